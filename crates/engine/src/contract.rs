@@ -1,0 +1,143 @@
+//! The contract between a worker's loop and an engine.
+
+use job::{EngineOptions, EngineSpec};
+use measure::Clock;
+use std::os::fd::RawFd;
+use std::path::PathBuf;
+
+/// What an I/O does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Operation {
+    /// Device to memory.
+    Read,
+    /// Memory to device.
+    Write,
+    /// Discard the range.
+    Trim,
+    /// fsync the file.
+    Sync,
+    /// fdatasync the file.
+    DataSync,
+}
+
+/// One I/O. Its memory is the slot's buffer, from `buffer_offset` on (after a short transfer the rest is issued
+/// again from the middle of the buffer).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Io {
+    /// Which of the worker's slots, below the depth; in flight at most once.
+    pub slot: u32,
+    /// What it does.
+    pub operation: Operation,
+    /// Index into the targets.
+    pub target: u32,
+    /// Where in the file, in bytes.
+    pub offset: u64,
+    /// How many bytes; 0 for syncs.
+    pub length: u32,
+    /// Where in the slot's buffer, in bytes.
+    pub buffer_offset: u32,
+}
+
+/// An I/O that ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Completion {
+    /// The slot it used.
+    pub slot: u32,
+    /// Bytes moved, or a negated errno.
+    pub result: i64,
+}
+
+/// What became of an I/O given to [`Engine::submit`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Submitted {
+    /// It is done already (synchronous engines).
+    Done(Completion),
+    /// It waits for [`Engine::flush`].
+    Queued,
+    /// The engine can take no more before a flush or a reap; the caller keeps the I/O.
+    Full,
+}
+
+/// A file or device that is open.
+#[derive(Clone, Debug)]
+pub struct Target {
+    /// Its path, for messages.
+    pub path: PathBuf,
+    /// Its descriptor, open as long as the engine lives; -1 for engines that need no files.
+    pub descriptor: RawFd,
+    /// Its size in bytes (of the region's end at least).
+    pub size: u64,
+    /// Whether it is a block device: trims go there, and only there.
+    pub block_device: bool,
+    /// Whether it is open for writing.
+    pub writable: bool,
+}
+
+/// What an engine is opened with.
+pub struct Setup<'a, C> {
+    /// Values of the engine's own options.
+    pub options: &'a EngineOptions,
+    /// The open files.
+    pub targets: &'a [Target],
+    /// In flight at most.
+    pub depth: u32,
+    /// Start of the buffers: slot `s` owns `buffer_stride` bytes from `buffers + s * buffer_stride`.
+    /// They live longer than the engine and do not move.
+    pub buffers: *mut u8,
+    /// Bytes per slot.
+    pub buffer_stride: usize,
+    /// The worker's clock.
+    pub clock: C,
+}
+
+/// Why an engine could not be opened or driven. Device errors of single I/Os are completions, not this.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("engine {engine}: {operation}: {message}")]
+pub struct EngineError {
+    /// The engine's name.
+    pub engine: &'static str,
+    /// What failed, `io_setup` or `options`.
+    pub operation: &'static str,
+    /// What happened and what would work.
+    pub message: String,
+    /// errno, or 0.
+    pub errno: i32,
+}
+
+/// One shape for synchronous and asynchronous engines. The worker's loop is compiled once per implementation.
+pub trait Engine: Sized {
+    /// The clock this engine runs on: the system's, or virtual time.
+    type Clock: Clock;
+    /// Name, help, abilities, options.
+    const SPEC: EngineSpec;
+
+    /// Makes the engine ready for `setup.depth` I/Os in flight.
+    ///
+    /// # Errors
+    /// When the kernel refuses or the options contradict each other.
+    fn open(setup: Setup<'_, Self::Clock>) -> Result<Self, EngineError>;
+
+    /// Takes one I/O.
+    fn submit(&mut self, io: Io) -> Submitted;
+
+    /// Hands what is queued to the kernel with as few calls as possible; returns how many it took.
+    /// May take fewer than queued; the caller reaps and flushes again. I/Os that the kernel refuses one by one
+    /// come back from [`Engine::reap`] as completions with an errno.
+    ///
+    /// # Errors
+    /// When the queue itself is broken.
+    fn flush(&mut self) -> Result<u32, EngineError>;
+
+    /// Appends at least `min` (waiting if need be; fewer only when fewer are in flight or a signal came) and at
+    /// most `max` completions to `done`, and returns how many.
+    ///
+    /// # Errors
+    /// When the queue itself is broken.
+    fn reap(&mut self, min: u32, max: u32, done: &mut Vec<Completion>) -> Result<u32, EngineError>;
+
+    /// What the engine found out about the kernel and chose, for a person: `io_uring: SINGLE_ISSUER|DEFER_TASKRUN, ...`.
+    fn note(&self) -> Option<String> {
+        None
+    }
+}

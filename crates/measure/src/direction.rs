@@ -1,0 +1,87 @@
+//! The three directions of data, the axis along which every number of a run is kept.
+
+use serde::{Deserialize, Serialize};
+use std::ops::{Index, IndexMut};
+
+/// Which way an I/O moves data. The discriminant is the one used in logs: 0 read, 1 write, 2 trim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[repr(u8)]
+pub enum Direction {
+    /// Device to memory.
+    Read = 0,
+    /// Memory to device.
+    Write = 1,
+    /// Discard: the device may forget the range.
+    Trim = 2,
+}
+
+impl Direction {
+    /// All directions in the order in which reports print them.
+    pub const ALL: [Direction; 3] = [Direction::Read, Direction::Write, Direction::Trim];
+
+    /// The word used in reports and keys: `read`, `write` or `trim`.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Direction::Read => "read",
+            Direction::Write => "write",
+            Direction::Trim => "trim",
+        }
+    }
+}
+
+/// One value for each direction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[repr(C)]
+pub struct PerDirection<T> {
+    /// The value for reads.
+    pub read: T,
+    /// The value for writes.
+    pub write: T,
+    /// The value for trims.
+    pub trim: T,
+}
+
+impl<T> PerDirection<T> {
+    /// The same value three times.
+    pub fn all(value: T) -> Self
+    where
+        T: Clone,
+    {
+        PerDirection { read: value.clone(), write: value.clone(), trim: value }
+    }
+
+    /// Applies `f` to each of the three values.
+    pub fn map<U>(self, mut f: impl FnMut(T) -> U) -> PerDirection<U> {
+        PerDirection { read: f(self.read), write: f(self.write), trim: f(self.trim) }
+    }
+
+    /// The values with their directions, in report order.
+    pub fn iter(&self) -> impl Iterator<Item = (Direction, &T)> {
+        [(Direction::Read, &self.read), (Direction::Write, &self.write), (Direction::Trim, &self.trim)].into_iter()
+    }
+}
+
+impl<T> Index<Direction> for PerDirection<T> {
+    type Output = T;
+
+    #[inline]
+    fn index(&self, direction: Direction) -> &T {
+        match direction {
+            Direction::Read => &self.read,
+            Direction::Write => &self.write,
+            Direction::Trim => &self.trim,
+        }
+    }
+}
+
+impl<T> IndexMut<Direction> for PerDirection<T> {
+    #[inline]
+    fn index_mut(&mut self, direction: Direction) -> &mut T {
+        match direction {
+            Direction::Read => &mut self.read,
+            Direction::Write => &mut self.write,
+            Direction::Trim => &mut self.trim,
+        }
+    }
+}

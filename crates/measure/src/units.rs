@@ -1,0 +1,149 @@
+//! Units as types: nanoseconds, bytes, bytes per second. MiB and MB cannot be mixed up when neither is a number.
+
+use serde::{Deserialize, Serialize};
+use std::iter::Sum;
+use std::ops::{Add, AddAssign, Sub, SubAssign};
+
+macro_rules! quantity {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(transparent)]
+        #[repr(transparent)]
+        pub struct $name(pub u64);
+
+        impl $name {
+            /// Nothing of it.
+            pub const ZERO: Self = Self(0);
+            /// The largest value that can be held.
+            pub const MAX: Self = Self(u64::MAX);
+
+            /// The plain number, in the type's unit.
+            #[inline]
+            pub const fn get(self) -> u64 {
+                self.0
+            }
+
+            /// Difference, or zero where it would be negative.
+            #[inline]
+            pub const fn saturating_sub(self, other: Self) -> Self {
+                Self(self.0.saturating_sub(other.0))
+            }
+
+            /// Sum, or the largest value where it would not fit.
+            #[inline]
+            pub const fn saturating_add(self, other: Self) -> Self {
+                Self(self.0.saturating_add(other.0))
+            }
+
+            /// Whether it is zero.
+            #[inline]
+            pub const fn is_zero(self) -> bool {
+                self.0 == 0
+            }
+
+            /// The value as a float, for ratios.
+            #[inline]
+            #[expect(clippy::cast_precision_loss, reason = "ratios need 53 bits at most")]
+            pub const fn as_f64(self) -> f64 {
+                self.0 as f64
+            }
+        }
+
+        impl Add for $name {
+            type Output = Self;
+            #[inline]
+            fn add(self, other: Self) -> Self {
+                Self(self.0 + other.0)
+            }
+        }
+        impl AddAssign for $name {
+            #[inline]
+            fn add_assign(&mut self, other: Self) {
+                self.0 += other.0;
+            }
+        }
+        impl Sub for $name {
+            type Output = Self;
+            #[inline]
+            fn sub(self, other: Self) -> Self {
+                Self(self.0 - other.0)
+            }
+        }
+        impl SubAssign for $name {
+            #[inline]
+            fn sub_assign(&mut self, other: Self) {
+                self.0 -= other.0;
+            }
+        }
+        impl Sum for $name {
+            fn sum<I: Iterator<Item = Self>>(values: I) -> Self {
+                values.fold(Self::ZERO, Self::saturating_add)
+            }
+        }
+    };
+}
+
+quantity! {
+    /// A span of time, or a moment on a run's clock, in nanoseconds.
+    Nanos
+}
+quantity! {
+    /// An amount of data in bytes.
+    Bytes
+}
+quantity! {
+    /// A data rate in bytes per second.
+    BytesPerSecond
+}
+
+impl Nanos {
+    /// One second.
+    pub const SECOND: Nanos = Nanos(1_000_000_000);
+    /// One millisecond.
+    pub const MILLISECOND: Nanos = Nanos(1_000_000);
+    /// One microsecond.
+    pub const MICROSECOND: Nanos = Nanos(1_000);
+
+    /// So many seconds; saturates.
+    pub const fn from_secs(seconds: u64) -> Self {
+        Nanos(seconds.saturating_mul(1_000_000_000))
+    }
+
+    /// So many milliseconds; saturates.
+    pub const fn from_millis(milliseconds: u64) -> Self {
+        Nanos(milliseconds.saturating_mul(1_000_000))
+    }
+
+    /// So many microseconds; saturates.
+    pub const fn from_micros(microseconds: u64) -> Self {
+        Nanos(microseconds.saturating_mul(1_000))
+    }
+
+    /// Seconds as a float.
+    pub const fn as_secs_f64(self) -> f64 {
+        self.as_f64() / 1e9
+    }
+
+    /// Whole milliseconds, rounded up, the way run times are reported.
+    pub const fn as_millis_ceil(self) -> u64 {
+        self.0.div_ceil(1_000_000)
+    }
+
+    /// The same span as the standard library's type.
+    pub const fn as_duration(self) -> std::time::Duration {
+        std::time::Duration::from_nanos(self.0)
+    }
+}
+
+impl BytesPerSecond {
+    /// The rate at which `amount` moved in `elapsed`; `None` when no time passed.
+    #[expect(clippy::cast_possible_truncation, reason = "saturated just before")]
+    pub const fn over(amount: Bytes, elapsed: Nanos) -> Option<Self> {
+        if elapsed.0 == 0 {
+            return None;
+        }
+        let per_second = amount.0 as u128 * 1_000_000_000 / elapsed.0 as u128;
+        Some(BytesPerSecond(if per_second > u64::MAX as u128 { u64::MAX } else { per_second as u64 }))
+    }
+}

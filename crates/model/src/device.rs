@@ -1,0 +1,34 @@
+//! What one block device did during a run.
+
+use serde::{Deserialize, Serialize};
+
+/// Differences of a device's counters over the run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeviceUsage {
+    /// Kernel name, `sda`.
+    pub name: String,
+    /// Finished reads and writes.
+    pub ios: [u64; 2],
+    /// Merged reads and writes.
+    pub merges: [u64; 2],
+    /// 512-byte sectors read and written.
+    pub sectors: [u64; 2],
+    /// Milliseconds spent by reads and writes together, read and write.
+    pub ticks_ms: [u64; 2],
+    /// Weighted milliseconds in queue.
+    pub in_queue_ms: u64,
+    /// Milliseconds with at least one I/O in flight.
+    pub busy_ms: u64,
+    /// Milliseconds watched.
+    pub elapsed_ms: u64,
+    /// The devices below a stacked one (dm, md), whose own usage follows as separate entries.
+    pub members: Vec<DeviceUsage>,
+}
+
+impl DeviceUsage {
+    /// Busy time ÷ elapsed time in percent, at most 100; `None` when nothing was watched.
+    #[expect(clippy::cast_precision_loss, reason = "milliseconds")]
+    pub fn utilisation_percent(&self) -> Option<f64> {
+        (self.elapsed_ms > 0).then(|| (100.0 * self.busy_ms as f64 / self.elapsed_ms as f64).min(100.0))
+    }
+}

@@ -1,0 +1,18 @@
+//! What a run found, as plain data. Every view of a run is a pure function of [`RunResult`].
+//!
+//! Owns the shapes and how two workers' results become one. Leaves showing and judging them to others.
+
+#![forbid(unsafe_code)]
+
+mod device;
+mod job;
+mod native;
+mod result;
+
+pub use device::DeviceUsage;
+pub use job::{
+    CpuUsage, DepthStatistics, DirectionResult, Echo, JobError, JobResult, LatencyBins, LatencyStatistics, ReportStyle,
+    SyncResult,
+};
+pub use native::SCHEMA;
+pub use result::{ClockNote, Environment, Grade, Note, RunResult};

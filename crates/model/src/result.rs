@@ -1,0 +1,82 @@
+//! The whole of a run.
+
+use crate::{DeviceUsage, JobResult};
+use serde::{Deserialize, Serialize};
+
+/// Everything one invocation found.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RunResult {
+    /// When the run ended, milliseconds since 1970 UTC.
+    pub ended_unix_ms: u64,
+    /// Options that held for all jobs, as written.
+    pub global_options: Vec<(String, String)>,
+    /// One entry per worker, in the order of their numbers. Groups are merged by whoever shows them.
+    pub jobs: Vec<JobResult>,
+    /// What the disks under the files did while the run lasted.
+    pub devices: Vec<DeviceUsage>,
+    /// Where it ran.
+    pub environment: Environment,
+    /// What there is to say about it.
+    pub notes: Vec<Note>,
+    /// The signal that cut the run short.
+    pub ended_by_signal: Option<i32>,
+}
+
+/// Where it ran.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Environment {
+    /// `plumb` and its version.
+    pub program: String,
+    /// The command that repeats the run.
+    pub command: Vec<String>,
+    /// Kernel release.
+    pub kernel: String,
+    /// Processor model.
+    pub processor: String,
+    /// Online CPUs.
+    pub cpus: u32,
+    /// Memory in bytes.
+    pub memory_bytes: u64,
+    /// The clock that was used.
+    pub clock: Option<ClockNote>,
+    /// What the engines found out about the kernel: ring flags, fallbacks.
+    pub engine_notes: Vec<String>,
+}
+
+/// Which clock, and how well it kept time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ClockNote {
+    /// `tsc` or `monotonic`.
+    pub source: String,
+    /// Drift against CLOCK_MONOTONIC over the run, parts per million.
+    pub drift_ppm: Option<f64>,
+    /// Why the TSC was not used.
+    pub why_not_tsc: Option<String>,
+}
+
+/// How far a number can be believed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Grade {
+    /// The check could not be made, for lack of a signal. Never the same as passed.
+    NotChecked,
+    /// Nothing against it.
+    Trusted,
+    /// True within the limits that the sentence names.
+    ValidWithLimits,
+    /// Not a statement about storage.
+    NotAStorageResult,
+}
+
+/// One judgement, with its evidence.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Note {
+    /// The check's id.
+    pub check: String,
+    /// Its verdict.
+    pub grade: Grade,
+    /// A sentence a person understands.
+    pub sentence: String,
+    /// The numbers behind it, with units in their names.
+    pub evidence: Vec<(String, f64)>,
+}
