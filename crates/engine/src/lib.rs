@@ -2,6 +2,12 @@
 //!
 //! Owns how an I/O reaches the kernel and how its completion comes back. Leaves to others which I/O and when.
 
+mod call;
 mod contract;
+mod null;
+mod psync;
+mod registry;
+mod slots;
 
-pub use contract::{Completion, Engine, EngineError, Io, Operation, Setup, Submitted, Target};
+pub use contract::{Completion, Engine, EngineClock, EngineError, Io, Operation, Setup, Submitted, Target};
+pub use registry::{ENGINES, Visitor, dispatch};
