@@ -4,9 +4,11 @@
 
 mod call;
 mod contract;
+mod libaio;
 mod null;
 mod psync;
 mod registry;
+mod sim;
 mod slots;
 
 pub use contract::{Completion, Engine, EngineClock, EngineError, Io, Operation, Setup, Submitted, Target};

@@ -28,5 +28,7 @@ macro_rules! engines {
 
 engines! {
     crate::psync::Psync,
+    crate::libaio::Libaio,
     crate::null::Null,
+    crate::sim::Sim,
 }
