@@ -43,14 +43,4 @@ impl Engine for Psync {
         };
         Submitted::Done(Completion { slot: io.slot, result })
     }
-
-    #[inline]
-    fn flush(&mut self) -> Result<u32, EngineError> {
-        Ok(0)
-    }
-
-    #[inline]
-    fn reap(&mut self, _min: u32, _max: u32, _done: &mut Vec<Completion>) -> Result<u32, EngineError> {
-        Ok(0)
-    }
 }

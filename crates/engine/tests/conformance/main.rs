@@ -3,6 +3,8 @@
 //!
 //! Needs root: the tests attach a loop device of their own. Without one they fail rather than skip.
 
+#![expect(clippy::unwrap_used, reason = "a test says what went wrong by its panic")]
+
 mod allocation;
 mod batching;
 mod forbidden;

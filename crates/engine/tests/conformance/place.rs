@@ -9,12 +9,12 @@ use std::process::Command;
 use tempfile::TempDir;
 
 /// Bytes of a place.
-pub const SIZE: u64 = 1 << 20;
+pub(crate) const SIZE: u64 = 1 << 20;
 
 /// Something to read and write, open twice: target 0 for both, target 1 for reading only.
-pub struct Place {
-    pub name: &'static str,
-    pub block_device: bool,
+pub(crate) struct Place {
+    pub(crate) name: &'static str,
+    pub(crate) block_device: bool,
     read_write: File,
     read_only: File,
     path: PathBuf,
@@ -23,7 +23,7 @@ pub struct Place {
 
 impl Place {
     /// A file in memory.
-    pub fn memory() -> Place {
+    pub(crate) fn memory() -> Place {
         let (directory, path) = backing_file();
         let open = |write: bool| OpenOptions::new().read(true).write(write).open(&path).unwrap();
         Place {
@@ -37,7 +37,7 @@ impl Place {
     }
 
     /// A loop device over a file in memory, open for direct I/O.
-    pub fn loop_device() -> Place {
+    pub(crate) fn loop_device() -> Place {
         let (directory, file) = backing_file();
         let path = PathBuf::from(losetup(&["--find", "--show", file.to_str().unwrap()]).trim());
         let attached = Attached { path: &path };
@@ -50,7 +50,7 @@ impl Place {
         Place { name: "loop device", block_device: true, read_write, read_only, path, _directory: directory }
     }
 
-    pub fn targets(&self) -> Vec<Target> {
+    pub(crate) fn targets(&self) -> Vec<Target> {
         let target = |file: &File, writable| Target {
             path: self.path.clone(),
             descriptor: file.as_raw_fd(),
@@ -62,7 +62,7 @@ impl Place {
     }
 
     /// The file behind target 0, for a look past the engine.
-    pub fn file(&self) -> &File {
+    pub(crate) fn file(&self) -> &File {
         &self.read_write
     }
 }

@@ -6,18 +6,18 @@ use plumb_engine::{Completion, Engine, EngineError, Io, Operation, Setup, Submit
 use std::alloc::Layout;
 
 /// Bytes per slot: room for two blocks.
-pub const STRIDE: usize = 8192;
+pub(crate) const STRIDE: usize = 8192;
 /// Bytes per block.
-pub const BLOCK: usize = 4096;
+pub(crate) const BLOCK: usize = 4096;
 
 /// Page-aligned memory for the slots.
-pub struct Buffers {
+pub(crate) struct Buffers {
     start: *mut u8,
     layout: Layout,
 }
 
 impl Buffers {
-    pub fn new(depth: u32) -> Self {
+    pub(crate) fn new(depth: u32) -> Self {
         let layout = Layout::from_size_align(depth as usize * STRIDE, BLOCK).unwrap();
         // SAFETY: the layout is not empty: the depth is at least 1.
         let start = unsafe { std::alloc::alloc_zeroed(layout) };
@@ -25,12 +25,12 @@ impl Buffers {
         Buffers { start, layout }
     }
 
-    pub fn start(&self) -> *mut u8 {
+    pub(crate) fn start(&self) -> *mut u8 {
         self.start
     }
 
     /// The memory of a slot. Only while no I/O of it is in flight.
-    pub fn slot(&mut self, slot: u32) -> &mut [u8] {
+    pub(crate) fn slot(&mut self, slot: u32) -> &mut [u8] {
         // SAFETY: a slot lies within the allocation, which lives as long as self; the engine is done with it.
         unsafe { std::slice::from_raw_parts_mut(self.start.add(slot as usize * STRIDE), STRIDE) }
     }
@@ -44,7 +44,7 @@ impl Drop for Buffers {
 }
 
 /// Options from pairs.
-pub fn options(values: &[(&'static str, Value)]) -> EngineOptions {
+pub(crate) fn options(values: &[(&'static str, Value)]) -> EngineOptions {
     let mut options = EngineOptions::default();
     for (name, value) in values {
         options.set(name, value.clone());
@@ -53,20 +53,20 @@ pub fn options(values: &[(&'static str, Value)]) -> EngineOptions {
 }
 
 /// An I/O on the first block of its slot's buffer.
-pub fn io(operation: Operation, target: u32, offset: u64, length: usize) -> Io {
+pub(crate) fn io(operation: Operation, target: u32, offset: u64, length: usize) -> Io {
     Io { slot: 0, operation, target, offset, length: u32::try_from(length).unwrap(), buffer_offset: 0 }
 }
 
 /// An engine with its buffers, driven like a worker drives it.
-pub struct Rig<E: Engine> {
+pub(crate) struct Rig<E: Engine> {
     // Before the buffers: it is dropped first.
-    pub engine: E,
-    pub buffers: Buffers,
-    pub depth: u32,
+    pub(crate) engine: E,
+    pub(crate) buffers: Buffers,
+    pub(crate) depth: u32,
 }
 
 impl<E: Engine> Rig<E> {
-    pub fn open(options: &EngineOptions, targets: &[Target], depth: u32, clock: E::Clock) -> Result<Self, EngineError> {
+    pub(crate) fn open(options: &EngineOptions, targets: &[Target], depth: u32, clock: E::Clock) -> Result<Self, EngineError> {
         let buffers = Buffers::new(depth);
         let setup = Setup { options, targets, depth, buffers: buffers.start(), buffer_stride: STRIDE, clock };
         Ok(Rig { engine: E::open(setup)?, buffers, depth })
@@ -74,7 +74,7 @@ impl<E: Engine> Rig<E> {
 
     /// Carries out all I/Os, as many at once as the depth allows, and returns their results in their own order.
     /// `before` may fill the slot's buffer for the I/O with this index, `after` look at it.
-    pub fn run(
+    pub(crate) fn run(
         &mut self,
         ios: &[Io],
         mut before: impl FnMut(usize, &mut [u8]),
@@ -119,7 +119,7 @@ impl<E: Engine> Rig<E> {
     }
 
     /// Carries out all I/Os and returns their results.
-    pub fn results(&mut self, ios: &[Io]) -> Vec<i64> {
+    pub(crate) fn results(&mut self, ios: &[Io]) -> Vec<i64> {
         self.run(ios, |_, _| (), |_, _, _| ())
     }
 }
