@@ -6,6 +6,7 @@ mod call;
 mod contract;
 mod io_uring;
 mod libaio;
+mod mmap;
 mod null;
 mod posixaio;
 mod psync;

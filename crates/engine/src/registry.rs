@@ -32,6 +32,7 @@ engines! {
     crate::vsync::Vsync,
     crate::pvsync::Pvsync,
     crate::pvsync2::Pvsync2,
+    crate::mmap::Mmap,
     crate::posixaio::PosixAio,
     crate::libaio::Libaio,
     crate::io_uring::IoUring,

@@ -66,7 +66,12 @@ pub(crate) struct Rig<E: Engine> {
 }
 
 impl<E: Engine> Rig<E> {
-    pub(crate) fn open(options: &EngineOptions, targets: &[Target], depth: u32, clock: E::Clock) -> Result<Self, EngineError> {
+    pub(crate) fn open(
+        options: &EngineOptions,
+        targets: &[Target],
+        depth: u32,
+        clock: E::Clock,
+    ) -> Result<Self, EngineError> {
         let buffers = Buffers::new(depth);
         let setup = Setup { options, targets, depth, buffers: buffers.start(), buffer_stride: STRIDE, clock };
         Ok(Rig { engine: E::open(setup)?, buffers, depth })
