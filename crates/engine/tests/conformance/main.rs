@@ -10,5 +10,6 @@ mod batching;
 mod forbidden;
 mod place;
 mod rig;
+mod sandbox;
 mod script;
 mod simulated;
