@@ -301,8 +301,11 @@ impl Ring {
     /// kept back, and those that did not fit.
     #[inline]
     fn has_hidden_completions(&mut self) -> bool {
+        if self.in_flight == 0 {
+            return false;
+        }
         if self.wishes.polled && !self.wishes.poller {
-            return self.in_flight > 0;
+            return true;
         }
         let submission = self.ring.submission();
         submission.taskrun() || submission.cq_overflow()
