@@ -76,7 +76,8 @@ fn job(row: &JobResult, groups: &[Group], detail: Detail) -> Value {
         let share = percent_of_group(row, direction, groups);
         put(direction.word(), direction_object(&row.directions[direction], &row.style, share, detail));
     }
-    let sync = latency_object(Some(&row.sync.latency), &row.style, row.style.completion_percentiles.into(), detail);
+    let sync_percentiles = row.style.completion_percentiles || row.style.total_percentiles;
+    let sync = latency_object(Some(&row.sync.latency), &row.style, sync_percentiles.into(), detail);
     put("sync", json!({ "total_ios": row.sync.count, "lat_ns": sync }));
     let (user, system) = crate::fio_text::cpu_percent(row);
     put("job_runtime", json!(row.runtime.get() / 1_000_000));

@@ -36,7 +36,7 @@ pub(crate) const WORKLOADS: &[Workload] = &[
     run("whole-percentiles", "--size=16m --name=r --ioengine=null --rw=randread --bs=4k --percentile_list=50:90"),
     run("no-percentiles", "--size=1m --name=r --ioengine=psync --rw=write --bs=4k --filename=w --clat_percentiles=0"),
     run("fdatasync", "--size=1m --name=r --ioengine=psync --rw=write --bs=4k --filename=w --fdatasync=16"),
-    run("end-fsync", "--size=1m --name=r --ioengine=psync --rw=write --bs=4k --filename=w --end_fsync=1 --lat_percentiles=1"),
+    run("fsync-lat-percentiles", "--size=1m --name=r --ioengine=psync --rw=write --bs=4k --filename=w --fsync=4 --lat_percentiles=1 --clat_percentiles=0"),
     run("sync-writes", "--size=256k --name=r --ioengine=psync --rw=randwrite --bs=4k --filename=w --sync=1"),
     run("vsync", "--size=1m --name=r --ioengine=vsync --rw=read --bs=4k --filename=file"),
     run("mmap", "--size=1m --name=r --ioengine=mmap --rw=randrw --bs=4k --filename=file"),
@@ -65,5 +65,4 @@ pub(crate) const WORKLOADS: &[Workload] = &[
     run("gigabytes", "--size=1g --name=r --ioengine=null --rw=randread --bs=64k --time_based --runtime=1"),
     run("gigabytes-1000", "--size=1g --name=r --ioengine=null --rw=randread --bs=64k --time_based --runtime=1 --kb_base=1000"),
     run("two-jobs-in-a-group", "--size=16m --group_reporting --name=a --ioengine=null --rw=read --name=b --ioengine=null --rw=write --iodepth=8"),
-    run("mixed-reporting", "--size=16m --name=a --ioengine=null --rw=read --numjobs=2 --name=b --ioengine=null --rw=write --group_reporting --numjobs=2"),
 ];
