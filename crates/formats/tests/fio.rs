@@ -1,6 +1,7 @@
 //! fio's formats against fio itself: its JSON is read, and what we print from it is held against what it printed.
 //!
-//! `golden` holds against outputs kept beside the tests; `differential` runs the installed `fio` and fails without it.
+//! One test holds against outputs kept under `golden/fio-3.33`; the other runs the installed `fio` and fails without
+//! it. Kept outputs are taken anew by `PLUMB_REWRITE_GOLDEN=1 cargo test -p plumb-formats --test fio`; read the diff.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests may panic as tests do")]
 
