@@ -9,7 +9,7 @@ use model::JobError;
 pub fn job_lines(plan: &Plan) -> String {
     let mut text = String::new();
     for job in &plan.jobs {
-        text.push_str(&job_line(job, asked_depth(plan, job)));
+        text.push_str(&job_line(job, plan.asked_depth(job)));
         text.push('\n');
         if job.clones > 1 {
             text.push_str("...\n");
@@ -44,15 +44,6 @@ fn job_line(job: &JobPlan, depth: u32) -> String {
         job.engine,
         depth
     )
-}
-
-/// The depth as asked for: a synchronous engine keeps one I/O in flight, but the line shows the user's number.
-fn asked_depth(plan: &Plan, job: &JobPlan) -> u32 {
-    let written = |options: &[(String, String)]| {
-        let depth = options.iter().rev().find(|(name, _)| name == "iodepth");
-        depth.and_then(|(_, value)| value.parse().ok())
-    };
-    written(&job.written).or_else(|| written(&plan.global_options)).unwrap_or(job.depth.depth)
 }
 
 /// The word after `rw=` for what a job does.
