@@ -41,6 +41,18 @@ pub struct Environment {
     pub clock: Option<ClockNote>,
     /// What the engines found out about the kernel: ring flags, fallbacks.
     pub engine_notes: Vec<String>,
+    /// The file systems that hold the files of the run; devices used directly have no entry.
+    #[serde(default)]
+    pub file_systems: Vec<FileSystem>,
+}
+
+/// A file system that holds files of the run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileSystem {
+    /// A file or directory on it.
+    pub path: String,
+    /// Its type, `ext4` or `tmpfs`.
+    pub kind: String,
 }
 
 /// Which clock, and how well it kept time.
