@@ -56,7 +56,7 @@ fn a_small_survey_ends_with_a_table_sentences_and_a_result() {
     let stage = Stage::new();
     let (status, shown, error) = stage.run(&["--size", "64M", "--time", "1"]);
     assert_eq!(status, Some(0), "{shown}{error}");
-    for (name, rows) in [("random read", 5), ("seq read", 2), ("log write", 2)] {
+    for (name, rows) in [("rand read", 5), ("seq read", 2), ("log write", 2)] {
         let found = shown.lines().filter(|line| line.starts_with(name)).count();
         assert_eq!(found, rows, "rows of {name}\n{shown}");
     }

@@ -84,7 +84,7 @@ impl Kind {
     /// Name for tables.
     pub(crate) const fn title(self) -> &'static str {
         match self {
-            Kind::RandomRead => "random read",
+            Kind::RandomRead => "rand read",
             Kind::SequentialRead => "seq read",
             Kind::LogWrite => "log write",
         }
