@@ -30,12 +30,14 @@ const USUAL_TIME: Nanos = Nanos::from_secs(30);
 /// Survey a disk: random reads, sequential reads and log writes, with checks
 #[derive(Debug, Parser)]
 #[command(
+    next_line_help = false,
     long_about = "\
 Measures the disk under a directory, or a block device, and says whether the numbers are true.
 
-In a directory, plumb makes a work file of random data, reads it past the page cache (8k random reads
-with 1 to 64 users, 1M sequential reads), writes to it as a database writes its log, and removes it.
-A device is only read: nothing is ever written to it, and log writes are left out.",
+In a directory, plumb makes a work file of random data, reads it past the page cache \
+(8k random reads with 1 to 64 users, 1M sequential reads), writes to it as a database \
+writes its log, and removes it. A device is only read: nothing is ever written to it, \
+and log writes are left out.",
     after_help = "\
 Examples:
   plumb survey .                          the disk under this directory, about five minutes
