@@ -26,7 +26,9 @@ struct Read {
 /// Errors: a float that JSON cannot hold (not a number, infinite) is written as null and refused when read back.
 pub fn write(result: &RunResult) -> Result<String, FormatError> {
     let written = Written { schema: SCHEMA, program: &result.environment.program, result };
-    serde_json::to_string_pretty(&written).map(|text| text + "\n").map_err(|error| FormatError::NotWritten(error.to_string()))
+    serde_json::to_string_pretty(&written)
+        .map(|text| text + "\n")
+        .map_err(|error| FormatError::NotWritten(error.to_string()))
 }
 
 /// The result in a result file.

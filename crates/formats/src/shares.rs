@@ -14,9 +14,9 @@ pub(crate) const LATENCY_NAMES: [&str; 12] =
     ["2", "4", "10", "20", "50", "100", "250", "500", "750", "1000", "2000", ">=2000"];
 
 /// A non-zero share of a depth bin is shown as at least this.
-const LEAST_DEPTH_SHARE: f64 = 0.1;
+pub(crate) const LEAST_DEPTH_SHARE: f64 = 0.1;
 /// A non-zero share of a latency bin is shown as at least this.
-const LEAST_LATENCY_SHARE: f64 = 0.01;
+pub(crate) const LEAST_LATENCY_SHARE: f64 = 0.01;
 
 /// Depths at issue in percent of the I/Os issued. Syncs are issued too, but not counted as I/Os: the sum may pass 100.
 pub(crate) fn level(job: &JobResult) -> DepthShares {

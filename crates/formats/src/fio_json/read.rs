@@ -6,6 +6,7 @@
 
 use super::words::Words;
 use crate::FormatError;
+use crate::shares::{LEAST_DEPTH_SHARE, LEAST_LATENCY_SHARE};
 use measure::{Direction, Histogram, Moments, Nanos, SampleStatistics};
 use model::{
     CpuUsage, DepthStatistics, DeviceUsage, DirectionResult, JobError, JobResult, LatencyBins, LatencyStatistics,
@@ -42,13 +43,17 @@ fn last_line_start(text: &str, line: &str) -> Option<usize> {
 /// Errors: no document, broken JSON, or a document without jobs.
 pub fn read(text: &str) -> Result<RunResult, FormatError> {
     const WORKS: &str = "the output of fio --output-format=json or json+";
-    let refused =
-        |line: usize, what: &str| FormatError::Refused { format: "fio-json", line, what: what.to_owned(), works: WORKS };
+    let refused = |line: usize, what: &str| FormatError::Refused {
+        format: "fio-json",
+        line,
+        what: what.to_owned(),
+        works: WORKS,
+    };
     // A document on one line, as other programs store it, has no such lines: then the text itself must be it.
     let document = last_document(text).unwrap_or_else(|| text.trim());
     let line_before = text[..document.as_ptr() as usize - text.as_ptr() as usize].lines().count();
-    let root: Value = serde_json::from_str(document)
-        .map_err(|error| refused(line_before + error.line(), &error.to_string()))?;
+    let root: Value =
+        serde_json::from_str(document).map_err(|error| refused(line_before + error.line(), &error.to_string()))?;
     let jobs = root.get("jobs").and_then(Value::as_array).ok_or_else(|| refused(line_before + 1, "no list `jobs`"))?;
     let mut result = RunResult {
         ended_unix_ms: ended(&root),
@@ -129,9 +134,8 @@ fn read_job(job: &Object, number: u32, global: &[(String, String)]) -> JobResult
     found.echo.group = small(job, "groupid");
     found.echo.number = number;
     found.echo.description = job.get("desc").and_then(Value::as_str).map(str::to_owned).or(found.echo.description);
-    if job.contains_key("latency_depth") {
-        found.echo.iodepth = small(job, "latency_depth");
-    }
+    // A job that never got as far as its engine has no depth.
+    found.echo.iodepth = small(job, "latency_depth");
     found.style.shows_errors |= job.contains_key("total_err");
     for direction in Direction::ALL {
         if let Some(object) = child(job, direction.word()) {
@@ -144,11 +148,7 @@ fn read_job(job: &Object, number: u32, global: &[(String, String)]) -> JobResult
     }
     let ios = found.ios();
     found.depth = read_depth(job, ios);
-    found.latency_bins = LatencyBins {
-        ns: shares(child(job, "latency_ns"), ios),
-        us: shares(child(job, "latency_us"), ios),
-        ms: shares(child(job, "latency_ms"), ios),
-    };
+    found.latency_bins = read_latency_bins(job, ios);
     found
 }
 
@@ -192,7 +192,8 @@ fn read_latency(object: &Object, style: &mut model::ReportStyle) -> Option<Laten
     if count == 0 {
         return None;
     }
-    let percentiles: Vec<(f64, u64)> = child(object, "percentile").into_iter().flatten().filter_map(number_pair).collect();
+    let percentiles: Vec<(f64, u64)> =
+        child(object, "percentile").into_iter().flatten().filter_map(number_pair).collect();
     if !percentiles.is_empty() {
         style.percentiles = percentiles.iter().map(|&(percent, _)| percent).collect();
     }
@@ -248,23 +249,45 @@ fn read_moments(object: &Object, count: u64) -> Moments {
 const PARTS: u64 = 100_000_000;
 
 fn read_depth(job: &Object, ios: u64) -> DepthStatistics {
+    let depth = |key: &str, total: u64| shares(child(job, key), total, LEAST_DEPTH_SHARE);
     DepthStatistics {
-        level: shares(child(job, "iodepth_level"), ios),
-        submit: shares(child(job, "iodepth_submit"), PARTS),
-        complete: shares(child(job, "iodepth_complete"), PARTS),
+        level: depth("iodepth_level", ios),
+        submit: depth("iodepth_submit", PARTS),
+        complete: depth("iodepth_complete", PARTS),
         submits: 0,
         completes: 0,
     }
 }
 
+fn read_latency_bins(job: &Object, ios: u64) -> LatencyBins {
+    let bins = |key: &str| child(job, key);
+    LatencyBins {
+        ns: shares(bins("latency_ns"), ios, LEAST_LATENCY_SHARE),
+        us: shares(bins("latency_us"), ios, LEAST_LATENCY_SHARE),
+        ms: shares(bins("latency_ms"), ios, LEAST_LATENCY_SHARE),
+    }
+}
+
 /// Percentages in the document's order as counts out of `total`.
+///
+/// A share of `least` stands for anything above 0 up to it: such bins get an equal part of what is left, at least 1.
 #[expect(clippy::cast_precision_loss, reason = "counts of a run")]
-fn shares<const BINS: usize>(object: Option<&Object>, total: u64) -> [u64; BINS] {
+fn shares<const BINS: usize>(object: Option<&Object>, total: u64, least: f64) -> [u64; BINS] {
     let mut counts = [0; BINS];
-    for (count, share) in counts.iter_mut().zip(object.into_iter().flatten()) {
-        let percent = share.1.as_f64().unwrap_or(0.0).max(0.0);
-        // A share is printed as no less than a floor: something was counted even if it rounds to nothing.
-        *count = rounded(percent * total as f64 / 100.0).max(u64::from(percent > 0.0));
+    let mut floored = Vec::new();
+    for (bin, share) in
+        object.into_iter().flatten().map(|(_, share)| share.as_f64().unwrap_or(0.0)).take(BINS).enumerate()
+    {
+        if share > 0.0 && share <= least {
+            floored.push(bin);
+        } else {
+            counts[bin] = rounded(share * total as f64 / 100.0);
+        }
+    }
+    let rest = total.saturating_sub(counts.iter().sum());
+    let most = rounded((total as f64 * least / 100.0).floor());
+    for &bin in &floored {
+        counts[bin] = (rest / floored.len() as u64).clamp(1, most.max(1));
     }
     counts
 }

@@ -43,7 +43,6 @@ impl<'global> Words<'global> {
             description: self.get("description").map(str::to_owned),
             options: self.own.clone(),
             engine: self.get("ioengine").unwrap_or("psync").to_owned(),
-            iodepth: self.number("iodepth").unwrap_or(1),
             direct: self.flag("direct").unwrap_or(false),
             paths: paths.unwrap_or_default(),
             ..Echo::default()

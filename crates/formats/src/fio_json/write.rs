@@ -9,7 +9,9 @@ use model::{DeviceUsage, DirectionResult, JobResult, LatencyStatistics, ReportSt
 use serde_json::{Map, Value, json};
 
 /// What fio prints for a time left that nobody knows.
-const UNKNOWN_ETA_S: u32 = 2_147_483_647;
+const UNKNOWN_ETA_S: u64 = 2_147_483_647;
+/// Runs up to this long end before fio has made an estimate; after that nothing is left at the end.
+const NO_ESTIMATE_UNTIL_S: u64 = 2;
 
 /// The document of `--output-format=json`, ending with a line break.
 pub fn write(result: &RunResult, view: &View) -> String {
@@ -65,7 +67,7 @@ fn job(row: &JobResult, groups: &[Group], detail: Detail) -> Value {
         put("job_start", json!(row.started_unix_ms));
     }
     put("error", json!(row.error.as_ref().map_or(0, |error| error.errno)));
-    put("eta", json!(UNKNOWN_ETA_S));
+    put("eta", json!(if row.elapsed_s > NO_ESTIMATE_UNTIL_S { 0 } else { UNKNOWN_ETA_S }));
     put("elapsed", json!(row.elapsed_s));
     if !row.echo.options.is_empty() {
         put("job options", options(&row.echo.options));
@@ -74,7 +76,8 @@ fn job(row: &JobResult, groups: &[Group], detail: Detail) -> Value {
         let share = percent_of_group(row, direction, groups);
         put(direction.word(), direction_object(&row.directions[direction], &row.style, share, detail));
     }
-    let sync = latency_object(Some(&row.sync.latency), &row.style, Percentiles::Shown, detail);
+    let sync_percentiles = row.style.completion_percentiles || row.style.total_percentiles;
+    let sync = latency_object(Some(&row.sync.latency), &row.style, sync_percentiles.into(), detail);
     put("sync", json!({ "total_ios": row.sync.count, "lat_ns": sync }));
     let (user, system) = crate::fio_text::cpu_percent(row);
     put("job_runtime", json!(row.runtime.get() / 1_000_000));
@@ -116,8 +119,7 @@ fn direction_object(found: &DirectionResult, style: &ReportStyle, percent_of_gro
     let bytes_per_second = found.bytes_per_second().unwrap_or(0);
     let (bandwidth, iops) = (&found.bandwidth_samples, &found.iops_samples);
     let latency = |statistics: &Option<LatencyStatistics>, wanted: bool| {
-        let percentiles = if wanted { Percentiles::Shown } else { Percentiles::Hidden };
-        latency_object(statistics.as_ref(), style, percentiles, detail)
+        latency_object(statistics.as_ref(), style, wanted.into(), detail)
     };
     json!({
         "io_bytes": found.bytes,
@@ -153,6 +155,12 @@ enum Percentiles {
     Hidden,
 }
 
+impl From<bool> for Percentiles {
+    fn from(wanted: bool) -> Self {
+        if wanted { Percentiles::Shown } else { Percentiles::Hidden }
+    }
+}
+
 fn latency_object(
     statistics: Option<&LatencyStatistics>,
     style: &ReportStyle,
@@ -178,7 +186,8 @@ fn latency_object(
 
 fn write_percentiles(object: &mut Map<String, Value>, histogram: &Histogram, style: &ReportStyle, detail: Detail) {
     let values = histogram.percentiles(&style.percentiles).unwrap_or_default();
-    let named = style.percentiles.iter().zip(values).map(|(percent, value)| (format!("{percent:.6}"), json!(value.get())));
+    let named =
+        style.percentiles.iter().zip(values).map(|(percent, value)| (format!("{percent:.6}"), json!(value.get())));
     object.insert("percentile".into(), Value::Object(named.collect()));
     if detail == Detail::Bins {
         let bins =

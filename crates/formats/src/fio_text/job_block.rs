@@ -168,7 +168,7 @@ fn write_latency_bins(text: &mut String, job: &JobResult) {
 }
 
 fn write_syncs(text: &mut String, job: &JobResult) {
-    if job.sync.count == 0 {
+    if job.sync.latency.moments.count() == 0 {
         return;
     }
     text.push_str("  fsync/fdatasync/sync_file_range/syncfs:\n");

@@ -71,8 +71,10 @@ pub fn starting_line(threads: u32, processes: u32) -> String {
         1 => Some(format!("1 {one}")),
         count => Some(format!("{count} {many}")),
     };
-    let parts: Vec<String> =
-        [counted(threads, "thread", "threads"), counted(processes, "process", "processes")].into_iter().flatten().collect();
+    let parts: Vec<String> = [counted(threads, "thread", "threads"), counted(processes, "process", "processes")]
+        .into_iter()
+        .flatten()
+        .collect();
     format!("Starting {}", parts.join(" and "))
 }
 

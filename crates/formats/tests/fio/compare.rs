@@ -27,23 +27,27 @@ pub(crate) fn differences(name: &str, printed: &str) -> Vec<String> {
     let mut found = lines(name, report, &fio_text::write(&result, &view));
     let ours = fio_json::write_with_bins(&result, &view);
     found.extend(layout(name, document, &ours));
-    let (theirs, ours): (Value, Value) = (serde_json::from_str(document).unwrap(), serde_json::from_str(&ours).unwrap());
+    let (theirs, ours): (Value, Value) =
+        (serde_json::from_str(document).unwrap(), serde_json::from_str(&ours).unwrap());
     trees(name, &theirs, &ours, &mut found);
     found
 }
 
-/// The JSON has no process ids: they come from the text, in its order.
+/// The JSON has no process ids and no number of merged workers: they come from the text, in its order.
 fn take_pids(result: &mut model::RunResult, report: &str) {
-    let mut pids = report.lines().filter(|line| line.contains(": (groupid=")).filter_map(|line| {
-        let rest = &line[line.find("pid=")? + 4..];
-        rest[..rest.find(':')?].parse().ok()
-    });
+    let number = |line: &str, after: &str| {
+        let rest = &line[line.find(after)? + after.len()..];
+        rest[..rest.find(|letter: char| !letter.is_ascii_digit())?].parse().ok()
+    };
+    let mut heads = report.lines().filter(|line| line.contains(": (groupid="));
     for job in result.jobs.iter_mut().filter(|job| job.ios() > 0) {
-        job.pid = pids.next().unwrap();
+        let head = heads.next().unwrap();
+        (job.pid, job.workers) = (number(head, ": pid=").unwrap(), number(head, ", jobs=").unwrap());
     }
 }
 
-/// Folds what 3.42 prints and 3.33 does not, and places in fio's own source.
+/// Folds what 3.42 prints and 3.33 does not, places in fio's own source, and the date of a block, which fio takes
+/// anew for its text and may lie a second after the JSON's.
 fn folded(line: &str) -> String {
     let mut line = line.replace("/syncfs:", ":");
     while let Some(start) = line.find("sectors=").map(|at| line[..at].rfind(", ").unwrap_or(at)) {
@@ -53,6 +57,10 @@ fn folded(line: &str) -> String {
     if let (Some(start), Some(end)) = (line.find(" (file:"), line.find("): pid=")) {
         line.replace_range(start..=end, " (why)");
     }
+    if let Some(start) = line.find(": pid=") {
+        let date = line[start + 6..].find(": ").map(|at| start + 6 + at);
+        line.truncate(date.unwrap_or(line.len()));
+    }
     line
 }
 
@@ -61,16 +69,16 @@ fn lines(name: &str, theirs: &str, ours: &str) -> Vec<String> {
     let mut found = Vec::new();
     for index in 0..theirs.len().max(ours.len()) {
         let (their, our) = (theirs.get(index).copied().map(folded), ours.get(index).cloned());
-        if their != our && !is_bandwidth_in_kilobytes(their.as_deref()) {
+        if their != our && !is_bandwidth_in_kilobytes(our.as_deref()) {
             found.push(format!("{name}: text line {}\n  fio  {their:?}\n  ours {our:?}", index + 1));
         }
     }
     found
 }
 
-/// fio prints KiB/s under the name kB/s when kb_base is 1000; we print kB/s.
+/// fio prints KiB/s under the name kB/s when kb_base is 1000, and then MiB/s; we print kB/s and MB/s.
 fn is_bandwidth_in_kilobytes(line: Option<&str>) -> bool {
-    line.is_some_and(|line| line.starts_with("   bw (   kB/s)"))
+    line.is_some_and(|line| line.starts_with("   bw (   kB/s)") || line.starts_with("   bw (   MB/s)"))
 }
 
 /// Keys in the same order with the same indent, values aside.
@@ -91,7 +99,8 @@ fn layout(name: &str, theirs: &str, ours: &str) -> Vec<String> {
 fn trees(path: &str, theirs: &Value, ours: &Value, found: &mut Vec<String>) {
     match (theirs, ours) {
         (Value::Object(their), Value::Object(our)) => {
-            for (key, value) in their {
+            // fio states 0 or "unknown" here, by whether its estimate was ever made.
+            for (key, value) in their.iter().filter(|(key, _)| *key != "eta") {
                 match our.get(key) {
                     Some(our) => trees(&format!("{path}/{key}"), value, our, found),
                     None => found.push(format!("{path}/{key}: missing in ours")),
