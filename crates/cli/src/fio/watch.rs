@@ -1,7 +1,10 @@
 //! What fio's users see between the job lines and the report: the start, the layout, and the live status line.
 
+use super::eta;
 use crate::failure::Failure;
 use crate::output::Output;
+use formats::{fio_eta, fio_text};
+use job::Plan;
 use measure::Nanos;
 use run::{Observer, Progress};
 use std::io::Write;
@@ -31,15 +34,15 @@ pub(crate) enum Live {
 pub(crate) struct Watch<'out> {
     out: &'out mut Output,
     talk: Talk,
-    live: LiveLine,
+    live: LiveLine<'out>,
     /// The first write that failed; observers cannot stop a run, so it is told at its end.
     failed: Option<Failure>,
 }
 
 impl<'out> Watch<'out> {
     /// A watch that writes to `out`, and the live line to standard output.
-    pub(crate) fn new(out: &'out mut Output, talk: Talk, live: Live) -> Self {
-        Watch { out, talk, live: LiveLine::new(live), failed: None }
+    pub(crate) fn new(out: &'out mut Output, plan: &'out Plan, talk: Talk, live: Live) -> Self {
+        Watch { out, talk, live: LiveLine { plan, live, shown: String::new(), kept: Nanos::ZERO, before: None }, failed: None }
     }
 
     /// Lets go of the live line; the first failed write, if there was one.
@@ -62,19 +65,11 @@ impl<'out> Watch<'out> {
 
 impl Observer for Watch<'_> {
     fn layout(&mut self, job: &str, files: u32, bytes: u64) {
-        // Whole MiB, as fio prints it.
-        let mebibytes = bytes >> 20;
-        let what = if files == 1 {
-            format!("IO file (1 file / {mebibytes}MiB)")
-        } else {
-            format!("IO files ({files} files / total {mebibytes}MiB)")
-        };
-        self.say(&format!("{job}: Laying out {what}\n"));
+        self.say(&format!("{}\n", fio_text::layout_line(job, files, bytes)));
     }
 
     fn starting(&mut self, threads: u32, processes: u32) {
-        let line = starting_line(threads, processes);
-        self.say(&line);
+        self.say(&format!("{}\n", fio_text::starting_line(threads, processes)));
     }
 
     fn progress(&mut self, progress: &Progress) {
@@ -88,43 +83,28 @@ impl Observer for Watch<'_> {
     }
 }
 
-fn starting_line(threads: u32, processes: u32) -> String {
-    let count = |number: u32, one: &str, many: &str| match number {
-        0 => None,
-        1 => Some(format!("1 {one}")),
-        more => Some(format!("{more} {many}")),
-    };
-    let parts: Vec<String> =
-        [count(threads, "thread", "threads"), count(processes, "process", "processes")].into_iter().flatten().collect();
-    if parts.is_empty() { String::new() } else { format!("Starting {}\n", parts.join(" and ")) }
-}
-
 /// The status line and what is known of the terminal's line it stands on.
-struct LiveLine {
+struct LiveLine<'out> {
+    plan: &'out Plan,
     live: Live,
-    /// Characters of the line that stands on the screen; a shorter one must overwrite all of them.
-    shown: usize,
+    /// The line that stands on the screen; a shorter one must cover all of it.
+    shown: String,
     kept: Nanos,
     before: Option<Progress>,
 }
 
-impl LiveLine {
-    fn new(live: Live) -> Self {
-        LiveLine { live, shown: 0, kept: Nanos::ZERO, before: None }
-    }
-
+impl LiveLine<'_> {
     fn draw(&mut self, progress: &Progress) {
         let Live::On { keep_every } = self.live else {
             return;
         };
-        let line = super::eta::line(progress, self.before.as_ref());
+        let line = fio_eta::line(&eta::status(self.plan, progress, self.before.as_ref()));
         self.before = Some(progress.clone());
-        let width = line.chars().count();
-        let mut text = format!("{line:<pad$}\r", pad = self.shown.max(width));
-        self.shown = width;
+        let mut text = format!("{}\r", fio_eta::covering(&line, &self.shown));
+        self.shown = line;
         if keep_every.is_some_and(|period| progress.elapsed.saturating_sub(self.kept) >= period) {
             self.kept = progress.elapsed;
-            self.shown = 0;
+            self.shown.clear();
             text.push('\n');
         }
         print_live(&text);
@@ -132,8 +112,8 @@ impl LiveLine {
 
     /// Leaves the line as it stands and goes to the next.
     fn end(&mut self) {
-        if self.shown > 0 {
-            self.shown = 0;
+        if !self.shown.is_empty() {
+            self.shown.clear();
             print_live("\n");
         }
     }
@@ -143,22 +123,4 @@ impl LiveLine {
 fn print_live(text: &str) {
     let mut out = std::io::stdout();
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_start_names_threads_and_processes() {
-        for (threads, processes, line) in [
-            (0, 1, "Starting 1 process\n"),
-            (0, 8, "Starting 8 processes\n"),
-            (1, 0, "Starting 1 thread\n"),
-            (2, 1, "Starting 2 threads and 1 process\n"),
-            (0, 0, ""),
-        ] {
-            assert_eq!(starting_line(threads, processes), line);
-        }
-    }
 }
