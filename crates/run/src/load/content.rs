@@ -1,7 +1,7 @@
 //! What write buffers hold.
 
 use super::Request;
-use job::BufferPlan;
+use job::plan::BufferPlan;
 use measure::Nanos;
 
 /// Fills a worker's buffers.

@@ -6,7 +6,7 @@
 pub mod content;
 
 use engine::Operation;
-use job::JobPlan;
+use job::plan::JobPlan;
 use measure::{Direction, Nanos};
 
 /// The part of one target that a worker uses.
