@@ -1,6 +1,6 @@
 //! Plain system calls that end before they return, with the result as a completion wants it: bytes or -errno.
 
-use crate::contract::Operation;
+use crate::contract::{Io, Operation};
 use std::os::fd::RawFd;
 
 /// errno of the last call in this thread.
@@ -29,8 +29,16 @@ pub(crate) fn finish(mut call: impl FnMut() -> isize) -> i64 {
     }
 }
 
+/// Carries out a trim or a sync.
+pub(crate) fn without_data(descriptor: RawFd, io: &Io) -> i64 {
+    match io.operation {
+        Operation::Trim => discard(descriptor, io.offset, io.length),
+        operation => synchronise(descriptor, operation),
+    }
+}
+
 /// fsync or fdatasync of a file.
-pub(crate) fn synchronise(descriptor: RawFd, operation: Operation) -> i64 {
+fn synchronise(descriptor: RawFd, operation: Operation) -> i64 {
     finish(|| match operation {
         // SAFETY: fdatasync(2) takes no memory; a descriptor that is not open is an EBADF.
         Operation::DataSync => unsafe { libc::fdatasync(descriptor) as isize },
@@ -40,7 +48,7 @@ pub(crate) fn synchronise(descriptor: RawFd, operation: Operation) -> i64 {
 }
 
 /// Discards a range of a block device; a regular file answers ENOTTY, as any ioctl it does not know.
-pub(crate) fn discard(descriptor: RawFd, offset: u64, length: u32) -> i64 {
+fn discard(descriptor: RawFd, offset: u64, length: u32) -> i64 {
     /// `_IO(0x12, 119)` of linux/fs.h.
     const BLKDISCARD: libc::c_ulong = 0x1277;
     let range: [u64; 2] = [offset, u64::from(length)];

@@ -4,10 +4,14 @@
 
 mod call;
 mod contract;
+mod io_uring;
+mod libaio;
 mod null;
 mod psync;
 mod registry;
+mod sim;
 mod slots;
+mod sync;
 
 pub use contract::{Completion, Engine, EngineClock, EngineError, Io, Operation, Setup, Submitted, Target};
 pub use registry::{ENGINES, Visitor, dispatch};

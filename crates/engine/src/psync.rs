@@ -39,8 +39,7 @@ impl Engine for Psync {
             Operation::Read => call::finish(|| unsafe { libc::pread64(descriptor, memory, length, offset) }),
             // SAFETY: as for the read.
             Operation::Write => call::finish(|| unsafe { libc::pwrite64(descriptor, memory, length, offset) }),
-            Operation::Trim => call::discard(descriptor, io.offset, io.length),
-            Operation::Sync | Operation::DataSync => call::synchronise(descriptor, io.operation),
+            _ => call::without_data(descriptor, &io),
         };
         Submitted::Done(Completion { slot: io.slot, result })
     }

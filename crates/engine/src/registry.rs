@@ -27,6 +27,10 @@ macro_rules! engines {
 }
 
 engines! {
+    crate::sync::Sync,
     crate::psync::Psync,
+    crate::libaio::Libaio,
+    crate::io_uring::IoUring,
     crate::null::Null,
+    crate::sim::Sim,
 }
