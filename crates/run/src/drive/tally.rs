@@ -1,8 +1,9 @@
 //! Counting: what every completed I/O adds to its worker's record.
 
-use crate::worker::record::{Control, Record, UsageRecord, coarse_bin};
+use crate::worker::record::{Control, Record, coarse_bin};
 use job::plan::RecordPlan;
 use measure::{Direction, IntervalSampler, Nanos};
+use model::CpuUsage;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// A worker's record, and what of it the job wants filled.
@@ -68,7 +69,7 @@ impl<'w> Tally<'w> {
     }
 
     /// Forgets what was counted and measures from `now` on.
-    pub(crate) fn begin(&mut self, usage: UsageRecord, now: Nanos) {
+    pub(crate) fn begin(&mut self, usage: CpuUsage, now: Nanos) {
         self.record.begin(self.control, usage, now);
         if let Some(sampling) = &mut self.sampling {
             *sampling = Sampling::start(sampling.intervals, now);

@@ -57,6 +57,14 @@ pub(crate) fn lay_out(
     Ok(())
 }
 
+/// Removes the regular files of a worker that is done with them.
+pub(crate) fn unlink(files: &[PlannedFile]) {
+    for file in files.iter().filter(|file| file.kind == FileKind::Regular) {
+        // Another clone of the job may have removed a shared file already.
+        let _ = std::fs::remove_file(&file.path);
+    }
+}
+
 struct Layout<'a> {
     job: &'a JobPlan,
     writer: Option<(Content, Vec<u8>)>,

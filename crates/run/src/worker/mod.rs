@@ -14,10 +14,10 @@ use crate::load::{Load, LoadSetup, Region};
 use engine::{Engine, EngineClock, Setup, Visitor};
 use gate::pass;
 use job::plan::{Isolation, WorkerPlan};
-use measure::SystemClock;
+use measure::{Nanos, SystemClock};
 use memory::Memory;
-use model::JobError;
-use record::{Control, Gate, Record, UsageRecord};
+use model::{CpuUsage, JobError};
+use record::{Control, Gate, Record};
 use std::sync::atomic::Ordering::{Relaxed, Release};
 
 /// All a worker is given.
@@ -133,7 +133,7 @@ impl Visitor for Ready<'_, '_> {
             files: self.open,
         });
         let used = usage_now(job.isolation);
-        self.record.usage = used.since(self.record.usage);
+        self.record.usage = used_since(used, self.record.usage);
         Ok(())
     }
 }
@@ -149,35 +149,31 @@ fn thread_id() -> u32 {
 }
 
 /// What a worker used so far: its process, or its thread where it shares the process.
-pub(crate) fn usage_now(isolation: Isolation) -> UsageRecord {
-    let usage = match isolation {
+pub(crate) fn usage_now(isolation: Isolation) -> CpuUsage {
+    cpu_usage(match isolation {
         Isolation::Process => sys::usage::of_process(),
         Isolation::Thread => sys::usage::of_thread(),
-    };
-    usage.into()
+    })
 }
 
-impl From<sys::usage::Usage> for UsageRecord {
-    fn from(usage: sys::usage::Usage) -> Self {
-        UsageRecord {
-            user_ns: usage.user_ns,
-            system_ns: usage.system_ns,
-            switches: usage.voluntary_switches + usage.involuntary_switches,
-            major_faults: usage.major_faults,
-            minor_faults: usage.minor_faults,
-        }
+/// The kernel's account in the model's shape.
+pub(crate) fn cpu_usage(usage: sys::usage::Usage) -> CpuUsage {
+    CpuUsage {
+        user: Nanos(usage.user_ns),
+        system: Nanos(usage.system_ns),
+        switches: usage.voluntary_switches + usage.involuntary_switches,
+        major_faults: usage.major_faults,
+        minor_faults: usage.minor_faults,
     }
 }
 
-impl UsageRecord {
-    /// What was used after `earlier`.
-    pub(crate) fn since(self, earlier: UsageRecord) -> UsageRecord {
-        UsageRecord {
-            user_ns: self.user_ns.saturating_sub(earlier.user_ns),
-            system_ns: self.system_ns.saturating_sub(earlier.system_ns),
-            switches: self.switches.saturating_sub(earlier.switches),
-            major_faults: self.major_faults.saturating_sub(earlier.major_faults),
-            minor_faults: self.minor_faults.saturating_sub(earlier.minor_faults),
-        }
+/// What was used after `before`.
+pub(crate) fn used_since(now: CpuUsage, before: CpuUsage) -> CpuUsage {
+    CpuUsage {
+        user: now.user.saturating_sub(before.user),
+        system: now.system.saturating_sub(before.system),
+        switches: now.switches.saturating_sub(before.switches),
+        major_faults: now.major_faults.saturating_sub(before.major_faults),
+        minor_faults: now.minor_faults.saturating_sub(before.minor_faults),
     }
 }

@@ -4,7 +4,7 @@
 //! has ended, however it ended: what was measured before a SIGBUS is still there.
 
 use measure::{Direction, Histogram, Moments, Nanos, SampleStatistics};
-use model::{DepthStatistics, LatencyBins};
+use model::{CpuUsage, DepthStatistics, LatencyBins};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use zerocopy::FromBytes;
 
@@ -90,11 +90,11 @@ pub(crate) struct Record {
     /// I/Os that moved less than asked and were continued.
     pub(crate) short_ios: [u64; 3],
     /// Bandwidth samples in KiB/s.
-    pub(crate) bandwidth_samples: [Samples; 3],
+    pub(crate) bandwidth_samples: [SampleStatistics; 3],
     /// Samples in I/Os per second.
-    pub(crate) iops_samples: [Samples; 3],
+    pub(crate) iops_samples: [SampleStatistics; 3],
     /// CPU and faults when the measured part began, then (once `finished`) of the measured part.
-    pub(crate) usage: UsageRecord,
+    pub(crate) usage: CpuUsage,
     /// I/O errors that did not end the job.
     pub(crate) forgiven_errors: u64,
     /// The first of them, as errno.
@@ -123,49 +123,6 @@ pub(crate) struct Histograms {
     pub(crate) submission: [Histogram; 3],
     /// Of fsync and fdatasync.
     pub(crate) sync: Histogram,
-}
-
-/// [`SampleStatistics`] in a fixed layout.
-#[derive(Clone, Copy, Debug, Default, FromBytes)]
-#[repr(C)]
-pub(crate) struct Samples {
-    count: u64,
-    minimum: u64,
-    maximum: u64,
-    mean: f64,
-    squares: f64,
-}
-
-impl Samples {
-    /// Adds one sample.
-    pub(crate) fn record(&mut self, sample: u64) {
-        let mut statistics = self.statistics();
-        statistics.record(sample);
-        let SampleStatistics { count, minimum, maximum, mean, squares } = statistics;
-        *self = Samples { count, minimum, maximum, mean, squares };
-    }
-
-    /// The statistics over all samples.
-    pub(crate) fn statistics(&self) -> SampleStatistics {
-        let Samples { count, minimum, maximum, mean, squares } = *self;
-        SampleStatistics { count, minimum, maximum, mean, squares }
-    }
-}
-
-/// CPU time and faults in a fixed layout.
-#[derive(Clone, Copy, Debug, Default, FromBytes)]
-#[repr(C)]
-pub(crate) struct UsageRecord {
-    /// User CPU time in nanoseconds.
-    pub(crate) user_ns: u64,
-    /// Kernel CPU time in nanoseconds.
-    pub(crate) system_ns: u64,
-    /// Context switches of both kinds.
-    pub(crate) switches: u64,
-    /// Page faults that needed I/O.
-    pub(crate) major_faults: u64,
-    /// Page faults that did not.
-    pub(crate) minor_faults: u64,
 }
 
 /// What ended a worker early.
@@ -218,7 +175,7 @@ impl Record {
     /// Forgets what was counted and starts to measure at `now`; at the start and at the end of a ramp.
     ///
     /// Histograms are cleared only where they were written, so that the pages of the others stay untouched.
-    pub(crate) fn begin(&mut self, control: &Control, usage: UsageRecord, now: Nanos) {
+    pub(crate) fn begin(&mut self, control: &Control, usage: CpuUsage, now: Nanos) {
         for direction in 0..3 {
             let written = |moments: &Moments| moments.count() > 0;
             if written(&self.completion[direction]) {
@@ -241,8 +198,8 @@ impl Record {
         self.bins = [0; BINS];
         (self.level, self.submit, self.complete) = ([0; 7], [0; 7], [0; 7]);
         self.short_ios = [0; 3];
-        self.bandwidth_samples = [Samples::default(); 3];
-        self.iops_samples = [Samples::default(); 3];
+        self.bandwidth_samples = [SampleStatistics::default(); 3];
+        self.iops_samples = [SampleStatistics::default(); 3];
         self.bytes_before = control.bytes.each_ref().map(|bytes| bytes.load(Relaxed));
         self.ios_before = control.ios.each_ref().map(|ios| ios.load(Relaxed));
         self.usage = usage;
