@@ -57,8 +57,9 @@ fn discard(descriptor: RawFd, offset: u64, length: u32) -> i64 {
     if result == 0 { i64::from(length) } else { result }
 }
 
-/// Offset as the kernel takes it. Offsets beyond 2^63 do not exist; they become -1, which the kernel refuses.
+/// Offset as the kernel takes it. What is beyond 2^63 exists nowhere and becomes an offset that the kernel refuses; -1
+/// would be the file's own position to some calls.
 #[inline]
 pub(crate) fn signed(offset: u64) -> i64 {
-    i64::try_from(offset).unwrap_or(-1)
+    i64::try_from(offset).unwrap_or(i64::MIN)
 }

@@ -6,12 +6,18 @@ mod call;
 mod contract;
 mod io_uring;
 mod libaio;
+mod mmap;
 mod null;
+mod posixaio;
 mod psync;
+mod pvsync;
+mod pvsync2;
+mod random;
 mod registry;
 mod sim;
 mod slots;
 mod sync;
+mod vsync;
 
 pub use contract::{Completion, Engine, EngineClock, EngineError, Io, Operation, Setup, Submitted, Target};
 pub use registry::{ENGINES, Visitor, dispatch};

@@ -31,26 +31,16 @@ impl Engine for Psync {
     #[inline]
     fn submit(&mut self, io: Io) -> Submitted {
         let descriptor = self.descriptors[io.target as usize];
-        let memory = self.slots.address(&io).cast();
+        let memory = || self.slots.address(&io).cast();
         let (length, offset) = (io.length as usize, call::signed(io.offset));
         let result = match io.operation {
             // SAFETY: the slot's buffer is the worker's until the engine is dropped and nothing else uses it while
             // this I/O is in flight, that is until this call returns (contract of Setup and Io).
-            Operation::Read => call::finish(|| unsafe { libc::pread64(descriptor, memory, length, offset) }),
+            Operation::Read => call::finish(|| unsafe { libc::pread64(descriptor, memory(), length, offset) }),
             // SAFETY: as for the read.
-            Operation::Write => call::finish(|| unsafe { libc::pwrite64(descriptor, memory, length, offset) }),
+            Operation::Write => call::finish(|| unsafe { libc::pwrite64(descriptor, memory(), length, offset) }),
             _ => call::without_data(descriptor, &io),
         };
         Submitted::Done(Completion { slot: io.slot, result })
-    }
-
-    #[inline]
-    fn flush(&mut self) -> Result<u32, EngineError> {
-        Ok(0)
-    }
-
-    #[inline]
-    fn reap(&mut self, _min: u32, _max: u32, _done: &mut Vec<Completion>) -> Result<u32, EngineError> {
-        Ok(0)
     }
 }

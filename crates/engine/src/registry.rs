@@ -29,6 +29,11 @@ macro_rules! engines {
 engines! {
     crate::sync::Sync,
     crate::psync::Psync,
+    crate::vsync::Vsync,
+    crate::pvsync::Pvsync,
+    crate::pvsync2::Pvsync2,
+    crate::mmap::Mmap,
+    crate::posixaio::PosixAio,
     crate::libaio::Libaio,
     crate::io_uring::IoUring,
     crate::null::Null,

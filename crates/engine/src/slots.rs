@@ -22,6 +22,12 @@ impl Slots {
         self.base.wrapping_add(io.slot as usize * self.stride + io.buffer_offset as usize)
     }
 
+    /// The memory of `io` as a vector.
+    #[inline]
+    pub(crate) fn vector(&self, io: &Io) -> libc::iovec {
+        libc::iovec { iov_base: self.address(io).cast(), iov_len: io.length as usize }
+    }
+
     /// First byte of a slot.
     pub(crate) fn start(&self, slot: u32) -> *mut u8 {
         self.base.wrapping_add(slot as usize * self.stride)

@@ -75,16 +75,6 @@ impl Engine for Sync {
         };
         Submitted::Done(Completion { slot: io.slot, result })
     }
-
-    #[inline]
-    fn flush(&mut self) -> Result<u32, EngineError> {
-        Ok(0)
-    }
-
-    #[inline]
-    fn reap(&mut self, _min: u32, _max: u32, _done: &mut Vec<Completion>) -> Result<u32, EngineError> {
-        Ok(0)
-    }
 }
 
 impl Sync {

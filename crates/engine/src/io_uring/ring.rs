@@ -200,7 +200,7 @@ impl Ring {
     fn entry(&mut self, io: &Io) -> Entry {
         let file = Fd(self.files[io.target as usize]);
         let memory = self.slots.address(io);
-        let (length, offset, flags) = (io.length, io.offset, self.transfer_flags);
+        let (length, offset, flags) = (io.length, call::signed(io.offset).cast_unsigned(), self.transfer_flags);
         #[expect(clippy::cast_possible_truncation, reason = "buffers register only up to 2^14")]
         let buffer = io.slot as u16;
         let entry = match (io.operation, self.transfer) {
@@ -242,9 +242,8 @@ impl Ring {
     #[inline]
     fn vector(&self, io: &Io) -> *const libc::iovec {
         let vector = self.vectors[io.slot as usize].get();
-        let filled = libc::iovec { iov_base: self.slots.address(io).cast(), iov_len: io.length as usize };
         // SAFETY: the vector belongs to this slot, of which no I/O is queued or in flight, so the kernel does not read it.
-        unsafe { *vector = filled };
+        unsafe { *vector = self.slots.vector(io) };
         vector
     }
 
@@ -302,8 +301,11 @@ impl Ring {
     /// kept back, and those that did not fit.
     #[inline]
     fn has_hidden_completions(&mut self) -> bool {
+        if self.in_flight == 0 {
+            return false;
+        }
         if self.wishes.polled && !self.wishes.poller {
-            return self.in_flight > 0;
+            return true;
         }
         let submission = self.ring.submission();
         submission.taskrun() || submission.cq_overflow()

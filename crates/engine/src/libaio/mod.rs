@@ -152,7 +152,7 @@ impl Libaio {
                 let vector = vector.get();
                 // SAFETY: the vector belongs to this slot, of which no I/O is queued: the kernel reads it only within
                 // io_submit.
-                unsafe { *vector = libc::iovec { iov_base: memory.cast(), iov_len: io.length as usize } };
+                unsafe { *vector = self.slots.vector(io) };
                 (if writes { PWRITEV } else { PREADV }, vector.expose_provenance(), 1)
             }
         };

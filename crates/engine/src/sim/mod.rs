@@ -10,6 +10,7 @@ mod faults;
 mod journal;
 
 use crate::contract::{Completion, Engine, EngineError, Io, Setup, Submitted};
+use crate::random::SplitMix;
 use faults::FaultPlan;
 use job::option::{Kind, OptionSpec, Support, TimeUnit};
 use job::{Capabilities, EngineOptions, EngineSpec, Submission};
@@ -177,7 +178,7 @@ impl ServiceTime {
                 _ => Distribution::Fixed,
             },
             rate: positive("sim_rate").filter(|&rate| rate > 0),
-            random: SplitMix(positive("sim_seed").unwrap_or(1)),
+            random: SplitMix::new(positive("sim_seed").unwrap_or(1)),
         }
     }
 
@@ -195,22 +196,6 @@ impl ServiceTime {
             u64::try_from(nanoseconds).unwrap_or(u64::MAX)
         });
         access.saturating_add(Nanos(transfer))
-    }
-}
-
-/// Steele, Lea and Flood's SplitMix64: 64 good bits from any seed, 0 included.
-#[derive(Clone, Debug)]
-struct SplitMix(u64);
-
-impl SplitMix {
-    /// Uniform in [0, 1), 53 bits.
-    #[inline]
-    #[expect(clippy::cast_precision_loss, reason = "53 bits fit exactly")]
-    fn fraction(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((mixed ^ (mixed >> 31)) >> 11) as f64 / (1u64 << 53) as f64
     }
 }
 

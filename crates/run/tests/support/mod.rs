@@ -10,7 +10,7 @@ use job::plan::{
 };
 use measure::{Direction, Nanos, PerDirection};
 use model::{JobResult, RunResult};
-use run::{Observer, RunOptions};
+use plumb_run::{Observer, RunOptions};
 use std::path::Path;
 
 /// An observer that sees nothing.
@@ -130,7 +130,7 @@ pub fn sim(service: Nanos, parallelism: i64) -> JobPlan {
 
 /// Runs jobs to their end.
 pub fn run_jobs(jobs: Vec<JobPlan>) -> RunResult {
-    run::execute(&Plan { jobs, global_options: Vec::new() }, &options(), &mut Blind).unwrap()
+    plumb_run::execute(&Plan { jobs, global_options: Vec::new() }, &options(), &mut Blind).unwrap()
 }
 
 /// Runs one job without an error and gives its result.
