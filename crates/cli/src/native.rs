@@ -35,12 +35,15 @@ enum Command {
     Survey(survey::Args),
     /// Run fio command lines and job files as fio does
     // Taken by the dispatcher before clap sees it; it stands here for the list of commands.
-    #[command(disable_help_flag = true, after_help = "\
+    #[command(
+        disable_help_flag = true,
+        after_help = "\
 Examples:
   plumb fio job.fio
   plumb fio --name=a --rw=randread --size=1g --direct=1
   plumb fio --help                fio's own options
-  plumb fio --cmdhelp=all         all job options")]
+  plumb fio --cmdhelp=all         all job options"
+    )]
     Fio {
         /// fio's own words
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]

@@ -204,7 +204,10 @@ fn a_job_file_is_run_section_by_section() {
     };
     let (status, shown, _) = run(&[]);
     assert_eq!(status, Some(0), "{shown}");
-    places(&shown, ["first: (g=0)", "second: (g=0)", "Starting 2 processes", "first: (groupid=0", "second: (groupid=0"]);
+    places(
+        &shown,
+        ["first: (g=0)", "second: (g=0)", "Starting 2 processes", "first: (groupid=0", "second: (groupid=0"],
+    );
     let (_, shown, _) = run(&["--section=second"]);
     assert!(!shown.contains("first: (g=0)") && shown.contains("second: (groupid=0"), "{shown}");
 }

@@ -19,7 +19,8 @@ struct Stage {
 impl Stage {
     fn new() -> Self {
         // Beside the build, which is a real disk more often than /tmp is.
-        let under = |prefix: &str| tempfile::Builder::new().prefix(prefix).tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let under =
+            |prefix: &str| tempfile::Builder::new().prefix(prefix).tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         Stage { surveyed: under("surveyed"), results: under("results") }
     }
 
@@ -142,12 +143,8 @@ fn places_that_cannot_be_surveyed_are_named() {
 #[test]
 fn an_interrupt_keeps_what_is_done() {
     let stage = Stage::new();
-    let mut child = stage
-        .command(&["--size", "16M", "--time", "2"])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child =
+        stage.command(&["--size", "16M", "--time", "2"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(child.stderr.take().unwrap());
     let mut line = String::new();
     while !line.starts_with("[1/9]") {

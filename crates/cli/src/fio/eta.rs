@@ -52,8 +52,7 @@ fn rates(progress: &Progress, before: Option<&Progress>) -> PerDirection<LiveRat
         let sum = |progress: &Progress| progress.workers.iter().map(|worker| of(worker)[direction]).sum::<u64>();
         sum(progress).saturating_sub(before.map_or(0, sum))
     };
-    let per_second =
-        |amount: u64| BytesPerSecond::over(Bytes(amount), elapsed).map_or(0, |rate| rate.get());
+    let per_second = |amount: u64| BytesPerSecond::over(Bytes(amount), elapsed).map_or(0, |rate| rate.get());
     let rate = |direction| LiveRate {
         bandwidth: BytesPerSecond(per_second(moved(direction, |worker| &worker.bytes))),
         iops: per_second(moved(direction, |worker| &worker.ios)),

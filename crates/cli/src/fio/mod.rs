@@ -13,7 +13,7 @@ use model::RunResult;
 use run::RunOptions;
 use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use watch::{Live, Talk, Watch};
 
 /// What fio answers to a signal, whichever it was.
@@ -27,7 +27,7 @@ pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
     let machine = surroundings::Machine::here();
     let invocation = match parser.command_line(&words, &machine.surroundings()) {
         Ok(invocation) => invocation,
-        Err(error) => return refuse(&parser, &machine, &error),
+        Err(error) => return refuse(&words, &parser, &machine, &error),
     };
     for warning in &invocation.warnings {
         tell(&warning.to_string());
@@ -61,20 +61,32 @@ fn open(invocation: &Invocation) -> Result<Output, Failure> {
 }
 
 /// Tells what is wrong with the words, to the results' file as well where one was named.
-fn refuse(parser: &Parser, machine: &surroundings::Machine, error: &JobError) -> Result<u8, Failure> {
-    let mut text = format!("{error}\n");
+fn refuse(words: &[String], parser: &Parser, machine: &surroundings::Machine, error: &JobError) -> Result<u8, Failure> {
+    let text = format!("{error}\n");
+    tell(text.trim_end());
     if error.wants_usage()
         && let Ok(Invocation { action: Action::Help(usage), .. }) =
             parser.command_line(&["--help".to_owned()], &machine.surroundings())
     {
-        text.push('\n');
-        text.push_str(&usage);
+        Output::stdout().write(&usage)?;
     }
-    tell(text.trim_end());
-    if let Some(path) = error.output() {
-        Output::file(path)?.write(&text)?;
+    if let Some(path) = output_word(words) {
+        Output::file(Path::new(path))?.write(&text)?;
     }
     Ok(1)
+}
+
+/// The file of `--output` in words that could not be understood as a whole.
+fn output_word(words: &[String]) -> Option<&str> {
+    let mut found = None;
+    for (index, word) in words.iter().enumerate() {
+        match word.trim_start_matches('-').split_once('=') {
+            Some(("output", file)) if word.starts_with('-') => found = Some(file),
+            None if word == "--output" || word == "-output" => found = words.get(index + 1).map(String::as_str),
+            _ => {}
+        }
+    }
+    found.filter(|file| !file.is_empty())
 }
 
 /// A message to standard error; whoever closed it does not want to read it.
@@ -83,8 +95,7 @@ fn tell(text: &str) {
 }
 
 fn measure(plan: &Plan, invocation: &Invocation, out: &mut Output) -> Result<u8, Failure> {
-    let talk =
-        if invocation.output.formats.contains(&OutputFormat::Normal) { Talk::Normal } else { Talk::Silent };
+    let talk = if invocation.output.formats.contains(&OutputFormat::Normal) { Talk::Normal } else { Talk::Silent };
     if talk == Talk::Normal {
         out.write(&fio_text::job_lines(plan))?;
         out.write(&format!("{}\n", job::VERSION))?;
@@ -159,6 +170,21 @@ mod tests {
     fn the_status_is_the_number_of_failed_jobs_up_to_255() {
         for (failed, expected) in [(0, 0), (1, 1), (255, 255), (256, 255), (512, 255)] {
             assert_eq!(status(&with_failures(failed)), expected, "{failed} failed");
+        }
+    }
+
+    #[test]
+    fn the_output_file_is_found_in_words_that_are_wrong() {
+        for (words, expected) in [
+            (&["--output=o", "--nosuch"][..], Some("o")),
+            (&["-output", "o", "--nosuch"], Some("o")),
+            (&["--output=a", "--output=b"], Some("b")),
+            (&["--output-format=json"], None),
+            (&["output=o"], None),
+            (&["--output"], None),
+        ] {
+            let words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
+            assert_eq!(output_word(&words), expected, "{words:?}");
         }
     }
 

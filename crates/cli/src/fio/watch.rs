@@ -42,7 +42,12 @@ pub(crate) struct Watch<'out> {
 impl<'out> Watch<'out> {
     /// A watch that writes to `out`, and the live line to standard output.
     pub(crate) fn new(out: &'out mut Output, plan: &'out Plan, talk: Talk, live: Live) -> Self {
-        Watch { out, talk, live: LiveLine { plan, live, shown: String::new(), kept: Nanos::ZERO, before: None }, failed: None }
+        Watch {
+            out,
+            talk,
+            live: LiveLine { plan, live, shown: String::new(), kept: Nanos::ZERO, before: None },
+            failed: None,
+        }
     }
 
     /// Lets go of the live line; the first failed write, if there was one.
