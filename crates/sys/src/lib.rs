@@ -3,10 +3,13 @@
 //! Owns the system calls and the reading of /proc and /sys, always under a root that the caller gives.
 //! Decides nothing: what to do with a fact is the business of the crates above. Depends on none of ours.
 
+pub mod buffers;
 mod error;
 mod mapping;
+pub mod placement;
 pub mod process;
 mod shared;
+pub mod signals;
 pub mod usage;
 
 pub use error::SysError;
