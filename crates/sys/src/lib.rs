@@ -3,10 +3,16 @@
 //! Owns the system calls and the reading of /proc and /sys, always under a root that the caller gives.
 //! Decides nothing: what to do with a fact is the business of the crates above. Depends on none of ours.
 
+pub mod buffers;
+pub mod device;
 mod error;
 mod mapping;
+pub mod mounts;
+pub mod placement;
 pub mod process;
 mod shared;
+pub mod signals;
+mod text;
 pub mod usage;
 
 pub use error::SysError;

@@ -1,6 +1,7 @@
 //! A mapping of memory that is unmapped when its owner goes.
 
-use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
+use rustix::mm::{MapFlags, ProtFlags, mmap, mmap_anonymous, munmap};
+use std::os::fd::BorrowedFd;
 use std::ptr::NonNull;
 
 /// The size of a page on every machine we know how to run on; a mapping's start is aligned to it at least.
@@ -24,6 +25,14 @@ impl Mapping {
         let wanted = ProtFlags::READ | ProtFlags::WRITE;
         // SAFETY: a null hint without MAP_FIXED lets the kernel choose free addresses, so no live memory is replaced.
         let start = unsafe { mmap_anonymous(std::ptr::null_mut(), length, wanted, flags) }?;
+        Self::adopt(start.cast(), length)
+    }
+
+    /// `length` bytes of an open file from its start.
+    pub(crate) fn of_file(file: BorrowedFd<'_>, length: usize, flags: MapFlags) -> rustix::io::Result<Self> {
+        let wanted = ProtFlags::READ | ProtFlags::WRITE;
+        // SAFETY: a null hint without MAP_FIXED lets the kernel choose free addresses, so no live memory is replaced.
+        let start = unsafe { mmap(std::ptr::null_mut(), length, wanted, flags, file, 0) }?;
         Self::adopt(start.cast(), length)
     }
 
