@@ -1,14 +1,14 @@
 //! `vsync`: gathers adjacent I/Os and does them with one readv(2) or writev(2).
 //!
 //! I/Os gather as long as they continue each other in one file and direction and fit one call; what does not fit in
-//! waits for a flush. At depth 1, or with batches of 1, every I/O is a call of its own.
+//! waits for a flush. At depth 1 there is nothing to gather: every I/O is a call of its own and done when submitted.
 
 use crate::call;
 use crate::contract::{Completion, Engine, EngineError, Io, Operation, Setup, Submitted};
 use crate::psync::SYNCHRONOUS;
 use crate::slots::{Slots, descriptors};
 use crate::sync::Positions;
-use job::EngineSpec;
+use job::{Capabilities, EngineSpec, Submission};
 use measure::SystemClock;
 use std::os::fd::RawFd;
 
@@ -20,6 +20,7 @@ const VECTORS_MAX: usize = 1024;
 pub(crate) struct Vsync {
     slots: Slots,
     descriptors: Box<[RawFd]>,
+    depth: usize,
     positions: Positions,
     /// Adjacent I/Os that wait for a flush, and their memory.
     gathered: Vec<Io>,
@@ -34,19 +35,21 @@ impl Engine for Vsync {
     const SPEC: EngineSpec = EngineSpec {
         name: "vsync",
         help: "Gathers adjacent I/Os into one readv(2) or writev(2)",
-        capabilities: SYNCHRONOUS,
+        capabilities: Capabilities { submission: Submission::ByDepth, ..SYNCHRONOUS },
         options: &[],
     };
 
     fn open(setup: Setup<'_, SystemClock>) -> Result<Self, EngineError> {
-        let most = VECTORS_MAX.min(setup.depth as usize);
+        let depth = setup.depth as usize;
+        let most = VECTORS_MAX.min(depth);
         Ok(Vsync {
             slots: Slots::new(&setup),
             descriptors: descriptors(setup.targets),
+            depth,
             positions: Positions::unknown(setup.targets.len()),
             gathered: Vec::with_capacity(most),
             vectors: Vec::with_capacity(most),
-            done: Vec::with_capacity(setup.depth as usize),
+            done: Vec::with_capacity(depth),
         })
     }
 
@@ -58,7 +61,7 @@ impl Engine for Vsync {
                 && io.operation == last.operation
                 && io.target == last.target
                 && last.offset.checked_add(u64::from(last.length)) == Some(io.offset)
-                && self.gathered.len() < self.gathered.capacity().min(VECTORS_MAX);
+                && self.gathered.len() < VECTORS_MAX.min(self.depth);
             if !continues {
                 return Submitted::Full;
             }
@@ -69,6 +72,11 @@ impl Engine for Vsync {
         }
         self.vectors.push(self.slots.vector(&io));
         self.gathered.push(io);
+        if self.depth == 1 {
+            let result = self.transfer(&io, 0);
+            self.forget_gathered();
+            return Submitted::Done(Completion { slot: io.slot, result });
+        }
         Submitted::Queued
     }
 
@@ -80,8 +88,7 @@ impl Engine for Vsync {
         }
         #[expect(clippy::cast_possible_truncation, reason = "at most 1024")]
         let count = self.gathered.len() as u32;
-        self.gathered.clear();
-        self.vectors.clear();
+        self.forget_gathered();
         Ok(count)
     }
 
@@ -95,6 +102,11 @@ impl Engine for Vsync {
 }
 
 impl Vsync {
+    fn forget_gathered(&mut self) {
+        self.gathered.clear();
+        self.vectors.clear();
+    }
+
     /// One call for all that is gathered from `first`, at index `start`, on.
     fn transfer(&mut self, first: &Io, start: usize) -> i64 {
         let descriptor = self.descriptors[first.target as usize];

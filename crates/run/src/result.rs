@@ -1,15 +1,13 @@
 //! Records to results: what the workers left in shared memory becomes the model's plain data.
 
-use crate::RunOptions;
-use crate::files::largest_block;
 use crate::supervise::{End, Prepared, Shared, Watched, needs_files};
 use crate::worker::record::{Control, Record};
 use crate::worker::{cpu_usage, unix_ms, used_since};
 use job::plan::{BlockSize, JobPlan, RecordPlan, WorkerPlan};
 use job::{Plan, Submission};
-use measure::{BytesPerSecond, ClockSource, Direction, Histogram, Moments, Nanos, PerDirection, SystemClock};
+use measure::{Direction, Histogram, Moments, Nanos, PerDirection};
 use model::{
-    ClockNote, CpuUsage, DirectionResult, Echo, Environment, JobError, JobResult, LatencyStatistics, ReportStyle,
+    CpuUsage, DirectionResult, Echo, Environment, JobError, JobResult, LatencyStatistics, ReportStyle,
     RunResult, SyncResult,
 };
 use std::sync::atomic::Ordering::Relaxed;

@@ -2,10 +2,10 @@
 
 use crate::place::{Place, SIZE};
 use crate::rig::{BLOCK, Rig, io, options};
-use job::EngineOptions;
 use job::option::Value;
+use job::{EngineOptions, Submission};
 use measure::SystemClock;
-use plumb_engine::{ENGINES, Engine, EngineClock, Io, Operation, Visitor, dispatch};
+use plumb_engine::{Completion, ENGINES, Engine, EngineClock, Io, Operation, Submitted, Visitor, dispatch};
 use std::os::unix::fs::FileExt;
 
 const BLOCKS: usize = 64;
@@ -148,6 +148,39 @@ fn options_change_the_way_and_not_the_result() {
     for place in [Place::memory(), Place::loop_device()] {
         for (name, values) in variants {
             check(&place, name, values);
+        }
+    }
+}
+
+/// Submits one write at a depth.
+struct Answer<'a> {
+    place: &'a Place,
+    depth: u32,
+}
+
+impl Visitor for Answer<'_> {
+    type Out = Submitted;
+
+    fn visit<E: Engine>(self) -> Submitted {
+        let clock = E::Clock::for_worker(&SystemClock::start());
+        let mut rig = Rig::<E>::open(&options(&[]), &self.place.targets(), self.depth, clock).unwrap();
+        rig.engine.submit(io(Operation::Write, 0, 0, BLOCK))
+    }
+}
+
+#[test]
+fn an_io_is_done_or_queued_as_the_capabilities_say() {
+    let place = Place::memory();
+    let done = Submitted::Done(Completion { slot: 0, result: WHOLE });
+    for engine in ENGINES {
+        for depth in [1, 8] {
+            let expected = match engine.capabilities.submission {
+                Submission::Synchronous => done,
+                Submission::ByDepth if depth == 1 => done,
+                Submission::ByDepth | Submission::Asynchronous => Submitted::Queued,
+            };
+            let answer = dispatch(engine.name, Answer { place: &place, depth }).unwrap();
+            assert_eq!(answer, expected, "{} at depth {depth}", engine.name);
         }
     }
 }

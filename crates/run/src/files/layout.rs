@@ -152,7 +152,7 @@ impl Layout<'_> {
 
     fn new_writer(&self) -> (Content, Vec<u8>) {
         let largest = usize::try_from(largest_block(self.job)).unwrap_or(CHUNK);
-        (Content::new(&self.job.buffers, self.job.load.seed.unwrap_or(1)), vec![0; largest.max(CHUNK)])
+        (Content::new(&self.job.buffers, self.job.load.seed.unwrap_or(1), 0), vec![0; largest.max(CHUNK)])
     }
 
     fn advance(&mut self, bytes: u64) {

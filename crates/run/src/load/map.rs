@@ -90,7 +90,8 @@ impl BlockMap {
         // … and down again to the first free one below it.
         while level > 0 {
             level -= 1;
-            bit = bit * 64 + u64::from((!self.levels[level][word(bit)]).trailing_zeros());
+            bit *= 64;
+            bit += u64::from((!self.levels[level][word(bit)]).trailing_zeros());
         }
         Some(bit)
     }

@@ -17,6 +17,9 @@ mod sizes;
 mod tausworthe;
 mod think;
 
+#[cfg(test)]
+mod tests;
+
 pub use decide::Load;
 
 use engine::Operation;

@@ -5,15 +5,16 @@ use super::random::mix;
 /// A permutation of `0..blocks`. Applying it to 0, 1, 2, … visits every block exactly once.
 ///
 /// It works on the smallest power of two that holds `blocks` with steps that can be undone (add, multiply by an odd
-/// number, xor with the own upper half) and applies itself again while the result lies outside (cycle walking):
-/// below two applications on average, one where `blocks` is a power of two.
+/// number, xor with the own upper bits) and applies itself again while the result lies outside (cycle walking):
+/// below two applications on average, one where `blocks` is a power of two. Four rounds with shifts of a third of the
+/// bits are the fewest whose successive distances pass a chi-square test for every key tried; three do not.
 #[derive(Clone, Debug)]
 pub(super) struct Permutation {
     blocks: u64,
     mask: u64,
     shift: u32,
     add: u64,
-    factors: [u64; 3],
+    factors: [u64; 4],
 }
 
 impl Permutation {
@@ -27,9 +28,9 @@ impl Permutation {
         Permutation {
             blocks: blocks.max(1),
             mask,
-            shift: bits.div_ceil(2).max(1),
+            shift: bits.div_ceil(3).max(1),
             add: mix(key),
-            factors: [factor(1), factor(2), factor(3)],
+            factors: [factor(1), factor(2), factor(3), factor(4)],
         }
     }
 

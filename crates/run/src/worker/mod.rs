@@ -62,18 +62,15 @@ fn set_up_and_run(setup: &WorkerSetup<'_>, record: &mut Record) -> Result<(), Jo
         control.state.store(WorkerState::SettingUp as u32, Relaxed);
     }
     let mut memory = Memory::new(job)?;
-    let mut content = Content::new(&job.buffers, setup.system_seed.wrapping_add(u64::from(setup.plan.number)));
+    let mut content = Content::new(&job.buffers, job.load.seed.unwrap_or(setup.system_seed), setup.plan.number);
     for slot in 0..job.depth.depth {
         content.prepare_start(memory.whole_slot(slot));
     }
     let regions: Vec<Region> = setup.files.iter().map(|file| file.region).collect();
-    let sizes: Vec<u64> = setup.files.iter().map(|file| file.real_size.max(file.region.end)).collect();
     let load = Load::new(&LoadSetup {
         job,
         number: setup.plan.number,
-        clone: setup.plan.clone,
         regions: &regions,
-        target_sizes: &sizes,
         system_seed: setup.system_seed,
     })
     .map_err(|error| refusal(libc::EINVAL, "load", error.to_string()))?;

@@ -303,7 +303,7 @@ const OCTAVES: [(u64, u64, u64); 64] = {
 pub(crate) fn coarse_bin(latency: Nanos) -> usize {
     let ns = latency.get();
     let (below, first, second) = OCTAVES[(ns | 1).ilog2() as usize];
-    (below + u64::from(ns >= first) + u64::from(ns >= second)) as usize
+    ((below + u64::from(ns >= first) + u64::from(ns >= second)) as usize).min(BINS - 1)
 }
 
 #[cfg(test)]

@@ -157,3 +157,22 @@ pub fn depth(job: &mut JobPlan, depth: u32) {
 
 /// Forgiveness for everything.
 pub const ALL: ContinueOnError = ContinueOnError { read: true, write: true, verify: true };
+
+/// A root whose /proc says that this process has one thread, so that it may fork: the test harness runs its tests
+/// on threads beside each other, and none of them holds a lock that a worker needs.
+pub fn alone() -> (tempfile::TempDir, RunOptions) {
+    let root = tempfile::tempdir().unwrap();
+    std::fs::create_dir_all(root.path().join("proc/self/task/1")).unwrap();
+    let options = RunOptions { system_root: root.path().to_owned(), ..options() };
+    (root, options)
+}
+
+/// Runs jobs as processes to their end.
+pub fn run_processes(mut jobs: Vec<JobPlan>, observer: &mut dyn Observer) -> RunResult {
+    let (_root, mut options) = alone();
+    options.progress_interval = Some(Nanos::from_millis(20));
+    for job in &mut jobs {
+        job.isolation = Isolation::Process;
+    }
+    plumb_run::execute(&Plan { jobs, global_options: Vec::new() }, &options, observer).unwrap()
+}
