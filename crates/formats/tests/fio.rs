@@ -2,6 +2,8 @@
 //!
 //! `golden` holds against outputs kept beside the tests; `differential` runs the installed `fio` and fails without it.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests may panic as tests do")]
+
 #[path = "fio/compare.rs"]
 mod compare;
 #[path = "fio/workloads.rs"]

@@ -83,10 +83,19 @@ fn pairs(value: &Value) -> Vec<(String, String)> {
     entries.map(|(name, value)| (name.clone(), value.as_str().unwrap_or_default().to_owned())).collect()
 }
 
+/// No count, size or time of a run comes near this; larger ones are cut, so that sums over jobs stay in range.
+const LARGEST: u64 = 1 << 53;
+/// The longest run: two years.
+const LONGEST_MS: u64 = 1 << 36;
+
 /// A whole number; floats are cut, what is absent or negative is 0.
 fn whole(object: &Object, key: &str) -> u64 {
     let value = object.get(key);
-    value.and_then(Value::as_u64).unwrap_or_else(|| rounded(float(object, key).trunc()))
+    value.and_then(Value::as_u64).unwrap_or_else(|| rounded(float(object, key).trunc())).min(LARGEST)
+}
+
+fn milliseconds(object: &Object, key: &str) -> Nanos {
+    Nanos::from_millis(whole(object, key).min(LONGEST_MS))
 }
 
 fn float(object: &Object, key: &str) -> f64 {
@@ -109,7 +118,7 @@ fn child<'object>(object: &'object Object, key: &str) -> Option<&'object Object>
 
 fn read_job(job: &Object, number: u32, global: &[(String, String)]) -> JobResult {
     let words = Words::new(job.get("job options").map(pairs).unwrap_or_default(), global);
-    let runtime = Nanos::from_millis(whole(job, "job_runtime"));
+    let runtime = milliseconds(job, "job_runtime");
     let errno = job.get("error").and_then(Value::as_i64).and_then(|errno| i32::try_from(errno).ok()).unwrap_or(0);
     let mut found = JobResult {
         echo: words.echo(),
@@ -153,7 +162,7 @@ fn read_job(job: &Object, number: u32, global: &[(String, String)]) -> JobResult
 }
 
 fn share_of(whole: Nanos, percent: f64) -> Nanos {
-    Nanos(rounded(whole.as_f64() * percent / 100.0))
+    Nanos(rounded(whole.as_f64() * percent / 100.0).min(LARGEST))
 }
 
 fn read_direction(object: &Object, style: &mut model::ReportStyle) -> DirectionResult {
@@ -164,7 +173,7 @@ fn read_direction(object: &Object, style: &mut model::ReportStyle) -> DirectionR
         ios: whole(object, "total_ios"),
         short_ios: whole(object, "short_ios"),
         dropped_ios: whole(object, "drop_ios"),
-        runtime: Nanos::from_millis(whole(object, "runtime")),
+        runtime: milliseconds(object, "runtime"),
         submission,
         completion,
         total,
@@ -192,8 +201,9 @@ fn read_latency(object: &Object, style: &mut model::ReportStyle) -> Option<Laten
     if count == 0 {
         return None;
     }
-    let percentiles: Vec<(f64, u64)> =
+    let mut percentiles: Vec<(f64, u64)> =
         child(object, "percentile").into_iter().flatten().filter_map(number_pair).collect();
+    percentiles.sort_by(|a, b| a.0.total_cmp(&b.0));
     if !percentiles.is_empty() {
         style.percentiles = percentiles.iter().map(|&(percent, _)| percent).collect();
     }
@@ -207,12 +217,15 @@ fn read_latency(object: &Object, style: &mut model::ReportStyle) -> Option<Laten
 }
 
 fn number_pair((name, value): (&String, &Value)) -> Option<(f64, u64)> {
-    Some((name.parse().ok().filter(|name: &f64| name.is_finite())?, value.as_u64()?))
+    Some((name.parse().ok().filter(|name: &f64| name.is_finite())?, value.as_u64()?.min(LARGEST)))
 }
 
 fn histogram_of_bins(bins: &[(f64, u64)]) -> Box<Histogram> {
     let mut histogram = Box::new(Histogram::new());
+    let mut room = LARGEST;
     for &(latency, count) in bins {
+        let count = count.min(room);
+        room -= count;
         histogram.record_many(Nanos(rounded(latency)), count);
     }
     histogram
@@ -224,9 +237,9 @@ fn histogram_of_percentiles(percentiles: &[(f64, u64)], count: u64, most: u64) -
     let mut histogram = Box::new(Histogram::new());
     let mut below = 0;
     for &(percent, latency) in percentiles {
-        let reached = rounded((percent / 100.0 * count as f64).ceil()).min(count);
-        histogram.record_many(Nanos(latency), reached.saturating_sub(below));
-        below = below.max(reached);
+        let reached = rounded((percent / 100.0 * count as f64).ceil()).clamp(below, count);
+        histogram.record_many(Nanos(latency), reached - below);
+        below = reached;
     }
     let last = percentiles.last().map_or(most, |&(_, latency)| latency.max(most));
     histogram.record_many(Nanos(last), count - below);
@@ -241,7 +254,7 @@ fn read_moments(object: &Object, count: u64) -> Moments {
     let (mean, rest) = (sum / wide, sum % wide);
     let deviation = float(object, "stddev");
     let about_mean = deviation * deviation * (count - 1) as f64 + rest as f64 * rest as f64 / count as f64;
-    let squares = mean.saturating_mul(sum + rest).saturating_add(about_mean.round() as u128);
+    let squares = mean.saturating_mul(sum.saturating_add(rest)).saturating_add(about_mean.round() as u128);
     Moments::from_parts(count, whole(object, "min"), whole(object, "max"), sum, squares)
 }
 
@@ -281,7 +294,7 @@ fn shares<const BINS: usize>(object: Option<&Object>, total: u64, least: f64) ->
         if share > 0.0 && share <= least {
             floored.push(bin);
         } else {
-            counts[bin] = rounded(share * total as f64 / 100.0);
+            counts[bin] = rounded(share * total as f64 / 100.0).min(LARGEST);
         }
     }
     let rest = total.saturating_sub(counts.iter().sum());

@@ -60,15 +60,25 @@ impl<'global> Words<'global> {
             percentile_digits: list.map_or(standard.percentile_digits, most_decimals),
             unit_base: self.number("kb_base").unwrap_or(standard.unit_base),
             bits: self.number("unit_base") == Some(1),
-            significant_figures: self.number("significant_figures").unwrap_or(standard.significant_figures),
+            significant_figures: self
+                .number("significant_figures")
+                .map_or(standard.significant_figures, allowed_figures),
             shows_errors: self.get("continue_on_error").is_some_and(|value| value != "none" && value != "0"),
             ..standard
         }
     }
 }
 
+/// A double has no more digits to show.
+const MOST_DECIMALS: usize = 17;
+
+/// fio takes 1 to 10 figures.
+fn allowed_figures(figures: usize) -> usize {
+    figures.clamp(1, 10)
+}
+
 /// Most digits after a point in a list of numbers.
 fn most_decimals(list: &str) -> usize {
     let decimals = |number: &str| number.trim().split_once('.').map_or(0, |(_, decimals)| decimals.len());
-    list.split([':', ',']).map(decimals).max().unwrap_or(0)
+    list.split([':', ',']).map(decimals).max().unwrap_or(0).min(MOST_DECIMALS)
 }
