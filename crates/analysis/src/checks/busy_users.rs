@@ -39,7 +39,7 @@ fn judge_group(jobs: &[&JobResult]) -> Option<Note> {
     let users: f64 = jobs.iter().map(|job| f64::from(job.workers.max(1)) * f64::from(slots(job))).sum();
     let sums: Option<Vec<f64>> = jobs.iter().map(|job| latency_sum_ns(job)).collect();
     let Some(sums) = sums else {
-        let sentence = "not checked: latency was not measured, so busy users cannot be counted".to_owned();
+        let sentence = "latency was not measured, so busy users cannot be counted".to_owned();
         return Some(note(ID, Grade::NotChecked, sentence, &[("users_asked", users)]));
     };
     // IOPS × mean latency = Σ latency ÷ window.

@@ -17,7 +17,11 @@ const STORAGE_SHARE: f64 = 0.5;
 
 /// Compares what was asked with what the devices moved, for reads and for writes.
 pub(super) fn run(result: &RunResult) -> Vec<Note> {
-    [Direction::Read, Direction::Write].into_iter().filter_map(|direction| judge(result, direction)).collect()
+    let judged = [Direction::Read, Direction::Write].into_iter().filter_map(|direction| judge(result, direction));
+    let mut notes: Vec<Note> = judged.collect();
+    // What holds for both directions is said once.
+    notes.dedup_by(|second, first| second.sentence == first.sentence);
+    notes
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a ratio of byte counts")]
@@ -34,10 +38,7 @@ fn judge(result: &RunResult, direction: Direction) -> Option<Note> {
         return Some(note(ID, Grade::NotAStorageResult, sentence, &evidence));
     }
     let Some(moved) = bytes_at_devices(result, direction) else {
-        let sentence = format!(
-            "not checked: no block device was watched under the files, so nobody counted the {}s that reached one",
-            direction.word()
-        );
+        let sentence = "no block device was watched under the files, so nobody counted what reached one".to_owned();
         return Some(note(ID, Grade::NotChecked, sentence, &[("bytes_asked", asked as f64)]));
     };
     let share = moved as f64 / asked as f64;
@@ -152,6 +153,14 @@ mod tests {
     fn without_a_device_it_is_not_checked() {
         let mut result = clean_random_read();
         result.devices.clear();
+        assert_eq!(check(&result).unwrap().0, Grade::NotChecked);
+    }
+
+    #[test]
+    fn a_missing_signal_is_told_once_for_reads_and_writes() {
+        let mut result = clean_random_read();
+        result.devices.clear();
+        result.jobs[0].directions.write = result.jobs[0].directions.read.clone();
         assert_eq!(check(&result).unwrap().0, Grade::NotChecked);
     }
 

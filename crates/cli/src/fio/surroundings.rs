@@ -6,7 +6,6 @@ use job::{RealFiles, Surroundings};
 pub(crate) struct Machine {
     memory_mib: u64,
     cpus: u32,
-    environment: Box<dyn Fn(&str) -> Option<String>>,
 }
 
 impl Machine {
@@ -15,17 +14,22 @@ impl Machine {
         let information = rustix::system::sysinfo();
         let memory = information.totalram.saturating_mul(u64::from(information.mem_unit));
         let cpus = std::thread::available_parallelism().map_or(1, |count| u32::try_from(count.get()).unwrap_or(1));
-        Machine { memory_mib: memory >> 20, cpus, environment: Box::new(|name| std::env::var(name).ok()) }
+        Machine { memory_mib: memory >> 20, cpus }
     }
 
     /// As the parser wants it.
     pub(crate) fn surroundings(&self) -> Surroundings<'_> {
         Surroundings {
-            environment: &self.environment,
+            environment: &variable,
             files: &RealFiles,
             page_size: rustix::param::page_size() as u64,
             memory_mib: self.memory_mib,
             cpus: self.cpus,
         }
     }
+}
+
+/// A variable of the environment; one that is no text counts as not set.
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok()
 }

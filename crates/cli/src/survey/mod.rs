@@ -4,6 +4,7 @@
 //! table and two sentences what was found.
 
 mod progress;
+mod remarks;
 mod save;
 mod suite;
 mod table;
@@ -14,7 +15,7 @@ use crate::failure::Failure;
 use crate::output::Output;
 use clap::Parser;
 use measure::{Direction, Nanos};
-use model::{FileSystem, Grade, RunResult};
+use model::{FileSystem, RunResult};
 use progress::Display;
 use run::RunOptions;
 use std::path::{Path, PathBuf};
@@ -25,6 +26,8 @@ use work_file::Afterwards;
 
 /// Measuring time per test with `--quick`.
 pub(crate) const QUICK_TIME: Nanos = Nanos::from_secs(4);
+/// Where /proc and /sys are read.
+const SYSTEM_ROOT: &str = "/";
 const USUAL_TIME: Nanos = Nanos::from_secs(30);
 
 /// Survey a disk: random reads, sequential reads and log writes, with checks
@@ -75,7 +78,7 @@ struct Findings {
 
 /// Runs a survey; 0, or 128 + signal when a signal cut it short.
 pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
-    let signals = sys::signals::Watch::begin().map_err(|error| Failure::new(error.to_string()))?;
+    watch_signals()?;
     let mut out = Output::stdout();
     let time = match (args.time, args.quick) {
         (Some(seconds), _) => Nanos::from_secs(seconds),
@@ -89,7 +92,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     out.write(&heading(&place, &tests, time))?;
     let total = Nanos(time.get().saturating_mul(tests.len() as u64));
     let mut display = Display::new(total);
-    let found = measure_all(&mut place, &tests, time, &mut display, &signals);
+    let found = measure_all(&mut place, &tests, time, &mut display);
     display.clear();
     let found = found?;
     let sentences = conclusions(&found.rows);
@@ -112,31 +115,25 @@ fn heading(place: &Place, tests: &[Test], time: Nanos) -> String {
         Access::Direct => "O_DIRECT",
         Access::Buffered => "through the page cache",
     };
-    let mut text = format!(
-        "plumb {} surveys {}: {}, {access}, {} tests of {} s\n",
-        env!("CARGO_PKG_VERSION"),
+    let what = format!(
+        "Survey of {}: {}, {access}, {} tests of {} s.",
         place.shown,
         place.describe(),
         tests.len(),
         time.as_secs_f64()
     );
+    let mut text = remarks::wrapped(&what, "");
     for remark in &place.remarks {
-        text.push_str(&format!("Note: {remark}\n"));
+        text.push_str(&remarks::wrapped(&format!("Note: {remark}."), ""));
     }
     text
 }
 
 /// Fills the work file where there is one, then runs test after test.
-fn measure_all(
-    place: &mut Place,
-    tests: &[Test],
-    time: Nanos,
-    display: &mut Display,
-    signals: &sys::signals::Watch,
-) -> Result<Findings, Failure> {
-    let mut found = Findings { rows: Vec::new(), signal: fill(place, display, signals)? };
+fn measure_all(place: &mut Place, tests: &[Test], time: Nanos, display: &mut Display) -> Result<Findings, Failure> {
+    let mut found = Findings { rows: Vec::new(), signal: fill(place, display)? };
     for (index, test) in tests.iter().enumerate() {
-        found.signal = found.signal.or_else(|| signals.caught());
+        found.signal = found.signal.or_else(sys::signals::first);
         if found.signal.is_some() {
             break;
         }
@@ -160,14 +157,14 @@ fn measure_all(
 }
 
 /// Fills the work file and proves that it is all there; the signal that came meanwhile.
-fn fill(place: &mut Place, display: &mut Display, signals: &sys::signals::Watch) -> Result<Option<i32>, Failure> {
+fn fill(place: &mut Place, display: &mut Display) -> Result<Option<i32>, Failure> {
     let Some(work) = &mut place.work_file else {
         return Ok(None);
     };
     if !work.is_filled() {
         display.filling(work.size());
         let result = execute(&suite::fill_plan(&place.target), display)?;
-        if let Some(signal) = result.ended_by_signal.or_else(|| signals.caught()) {
+        if let Some(signal) = result.ended_by_signal.or_else(sys::signals::first) {
             return Ok(Some(signal));
         }
         if let Some(error) = result.jobs.iter().find_map(|job| job.error.as_ref()) {
@@ -181,14 +178,23 @@ fn fill(place: &mut Place, display: &mut Display, signals: &sys::signals::Watch)
     Ok(None)
 }
 
+/// Ctrl-C and a polite kill end the survey in order.
+fn watch_signals() -> Result<(), Failure> {
+    let wanted = [sys::process::INTERRUPT, sys::process::TERMINATE];
+    sys::signals::watch(&wanted).map_err(|error| Failure::new(error.to_string()))
+}
+
 fn execute(plan: &job::Plan, display: &mut Display) -> Result<RunResult, Failure> {
     let options = RunOptions {
-        system_root: PathBuf::from("/"),
+        system_root: PathBuf::from(SYSTEM_ROOT),
         read_only: false,
         progress_interval: Some(Nanos::from_millis(250)),
         device_interval: Nanos::from_millis(500),
     };
-    run::execute(plan, &options, display).map_err(|error| Failure::new(error.to_string()))
+    let result = run::execute(plan, &options, display).map_err(|error| Failure::new(error.to_string()));
+    // The run gives signals back when it ends; between the tests they are ours.
+    watch_signals()?;
+    result
 }
 
 /// The sentences on the random reads, the sweep over users.
@@ -213,48 +219,14 @@ fn report(place: &Place, found: &Findings, sentences: &[String]) -> String {
     text.push('\n');
     text.push_str(&table::render(&found.rows));
     text.push('\n');
-    text.push_str(&remarks(&found.rows));
+    text.push_str(&remarks::render(&found.rows));
     if place.target.nature == Nature::Device {
-        text.push_str("Log writes: skipped, they would overwrite the device; survey a directory on it instead.\n");
+        text.push_str("Log writes: skipped, they would overwrite the device; survey a directory on it.\n\n");
     }
     for sentence in sentences {
-        text.push_str(sentence);
-        text.push('\n');
+        text.push_str(&remarks::wrapped(sentence, ""));
     }
     text
-}
-
-/// The notes of all rows, those of the same words told once with the rows they hold for.
-fn remarks(rows: &[Row]) -> String {
-    let mut text = String::new();
-    let mut told: Vec<(Grade, &str, Vec<String>)> = Vec::new();
-    for row in rows {
-        for note in &row.result.notes {
-            let name = row.test.describe();
-            match told.iter_mut().find(|(_, sentence, _)| *sentence == note.sentence) {
-                Some((.., names)) => names.push(name),
-                None => told.push((note.grade, &note.sentence, vec![name])),
-            }
-        }
-    }
-    for (grade, sentence, names) in told {
-        let names = if names.len() == rows.len() { "all tests".to_owned() } else { names.join("; ") };
-        text.push_str(&format!("! {names}: {sentence} [{}]\n", verdict(grade)));
-    }
-    if text.is_empty() && !rows.is_empty() {
-        text.push_str("Checked: all users were busy, all bytes reached the device, no errors.\n");
-    }
-    text.push('\n');
-    text
-}
-
-fn verdict(grade: Grade) -> &'static str {
-    match grade {
-        Grade::NotChecked => "not checked",
-        Grade::Trusted => "TRUSTED",
-        Grade::ValidWithLimits => "VALID WITH LIMITS",
-        Grade::NotAStorageResult => "NOT A STORAGE RESULT",
-    }
 }
 
 /// The directory that holds results when none is named.

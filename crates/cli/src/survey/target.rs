@@ -1,5 +1,6 @@
 //! What is surveyed: a directory with a work file in it, or a block device.
 
+use super::SYSTEM_ROOT;
 use super::suite::{Access, Nature, Target, short_size};
 use super::work_file::{self, Afterwards, WorkFile};
 use crate::failure::Failure;
@@ -24,6 +25,8 @@ pub(crate) struct Place {
     pub(crate) shown: String,
     /// The kind of file system; `None` for a device, or when it cannot be asked.
     pub(crate) file_system: Option<String>,
+    /// The disk, as a person calls it.
+    pub(crate) disk: Option<String>,
     /// The work file; `None` on a device.
     pub(crate) work_file: Option<WorkFile>,
     /// What the user should know before the numbers.
@@ -46,14 +49,18 @@ impl Place {
         }
     }
 
-    /// `1G work file on ext4`.
+    /// `a work file of 1G on ext4, disk nvme0n1 (ACME 1 TB)`.
     pub(crate) fn describe(&self) -> String {
         let size = short_size(self.target.size);
-        match (&self.target.nature, &self.file_system) {
-            (Nature::Device, _) => format!("{size} of the device, read only"),
-            (Nature::WorkFile, Some(kind)) => format!("{size} work file on {kind}"),
-            (Nature::WorkFile, None) => format!("{size} work file"),
+        let mut text = match (&self.target.nature, &self.file_system) {
+            (Nature::Device, _) => format!("the first {size}, read only"),
+            (Nature::WorkFile, Some(kind)) => format!("a work file of {size} on {kind}"),
+            (Nature::WorkFile, None) => format!("a work file of {size}"),
+        };
+        if let Some(disk) = &self.disk {
+            text.push_str(&format!(", disk {disk}"));
         }
+        text
     }
 }
 
@@ -84,7 +91,8 @@ fn directory(path: &Path, shown: String, size: u64, afterwards: Afterwards) -> R
     Ok(Place {
         target: Target { path: work.path().to_owned(), size, access, nature: Nature::WorkFile },
         shown,
-        file_system: file_system::kind(path),
+        file_system: file_system::kind(Path::new(SYSTEM_ROOT), path),
+        disk: file_system::disk(Path::new(SYSTEM_ROOT), path),
         work_file: Some(work),
         remarks,
     })
@@ -120,6 +128,7 @@ fn device(path: &Path, shown: String, asked: Option<u64>, quick: bool) -> Result
         target: Target { path: path.to_owned(), size, access, nature: Nature::Device },
         shown,
         file_system: None,
+        disk: file_system::disk(Path::new(SYSTEM_ROOT), path),
         work_file: None,
         remarks,
     })
