@@ -6,6 +6,7 @@
 pub mod buffers;
 pub mod device;
 mod error;
+pub mod extents;
 mod mapping;
 pub mod mounts;
 pub mod placement;
