@@ -111,7 +111,10 @@ impl<'run, 'scope> Crew<'run, 'scope> {
             let name = self.recruits[index].plan.job.name.chars().filter(|&c| c != '\0').take(15).collect();
             let thread = std::thread::Builder::new().name(name);
             self.hands[index] =
-                Hand::Thread(thread.spawn_scoped(scope, move || run_one(&setup, shared, index))?);
+                Hand::Thread(thread.spawn_scoped(scope, move || {
+                    let _blocked = crate::signals::leave_to_main_thread();
+                    run_one(&setup, shared, index);
+                })?);
         }
         gate::open(&self.shared.controls[index], Gate::SetUp);
         Ok(())
@@ -193,7 +196,9 @@ impl Drop for Crew<'_, '_> {
 /// handle, and a parent killed without warning takes its workers along.
 fn become_worker() {
     use rustix::process::{Signal, set_parent_process_death_signal};
+    // Both calls only fail for numbers that are no signals.
     let _ = set_parent_process_death_signal(Some(Signal::KILL));
+    let _ = crate::signals::leave_to_parent();
 }
 
 fn run_one(setup: &WorkerSetup<'_>, shared: &Shared, index: usize) {

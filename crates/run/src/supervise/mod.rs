@@ -29,9 +29,9 @@ use watch::Watch;
 pub fn execute(plan: &Plan, options: &RunOptions, observer: &mut dyn Observer) -> Result<RunResult, RunError> {
     prepare::check(plan, options)?;
     let clock = SystemClock::start();
-    let mut signals = crate::signals::Signals::watch()?;
+    let signals = crate::signals::Signals::watch()?;
     let workers: Vec<WorkerPlan<'_>> = plan.workers().collect();
-    let prepared = prepare::prepare(plan, &workers, options, observer, &mut signals);
+    let prepared = prepare::prepare(plan, &workers, options, observer, &signals);
     let shared =
         Shared { controls: SharedBlocks::new(workers.len())?, records: SharedRecords::new(workers.len())? };
     let system_seed = prepare::system_seed();
@@ -41,7 +41,7 @@ pub fn execute(plan: &Plan, options: &RunOptions, observer: &mut dyn Observer) -
     let watched = std::thread::scope(|scope| {
         let mut crew = Crew::fork(&shared, recruits, clock, system_seed, &options.system_root)?;
         let watch = Watch::new(&workers, &prepared, &shared, options, clock);
-        watch.run(&mut crew, scope, observer, &mut signals)
+        watch.run(&mut crew, scope, observer, &signals)
     })?;
     Ok(crate::result::assemble(plan, &workers, &prepared, &shared, &watched))
 }

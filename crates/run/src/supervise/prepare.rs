@@ -48,7 +48,7 @@ pub(crate) fn prepare(
     workers: &[WorkerPlan<'_>],
     options: &RunOptions,
     observer: &mut dyn Observer,
-    signals: &mut Signals,
+    signals: &Signals,
 ) -> Vec<Prepared> {
     let mut prepared: Vec<Prepared> = Vec::with_capacity(workers.len());
     for job in &plan.jobs {
@@ -67,7 +67,7 @@ fn prepare_job(
     job: &JobPlan,
     options: &RunOptions,
     observer: &mut dyn Observer,
-    signals: &mut Signals,
+    signals: &Signals,
 ) -> Result<Vec<Vec<PlannedFile>>, JobError> {
     let needs_files = needs_files(job);
     let clones = (0..job.clones).map(|clone| plan_files(job, clone, needs_files)).collect::<Result<Vec<_>, _>>()?;

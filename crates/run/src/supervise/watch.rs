@@ -89,7 +89,7 @@ impl<'run> Watch<'run> {
         crew: &mut Crew<'run, 'scope>,
         scope: &'scope Scope<'scope, '_>,
         observer: &mut dyn Observer,
-        signals: &mut Signals,
+        signals: &Signals,
     ) -> Result<Watched, RunError>
     where
         'run: 'scope,
@@ -127,7 +127,7 @@ impl<'run> Watch<'run> {
         }
     }
 
-    fn obey(&mut self, crew: &Crew<'_, '_>, signals: &mut Signals) {
+    fn obey(&mut self, crew: &Crew<'_, '_>, signals: &Signals) {
         let Some(signal) = signals.received() else { return };
         if self.watched.signal.is_none() {
             self.watched.signal = Some(signal);

@@ -38,7 +38,7 @@ pub(crate) struct WorkerSetup<'run> {
 /// A worker from its turn to its end. Everything it has to say is in `record`.
 pub(crate) fn work(setup: &WorkerSetup<'_>, record: &mut Record) {
     let control = setup.control;
-    record.pid = thread_id();
+    record.pid = sys::placement::thread_id();
     if !pass(control, Gate::SetUp) {
         return;
     }
@@ -139,10 +139,6 @@ impl Visitor for Ready<'_, '_> {
 pub(crate) fn unix_ms() -> u64 {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     since.map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
-}
-
-fn thread_id() -> u32 {
-    rustix::thread::gettid().as_raw_pid().unsigned_abs()
 }
 
 /// What a worker used so far: its process, or its thread where it shares the process.

@@ -29,12 +29,10 @@ pub(crate) struct Control {
     pub(crate) ios: [AtomicU64; 3],
 }
 
-/// How far a worker may go.
+/// How far a worker may go; zero, before any of these, is a closed gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u32)]
 pub(crate) enum Gate {
-    /// Not its turn yet.
-    Closed = 0,
     /// Open files, get memory, then say ready.
     SetUp = 1,
     /// Do I/O.
