@@ -43,11 +43,9 @@ fn document(result: &RunResult, view: &View, detail: Detail) -> String {
     }
     root.insert("jobs".into(), rows.iter().map(|row| job(row, &groups, detail)).collect());
     if !result.devices.is_empty() {
-        let entries = result.devices.iter().flat_map(|device| {
-            let members = device.members.iter().map(|member| Value::Object(own_usage(member)));
-            std::iter::once(disk(device)).chain(members)
-        });
-        root.insert("disk_util".into(), entries.collect());
+        let mut entries = Vec::new();
+        result.devices.iter().for_each(|device| push_disk(&mut entries, device));
+        root.insert("disk_util".into(), Value::Array(entries));
     }
     spelled(&Value::Object(root)) + "\n"
 }
@@ -213,6 +211,12 @@ fn own_usage(device: &DeviceUsage) -> Map<String, Value> {
     put("in_queue", json!(device.in_queue_ms));
     put("util", json!(device.utilisation_percent().unwrap_or(0.0)));
     object
+}
+
+/// A device, and those below it.
+fn push_disk(entries: &mut Vec<Value>, device: &DeviceUsage) {
+    entries.push(disk(device));
+    device.members.iter().for_each(|member| push_disk(entries, member));
 }
 
 fn disk(device: &DeviceUsage) -> Value {

@@ -10,22 +10,36 @@ pub(super) fn write(text: &mut String, devices: &[DeviceUsage]) {
     }
     text.push_str("\nDisk stats (read/write):\n");
     for device in devices {
-        let indent = if device.members.is_empty() { "  " } else { "    " };
-        text.push_str(&format!("{indent}{}: {}", device.name, own(device, "")));
-        if let Some(members) = Members::of(&device.members) {
-            text.push_str(&members.line());
-        }
-        text.push('\n');
-        for member in &device.members {
-            let _ = writeln!(text, "  {}: {}", member.name, own(member, ""));
-        }
+        write_device(text, device);
     }
 }
 
-fn own(device: &DeviceUsage, prefix: &str) -> String {
+/// One line, and those of the devices below it.
+fn write_device(text: &mut String, device: &DeviceUsage) {
+    match Members::of(&device.members) {
+        None => {
+            let _ = writeln!(text, "  {}: {}", device.name, usage(device, OWN));
+        }
+        Some(members) => {
+            let _ = writeln!(text, "    {}: {}, {}", device.name, usage(device, OWN), usage(&members.mean, MEAN));
+        }
+    }
+    for member in &device.members {
+        write_device(text, member);
+    }
+}
+
+/// What goes before `ios` and the others, and before `sectors`.
+type Prefixes = [&'static str; 2];
+/// A device's own numbers.
+const OWN: Prefixes = ["", ""];
+/// Those of the devices below it; fio's word for their sectors lacks a letter.
+const MEAN: Prefixes = ["aggr", "agg"];
+
+fn usage(device: &DeviceUsage, [prefix, before_sectors]: Prefixes) -> String {
     let pair = |values: [u64; 2]| format!("{}/{}", values[0], values[1]);
     format!(
-        "{prefix}ios={}, {prefix}sectors={}, {prefix}merge={}, {prefix}ticks={}, {prefix}in_queue={}, {prefix}util={:.2}%",
+        "{prefix}ios={}, {before_sectors}sectors={}, {prefix}merge={}, {prefix}ticks={}, {prefix}in_queue={}, {prefix}util={:.2}%",
         pair(device.ios),
         pair(device.sectors),
         pair(device.merges),
@@ -58,8 +72,47 @@ impl Members {
             },
         })
     }
+}
 
-    fn line(&self) -> String {
-        format!(", {}", own(&self.mean, "aggr"))
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn disk(name: &str, reads: u64, sectors: u64, util: f64) -> DeviceUsage {
+        DeviceUsage {
+            name: name.to_owned(),
+            ios: [reads, 56],
+            sectors: [sectors, 448],
+            ticks_ms: [1000, 10],
+            in_queue_ms: 1010,
+            stated_utilisation_percent: Some(util),
+            ..DeviceUsage::default()
+        }
+    }
+
+    #[test]
+    fn a_stacked_device_shows_the_mean_of_those_below_and_the_highest_utilisation() {
+        let below = vec![disk("sdh", 39_323, 314_584, 99.81), disk("sdao", 3, 24, 0.32)];
+        let stacked = DeviceUsage { members: below, ..disk("dm-7", 39_320, 314_560, 99.82) };
+        let top = DeviceUsage { members: vec![stacked], ..disk("dm-31", 1, 8, 1.0) };
+        let mut text = String::new();
+        write(&mut text, &[top]);
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines[..2], ["", "Disk stats (read/write):"]);
+        assert!(lines[2].starts_with("    dm-31: ios=1/56, sectors=8/448, "), "{}", lines[2]);
+        assert_eq!(
+            lines[3],
+            "    dm-7: ios=39320/56, sectors=314560/448, merge=0/0, ticks=1000/10, in_queue=1010, util=99.82%, \
+             aggrios=19663/56, aggsectors=157304/448, aggrmerge=0/0, aggrticks=1000/10, aggrin_queue=1010, aggrutil=99.81%"
+        );
+        assert_eq!(lines[5], "  sdao: ios=3/56, sectors=24/448, merge=0/0, ticks=1000/10, in_queue=1010, util=0.32%");
+        assert_eq!(lines.len(), 6);
+    }
+
+    #[test]
+    fn without_disks_there_is_no_heading() {
+        let mut text = String::new();
+        write(&mut text, &[]);
+        assert_eq!(text, "");
     }
 }
