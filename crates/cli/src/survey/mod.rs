@@ -20,6 +20,7 @@ use progress::Display;
 use run::RunOptions;
 use std::path::{Path, PathBuf};
 use suite::{Access, Kind, Nature, Test};
+use sys::signals::Watch;
 use table::Row;
 use target::Place;
 use work_file::Afterwards;
@@ -78,7 +79,7 @@ struct Findings {
 
 /// Runs a survey; 0, or 128 + signal when a signal cut it short.
 pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
-    watch_signals()?;
+    let signals = Watch::begin().map_err(|error| Failure::new(error.to_string()))?;
     let mut out = Output::stdout();
     let time = match (args.time, args.quick) {
         (Some(seconds), _) => Nanos::from_secs(seconds),
@@ -92,7 +93,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     out.write(&heading(&place, &tests, time))?;
     let total = Nanos(time.get().saturating_mul(tests.len() as u64));
     let mut display = Display::new(total);
-    let found = measure_all(&mut place, &tests, time, &mut display);
+    let found = measure_all(&mut place, &tests, time, &mut display, &signals);
     display.clear();
     let found = found?;
     let sentences = conclusions(&found.rows);
@@ -130,10 +131,16 @@ fn heading(place: &Place, tests: &[Test], time: Nanos) -> String {
 }
 
 /// Fills the work file where there is one, then runs test after test.
-fn measure_all(place: &mut Place, tests: &[Test], time: Nanos, display: &mut Display) -> Result<Findings, Failure> {
-    let mut found = Findings { rows: Vec::new(), signal: fill(place, display)? };
+fn measure_all(
+    place: &mut Place,
+    tests: &[Test],
+    time: Nanos,
+    display: &mut Display,
+    signals: &Watch,
+) -> Result<Findings, Failure> {
+    let mut found = Findings { rows: Vec::new(), signal: fill(place, display, signals)? };
     for (index, test) in tests.iter().enumerate() {
-        found.signal = found.signal.or_else(sys::signals::first);
+        found.signal = found.signal.or_else(|| signals.caught());
         if found.signal.is_some() {
             break;
         }
@@ -157,14 +164,14 @@ fn measure_all(place: &mut Place, tests: &[Test], time: Nanos, display: &mut Dis
 }
 
 /// Fills the work file and proves that it is all there; the signal that came meanwhile.
-fn fill(place: &mut Place, display: &mut Display) -> Result<Option<i32>, Failure> {
+fn fill(place: &mut Place, display: &mut Display, signals: &Watch) -> Result<Option<i32>, Failure> {
     let Some(work) = &mut place.work_file else {
         return Ok(None);
     };
     if !work.is_filled() {
         display.filling(work.size());
         let result = execute(&suite::fill_plan(&place.target), display)?;
-        if let Some(signal) = result.ended_by_signal.or_else(sys::signals::first) {
+        if let Some(signal) = result.ended_by_signal.or_else(|| signals.caught()) {
             return Ok(Some(signal));
         }
         if let Some(error) = result.jobs.iter().find_map(|job| job.error.as_ref()) {
@@ -178,12 +185,6 @@ fn fill(place: &mut Place, display: &mut Display) -> Result<Option<i32>, Failure
     Ok(None)
 }
 
-/// Ctrl-C and a polite kill end the survey in order.
-fn watch_signals() -> Result<(), Failure> {
-    let wanted = [sys::process::INTERRUPT, sys::process::TERMINATE];
-    sys::signals::watch(&wanted).map_err(|error| Failure::new(error.to_string()))
-}
-
 fn execute(plan: &job::Plan, display: &mut Display) -> Result<RunResult, Failure> {
     let options = RunOptions {
         system_root: PathBuf::from(SYSTEM_ROOT),
@@ -191,10 +192,7 @@ fn execute(plan: &job::Plan, display: &mut Display) -> Result<RunResult, Failure
         progress_interval: Some(Nanos::from_millis(250)),
         device_interval: Nanos::from_millis(500),
     };
-    let result = run::execute(plan, &options, display).map_err(|error| Failure::new(error.to_string()));
-    // The run gives signals back when it ends; between the tests they are ours.
-    watch_signals()?;
-    result
+    run::execute(plan, &options, display).map_err(|error| Failure::new(error.to_string()))
 }
 
 /// The sentences on the random reads, the sweep over users.
