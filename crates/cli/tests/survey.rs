@@ -203,6 +203,7 @@ fn a_tmpfs_is_called_memory() {
     let script = "mount -t tmpfs -o size=128m none /mnt && cd /mnt && mkdir d && $plumb survey --size 16M --time 1 d";
     let Some((status, shown)) = in_own_mounts(script) else { return };
     assert_eq!(status, Some(0), "{shown}");
+    let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(shown.contains("is tmpfs: its files live in memory"), "{shown}");
     assert!(shown.contains("NOT A STORAGE RESULT"), "{shown}");
     assert!(shown.contains("These are numbers of memory."), "{shown}");
