@@ -103,7 +103,8 @@ impl LiveLine<'_> {
         let Live::On { keep_every } = self.live else {
             return;
         };
-        let line = fio_eta::line(&eta::status(self.plan, progress, self.before.as_ref()));
+        let status = eta::status(self.plan, progress, self.before.as_ref());
+        let line = fitting(fio_eta::line(&status), columns());
         self.before = Some(progress.clone());
         let mut text = format!("{}\r", fio_eta::covering(&line, &self.shown));
         self.shown = line;
@@ -128,4 +129,51 @@ impl LiveLine<'_> {
 fn print_live(text: &str) {
     let mut out = std::io::stdout();
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+}
+
+/// Columns of the terminal on standard output; `None` where there is none.
+fn columns() -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok()?;
+    Some(usize::from(size.ws_col)).filter(|&columns| columns > 0)
+}
+
+/// The line cut to a terminal's columns, first by its rates in IOPS, then by all rates: a line that wraps cannot be
+/// redrawn in place, and the time left is at its end.
+fn fitting(line: String, columns: Option<usize>) -> String {
+    let Some(columns) = columns else {
+        return line;
+    };
+    // The last column stays free: some terminals wrap as soon as it is filled.
+    let fits = |line: &str| line.chars().count() < columns;
+    let without = |line: &str, marks: &dyn Fn(&str) -> bool| -> String {
+        line.split_inclusive(']').filter(|part| !marks(part)).collect()
+    };
+    if fits(&line) {
+        return line;
+    }
+    let shorter = without(&line, &|part| part.ends_with("IOPS]"));
+    if fits(&shorter) {
+        return shorter;
+    }
+    let shortest = without(&shorter, &|part| part.ends_with("/s]"));
+    shortest.chars().take(columns.saturating_sub(1)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fitting;
+
+    #[test]
+    fn a_line_fits_its_terminal_and_keeps_the_time_left() {
+        let line = "Jobs: 2 (f=2): [m(2)][20.1%][r=31.0MiB/s,w=31.0MiB/s][r=7947,w=7925 IOPS][eta 00m:14s]";
+        for (columns, expected) in [
+            (None, line),
+            (Some(120), line),
+            (Some(80), "Jobs: 2 (f=2): [m(2)][20.1%][r=31.0MiB/s,w=31.0MiB/s][eta 00m:14s]"),
+            (Some(60), "Jobs: 2 (f=2): [m(2)][20.1%][eta 00m:14s]"),
+            (Some(20), "Jobs: 2 (f=2): [m(2"),
+        ] {
+            assert_eq!(fitting(line.to_owned(), columns), expected, "{columns:?}");
+        }
+    }
 }

@@ -36,7 +36,8 @@ impl Display {
         let bar = std::io::stderr().is_terminal().then(|| {
             // No steady tick: it would start a thread, and workers are forked from a process without any.
             let bar = ProgressBar::with_draw_target(Some(1000), ProgressDrawTarget::stderr());
-            if let Ok(style) = ProgressStyle::with_template("{bar:24} {percent:>3} %  {wide_msg}") {
+            // Not `wide_msg`: it fills the line to its end, and the `^C` that a terminal echoes would begin another.
+            if let Ok(style) = ProgressStyle::with_template("{bar:16} {percent:>3} %  {msg}") {
                 bar.set_style(style.progress_chars("━╸─"));
             }
             bar
@@ -112,16 +113,17 @@ impl Display {
         bar.tick();
     }
 
+    /// The most important first: a narrow terminal cuts the end off.
     fn message(&self, left: Option<Duration>) -> String {
-        let left = left.map_or_else(String::new, |left| format!("  {} left", minutes(left)));
+        let left = left.map_or_else(String::new, |left| format!("{} left  ", minutes(left)));
         let rate = match &self.phase {
             _ if self.rate <= 0.0 => String::new(),
             Phase::Test { unit: "IOPS", .. } => format!("  {} IOPS", thousands(self.rate)),
             _ => format!("  {} MiB/s", thousands(self.rate / f64::from(1 << 20))),
         };
         match &self.phase {
-            Phase::Fill { bytes } => format!("writing {} of random data{rate}{left}", short_size(*bytes)),
-            Phase::Test { number, count, title, .. } => format!("{number}/{count} {title}{rate}{left}"),
+            Phase::Fill { bytes } => format!("{left}writing {} of random data{rate}", short_size(*bytes)),
+            Phase::Test { number, count, title, .. } => format!("{left}{number}/{count} {title}{rate}"),
         }
     }
 
