@@ -198,6 +198,50 @@ fn in_own_mounts(script: &str) -> Option<(Option<i32>, String)> {
     Some((output.status.code(), text))
 }
 
+/// A loop device over a file of random-looking data, detached when it goes.
+struct LoopDevice {
+    path: String,
+    backing: tempfile::NamedTempFile,
+}
+
+impl LoopDevice {
+    /// `None` where loop devices are not allowed.
+    fn attach() -> Option<Self> {
+        let backing = tempfile::NamedTempFile::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let data: Vec<u8> = (0..32u32 << 20).map(|at| (at.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+        std::fs::write(backing.path(), data).unwrap();
+        let output = Command::new("losetup").args(["--find", "--show"]).arg(backing.path()).output().ok()?;
+        if !output.status.success() {
+            eprintln!("skipped: loop devices are not allowed here");
+            return None;
+        }
+        Some(LoopDevice { path: String::from_utf8(output.stdout).unwrap().trim().to_owned(), backing })
+    }
+}
+
+impl Drop for LoopDevice {
+    fn drop(&mut self) {
+        let _ = Command::new("losetup").args(["--detach", &self.path]).output();
+    }
+}
+
+#[test]
+fn a_device_is_read_and_left_as_it_was() {
+    let Some(device) = LoopDevice::attach() else { return };
+    let before = std::fs::read(device.backing.path()).unwrap();
+    let stage = Stage::new();
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_plumb"))
+        .args(["survey", "--time", "1", &device.path, "--output"])
+        .arg(stage.result())
+        .output()
+        .unwrap();
+    let shown = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{shown}{}", String::from_utf8_lossy(&output.stderr));
+    assert!(shown.contains("Log writes: skipped"), "{shown}");
+    assert_eq!(stage.saved()["tests"].as_array().unwrap().len(), 7);
+    assert!(std::fs::read(device.backing.path()).unwrap() == before, "the device was written to");
+}
+
 #[test]
 fn a_tmpfs_is_called_memory() {
     let script = "mount -t tmpfs -o size=128m none /mnt && cd /mnt && mkdir d && $plumb survey --size 16M --time 1 d";

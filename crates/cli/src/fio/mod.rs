@@ -114,7 +114,7 @@ fn measure(plan: &Plan, invocation: &Invocation, out: &mut Output) -> Result<u8,
     if let (Some(signal), Talk::Normal) = (result.ended_by_signal, talk) {
         out.write(&format!("\nfio: terminating on signal {signal}\n"))?;
     }
-    tell_errors(&result);
+    tell_errors(&result, out)?;
     let view = View { zone: jiff::tz::TimeZone::system() };
     for format in &invocation.output.formats {
         let text = match format {
@@ -137,14 +137,18 @@ fn live(invocation: &Invocation, talk: Talk) -> Live {
     if wanted && talk == Talk::Normal { Live::On { keep_every: invocation.eta.newline } } else { Live::Off }
 }
 
-/// One line per failed job, as fio tells it while it runs.
-fn tell_errors(result: &RunResult) {
+/// Two lines per failed job, ours and fio's, to standard error; fio's to the results' file as well, as fio does it.
+fn tell_errors(result: &RunResult, out: &mut Output) -> Result<(), Failure> {
     for job in &result.jobs {
         if let Some(error) = &job.error {
-            tell(&format!("fio: {}: {}", job.echo.name, error.message));
-            tell(&fio_text::error_line(job.pid, error));
+            let line = fio_text::error_line(job.pid, error);
+            tell(&format!("fio: {}: {}\n{line}", job.echo.name, error.message));
+            if !out.is_stdout() {
+                out.write(&format!("{line}\n"))?;
+            }
         }
     }
+    Ok(())
 }
 
 fn status(result: &RunResult) -> u8 {

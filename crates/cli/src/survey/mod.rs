@@ -155,6 +155,7 @@ fn measure_all(
         if let Some(kind) = &place.file_system {
             result.environment.file_systems = vec![FileSystem { path: place.shown.clone(), kind: kind.clone() }];
         }
+        result.environment.command = command();
         result.notes = analysis::judge(&result);
         let row = Row { test: *test, result };
         display.tested(&table::one_line(&row));
@@ -225,6 +226,11 @@ fn report(place: &Place, found: &Findings, sentences: &[String]) -> String {
         text.push_str(&remarks::wrapped(sentence, ""));
     }
     text
+}
+
+/// The words that repeat this survey.
+fn command() -> Vec<String> {
+    std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect()
 }
 
 /// The directory that holds results when none is named.

@@ -125,7 +125,7 @@ impl ResultFile {
 
     /// Writes the survey and makes it last; its path.
     pub(crate) fn write(&mut self, survey: &Survey<'_>) -> Result<&Path, Failure> {
-        let written = serde_json::to_vec_pretty(survey).map_err(io::Error::from).and_then(|mut text| {
+        let written = serde_json::to_vec(survey).map_err(io::Error::from).and_then(|mut text| {
             text.push(b'\n');
             self.file.write_all(&text)?;
             self.file.sync_all()?;
