@@ -2,29 +2,35 @@
 
 use measure::{Direction, Nanos};
 use model::{DeviceUsage, JobResult, LatencyStatistics, RunResult};
+use std::collections::BTreeMap;
 
 /// Bytes of one direction that all jobs asked of their files.
 pub(crate) fn bytes_asked(result: &RunResult, direction: Direction) -> u64 {
     result.jobs.iter().map(|job| job.directions[direction].bytes).sum()
 }
 
-/// Bytes of one direction that the devices under the files moved; stacked devices count by their lowest members.
-/// `None` when no device was watched or the direction has no counter.
+/// Bytes of one direction that the disks under the files moved, at the bottom of all stacks as far as it was watched.
+/// `None` when no disk was watched or the direction has no counter.
 pub(crate) fn bytes_at_devices(result: &RunResult, direction: Direction) -> Option<u64> {
     let index = match direction {
         Direction::Read => 0,
         Direction::Write => 1,
         Direction::Trim => return None,
     };
-    (!result.devices.is_empty()).then(|| 512 * result.devices.iter().map(|device| sectors(device, index)).sum::<u64>())
+    if let Some(lowest) = &result.lowest_traffic {
+        return Some([lowest.read_bytes, lowest.written_bytes][index]);
+    }
+    // A disk may stand in the list beside the stacked devices made of it; each counts once.
+    let mut disks: BTreeMap<&str, u64> = BTreeMap::new();
+    result.devices.iter().for_each(|device| collect_disks(device, index, &mut disks));
+    (!disks.is_empty()).then(|| 512 * disks.values().sum::<u64>())
 }
 
-fn sectors(device: &DeviceUsage, index: usize) -> u64 {
+fn collect_disks<'a>(device: &'a DeviceUsage, index: usize, disks: &mut BTreeMap<&'a str, u64>) {
     if device.members.is_empty() {
-        device.sectors[index]
-    } else {
-        device.members.iter().map(|member| sectors(member, index)).sum()
+        disks.insert(&device.name, device.sectors[index]);
     }
+    device.members.iter().for_each(|member| collect_disks(member, index, disks));
 }
 
 /// The longest measured part of any direction of a job.

@@ -14,12 +14,26 @@ pub struct RunResult {
     pub jobs: Vec<JobResult>,
     /// What the disks under the files did while the run lasted.
     pub devices: Vec<DeviceUsage>,
+    /// What the disks at the bottom of all stacks moved; `None` when nobody looked or there is no such disk.
+    #[serde(default)]
+    pub lowest_traffic: Option<LowestTraffic>,
     /// Where it ran.
     pub environment: Environment,
     /// What there is to say about it.
     pub notes: Vec<Note>,
     /// The signal that cut the run short.
     pub ended_by_signal: Option<i32>,
+}
+
+/// What the disks at the bottom moved during a run: below partitions, dm, md and loop devices.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LowestTraffic {
+    /// Kernel names of the disks.
+    pub disks: Vec<String>,
+    /// Bytes read from them, by whomever.
+    pub read_bytes: u64,
+    /// Bytes written to them, by whomever.
+    pub written_bytes: u64,
 }
 
 /// Where it ran.

@@ -15,7 +15,8 @@ use crate::failure::Failure;
 use crate::output::Output;
 use clap::Parser;
 use measure::{Direction, Nanos};
-use model::{FileSystem, RunResult};
+use model::{FileSystem, LowestTraffic, RunResult};
+use monitor::TrafficWatch;
 use progress::Display;
 use run::RunOptions;
 use std::path::{Path, PathBuf};
@@ -146,7 +147,9 @@ fn measure_all(
         }
         let unit = if test.kind == Kind::SequentialRead { "MiB/s" } else { "IOPS" };
         display.testing(index + 1, tests.len(), test.describe(), unit, time);
+        let mut traffic = TrafficWatch::start(Path::new(SYSTEM_ROOT), &[&place.target.path]);
         let mut result = execute(&test.plan(&place.target, time), display)?;
+        result.lowest_traffic = lowest(&mut traffic);
         found.signal = result.ended_by_signal;
         if found.signal.is_some() {
             // A test that was cut short is no row.
@@ -162,6 +165,14 @@ fn measure_all(
         found.rows.push(row);
     }
     Ok(found)
+}
+
+/// What the disks at the bottom moved since the watch began; `None` when there is no such disk.
+fn lowest(traffic: &mut TrafficWatch) -> Option<LowestTraffic> {
+    let moved = traffic.traffic();
+    let disks: Vec<String> = traffic.disks().map(|disk| disk.name().to_owned()).collect();
+    let found = LowestTraffic { disks, read_bytes: moved.read_bytes, written_bytes: moved.written_bytes };
+    (!found.disks.is_empty()).then_some(found)
 }
 
 /// Fills the work file and proves that it is all there; the signal that came meanwhile.
