@@ -3,14 +3,19 @@
 //! Owns the system calls and the reading of /proc and /sys, always under a root that the caller gives.
 //! Decides nothing: what to do with a fact is the business of the crates above. Depends on none of ours.
 
+pub mod block;
 pub mod buffers;
+pub mod cgroup;
 pub mod device;
 mod error;
 pub mod extents;
+pub mod file;
+pub mod host;
 mod mapping;
 pub mod mounts;
 pub mod placement;
 pub mod process;
+pub mod residency;
 mod shared;
 pub mod signals;
 mod text;
