@@ -104,7 +104,7 @@ impl Places {
             random: plan.random,
             sizes,
             units,
-            percent_random: plan.percent_random.clone(),
+            percent_random: plan.percent_random,
             restarts: time_based,
             wraps: time_based && setup.regions.len() == 1,
             repeat: plan.repeat_per_loop,
@@ -311,7 +311,7 @@ impl Order {
         if !plan.random {
             return Order::Free;
         }
-        if let Some(skew) = Skew::new(&plan.distribution, by_direction, rules.units.clone(), key) {
+        if let Some(skew) = Skew::new(&plan.distribution, by_direction, rules.units, key) {
             return Order::Skewed(skew);
         }
         match single_size(plan) {
