@@ -3,13 +3,17 @@
 //! Owns the system calls and the reading of /proc and /sys, always under a root that the caller gives.
 //! Decides nothing: what to do with a fact is the business of the crates above. Depends on none of ours.
 
+pub mod block;
 pub mod buffers;
 pub mod device;
 mod error;
+pub mod extents;
+pub mod file;
 mod mapping;
 pub mod mounts;
 pub mod placement;
 pub mod process;
+pub mod residency;
 mod shared;
 pub mod signals;
 mod text;

@@ -8,19 +8,68 @@ use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
 
 // A handler can only reach statics; this is the one place that keeps them.
 static COUNT: AtomicU32 = AtomicU32::new(0);
-static FIRST: AtomicI32 = AtomicI32::new(0);
+static LAST: AtomicI32 = AtomicI32::new(0);
 
 extern "C" fn notice(signal: libc::c_int) {
-    let _ = FIRST.compare_exchange(0, signal, Ordering::Relaxed, Ordering::Relaxed);
+    LAST.store(signal, Ordering::Relaxed);
     COUNT.fetch_add(1, Ordering::Release);
 }
 
-/// From now on these signals are only counted. System calls that wait return with EINTR (no SA_RESTART).
+/// SIGINT and SIGTERM, counted rather than obeyed, until this is dropped.
+pub struct Watch {
+    before: u32,
+    actions: Vec<(i32, libc::sigaction)>,
+}
+
+impl std::fmt::Debug for Watch {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Watch").field("count", &self.count()).field("caught", &self.caught()).finish_non_exhaustive()
+    }
+}
+
+impl Watch {
+    /// From now on they are counted. System calls that wait return with EINTR (no SA_RESTART).
+    ///
+    /// # Errors
+    /// Never, in practice.
+    pub fn begin() -> Result<Self, SysError> {
+        let mut watch = Watch { before: COUNT.load(Ordering::Acquire), actions: Vec::new() };
+        for signal in [libc::SIGINT, libc::SIGTERM] {
+            let before = install(signal, notice as *const () as libc::sighandler_t)?;
+            watch.actions.push((signal, before));
+        }
+        Ok(watch)
+    }
+
+    /// How many came since the watch began.
+    #[inline]
+    pub fn count(&self) -> u32 {
+        COUNT.load(Ordering::Acquire).wrapping_sub(self.before)
+    }
+
+    /// The latest that came since the watch began; `None` before it.
+    #[inline]
+    pub fn caught(&self) -> Option<i32> {
+        (self.count() > 0).then(|| LAST.load(Ordering::Relaxed))
+    }
+}
+
+impl Drop for Watch {
+    /// The signals do again what they did before.
+    fn drop(&mut self) {
+        for (signal, action) in &self.actions {
+            // SAFETY: the action is what the kernel gave for this signal, and the pointers outlive the call.
+            unsafe { libc::sigaction(*signal, action, std::ptr::null_mut()) };
+        }
+    }
+}
+
+/// From now on, for good, these signals too are counted, and any [`Watch`] sees them.
 ///
 /// # Errors
 /// EINVAL for SIGKILL, SIGSTOP and numbers that are no signals.
 pub fn watch(signals: &[i32]) -> Result<(), SysError> {
-    signals.iter().try_for_each(|&signal| install(signal, notice as *const () as libc::sighandler_t))
+    install_all(signals, notice as *const () as libc::sighandler_t)
 }
 
 /// From now on these signals do nothing at all, in children too.
@@ -28,7 +77,7 @@ pub fn watch(signals: &[i32]) -> Result<(), SysError> {
 /// # Errors
 /// EINVAL for SIGKILL, SIGSTOP and numbers that are no signals.
 pub fn ignore(signals: &[i32]) -> Result<(), SysError> {
-    signals.iter().try_for_each(|&signal| install(signal, libc::SIG_IGN))
+    install_all(signals, libc::SIG_IGN)
 }
 
 /// From now on these signals do what they do by themselves.
@@ -36,35 +85,23 @@ pub fn ignore(signals: &[i32]) -> Result<(), SysError> {
 /// # Errors
 /// EINVAL for SIGKILL, SIGSTOP and numbers that are no signals.
 pub fn restore(signals: &[i32]) -> Result<(), SysError> {
-    signals.iter().try_for_each(|&signal| install(signal, libc::SIG_DFL))
+    install_all(signals, libc::SIG_DFL)
 }
 
-fn install(signal: i32, handler: libc::sighandler_t) -> Result<(), SysError> {
+fn install_all(signals: &[i32], handler: libc::sighandler_t) -> Result<(), SysError> {
+    signals.iter().try_for_each(|&signal| install(signal, handler).map(drop))
+}
+
+fn install(signal: i32, handler: libc::sighandler_t) -> Result<libc::sigaction, SysError> {
     // SAFETY: sigaction is plain data, for which zeros are valid: no flags, an empty mask.
     let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
     action.sa_sigaction = handler;
+    let mut before = action;
     // SAFETY: the handler only touches atomics, and the pointers are to locals that outlive the call.
-    match unsafe { libc::sigaction(signal, &raw const action, std::ptr::null_mut()) } {
-        0 => Ok(()),
+    match unsafe { libc::sigaction(signal, &raw const action, &raw mut before) } {
+        0 => Ok(before),
         _ => Err(SysError::call_but("sigaction", io::Error::last_os_error(), &format!("signal {signal}"))),
     }
-}
-
-/// How many watched signals came so far.
-#[inline]
-pub fn count() -> u32 {
-    COUNT.load(Ordering::Acquire)
-}
-
-/// The first watched signal that came; `None` before it.
-pub fn first() -> Option<i32> {
-    Some(FIRST.load(Ordering::Acquire)).filter(|&signal| signal != 0)
-}
-
-/// Forgets what came, for a process that starts over.
-pub fn forget() {
-    FIRST.store(0, Ordering::Release);
-    COUNT.store(0, Ordering::Release);
 }
 
 /// Signals that wait, in this thread, until the guard is dropped.
@@ -146,30 +183,36 @@ mod tests {
     }
 
     #[test]
-    fn watched_signals_are_counted_and_the_first_is_kept() {
+    fn watched_signals_are_counted_and_the_latest_is_kept() {
         let ended = in_child(|| {
-            watch(&[libc::SIGINT, libc::SIGTERM]).unwrap();
-            assert_eq!((count(), first()), (0, None));
+            let outer = Watch::begin().unwrap();
+            assert_eq!((outer.count(), outer.caught()), (0, None));
             raise(libc::SIGTERM);
+            let inner = Watch::begin().unwrap();
+            assert_eq!((inner.count(), inner.caught()), (0, None));
             raise(libc::SIGINT);
-            assert_eq!((count(), first()), (2, Some(libc::SIGTERM)));
-            forget();
-            assert_eq!((count(), first()), (0, None));
+            assert_eq!((inner.count(), inner.caught()), (1, Some(libc::SIGINT)));
+            drop(inner);
+            raise(libc::SIGTERM);
+            assert_eq!((outer.count(), outer.caught()), (3, Some(libc::SIGTERM)));
+            drop(outer);
+            raise(libc::SIGTERM);
             0
         });
-        assert_eq!(ended, Ended::Exited(0));
+        assert_eq!(ended, Ended::Killed(libc::SIGTERM));
     }
 
     #[test]
     fn a_watched_signal_wakes_a_waiting_call() {
         let ended = in_child(|| {
             watch(&[libc::SIGALRM]).unwrap();
+            let watched = Watch::begin().unwrap();
             // SAFETY: alarm touches no memory.
             unsafe { libc::alarm(1) };
             let began = Instant::now();
             // SAFETY: pause touches no memory.
             unsafe { libc::pause() };
-            u8::from(began.elapsed() > Duration::from_secs(5) || count() != 1)
+            u8::from(began.elapsed() > Duration::from_secs(5) || watched.caught() != Some(libc::SIGALRM))
         });
         assert_eq!(ended, Ended::Exited(0));
     }
@@ -180,11 +223,13 @@ mod tests {
             ignore(&[libc::SIGTERM]).unwrap();
             raise(libc::SIGTERM);
             watch(&[libc::SIGUSR1]).unwrap();
+            let watched = Watch::begin().unwrap();
             let blocked = block(&[libc::SIGUSR1]).unwrap();
             raise(libc::SIGUSR1);
-            assert_eq!(count(), 0);
+            assert_eq!(watched.count(), 0);
             drop(blocked);
-            assert_eq!(count(), 1);
+            assert_eq!(watched.count(), 1);
+            drop(watched);
             restore(&[libc::SIGTERM]).unwrap();
             raise(libc::SIGTERM);
             0
