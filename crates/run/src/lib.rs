@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod drive;
+mod environment;
 mod error;
 mod files;
 pub mod load;

@@ -18,7 +18,8 @@ pub(crate) fn assemble(
     workers: &[WorkerPlan<'_>],
     prepared: &[Prepared],
     shared: &Shared,
-    watched: &Watched,
+    watched: Watched,
+    environment: impl FnOnce(Vec<String>) -> Environment,
 ) -> RunResult {
     let elapsed_s = watched.elapsed.as_millis_ceil().div_ceil(1000).max(1);
     let mut engine_notes: Vec<String> = Vec::new();
@@ -42,8 +43,8 @@ pub(crate) fn assemble(
         ended_unix_ms: unix_ms(),
         global_options: plan.global_options.clone(),
         jobs,
-        devices: watched.devices.clone(),
-        environment: Environment { engine_notes, ..Environment::default() },
+        devices: watched.devices,
+        environment: environment(engine_notes),
         notes: Vec::new(),
         ended_by_signal: watched.signal,
     }

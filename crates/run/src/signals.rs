@@ -2,13 +2,16 @@
 
 use sys::SysError;
 use sys::process::{INTERRUPT, TERMINATE};
-use sys::signals;
+use sys::signals::{Blocked, Watch, block, ignore};
 
 const REQUESTS: [i32; 2] = [INTERRUPT, TERMINATE];
 
-/// The requests that came in since the run began. When this is dropped, the signals end the process again.
+/// The requests that came in since the run began. When this is dropped, the signals do again what they did before.
 #[derive(Debug)]
-pub(crate) struct Signals;
+pub(crate) struct Signals {
+    watch: Watch,
+    first: std::cell::Cell<Option<i32>>,
+}
 
 impl Signals {
     /// Starts to notice them.
@@ -16,26 +19,20 @@ impl Signals {
     /// # Errors
     /// When the kernel refuses.
     pub(crate) fn watch() -> Result<Self, SysError> {
-        signals::forget();
-        signals::watch(&REQUESTS)?;
-        Ok(Signals)
+        Ok(Signals { watch: Watch::begin()?, first: std::cell::Cell::new(None) })
     }
 
-    /// The first that came, if one did.
+    /// The first that was seen, if one came.
     pub(crate) fn received(&self) -> Option<i32> {
-        signals::first()
+        if self.first.get().is_none() {
+            self.first.set(self.watch.caught());
+        }
+        self.first.get()
     }
 
     /// How many came.
     pub(crate) fn count(&self) -> u32 {
-        signals::count()
-    }
-}
-
-impl Drop for Signals {
-    fn drop(&mut self) {
-        // It worked when they were watched; the numbers are the same.
-        let _ = signals::restore(&REQUESTS);
+        self.watch.count()
     }
 }
 
@@ -44,13 +41,13 @@ impl Drop for Signals {
 /// # Errors
 /// When the kernel refuses.
 pub(crate) fn leave_to_parent() -> Result<(), SysError> {
-    signals::ignore(&REQUESTS)
+    ignore(&REQUESTS)
 }
 
 /// In a worker's thread: they are the main thread's, as long as the guard lives.
 ///
 /// # Errors
 /// When the kernel refuses.
-pub(crate) fn leave_to_main_thread() -> Result<signals::Blocked, SysError> {
-    signals::block(&REQUESTS)
+pub(crate) fn leave_to_main_thread() -> Result<Blocked, SysError> {
+    block(&REQUESTS)
 }

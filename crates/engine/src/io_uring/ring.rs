@@ -67,9 +67,6 @@ impl Ring {
             poller: options.is_on("sqthread_poll"),
             poller_cpu: options.integer("sqthread_poll_cpu").and_then(|cpu| u32::try_from(cpu).ok()),
         };
-        if wishes.poller_cpu.is_some() && !wishes.poller {
-            return Err(setup::failed("options", libc::EINVAL, "sqthread_poll_cpu needs sqthread_poll"));
-        }
         let built = setup::build(setup.depth, &wishes)?;
         let transfer = choose_transfer(&built.ring, setup)?;
         let registered_files = options.is_on("registerfiles");
@@ -110,6 +107,7 @@ impl Ring {
             (self.entry_flags.contains(Flags::FIXED_FILE), "registered files"),
             (self.transfer == Transfer::Fixed, "registered buffers"),
             (self.transfer == Transfer::Vectored, "vectored transfers"),
+            (self.wishes.poller_cpu.is_some() && !self.wishes.poller, "sqthread_poll_cpu idle without sqthread_poll"),
         ];
         for (_, what) in more.into_iter().filter(|(has, _)| *has) {
             note.push_str(", ");

@@ -87,7 +87,7 @@ fn build_with(entries: u32, wishes: &Wishes, flags: Flags) -> std::io::Result<Io
     if wishes.poller {
         builder.setup_sqpoll(POLLER_IDLE_MS);
     }
-    if let Some(cpu) = wishes.poller_cpu {
+    if let Some(cpu) = wishes.poller_cpu.filter(|_| wishes.poller) {
         builder.setup_sqpoll_cpu(cpu);
     }
     if flags.single_issuer {
@@ -112,7 +112,7 @@ fn names(wishes: &Wishes, flags: Flags) -> String {
     let all = [
         (wishes.polled, "IOPOLL"),
         (wishes.poller, "SQPOLL"),
-        (wishes.poller_cpu.is_some(), "SQ_AFF"),
+        (wishes.poller && wishes.poller_cpu.is_some(), "SQ_AFF"),
         (flags.single_issuer, "SINGLE_ISSUER"),
         (flags.defer_taskrun, "DEFER_TASKRUN"),
         (flags.coop_taskrun, "COOP_TASKRUN"),

@@ -258,7 +258,7 @@ const OPTIONS: &[OptionSpec] = &[
         aliases: &[],
         kind: Kind::Text,
         default: None,
-        help: "What goes wrong: read|write|trim|sync|any:EVERY:error=ERRNO|short=BYTES|delay=MICROSECONDS,...",
+        help: "What goes wrong: read|write|trim|sync|any:EVERY:error=ERRNO|short=BYTES|delay=MICROSECONDS, several with commas",
         group: GROUP,
         support: Support::Works,
     },

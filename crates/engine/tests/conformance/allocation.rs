@@ -78,6 +78,13 @@ impl Visitor for Busy<'_> {
 }
 
 #[test]
+fn the_count_sees_an_allocation() {
+    let before = CALLS.get();
+    drop(std::hint::black_box(Box::new(1)));
+    assert_eq!(CALLS.get() - before, 1);
+}
+
+#[test]
 fn no_engine_allocates_after_open() {
     for place in [Place::memory(), Place::loop_device()] {
         for engine in ENGINES {

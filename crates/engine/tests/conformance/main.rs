@@ -8,8 +8,11 @@
 mod allocation;
 mod batching;
 mod forbidden;
+mod null;
+mod options;
 mod place;
 mod rig;
 mod sandbox;
 mod script;
+mod signals;
 mod simulated;

@@ -32,7 +32,7 @@ impl Buffers {
     /// The memory of a slot. Only while no I/O of it is in flight.
     pub(crate) fn slot(&mut self, slot: u32) -> &mut [u8] {
         // SAFETY: a slot lies within the allocation, which lives as long as self; the engine is done with it.
-        unsafe { std::slice::from_raw_parts_mut(self.start.add(slot as usize * STRIDE), STRIDE) }
+        unsafe { std::slice::from_raw_parts_mut(self.start.wrapping_add(slot as usize * STRIDE), STRIDE) }
     }
 }
 

@@ -9,7 +9,7 @@ use plumb_engine::{Completion, ENGINES, Engine, EngineClock, Io, Operation, Subm
 use std::os::unix::fs::FileExt;
 
 const BLOCKS: usize = 64;
-const WHOLE: i64 = BLOCK as i64;
+pub(crate) const WHOLE: i64 = BLOCK as i64;
 
 /// Runs the script on an engine's type.
 struct Script<'a> {
@@ -110,7 +110,7 @@ fn trims<E: Engine>(rig: &mut Rig<E>, place: &Place, label: &str) {
     rig.run(&blocks(Operation::Read)[..4], |_, memory| memory.fill(1), zeros);
 }
 
-fn check(place: &Place, name: &str, values: &[(&'static str, Value)]) {
+pub(crate) fn check(place: &Place, name: &str, values: &[(&'static str, Value)]) {
     let options = options(values);
     for depth in [1, 8] {
         dispatch(name, Script { place, depth, options: &options }).expect("the engine is in the list");
@@ -130,25 +130,6 @@ fn every_engine_keeps_the_contract_on_a_loop_device_with_direct_io() {
     let place = Place::loop_device();
     for engine in ENGINES {
         check(&place, engine.name, &[]);
-    }
-}
-
-#[test]
-fn options_change_the_way_and_not_the_result() {
-    let on = Value::Flag(true);
-    let variants: &[(&str, &[(&str, Value)])] = &[
-        ("libaio", &[("userspace_reap", on.clone())]),
-        ("libaio", &[("libaio_vectored", on.clone())]),
-        ("io_uring", &[("fixedbufs", on.clone()), ("registerfiles", on.clone())]),
-        ("io_uring", &[("nonvectored", Value::Integer(0))]),
-        ("io_uring", &[("force_async", Value::Integer(2))]),
-        ("io_uring", &[("sqthread_poll", on.clone())]),
-        ("io_uring", &[("sqthread_poll", on.clone()), ("sqthread_poll_cpu", Value::Integer(0)), ("fixedbufs", on)]),
-    ];
-    for place in [Place::memory(), Place::loop_device()] {
-        for (name, values) in variants {
-            check(&place, name, values);
-        }
     }
 }
 

@@ -117,7 +117,12 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
             let errno = error.errno;
             self.tally.record.fault.keep_first(errno, error.operation, &error.to_string());
         }
-        self.tally.record.measured_until = self.clock.now().get();
+        let now = self.clock.now();
+        self.watch_time(now);
+        if now == self.next_event {
+            self.event(now);
+        }
+        self.tally.record.measured_until = now.get();
         self.show(WorkerState::Finishing);
     }
 
@@ -127,6 +132,13 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
         if self.tally.control.stop_requested() {
             self.load.stop();
         }
+    }
+
+    /// The present after a call. Where no latency is measured the clock is not read each time, unless its reading is
+    /// free and everything has to be exact: virtual time.
+    #[inline]
+    fn now(&mut self, before: Nanos) -> Nanos {
+        if LATENCY || E::SPEC.capabilities.virtual_time { self.clock.now() } else { self.stride.now(&self.clock, before) }
     }
 
     fn show(&self, state: WorkerState) {
@@ -139,23 +151,33 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
         self.next_event = self.ramp_ends.unwrap_or(Nanos::MAX).min(self.next_sample);
     }
 
-    /// Something is due: the ramp is over, or a sample is to be taken.
+    /// Looks at the time before what came back at `now` is counted: the end of the ramp and the ends of samples cut
+    /// between completions exactly where they are due, however late the loop gets to see it.
+    #[inline]
+    fn watch_time(&mut self, now: Nanos) {
+        if now > self.next_event {
+            self.events_before(now);
+        }
+    }
+
     #[cold]
-    fn event(&mut self, now: Nanos) {
-        if self.ramp_ends.is_some_and(|end| now >= end) {
+    fn events_before(&mut self, now: Nanos) {
+        while self.next_event < now {
+            self.event(self.next_event);
+        }
+    }
+
+    /// Does what is due at `moment`: ends the ramp, or takes samples.
+    fn event(&mut self, moment: Nanos) {
+        if self.ramp_ends.is_some_and(|end| moment >= end) {
             self.ramp_ends = None;
-            // What completed until here belongs to the ramp; the measured part begins with a completion.
-            self.tally.begin(usage_now(self.job.isolation), now);
-            self.load.ramp_over(now);
+            self.tally.begin(usage_now(self.job.isolation), moment);
+            self.load.ramp_over(moment);
             self.show(WorkerState::Running);
-            self.schedule(now);
+        } else if self.ramp_ends.is_none() {
+            self.tally.sample(moment);
         }
-        if now >= self.next_sample {
-            if self.ramp_ends.is_none() {
-                self.tally.sample(now);
-            }
-            self.schedule(now);
-        }
+        self.schedule(moment);
     }
 
     /// Makes the buffer of `slot` ready for `request`.

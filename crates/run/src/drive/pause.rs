@@ -14,7 +14,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
             let now = self.clock.now();
             if now >= self.next_event {
                 let was_ramping = self.ramp_ends.is_some();
-                self.event(now);
+                self.event(self.next_event);
                 if was_ramping && self.ramp_ends.is_none() {
                     return;
                 }

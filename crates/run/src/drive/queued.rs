@@ -23,9 +23,6 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
                     self.rest(other)?
                 }
             };
-            if now >= self.next_event {
-                self.event(now);
-            }
         }
         self.drain(now)?;
         Ok(())
@@ -49,9 +46,6 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
             if depth.reap_min == 0 {
                 *now = self.submit(*now)?;
                 *now = self.reap(0, *now)?;
-            }
-            if *now >= self.next_event {
-                self.event(*now);
             }
         }
         Ok(None)
@@ -81,6 +75,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
     #[cold]
     fn done_at_once(&mut self, completion: Completion, before: Nanos) -> Result<Nanos, EngineError> {
         let now = self.clock.now();
+        self.watch_time(now);
         self.slots.accept_alone(completion.slot, before);
         self.tally.record.submitted(1, self.slots.busy());
         self.tally.record.reaped(1);
@@ -126,7 +121,8 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
     pub(super) fn drain(&mut self, mut now: Nanos) -> Result<Nanos, EngineError> {
         now = self.submit(now)?;
         while self.slots.busy() > 0 {
-            now = self.reap(self.slots.busy(), now)?;
+            // One by one, so that none waits in the ring for the last before it is stamped.
+            now = self.reap(1, now)?;
             now = self.submit(now)?;
         }
         Ok(now)
@@ -139,18 +135,13 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
         let mut done = self.slots.take_done();
         let reaped = self.engine.reap(least, self.job.depth.reap_max.max(least).max(1), &mut done)?;
         let now = self.now(now);
+        self.watch_time(now);
         self.tally.record.reaped(reaped);
         for &completion in &done {
             self.finish(completion, now)?;
         }
         self.slots.give_back(done);
         Ok(now)
-    }
-
-    /// The present after a call.
-    #[inline]
-    fn now(&mut self, before: Nanos) -> Nanos {
-        if LATENCY { self.clock.now() } else { self.stride.now(&self.clock, before) }
     }
 
     #[inline]

@@ -17,9 +17,6 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
                 Next::Stop => break,
                 other => self.rest(other)?,
             };
-            if now >= self.next_event {
-                self.event(now);
-            }
         }
         self.count_calls();
         Ok(())
@@ -32,7 +29,8 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
         let Submitted::Done(Completion { result, .. }) = self.engine.submit(first_io(0, request)) else {
             return Err(broken_promise::<E>());
         };
-        let reaped = if LATENCY { self.clock.now() } else { self.stride.now(&self.clock, decided) };
+        let reaped = self.now(decided);
+        self.watch_time(reaped);
         let life = Life { issued: decided, accepted, reaped };
         match request.direction() {
             Some(direction) if result == i64::from(request.length) => {

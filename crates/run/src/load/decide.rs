@@ -49,10 +49,11 @@ struct Rules {
     plain: Option<Plain>,
 }
 
-/// A load of one direction and one size on one target.
+/// A load of one size on one target, and of one direction or a random mix.
 #[derive(Clone, Copy, Debug)]
 struct Plain {
-    direction: Direction,
+    /// `None` where reads and writes are drawn.
+    direction: Option<Direction>,
     length: u32,
     random: bool,
 }
@@ -80,7 +81,8 @@ struct Syncs {
 struct PlainRun {
     left: u64,
     planned: u64,
-    operation: Operation,
+    /// `None` where it is drawn.
+    operation: Option<Operation>,
     length: u32,
     kind: PlainKind,
 }
@@ -172,7 +174,12 @@ impl Load {
                 *start + permutation.at(*used - 1) * u64::from(length)
             }
         };
-        Next::Issue(Request { operation: self.run.operation, target: 0, offset, length })
+        let operation = match self.run.operation {
+            Some(operation) => operation,
+            None if self.mix_draws.below(100) < self.read_percent => Operation::Read,
+            None => Operation::Write,
+        };
+        Next::Issue(Request { operation, target: 0, offset, length })
     }
 
     /// An I/O came back, well or not. Think time counts these.
@@ -333,7 +340,8 @@ impl Load {
         let Some(Plain { direction, length, random }) = self.rules.plain else { return };
         let blocks_of = |bytes: u64| bytes / u64::from(length);
         let place = &mut self.places.targets[0];
-        let (start, end, position) = (place.start(), place.end(), place.position(direction));
+        let (start, end) = (place.start(), place.end());
+        let position = direction.map_or(start, |direction| place.position(direction));
         let (possible, kind) = match place.order_mut() {
             _ if !random => (blocks_of(end.saturating_sub(position)), PlainKind::Sequential { offset: position }),
             Order::Free => (u64::MAX, PlainKind::Free { start, blocks: blocks_of(end - start) }),
@@ -343,7 +351,7 @@ impl Load {
             Order::Register(_) | Order::Mapped { .. } | Order::Skewed(_) => return,
         };
         let left = possible.min(self.limits.ios_left(length));
-        self.run = PlainRun { left, planned: left, operation: operation(direction), length, kind };
+        self.run = PlainRun { left, planned: left, operation: direction.map(operation), length, kind };
     }
 
     /// Books what was decided ahead and issued since.
@@ -356,7 +364,11 @@ impl Load {
         let place = &mut self.places.targets[0];
         match (&self.run.kind, place.order_mut()) {
             (PlainKind::Permuted { used, .. }, Order::Permuted { used: kept, .. }) if done > 0 => *kept = *used,
-            (PlainKind::Sequential { offset }, _) if done > 0 => place.advance_to(direction, *offset),
+            (PlainKind::Sequential { offset }, _) if done > 0 => {
+                if let Some(direction) = direction {
+                    place.advance_to(direction, *offset);
+                }
+            }
             _ => {}
         }
     }
@@ -365,7 +377,7 @@ impl Load {
 impl PlainRun {
     const fn empty() -> Self {
         let kind = PlainKind::Sequential { offset: 0 };
-        PlainRun { left: 0, planned: 0, operation: Operation::Read, length: 0, kind }
+        PlainRun { left: 0, planned: 0, operation: None, length: 0, kind }
     }
 }
 
@@ -413,9 +425,16 @@ fn index(target: usize) -> u32 {
 /// What can be decided ahead, where anything can.
 fn plain(setup: &LoadSetup<'_>) -> Option<Plain> {
     let load = &setup.job.load;
-    let Mix::Only(direction) = load.mix else { return None };
     let random = load.random;
-    if setup.regions.len() != 1 || (random && load.percent_random[direction] < 100) {
+    let direction = match load.mix {
+        Mix::Only(direction) => Some(direction),
+        Mix::ReadWrite if random => None,
+        // Sequential reads and writes have positions of their own, and trims are followed by their writes.
+        Mix::ReadWrite | Mix::TrimWrite => return None,
+    };
+    let moving = |moves: Direction| direction.is_none_or(|only| only == moves);
+    let all_random = Direction::ALL.into_iter().all(|each| !moving(each) || load.percent_random[each] >= 100);
+    if setup.regions.len() != 1 || (random && !all_random) {
         return None;
     }
     places::single_size(load).map(|length| Plain { direction, length, random })

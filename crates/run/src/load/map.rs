@@ -110,7 +110,6 @@ impl BlockMap {
 }
 
 /// Index of the word that holds a bit.
-#[expect(clippy::cast_possible_truncation, reason = "maps are as large as memory allows, so indices fit")]
 const fn word(bit: u64) -> usize {
     (bit / 64) as usize
 }

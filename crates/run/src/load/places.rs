@@ -54,6 +54,8 @@ pub(super) struct Place {
     end: u64,
     /// Where the next sequential I/O of each direction starts.
     next: PerDirection<u64>,
+    /// How many blocks of each direction's smallest size it holds.
+    blocks: PerDirection<u64>,
     order: Order,
     key: u64,
     /// Trimmed, not written yet.
@@ -104,7 +106,7 @@ impl Places {
             random: plan.random,
             sizes,
             units,
-            percent_random: plan.percent_random.clone(),
+            percent_random: plan.percent_random,
             restarts: time_based,
             wraps: time_based && setup.regions.len() == 1,
             repeat: plan.repeat_per_loop,
@@ -157,9 +159,11 @@ impl Rules {
 impl Place {
     fn new(plan: &LoadPlan, region: Region, rules: &Rules, key: u64) -> Self {
         let (start, end) = (region.start, region.end.max(region.start));
-        let order = Order::new(plan, end - start, rules, key);
+        let of = |direction: Direction| (end - start) / u64::from(rules.units[direction].max(1));
+        let blocks = PerDirection { read: of(Direction::Read), write: of(Direction::Write), trim: of(Direction::Trim) };
+        let order = Order::new(plan, end - start, blocks, rules, key);
         let next = PerDirection { read: start, write: start, trim: start };
-        Place { start, end, next, order, key, trimmed: None, over: false }
+        Place { start, end, next, blocks, order, key, trimmed: None, over: false }
     }
 
     /// Whether nothing is left of it in this pass.
@@ -240,7 +244,7 @@ impl Place {
     fn take_random(&mut self, direction: Direction, draws: &mut Draws, rules: &Rules) -> Offer {
         let size = self.end - self.start;
         let unit = u64::from(rules.units[direction]);
-        let blocks = size / unit;
+        let blocks = self.blocks[direction];
         if blocks == 0 {
             return Offer::Over;
         }
@@ -302,16 +306,13 @@ impl Place {
 }
 
 impl Order {
-    fn new(plan: &LoadPlan, size: u64, rules: &Rules, key: u64) -> Self {
+    fn new(plan: &LoadPlan, size: u64, by_direction: PerDirection<u64>, rules: &Rules, key: u64) -> Self {
         let unit = least_unit(plan);
         let blocks = size / u64::from(unit);
-        let of = |direction: Direction| size / u64::from(rules.units[direction]).max(1);
-        let by_direction =
-            PerDirection { read: of(Direction::Read), write: of(Direction::Write), trim: of(Direction::Trim) };
         if !plan.random {
             return Order::Free;
         }
-        if let Some(skew) = Skew::new(&plan.distribution, by_direction, rules.units.clone(), key) {
+        if let Some(skew) = Skew::new(&plan.distribution, by_direction, rules.units, key) {
             return Order::Skewed(skew);
         }
         match single_size(plan) {

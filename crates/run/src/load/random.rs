@@ -74,7 +74,6 @@ pub(super) fn scale(word: u64, bound: u64) -> u64 {
 }
 
 #[inline]
-#[expect(clippy::cast_possible_truncation, reason = "the upper half of 128 bits is 64 bits")]
 const fn high(product: u128) -> u64 {
     (product >> 64) as u64
 }

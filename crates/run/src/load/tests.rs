@@ -205,6 +205,7 @@ fn count(trace: &Trace, operation: Operation) -> usize {
 }
 
 mod amounts;
+mod cost;
 mod coverage;
 mod golden;
 mod pacing;

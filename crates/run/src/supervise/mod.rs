@@ -14,7 +14,6 @@ pub(crate) use watch::Watched;
 use crew::{Crew, Recruit};
 use job::Plan;
 use job::plan::{Isolation, WorkerPlan};
-use measure::SystemClock;
 use model::RunResult;
 use sys::{SharedBlocks, SharedRecords};
 use watch::Watch;
@@ -28,7 +27,7 @@ use watch::Watch;
 /// workers.
 pub fn execute(plan: &Plan, options: &RunOptions, observer: &mut dyn Observer) -> Result<RunResult, RunError> {
     prepare::check(plan, options)?;
-    let clock = SystemClock::start();
+    let clock = crate::environment::start_clock(&options.system_root);
     let signals = crate::signals::Signals::watch()?;
     let workers: Vec<WorkerPlan<'_>> = plan.workers().collect();
     let prepared = prepare::prepare(plan, &workers, options, observer, &signals);
@@ -43,7 +42,8 @@ pub fn execute(plan: &Plan, options: &RunOptions, observer: &mut dyn Observer) -
         let watch = Watch::new(&workers, &prepared, &shared, options, clock);
         watch.run(&mut crew, scope, observer, &signals)
     })?;
-    Ok(crate::result::assemble(plan, &workers, &prepared, &shared, &watched))
+    let environment = |notes| crate::environment::look_around(&options.system_root, &clock, notes);
+    Ok(crate::result::assemble(plan, &workers, &prepared, &shared, watched, environment))
 }
 
 fn announce(workers: &[WorkerPlan<'_>], prepared: &[Prepared], observer: &mut dyn Observer) {

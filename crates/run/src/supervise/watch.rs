@@ -2,13 +2,16 @@
 
 use super::crew::{Crew, End, Shared};
 use super::estimate::Estimate;
-use super::prepare::Prepared;
+use super::prepare::{Prepared, needs_files};
 use super::schedule::{Schedule, Standing};
 use crate::signals::Signals;
 use crate::{Observer, Progress, RunError, RunOptions, WorkerProgress, WorkerState};
 use job::plan::WorkerPlan;
 use measure::{Clock, Nanos, PerDirection, SystemClock};
 use model::DeviceUsage;
+use monitor::DeviceWatch;
+use std::collections::BTreeSet;
+use std::path::Path;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::thread::Scope;
 
@@ -44,6 +47,8 @@ pub(crate) struct Watch<'run> {
     started_at: Nanos,
     last_dead_check: Nanos,
     next_progress: Nanos,
+    next_device_sample: Nanos,
+    devices: DeviceWatch,
     setting_up: Vec<usize>,
     reaped: Vec<bool>,
     watched: Watched,
@@ -74,6 +79,8 @@ impl<'run> Watch<'run> {
             started_at: now,
             last_dead_check: now,
             next_progress: options.progress_interval.map_or(Nanos::MAX, |interval| now.saturating_add(interval)),
+            next_device_sample: now.saturating_add(options.device_interval),
+            devices: DeviceWatch::start(&options.system_root, &watched_paths(workers, prepared), now),
             setting_up: Vec::new(),
             reaped: vec![false; workers.len()],
             watched: Watched { ends: vec![None; workers.len()], ..Watched::default() },
@@ -102,12 +109,14 @@ impl<'run> Watch<'run> {
             if self.schedule.is_over() {
                 break;
             }
+            self.sample_devices();
             self.report(observer);
             let pause = if self.setting_up.is_empty() { LONG } else { SHORT };
             self.clock.sleep_until(self.clock.now().saturating_add(pause));
         }
         self.release_unstarted(crew)?;
         self.watched.elapsed = self.elapsed();
+        self.watched.devices = self.devices.finish(self.clock.now());
         Ok(self.watched)
     }
 
@@ -230,6 +239,14 @@ impl<'run> Watch<'run> {
         Ok(())
     }
 
+    fn sample_devices(&mut self) {
+        let now = self.clock.now();
+        if now >= self.next_device_sample {
+            self.next_device_sample = now.saturating_add(self.options.device_interval);
+            self.devices.sample(now);
+        }
+    }
+
     fn report(&mut self, observer: &mut dyn Observer) {
         let (now, Some(interval)) = (self.clock.now(), self.options.progress_interval) else { return };
         if now < self.next_progress {
@@ -254,6 +271,13 @@ impl<'run> Watch<'run> {
             ios: PerDirection { read, write, trim },
         }
     }
+}
+
+/// The files whose disks are to be watched.
+fn watched_paths<'a>(workers: &[WorkerPlan<'_>], prepared: &'a [Prepared]) -> Vec<&'a Path> {
+    let wanted = workers.iter().zip(prepared).filter(|(worker, _)| worker.job.record.disk_usage && needs_files(worker.job));
+    let paths: BTreeSet<&Path> = wanted.flat_map(|(_, ready)| ready.files.iter().map(|file| file.path.as_path())).collect();
+    paths.into_iter().collect()
 }
 
 /// The state with this number.

@@ -143,6 +143,35 @@ fn caches_are_dropped_whenever_a_target_starts_over() {
 }
 
 #[test]
+fn in_a_time_based_mix_each_direction_starts_over_by_itself() {
+    let mut job = job();
+    job.load.mix = Mix::ReadWrite;
+    job.limits.time_based = true;
+    job.limits.runtime = Some(Nanos(MS));
+    let trace = trace(&job, &regions(&[16 * K]));
+    assert_eq!((trace.requests.len(), trace.drains), (1000, 0));
+    for operation in [Operation::Read, Operation::Write] {
+        let ours = trace.requests.iter().filter(|(_, request)| request.operation == operation);
+        for (index, (_, request)) in (0u64..).zip(ours) {
+            assert_eq!(request.offset, index % 4 * 4 * K);
+        }
+    }
+}
+
+#[test]
+fn a_time_based_job_goes_over_several_files_or_a_tail_again_and_again() {
+    for sizes in [&[16 * K, 24 * K][..], &[18 * K]] {
+        let mut job = job();
+        job.limits.time_based = true;
+        job.limits.runtime = Some(Nanos(MS));
+        let trace = trace(&job, &regions(sizes));
+        let per_pass: u64 = sizes.iter().map(|size| size / (4 * K)).sum();
+        assert_eq!(trace.requests.len(), 1000);
+        assert_eq!(trace.drains as u64, (1000 - 1) / per_pass);
+    }
+}
+
+#[test]
 fn nothing_to_do_io_on_is_an_error() {
     let job = job();
     let error =
