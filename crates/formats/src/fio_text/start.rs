@@ -9,7 +9,7 @@ use model::JobError;
 pub fn job_lines(plan: &Plan) -> String {
     let mut text = String::new();
     for job in &plan.jobs {
-        text.push_str(&job_line(job));
+        text.push_str(&job_line(job, plan.asked_depth(job)));
         text.push('\n');
         if job.clones > 1 {
             text.push_str("...\n");
@@ -18,7 +18,7 @@ pub fn job_lines(plan: &Plan) -> String {
     text
 }
 
-fn job_line(job: &JobPlan) -> String {
+fn job_line(job: &JobPlan, depth: u32) -> String {
     let step = Step::of_base(job.record.unit_base);
     let figures = job.record.significant_figures;
     let sizes: Vec<String> = job
@@ -42,7 +42,7 @@ fn job_line(job: &JobPlan) -> String {
         access_word(job),
         sizes.join(", "),
         job.engine,
-        job.depth.depth
+        depth
     )
 }
 
