@@ -6,7 +6,6 @@ use crate::error::{COMMAND_LINE, Place, Problem, Sources, did_you_mean};
 use crate::invocation::{EtaRequest, EtaWhen, OutputFormat, OutputRequest};
 use crate::option::{Kind, OptionSpec, Support, TimeUnit};
 use crate::sections::{Assignment, Section, SectionKind};
-use crate::surroundings::Surroundings;
 use crate::table;
 use crate::values::span_of_time;
 use measure::Nanos;
@@ -68,7 +67,6 @@ impl Found {
 /// Reads the words after the program's name.
 pub(crate) struct Reader<'a> {
     engines: &'static [EngineSpec],
-    surroundings: &'a Surroundings<'a>,
     source: usize,
     words: &'a [String],
     /// Where each word stands in the source's text.
@@ -82,7 +80,6 @@ impl<'a> Reader<'a> {
     pub(crate) fn new(
         words: &'a [String],
         engines: &'static [EngineSpec],
-        surroundings: &'a Surroundings<'a>,
         sources: &mut Sources,
         problems: &'a mut Vec<Problem>,
     ) -> Self {
@@ -95,7 +92,7 @@ impl<'a> Reader<'a> {
             text.extend(word.chars().map(|letter| if letter == '\n' || letter == '\r' { ' ' } else { letter }));
         }
         let source = sources.add(COMMAND_LINE, text);
-        Reader { engines, surroundings, source, words, spans, problems, result: Words::default() }
+        Reader { engines, source, words, spans, problems, result: Words::default() }
     }
 
     /// Goes through all words.
@@ -231,7 +228,6 @@ impl<'a> Reader<'a> {
 
     /// An option of a job.
     fn assign(&mut self, spec: &OptionSpec, value: Option<String>, name_place: Place, value_place: Place) {
-        let value = value.map(|value| self.surroundings.with_keywords(&value));
         if spec.name == "name" {
             let title = value.clone().unwrap_or_default();
             self.result.sections.push(Section::open(&title, value_place.clone(), 0));

@@ -30,7 +30,7 @@ impl Parser {
     pub fn command_line(&self, words: &[String], surroundings: &Surroundings<'_>) -> Result<Invocation, JobError> {
         let mut sources = Sources::default();
         let mut problems = Vec::new();
-        let words = argv::Reader::new(words, self.engines, surroundings, &mut sources, &mut problems).read();
+        let words = argv::Reader::new(words, self.engines, &mut sources, &mut problems).read();
         if let Some(ask) = &words.ask {
             return match self.answer(ask) {
                 Ok(action) => Ok(invocation(words, action, Vec::new())),

@@ -1,1 +1,14 @@
-//! placeholder
+//! Counters to differences: what block devices did between two moments.
+//!
+//! Owns the arithmetic of the kernel's counters, wraps and re-plugged devices included, and which devices lie under
+//! a set of files. Leaves printing to others. Everything is read under a given root, so recorded trees replay.
+
+#![forbid(unsafe_code)]
+
+mod counters;
+mod traffic;
+mod watch;
+
+pub use counters::{DeviceCounters, FlushCounters, OperationCounters};
+pub use traffic::{Traffic, TrafficWatch};
+pub use watch::DeviceWatch;

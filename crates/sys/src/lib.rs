@@ -1,1 +1,25 @@
-//! placeholder
+//! The kernel made safe: memory, processes, signals, files, block devices and the host, one file each.
+//!
+//! Owns the system calls and the reading of /proc and /sys, always under a root that the caller gives.
+//! Decides nothing: what to do with a fact is the business of the crates above. Depends on none of ours.
+
+pub mod block;
+pub mod buffers;
+pub mod cgroup;
+pub mod device;
+mod error;
+pub mod extents;
+pub mod file;
+pub mod host;
+mod mapping;
+pub mod mounts;
+pub mod placement;
+pub mod process;
+pub mod residency;
+mod shared;
+pub mod signals;
+mod text;
+pub mod usage;
+
+pub use error::SysError;
+pub use shared::{RecordWriter, SharedBlocks, SharedRecords};

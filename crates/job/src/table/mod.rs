@@ -19,6 +19,8 @@ mod replay;
 mod row;
 mod size;
 mod steady;
+#[cfg(test)]
+mod tests;
 mod time;
 mod verify;
 mod zones;

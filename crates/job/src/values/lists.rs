@@ -305,7 +305,8 @@ mod tests {
 
     #[test]
     fn open_shares_of_a_split_take_the_rest() {
-        let table: &[(&str, Option<Vec<(u32, u8)>>)] = &[
+        type Shares = Vec<(u32, u8)>;
+        let table: &[(&str, Option<Shares>)] = &[
             ("4k/60:8k/40", Some(vec![(4096, 60), (8192, 40)])),
             ("4k/50:8k/:16k/", Some(vec![(4096, 50), (8192, 25), (16384, 25)])),
             ("4k:8k:16k", Some(vec![(4096, 34), (8192, 33), (16384, 33)])),

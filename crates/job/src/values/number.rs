@@ -107,8 +107,10 @@ pub(crate) fn span_of_time(text: &str, bare: TimeUnit) -> Result<Nanos, Complain
         return Err(Complaint::new("needs a time", help()));
     }
     let value = if text.contains('(') {
-        let micros = |unit: &str| nanos_per(unit, TimeUnit::Microseconds);
-        arithmetic::evaluate(text, &micros).ok_or_else(|| Complaint::new("is not a time", help()))?
+        // Inside a sum everything counts in microseconds, as in fio.
+        let micros = |unit: &str| nanos_per(unit, TimeUnit::Microseconds).map(|nanos| nanos / 1_000);
+        let sum = arithmetic::evaluate(text, &micros).and_then(|sum| sum.checked_mul(1_000));
+        sum.ok_or_else(|| Complaint::new("is not a time", help()))?
     } else {
         let (value, unit) = leading_number(text).ok_or_else(|| Complaint::new("is not a time", help()))?;
         let factor = nanos_per(unit, bare).ok_or_else(|| Complaint::new("is not a time", help()))?;

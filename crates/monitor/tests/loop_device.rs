@@ -1,0 +1,62 @@
+//! A real loop device, when the test may make one.
+
+#![expect(clippy::unwrap_used, reason = "a device that cannot be used fails the test")]
+
+use measure::Nanos;
+use plumb_monitor::{DeviceWatch, TrafficWatch};
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use sys::file::{OpenFlags, open};
+
+const SIZE: usize = 4 << 20;
+
+/// A loop device over a file of zeros that were written; detached when dropped.
+struct Loop {
+    device: PathBuf,
+    folder: tempfile::TempDir,
+}
+
+impl Loop {
+    /// `None` where loop devices cannot be made: no rights, no losetup.
+    fn attach() -> Option<Self> {
+        let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        let image = folder.path().join("image");
+        fs::write(&image, vec![0; SIZE]).unwrap();
+        File::open(&image).unwrap().sync_all().unwrap();
+        let made = Command::new("losetup").args(["--find", "--show", "--direct-io=on"]).arg(&image).output().ok()?;
+        let device = String::from_utf8(made.stdout).ok().filter(|_| made.status.success())?;
+        Some(Loop { device: PathBuf::from(device.trim()), folder })
+    }
+
+    fn read_direct(&self) {
+        let mut file = open(&self.device, OpenFlags::RDONLY | OpenFlags::DIRECT, 0).unwrap();
+        let mut arena = sys::buffers::Arena::new(&sys::buffers::Source::Private, 1, SIZE, 0).unwrap();
+        file.read_exact(&mut arena.slot_mut(0).unwrap()[..SIZE]).unwrap();
+    }
+}
+
+impl Drop for Loop {
+    fn drop(&mut self) {
+        let _ = Command::new("losetup").arg("--detach").arg(&self.device).status();
+    }
+}
+
+#[test]
+fn a_loop_device_shows_what_was_read_from_it_and_from_the_disk_below() {
+    let root = Path::new("/");
+    let Some(target) = Loop::attach() else { return };
+    let name = target.device.file_name().unwrap().to_str().unwrap().to_owned();
+    let watch = DeviceWatch::start(root, &[&target.device], Nanos::ZERO);
+    let mut below = TrafficWatch::start(root, &[&target.device]);
+    let image = target.folder.path().join("image");
+    target.read_direct();
+    let [usage] = &watch.finish(Nanos::from_secs(1))[..] else { panic!("the loop device alone") };
+    assert_eq!((usage.name.as_str(), usage.sectors[0]), (name.as_str(), (SIZE / 512) as u64));
+    assert!(usage.ios[0] > 0 && usage.elapsed_ms == 1000);
+    // The disk below serves others too, so it may show more, but not less; with no disk below there is no number.
+    if below.disks().next().is_some() && open(&image, OpenFlags::RDONLY | OpenFlags::DIRECT, 0).is_ok() {
+        assert!(below.traffic().read_bytes >= SIZE as u64, "{:?}", below.traffic());
+    }
+}

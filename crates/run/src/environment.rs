@@ -1,0 +1,66 @@
+//! Where a run takes place, for its result.
+
+use measure::{ClockSource, SystemClock};
+use model::{ClockNote, Environment};
+use std::fs::read_to_string;
+use std::path::Path;
+
+/// The run's clock, by the TSC where the kernel itself trusts it.
+pub(crate) fn start_clock(root: &Path) -> SystemClock {
+    let path = root.join("sys/devices/system/clocksource/clocksource0/current_clocksource");
+    SystemClock::calibrate(read_to_string(path).unwrap_or_default().trim())
+}
+
+/// The machine as it shows itself under `root`, and how well the clock kept time. What cannot be read stays empty.
+pub(crate) fn look_around(root: &Path, clock: &SystemClock, engine_notes: Vec<String>) -> Environment {
+    let processors = read_to_string(root.join("proc/cpuinfo")).unwrap_or_default();
+    let memory = read_to_string(root.join("proc/meminfo")).unwrap_or_default();
+    let report = clock.report();
+    Environment {
+        program: concat!("plumb ", env!("CARGO_PKG_VERSION")).to_owned(),
+        command: Vec::new(),
+        kernel: rustix::system::uname().release().to_string_lossy().into_owned(),
+        processor: after(&processors, "model name").unwrap_or_default().to_owned(),
+        cpus: std::thread::available_parallelism().map_or(0, |count| u32::try_from(count.get()).unwrap_or(u32::MAX)),
+        memory_bytes: after(&memory, "MemTotal").and_then(kibibytes).unwrap_or(0),
+        clock: Some(ClockNote {
+            source: match report.source {
+                ClockSource::Tsc => "tsc",
+                ClockSource::Monotonic => "monotonic",
+            }
+            .to_owned(),
+            drift_ppm: report.drift_ppm,
+            why_not_tsc: report.why_not_tsc.map(str::to_owned),
+        }),
+        engine_notes,
+    }
+}
+
+/// What stands behind the colon in the first line that begins with `key`.
+fn after<'a>(text: &'a str, key: &str) -> Option<&'a str> {
+    let line = text.lines().find(|line| line.starts_with(key))?;
+    Some(line.split_once(':')?.1.trim())
+}
+
+fn kibibytes(text: &str) -> Option<u64> {
+    text.strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_machine_is_known_by_its_recorded_proc() {
+        let root = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(root.path().join("proc")).unwrap();
+        std::fs::write(root.path().join("proc/cpuinfo"), "processor\t: 0\nmodel name\t: Fast CPU 9000\n").unwrap();
+        std::fs::write(root.path().join("proc/meminfo"), "MemTotal:       16384 kB\nMemFree: 1 kB\n").unwrap();
+        let found = look_around(root.path(), &start_clock(root.path()), vec!["ring".to_owned()]);
+        assert_eq!((found.processor.as_str(), found.memory_bytes), ("Fast CPU 9000", 16 << 20));
+        assert_eq!(found.engine_notes, ["ring"]);
+        let clock = found.clock.unwrap();
+        assert_eq!(clock.source, "monotonic");
+        assert!(clock.why_not_tsc.is_some(), "no clocksource under this root");
+    }
+}

@@ -1,0 +1,261 @@
+//! What write buffers hold: random words, zeros or a pattern, as compressible and as repetitive as the plan says.
+
+use super::Request;
+use super::random::{Purpose, Random, stream_seed};
+use job::plan::{BufferPlan, Fill};
+use measure::Nanos;
+
+/// Scrambling changes one place in every so many bytes: the smallest piece that deduplication looks at.
+const SECTOR: usize = 512;
+
+/// Fills a worker's buffers.
+#[derive(Debug)]
+pub struct Content {
+    fill: Fill,
+    work: Work,
+    random: Random,
+    /// Percent of each piece that compresses to nothing.
+    compress_percent: usize,
+    /// Bytes per piece.
+    piece: usize,
+    /// Percent of buffers that repeat the one before.
+    dedupe_percent: u64,
+    repeats: Random,
+    /// The seed of the buffer before.
+    last: Option<u64>,
+}
+
+/// What each write asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Work {
+    Nothing,
+    Scramble,
+    Refill,
+}
+
+impl Content {
+    /// Prepares the generators; `seed` and `number` are the worker's.
+    pub fn new(plan: &BufferPlan, seed: u64, number: u32) -> Content {
+        let varied = match plan.fill {
+            Fill::Random => plan.compress_percent < 100,
+            Fill::Pattern(_) => (1..100).contains(&plan.compress_percent),
+            Fill::Zero => false,
+        };
+        let work = match plan {
+            BufferPlan { refill: true, .. } if varied => Work::Refill,
+            BufferPlan { scramble: true, .. } => Work::Scramble,
+            _ => Work::Nothing,
+        };
+        Content {
+            fill: if plan.compress_percent >= 100 { Fill::Zero } else { plan.fill.clone() },
+            work,
+            random: Random::new(stream_seed(seed, number, Purpose::Content)),
+            compress_percent: usize::from(plan.compress_percent),
+            piece: usize::try_from(plan.compress_chunk).unwrap_or(usize::MAX).max(1),
+            dedupe_percent: u64::from(plan.dedupe_percent),
+            repeats: Random::new(stream_seed(seed, number, Purpose::Repeat)),
+            last: None,
+        }
+    }
+
+    /// Whether [`Content::before_write`] never has anything to do.
+    #[inline]
+    pub fn is_idle(&self) -> bool {
+        self.work == Work::Nothing
+    }
+
+    /// Fills a slot's buffer before the first I/O.
+    pub fn prepare_start(&mut self, buffer: &mut [u8]) {
+        match &self.fill {
+            Fill::Zero => buffer.fill(0),
+            Fill::Pattern(pattern) if self.compress_percent == 0 => fill_pattern(pattern, buffer),
+            Fill::Random if self.compress_percent == 0 && self.dedupe_percent == 0 => {
+                fill_random(&mut self.random, buffer);
+            }
+            Fill::Random | Fill::Pattern(_) => self.fill_pieces(buffer),
+        }
+    }
+
+    /// Makes the buffer of a write ready; `buffer` is as long as the request.
+    #[inline]
+    pub fn before_write(&mut self, buffer: &mut [u8], request: &Request, now: Nanos) {
+        match self.work {
+            Work::Nothing => {}
+            Work::Scramble => scramble(buffer, request.offset, now),
+            Work::Refill => self.prepare_start(buffer),
+        }
+    }
+
+    /// In every piece random bytes, then zeros or the pattern; some buffers repeat the one before.
+    fn fill_pieces(&mut self, buffer: &mut [u8]) {
+        let repeated = self.last.filter(|_| self.repeats.below(100) < self.dedupe_percent);
+        let seed = repeated.unwrap_or_else(|| self.random.word());
+        self.last = Some(seed);
+        let mut random = Random::new(seed);
+        for piece in buffer.chunks_mut(self.piece) {
+            let (head, tail) = piece.split_at_mut(piece.len() - piece.len() * self.compress_percent / 100);
+            fill_random(&mut random, head);
+            match &self.fill {
+                Fill::Pattern(pattern) => fill_pattern(pattern, tail),
+                Fill::Random | Fill::Zero => tail.fill(0),
+            }
+        }
+    }
+}
+
+/// Writes the offset and the time into every sector: 8 and 16 bytes, so that no two writes are alike.
+#[inline]
+fn scramble(buffer: &mut [u8], offset: u64, now: Nanos) {
+    let time = now.get();
+    let mut at = offset;
+    for sector in buffer.chunks_exact_mut(SECTOR) {
+        sector[..8].copy_from_slice(&at.to_le_bytes());
+        sector[8..16].copy_from_slice(&(time / 1_000_000_000).to_le_bytes());
+        sector[16..24].copy_from_slice(&(time % 1_000_000_000).to_le_bytes());
+        at += SECTOR as u64;
+    }
+}
+
+fn fill_random(random: &mut Random, buffer: &mut [u8]) {
+    let mut words = buffer.chunks_exact_mut(8);
+    for word in &mut words {
+        word.copy_from_slice(&random.word().to_le_bytes());
+    }
+    let rest = words.into_remainder();
+    let last = random.word().to_le_bytes();
+    rest.copy_from_slice(&last[..rest.len()]);
+}
+
+fn fill_pattern(pattern: &[u8], buffer: &mut [u8]) {
+    if pattern.is_empty() {
+        return buffer.fill(0);
+    }
+    for piece in buffer.chunks_mut(pattern.len()) {
+        piece.copy_from_slice(&pattern[..piece.len()]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::buffers;
+    use super::*;
+    use engine::Operation;
+    use flate2::{Compression, write::DeflateEncoder};
+    use std::collections::HashSet;
+    use std::io::Write;
+
+    const BLOCK: usize = 4096;
+
+    /// What so many writes of a block each would put on a disk, from one slot.
+    fn written(plan: &BufferPlan, blocks: u32) -> Vec<u8> {
+        let mut content = Content::new(plan, 1, 1);
+        let mut buffer = vec![0; BLOCK];
+        content.prepare_start(&mut buffer);
+        let mut disk = Vec::new();
+        for block in 0..u64::from(blocks) {
+            let offset = block * BLOCK as u64;
+            let request = Request { operation: Operation::Write, target: 0, offset, length: 4096 };
+            content.before_write(&mut buffer, &request, Nanos(block * 1000));
+            disk.extend_from_slice(&buffer);
+        }
+        disk
+    }
+
+    /// Compressed size as a share of the whole.
+    fn compressed(data: &[u8]) -> f64 {
+        let mut encoder = DeflateEncoder::new(Vec::new(), Compression::default());
+        encoder.write_all(data).unwrap();
+        let share = |size: usize| f64::from(u32::try_from(size).unwrap());
+        share(encoder.finish().unwrap().len()) / share(data.len())
+    }
+
+    fn distinct(data: &[u8], piece: usize) -> usize {
+        data.chunks(piece).collect::<HashSet<_>>().len()
+    }
+
+    #[test]
+    fn refilled_buffers_do_not_compress_and_have_every_byte_as_often() {
+        let disk = written(&BufferPlan { refill: true, ..buffers() }, 256);
+        assert!(compressed(&disk) > 0.999);
+        let mut counts = [0u32; 256];
+        disk.iter().for_each(|&byte| counts[usize::from(byte)] += 1);
+        assert!(counts.iter().all(|&count| count.abs_diff(4096) < 320));
+    }
+
+    #[test]
+    fn a_percentage_that_compresses_is_met_within_two_percent() {
+        for (percent, chunk) in [(20, 512), (50, 512), (50, 4096), (90, 16384)] {
+            let plan = BufferPlan { refill: true, compress_percent: percent, compress_chunk: chunk, ..buffers() };
+            let ratio = compressed(&written(&plan, 256));
+            assert!((ratio - (1.0 - f64::from(percent) / 100.0)).abs() < 0.02, "{percent} of {chunk}: {ratio}");
+        }
+    }
+
+    #[test]
+    fn the_rest_of_a_compressible_piece_is_the_pattern_where_there_is_one() {
+        let fill = Fill::Pattern(b"abcd".to_vec());
+        let disk = written(&BufferPlan { fill, refill: true, compress_percent: 50, ..buffers() }, 2);
+        assert!(disk.chunks(512).all(|piece| piece[256..] == b"abcd".repeat(64)));
+        assert_ne!(disk[..256], disk[512..768]);
+    }
+
+    #[test]
+    fn so_many_blocks_repeat_as_the_percentage_says() {
+        for percent in [30, 50, 80] {
+            let plan = BufferPlan { refill: true, dedupe_percent: percent, ..buffers() };
+            let blocks = distinct(&written(&plan, 2000), BLOCK);
+            let expected = 20 * (100 - usize::from(percent));
+            assert!(blocks.abs_diff(expected) < 100, "{percent}: {blocks}");
+        }
+    }
+
+    #[test]
+    fn scrambled_sectors_are_all_different_and_change_in_24_bytes_only() {
+        for fill in [Fill::Random, Fill::Zero] {
+            let scrambled = written(&BufferPlan { fill: fill.clone(), scramble: true, ..buffers() }, 64);
+            assert_eq!(distinct(&scrambled, SECTOR), 64 * 8);
+            let plain = written(&BufferPlan { fill, ..buffers() }, 64);
+            let pairs = || scrambled.chunks(SECTOR).zip(plain.chunks(SECTOR));
+            assert!(pairs().all(|(ours, before)| ours[24..] == before[24..]));
+        }
+    }
+
+    #[test]
+    fn a_rewrite_of_the_same_block_differs_by_its_time() {
+        let mut content = Content::new(&BufferPlan { scramble: true, ..buffers() }, 1, 1);
+        let request = Request { operation: Operation::Write, target: 0, offset: 8192, length: 4096 };
+        let mut at = |now| {
+            let mut buffer = vec![7; BLOCK];
+            content.before_write(&mut buffer, &request, Nanos(now));
+            buffer
+        };
+        assert_ne!(at(1_000_000_000), at(2_000_000_000));
+        assert_eq!(at(5), at(5));
+    }
+
+    #[test]
+    fn patterns_and_zeros_stay_as_they_are_and_cost_nothing() {
+        for (fill, expected) in [(Fill::Zero, vec![0; 4]), (Fill::Pattern(b"abc".to_vec()), b"abca".to_vec())] {
+            let plan = BufferPlan { fill, refill: true, ..buffers() };
+            assert!(Content::new(&plan, 1, 1).is_idle());
+            let disk = written(&plan, 2);
+            assert_eq!(disk[..4], expected);
+            assert_eq!(distinct(&disk, BLOCK), 1);
+        }
+        assert!(!Content::new(&BufferPlan { scramble: true, ..buffers() }, 1, 1).is_idle());
+    }
+
+    #[test]
+    fn slots_and_workers_hold_different_bytes() {
+        let mut contents = [Content::new(&buffers(), 1, 1), Content::new(&buffers(), 1, 2)];
+        let mut filled = HashSet::new();
+        for content in &mut contents {
+            for _slot in 0..4 {
+                let mut buffer = vec![0; 1003];
+                content.prepare_start(&mut buffer);
+                filled.insert(buffer);
+            }
+        }
+        assert_eq!(filled.len(), 8);
+    }
+}

@@ -1,0 +1,53 @@
+//! Requests to end from outside: SIGINT and SIGTERM.
+
+use sys::SysError;
+use sys::process::{INTERRUPT, TERMINATE};
+use sys::signals::{Blocked, Watch, block, ignore};
+
+const REQUESTS: [i32; 2] = [INTERRUPT, TERMINATE];
+
+/// The requests that came in since the run began. When this is dropped, the signals do again what they did before.
+#[derive(Debug)]
+pub(crate) struct Signals {
+    watch: Watch,
+    first: std::cell::Cell<Option<i32>>,
+}
+
+impl Signals {
+    /// Starts to notice them.
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    pub(crate) fn watch() -> Result<Self, SysError> {
+        Ok(Signals { watch: Watch::begin()?, first: std::cell::Cell::new(None) })
+    }
+
+    /// The first that was seen, if one came.
+    pub(crate) fn received(&self) -> Option<i32> {
+        if self.first.get().is_none() {
+            self.first.set(self.watch.caught());
+        }
+        self.first.get()
+    }
+
+    /// How many came.
+    pub(crate) fn count(&self) -> u32 {
+        self.watch.count()
+    }
+}
+
+/// In a worker's process: they are the parent's to act upon, also when a terminal sends them to everyone.
+///
+/// # Errors
+/// When the kernel refuses.
+pub(crate) fn leave_to_parent() -> Result<(), SysError> {
+    ignore(&REQUESTS)
+}
+
+/// In a worker's thread: they are the main thread's, as long as the guard lives.
+///
+/// # Errors
+/// When the kernel refuses.
+pub(crate) fn leave_to_main_thread() -> Result<Blocked, SysError> {
+    block(&REQUESTS)
+}

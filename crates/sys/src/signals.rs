@@ -1,0 +1,245 @@
+//! Signals that ask a run to end: noticed in a counter, acted upon by whoever looks.
+//!
+//! SIGBUS and the like are left alone: a worker that dies by one is a result.
+
+use crate::SysError;
+use std::io;
+use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
+
+// A handler can only reach statics; this is the one place that keeps them.
+static COUNT: AtomicU32 = AtomicU32::new(0);
+static LAST: AtomicI32 = AtomicI32::new(0);
+
+extern "C" fn notice(signal: libc::c_int) {
+    LAST.store(signal, Ordering::Relaxed);
+    COUNT.fetch_add(1, Ordering::Release);
+}
+
+/// SIGINT and SIGTERM, counted rather than obeyed, until this is dropped.
+pub struct Watch {
+    before: u32,
+    actions: Vec<(i32, libc::sigaction)>,
+}
+
+impl std::fmt::Debug for Watch {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Watch").field("count", &self.count()).field("caught", &self.caught()).finish_non_exhaustive()
+    }
+}
+
+impl Watch {
+    /// From now on they are counted. System calls that wait return with EINTR (no SA_RESTART).
+    ///
+    /// # Errors
+    /// Never, in practice.
+    pub fn begin() -> Result<Self, SysError> {
+        let mut watch = Watch { before: COUNT.load(Ordering::Acquire), actions: Vec::new() };
+        for signal in [libc::SIGINT, libc::SIGTERM] {
+            let before = install(signal, notice as *const () as libc::sighandler_t)?;
+            watch.actions.push((signal, before));
+        }
+        Ok(watch)
+    }
+
+    /// How many came since the watch began.
+    #[inline]
+    pub fn count(&self) -> u32 {
+        COUNT.load(Ordering::Acquire).wrapping_sub(self.before)
+    }
+
+    /// The latest that came since the watch began; `None` before it.
+    #[inline]
+    pub fn caught(&self) -> Option<i32> {
+        (self.count() > 0).then(|| LAST.load(Ordering::Relaxed))
+    }
+}
+
+impl Drop for Watch {
+    /// The signals do again what they did before.
+    fn drop(&mut self) {
+        for (signal, action) in &self.actions {
+            // SAFETY: the action is what the kernel gave for this signal, and the pointers outlive the call.
+            unsafe { libc::sigaction(*signal, action, std::ptr::null_mut()) };
+        }
+    }
+}
+
+/// From now on, for good, these signals too are counted, and any [`Watch`] sees them.
+///
+/// # Errors
+/// EINVAL for SIGKILL, SIGSTOP and numbers that are no signals.
+pub fn watch(signals: &[i32]) -> Result<(), SysError> {
+    install_all(signals, notice as *const () as libc::sighandler_t)
+}
+
+/// From now on these signals do nothing at all, in children too.
+///
+/// # Errors
+/// EINVAL for SIGKILL, SIGSTOP and numbers that are no signals.
+pub fn ignore(signals: &[i32]) -> Result<(), SysError> {
+    install_all(signals, libc::SIG_IGN)
+}
+
+/// From now on these signals do what they do by themselves.
+///
+/// # Errors
+/// EINVAL for SIGKILL, SIGSTOP and numbers that are no signals.
+pub fn restore(signals: &[i32]) -> Result<(), SysError> {
+    install_all(signals, libc::SIG_DFL)
+}
+
+fn install_all(signals: &[i32], handler: libc::sighandler_t) -> Result<(), SysError> {
+    signals.iter().try_for_each(|&signal| install(signal, handler).map(drop))
+}
+
+fn install(signal: i32, handler: libc::sighandler_t) -> Result<libc::sigaction, SysError> {
+    // SAFETY: sigaction is plain data, for which zeros are valid: no flags, an empty mask.
+    let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
+    action.sa_sigaction = handler;
+    let mut before = action;
+    // SAFETY: the handler only touches atomics, and the pointers are to locals that outlive the call.
+    match unsafe { libc::sigaction(signal, &raw const action, &raw mut before) } {
+        0 => Ok(before),
+        _ => Err(SysError::call_but("sigaction", io::Error::last_os_error(), &format!("signal {signal}"))),
+    }
+}
+
+/// Signals that wait, in this thread, until the guard is dropped.
+#[derive(Debug)]
+#[must_use = "the signals are let through when this is dropped"]
+pub struct Blocked {
+    before: libc::sigset_t,
+    thread: std::marker::PhantomData<*const ()>,
+}
+
+/// Makes these signals wait, in the calling thread and in what it starts.
+///
+/// # Errors
+/// EINVAL for numbers that are no signals.
+pub fn block(signals: &[i32]) -> Result<Blocked, SysError> {
+    // SAFETY: sigset_t is plain bits, for which zeros are valid: the empty set.
+    let mut set: libc::sigset_t = unsafe { std::mem::zeroed() };
+    for &signal in signals {
+        // SAFETY: the set is a valid local.
+        if unsafe { libc::sigaddset(&raw mut set, signal) } != 0 {
+            return Err(SysError::call_but("sigaddset", io::Error::last_os_error(), &format!("signal {signal}")));
+        }
+    }
+    // SAFETY: sigset_t is plain bits, for which zeros are valid.
+    let mut before: libc::sigset_t = unsafe { std::mem::zeroed() };
+    // SAFETY: both pointers are to locals that outlive the call.
+    match unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, &raw mut before) } {
+        0 => Ok(Blocked { before, thread: std::marker::PhantomData }),
+        errno => Err(SysError::call("pthread_sigmask", io::Error::from_raw_os_error(errno))),
+    }
+}
+
+impl Drop for Blocked {
+    fn drop(&mut self) {
+        // SAFETY: the old mask is from the kernel, and the guard never left its thread.
+        unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const self.before, std::ptr::null_mut()) };
+    }
+}
+
+/// The kernel's name of a signal, `SIGTERM`; `None` for numbers without one.
+pub fn name(signal: i32) -> Option<&'static str> {
+    Some(match signal {
+        libc::SIGHUP => "SIGHUP",
+        libc::SIGINT => "SIGINT",
+        libc::SIGQUIT => "SIGQUIT",
+        libc::SIGILL => "SIGILL",
+        libc::SIGTRAP => "SIGTRAP",
+        libc::SIGABRT => "SIGABRT",
+        libc::SIGBUS => "SIGBUS",
+        libc::SIGFPE => "SIGFPE",
+        libc::SIGKILL => "SIGKILL",
+        libc::SIGUSR1 => "SIGUSR1",
+        libc::SIGSEGV => "SIGSEGV",
+        libc::SIGUSR2 => "SIGUSR2",
+        libc::SIGPIPE => "SIGPIPE",
+        libc::SIGALRM => "SIGALRM",
+        libc::SIGTERM => "SIGTERM",
+        libc::SIGXCPU => "SIGXCPU",
+        libc::SIGXFSZ => "SIGXFSZ",
+        libc::SIGSYS => "SIGSYS",
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::process::{self, Ended};
+    use std::time::{Duration, Instant};
+
+    /// In a child, because signals and their counters belong to the whole process.
+    fn in_child(check: impl FnOnce() -> u8 + Send) -> Ended {
+        process::fork(process::alone().path(), check).unwrap().wait().unwrap().ended
+    }
+
+    fn raise(signal: i32) {
+        // SAFETY: the signal is watched, ignored or blocked by the test.
+        unsafe { libc::raise(signal) };
+    }
+
+    #[test]
+    fn watched_signals_are_counted_and_the_latest_is_kept() {
+        let ended = in_child(|| {
+            let outer = Watch::begin().unwrap();
+            assert_eq!((outer.count(), outer.caught()), (0, None));
+            raise(libc::SIGTERM);
+            let inner = Watch::begin().unwrap();
+            assert_eq!((inner.count(), inner.caught()), (0, None));
+            raise(libc::SIGINT);
+            assert_eq!((inner.count(), inner.caught()), (1, Some(libc::SIGINT)));
+            drop(inner);
+            raise(libc::SIGTERM);
+            assert_eq!((outer.count(), outer.caught()), (3, Some(libc::SIGTERM)));
+            drop(outer);
+            raise(libc::SIGTERM);
+            0
+        });
+        assert_eq!(ended, Ended::Killed(libc::SIGTERM));
+    }
+
+    #[test]
+    fn a_watched_signal_wakes_a_waiting_call() {
+        let ended = in_child(|| {
+            watch(&[libc::SIGALRM]).unwrap();
+            let watched = Watch::begin().unwrap();
+            // SAFETY: alarm touches no memory.
+            unsafe { libc::alarm(1) };
+            let began = Instant::now();
+            // SAFETY: pause touches no memory.
+            unsafe { libc::pause() };
+            u8::from(began.elapsed() > Duration::from_secs(5) || watched.caught() != Some(libc::SIGALRM))
+        });
+        assert_eq!(ended, Ended::Exited(0));
+    }
+
+    #[test]
+    fn ignored_restored_and_blocked_signals_do_as_told() {
+        let ended = in_child(|| {
+            ignore(&[libc::SIGTERM]).unwrap();
+            raise(libc::SIGTERM);
+            watch(&[libc::SIGUSR1]).unwrap();
+            let watched = Watch::begin().unwrap();
+            let blocked = block(&[libc::SIGUSR1]).unwrap();
+            raise(libc::SIGUSR1);
+            assert_eq!(watched.count(), 0);
+            drop(blocked);
+            assert_eq!(watched.count(), 1);
+            drop(watched);
+            restore(&[libc::SIGTERM]).unwrap();
+            raise(libc::SIGTERM);
+            0
+        });
+        assert_eq!(ended, Ended::Killed(libc::SIGTERM));
+    }
+
+    #[test]
+    fn sigkill_cannot_be_watched() {
+        assert_eq!(watch(&[libc::SIGKILL]).unwrap_err().errno(), Some(libc::EINVAL));
+        assert_eq!((name(libc::SIGBUS), name(1000)), (Some("SIGBUS"), None));
+    }
+}
