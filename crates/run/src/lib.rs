@@ -5,5 +5,6 @@
 
 pub mod load;
 mod observer;
+pub mod verify;
 
 pub use observer::{Observer, Progress, RunOptions, WorkerProgress, WorkerState};
