@@ -3,7 +3,27 @@
 //! The worker's loop asks [`Load::next`] "what next, at this time?", carries it out and tells the load of completions.
 //! How many I/Os are in flight and how they are batched is the loop's business, not the load's.
 
+pub mod content;
+mod decide;
+mod distribution;
+mod lfsr;
+mod limits;
+mod map;
+mod pace;
+mod permutation;
+mod places;
+mod random;
+mod sizes;
+mod tausworthe;
+mod think;
+
+#[cfg(test)]
+mod tests;
+
+pub use decide::Load;
+
 use engine::Operation;
+use job::plan::JobPlan;
 use measure::{Direction, Nanos};
 
 /// The part of one target that a worker uses.
@@ -13,6 +33,13 @@ pub struct Region {
     pub start: u64,
     /// One past the last byte.
     pub end: u64,
+}
+
+impl Region {
+    /// How many bytes it holds.
+    pub const fn bytes(&self) -> u64 {
+        self.end.saturating_sub(self.start)
+    }
 }
 
 /// An I/O that the load wants done.
@@ -57,6 +84,49 @@ pub enum Next {
     },
     /// Let everything in flight complete, then ask again.
     Drain,
+    /// This target starts over: drop its pages from the cache (the plan wants caches dropped), then ask again.
+    DropCache(u32),
     /// Nothing more to do.
     Stop,
+}
+
+/// What a load is made from.
+#[derive(Clone, Copy, Debug)]
+pub struct LoadSetup<'a> {
+    /// The job.
+    pub job: &'a JobPlan,
+    /// The worker's number over the whole run, from 1; part of its seed.
+    pub number: u32,
+    /// What the worker uses of each target.
+    pub regions: &'a [Region],
+    /// Takes the seed's place when the plan has none.
+    pub system_seed: u64,
+}
+
+/// Why there can be no load.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LoadError {
+    /// There is nothing to do I/O on.
+    #[error("job `{job}` ({origin}): there is no file to do I/O on; name one with filename= or give size=")]
+    NoTargets {
+        /// The job's name.
+        job: String,
+        /// Where it was written.
+        origin: String,
+    },
+    /// No region holds a single block.
+    #[error(
+        "job `{job}` ({origin}): a block of {block} bytes fits into no file's region, the largest has {largest} bytes; \
+         use a smaller bs= or a larger size="
+    )]
+    RegionTooSmall {
+        /// The job's name.
+        job: String,
+        /// Where it was written.
+        origin: String,
+        /// Smallest block size of the job.
+        block: u32,
+        /// Bytes of the largest region.
+        largest: u64,
+    },
 }

@@ -1,0 +1,437 @@
+//! The decision: limits, think time, syncs, direction, pace, target and block, in this order.
+//!
+//! The plain cases (one target, one direction, one size, no rate, no pause, no sync) are decided ahead for as many
+//! I/Os as nothing can happen in, and [`Load::next`] only counts these down.
+
+use super::limits::{Limits, is_time_based};
+use super::pace::Pace;
+use super::permutation::Permutation;
+use super::places::{self, Offer, Order, Places};
+use super::random::{Purpose, Random, stream_seed};
+use super::think::{Think, Verdict};
+use super::{LoadError, LoadSetup, Next, Region, Request};
+use engine::Operation;
+use job::plan::{JobPlan, Mix};
+use measure::{Direction, Nanos};
+
+/// One worker's load.
+#[derive(Debug)]
+pub struct Load {
+    run: PlainRun,
+    /// When the runtime is over.
+    deadline: Nanos,
+    stopped: bool,
+    places: Places,
+    limits: Limits,
+    pace: Pace,
+    think: Think,
+    syncs: Syncs,
+    mix: Mix,
+    mix_draws: Random,
+    read_percent: u64,
+    /// The direction drawn for the next I/O, kept while it has to wait.
+    chosen: Option<Direction>,
+    /// The target whose turn it is.
+    turn: usize,
+    passes: Passes,
+    rules: Rules,
+}
+
+/// What of the plan stays as it is.
+#[derive(Clone, Copy, Debug)]
+struct Rules {
+    runtime: Option<Nanos>,
+    ramp: Nanos,
+    time_based: bool,
+    drops_cache: bool,
+    rate_ignores_think: bool,
+    largest: u32,
+    /// What moves, where nothing needs a decision per I/O.
+    plain: Option<Plain>,
+}
+
+/// A load of one direction and one size on one target.
+#[derive(Clone, Copy, Debug)]
+struct Plain {
+    direction: Direction,
+    length: u32,
+    random: bool,
+}
+
+/// Passes over the data.
+#[derive(Clone, Copy, Debug, Default)]
+struct Passes {
+    over: u64,
+    /// I/Os of this pass.
+    ios: u64,
+    /// Targets from here on have their caches dropped before the pass begins.
+    to_drop: Option<usize>,
+}
+
+/// fsync and fdatasync after so many writes.
+#[derive(Clone, Debug)]
+struct Syncs {
+    every: [u64; 2],
+    left: [u64; 2],
+    due: Option<Request>,
+}
+
+/// I/Os that are decided already.
+#[derive(Clone, Debug)]
+struct PlainRun {
+    left: u64,
+    planned: u64,
+    operation: Operation,
+    length: u32,
+    kind: PlainKind,
+}
+
+#[derive(Clone, Debug)]
+enum PlainKind {
+    Sequential { offset: u64 },
+    Free { start: u64, blocks: u64 },
+    Permuted { start: u64, permutation: Permutation, used: u64 },
+}
+
+impl Load {
+    /// Prepares everything; the only place that allocates.
+    ///
+    /// # Errors
+    /// When there is nothing to do I/O on.
+    pub fn new(setup: &LoadSetup<'_>) -> Result<Load, LoadError> {
+        let job = setup.job;
+        check(setup)?;
+        let seed = |purpose| stream_seed(job.load.seed.unwrap_or(setup.system_seed), setup.number, purpose);
+        let pace = Pace::new(&job.pace, &job.load.block_size, seed(Purpose::Gap));
+        let think = Think::new(&job.pace);
+        let syncs = Syncs::new(job);
+        let rules = Rules {
+            runtime: job.limits.runtime,
+            ramp: job.limits.ramp,
+            time_based: is_time_based(job),
+            drops_cache: job.files.invalidate,
+            rate_ignores_think: job.pace.rate_ignores_think,
+            largest: places::largest_size(&job.load),
+            plain: plain(setup).filter(|_| pace.is_free() && think.is_off() && syncs.is_off()),
+        };
+        Ok(Load {
+            run: PlainRun::empty(),
+            deadline: Nanos::MAX,
+            stopped: false,
+            places: Places::new(setup),
+            limits: Limits::new(job, setup.regions),
+            pace,
+            think,
+            syncs,
+            mix: job.load.mix,
+            mix_draws: Random::new(seed(Purpose::Mix)),
+            read_percent: u64::from(job.load.read_percent),
+            chosen: None,
+            turn: 0,
+            passes: Passes::default(),
+            rules,
+        })
+    }
+
+    /// Starts the epoch: rates count from here, and the runtime, too, unless there is a ramp.
+    pub fn begin(&mut self, now: Nanos) {
+        self.pace.restart(now);
+        if self.rules.ramp.is_zero() {
+            self.set_deadline(now);
+        }
+    }
+
+    /// The ramp is over: the runtime and rates count from here. What was issued so far stays counted: `size` and
+    /// `number_ios` include the ramp.
+    pub fn ramp_over(&mut self, now: Nanos) {
+        self.pace.restart(now);
+        self.set_deadline(now);
+    }
+
+    /// From now on [`Load::next`] says [`Next::Stop`].
+    pub fn stop(&mut self) {
+        self.settle();
+        self.stopped = true;
+    }
+
+    /// What to do at `now`. The I/O of a [`Next::Issue`] counts as issued.
+    #[inline]
+    pub fn next(&mut self, now: Nanos) -> Next {
+        if self.run.left == 0 || now >= self.deadline {
+            return self.decide(now);
+        }
+        self.run.left -= 1;
+        let length = self.run.length;
+        let offset = match &mut self.run.kind {
+            PlainKind::Sequential { offset } => {
+                let this = *offset;
+                *offset += u64::from(length);
+                this
+            }
+            PlainKind::Free { start, blocks } => *start + self.places.draws.offset.below(*blocks) * u64::from(length),
+            PlainKind::Permuted { start, permutation, used } => {
+                *used += 1;
+                *start + permutation.at(*used - 1) * u64::from(length)
+            }
+        };
+        Next::Issue(Request { operation: self.run.operation, target: 0, offset, length })
+    }
+
+    /// An I/O came back, well or not. Think time counts these.
+    #[inline]
+    pub fn completed(&mut self, request: &Request) {
+        if request.direction().is_some() {
+            self.think.completed();
+        }
+    }
+
+    /// A target ended before its region did (a read of nothing): no more I/O to it in this pass.
+    pub fn target_ended(&mut self, target: u32) {
+        self.settle();
+        if let Some(place) = usize::try_from(target).ok().and_then(|index| self.places.targets.get_mut(index)) {
+            place.finish();
+        }
+    }
+
+    /// Passes over the data that are over; grows with the [`Next::Drain`] that ends one.
+    pub const fn passes(&self) -> u64 {
+        self.passes.over
+    }
+
+    fn set_deadline(&mut self, now: Nanos) {
+        self.deadline = self.rules.runtime.map_or(Nanos::MAX, |runtime| now.saturating_add(runtime));
+    }
+
+    fn decide(&mut self, now: Nanos) -> Next {
+        self.settle();
+        if self.stopped || now >= self.deadline {
+            return Next::Stop;
+        }
+        if let Some(target) = self.next_cache_to_drop() {
+            return Next::DropCache(target);
+        }
+        match self.think.consider(now, self.deadline) {
+            Verdict::Work => {}
+            Verdict::Refreshed if self.rules.rate_ignores_think => self.pace.forgive(now),
+            Verdict::Refreshed => {}
+            Verdict::Pause(next) => return next,
+        }
+        if self.limits.reached() {
+            self.stopped = true;
+            return Next::Stop;
+        }
+        if let Some(sync) = self.syncs.due.take() {
+            return Next::Issue(sync);
+        }
+        let direction = match self.choose_direction(now) {
+            Ok(direction) => direction,
+            Err(due) => return Next::Wait(due.min(self.deadline)),
+        };
+        self.choose_block(direction)
+    }
+
+    /// The direction of the next I/O, or when the first that may go is due.
+    fn choose_direction(&mut self, now: Nanos) -> Result<Direction, Nanos> {
+        let drawn = match self.chosen {
+            Some(direction) => direction,
+            None => self.draw_direction(),
+        };
+        self.chosen = Some(drawn);
+        let due = self.pace.due(drawn);
+        if due <= now {
+            return Ok(drawn);
+        }
+        // The direction drawn is ahead of its rate; in a mix the other one goes where it is behind.
+        let other = match (self.mix, drawn) {
+            (Mix::ReadWrite, Direction::Read) => Direction::Write,
+            (Mix::ReadWrite, Direction::Write) if self.read_percent > 0 => Direction::Read,
+            _ => return Err(due),
+        };
+        if other == Direction::Write && self.read_percent >= 100 {
+            return Err(due);
+        }
+        let other_due = self.pace.due(other);
+        if other_due <= now { Ok(other) } else { Err(due.min(other_due)) }
+    }
+
+    fn draw_direction(&mut self) -> Direction {
+        match self.mix {
+            Mix::Only(direction) => direction,
+            Mix::ReadWrite if self.mix_draws.below(100) < self.read_percent => Direction::Read,
+            Mix::ReadWrite => Direction::Write,
+            Mix::TrimWrite => match self.next_target() {
+                Some(target) if self.places.targets[target].has_trimmed() => Direction::Write,
+                _ => Direction::Trim,
+            },
+        }
+    }
+
+    fn choose_block(&mut self, direction: Direction) -> Next {
+        while let Some(target) = self.next_target() {
+            if direction == Direction::Write
+                && let Some((offset, length)) = self.places.targets[target].take_trimmed()
+            {
+                return self.issue(target, direction, offset, length);
+            }
+            match self.places.take(target, direction) {
+                Offer::Bytes { offset, length } => return self.issue(target, direction, offset, length),
+                Offer::Restarted if self.rules.drops_cache => return Next::DropCache(index(target)),
+                Offer::Restarted => {}
+                Offer::Over => self.places.targets[target].finish(),
+            }
+        }
+        self.end_pass()
+    }
+
+    /// The target whose turn it is: one I/O to each in turn, leaving out those that are used up.
+    fn next_target(&self) -> Option<usize> {
+        let targets = &self.places.targets;
+        let ready = |&target: &usize| !targets[target].is_over();
+        (self.turn..targets.len()).find(ready).or_else(|| (0..self.turn.min(targets.len())).find(ready))
+    }
+
+    fn issue(&mut self, target: usize, direction: Direction, offset: u64, length: u32) -> Next {
+        let request = Request { operation: operation(direction), target: index(target), offset, length };
+        if self.mix == Mix::TrimWrite && direction == Direction::Trim {
+            self.places.targets[target].remember_trimmed(offset, length);
+        }
+        self.chosen = None;
+        self.turn = target + 1;
+        self.passes.ios += 1;
+        self.limits.count(1, u64::from(length));
+        self.pace.issued(direction, length);
+        self.think.issued();
+        if direction == Direction::Write {
+            self.syncs.written(&request);
+        }
+        self.plan_ahead();
+        Next::Issue(request)
+    }
+
+    /// Every target is used up: another pass, or the end.
+    fn end_pass(&mut self) -> Next {
+        let another = self.rules.time_based || self.limits.wants_another_pass(self.rules.largest);
+        if self.passes.ios == 0 || !another {
+            self.stopped = true;
+            return Next::Stop;
+        }
+        self.passes.over += 1;
+        self.passes.ios = 0;
+        self.passes.to_drop = self.rules.drops_cache.then_some(0);
+        self.places.restart();
+        self.turn = 0;
+        self.chosen = None;
+        Next::Drain
+    }
+
+    fn next_cache_to_drop(&mut self) -> Option<u32> {
+        let target = self.passes.to_drop?;
+        let more = target + 1 < self.places.targets.len();
+        self.passes.to_drop = more.then_some(target + 1);
+        Some(index(target))
+    }
+
+    /// Decides as many I/Os as nothing can happen in.
+    fn plan_ahead(&mut self) {
+        let Some(Plain { direction, length, random }) = self.rules.plain else { return };
+        let blocks_of = |bytes: u64| bytes / u64::from(length);
+        let place = &mut self.places.targets[0];
+        let (start, end, position) = (place.start(), place.end(), place.position(direction));
+        let (possible, kind) = match place.order_mut() {
+            _ if !random => (blocks_of(end.saturating_sub(position)), PlainKind::Sequential { offset: position }),
+            Order::Free => (u64::MAX, PlainKind::Free { start, blocks: blocks_of(end - start) }),
+            Order::Permuted { permutation, used, blocks } => {
+                (*blocks - *used, PlainKind::Permuted { start, permutation: permutation.clone(), used: *used })
+            }
+            Order::Register(_) | Order::Mapped { .. } | Order::Skewed(_) => return,
+        };
+        let left = possible.min(self.limits.ios_left(length));
+        self.run = PlainRun { left, planned: left, operation: operation(direction), length, kind };
+    }
+
+    /// Books what was decided ahead and issued since.
+    fn settle(&mut self) {
+        let done = self.run.planned - self.run.left;
+        (self.run.planned, self.run.left) = (0, 0);
+        let Some(Plain { direction, length, .. }) = self.rules.plain else { return };
+        self.limits.count(done, done.saturating_mul(u64::from(length)));
+        self.passes.ios += done;
+        let place = &mut self.places.targets[0];
+        match (&self.run.kind, place.order_mut()) {
+            (PlainKind::Permuted { used, .. }, Order::Permuted { used: kept, .. }) if done > 0 => *kept = *used,
+            (PlainKind::Sequential { offset }, _) if done > 0 => place.advance_to(direction, *offset),
+            _ => {}
+        }
+    }
+}
+
+impl PlainRun {
+    const fn empty() -> Self {
+        let kind = PlainKind::Sequential { offset: 0 };
+        PlainRun { left: 0, planned: 0, operation: Operation::Read, length: 0, kind }
+    }
+}
+
+impl Syncs {
+    const OPERATIONS: [Operation; 2] = [Operation::Sync, Operation::DataSync];
+
+    const fn new(job: &JobPlan) -> Self {
+        let every = [job.load.fsync_every, job.load.fdatasync_every];
+        Syncs { every, left: every, due: None }
+    }
+
+    const fn is_off(&self) -> bool {
+        self.every[0] == 0 && self.every[1] == 0
+    }
+
+    /// Counts a write; the file it went to is the one to be flushed.
+    fn written(&mut self, write: &Request) {
+        for (index, operation) in Self::OPERATIONS.into_iter().enumerate() {
+            if self.every[index] == 0 {
+                continue;
+            }
+            self.left[index] -= 1;
+            if self.left[index] == 0 {
+                self.left[index] = self.every[index];
+                // fsync does what fdatasync does, and more: one of them is enough.
+                let end = write.offset + u64::from(write.length);
+                self.due = self.due.or(Some(Request { operation, target: write.target, offset: end, length: 0 }));
+            }
+        }
+    }
+}
+
+const fn operation(direction: Direction) -> Operation {
+    match direction {
+        Direction::Read => Operation::Read,
+        Direction::Write => Operation::Write,
+        Direction::Trim => Operation::Trim,
+    }
+}
+
+/// Targets are few enough for 32 bits: they are numbered so in every request.
+fn index(target: usize) -> u32 {
+    u32::try_from(target).unwrap_or(u32::MAX)
+}
+
+/// What can be decided ahead, where anything can.
+fn plain(setup: &LoadSetup<'_>) -> Option<Plain> {
+    let load = &setup.job.load;
+    let Mix::Only(direction) = load.mix else { return None };
+    let random = load.random;
+    if setup.regions.len() != 1 || (random && load.percent_random[direction] < 100) {
+        return None;
+    }
+    places::single_size(load).map(|length| Plain { direction, length, random })
+}
+
+fn check(setup: &LoadSetup<'_>) -> Result<(), LoadError> {
+    let job = setup.job.name.clone();
+    let origin = setup.job.origin.clone();
+    let block = places::least_unit(&setup.job.load);
+    match setup.regions.iter().map(Region::bytes).max() {
+        None => Err(LoadError::NoTargets { job, origin }),
+        Some(largest) if largest < u64::from(block) => Err(LoadError::RegionTooSmall { job, origin, block, largest }),
+        Some(_) => Ok(()),
+    }
+}

@@ -1,0 +1,130 @@
+//! A linear-feedback shift register: every block once per turn, and the next turn in the same order.
+
+use super::random::mix;
+
+/// Lower coefficients of a primitive polynomial of each degree from 2 on: a register with it visits every state but 0.
+const POLYNOMIALS: [u64; 55] = [
+    0x3, 0x3, 0x3, 0x5, 0x3, 0x3, 0x87, 0x11, 0x9, 0x5, 0x107, 0x27, 0x1007, 0x3, 0x100b, 0x9, 0x81, 0x27, 0x9, 0x5,
+    0x3, 0x21, 0x87, 0x9, 0x47, 0x27, 0x9, 0x5, 0x80_0007, 0x9, 0x40_0007, 0x2001, 0x800_0007, 0x5, 0x801, 0x207,
+    0x200b, 0x11, 0x8_0000_0007, 0x9, 0x2000_0007, 0x1007, 0x40_0000_000b, 0x1b, 0x20b, 0x21, 0x1000_000b, 0x201,
+    0x1_0007, 0x1000_0007, 0x9, 0x47, 0x2_0007, 0x100_0001, 0x400_0000_0007,
+];
+
+/// The most blocks a register can be made for.
+pub(super) const BLOCKS_MAX: u64 = (1 << 56) - 1;
+
+/// A register over the blocks `0..blocks`.
+#[derive(Clone, Debug)]
+pub(super) struct Lfsr {
+    blocks: u64,
+    feedback: u64,
+    first: u64,
+    state: u64,
+    left: u64,
+}
+
+impl Lfsr {
+    /// A register for `blocks` blocks, [`BLOCKS_MAX`] at most; `seed` says where in its cycle it starts.
+    pub(super) fn new(blocks: u64, seed: u64) -> Self {
+        let degree = (64 - blocks.leading_zeros()).max(2);
+        let lower = POLYNOMIALS[usize::try_from(degree - 2).unwrap_or(usize::MAX).min(POLYNOMIALS.len() - 1)];
+        let first = mix(seed) % blocks.max(1) + 1;
+        Lfsr { blocks, feedback: ((1 << degree) | lower) >> 1, first, state: first, left: blocks }
+    }
+
+    /// The next block; `None` once after each full turn.
+    #[inline]
+    pub(super) fn next_block(&mut self) -> Option<u64> {
+        if self.left == 0 {
+            return None;
+        }
+        self.left -= 1;
+        let block = self.state - 1;
+        // States beyond the last block belong to no block: skip them. At most every second one is skipped on average.
+        loop {
+            self.state = (self.state >> 1) ^ ((self.state & 1).wrapping_neg() & self.feedback);
+            if self.state <= self.blocks {
+                return Some(block);
+            }
+        }
+    }
+
+    /// Starts the same turn again.
+    pub(super) fn restart(&mut self) {
+        self.state = self.first;
+        self.left = self.blocks;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_turn_visits_every_block_once(blocks in 1u64..5000, seed: u64) {
+            let mut register = Lfsr::new(blocks, seed);
+            let first: Vec<u64> = std::iter::from_fn(|| register.next_block()).collect();
+            let mut sorted = first.clone();
+            sorted.sort_unstable();
+            prop_assert_eq!(sorted, (0..blocks).collect::<Vec<_>>());
+            register.restart();
+            prop_assert_eq!(std::iter::from_fn(|| register.next_block()).collect::<Vec<_>>(), first);
+        }
+    }
+
+    #[test]
+    fn every_polynomial_is_primitive() {
+        for (degree, lower) in (2u32..).zip(POLYNOMIALS) {
+            let order = (1u64 << degree) - 1;
+            assert_eq!(power_of_x(order, degree, lower), 1, "degree {degree}");
+            for prime in prime_factors(order) {
+                assert!(prime == order || power_of_x(order / prime, degree, lower) != 1, "degree {degree}");
+            }
+        }
+    }
+
+    fn power_of_x(exponent: u64, degree: u32, lower: u64) -> u64 {
+        let (mut result, mut base, mut exponent) = (1, 2, exponent);
+        while exponent > 0 {
+            if exponent & 1 == 1 {
+                result = product(result, base, degree, lower);
+            }
+            base = product(base, base, degree, lower);
+            exponent >>= 1;
+        }
+        result
+    }
+
+    fn product(a: u64, b: u64, degree: u32, lower: u64) -> u64 {
+        let (mut a, mut b, mut result) = (a, b, 0);
+        while b > 0 {
+            if b & 1 == 1 {
+                result ^= a;
+            }
+            b >>= 1;
+            a <<= 1;
+            if a >> degree & 1 == 1 {
+                a ^= (1 << degree) | lower;
+            }
+        }
+        result
+    }
+
+    fn prime_factors(number: u64) -> Vec<u64> {
+        let (mut rest, mut candidate, mut primes) = (number, 3, Vec::new());
+        while candidate * candidate <= rest {
+            if rest % candidate == 0 {
+                primes.push(candidate);
+                rest /= candidate;
+            } else {
+                candidate += 2;
+            }
+        }
+        if rest > 1 {
+            primes.push(rest);
+        }
+        primes
+    }
+}

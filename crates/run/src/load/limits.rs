@@ -1,0 +1,69 @@
+//! How much: when a worker has done enough.
+
+use super::Region;
+use job::plan::{Extent, JobPlan, Mix};
+
+/// The amount of I/O and what of it is issued. Time is not in here.
+#[derive(Clone, Debug)]
+pub(super) struct Limits {
+    bytes: Option<u64>,
+    ios: Option<u64>,
+    issued_bytes: u64,
+    issued_ios: u64,
+}
+
+impl Limits {
+    pub(super) fn new(job: &JobPlan, regions: &[Region]) -> Self {
+        // A block is trimmed and written: twice the bytes, twice the I/Os.
+        let times = if job.load.mix == Mix::TrimWrite { 2 } else { 1 };
+        let times = job.limits.loops.max(1).saturating_mul(times);
+        // A time-based job goes on until its time is over, whatever was counted by then (fio ignores number_ios, too).
+        let counted = !is_time_based(job);
+        Limits {
+            bytes: counted.then(|| bytes_per_loop(job, regions).saturating_mul(times)),
+            ios: if counted { job.limits.ios.map(|ios| ios.saturating_mul(times)) } else { None },
+            issued_bytes: 0,
+            issued_ios: 0,
+        }
+    }
+
+    pub(super) fn count(&mut self, ios: u64, bytes: u64) {
+        self.issued_ios += ios;
+        self.issued_bytes += bytes;
+    }
+
+    /// Whether enough was issued.
+    pub(super) fn reached(&self) -> bool {
+        self.bytes.is_some_and(|bytes| self.issued_bytes >= bytes) || self.ios.is_some_and(|ios| self.issued_ios >= ios)
+    }
+
+    /// Whether a pass more is worth it: at least one block of `largest` bytes is still to do.
+    pub(super) fn wants_another_pass(&self, largest: u32) -> bool {
+        self.bytes.is_none_or(|bytes| bytes.saturating_sub(self.issued_bytes) >= u64::from(largest))
+    }
+
+    /// How many I/Os of `length` bytes may still be issued before [`Limits::reached`].
+    pub(super) fn ios_left(&self, length: u32) -> u64 {
+        let by_bytes =
+            self.bytes.map_or(u64::MAX, |bytes| bytes.saturating_sub(self.issued_bytes).div_ceil(u64::from(length)));
+        let by_ios = self.ios.map_or(u64::MAX, |ios| ios.saturating_sub(self.issued_ios));
+        by_bytes.min(by_ios)
+    }
+}
+
+/// Whether the job starts over until its time is over.
+pub(super) fn is_time_based(job: &JobPlan) -> bool {
+    job.limits.time_based && job.limits.runtime.is_some()
+}
+
+/// The amount of one loop: `io_size` where given, else the region; where `filesize` makes the region, `size` is the
+/// amount.
+fn bytes_per_loop(job: &JobPlan, regions: &[Region]) -> u64 {
+    let region: u64 = regions.iter().map(|region| region.end.saturating_sub(region.start)).sum();
+    match (job.files.io_size, job.files.size) {
+        (Some(Extent::Bytes(bytes)), _) => bytes,
+        (Some(Extent::Percent(percent)), _) => region / 100 * u64::from(percent) + region % 100 * u64::from(percent) / 100,
+        (None, Some(Extent::Bytes(bytes))) if job.files.file_size.is_some() => bytes,
+        _ => region,
+    }
+}

@@ -1,0 +1,155 @@
+//! The random map: which blocks of a region were used in this pass.
+
+/// A bit per block, and above it a bit per full word, and so on: the next free block is found in a few steps however
+/// full the map is.
+#[derive(Clone, Debug)]
+pub(super) struct BlockMap {
+    blocks: u64,
+    free: u64,
+    /// `levels[0]` has a bit per block, each next level a bit per word of the one below; a set bit means taken.
+    levels: Vec<Vec<u64>>,
+}
+
+impl BlockMap {
+    pub(super) fn new(blocks: u64) -> Self {
+        let mut levels = Vec::new();
+        let mut bits = blocks;
+        loop {
+            let words = bits.div_ceil(64).max(1);
+            levels.push(vec![0; usize::try_from(words).unwrap_or(usize::MAX)]);
+            if words == 1 {
+                break;
+            }
+            bits = words;
+        }
+        let mut map = BlockMap { blocks, free: blocks, levels };
+        map.close_tails();
+        map
+    }
+
+    /// Frees every block.
+    pub(super) fn clear(&mut self) {
+        self.levels.iter_mut().for_each(|level| level.fill(0));
+        self.free = self.blocks;
+        self.close_tails();
+    }
+
+    /// The first free block from `block` on, starting over at 0 after the last one; `None` when the map is full.
+    pub(super) fn next_free(&self, block: u64) -> Option<u64> {
+        if self.free == 0 {
+            return None;
+        }
+        self.free_from(block).or_else(|| self.free_from(0))
+    }
+
+    /// How many blocks from `block` on are free, `most` at most.
+    pub(super) fn free_run(&self, block: u64, most: u64) -> u64 {
+        let end = (block + most).min(self.blocks);
+        (block..end).take_while(|&candidate| !self.is_taken(candidate)).count() as u64
+    }
+
+    /// Takes `count` blocks from `block` on; those that are taken already stay so.
+    pub(super) fn take(&mut self, block: u64, count: u64) {
+        for taken in block..(block + count).min(self.blocks) {
+            if !self.is_taken(taken) {
+                self.free -= 1;
+                self.set(0, taken);
+            }
+        }
+    }
+
+    fn is_taken(&self, block: u64) -> bool {
+        self.levels[0][word(block)] >> (block % 64) & 1 == 1
+    }
+
+    fn set(&mut self, level: usize, bit: u64) {
+        let mut bit = bit;
+        for words in &mut self.levels[level..] {
+            words[word(bit)] |= 1 << (bit % 64);
+            if words[word(bit)] != u64::MAX {
+                return;
+            }
+            bit /= 64;
+        }
+    }
+
+    fn free_from(&self, block: u64) -> Option<u64> {
+        let mut bit = block;
+        let mut level = 0;
+        // Up until a word has a free bit at or after ours …
+        loop {
+            let words = self.levels.get(level)?;
+            let open = if word(bit) < words.len() { !words[word(bit)] & (u64::MAX << (bit % 64)) } else { 0 };
+            if open != 0 {
+                bit = bit / 64 * 64 + u64::from(open.trailing_zeros());
+                break;
+            }
+            bit = bit / 64 + 1;
+            level += 1;
+        }
+        // … and down again to the first free one below it.
+        while level > 0 {
+            level -= 1;
+            bit *= 64;
+            bit += u64::from((!self.levels[level][word(bit)]).trailing_zeros());
+        }
+        Some(bit)
+    }
+
+    /// Bits beyond the end of a level count as taken.
+    fn close_tails(&mut self) {
+        let mut bits = self.blocks;
+        for level in 0..self.levels.len() {
+            let words = self.levels[level].len() as u64;
+            for bit in bits..words * 64 {
+                self.set(level, bit);
+            }
+            bits = words;
+        }
+    }
+}
+
+/// Index of the word that holds a bit.
+#[expect(clippy::cast_possible_truncation, reason = "maps are as large as memory allows, so indices fit")]
+const fn word(bit: u64) -> usize {
+    (bit / 64) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn the_map_agrees_with_a_plain_list(blocks in 1u64..10_000, takes in prop::collection::vec((any::<u64>(), 1u64..200), 1..100)) {
+            let mut map = BlockMap::new(blocks);
+            let mut plain = vec![false; usize::try_from(blocks).unwrap()];
+            for (start, count) in takes {
+                let start = start % blocks;
+                let wrapped = (start..blocks).chain(0..start).find(|&b| !plain[usize::try_from(b).unwrap()]);
+                prop_assert_eq!(map.next_free(start), wrapped);
+                let run = (start..blocks.min(start + count)).take_while(|&b| !plain[usize::try_from(b).unwrap()]).count();
+                prop_assert_eq!(map.free_run(start, count), run as u64);
+                map.take(start, count);
+                (start..blocks.min(start + count)).for_each(|b| plain[usize::try_from(b).unwrap()] = true);
+                prop_assert_eq!(map.next_free(0).is_none(), plain.iter().all(|&taken| taken));
+            }
+            map.clear();
+            prop_assert_eq!(map.free_run(0, blocks), blocks);
+        }
+    }
+
+    #[test]
+    fn a_large_map_fills_to_the_last_block() {
+        let mut map = BlockMap::new(300_000);
+        let mut block = 0;
+        let mut taken = 0;
+        while let Some(free) = map.next_free(block) {
+            map.take(free, 1);
+            taken += 1;
+            block = (free + 77_777) % 300_000;
+        }
+        assert_eq!(taken, 300_000);
+    }
+}

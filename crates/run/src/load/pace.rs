@@ -1,0 +1,124 @@
+//! How fast: when the next I/O of a direction is due.
+//!
+//! Moments are kept exactly: what a division leaves over goes into the next gap, so no rate drifts.
+
+use super::random::Random;
+use job::plan::{BlockSize, PacePlan};
+use measure::{Direction, Nanos, PerDirection};
+
+const NANOS_PER_SECOND: u64 = 1_000_000_000;
+
+/// The pace of one worker.
+#[derive(Clone, Debug)]
+pub(super) struct Pace {
+    lanes: PerDirection<Option<Lane>>,
+    poisson: bool,
+    random: Random,
+}
+
+/// The pace of one direction.
+#[derive(Clone, Debug)]
+struct Lane {
+    cost: Cost,
+    due: Nanos,
+    /// Left over from earlier divisions: fractions of a nanosecond in units of 1 / rate.
+    rest: u64,
+}
+
+/// What a rate counts.
+#[derive(Clone, Copy, Debug)]
+enum Cost {
+    /// Bytes per second.
+    Bytes(u64),
+    /// I/Os per second.
+    Ios(u64),
+}
+
+impl Pace {
+    pub(super) fn new(plan: &PacePlan, sizes: &PerDirection<BlockSize>, seed: u64) -> Self {
+        let lane = |direction: Direction| {
+            let cost = match (plan.rate[direction], plan.iops[direction]) {
+                (Some(rate), _) if rate.get() > 0 => Some(Cost::Bytes(rate.get())),
+                (_, Some(iops)) if iops > 0 => Some(match &sizes[direction] {
+                    // A rate in I/Os over a range of sizes is a rate in bytes of the smallest size, as fio has it.
+                    BlockSize::Range(least, _) => Cost::Bytes(iops.saturating_mul(u64::from(*least))),
+                    BlockSize::Fixed(_) | BlockSize::Split(_) => Cost::Ios(iops),
+                }),
+                _ => None,
+            };
+            cost.map(|cost| Lane { cost, due: Nanos::ZERO, rest: 0 })
+        };
+        let lanes =
+            PerDirection { read: lane(Direction::Read), write: lane(Direction::Write), trim: lane(Direction::Trim) };
+        Pace { lanes, poisson: plan.poisson, random: Random::new(seed) }
+    }
+
+    /// Whether no direction has a rate.
+    pub(super) const fn is_free(&self) -> bool {
+        self.lanes.read.is_none() && self.lanes.write.is_none() && self.lanes.trim.is_none()
+    }
+
+    /// Everything is due at `now`: the epoch, or the end of the ramp.
+    pub(super) fn restart(&mut self, now: Nanos) {
+        for lane in self.lanes_mut() {
+            lane.due = now;
+            lane.rest = 0;
+        }
+    }
+
+    /// Forgives what fell due during a pause that ends at `now`.
+    pub(super) fn forgive(&mut self, now: Nanos) {
+        for lane in self.lanes_mut() {
+            lane.due = lane.due.max(now);
+        }
+    }
+
+    /// When the next I/O in `direction` is due; zero without a rate.
+    #[inline]
+    pub(super) fn due(&self, direction: Direction) -> Nanos {
+        self.lanes[direction].as_ref().map_or(Nanos::ZERO, |lane| lane.due)
+    }
+
+    /// An I/O of `length` bytes is issued.
+    #[inline]
+    pub(super) fn issued(&mut self, direction: Direction, length: u32) {
+        if let Some(lane) = &mut self.lanes[direction] {
+            let stretch = if self.poisson { -self.random.positive_unit().ln() } else { 1.0 };
+            lane.advance(length, self.poisson.then_some(stretch));
+        }
+    }
+
+    fn lanes_mut(&mut self) -> impl Iterator<Item = &mut Lane> {
+        [&mut self.lanes.read, &mut self.lanes.write, &mut self.lanes.trim].into_iter().flatten()
+    }
+}
+
+impl Lane {
+    /// Moves on by the gap that an I/O of `length` bytes asks for, times `stretch`.
+    fn advance(&mut self, length: u32, stretch: Option<f64>) {
+        let (amount, rate) = match self.cost {
+            Cost::Bytes(rate) => (u64::from(length), rate),
+            Cost::Ios(rate) => (1, rate),
+        };
+        // 2^32 * 10^9 + rest: fits for rates up to 10^19 per second.
+        let scaled = (amount * NANOS_PER_SECOND).saturating_add(self.rest);
+        let gap = match stretch {
+            None => {
+                self.rest = scaled % rate;
+                scaled / rate
+            }
+            Some(stretch) => stretched(scaled, rate, stretch),
+        };
+        self.due = self.due.saturating_add(Nanos(gap));
+    }
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a random gap needs no more than 53 bits, and is never negative"
+)]
+fn stretched(scaled: u64, rate: u64, stretch: f64) -> u64 {
+    (scaled as f64 / rate as f64 * stretch).round() as u64
+}

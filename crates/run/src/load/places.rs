@@ -1,0 +1,365 @@
+//! Where the next I/O goes: positions, random blocks and what is left of each target in this pass.
+
+use super::distribution::Skew;
+use super::lfsr::{self, Lfsr};
+use super::limits::is_time_based;
+use super::map::BlockMap;
+use super::permutation::Permutation;
+use super::random::{Purpose, Random, mix, stream_seed};
+use super::sizes::Sizes;
+use super::tausworthe::Tausworthe;
+use super::{LoadSetup, Region};
+use job::plan::{Generator, LoadPlan, Mix};
+use measure::{Direction, PerDirection};
+
+/// All targets of a worker and the random numbers that choose among their blocks.
+#[derive(Clone, Debug)]
+pub(super) struct Places {
+    pub(super) targets: Vec<Place>,
+    pub(super) draws: Draws,
+    rules: Rules,
+}
+
+/// Random numbers of a pass; started again with it where the plan says so.
+#[derive(Clone, Debug)]
+pub(super) struct Draws {
+    pub(super) offset: Tausworthe,
+    skewed: Random,
+    size: Random,
+    sequential: Random,
+}
+
+/// What holds for all targets.
+#[derive(Clone, Debug)]
+struct Rules {
+    random: bool,
+    sizes: PerDirection<Sizes>,
+    /// The smallest size of each direction: offsets are multiples of it.
+    units: PerDirection<u32>,
+    percent_random: PerDirection<u8>,
+    /// A target that is used up starts over by itself.
+    restarts: bool,
+    /// Sequential positions start over by themselves (the only target of a time-based job).
+    wraps: bool,
+    repeat: bool,
+    seed: u64,
+    number: u32,
+    wide: bool,
+}
+
+/// One target.
+#[derive(Clone, Debug)]
+pub(super) struct Place {
+    start: u64,
+    end: u64,
+    /// Where the next sequential I/O of each direction starts.
+    next: PerDirection<u64>,
+    order: Order,
+    key: u64,
+    /// Trimmed, not written yet.
+    trimmed: Option<(u64, u32)>,
+    over: bool,
+}
+
+/// How random blocks are found.
+#[derive(Clone, Debug)]
+pub(super) enum Order {
+    /// Independent draws.
+    Free,
+    /// Each block once, by a permutation; the number of blocks used up.
+    Permuted { permutation: Permutation, used: u64, blocks: u64 },
+    /// Each block once, by a register.
+    Register(Lfsr),
+    /// Each block once, by a map, since sizes differ; bytes per bit.
+    Mapped { map: BlockMap, unit: u64 },
+    /// Not all blocks alike.
+    Skewed(Skew),
+}
+
+/// What a target has to offer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Offer {
+    /// These bytes.
+    Bytes { offset: u64, length: u32 },
+    /// It starts over: ask again.
+    Restarted,
+    /// Nothing more in this pass.
+    Over,
+}
+
+impl Places {
+    pub(super) fn new(setup: &LoadSetup<'_>) -> Self {
+        let plan = &setup.job.load;
+        let seed = plan.seed.unwrap_or(setup.system_seed);
+        let time_based = is_time_based(setup.job);
+        let per_direction = |direction: Direction| Sizes::new(&plan.block_size[direction], plan.unaligned_sizes);
+        let sizes = PerDirection {
+            read: per_direction(Direction::Read),
+            write: per_direction(Direction::Write),
+            trim: per_direction(Direction::Trim),
+        };
+        let units = PerDirection { read: sizes.read.least(), write: sizes.write.least(), trim: sizes.trim.least() };
+        let most_blocks = setup.regions.iter().map(|region| region.bytes() / u64::from(least_unit(plan))).max();
+        let rules = Rules {
+            random: plan.random,
+            sizes,
+            units,
+            percent_random: plan.percent_random.clone(),
+            restarts: time_based,
+            wraps: time_based && setup.regions.len() == 1,
+            repeat: plan.repeat_per_loop,
+            seed,
+            number: setup.number,
+            wide: plan.generator == Generator::Tausworthe64 || most_blocks > Some(1 << 32),
+        };
+        let targets = (0u64..)
+            .zip(setup.regions)
+            .map(|(index, region)| {
+                let key = mix(stream_seed(seed, setup.number, Purpose::Permutation) ^ index);
+                Place::new(plan, *region, &rules, key)
+            })
+            .collect();
+        Places { targets, draws: rules.draws(), rules }
+    }
+
+    /// The next I/O in `direction` on a target.
+    #[inline]
+    pub(super) fn take(&mut self, target: usize, direction: Direction) -> Offer {
+        let Places { targets, draws, rules } = self;
+        targets[target].take(direction, draws, rules)
+    }
+
+    /// Begins a new pass over all targets.
+    pub(super) fn restart(&mut self) {
+        if self.rules.repeat {
+            self.draws = self.rules.draws();
+        }
+        for place in &mut self.targets {
+            place.begin_pass();
+            if self.rules.repeat { place.repeat_order() } else { place.renew_order() }
+        }
+    }
+}
+
+impl Rules {
+    fn draws(&self) -> Draws {
+        let seed = |purpose| stream_seed(self.seed, self.number, purpose);
+        let offset = seed(Purpose::Offset);
+        Draws {
+            offset: if self.wide { Tausworthe::bits64(offset) } else { Tausworthe::bits32(offset) },
+            skewed: Random::new(offset),
+            size: Random::new(seed(Purpose::Size)),
+            sequential: Random::new(seed(Purpose::Sequential)),
+        }
+    }
+}
+
+impl Place {
+    fn new(plan: &LoadPlan, region: Region, rules: &Rules, key: u64) -> Self {
+        let (start, end) = (region.start, region.end.max(region.start));
+        let order = Order::new(plan, end - start, rules, key);
+        let next = PerDirection { read: start, write: start, trim: start };
+        Place { start, end, next, order, key, trimmed: None, over: false }
+    }
+
+    /// Whether nothing is left of it in this pass.
+    pub(super) const fn is_over(&self) -> bool {
+        self.over
+    }
+
+    pub(super) fn finish(&mut self) {
+        self.over = true;
+    }
+
+    pub(super) fn order_mut(&mut self) -> &mut Order {
+        &mut self.order
+    }
+
+    /// The block that is trimmed and waits for its write.
+    pub(super) fn take_trimmed(&mut self) -> Option<(u64, u32)> {
+        self.trimmed.take()
+    }
+
+    pub(super) fn has_trimmed(&self) -> bool {
+        self.trimmed.is_some()
+    }
+
+    pub(super) fn remember_trimmed(&mut self, offset: u64, length: u32) {
+        self.trimmed = Some((offset, length));
+    }
+
+    pub(super) fn position(&self, direction: Direction) -> u64 {
+        self.next[direction]
+    }
+
+    pub(super) fn advance_to(&mut self, direction: Direction, position: u64) {
+        self.next[direction] = position;
+    }
+
+    pub(super) const fn start(&self) -> u64 {
+        self.start
+    }
+
+    pub(super) const fn end(&self) -> u64 {
+        self.end
+    }
+
+    fn take(&mut self, direction: Direction, draws: &mut Draws, rules: &Rules) -> Offer {
+        let random = rules.random
+            && match rules.percent_random[direction] {
+                100.. => true,
+                percent => draws.sequential.below(100) < u64::from(percent),
+            };
+        let offer = if random {
+            self.take_random(direction, draws, rules)
+        } else {
+            match self.take_sequential(direction, draws, rules) {
+                // A random job whose sequential run met the end of the region goes on elsewhere.
+                Offer::Over if rules.random => self.take_random(direction, draws, rules),
+                offer => offer,
+            }
+        };
+        if let Offer::Bytes { offset, length } = offer {
+            self.next[direction] = offset + u64::from(length);
+        }
+        offer
+    }
+
+    fn take_sequential(&mut self, direction: Direction, draws: &mut Draws, rules: &Rules) -> Offer {
+        let offset = self.next[direction];
+        match rules.sizes[direction].draw(&mut draws.size, self.end.saturating_sub(offset)) {
+            Some(length) => Offer::Bytes { offset, length },
+            None if rules.wraps && offset == self.end && offset != self.start => {
+                self.next[direction] = self.start;
+                Offer::Restarted
+            }
+            None => Offer::Over,
+        }
+    }
+
+    fn take_random(&mut self, direction: Direction, draws: &mut Draws, rules: &Rules) -> Offer {
+        let size = self.end - self.start;
+        let unit = u64::from(rules.units[direction]);
+        let blocks = size / unit;
+        if blocks == 0 {
+            return Offer::Over;
+        }
+        let block = match &mut self.order {
+            Order::Free => Some(draws.offset.below(blocks)),
+            Order::Permuted { permutation, used, blocks } => (*used < *blocks).then(|| {
+                *used += 1;
+                permutation.at(*used - 1)
+            }),
+            Order::Register(register) => register.next_block(),
+            Order::Skewed(skew) => Some(skew.draw(&mut draws.skewed, direction, blocks)),
+            Order::Mapped { map, unit: bit } => {
+                match take_mapped(map, *bit, size, (unit, blocks), &rules.sizes[direction], draws) {
+                    Some((offset, length)) => return Offer::Bytes { offset: self.start + offset, length },
+                    None => None,
+                }
+            }
+        };
+        let Some(block) = block else { return self.used_up(rules) };
+        let offset = self.start + block * unit;
+        match rules.sizes[direction].draw(&mut draws.size, self.end - offset) {
+            Some(length) => Offer::Bytes { offset, length },
+            None => Offer::Over,
+        }
+    }
+
+    fn used_up(&mut self, rules: &Rules) -> Offer {
+        if !rules.restarts {
+            return Offer::Over;
+        }
+        self.renew_order();
+        Offer::Restarted
+    }
+
+    fn begin_pass(&mut self) {
+        self.next = PerDirection { read: self.start, write: self.start, trim: self.start };
+        self.trimmed = None;
+        self.over = false;
+    }
+
+    /// The same blocks in the same order again.
+    fn repeat_order(&mut self) {
+        match &mut self.order {
+            Order::Permuted { used, .. } => *used = 0,
+            Order::Register(register) => register.restart(),
+            Order::Mapped { map, .. } => map.clear(),
+            Order::Free | Order::Skewed(_) => {}
+        }
+    }
+
+    /// All blocks again, in another order where there is one.
+    fn renew_order(&mut self) {
+        if let Order::Permuted { permutation, blocks, .. } = &mut self.order {
+            self.key = mix(self.key);
+            *permutation = Permutation::new(*blocks, self.key);
+        }
+        self.repeat_order();
+    }
+}
+
+impl Order {
+    fn new(plan: &LoadPlan, size: u64, rules: &Rules, key: u64) -> Self {
+        let unit = least_unit(plan);
+        let blocks = size / u64::from(unit);
+        let of = |direction: Direction| size / u64::from(rules.units[direction]).max(1);
+        let by_direction =
+            PerDirection { read: of(Direction::Read), write: of(Direction::Write), trim: of(Direction::Trim) };
+        if !plan.random {
+            return Order::Free;
+        }
+        if let Some(skew) = Skew::new(&plan.distribution, by_direction, rules.units.clone(), key) {
+            return Order::Skewed(skew);
+        }
+        match single_size(plan) {
+            Some(_) if plan.generator == Generator::Lfsr && blocks <= lfsr::BLOCKS_MAX => {
+                Order::Register(Lfsr::new(blocks, key))
+            }
+            _ if !plan.cover_all => Order::Free,
+            Some(_) => Order::Permuted { permutation: Permutation::new(blocks, key), used: 0, blocks },
+            None => Order::Mapped { map: BlockMap::new(blocks), unit: u64::from(unit) },
+        }
+    }
+}
+
+/// A free block, and as much from there on as is free and inside the region.
+fn take_mapped(
+    map: &mut BlockMap,
+    bit: u64,
+    size: u64,
+    (unit, blocks): (u64, u64),
+    sizes: &Sizes,
+    draws: &mut Draws,
+) -> Option<(u64, u32)> {
+    let drawn = draws.offset.below(blocks) * unit / bit;
+    let free = map.next_free(drawn)?;
+    let offset = free * bit;
+    let wanted = sizes.draw(&mut draws.size, size - offset).map_or(size - offset, u64::from);
+    let bits = map.free_run(free, wanted.div_ceil(bit));
+    map.take(free, bits);
+    Some((offset, u32::try_from(wanted.min(bits * bit)).unwrap_or(u32::MAX)))
+}
+
+/// The one size of all directions that move, where there is one.
+pub(super) fn single_size(plan: &LoadPlan) -> Option<u32> {
+    let mut sizes = moving(plan.mix).map(|direction| Sizes::new(&plan.block_size[direction], plan.unaligned_sizes));
+    let Some(Sizes::Fixed(first)) = sizes.next() else { return None };
+    sizes.all(|sizes| matches!(sizes, Sizes::Fixed(size) if size == first)).then_some(first)
+}
+
+/// The smallest size of all directions that move.
+pub(super) fn least_unit(plan: &LoadPlan) -> u32 {
+    moving(plan.mix).map(|direction| plan.block_size[direction].smallest()).min().unwrap_or(1).max(1)
+}
+
+/// The largest size of all directions that move.
+pub(super) fn largest_size(plan: &LoadPlan) -> u32 {
+    moving(plan.mix).map(|direction| plan.block_size[direction].largest()).max().unwrap_or(1)
+}
+
+fn moving(mix: Mix) -> impl Iterator<Item = Direction> {
+    [Direction::Read, Direction::Write, Direction::Trim].into_iter().filter(move |&direction| mix.contains(direction))
+}

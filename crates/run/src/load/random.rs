@@ -1,0 +1,109 @@
+//! Random numbers for everything a load decides, and the seeds that keep these decisions apart.
+//!
+//! Offsets have generators of their own (`tausworthe`, `lfsr`) because the job names them; all else draws from here.
+
+/// What a stream of random numbers is for. Streams of different purposes do not correlate.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Purpose {
+    Offset = 1,
+    Permutation,
+    Size,
+    Mix,
+    Sequential,
+    Gap,
+    Content,
+    Repeat,
+}
+
+/// The seed of one stream of one worker.
+pub(super) const fn stream_seed(seed: u64, number: u32, purpose: Purpose) -> u64 {
+    mix(mix(mix(seed) ^ (number as u64)) ^ (purpose as u64))
+}
+
+/// Spreads every bit of `value` over all bits (the finalizer of SplitMix64: Steele, Lea, Flood 2014). A bijection.
+pub(super) const fn mix(value: u64) -> u64 {
+    let mut z = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+/// The wyrand generator (Wang Yi, public domain): one multiplication per 64 bits.
+#[derive(Clone, Debug)]
+pub(super) struct Random {
+    state: u64,
+}
+
+impl Random {
+    pub(super) const fn new(seed: u64) -> Self {
+        Random { state: seed }
+    }
+
+    #[inline]
+    pub(super) fn word(&mut self) -> u64 {
+        self.state = self.state.wrapping_add(0xa076_1d64_78bd_642f);
+        let product = u128::from(self.state) * u128::from(self.state ^ 0xe703_7ed1_a0b4_28db);
+        high(product) ^ low(product)
+    }
+
+    /// A number in `0..bound`; the bias is below `bound / 2^64`.
+    #[inline]
+    pub(super) fn below(&mut self, bound: u64) -> u64 {
+        scale(self.word(), bound)
+    }
+
+    /// A number in `0.0..1.0`, never 1.
+    #[inline]
+    pub(super) fn unit(&mut self) -> f64 {
+        #[expect(clippy::cast_precision_loss, reason = "53 bits fit")]
+        let numerator = (self.word() >> 11) as f64;
+        numerator * (1.0 / (1u64 << 53) as f64)
+    }
+
+    /// A number in `0.0..=1.0`, never 0: safe to take the logarithm of.
+    #[inline]
+    pub(super) fn positive_unit(&mut self) -> f64 {
+        1.0 - self.unit()
+    }
+}
+
+/// Maps a full 64-bit word to `0..bound` without a division (Lemire 2019).
+#[inline]
+pub(super) fn scale(word: u64, bound: u64) -> u64 {
+    high(u128::from(word) * u128::from(bound))
+}
+
+#[inline]
+#[expect(clippy::cast_possible_truncation, reason = "the upper half of 128 bits is 64 bits")]
+const fn high(product: u128) -> u64 {
+    (product >> 64) as u64
+}
+
+#[inline]
+#[expect(clippy::cast_possible_truncation, reason = "the lower half is what is asked for")]
+const fn low(product: u128) -> u64 {
+    product as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_below_a_bound_are_even_within_four_sigma() {
+        let mut random = Random::new(7);
+        let mut counts = [0u32; 10];
+        for _ in 0..100_000 {
+            counts[usize::try_from(random.below(10)).unwrap()] += 1;
+        }
+        assert!(counts.iter().all(|&count| count.abs_diff(10_000) < 380), "{counts:?}");
+    }
+
+    #[test]
+    fn streams_of_different_purposes_share_no_words() {
+        let mut first = Random::new(stream_seed(1, 1, Purpose::Offset));
+        let mut second = Random::new(stream_seed(1, 1, Purpose::Mix));
+        let words: std::collections::HashSet<u64> = (0..1000).map(|_| first.word()).collect();
+        assert!((0..1000).all(|_| !words.contains(&second.word())));
+    }
+}

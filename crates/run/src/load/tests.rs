@@ -1,0 +1,210 @@
+//! Loads run to their end without an engine: every I/O completes at once, time is what the test says.
+
+use super::{Load, LoadSetup, Next, Region, Request};
+use engine::Operation;
+use job::EngineOptions;
+use job::plan::{
+    Allocate, BlockSize, BufferPlan, ContinueOnError, DepthPlan, Distribution, Extent, FilePlan, Fill, Generator,
+    Isolation, JobPlan, Limits, LoadPlan, LogPlan, Memory, Mix, PacePlan, PlacePlan, RecordPlan, StartPlan, SyncMode,
+};
+use measure::{BytesPerSecond, Direction, Nanos, PerDirection};
+use proptest::prelude::*;
+use std::collections::{BTreeSet, HashMap};
+
+const K: u64 = 1024;
+const MS: u64 = 1_000_000;
+const SECOND: u64 = 1_000_000_000;
+
+fn alike<T: Clone>(value: T) -> PerDirection<T> {
+    PerDirection { read: value.clone(), write: value.clone(), trim: value }
+}
+
+/// A sequential read of 4 KiB blocks.
+fn job() -> JobPlan {
+    JobPlan {
+        name: "a".into(),
+        description: None,
+        origin: "test".into(),
+        written: vec![],
+        clones: 1,
+        isolation: Isolation::Thread,
+        group: 0,
+        start: StartPlan::default(),
+        limits: Limits { loops: 1, continue_on_error: ContinueOnError::default(), ..Limits::default() },
+        engine: "null",
+        engine_options: EngineOptions::default(),
+        files: files(),
+        load: LoadPlan {
+            mix: Mix::Only(Direction::Read),
+            random: false,
+            read_percent: 50,
+            block_size: alike(BlockSize::Fixed(4096)),
+            unaligned_sizes: false,
+            distribution: Distribution::Uniform,
+            percent_random: alike(100),
+            cover_all: true,
+            generator: Generator::Tausworthe,
+            seed: Some(1),
+            repeat_per_loop: true,
+            fsync_every: 0,
+            fdatasync_every: 0,
+            end_fsync: false,
+            fsync_on_close: false,
+        },
+        depth: DepthPlan { depth: 1, batch: 1, reap_min: 1, reap_max: 1, low: 1 },
+        pace: PacePlan { think_blocks: 1, ..PacePlan::default() },
+        buffers: buffers(),
+        place: PlacePlan::default(),
+        verify: None,
+        record: record(),
+    }
+}
+
+fn files() -> FilePlan {
+    FilePlan {
+        directories: vec![],
+        names: vec![],
+        count: 1,
+        size: None,
+        io_size: None,
+        file_size: None,
+        offset: Extent::Bytes(0),
+        offset_increment: Extent::Bytes(0),
+        direct: false,
+        sync: SyncMode::None,
+        allocate: Allocate::Native,
+        invalidate: false,
+        pre_read: false,
+        overwrite: false,
+        unlink: false,
+        create_only: false,
+        create_fsync: true,
+        may_create: true,
+        may_write_mounted: false,
+    }
+}
+
+pub(super) fn buffers() -> BufferPlan {
+    BufferPlan {
+        fill: Fill::Random,
+        refill: false,
+        scramble: false,
+        compress_percent: 0,
+        compress_chunk: 512,
+        dedupe_percent: 0,
+        memory: Memory::Malloc,
+        align: 0,
+        huge_page: 2 << 20,
+    }
+}
+
+fn record() -> RecordPlan {
+    RecordPlan {
+        group_reporting: false,
+        total_latency: true,
+        completion_latency: true,
+        submission_latency: true,
+        samples: true,
+        reduced_clock: false,
+        completion_percentiles: true,
+        total_percentiles: false,
+        submission_percentiles: false,
+        percentiles: vec![],
+        percentile_digits: 2,
+        bandwidth_interval: Nanos(500 * MS),
+        iops_interval: Nanos(500 * MS),
+        disk_usage: true,
+        unit_base: 1024,
+        bits: false,
+        significant_figures: 4,
+        logs: LogPlan::default(),
+    }
+}
+
+fn regions(sizes: &[u64]) -> Vec<Region> {
+    sizes.iter().map(|&end| Region { start: 0, end }).collect()
+}
+
+fn load(job: &JobPlan, regions: &[Region]) -> Load {
+    load_number(job, regions, 1)
+}
+
+fn load_number(job: &JobPlan, regions: &[Region], number: u32) -> Load {
+    let mut load = Load::new(&LoadSetup { job, number, regions, system_seed: 99 }).unwrap();
+    load.begin(Nanos(0));
+    load
+}
+
+/// What was issued when, and everything else that was said.
+#[derive(Default, Debug)]
+struct Trace {
+    requests: Vec<(u64, Request)>,
+    drains: usize,
+    drops: Vec<u32>,
+    pauses: Vec<(u64, u64, u64)>,
+    ended: u64,
+}
+
+/// Runs a load at depth 1; each I/O takes `service` nanoseconds. Ends after `most` requests at the latest.
+fn run(load: &mut Load, service: u64, most: usize) -> Trace {
+    let mut trace = Trace::default();
+    let mut now = 0;
+    while trace.requests.len() < most {
+        match load.next(Nanos(now)) {
+            Next::Issue(request) => {
+                trace.requests.push((now, request));
+                now += service;
+                load.completed(&request);
+            }
+            Next::Wait(until) => {
+                assert!(until.get() > now, "waiting for the past");
+                now = until.get();
+            }
+            Next::Think { until, spin_from } => {
+                trace.pauses.push((now, spin_from.get(), until.get()));
+                now = until.get();
+            }
+            Next::Drain => trace.drains += 1,
+            Next::DropCache(target) => trace.drops.push(target),
+            Next::Stop => break,
+        }
+    }
+    trace.ended = now;
+    trace
+}
+
+fn trace(job: &JobPlan, regions: &[Region]) -> Trace {
+    run(&mut load(job, regions), 1000, 1_000_000)
+}
+
+/// `R0+4/0` as in the golden sequences: operation, offset and length in KiB, target.
+fn words(trace: &Trace) -> String {
+    let word = |(_, request): &(u64, Request)| {
+        let letter = match request.operation {
+            Operation::Read => 'R',
+            Operation::Write => 'W',
+            Operation::Trim => 'T',
+            Operation::Sync => 'S',
+            Operation::DataSync => 'D',
+        };
+        format!("{letter}{}+{}/{}", request.offset / K, u64::from(request.length) / K, request.target)
+    };
+    trace.requests.iter().map(word).collect::<Vec<_>>().join(" ")
+}
+
+fn bytes(trace: &Trace) -> u64 {
+    trace.requests.iter().map(|(_, request)| u64::from(request.length)).sum()
+}
+
+fn offsets(trace: &Trace) -> Vec<u64> {
+    trace.requests.iter().map(|(_, request)| request.offset).collect()
+}
+
+fn count(trace: &Trace, operation: Operation) -> usize {
+    trace.requests.iter().filter(|(_, request)| request.operation == operation).count()
+}
+
+mod amounts;
+mod coverage;
+mod golden;
+mod pacing;

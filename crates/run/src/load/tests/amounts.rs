@@ -1,0 +1,175 @@
+//! How much is done, and when it ends.
+
+use super::*;
+
+/// The number of I/Os is the same for sequential and random loads, with and without a map.
+fn check_count(sizes: &[u64], expected: usize, change: impl Fn(&mut JobPlan)) {
+    for (random, cover_all) in [(false, true), (true, true), (true, false)] {
+        let mut job = job();
+        job.load.random = random;
+        job.load.cover_all = cover_all;
+        change(&mut job);
+        let trace = trace(&job, &regions(sizes));
+        assert_eq!(trace.requests.len(), expected, "random {random}, cover_all {cover_all}");
+    }
+}
+
+#[test]
+fn the_region_is_the_amount() {
+    check_count(&[64 * K], 16, |_| ());
+    check_count(&[64 * K, 32 * K], 24, |_| ());
+}
+
+#[test]
+fn io_size_replaces_the_amount_and_is_not_cut() {
+    check_count(&[16 * K], 10, |job| job.files.io_size = Some(Extent::Bytes(40 * K)));
+    check_count(&[16 * K], 2, |job| job.files.io_size = Some(Extent::Bytes(6 * K)));
+    check_count(&[64 * K], 8, |job| job.files.io_size = Some(Extent::Percent(50)));
+}
+
+#[test]
+fn loops_multiply_the_amount() {
+    check_count(&[16 * K], 12, |job| job.limits.loops = 3);
+    check_count(&[16 * K, 16 * K], 40, |job| {
+        job.limits.loops = 2;
+        job.files.io_size = Some(Extent::Bytes(80 * K));
+    });
+}
+
+#[test]
+fn number_ios_holds_per_loop_and_never_exceeds_the_amount() {
+    check_count(&[16 * K], 3, |job| job.limits.ios = Some(3));
+    check_count(&[16 * K], 4, |job| job.limits.ios = Some(7));
+    check_count(&[16 * K], 6, |job| {
+        job.limits.ios = Some(3);
+        job.limits.loops = 2;
+    });
+}
+
+#[test]
+fn runtime_ends_everything_and_number_ios_does_not_end_a_time_based_job() {
+    check_count(&[16 * K], 1000, |job| {
+        job.limits.time_based = true;
+        job.limits.runtime = Some(Nanos(MS));
+        job.limits.ios = Some(5);
+    });
+    check_count(&[64 * K], 2, |job| job.limits.runtime = Some(Nanos(2000)));
+}
+
+#[test]
+fn the_runtime_counts_from_the_end_of_the_ramp_and_the_amount_does_not() {
+    let mut job = job();
+    job.limits.ramp = Nanos(MS);
+    job.limits.runtime = Some(Nanos(MS));
+    let mut load = load(&job, &regions(&[1 << 30]));
+    let before = run(&mut load, 1000, 5000).requests.len();
+    assert_eq!(before, 5000, "no end before the ramp is over");
+    load.ramp_over(Nanos(5 * MS));
+    assert!(matches!(load.next(Nanos(6 * MS - 1)), Next::Issue(_)));
+    assert_eq!(load.next(Nanos(6 * MS)), Next::Stop);
+
+    job.limits.runtime = None;
+    let mut load = super::load(&job, &regions(&[40 * 4 * K]));
+    run(&mut load, 1000, 21);
+    load.ramp_over(Nanos(MS));
+    assert_eq!(run(&mut load, 1000, 100).requests.len(), 19);
+}
+
+#[test]
+fn a_tail_smaller_than_a_block_is_left_alone() {
+    let mut job = job();
+    assert_eq!(trace(&job, &regions(&[18 * K])).requests.len(), 4);
+    job.load.random = true;
+    assert_eq!(trace(&job, &regions(&[18 * K])).requests.len(), 4);
+    job.load.cover_all = false;
+    assert_eq!(trace(&job, &regions(&[18 * K])).requests.len(), 5, "independent draws go on to the amount");
+    job.load.random = false;
+    job.limits.loops = 2;
+    assert_eq!(trace(&job, &regions(&[18 * K])).requests.len(), 9, "both loops are one amount");
+}
+
+#[test]
+fn a_block_is_trimmed_and_written_within_twice_the_amount() {
+    let mut job = job();
+    job.load.mix = Mix::TrimWrite;
+    job.limits.ios = Some(3);
+    let trace = trace(&job, &regions(&[64 * K]));
+    assert_eq!((count(&trace, Operation::Trim), count(&trace, Operation::Write)), (3, 3));
+}
+
+#[test]
+fn stop_and_the_end_of_a_target_are_final() {
+    let mut load = load(&job(), &regions(&[1 << 20]));
+    run(&mut load, 1, 10);
+    load.stop();
+    assert_eq!(load.next(Nanos(1)), Next::Stop);
+
+    let mut load = super::load(&job(), &regions(&[64 * K, 64 * K]));
+    run(&mut load, 1, 3);
+    load.target_ended(1);
+    let rest = run(&mut load, 1, 14);
+    assert!(rest.requests.iter().all(|(_, request)| request.target == 0), "{}", words(&rest));
+}
+
+#[test]
+fn caches_are_dropped_whenever_a_target_starts_over() {
+    let mut job = job();
+    job.files.invalidate = true;
+    job.limits.loops = 3;
+    let both = trace(&job, &regions(&[16 * K, 16 * K]));
+    assert_eq!((both.drains, both.drops), (2, vec![0, 1, 0, 1]));
+
+    job.limits.time_based = true;
+    job.limits.runtime = Some(Nanos(20_000));
+    let once = trace(&job, &regions(&[16 * K]));
+    assert_eq!((once.requests.len(), once.drains, once.drops.len()), (20, 0, 4));
+    job.load.random = true;
+    assert_eq!(trace(&job, &regions(&[16 * K])).drops.len(), 4);
+    job.load.cover_all = false;
+    assert_eq!(trace(&job, &regions(&[16 * K])).drops.len(), 0, "independent draws never start over");
+    job.load.cover_all = true;
+    job.files.invalidate = false;
+    assert_eq!(trace(&job, &regions(&[16 * K])).drops.len(), 0);
+}
+
+#[test]
+fn nothing_to_do_io_on_is_an_error() {
+    let job = job();
+    let error = |regions: &[Region]| Load::new(&LoadSetup { job: &job, number: 1, regions, system_seed: 0 }).unwrap_err();
+    assert!(error(&[]).to_string().contains("no file"));
+    assert!(error(&regions(&[4095])).to_string().contains("4096 bytes fits into no file"));
+}
+
+proptest! {
+    #[test]
+    fn an_amount_is_met_exactly_by_blocks_that_divide_it(blocks in 1u64..200, loops in 1u64..4, random: bool, cover_all: bool) {
+        let mut job = job();
+        job.load.random = random;
+        job.load.cover_all = cover_all;
+        job.limits.loops = loops;
+        let trace = trace(&job, &regions(&[blocks * 4 * K]));
+        prop_assert_eq!(bytes(&trace), blocks * 4 * K * loops);
+    }
+
+    #[test]
+    fn no_io_leaves_its_region(start in 0u64..10_000, size in 4096u64..200_000, kind in 0..6, unaligned: bool) {
+        let mut job = job();
+        job.load.random = kind > 0;
+        job.load.cover_all = kind % 2 == 0;
+        job.load.unaligned_sizes = unaligned;
+        job.load.mix = Mix::ReadWrite;
+        job.load.block_size = alike(match kind {
+            0 | 1 => BlockSize::Range(1024, 4096),
+            2 | 3 => BlockSize::Split(vec![(512, 20), (4096, 80)]),
+            _ => BlockSize::Fixed(4096),
+        });
+        let region = Region { start, end: start + size };
+        job.files.io_size = Some(Extent::Bytes(3 * size));
+        let trace = run(&mut load(&job, &[region]), 1, 2000);
+        prop_assert!(!trace.requests.is_empty());
+        for (_, request) in &trace.requests {
+            prop_assert!(request.offset >= start && request.offset + u64::from(request.length) <= region.end);
+            prop_assert!(request.length > 0);
+        }
+    }
+}

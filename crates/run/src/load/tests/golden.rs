@@ -1,0 +1,3 @@
+//! Sequences that fio 3.33 issues, recorded, against ours.
+
+use super::*;

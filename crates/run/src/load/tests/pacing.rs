@@ -1,0 +1,155 @@
+//! When I/Os are issued: rates and think time, exact in virtual time.
+
+use super::*;
+
+fn paced(change: impl FnOnce(&mut JobPlan)) -> JobPlan {
+    let mut job = job();
+    job.limits.runtime = Some(Nanos(10 * SECOND));
+    change(&mut job);
+    job
+}
+
+fn times(trace: &Trace) -> Vec<u64> {
+    trace.requests.iter().map(|(time, _)| *time).collect()
+}
+
+fn check_even(change: impl FnOnce(&mut JobPlan), expected: impl Fn(u64) -> u64, count: usize) {
+    let times = times(&trace(&paced(change), &regions(&[1 << 40])));
+    assert_eq!(times.len(), count);
+    for (index, time) in (0u64..).zip(times) {
+        assert_eq!(time, expected(index), "I/O {index}");
+    }
+}
+
+#[test]
+fn a_thousand_ios_per_second_are_one_per_millisecond() {
+    check_even(|job| job.pace.iops.read = Some(1000), |index| index * MS, 10_000);
+}
+
+#[test]
+fn a_rate_that_divides_no_second_does_not_drift() {
+    check_even(|job| job.pace.iops.read = Some(7), |index| index * SECOND / 7, 70);
+    check_even(|job| job.pace.rate.read = Some(BytesPerSecond(30_000)), |index| index * 4096 * SECOND / 30_000, 74);
+}
+
+#[test]
+fn a_rate_in_ios_over_a_range_of_sizes_is_bytes_of_the_smallest() {
+    let job = paced(|job| {
+        job.pace.iops.read = Some(1000);
+        job.load.block_size = alike(BlockSize::Range(4096, 16384));
+    });
+    let bytes = bytes(&trace(&job, &regions(&[1 << 40])));
+    assert!(bytes.abs_diff(1000 * 4096 * 10) <= 16384, "{bytes}");
+}
+
+#[test]
+fn a_rate_in_ios_over_split_sizes_counts_ios() {
+    check_even(
+        |job| {
+            job.pace.iops.read = Some(1000);
+            job.load.block_size = alike(BlockSize::Split(vec![(4096, 50), (65536, 50)]));
+        },
+        |index| index * MS,
+        10_000,
+    );
+}
+
+#[test]
+fn a_stall_is_caught_up() {
+    let job = paced(|job| job.pace.iops.read = Some(1000));
+    let mut load = load(&job, &regions(&[1 << 40]));
+    assert!(matches!(load.next(Nanos(0)), Next::Issue(_)));
+    assert_eq!(load.next(Nanos(0)), Next::Wait(Nanos(MS)));
+    for _ in 0..10 {
+        assert!(matches!(load.next(Nanos(10 * MS)), Next::Issue(_)));
+    }
+    assert_eq!(load.next(Nanos(10 * MS)), Next::Wait(Nanos(11 * MS)));
+}
+
+#[test]
+fn each_direction_of_a_mix_keeps_its_own_rate() {
+    let job = paced(|job| {
+        job.load.mix = Mix::ReadWrite;
+        job.load.read_percent = 70;
+        job.pace.iops = PerDirection { read: Some(100), write: Some(50), trim: None };
+    });
+    let trace = trace(&job, &regions(&[1 << 40]));
+    assert_eq!((count(&trace, Operation::Read), count(&trace, Operation::Write)), (1000, 500));
+}
+
+#[test]
+fn a_direction_without_a_rate_fills_in() {
+    let job = paced(|job| {
+        job.load.mix = Mix::ReadWrite;
+        job.pace.iops.read = Some(100);
+        job.limits.runtime = Some(Nanos(SECOND));
+    });
+    let trace = trace(&job, &regions(&[1 << 40]));
+    assert_eq!(count(&trace, Operation::Read), 100);
+    assert!(count(&trace, Operation::Write) > 990_000);
+}
+
+#[test]
+fn poisson_gaps_have_the_mean_and_the_deviation_of_an_exponential() {
+    let job = paced(|job| {
+        job.pace.iops.read = Some(10_000);
+        job.pace.poisson = true;
+    });
+    let mut load = load(&job, &regions(&[1 << 40]));
+    let times = times(&run(&mut load, 0, 50_000));
+    #[expect(clippy::cast_precision_loss, reason = "gaps are short")]
+    let gaps: Vec<f64> = times.windows(2).map(|pair| (pair[1] - pair[0]) as f64).collect();
+    let count = f64::from(u32::try_from(gaps.len()).unwrap());
+    let mean = gaps.iter().sum::<f64>() / count;
+    let deviation = (gaps.iter().map(|gap| (gap - mean).powi(2)).sum::<f64>() / count).sqrt();
+    assert!((mean - 1e5).abs() < 2e3 && (deviation - 1e5).abs() < 4e3, "{mean} {deviation}");
+}
+
+#[test]
+fn rates_start_again_at_the_end_of_the_ramp() {
+    let job = paced(|job| {
+        job.pace.iops.read = Some(1000);
+        job.limits.ramp = Nanos(SECOND);
+    });
+    let mut load = load(&job, &regions(&[1 << 40]));
+    assert!(matches!(load.next(Nanos(0)), Next::Issue(_)));
+    load.ramp_over(Nanos(SECOND));
+    assert!(matches!(load.next(Nanos(SECOND)), Next::Issue(_)));
+    assert_eq!(load.next(Nanos(SECOND)), Next::Wait(Nanos(SECOND + MS)), "the ramp leaves nothing to catch up");
+}
+
+#[test]
+fn every_four_blocks_are_followed_by_a_pause_and_so_is_the_last() {
+    let job = paced(|job| {
+        job.pace.think = Nanos(10 * MS);
+        job.pace.think_spin = Nanos(3 * MS);
+        job.pace.think_blocks = 4;
+    });
+    let trace = trace(&job, &regions(&[8 * 4 * K]));
+    let first = 4 * 1000;
+    let second = first + 10 * MS + 4 * 1000;
+    assert_eq!(trace.pauses, [(first, first + 7 * MS, first + 10 * MS), (second, second + 7 * MS, second + 10 * MS)]);
+    assert_eq!((trace.drains, trace.ended), (2, second + 10 * MS));
+}
+
+#[test]
+fn no_pause_outlasts_the_runtime() {
+    let job = paced(|job| job.pace.think = Nanos(60 * SECOND));
+    assert_eq!(trace(&job, &regions(&[1 << 40])).ended, 10 * SECOND);
+}
+
+#[test]
+fn pauses_are_caught_up_unless_the_rate_ignores_them() {
+    let ios = |ignore| {
+        let job = paced(|job| {
+            job.pace.iops.read = Some(100);
+            job.pace.think = Nanos(20 * MS);
+            job.pace.think_blocks = 10;
+            job.pace.rate_ignores_think = ignore;
+        });
+        run(&mut load(&job, &regions(&[1 << 40])), 0, 100_000).requests.len()
+    };
+    assert_eq!(ios(false), 1000);
+    // Nine gaps of 10 ms and one of 20 ms for each ten I/Os.
+    assert_eq!(ios(true), 910);
+}
