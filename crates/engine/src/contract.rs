@@ -1,7 +1,7 @@
 //! The contract between a worker's loop and an engine.
 
 use job::{EngineOptions, EngineSpec};
-use measure::Clock;
+use measure::{Clock, SystemClock, VirtualClock};
 use std::os::fd::RawFd;
 use std::path::PathBuf;
 
@@ -105,10 +105,28 @@ pub struct EngineError {
     pub errno: i32,
 }
 
+/// A clock that an engine can run on. The worker makes it; the run's system clock is the seed.
+pub trait EngineClock: Clock {
+    /// The clock of one worker: the run's own, or virtual time that starts at zero.
+    fn for_worker(system: &SystemClock) -> Self;
+}
+
+impl EngineClock for SystemClock {
+    fn for_worker(system: &SystemClock) -> Self {
+        *system
+    }
+}
+
+impl EngineClock for VirtualClock {
+    fn for_worker(_system: &SystemClock) -> Self {
+        VirtualClock::default()
+    }
+}
+
 /// One shape for synchronous and asynchronous engines. The worker's loop is compiled once per implementation.
 pub trait Engine: Sized {
     /// The clock this engine runs on: the system's, or virtual time.
-    type Clock: Clock;
+    type Clock: EngineClock;
     /// Name, help, abilities, options.
     const SPEC: EngineSpec;
 
@@ -118,23 +136,43 @@ pub trait Engine: Sized {
     /// When the kernel refuses or the options contradict each other.
     fn open(setup: Setup<'_, Self::Clock>) -> Result<Self, EngineError>;
 
-    /// Takes one I/O.
+    /// Takes one I/O. Asynchronous engines too may answer [`Submitted::Done`] (trims, syncs that the kernel only
+    /// has as plain calls), and [`Submitted::Full`] before `depth` is reached (a sync must wait for a flush).
     fn submit(&mut self, io: Io) -> Submitted;
 
     /// Hands what is queued to the kernel with as few calls as possible; returns how many it took.
     /// May take fewer than queued; the caller reaps and flushes again. I/Os that the kernel refuses one by one
-    /// come back from [`Engine::reap`] as completions with an errno.
+    /// come back from [`Engine::reap`] as completions with an errno. Engines that queue nothing have nothing to do.
     ///
     /// # Errors
     /// When the queue itself is broken.
-    fn flush(&mut self) -> Result<u32, EngineError>;
+    #[inline]
+    fn flush(&mut self) -> Result<u32, EngineError> {
+        Ok(0)
+    }
 
     /// Appends at least `min` (waiting if need be; fewer only when fewer are in flight or a signal came) and at
     /// most `max` completions to `done`, and returns how many.
     ///
     /// # Errors
     /// When the queue itself is broken.
-    fn reap(&mut self, min: u32, max: u32, done: &mut Vec<Completion>) -> Result<u32, EngineError>;
+    #[inline]
+    fn reap(&mut self, min: u32, max: u32, done: &mut Vec<Completion>) -> Result<u32, EngineError> {
+        let _ = (min, max, done);
+        Ok(0)
+    }
+
+    /// [`Engine::flush`] and then [`Engine::reap`], in one system call where the kernel has one (io_uring).
+    /// Returns how many the kernel took and how many completions were appended. For a loop that is about to wait:
+    /// between the two there is no moment at which the submission could be seen to end.
+    ///
+    /// # Errors
+    /// When the queue itself is broken.
+    fn flush_and_reap(&mut self, min: u32, max: u32, done: &mut Vec<Completion>) -> Result<(u32, u32), EngineError> {
+        let taken = self.flush()?;
+        let reaped = self.reap(min, max, done)?;
+        Ok((taken, reaped))
+    }
 
     /// What the engine found out about the kernel and chose, for a person: `io_uring: SINGLE_ISSUER|DEFER_TASKRUN, ...`.
     fn note(&self) -> Option<String> {

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use std::ops::{Index, IndexMut};
+use zerocopy::FromBytes;
 
 /// Which way an I/O moves data. The discriminant is the one used in logs: 0 read, 1 write, 2 trim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -31,7 +32,7 @@ impl Direction {
 }
 
 /// One value for each direction.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, FromBytes)]
 #[repr(C)]
 pub struct PerDirection<T> {
     /// The value for reads.

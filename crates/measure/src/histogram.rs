@@ -1,6 +1,7 @@
 //! Latency histogram: log-linear, 64 buckets per power of two, the layout of fio up to 17 s, extended to 2^40 ns.
 
 use crate::Nanos;
+use zerocopy::FromBytes;
 
 /// Sub-buckets per power of two, as a power of two.
 const SUB_BITS: u32 = 6;
@@ -15,7 +16,7 @@ pub const BUCKETS: usize = GROUPS * SUB_BUCKETS;
 /// Counts of latencies. Error of a value read back is below 1/128.
 ///
 /// Fixed layout without pointers: 17,920 bytes. Two histograms merge by adding counts.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, FromBytes)]
 #[repr(C)]
 pub struct Histogram {
     counts: [u64; BUCKETS],
@@ -124,7 +125,7 @@ impl Histogram {
             return (Nanos(bucket as u64), Nanos(bucket as u64 + 1));
         }
         let width = 1u64 << (group - 1);
-        let low = (1u64 << (group as u32 - 1 + SUB_BITS)) + (bucket % SUB_BUCKETS) as u64 * width;
+        let low = (SUB_BUCKETS + bucket % SUB_BUCKETS) as u64 * width;
         (Nanos(low), Nanos(low + width))
     }
 }

@@ -11,6 +11,7 @@ mod direction;
 mod histogram;
 mod moments;
 mod samples;
+mod tsc;
 mod units;
 
 pub use clock::{Clock, ClockReport, ClockSource, SystemClock, VirtualClock};

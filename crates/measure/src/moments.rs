@@ -1,16 +1,19 @@
 //! Exact running moments of a stream of latencies: integers only, so merging is associative to the last bit.
 
 use crate::Nanos;
+use zerocopy::FromBytes;
 
 /// Count, minimum, maximum, mean and standard deviation of a stream of nanosecond values.
 ///
 /// Keeps the sum and the sum of squares as integers: no rounding per sample, no division per I/O, and the merge
 /// of two halves equals the whole exactly. Values up to 2^40 ns leave room for 2^48 of them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// All bytes zero is the empty one, the state in which shared memory starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes)]
 #[repr(C)]
 pub struct Moments {
     count: u64,
-    minimum: u64,
+    /// The complement of the minimum, so that zero means none yet.
+    minimum_complement: u64,
     maximum: u64,
     sum: u128,
     sum_of_squares: u128,
@@ -25,7 +28,7 @@ impl Default for Moments {
 impl Moments {
     /// No samples yet.
     pub const fn new() -> Self {
-        Moments { count: 0, minimum: u64::MAX, maximum: 0, sum: 0, sum_of_squares: 0 }
+        Moments { count: 0, minimum_complement: 0, maximum: 0, sum: 0, sum_of_squares: 0 }
     }
 
     /// Adds one value.
@@ -33,7 +36,7 @@ impl Moments {
     pub fn record(&mut self, value: Nanos) {
         let value = value.get();
         self.count += 1;
-        self.minimum = self.minimum.min(value);
+        self.minimum_complement = self.minimum_complement.max(!value);
         self.maximum = self.maximum.max(value);
         self.sum += u128::from(value);
         self.sum_of_squares = self.sum_of_squares.saturating_add(u128::from(value) * u128::from(value));
@@ -42,7 +45,7 @@ impl Moments {
     /// Adds all values that `other` has seen.
     pub fn merge(&mut self, other: &Moments) {
         self.count += other.count;
-        self.minimum = self.minimum.min(other.minimum);
+        self.minimum_complement = self.minimum_complement.max(other.minimum_complement);
         self.maximum = self.maximum.max(other.maximum);
         self.sum += other.sum;
         self.sum_of_squares = self.sum_of_squares.saturating_add(other.sum_of_squares);
@@ -55,7 +58,7 @@ impl Moments {
 
     /// The smallest value; `None` before the first.
     pub const fn minimum(&self) -> Option<Nanos> {
-        if self.count == 0 { None } else { Some(Nanos(self.minimum)) }
+        if self.count == 0 { None } else { Some(Nanos(!self.minimum_complement)) }
     }
 
     /// The largest value; `None` before the first.
@@ -90,11 +93,11 @@ impl Moments {
 
     /// The raw fields (count, minimum, maximum, sum, sum of squares), for the native result file.
     pub const fn parts(&self) -> (u64, u64, u64, u128, u128) {
-        (self.count, self.minimum, self.maximum, self.sum, self.sum_of_squares)
+        (self.count, !self.minimum_complement, self.maximum, self.sum, self.sum_of_squares)
     }
 
     /// Rebuilds moments from [`Moments::parts`].
     pub const fn from_parts(count: u64, minimum: u64, maximum: u64, sum: u128, sum_of_squares: u128) -> Self {
-        Moments { count, minimum, maximum, sum, sum_of_squares }
+        Moments { count, minimum_complement: !minimum, maximum, sum, sum_of_squares }
     }
 }

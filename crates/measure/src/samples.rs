@@ -2,9 +2,10 @@
 
 use crate::Nanos;
 use serde::{Deserialize, Serialize};
+use zerocopy::FromBytes;
 
 /// Minimum, maximum, mean and deviation over interval samples (Welford's recurrence).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, FromBytes)]
 #[repr(C)]
 pub struct SampleStatistics {
     /// How many samples.
@@ -50,7 +51,8 @@ impl SampleStatistics {
 /// Turns growing totals into one rate sample per interval: bytes → KiB/s and I/Os → IOPS.
 ///
 /// Driven by the worker at its completions, so it needs no thread and works in virtual time.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, FromBytes)]
+#[repr(C)]
 pub struct IntervalSampler {
     interval: Nanos,
     started: Nanos,

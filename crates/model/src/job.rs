@@ -2,6 +2,7 @@
 
 use measure::{Direction, Histogram, Moments, Nanos, PerDirection, SampleStatistics};
 use serde::{Deserialize, Serialize};
+use zerocopy::FromBytes;
 
 /// What one worker, or a group of workers merged, found.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -175,7 +176,8 @@ pub struct SyncResult {
 }
 
 /// CPU time and faults of a job.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, FromBytes)]
+#[repr(C)]
 pub struct CpuUsage {
     /// In user mode.
     pub user: Nanos,
@@ -190,7 +192,7 @@ pub struct CpuUsage {
 }
 
 /// Queue depths at issue, and sizes of submit and reap calls. Bins: see fio's report.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, FromBytes)]
 #[repr(C)]
 pub struct DepthStatistics {
     /// I/Os issued while so many were in flight: 1, 2–3, 4–7, 8–15, 16–31, 32–63, ≥ 64.
@@ -206,7 +208,7 @@ pub struct DepthStatistics {
 }
 
 /// fio's coarse latency bins; each counts latencies below its bound and not below the one before.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, FromBytes)]
 #[repr(C)]
 pub struct LatencyBins {
     /// Below 2, 4, 10, 20, 50, 100, 250, 500, 750, 1000 ns.

@@ -3,8 +3,19 @@
 //! Owns process and thread life, the worker's loop, the load and its pace, limits and signals.
 //! Leaves words and views to others: it prints nothing.
 
+#![forbid(unsafe_code)]
+
+mod drive;
+mod error;
+mod files;
 pub mod load;
 mod observer;
 pub mod verify;
+mod result;
+mod signals;
+mod supervise;
+mod worker;
 
+pub use error::RunError;
 pub use observer::{Observer, Progress, RunOptions, WorkerProgress, WorkerState};
+pub use supervise::execute;

@@ -1,1 +1,19 @@
-//! placeholder
+//! The kernel made safe: memory, processes, signals, files, block devices and the host, one file each.
+//!
+//! Owns the system calls and the reading of /proc and /sys, always under a root that the caller gives.
+//! Decides nothing: what to do with a fact is the business of the crates above. Depends on none of ours.
+
+pub mod buffers;
+pub mod device;
+mod error;
+mod mapping;
+pub mod mounts;
+pub mod placement;
+pub mod process;
+mod shared;
+pub mod signals;
+mod text;
+pub mod usage;
+
+pub use error::SysError;
+pub use shared::{RecordWriter, SharedBlocks, SharedRecords};

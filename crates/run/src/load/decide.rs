@@ -3,7 +3,7 @@
 //! The plain cases (one target, one direction, one size, no rate, no pause, no sync) are decided ahead for as many
 //! I/Os as nothing can happen in, and [`Load::next`] only counts these down.
 
-use super::limits::{Limits, is_time_based};
+use super::limits::Limits;
 use super::pace::Pace;
 use super::permutation::Permutation;
 use super::places::{self, Offer, Order, Places};
@@ -42,7 +42,6 @@ pub struct Load {
 struct Rules {
     runtime: Option<Nanos>,
     ramp: Nanos,
-    time_based: bool,
     drops_cache: bool,
     rate_ignores_think: bool,
     largest: u32,
@@ -108,7 +107,6 @@ impl Load {
         let rules = Rules {
             runtime: job.limits.runtime,
             ramp: job.limits.ramp,
-            time_based: is_time_based(job),
             drops_cache: job.files.invalidate,
             rate_ignores_think: job.pace.rate_ignores_think,
             largest: places::largest_size(&job.load),
@@ -193,7 +191,7 @@ impl Load {
         }
     }
 
-    /// Passes over the data that are over; grows with the [`Next::Drain`] that ends one.
+    /// Passes that used up the data; grows with the [`Next::Drain`] or the [`Next::Stop`] that follows such a pass.
     pub const fn passes(&self) -> u64 {
         self.passes.over
     }
@@ -310,12 +308,11 @@ impl Load {
 
     /// Every target is used up: another pass, or the end.
     fn end_pass(&mut self) -> Next {
-        let another = self.rules.time_based || self.limits.wants_another_pass(self.rules.largest);
-        if self.passes.ios == 0 || !another {
+        self.passes.over += 1;
+        if self.passes.ios == 0 || !self.limits.wants_another_pass(self.passes.over, self.rules.largest) {
             self.stopped = true;
             return Next::Stop;
         }
-        self.passes.over += 1;
         self.passes.ios = 0;
         self.passes.to_drop = self.rules.drops_cache.then_some(0);
         self.places.restart();
@@ -394,8 +391,7 @@ impl Syncs {
             if self.left[index] == 0 {
                 self.left[index] = self.every[index];
                 // fsync does what fdatasync does, and more: one of them is enough.
-                let end = write.offset + u64::from(write.length);
-                self.due = self.due.or(Some(Request { operation, target: write.target, offset: end, length: 0 }));
+                self.due = self.due.or(Some(Request { operation, length: 0, ..*write }));
             }
         }
     }

@@ -22,9 +22,15 @@ pub(super) enum Skew {
 pub(super) enum Ranks {
     Zipf(Zipf),
     /// The exponent of self-similar data: `blocks * u ^ exponent`.
-    SelfSimilar { blocks: f64, exponent: f64 },
+    SelfSimilar {
+        blocks: f64,
+        exponent: f64,
+    },
     /// Standard deviation in blocks.
-    Normal { blocks: f64, deviation: f64 },
+    Normal {
+        blocks: f64,
+        deviation: f64,
+    },
 }
 
 /// Where ranks lie.
@@ -47,21 +53,24 @@ pub(super) struct Zone {
 
 impl Skew {
     /// The distribution over `blocks` blocks (per direction, as sizes may differ); `None` where every block is alike.
-    pub(super) fn new(plan: &Distribution, blocks: PerDirection<u64>, units: PerDirection<u32>, key: u64) -> Option<Self> {
+    pub(super) fn new(
+        plan: &Distribution,
+        blocks: PerDirection<u64>,
+        units: PerDirection<u32>,
+        key: u64,
+    ) -> Option<Self> {
         // Ranks are drawn for the direction with the most blocks; others take them modulo their own number.
         let most = blocks.read.max(blocks.write).max(blocks.trim);
         let ranked = |ranks, centre| Some(Skew::Ranked(ranks, Scatter::new(most, key, centre)));
         match plan {
             Distribution::Uniform => None,
             Distribution::Zipf(exponent, centre) => ranked(Ranks::Zipf(Zipf::new(most, *exponent)), *centre),
-            Distribution::Pareto(share, centre) => ranked(
-                Ranks::SelfSimilar { blocks: float(most), exponent: share.ln() / (1.0 - share).ln() },
-                *centre,
-            ),
-            Distribution::Normal(percent, centre) => ranked(
-                Ranks::Normal { blocks: float(most), deviation: float(most) * percent / 100.0 },
-                *centre,
-            ),
+            Distribution::Pareto(share, centre) => {
+                ranked(Ranks::SelfSimilar { blocks: float(most), exponent: share.ln() / (1.0 - share).ln() }, *centre)
+            }
+            Distribution::Normal(percent, centre) => {
+                ranked(Ranks::Normal { blocks: float(most), deviation: float(most) * percent / 100.0 }, *centre)
+            }
             Distribution::Zoned(zones) => Some(Skew::zoned(|direction| {
                 let all = blocks[direction];
                 let bound = |percent: u64| part(all, percent);
@@ -120,7 +129,9 @@ impl Ranks {
         match self {
             Ranks::Zipf(zipf) => zipf.draw(random),
             // J. Gray et al., "Quickly generating billion-record synthetic databases" (1994), self-similar.
-            Ranks::SelfSimilar { blocks, exponent } => whole((blocks * random.unit().powf(*exponent)).min(blocks - 1.0)),
+            Ranks::SelfSimilar { blocks, exponent } => {
+                whole((blocks * random.unit().powf(*exponent)).min(blocks - 1.0))
+            }
             Ranks::Normal { blocks, deviation } => {
                 // Box and Muller (1958); one of the pair is enough.
                 let radius = (-2.0 * random.positive_unit().ln()).sqrt();

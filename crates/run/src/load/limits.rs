@@ -6,8 +6,12 @@ use job::plan::{Extent, JobPlan, Mix};
 /// The amount of I/O and what of it is issued. Time is not in here.
 #[derive(Clone, Debug)]
 pub(super) struct Limits {
+    /// Of all loops together.
     bytes: Option<u64>,
     ios: Option<u64>,
+    /// Of one loop.
+    loop_bytes: u64,
+    loops: u64,
     issued_bytes: u64,
     issued_ios: u64,
 }
@@ -16,12 +20,15 @@ impl Limits {
     pub(super) fn new(job: &JobPlan, regions: &[Region]) -> Self {
         // A block is trimmed and written: twice the bytes, twice the I/Os.
         let times = if job.load.mix == Mix::TrimWrite { 2 } else { 1 };
-        let times = job.limits.loops.max(1).saturating_mul(times);
+        let loops = job.limits.loops.max(1);
+        let loop_bytes = bytes_per_loop(job, regions).saturating_mul(times);
         // A time-based job goes on until its time is over, whatever was counted by then (fio ignores number_ios, too).
         let counted = !is_time_based(job);
         Limits {
-            bytes: counted.then(|| bytes_per_loop(job, regions).saturating_mul(times)),
-            ios: if counted { job.limits.ios.map(|ios| ios.saturating_mul(times)) } else { None },
+            bytes: counted.then(|| loop_bytes.saturating_mul(loops)),
+            ios: job.limits.ios.filter(|_| counted).map(|ios| ios.saturating_mul(times).saturating_mul(loops)),
+            loop_bytes,
+            loops,
             issued_bytes: 0,
             issued_ios: 0,
         }
@@ -37,9 +44,12 @@ impl Limits {
         self.bytes.is_some_and(|bytes| self.issued_bytes >= bytes) || self.ios.is_some_and(|ios| self.issued_ios >= ios)
     }
 
-    /// Whether a pass more is worth it: at least one block of `largest` bytes is still to do.
-    pub(super) fn wants_another_pass(&self, largest: u32) -> bool {
-        self.bytes.is_none_or(|bytes| bytes.saturating_sub(self.issued_bytes) >= u64::from(largest))
+    /// Whether to go over the data again after so many passes: as often as there are loops, and on while one loop's
+    /// amount is short of at least a block of `largest` bytes. So `io_size` beyond the region counts once, however
+    /// many loops there are, as in fio.
+    pub(super) fn wants_another_pass(&self, passes: u64, largest: u32) -> bool {
+        let short = self.loop_bytes.saturating_sub(self.issued_bytes);
+        self.bytes.is_none() || passes < self.loops || short >= u64::from(largest)
     }
 
     /// How many I/Os of `length` bytes may still be issued before [`Limits::reached`].
@@ -62,7 +72,9 @@ fn bytes_per_loop(job: &JobPlan, regions: &[Region]) -> u64 {
     let region: u64 = regions.iter().map(|region| region.end.saturating_sub(region.start)).sum();
     match (job.files.io_size, job.files.size) {
         (Some(Extent::Bytes(bytes)), _) => bytes,
-        (Some(Extent::Percent(percent)), _) => region / 100 * u64::from(percent) + region % 100 * u64::from(percent) / 100,
+        (Some(Extent::Percent(percent)), _) => {
+            region / 100 * u64::from(percent) + region % 100 * u64::from(percent) / 100
+        }
         (None, Some(Extent::Bytes(bytes))) if job.files.file_size.is_some() => bytes,
         _ => region,
     }

@@ -30,10 +30,20 @@ fn io_size_replaces_the_amount_and_is_not_cut() {
 #[test]
 fn loops_multiply_the_amount() {
     check_count(&[16 * K], 12, |job| job.limits.loops = 3);
-    check_count(&[16 * K, 16 * K], 40, |job| {
-        job.limits.loops = 2;
-        job.files.io_size = Some(Extent::Bytes(80 * K));
+    check_count(&[16 * K], 10, |job| {
+        job.limits.loops = 5;
+        job.files.io_size = Some(Extent::Bytes(8 * K));
     });
+}
+
+#[test]
+fn an_amount_beyond_the_region_counts_once_for_all_loops() {
+    for (loops, expected) in [(1, 10), (2, 12), (3, 12), (5, 20)] {
+        let mut job = job();
+        job.limits.loops = loops;
+        job.files.io_size = Some(Extent::Bytes(40 * K));
+        assert_eq!(trace(&job, &regions(&[16 * K])).requests.len(), expected, "{loops} loops");
+    }
 }
 
 #[test]
@@ -85,7 +95,7 @@ fn a_tail_smaller_than_a_block_is_left_alone() {
     assert_eq!(trace(&job, &regions(&[18 * K])).requests.len(), 5, "independent draws go on to the amount");
     job.load.random = false;
     job.limits.loops = 2;
-    assert_eq!(trace(&job, &regions(&[18 * K])).requests.len(), 9, "both loops are one amount");
+    assert_eq!(trace(&job, &regions(&[18 * K])).requests.len(), 8, "nor does a third pass make up for it");
 }
 
 #[test]
@@ -135,7 +145,8 @@ fn caches_are_dropped_whenever_a_target_starts_over() {
 #[test]
 fn nothing_to_do_io_on_is_an_error() {
     let job = job();
-    let error = |regions: &[Region]| Load::new(&LoadSetup { job: &job, number: 1, regions, system_seed: 0 }).unwrap_err();
+    let error =
+        |regions: &[Region]| Load::new(&LoadSetup { job: &job, number: 1, regions, system_seed: 0 }).unwrap_err();
     assert!(error(&[]).to_string().contains("no file"));
     assert!(error(&regions(&[4095])).to_string().contains("4096 bytes fits into no file"));
 }

@@ -1,0 +1,184 @@
+//! `io_uring`: the kernel's submission and completion rings, set up as well as the kernel at hand can.
+//!
+//! Where io_uring is forbidden (containers, `kernel.io_uring_disabled`) the engine takes libaio's road, or psync's where
+//! that is forbidden too, and says so in its note; unless an option asks for what only io_uring can do.
+
+mod ring;
+mod setup;
+
+use crate::contract::{Completion, Engine, EngineError, Io, Setup, Submitted};
+use crate::libaio::{self, ASYNCHRONOUS, Libaio};
+use crate::psync::Psync;
+use job::option::{Kind, OptionSpec, Support};
+use job::{EngineOptions, EngineSpec};
+use measure::SystemClock;
+use ring::Ring;
+
+const NAME: &str = "io_uring";
+
+/// The engine: a ring, or what stands in for it.
+#[derive(Debug)]
+pub(crate) struct IoUring {
+    road: Road,
+    note: String,
+}
+
+/// How I/Os reach the kernel.
+#[derive(Debug)]
+enum Road {
+    Ring(Box<Ring>),
+    Libaio(Box<Libaio>),
+    Psync(Psync),
+}
+
+impl Engine for IoUring {
+    type Clock = SystemClock;
+
+    const SPEC: EngineSpec = EngineSpec {
+        name: NAME,
+        help: "Linux io_uring: submission and completion rings shared with the kernel",
+        capabilities: ASYNCHRONOUS,
+        options: OPTIONS,
+    };
+
+    fn open(setup: Setup<'_, SystemClock>) -> Result<Self, EngineError> {
+        match Ring::open(&setup) {
+            Ok(ring) => Ok(IoUring { note: ring.note(), road: Road::Ring(Box::new(ring)) }),
+            Err(error) if is_forbidden(&error) => stand_in(setup, &error),
+            Err(error) => Err(error),
+        }
+    }
+
+    #[inline]
+    fn submit(&mut self, io: Io) -> Submitted {
+        match &mut self.road {
+            Road::Ring(ring) => ring.submit(io),
+            Road::Libaio(libaio) => libaio.submit(io),
+            Road::Psync(psync) => psync.submit(io),
+        }
+    }
+
+    #[inline]
+    fn flush(&mut self) -> Result<u32, EngineError> {
+        match &mut self.road {
+            Road::Ring(ring) => ring.flush(),
+            Road::Libaio(libaio) => libaio.flush(),
+            Road::Psync(psync) => psync.flush(),
+        }
+    }
+
+    #[inline]
+    fn reap(&mut self, min: u32, max: u32, done: &mut Vec<Completion>) -> Result<u32, EngineError> {
+        match &mut self.road {
+            Road::Ring(ring) => ring.reap(min, max, done),
+            Road::Libaio(libaio) => libaio.reap(min, max, done),
+            Road::Psync(psync) => psync.reap(min, max, done),
+        }
+    }
+
+    #[inline]
+    fn flush_and_reap(&mut self, min: u32, max: u32, done: &mut Vec<Completion>) -> Result<(u32, u32), EngineError> {
+        match &mut self.road {
+            Road::Ring(ring) => ring.flush_and_reap(min, max, done),
+            Road::Libaio(libaio) => libaio.flush_and_reap(min, max, done),
+            Road::Psync(psync) => psync.flush_and_reap(min, max, done),
+        }
+    }
+
+    fn note(&self) -> Option<String> {
+        Some(self.note.clone())
+    }
+}
+
+/// Whether the kernel or a sandbox keeps io_uring from us, rather than our request being wrong.
+fn is_forbidden(error: &EngineError) -> bool {
+    error.operation == setup::SETUP && matches!(error.errno, libc::EPERM | libc::ENOSYS | libc::EACCES)
+}
+
+/// Opens what stands in for a forbidden ring.
+fn stand_in(setup: Setup<'_, SystemClock>, forbidden: &EngineError) -> Result<IoUring, EngineError> {
+    // hipri and sqthread_poll are about how the kernel works, which no other road can imitate.
+    if let Some(option) = ["hipri", "sqthread_poll"].into_iter().find(|option| setup.options.is_on(option)) {
+        let message = format!("{}; nothing can stand in for {option}", forbidden.message);
+        return Err(EngineError { message, ..forbidden.clone() });
+    }
+    let mut kept = EngineOptions::default();
+    if let Some(nowait) = setup.options.get("nowait") {
+        kept.set("nowait", nowait.clone());
+    }
+    let lost: Vec<&str> = OPTIONS
+        .iter()
+        .map(|option| option.name)
+        .filter(|name| *name != "nowait" && setup.options.get(name).is_some())
+        .collect();
+    let (name, road) = match Libaio::open(Setup { options: &kept, ..setup_again(&setup) }) {
+        Ok(libaio) => (libaio::NAME, Road::Libaio(Box::new(libaio))),
+        Err(error) if matches!(error.errno, libc::EPERM | libc::ENOSYS) && kept.get("nowait").is_none() => {
+            ("psync", Road::Psync(Psync::open(setup)?))
+        }
+        Err(error) => return Err(error),
+    };
+    let mut note = format!("io_uring is forbidden here ({}): using {name}'s path instead", forbidden.message);
+    if !lost.is_empty() {
+        note.push_str(&format!("; without effect: {}", lost.join(", ")));
+    }
+    Ok(IoUring { road, note })
+}
+
+/// The same setup once more.
+fn setup_again<'a>(setup: &Setup<'a, SystemClock>) -> Setup<'a, SystemClock> {
+    Setup {
+        options: setup.options,
+        targets: setup.targets,
+        depth: setup.depth,
+        buffers: setup.buffers,
+        buffer_stride: setup.buffer_stride,
+        clock: setup.clock,
+    }
+}
+
+const fn works(name: &'static str, kind: Kind, default: Option<&'static str>, help: &'static str) -> OptionSpec {
+    OptionSpec { name, aliases: &[], kind, default, help, group: libaio::GROUP, support: Support::Works }
+}
+
+const OPTIONS: &[OptionSpec] = &[
+    works("hipri", Kind::Flag, Some("0"), "Poll the device for completions (IORING_SETUP_IOPOLL); direct I/O only"),
+    works(
+        "fixedbufs",
+        Kind::Flag,
+        Some("0"),
+        "Register the buffers with the kernel once instead of mapping them per I/O",
+    ),
+    works(
+        "registerfiles",
+        Kind::Flag,
+        Some("0"),
+        "Register the files with the kernel once instead of finding them per I/O",
+    ),
+    works("sqthread_poll", Kind::Flag, Some("0"), "A kernel thread takes submissions: no system call to submit"),
+    works(
+        "sqthread_poll_cpu",
+        Kind::Integer { least: 0, most: 1 << 20 },
+        None,
+        "The CPU of that kernel thread; without it any",
+    ),
+    works(
+        "nonvectored",
+        Kind::Integer { least: -1, most: 1 },
+        Some("-1"),
+        "Read and write without vectors: 1 always, 0 never, -1 where the kernel can",
+    ),
+    works("uncached", Kind::Bool, Some("0"), "RWF_DONTCACHE: buffered I/O that leaves nothing in the page cache"),
+    works("nowait", Kind::Bool, Some("0"), "RWF_NOWAIT: an I/O that would block ends with EAGAIN"),
+    works(
+        "force_async",
+        Kind::Integer { least: 0, most: i32::MAX as i64 },
+        Some("0"),
+        "Hand every so many-th I/O to a kernel worker at once (IOSQE_ASYNC); 0 none",
+    ),
+    libaio::PRIORITY_OPTIONS[0],
+    libaio::PRIORITY_OPTIONS[1],
+    libaio::PRIORITY_OPTIONS[2],
+    libaio::PRIORITY_OPTIONS[3],
+    libaio::PRIORITY_OPTIONS[4],
+];

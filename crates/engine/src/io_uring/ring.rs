@@ -1,0 +1,368 @@
+//! Driving a ring: entries in, completions out, as few system calls as possible.
+
+use super::NAME;
+use super::setup::{self, ENTER_GETEVENTS, ENTER_SQ_WAKEUP, Handle, Wishes};
+use crate::call;
+use crate::contract::{Completion, EngineError, Io, Operation, Setup, Submitted};
+use crate::slots::{Slots, descriptors};
+use ::io_uring::squeue::{Entry, Flags};
+use ::io_uring::types::{Fd, FsyncFlags};
+use ::io_uring::{IoUring, opcode};
+use std::cell::UnsafeCell;
+use std::os::fd::RawFd;
+
+/// How often the completion ring is looked at before a wait, while a kernel thread takes submissions: some 100 µs,
+/// in which most devices answer without a system call.
+const LOOKS_BEFORE_WAIT: u32 = 10_000;
+
+/// A ring and what is in it.
+pub(super) struct Ring {
+    ring: IoUring,
+    handle: Handle,
+    wishes: Wishes,
+    setup_flags: String,
+    slots: Slots,
+    descriptors: Box<[RawFd]>,
+    /// What an entry names as its file: descriptors, or indices of registered files.
+    files: Box<[RawFd]>,
+    /// One vector per slot; empty unless transfers are vectored.
+    vectors: Box<[UnsafeCell<libc::iovec>]>,
+    transfer: Transfer,
+    /// Flags of every entry.
+    entry_flags: Flags,
+    /// RWF_ flags of every read and write.
+    transfer_flags: i32,
+    /// Every so many-th entry is given to a worker at once; 0 none.
+    force_async: u64,
+    /// Entries so far.
+    entries: u64,
+    /// In the submission ring, not yet handed over.
+    queued: u32,
+    /// Handed over, not yet reaped.
+    in_flight: u32,
+}
+
+/// Which operations move data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Transfer {
+    /// IORING_OP_READ_FIXED and WRITE_FIXED on the slot's registered buffer.
+    Fixed,
+    /// IORING_OP_READ and WRITE.
+    Plain,
+    /// IORING_OP_READV and WRITEV.
+    Vectored,
+}
+
+impl std::fmt::Debug for Ring {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Ring").field("note", &self.note()).field("in_flight", &self.in_flight).finish()
+    }
+}
+
+impl Ring {
+    pub(super) fn open<C>(setup: &Setup<'_, C>) -> Result<Self, EngineError> {
+        let options = setup.options;
+        let wishes = Wishes {
+            polled: options.is_on("hipri"),
+            poller: options.is_on("sqthread_poll"),
+            poller_cpu: options.integer("sqthread_poll_cpu").and_then(|cpu| u32::try_from(cpu).ok()),
+        };
+        if wishes.poller_cpu.is_some() && !wishes.poller {
+            return Err(setup::failed("options", libc::EINVAL, "sqthread_poll_cpu needs sqthread_poll"));
+        }
+        let built = setup::build(setup.depth, &wishes)?;
+        let transfer = choose_transfer(&built.ring, setup)?;
+        let registered_files = options.is_on("registerfiles");
+        if transfer == Transfer::Fixed {
+            setup::register_buffers(&built.ring, setup)?;
+        }
+        if registered_files {
+            setup::register_files(&built.ring, setup)?;
+        }
+        let descriptors = descriptors(setup.targets);
+        let vectors = if transfer == Transfer::Vectored { setup.depth } else { 0 };
+        let no_vector = libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 };
+        let flag = |name: &str, flag: i32| if options.is_on(name) { flag } else { 0 };
+        Ok(Ring {
+            handle: Handle::register(&built.ring),
+            ring: built.ring,
+            setup_flags: built.flags,
+            wishes,
+            slots: Slots::new(setup),
+            files: if registered_files { (0..).take(descriptors.len()).collect() } else { descriptors.clone() },
+            descriptors,
+            vectors: (0..vectors).map(|_| UnsafeCell::new(no_vector)).collect(),
+            transfer,
+            entry_flags: if registered_files { Flags::FIXED_FILE } else { Flags::empty() },
+            transfer_flags: flag("nowait", libc::RWF_NOWAIT) | flag("uncached", libc::RWF_DONTCACHE),
+            force_async: options.integer("force_async").and_then(|every| u64::try_from(every).ok()).unwrap_or(0),
+            entries: 0,
+            queued: 0,
+            in_flight: 0,
+        })
+    }
+
+    /// What the kernel gave.
+    pub(super) fn note(&self) -> String {
+        let mut note = format!("{NAME}: {}", self.setup_flags);
+        let more = [
+            (self.handle.is_registered(), "registered ring"),
+            (self.entry_flags.contains(Flags::FIXED_FILE), "registered files"),
+            (self.transfer == Transfer::Fixed, "registered buffers"),
+            (self.transfer == Transfer::Vectored, "vectored transfers"),
+        ];
+        for (_, what) in more.into_iter().filter(|(has, _)| *has) {
+            note.push_str(", ");
+            note.push_str(what);
+        }
+        note
+    }
+
+    #[inline]
+    pub(super) fn submit(&mut self, io: Io) -> Submitted {
+        let plain_call = match io.operation {
+            Operation::Read | Operation::Write => false,
+            // A polled ring takes nothing but reads and writes.
+            Operation::Sync | Operation::DataSync => self.wishes.polled,
+            Operation::Trim => true,
+        };
+        if plain_call {
+            return self.carry_out(&io);
+        }
+        let entry = self.entry(&io);
+        // SAFETY: the entry points to the slot's buffer, or to its vector that does: the worker keeps the buffer and the
+        // engine the vector until the I/O is reaped, and `drop` reaps all that is in flight.
+        let pushed = unsafe { self.ring.submission().push(&entry) };
+        if pushed.is_err() {
+            return Submitted::Full;
+        }
+        self.queued += 1;
+        Submitted::Queued
+    }
+
+    #[inline]
+    pub(super) fn flush(&mut self) -> Result<u32, EngineError> {
+        let mut taken = 0;
+        while self.queued > 0 {
+            let now = self.hand_over(0)?;
+            if now == 0 {
+                break;
+            }
+            taken += now;
+        }
+        Ok(taken)
+    }
+
+    #[inline]
+    pub(super) fn reap(&mut self, min: u32, max: u32, done: &mut Vec<Completion>) -> Result<u32, EngineError> {
+        let needed = min.min(max).min(self.in_flight);
+        let mut count = self.take(max, done);
+        if count == 0 && needed == 0 && max > 0 && self.has_hidden_completions() {
+            self.wait(0)?;
+            count = self.take(max, done);
+        }
+        if count < needed && self.wishes.poller {
+            count += self.look_for(needed - count, max - count, done);
+        }
+        while count < needed {
+            let Waited::Through = self.wait(needed - count)? else {
+                count += self.take(max - count, done);
+                break;
+            };
+            count += self.take(max - count, done);
+        }
+        Ok(count)
+    }
+
+    #[inline]
+    pub(super) fn flush_and_reap(
+        &mut self,
+        min: u32,
+        max: u32,
+        done: &mut Vec<Completion>,
+    ) -> Result<(u32, u32), EngineError> {
+        if self.queued == 0 || self.wishes.poller {
+            let taken = self.flush()?;
+            return Ok((taken, self.reap(min, max, done)?));
+        }
+        let wanted = self.queued;
+        // The kernel counts what is in the completion ring already, so nothing has to be taken out before.
+        let taken = self.hand_over(min.min(max).min(self.in_flight + wanted))?;
+        if taken < wanted {
+            // It did not wait then.
+            return Ok((taken, self.reap(min, max, done)?));
+        }
+        Ok((taken, self.take(max, done)))
+    }
+
+    /// The entry for an I/O.
+    #[inline]
+    fn entry(&mut self, io: &Io) -> Entry {
+        let file = Fd(self.files[io.target as usize]);
+        let memory = self.slots.address(io);
+        let (length, offset, flags) = (io.length, call::signed(io.offset).cast_unsigned(), self.transfer_flags);
+        #[expect(clippy::cast_possible_truncation, reason = "buffers register only up to 2^14")]
+        let buffer = io.slot as u16;
+        let entry = match (io.operation, self.transfer) {
+            (Operation::Read, Transfer::Fixed) => {
+                opcode::ReadFixed::new(file, memory, length, buffer).offset(offset).rw_flags(flags).build()
+            }
+            (Operation::Read, Transfer::Plain) => {
+                opcode::Read::new(file, memory, length).offset(offset).rw_flags(flags).build()
+            }
+            (Operation::Read, Transfer::Vectored) => {
+                opcode::Readv::new(file, self.vector(io), 1).offset(offset).rw_flags(flags).build()
+            }
+            (Operation::Write, Transfer::Fixed) => {
+                opcode::WriteFixed::new(file, memory, length, buffer).offset(offset).rw_flags(flags).build()
+            }
+            (Operation::Write, Transfer::Plain) => {
+                opcode::Write::new(file, memory, length).offset(offset).rw_flags(flags).build()
+            }
+            (Operation::Write, Transfer::Vectored) => {
+                opcode::Writev::new(file, self.vector(io), 1).offset(offset).rw_flags(flags).build()
+            }
+            (Operation::DataSync, _) => opcode::Fsync::new(file).flags(FsyncFlags::DATASYNC).build(),
+            (Operation::Sync | Operation::Trim, _) => opcode::Fsync::new(file).build(),
+        };
+        entry.flags(self.next_flags()).user_data(u64::from(io.slot))
+    }
+
+    /// Flags of the next entry.
+    #[inline]
+    fn next_flags(&mut self) -> Flags {
+        self.entries += 1;
+        if self.force_async > 0 && self.entries.is_multiple_of(self.force_async) {
+            return self.entry_flags | Flags::ASYNC;
+        }
+        self.entry_flags
+    }
+
+    /// The slot's vector, pointing to the I/O's memory.
+    #[inline]
+    fn vector(&self, io: &Io) -> *const libc::iovec {
+        let vector = self.vectors[io.slot as usize].get();
+        // SAFETY: the vector belongs to this slot, of which no I/O is queued or in flight, so the kernel does not read it.
+        unsafe { *vector = self.slots.vector(io) };
+        vector
+    }
+
+    /// Does a trim, or a sync on a polled ring, as a plain call; nothing queued before it may be overtaken.
+    #[cold]
+    fn carry_out(&self, io: &Io) -> Submitted {
+        if self.queued > 0 {
+            return Submitted::Full;
+        }
+        let result = call::without_data(self.descriptors[io.target as usize], io);
+        Submitted::Done(Completion { slot: io.slot, result })
+    }
+
+    /// Gives what is queued to the kernel, waits for `wait` completions, and returns how many it took: 0 only when it
+    /// has no room before a reap.
+    #[inline]
+    fn hand_over(&mut self, wait: u32) -> Result<u32, EngineError> {
+        let taken = if self.wishes.poller {
+            if self.ring.submission().need_wakeup() {
+                self.handle.enter(self.queued, 0, ENTER_SQ_WAKEUP).map_err(broken)?;
+            }
+            self.queued
+        } else {
+            loop {
+                // GETEVENTS also lets the kernel post completions that it kept back (DEFER_TASKRUN).
+                match self.handle.enter(self.queued, wait, ENTER_GETEVENTS) {
+                    Ok(taken) => break taken,
+                    Err(libc::EINTR) => {}
+                    Err(libc::EAGAIN | libc::EBUSY) if self.in_flight > 0 => break 0,
+                    Err(errno) => return Err(broken(errno)),
+                }
+            }
+        };
+        self.queued -= taken;
+        self.in_flight += taken;
+        Ok(taken)
+    }
+
+    /// Moves up to `max` completions to `done`.
+    #[inline]
+    fn take(&mut self, max: u32, done: &mut Vec<Completion>) -> u32 {
+        let mut count = 0;
+        let mut completions = self.ring.completion();
+        while count < max {
+            let Some(entry) = completions.next() else { break };
+            #[expect(clippy::cast_possible_truncation, reason = "the data is the slot that we gave, a u32")]
+            done.push(Completion { slot: entry.user_data() as u32, result: i64::from(entry.result()) });
+            count += 1;
+        }
+        self.in_flight -= count;
+        count
+    }
+
+    /// Whether only a system call can bring completions to the ring: those of a polled device, those that the kernel
+    /// kept back, and those that did not fit.
+    #[inline]
+    fn has_hidden_completions(&mut self) -> bool {
+        if self.in_flight == 0 {
+            return false;
+        }
+        if self.wishes.polled && !self.wishes.poller {
+            return true;
+        }
+        let submission = self.ring.submission();
+        submission.taskrun() || submission.cq_overflow()
+    }
+
+    /// Looks at the ring for a while without a system call.
+    fn look_for(&mut self, needed: u32, max: u32, done: &mut Vec<Completion>) -> u32 {
+        let mut count = 0;
+        for _ in 0..LOOKS_BEFORE_WAIT {
+            count += self.take(max - count, done);
+            if count >= needed {
+                break;
+            }
+            std::hint::spin_loop();
+        }
+        count
+    }
+
+    /// Waits for `count` completions in the ring.
+    #[inline]
+    fn wait(&mut self, count: u32) -> Result<Waited, EngineError> {
+        match self.handle.enter(0, count, ENTER_GETEVENTS) {
+            Ok(_) | Err(libc::EAGAIN | libc::EBUSY) => Ok(Waited::Through),
+            Err(libc::EINTR) => Ok(Waited::Interrupted),
+            Err(errno) => Err(broken(errno)),
+        }
+    }
+}
+
+/// How a wait ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Waited {
+    Through,
+    Interrupted,
+}
+
+impl Drop for Ring {
+    /// The kernel writes to buffers as long as I/Os are in flight: they are awaited, so that buffers may go after us.
+    fn drop(&mut self) {
+        let mut done = Vec::new();
+        while self.in_flight > 0 && (self.take(u32::MAX, &mut done) > 0 || self.wait(1).is_ok()) {}
+        self.handle.unregister(&self.ring);
+    }
+}
+
+fn broken(errno: i32) -> EngineError {
+    setup::failed("io_uring_enter", errno, "the ring cannot be used any more")
+}
+
+fn choose_transfer<C>(ring: &IoUring, setup: &Setup<'_, C>) -> Result<Transfer, EngineError> {
+    if setup.options.is_on("fixedbufs") {
+        return Ok(Transfer::Fixed);
+    }
+    let plain = setup::has_plain_transfers(ring);
+    match setup.options.integer("nonvectored") {
+        Some(0) => Ok(Transfer::Vectored),
+        Some(1) if !plain => Err(setup::failed("options", libc::EINVAL, "nonvectored=1 needs Linux 5.6")),
+        _ => Ok(if plain { Transfer::Plain } else { Transfer::Vectored }),
+    }
+}

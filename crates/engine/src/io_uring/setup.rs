@@ -1,0 +1,242 @@
+//! Making a ring: the best flags the kernel takes, what it can do, what is registered with it.
+
+use super::NAME;
+use crate::call;
+use crate::contract::{EngineError, Setup};
+use crate::slots::{Slots, descriptors};
+use ::io_uring::{IoUring, Probe, opcode};
+use std::os::fd::{AsRawFd, RawFd};
+
+/// The operation named in errors of io_uring_setup(2).
+pub(super) const SETUP: &str = "io_uring_setup";
+
+/// After so long without work the kernel's polling thread sleeps.
+const POLLER_IDLE_MS: u32 = 1000;
+
+/// What the options ask of the ring itself.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wishes {
+    /// IORING_SETUP_IOPOLL.
+    pub(super) polled: bool,
+    /// IORING_SETUP_SQPOLL.
+    pub(super) poller: bool,
+    /// The CPU of the polling thread.
+    pub(super) poller_cpu: Option<u32>,
+}
+
+/// Sets of setup flags from the newest kernel to the oldest, with the kernel that brought each.
+#[derive(Clone, Copy, Debug)]
+struct Flags {
+    single_issuer: bool,
+    defer_taskrun: bool,
+    coop_taskrun: bool,
+    no_sqarray: bool,
+    submit_all: bool,
+}
+
+const NONE: Flags =
+    Flags { single_issuer: false, defer_taskrun: false, coop_taskrun: false, no_sqarray: false, submit_all: false };
+
+/// Rings that the worker submits to itself: 6.6, 6.1, 5.19, 5.18, before.
+const OWN: &[Flags] = &[
+    Flags { single_issuer: true, defer_taskrun: true, no_sqarray: true, submit_all: true, ..NONE },
+    Flags { single_issuer: true, defer_taskrun: true, submit_all: true, ..NONE },
+    Flags { coop_taskrun: true, submit_all: true, ..NONE },
+    Flags { submit_all: true, ..NONE },
+    NONE,
+];
+
+/// Rings with a polling thread, which excludes both kinds of task work: 6.6, 6.0, 5.18, before.
+const POLLER: &[Flags] = &[
+    Flags { single_issuer: true, no_sqarray: true, submit_all: true, ..NONE },
+    Flags { single_issuer: true, submit_all: true, ..NONE },
+    Flags { submit_all: true, ..NONE },
+    NONE,
+];
+
+/// A ring and the names of the flags it has.
+pub(super) struct Built {
+    pub(super) ring: IoUring,
+    pub(super) flags: String,
+}
+
+/// Builds the best ring that the kernel offers.
+pub(super) fn build(depth: u32, wishes: &Wishes) -> Result<Built, EngineError> {
+    // The polling thread takes entries when it likes: with room for the depth alone the queue would be full at times.
+    let entries = if wishes.poller { depth.saturating_mul(2) } else { depth };
+    let mut errno = libc::EINVAL;
+    for flags in if wishes.poller { POLLER } else { OWN } {
+        match build_with(entries, wishes, *flags) {
+            Ok(ring) => return Ok(Built { ring, flags: names(wishes, *flags) }),
+            Err(error) => errno = error.raw_os_error().unwrap_or(libc::EIO),
+        }
+        // An older kernel does not know a flag; anything else would not change with fewer.
+        if errno != libc::EINVAL {
+            break;
+        }
+    }
+    Err(refused(errno))
+}
+
+fn build_with(entries: u32, wishes: &Wishes, flags: Flags) -> std::io::Result<IoUring> {
+    let mut builder = IoUring::builder();
+    builder.dontfork().setup_clamp();
+    if wishes.polled {
+        builder.setup_iopoll();
+    }
+    if wishes.poller {
+        builder.setup_sqpoll(POLLER_IDLE_MS);
+    }
+    if let Some(cpu) = wishes.poller_cpu {
+        builder.setup_sqpoll_cpu(cpu);
+    }
+    if flags.single_issuer {
+        builder.setup_single_issuer();
+    }
+    if flags.defer_taskrun {
+        builder.setup_defer_taskrun().setup_taskrun_flag();
+    }
+    if flags.coop_taskrun {
+        builder.setup_coop_taskrun().setup_taskrun_flag();
+    }
+    if flags.no_sqarray {
+        builder.setup_no_sqarray();
+    }
+    if flags.submit_all {
+        builder.setup_submit_all();
+    }
+    builder.build(entries)
+}
+
+fn names(wishes: &Wishes, flags: Flags) -> String {
+    let all = [
+        (wishes.polled, "IOPOLL"),
+        (wishes.poller, "SQPOLL"),
+        (wishes.poller_cpu.is_some(), "SQ_AFF"),
+        (flags.single_issuer, "SINGLE_ISSUER"),
+        (flags.defer_taskrun, "DEFER_TASKRUN"),
+        (flags.coop_taskrun, "COOP_TASKRUN"),
+        (flags.no_sqarray, "NO_SQARRAY"),
+        (flags.submit_all, "SUBMIT_ALL"),
+    ];
+    let set: Vec<&str> = all.into_iter().filter(|(set, _)| *set).map(|(_, name)| name).collect();
+    if set.is_empty() { "no setup flags".to_owned() } else { set.join("|") }
+}
+
+fn refused(errno: i32) -> EngineError {
+    let advice = match errno {
+        libc::EPERM => "kernel.io_uring_disabled or a sandbox forbids it",
+        libc::ENOSYS => "the kernel does not have it or a sandbox hides it",
+        libc::EACCES => "a security module forbids it",
+        libc::ENOMEM => "too little lockable memory: raise ulimit -l or lower the depth",
+        libc::EINVAL => "the kernel does not know what the options ask for",
+        _ => "try ioengine=libaio",
+    };
+    failed(SETUP, errno, advice)
+}
+
+/// An error of this engine with the kernel's word and ours.
+pub(super) fn failed(operation: &'static str, errno: i32, advice: &str) -> EngineError {
+    let message = format!("{}: {advice}", std::io::Error::from_raw_os_error(errno));
+    EngineError { engine: NAME, operation, message, errno }
+}
+
+/// Whether the kernel can read and write without vectors (5.6).
+pub(super) fn has_plain_transfers(ring: &IoUring) -> bool {
+    let mut probe = Probe::new();
+    ring.submitter().register_probe(&mut probe).is_ok() && probe.is_supported(opcode::Read::CODE)
+}
+
+/// Registers every slot's buffer, under the slot's number.
+pub(super) fn register_buffers<C>(ring: &IoUring, setup: &Setup<'_, C>) -> Result<(), EngineError> {
+    let slots = Slots::new(setup);
+    let vectors: Vec<libc::iovec> = (0..setup.depth)
+        .map(|slot| libc::iovec { iov_base: slots.start(slot).cast(), iov_len: slots.stride() })
+        .collect();
+    // SAFETY: the worker owns the buffers, and keeps them until after the engine and with it the ring is dropped
+    // (contract of Setup).
+    let registered = unsafe { ring.submitter().register_buffers(&vectors) };
+    registered.map_err(|error| {
+        let errno = error.raw_os_error().unwrap_or(libc::EIO);
+        failed(
+            "fixedbufs",
+            errno,
+            "the buffers cannot be registered; raise ulimit -l, lower the depth or drop fixedbufs",
+        )
+    })
+}
+
+/// Registers all files, under their target's number.
+pub(super) fn register_files<C>(ring: &IoUring, setup: &Setup<'_, C>) -> Result<(), EngineError> {
+    ring.submitter().register_files(&descriptors(setup.targets)).map_err(|error| {
+        let errno = error.raw_os_error().unwrap_or(libc::EIO);
+        failed("registerfiles", errno, "the files cannot be registered; raise ulimit -n or drop registerfiles")
+    })
+}
+
+/// The ring as io_uring_enter(2) is told of it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Handle {
+    descriptor: RawFd,
+    flags: u32,
+}
+
+/// linux/io_uring.h.
+pub(super) const ENTER_GETEVENTS: u32 = 1;
+pub(super) const ENTER_SQ_WAKEUP: u32 = 2;
+const ENTER_REGISTERED_RING: u32 = 16;
+const REGISTER_RING_FDS: libc::c_uint = 20;
+const UNREGISTER_RING_FDS: libc::c_uint = 21;
+
+/// `struct io_uring_rsrc_update`.
+#[repr(C)]
+struct Update {
+    offset: u32,
+    reserved: u32,
+    data: u64,
+}
+
+impl Handle {
+    /// Registers the ring's own descriptor with the thread, so that no call has to look it up (5.18); the plain
+    /// descriptor where that is not to be had. The crate keeps such a registration only in a `Submitter`, which
+    /// borrows the ring; so the calls are our own.
+    pub(super) fn register(ring: &IoUring) -> Handle {
+        let plain = Handle { descriptor: ring.as_raw_fd(), flags: 0 };
+        let mut update = Update { offset: u32::MAX, reserved: 0, data: u64::from(plain.descriptor.cast_unsigned()) };
+        // SAFETY: the kernel reads and writes one `update`, which outlives the call.
+        let count = unsafe {
+            libc::syscall(libc::SYS_io_uring_register, plain.descriptor, REGISTER_RING_FDS, &raw mut update, 1)
+        };
+        if count == 1 {
+            Handle { descriptor: update.offset.cast_signed(), flags: ENTER_REGISTERED_RING }
+        } else {
+            plain
+        }
+    }
+
+    pub(super) fn is_registered(self) -> bool {
+        self.flags != 0
+    }
+
+    /// Undoes [`Handle::register`]: a registered ring outlives its descriptor until the thread ends.
+    pub(super) fn unregister(self, ring: &IoUring) {
+        if self.is_registered() {
+            let update = Update { offset: self.descriptor.cast_unsigned(), reserved: 0, data: 0 };
+            // SAFETY: the kernel reads one `update`, which outlives the call.
+            unsafe {
+                libc::syscall(libc::SYS_io_uring_register, ring.as_raw_fd(), UNREGISTER_RING_FDS, &raw const update, 1)
+            };
+        }
+    }
+
+    /// io_uring_enter(2): submits so many, waits for so many; returns how many it took, or errno.
+    #[inline]
+    pub(super) fn enter(self, submit: u32, wait: u32, flags: u32) -> Result<u32, i32> {
+        let (flags, no_mask) = (flags | self.flags, std::ptr::null::<libc::sigset_t>());
+        // SAFETY: the call takes no memory of ours but the entries in the ring; who pushed them answers for what they
+        // point to.
+        let taken =
+            unsafe { libc::syscall(libc::SYS_io_uring_enter, self.descriptor, submit, wait, flags, no_mask, 0usize) };
+        u32::try_from(taken).map_err(|_| call::errno())
+    }
+}

@@ -1,0 +1,261 @@
+//! `libaio`: Linux native asynchronous I/O through its own system calls (io_setup(2) and friends), without the library.
+//!
+//! Queued I/Os go to the kernel in one io_submit. Completions come from io_getevents, or with `userspace_reap` straight
+//! from the ring that the kernel maps into the process, and then only what is missing costs a system call.
+
+use crate::call;
+use crate::contract::{Completion, Engine, EngineError, Io, Operation, Setup, Submitted};
+use crate::slots::{Slots, descriptors};
+use job::option::{Kind, OptionSpec, Support};
+use job::{Capabilities, EngineSpec, Submission};
+use measure::SystemClock;
+use ring::{Context, Event, Iocb, PREAD, PREADV, PWRITE, PWRITEV};
+use std::cell::UnsafeCell;
+use std::os::fd::RawFd;
+
+mod ring;
+
+pub(crate) const NAME: &str = "libaio";
+pub(crate) const GROUP: &str = "Asynchronous I/O";
+
+/// What every asynchronous engine on files can.
+pub(crate) const ASYNCHRONOUS: Capabilities =
+    Capabilities { submission: Submission::Asynchronous, needs_files: true, trim: true, virtual_time: false };
+
+/// One aio context of the kernel and what is queued for it.
+#[derive(Debug)]
+pub(crate) struct Libaio {
+    context: Context,
+    slots: Slots,
+    descriptors: Box<[RawFd]>,
+    /// One control block per slot; the kernel copies it in io_submit.
+    blocks: Box<[UnsafeCell<Iocb>]>,
+    /// One vector per slot, for `libaio_vectored`; the kernel copies it in io_submit. Empty without.
+    vectors: Box<[UnsafeCell<libc::iovec>]>,
+    /// Addresses in `blocks` that wait for a flush, in order.
+    queue: Vec<*mut Iocb>,
+    /// I/Os that io_submit refused one by one, waiting for a reap.
+    refused: Vec<Completion>,
+    /// Room for one call's events.
+    events: Box<[Event]>,
+    /// I/Os that the kernel has.
+    in_flight: u32,
+    /// Flags of every read and write, RWF_NOWAIT.
+    flags: i32,
+    /// Whether completions are looked for in the mapped ring first.
+    reap_from_ring: bool,
+    /// What was wished and cannot be had.
+    remark: Option<&'static str>,
+}
+
+impl Engine for Libaio {
+    type Clock = SystemClock;
+
+    const SPEC: EngineSpec = EngineSpec {
+        name: NAME,
+        help: "Linux native asynchronous I/O (io_submit(2), io_getevents(2)); queues only with direct I/O",
+        capabilities: ASYNCHRONOUS,
+        options: OPTIONS,
+    };
+
+    fn open(setup: Setup<'_, SystemClock>) -> Result<Self, EngineError> {
+        let depth = setup.depth as usize;
+        let context = Context::new(setup.depth)?;
+        let wants_ring = setup.options.is_on("userspace_reap");
+        let has_ring = context.is_readable();
+        let vectored = setup.options.is_on("libaio_vectored");
+        let no_vector = libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 };
+        Ok(Libaio {
+            context,
+            slots: Slots::new(&setup),
+            descriptors: descriptors(setup.targets),
+            blocks: (0..depth).map(|_| UnsafeCell::new(Iocb::default())).collect(),
+            vectors: (0..if vectored { depth } else { 0 }).map(|_| UnsafeCell::new(no_vector)).collect(),
+            queue: Vec::with_capacity(depth),
+            refused: Vec::with_capacity(depth),
+            events: vec![Event::default(); depth].into(),
+            in_flight: 0,
+            flags: if setup.options.is_on("nowait") { libc::RWF_NOWAIT } else { 0 },
+            reap_from_ring: wants_ring && has_ring,
+            remark: (wants_ring && !has_ring)
+                .then_some("userspace_reap: the kernel's ring has another layout here; using io_getevents instead"),
+        })
+    }
+
+    #[inline]
+    fn submit(&mut self, io: Io) -> Submitted {
+        match io.operation {
+            Operation::Read | Operation::Write => {}
+            // What is queued was asked for before; it must not be overtaken.
+            _ if !self.queue.is_empty() => return Submitted::Full,
+            _ => return Submitted::Done(self.carry_out(&io)),
+        }
+        let block = self.prepare(&io);
+        self.queue.push(block);
+        Submitted::Queued
+    }
+
+    #[inline]
+    fn flush(&mut self) -> Result<u32, EngineError> {
+        let mut taken = 0;
+        while (taken as usize) < self.queue.len() {
+            match self.context.submit(&self.queue[taken as usize..]) {
+                Ok(count) => {
+                    taken += count;
+                    self.in_flight += count;
+                }
+                Err(libc::EINTR) => {}
+                // No room: the caller reaps first.
+                Err(libc::EAGAIN) if self.in_flight > 0 => break,
+                // The call fails only for the first I/O in line; that one is at fault.
+                Err(errno) => {
+                    self.refuse(taken as usize, errno);
+                    taken += 1;
+                }
+            }
+        }
+        self.queue.drain(..taken as usize);
+        Ok(taken)
+    }
+
+    #[inline]
+    fn reap(&mut self, min: u32, max: u32, done: &mut Vec<Completion>) -> Result<u32, EngineError> {
+        let mut count = self.take_refused(max, done);
+        if self.reap_from_ring {
+            let taken = self.context.take(max - count, |event| done.push(event.completion()));
+            self.in_flight -= taken;
+            count += taken;
+        }
+        let missing = min.min(max).saturating_sub(count).min(self.in_flight);
+        let ask = if self.reap_from_ring { missing > 0 } else { count < max && self.in_flight > 0 };
+        if ask {
+            count += self.fetch(missing, max - count, done)?;
+        }
+        Ok(count)
+    }
+
+    fn note(&self) -> Option<String> {
+        self.remark.map(str::to_owned)
+    }
+}
+
+impl Libaio {
+    /// Writes the control block of the I/O's slot.
+    #[inline]
+    fn prepare(&mut self, io: &Io) -> *mut Iocb {
+        let slot = io.slot as usize;
+        let writes = io.operation == Operation::Write;
+        let memory = self.slots.address(io);
+        let (operation, address, length) = match self.vectors.get(slot) {
+            None => (if writes { PWRITE } else { PREAD }, memory.expose_provenance(), io.length as usize),
+            Some(vector) => {
+                let vector = vector.get();
+                // SAFETY: the vector belongs to this slot, of which no I/O is queued: the kernel reads it only within
+                // io_submit.
+                unsafe { *vector = self.slots.vector(io) };
+                (if writes { PWRITEV } else { PREADV }, vector.expose_provenance(), 1)
+            }
+        };
+        let block = self.blocks[slot].get();
+        let filled = Iocb {
+            data: u64::from(io.slot),
+            rw_flags: self.flags,
+            operation,
+            descriptor: self.descriptors[io.target as usize].cast_unsigned(),
+            address: address as u64,
+            length: length as u64,
+            offset: call::signed(io.offset),
+            ..Iocb::default()
+        };
+        // SAFETY: as for the vector.
+        unsafe { *block = filled };
+        block
+    }
+
+    /// Does a trim or sync in place: the kernel has no queued form of a trim, and the oracle does syncs this way too.
+    #[cold]
+    fn carry_out(&self, io: &Io) -> Completion {
+        Completion { slot: io.slot, result: call::without_data(self.descriptors[io.target as usize], io) }
+    }
+
+    /// Notes that the kernel does not take the I/O at `index` of the queue.
+    #[cold]
+    fn refuse(&mut self, index: usize, errno: i32) {
+        // SAFETY: the queue holds addresses of this engine's blocks, which nothing writes now.
+        let block = unsafe { *self.queue[index] };
+        #[expect(clippy::cast_possible_truncation, reason = "the data is the slot that we gave, a u32")]
+        self.refused.push(Completion { slot: block.data as u32, result: -i64::from(errno) });
+    }
+
+    /// Moves I/Os that io_submit refused to `done`.
+    #[inline]
+    fn take_refused(&mut self, max: u32, done: &mut Vec<Completion>) -> u32 {
+        let mut count = 0;
+        while count < max {
+            let Some(completion) = self.refused.pop() else { break };
+            done.push(completion);
+            count += 1;
+        }
+        count
+    }
+
+    /// Asks the kernel for events; none when a signal came.
+    #[inline]
+    fn fetch(&mut self, min: u32, max: u32, done: &mut Vec<Completion>) -> Result<u32, EngineError> {
+        let room = self.events.len().min(max as usize);
+        match self.context.fetch(min, &mut self.events[..room]) {
+            Ok(count) => {
+                self.in_flight -= count;
+                done.extend(self.events[..count as usize].iter().map(Event::completion));
+                Ok(count)
+            }
+            Err(libc::EINTR) => Ok(0),
+            Err(errno) => Err(EngineError {
+                engine: NAME,
+                operation: "io_getevents",
+                message: std::io::Error::from_raw_os_error(errno).to_string(),
+                errno,
+            }),
+        }
+    }
+}
+
+const fn refused(name: &'static str, help: &'static str) -> OptionSpec {
+    OptionSpec {
+        name,
+        aliases: &[],
+        kind: Kind::Text,
+        default: None,
+        help,
+        group: GROUP,
+        support: Support::Refused("I/O priorities per I/O are not built yet; prio and prioclass set a job's"),
+    }
+}
+
+/// Options about I/O priorities, which libaio and io_uring share.
+pub(crate) const PRIORITY_OPTIONS: [OptionSpec; 5] = [
+    refused("cmdprio_percentage", "Share of I/Os with a raised priority, for reads and writes"),
+    refused("cmdprio_class", "Priority class of the raised I/Os"),
+    refused("cmdprio_hint", "Priority hint of the raised I/Os"),
+    refused("cmdprio", "Priority level of the raised I/Os"),
+    refused("cmdprio_bssplit", "Share of raised I/Os by block size"),
+];
+
+const fn works(name: &'static str, kind: Kind, help: &'static str) -> OptionSpec {
+    OptionSpec { name, aliases: &[], kind, default: Some("0"), help, group: GROUP, support: Support::Works }
+}
+
+const OPTIONS: &[OptionSpec] = &[
+    works(
+        "userspace_reap",
+        Kind::Flag,
+        "Take completions from the ring in the process's memory; a system call only to wait for more",
+    ),
+    works("nowait", Kind::Bool, "RWF_NOWAIT: an I/O that would block ends with EAGAIN"),
+    works("libaio_vectored", Kind::Bool, "Submit vectored reads and writes (IOCB_CMD_PREADV, IOCB_CMD_PWRITEV)"),
+    PRIORITY_OPTIONS[0],
+    PRIORITY_OPTIONS[1],
+    PRIORITY_OPTIONS[2],
+    PRIORITY_OPTIONS[3],
+    PRIORITY_OPTIONS[4],
+];

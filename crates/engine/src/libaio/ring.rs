@@ -1,0 +1,171 @@
+//! The kernel's aio context: its four system calls, its structures and the ring it maps into the process.
+//!
+//! Layouts are those of linux/aio_abi.h; the ring's is the kernel's own (fs/aio.c) and guarded by a magic number.
+
+use super::NAME;
+use crate::call;
+use crate::contract::{Completion, EngineError};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// Operations of a control block.
+pub(super) const PREAD: u16 = 0;
+pub(super) const PWRITE: u16 = 1;
+pub(super) const PREADV: u16 = 7;
+pub(super) const PWRITEV: u16 = 8;
+
+/// `struct iocb`.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+pub(super) struct Iocb {
+    pub(super) data: u64,
+    #[cfg(target_endian = "little")]
+    pub(super) key: u32,
+    pub(super) rw_flags: i32,
+    #[cfg(target_endian = "big")]
+    pub(super) key: u32,
+    pub(super) operation: u16,
+    pub(super) priority: i16,
+    pub(super) descriptor: u32,
+    pub(super) address: u64,
+    pub(super) length: u64,
+    pub(super) offset: i64,
+    pub(super) reserved: u64,
+    pub(super) flags: u32,
+    pub(super) result_descriptor: u32,
+}
+
+/// `struct io_event`.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+pub(super) struct Event {
+    data: u64,
+    object: u64,
+    result: i64,
+    result2: i64,
+}
+
+impl Event {
+    #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "the data is the slot that we gave, a u32")]
+    pub(super) fn completion(&self) -> Completion {
+        Completion { slot: self.data as u32, result: self.result }
+    }
+}
+
+/// `struct aio_ring`, without its events.
+#[repr(C)]
+struct Header {
+    id: u32,
+    capacity: u32,
+    head: AtomicU32,
+    tail: AtomicU32,
+    magic: u32,
+    compatible_features: u32,
+    incompatible_features: u32,
+    header_length: u32,
+}
+
+const MAGIC: u32 = 0xa10a_10a1;
+
+/// An aio context. The kernel identifies it by the address at which it mapped the ring.
+#[derive(Debug)]
+pub(super) struct Context {
+    id: libc::c_ulong,
+}
+
+impl Context {
+    pub(super) fn new(depth: u32) -> Result<Self, EngineError> {
+        let mut id: libc::c_ulong = 0;
+        // SAFETY: io_setup(2) writes the context's id to `id`, which outlives the call.
+        let result = unsafe { libc::syscall(libc::SYS_io_setup, depth, &raw mut id) };
+        if result == 0 {
+            return Ok(Context { id });
+        }
+        let errno = call::errno();
+        let advice = match errno {
+            libc::EAGAIN => "the system has too few aio slots left; raise fs.aio-max-nr or lower the depth",
+            libc::ENOSYS | libc::EPERM => "the kernel or a sandbox does not allow it; try ioengine=psync or io_uring",
+            _ => "try a lower depth",
+        };
+        let message = format!("{} (depth {depth}): {advice}", std::io::Error::from_raw_os_error(errno));
+        Err(EngineError { engine: NAME, operation: "io_setup", message, errno })
+    }
+
+    /// Hands control blocks over, in order; returns how many the kernel took, or why it refused the first.
+    #[inline]
+    pub(super) fn submit(&self, blocks: &[*mut Iocb]) -> Result<u32, i32> {
+        // SAFETY: every pointer is to a block of the engine, which it does not move or write while it is in this list;
+        // the kernel copies the blocks before it returns. Their memory is promised by Setup for the engine's life, and
+        // the context waits for all I/O when it is destroyed.
+        let taken = unsafe { libc::syscall(libc::SYS_io_submit, self.id, blocks.len(), blocks.as_ptr()) };
+        u32::try_from(taken).map_err(|_| call::errno())
+    }
+
+    /// Waits for `min` events at least and fetches as many as `events` can hold.
+    #[inline]
+    pub(super) fn fetch(&self, min: u32, events: &mut [Event]) -> Result<u32, i32> {
+        let (room, no_timeout) = (events.len(), std::ptr::null::<libc::timespec>());
+        // SAFETY: the kernel writes at most `room` events to `events`, which is borrowed for the whole call.
+        let fetched =
+            unsafe { libc::syscall(libc::SYS_io_getevents, self.id, min, room, events.as_mut_ptr(), no_timeout) };
+        u32::try_from(fetched).map_err(|_| call::errno())
+    }
+
+    /// Whether the ring has the layout that [`Context::take`] knows.
+    pub(super) fn is_readable(&self) -> bool {
+        let header = self.header();
+        header.magic == MAGIC
+            && header.incompatible_features == 0
+            && header.header_length as usize == size_of::<Header>()
+    }
+
+    /// Takes up to `max` events from the ring without a system call. Only after [`Context::is_readable`].
+    #[inline]
+    pub(super) fn take(&self, max: u32, mut each: impl FnMut(&Event)) -> u32 {
+        let header = self.header();
+        let mut head = header.head.load(Ordering::Relaxed);
+        // The kernel writes the event before it moves the tail.
+        let tail = header.tail.load(Ordering::Acquire);
+        let mut count = 0;
+        while head != tail && count < max {
+            each(self.event(head));
+            head = if head + 1 >= header.capacity { 0 } else { head + 1 };
+            count += 1;
+        }
+        if count > 0 {
+            header.head.store(head, Ordering::Release);
+        }
+        count
+    }
+
+    #[inline]
+    fn header(&self) -> &Header {
+        let address = std::ptr::with_exposed_provenance::<Header>(self.address());
+        // SAFETY: the id is the address at which the kernel mapped at least one page that begins with the header, until
+        // io_destroy, which only `drop` calls. What the kernel changes meanwhile is atomic in `Header`.
+        unsafe { &*address }
+    }
+
+    #[inline]
+    fn event(&self, index: u32) -> &Event {
+        let first = self.address() + size_of::<Header>();
+        let address = std::ptr::with_exposed_provenance::<Event>(first + index as usize * size_of::<Event>());
+        // SAFETY: `index` is between head and tail, below the capacity of the mapped ring, and the kernel does not
+        // write this event again before the head has passed it.
+        unsafe { &*address }
+    }
+
+    #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "a c_ulong is as wide as an address on Linux")]
+    fn address(&self) -> usize {
+        self.id as usize
+    }
+}
+
+impl Drop for Context {
+    fn drop(&mut self) {
+        // SAFETY: the context is this object's own. The call returns when no I/O of it is in flight any more, so the
+        // buffers may go after the engine.
+        unsafe { libc::syscall(libc::SYS_io_destroy, self.id) };
+    }
+}

@@ -1,0 +1,269 @@
+//! `mmap`: maps the files and copies between them and the buffers; msync(2) is the sync.
+//!
+//! A file is mapped whole where the address space has room, else in windows that move along. What lies beyond the end of
+//! the file is never touched, so I/Os end there as with read(2) and write(2). An I/O error of the device is a SIGBUS, as
+//! the kernel has it: it ends the worker, and that is the job's result.
+
+use crate::call;
+use crate::contract::{Completion, Engine, EngineError, Io, Operation, Setup, Submitted, Target};
+use crate::psync::SYNCHRONOUS;
+use crate::slots::Slots;
+use job::EngineSpec;
+use job::option::{Kind, OptionSpec, Support};
+use measure::SystemClock;
+use std::os::fd::RawFd;
+
+const NAME: &str = "mmap";
+
+/// Bytes of a window when a file cannot be mapped whole. A power of two, and so a multiple of the page size.
+const WINDOW: u64 = 1 << 30;
+
+/// Copies to and from mapped files.
+#[derive(Debug)]
+pub(crate) struct Mmap {
+    slots: Slots,
+    files: Box<[Mapped]>,
+}
+
+/// A file and the part of it that is mapped.
+#[derive(Debug)]
+struct Mapped {
+    descriptor: RawFd,
+    writable: bool,
+    huge_pages: bool,
+    /// Bytes of the file; nothing behind is touched.
+    size: u64,
+    /// Bytes mapped at once, at most.
+    window: u64,
+    /// The mapping: its address, where it begins in the file and how long it is. Null and empty before the first.
+    address: *mut u8,
+    start: u64,
+    length: u64,
+}
+
+impl Engine for Mmap {
+    type Clock = SystemClock;
+
+    const SPEC: EngineSpec = EngineSpec {
+        name: NAME,
+        help: "Maps the files and copies memory; msync(2) to sync",
+        capabilities: SYNCHRONOUS,
+        options: OPTIONS,
+    };
+
+    fn open(setup: Setup<'_, SystemClock>) -> Result<Self, EngineError> {
+        let huge_pages = setup.options.is_on("thp");
+        let files = setup.targets.iter().map(|target| Mapped::open(target, huge_pages)).collect::<Result<_, _>>()?;
+        Ok(Mmap { slots: Slots::new(&setup), files })
+    }
+
+    #[inline]
+    fn submit(&mut self, io: Io) -> Submitted {
+        let file = &mut self.files[io.target as usize];
+        let outcome = match io.operation {
+            Operation::Read => file.read(&io, self.slots.address(&io)),
+            Operation::Write => file.write(&io, self.slots.address(&io)),
+            Operation::Trim => Ok(call::without_data(file.descriptor, &io)),
+            Operation::Sync | Operation::DataSync => Ok(file.synchronise(&io)),
+        };
+        let result = outcome.unwrap_or_else(|errno| -i64::from(errno));
+        Submitted::Done(Completion { slot: io.slot, result })
+    }
+}
+
+impl Mapped {
+    fn open(target: &Target, huge_pages: bool) -> Result<Self, EngineError> {
+        let size = mappable(target)?;
+        let mut file = Mapped {
+            descriptor: target.descriptor,
+            writable: target.writable,
+            huge_pages,
+            size,
+            window: size.next_multiple_of(WINDOW),
+            address: std::ptr::null_mut(),
+            start: 0,
+            length: 0,
+        };
+        let mut result = if size > 0 { file.map_around(0) } else { Ok(()) };
+        if result == Err(libc::ENOMEM) {
+            file.window = WINDOW;
+            result = file.map_around(0);
+        }
+        result.map_err(|errno| failed(target, "mmap", errno))?;
+        Ok(file)
+    }
+
+    #[inline]
+    fn read(&mut self, io: &Io, memory: *mut u8) -> Result<i64, i32> {
+        let (mapped, length) = self.reach(io)?;
+        // SAFETY: both ranges have `length` bytes: the mapping by `reach`, the slot by the contract of Io; a buffer is no
+        // part of our own mapping.
+        unsafe { std::ptr::copy_nonoverlapping(mapped, memory, length) };
+        Ok(length.cast_signed() as i64)
+    }
+
+    #[inline]
+    fn write(&mut self, io: &Io, memory: *mut u8) -> Result<i64, i32> {
+        if !self.writable {
+            return Err(libc::EBADF);
+        }
+        let (mapped, length) = self.reach(io)?;
+        if length == 0 && io.length > 0 {
+            return Err(libc::ENOSPC);
+        }
+        // SAFETY: as for the read; the mapping is writable because the file is.
+        unsafe { std::ptr::copy_nonoverlapping(memory, mapped, length) };
+        Ok(length.cast_signed() as i64)
+    }
+
+    /// Where the I/O is in memory and how many of its bytes are there: up to the end of the file or of the window.
+    #[inline]
+    fn reach(&mut self, io: &Io) -> Result<(*mut u8, usize), i32> {
+        if call::signed(io.offset) < 0 {
+            return Err(libc::EINVAL);
+        }
+        if io.offset >= self.size {
+            return Ok((self.address, 0));
+        }
+        let end = (io.offset + u64::from(io.length)).min(self.size);
+        if io.offset < self.start || end > self.start + self.length {
+            self.map_around(io.offset)?;
+        }
+        let within = io.offset - self.start;
+        let length = (end - io.offset).min(self.length - within);
+        #[expect(clippy::cast_possible_truncation, reason = "what is mapped fits the address space")]
+        Ok((self.address.wrapping_add(within as usize), length as usize))
+    }
+
+    /// Maps the window that has `offset` in its first half, instead of the one before.
+    #[cold]
+    fn map_around(&mut self, offset: u64) -> Result<(), i32> {
+        self.unmap();
+        let start = if self.size <= self.window { 0 } else { offset - offset % (self.window / 2) };
+        let length = self.window.min(self.size - start);
+        let bytes = usize::try_from(length).map_err(|_| libc::ENOMEM)?;
+        let protection = if self.writable { libc::PROT_READ | libc::PROT_WRITE } else { libc::PROT_READ };
+        let offset = call::signed(start);
+        // SAFETY: a new mapping at an address of the kernel's choice; it touches no memory of ours.
+        let address =
+            unsafe { libc::mmap64(std::ptr::null_mut(), bytes, protection, libc::MAP_SHARED, self.descriptor, offset) };
+        if address == libc::MAP_FAILED {
+            return Err(call::errno());
+        }
+        (self.address, self.start, self.length) = (address.cast(), start, length);
+        if self.huge_pages {
+            // SAFETY: the range was mapped just now and stays so for the call.
+            let advised = unsafe { libc::madvise(address, bytes, libc::MADV_HUGEPAGE) };
+            if advised != 0 {
+                return Err(call::errno());
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes back what was changed: of the mapping by msync; of windows long gone only the file itself knows.
+    fn synchronise(&self, io: &Io) -> i64 {
+        if self.length == 0 || self.length < self.size {
+            return call::without_data(self.descriptor, io);
+        }
+        #[expect(clippy::cast_possible_truncation, reason = "what is mapped fits the address space")]
+        let bytes = self.length as usize;
+        // SAFETY: the range is our own mapping, which stays in place for the call.
+        call::finish(|| unsafe { libc::msync(self.address.cast(), bytes, libc::MS_SYNC) as isize })
+    }
+
+    fn unmap(&mut self) {
+        if self.length > 0 {
+            #[expect(clippy::cast_possible_truncation, reason = "what is mapped fits the address space")]
+            let bytes = self.length as usize;
+            // SAFETY: the range is our own mapping, and no pointer into it is kept.
+            unsafe { libc::munmap(self.address.cast(), bytes) };
+            self.length = 0;
+        }
+    }
+}
+
+impl Drop for Mapped {
+    fn drop(&mut self) {
+        self.unmap();
+    }
+}
+
+/// How many bytes of the target can be touched: a writable file is made as long as its region, for there is no writing
+/// past the end of a mapped file.
+fn mappable(target: &Target) -> Result<u64, EngineError> {
+    if target.block_device {
+        return Ok(target.size);
+    }
+    // SAFETY: stat64 is a C structure of integers, for which zeros are valid.
+    let mut status: libc::stat64 = unsafe { std::mem::zeroed() };
+    // SAFETY: fstat(2) writes one stat64 to `status`, which outlives the call.
+    if unsafe { libc::fstat64(target.descriptor, &raw mut status) } != 0 {
+        return Err(failed(target, "fstat", call::errno()));
+    }
+    let present = u64::try_from(status.st_size).unwrap_or(0);
+    if present >= target.size || !target.writable {
+        return Ok(present.min(target.size));
+    }
+    // SAFETY: ftruncate(2) takes no memory; it makes the file longer, never shorter (compared just before).
+    if unsafe { libc::ftruncate64(target.descriptor, call::signed(target.size)) } != 0 {
+        return Err(failed(target, "ftruncate", call::errno()));
+    }
+    Ok(target.size)
+}
+
+fn failed(target: &Target, operation: &'static str, errno: i32) -> EngineError {
+    let error = std::io::Error::from_raw_os_error(errno);
+    let advice = match errno {
+        libc::EACCES => "; a file that is mapped for writing must be open for reading too",
+        libc::ENODEV => "; this kind of file cannot be mapped, try ioengine=psync",
+        libc::ENOMEM => "; raise ulimit -v or use fewer files",
+        _ => "",
+    };
+    EngineError { engine: NAME, operation, message: format!("{}: {error}{advice}", target.path.display()), errno }
+}
+
+const OPTIONS: &[OptionSpec] = &[OptionSpec {
+    name: "thp",
+    aliases: &[],
+    kind: Kind::Bool,
+    default: Some("0"),
+    help: "Ask for transparent huge pages (MADV_HUGEPAGE)",
+    group: "Synchronous I/O",
+    support: Support::Works,
+}];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::fd::AsRawFd;
+    use std::os::unix::fs::FileExt;
+
+    #[test]
+    fn a_window_moves_along_and_cuts_what_does_not_fit() {
+        let file = tempfile::tempfile().unwrap();
+        file.set_len(64 << 10).unwrap();
+        file.write_all_at(b"here", 40 << 10).unwrap();
+        let target = Target {
+            path: "x".into(),
+            descriptor: file.as_raw_fd(),
+            size: 64 << 10,
+            block_device: false,
+            writable: true,
+        };
+        let mut mapped = Mapped::open(&target, false).unwrap();
+        mapped.window = 16 << 10;
+        mapped.map_around(0).unwrap();
+        let io =
+            |offset, length| Io { slot: 0, operation: Operation::Read, target: 0, offset, length, buffer_offset: 0 };
+        let mut memory = vec![0; 64 << 10];
+        assert_eq!(mapped.read(&io(40 << 10, 4), memory.as_mut_ptr()), Ok(4));
+        assert_eq!(&memory[..4], b"here");
+        assert_eq!((mapped.start, mapped.length), (40 << 10, 16 << 10));
+        assert_eq!(mapped.read(&io(4 << 10, 32 << 10), memory.as_mut_ptr()), Ok(12 << 10));
+        assert_eq!(mapped.write(&io(60 << 10, 8 << 10), b"x".repeat(8 << 10).as_mut_ptr()), Ok(4 << 10));
+        assert_eq!(mapped.synchronise(&io(0, 0)), 0);
+        file.read_exact_at(&mut memory[..4096], 60 << 10).unwrap();
+        assert!(memory[..4096].iter().all(|&byte| byte == b'x'));
+    }
+}

@@ -1,0 +1,189 @@
+//! `posixaio`: POSIX asynchronous I/O (aio_read(3) and friends), which glibc does with threads of its own: one I/O at a
+//! time per descriptor.
+
+use crate::call;
+use crate::contract::{Completion, Engine, EngineError, Io, Operation, Setup, Submitted};
+use crate::libaio::ASYNCHRONOUS;
+use crate::slots::{Slots, descriptors};
+use job::EngineSpec;
+use libc::aiocb;
+use measure::SystemClock;
+use std::cell::UnsafeCell;
+use std::os::fd::RawFd;
+
+const NAME: &str = "posixaio";
+
+/// aio_read, aio_write and aio_fsync.
+#[derive(Debug)]
+pub(crate) struct PosixAio {
+    slots: Slots,
+    descriptors: Box<[RawFd]>,
+    /// One control block per slot; glibc keeps its address while the I/O is in flight.
+    blocks: Box<[Block]>,
+    /// Blocks in flight, in the order of submission.
+    in_flight: Vec<*const aiocb>,
+    /// The slots of `in_flight`.
+    slots_in_flight: Vec<u32>,
+    /// Submitted since the last flush.
+    fresh: u32,
+}
+
+/// A control block that glibc writes to behind our back.
+struct Block(UnsafeCell<aiocb>);
+
+impl std::fmt::Debug for Block {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("Block")
+    }
+}
+
+impl Engine for PosixAio {
+    type Clock = SystemClock;
+
+    const SPEC: EngineSpec = EngineSpec {
+        name: NAME,
+        help: "POSIX asynchronous I/O (aio_read(3), aio_write(3)): the C library's threads",
+        capabilities: ASYNCHRONOUS,
+        options: &[],
+    };
+
+    fn open(setup: Setup<'_, SystemClock>) -> Result<Self, EngineError> {
+        let depth = setup.depth as usize;
+        Ok(PosixAio {
+            slots: Slots::new(&setup),
+            descriptors: descriptors(setup.targets),
+            blocks: (0..depth).map(|_| Block(UnsafeCell::new(empty_block()))).collect(),
+            in_flight: Vec::with_capacity(depth),
+            slots_in_flight: Vec::with_capacity(depth),
+            fresh: 0,
+        })
+    }
+
+    fn submit(&mut self, io: Io) -> Submitted {
+        let descriptor = self.descriptors[io.target as usize];
+        if io.operation == Operation::Trim {
+            return Submitted::Done(Completion { slot: io.slot, result: call::without_data(descriptor, &io) });
+        }
+        let mut filled = empty_block();
+        filled.aio_fildes = descriptor;
+        filled.aio_offset = call::signed(io.offset);
+        filled.aio_nbytes = io.length as usize;
+        if io.length > 0 {
+            filled.aio_buf = self.slots.address(&io).cast();
+        }
+        let block = self.blocks[io.slot as usize].0.get();
+        // SAFETY: the block is this slot's, of which no I/O is in flight, so glibc does not look at it.
+        unsafe { *block = filled };
+        match start(block, io.operation) {
+            0 => {
+                self.in_flight.push(block);
+                self.slots_in_flight.push(io.slot);
+                self.fresh += 1;
+                Submitted::Queued
+            }
+            // No resources: the caller reaps first, if there is anything to reap.
+            libc::EAGAIN if !self.in_flight.is_empty() => Submitted::Full,
+            errno => Submitted::Done(Completion { slot: io.slot, result: -i64::from(errno) }),
+        }
+    }
+
+    #[inline]
+    fn flush(&mut self) -> Result<u32, EngineError> {
+        // glibc has them since submit.
+        Ok(std::mem::take(&mut self.fresh))
+    }
+
+    fn reap(&mut self, min: u32, max: u32, done: &mut Vec<Completion>) -> Result<u32, EngineError> {
+        let mut count = self.take(max, done);
+        while count < min.min(max) && !self.in_flight.is_empty() {
+            match self.wait() {
+                0 => count += self.take(max - count, done),
+                libc::EINTR => break,
+                errno => return Err(broken(errno)),
+            }
+        }
+        Ok(count)
+    }
+}
+
+impl PosixAio {
+    /// Moves up to `max` I/Os that have ended to `done`; the rest stays in order.
+    fn take(&mut self, max: u32, done: &mut Vec<Completion>) -> u32 {
+        let (mut kept, mut count) = (0, 0);
+        for index in 0..self.in_flight.len() {
+            let (block, slot) = (self.in_flight[index], self.slots_in_flight[index]);
+            match outcome(block) {
+                Some(result) if count < max => {
+                    done.push(Completion { slot, result });
+                    count += 1;
+                }
+                _ => {
+                    self.in_flight[kept] = block;
+                    self.slots_in_flight[kept] = slot;
+                    kept += 1;
+                }
+            }
+        }
+        self.in_flight.truncate(kept);
+        self.slots_in_flight.truncate(kept);
+        count
+    }
+
+    /// Waits until one I/O has ended; 0 or errno.
+    fn wait(&self) -> i32 {
+        #[expect(clippy::cast_possible_truncation, clippy::cast_possible_wrap, reason = "at most the depth")]
+        let count = self.in_flight.len() as libc::c_int;
+        // SAFETY: the list holds addresses of our blocks, which live as long as self.
+        let result = unsafe { libc::aio_suspend(self.in_flight.as_ptr(), count, std::ptr::null()) };
+        if result == 0 { 0 } else { call::errno() }
+    }
+}
+
+impl Drop for PosixAio {
+    /// glibc's threads write to blocks and buffers as long as I/Os are in flight: they are awaited.
+    fn drop(&mut self) {
+        let mut done = Vec::new();
+        while !self.in_flight.is_empty() && matches!(self.wait(), 0 | libc::EINTR) {
+            self.take(u32::MAX, &mut done);
+        }
+    }
+}
+
+/// A block that asks for nothing.
+fn empty_block() -> aiocb {
+    // SAFETY: aiocb is a C structure of integers and pointers, for which zeros are valid.
+    unsafe { std::mem::zeroed() }
+}
+
+/// Starts the I/O that the block describes; 0 or errno.
+fn start(block: *mut aiocb, operation: Operation) -> i32 {
+    let result = match operation {
+        // SAFETY: the block and the buffer it points to stay in place until the I/O is reaped, which the worker awaits
+        // before it touches the slot again, and `drop` before both go.
+        Operation::Read => unsafe { libc::aio_read(block) },
+        // SAFETY: as for the read.
+        Operation::Write => unsafe { libc::aio_write(block) },
+        // SAFETY: as for the read, without a buffer.
+        Operation::DataSync => unsafe { libc::aio_fsync(libc::O_DSYNC, block) },
+        // SAFETY: as for the read, without a buffer.
+        Operation::Sync | Operation::Trim => unsafe { libc::aio_fsync(libc::O_SYNC, block) },
+    };
+    if result == 0 { 0 } else { call::errno() }
+}
+
+/// How an I/O ended; `None` while it is in progress. Taken once per I/O: the answer ends it.
+fn outcome(block: *const aiocb) -> Option<i64> {
+    // SAFETY: the block is one of ours in flight.
+    let errno = unsafe { libc::aio_error(block) };
+    match errno {
+        libc::EINPROGRESS => None,
+        // SAFETY: as above, and the I/O has ended, so glibc is done with the block.
+        0 => Some(unsafe { libc::aio_return(block.cast_mut()) } as i64),
+        errno => Some(-i64::from(errno)),
+    }
+}
+
+fn broken(errno: i32) -> EngineError {
+    let message = std::io::Error::from_raw_os_error(errno).to_string();
+    EngineError { engine: NAME, operation: "aio_suspend", message, errno }
+}

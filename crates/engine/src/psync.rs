@@ -1,0 +1,46 @@
+//! `psync`: one pread(2) or pwrite(2) per I/O.
+
+use crate::call;
+use crate::contract::{Completion, Engine, EngineError, Io, Operation, Setup, Submitted};
+use crate::slots::{Slots, descriptors};
+use job::{Capabilities, EngineSpec, Submission};
+use measure::SystemClock;
+use std::os::fd::RawFd;
+
+/// What every synchronous engine on files can.
+pub(crate) const SYNCHRONOUS: Capabilities =
+    Capabilities { submission: Submission::Synchronous, needs_files: true, trim: true, virtual_time: false };
+
+/// pread and pwrite.
+#[derive(Debug)]
+pub(crate) struct Psync {
+    slots: Slots,
+    descriptors: Box<[RawFd]>,
+}
+
+impl Engine for Psync {
+    type Clock = SystemClock;
+
+    const SPEC: EngineSpec =
+        EngineSpec { name: "psync", help: "pread(2) and pwrite(2)", capabilities: SYNCHRONOUS, options: &[] };
+
+    fn open(setup: Setup<'_, SystemClock>) -> Result<Self, EngineError> {
+        Ok(Psync { slots: Slots::new(&setup), descriptors: descriptors(setup.targets) })
+    }
+
+    #[inline]
+    fn submit(&mut self, io: Io) -> Submitted {
+        let descriptor = self.descriptors[io.target as usize];
+        let memory = || self.slots.address(&io).cast();
+        let (length, offset) = (io.length as usize, call::signed(io.offset));
+        let result = match io.operation {
+            // SAFETY: the slot's buffer is the worker's until the engine is dropped and nothing else uses it while
+            // this I/O is in flight, that is until this call returns (contract of Setup and Io).
+            Operation::Read => call::finish(|| unsafe { libc::pread64(descriptor, memory(), length, offset) }),
+            // SAFETY: as for the read.
+            Operation::Write => call::finish(|| unsafe { libc::pwrite64(descriptor, memory(), length, offset) }),
+            _ => call::without_data(descriptor, &io),
+        };
+        Submitted::Done(Completion { slot: io.slot, result })
+    }
+}

@@ -1,0 +1,108 @@
+//! `pvsync2`: one preadv2(2) or pwritev2(2) per I/O, with flags that the options choose.
+
+use crate::call;
+use crate::contract::{Completion, Engine, EngineError, Io, Operation, Setup, Submitted};
+use crate::psync::SYNCHRONOUS;
+use crate::random::SplitMix;
+use crate::slots::{Slots, descriptors};
+use job::EngineSpec;
+use job::option::{Kind, OptionSpec, Support};
+use measure::SystemClock;
+use std::os::fd::RawFd;
+
+/// preadv2 and pwritev2.
+#[derive(Debug)]
+pub(crate) struct Pvsync2 {
+    slots: Slots,
+    descriptors: Box<[RawFd]>,
+    /// RWF_ flags of every I/O.
+    flags: i32,
+    polled: Polled,
+}
+
+/// Which I/Os are polled (RWF_HIPRI).
+#[derive(Debug)]
+enum Polled {
+    All,
+    None,
+    /// This share of them, 0 to 1.
+    Share(f64, SplitMix),
+}
+
+impl Engine for Pvsync2 {
+    type Clock = SystemClock;
+
+    const SPEC: EngineSpec = EngineSpec {
+        name: "pvsync2",
+        help: "preadv2(2) and pwritev2(2), with flags",
+        capabilities: SYNCHRONOUS,
+        options: OPTIONS,
+    };
+
+    fn open(setup: Setup<'_, SystemClock>) -> Result<Self, EngineError> {
+        let options = setup.options;
+        let flag = |name: &str, flag: i32| if options.is_on(name) { flag } else { 0 };
+        let polled = match (options.is_on("hipri"), options.integer("hipri_percentage").unwrap_or(100)) {
+            (false, _) | (true, ..=0) => Polled::None,
+            (true, 100..) => Polled::All,
+            #[expect(clippy::cast_precision_loss, reason = "a percentage")]
+            (true, percent) => Polled::Share(percent as f64 / 100.0, SplitMix::new(1)),
+        };
+        Ok(Pvsync2 {
+            slots: Slots::new(&setup),
+            descriptors: descriptors(setup.targets),
+            flags: flag("nowait", libc::RWF_NOWAIT) | flag("uncached", libc::RWF_DONTCACHE),
+            polled,
+        })
+    }
+
+    #[inline]
+    fn submit(&mut self, io: Io) -> Submitted {
+        let descriptor = self.descriptors[io.target as usize];
+        let offset = call::signed(io.offset);
+        let result = match io.operation {
+            Operation::Read => {
+                let (vector, flags) = (self.slots.vector(&io), self.next_flags());
+                // SAFETY: the vector outlives the call; the slot's buffer is the worker's until the engine is dropped
+                // and nothing else uses it while this I/O is in flight, that is until this call returns.
+                call::finish(|| unsafe { libc::preadv2(descriptor, &raw const vector, 1, offset, flags) })
+            }
+            Operation::Write => {
+                let (vector, flags) = (self.slots.vector(&io), self.next_flags());
+                // SAFETY: as for the read.
+                call::finish(|| unsafe { libc::pwritev2(descriptor, &raw const vector, 1, offset, flags) })
+            }
+            _ => call::without_data(descriptor, &io),
+        };
+        Submitted::Done(Completion { slot: io.slot, result })
+    }
+}
+
+impl Pvsync2 {
+    #[inline]
+    fn next_flags(&mut self) -> i32 {
+        let polled = match &mut self.polled {
+            Polled::None => false,
+            Polled::All => true,
+            Polled::Share(share, random) => random.fraction() < *share,
+        };
+        if polled { self.flags | libc::RWF_HIPRI } else { self.flags }
+    }
+}
+
+const fn works(name: &'static str, kind: Kind, default: &'static str, help: &'static str) -> OptionSpec {
+    let (default, group) = (Some(default), "Synchronous I/O");
+    OptionSpec { name, aliases: &[], kind, default, help, group, support: Support::Works }
+}
+
+const OPTIONS: &[OptionSpec] = &[
+    works("hipri", Kind::Flag, "0", "RWF_HIPRI: poll the device for the completion"),
+    works(
+        "hipri_percentage",
+        Kind::Integer { least: 0, most: 100 },
+        "100",
+        "Share of I/Os that hipri polls, in percent",
+    ),
+    works("nowait", Kind::Bool, "0", "RWF_NOWAIT: an I/O that would block ends with EAGAIN"),
+    works("uncached", Kind::Bool, "0", "RWF_DONTCACHE: buffered I/O that leaves nothing in the page cache"),
+];

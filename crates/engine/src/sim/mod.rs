@@ -1,0 +1,274 @@
+//! `sim`: a device with a known truth, in virtual time. Nothing is moved and nothing waits; the same I/Os at the same
+//! moments give the same completions on every machine.
+//!
+//! The device is `sim_parallelism` servers behind one queue, first come first served. An I/O that is flushed at a
+//! moment starts on the server that is free first and ends after its service time: `sim_service_time`, drawn from
+//! `sim_distribution` about that mean, plus its length divided by `sim_rate`, plus any delay of the fault plan.
+//! So depth 4 over 4 servers of 100 µs is exactly 40,000 I/Os per second.
+
+mod faults;
+mod journal;
+
+use crate::contract::{Completion, Engine, EngineError, Io, Setup, Submitted};
+use crate::random::SplitMix;
+use faults::FaultPlan;
+use job::option::{Kind, OptionSpec, Support, TimeUnit};
+use job::{Capabilities, EngineOptions, EngineSpec, Submission};
+use journal::Journal;
+use measure::{Clock, Nanos, VirtualClock};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+const NAME: &str = "sim";
+const GROUP: &str = "Simulated device";
+
+/// Service time without options.
+const SERVICE_TIME: Nanos = Nanos::from_micros(100);
+
+/// The simulated device.
+#[derive(Debug)]
+pub(crate) struct Sim {
+    clock: VirtualClock,
+    depth: usize,
+    service: ServiceTime,
+    faults: FaultPlan,
+    journal: Option<Journal>,
+    /// Given, not yet flushed.
+    queued: Vec<Io>,
+    /// When each server is free again, earliest first; empty when there are as many servers as I/Os in flight.
+    servers: BinaryHeap<Reverse<Nanos>>,
+    /// Flushed and not yet reaped, earliest end first.
+    in_flight: BinaryHeap<Reverse<Ending>>,
+    /// Counts I/Os, so that equal ends keep their order.
+    sequence: u64,
+}
+
+/// When and how an I/O ends. Ordered by time, then by the order of submission.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Ending {
+    moment: Nanos,
+    sequence: u64,
+    slot: u32,
+    result: i64,
+}
+
+impl Engine for Sim {
+    type Clock = VirtualClock;
+
+    const SPEC: EngineSpec = EngineSpec {
+        name: NAME,
+        help: "A simulated device in virtual time, whose every number is known beforehand",
+        capabilities: Capabilities {
+            submission: Submission::Asynchronous,
+            needs_files: false,
+            trim: true,
+            virtual_time: true,
+        },
+        options: OPTIONS,
+    };
+
+    fn open(setup: Setup<'_, VirtualClock>) -> Result<Self, EngineError> {
+        let depth = setup.depth as usize;
+        let servers = match setup.options.integer("sim_parallelism").map(usize::try_from) {
+            Some(Ok(servers)) if servers < depth => vec![Reverse(Nanos::ZERO); servers].into(),
+            _ => BinaryHeap::new(),
+        };
+        Ok(Sim {
+            clock: setup.clock,
+            depth,
+            service: ServiceTime::new(setup.options),
+            faults: FaultPlan::parse(setup.options.text("sim_faults").unwrap_or_default()).map_err(wrong_options)?,
+            journal: setup.options.text("sim_journal").map(Journal::create).transpose()?,
+            queued: Vec::with_capacity(depth),
+            servers,
+            in_flight: BinaryHeap::with_capacity(depth),
+            sequence: 0,
+        })
+    }
+
+    #[inline]
+    fn submit(&mut self, io: Io) -> Submitted {
+        if self.queued.len() + self.in_flight.len() >= self.depth {
+            return Submitted::Full;
+        }
+        self.queued.push(io);
+        Submitted::Queued
+    }
+
+    fn flush(&mut self) -> Result<u32, EngineError> {
+        let now = self.clock.now();
+        #[expect(clippy::cast_possible_truncation, reason = "at most the depth, a u32")]
+        let count = self.queued.len() as u32;
+        for index in 0..self.queued.len() {
+            let ending = self.serve(self.queued[index], now);
+            self.in_flight.push(Reverse(ending));
+        }
+        self.queued.clear();
+        if let Some(journal) = &mut self.journal {
+            journal.submitted(count)?;
+        }
+        Ok(count)
+    }
+
+    fn reap(&mut self, min: u32, max: u32, done: &mut Vec<Completion>) -> Result<u32, EngineError> {
+        let mut count = 0;
+        while count < max {
+            let Some(&Reverse(next)) = self.in_flight.peek() else { break };
+            if next.moment > self.clock.now() {
+                if count >= min {
+                    break;
+                }
+                self.clock.advance_to(next.moment);
+            }
+            self.in_flight.pop();
+            done.push(Completion { slot: next.slot, result: next.result });
+            count += 1;
+        }
+        if let Some(journal) = &mut self.journal {
+            journal.reaped(min, max, count)?;
+        }
+        Ok(count)
+    }
+}
+
+impl Sim {
+    /// Decides when and how `io`, flushed at `now`, ends.
+    #[inline]
+    fn serve(&mut self, io: Io, now: Nanos) -> Ending {
+        let verdict = self.faults.judge(&io);
+        let time = self.service.draw(io.length).saturating_add(verdict.delay);
+        let moment = match self.servers.peek_mut() {
+            Some(mut server) => {
+                let end = server.0.max(now).saturating_add(time);
+                server.0 = end;
+                end
+            }
+            None => now.saturating_add(time),
+        };
+        self.sequence += 1;
+        Ending { moment, sequence: self.sequence, slot: io.slot, result: verdict.result }
+    }
+}
+
+/// How long an I/O takes once a server has it.
+#[derive(Clone, Debug)]
+struct ServiceTime {
+    mean: Nanos,
+    distribution: Distribution,
+    /// Bytes per second; `None` for no transfer time.
+    rate: Option<u64>,
+    random: SplitMix,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Distribution {
+    Fixed,
+    Uniform,
+    Exponential,
+}
+
+impl ServiceTime {
+    fn new(options: &EngineOptions) -> Self {
+        let positive = |name: &str| options.integer(name).and_then(|value| u64::try_from(value).ok());
+        ServiceTime {
+            mean: positive("sim_service_time").map_or(SERVICE_TIME, Nanos),
+            distribution: match options.text("sim_distribution") {
+                Some("uniform") => Distribution::Uniform,
+                Some("exponential") => Distribution::Exponential,
+                _ => Distribution::Fixed,
+            },
+            rate: positive("sim_rate").filter(|&rate| rate > 0),
+            random: SplitMix::new(positive("sim_seed").unwrap_or(1)),
+        }
+    }
+
+    #[inline]
+    fn draw(&mut self, length: u32) -> Nanos {
+        let mean = self.mean.as_f64();
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a time ≥ 0; the cast saturates")]
+        let access = match self.distribution {
+            Distribution::Fixed => self.mean,
+            Distribution::Uniform => Nanos((2.0 * mean * self.random.fraction()) as u64),
+            Distribution::Exponential => Nanos((-mean * (1.0 - self.random.fraction()).ln()) as u64),
+        };
+        let transfer = self.rate.map_or(0, |rate| {
+            let nanoseconds = u128::from(length) * u128::from(Nanos::SECOND.get()) / u128::from(rate);
+            u64::try_from(nanoseconds).unwrap_or(u64::MAX)
+        });
+        access.saturating_add(Nanos(transfer))
+    }
+}
+
+fn wrong_options(message: String) -> EngineError {
+    EngineError { engine: NAME, operation: "options", message, errno: libc::EINVAL }
+}
+
+const OPTIONS: &[OptionSpec] = &[
+    OptionSpec {
+        name: "sim_service_time",
+        aliases: &[],
+        kind: Kind::Time(TimeUnit::Microseconds),
+        default: Some("100"),
+        help: "Time a server takes for one I/O, before any transfer time",
+        group: GROUP,
+        support: Support::Works,
+    },
+    OptionSpec {
+        name: "sim_distribution",
+        aliases: &[],
+        kind: Kind::Word(&[
+            ("fixed", "Always the service time"),
+            ("uniform", "Anything between 0 and twice the service time"),
+            ("exponential", "Exponential with the service time as its mean"),
+        ]),
+        default: Some("fixed"),
+        help: "How service times are spread",
+        group: GROUP,
+        support: Support::Works,
+    },
+    OptionSpec {
+        name: "sim_seed",
+        aliases: &[],
+        kind: Kind::Integer { least: 0, most: i64::MAX },
+        default: Some("1"),
+        help: "Seed of the service times that are drawn",
+        group: GROUP,
+        support: Support::Works,
+    },
+    OptionSpec {
+        name: "sim_parallelism",
+        aliases: &[],
+        kind: Kind::Integer { least: 1, most: 1 << 20 },
+        default: None,
+        help: "I/Os served at the same time; without it all that are in flight",
+        group: GROUP,
+        support: Support::Works,
+    },
+    OptionSpec {
+        name: "sim_rate",
+        aliases: &[],
+        kind: Kind::Size { percent: false },
+        default: None,
+        help: "Bytes per second at which a server moves data, after the service time; without it at once",
+        group: GROUP,
+        support: Support::Works,
+    },
+    OptionSpec {
+        name: "sim_faults",
+        aliases: &[],
+        kind: Kind::Text,
+        default: None,
+        help: "What goes wrong: read|write|trim|sync|any:EVERY:error=ERRNO|short=BYTES|delay=MICROSECONDS,...",
+        group: GROUP,
+        support: Support::Works,
+    },
+    OptionSpec {
+        name: "sim_journal",
+        aliases: &[],
+        kind: Kind::Text,
+        default: None,
+        help: "File to write one line to for each flush (submit COUNT) and reap (reap MIN MAX COUNT)",
+        group: GROUP,
+        support: Support::Works,
+    },
+];

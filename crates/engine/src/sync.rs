@@ -1,0 +1,96 @@
+//! `sync`: lseek(2) where the file is not there already, then read(2) or write(2).
+
+use crate::call;
+use crate::contract::{Completion, Engine, EngineError, Io, Operation, Setup, Submitted};
+use crate::psync::SYNCHRONOUS;
+use crate::slots::{Slots, descriptors};
+use job::EngineSpec;
+use measure::SystemClock;
+use std::os::fd::RawFd;
+
+/// read and write at the file's own position.
+#[derive(Debug)]
+pub(crate) struct Sync {
+    slots: Slots,
+    descriptors: Box<[RawFd]>,
+    positions: Positions,
+}
+
+/// Where each file stands, so that a sequential I/O costs no lseek.
+#[derive(Debug)]
+pub(crate) struct Positions {
+    by_target: Box<[Option<u64>]>,
+}
+
+impl Positions {
+    pub(crate) fn unknown(targets: usize) -> Self {
+        Positions { by_target: vec![None; targets].into() }
+    }
+
+    /// Moves the file to `io.offset` if it is elsewhere; -errno if it cannot.
+    #[inline]
+    pub(crate) fn seek(&mut self, descriptor: RawFd, io: &Io) -> Result<(), i64> {
+        if self.by_target[io.target as usize] == Some(io.offset) {
+            return Ok(());
+        }
+        // SAFETY: lseek(2) takes no memory; a descriptor that is not open is an EBADF.
+        let moved = unsafe { libc::lseek64(descriptor, call::signed(io.offset), libc::SEEK_SET) };
+        if moved < 0 { Err(-i64::from(call::errno())) } else { Ok(()) }
+    }
+
+    /// Notes what an I/O did to the position of its file.
+    #[inline]
+    pub(crate) fn moved(&mut self, io: &Io, result: i64) {
+        self.by_target[io.target as usize] = u64::try_from(result).ok().map(|bytes| io.offset + bytes);
+    }
+}
+
+impl Engine for Sync {
+    type Clock = SystemClock;
+
+    const SPEC: EngineSpec = EngineSpec {
+        name: "sync",
+        help: "lseek(2), then read(2) or write(2)",
+        capabilities: SYNCHRONOUS,
+        options: &[],
+    };
+
+    fn open(setup: Setup<'_, SystemClock>) -> Result<Self, EngineError> {
+        Ok(Sync {
+            slots: Slots::new(&setup),
+            descriptors: descriptors(setup.targets),
+            positions: Positions::unknown(setup.targets.len()),
+        })
+    }
+
+    #[inline]
+    fn submit(&mut self, io: Io) -> Submitted {
+        let descriptor = self.descriptors[io.target as usize];
+        let result = match io.operation {
+            Operation::Read | Operation::Write => match self.positions.seek(descriptor, &io) {
+                Ok(()) => self.transfer(descriptor, &io),
+                Err(result) => result,
+            },
+            _ => call::without_data(descriptor, &io),
+        };
+        Submitted::Done(Completion { slot: io.slot, result })
+    }
+}
+
+impl Sync {
+    #[inline]
+    fn transfer(&mut self, descriptor: RawFd, io: &Io) -> i64 {
+        let memory = self.slots.address(io).cast();
+        let length = io.length as usize;
+        let result = if io.operation == Operation::Read {
+            // SAFETY: the slot's buffer is the worker's until the engine is dropped and nothing else uses it while
+            // this I/O is in flight, that is until this call returns (contract of Setup and Io).
+            call::finish(|| unsafe { libc::read(descriptor, memory, length) })
+        } else {
+            // SAFETY: as for the read.
+            call::finish(|| unsafe { libc::write(descriptor, memory, length) })
+        };
+        self.positions.moved(io, result);
+        result
+    }
+}

@@ -1,0 +1,105 @@
+//! A thread whose system calls are watched or refused, by a seccomp filter of its own.
+
+use libc::{BPF_ABS, BPF_JEQ, BPF_JMP, BPF_K, BPF_LD, BPF_RET, BPF_W, c_long, sock_filter, sock_fprog};
+use std::sync::Mutex;
+
+/// One system call that was watched: its number, its second and third argument, and what it returned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Call {
+    pub(crate) number: c_long,
+    pub(crate) second: i64,
+    pub(crate) third: i64,
+    pub(crate) returned: i64,
+}
+
+/// In the sixth argument of a call, which none of the calls watched looks at: let it through.
+const PASS: u32 = 0x706c_7562;
+
+/// Calls seen by all watched threads, with the thread that made them.
+static SEEN: Mutex<Vec<(libc::pthread_t, Call)>> = Mutex::new(Vec::new());
+
+/// Runs `work` in a thread in which `calls` fail with their errno.
+pub(crate) fn forbidding<T: Send>(calls: &[(c_long, i32)], work: impl FnOnce() -> T + Send) -> T {
+    let rules = calls.iter().map(|&(number, errno)| (number, libc::SECCOMP_RET_ERRNO | errno.cast_unsigned()));
+    filtered(rules.collect(), work)
+}
+
+/// Runs `work` in a thread whose `calls` are written down.
+pub(crate) fn watching<T: Send>(calls: &[c_long], work: impl FnOnce() -> T + Send) -> (T, Vec<Call>) {
+    trap_system_calls();
+    let rules = calls.iter().map(|&number| (number, libc::SECCOMP_RET_TRAP)).collect();
+    filtered(rules, || {
+        let result = work();
+        // SAFETY: pthread_self(3) has no conditions.
+        let me = unsafe { libc::pthread_self() };
+        let mut seen = SEEN.lock().unwrap();
+        let mine = seen.iter().filter(|(thread, _)| *thread == me).map(|(_, call)| *call).collect();
+        seen.retain(|(thread, _)| *thread != me);
+        (result, mine)
+    })
+}
+
+fn filtered<T: Send>(rules: Vec<(c_long, u32)>, work: impl FnOnce() -> T + Send) -> T {
+    std::thread::scope(|scope| {
+        let worker = scope.spawn(move || {
+            install(&rules);
+            work()
+        });
+        worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
+
+/// Installs a filter in this thread: each call has its verdict unless it carries [`PASS`]; all others are allowed.
+fn install(rules: &[(c_long, u32)]) {
+    // struct seccomp_data: the number at 0, the lower half of the sixth argument at 56.
+    let load = |offset| statement(BPF_LD | BPF_W | BPF_ABS, 0, 0, offset);
+    let answer = |verdict| statement(BPF_RET | BPF_K, 0, 0, verdict);
+    let mut program = Vec::new();
+    for &(number, verdict) in rules {
+        program.push(load(0));
+        program.push(statement(BPF_JMP | BPF_JEQ | BPF_K, 0, 3, u32::try_from(number).unwrap()));
+        program.push(load(56));
+        program.push(statement(BPF_JMP | BPF_JEQ | BPF_K, 1, 0, PASS));
+        program.push(answer(verdict));
+    }
+    program.push(answer(libc::SECCOMP_RET_ALLOW));
+    let filter = sock_fprog { len: u16::try_from(program.len()).unwrap(), filter: program.as_mut_ptr() };
+    // SAFETY: takes no memory.
+    assert_eq!(unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) }, 0);
+    // SAFETY: the kernel copies the program, which outlives the call.
+    let installed = unsafe { libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, 0, &raw const filter) };
+    assert_eq!(installed, 0, "{}", std::io::Error::last_os_error());
+}
+
+fn statement(code: u32, when: u8, otherwise: u8, value: u32) -> sock_filter {
+    sock_filter { code: u16::try_from(code).unwrap(), jt: when, jf: otherwise, k: value }
+}
+
+/// Makes SIGSYS write the call down and carry it out.
+fn trap_system_calls() {
+    // SAFETY: sigaction is a C structure for which zeros are valid: no flags, an empty mask.
+    let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
+    action.sa_flags = libc::SA_SIGINFO;
+    action.sa_sigaction = trapped as *const () as usize;
+    // SAFETY: `action` outlives the call, and the handler has the signature that SA_SIGINFO asks for.
+    assert_eq!(unsafe { libc::sigaction(libc::SIGSYS, &raw const action, std::ptr::null_mut()) }, 0);
+}
+
+/// The handler runs in the middle of the engine's own call and nowhere else, so it may lock and allocate.
+#[cfg(target_arch = "x86_64")]
+extern "C" fn trapped(_signal: i32, _info: *mut libc::siginfo_t, context: *mut libc::c_void) {
+    // SAFETY: the kernel gives a SA_SIGINFO handler its ucontext, for as long as the handler runs.
+    let registers = unsafe { &mut (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs };
+    let at = |register: i32| registers[usize::try_from(register).unwrap()];
+    let number = at(libc::REG_RAX);
+    let (first, second, third) = (at(libc::REG_RDI), at(libc::REG_RSI), at(libc::REG_RDX));
+    let (fourth, fifth) = (at(libc::REG_R10), at(libc::REG_R8));
+    // SAFETY: the very call that the engine made, with its promises; the sixth argument is not looked at.
+    let returned = unsafe { libc::syscall(number, first, second, third, fourth, fifth, u64::from(PASS)) };
+    let returned =
+        if returned == -1 { -i64::from(std::io::Error::last_os_error().raw_os_error().unwrap()) } else { returned };
+    registers[usize::try_from(libc::REG_RAX).unwrap()] = returned;
+    // SAFETY: pthread_self(3) has no conditions.
+    let me = unsafe { libc::pthread_self() };
+    SEEN.lock().unwrap().push((me, Call { number, second, third, returned }));
+}

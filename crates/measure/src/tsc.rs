@@ -1,0 +1,183 @@
+//! The processor's time-stamp counter: whether it may be used, how fast it runs, and how far it drifted.
+
+use crate::clock::monotonic;
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use std::time::Duration;
+
+/// A calibrated counter. One multiplication turns ticks into nanoseconds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Tsc {
+    /// The counter at the epoch.
+    epoch: u64,
+    /// Nanoseconds per tick as a fraction of 2^64; below one, because the counter runs faster than 1 GHz.
+    nanoseconds_per_tick: u64,
+}
+
+/// How long calibration watches the counter. Paired reads are exact to about 5 ns, so the rate to below 1 ppm;
+/// a run's own drift check says what it was in the end.
+const BASELINE_NS: u64 = 20_000_000;
+/// Pairs tried at each end of the baseline; the one that took least is kept.
+const PAIRS: u32 = 64;
+/// CPUs visited at most; on larger machines every n-th one.
+const VISITS: usize = 32;
+
+impl Tsc {
+    /// The counter, with its epoch on CLOCK_MONOTONIC; or why it is not safe to use.
+    pub(crate) fn calibrate(clocksource: &str) -> Result<(Self, u64), &'static str> {
+        if clocksource.trim() != "tsc" {
+            return Err("the kernel's clocksource is not tsc");
+        }
+        if !is_invariant() {
+            return Err("the processor does not promise an invariant TSC");
+        }
+        let first = pair();
+        cpus_agree()?;
+        std::thread::sleep(Duration::from_nanos(BASELINE_NS.saturating_sub(monotonic() - first.nanoseconds)));
+        let last = pair();
+        let (ticks, nanoseconds) = (last.ticks.wrapping_sub(first.ticks), last.nanoseconds - first.nanoseconds);
+        let rate = rate(ticks, nanoseconds).ok_or("the TSC ticks slower than 1 GHz or not at all")?;
+        Ok((Tsc { epoch: first.ticks, nanoseconds_per_tick: rate }, first.nanoseconds))
+    }
+
+    /// Nanoseconds since the epoch.
+    #[inline]
+    pub(crate) fn elapsed(&self) -> u64 {
+        scale(read().saturating_sub(self.epoch), self.nanoseconds_per_tick)
+    }
+
+    /// How far the counter ran ahead of CLOCK_MONOTONIC since `epoch` on that clock, in parts per million.
+    #[expect(clippy::cast_precision_loss, reason = "a ratio of small differences to spans below 2^53 ns")]
+    pub(crate) fn drift_ppm(&self, epoch: u64) -> Option<f64> {
+        let now = pair();
+        let by_counter = scale(now.ticks.saturating_sub(self.epoch), self.nanoseconds_per_tick);
+        let by_kernel = now.nanoseconds.checked_sub(epoch).filter(|&span| span > 0)?;
+        let ahead = i128::from(by_counter) - i128::from(by_kernel);
+        Some(ahead as f64 / by_kernel as f64 * 1e6)
+    }
+}
+
+/// Nanoseconds of `ticks` at `rate` / 2^64 nanoseconds each.
+#[inline]
+const fn scale(ticks: u64, rate: u64) -> u64 {
+    ((ticks as u128 * rate as u128) >> 64) as u64
+}
+
+/// Nanoseconds per tick × 2^64; `None` when it is one or more, or nothing ticked.
+fn rate(ticks: u64, nanoseconds: u64) -> Option<u64> {
+    u64::try_from((u128::from(nanoseconds) << 64).checked_div(u128::from(ticks))?).ok()
+}
+
+/// The counter and CLOCK_MONOTONIC at the same moment.
+#[derive(Clone, Copy, Debug)]
+struct Pair {
+    ticks: u64,
+    nanoseconds: u64,
+}
+
+/// The tightest of several tries: the counter before and after a reading of the clock brackets it.
+fn pair() -> Pair {
+    let bracket = || {
+        let before = read();
+        let nanoseconds = monotonic();
+        let width = read().wrapping_sub(before);
+        (width, Pair { ticks: before.wrapping_add(width / 2), nanoseconds })
+    };
+    let first = bracket();
+    (1..PAIRS).map(|_| bracket()).fold(first, |best, next| if next.0 < best.0 { next } else { best }).1
+}
+
+/// Visits CPUs and comes back: a counter that is behind another's by more than a visit takes (tens of µs) shows as
+/// time running backwards. The kernel's own check at boot is finer; this one is against virtual machines.
+fn cpus_agree() -> Result<(), &'static str> {
+    let Ok(allowed) = sched_getaffinity(None) else {
+        return Err("the CPUs of this thread are unknown, so their counters could not be compared");
+    };
+    let cpus: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|&cpu| allowed.is_set(cpu)).collect();
+    let mut last = read();
+    let mut agree = true;
+    // There and back again, so that a counter ahead of the others shows as well.
+    let there = cpus.iter().step_by(cpus.len().div_ceil(VISITS).max(1));
+    for &cpu in there.clone().chain(there.rev()) {
+        let mut only = CpuSet::new();
+        only.set(cpu);
+        if sched_setaffinity(None, &only).is_ok() {
+            let now = read();
+            agree &= now >= last;
+            last = now;
+        }
+    }
+    let restored = sched_setaffinity(None, &allowed).is_ok();
+    match (agree, restored) {
+        (true, true) => Ok(()),
+        (false, _) => Err("the TSCs of the CPUs disagree"),
+        (_, false) => Err("the thread's affinity could not be restored after comparing the CPUs' counters"),
+    }
+}
+
+/// The counter.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+#[expect(unsafe_code, reason = "the instruction is unsafe only by its declaration")]
+fn read() -> u64 {
+    // SAFETY: every x86_64 processor has RDTSC; it reads a register.
+    unsafe { core::arch::x86_64::_rdtsc() }
+}
+
+/// CPUID 8000_0007 EDX bit 8: the counter runs at one rate in all power states.
+#[cfg(target_arch = "x86_64")]
+fn is_invariant() -> bool {
+    use core::arch::x86_64::__cpuid;
+    const LAST_LEAF: u32 = 0x8000_0000;
+    const POWER_LEAF: u32 = 0x8000_0007;
+    __cpuid(LAST_LEAF).eax >= POWER_LEAF && __cpuid(POWER_LEAF).edx & (1 << 8) != 0
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn read() -> u64 {
+    0
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn is_invariant() -> bool {
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_2_5_ghz_counter_makes_0_4_ns_per_tick() {
+        let rate = rate(2_500_000_000, 1_000_000_000).unwrap();
+        assert_eq!(scale(2_500_000_000, rate), 999_999_999);
+        // A hundred days lose less than one part in 10^18: the fraction is rounded down by below 2^-64 ns a tick.
+        let ticks = 2_500_000_000 * 8_640_000;
+        assert_eq!(scale(ticks, rate), 8_640_000_000_000_000 - 1);
+    }
+
+    #[test]
+    fn counters_too_slow_for_the_fraction_are_refused() {
+        assert_eq!(rate(0, 1000), None);
+        assert_eq!(rate(1000, 1000), None);
+        assert!(rate(1001, 1000).is_some());
+    }
+
+    #[test]
+    fn comparing_the_cpus_leaves_the_affinity_as_it_was() {
+        let before = sched_getaffinity(None).unwrap();
+        assert_eq!(cpus_agree(), Ok(()));
+        assert_eq!(sched_getaffinity(None).unwrap(), before);
+    }
+
+    #[test]
+    fn a_counter_that_gained_a_thousandth_has_drifted_a_thousand_ppm() {
+        if !is_invariant() {
+            return;
+        }
+        let now = pair();
+        // One second ago by the kernel, 1.001 s by the counter.
+        let tsc = Tsc { epoch: now.ticks.wrapping_sub(2_002_000_000), nanoseconds_per_tick: 1 << 63 };
+        let drift = tsc.drift_ppm(now.nanoseconds - 1_000_000_000).unwrap();
+        assert!((drift - 1000.0).abs() < 50.0, "{drift}");
+    }
+}

@@ -1,0 +1,134 @@
+//! Short transfers and errors: what becomes of an I/O that did not go through at once.
+
+use super::{Drive, Life};
+use crate::load::Request;
+use engine::{Completion, Engine, EngineError, Io, Operation, Submitted};
+use measure::Direction;
+use std::io::Error;
+
+/// What is to be done about an I/O that came back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Outcome {
+    /// All of it is there.
+    Whole,
+    /// A part is missing: issue this.
+    Rest(Io),
+    /// It failed, or the file ended.
+    Failed,
+}
+
+impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
+    /// Judges a completion of `request` in `slot`, of which `moved` bytes were there before.
+    pub(super) fn judge(&mut self, slot: u32, request: &Request, moved: &mut u32, result: i64) -> Outcome {
+        let missing = request.length - *moved;
+        match u32::try_from(result) {
+            Ok(bytes) if bytes >= missing => {
+                *moved = request.length;
+                Outcome::Whole
+            }
+            Ok(0) if request.operation == Operation::Read => {
+                self.load.target_ended(request.target);
+                Outcome::Failed
+            }
+            Ok(0) => {
+                self.fault(request, -i64::from(libc::EIO));
+                Outcome::Failed
+            }
+            Ok(bytes) => {
+                *moved += bytes;
+                if let Some(direction) = request.direction() {
+                    self.tally.record.short_ios[direction as usize] += 1;
+                }
+                Outcome::Rest(Io {
+                    slot,
+                    operation: request.operation,
+                    target: request.target,
+                    offset: request.offset + u64::from(*moved),
+                    length: request.length - *moved,
+                    buffer_offset: *moved,
+                })
+            }
+            Err(_) => {
+                self.fault(request, result);
+                Outcome::Failed
+            }
+        }
+    }
+
+    /// Counts an I/O that did not go through whole.
+    pub(super) fn count_failed(&mut self, direction: Direction, moved: u32, life: Life) {
+        self.tally.control.count(direction, u64::from(moved));
+        self.tally.record.measured_until = life.reaped.get();
+    }
+
+    /// Forgives an error where the plan says so; otherwise the job ends with it.
+    #[cold]
+    pub(super) fn fault(&mut self, request: &Request, result: i64) {
+        let errno = i32::try_from(result.saturating_neg()).unwrap_or(libc::EIO);
+        let forgiving = self.job.limits.continue_on_error;
+        let class = if request.operation == Operation::Read { forgiving.read } else { forgiving.write };
+        // Only errors of the medium are forgiven: a job whose every I/O is refused (EINVAL) would never end.
+        if class && matches!(errno, libc::EIO | libc::EILSEQ) {
+            self.tally.forgive(errno);
+            return;
+        }
+        let operation = word(request.operation);
+        let path = self.files.paths.get(request.target as usize).map(|path| path.display().to_string()).unwrap_or_default();
+        let message = format!(
+            "{operation} of {} bytes at offset {} of {path}: {}{}",
+            request.length,
+            request.offset,
+            Error::from_raw_os_error(errno),
+            advice(self.job, request, errno),
+        );
+        self.tally.record.fault.keep_first(errno, operation, &message);
+        self.ended_by_fault = true;
+        self.load.stop();
+    }
+
+    /// Carries out one I/O with nothing else in flight and returns its result.
+    pub(super) fn alone(&mut self, request: &Request) -> Result<i64, EngineError> {
+        let io = super::first_io(0, request);
+        loop {
+            match self.engine.submit(io) {
+                Submitted::Done(Completion { result, .. }) => return Ok(result),
+                Submitted::Queued => break,
+                Submitted::Full => {
+                    self.engine.flush()?;
+                }
+            }
+        }
+        let mut done = self.slots.take_done();
+        self.engine.flush()?;
+        while done.is_empty() {
+            self.engine.reap(1, 1, &mut done)?;
+        }
+        let result = done[0].result;
+        self.slots.give_back(done);
+        Ok(result)
+    }
+}
+
+/// What may help, where the kernel's word alone is a riddle.
+fn advice(job: &job::plan::JobPlan, request: &Request, errno: i32) -> &'static str {
+    match errno {
+        libc::EINVAL if job.files.direct => {
+            " (with direct=1 block size, offset and memory must be multiples of the device's logical block)"
+        }
+        libc::ENOTTY | libc::EOPNOTSUPP if request.operation == Operation::Trim => {
+            " (only block devices that support discard can be trimmed)"
+        }
+        libc::ENOSPC => " (the file system is full)",
+        _ => "",
+    }
+}
+
+const fn word(operation: Operation) -> &'static str {
+    match operation {
+        Operation::Read => "read",
+        Operation::Write => "write",
+        Operation::Trim => "trim",
+        Operation::Sync => "fsync",
+        Operation::DataSync => "fdatasync",
+    }
+}

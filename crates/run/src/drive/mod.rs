@@ -1,0 +1,276 @@
+//! The worker's loop: asks the load, feeds the engine, counts what comes back. Compiled once per engine, and once
+//! more for jobs that measure no latencies.
+//!
+//! Owns batching, stamps, short transfers, errors, pauses and the end of a ramp.
+//! Leaves to others which I/O comes next (the load) and how it reaches the kernel (the engine).
+
+mod faults;
+mod pause;
+mod queued;
+mod slots;
+mod synchronous;
+mod tally;
+
+pub(crate) use tally::{Life, Tally};
+
+use crate::WorkerState;
+use crate::files::OpenFiles;
+use crate::load::content::Content;
+use crate::load::{Load, Next, Request};
+use crate::worker::memory::Memory;
+use crate::worker::usage_now;
+use engine::{Engine, EngineError, Io, Operation};
+use job::Submission;
+use job::plan::JobPlan;
+use measure::{Clock, Nanos};
+use slots::Slots;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// What a drive works with.
+pub(crate) struct DriveSetup<'w, E: Engine> {
+    /// The job.
+    pub(crate) job: &'w JobPlan,
+    /// The open engine.
+    pub(crate) engine: E,
+    /// The clock it runs on.
+    pub(crate) clock: E::Clock,
+    /// What comes next.
+    pub(crate) load: Load,
+    /// What write buffers hold.
+    pub(crate) content: Content,
+    /// The buffers, one per slot.
+    pub(crate) memory: &'w mut Memory,
+    /// Where things are counted.
+    pub(crate) tally: Tally<'w>,
+    /// The open files.
+    pub(crate) files: &'w OpenFiles,
+}
+
+/// A worker at work.
+pub(crate) struct Drive<'w, E: Engine, const LATENCY: bool> {
+    job: &'w JobPlan,
+    engine: E,
+    clock: E::Clock,
+    load: Load,
+    content: Content,
+    content_is_idle: bool,
+    memory: &'w mut Memory,
+    tally: Tally<'w>,
+    files: &'w OpenFiles,
+    slots: Slots,
+    /// The next moment at which something else than I/O is due: a sample, the end of the ramp.
+    next_event: Nanos,
+    ramp_ends: Option<Nanos>,
+    next_sample: Nanos,
+    /// Written since the last flush at the end of a pass.
+    unflushed: bool,
+    passes: u64,
+    ended_by_fault: bool,
+    stride: Stride,
+}
+
+/// Runs a job's I/O to its end. What went wrong is in the record.
+pub(crate) fn drive<E: Engine>(setup: DriveSetup<'_, E>) {
+    let record = &setup.job.record;
+    if record.total_latency || record.completion_latency || record.submission_latency {
+        Drive::<E, true>::new(setup).run();
+    } else {
+        Drive::<E, false>::new(setup).run();
+    }
+}
+
+impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
+    fn new(setup: DriveSetup<'w, E>) -> Self {
+        let DriveSetup { job, engine, clock, load, content, memory, tally, files } = setup;
+        Drive {
+            job,
+            engine,
+            clock,
+            load,
+            content_is_idle: content.is_idle(),
+            content,
+            memory,
+            tally,
+            files,
+            slots: Slots::new(job.depth.depth),
+            next_event: Nanos::MAX,
+            ramp_ends: None,
+            next_sample: Nanos::MAX,
+            unflushed: false,
+            passes: 0,
+            ended_by_fault: false,
+            stride: Stride::default(),
+        }
+    }
+
+    fn run(mut self) {
+        let now = self.clock.now();
+        let ramp = self.job.limits.ramp;
+        self.ramp_ends = (!ramp.is_zero()).then(|| now.saturating_add(ramp));
+        self.tally.begin(usage_now(self.job.isolation), now);
+        self.load.begin(now);
+        self.schedule(now);
+        self.show(if ramp.is_zero() { WorkerState::Running } else { WorkerState::Ramping });
+        let ended = if is_synchronous::<E>(self.job) { self.run_synchronous() } else { self.run_queued() };
+        let ended = ended.and_then(|()| self.end_pass());
+        if let Err(error) = ended {
+            let errno = error.errno;
+            self.tally.record.fault.keep_first(errno, error.operation, &error.to_string());
+        }
+        self.tally.record.measured_until = self.clock.now().get();
+        self.show(WorkerState::Finishing);
+    }
+
+    /// Passes a request to stop on to the load.
+    #[inline]
+    fn heed_stop(&mut self) {
+        if self.tally.control.stop_requested() {
+            self.load.stop();
+        }
+    }
+
+    fn show(&self, state: WorkerState) {
+        self.tally.control.state.store(state as u32, Relaxed);
+    }
+
+    /// Sets the next event after `now`.
+    fn schedule(&mut self, now: Nanos) {
+        self.next_sample = self.tally.next_sample(now);
+        self.next_event = self.ramp_ends.unwrap_or(Nanos::MAX).min(self.next_sample);
+    }
+
+    /// Something is due: the ramp is over, or a sample is to be taken.
+    #[cold]
+    fn event(&mut self, now: Nanos) {
+        if self.ramp_ends.is_some_and(|end| now >= end) {
+            self.ramp_ends = None;
+            // What completed until here belongs to the ramp; the measured part begins with a completion.
+            self.tally.begin(usage_now(self.job.isolation), now);
+            self.load.ramp_over(now);
+            self.show(WorkerState::Running);
+            self.schedule(now);
+        }
+        if now >= self.next_sample {
+            if self.ramp_ends.is_none() {
+                self.tally.sample(now);
+            }
+            self.schedule(now);
+        }
+    }
+
+    /// Makes the buffer of `slot` ready for `request`.
+    #[inline]
+    fn prepare(&mut self, slot: u32, request: &Request, now: Nanos) {
+        if request.operation == Operation::Write {
+            self.unflushed = true;
+            if !self.content_is_idle {
+                self.content.before_write(self.memory.slot(slot, request.length), request, now);
+            }
+        }
+    }
+
+    /// The end of a pass over the data: flush what was written, where the plan wants it, with nothing in flight.
+    /// Its time belongs to the job's; its latency is not among those of fsync (as fio counts).
+    fn end_pass(&mut self) -> Result<(), EngineError> {
+        let wanted = self.job.load.end_fsync || self.job.load.fsync_on_close;
+        if !wanted || !std::mem::take(&mut self.unflushed) || self.ended_by_fault {
+            return Ok(());
+        }
+        self.show(WorkerState::Flushing);
+        for target in 0..u32::try_from(self.files.paths.len()).unwrap_or(u32::MAX) {
+            let request = Request { operation: Operation::Sync, target, offset: 0, length: 0 };
+            let result = self.alone(&request)?;
+            if result < 0 {
+                self.fault(&request, result);
+            }
+        }
+        self.show(WorkerState::Running);
+        Ok(())
+    }
+
+    /// After a drain that the load asked for: has a pass ended?
+    fn drained(&mut self) -> Result<(), EngineError> {
+        if self.load.passes() > self.passes {
+            self.passes = self.load.passes();
+            self.end_pass()?;
+        }
+        Ok(())
+    }
+
+    /// Carries out a rare answer of the load, with nothing in flight; returns the new present.
+    fn rest(&mut self, next: Next) -> Result<Nanos, EngineError> {
+        match next {
+            Next::Wait(until) => self.sleep_until(until),
+            Next::Think { until, spin_from } => {
+                self.sleep_until(spin_from.min(until));
+                self.spin_until(until);
+            }
+            Next::Drain => self.drained()?,
+            Next::DropCache(target) => self.files.drop_cache(target),
+            Next::Issue(_) | Next::Stop => {}
+        }
+        let now = self.clock.now();
+        self.stride.restart();
+        Ok(now)
+    }
+}
+
+/// Whether this engine completes I/Os in `submit` for this job.
+fn is_synchronous<E: Engine>(job: &JobPlan) -> bool {
+    match E::SPEC.capabilities.submission {
+        Submission::Synchronous => true,
+        Submission::Asynchronous => false,
+        Submission::ByDepth => job.depth.depth == 1,
+    }
+}
+
+/// The I/O that carries out a request from its start.
+#[inline]
+fn first_io(slot: u32, request: &Request) -> Io {
+    Io {
+        slot,
+        operation: request.operation,
+        target: request.target,
+        offset: request.offset,
+        length: request.length,
+        buffer_offset: 0,
+    }
+}
+
+/// How many I/Os pass between two looks at the clock when no latency is measured: as many as fit into some 50 µs,
+/// so that limits and samples still hold, and one where an I/O takes longer.
+#[derive(Clone, Copy, Debug)]
+struct Stride {
+    length: u32,
+    left: u32,
+}
+
+impl Default for Stride {
+    fn default() -> Self {
+        Stride { length: 1, left: 1 }
+    }
+}
+
+impl Stride {
+    const LONGEST: u32 = 64;
+    const SPAN: Nanos = Nanos::from_micros(50);
+
+    /// The present after an I/O, as well as it need be known.
+    #[inline]
+    fn now<C: Clock>(&mut self, clock: &C, before: Nanos) -> Nanos {
+        self.left -= 1;
+        if self.left > 0 {
+            return before;
+        }
+        let now = clock.now();
+        let span = now.saturating_sub(before);
+        self.length = if span < Self::SPAN { (self.length * 2).min(Self::LONGEST) } else { 1 };
+        self.left = self.length;
+        now
+    }
+
+    /// The clock was read outside.
+    fn restart(&mut self) {
+        *self = Stride::default();
+    }
+}

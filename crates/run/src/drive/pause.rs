@@ -1,0 +1,39 @@
+//! Pauses: sleeping and spinning, in slices short enough to see a request to stop.
+
+use super::Drive;
+use engine::Engine;
+use measure::{Clock, Nanos};
+
+/// The longest a worker sleeps without looking up.
+const SLICE: Nanos = Nanos::from_millis(50);
+
+impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
+    /// Sleeps until `moment`, or until the worker shall stop, or until the ramp is over: then the load decides anew.
+    pub(super) fn sleep_until(&mut self, moment: Nanos) {
+        loop {
+            let now = self.clock.now();
+            if now >= self.next_event {
+                let was_ramping = self.ramp_ends.is_some();
+                self.event(now);
+                if was_ramping && self.ramp_ends.is_none() {
+                    return;
+                }
+            }
+            if now >= moment || self.tally.control.stop_requested() {
+                return;
+            }
+            self.clock.sleep_until(moment.min(now.saturating_add(SLICE)).min(self.next_event));
+        }
+    }
+
+    /// Burns CPU until `moment`, or until the worker shall stop. Where time is virtual it is skipped.
+    pub(super) fn spin_until(&mut self, moment: Nanos) {
+        if E::SPEC.capabilities.virtual_time {
+            self.sleep_until(moment);
+            return;
+        }
+        while self.clock.now() < moment && !self.tally.control.stop_requested() {
+            std::hint::spin_loop();
+        }
+    }
+}

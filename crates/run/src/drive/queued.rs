@@ -1,0 +1,196 @@
+//! The loop for engines with a queue: fill, submit in batches, reap, drain to the low mark, fill again.
+//!
+//! As fio's words have it: I/Os are handed to the kernel `batch` at a time while there is room; once `depth` are in
+//! flight, what is still queued is handed over and completions are reaped, `reap_min` to `reap_max` per call, until
+//! at most `low` are left. With `reap_min` 0 every I/O is followed by a look for completions that does not wait.
+
+use super::faults::Outcome;
+use super::{Drive, Life, first_io};
+use crate::load::{Next, Request};
+use engine::{Completion, Engine, EngineError, Io, Submitted};
+use measure::{Clock, Nanos};
+
+impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
+    pub(super) fn run_queued(&mut self) -> Result<(), EngineError> {
+        let mut now = self.clock.now();
+        loop {
+            now = match self.fill(&mut now)? {
+                None => self.make_room(now)?,
+                Some(Next::Wait(_)) if self.slots.busy() > 0 => self.reap_one(now)?,
+                Some(Next::Stop) => break,
+                Some(other) => {
+                    self.drain(now)?;
+                    self.rest(other)?
+                }
+            };
+            if now >= self.next_event {
+                self.event(now);
+            }
+        }
+        self.drain(now)?;
+        Ok(())
+    }
+
+    /// Issues I/Os until the queue is full (`None`) or the load wants something else.
+    fn fill(&mut self, now: &mut Nanos) -> Result<Option<Next>, EngineError> {
+        let depth = self.job.depth;
+        while !self.slots.is_full() {
+            self.heed_stop();
+            let request = match self.load.next(*now) {
+                Next::Issue(request) => request,
+                other => return Ok(Some(other)),
+            };
+            let slot = self.slots.take(request, *now);
+            self.prepare(slot, &request, *now);
+            *now = self.hand_over(first_io(slot, &request), *now)?;
+            if self.slots.queued() >= depth.batch {
+                *now = self.submit(*now)?;
+            }
+            if depth.reap_min == 0 {
+                *now = self.submit(*now)?;
+                *now = self.reap(0, *now)?;
+            }
+            if *now >= self.next_event {
+                self.event(*now);
+            }
+        }
+        Ok(None)
+    }
+
+    /// Gives an I/O to the engine, making room where it has none.
+    #[inline]
+    fn hand_over(&mut self, io: Io, mut now: Nanos) -> Result<Nanos, EngineError> {
+        loop {
+            match self.engine.submit(io) {
+                Submitted::Queued => {
+                    self.slots.queue(io.slot);
+                    return Ok(now);
+                }
+                Submitted::Done(completion) => return self.done_at_once(completion, now),
+                Submitted::Full => {
+                    now = self.submit(now)?;
+                    if self.slots.busy() > self.slots.queued() + 1 {
+                        now = self.reap(1, now)?;
+                    }
+                }
+            }
+        }
+    }
+
+    /// An asynchronous engine carried the I/O out itself, because the kernel has only a plain call for it.
+    #[cold]
+    fn done_at_once(&mut self, completion: Completion, before: Nanos) -> Result<Nanos, EngineError> {
+        let now = self.clock.now();
+        self.slots.accept_alone(completion.slot, before);
+        self.tally.record.submitted(1, self.slots.busy());
+        self.tally.record.reaped(1);
+        self.finish(completion, now)?;
+        Ok(now)
+    }
+
+    /// Hands all that is queued to the kernel. One stamp per call: it took the whole batch.
+    fn submit(&mut self, mut now: Nanos) -> Result<Nanos, EngineError> {
+        while self.slots.queued() > 0 {
+            let taken = self.engine.flush()?;
+            now = self.now(now);
+            let in_flight = self.slots.busy() - (self.slots.queued() - taken);
+            self.tally.record.submitted(taken, in_flight);
+            self.slots.accept(taken, now);
+            if self.slots.queued() > 0 && in_flight > 0 {
+                now = self.reap(1, now)?;
+            }
+        }
+        Ok(now)
+    }
+
+    /// The queue is full: reap at least once, then down to the low mark.
+    fn make_room(&mut self, mut now: Nanos) -> Result<Nanos, EngineError> {
+        now = self.submit(now)?;
+        let least = self.job.depth.reap_min.max(1);
+        loop {
+            now = self.reap(least, now)?;
+            if self.slots.busy() <= self.job.depth.low {
+                return Ok(now);
+            }
+        }
+    }
+
+    /// Waits for one completion while the load waits for its time. The wait for the device may outlast it: then the
+    /// next I/Os are late and the load catches up.
+    fn reap_one(&mut self, now: Nanos) -> Result<Nanos, EngineError> {
+        let now = self.submit(now)?;
+        self.reap(1, now)
+    }
+
+    /// Waits until nothing is in flight.
+    pub(super) fn drain(&mut self, mut now: Nanos) -> Result<Nanos, EngineError> {
+        now = self.submit(now)?;
+        while self.slots.busy() > 0 {
+            now = self.reap(self.slots.busy(), now)?;
+            now = self.submit(now)?;
+        }
+        Ok(now)
+    }
+
+    /// One reap call for `least` completions or more. One stamp per call: it brought the whole batch.
+    fn reap(&mut self, least: u32, now: Nanos) -> Result<Nanos, EngineError> {
+        let in_flight = self.slots.busy() - self.slots.queued();
+        let least = least.min(in_flight);
+        let mut done = self.slots.take_done();
+        let reaped = self.engine.reap(least, self.job.depth.reap_max.max(least).max(1), &mut done)?;
+        let now = self.now(now);
+        self.tally.record.reaped(reaped);
+        for &completion in &done {
+            self.finish(completion, now)?;
+        }
+        self.slots.give_back(done);
+        Ok(now)
+    }
+
+    /// The present after a call.
+    #[inline]
+    fn now(&mut self, before: Nanos) -> Nanos {
+        if LATENCY { self.clock.now() } else { self.stride.now(&self.clock, before) }
+    }
+
+    #[inline]
+    fn finish(&mut self, completion: Completion, now: Nanos) -> Result<(), EngineError> {
+        let slot = self.slots.get(completion.slot);
+        let request = slot.request;
+        let life = Life { issued: slot.issued, accepted: slot.accepted, reaped: now };
+        match request.direction() {
+            Some(direction) if slot.moved == 0 && completion.result == i64::from(request.length) => {
+                self.tally.queued::<LATENCY>(direction, u64::from(request.length), life);
+                self.slots.release(completion.slot);
+                self.load.completed(&request);
+                Ok(())
+            }
+            _ => self.finish_otherwise(completion, &request, life),
+        }
+    }
+
+    /// What is not a full transfer at the first try: syncs, short transfers, errors.
+    #[cold]
+    fn finish_otherwise(&mut self, completion: Completion, request: &Request, life: Life) -> Result<(), EngineError> {
+        if let Some(direction) = request.direction() {
+            let mut moved = self.slots.get(completion.slot).moved;
+            let outcome = self.judge(completion.slot, request, &mut moved, completion.result);
+            self.slots.set_moved(completion.slot, moved);
+            match outcome {
+                Outcome::Whole => self.tally.queued::<LATENCY>(direction, u64::from(moved), life),
+                Outcome::Failed => self.count_failed(direction, moved, life),
+                Outcome::Rest(rest) => {
+                    self.hand_over(rest, life.reaped)?;
+                    return Ok(());
+                }
+            }
+        } else if completion.result < 0 {
+            self.fault(request, completion.result);
+        } else {
+            self.tally.synchronised(life);
+        }
+        self.slots.release(completion.slot);
+        self.load.completed(request);
+        Ok(())
+    }
+}

@@ -1,0 +1,128 @@
+//! The I/Os in flight: which slot holds what, which slots are free, which wait for the next submit call.
+
+use crate::load::Request;
+use engine::{Completion, Operation};
+use measure::Nanos;
+
+/// What a slot is busy with.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Slot {
+    /// What the load wants.
+    pub(super) request: Request,
+    /// Bytes there already, after a short transfer.
+    pub(super) moved: u32,
+    /// When the load decided on it.
+    pub(super) issued: Nanos,
+    /// When the kernel first had it.
+    pub(super) accepted: Nanos,
+}
+
+const IDLE: Slot = Slot {
+    request: Request { operation: Operation::Read, target: 0, offset: 0, length: 0 },
+    moved: 0,
+    issued: Nanos::ZERO,
+    accepted: Nanos::ZERO,
+};
+
+/// All slots of a worker. Everything is allocated at the start.
+#[derive(Debug)]
+pub(super) struct Slots {
+    slots: Box<[Slot]>,
+    free: Vec<u32>,
+    queued: Vec<u32>,
+    done: Vec<Completion>,
+}
+
+impl Slots {
+    pub(super) fn new(depth: u32) -> Self {
+        let room = depth as usize;
+        Slots {
+            slots: vec![IDLE; room].into_boxed_slice(),
+            free: (0..depth).rev().collect(),
+            queued: Vec::with_capacity(room),
+            done: Vec::with_capacity(room),
+        }
+    }
+
+    /// Whether every slot is busy.
+    #[inline]
+    pub(super) fn is_full(&self) -> bool {
+        self.free.is_empty()
+    }
+
+    /// How many are busy, those that wait for a submit call included.
+    #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "at most the depth, a u32")]
+    pub(super) fn busy(&self) -> u32 {
+        (self.slots.len() - self.free.len()) as u32
+    }
+
+    /// Takes a free slot; the caller has checked that there is one.
+    #[inline]
+    pub(super) fn take(&mut self, request: Request, issued: Nanos) -> u32 {
+        let slot = self.free.pop().expect("the loop asks for a slot only when one is free");
+        self.slots[slot as usize] = Slot { request, moved: 0, issued, accepted: Nanos::ZERO };
+        slot
+    }
+
+    /// The slot is idle again.
+    #[inline]
+    pub(super) fn release(&mut self, slot: u32) {
+        self.free.push(slot);
+    }
+
+    #[inline]
+    pub(super) fn get(&self, slot: u32) -> Slot {
+        self.slots[slot as usize]
+    }
+
+    /// Notes how much of a slot's request is there.
+    pub(super) fn set_moved(&mut self, slot: u32, moved: u32) {
+        self.slots[slot as usize].moved = moved;
+    }
+
+    /// The engine queued this slot.
+    #[inline]
+    pub(super) fn queue(&mut self, slot: u32) {
+        self.queued.push(slot);
+    }
+
+    /// How many wait for a submit call.
+    #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "at most the depth, a u32")]
+    pub(super) fn queued(&self) -> u32 {
+        self.queued.len() as u32
+    }
+
+    /// The kernel took the first `count` of the queued at `now`. The rest of a short transfer keeps its first stamp.
+    #[inline]
+    pub(super) fn accept(&mut self, count: u32, now: Nanos) {
+        for slot in self.queued.drain(..count as usize) {
+            let slot = &mut self.slots[slot as usize];
+            if slot.moved == 0 {
+                slot.accepted = now;
+            }
+        }
+    }
+
+    /// This one was carried out on the spot: it never waited for a submit call.
+    pub(super) fn accept_alone(&mut self, slot: u32, now: Nanos) {
+        let slot = &mut self.slots[slot as usize];
+        if slot.moved == 0 {
+            slot.accepted = now;
+        }
+    }
+
+    /// The list for completions, empty; to be given back.
+    #[inline]
+    pub(super) fn take_done(&mut self) -> Vec<Completion> {
+        std::mem::take(&mut self.done)
+    }
+
+    /// Keeps the list for the next time.
+    #[inline]
+    pub(super) fn give_back(&mut self, mut done: Vec<Completion>) {
+        done.clear();
+        self.done = done;
+    }
+}

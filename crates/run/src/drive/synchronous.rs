@@ -1,0 +1,104 @@
+//! The loop for engines that complete an I/O in `submit`: one in flight, two looks at the clock per I/O.
+
+use super::faults::Outcome;
+use super::{Drive, Life, first_io};
+use crate::load::{Next, Request};
+use engine::{Completion, Engine, EngineError, Submitted};
+use measure::{Clock, Nanos};
+
+impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
+    pub(super) fn run_synchronous(&mut self) -> Result<(), EngineError> {
+        // The end of one I/O is the moment at which the next is decided on: total latency includes making it.
+        let mut now = self.clock.now();
+        loop {
+            self.heed_stop();
+            now = match self.load.next(now) {
+                Next::Issue(request) => self.carry_out(&request, now)?,
+                Next::Stop => break,
+                other => self.rest(other)?,
+            };
+            if now >= self.next_event {
+                self.event(now);
+            }
+        }
+        self.count_calls();
+        Ok(())
+    }
+
+    #[inline]
+    fn carry_out(&mut self, request: &Request, decided: Nanos) -> Result<Nanos, EngineError> {
+        self.prepare(0, request, decided);
+        let accepted = if LATENCY { self.clock.now() } else { decided };
+        let Submitted::Done(Completion { result, .. }) = self.engine.submit(first_io(0, request)) else {
+            return Err(broken_promise::<E>());
+        };
+        let reaped = if LATENCY { self.clock.now() } else { self.stride.now(&self.clock, decided) };
+        let life = Life { issued: decided, accepted, reaped };
+        match request.direction() {
+            Some(direction) if result == i64::from(request.length) => {
+                self.tally.synchronous::<LATENCY>(direction, u64::from(request.length), life);
+                self.load.completed(request);
+                Ok(reaped)
+            }
+            _ => self.carry_on(request, life, result),
+        }
+    }
+
+    /// What is not a full transfer at the first try: syncs, short transfers, errors.
+    #[cold]
+    fn carry_on(&mut self, request: &Request, life: Life, first: i64) -> Result<Nanos, EngineError> {
+        let Some(direction) = request.direction() else {
+            let reaped = self.clock.now();
+            if first < 0 {
+                self.fault(request, first);
+            } else {
+                self.tally.synchronised(Life { reaped, ..life });
+            }
+            self.load.completed(request);
+            return Ok(reaped);
+        };
+        let (mut result, mut moved) = (first, 0);
+        let outcome = loop {
+            let outcome = self.judge(0, request, &mut moved, result);
+            let Outcome::Rest(rest) = outcome else { break outcome };
+            let Submitted::Done(completion) = self.engine.submit(rest) else {
+                return Err(broken_promise::<E>());
+            };
+            result = completion.result;
+        };
+        let reaped = self.clock.now();
+        let life = Life { reaped, ..life };
+        if outcome == Outcome::Whole {
+            self.tally.synchronous::<LATENCY>(direction, u64::from(moved), life);
+        } else {
+            self.count_failed(direction, moved, life);
+        }
+        self.load.completed(request);
+        Ok(reaped)
+    }
+
+    /// Every I/O of a synchronous engine is one submit call and one reap call of one. fio counts no calls for its
+    /// null engine at depth 1, which has none.
+    fn count_calls(&mut self) {
+        let record = &mut *self.tally.record;
+        let control = self.tally.control;
+        let ios = |direction: usize| {
+            control.ios[direction].load(std::sync::atomic::Ordering::Relaxed) - record.ios_before[direction]
+        };
+        let total = (0..3).map(ios).sum::<u64>() + record.sync.count();
+        record.level[0] = total;
+        if E::SPEC.capabilities.submission == job::Submission::Synchronous {
+            (record.submit[1], record.complete[1]) = (total, total);
+        }
+    }
+}
+
+#[cold]
+fn broken_promise<E: Engine>() -> EngineError {
+    EngineError {
+        engine: E::SPEC.name,
+        operation: "submit",
+        message: "a synchronous engine did not complete an I/O at once: this is a bug in plumb".to_owned(),
+        errno: libc::EIO,
+    }
+}

@@ -1,0 +1,164 @@
+//! Counting: what every completed I/O adds to its worker's record.
+
+use crate::worker::record::{Control, Record, coarse_bin};
+use job::plan::RecordPlan;
+use measure::{Direction, IntervalSampler, Nanos};
+use model::CpuUsage;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// A worker's record, and what of it the job wants filled.
+#[derive(Debug)]
+pub(crate) struct Tally<'w> {
+    /// Where everything is counted.
+    pub(crate) record: &'w mut Record,
+    /// What the parent sees while the worker lives.
+    pub(crate) control: &'w Control,
+    histograms: WantedHistograms,
+    sampling: Option<Sampling>,
+}
+
+/// Which kinds of latency are kept as histograms, for percentiles.
+#[derive(Clone, Copy, Debug)]
+struct WantedHistograms {
+    completion: bool,
+    total: bool,
+    submission: bool,
+}
+
+/// The three moments of an I/O's life.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Life {
+    /// The load decided on it: submission latency and total latency begin.
+    pub(crate) issued: Nanos,
+    /// The kernel (or the call) has it: completion latency begins.
+    pub(crate) accepted: Nanos,
+    /// It came back.
+    pub(crate) reaped: Nanos,
+}
+
+/// Bandwidth and IOPS samples, taken by the worker between its I/Os.
+#[derive(Debug)]
+struct Sampling {
+    bandwidth: [IntervalSampler; 3],
+    iops: [IntervalSampler; 3],
+    intervals: (Nanos, Nanos),
+}
+
+impl Sampling {
+    fn start(intervals: (Nanos, Nanos), now: Nanos) -> Self {
+        let (bandwidth, iops) = intervals;
+        Sampling {
+            bandwidth: [IntervalSampler::new(bandwidth, now); 3],
+            iops: [IntervalSampler::new(iops, now); 3],
+            intervals,
+        }
+    }
+}
+
+impl<'w> Tally<'w> {
+    /// Prepares for counting; [`Tally::begin`] starts it.
+    pub(crate) fn new(record: &'w mut Record, control: &'w Control, plan: &RecordPlan) -> Self {
+        let histograms = WantedHistograms {
+            completion: plan.completion_percentiles && plan.completion_latency,
+            total: plan.total_percentiles && plan.total_latency,
+            submission: plan.submission_percentiles && plan.submission_latency,
+        };
+        let intervals = (plan.bandwidth_interval, plan.iops_interval);
+        let sampling = plan.samples.then(|| Sampling::start(intervals, Nanos::ZERO));
+        Tally { record, control, histograms, sampling }
+    }
+
+    /// Forgets what was counted and measures from `now` on.
+    pub(crate) fn begin(&mut self, usage: CpuUsage, now: Nanos) {
+        self.record.begin(self.control, usage, now);
+        if let Some(sampling) = &mut self.sampling {
+            *sampling = Sampling::start(sampling.intervals, now);
+        }
+    }
+
+    /// Counts an I/O of a synchronous engine: no submission latency.
+    #[inline]
+    pub(crate) fn synchronous<const LATENCY: bool>(&mut self, direction: Direction, bytes: u64, life: Life) {
+        self.control.count(direction, bytes);
+        if LATENCY {
+            self.completion(direction, life);
+        }
+        self.record.measured_until = life.reaped.get();
+    }
+
+    /// Counts an I/O of an asynchronous engine.
+    ///
+    /// All three latencies are recorded here, at the end, so that submission + completion = total also for the means.
+    #[inline]
+    pub(crate) fn queued<const LATENCY: bool>(&mut self, direction: Direction, bytes: u64, life: Life) {
+        self.control.count(direction, bytes);
+        if LATENCY {
+            let submission = life.accepted.saturating_sub(life.issued);
+            self.record.submission[direction as usize].record(submission);
+            if self.histograms.submission {
+                self.record.histograms.submission[direction as usize].record(submission);
+            }
+            self.completion(direction, life);
+        }
+        self.record.measured_until = life.reaped.get();
+    }
+
+    #[inline]
+    fn completion(&mut self, direction: Direction, life: Life) {
+        let completion = life.reaped.saturating_sub(life.accepted);
+        let total = life.reaped.saturating_sub(life.issued);
+        let record = &mut *self.record;
+        record.completion[direction as usize].record(completion);
+        record.total[direction as usize].record(total);
+        record.bins[coarse_bin(completion)] += 1;
+        if self.histograms.completion {
+            record.histograms.completion[direction as usize].record(completion);
+        }
+        if self.histograms.total {
+            record.histograms.total[direction as usize].record(total);
+        }
+    }
+
+    /// Counts an fsync or fdatasync.
+    pub(crate) fn synchronised(&mut self, life: Life) {
+        let latency = life.reaped.saturating_sub(life.issued);
+        self.record.sync.record(latency);
+        self.record.histograms.sync.record(latency);
+        self.record.measured_until = life.reaped.get();
+    }
+
+    /// Counts an error that does not end the job.
+    pub(crate) fn forgive(&mut self, errno: i32) {
+        if self.record.forgiven_errors == 0 {
+            self.record.first_forgiven_errno = errno;
+        }
+        self.record.forgiven_errors += 1;
+    }
+
+    /// When the next sample is due after one at `now`; never without samples.
+    pub(crate) fn next_sample(&self, now: Nanos) -> Nanos {
+        let shortest = self.sampling.as_ref().map(|sampling| sampling.intervals.0.min(sampling.intervals.1));
+        shortest.map_or(Nanos::MAX, |interval| now.saturating_add(interval))
+    }
+
+    /// Takes the samples that are due at `now`.
+    pub(crate) fn sample(&mut self, now: Nanos) {
+        let Some(sampling) = &mut self.sampling else { return };
+        let record = &mut *self.record;
+        for direction in 0..3 {
+            let bytes = self.control.bytes[direction].load(Relaxed) - record.bytes_before[direction];
+            let ios = self.control.ios[direction].load(Relaxed) - record.ios_before[direction];
+            let (bandwidth, iops) = (&mut sampling.bandwidth[direction], &mut sampling.iops[direction]);
+            if bandwidth.due(now)
+                && let Some(rates) = bandwidth.close(now, bytes, ios)
+            {
+                record.bandwidth_samples[direction].record(rates.kib_per_second);
+            }
+            if iops.due(now)
+                && let Some(rates) = iops.close(now, bytes, ios)
+            {
+                record.iops_samples[direction].record(rates.iops);
+            }
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! Why a plan could not be run at all. What goes wrong inside one job is in that job's result.
+
+/// A run that could not take place.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The plan writes, and the caller forbade it.
+    #[error("job `{job}` ({origin}): it would write, and --readonly forbids that")]
+    ReadOnly {
+        /// The job.
+        job: String,
+        /// Where it was written.
+        origin: String,
+    },
+    /// The plan asks for something this version cannot do.
+    #[error("job `{job}` ({origin}): {what}")]
+    Unsupported {
+        /// The job.
+        job: String,
+        /// Where it was written.
+        origin: String,
+        /// What it asks for, and what would work.
+        what: String,
+    },
+    /// The kernel refused memory, a process or a thread.
+    #[error("cannot start the workers: {0}")]
+    Workers(#[from] sys::SysError),
+    /// A thread could not be started.
+    #[error("cannot start a worker's thread: {0}")]
+    Thread(std::io::Error),
+}

@@ -1,0 +1,31 @@
+//! Files and devices: what they are called, how large they are, how they come to be and how they are opened.
+
+mod guard;
+mod layout;
+mod open;
+mod plan;
+
+pub(crate) use guard::guard_devices;
+pub(crate) use layout::{lay_out, unlink};
+pub(crate) use open::OpenFiles;
+pub(crate) use plan::{PlannedFile, largest_block, plan_files};
+
+use model::JobError;
+use std::io;
+use std::path::Path;
+
+/// An error of a job that is about a file.
+pub(crate) fn file_error(operation: &str, path: &Path, source: impl Into<io::Error>, advice: &str) -> JobError {
+    let source = source.into();
+    JobError {
+        errno: source.raw_os_error().unwrap_or(libc::EIO),
+        operation: operation.to_owned(),
+        message: format!("{operation} {}: {source}{advice}", path.display()),
+        signal: None,
+    }
+}
+
+/// A job whose words contradict what is there.
+pub(crate) fn refusal(errno: i32, operation: &str, message: String) -> JobError {
+    JobError { errno, operation: operation.to_owned(), message, signal: None }
+}

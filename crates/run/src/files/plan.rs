@@ -1,0 +1,205 @@
+//! Which files a worker uses: their names, their real sizes and the region of each that it works on.
+
+use super::{file_error, refusal};
+use crate::load::Region;
+use job::plan::{Extent, FilePlan, JobPlan};
+use measure::Direction;
+use model::JobError;
+use std::io;
+use std::os::unix::fs::FileTypeExt;
+use std::path::{Path, PathBuf};
+
+/// A file or device as a worker will use it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct PlannedFile {
+    /// Its path.
+    pub(crate) path: PathBuf,
+    /// What it is.
+    pub(crate) kind: FileKind,
+    /// The part of it that the worker uses.
+    pub(crate) region: Region,
+    /// Its size before layout; 0 when it does not exist.
+    pub(crate) real_size: u64,
+}
+
+/// What a path leads to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FileKind {
+    /// A regular file, or nothing yet.
+    Regular,
+    /// A block device.
+    Block,
+    /// A character device, a pipe, a socket.
+    Other,
+    /// Only a name: the engine needs no files.
+    NameOnly,
+}
+
+/// The clone number that names files and shifts offsets: fio numbers the first clone 0 and then counts down.
+pub(crate) fn clone_index(clone: u32, clones: u32) -> u32 {
+    if clone == 0 { 0 } else { clones - clone }
+}
+
+/// The files of one worker.
+///
+/// # Errors
+/// When a size is missing, too small or out of range, or a device cannot be asked for its size.
+pub(crate) fn plan_files(job: &JobPlan, clone: u32, needs_files: bool) -> Result<Vec<PlannedFile>, JobError> {
+    let index = clone_index(clone, job.clones);
+    let paths = paths(job, index, needs_files);
+    let count = paths.len() as u64;
+    let smallest = smallest_block(job);
+    if let (None, Some(Extent::Bytes(size))) = (job.files.file_size, job.files.size)
+        && size > 0
+        && size < smallest
+    {
+        let message = format!(
+            "job `{}` ({}): size={size} is smaller than its smallest block of {smallest} bytes; \
+             give a larger size= or a smaller bs=",
+            job.name, job.origin
+        );
+        return Err(refusal(libc::EINVAL, "size", message));
+    }
+    let mut files = Vec::with_capacity(paths.len());
+    for (number, path) in (0..).zip(paths) {
+        let (kind, real_size) = if needs_files { look_at(&path)? } else { (FileKind::NameOnly, 0) };
+        let wanted = wanted_size(job, index, number, count, real_size);
+        let region = region(job, index, &path, kind, real_size, wanted)?;
+        files.push(PlannedFile { path, kind, region, real_size });
+    }
+    Ok(files)
+}
+
+fn paths(job: &JobPlan, index: u32, needs_files: bool) -> Vec<PathBuf> {
+    let files = &job.files;
+    let directory = match files.directories.len() {
+        0 => None,
+        many => files.directories.get(index as usize % many),
+    };
+    let place = |name: &Path| directory.map_or_else(|| name.to_owned(), |directory| directory.join(name));
+    if !files.names.is_empty() {
+        return files.names.iter().map(|name| place(name)).collect();
+    }
+    // A lone job that is called like a device means the device: name=/dev/sdb.
+    let named = Path::new(&job.name);
+    let is_device = || std::fs::metadata(named).is_ok_and(|found| !found.is_file() && !found.is_dir());
+    if needs_files && job.clones == 1 && files.count == 1 && is_device() {
+        return vec![named.to_owned()];
+    }
+    // A slash in a job's name would lead elsewhere.
+    let stem = job.name.replace('/', "_");
+    (0..files.count.max(1)).map(|number| place(Path::new(&format!("{stem}.{index}.{number}")))).collect()
+}
+
+fn look_at(path: &Path) -> Result<(FileKind, u64), JobError> {
+    let found = match std::fs::metadata(path) {
+        Ok(found) => found,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok((FileKind::Regular, 0)),
+        Err(error) => return Err(file_error("stat", path, error, "")),
+    };
+    let kind = found.file_type();
+    if kind.is_file() {
+        Ok((FileKind::Regular, found.len()))
+    } else if kind.is_block_device() {
+        let device = std::fs::File::open(path).map_err(|error| file_error("open", path, error, ""))?;
+        let size = rustix::fs::seek(&device, rustix::fs::SeekFrom::End(0))
+            .map_err(|error| file_error("find the end of", path, error, ""))?;
+        Ok((FileKind::Block, size))
+    } else if kind.is_dir() {
+        let message = format!("{} is a directory; give filename= a file, or use directory=", path.display());
+        Err(refusal(libc::EISDIR, "open", message))
+    } else {
+        Ok((FileKind::Other, 0))
+    }
+}
+
+/// The smallest block that the job may move.
+pub(crate) fn smallest_block(job: &JobPlan) -> u64 {
+    let moved = Direction::ALL.into_iter().filter(|&direction| job.load.mix.contains(direction));
+    moved.map(|direction| u64::from(job.load.block_size[direction].smallest())).min().unwrap_or(1).max(1)
+}
+
+/// The largest block that the job may move.
+pub(crate) fn largest_block(job: &JobPlan) -> u64 {
+    let moved = Direction::ALL.into_iter().filter(|&direction| job.load.mix.contains(direction));
+    moved.map(|direction| u64::from(job.load.block_size[direction].largest())).max().unwrap_or(1).max(1)
+}
+
+/// How much of one file the job wants; `None` for all there is.
+fn wanted_size(job: &JobPlan, index: u32, number: u64, count: u64, real_size: u64) -> Option<u64> {
+    let smallest = smallest_block(job);
+    if let Some((least, most)) = job.files.file_size {
+        if least >= most {
+            return Some(least);
+        }
+        let seed = job.load.seed.unwrap_or(0).wrapping_add(u64::from(index) << 32).wrapping_add(number + 1);
+        let drawn = least + scatter(seed) % (most - least + 1);
+        return Some((drawn - drawn % smallest).max(least));
+    }
+    match job.files.size? {
+        Extent::Bytes(0) => None,
+        Extent::Bytes(total) => Some(total / count).filter(|&size| size > 0),
+        Extent::Percent(percent) => {
+            let share = share(real_size, percent);
+            Some(share - share % smallest)
+        }
+    }
+}
+
+/// A well-mixed number from a seed (the finaliser of SplitMix64).
+fn scatter(seed: u64) -> u64 {
+    let mut mixed = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ (mixed >> 31)
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "a share of at most 100 % of a u64; more saturates before")]
+fn share(size: u64, percent: u32) -> u64 {
+    (u128::from(size) * u128::from(percent) / 100).min(u128::from(u64::MAX)) as u64
+}
+
+fn start(files: &FilePlan, index: u32, real_size: u64, smallest: u64) -> u64 {
+    let bytes = |extent: Extent| match extent {
+        Extent::Bytes(bytes) => bytes,
+        Extent::Percent(percent) => share(real_size, percent).next_multiple_of(smallest),
+    };
+    bytes(files.offset).saturating_add(bytes(files.offset_increment).saturating_mul(u64::from(index)))
+}
+
+fn region(
+    job: &JobPlan,
+    index: u32,
+    path: &Path,
+    kind: FileKind,
+    real_size: u64,
+    wanted: Option<u64>,
+) -> Result<Region, JobError> {
+    let start = start(&job.files, index, real_size, smallest_block(job));
+    let relative = matches!(job.files.size, Some(Extent::Percent(_)));
+    let may_grow = matches!(kind, FileKind::Regular | FileKind::Other | FileKind::NameOnly);
+    let end = match wanted {
+        Some(wanted) if may_grow && !relative => start.saturating_add(wanted),
+        Some(wanted) => start.saturating_add(wanted).min(real_size),
+        None => real_size,
+    };
+    if wanted.is_none_or(|wanted| wanted == 0) && real_size == 0 {
+        let message = format!(
+            "job `{}` ({}): {} has no size yet; give size= (or filesize=)",
+            job.name,
+            job.origin,
+            path.display()
+        );
+        return Err(refusal(libc::EINVAL, "size", message));
+    }
+    if end <= start {
+        let message = format!(
+            "job `{}` ({}): offset {start} lies at or beyond the end of {} ({real_size} bytes)",
+            job.name,
+            job.origin,
+            path.display()
+        );
+        return Err(refusal(libc::EINVAL, "offset", message));
+    }
+    Ok(Region { start, end })
+}

@@ -1,0 +1,218 @@
+//! Records to results: what the workers left in shared memory becomes the model's plain data.
+
+use crate::supervise::{End, Prepared, Shared, Watched, needs_files};
+use crate::worker::record::{Control, Record};
+use crate::worker::{cpu_usage, unix_ms, used_since};
+use job::plan::{BlockSize, JobPlan, RecordPlan, WorkerPlan};
+use job::{Plan, Submission};
+use measure::{Direction, Histogram, Moments, Nanos, PerDirection};
+use model::{
+    CpuUsage, DirectionResult, Echo, Environment, JobError, JobResult, LatencyStatistics, ReportStyle,
+    RunResult, SyncResult,
+};
+use std::sync::atomic::Ordering::Relaxed;
+
+/// Puts the result of a run together.
+pub(crate) fn assemble(
+    plan: &Plan,
+    workers: &[WorkerPlan<'_>],
+    prepared: &[Prepared],
+    shared: &Shared,
+    watched: &Watched,
+) -> RunResult {
+    let elapsed_s = watched.elapsed.as_millis_ceil().div_ceil(1000).max(1);
+    let mut engine_notes: Vec<String> = Vec::new();
+    let mut jobs = Vec::with_capacity(workers.len());
+    for (index, worker) in workers.iter().enumerate() {
+        let found = Found {
+            plan: *worker,
+            prepared: &prepared[index],
+            control: &shared.controls[index],
+            record: shared.records.snapshot(index),
+            end: watched.ends[index],
+            elapsed_s,
+        };
+        let note = found.record.as_ref().map(|record| record.note.get()).unwrap_or_default();
+        if !note.is_empty() && !engine_notes.contains(&note) {
+            engine_notes.push(note);
+        }
+        jobs.push(found.job_result());
+    }
+    RunResult {
+        ended_unix_ms: unix_ms(),
+        global_options: plan.global_options.clone(),
+        jobs,
+        devices: watched.devices.clone(),
+        environment: Environment { engine_notes, ..Environment::default() },
+        notes: Vec::new(),
+        ended_by_signal: watched.signal,
+    }
+}
+
+/// All that is known of one worker.
+struct Found<'a> {
+    plan: WorkerPlan<'a>,
+    prepared: &'a Prepared,
+    control: &'a Control,
+    record: Option<Box<Record>>,
+    end: Option<End>,
+    elapsed_s: u64,
+}
+
+impl Found<'_> {
+    fn job_result(&self) -> JobResult {
+        let job = self.plan.job;
+        let mut result = JobResult {
+            echo: self.echo(),
+            style: style(job),
+            workers: 1,
+            elapsed_s: self.elapsed_s,
+            error: self.error(),
+            ..JobResult::default()
+        };
+        let Some(record) = self.record.as_deref() else { return result };
+        let measured = Nanos(record.measured_until.saturating_sub(record.measured_from));
+        result.pid = record.pid;
+        result.started_unix_ms = record.started_unix_ms;
+        result.forgiven_errors = record.forgiven_errors;
+        result.first_forgiven_errno = record.first_forgiven_errno;
+        for direction in Direction::ALL {
+            result.directions[direction] = self.direction(record, direction, measured);
+        }
+        result.sync = SyncResult {
+            count: record.sync.count(),
+            latency: statistics(record.sync, &record.histograms.sync, true),
+        };
+        result.runtime = measured;
+        result.cpu = self.cpu(record);
+        result.depth = record.depth();
+        if job.record.completion_latency {
+            result.latency_bins = record.latency_bins();
+        }
+        result
+    }
+
+    fn direction(&self, record: &Record, direction: Direction, measured: Nanos) -> DirectionResult {
+        let at = direction as usize;
+        let plan = &self.plan.job.record;
+        let bytes = self.control.bytes[at].load(Relaxed) - record.bytes_before[at];
+        DirectionResult {
+            bytes,
+            ios: self.control.ios[at].load(Relaxed) - record.ios_before[at],
+            short_ios: record.short_ios[at],
+            dropped_ios: 0,
+            runtime: if bytes > 0 { measured } else { Nanos::ZERO },
+            submission: (plan.submission_latency && is_queued(self.plan.job)).then(|| {
+                statistics(record.submission[at], &record.histograms.submission[at], plan.submission_percentiles)
+            }),
+            completion: plan.completion_latency.then(|| {
+                statistics(record.completion[at], &record.histograms.completion[at], plan.completion_percentiles)
+            }),
+            total: plan
+                .total_latency
+                .then(|| statistics(record.total[at], &record.histograms.total[at], plan.total_percentiles)),
+            bandwidth_samples: record.bandwidth_samples[at],
+            iops_samples: record.iops_samples[at],
+            worker_rates: None,
+        }
+    }
+
+    /// CPU and faults of the measured part. A worker that was killed could not take its final account itself.
+    fn cpu(&self, record: &Record) -> CpuUsage {
+        match self.end {
+            Some(End::Killed(exit, _) | End::Exited(exit)) if record.finished == 0 => {
+                used_since(cpu_usage(exit.usage), record.usage)
+            }
+            _ => record.usage,
+        }
+    }
+
+    fn error(&self) -> Option<JobError> {
+        if let Some(error) = &self.prepared.error {
+            return Some(error.clone());
+        }
+        let job = self.plan.job;
+        let failed = |errno, operation: &str, message: String, signal| {
+            Some(JobError { errno, operation: operation.to_owned(), message, signal })
+        };
+        let fault = self.record.as_deref().map(|record| &record.fault).filter(|fault| fault.errno != 0);
+        match self.end {
+            Some(End::Killed(_, signal)) => {
+                let message = format!("job `{}`: its worker was killed by signal {signal}{}", job.name, hint(signal));
+                failed(libc::EINTR, "run", message, Some(signal))
+            }
+            _ if fault.is_some() => {
+                let fault = fault?;
+                failed(fault.errno, &fault.operation.get(), fault.message.get(), None)
+            }
+            Some(_) if self.record.as_deref().is_none_or(|record| record.finished == 0) => {
+                let message = format!("job `{}`: its worker ended before its work did: this is a bug in plumb", job.name);
+                failed(libc::EIO, "run", message, None)
+            }
+            _ => None,
+        }
+    }
+
+    fn echo(&self) -> Echo {
+        let job = self.plan.job;
+        let sizes = |size: &BlockSize| (size.smallest(), size.largest());
+        let blocks = &job.load.block_size;
+        let files = &self.prepared.files;
+        Echo {
+            name: job.name.clone(),
+            description: job.description.clone(),
+            group: job.group,
+            number: self.plan.number,
+            clone: self.plan.clone,
+            options: job.written.clone(),
+            engine: job.engine.to_owned(),
+            iodepth: job.depth.depth,
+            direct: job.files.direct,
+            block_sizes: PerDirection { read: sizes(&blocks.read), write: sizes(&blocks.write), trim: sizes(&blocks.trim) },
+            paths: if needs_files(job) { files.iter().map(|file| file.path.display().to_string()).collect() } else { Vec::new() },
+            region_bytes: files.iter().map(|file| file.region.end - file.region.start).sum(),
+        }
+    }
+}
+
+fn hint(signal: i32) -> &'static str {
+    match signal {
+        libc::SIGBUS => " (SIGBUS: a mapped file became shorter, or its device failed)",
+        libc::SIGKILL => " (SIGKILL: from outside, or by the kernel for want of memory)",
+        libc::SIGSEGV => " (SIGSEGV: this is a bug in plumb)",
+        _ => "",
+    }
+}
+
+fn statistics(moments: Moments, histogram: &Histogram, wanted: bool) -> LatencyStatistics {
+    let histogram = (wanted && moments.count() > 0).then(|| Box::new(histogram.clone()));
+    LatencyStatistics { moments, histogram }
+}
+
+/// Whether the job's engine tells submission and completion apart.
+fn is_queued(job: &JobPlan) -> bool {
+    let submission = engine::ENGINES.iter().find(|engine| engine.name == job.engine);
+    match submission.map(|engine| engine.capabilities.submission) {
+        Some(Submission::Asynchronous) => true,
+        Some(Submission::ByDepth) => job.depth.depth > 1,
+        Some(Submission::Synchronous) | None => false,
+    }
+}
+
+fn style(job: &JobPlan) -> ReportStyle {
+    let plan: &RecordPlan = &job.record;
+    let forgiving = job.limits.continue_on_error;
+    ReportStyle {
+        group_reporting: plan.group_reporting,
+        completion_percentiles: plan.completion_percentiles,
+        total_percentiles: plan.total_percentiles,
+        submission_percentiles: plan.submission_percentiles,
+        percentiles: plan.percentiles.clone(),
+        percentile_digits: plan.percentile_digits,
+        unit_base: plan.unit_base,
+        bits: plan.bits,
+        significant_figures: plan.significant_figures,
+        shows_errors: forgiving.read || forgiving.write || forgiving.verify,
+        counts_sync_depth: true,
+    }
+}

@@ -1,0 +1,55 @@
+//! The run from above: prepares files, starts workers at their turn, watches them, collects what they found.
+
+mod crew;
+mod estimate;
+mod prepare;
+mod schedule;
+mod watch;
+
+use crate::{Observer, RunError, RunOptions};
+pub(crate) use crew::{End, Shared};
+pub(crate) use prepare::{Prepared, needs_files};
+pub(crate) use watch::Watched;
+
+use crew::{Crew, Recruit};
+use job::Plan;
+use job::plan::{Isolation, WorkerPlan};
+use measure::SystemClock;
+use model::RunResult;
+use sys::{SharedBlocks, SharedRecords};
+use watch::Watch;
+
+/// Runs a plan: lays out its files, runs its jobs, and returns what they found.
+///
+/// An error inside a job is that job's result. Returns early, in order, on SIGINT or SIGTERM.
+///
+/// # Errors
+/// When the plan as a whole cannot be run: it writes though that was forbidden, or the kernel has no room for its
+/// workers.
+pub fn execute(plan: &Plan, options: &RunOptions, observer: &mut dyn Observer) -> Result<RunResult, RunError> {
+    prepare::check(plan, options)?;
+    let clock = SystemClock::start();
+    let mut signals = crate::signals::Signals::watch()?;
+    let workers: Vec<WorkerPlan<'_>> = plan.workers().collect();
+    let prepared = prepare::prepare(plan, &workers, options, observer, &mut signals);
+    let shared =
+        Shared { controls: SharedBlocks::new(workers.len())?, records: SharedRecords::new(workers.len())? };
+    let system_seed = prepare::system_seed();
+    let recruits: Vec<Recruit<'_>> =
+        workers.iter().zip(&prepared).map(|(&plan, ready)| Recruit { plan, files: &ready.files }).collect();
+    announce(&workers, &prepared, observer);
+    let watched = std::thread::scope(|scope| {
+        let mut crew = Crew::fork(&shared, recruits, clock, system_seed, &options.system_root)?;
+        let watch = Watch::new(&workers, &prepared, &shared, options, clock);
+        watch.run(&mut crew, scope, observer, &mut signals)
+    })?;
+    Ok(crate::result::assemble(plan, &workers, &prepared, &shared, &watched))
+}
+
+fn announce(workers: &[WorkerPlan<'_>], prepared: &[Prepared], observer: &mut dyn Observer) {
+    let of = |isolation: Isolation| {
+        let count = workers.iter().zip(prepared).filter(|(worker, _)| worker.job.isolation == isolation).count();
+        u32::try_from(count).unwrap_or(u32::MAX)
+    };
+    observer.starting(of(Isolation::Thread), of(Isolation::Process));
+}

@@ -1,0 +1,91 @@
+//! Before the workers: is the plan allowed and possible, and are its files there?
+
+use crate::files::{PlannedFile, guard_devices, lay_out, plan_files};
+use crate::signals::Signals;
+use crate::{Observer, RunError, RunOptions};
+use engine::ENGINES;
+use job::Plan;
+use job::plan::{JobPlan, Mix, WorkerPlan};
+use measure::Direction;
+use model::JobError;
+
+/// What is ready for one worker.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Prepared {
+    /// Its files.
+    pub(crate) files: Vec<PlannedFile>,
+    /// Why it cannot run.
+    pub(crate) error: Option<JobError>,
+}
+
+/// Refuses a plan that must not or cannot be run.
+pub(crate) fn check(plan: &Plan, options: &RunOptions) -> Result<(), RunError> {
+    for job in &plan.jobs {
+        if options.read_only && job.load.mix != Mix::Only(Direction::Read) {
+            return Err(RunError::ReadOnly { job: job.name.clone(), origin: job.origin.clone() });
+        }
+        let unsupported = |what: &str| {
+            Err(RunError::Unsupported { job: job.name.clone(), origin: job.origin.clone(), what: what.to_owned() })
+        };
+        if !ENGINES.iter().any(|engine| engine.name == job.engine) {
+            return unsupported(&format!("there is no engine `{}`", job.engine));
+        }
+        if job.verify.is_some() {
+            return unsupported("verify is not built yet; leave verify= out");
+        }
+        let logs = &job.record.logs;
+        if logs.bandwidth.is_some() || logs.latency.is_some() || logs.iops.is_some() {
+            return unsupported("logs are not built yet; leave write_*_log= out");
+        }
+    }
+    Ok(())
+}
+
+/// Plans and lays out the files of all jobs, in the order of the jobs, before any of them starts. What fails is the
+/// error of that job's workers; the others go on.
+pub(crate) fn prepare(
+    plan: &Plan,
+    workers: &[WorkerPlan<'_>],
+    options: &RunOptions,
+    observer: &mut dyn Observer,
+    signals: &mut Signals,
+) -> Vec<Prepared> {
+    let mut prepared: Vec<Prepared> = Vec::with_capacity(workers.len());
+    for job in &plan.jobs {
+        match prepare_job(job, options, observer, signals) {
+            Ok(clones) => prepared.extend(clones.into_iter().map(|files| Prepared { files, error: None })),
+            Err(error) => {
+                let failed = Prepared { files: Vec::new(), error: Some(error) };
+                prepared.extend(std::iter::repeat_n(failed, job.clones as usize));
+            }
+        }
+    }
+    prepared
+}
+
+fn prepare_job(
+    job: &JobPlan,
+    options: &RunOptions,
+    observer: &mut dyn Observer,
+    signals: &mut Signals,
+) -> Result<Vec<Vec<PlannedFile>>, JobError> {
+    let needs_files = needs_files(job);
+    let clones = (0..job.clones).map(|clone| plan_files(job, clone, needs_files)).collect::<Result<Vec<_>, _>>()?;
+    if needs_files {
+        guard_devices(job, &clones, &options.system_root)?;
+        lay_out(job, &clones, observer, &mut || signals.received().is_none())?;
+    }
+    Ok(clones)
+}
+
+/// Whether the job's engine does I/O on files.
+pub(crate) fn needs_files(job: &JobPlan) -> bool {
+    ENGINES.iter().any(|engine| engine.name == job.engine && engine.capabilities.needs_files)
+}
+
+/// A seed from the system, for jobs that want no repeatable sequence.
+pub(crate) fn system_seed() -> u64 {
+    use std::hash::{BuildHasher, Hasher};
+    // The standard library seeds its hashers from the system's generator.
+    std::collections::hash_map::RandomState::new().build_hasher().finish()
+}

@@ -1,0 +1,264 @@
+//! The parent's loop: starts, reaps, reports, obeys signals.
+
+use super::crew::{Crew, End, Shared};
+use super::estimate::Estimate;
+use super::prepare::Prepared;
+use super::schedule::{Schedule, Standing};
+use crate::signals::Signals;
+use crate::{Observer, Progress, RunError, RunOptions, WorkerProgress, WorkerState};
+use job::plan::WorkerPlan;
+use measure::{Clock, Nanos, PerDirection, SystemClock};
+use model::DeviceUsage;
+use std::sync::atomic::Ordering::{Acquire, Relaxed};
+use std::thread::Scope;
+
+/// Between two looks at workers that are setting themselves up.
+const SHORT: Nanos = Nanos::from_millis(1);
+/// Between two looks at workers at work.
+const LONG: Nanos = Nanos::from_millis(10);
+/// Between two looks for workers that ended without a word.
+const DEAD: Nanos = Nanos::from_millis(50);
+
+/// What the parent saw.
+#[derive(Debug, Default)]
+pub(crate) struct Watched {
+    /// How each worker ended; `None` when it never started.
+    pub(crate) ends: Vec<Option<End>>,
+    /// The signal that cut the run short.
+    pub(crate) signal: Option<i32>,
+    /// From the start of the first worker to the end of the last.
+    pub(crate) elapsed: Nanos,
+    /// What the disks below the files did.
+    pub(crate) devices: Vec<DeviceUsage>,
+}
+
+/// The parent while workers run.
+pub(crate) struct Watch<'run> {
+    workers: &'run [WorkerPlan<'run>],
+    prepared: &'run [Prepared],
+    shared: &'run Shared,
+    options: &'run RunOptions,
+    clock: SystemClock,
+    schedule: Schedule,
+    estimate: Estimate,
+    started_at: Nanos,
+    last_dead_check: Nanos,
+    next_progress: Nanos,
+    setting_up: Vec<usize>,
+    reaped: Vec<bool>,
+    watched: Watched,
+}
+
+impl<'run> Watch<'run> {
+    pub(crate) fn new(
+        workers: &'run [WorkerPlan<'run>],
+        prepared: &'run [Prepared],
+        shared: &'run Shared,
+        options: &'run RunOptions,
+        clock: SystemClock,
+    ) -> Self {
+        let mut seed = super::prepare::system_seed();
+        let draw = move || {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            seed >> 16
+        };
+        let now = clock.now();
+        Watch {
+            workers,
+            prepared,
+            shared,
+            options,
+            clock,
+            schedule: Schedule::new(workers.iter().copied(), draw),
+            estimate: Estimate::new(workers, prepared),
+            started_at: now,
+            last_dead_check: now,
+            next_progress: options.progress_interval.map_or(Nanos::MAX, |interval| now.saturating_add(interval)),
+            setting_up: Vec::new(),
+            reaped: vec![false; workers.len()],
+            watched: Watched { ends: vec![None; workers.len()], ..Watched::default() },
+        }
+    }
+
+    /// Runs until nothing is left to do.
+    ///
+    /// # Errors
+    /// When a worker cannot be started or is lost.
+    pub(crate) fn run<'scope>(
+        mut self,
+        crew: &mut Crew<'run, 'scope>,
+        scope: &'scope Scope<'scope, '_>,
+        observer: &mut dyn Observer,
+        signals: &mut Signals,
+    ) -> Result<Watched, RunError>
+    where
+        'run: 'scope,
+    {
+        self.strike_unprepared(crew);
+        loop {
+            self.obey(crew, signals);
+            self.start(crew, scope)?;
+            self.collect(crew)?;
+            if self.schedule.is_over() {
+                break;
+            }
+            self.report(observer);
+            let pause = if self.setting_up.is_empty() { LONG } else { SHORT };
+            self.clock.sleep_until(self.clock.now().saturating_add(pause));
+        }
+        self.release_unstarted(crew)?;
+        self.watched.elapsed = self.elapsed();
+        Ok(self.watched)
+    }
+
+    fn elapsed(&self) -> Nanos {
+        self.clock.now().saturating_sub(self.started_at)
+    }
+
+    /// Jobs whose files failed, or that only lay out files, do not start.
+    fn strike_unprepared(&mut self, crew: &Crew<'_, '_>) {
+        for index in 0..self.workers.len() {
+            let failed = self.prepared[index].error.is_some();
+            if failed || self.workers[index].job.files.create_only {
+                self.schedule.strike(index);
+                let along = self.schedule.ended(index, failed);
+                self.end_along(crew, &along);
+            }
+        }
+    }
+
+    fn obey(&mut self, crew: &Crew<'_, '_>, signals: &mut Signals) {
+        let Some(signal) = signals.received() else { return };
+        if self.watched.signal.is_none() {
+            self.watched.signal = Some(signal);
+            let all: Vec<usize> = (0..self.workers.len()).collect();
+            self.end_along(crew, &all);
+        }
+        if signals.count() > 1 {
+            for index in (0..self.workers.len()).filter(|&index| self.is_running(index)) {
+                crew.kill(index);
+            }
+        }
+    }
+
+    fn end_along(&mut self, crew: &Crew<'_, '_>, indices: &[usize]) {
+        for &index in indices {
+            if !self.schedule.strike(index) && self.is_running(index) {
+                crew.stop(index);
+            }
+        }
+    }
+
+    fn is_running(&self, index: usize) -> bool {
+        self.schedule.standing(index) == Standing::Started
+    }
+
+    /// Lets those set themselves up whose turn has come, and lets them go once all of them are ready.
+    fn start<'scope>(
+        &mut self,
+        crew: &mut Crew<'run, 'scope>,
+        scope: &'scope Scope<'scope, '_>,
+    ) -> Result<(), RunError>
+    where
+        'run: 'scope,
+    {
+        for index in self.schedule.startable(self.elapsed()) {
+            crew.start(index, scope).map_err(RunError::Thread)?;
+            self.schedule.started(index);
+            self.setting_up.push(index);
+        }
+        let ready = |&index: &usize| self.reaped[index] || crew.is_ready(index);
+        if !self.setting_up.is_empty() && self.setting_up.iter().all(ready) {
+            for index in std::mem::take(&mut self.setting_up) {
+                crew.go(index);
+                self.estimate.started(index, self.clock.now());
+            }
+        }
+        Ok(())
+    }
+
+    /// Collects those that ended. Those that say so are looked at each time, the silent ones now and then.
+    fn collect(&mut self, crew: &mut Crew<'run, '_>) -> Result<(), RunError> {
+        let now = self.clock.now();
+        let look_at_all = now.saturating_sub(self.last_dead_check) >= DEAD;
+        if look_at_all {
+            self.last_dead_check = now;
+        }
+        for index in 0..self.workers.len() {
+            let finishing = || self.state(index) == WorkerState::Finishing as u32;
+            if !self.is_running(index) || !(look_at_all || finishing()) {
+                continue;
+            }
+            let Some(end) = crew.collect(index)? else { continue };
+            self.watched.ends[index] = Some(end);
+            self.reaped[index] = true;
+            let control = &self.shared.controls[index];
+            control.state.store(WorkerState::Reaped as u32, Relaxed);
+            let along = self.schedule.ended(index, self.failed(index, end));
+            self.unlink_files_of(index);
+            self.end_along(crew, &along);
+        }
+        Ok(())
+    }
+
+    fn failed(&self, index: usize, end: End) -> bool {
+        let faulty = || self.shared.records.snapshot(index).is_none_or(|record| record.fault.errno != 0);
+        !matches!(end, End::Returned) || faulty()
+    }
+
+    fn unlink_files_of(&self, index: usize) {
+        if self.workers[index].job.files.unlink {
+            crate::files::unlink(&self.prepared[index].files);
+        }
+    }
+
+    fn state(&self, index: usize) -> u32 {
+        self.shared.controls[index].state.load(Acquire)
+    }
+
+    /// Processes whose turn never came wait at their gates; they are told to go home.
+    fn release_unstarted(&mut self, crew: &mut Crew<'run, '_>) -> Result<(), RunError> {
+        let left: Vec<usize> = (0..self.workers.len()).filter(|&index| !self.reaped[index]).collect();
+        for &index in &left {
+            crew.stop(index);
+        }
+        for index in left {
+            if self.workers[index].job.isolation == job::plan::Isolation::Process {
+                crew.wait(index)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn report(&mut self, observer: &mut dyn Observer) {
+        let (now, Some(interval)) = (self.clock.now(), self.options.progress_interval) else { return };
+        if now < self.next_progress {
+            return;
+        }
+        self.next_progress = now.saturating_add(interval);
+        let workers: Vec<WorkerProgress> = (0..self.workers.len()).map(|index| self.progress_of(index)).collect();
+        let (done, remaining) = self.estimate.look(now, &workers, &self.schedule);
+        observer.progress(&Progress { elapsed: self.elapsed(), remaining, done, workers });
+    }
+
+    fn progress_of(&self, index: usize) -> WorkerProgress {
+        let control = &self.shared.controls[index];
+        let [read, write, trim] = control.bytes.each_ref().map(|bytes| bytes.load(Relaxed));
+        let bytes = PerDirection { read, write, trim };
+        let [read, write, trim] = control.ios.each_ref().map(|ios| ios.load(Relaxed));
+        WorkerProgress {
+            job_index: self.workers[index].job_index,
+            state: state_of(self.state(index)),
+            open_files: control.open_files.load(Relaxed),
+            bytes,
+            ios: PerDirection { read, write, trim },
+        }
+    }
+}
+
+/// The state with this number.
+fn state_of(number: u32) -> WorkerState {
+    use WorkerState::{Finishing, Flushing, PreReading, Ramping, Reaped, Running, SettingUp, Verifying, Waiting};
+    let all = [Waiting, SettingUp, Ramping, PreReading, Running, Verifying, Flushing, Finishing, Reaped];
+    all.into_iter().find(|&state| state as u32 == number).unwrap_or_default()
+}

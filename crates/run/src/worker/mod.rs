@@ -1,0 +1,176 @@
+//! One worker's life: its turn comes, it opens its files and gets its memory, waits for the others, does its I/O,
+//! and leaves its record.
+
+pub(crate) mod gate;
+pub(crate) mod memory;
+mod place;
+pub(crate) mod record;
+
+use crate::WorkerState;
+use crate::drive::{DriveSetup, Tally, drive};
+use crate::files::{OpenFiles, PlannedFile, refusal};
+use crate::load::content::Content;
+use crate::load::{Load, LoadSetup, Region};
+use engine::{Engine, EngineClock, Setup, Visitor};
+use gate::pass;
+use job::plan::{Isolation, WorkerPlan};
+use measure::{Nanos, SystemClock};
+use memory::Memory;
+use model::{CpuUsage, JobError};
+use record::{Control, Gate, Record};
+use std::sync::atomic::Ordering::{Relaxed, Release};
+
+/// All a worker is given.
+#[derive(Clone, Copy)]
+pub(crate) struct WorkerSetup<'run> {
+    /// What it is to do.
+    pub(crate) plan: WorkerPlan<'run>,
+    /// Its files.
+    pub(crate) files: &'run [PlannedFile],
+    /// Where it and the parent talk.
+    pub(crate) control: &'run Control,
+    /// The run's clock.
+    pub(crate) clock: SystemClock,
+    /// Takes the seed's place when the plan has none.
+    pub(crate) system_seed: u64,
+}
+
+/// A worker from its turn to its end. Everything it has to say is in `record`.
+pub(crate) fn work(setup: &WorkerSetup<'_>, record: &mut Record) {
+    let control = setup.control;
+    record.pid = thread_id();
+    if !pass(control, Gate::SetUp) {
+        return;
+    }
+    control.state.store(WorkerState::SettingUp as u32, Relaxed);
+    if let Err(error) = set_up_and_run(setup, record) {
+        record.fault.keep_first(error.errno, &error.operation, &error.message);
+    }
+    record.finished = 1;
+    control.open_files.store(0, Relaxed);
+    control.state.store(WorkerState::Finishing as u32, Release);
+    control.ready.store(1, Release);
+}
+
+fn set_up_and_run(setup: &WorkerSetup<'_>, record: &mut Record) -> Result<(), JobError> {
+    let (job, control) = (setup.plan.job, setup.control);
+    let _pinned = place::take(job, setup.plan.clone)?;
+    let open = OpenFiles::open(job, setup.files, control)?;
+    if job.files.pre_read {
+        control.state.store(WorkerState::PreReading as u32, Relaxed);
+        open.pre_read(setup.files, &|| !control.stop_requested())?;
+        control.state.store(WorkerState::SettingUp as u32, Relaxed);
+    }
+    let mut memory = Memory::new(job)?;
+    let mut content = Content::new(&job.buffers, job.load.seed.unwrap_or(setup.system_seed), setup.plan.number);
+    for slot in 0..job.depth.depth {
+        content.prepare_start(memory.whole_slot(slot));
+    }
+    let regions: Vec<Region> = setup.files.iter().map(|file| file.region).collect();
+    let load = Load::new(&LoadSetup {
+        job,
+        number: setup.plan.number,
+        regions: &regions,
+        system_seed: setup.system_seed,
+    })
+    .map_err(|error| refusal(libc::EINVAL, "load", error.to_string()))?;
+    let ready = Ready { setup, record, open: &open, memory: &mut memory, content, load };
+    match engine::dispatch(job.engine, ready) {
+        Some(result) => result,
+        None => Err(refusal(libc::ENOENT, "engine", format!("there is no engine `{}`", job.engine))),
+    }
+}
+
+/// A worker that needs only its engine.
+struct Ready<'a, 'run> {
+    setup: &'a WorkerSetup<'run>,
+    record: &'a mut Record,
+    open: &'a OpenFiles,
+    memory: &'a mut Memory,
+    content: Content,
+    load: Load,
+}
+
+impl Visitor for Ready<'_, '_> {
+    type Out = Result<(), JobError>;
+
+    fn visit<E: Engine>(self) -> Self::Out {
+        let (job, control) = (self.setup.plan.job, self.setup.control);
+        let clock = E::Clock::for_worker(&self.setup.clock);
+        let engine = E::open(Setup {
+            options: &job.engine_options,
+            targets: &self.open.targets,
+            depth: job.depth.depth,
+            buffers: self.memory.start(),
+            buffer_stride: self.memory.stride(),
+            clock: clock.clone(),
+        })
+        .map_err(|error| JobError {
+            errno: if error.errno == 0 { libc::EINVAL } else { error.errno },
+            operation: error.operation.to_owned(),
+            message: format!("job `{}` ({}): {error}", job.name, job.origin),
+            signal: None,
+        })?;
+        if let Some(note) = engine.note() {
+            self.record.note.set(&note);
+        }
+        control.ready.store(1, Release);
+        if !pass(control, Gate::Go) {
+            return Ok(());
+        }
+        self.record.started_unix_ms = unix_ms();
+        drive(DriveSetup {
+            job,
+            engine,
+            clock,
+            load: self.load,
+            content: self.content,
+            memory: self.memory,
+            tally: Tally::new(&mut *self.record, control, &job.record),
+            files: self.open,
+        });
+        let used = usage_now(job.isolation);
+        self.record.usage = used_since(used, self.record.usage);
+        Ok(())
+    }
+}
+
+/// Milliseconds since 1970 UTC.
+pub(crate) fn unix_ms() -> u64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    since.map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
+}
+
+fn thread_id() -> u32 {
+    rustix::thread::gettid().as_raw_pid().unsigned_abs()
+}
+
+/// What a worker used so far: its process, or its thread where it shares the process.
+pub(crate) fn usage_now(isolation: Isolation) -> CpuUsage {
+    cpu_usage(match isolation {
+        Isolation::Process => sys::usage::of_process(),
+        Isolation::Thread => sys::usage::of_thread(),
+    })
+}
+
+/// The kernel's account in the model's shape.
+pub(crate) fn cpu_usage(usage: sys::usage::Usage) -> CpuUsage {
+    CpuUsage {
+        user: Nanos(usage.user_ns),
+        system: Nanos(usage.system_ns),
+        switches: usage.voluntary_switches + usage.involuntary_switches,
+        major_faults: usage.major_faults,
+        minor_faults: usage.minor_faults,
+    }
+}
+
+/// What was used after `before`.
+pub(crate) fn used_since(now: CpuUsage, before: CpuUsage) -> CpuUsage {
+    CpuUsage {
+        user: now.user.saturating_sub(before.user),
+        system: now.system.saturating_sub(before.system),
+        switches: now.switches.saturating_sub(before.switches),
+        major_faults: now.major_faults.saturating_sub(before.major_faults),
+        minor_faults: now.minor_faults.saturating_sub(before.minor_faults),
+    }
+}

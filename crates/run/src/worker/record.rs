@@ -1,0 +1,342 @@
+//! What a worker writes while it runs, in memory that outlives it: its control block and its record.
+//!
+//! Both have a fixed layout and no pointers. The parent reads the block at any time and the record when the worker
+//! has ended, however it ended: what was measured before a SIGBUS is still there.
+
+use measure::{Direction, Histogram, Moments, Nanos, SampleStatistics};
+use model::{CpuUsage, DepthStatistics, LatencyBins};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use zerocopy::FromBytes;
+
+/// What parent and worker tell each other while both live.
+#[derive(Debug, FromBytes)]
+#[repr(C)]
+pub(crate) struct Control {
+    /// Where in its life the worker is, a [`crate::WorkerState`].
+    pub(crate) state: AtomicU32,
+    /// How far the worker may go, a [`Gate`].
+    pub(crate) gate: AtomicU32,
+    /// Not zero once the worker is set up, or failed to be.
+    pub(crate) ready: AtomicU32,
+    /// Not zero once the worker shall end in order.
+    pub(crate) stop: AtomicU32,
+    /// Files that are open.
+    pub(crate) open_files: AtomicU32,
+    reserved: u32,
+    /// Bytes completed per direction since the start; never falls.
+    pub(crate) bytes: [AtomicU64; 3],
+    /// I/Os completed per direction since the start; never falls.
+    pub(crate) ios: [AtomicU64; 3],
+}
+
+/// How far a worker may go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u32)]
+pub(crate) enum Gate {
+    /// Not its turn yet.
+    Closed = 0,
+    /// Open files, get memory, then say ready.
+    SetUp = 1,
+    /// Do I/O.
+    Go = 2,
+}
+
+impl Control {
+    /// Whether the worker shall end in order.
+    #[inline]
+    pub(crate) fn stop_requested(&self) -> bool {
+        self.stop.load(Relaxed) != 0
+    }
+
+    /// Counts a completed I/O. The worker is the only writer, so a load and a store do.
+    #[inline]
+    pub(crate) fn count(&self, direction: Direction, bytes: u64) {
+        let (all_bytes, all_ios) = (&self.bytes[direction as usize], &self.ios[direction as usize]);
+        all_bytes.store(all_bytes.load(Relaxed) + bytes, Relaxed);
+        all_ios.store(all_ios.load(Relaxed) + 1, Relaxed);
+    }
+}
+
+/// What a worker found. All zero bytes is "nothing yet"; [`Record::begin`] makes it ready for counting.
+#[derive(Debug, FromBytes)]
+#[repr(C)]
+pub(crate) struct Record {
+    /// Accepted to reaped, per direction.
+    pub(crate) completion: [Moments; 3],
+    /// Issue to reaped.
+    pub(crate) total: [Moments; 3],
+    /// Issue to accepted.
+    pub(crate) submission: [Moments; 3],
+    /// fsync and fdatasync.
+    pub(crate) sync: Moments,
+    /// The coarse bins in one row: ns, µs, ms.
+    pub(crate) bins: [u64; BINS],
+    /// I/Os in flight at submission, by powers of two.
+    pub(crate) level: [u64; 7],
+    /// Sizes of submit calls.
+    pub(crate) submit: [u64; 7],
+    /// Sizes of reap calls.
+    pub(crate) complete: [u64; 7],
+    /// When the measured part began, on the worker's clock.
+    pub(crate) measured_from: u64,
+    /// The last moment at which something was measured.
+    pub(crate) measured_until: u64,
+    /// When the worker's I/O began, milliseconds since 1970 UTC.
+    pub(crate) started_unix_ms: u64,
+    /// Bytes in the control block when the measured part began.
+    pub(crate) bytes_before: [u64; 3],
+    /// I/Os in the control block when the measured part began.
+    pub(crate) ios_before: [u64; 3],
+    /// I/Os that moved less than asked and were continued.
+    pub(crate) short_ios: [u64; 3],
+    /// Bandwidth samples in KiB/s.
+    pub(crate) bandwidth_samples: [SampleStatistics; 3],
+    /// Samples in I/Os per second.
+    pub(crate) iops_samples: [SampleStatistics; 3],
+    /// CPU and faults when the measured part began, then (once `finished`) of the measured part.
+    pub(crate) usage: CpuUsage,
+    /// I/O errors that did not end the job.
+    pub(crate) forgiven_errors: u64,
+    /// The first of them, as errno.
+    pub(crate) first_forgiven_errno: i32,
+    /// Process or thread id.
+    pub(crate) pid: u32,
+    /// What ended the job early.
+    pub(crate) fault: Fault,
+    /// Not zero once the worker ended in order and `usage` is final.
+    pub(crate) finished: u32,
+    /// What the engine says of itself.
+    pub(crate) note: Text<500>,
+    /// Histograms, on pages of their own: touched only where percentiles are wanted.
+    pub(crate) histograms: Histograms,
+}
+
+/// One histogram per kind of latency and direction.
+#[derive(Debug, FromBytes)]
+#[repr(C)]
+pub(crate) struct Histograms {
+    /// Of completion latency.
+    pub(crate) completion: [Histogram; 3],
+    /// Of total latency.
+    pub(crate) total: [Histogram; 3],
+    /// Of submission latency.
+    pub(crate) submission: [Histogram; 3],
+    /// Of fsync and fdatasync.
+    pub(crate) sync: Histogram,
+}
+
+/// What ended a worker early.
+#[derive(Debug, FromBytes)]
+#[repr(C)]
+pub(crate) struct Fault {
+    /// errno; 0 while nothing went wrong.
+    pub(crate) errno: i32,
+    /// What was being done, `write`.
+    pub(crate) operation: Text<60>,
+    /// What happened, to which file, at which offset.
+    pub(crate) message: Text<996>,
+}
+
+impl Fault {
+    /// Keeps the first thing that went wrong; later ones are its consequences.
+    pub(crate) fn keep_first(&mut self, errno: i32, operation: &str, message: &str) {
+        if self.errno == 0 {
+            self.operation.set(operation);
+            self.message.set(message);
+            self.errno = if errno == 0 { libc::EIO } else { errno };
+        }
+    }
+}
+
+/// Text of at most `N` bytes in a fixed layout.
+#[derive(Debug, FromBytes)]
+#[repr(C)]
+pub(crate) struct Text<const N: usize> {
+    length: u32,
+    bytes: [u8; N],
+}
+
+impl<const N: usize> Text<N> {
+    /// Takes as much of `text` as there is room for.
+    pub(crate) fn set(&mut self, text: &str) {
+        let length = text.floor_char_boundary(N);
+        self.bytes[..length].copy_from_slice(&text.as_bytes()[..length]);
+        self.length = u32::try_from(length).unwrap_or(0);
+    }
+
+    /// The text.
+    pub(crate) fn get(&self) -> String {
+        let length = (self.length as usize).min(N);
+        String::from_utf8_lossy(&self.bytes[..length]).into_owned()
+    }
+}
+
+impl Record {
+    /// Forgets what was counted and starts to measure at `now`; at the start and at the end of a ramp.
+    ///
+    /// Histograms are cleared only where they were written, so that the pages of the others stay untouched.
+    pub(crate) fn begin(&mut self, control: &Control, usage: CpuUsage, now: Nanos) {
+        for direction in 0..3 {
+            let written = |moments: &Moments| moments.count() > 0;
+            if written(&self.completion[direction]) {
+                self.histograms.completion[direction].clear();
+            }
+            if written(&self.total[direction]) {
+                self.histograms.total[direction].clear();
+            }
+            if written(&self.submission[direction]) {
+                self.histograms.submission[direction].clear();
+            }
+        }
+        if self.sync.count() > 0 {
+            self.histograms.sync.clear();
+        }
+        self.completion = [Moments::new(); 3];
+        self.total = [Moments::new(); 3];
+        self.submission = [Moments::new(); 3];
+        self.sync = Moments::new();
+        self.bins = [0; BINS];
+        (self.level, self.submit, self.complete) = ([0; 7], [0; 7], [0; 7]);
+        self.short_ios = [0; 3];
+        self.bandwidth_samples = [SampleStatistics::default(); 3];
+        self.iops_samples = [SampleStatistics::default(); 3];
+        self.bytes_before = control.bytes.each_ref().map(|bytes| bytes.load(Relaxed));
+        self.ios_before = control.ios.each_ref().map(|ios| ios.load(Relaxed));
+        self.usage = usage;
+        (self.measured_from, self.measured_until) = (now.get(), now.get());
+    }
+
+    /// Counts a submit call that took `count` I/Os, with `in_flight` in flight afterwards.
+    #[inline]
+    pub(crate) fn submitted(&mut self, count: u32, in_flight: u32) {
+        self.submit[call_bin(count)] += 1;
+        self.level[level_bin(in_flight)] += u64::from(count);
+    }
+
+    /// Counts a reap call that returned `count` I/Os.
+    #[inline]
+    pub(crate) fn reaped(&mut self, count: u32) {
+        self.complete[call_bin(count)] += 1;
+    }
+
+    /// The depth statistics as the model has them.
+    pub(crate) fn depth(&self) -> DepthStatistics {
+        DepthStatistics {
+            level: self.level,
+            submit: self.submit,
+            complete: self.complete,
+            submits: self.submit.iter().sum(),
+            completes: self.complete.iter().sum(),
+        }
+    }
+
+    /// The coarse bins as the model has them.
+    pub(crate) fn latency_bins(&self) -> LatencyBins {
+        let mut bins = LatencyBins::default();
+        bins.ns.copy_from_slice(&self.bins[..10]);
+        bins.us.copy_from_slice(&self.bins[10..20]);
+        bins.ms.copy_from_slice(&self.bins[20..]);
+        bins
+    }
+}
+
+/// The bin of a depth: 1, 2–3, 4–7, 8–15, 16–31, 32–63, ≥ 64.
+#[inline]
+fn level_bin(in_flight: u32) -> usize {
+    (in_flight.clamp(1, 64)).ilog2() as usize
+}
+
+/// The bin of a call's size: 0, 1–4, 5–8, 9–16, 17–32, 33–64, > 64.
+#[inline]
+fn call_bin(count: u32) -> usize {
+    match count {
+        0 => 0,
+        1..=4 => 1,
+        5..=64 => ((count - 1) >> 2).ilog2() as usize + 2,
+        _ => 6,
+    }
+}
+
+/// Number of coarse bins: ten of nanoseconds, ten of microseconds, twelve of milliseconds.
+pub(crate) const BINS: usize = 32;
+
+/// Upper bounds of all bins but the last, in nanoseconds.
+const BOUNDS: [u64; BINS - 1] = {
+    let mut bounds = [2_000_000_000; BINS - 1];
+    let mut index = 0;
+    while index < 30 {
+        let unit = [1, 1_000, 1_000_000][index / 10];
+        bounds[index] = LatencyBins::BOUNDS[index % 10] * unit;
+        index += 1;
+    }
+    bounds
+};
+
+/// Per power of two: how many bounds lie at or below it, and the (at most two) bounds inside.
+const OCTAVES: [(u64, u64, u64); 64] = {
+    let mut octaves = [(0, u64::MAX, u64::MAX); 64];
+    let mut exponent = 0;
+    while exponent < 64 {
+        let mut index = 0;
+        while index < BOUNDS.len() {
+            let bound = BOUNDS[index];
+            if bound <= 1 << exponent {
+                octaves[exponent].0 += 1;
+            } else if bound.ilog2() as usize == exponent {
+                if octaves[exponent].1 == u64::MAX {
+                    octaves[exponent].1 = bound;
+                } else {
+                    octaves[exponent].2 = bound;
+                }
+            }
+            index += 1;
+        }
+        exponent += 1;
+    }
+    octaves
+};
+
+/// The coarse bin of a latency: a table lookup and two comparisons. The bins cannot be had from the histogram
+/// afterwards, because bounds like 750 ns and 10 µs lie inside its buckets.
+#[inline]
+#[expect(clippy::cast_possible_truncation, reason = "at most 32")]
+pub(crate) fn coarse_bin(latency: Nanos) -> usize {
+    let ns = latency.get();
+    let (below, first, second) = OCTAVES[(ns | 1).ilog2() as usize];
+    ((below + u64::from(ns >= first) + u64::from(ns >= second)) as usize).min(BINS - 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn coarse_bins_agree_with_the_model_around_every_bound() {
+        let around = BOUNDS.iter().flat_map(|&bound| [bound - 1, bound, bound + 1]);
+        for ns in around.chain([0, 3, 777, 12_345, 5_000_000_000, u64::MAX]) {
+            let mut expected = LatencyBins::default();
+            expected.record(Nanos(ns), 1);
+            let mut bins = [0; BINS];
+            bins[coarse_bin(Nanos(ns))] = 1;
+            assert_eq!([&expected.ns[..], &expected.us[..], &expected.ms[..]].concat(), bins, "{ns} ns");
+        }
+    }
+
+    #[test]
+    fn call_sizes_and_depths_fall_into_the_bins_of_the_report() {
+        let call = [(0, 0), (1, 1), (4, 1), (5, 2), (8, 2), (9, 3), (16, 3), (17, 4), (32, 4), (33, 5), (64, 5), (65, 6)];
+        for (count, bin) in call {
+            assert_eq!(call_bin(count), bin, "{count} in a call");
+        }
+        for (depth, bin) in [(1, 0), (2, 1), (3, 1), (4, 2), (7, 2), (8, 3), (31, 4), (32, 5), (63, 5), (64, 6), (900, 6)] {
+            assert_eq!(level_bin(depth), bin, "depth {depth}");
+        }
+    }
+
+    #[test]
+    fn text_is_cut_at_a_character() {
+        let mut text = Text::<4> { length: 0, bytes: [0; 4] };
+        text.set("abcé");
+        assert_eq!(text.get(), "abc");
+    }
+}

@@ -1,0 +1,204 @@
+//! Life and death of workers: order, limits, signals, crashes.
+
+mod support;
+
+use job::plan::{JobPlan, Mix};
+use measure::{Direction, Nanos};
+use model::RunResult;
+use plumb_run::{Observer, Progress, WorkerState};
+use std::path::Path;
+use std::time::{Duration, Instant};
+use support::{Blind, job, run_jobs, run_processes};
+
+/// A job that does nothing for so long.
+fn busy(name: &str, milliseconds: u64) -> JobPlan {
+    let mut job = job(name, "null");
+    job.limits.runtime = Some(Nanos::from_millis(milliseconds));
+    job.limits.time_based = true;
+    job.pace.iops.read = Some(1000);
+    job
+}
+
+fn on_files_in(directory: &Path, mut job: JobPlan) -> JobPlan {
+    job.files.directories = vec![directory.to_owned()];
+    job
+}
+
+fn runtime_ms(result: &RunResult, index: usize) -> u64 {
+    result.jobs[index].runtime.as_millis_ceil()
+}
+
+fn start_ms(result: &RunResult, index: usize) -> u64 {
+    result.jobs[index].started_unix_ms
+}
+
+#[test]
+fn a_process_reads_its_file_and_reports_through_shared_memory() {
+    let directory = tempfile::tempdir().unwrap();
+    let result = run_processes(vec![on_files_in(directory.path(), job("reader", "psync"))], &mut Blind);
+    let job = &result.jobs[0];
+    assert_eq!((job.error.clone(), job.directions.read.ios), (None, 256));
+    assert_ne!(job.pid, std::process::id());
+    assert_eq!(job.directions.read.completion.as_ref().unwrap().moments.count(), 256);
+}
+
+#[test]
+fn a_stonewalled_job_starts_after_all_before_it_ended() {
+    let mut second = busy("second", 50);
+    second.start.stonewall = true;
+    let result = run_processes(vec![busy("first", 200), busy("beside", 100), second], &mut Blind);
+    assert!(start_ms(&result, 1) < start_ms(&result, 0) + 100, "both before the wall run beside each other");
+    assert!(start_ms(&result, 2) >= start_ms(&result, 0) + 199);
+}
+
+#[test]
+fn wait_for_waits_for_that_job_only() {
+    let mut waiting = busy("waiting", 50);
+    waiting.start.wait_for = Some("short".to_owned());
+    let result = run_jobs(vec![busy("long", 500), busy("short", 150), waiting]);
+    let waited = start_ms(&result, 2) - start_ms(&result, 1);
+    assert!((149..450).contains(&waited), "waited {waited} ms");
+}
+
+#[test]
+fn a_delayed_job_starts_so_much_after_the_run() {
+    let mut late = busy("late", 20);
+    late.start.delay = (Nanos::from_millis(200), Nanos::from_millis(200));
+    let result = run_jobs(vec![busy("first", 20), late]);
+    assert!((190..400).contains(&(start_ms(&result, 1) - start_ms(&result, 0))));
+}
+
+#[test]
+fn exitall_ends_the_group_with_its_first_job() {
+    let mut short = busy("short", 100);
+    short.limits.exit_all = true;
+    let mut elsewhere = busy("elsewhere", 600);
+    elsewhere.group = 1;
+    let result = run_processes(vec![busy("long", 10_000), short, elsewhere], &mut Blind);
+    assert!(runtime_ms(&result, 0) < 1_000, "{} ms", runtime_ms(&result, 0));
+    assert_eq!(result.jobs[0].error, None);
+    assert!(result.jobs[0].directions.read.ios > 50);
+}
+
+#[test]
+fn exitall_on_error_ends_the_others_only_after_an_error() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut failing = on_files_in(directory.path(), job("failing", "psync"));
+    failing.load.mix = Mix::Only(Direction::Trim);
+    failing.limits.exit_all_on_error = true;
+    let result = run_jobs(vec![busy("long", 10_000), failing]);
+    assert!(runtime_ms(&result, 0) < 2_000);
+    let error = result.jobs[1].error.as_ref().unwrap();
+    assert!(error.message.contains("failing.0.0") && error.operation == "trim", "{error:?}");
+}
+
+/// Does something to a worker's process once it has done I/O.
+struct Meddler<F: FnMut(&Progress)> {
+    deed: F,
+    done: bool,
+}
+
+impl<F: FnMut(&Progress)> Observer for Meddler<F> {
+    fn progress(&mut self, progress: &Progress) {
+        let at_work = progress.workers[0].state == WorkerState::Running && progress.workers[0].ios.read > 10;
+        if at_work && !self.done {
+            self.done = true;
+            (self.deed)(progress);
+        }
+    }
+}
+
+/// The process ids of this process's children whose parent is this thread's process and that sleep at `name`.
+fn children() -> Vec<u32> {
+    let tasks = std::fs::read_dir("/proc/self/task").unwrap().flatten();
+    let of = |task: std::fs::DirEntry| std::fs::read_to_string(task.path().join("children")).unwrap_or_default();
+    tasks.flat_map(|task| of(task).split_whitespace().map(|pid| pid.parse().unwrap()).collect::<Vec<u32>>()).collect()
+}
+
+#[test]
+fn a_killed_worker_is_its_jobs_error_and_what_it_measured_stays() {
+    let me = rustix::thread::gettid().as_raw_pid();
+    let of_this_thread = move || {
+        let path = format!("/proc/self/task/{me}/children");
+        let text = std::fs::read_to_string(path).unwrap();
+        text.split_whitespace().map(|pid| pid.parse::<i32>().unwrap()).collect::<Vec<i32>>()
+    };
+    let mut meddler = Meddler {
+        deed: |_| {
+            let victim = rustix::process::Pid::from_raw(of_this_thread()[0]).unwrap();
+            rustix::process::kill_process(victim, rustix::process::Signal::KILL).unwrap();
+        },
+        done: false,
+    };
+    let result = run_processes(vec![busy("victim", 10_000), busy("other", 300)], &mut meddler);
+    let error = result.jobs[0].error.as_ref().unwrap();
+    assert_eq!(error.signal, Some(9));
+    assert!(result.jobs[0].directions.read.ios > 10);
+    assert!(result.jobs[0].runtime > Nanos::ZERO);
+    assert_eq!(result.jobs[1].error, None);
+    assert!(result.jobs[1].directions.read.ios > 250);
+}
+
+#[test]
+fn a_file_cut_short_under_mmap_is_sigbus_in_that_jobs_result() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut mapped = on_files_in(directory.path(), job("mapped", "mmap"));
+    mapped.limits.runtime = Some(Nanos::from_secs(10));
+    mapped.limits.time_based = true;
+    let path = directory.path().join("mapped.0.0");
+    let mut meddler = Meddler { deed: |_| std::fs::write(&path, b"").unwrap(), done: false };
+    let result = run_processes(vec![mapped], &mut meddler);
+    let error = result.jobs[0].error.as_ref().unwrap();
+    assert_eq!(error.signal, Some(7), "{error:?}");
+    assert!(error.message.contains("SIGBUS"));
+    assert!(result.jobs[0].directions.read.ios > 10);
+}
+
+#[test]
+fn a_layout_error_of_one_job_does_not_stop_the_others() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut impossible = on_files_in(directory.path(), job("impossible", "psync"));
+    impossible.files.may_create = false;
+    let result = run_jobs(vec![impossible, on_files_in(directory.path(), job("possible", "psync"))]);
+    assert!(result.jobs[0].error.as_ref().unwrap().message.contains("allow_file_create"));
+    assert_eq!((result.jobs[1].error.clone(), result.jobs[1].directions.read.ios), (None, 256));
+}
+
+#[test]
+fn two_hundred_and_fifty_six_jobs_start_within_a_second_on_less_than_a_mebibyte_each() {
+    struct Look {
+        first: Option<Instant>,
+        all_running: Option<Duration>,
+        resident: u64,
+    }
+    impl Observer for Look {
+        fn starting(&mut self, _threads: u32, processes: u32) {
+            assert_eq!(processes, 256);
+            self.first = Some(Instant::now());
+        }
+        fn progress(&mut self, progress: &Progress) {
+            if self.all_running.is_none() && progress.workers.iter().all(|worker| worker.state == WorkerState::Running) {
+                self.all_running = self.first.map(|first| first.elapsed());
+                let private = |pid: u32| {
+                    let text = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).unwrap_or_default();
+                    let of = |key: &str| text.lines().find(|line| line.starts_with(key)).map(kibibytes).unwrap_or(0);
+                    of("Private_Clean:") + of("Private_Dirty:") + of("Shared_Dirty:") / 256
+                };
+                let children = children();
+                self.resident = children.iter().map(|&pid| private(pid)).sum::<u64>() / children.len().max(1) as u64;
+            }
+        }
+    }
+    fn kibibytes(line: &str) -> u64 {
+        line.split_whitespace().nth(1).unwrap().parse().unwrap()
+    }
+    let mut many = busy("many", 1_500);
+    many.clones = 256;
+    many.pace.iops.read = Some(20);
+    let mut look = Look { first: None, all_running: None, resident: 0 };
+    let result = run_processes(vec![many], &mut look);
+    assert!(result.jobs.iter().all(|job| job.error.is_none() && job.directions.read.ios > 0));
+    assert!(look.all_running.unwrap() < Duration::from_secs(1), "{:?}", look.all_running);
+    assert!(look.resident > 0 && look.resident < 1024, "{} KiB", look.resident);
+    println!("256 workers at work after {:?}, {} KiB each", look.all_running.unwrap(), look.resident);
+}

@@ -1,0 +1,178 @@
+//! Plans for tests, and running them.
+
+#![allow(dead_code, reason = "each test file uses its part")]
+
+use job::Plan;
+use job::option::Value;
+use job::plan::{
+    Allocate, BlockSize, BufferPlan, ContinueOnError, DepthPlan, Distribution, Extent, FilePlan, Fill, Generator,
+    Isolation, JobPlan, Limits, LoadPlan, LogPlan, Memory, Mix, PacePlan, PlacePlan, RecordPlan, StartPlan, SyncMode,
+};
+use measure::{Direction, Nanos, PerDirection};
+use model::{JobResult, RunResult};
+use plumb_run::{Observer, RunOptions};
+use std::path::Path;
+
+/// An observer that sees nothing.
+pub struct Blind;
+
+impl Observer for Blind {}
+
+/// A job as fio's defaults have it: sequential 4 KiB reads of 1 MiB by a thread.
+pub fn job(name: &str, engine: &'static str) -> JobPlan {
+    JobPlan {
+        name: name.to_owned(),
+        description: None,
+        origin: "test".to_owned(),
+        written: Vec::new(),
+        clones: 1,
+        isolation: Isolation::Thread,
+        group: 0,
+        start: StartPlan::default(),
+        limits: Limits { loops: 1, ..Limits::default() },
+        engine,
+        engine_options: job::EngineOptions::default(),
+        files: files(),
+        load: load(),
+        depth: DepthPlan { depth: 1, batch: 1, reap_min: 1, reap_max: 1, low: 1 },
+        pace: PacePlan { think_blocks: 1, ..PacePlan::default() },
+        buffers: BufferPlan {
+            fill: Fill::Random,
+            refill: false,
+            scramble: true,
+            compress_percent: 0,
+            compress_chunk: 512,
+            dedupe_percent: 0,
+            memory: Memory::Malloc,
+            align: 0,
+            huge_page: 2 << 20,
+        },
+        place: PlacePlan::default(),
+        verify: None,
+        record: record(),
+    }
+}
+
+fn files() -> FilePlan {
+    FilePlan {
+        directories: Vec::new(),
+        names: Vec::new(),
+        count: 1,
+        size: Some(Extent::Bytes(1 << 20)),
+        io_size: None,
+        file_size: None,
+        offset: Extent::Bytes(0),
+        offset_increment: Extent::Bytes(0),
+        direct: false,
+        sync: SyncMode::None,
+        allocate: Allocate::Native,
+        invalidate: true,
+        pre_read: false,
+        overwrite: false,
+        unlink: false,
+        create_only: false,
+        create_fsync: true,
+        may_create: true,
+        may_write_mounted: false,
+    }
+}
+
+fn load() -> LoadPlan {
+    LoadPlan {
+        mix: Mix::Only(Direction::Read),
+        random: false,
+        read_percent: 50,
+        block_size: PerDirection::all(BlockSize::Fixed(4096)),
+        unaligned_sizes: false,
+        distribution: Distribution::Uniform,
+        percent_random: PerDirection::all(100),
+        cover_all: true,
+        generator: Generator::Tausworthe,
+        seed: Some(137),
+        repeat_per_loop: true,
+        fsync_every: 0,
+        fdatasync_every: 0,
+        end_fsync: false,
+        fsync_on_close: false,
+    }
+}
+
+fn record() -> RecordPlan {
+    RecordPlan {
+        group_reporting: false,
+        total_latency: true,
+        completion_latency: true,
+        submission_latency: true,
+        samples: true,
+        reduced_clock: false,
+        completion_percentiles: true,
+        total_percentiles: false,
+        submission_percentiles: false,
+        percentiles: vec![1.0, 50.0, 99.0, 99.99],
+        percentile_digits: 2,
+        bandwidth_interval: Nanos::from_millis(500),
+        iops_interval: Nanos::from_millis(500),
+        disk_usage: true,
+        unit_base: 1024,
+        bits: false,
+        significant_figures: 4,
+        logs: LogPlan::default(),
+    }
+}
+
+/// The simulated device with this service time and parallelism.
+pub fn sim(service: Nanos, parallelism: i64) -> JobPlan {
+    let mut job = job("sim", "sim");
+    job.engine_options.set("sim_service_time", Value::Integer(i64::try_from(service.get()).unwrap()));
+    job.engine_options.set("sim_parallelism", Value::Integer(parallelism));
+    job
+}
+
+/// Runs jobs to their end.
+pub fn run_jobs(jobs: Vec<JobPlan>) -> RunResult {
+    plumb_run::execute(&Plan { jobs, global_options: Vec::new() }, &options(), &mut Blind).unwrap()
+}
+
+/// Runs one job without an error and gives its result.
+pub fn run_one(job: JobPlan) -> JobResult {
+    let result = run_jobs(vec![job]).jobs.remove(0);
+    assert_eq!(result.error, None);
+    result
+}
+
+/// Options for tests: the real system.
+pub fn options() -> RunOptions {
+    RunOptions {
+        system_root: Path::new("/").to_owned(),
+        read_only: false,
+        progress_interval: None,
+        device_interval: Nanos::from_millis(500),
+    }
+}
+
+/// Gives a job one batch size for everything, as `iodepth=depth` alone does.
+pub fn depth(job: &mut JobPlan, depth: u32) {
+    job.depth = DepthPlan { depth, batch: 1, reap_min: 1, reap_max: 1, low: depth };
+}
+
+/// Forgiveness for everything.
+pub const ALL: ContinueOnError = ContinueOnError { read: true, write: true, verify: true };
+
+/// A root whose /proc says that this process has one thread, so that it may fork: the test harness runs its tests
+/// on threads beside each other, and none of them holds a lock that a worker needs.
+pub fn alone() -> (tempfile::TempDir, RunOptions) {
+    let root = tempfile::tempdir().unwrap();
+    std::fs::create_dir_all(root.path().join("proc/self/task/1")).unwrap();
+    let options = RunOptions { system_root: root.path().to_owned(), ..options() };
+    (root, options)
+}
+
+/// Runs jobs as processes to their end.
+pub fn run_processes(mut jobs: Vec<JobPlan>, observer: &mut dyn Observer) -> RunResult {
+    let (_root, mut options) = alone();
+    options.progress_interval = Some(Nanos::from_millis(20));
+    for job in &mut jobs {
+        job.isolation = Isolation::Process;
+    }
+    plumb_run::execute(&Plan { jobs, global_options: Vec::new() }, &options, observer).unwrap()
+}

@@ -1,0 +1,169 @@
+//! Which file systems are mounted where, from /proc/self/mountinfo.
+
+use crate::SysError;
+use crate::device::{BlockDevice, DeviceNumber};
+use crate::text::lines;
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+
+/// One mounted file system.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mount {
+    /// The number that stat(2) gives for its files.
+    pub device: DeviceNumber,
+    /// Where it is mounted.
+    pub point: PathBuf,
+    /// Type, `ext4`.
+    pub kind: String,
+    /// What is mounted, `/dev/sda1`.
+    pub source: PathBuf,
+    /// Options of the mount and of the file system, `rw,relatime,...`.
+    pub options: String,
+}
+
+/// All mounts that this process sees, in the order in which they were made.
+///
+/// # Errors
+/// When `root`/proc/self/mountinfo cannot be read or understood.
+pub fn read(root: &Path) -> Result<Vec<Mount>, SysError> {
+    let path = root.join("proc/self/mountinfo");
+    let text = lines(&path)?;
+    let mounts = text.lines().map(|line| {
+        parse(line).ok_or_else(|| SysError::Text { path: path.clone(), problem: format!("not a mount: {line}") })
+    });
+    mounts.collect()
+}
+
+/// `36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw,errors=continue`, proc_pid_mountinfo(5).
+fn parse(line: &str) -> Option<Mount> {
+    let (left, right) = line.split_once(" - ")?;
+    let (left, right): (Vec<_>, Vec<_>) = (left.split(' ').collect(), right.split(' ').collect());
+    Some(Mount {
+        device: DeviceNumber::parse(left.get(2)?)?,
+        point: unescape(left.get(4)?),
+        kind: (*right.first()?).to_owned(),
+        source: unescape(right.get(1)?),
+        options: format!("{},{}", left.get(5)?, right.get(2).unwrap_or(&"")),
+    })
+}
+
+/// White space and backslashes are written as three octal digits.
+fn unescape(text: &str) -> PathBuf {
+    let bytes = text.as_bytes();
+    let mut plain = Vec::with_capacity(bytes.len());
+    let mut rest = bytes;
+    while let Some((&first, others)) = rest.split_first() {
+        let digits = others.get(..3).and_then(|digits| std::str::from_utf8(digits).ok());
+        match digits.and_then(|digits| u8::from_str_radix(digits, 8).ok()) {
+            Some(byte) if first == b'\\' => {
+                plain.push(byte);
+                rest = &others[3..];
+            }
+            _ => {
+                plain.push(first);
+                rest = others;
+            }
+        }
+    }
+    PathBuf::from(OsString::from_vec(plain))
+}
+
+/// The mount that holds `path`: that of its device, the innermost where there are several.
+///
+/// # Errors
+/// When the path or the mount table cannot be read.
+pub fn holding(root: &Path, path: &Path) -> Result<Option<Mount>, SysError> {
+    let device = crate::device::number_under(path)?;
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let candidates = read(root)?.into_iter().filter(|mount| mount.device == device);
+    Ok(candidates.max_by_key(|mount| (absolute.starts_with(&mount.point), mount.point.as_os_str().len())))
+}
+
+/// Where the device, a partition of it, or something built from either is mounted: those who write to it destroy
+/// these file systems.
+///
+/// # Errors
+/// When the mount table cannot be read.
+pub fn using(root: &Path, device: &BlockDevice) -> Result<Vec<Mount>, SysError> {
+    let mounts = read(root)?;
+    let rests_on = |mount: &Mount| {
+        let mounted = BlockDevice::by_number(root, mount.device).or_else(|| {
+            let source = std::fs::metadata(&mount.source).ok()?;
+            BlockDevice::by_number(root, DeviceNumber::from_stat(std::os::unix::fs::MetadataExt::rdev(&source)))
+        });
+        mounted.is_some_and(|mounted| reaches(root, &mounted, device))
+    };
+    Ok(mounts.into_iter().filter(rests_on).collect())
+}
+
+/// Whether `target` is `device` or somewhere below it. A partition rests on its disk, but not on its neighbours.
+fn reaches(root: &Path, device: &BlockDevice, target: &BlockDevice) -> bool {
+    let (mut open, mut seen) = (vec![device.clone()], Vec::new());
+    while let Some(next) = open.pop() {
+        if next == *target {
+            return true;
+        }
+        if !seen.contains(&next) {
+            open.extend(next.below(root));
+            seen.push(next);
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TABLE: &str = r"22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw,errors=remount-ro
+23 22 0:21 / /proc rw - proc proc rw
+31 22 253:0 / /mnt/my\040data rw,noatime - xfs /dev/mapper/my\134data rw,attr2
+";
+
+    fn recorded() -> tempfile::TempDir {
+        let root = crate::device::tests::recorded();
+        std::fs::create_dir_all(root.path().join("proc/self")).unwrap();
+        std::fs::write(root.path().join("proc/self/mountinfo"), TABLE).unwrap();
+        root
+    }
+
+    #[test]
+    fn mounts_are_read_with_their_escapes() {
+        let mounts = read(recorded().path()).unwrap();
+        assert_eq!(mounts.len(), 3);
+        assert_eq!(mounts[2].point, Path::new("/mnt/my data"));
+        assert_eq!(mounts[2].source, Path::new("/dev/mapper/my\\data"));
+        assert_eq!((mounts[0].kind.as_str(), mounts[0].device.to_string()), ("ext4", "8:1".to_owned()));
+        assert_eq!(mounts[0].options, "rw,relatime,rw,errors=remount-ro");
+    }
+
+    #[test]
+    fn text_that_is_no_mount_table_says_which_line() {
+        let root = recorded();
+        std::fs::write(root.path().join("proc/self/mountinfo"), "22 1 8:1 / / rw\n").unwrap();
+        assert!(read(root.path()).unwrap_err().to_string().contains("not a mount: 22 1 8:1"));
+        for text in ["\\", "\\04", "\\999", "é\\040"] {
+            unescape(text);
+        }
+    }
+
+    #[test]
+    fn a_disk_is_in_use_through_its_partitions_and_stacks() {
+        let root = recorded();
+        let points = |name: &str| {
+            let device = BlockDevice::by_name(root.path(), name).unwrap();
+            let mounts = using(root.path(), &device).unwrap();
+            mounts.into_iter().map(|mount| mount.point.display().to_string()).collect::<Vec<_>>()
+        };
+        assert_eq!(points("sda"), ["/", "/mnt/my data"]);
+        assert_eq!(points("sdb"), ["/mnt/my data"]);
+        assert_eq!(points("dm-0"), ["/mnt/my data"]);
+    }
+
+    #[test]
+    fn the_root_of_this_machine_is_mounted() {
+        let mount = holding(Path::new("/"), Path::new("/proc/self/status")).unwrap().unwrap();
+        assert_eq!((mount.kind.as_str(), mount.point.as_path()), ("proc", Path::new("/proc")));
+    }
+}
