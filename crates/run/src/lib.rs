@@ -10,10 +10,10 @@ mod error;
 mod files;
 pub mod load;
 mod observer;
-pub mod verify;
 mod result;
 mod signals;
 mod supervise;
+pub mod verify;
 mod worker;
 
 pub use error::RunError;

@@ -4,6 +4,7 @@
 //! Owns batching, stamps, short transfers, errors, pauses and the end of a ramp.
 //! Leaves to others which I/O comes next (the load) and how it reaches the kernel (the engine).
 
+mod checker;
 mod faults;
 mod pause;
 mod queued;
@@ -19,6 +20,7 @@ use crate::load::content::Content;
 use crate::load::{Load, Next, Request};
 use crate::worker::memory::Memory;
 use crate::worker::usage_now;
+use checker::Checker;
 use engine::{Engine, EngineError, Io, Operation};
 use job::Submission;
 use job::plan::JobPlan;
@@ -38,6 +40,8 @@ pub(crate) struct DriveSetup<'w, E: Engine> {
     pub(crate) load: Load,
     /// What write buffers hold.
     pub(crate) content: Content,
+    /// The worker's number over the whole run, and the seed of its blocks where it verifies.
+    pub(crate) identity: (u32, u64),
     /// The buffers, one per slot.
     pub(crate) memory: &'w mut Memory,
     /// Where things are counted.
@@ -54,6 +58,7 @@ pub(crate) struct Drive<'w, E: Engine, const LATENCY: bool> {
     load: Load,
     content: Content,
     content_is_idle: bool,
+    checker: Option<Checker>,
     memory: &'w mut Memory,
     tally: Tally<'w>,
     files: &'w OpenFiles,
@@ -81,7 +86,7 @@ pub(crate) fn drive<E: Engine>(setup: DriveSetup<'_, E>) {
 
 impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
     fn new(setup: DriveSetup<'w, E>) -> Self {
-        let DriveSetup { job, engine, clock, load, content, memory, tally, files } = setup;
+        let DriveSetup { job, engine, clock, load, content, identity: (number, seed), memory, tally, files } = setup;
         Drive {
             job,
             engine,
@@ -89,6 +94,7 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
             load,
             content_is_idle: content.is_idle(),
             content,
+            checker: Checker::new(job, number, seed),
             memory,
             tally,
             files,
@@ -117,6 +123,7 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
             let errno = error.errno;
             self.tally.record.fault.keep_first(errno, error.operation, &error.to_string());
         }
+        self.end_review();
         self.tally.record.measured_until = self.clock.now().get();
         self.show(WorkerState::Finishing);
     }
@@ -163,7 +170,9 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
     fn prepare(&mut self, slot: u32, request: &Request, now: Nanos) {
         if request.operation == Operation::Write {
             self.unflushed = true;
-            if !self.content_is_idle {
+            if let Some(checker) = &mut self.checker {
+                checker.seal(self.memory.slot(slot, request.length), request, now);
+            } else if !self.content_is_idle {
                 self.content.before_write(self.memory.slot(slot, request.length), request, now);
             }
         }
@@ -207,7 +216,9 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
             }
             Next::Drain => self.drained()?,
             Next::DropCache(target) => self.files.drop_cache(target),
-            Next::Issue(_) | Next::Stop => {}
+            Next::BeginReview => self.begin_review()?,
+            Next::EndReview => self.end_review(),
+            Next::Issue(_) | Next::Review { .. } | Next::Stop => {}
         }
         let now = self.clock.now();
         self.stride.restart();

@@ -20,12 +20,8 @@ pub(crate) fn guard_devices(job: &JobPlan, clones: &[Vec<PlannedFile>], root: &P
     if job.load.mix == Mix::Only(Direction::Read) || job.files.may_write_mounted {
         return Ok(());
     }
-    let devices: BTreeSet<&Path> = clones
-        .iter()
-        .flatten()
-        .filter(|file| file.kind == FileKind::Block)
-        .map(|file| file.path.as_path())
-        .collect();
+    let devices: BTreeSet<&Path> =
+        clones.iter().flatten().filter(|file| file.kind == FileKind::Block).map(|file| file.path.as_path()).collect();
     for path in devices {
         let found = fs::metadata(path).map_err(|error| file_error("stat", path, error, ""))?;
         let number = format!("{}:{}", major(found.rdev()), minor(found.rdev()));

@@ -154,11 +154,7 @@ impl<'run> Watch<'run> {
     }
 
     /// Lets those set themselves up whose turn has come, and lets them go once all of them are ready.
-    fn start<'scope>(
-        &mut self,
-        crew: &mut Crew<'run, 'scope>,
-        scope: &'scope Scope<'scope, '_>,
-    ) -> Result<(), RunError>
+    fn start<'scope>(&mut self, crew: &mut Crew<'run, 'scope>, scope: &'scope Scope<'scope, '_>) -> Result<(), RunError>
     where
         'run: 'scope,
     {

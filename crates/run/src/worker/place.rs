@@ -11,11 +11,8 @@ use model::JobError;
 pub(crate) fn take(job: &JobPlan, clone: u32) -> Result<(), JobError> {
     let place = &job.place;
     if !place.cpus.is_empty() {
-        let chosen: Vec<u32> = if place.split_cpus {
-            vec![place.cpus[clone as usize % place.cpus.len()]]
-        } else {
-            place.cpus.clone()
-        };
+        let chosen: Vec<u32> =
+            if place.split_cpus { vec![place.cpus[clone as usize % place.cpus.len()]] } else { place.cpus.clone() };
         let mut set = rustix::thread::CpuSet::new();
         for &cpu in &chosen {
             set.set(cpu as usize);
