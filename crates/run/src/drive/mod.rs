@@ -94,7 +94,7 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
             load,
             content_is_idle: content.is_idle(),
             content,
-            checker: Checker::new(job, number, seed),
+            checker: Checker::new::<E>(job, number, seed),
             memory,
             tally,
             files,
