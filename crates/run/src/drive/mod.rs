@@ -6,12 +6,14 @@
 
 mod checker;
 mod faults;
+mod log;
 mod pause;
 mod queued;
 mod slots;
 mod synchronous;
 mod tally;
 
+pub(crate) use log::{Logs, Queued};
 pub(crate) use tally::{Life, Tally};
 
 use crate::WorkerState;
@@ -114,6 +116,9 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
         let ramp = self.job.limits.ramp;
         self.ramp_ends = (!ramp.is_zero()).then(|| now.saturating_add(ramp));
         self.tally.begin(usage_now(self.job.isolation), now);
+        if self.ramp_ends.is_some() {
+            self.tally.mute_logs();
+        }
         self.load.begin(now);
         self.schedule(now);
         self.show(if ramp.is_zero() { WorkerState::Running } else { WorkerState::Ramping });
@@ -124,7 +129,11 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
             self.tally.record.fault.keep_first(errno, error.operation, &error.to_string());
         }
         self.end_review();
-        self.tally.record.measured_until = self.clock.now().get();
+        let now = self.clock.now();
+        self.tally.record.measured_until = now.get();
+        if let Err(error) = self.tally.finish_logs(now) {
+            self.tally.record.fault.keep_first(error.errno, &error.operation, &error.message);
+        }
         self.show(WorkerState::Finishing);
     }
 
@@ -227,7 +236,7 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
 }
 
 /// Whether this engine completes I/Os in `submit` for this job.
-fn is_synchronous<E: Engine>(job: &JobPlan) -> bool {
+pub(crate) fn is_synchronous<E: Engine>(job: &JobPlan) -> bool {
     match E::SPEC.capabilities.submission {
         Submission::Synchronous => true,
         Submission::Asynchronous => false,
