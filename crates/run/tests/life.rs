@@ -177,7 +177,8 @@ fn two_hundred_and_fifty_six_jobs_start_within_a_second_on_less_than_a_mebibyte_
             self.first = Some(Instant::now());
         }
         fn progress(&mut self, progress: &Progress) {
-            if self.all_running.is_none() && progress.workers.iter().all(|worker| worker.state == WorkerState::Running) {
+            if self.all_running.is_none() && progress.workers.iter().all(|worker| worker.state == WorkerState::Running)
+            {
                 self.all_running = self.first.map(|first| first.elapsed());
                 let private = |pid: u32| {
                     let text = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).unwrap_or_default();

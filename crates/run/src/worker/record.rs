@@ -79,6 +79,8 @@ pub(crate) struct Record {
     pub(crate) measured_from: u64,
     /// The last moment at which something was measured.
     pub(crate) measured_until: u64,
+    /// Nanoseconds of the measured part in which written blocks were read back.
+    pub(crate) reviewed: u64,
     /// When the worker's I/O began, milliseconds since 1970 UTC.
     pub(crate) started_unix_ms: u64,
     /// Bytes in the control block when the measured part began.
@@ -201,7 +203,7 @@ impl Record {
         self.bytes_before = control.bytes.each_ref().map(|bytes| bytes.load(Relaxed));
         self.ios_before = control.ios.each_ref().map(|ios| ios.load(Relaxed));
         self.usage = usage;
-        (self.measured_from, self.measured_until) = (now.get(), now.get());
+        (self.measured_from, self.measured_until, self.reviewed) = (now.get(), now.get(), 0);
     }
 
     /// Counts a submit call that took `count` I/Os, with `in_flight` in flight afterwards.
@@ -322,11 +324,14 @@ mod tests {
 
     #[test]
     fn call_sizes_and_depths_fall_into_the_bins_of_the_report() {
-        let call = [(0, 0), (1, 1), (4, 1), (5, 2), (8, 2), (9, 3), (16, 3), (17, 4), (32, 4), (33, 5), (64, 5), (65, 6)];
+        let call =
+            [(0, 0), (1, 1), (4, 1), (5, 2), (8, 2), (9, 3), (16, 3), (17, 4), (32, 4), (33, 5), (64, 5), (65, 6)];
         for (count, bin) in call {
             assert_eq!(call_bin(count), bin, "{count} in a call");
         }
-        for (depth, bin) in [(1, 0), (2, 1), (3, 1), (4, 2), (7, 2), (8, 3), (31, 4), (32, 5), (63, 5), (64, 6), (900, 6)] {
+        for (depth, bin) in
+            [(1, 0), (2, 1), (3, 1), (4, 2), (7, 2), (8, 3), (31, 4), (32, 5), (63, 5), (64, 6), (900, 6)]
+        {
             assert_eq!(level_bin(depth), bin, "depth {depth}");
         }
     }
