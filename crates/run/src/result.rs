@@ -44,6 +44,7 @@ pub(crate) fn assemble(
         global_options: plan.global_options.clone(),
         jobs,
         devices: watched.devices,
+        lowest_traffic: None,
         environment: environment(engine_notes),
         notes: Vec::new(),
         ended_by_signal: watched.signal,
