@@ -63,8 +63,8 @@ pub struct Scene {
     device: Option<PathBuf>,
 }
 
-/// What a run may take; the slowest case takes a tenth of it.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// What a run may take; the slowest case takes a fifth of it.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 impl Scene {
     /// A new empty directory under `parent`, and the device that `{dev}` stands for.

@@ -76,7 +76,14 @@ fn the_list_is_long_enough_and_every_case_has_its_own_name() {
 
 /// Both programs, one after the other, each in a directory of its own beside the build.
 fn run_case(case: &Case) -> Result<Vec<String>, String> {
-    let oracle = answer(case, &fio())?;
+    // Debian's fio now and then never ends (seen in one run of some hundred, between two processes and an exit):
+    // it is asked again. Ours is asked once.
+    let mut oracle = answer(case, &fio())?;
+    for _ in 0..2 {
+        if oracle.outcome.end == End::TooLate {
+            oracle = answer(case, &fio())?;
+        }
+    }
     let ours = answer(case, &under_test())?;
     let mut differences = compare(case, &oracle, &ours)?;
     if !differences.is_empty() {

@@ -53,7 +53,7 @@ pub(crate) fn job_files() -> Vec<Case> {
         Case::report("a_global_in_the_middle", "x.fio")
             .file("x.fio", "[a]\nsize=64k\n[global]\nbs=16k\n[b]\nsize=64k\n[global]\nrw=write\n[c]\nsize=64k\n"),
         Case::report("comments_and_blanks", "x.fio")
-            .file("x.fio", "; first\n# second\n\n[a]   \n  size = 256k   ; after a value\n\tbs=8k # too\nrw=write\n"),
+            .file("x.fio", "; first\n# second\n\n[a]   \n  size=256k   ; after a value\n\tbs=8k # too\nrw=write\n"),
         Case::report("names_with_blanks", "x.fio").file("x.fio", "[the first job]\nsize=64k\nfilename=f\n"),
         Case::report("an_included_file", "x.fio")
             .file("x.fio", "[global]\ninclude common.inc\n[a]\nrw=randwrite\n")
