@@ -18,8 +18,8 @@ help:
 demo:
 	$(CARGO) build --release --locked --bin plumb
 	@mkdir -p $(DEMO_OUTPUT)
-	target/release/plumb survey --quick --output $(DEMO_OUTPUT) .
-	@echo 'The result is in $(DEMO_OUTPUT):' && ls $(DEMO_OUTPUT)
+	target/release/plumb survey --quick --output $(DEMO_OUTPUT)/survey.json . | tee $(DEMO_OUTPUT)/survey.txt
+	@echo 'The table is in $(DEMO_OUTPUT)/survey.txt, all that was measured in $(DEMO_OUTPUT)/survey.json.'
 
 test: oracles
 	$(CARGO) fmt --all --check
