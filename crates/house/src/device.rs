@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 /// A loop device over a file of its own, detached when dropped.
 #[derive(Debug)]
@@ -43,6 +44,15 @@ impl LoopDevice {
 impl Drop for LoopDevice {
     fn drop(&mut self) {
         let _ = Command::new("losetup").arg("--detach").arg(&self.path).status();
+        // The kernel lets go of the file only when the last who looked at the device has closed it (udev, say).
+        let name = self.path.file_name().unwrap_or_default().to_owned();
+        let held = Path::new("/sys/block").join(name).join("loop/backing_file");
+        for _ in 0..200 {
+            if !held.exists() {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
     }
 }
 
@@ -86,7 +96,8 @@ impl Tmpfs {
 
 impl Drop for Tmpfs {
     fn drop(&mut self) {
-        let _ = Command::new("umount").arg(self.path()).status();
+        // Lazily: it goes away at once from the tree, and from memory with its last user.
+        let _ = Command::new("umount").arg("--lazy").arg(self.path()).status();
     }
 }
 
