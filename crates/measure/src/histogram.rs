@@ -145,13 +145,13 @@ fn bucket_of(latency: Nanos) -> usize {
 /// As fio finds it. In double precision 99.2 % of 125 would come out as the 124th, where fio takes the 125th
 /// (the nearest double to 99.2 is a little above it).
 fn rank(percent: f64, total: u64) -> u64 {
-    if percent.is_nan() {
+    if percent.is_nan() || percent <= 0.0 {
         return 0;
     }
-    let bits = percent.clamp(0.0, 100.0).to_bits();
+    let bits = percent.min(100.0).to_bits();
     let exponent = bits >> 52;
     if exponent == 0 {
-        // Zero, and what is too small to be told from it.
+        // Too small to be told from zero.
         return 0;
     }
     // `percent` is `mantissa` × 2^(`exponent` − 1075), and the exponent of 100 is 1029.
@@ -246,6 +246,7 @@ mod tests {
             (100.0, u64::MAX, u64::MAX),
             (150.0, 10, 10),
             (-1.0, 10, 0),
+            (-0.0, 10, 0),
             (f64::MIN_POSITIVE, 10, 1),
             (f64::NAN, 10, 0),
         ] {
