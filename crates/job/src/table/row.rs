@@ -165,8 +165,12 @@ impl Row {
             return set(draft, word, rest);
         }
         let list: Vec<&str> = words.iter().map(|&(known, _)| known).collect();
-        let guess = did_you_mean(word, list.iter().copied()).map(|guess| format!("{guess} ")).unwrap_or_default();
-        Err(Complaint::new("is not a word it knows", format!("{guess}It takes {}", list.join(", "))))
+        let list_text = list.join(", ");
+        let help = match did_you_mean(word, list.iter().copied()) {
+            Some(guess) => format!("{guess} It takes {list_text}"),
+            None => format!("it takes {list_text}"),
+        };
+        Err(Complaint::new("is not a word it knows", help))
     }
 
     /// What a value looks like.
