@@ -39,6 +39,8 @@ pub(crate) enum Set {
     Time(fn(&mut Draft, Nanos) -> Outcome),
     /// Takes yes or no.
     Switch(fn(&mut Draft, bool) -> Outcome),
+    /// Does nothing any more, as in fio; using it is a warning.
+    Withdrawn,
     /// There is no setter yet; the row is refused before it comes to this.
     Nothing,
 }
@@ -137,6 +139,7 @@ impl Row {
                 set(draft, span_of_time(text, bare)?)
             }
             Set::Switch(set) => set(draft, switch(text)?),
+            Set::Withdrawn => Ok(()),
             Set::Nothing => Err(Complaint::plain("is not supported")),
         }
     }
