@@ -120,3 +120,11 @@ fn a_section_may_have_any_text_as_its_name() {
     let names: Vec<&str> = plan.jobs.iter().map(|job| job.name.as_str()).collect();
     assert_eq!(names, ["my job: 4k/8k", "", "y"]);
 }
+
+#[test]
+fn a_contradiction_shows_both_lines() {
+    let text = "[a]\nrate=1m\nthread\nloops=2\nsize=1m\nrate_iops=5\n";
+    let error = invoke(&["mix.fio"], &[("mix.fio", text)]).expect_err("both rates").to_string();
+    assert!(error.contains("2 | rate=1m\n") && error.contains("6 | rate_iops=5\n"), "{error}");
+    assert!(!error.contains("loops"), "{error}");
+}
