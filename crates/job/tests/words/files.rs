@@ -54,7 +54,7 @@ fn the_environment_and_facts_of_the_machine_are_filled_in() {
 fn includes_nest_and_are_found_beside_the_including_file() {
     let files = [
         ("jobs/mix.fio", "[a]\ninclude part.inc\nsize=1m\n"),
-        ("jobs/part.inc", "bs=32k\ninclude sub/more.inc\n"),
+        ("jobs/part.inc", "bs=32k\ninclude=sub/more.inc\n"),
         ("jobs/sub/more.inc", "rw=write ; deeper\n"),
     ];
     let plan = plan_of(invoke(&["jobs/mix.fio"], &files));

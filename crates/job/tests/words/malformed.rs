@@ -149,6 +149,7 @@ const FILES: &[(&str, &str)] = &[
     ("[a\nsize=1m\n", "f:1: the section's name has no closing `]`; write it like [name]"),
     ("[a]x\nsize=1m\n", "f:1: `x` follows the section's name; write it like [name]"),
     ("[a]\nbs\n", "job `a` (f:2): bs needs a value; write it like bs=4096"),
+    ("[a]\nthread=\n", "job `a` (f:2): thread= needs a value; write it like thread=1"),
     ("[a]\ntrue\n", "job `a` (f:2): there is no option `true`"),
     ("[a]\n=4k\n", "job `a` (f:2): there is no option ``"),
     ("[a]\ninclude nosuch\n", "f:2: cannot include `nosuch`: no such file"),
