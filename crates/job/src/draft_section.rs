@@ -107,7 +107,7 @@ fn wrong(assignment: &Assignment, complaint: Complaint) -> Problem {
 /// The value of an engine's own option.
 fn engine_value(option: &OptionSpec, text: Option<&str>, base: UnitBase) -> Result<Value, Complaint> {
     let text = match (text.map(str::trim), option.kind) {
-        (None | Some(""), Kind::Flag) => "1",
+        (None, Kind::Flag) => "1",
         (None | Some(""), _) => {
             let row = Row { spec: *option, set: crate::table::Set::Nothing, order: 1 };
             return Err(Complaint { what: "needs a value".into(), help: row.example() });
@@ -119,7 +119,7 @@ fn engine_value(option: &OptionSpec, text: Option<&str>, base: UnitBase) -> Resu
         Kind::Word(words) if words.iter().any(|&(word, _)| word == text) => Ok(Value::Text(text.to_owned())),
         Kind::Word(words) => {
             let list: Vec<&str> = words.iter().map(|&(word, _)| word).collect();
-            Err(Complaint::new("is not a word it knows", format!("It takes {}", list.join(", "))))
+            Err(Complaint::new("is not a word it knows", format!("it takes {}", list.join(", "))))
         }
         Kind::Integer { least, most } => match integer(text, base)? {
             number if number < least => Err(Complaint::plain(format!("is below the smallest value, {least}"))),
