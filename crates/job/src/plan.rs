@@ -228,6 +228,8 @@ pub struct LoadPlan {
     pub unaligned_sizes: bool,
     /// How random offsets are spread over the region.
     pub distribution: Distribution,
+    /// What follows an I/O, where it is not simply the next block or the next draw.
+    pub step: Step,
     /// Share of I/Os that are random rather than sequential, 0–100, in a random job.
     pub percent_random: PerDirection<u8>,
     /// Each block once per pass (the random map); off with norandommap.
@@ -246,6 +248,20 @@ pub struct LoadPlan {
     pub end_fsync: bool,
     /// fsync whenever a file is closed.
     pub fsync_on_close: bool,
+}
+
+/// What follows an I/O (`rw=...:N`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Step {
+    /// The next block, or the next draw.
+    #[default]
+    Plain,
+    /// Sequential: so many bytes further (or back) than the next block.
+    Skip(i64),
+    /// Random: so many consecutive blocks per draw.
+    Run(u32),
+    /// Random: the same block so many times per draw.
+    Repeat(u32),
 }
 
 /// Sizes of single I/Os in one direction.

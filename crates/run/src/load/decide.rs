@@ -12,7 +12,7 @@ use super::review::{Review, Step};
 use super::think::{Think, Verdict};
 use super::{LoadError, LoadSetup, Next, Region, Request};
 use engine::Operation;
-use job::plan::{JobPlan, Mix};
+use job::plan::{JobPlan, Mix, Step};
 use measure::{Direction, Nanos};
 
 /// One worker's load.

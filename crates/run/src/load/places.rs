@@ -9,7 +9,7 @@ use super::random::{Purpose, Random, mix, stream_seed};
 use super::sizes::Sizes;
 use super::tausworthe::Tausworthe;
 use super::{LoadSetup, Region};
-use job::plan::{Generator, LoadPlan, Mix};
+use job::plan::{Generator, LoadPlan, Mix, Step};
 use measure::{Direction, PerDirection};
 
 /// All targets of a worker and the random numbers that choose among their blocks.
@@ -27,6 +27,8 @@ pub(super) struct Draws {
     skewed: Random,
     size: Random,
     sequential: Random,
+    /// I/Os that still belong to the last random draw.
+    of_draw: u32,
 }
 
 /// What holds for all targets.
@@ -37,6 +39,7 @@ struct Rules {
     /// The smallest size of each direction: offsets are multiples of it.
     units: PerDirection<u32>,
     percent_random: PerDirection<u8>,
+    step: Step,
     /// A target that is used up starts over by itself.
     restarts: bool,
     /// Sequential positions start over by themselves (the only target of a time-based job).
@@ -54,6 +57,8 @@ pub(super) struct Place {
     end: u64,
     /// Where the next sequential I/O of each direction starts.
     next: PerDirection<u64>,
+    /// Where the last I/O of each direction started in this pass.
+    last: PerDirection<Option<u64>>,
     /// How many blocks of each direction's smallest size it holds.
     blocks: PerDirection<u64>,
     order: Order,
@@ -107,6 +112,7 @@ impl Places {
             sizes,
             units,
             percent_random: plan.percent_random,
+            step: plan.step,
             restarts: time_based,
             wraps: time_based && setup.regions.len() == 1,
             repeat: plan.repeat_per_loop,
@@ -152,6 +158,7 @@ impl Rules {
             skewed: Random::new(offset),
             size: Random::new(seed(Purpose::Size)),
             sequential: Random::new(seed(Purpose::Sequential)),
+            of_draw: 0,
         }
     }
 }
@@ -163,7 +170,7 @@ impl Place {
         let blocks = PerDirection { read: of(Direction::Read), write: of(Direction::Write), trim: of(Direction::Trim) };
         let order = Order::new(plan, end - start, blocks, rules, key);
         let next = PerDirection { read: start, write: start, trim: start };
-        Place { start, end, next, blocks, order, key, trimmed: None, over: false }
+        Place { start, end, next, last: PerDirection::default(), blocks, order, key, trimmed: None, over: false }
     }
 
     /// Whether nothing is left of it in this pass.
@@ -210,6 +217,7 @@ impl Place {
 
     fn take(&mut self, direction: Direction, draws: &mut Draws, rules: &Rules) -> Offer {
         let random = rules.random
+            && rules.step.draws(&mut draws.of_draw)
             && match rules.percent_random[direction] {
                 100.. => true,
                 percent => draws.sequential.below(100) < u64::from(percent),
@@ -225,16 +233,33 @@ impl Place {
         };
         if let Offer::Bytes { offset, length } = offer {
             self.next[direction] = offset + u64::from(length);
+            self.last[direction] = Some(offset);
         }
         offer
     }
 
+    /// Where a sequential I/O goes.
+    fn following(&self, direction: Direction, step: Step) -> u64 {
+        let next = self.next[direction];
+        match (step, self.last[direction]) {
+            (Step::Skip(bytes @ 0..), Some(_)) => next.saturating_add(bytes.unsigned_abs()),
+            // Backwards over the start goes on from the end.
+            (Step::Skip(bytes), Some(_)) => {
+                let back = bytes.unsigned_abs();
+                if next >= self.start.saturating_add(back) { next - back } else { self.end.saturating_sub(back) }
+            }
+            (Step::Repeat(_), Some(last)) => last,
+            _ => next,
+        }
+    }
+
     fn take_sequential(&mut self, direction: Direction, draws: &mut Draws, rules: &Rules) -> Offer {
-        let offset = self.next[direction];
+        let offset = self.following(direction, rules.step).max(self.start);
         match rules.sizes[direction].draw(&mut draws.size, self.end.saturating_sub(offset)) {
             Some(length) => Offer::Bytes { offset, length },
-            None if rules.wraps && offset == self.end && offset != self.start => {
+            None if rules.wraps && self.last[direction].is_some() && (offset >= self.end || rules.step != Step::Plain) => {
                 self.next[direction] = self.start;
+                self.last[direction] = None;
                 Offer::Restarted
             }
             None => Offer::Over,
@@ -281,6 +306,7 @@ impl Place {
 
     fn begin_pass(&mut self) {
         self.next = PerDirection { read: self.start, write: self.start, trim: self.start };
+        self.last = PerDirection::default();
         self.trimmed = None;
         self.over = false;
     }
@@ -316,13 +342,33 @@ impl Order {
             return Order::Skewed(skew);
         }
         match single_size(plan) {
-            Some(_) if plan.generator == Generator::Lfsr && blocks <= lfsr::BLOCKS_MAX => {
+            Some(_) if plan.generator == Generator::Lfsr && plan.step == Step::Plain && blocks <= lfsr::BLOCKS_MAX => {
                 Order::Register(Lfsr::new(blocks, key))
             }
-            _ if !plan.cover_all => Order::Free,
+            // Blocks that follow a draw are taken as they come: no map could hold.
+            _ if !plan.cover_all || plan.step != Step::Plain => Order::Free,
             Some(_) => Order::Permuted { permutation: Permutation::new(blocks, key), used: 0, blocks },
             None => Order::Mapped { map: BlockMap::new(blocks), unit: u64::from(unit) },
         }
+    }
+}
+
+/// The rhythm of draws.
+trait Rhythm {
+    /// Whether the next I/O is drawn anew; `of_draw` counts those that still belong to the last draw.
+    fn draws(self, of_draw: &mut u32) -> bool;
+}
+
+impl Rhythm for Step {
+    #[inline]
+    fn draws(self, of_draw: &mut u32) -> bool {
+        let (Step::Run(length) | Step::Repeat(length)) = self else { return true };
+        if *of_draw == 0 {
+            *of_draw = length.saturating_sub(1);
+            return true;
+        }
+        *of_draw -= 1;
+        false
     }
 }
 
