@@ -1,12 +1,12 @@
 //! From a draft to a job's plan: defaults that hang on other options, contradictions, limits.
 
-use crate::draft::{Draft, Movement};
+use crate::draft::{Draft, LoadDraft, Movement};
 use crate::engines::{EngineSpec, Submission};
 use crate::error::{Problem, did_you_mean};
 use crate::known_engines;
 use crate::plan::{
     BlockSize, BufferPlan, DepthPlan, Distribution, Extent, FilePlan, Fill, JobPlan, Limits, LoadPlan, LogPlan, Mix,
-    PacePlan, PlacePlan, RecordPlan, StartPlan, VerifyMethod, VerifyPlan,
+    PacePlan, PlacePlan, RecordPlan, StartPlan, Step, VerifyMethod, VerifyPlan,
 };
 use crate::table::{self, Set};
 use crate::values::{Amount, UnitBase};
@@ -176,6 +176,7 @@ fn load_plan(draft: &Draft) -> LoadPlan {
         read_percent: load.read_percent,
         block_size: load.block_size.clone().map(simplest),
         unaligned_sizes: load.unaligned_sizes,
+        step: step(load),
         distribution: load.distribution.clone(),
         percent_random: load.percent_random,
         cover_all: !load.no_random_map && load.distribution == Distribution::Uniform,
@@ -186,6 +187,18 @@ fn load_plan(draft: &Draft) -> LoadPlan {
         fdatasync_every: load.fdatasync_every.into(),
         end_fsync: load.end_fsync,
         fsync_on_close: load.fsync_on_close,
+    }
+}
+
+/// What `rw=...:N` means: bytes to skip in sequential I/O, blocks per draw in random I/O.
+fn step(load: &LoadDraft) -> Step {
+    match (load.modifier, load.random) {
+        (None, _) => Step::Plain,
+        (Some(bytes), false) => Step::Skip(bytes),
+        (Some(blocks), true) => {
+            let blocks = u32::try_from(blocks).unwrap_or(1);
+            if load.identical { Step::Repeat(blocks) } else { Step::Run(blocks) }
+        }
     }
 }
 

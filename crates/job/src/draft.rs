@@ -84,6 +84,9 @@ pub(crate) enum Movement {
 pub(crate) struct LoadDraft {
     pub movement: Movement,
     pub random: bool,
+    /// The N of `rw=...:N`.
+    pub modifier: Option<i64>,
+    pub identical: bool,
     pub read_percent: u8,
     pub block_size: PerDirection<BlockSize>,
     pub unaligned_sizes: bool,
@@ -264,6 +267,8 @@ impl Default for LoadDraft {
         LoadDraft {
             movement: Movement::Read,
             random: false,
+            modifier: None,
+            identical: false,
             read_percent: 50,
             block_size: PerDirection::all(BlockSize::Fixed(4096)),
             unaligned_sizes: false,

@@ -2,7 +2,8 @@
 
 use job::plan::{
     Allocate, BlockSize, BufferPlan, ContinueOnError, DepthPlan, Distribution, Extent, FilePlan, Fill, Generator,
-    Isolation, JobPlan, Limits, LoadPlan, LogPlan, Memory, Mix, PacePlan, PlacePlan, RecordPlan, StartPlan, SyncMode,
+    Isolation, JobPlan, Limits, LoadPlan, LogPlan, Memory, Mix, PacePlan, PlacePlan, RecordPlan, StartPlan, Step,
+    SyncMode,
 };
 use job::{EngineOptions, Plan};
 use measure::{Direction, Nanos, PerDirection};
@@ -218,6 +219,7 @@ fn load() -> LoadPlan {
         read_percent: 100,
         block_size: PerDirection::all(BlockSize::Fixed(8 * KIB)),
         unaligned_sizes: false,
+        step: Step::Plain,
         distribution: Distribution::Uniform,
         percent_random: PerDirection::all(100),
         cover_all: false,

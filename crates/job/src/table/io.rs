@@ -5,7 +5,7 @@ use crate::draft::Movement;
 use crate::error::Complaint;
 use crate::option::Kind;
 use crate::plan::Generator;
-use crate::values::distribution;
+use crate::values::{UnitBase, distribution, integer};
 
 const GROUP: &str = "I/O";
 
@@ -31,11 +31,27 @@ const MOVEMENT: Kind = Kind::Word(&[
     ("randtrimwrite", "the same at random offsets"),
 ]);
 
+const SEQUENCER: Kind = Kind::Word(&[
+    ("sequential", "N consecutive blocks per random draw"),
+    ("identical", "the same block N times per random draw"),
+]);
+
 const GENERATOR: Kind = Kind::Word(&[
     ("tausworthe", "three-component generator"),
     ("lfsr", "shift register: each block once without a map"),
     ("tausworthe64", "the 64-bit form"),
 ]);
+
+const MODIFIER_EXAMPLE: &str =
+    "write rw=read:8k to leave 8 KiB out after each block, rw=randread:8 for 8 blocks per draw";
+
+/// What follows the colon of `rw=...:N`: bytes for sequential I/O, a count for random I/O.
+fn modifier(text: &str, base: UnitBase) -> Result<i64, Complaint> {
+    match integer(text, base) {
+        Ok(0) | Err(_) => Err(Complaint::new(format!("has no offset modifier in `{text}`"), MODIFIER_EXAMPLE)),
+        Ok(number) => Ok(number),
+    }
+}
 
 /// Reads as a share of 100.
 fn share(percent: u32) -> u8 {
@@ -47,13 +63,11 @@ pub(super) const ROWS: &[Row] = &[
         "rw",
         MOVEMENT,
         Set::Word(|draft, word, rest| {
-            if rest.is_some() {
-                return Err(Complaint::new(
-                    "asks for an offset modifier, which is not built yet",
-                    "leave out what follows `:`",
-                ));
-            }
             draft.load.random = word.starts_with("rand");
+            draft.load.modifier = rest.map(|rest| modifier(rest, draft.unit_base)).transpose()?;
+            if draft.load.random && draft.load.modifier.is_some_and(|blocks| blocks < 1) {
+                return Err(Complaint::new("draws less than one block at a time", MODIFIER_EXAMPLE));
+            }
             draft.load.movement = match word.trim_start_matches("rand") {
                 "write" => Movement::Write,
                 "trim" => Movement::Trim,
@@ -67,7 +81,16 @@ pub(super) const ROWS: &[Row] = &[
     )
     .default("read")
     .alias(&["readwrite"]),
-    refused("rw_sequencer", Kind::Text, NOT_YET, "How rw=...:N repeats offsets").default("sequential"),
+    works(
+        "rw_sequencer",
+        SEQUENCER,
+        Set::Word(|draft, word, _| {
+            draft.load.identical = word == "identical";
+            Ok(())
+        }),
+        "What rw=rand...:N does N times per draw",
+    )
+    .default("sequential"),
     works(
         "rwmixread",
         kind::PERCENT,

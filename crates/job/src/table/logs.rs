@@ -25,8 +25,7 @@ pub(super) const ROWS: &[Row] = &[
             Ok(())
         }),
         "Write bandwidth over time to files of this stem",
-    )
-    .refuse(NOT_YET),
+    ),
     works(
         "write_lat_log",
         Kind::Text,
@@ -35,8 +34,7 @@ pub(super) const ROWS: &[Row] = &[
             Ok(())
         }),
         "Write latencies over time to files of this stem",
-    )
-    .refuse(NOT_YET),
+    ),
     works(
         "write_iops_log",
         Kind::Text,
@@ -45,8 +43,7 @@ pub(super) const ROWS: &[Row] = &[
             Ok(())
         }),
         "Write IOPS over time to files of this stem",
-    )
-    .refuse(NOT_YET),
+    ),
     refused("write_hist_log", Kind::Text, NOT_YET, "Write latency histograms over time to files of this stem"),
     refused("log_entries", kind::COUNT, NOT_YET, "Entries of a log at the start").default("1024"),
     works(
@@ -58,8 +55,7 @@ pub(super) const ROWS: &[Row] = &[
         }),
         "Average logs over so many ms",
     )
-    .default("0")
-    .refuse(NOT_YET),
+    .default("0"),
     refused("log_hist_msec", kind::COUNT, NOT_YET, "Write histograms every so many ms").default("0"),
     refused("log_hist_coarseness", kind::COUNT, NOT_YET, "Fewer bins in histogram logs").default("0"),
     refused("log_window_value", Kind::Text, NOT_YET, "What a log keeps of a window")

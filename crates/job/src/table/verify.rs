@@ -73,10 +73,9 @@ pub(super) const ROWS: &[Row] = &[
         }),
         "How written blocks are checked",
     )
-    .default("0")
-    .refuse(NOT_YET),
+    .default("0"),
     refused("verify_only", Kind::Flag, NOT_YET, "Check what an earlier run wrote"),
-    works("do_verify", Kind::Bool, put!(Switch, verify.check), "Check after writing").default("1").refuse(NOT_YET),
+    works("do_verify", Kind::Bool, put!(Switch, verify.check), "Check after writing").default("1"),
     refused("verify_offset", kind::COUNT, NOT_YET, "Where the header lies in its block"),
     works(
         "verify_interval",
@@ -86,8 +85,7 @@ pub(super) const ROWS: &[Row] = &[
             Ok(())
         }),
         "Bytes per header",
-    )
-    .refuse(NOT_YET),
+    ),
     works(
         "verify_pattern",
         Kind::Text,
@@ -96,13 +94,10 @@ pub(super) const ROWS: &[Row] = &[
             Ok(())
         }),
         "Pattern of the payload",
-    )
-    .refuse(NOT_YET),
+    ),
     refused("verify_pattern_interval", kind::COUNT, NOT_YET, "Bytes per pattern").default("0"),
     refused("verify_policy", Kind::Text, NOT_YET, "Which writes are checked").default("completed"),
-    works("verify_fatal", Kind::Bool, put!(Switch, verify.fatal), "End at the first mismatch")
-        .default("0")
-        .refuse(NOT_YET),
+    works("verify_fatal", Kind::Bool, put!(Switch, verify.fatal), "End at the first mismatch").default("0"),
     refused("verify_dump", Kind::Bool, NOT_YET, "Write mismatching blocks to files").default("0"),
     refused("verify_async", kind::COUNT, NOT_YET, "Threads that check").default("0"),
     refused("verify_async_cpus", Kind::Text, NOT_YET, "CPUs of these threads"),
@@ -114,8 +109,7 @@ pub(super) const ROWS: &[Row] = &[
             Ok(())
         }),
         "Check after so many blocks rather than at the end",
-    )
-    .refuse(NOT_YET),
+    ),
     refused("verify_backlog_batch", kind::COUNT, NOT_YET, "How many blocks are then checked"),
     refused("verify_state_save", Kind::Bool, NOT_YET, "Keep what was written in a state file").default("1"),
     refused("verify_state_load", Kind::Bool, NOT_YET, "Use such a state file"),

@@ -53,7 +53,16 @@ const COMMAND_LINES: &[(&[&str], &str)] = &[
         &["--startdelay=1-x"],
         "startdelay=1-x is not a time; write it like 10s, 5m or 500ms; a bare number means seconds",
     ),
-    (&["--rw=read:8k"], "rw=read:8k asks for an offset modifier, which is not built yet; leave out what follows `:`"),
+    (
+        &["--rw=read:x"],
+        "rw=read:x has no offset modifier in `x`; write rw=read:8k to leave 8 KiB out after each block, rw=randread:8 \
+         for 8 blocks per draw",
+    ),
+    (
+        &["--rw=randread:-2"],
+        "rw=randread:-2 draws less than one block at a time; write rw=read:8k to leave 8 KiB out after each block, \
+         rw=randread:8 for 8 blocks per draw",
+    ),
     (
         &["--fallocate=never"],
         "fallocate=never is not a word it knows; it takes native, none, posix, keep, truncate, 0, 1",
@@ -97,8 +106,8 @@ const COMMAND_LINES: &[(&[&str], &str)] = &[
     (&["--ioengine=mmap", "--rw=trim"], "engine mmap cannot trim"),
     (&["--wait_for=y"], "wait_for=y names no earlier job; name one earlier job"),
     (&["--wait_for=x"], "wait_for names the job itself; name one earlier job"),
-    (&["--verify=md5"], "option `verify` is refused: known, not built yet; only its default, 0, is accepted"),
-    (&["--write_bw_log=x"], "option `write_bw_log` is refused: known, not built yet; leave it out"),
+    (&["--verify_only=1"], "option `verify_only` is refused: known, not built yet; leave it out"),
+    (&["--write_hist_log=x"], "option `write_hist_log` is refused: known, not built yet; leave it out"),
     (&["--rwmixcycle=5"], "option `rwmixcycle` is refused: withdrawn: the mix is drawn for each I/O; leave it out"),
     (&["--rw=write", "--readonly"], "writes or trims, but --readonly was given"),
 ];

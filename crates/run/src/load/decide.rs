@@ -8,7 +8,7 @@ use super::pace::Pace;
 use super::permutation::Permutation;
 use super::places::{self, Offer, Order, Places};
 use super::random::{Purpose, Random, stream_seed};
-use super::review::{Review, Step};
+use super::review::{Review, Turn};
 use super::think::{Think, Verdict};
 use super::{LoadError, LoadSetup, Next, Region, Request};
 use engine::Operation;
@@ -432,12 +432,12 @@ impl Syncs {
     }
 }
 
-const fn review_step(step: Step) -> Option<Next> {
-    match step {
-        Step::None => None,
-        Step::Begin => Some(Next::BeginReview),
-        Step::Read(request, sequence) => Some(Next::Review { request, sequence }),
-        Step::End => Some(Next::EndReview),
+const fn review_step(turn: Turn) -> Option<Next> {
+    match turn {
+        Turn::None => None,
+        Turn::Begin => Some(Next::BeginReview),
+        Turn::Read(request, sequence) => Some(Next::Review { request, sequence }),
+        Turn::End => Some(Next::EndReview),
     }
 }
 
@@ -466,7 +466,7 @@ fn plain(setup: &LoadSetup<'_>) -> Option<Plain> {
     };
     let moving = |moves: Direction| direction.is_none_or(|only| only == moves);
     let all_random = Direction::ALL.into_iter().all(|each| !moving(each) || load.percent_random[each] >= 100);
-    if setup.regions.len() != 1 || (random && !all_random) {
+    if setup.regions.len() != 1 || load.step != Step::Plain || (random && !all_random) {
         return None;
     }
     places::single_size(load).map(|length| Plain { direction, length, random })

@@ -1,7 +1,7 @@
 //! How much: when a worker has done enough.
 
 use super::Region;
-use job::plan::{Extent, JobPlan, Mix};
+use job::plan::{Extent, JobPlan, Mix, Step};
 
 /// The amount of I/O and what of it is issued. Time is not in here.
 #[derive(Clone, Debug)]
@@ -12,6 +12,8 @@ pub(super) struct Limits {
     /// Of one loop.
     loop_bytes: u64,
     loops: u64,
+    /// Passes go on until the amount of a loop is there. With holes between the blocks a pass is as much as there is.
+    fills_up: bool,
     issued_bytes: u64,
     issued_ios: u64,
 }
@@ -29,6 +31,7 @@ impl Limits {
             ios: job.limits.ios.filter(|_| counted).map(|ios| ios.saturating_mul(times).saturating_mul(loops)),
             loop_bytes,
             loops,
+            fills_up: !matches!(job.load.step, Step::Skip(_)) || job.files.io_size.is_some(),
             issued_bytes: 0,
             issued_ios: 0,
         }
@@ -49,7 +52,7 @@ impl Limits {
     /// many loops there are, as in fio.
     pub(super) fn wants_another_pass(&self, passes: u64, largest: u32) -> bool {
         let short = self.loop_bytes.saturating_sub(self.issued_bytes);
-        self.bytes.is_none() || passes < self.loops || short >= u64::from(largest)
+        self.bytes.is_none() || passes < self.loops || (self.fills_up && short >= u64::from(largest))
     }
 
     /// How many I/Os of `length` bytes may still be issued before [`Limits::reached`].

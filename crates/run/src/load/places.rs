@@ -257,7 +257,10 @@ impl Place {
         let offset = self.following(direction, rules.step).max(self.start);
         match rules.sizes[direction].draw(&mut draws.size, self.end.saturating_sub(offset)) {
             Some(length) => Offer::Bytes { offset, length },
-            None if rules.wraps && self.last[direction].is_some() && (offset >= self.end || rules.step != Step::Plain) => {
+            None if rules.wraps
+                && self.last[direction].is_some()
+                && (offset >= self.end || rules.step != Step::Plain) =>
+            {
                 self.next[direction] = self.start;
                 self.last[direction] = None;
                 Offer::Restarted

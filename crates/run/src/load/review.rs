@@ -48,7 +48,7 @@ enum Stage {
 
 /// What a review wants next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum Turn {
     /// No review is on and none is due.
     None,
     /// Let writes land, then ask again.
@@ -87,36 +87,36 @@ impl Review {
     }
 
     /// What the review wants while blocks are still being written.
-    pub(super) fn step(&mut self) -> Step {
+    pub(super) fn step(&mut self) -> Turn {
         match self.stage {
             Stage::Off if self.backlog.is_some_and(|blocks| self.written.len() >= blocks) => self.begin(),
-            Stage::Off => Step::None,
+            Stage::Off => Turn::None,
             Stage::Left(0) => {
                 self.stage = Stage::Off;
-                Step::End
+                Turn::End
             }
             Stage::Left(left) => match self.written.pop() {
                 Some(block) => {
                     self.stage = Stage::Left(left - 1);
                     let Block { target, offset, length, sequence } = block;
-                    Step::Read(Request { operation: Operation::Read, target, offset, length }, sequence)
+                    Turn::Read(Request { operation: Operation::Read, target, offset, length }, sequence)
                 }
                 None => {
                     self.stage = Stage::Off;
-                    Step::End
+                    Turn::End
                 }
             },
         }
     }
 
     /// The pass is over: all that was written is due.
-    pub(super) fn finish(&mut self) -> Step {
+    pub(super) fn finish(&mut self) -> Turn {
         if self.stage == Stage::Off && self.written.len() > 0 { self.begin() } else { self.step() }
     }
 
-    fn begin(&mut self) -> Step {
+    fn begin(&mut self) -> Turn {
         self.stage = Stage::Left(self.written.len());
-        Step::Begin
+        Turn::Begin
     }
 }
 
@@ -187,14 +187,14 @@ mod tests {
         let written = Written::InOrder(VecDeque::new());
         let mut review = Review { written, writes: 0, backlog: Some(2), stage: Stage::Off };
         let write = |offset| Request { operation: Operation::Write, target: 0, offset, length: 4 };
-        let read = |offset, sequence| Step::Read(Request { operation: Operation::Read, ..write(offset) }, sequence);
+        let read = |offset, sequence| Turn::Read(Request { operation: Operation::Read, ..write(offset) }, sequence);
         review.wrote(&write(0));
-        assert_eq!(review.step(), Step::None);
+        assert_eq!(review.step(), Turn::None);
         review.wrote(&write(4));
-        let steps: Vec<Step> = (0..5).map(|_| review.step()).collect();
-        assert_eq!(steps, [Step::Begin, read(0, 1), read(4, 2), Step::End, Step::None]);
+        let steps: Vec<Turn> = (0..5).map(|_| review.step()).collect();
+        assert_eq!(steps, [Turn::Begin, read(0, 1), read(4, 2), Turn::End, Turn::None]);
         review.wrote(&write(8));
-        let steps: Vec<Step> = (0..4).map(|_| review.finish()).collect();
-        assert_eq!(steps, [Step::Begin, read(8, 3), Step::End, Step::None]);
+        let steps: Vec<Turn> = (0..4).map(|_| review.finish()).collect();
+        assert_eq!(steps, [Turn::Begin, read(8, 3), Turn::End, Turn::None]);
     }
 }

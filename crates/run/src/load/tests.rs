@@ -5,7 +5,8 @@ use engine::Operation;
 use job::EngineOptions;
 use job::plan::{
     Allocate, BlockSize, BufferPlan, ContinueOnError, DepthPlan, Distribution, Extent, FilePlan, Fill, Generator,
-    Isolation, JobPlan, Limits, LoadPlan, LogPlan, Memory, Mix, PacePlan, PlacePlan, RecordPlan, StartPlan, SyncMode,
+    Isolation, JobPlan, Limits, LoadPlan, LogPlan, Memory, Mix, PacePlan, PlacePlan, RecordPlan, StartPlan, Step,
+    SyncMode,
 };
 use measure::{BytesPerSecond, Direction, Nanos, PerDirection};
 use proptest::prelude::*;
@@ -40,6 +41,7 @@ fn job() -> JobPlan {
             read_percent: 50,
             block_size: alike(BlockSize::Fixed(4096)),
             unaligned_sizes: false,
+            step: Step::Plain,
             distribution: Distribution::Uniform,
             percent_random: alike(100),
             cover_all: true,
@@ -209,3 +211,4 @@ mod cost;
 mod coverage;
 mod golden;
 mod pacing;
+mod steps;

@@ -6,7 +6,8 @@ use job::Plan;
 use job::option::Value;
 use job::plan::{
     Allocate, BlockSize, BufferPlan, ContinueOnError, DepthPlan, Distribution, Extent, FilePlan, Fill, Generator,
-    Isolation, JobPlan, Limits, LoadPlan, LogPlan, Memory, Mix, PacePlan, PlacePlan, RecordPlan, StartPlan, SyncMode,
+    Isolation, JobPlan, Limits, LoadPlan, LogPlan, Memory, Mix, PacePlan, PlacePlan, RecordPlan, StartPlan, Step,
+    SyncMode,
 };
 use measure::{Direction, Nanos, PerDirection};
 use model::{JobResult, RunResult};
@@ -84,6 +85,7 @@ fn load() -> LoadPlan {
         read_percent: 50,
         block_size: PerDirection::all(BlockSize::Fixed(4096)),
         unaligned_sizes: false,
+        step: Step::Plain,
         distribution: Distribution::Uniform,
         percent_random: PerDirection::all(100),
         cover_all: true,
