@@ -5,10 +5,12 @@
 
 pub mod block;
 pub mod buffers;
+pub mod cgroup;
 pub mod device;
 mod error;
 pub mod extents;
 pub mod file;
+pub mod host;
 mod mapping;
 pub mod mounts;
 pub mod placement;

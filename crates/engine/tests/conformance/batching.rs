@@ -146,6 +146,46 @@ fn vsync_gathers_adjacent_blocks_into_one_call() {
     assert_eq!(shape, [(8, 8 * BLOCK as i64)]);
 }
 
+#[test]
+fn no_engine_reaps_more_than_max() {
+    let place = Place::memory();
+    let steps = [Step::Submit, Step::Flush, Step::Reap(3, 3), Step::Reap(2, 2), Step::Reap(9, 16), Step::Reap(1, 1)];
+    for engine in ["vsync", "posixaio", "libaio", "io_uring", "null", "sim"] {
+        let counts = dispatch(engine, Steps { place: &place, values: &[], steps: &steps }).unwrap();
+        assert_eq!(counts, [8, 8, 3, 2, 3, 0], "{engine}");
+    }
+}
+
+/// Offers a sync and a trim while a write is queued, and again after a flush.
+struct Overtake<'a>(&'a Place);
+
+impl Visitor for Overtake<'_> {
+    type Out = [Submitted; 3];
+
+    fn visit<E: Engine>(self) -> Self::Out {
+        let clock = E::Clock::for_worker(&SystemClock::start());
+        let mut rig = Rig::<E>::open(&options(&[]), &self.0.targets(), DEPTH, clock).unwrap();
+        let at = |slot, operation, length| Io { slot, ..io(operation, 0, 0, length) };
+        assert_eq!(rig.engine.submit(at(0, Operation::Write, BLOCK)), Submitted::Queued);
+        let trim = rig.engine.submit(at(1, Operation::Trim, BLOCK));
+        let sync = rig.engine.submit(at(2, Operation::Sync, 0));
+        rig.engine.flush().unwrap();
+        let after = rig.engine.submit(at(1, Operation::Trim, BLOCK));
+        rig.engine.reap(1, DEPTH, &mut Vec::with_capacity(DEPTH as usize)).unwrap();
+        [trim, sync, after]
+    }
+}
+
+#[test]
+fn plain_calls_do_not_overtake_what_is_queued() {
+    let place = Place::loop_device();
+    let trimmed = Submitted::Done(Completion { slot: 1, result: BLOCK as i64 });
+    for (engine, sync) in [("vsync", Submitted::Full), ("libaio", Submitted::Full), ("io_uring", Submitted::Queued)] {
+        let answers = dispatch(engine, Overtake(&place)).unwrap();
+        assert_eq!(answers, [Submitted::Full, sync, trimmed], "{engine}");
+    }
+}
+
 /// Offers vsync an I/O that does not continue the one before.
 struct Apart<'a>(&'a Place);
 

@@ -65,6 +65,35 @@ fn nowait_and_uncached_reach_the_kernel() {
     }
 }
 
+/// How many workers of the kernel serve this thread's rings after so many reads.
+struct Workers<'a>(&'a Place, i64);
+
+impl Visitor for Workers<'_> {
+    type Out = usize;
+
+    fn visit<E: Engine>(self) -> usize {
+        let clock = E::Clock::for_worker(&SystemClock::start());
+        let options = options(&[("force_async", Value::Integer(self.1))]);
+        let mut rig = Rig::<E>::open(&options, &self.0.targets(), 1, clock).unwrap();
+        assert_eq!(rig.results(&[io(Operation::Read, 0, 0, BLOCK); 4]), [WHOLE; 4]);
+        // SAFETY: gettid(2) has no conditions.
+        let name = format!("iou-wrk-{}", unsafe { libc::gettid() });
+        let threads = std::fs::read_dir("/proc/self/task").unwrap();
+        let names =
+            threads.map(|thread| std::fs::read_to_string(thread.unwrap().path().join("comm")).unwrap_or_default());
+        names.filter(|other| other.trim() == name).count()
+    }
+}
+
+#[test]
+fn force_async_hands_every_nth_io_to_a_kernel_worker() {
+    let place = Place::loop_device();
+    let workers = |every| dispatch("io_uring", Workers(&place, every)).unwrap();
+    assert_eq!(workers(0), 0);
+    assert_eq!(workers(5), 0, "only four I/Os");
+    assert!(workers(4) > 0);
+}
+
 #[test]
 fn hipri_polls_the_device_and_a_loop_device_cannot_be_polled() {
     let place = Place::loop_device();

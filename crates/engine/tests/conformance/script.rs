@@ -84,6 +84,14 @@ fn end_of_file<E: Engine>(rig: &mut Rig<E>, place: &Place, label: &str) {
     let across = io(Operation::Read, 0, SIZE - BLOCK as u64, 2 * BLOCK);
     let past = io(Operation::Read, 0, SIZE, BLOCK);
     assert_eq!(rig.results(&[across, past]), [WHOLE, 0], "{label}: reads at the end are short");
+    // Adjacent ones too, which an engine may gather into one call.
+    let at = |offset| io(Operation::Read, 0, offset, BLOCK);
+    let (last, size) = (SIZE - BLOCK as u64, SIZE);
+    assert_eq!(rig.results(&[at(last), at(size)]), [WHOLE, 0], "{label}: reads across the end");
+    if !place.block_device {
+        let reads = [at(last), at(size), at(size + BLOCK as u64), at(size + 2 * BLOCK as u64)];
+        assert_eq!(rig.results(&reads), [WHOLE, 0, 0, 0], "{label}: reads across the end and on");
+    }
     if place.block_device {
         let past = io(Operation::Write, 0, SIZE, BLOCK);
         assert_eq!(rig.results(&[past]), [-i64::from(libc::ENOSPC)], "{label}: a write past the end has no space");

@@ -62,39 +62,41 @@ const POLYNOMIALS: [u64; 55] = [
 ];
 
 /// The most blocks a register can be made for.
-pub(super) const BLOCKS_MAX: u64 = (1 << 56) - 1;
+pub(super) const BLOCKS_MAX: u64 = 1 << 56;
 
-/// A register over the blocks `0..blocks`.
+/// A register over the blocks `0..blocks`. Its states are block numbers; block 0, which is no state, ends each turn.
 #[derive(Clone, Debug)]
 pub(super) struct Lfsr {
-    blocks: u64,
+    last: u64,
     feedback: u64,
     first: u64,
     state: u64,
+    blocks: u64,
     left: u64,
 }
 
 impl Lfsr {
     /// A register for `blocks` blocks, [`BLOCKS_MAX`] at most; `seed` says where in its cycle it starts.
     pub(super) fn new(blocks: u64, seed: u64) -> Self {
-        let degree = (64 - blocks.leading_zeros()).max(2);
+        let last = blocks.saturating_sub(1).max(1);
+        let degree = (64 - last.leading_zeros()).max(2);
         let lower = POLYNOMIALS[usize::try_from(degree - 2).unwrap_or(usize::MAX).min(POLYNOMIALS.len() - 1)];
-        let first = mix(seed) % blocks.max(1) + 1;
-        Lfsr { blocks, feedback: ((1 << degree) | lower) >> 1, first, state: first, left: blocks }
+        let first = mix(seed) % last + 1;
+        Lfsr { last, feedback: ((1 << degree) | lower) >> 1, first, state: first, blocks, left: blocks }
     }
 
-    /// The next block; `None` once after each full turn.
+    /// The next block; `None` after each full turn.
     #[inline]
     pub(super) fn next_block(&mut self) -> Option<u64> {
+        self.left = self.left.checked_sub(1)?;
         if self.left == 0 {
-            return None;
+            return Some(0);
         }
-        self.left -= 1;
-        let block = self.state - 1;
-        // States beyond the last block belong to no block: skip them. At most every second one is skipped on average.
+        let block = self.state;
+        // States beyond the last block belong to no block: skip them, at most every second one on average.
         loop {
             self.state = (self.state >> 1) ^ ((self.state & 1).wrapping_neg() & self.feedback);
-            if self.state <= self.blocks {
+            if self.state <= self.last {
                 return Some(block);
             }
         }

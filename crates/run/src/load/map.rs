@@ -45,26 +45,39 @@ impl BlockMap {
     /// How many blocks from `block` on are free, `most` at most.
     pub(super) fn free_run(&self, block: u64, most: u64) -> u64 {
         let end = (block + most).min(self.blocks);
-        (block..end).take_while(|&candidate| !self.is_taken(candidate)).count() as u64
+        let mut bit = block;
+        while bit < end {
+            let taken = self.levels[0][word(bit)] >> (bit % 64);
+            let run = u64::from(taken.trailing_zeros()).min(64 - bit % 64);
+            bit += run;
+            if run == 0 || !bit.is_multiple_of(64) {
+                break;
+            }
+        }
+        bit.min(end) - block
     }
 
     /// Takes `count` blocks from `block` on; those that are taken already stay so.
     pub(super) fn take(&mut self, block: u64, count: u64) {
-        for taken in block..(block + count).min(self.blocks) {
-            if !self.is_taken(taken) {
-                self.free -= 1;
-                self.set(0, taken);
+        let end = (block + count).min(self.blocks);
+        let mut bit = block;
+        while bit < end {
+            let next = (bit / 64 * 64 + 64).min(end);
+            let mask = (u64::MAX >> (64 - (next - bit))) << (bit % 64);
+            let bits = &mut self.levels[0][word(bit)];
+            self.free -= u64::from((mask & !*bits).count_ones());
+            *bits |= mask;
+            if *bits == u64::MAX {
+                self.set(1, bit / 64);
             }
+            bit = next;
         }
     }
 
-    fn is_taken(&self, block: u64) -> bool {
-        self.levels[0][word(block)] >> (block % 64) & 1 == 1
-    }
-
+    /// Sets a bit of a level, and its word's bit in the next level when the word is full, and so on.
     fn set(&mut self, level: usize, bit: u64) {
         let mut bit = bit;
-        for words in &mut self.levels[level..] {
+        for words in self.levels.iter_mut().skip(level) {
             words[word(bit)] |= 1 << (bit % 64);
             if words[word(bit)] != u64::MAX {
                 return;

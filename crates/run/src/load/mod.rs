@@ -1,7 +1,8 @@
 //! The load: which I/O comes next, and when. Pure decisions, testable without a disk.
 //!
 //! The worker's loop asks [`Load::next`] "what next, at this time?", carries it out and tells the load of completions.
-//! How many I/Os are in flight and how they are batched is the loop's business, not the load's.
+//! How many I/Os are in flight and how they are batched is the loop's business, not the load's; so are the syncs at the
+//! end of a job and at the closing of files, and dropping caches. The load says when.
 
 pub mod content;
 mod decide;

@@ -143,6 +143,21 @@ fn caches_are_dropped_whenever_a_target_starts_over() {
 }
 
 #[test]
+fn files_take_turns_until_each_is_used_up() {
+    let trace = trace(&job(), &regions(&[8 * K, 20 * K, 3 * K, 12 * K]));
+    assert_eq!(words(&trace), "R0+4/0 R0+4/1 R0+4/3 R4+4/0 R4+4/1 R4+4/3 R8+4/1 R8+4/3 R12+4/1 R16+4/1");
+}
+
+#[test]
+fn a_sync_goes_to_the_file_that_was_written_last() {
+    let mut job = job();
+    job.load.mix = Mix::Only(Direction::Write);
+    job.load.fsync_every = 1;
+    let trace = trace(&job, &regions(&[8 * K, 8 * K]));
+    assert_eq!(words(&trace), "W0+4/0 S0+0/0 W0+4/1 S0+0/1 W4+4/0 S4+0/0 W4+4/1");
+}
+
+#[test]
 fn in_a_time_based_mix_each_direction_starts_over_by_itself() {
     let mut job = job();
     job.load.mix = Mix::ReadWrite;

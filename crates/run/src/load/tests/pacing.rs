@@ -67,6 +67,13 @@ fn a_stall_is_caught_up() {
 }
 
 #[test]
+fn no_wait_outlasts_the_runtime() {
+    let job = paced(|job| job.pace.rate.read = Some(BytesPerSecond(1)));
+    let trace = trace(&job, &regions(&[1 << 40]));
+    assert_eq!((trace.requests.len(), trace.ended), (1, 10 * SECOND));
+}
+
+#[test]
 fn each_direction_of_a_mix_keeps_its_own_rate() {
     let job = paced(|job| {
         job.load.mix = Mix::ReadWrite;
@@ -82,11 +89,11 @@ fn a_direction_without_a_rate_fills_in() {
     let job = paced(|job| {
         job.load.mix = Mix::ReadWrite;
         job.pace.iops.read = Some(100);
-        job.limits.runtime = Some(Nanos(SECOND));
+        job.limits.runtime = Some(Nanos(SECOND / 10));
     });
     let trace = trace(&job, &regions(&[1 << 40]));
-    assert_eq!(count(&trace, Operation::Read), 100);
-    assert!(count(&trace, Operation::Write) > 990_000);
+    assert_eq!(count(&trace, Operation::Read), 10);
+    assert_eq!(count(&trace, Operation::Write), 99_990);
 }
 
 #[test]
