@@ -18,7 +18,7 @@ use crate::files::OpenFiles;
 use crate::load::content::Content;
 use crate::load::{Load, Next, Request};
 use crate::worker::memory::Memory;
-use crate::worker::usage_now;
+use crate::worker::{usable_depth, usage_now};
 use engine::{Engine, EngineError, Io, Operation};
 use job::Submission;
 use job::plan::JobPlan;
@@ -92,7 +92,7 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
             memory,
             tally,
             files,
-            slots: Slots::new(job.depth.depth),
+            slots: Slots::new(usable_depth(job)),
             next_event: Nanos::MAX,
             ramp_ends: None,
             next_sample: Nanos::MAX,

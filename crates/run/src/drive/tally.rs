@@ -103,7 +103,8 @@ impl<'w> Tally<'w> {
         self.record.measured_until = life.reaped.get();
     }
 
-    #[inline]
+    // Inlined by force: a call would keep the stamps in memory instead of in registers.
+    #[inline(always)]
     fn completion(&mut self, direction: Direction, life: Life) {
         let completion = life.reaped.saturating_sub(life.accepted);
         let total = life.reaped.saturating_sub(life.issued);
