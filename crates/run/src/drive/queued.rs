@@ -195,6 +195,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
             match outcome {
                 Outcome::Whole => self.tally.queued::<LATENCY>(direction, u64::from(moved), life),
                 Outcome::Failed => self.count_failed(direction, moved, life),
+                Outcome::Ended => {}
                 Outcome::Rest(rest) => {
                     self.hand_over(rest, life.reaped)?;
                     return Ok(());

@@ -66,10 +66,10 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
         };
         let reaped = self.clock.now();
         let life = Life { reaped, ..life };
-        if outcome == Outcome::Whole {
-            self.tally.synchronous::<LATENCY>(direction, u64::from(moved), life);
-        } else {
-            self.count_failed(direction, moved, life);
+        match outcome {
+            Outcome::Whole => self.tally.synchronous::<LATENCY>(direction, u64::from(moved), life),
+            Outcome::Failed => self.count_failed(direction, moved, life),
+            Outcome::Ended | Outcome::Rest(_) => {}
         }
         self.load.completed(request);
         Ok(reaped)
