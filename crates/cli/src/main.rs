@@ -1,1 +1,24 @@
-fn main() {}
+//! The `plumb` binary: words in, numbers out. Only this crate prints, reads the environment and exits.
+
+#![forbid(unsafe_code)]
+
+mod dispatch;
+mod failure;
+mod file_system;
+mod fio;
+mod native;
+mod output;
+mod survey;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let words: Vec<std::ffi::OsString> = std::env::args_os().collect();
+    match dispatch::run(&words) {
+        Ok(status) => ExitCode::from(status),
+        Err(failure) => {
+            failure.report(&mut std::io::stderr());
+            ExitCode::from(failure.status)
+        }
+    }
+}

@@ -1,1 +1,17 @@
-//! placeholder
+//! The formats: each view of a run as a pure function of [`model::RunResult`], and its reader beside it.
+//!
+//! Owns spelling and layout. Leaves numbers to `model`, charts to `report`, and printing to `cli`.
+
+#![forbid(unsafe_code)]
+
+pub mod fio_eta;
+pub mod fio_json;
+pub mod fio_text;
+mod group;
+mod local_time;
+pub mod native;
+mod number;
+mod shares;
+mod table;
+
+pub use table::{FORMATS, Format, FormatError, ReadFn, View, WriteFn, sniff};

@@ -5,9 +5,30 @@
 
 #![forbid(unsafe_code)]
 
+mod argv;
+mod command;
+mod complete;
+mod draft;
+mod draft_section;
 mod engines;
+mod error;
+mod help;
+mod invocation;
+mod jobs;
+mod known_engines;
 pub mod option;
+mod parser;
 pub mod plan;
+mod sections;
+mod showcmd;
+mod surroundings;
+mod table;
+mod values;
 
 pub use engines::{Capabilities, EngineOptions, EngineSpec, Submission};
+pub use error::{JobError, Warning};
+pub use help::VERSION;
+pub use invocation::{Action, EtaRequest, EtaWhen, Invocation, OutputFormat, OutputRequest};
+pub use parser::Parser;
 pub use plan::Plan;
+pub use surroundings::{Files, RealFiles, Surroundings};

@@ -528,6 +528,16 @@ pub struct WorkerPlan<'plan> {
 }
 
 impl Plan {
+    /// The depth as the words give it, for reports: a synchronous engine keeps one I/O in flight, but fio shows the
+    /// user's number.
+    pub fn asked_depth(&self, job: &JobPlan) -> u32 {
+        let written = |options: &[(String, String)]| {
+            let depth = options.iter().rev().find(|(name, _)| name == "iodepth");
+            depth.and_then(|(_, value)| value.parse().ok())
+        };
+        written(&job.written).or_else(|| written(&self.global_options)).unwrap_or(job.depth.depth)
+    }
+
     /// All workers in the order of their numbers.
     pub fn workers(&self) -> impl Iterator<Item = WorkerPlan<'_>> {
         let clones = self

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// Differences of a device's counters over the run.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DeviceUsage {
     /// Kernel name, `sda`.
     pub name: String,
@@ -19,16 +19,22 @@ pub struct DeviceUsage {
     pub in_queue_ms: u64,
     /// Milliseconds with at least one I/O in flight.
     pub busy_ms: u64,
-    /// Milliseconds watched.
+    /// Milliseconds watched; 0 when a foreign result does not say.
     pub elapsed_ms: u64,
+    /// Utilisation in percent as a foreign result states it, where `elapsed_ms` is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stated_utilisation_percent: Option<f64>,
     /// The devices below a stacked one (dm, md), whose own usage follows as separate entries.
     pub members: Vec<DeviceUsage>,
 }
 
 impl DeviceUsage {
-    /// Busy time ÷ elapsed time in percent, at most 100; `None` when nothing was watched.
+    /// Busy time ÷ elapsed time in percent, at most 100; as stated where only that is known; `None` when nothing
+    /// was watched.
     #[expect(clippy::cast_precision_loss, reason = "milliseconds")]
     pub fn utilisation_percent(&self) -> Option<f64> {
-        (self.elapsed_ms > 0).then(|| (100.0 * self.busy_ms as f64 / self.elapsed_ms as f64).min(100.0))
+        (self.elapsed_ms > 0)
+            .then(|| (100.0 * self.busy_ms as f64 / self.elapsed_ms as f64).min(100.0))
+            .or(self.stated_utilisation_percent)
     }
 }

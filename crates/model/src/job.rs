@@ -201,9 +201,9 @@ pub struct DepthStatistics {
     pub submit: [u64; 7],
     /// Reap calls that returned 0, 1–4, 5–8, 9–16, 17–32, 33–64, > 64.
     pub complete: [u64; 7],
-    /// Submit calls.
+    /// Submit calls; 0 beside filled bins where a foreign result states only shares.
     pub submits: u64,
-    /// Reap calls.
+    /// Reap calls; 0 beside filled bins where a foreign result states only shares.
     pub completes: u64,
 }
 

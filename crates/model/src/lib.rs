@@ -15,4 +15,4 @@ pub use job::{
     SyncResult,
 };
 pub use native::SCHEMA;
-pub use result::{ClockNote, Environment, Grade, Note, RunResult};
+pub use result::{ClockNote, Environment, FileSystem, Grade, LowestTraffic, Note, RunResult};

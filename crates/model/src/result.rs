@@ -14,12 +14,26 @@ pub struct RunResult {
     pub jobs: Vec<JobResult>,
     /// What the disks under the files did while the run lasted.
     pub devices: Vec<DeviceUsage>,
+    /// What the disks at the bottom of all stacks moved; `None` when nobody looked or there is no such disk.
+    #[serde(default)]
+    pub lowest_traffic: Option<LowestTraffic>,
     /// Where it ran.
     pub environment: Environment,
     /// What there is to say about it.
     pub notes: Vec<Note>,
     /// The signal that cut the run short.
     pub ended_by_signal: Option<i32>,
+}
+
+/// What the disks at the bottom moved during a run: below partitions, dm, md and loop devices.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LowestTraffic {
+    /// Kernel names of the disks.
+    pub disks: Vec<String>,
+    /// Bytes read from them, by whomever.
+    pub read_bytes: u64,
+    /// Bytes written to them, by whomever.
+    pub written_bytes: u64,
 }
 
 /// Where it ran.
@@ -41,6 +55,18 @@ pub struct Environment {
     pub clock: Option<ClockNote>,
     /// What the engines found out about the kernel: ring flags, fallbacks.
     pub engine_notes: Vec<String>,
+    /// The file systems that hold the files of the run; devices used directly have no entry.
+    #[serde(default)]
+    pub file_systems: Vec<FileSystem>,
+}
+
+/// A file system that holds files of the run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileSystem {
+    /// A file or directory on it.
+    pub path: String,
+    /// Its type, `ext4` or `tmpfs`.
+    pub kind: String,
 }
 
 /// Which clock, and how well it kept time.

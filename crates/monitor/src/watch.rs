@@ -111,6 +111,7 @@ impl DeviceWatch {
             busy_ms: sum.busy_ms,
             elapsed_ms: watched.last_read.saturating_sub(watched.started).get() / Nanos::MILLISECOND.get(),
             members: members.iter().map(|&member| self.usage_of(member, depth - 1)).collect(),
+            stated_utilisation_percent: None,
         }
     }
 }

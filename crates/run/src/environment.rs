@@ -33,6 +33,7 @@ pub(crate) fn look_around(root: &Path, clock: &SystemClock, engine_notes: Vec<St
             why_not_tsc: report.why_not_tsc.map(str::to_owned),
         }),
         engine_notes,
+        file_systems: Vec::new(),
     }
 }
 

@@ -1,0 +1,219 @@
+//! Cache: did the bytes that were asked for reach the device, or did memory answer?
+//!
+//! Signals: bytes asked by the jobs, sectors counted by the devices under their files, the kind of file system.
+
+use super::note;
+use crate::evidence::{bytes_asked, bytes_at_devices};
+use measure::{Direction, Nanos};
+use model::{Grade, Note, RunResult};
+
+/// The name in notes.
+pub(super) const ID: &str = "cache";
+
+/// Below this share of bytes seen by the device, memory took part.
+const LEAST_SHARE: f64 = 0.98;
+/// Below this share the number is one of memory.
+const STORAGE_SHARE: f64 = 0.5;
+
+/// Compares what was asked with what the devices moved, for reads and for writes.
+pub(super) fn run(result: &RunResult) -> Vec<Note> {
+    let judged = [Direction::Read, Direction::Write].into_iter().filter_map(|direction| judge(result, direction));
+    let mut notes: Vec<Note> = judged.collect();
+    // What holds for both directions is said once.
+    notes.dedup_by(|second, first| second.sentence == first.sentence);
+    notes
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a ratio of byte counts")]
+fn judge(result: &RunResult, direction: Direction) -> Option<Note> {
+    let asked = bytes_asked(result, direction);
+    let uses_files = result.jobs.iter().any(|job| !job.echo.paths.is_empty());
+    if asked == 0 || !uses_files {
+        return None;
+    }
+    let in_memory = result.environment.file_systems.iter().find(|held| is_memory(&held.kind));
+    if let Some(held) = in_memory {
+        let sentence = format!("{} is {}: its files live in memory, no device took part", held.path, held.kind);
+        let evidence = [("bytes_asked", asked as f64), ("bytes_at_device", 0.0)];
+        return Some(note(ID, Grade::NotAStorageResult, sentence, &evidence));
+    }
+    let Some(moved) = bytes_at_devices(result, direction) else {
+        let sentence = "no block device was watched under the files, so nobody counted what reached one".to_owned();
+        return Some(note(ID, Grade::NotChecked, sentence, &[("bytes_asked", asked as f64)]));
+    };
+    let share = moved as f64 / asked as f64;
+    if share >= LEAST_SHARE {
+        return None;
+    }
+    let grade = if share < STORAGE_SHARE { Grade::NotAStorageResult } else { Grade::ValidWithLimits };
+    let evidence = [("bytes_asked", asked as f64), ("bytes_at_device", moved as f64), ("share_percent", 100.0 * share)];
+    Some(note(ID, grade, sentence(result, direction, moved, share), &evidence))
+}
+
+fn is_memory(kind: &str) -> bool {
+    matches!(kind, "tmpfs" | "ramfs" | "hugetlbfs" | "devtmpfs")
+}
+
+#[expect(clippy::cast_precision_loss, reason = "shown with three digits")]
+fn sentence(result: &RunResult, direction: Direction, moved: u64, share: f64) -> String {
+    // 99.97 % must not read as 100 % when some bytes did come from the device, nor 2.1 % as none.
+    let missing = (100.0 * (1.0 - share)).clamp(0.0, 100.0);
+    let missing =
+        if moved > 0 && missing > 99.0 { format!("{:.2}", missing.min(99.99)) } else { format!("{missing:.0}") };
+    let span = result.jobs.iter().map(|job| job.directions[direction].runtime).max().unwrap_or(Nanos::ZERO);
+    let rate = match span.is_zero() {
+        true => String::new(),
+        false => format!("; the device delivered {}", mebibytes(moved as f64 / span.as_secs_f64())),
+    };
+    match direction {
+        Direction::Read => {
+            let kind = if share < STORAGE_SHARE { ": this is a memory number" } else { "" };
+            format!("{missing} % of the reads were answered by memory{kind}{rate}")
+        }
+        _ => {
+            let rate = rate.replace("delivered", "took");
+            format!("{missing} % of the written bytes had not reached the device at the end of the run{rate}")
+        }
+    }
+}
+
+fn mebibytes(bytes_per_second: f64) -> String {
+    let rate = bytes_per_second / f64::from(1 << 20);
+    if rate < 10.0 { format!("{rate:.1} MiB/s") } else { format!("{rate:.0} MiB/s") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixtures::{clean_random_read, device};
+    use model::FileSystem;
+
+    fn check(result: &RunResult) -> Option<(Grade, String)> {
+        let notes = run(result);
+        assert!(notes.len() <= 1, "{notes:?}");
+        notes.into_iter().next().map(|note| (note.grade, note.sentence))
+    }
+
+    fn with_share(percent: u64) -> RunResult {
+        let mut result = clean_random_read();
+        let asked = result.jobs[0].directions.read.bytes;
+        result.devices = vec![device(asked / 512 * percent / 100, 0)];
+        result
+    }
+
+    #[test]
+    fn all_bytes_at_the_device_is_silent() {
+        assert_eq!(check(&with_share(100)), None);
+        assert_eq!(check(&with_share(98)), None);
+        assert_eq!(check(&with_share(120)), None, "more is another check's business");
+    }
+
+    #[test]
+    fn reads_from_memory_are_named_with_what_the_device_delivered() {
+        // 8 users x 1,000 I/Os of 8 KiB in one second = 62.5 MiB asked.
+        assert_eq!(
+            check(&with_share(8)),
+            Some((
+                Grade::NotAStorageResult,
+                "92 % of the reads were answered by memory: this is a memory number; the device delivered 5.0 MiB/s"
+                    .into()
+            ))
+        );
+        let (grade, sentence) = check(&with_share(90)).unwrap();
+        assert_eq!(grade, Grade::ValidWithLimits);
+        assert_eq!(sentence, "10 % of the reads were answered by memory; the device delivered 56 MiB/s");
+    }
+
+    #[test]
+    fn nothing_at_the_device_is_all_memory() {
+        let (grade, sentence) = check(&with_share(0)).unwrap();
+        assert_eq!(grade, Grade::NotAStorageResult);
+        assert!(sentence.starts_with("100 % of the reads"), "{sentence}");
+    }
+
+    #[test]
+    fn a_little_from_the_device_never_reads_as_none() {
+        let mut result = with_share(0);
+        result.devices = vec![device(8, 0)];
+        let (_, sentence) = check(&result).unwrap();
+        assert!(sentence.starts_with("99.99 % of the reads"), "{sentence}");
+    }
+
+    #[test]
+    fn stacked_devices_count_by_their_lowest_members() {
+        let mut result = with_share(100);
+        let mut lower = result.devices.remove(0);
+        lower.sectors[0] /= 10;
+        let upper = model::DeviceUsage {
+            name: "dm-0".into(),
+            members: vec![lower.clone()],
+            ..with_share(100).devices.remove(0)
+        };
+        // As they are reported: the members behind the stacked device once more.
+        result.devices = vec![upper, lower];
+        assert!(check(&result).unwrap().1.starts_with("90 % of the reads"));
+    }
+
+    #[test]
+    fn a_loop_over_a_cached_file_is_seen_through() {
+        let mut result = with_share(100);
+        let lowest = model::LowestTraffic { disks: vec!["sda".into()], read_bytes: 0, written_bytes: 0 };
+        result.lowest_traffic = Some(lowest);
+        assert!(check(&result).unwrap().1.starts_with("100 % of the reads"));
+        let asked = result.jobs[0].directions.read.bytes;
+        result.lowest_traffic.as_mut().unwrap().read_bytes = asked;
+        assert_eq!(check(&result), None);
+    }
+
+    #[test]
+    fn without_a_device_it_is_not_checked() {
+        let mut result = clean_random_read();
+        result.devices.clear();
+        assert_eq!(check(&result).unwrap().0, Grade::NotChecked);
+    }
+
+    #[test]
+    fn a_missing_signal_is_told_once_for_reads_and_writes() {
+        let mut result = clean_random_read();
+        result.devices.clear();
+        result.jobs[0].directions.write = result.jobs[0].directions.read.clone();
+        assert_eq!(check(&result).unwrap().0, Grade::NotChecked);
+    }
+
+    #[test]
+    fn a_memory_file_system_is_no_storage() {
+        let mut result = clean_random_read();
+        result.devices.clear();
+        result.environment.file_systems.push(FileSystem { path: "/dev/shm".into(), kind: "tmpfs".into() });
+        let (grade, sentence) = check(&result).unwrap();
+        assert_eq!(grade, Grade::NotAStorageResult);
+        assert_eq!(sentence, "/dev/shm is tmpfs: its files live in memory, no device took part");
+    }
+
+    #[test]
+    fn an_engine_without_files_is_not_asked() {
+        let mut result = clean_random_read();
+        result.devices.clear();
+        result.jobs[0].echo.paths.clear();
+        assert_eq!(check(&result), None);
+    }
+
+    #[test]
+    fn writes_still_in_memory_are_named() {
+        let mut result = clean_random_read();
+        let job = &mut result.jobs[0];
+        job.directions.write = std::mem::take(&mut job.directions.read);
+        let sectors = job.directions.write.bytes / 512;
+        result.devices = vec![device(0, sectors * 7 / 10)];
+        assert_eq!(
+            check(&result),
+            Some((
+                Grade::ValidWithLimits,
+                "30 % of the written bytes had not reached the device at the end of the run; the device took 44 MiB/s"
+                    .into()
+            ))
+        );
+        result.devices = vec![device(0, sectors)];
+        assert_eq!(check(&result), None);
+    }
+}

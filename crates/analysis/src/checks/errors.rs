@@ -1,0 +1,93 @@
+//! Errors: a run with any failed or short I/O is never trusted as it stands.
+//!
+//! Signals: the error that ended a job, forgiven errors, short and dropped I/Os.
+
+use super::note;
+use model::{Grade, JobResult, Note, RunResult};
+
+/// The name in notes.
+pub(super) const ID: &str = "errors";
+
+/// One note for all errors of the run.
+pub(super) fn run(result: &RunResult) -> Vec<Note> {
+    let failed: Vec<&JobResult> = result.jobs.iter().filter(|job| job.error.is_some()).collect();
+    let forgiven: u64 = result.jobs.iter().map(|job| job.forgiven_errors).sum();
+    let directions = || result.jobs.iter().flat_map(|job| job.directions.iter());
+    let short: u64 = directions().map(|(_, direction)| direction.short_ios).sum();
+    let dropped: u64 = directions().map(|(_, direction)| direction.dropped_ios).sum();
+    let mut parts = Vec::new();
+    if let Some(error) = failed.first().and_then(|job| job.error.as_ref().map(|error| (job, error))) {
+        let (job, error) = error;
+        let others = match failed.len() {
+            1 => String::new(),
+            count => format!(" and {} more", count - 1),
+        };
+        parts.push(format!("job `{}`{others} ended with an error ({})", job.echo.name, error.message));
+    }
+    for (count, what) in [(forgiven, "failed"), (short, "moved less than asked"), (dropped, "were dropped")] {
+        if count > 0 {
+            parts.push(format!("{count} I/Os {what}"));
+        }
+    }
+    if parts.is_empty() {
+        return Vec::new();
+    }
+    let nothing_moved = result.jobs.iter().all(|job| job.directions.iter().all(|(_, direction)| direction.bytes == 0));
+    let grade = if nothing_moved { Grade::NotAStorageResult } else { Grade::ValidWithLimits };
+    let evidence = [
+        ("jobs_failed", count(failed.len() as u64)),
+        ("errors_forgiven", count(forgiven)),
+        ("ios_short", count(short)),
+        ("ios_dropped", count(dropped)),
+    ];
+    vec![note(ID, grade, parts.join("; "), &evidence)]
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts of a run")]
+fn count(number: u64) -> f64 {
+    number as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixtures::clean_random_read;
+    use model::JobError;
+
+    fn failure() -> JobError {
+        JobError { errno: 5, operation: "read".into(), message: "read of a at 4096: I/O error".into(), signal: None }
+    }
+
+    #[test]
+    fn no_errors_is_silent() {
+        assert_eq!(run(&clean_random_read()), []);
+    }
+
+    #[test]
+    fn a_failed_job_is_named_with_its_error() {
+        let mut result = clean_random_read();
+        result.jobs[0].error = Some(failure());
+        let notes = run(&result);
+        assert_eq!(notes[0].sentence, "job `reads` ended with an error (read of a at 4096: I/O error)");
+        assert_eq!(notes[0].grade, Grade::ValidWithLimits);
+    }
+
+    #[test]
+    fn a_run_that_only_failed_is_no_result() {
+        let mut result = clean_random_read();
+        result.jobs[0].error = Some(failure());
+        result.jobs[0].directions = Default::default();
+        assert_eq!(run(&result)[0].grade, Grade::NotAStorageResult);
+    }
+
+    #[test]
+    fn short_dropped_and_forgiven_ios_are_counted() {
+        let mut result = clean_random_read();
+        result.jobs[0].directions.read.short_ios = 3;
+        result.jobs[0].directions.write.dropped_ios = 2;
+        result.jobs[0].forgiven_errors = 7;
+        let notes = run(&result);
+        assert_eq!(notes[0].sentence, "7 I/Os failed; 3 I/Os moved less than asked; 2 I/Os were dropped");
+        assert!(notes[0].evidence.contains(&("ios_short".to_owned(), 3.0)));
+    }
+}

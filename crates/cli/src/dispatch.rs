@@ -1,0 +1,73 @@
+//! Which command is meant: by the name the program was called by, or by the first word.
+
+use crate::failure::Failure;
+use crate::{fio, native};
+use std::ffi::OsString;
+use std::path::Path;
+
+/// The programs whose place plumb takes when it is called by their name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum DropIn {
+    Fio,
+    Iozone,
+    Iostat,
+}
+
+/// Runs what `words` (program name first) ask for; the exit status, or why nothing was done.
+pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
+    match choose(words) {
+        Some((DropIn::Fio, rest)) => fio::run(rest),
+        Some((DropIn::Iozone, _)) => Err(not_built("iozone")),
+        Some((DropIn::Iostat, _)) => Err(not_built("iostat")),
+        None => native::run(words),
+    }
+}
+
+fn not_built(name: &str) -> Failure {
+    Failure::new(format!("this version has no {name} yet; it has `plumb fio` and `plumb survey` (see plumb --help)"))
+}
+
+/// The drop-in program and its own words; `None` for plumb's native commands.
+fn choose(words: &[OsString]) -> Option<(DropIn, &[OsString])> {
+    let (program, rest) = words.split_first()?;
+    let called = Path::new(program).file_name()?.to_str()?;
+    if let Some(drop_in) = named(called) {
+        return Some((drop_in, rest));
+    }
+    let (first, rest) = rest.split_first()?;
+    Some((named(first.to_str()?)?, rest))
+}
+
+fn named(name: &str) -> Option<DropIn> {
+    match name {
+        "fio" => Some(DropIn::Fio),
+        "iozone" => Some(DropIn::Iozone),
+        "iostat" => Some(DropIn::Iostat),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_program_name_wins_over_the_first_word() {
+        let cases: [(&[&str], Option<(DropIn, &[&str])>); 8] = [
+            (&["fio", "--version"], Some((DropIn::Fio, &["--version"]))),
+            (&["/usr/local/bin/fio", "iostat"], Some((DropIn::Fio, &["iostat"]))),
+            (&["plumb", "fio", "job.fio"], Some((DropIn::Fio, &["job.fio"]))),
+            (&["plumb", "iostat"], Some((DropIn::Iostat, &[]))),
+            (&["iozone", "-a"], Some((DropIn::Iozone, &["-a"]))),
+            (&["plumb", "survey", "."], None),
+            (&["plumb"], None),
+            (&[], None),
+        ];
+        for (words, expected) in cases {
+            let words: Vec<OsString> = words.iter().map(OsString::from).collect();
+            let found = choose(&words).map(|(drop_in, rest)| (drop_in, rest.to_vec()));
+            let expected = expected.map(|(drop_in, rest)| (drop_in, rest.iter().map(OsString::from).collect()));
+            assert_eq!(found, expected, "{words:?}");
+        }
+    }
+}

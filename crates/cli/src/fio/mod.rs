@@ -1,0 +1,200 @@
+//! `plumb fio`: fio's words in, fio's output out.
+
+mod eta;
+mod surroundings;
+mod watch;
+
+use crate::failure::Failure;
+use crate::output::Output;
+use formats::{View, fio_json, fio_text};
+use job::{Action, EtaWhen, Invocation, JobError, OutputFormat, Parser, Plan};
+use measure::Nanos;
+use model::RunResult;
+use run::RunOptions;
+use std::ffi::OsString;
+use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use watch::{Live, Talk, Watch};
+
+/// What fio answers to a signal, whichever it was.
+const ENDED_BY_SIGNAL: u8 = 128;
+
+/// Runs fio's command line, given without the program's name. The status is the number of failed jobs, at most 255:
+/// fio takes it modulo 256, so that 256 failures look like success. 1 for bad input, 128 after a signal.
+pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
+    let words = readable(words)?;
+    let parser = Parser::new(engine::ENGINES);
+    let machine = surroundings::Machine::here();
+    let invocation = match parser.command_line(&words, &machine.surroundings()) {
+        Ok(invocation) => invocation,
+        Err(error) => return refuse(&words, &parser, &machine, &error),
+    };
+    for warning in &invocation.warnings {
+        tell(&warning.to_string());
+    }
+    let mut out = open(&invocation)?;
+    match &invocation.action {
+        Action::Run(plan) => measure(plan, &invocation, &mut out),
+        Action::ParseOnly => Ok(0),
+        Action::Version(text)
+        | Action::Help(text)
+        | Action::CmdHelp(text)
+        | Action::EngHelp(text)
+        | Action::ShowCmd(text) => out.write(text).map(|()| 0),
+    }
+}
+
+/// Words as text; job files and options are text everywhere.
+fn readable(words: &[OsString]) -> Result<Vec<String>, Failure> {
+    let text = |word: &OsString| {
+        let not_text = || Failure::new(format!("{} is not UTF-8; rename the file", word.display()));
+        word.to_str().map(str::to_owned).ok_or_else(not_text)
+    };
+    words.iter().map(text).collect()
+}
+
+fn open(invocation: &Invocation) -> Result<Output, Failure> {
+    match &invocation.output.file {
+        Some(path) => Output::file(path),
+        None => Ok(Output::stdout()),
+    }
+}
+
+/// Tells what is wrong with the words, to the results' file as well where one was named.
+fn refuse(words: &[String], parser: &Parser, machine: &surroundings::Machine, error: &JobError) -> Result<u8, Failure> {
+    let text = format!("{error}\n");
+    tell(text.trim_end());
+    if error.wants_usage()
+        && let Ok(Invocation { action: Action::Help(usage), .. }) =
+            parser.command_line(&["--help".to_owned()], &machine.surroundings())
+    {
+        Output::stdout().write(&usage)?;
+    }
+    if let Some(path) = output_word(words) {
+        Output::file(Path::new(path))?.write(&text)?;
+    }
+    Ok(1)
+}
+
+/// The file of `--output` in words that could not be understood as a whole.
+fn output_word(words: &[String]) -> Option<&str> {
+    let mut found = None;
+    for (index, word) in words.iter().enumerate() {
+        match word.trim_start_matches('-').split_once('=') {
+            Some(("output", file)) if word.starts_with('-') => found = Some(file),
+            None if word == "--output" || word == "-output" => found = words.get(index + 1).map(String::as_str),
+            _ => {}
+        }
+    }
+    found.filter(|file| !file.is_empty())
+}
+
+/// A message to standard error; whoever closed it does not want to read it.
+fn tell(text: &str) {
+    let _ = writeln!(std::io::stderr(), "{text}");
+}
+
+fn measure(plan: &Plan, invocation: &Invocation, out: &mut Output) -> Result<u8, Failure> {
+    let talk = if invocation.output.formats.contains(&OutputFormat::Normal) { Talk::Normal } else { Talk::Silent };
+    if talk == Talk::Normal {
+        out.write(&fio_text::job_lines(plan))?;
+        out.write(&format!("{}\n", job::VERSION))?;
+    }
+    let live = live(invocation, talk);
+    let options = RunOptions {
+        system_root: PathBuf::from("/"),
+        read_only: invocation.read_only,
+        progress_interval: (live != Live::Off).then_some(invocation.eta.interval),
+        device_interval: Nanos::from_millis(500),
+    };
+    let mut watch = Watch::new(out, plan, talk, live);
+    let result = run::execute(plan, &options, &mut watch);
+    watch.finish()?;
+    let result = result.map_err(|error| Failure::new(error.to_string()))?;
+    if let (Some(signal), Talk::Normal) = (result.ended_by_signal, talk) {
+        out.write(&format!("\nfio: terminating on signal {signal}\n"))?;
+    }
+    tell_errors(&result, out)?;
+    let view = View { zone: jiff::tz::TimeZone::system() };
+    for format in &invocation.output.formats {
+        let text = match format {
+            OutputFormat::Json => fio_json::write(&result, &view),
+            OutputFormat::JsonPlus => fio_json::write_with_bins(&result, &view),
+            OutputFormat::Normal => fio_text::write(&result, &view),
+        };
+        out.write(&text)?;
+    }
+    Ok(status(&result))
+}
+
+/// On a terminal, or always; never when only machine-readable formats go to it.
+fn live(invocation: &Invocation, talk: Talk) -> Live {
+    let wanted = match invocation.eta.when {
+        EtaWhen::Always => true,
+        EtaWhen::Never => false,
+        EtaWhen::Auto => std::io::stdout().is_terminal(),
+    };
+    if wanted && talk == Talk::Normal { Live::On { keep_every: invocation.eta.newline } } else { Live::Off }
+}
+
+/// Two lines per failed job, ours and fio's, to standard error; fio's to the results' file as well, as fio does it.
+fn tell_errors(result: &RunResult, out: &mut Output) -> Result<(), Failure> {
+    for job in &result.jobs {
+        if let Some(error) = &job.error {
+            let line = fio_text::error_line(job.pid, error);
+            tell(&format!("fio: {}: {}\n{line}", job.echo.name, error.message));
+            if !out.is_stdout() {
+                out.write(&format!("{line}\n"))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn status(result: &RunResult) -> u8 {
+    if result.ended_by_signal.is_some() {
+        return ENDED_BY_SIGNAL;
+    }
+    let failed = result.jobs.iter().filter(|job| job.error.is_some()).count();
+    u8::try_from(failed).unwrap_or(u8::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::JobResult;
+
+    fn with_failures(failed: usize) -> RunResult {
+        let error = model::JobError { errno: 5, operation: "read".into(), message: String::new(), signal: None };
+        let job = JobResult { error: Some(error), ..JobResult::default() };
+        RunResult { jobs: vec![job; failed], ..RunResult::default() }
+    }
+
+    #[test]
+    fn the_status_is_the_number_of_failed_jobs_up_to_255() {
+        for (failed, expected) in [(0, 0), (1, 1), (255, 255), (256, 255), (512, 255)] {
+            assert_eq!(status(&with_failures(failed)), expected, "{failed} failed");
+        }
+    }
+
+    #[test]
+    fn the_output_file_is_found_in_words_that_are_wrong() {
+        for (words, expected) in [
+            (&["--output=o", "--nosuch"][..], Some("o")),
+            (&["-output", "o", "--nosuch"], Some("o")),
+            (&["--output=a", "--output=b"], Some("b")),
+            (&["--output-format=json"], None),
+            (&["output=o"], None),
+            (&["--output"], None),
+        ] {
+            let words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
+            assert_eq!(output_word(&words), expected, "{words:?}");
+        }
+    }
+
+    #[test]
+    fn a_signal_is_128_whatever_failed() {
+        let result = RunResult { ended_by_signal: Some(15), ..with_failures(3) };
+        assert_eq!(status(&result), 128);
+    }
+}

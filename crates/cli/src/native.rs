@@ -1,0 +1,85 @@
+//! plumb's own commands and their help.
+
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::survey;
+use clap::{Parser, Subcommand};
+use std::ffi::OsString;
+
+/// Measure storage, and know whether the number is true.
+#[derive(Debug, Parser)]
+#[command(
+    name = "plumb",
+    version,
+    about = "Measures storage, and says whether the number is true",
+    after_help = "\
+Examples:
+  plumb survey .                  how fast is the disk under this directory?
+  plumb survey --quick /data      the same in under a minute
+  plumb survey /dev/nvme0n1       read a device directly; nothing is written to it
+  plumb fio job.fio               run an fio job file as fio does
+  plumb fio --name=a --rw=randread --size=1g --direct=1
+  ln -s plumb fio                 called as `fio`, plumb is fio
+
+fio's own options: plumb fio --help",
+    arg_required_else_help = true
+)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    // Its help stands with its options.
+    Survey(survey::Args),
+    /// Run fio command lines and job files as fio does
+    // Taken by the dispatcher before clap sees it; it stands here for the list of commands.
+    #[command(
+        disable_help_flag = true,
+        after_help = "\
+Examples:
+  plumb fio job.fio
+  plumb fio --name=a --rw=randread --size=1g --direct=1
+  plumb fio --help                fio's own options
+  plumb fio --cmdhelp=all         all job options"
+    )]
+    Fio {
+        /// fio's own words
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        words: Vec<OsString>,
+    },
+}
+
+/// Parses plumb's own words and runs the command.
+pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
+    match Cli::try_parse_from(words) {
+        Ok(Cli { command: Command::Survey(args) }) => survey::run(&args),
+        Ok(Cli { command: Command::Fio { words } }) => crate::fio::run(&words),
+        Err(error) => show(&error),
+    }
+}
+
+/// Help and version go to standard output with status 0, mistakes to standard error with status 1.
+fn show(error: &clap::Error) -> Result<u8, Failure> {
+    if error.use_stderr() {
+        // Nothing is left to do when standard error is closed.
+        let _ = error.print();
+        return Ok(1);
+    }
+    let text = error.render();
+    let coloured = std::io::IsTerminal::is_terminal(&std::io::stdout());
+    Output::stdout().write(&if coloured { text.ansi().to_string() } else { text.to_string() })?;
+    Ok(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_table_of_commands_is_sound() {
+        Cli::command().debug_assert();
+    }
+}

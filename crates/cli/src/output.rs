@@ -1,0 +1,38 @@
+//! Where results go: standard output or a file, with every failed write told.
+
+use crate::failure::Failure;
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::Path;
+
+/// A place for results.
+pub(crate) struct Output {
+    name: String,
+    writer: Box<dyn Write>,
+    to_stdout: bool,
+}
+
+impl Output {
+    /// Standard output.
+    pub(crate) fn stdout() -> Self {
+        Output { name: "standard output".into(), writer: Box::new(io::stdout()), to_stdout: true }
+    }
+
+    /// A file, made or emptied.
+    pub(crate) fn file(path: &Path) -> Result<Self, Failure> {
+        let name = path.display().to_string();
+        let file = File::create(path).map_err(|error| Failure::new(format!("{name}: cannot be written: {error}")))?;
+        Ok(Output { name, writer: Box::new(file), to_stdout: false })
+    }
+
+    /// Whether results go to standard output.
+    pub(crate) fn is_stdout(&self) -> bool {
+        self.to_stdout
+    }
+
+    /// Writes text as it is and hands it on at once.
+    pub(crate) fn write(&mut self, text: &str) -> Result<(), Failure> {
+        let written = self.writer.write_all(text.as_bytes()).and_then(|()| self.writer.flush());
+        written.map_err(|error| Failure::writing(&self.name, &error))
+    }
+}

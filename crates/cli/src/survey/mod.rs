@@ -1,0 +1,250 @@
+//! `plumb survey`: a first answer to "how fast is this disk, and is that true?".
+//!
+//! Makes a work file of its own (or reads a device), runs a fixed suite of tests, judges each result and says in a
+//! table and two sentences what was found.
+
+mod progress;
+mod remarks;
+mod save;
+mod suite;
+mod table;
+mod target;
+mod work_file;
+
+use crate::failure::Failure;
+use crate::output::Output;
+use clap::Parser;
+use measure::{Direction, Nanos};
+use model::{FileSystem, LowestTraffic, RunResult};
+use monitor::TrafficWatch;
+use progress::Display;
+use run::RunOptions;
+use std::path::{Path, PathBuf};
+use suite::{Access, Kind, Nature, Test};
+use sys::signals::Watch;
+use table::Row;
+use target::Place;
+use work_file::Afterwards;
+
+/// Measuring time per test with `--quick`.
+pub(crate) const QUICK_TIME: Nanos = Nanos::from_secs(4);
+/// Where /proc and /sys are read.
+const SYSTEM_ROOT: &str = "/";
+const USUAL_TIME: Nanos = Nanos::from_secs(30);
+
+/// Survey a disk: random reads, sequential reads and log writes, with checks
+#[derive(Debug, Parser)]
+#[command(
+    next_line_help = false,
+    long_about = "\
+Measures the disk under a directory, or a block device, and says whether the numbers are true.
+
+In a directory, plumb makes a work file of random data, reads it past the page cache \
+(8k random reads with 1 to 64 users, 1M sequential reads), writes to it as a database \
+writes its log, and removes it. A device is only read: nothing is ever written to it, \
+and log writes are left out.",
+    after_help = "\
+Examples:
+  plumb survey .                          the disk under this directory, about five minutes
+  plumb survey --quick .                  the same in under a minute
+  plumb survey --size 64G --time 60 /data more data than any cache holds, longer tests
+  plumb survey --keep /data               keep the work file for the next survey
+  sudo plumb survey /dev/nvme0n1          read a device itself"
+)]
+pub(crate) struct Args {
+    /// A directory on the disk, or a block device (read only)
+    #[arg(value_name = "PATH|DEVICE")]
+    path: PathBuf,
+    /// Size of the work file, like 512M or 16G [default: 16G or a quarter of the free space; 1G with --quick]
+    #[arg(long, value_parser = target::parse_size)]
+    size: Option<u64>,
+    /// Measuring time per test in seconds [default: 30; 4 with --quick]
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    time: Option<u64>,
+    /// A small file and short tests: at most 40 s of measuring
+    #[arg(long)]
+    quick: bool,
+    /// Where the result goes as JSON [default: plumb-survey-NNN.json here]
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Leave the work file in place for the next survey
+    #[arg(long)]
+    keep: bool,
+}
+
+/// What was measured until the end or until a signal came.
+struct Findings {
+    rows: Vec<Row>,
+    signal: Option<i32>,
+}
+
+/// Runs a survey; 0, or 128 + signal when a signal cut it short.
+pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
+    let signals = Watch::begin().map_err(|error| Failure::new(error.to_string()))?;
+    let mut out = Output::stdout();
+    let time = match (args.time, args.quick) {
+        (Some(seconds), _) => Nanos::from_secs(seconds),
+        (None, true) => QUICK_TIME,
+        (None, false) => USUAL_TIME,
+    };
+    let afterwards = if args.keep { Afterwards::Keep } else { Afterwards::Remove };
+    let mut file = save::ResultFile::reserve(args.output.as_deref())?;
+    let mut place = Place::open(&args.path, args.size, args.quick, afterwards)?;
+    let tests = suite::suite(place.target.nature);
+    out.write(&heading(&place, &tests, time))?;
+    let total = Nanos(time.get().saturating_mul(tests.len() as u64));
+    let mut display = Display::new(total);
+    let found = measure_all(&mut place, &tests, time, &mut display, &signals);
+    display.clear();
+    let found = found?;
+    let sentences = conclusions(&found.rows);
+    out.write(&report(&place, &found, &sentences))?;
+    if found.rows.is_empty() {
+        return Ok(status(&found));
+    }
+    let saved = file.write(&save::Survey::of(&place, &found.rows, &sentences, found.signal))?;
+    out.write(&format!("\nResult: {}\n", saved.display()))?;
+    Ok(status(&found))
+}
+
+fn status(found: &Findings) -> u8 {
+    found.signal.map_or(0, |signal| u8::try_from(128 + signal).unwrap_or(128))
+}
+
+fn heading(place: &Place, tests: &[Test], time: Nanos) -> String {
+    let target = &place.target;
+    let access = match target.access {
+        Access::Direct => "O_DIRECT",
+        Access::Buffered => "through the page cache",
+    };
+    let what = format!(
+        "Survey of {}: {}, {access}, {} tests of {} s.",
+        place.shown,
+        place.describe(),
+        tests.len(),
+        time.as_secs_f64()
+    );
+    let mut text = remarks::wrapped(&what, "");
+    for remark in &place.remarks {
+        text.push_str(&remarks::wrapped(&format!("Note: {remark}."), ""));
+    }
+    text
+}
+
+/// Fills the work file where there is one, then runs test after test.
+fn measure_all(
+    place: &mut Place,
+    tests: &[Test],
+    time: Nanos,
+    display: &mut Display,
+    signals: &Watch,
+) -> Result<Findings, Failure> {
+    let mut found = Findings { rows: Vec::new(), signal: fill(place, display, signals)? };
+    for (index, test) in tests.iter().enumerate() {
+        found.signal = found.signal.or_else(|| signals.caught());
+        if found.signal.is_some() {
+            break;
+        }
+        let unit = if test.kind == Kind::SequentialRead { "MiB/s" } else { "IOPS" };
+        display.testing(index + 1, tests.len(), test.describe(), unit, time);
+        let mut traffic = TrafficWatch::start(Path::new(SYSTEM_ROOT), &[&place.target.path]);
+        let mut result = execute(&test.plan(&place.target, time), display)?;
+        result.lowest_traffic = lowest(&mut traffic);
+        found.signal = result.ended_by_signal;
+        if found.signal.is_some() {
+            // A test that was cut short is no row.
+            break;
+        }
+        if let Some(kind) = &place.file_system {
+            result.environment.file_systems = vec![FileSystem { path: place.shown.clone(), kind: kind.clone() }];
+        }
+        result.environment.command = command();
+        result.notes = analysis::judge(&result);
+        let row = Row { test: *test, result };
+        display.tested(&table::one_line(&row));
+        found.rows.push(row);
+    }
+    Ok(found)
+}
+
+/// What the disks at the bottom moved since the watch began; `None` when there is no such disk.
+fn lowest(traffic: &mut TrafficWatch) -> Option<LowestTraffic> {
+    let moved = traffic.traffic();
+    let disks: Vec<String> = traffic.disks().map(|disk| disk.name().to_owned()).collect();
+    let found = LowestTraffic { disks, read_bytes: moved.read_bytes, written_bytes: moved.written_bytes };
+    (!found.disks.is_empty()).then_some(found)
+}
+
+/// Fills the work file and proves that it is all there; the signal that came meanwhile.
+fn fill(place: &mut Place, display: &mut Display, signals: &Watch) -> Result<Option<i32>, Failure> {
+    let Some(work) = &mut place.work_file else {
+        return Ok(None);
+    };
+    if !work.is_filled() {
+        display.filling(work.size());
+        let result = execute(&suite::fill_plan(&place.target), display)?;
+        if let Some(signal) = result.ended_by_signal.or_else(|| signals.caught()) {
+            return Ok(Some(signal));
+        }
+        if let Some(error) = result.jobs.iter().find_map(|job| job.error.as_ref()) {
+            return Err(Failure::new(format!("{}: cannot be filled: {}", work.path().display(), error.message)));
+        }
+        work.set_filled()?;
+    }
+    if let Some(unknown) = work.prove_written()? {
+        display.remark(&format!("plumb: {}: {unknown}", work.path().display()));
+    }
+    Ok(None)
+}
+
+fn execute(plan: &job::Plan, display: &mut Display) -> Result<RunResult, Failure> {
+    let options = RunOptions {
+        system_root: PathBuf::from(SYSTEM_ROOT),
+        read_only: false,
+        progress_interval: Some(Nanos::from_millis(250)),
+        device_interval: Nanos::from_millis(500),
+    };
+    run::execute(plan, &options, display).map_err(|error| Failure::new(error.to_string()))
+}
+
+/// The sentences on the random reads, the sweep over users.
+fn conclusions(rows: &[Row]) -> Vec<String> {
+    let sweep: Vec<analysis::Point> = rows
+        .iter()
+        .filter(|row| row.test.kind == Kind::RandomRead)
+        .filter_map(|row| analysis::Point::of(row.test.users, &row.result, Direction::Read, &row.result.notes))
+        .collect();
+    analysis::sentences("8k random reads", &sweep)
+}
+
+fn report(place: &Place, found: &Findings, sentences: &[String]) -> String {
+    let mut text = String::new();
+    if let Some(signal) = found.signal {
+        text.push_str(&format!("Cut short by signal {signal}; "));
+        text.push_str(if found.rows.is_empty() { "no test was finished.\n" } else { "these tests were finished:\n" });
+    }
+    if found.rows.is_empty() {
+        return text;
+    }
+    text.push('\n');
+    text.push_str(&table::render(&found.rows));
+    text.push('\n');
+    text.push_str(&remarks::render(&found.rows));
+    if place.target.nature == Nature::Device {
+        text.push_str("Log writes: skipped, they would overwrite the device; survey a directory on it.\n\n");
+    }
+    for sentence in sentences {
+        text.push_str(&remarks::wrapped(sentence, ""));
+    }
+    text
+}
+
+/// The words that repeat this survey.
+fn command() -> Vec<String> {
+    std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect()
+}
+
+/// The directory that holds results when none is named.
+fn here() -> &'static Path {
+    Path::new(".")
+}

@@ -1,0 +1,137 @@
+//! What the checks say, under the table: every sentence once, with the rows it holds for.
+
+use super::suite::{Kind, short_size};
+use super::table::Row;
+use model::Grade;
+
+/// Columns of running text.
+const WIDTH: usize = 80;
+
+/// The notes of all rows; one sentence when there are none.
+pub(crate) fn render(rows: &[Row]) -> String {
+    let mut told: Vec<(Grade, &str, Vec<&Row>)> = Vec::new();
+    for row in rows {
+        for note in &row.result.notes {
+            match told.iter_mut().find(|(_, sentence, _)| *sentence == note.sentence) {
+                Some((.., rows)) => rows.push(row),
+                None => told.push((note.grade, &note.sentence, vec![row])),
+            }
+        }
+    }
+    let mut text = String::new();
+    for (grade, sentence, holds_for) in told {
+        let remark = format!("! {}: {sentence} [{}]", names(&holds_for, rows), verdict(grade));
+        text.push_str(&wrapped(&remark, "  "));
+    }
+    if text.is_empty() && !rows.is_empty() {
+        text.push_str("Checked: all users were busy, all bytes reached the device, no errors.\n");
+    }
+    text.push('\n');
+    text
+}
+
+/// `all tests`, or `8k rand read with 1, 8 and 16 users; 1M seq read`.
+fn names(some: &[&Row], all: &[Row]) -> String {
+    if some.len() == all.len() && all.len() > 1 {
+        return "all tests".to_owned();
+    }
+    let mut kinds: Vec<Kind> = some.iter().map(|row| row.test.kind).collect();
+    kinds.dedup();
+    let named = kinds.into_iter().map(|kind| {
+        let name = format!("{} {}", short_size(u64::from(kind.block_size())), kind.title());
+        let users: Vec<u32> = some.iter().filter(|row| row.test.kind == kind).map(|row| row.test.users).collect();
+        let whole = users.len() > 1 && users.len() == all.iter().filter(|row| row.test.kind == kind).count();
+        if whole { format!("{name}, all users") } else { format!("{name}, {}", user_list(&users)) }
+    });
+    named.collect::<Vec<_>>().join("; ")
+}
+
+fn user_list(users: &[u32]) -> String {
+    match users {
+        [] => String::new(),
+        [1] => "1 user".to_owned(),
+        [one] => format!("{one} users"),
+        [first @ .., last] => {
+            let first: Vec<String> = first.iter().map(u32::to_string).collect();
+            format!("{} and {last} users", first.join(", "))
+        }
+    }
+}
+
+fn verdict(grade: Grade) -> &'static str {
+    match grade {
+        Grade::NotChecked => "NOT CHECKED",
+        Grade::Trusted => "TRUSTED",
+        Grade::ValidWithLimits => "VALID WITH LIMITS",
+        Grade::NotAStorageResult => "NOT A STORAGE RESULT",
+    }
+}
+
+/// Running text in lines of at most 80 columns, further lines led by `indent`; ends in a line break.
+pub(crate) fn wrapped(text: &str, indent: &str) -> String {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let begun = lines.len();
+        let Some(line) = lines.last_mut() else { break };
+        let lead = if begun > 1 { indent.len() } else { 0 };
+        if line.chars().count() > lead && line.chars().count() + 1 + word.chars().count() > WIDTH {
+            lines.push(format!("{indent}{word}"));
+        } else {
+            if line.chars().count() > lead {
+                line.push(' ');
+            }
+            line.push_str(word);
+        }
+    }
+    lines.join("\n") + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::suite::Test;
+    use super::*;
+    use model::{Note, RunResult};
+
+    fn row(kind: Kind, users: u32, sentence: &str) -> Row {
+        let mut result = RunResult::default();
+        if !sentence.is_empty() {
+            result.notes.push(Note {
+                check: "x".into(),
+                grade: Grade::ValidWithLimits,
+                sentence: sentence.into(),
+                evidence: Vec::new(),
+            });
+        }
+        Row { test: Test { kind, users }, result }
+    }
+
+    #[test]
+    fn a_sentence_is_told_once_with_its_rows() {
+        let rows = [
+            row(Kind::RandomRead, 1, "slow"),
+            row(Kind::RandomRead, 8, "slow"),
+            row(Kind::RandomRead, 16, ""),
+            row(Kind::SequentialRead, 1, "slow"),
+        ];
+        assert_eq!(render(&rows), "! 8k rand read, 1 and 8 users; 1M seq read, 1 user: slow [VALID WITH LIMITS]\n\n");
+        let all = [row(Kind::RandomRead, 1, "slow"), row(Kind::LogWrite, 1, "slow")];
+        assert_eq!(render(&all), "! all tests: slow [VALID WITH LIMITS]\n\n");
+    }
+
+    #[test]
+    fn no_notes_mean_that_all_was_checked() {
+        assert!(render(&[row(Kind::LogWrite, 1, "")]).starts_with("Checked: all users were busy"));
+        assert_eq!(render(&[]), "\n", "nothing measured, nothing checked");
+    }
+
+    #[test]
+    fn text_is_wrapped_at_words() {
+        let text = wrapped(&"seven77 ".repeat(25), "  ");
+        for line in text.lines() {
+            assert!(line.chars().count() <= WIDTH, "{text}");
+        }
+        assert_eq!(text.lines().count(), 3, "{text}");
+        assert!(text.lines().nth(1).unwrap().starts_with("  seven77 "));
+        assert_eq!(wrapped("a b", ""), "a b\n");
+    }
+}

@@ -1,0 +1,315 @@
+//! The survey's own file: made, marked as ours, filled, proven to be all there, and removed.
+//!
+//! Never touches a file that plumb did not make. The mark is the extended attribute `user.plumb`; where the file
+//! system has none, a small file beside the work file names its inode.
+
+use super::suite::short_size;
+use crate::failure::Failure;
+use crate::file_system::{Room, room};
+use rustix::fs::{FallocateFlags, Mode, OFlags, XattrFlags, fallocate, fgetxattr, fsetxattr, open};
+use rustix::io::Errno;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// The work file's name in the directory that is surveyed.
+pub(crate) const NAME: &str = "plumb-survey.dat";
+const ATTRIBUTE: &str = "user.plumb";
+const MIB: u64 = 1 << 20;
+
+/// What becomes of the work file in the end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Afterwards {
+    /// It is removed.
+    Remove,
+    /// It stays for the next survey.
+    Keep,
+}
+
+/// A work file, locked against other surveys while this lives.
+#[derive(Debug)]
+pub(crate) struct WorkFile {
+    path: PathBuf,
+    size: u64,
+    file: File,
+    afterwards: Afterwards,
+    filled: bool,
+}
+
+impl WorkFile {
+    /// Makes the work file in `directory` with its space reserved, or takes over one that an earlier survey kept.
+    pub(crate) fn prepare(directory: &Path, size: u64, afterwards: Afterwards) -> Result<Self, Failure> {
+        let path = directory.join(NAME);
+        let file = match open_existing(&path)? {
+            Some(file) => file,
+            None => create(&path)?,
+        };
+        if file.try_lock().is_err() {
+            return Err(Failure::new(format!("{}: another survey is using it; wait for its end", path.display())));
+        }
+        let mut work = WorkFile { filled: false, path, size, file, afterwards };
+        let mark = work.mark()?;
+        let present = work.file.metadata().map_err(|error| work.failure("cannot be read", &error))?.len();
+        work.filled = mark == filled_mark(size) && present == size;
+        if !work.filled {
+            work.make_room()?;
+        }
+        Ok(work)
+    }
+
+    /// Whether it holds its data already.
+    pub(crate) fn is_filled(&self) -> bool {
+        self.filled
+    }
+
+    /// Where it is.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Its bytes.
+    pub(crate) fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// Marks it as filled: a later survey may use it as it is.
+    pub(crate) fn set_filled(&mut self) -> Result<(), Failure> {
+        self.set_mark(&filled_mark(self.size))?;
+        self.filled = true;
+        Ok(())
+    }
+
+    /// Checks that every block was written and nothing is a hole, so that each read has to reach the device.
+    /// Returns a sentence when the file system does not tell.
+    pub(crate) fn prove_written(&self) -> Result<Option<String>, Failure> {
+        match sys::extents::of_file(&self.file, &self.path) {
+            Ok(found) => {
+                let missing = found.unwritten_bytes(self.size);
+                if missing == 0 {
+                    return Ok(None);
+                }
+                Err(Failure::new(format!(
+                    "{}: {} of {} bytes are holes or were never written, so reads would not reach the device",
+                    self.path.display(),
+                    missing,
+                    self.size
+                )))
+            }
+            Err(error) => Ok(Some(format!("holes not checked: {error}"))),
+        }
+    }
+
+    fn make_room(&mut self) -> Result<(), Failure> {
+        let found = room(self.path.parent().unwrap_or(Path::new(".")))?;
+        let held = self.file.metadata().map_err(|error| self.failure("cannot be read", &error))?.blocks() * 512;
+        check_room(found, held, self.size).map_err(|problem| self.give_up(&problem))?;
+        self.set_mark("started")?;
+        // Emptied first: blocks of another size and content must not stay.
+        self.file.set_len(0).map_err(|error| self.failure("cannot be emptied", &error))?;
+        match fallocate(&self.file, FallocateFlags::empty(), 0, self.size) {
+            Ok(()) => {}
+            Err(Errno::OPNOTSUPP | Errno::NOSYS) => {
+                self.file.set_len(self.size).map_err(|error| self.failure("cannot be made so large", &error))?;
+            }
+            Err(error) => {
+                let problem = format!("{} cannot be reserved: {error}", short_size(self.size));
+                return Err(self.give_up(&problem));
+            }
+        }
+        Ok(())
+    }
+
+    fn give_up(&mut self, problem: &str) -> Failure {
+        self.afterwards = Afterwards::Remove;
+        Failure::new(format!("{}: {problem}", self.path.display()))
+    }
+
+    fn failure(&self, what: &str, error: &io::Error) -> Failure {
+        Failure::new(format!("{}: {what}: {error}", self.path.display()))
+    }
+
+    /// The mark, which must be there: its absence means that the file is not ours.
+    fn mark(&self) -> Result<String, Failure> {
+        read_mark(&self.file, &self.path)
+            .map_err(|error| self.failure("cannot be read", &error))?
+            .ok_or_else(|| foreign(&self.path, "it has no mark of plumb"))
+    }
+
+    fn set_mark(&self, mark: &str) -> Result<(), Failure> {
+        write_mark(&self.file, &self.path, mark).map_err(|error| self.failure("cannot be marked", &error))
+    }
+}
+
+impl Drop for WorkFile {
+    fn drop(&mut self) {
+        // A half-filled file is of no use to a later survey.
+        if self.afterwards == Afterwards::Remove || !self.filled {
+            // Whatever still stands here, the user sees the file; there is nobody left to tell.
+            let _ = std::fs::remove_file(&self.path);
+            let _ = std::fs::remove_file(manifest_path(&self.path));
+        }
+    }
+}
+
+/// The room a work file may take: a twentieth of the file system (at most 16 GiB, at least 16 MiB) stays free.
+pub(crate) fn usable(room: Room) -> u64 {
+    room.free.saturating_sub((room.total / 20).clamp(16 * MIB, 16 << 30))
+}
+
+fn check_room(room: Room, held: u64, size: u64) -> Result<(), String> {
+    let usable = usable(Room { free: room.free.saturating_add(held), ..room }) / MIB * MIB;
+    if size <= usable {
+        return Ok(());
+    }
+    Err(format!(
+        "{} do not fit: {} MiB are free and a reserve stays untouched; at most --size {}M",
+        short_size(size),
+        room.free / MIB,
+        usable / MIB
+    ))
+}
+
+fn filled_mark(size: u64) -> String {
+    format!("filled {size}")
+}
+
+fn foreign(path: &Path, why: &str) -> Failure {
+    Failure::new(format!(
+        "{}: exists and plumb did not make it ({why}); move it away or survey another directory",
+        path.display()
+    ))
+}
+
+/// The file that is there, if it is ours; `None` if there is none.
+fn open_existing(path: &Path) -> Result<Option<File>, Failure> {
+    let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    // Looked at before it is opened: opening a pipe or a device may already do something.
+    match std::fs::symlink_metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(Failure::new(format!("{}: cannot be looked at: {error}", path.display()))),
+        Ok(found) if !found.is_file() => return Err(foreign(path, "it is not a regular file")),
+        Ok(found) if found.nlink() != 1 => return Err(foreign(path, "it has a second name")),
+        Ok(_) => {}
+    }
+    let file = match open(path, flags, Mode::empty()) {
+        Ok(descriptor) => File::from(descriptor),
+        Err(error) => return Err(foreign(path, &format!("it cannot be opened: {error}"))),
+    };
+    match read_mark(&file, path) {
+        Ok(Some(_)) => Ok(Some(file)),
+        Ok(None) => Err(foreign(path, "it has no mark of plumb")),
+        Err(error) => Err(foreign(path, &format!("its mark cannot be read: {error}"))),
+    }
+}
+
+fn create(path: &Path) -> Result<File, Failure> {
+    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let descriptor = open(path, flags, Mode::RUSR | Mode::WUSR)
+        .map_err(|error| Failure::new(format!("{}: cannot be made: {error}", path.display())))?;
+    let file = File::from(descriptor);
+    if let Err(error) = write_mark(&file, path, "started") {
+        let _ = std::fs::remove_file(path);
+        return Err(Failure::new(format!("{}: cannot be marked: {error}", path.display())));
+    }
+    Ok(file)
+}
+
+fn manifest_path(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".plumb");
+    name.into()
+}
+
+fn read_mark(file: &File, path: &Path) -> io::Result<Option<String>> {
+    let mut value = Vec::with_capacity(256);
+    match fgetxattr(file, ATTRIBUTE, rustix::buffer::spare_capacity(&mut value)) {
+        Ok(_) => return Ok(Some(String::from_utf8_lossy(&value).into_owned())),
+        Err(Errno::NODATA | Errno::OPNOTSUPP) => {}
+        Err(error) => return Err(error.into()),
+    }
+    let text = match std::fs::read_to_string(manifest_path(path)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        read => read?,
+    };
+    let ours = format!("inode {}\n", file.metadata()?.ino());
+    Ok(text.strip_prefix(&ours).map(|mark| mark.trim_end().to_owned()))
+}
+
+fn write_mark(file: &File, path: &Path, mark: &str) -> io::Result<()> {
+    match fsetxattr(file, ATTRIBUTE, mark.as_bytes(), XattrFlags::empty()) {
+        Err(Errno::OPNOTSUPP) => {
+            std::fs::write(manifest_path(path), format!("inode {}\n{mark}\n", file.metadata()?.ino()))
+        }
+        other => Ok(other?),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SMALL: u64 = 4 * MIB;
+
+    fn refusal(directory: &Path) -> String {
+        format!("{:?}", WorkFile::prepare(directory, SMALL, Afterwards::Remove).unwrap_err())
+    }
+
+    #[test]
+    fn a_file_of_someone_else_is_left_alone() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join(NAME);
+        std::fs::write(&path, "precious").unwrap();
+        assert!(refusal(directory.path()).contains("plumb did not make it"));
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "precious");
+    }
+
+    #[test]
+    fn a_link_is_not_followed() {
+        let directory = tempfile::tempdir().unwrap();
+        let aim = directory.path().join("aim");
+        std::fs::write(&aim, "precious").unwrap();
+        std::os::unix::fs::symlink(&aim, directory.path().join(NAME)).unwrap();
+        assert!(refusal(directory.path()).contains("not a regular file"));
+        assert_eq!(std::fs::read_to_string(&aim).unwrap(), "precious");
+    }
+
+    #[test]
+    fn an_unfilled_work_file_goes_with_its_owner() {
+        let directory = tempfile::tempdir().unwrap();
+        let work = WorkFile::prepare(directory.path(), SMALL, Afterwards::Keep).unwrap();
+        assert!(work.path().exists() && !work.is_filled());
+        drop(work);
+        assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_kept_work_file_is_taken_over_when_its_size_fits() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut work = WorkFile::prepare(directory.path(), SMALL, Afterwards::Keep).unwrap();
+        work.set_filled().unwrap();
+        drop(work);
+        let again = WorkFile::prepare(directory.path(), SMALL, Afterwards::Keep).unwrap();
+        assert!(again.is_filled());
+        drop(again);
+        let other = WorkFile::prepare(directory.path(), 2 * SMALL, Afterwards::Remove).unwrap();
+        assert!(!other.is_filled(), "another size is filled anew");
+    }
+
+    #[test]
+    fn two_surveys_do_not_share_a_file() {
+        let directory = tempfile::tempdir().unwrap();
+        let _first = WorkFile::prepare(directory.path(), SMALL, Afterwards::Remove).unwrap();
+        assert!(refusal(directory.path()).contains("another survey"));
+    }
+
+    #[test]
+    fn a_reserve_stays_free() {
+        let room = Room { total: 1 << 40, free: 100 << 30 };
+        assert_eq!(usable(room), 84 << 30);
+        assert_eq!(check_room(room, 0, 84 << 30), Ok(()));
+        let refused = check_room(room, 0, 85 << 30).unwrap_err();
+        assert!(refused.contains("85G do not fit") && refused.contains("--size 86016M"), "{refused}");
+        assert_eq!(check_room(room, 1 << 30, 85 << 30), Ok(()), "what the old work file holds is free again");
+    }
+}

@@ -1,0 +1,236 @@
+//! `plumb fio` from outside: what goes where, in which order, and the exit status.
+
+use rustix::process::{Pid, Signal, kill_process};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+const JOB: [&str; 4] = ["--name=a", "--ioengine=null", "--size=1m", "--bs=4k"];
+
+fn fio(words: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_plumb"));
+    command.arg("fio").args(words);
+    command
+}
+
+/// Status, standard output and standard error.
+fn outcome(words: &[&str]) -> (Option<i32>, String, String) {
+    let output = fio(words).output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (output.status.code(), text(output.stdout), text(output.stderr))
+}
+
+fn with_job(words: &[&str]) -> Vec<String> {
+    words.iter().chain(&JOB).map(|&word| word.to_owned()).collect()
+}
+
+fn outcome_with_job(words: &[&str]) -> (Option<i32>, String, String) {
+    let words = with_job(words);
+    outcome(&words.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
+/// Byte offsets of `parts` in `text`, in which they must all be.
+fn places<const N: usize>(text: &str, parts: [&str; N]) -> [usize; N] {
+    parts.map(|part| text.find(part).unwrap_or_else(|| panic!("`{part}` is missing in\n{text}")))
+}
+
+#[test]
+fn a_run_prints_job_version_start_and_report_in_this_order() {
+    let (status, shown, error) = outcome_with_job(&[]);
+    assert_eq!((status, error.as_str()), (Some(0), ""), "{shown}");
+    let lines: Vec<&str> = shown.lines().collect();
+    assert!(lines[0].starts_with("a: (g=0): rw=read, bs=(R) 4096B-4096B"), "{shown}");
+    assert!(lines[1].starts_with("fio-3.42-plumb-"), "{shown}");
+    assert_eq!(lines[2..4], ["Starting 1 process", ""], "{shown}");
+    assert!(lines[4].starts_with("a: (groupid=0, jobs=1): err= 0: pid="), "{shown}");
+    assert!(shown.contains("Run status group 0 (all jobs):"), "{shown}");
+}
+
+#[test]
+fn json_alone_is_nothing_but_json() {
+    let (status, shown, _) = outcome_with_job(&["--output-format=json"]);
+    assert_eq!(status, Some(0));
+    let parsed: serde_json::Value = serde_json::from_str(&shown).unwrap();
+    assert_eq!(parsed["jobs"][0]["read"]["total_ios"], 256);
+}
+
+#[test]
+fn json_comes_before_the_report_however_they_are_asked_for() {
+    for formats in ["--output-format=json,normal", "--output-format=normal,json", "--output-format=normal,json+"] {
+        let (status, shown, _) = outcome_with_job(&[formats]);
+        assert_eq!(status, Some(0), "{shown}");
+        let found = places(&shown, ["rw=read", "Starting 1 process", "\n{", "\"jobs\" :", "(groupid=0", "Run status"]);
+        assert!(found.is_sorted(), "{formats}: {found:?}");
+        assert_eq!(shown.contains("\"bins\""), formats.ends_with("json+"), "{formats}");
+    }
+}
+
+#[test]
+fn terse_is_refused_by_name() {
+    for (words, named) in [
+        (&["--output-format=terse"][..], "terse"),
+        (&["--output-format=normal,terse"], "terse"),
+        (&["--minimal"], "--minimal"),
+    ] {
+        let (status, shown, error) = outcome_with_job(words);
+        assert_eq!((status, shown.as_str()), (Some(1), ""), "{words:?}");
+        assert!(error.contains(named) && error.contains("not built yet"), "{words:?}: {error}");
+    }
+}
+
+#[test]
+fn output_goes_to_a_file_and_nothing_to_the_screen() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("o.txt");
+    let option = format!("--output={}", path.display());
+    let (status, shown, error) = outcome_with_job(&[&option]);
+    assert_eq!((status, shown.as_str(), error.as_str()), (Some(0), "", ""));
+    let written = std::fs::read_to_string(&path).unwrap();
+    places(&written, ["a: (g=0)", "Starting 1 process", "Run status group 0"]);
+}
+
+#[test]
+fn mistakes_are_told_with_status_one() {
+    for (words, hint) in [
+        (&["--nosuch"][..], "nosuch"),
+        (&["--name=x", "--bs=foo"], "foo"),
+        (&["--name=x", "--rww=read"], "rw"),
+        (&["--name=x", "--ioengine=nosuch", "--size=1m"], "nosuch"),
+        (&["/does/not/exist.fio"], "/does/not/exist.fio"),
+        (&[], "No job"),
+    ] {
+        let (status, _, error) = outcome(words);
+        assert_eq!(status, Some(1), "{words:?}");
+        assert!(error.contains(hint), "{words:?}\n{error}");
+    }
+}
+
+#[test]
+fn mistakes_go_to_the_output_file_too() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("o.txt");
+    let option = format!("--output={}", path.display());
+    let (status, _, _) = outcome(&[&option, "--name=x", "--bs=foo"]);
+    assert_eq!(status, Some(1));
+    assert!(std::fs::read_to_string(&path).unwrap().contains("foo"));
+}
+
+#[test]
+fn parse_only_runs_nothing() {
+    let (status, shown, _) = outcome_with_job(&["--parse-only"]);
+    assert_eq!(status, Some(0));
+    assert!(!shown.contains("Run status"), "{shown}");
+}
+
+#[test]
+fn showcmd_gives_a_command_line() {
+    let (status, shown, _) = outcome_with_job(&["--showcmd"]);
+    assert_eq!(status, Some(0));
+    assert!(shown.starts_with("fio ") && shown.contains("--name=a") && shown.contains("--ioengine=null"), "{shown}");
+}
+
+#[test]
+fn help_has_examples_and_engines_and_options_are_listed() {
+    let (status, shown, _) = outcome(&["--help"]);
+    assert_eq!(status, Some(0));
+    assert!(shown.contains("--output-format"), "{shown}");
+    let (status, shown, _) = outcome(&["--enghelp"]);
+    assert_eq!(status, Some(0));
+    assert!(shown.contains("libaio") && shown.contains("io_uring"), "{shown}");
+    assert_eq!(outcome(&["--enghelp=nosuch"]).0, Some(1));
+    let (status, shown, _) = outcome(&["--cmdhelp=bs"]);
+    assert_eq!(status, Some(0));
+    assert!(shown.contains("blocksize"), "{shown}");
+}
+
+/// Words of a job whose every clone fails: nothing can be made in /sys.
+fn failing(clones: u32) -> Vec<String> {
+    ["--name=a", "--thread", "--rw=write", "--size=4k", "--ioengine=psync", "--filename=/sys/kernel/nope/f"]
+        .iter()
+        .map(|&word| word.to_owned())
+        .chain([format!("--numjobs={clones}")])
+        .collect()
+}
+
+#[test]
+fn the_status_counts_failed_jobs_and_never_wraps_to_success() {
+    for (clones, expected) in [(1, 1), (3, 3), (256, 255)] {
+        let words = failing(clones);
+        let (status, shown, error) = outcome(&words.iter().map(String::as_str).collect::<Vec<_>>());
+        assert_eq!(status, Some(expected), "{clones} clones\n{shown}{error}");
+    }
+}
+
+#[test]
+fn an_interrupt_still_reports_and_ends_with_128() {
+    let child = fio(&["--name=a", "--ioengine=null", "--size=1t", "--time_based", "--runtime=60"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(Duration::from_millis(1500));
+    kill_process(Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap(), Signal::INT).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let shown = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(128), "{shown}");
+    let found = places(&shown, ["Starting 1 process", "fio: terminating on signal 2", "Run status group 0"]);
+    assert!(found.is_sorted(), "{shown}");
+}
+
+#[test]
+fn a_closed_pipe_ends_quietly_with_a_failure() {
+    let words = with_job(&["--output-format=normal,json"]).join(" ");
+    let script = format!("{} fio {words} | exec true; echo ${{PIPESTATUS[0]}}", env!("CARGO_BIN_EXE_plumb"));
+    let output = Command::new("bash").args(["-c", &script]).output().unwrap();
+    assert_eq!(String::from_utf8(output.stderr).unwrap(), "");
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), "1\n");
+}
+
+#[test]
+fn a_full_disk_under_the_results_is_told() {
+    let (status, _, error) = outcome_with_job(&["--output=/dev/full"]);
+    assert_eq!(status, Some(1));
+    assert!(error.contains("/dev/full: no space left for the results"), "{error}");
+    let to_full = fio(&["--version"]).stdout(std::fs::File::create("/dev/full").unwrap()).output().unwrap();
+    assert_eq!(to_full.status.code(), Some(1));
+    assert!(String::from_utf8(to_full.stderr).unwrap().contains("standard output: no space left"));
+}
+
+#[test]
+fn a_job_file_is_run_section_by_section() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("two.fio");
+    std::fs::write(&path, "[global]\nioengine=null\nsize=1m\n[first]\nrw=read\n[second]\nrw=randwrite\n").unwrap();
+    let run = |words: &[&str]| {
+        let mut all = words.to_vec();
+        all.push(path.to_str().unwrap());
+        outcome(&all)
+    };
+    let (status, shown, _) = run(&[]);
+    assert_eq!(status, Some(0), "{shown}");
+    places(
+        &shown,
+        ["first: (g=0)", "second: (g=0)", "Starting 2 processes", "first: (groupid=0", "second: (groupid=0"],
+    );
+    let (_, shown, _) = run(&["--section=second"]);
+    assert!(!shown.contains("first: (g=0)") && shown.contains("second: (groupid=0"), "{shown}");
+}
+
+#[test]
+fn the_live_line_is_drawn_when_asked_for_and_only_then() {
+    let job = ["--name=a", "--ioengine=null", "--size=1t", "--time_based", "--runtime=2"];
+    let live = |option: &str| outcome(&[&[option][..], &job].concat()).1;
+    assert!(live("--eta=always").contains("Jobs: 1 (f="));
+    assert!(!live("--eta=never").contains("Jobs: 1"));
+    assert!(!live("--eta=auto").contains("Jobs: 1"), "no terminal, no live line");
+}
+
+#[test]
+fn read_only_refuses_to_write() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("f");
+    let name = format!("--filename={}", file.display());
+    let (status, ..) = outcome(&["--readonly", "--name=a", "--rw=write", "--size=1m", "--ioengine=psync", &name]);
+    assert_eq!(status, Some(1));
+    assert!(!Path::new(&file).exists());
+}

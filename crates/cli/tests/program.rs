@@ -1,0 +1,100 @@
+//! Which command runs, and what help, version and mistakes look like.
+
+use assert_cmd::Command;
+use std::path::Path;
+
+fn plumb() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_plumb"))
+}
+
+/// The binary under another name, by a link in `directory`.
+fn called(directory: &Path, name: &str) -> Command {
+    let link = directory.join(name);
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_plumb"), &link).unwrap();
+    Command::new(link)
+}
+
+/// Status, standard output and standard error of a command.
+fn outcome(command: &mut Command) -> (Option<i32>, String, String) {
+    let output = command.output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (output.status.code(), text(output.stdout), text(output.stderr))
+}
+
+#[test]
+fn a_link_named_fio_is_fio() {
+    let directory = tempfile::tempdir().unwrap();
+    let (status, linked, _) = outcome(called(directory.path(), "fio").arg("--version"));
+    assert_eq!(status, Some(0));
+    assert_eq!(linked, format!("fio-3.42-plumb-{}\n", env!("CARGO_PKG_VERSION")));
+    let (_, worded, _) = outcome(plumb().args(["fio", "--version"]));
+    assert_eq!(linked, worded);
+}
+
+#[test]
+fn programs_that_are_not_built_say_so() {
+    let directory = tempfile::tempdir().unwrap();
+    for name in ["iozone", "iostat"] {
+        for mut command in [called(directory.path(), name), plumb().arg(name).to_owned_command()] {
+            let (status, shown, error) = outcome(&mut command);
+            assert_eq!((status, shown.as_str()), (Some(1), ""));
+            assert!(error.contains(&format!("no {name} yet")), "{error}");
+        }
+    }
+}
+
+/// `Command`'s builder methods lend; a list wants the command itself.
+trait ToOwnedCommand {
+    fn to_owned_command(&mut self) -> Command;
+}
+
+impl ToOwnedCommand for Command {
+    fn to_owned_command(&mut self) -> Command {
+        std::mem::replace(self, Command::new("false"))
+    }
+}
+
+#[test]
+fn version_names_the_program() {
+    let (status, shown, error) = outcome(plumb().arg("--version"));
+    assert_eq!((status, error.as_str()), (Some(0), ""));
+    assert_eq!(shown, format!("plumb {}\n", env!("CARGO_PKG_VERSION")));
+}
+
+#[test]
+fn every_native_help_has_examples() {
+    for words in [&["--help"][..], &["survey", "--help"]] {
+        let (status, shown, error) = outcome(plumb().args(words));
+        assert_eq!((status, error.as_str()), (Some(0), ""), "{words:?}");
+        assert!(shown.contains("Examples:\n  plumb survey"), "{words:?}\n{shown}");
+    }
+}
+
+#[test]
+fn no_words_show_the_help_and_fail() {
+    let (status, shown, error) = outcome(&mut plumb());
+    assert_eq!((status, shown.as_str()), (Some(1), ""));
+    assert!(error.contains("Usage: plumb"), "{error}");
+}
+
+#[test]
+fn mistakes_end_with_status_one_and_a_hint() {
+    for (words, hint) in [
+        (&["surwey", "."][..], "survey"),
+        (&["survey"], "PATH|DEVICE"),
+        (&["survey", "--size", "4q", "."], "write it like 512M or 16G"),
+        (&["survey", "--time", "0", "."], "1..=86400"),
+        (&["survey", "--qick", "."], "--quick"),
+    ] {
+        let (status, shown, error) = outcome(plumb().args(words));
+        assert_eq!((status, shown.as_str()), (Some(1), ""), "{words:?}");
+        assert!(error.contains(hint), "{words:?}\n{error}");
+    }
+}
+
+#[test]
+fn a_closed_pipe_is_no_panic() {
+    let shell = format!("{} --help | true; exit ${{PIPESTATUS[0]}}", env!("CARGO_BIN_EXE_plumb"));
+    let (_, _, error) = outcome(Command::new("bash").args(["-c", &shell]));
+    assert_eq!(error, "");
+}

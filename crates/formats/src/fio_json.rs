@@ -1,0 +1,11 @@
+//! fio's JSON: the writer and the reader side by side.
+//!
+//! Owns key names, their order and their units. Strings are escaped, which fio forgets.
+
+mod read;
+mod spell;
+mod words;
+mod write;
+
+pub use read::{last_document, read};
+pub use write::{write, write_with_bins};

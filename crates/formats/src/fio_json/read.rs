@@ -1,0 +1,321 @@
+//! fio's JSON of any age since 3.0 → RunResult, as far as the data goes.
+//!
+//! What the document does not say stays at its default: process ids, numbers of submit and reap calls (their bins
+//! then hold shares, see [`model::DepthStatistics`]), the time disks were watched. Without json+ bins a histogram is
+//! rebuilt from the percentiles: the coarsest one that has exactly these.
+
+use super::words::Words;
+use crate::FormatError;
+use crate::shares::{LEAST_DEPTH_SHARE, LEAST_LATENCY_SHARE};
+use measure::{Direction, Histogram, Moments, Nanos, SampleStatistics};
+use model::{
+    CpuUsage, DepthStatistics, DeviceUsage, DirectionResult, JobError, JobResult, LatencyBins, LatencyStatistics,
+    RunResult, SyncResult,
+};
+use serde_json::{Map, Value};
+
+type Object = Map<String, Value>;
+
+/// The last JSON document in fio's output: from a line that is `{` to the next that is `}`. Programs print around
+/// it, and `--status-interval` prints one per interval.
+pub fn last_document(text: &str) -> Option<&str> {
+    let end = last_line_start(text, "}")?;
+    let start = last_line_start(&text[..end], "{")?;
+    text.get(start..=end)
+}
+
+/// Where the last line that is exactly `line` starts.
+fn last_line_start(text: &str, line: &str) -> Option<usize> {
+    let mut end = text.len();
+    loop {
+        let start = text[..end].rfind(line)?;
+        let rest = &text[start + line.len()..];
+        let opens = start == 0 || text.as_bytes()[start - 1] == b'\n';
+        if opens && (rest.is_empty() || rest.starts_with('\n') || rest.starts_with("\r\n")) {
+            return Some(start);
+        }
+        end = start;
+    }
+}
+
+/// Reads the last document in `text`; what stands before and after it is ignored.
+///
+/// Errors: no document, broken JSON, or a document without jobs.
+pub fn read(text: &str) -> Result<RunResult, FormatError> {
+    const WORKS: &str = "the output of fio --output-format=json or json+";
+    let refused = |line: usize, what: &str| FormatError::Refused {
+        format: "fio-json",
+        line,
+        what: what.to_owned(),
+        works: WORKS,
+    };
+    // A document on one line, as other programs store it, has no such lines: then the text itself must be it.
+    let document = last_document(text).unwrap_or_else(|| text.trim());
+    let line_before = text[..document.as_ptr() as usize - text.as_ptr() as usize].lines().count();
+    let root: Value =
+        serde_json::from_str(document).map_err(|error| refused(line_before + error.line(), &error.to_string()))?;
+    let jobs = root.get("jobs").and_then(Value::as_array).ok_or_else(|| refused(line_before + 1, "no list `jobs`"))?;
+    let mut result = RunResult {
+        ended_unix_ms: ended(&root),
+        global_options: root.get("global options").map(pairs).unwrap_or_default(),
+        ..RunResult::default()
+    };
+    result.environment.program = text_of(&root, "fio version").unwrap_or_default();
+    for (number, job) in (1..).zip(jobs) {
+        let job = job.as_object().ok_or_else(|| refused(line_before + 1, "an entry of `jobs` is not an object"))?;
+        result.jobs.push(read_job(job, number, &result.global_options));
+    }
+    result.devices = root.get("disk_util").and_then(Value::as_array).map(|disks| read_disks(disks)).unwrap_or_default();
+    Ok(result)
+}
+
+fn ended(root: &Value) -> u64 {
+    let number = |key: &str| root.get(key).and_then(Value::as_u64);
+    number("timestamp_ms").or_else(|| number("timestamp").map(|seconds| seconds.saturating_mul(1000))).unwrap_or(0)
+}
+
+fn text_of(value: &Value, key: &str) -> Option<String> {
+    value.get(key).and_then(Value::as_str).map(str::to_owned)
+}
+
+fn pairs(value: &Value) -> Vec<(String, String)> {
+    let entries = value.as_object().into_iter().flatten();
+    entries.map(|(name, value)| (name.clone(), value.as_str().unwrap_or_default().to_owned())).collect()
+}
+
+/// No count, size or time of a run comes near this; larger ones are cut, so that sums over jobs stay in range.
+const LARGEST: u64 = 1 << 53;
+/// The longest run: two years.
+const LONGEST_MS: u64 = 1 << 36;
+
+/// A whole number; floats are cut, what is absent or negative is 0.
+fn whole(object: &Object, key: &str) -> u64 {
+    let value = object.get(key);
+    value.and_then(Value::as_u64).unwrap_or_else(|| rounded(float(object, key).trunc())).min(LARGEST)
+}
+
+fn milliseconds(object: &Object, key: &str) -> Nanos {
+    Nanos::from_millis(whole(object, key).min(LONGEST_MS))
+}
+
+fn float(object: &Object, key: &str) -> f64 {
+    object.get(key).and_then(Value::as_f64).filter(|value| value.is_finite()).unwrap_or(0.0)
+}
+
+/// The nearest whole number; 0 for negative ones.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the cast saturates, as wanted")]
+fn rounded(value: f64) -> u64 {
+    value.round() as u64
+}
+
+fn small(object: &Object, key: &str) -> u32 {
+    u32::try_from(whole(object, key)).unwrap_or(u32::MAX)
+}
+
+fn child<'object>(object: &'object Object, key: &str) -> Option<&'object Object> {
+    object.get(key).and_then(Value::as_object)
+}
+
+fn read_job(job: &Object, number: u32, global: &[(String, String)]) -> JobResult {
+    let words = Words::new(job.get("job options").map(pairs).unwrap_or_default(), global);
+    let runtime = milliseconds(job, "job_runtime");
+    let errno = job.get("error").and_then(Value::as_i64).and_then(|errno| i32::try_from(errno).ok()).unwrap_or(0);
+    let mut found = JobResult {
+        echo: words.echo(),
+        style: words.style(),
+        workers: words.workers(),
+        started_unix_ms: whole(job, "job_start"),
+        error: (errno != 0).then(|| JobError { errno, operation: String::new(), message: String::new(), signal: None }),
+        forgiven_errors: whole(job, "total_err"),
+        first_forgiven_errno: i32::try_from(whole(job, "first_error")).unwrap_or(0),
+        elapsed_s: whole(job, "elapsed"),
+        runtime,
+        cpu: CpuUsage {
+            user: share_of(runtime, float(job, "usr_cpu")),
+            system: share_of(runtime, float(job, "sys_cpu")),
+            switches: whole(job, "ctx"),
+            major_faults: whole(job, "majf"),
+            minor_faults: whole(job, "minf"),
+        },
+        ..JobResult::default()
+    };
+    found.echo.name = job.get("jobname").and_then(Value::as_str).unwrap_or_default().to_owned();
+    found.echo.group = small(job, "groupid");
+    found.echo.number = number;
+    found.echo.description = job.get("desc").and_then(Value::as_str).map(str::to_owned).or(found.echo.description);
+    // A job that never got as far as its engine has no depth.
+    found.echo.iodepth = small(job, "latency_depth");
+    found.style.shows_errors |= job.contains_key("total_err");
+    for direction in Direction::ALL {
+        if let Some(object) = child(job, direction.word()) {
+            found.directions[direction] = read_direction(object, &mut found.style);
+        }
+    }
+    if let Some(sync) = child(job, "sync") {
+        let latency = child(sync, "lat_ns").and_then(|object| read_latency(object, &mut found.style));
+        found.sync = SyncResult { count: whole(sync, "total_ios"), latency: latency.unwrap_or_default() };
+    }
+    let ios = found.ios();
+    found.depth = read_depth(job, ios);
+    found.latency_bins = read_latency_bins(job, ios);
+    found
+}
+
+fn share_of(whole: Nanos, percent: f64) -> Nanos {
+    Nanos(rounded(whole.as_f64() * percent / 100.0).min(LARGEST))
+}
+
+fn read_direction(object: &Object, style: &mut model::ReportStyle) -> DirectionResult {
+    let mut latency = |key: &str| child(object, key).and_then(|latency| read_latency(latency, style));
+    let (submission, completion, total) = (latency("slat_ns"), latency("clat_ns"), latency("lat_ns"));
+    DirectionResult {
+        bytes: whole(object, "io_bytes"),
+        ios: whole(object, "total_ios"),
+        short_ios: whole(object, "short_ios"),
+        dropped_ios: whole(object, "drop_ios"),
+        runtime: milliseconds(object, "runtime"),
+        submission,
+        completion,
+        total,
+        bandwidth_samples: read_samples(object, ["bw_samples", "bw_min", "bw_max", "bw_mean", "bw_dev"]),
+        iops_samples: read_samples(object, ["iops_samples", "iops_min", "iops_max", "iops_mean", "iops_stddev"]),
+        worker_rates: None,
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a count of samples")]
+fn read_samples(object: &Object, [count, minimum, maximum, mean, deviation]: [&str; 5]) -> SampleStatistics {
+    let (count, deviation) = (whole(object, count), float(object, deviation));
+    SampleStatistics {
+        count,
+        minimum: whole(object, minimum),
+        maximum: whole(object, maximum),
+        mean: float(object, mean),
+        squares: deviation * deviation * count.saturating_sub(1) as f64,
+    }
+}
+
+/// `None` where nothing was measured. The percentiles' names become the job's list.
+fn read_latency(object: &Object, style: &mut model::ReportStyle) -> Option<LatencyStatistics> {
+    let count = whole(object, "N");
+    if count == 0 {
+        return None;
+    }
+    let mut percentiles: Vec<(f64, u64)> =
+        child(object, "percentile").into_iter().flatten().filter_map(number_pair).collect();
+    percentiles.sort_by(|a, b| a.0.total_cmp(&b.0));
+    if !percentiles.is_empty() {
+        style.percentiles = percentiles.iter().map(|&(percent, _)| percent).collect();
+    }
+    let bins: Vec<(f64, u64)> = child(object, "bins").into_iter().flatten().filter_map(number_pair).collect();
+    let histogram = match (bins.is_empty(), percentiles.is_empty()) {
+        (false, _) => Some(histogram_of_bins(&bins)),
+        (true, false) => Some(histogram_of_percentiles(&percentiles, count, whole(object, "max"))),
+        (true, true) => None,
+    };
+    Some(LatencyStatistics { moments: read_moments(object, count), histogram })
+}
+
+fn number_pair((name, value): (&String, &Value)) -> Option<(f64, u64)> {
+    Some((name.parse().ok().filter(|name: &f64| name.is_finite())?, value.as_u64()?.min(LARGEST)))
+}
+
+fn histogram_of_bins(bins: &[(f64, u64)]) -> Box<Histogram> {
+    let mut histogram = Box::new(Histogram::new());
+    let mut room = LARGEST;
+    for &(latency, count) in bins {
+        let count = count.min(room);
+        room -= count;
+        histogram.record_many(Nanos(rounded(latency)), count);
+    }
+    histogram
+}
+
+/// The coarsest histogram of `count` latencies with these percentiles (percent, ns) and the largest at `most`.
+#[expect(clippy::cast_precision_loss, reason = "counts of a run")]
+fn histogram_of_percentiles(percentiles: &[(f64, u64)], count: u64, most: u64) -> Box<Histogram> {
+    let mut histogram = Box::new(Histogram::new());
+    let mut below = 0;
+    for &(percent, latency) in percentiles {
+        let reached = rounded((percent / 100.0 * count as f64).ceil()).clamp(below, count);
+        histogram.record_many(Nanos(latency), reached - below);
+        below = reached;
+    }
+    let last = percentiles.last().map_or(most, |&(_, latency)| latency.max(most));
+    histogram.record_many(Nanos(last), count - below);
+    histogram
+}
+
+/// Sums whose mean and deviation are the stated ones: the inverse of [`Moments::mean`] and [`Moments::deviation`].
+#[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturating")]
+fn read_moments(object: &Object, count: u64) -> Moments {
+    let wide = u128::from(count);
+    let sum = (float(object, "mean") * count as f64).round() as u128;
+    let (mean, rest) = (sum / wide, sum % wide);
+    let deviation = float(object, "stddev");
+    let about_mean = deviation * deviation * (count - 1) as f64 + rest as f64 * rest as f64 / count as f64;
+    let squares = mean.saturating_mul(sum.saturating_add(rest)).saturating_add(about_mean.round() as u128);
+    Moments::from_parts(count, whole(object, "min"), whole(object, "max"), sum, squares)
+}
+
+/// Submit and reap sizes as parts of this many calls: six decimals of a percentage.
+const PARTS: u64 = 100_000_000;
+
+fn read_depth(job: &Object, ios: u64) -> DepthStatistics {
+    let depth = |key: &str, total: u64| shares(child(job, key), total, LEAST_DEPTH_SHARE);
+    DepthStatistics {
+        level: depth("iodepth_level", ios),
+        submit: depth("iodepth_submit", PARTS),
+        complete: depth("iodepth_complete", PARTS),
+        submits: 0,
+        completes: 0,
+    }
+}
+
+fn read_latency_bins(job: &Object, ios: u64) -> LatencyBins {
+    let bins = |key: &str| child(job, key);
+    LatencyBins {
+        ns: shares(bins("latency_ns"), ios, LEAST_LATENCY_SHARE),
+        us: shares(bins("latency_us"), ios, LEAST_LATENCY_SHARE),
+        ms: shares(bins("latency_ms"), ios, LEAST_LATENCY_SHARE),
+    }
+}
+
+/// Percentages in the document's order as counts out of `total`.
+///
+/// A share of `least` stands for anything above 0 up to it: such bins get an equal part of what is left, at least 1.
+#[expect(clippy::cast_precision_loss, reason = "counts of a run")]
+fn shares<const BINS: usize>(object: Option<&Object>, total: u64, least: f64) -> [u64; BINS] {
+    let mut counts = [0; BINS];
+    let mut floored = Vec::new();
+    for (bin, share) in
+        object.into_iter().flatten().map(|(_, share)| share.as_f64().unwrap_or(0.0)).take(BINS).enumerate()
+    {
+        if share > 0.0 && share <= least {
+            floored.push(bin);
+        } else {
+            counts[bin] = rounded(share * total as f64 / 100.0).min(LARGEST);
+        }
+    }
+    let rest = total.saturating_sub(counts.iter().sum());
+    let most = rounded((total as f64 * least / 100.0).floor());
+    for &bin in &floored {
+        counts[bin] = (rest / floored.len() as u64).clamp(1, most.max(1));
+    }
+    counts
+}
+
+/// Disks in order; the devices of a stacked one follow it on their own and cannot be told from others.
+fn read_disks(disks: &[Value]) -> Vec<DeviceUsage> {
+    let read = |disk: &Object| DeviceUsage {
+        name: disk.get("name").and_then(Value::as_str).unwrap_or_default().to_owned(),
+        ios: [whole(disk, "read_ios"), whole(disk, "write_ios")],
+        merges: [whole(disk, "read_merges"), whole(disk, "write_merges")],
+        sectors: [whole(disk, "read_sectors"), whole(disk, "write_sectors")],
+        ticks_ms: [whole(disk, "read_ticks"), whole(disk, "write_ticks")],
+        in_queue_ms: whole(disk, "in_queue"),
+        stated_utilisation_percent: Some(float(disk, "util")),
+        ..DeviceUsage::default()
+    };
+    disks.iter().filter_map(Value::as_object).map(read).collect()
+}

@@ -1,0 +1,218 @@
+//! The block of one job, or of a group's jobs merged.
+
+use super::group_lines::rate;
+use super::latency;
+use super::start::{errno_text, error_origin};
+use crate::group::{Group, percent_of_group};
+use crate::number::{Step, scaled};
+use crate::{local_time, shares};
+use jiff::tz::TimeZone;
+use measure::{Direction, SampleStatistics};
+use model::{DirectionResult, JobResult, LatencyStatistics, ReportStyle};
+use std::fmt::Write;
+
+/// The moment in the block's first line.
+pub(super) struct When<'view> {
+    /// Milliseconds since 1970 UTC.
+    pub(super) unix_ms: u64,
+    /// Whose local time.
+    pub(super) zone: &'view TimeZone,
+}
+
+/// Appends the block; nothing for a job that issued nothing.
+pub(super) fn write(text: &mut String, job: &JobResult, groups: &[Group], when: &When<'_>) {
+    if job.ios() == 0 && job.directions.iter().all(|(_, direction)| direction.bytes == 0) {
+        return;
+    }
+    write_head(text, job, when);
+    for direction in Direction::ALL {
+        write_direction(text, job, direction, percent_of_group(job, direction, groups));
+    }
+    write_latency_bins(text, job);
+    write_syncs(text, job);
+    write_tail(text, job);
+}
+
+fn write_head(text: &mut String, job: &JobResult, when: &When<'_>) {
+    let errno = job.error.as_ref().map_or(0, |error| error.errno);
+    let why = job.error.as_ref().map_or_else(String::new, |error| format!(" ({})", error_origin(error)));
+    let _ = writeln!(
+        text,
+        "{}: (groupid={}, jobs={}): err={errno:2}{why}: pid={}: {}",
+        job.echo.name,
+        job.echo.group,
+        job.workers,
+        job.pid,
+        local_time::spelled(when.unix_ms, when.zone)
+    );
+    if let Some(description) = &job.echo.description {
+        let _ = writeln!(text, "  Description  : [{description}]");
+    }
+}
+
+fn write_direction(text: &mut String, job: &JobResult, direction: Direction, percent_of_group: f64) {
+    let (found, style) = (&job.directions[direction], &job.style);
+    if found.bytes == 0 {
+        return;
+    }
+    text.push_str(&rate_line(found, direction, style));
+    let kinds = [
+        ("slat", &found.submission, style.submission_percentiles),
+        ("clat", &found.completion, style.completion_percentiles),
+        (" lat", &found.total, style.total_percentiles),
+    ];
+    for (name, statistics, _) in &kinds {
+        if let Some(statistics) = statistics {
+            latency::write_line(text, name, &statistics.moments);
+        }
+    }
+    for (name, statistics, wanted) in &kinds {
+        if let (true, Some(LatencyStatistics { histogram: Some(histogram), .. })) = (wanted, statistics) {
+            latency::write_percentiles(text, name.trim_start(), histogram, style);
+        }
+    }
+    write_samples(text, found, style, percent_of_group);
+}
+
+fn rate_line(found: &DirectionResult, direction: Direction, style: &ReportStyle) -> String {
+    let (step, figures) = (Step::of_base(style.unit_base), style.significant_figures);
+    let milliseconds = found.runtime.as_millis_ceil();
+    let iops = (u128::from(found.ios) * 1000).checked_div(u128::from(milliseconds)).unwrap_or(0);
+    let bandwidth = found.bytes_per_second().unwrap_or(0);
+    format!(
+        "  {}: IOPS={}, BW={} ({})({}/{milliseconds}msec){}\n",
+        direction.word(),
+        scaled(u64::try_from(iops).unwrap_or(u64::MAX), figures, Step::Decimal, ""),
+        rate(bandwidth, style, step),
+        rate(bandwidth, style, step.other()),
+        scaled(found.bytes, figures, step, "B"),
+        if direction == Direction::Write { "; 0 zone resets" } else { "" }
+    )
+}
+
+/// How far the samples of bandwidth are divided, and what the result is called.
+struct BandwidthUnit {
+    divisor: f64,
+    name: &'static str,
+}
+
+impl BandwidthUnit {
+    /// Samples are in KiB/s; above 2^20 of them (10^6 kB/s) the next larger unit is easier to read.
+    fn of(mean_kib: f64, style: &ReportStyle) -> BandwidthUnit {
+        let (kilo, names) = match Step::of_base(style.unit_base) {
+            Step::Binary => (1024.0, ["KiB", "MiB"]),
+            Step::Decimal => (1000.0, ["kB", "MB"]),
+        };
+        // From KiB to the job's own kilobyte: 1 for KiB, 1000/1024 for kB.
+        let divisor = kilo / 1024.0;
+        if mean_kib / divisor > kilo * kilo {
+            BandwidthUnit { divisor: divisor * kilo, name: names[1] }
+        } else {
+            BandwidthUnit { divisor, name: names[0] }
+        }
+    }
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "bounds are cut to whole units, as fio does it"
+)]
+fn write_samples(text: &mut String, found: &DirectionResult, style: &ReportStyle, percent_of_group: f64) {
+    let samples: &SampleStatistics = &found.bandwidth_samples;
+    if samples.count > 0 {
+        let unit = BandwidthUnit::of(samples.mean, style);
+        let whole = |value: u64| (value as f64 / unit.divisor) as u64;
+        let _ = writeln!(
+            text,
+            "   bw ({:>5}/s): min={:5}, max={:5}, per={percent_of_group:.2}%, avg={:5.2}, stdev={:5.2}, samples={}",
+            unit.name,
+            whole(samples.minimum),
+            whole(samples.maximum),
+            samples.mean / unit.divisor,
+            samples.deviation() / unit.divisor,
+            samples.count
+        );
+    }
+    let samples = &found.iops_samples;
+    if samples.count > 0 {
+        let _ = writeln!(
+            text,
+            "   iops        : min={:5}, max={:5}, avg={:5.2}, stdev={:5.2}, samples={}",
+            samples.minimum,
+            samples.maximum,
+            samples.mean,
+            samples.deviation(),
+            samples.count
+        );
+    }
+}
+
+/// Latency bins on one line.
+const BINS_PER_LINE: usize = 5;
+
+fn write_latency_bins(text: &mut String, job: &JobResult) {
+    let (ns, us, ms) = shares::latency(job);
+    for (unit, bins) in [("nsec", &ns[..]), ("usec", &us[..]), ("msec", &ms[..])] {
+        let filled: Vec<String> = bins
+            .iter()
+            .zip(shares::LATENCY_NAMES)
+            .filter(|&(&share, _)| share > 0.0)
+            .map(|(share, name)| format!("{name}={share:.2}%"))
+            .collect();
+        for line in filled.chunks(BINS_PER_LINE) {
+            let _ = writeln!(text, "  lat ({unit})   : {}", line.join(", "));
+        }
+    }
+}
+
+fn write_syncs(text: &mut String, job: &JobResult) {
+    if job.sync.latency.moments.count() == 0 {
+        return;
+    }
+    text.push_str("  fsync/fdatasync/sync_file_range/syncfs:\n");
+    latency::write_line(text, "sync", &job.sync.latency.moments);
+    if let Some(histogram) = &job.sync.latency.histogram {
+        latency::write_percentiles(text, "sync", histogram, &job.style);
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "times of a run")]
+pub(crate) fn cpu_percent(job: &JobResult) -> (f64, f64) {
+    let runtime = job.runtime.get() as f64;
+    let percent = |time: measure::Nanos| if runtime > 0.0 { 100.0 * time.as_f64() / runtime } else { 0.0 };
+    (percent(job.cpu.user), percent(job.cpu.system))
+}
+
+fn write_tail(text: &mut String, job: &JobResult) {
+    let (user, system) = cpu_percent(job);
+    let cpu = &job.cpu;
+    let _ = writeln!(
+        text,
+        "  cpu          : usr={user:.2}%, sys={system:.2}%, ctx={}, majf={}, minf={}",
+        cpu.switches, cpu.major_faults, cpu.minor_faults
+    );
+    let row = |names: [&str; 7], values: [f64; 7]| {
+        names.iter().zip(values).map(|(name, share)| format!("{name}={share:.1}%")).collect::<Vec<_>>().join(", ")
+    };
+    let _ = writeln!(text, "  IO depths    : {}", row(shares::LEVEL_NAMES, shares::level(job)));
+    let _ = writeln!(text, "     submit    : {}", row(shares::BATCH_NAMES, shares::submit(&job.depth)));
+    let _ = writeln!(text, "     complete  : {}", row(shares::BATCH_NAMES, shares::complete(&job.depth)));
+    let counts = |get: fn(&DirectionResult) -> u64, syncs: u64| {
+        let directions = &job.directions;
+        format!("{},{},{},{syncs}", get(&directions.read), get(&directions.write), get(&directions.trim))
+    };
+    let _ = writeln!(
+        text,
+        "     issued rwts: total={} short={} dropped={}",
+        counts(|direction| direction.ios, job.sync.count),
+        counts(|direction| direction.short_ios, 0),
+        counts(|direction| direction.dropped_ios, 0)
+    );
+    if job.style.shows_errors {
+        let (total, first) = (job.forgiven_errors, job.first_forgiven_errno);
+        let _ = writeln!(text, "     errors    : total={total}, first_error={first}/<{}>", errno_text(first));
+    }
+    let _ = writeln!(text, "     latency   : target=0, window=0, percentile=100.00%, depth={}", job.echo.iodepth);
+}

@@ -1,0 +1,77 @@
+//! What the jobs of one reporting group moved together.
+
+use measure::{Direction, PerDirection};
+use model::JobResult;
+
+/// The sum over one reporting group, per direction.
+#[derive(Clone, Debug)]
+pub(crate) struct Group {
+    /// The group's number.
+    pub(crate) number: u32,
+    /// Its sums; `None` for a direction in which nothing ran.
+    pub(crate) sums: PerDirection<Option<GroupSum>>,
+    /// The last job's way to show numbers holds for the group's lines.
+    pub(crate) style: model::ReportStyle,
+}
+
+/// One direction of a group. Rates in bytes per second, times in milliseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct GroupSum {
+    pub(crate) bytes: u64,
+    pub(crate) slowest: u64,
+    pub(crate) fastest: u64,
+    pub(crate) shortest_ms: u64,
+    pub(crate) longest_ms: u64,
+}
+
+impl GroupSum {
+    /// All bytes over the longest time: what the group moved per second.
+    pub(crate) fn bytes_per_second(&self) -> u64 {
+        let per_second = u128::from(self.bytes) * 1000 / u128::from(self.longest_ms.max(1));
+        u64::try_from(per_second).unwrap_or(u64::MAX)
+    }
+
+    fn add(&mut self, bytes: u64, rate: u64, runtime_ms: u64) {
+        let first = self.longest_ms == 0;
+        self.bytes += bytes;
+        self.slowest = if first { rate } else { self.slowest.min(rate) };
+        self.fastest = self.fastest.max(rate);
+        self.shortest_ms = if first { runtime_ms } else { self.shortest_ms.min(runtime_ms) };
+        self.longest_ms = self.longest_ms.max(runtime_ms);
+    }
+}
+
+/// The groups of these report rows, in order of their numbers.
+pub(crate) fn of_rows(rows: &[JobResult]) -> Vec<Group> {
+    let mut groups: Vec<Group> = Vec::new();
+    for row in rows {
+        let index = groups.iter().position(|group| group.number == row.echo.group).unwrap_or_else(|| {
+            groups.push(Group { number: row.echo.group, sums: PerDirection::default(), style: row.style.clone() });
+            groups.len() - 1
+        });
+        let group = &mut groups[index];
+        group.style = row.style.clone();
+        for direction in Direction::ALL {
+            let found = &row.directions[direction];
+            if let Some(rate) = found.bytes_per_second() {
+                let sum = group.sums[direction].get_or_insert_default();
+                sum.add(found.bytes, rate, found.runtime.as_millis_ceil());
+            }
+        }
+    }
+    groups.sort_by_key(|group| group.number);
+    groups
+}
+
+/// A row's mean bandwidth as percent of its group's in `direction`, at most 100; 0 without samples.
+#[expect(clippy::cast_precision_loss, reason = "rates of a run")]
+pub(crate) fn percent_of_group(row: &JobResult, direction: Direction, groups: &[Group]) -> f64 {
+    let group = groups.iter().find(|group| group.number == row.echo.group);
+    let Some(sum) = group.and_then(|group| group.sums[direction]) else {
+        return 0.0;
+    };
+    // The mean is cut to whole KiB/s first, as fio does it.
+    let mean = row.directions[direction].bandwidth_samples.mean.trunc();
+    let all = sum.bytes_per_second() as f64 / 1024.0;
+    if all > 0.0 { (100.0 * mean / all).min(100.0) } else { 0.0 }
+}

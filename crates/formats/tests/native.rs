@@ -1,0 +1,91 @@
+//! The native result file: nothing is lost between writing and reading.
+
+use measure::{Histogram, Moments, Nanos};
+use model::{DeviceUsage, Grade, JobError, JobResult, LatencyStatistics, Note, RunResult};
+use plumb_formats::{FormatError, native};
+use proptest::prelude::*;
+
+fn statistics() -> impl Strategy<Value = LatencyStatistics> {
+    (prop::collection::vec(0u64..1 << 40, 0..40), any::<bool>()).prop_map(|(values, keeps_histogram)| {
+        let (mut moments, mut histogram) = (Moments::new(), Box::new(Histogram::new()));
+        for value in values {
+            moments.record(Nanos(value));
+            histogram.record(Nanos(value));
+        }
+        LatencyStatistics { moments, histogram: keeps_histogram.then_some(histogram) }
+    })
+}
+
+prop_compose! {
+    fn job()(
+        name in "\\PC{0,12}", description in prop::option::of("\\PC{0,20}"), options in prop::collection::vec(("[a-z]{1,8}", "\\PC{0,8}"), 0..4),
+        numbers in any::<[u64; 6]>(), mean in 0.0..1e12f64, latency in prop::option::of(statistics()), sync in statistics(),
+        errno in prop::option::of(1..133i32), level in any::<[u64; 7]>(), percentiles in prop::collection::vec(0.0..100.0f64, 0..20),
+    ) -> JobResult {
+        let mut job = JobResult { workers: 1, pid: 4711, runtime: Nanos(numbers[0]), ..JobResult::default() };
+        job.echo.name = name;
+        job.echo.description = description;
+        job.echo.options = options;
+        job.style.percentiles = percentiles;
+        job.directions.write.bytes = numbers[1];
+        job.directions.write.ios = numbers[2];
+        job.directions.write.completion = latency;
+        job.directions.write.bandwidth_samples.mean = mean;
+        job.directions.trim.worker_rates = Some((numbers[3], numbers[4]));
+        job.sync.count = numbers[5];
+        job.sync.latency = sync;
+        job.depth.level = level;
+        job.error = errno.map(|errno| JobError { errno, operation: "write".into(), message: "at 4096".into(), signal: None });
+        job
+    }
+}
+
+prop_compose! {
+    fn result()(
+        jobs in prop::collection::vec(job(), 0..4), ended in any::<u64>(), program in "\\PC{0,12}",
+        drift in prop::option::of(-1e3..1e3f64), evidence in prop::collection::vec(("[a-z_]{1,8}", -1e9..1e9f64), 0..3),
+    ) -> RunResult {
+        let mut result = RunResult { ended_unix_ms: ended, jobs, ..RunResult::default() };
+        result.environment.program = program;
+        result.environment.clock = Some(model::ClockNote { source: "tsc".into(), drift_ppm: drift, why_not_tsc: None });
+        result.devices = vec![DeviceUsage { name: "sda".into(), members: vec![DeviceUsage::default()], ..DeviceUsage::default() }];
+        result.notes = vec![Note { check: "cache".into(), grade: Grade::ValidWithLimits, sentence: "so".into(), evidence }];
+        result
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_result_read_back_is_the_result_that_was_written(result in result()) {
+        let text = native::write(&result).unwrap();
+        prop_assert!(native::read(&text).unwrap() == result);
+    }
+
+    #[test]
+    fn any_text_is_read_or_refused(text in "\\PC{0,200}") {
+        let _ = native::read(&text);
+    }
+}
+
+#[test]
+fn the_file_opens_with_its_schema_and_program() {
+    let mut result = RunResult::default();
+    result.environment.program = "plumb 0.1.0".into();
+    let text = native::write(&result).unwrap();
+    assert!(text.starts_with("{\n  \"schema\": 1,\n  \"program\": \"plumb 0.1.0\",\n  \"result\": {"), "{text}");
+}
+
+#[test]
+fn a_file_of_another_schema_is_refused_by_number() {
+    let text = native::write(&RunResult::default()).unwrap().replace("\"schema\": 1", "\"schema\": 99");
+    assert_eq!(native::read(&text), Err(FormatError::Schema { found: 99, known: model::SCHEMA }));
+}
+
+#[test]
+fn a_broken_file_is_refused_with_its_line() {
+    let text = native::write(&RunResult::default()).unwrap().replace("\"jobs\": []", "\"jobs\": 7");
+    let error = native::read(&text).unwrap_err().to_string();
+    assert!(error.starts_with("native, line ") && error.contains("invalid type"), "{error}");
+}

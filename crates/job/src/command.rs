@@ -1,0 +1,99 @@
+//! The options of the command itself, as opposed to those of jobs: one row each.
+
+use crate::option::Support;
+use crate::table::NOT_YET;
+
+/// Whether an option of the command takes a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Argument {
+    /// It takes none.
+    None,
+    /// It needs one; the text stands for it in help.
+    Needed(&'static str),
+    /// It may have one, after `=`.
+    Possible(&'static str),
+}
+
+/// What an option of the command does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Effect {
+    Output,
+    OutputFormat,
+    Version,
+    Help,
+    CommandHelp,
+    EngineHelp,
+    ShowCommand,
+    ParseOnly,
+    ReadOnly,
+    Section,
+    Eta,
+    EtaNewline,
+    EtaInterval,
+    WarningsFatal,
+    MaxJobs,
+    /// Nothing: the option is refused by name.
+    Refuse,
+}
+
+/// One option of the command.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CommandOption {
+    pub name: &'static str,
+    pub argument: Argument,
+    pub effect: Effect,
+    pub support: Support,
+    pub help: &'static str,
+}
+
+const fn works(name: &'static str, argument: Argument, effect: Effect, help: &'static str) -> CommandOption {
+    CommandOption { name, argument, effect, support: Support::Works, help }
+}
+
+const fn refused(name: &'static str, argument: Argument, reason: &'static str, help: &'static str) -> CommandOption {
+    CommandOption { name, argument, effect: Effect::Refuse, support: Support::Refused(reason), help }
+}
+
+use Argument::{Needed, None as Nothing, Possible};
+
+/// All options of the command.
+pub(crate) const OPTIONS: &[CommandOption] = &[
+    works("help", Nothing, Effect::Help, "Show this text"),
+    works("version", Nothing, Effect::Version, "Show the version"),
+    works("parse-only", Nothing, Effect::ParseOnly, "Read everything, run nothing"),
+    works("readonly", Nothing, Effect::ReadOnly, "Refuse jobs that write or trim"),
+    works("section", Needed("NAME"), Effect::Section, "Take only this section of the job files; may be repeated"),
+    works("output", Needed("FILE"), Effect::Output, "Write results to this file"),
+    works("output-format", Needed("LIST"), Effect::OutputFormat, "normal, json, json+; several separated by commas"),
+    works("eta", Needed("WHEN"), Effect::Eta, "Live status line: always, never or auto"),
+    works("eta-newline", Needed("TIME"), Effect::EtaNewline, "Start a new status line after so long"),
+    works("eta-interval", Needed("TIME"), Effect::EtaInterval, "Renew the status line after so long, at least 250 ms"),
+    works("warnings-fatal", Nothing, Effect::WarningsFatal, "Treat warnings as errors"),
+    works("showcmd", Nothing, Effect::ShowCommand, "Show the command line that says the same as the job files"),
+    works("cmdhelp", Possible("OPTION|all"), Effect::CommandHelp, "Help on one or all options of jobs"),
+    works("enghelp", Possible("ENGINE[,OPTION]"), Effect::EngineHelp, "List engines, or help on one and its options"),
+    works("max-jobs", Needed("N"), Effect::MaxJobs, "Accepted; there is no fixed limit to raise"),
+    refused("minimal", Nothing, NOT_YET, "Terse output"),
+    refused("append-terse", Nothing, NOT_YET, "Terse output after the normal one"),
+    refused("terse-version", Needed("N"), NOT_YET, "Version of terse output"),
+    refused("status-interval", Needed("TIME"), NOT_YET, "Report in between, after so long"),
+    refused("bandwidth-log", Possible("STEM"), NOT_YET, "Log the sum of all jobs' bandwidth"),
+    refused("alloc-size", Needed("KB"), "memory is taken as needed", "Size of the shared pool"),
+    refused("client", Needed("HOST"), NOT_YET, "Run on another host"),
+    refused("server", Possible("ADDRESS"), NOT_YET, "Run for another host"),
+    refused("daemonize", Needed("FILE"), NOT_YET, "Server in the background"),
+    refused("remote-config", Needed("FILE"), NOT_YET, "Job file on the other host"),
+    refused("idle-prof", Needed("MODE"), NOT_YET, "Measure idle CPU"),
+    refused("crctest", Possible("LIST"), NOT_YET, "Time the digests"),
+    refused("memcpytest", Possible("LIST"), NOT_YET, "Time memory copies"),
+    refused("cpuclock-test", Nothing, NOT_YET, "Check the CPU's clock"),
+    refused("inflate-log", Needed("FILE"), NOT_YET, "Unpack a compressed log"),
+    refused("merge-blktrace-only", Nothing, NOT_YET, "Merge traces and stop"),
+    refused("latency-log", Possible("STEM"), "withdrawn: use write_lat_log", "Log latencies"),
+    refused("trigger-file", Needed("FILE"), NOT_YET, "Pull the trigger when this file appears"),
+    refused("trigger-timeout", Needed("TIME"), NOT_YET, "Pull the trigger after so long"),
+    refused("trigger", Needed("COMMAND"), NOT_YET, "What the trigger runs"),
+    refused("trigger-remote", Needed("COMMAND"), NOT_YET, "What the trigger runs on the other host"),
+    refused("aux-path", Needed("DIR"), NOT_YET, "Where state files go"),
+    refused("debug", Needed("LIST"), NOT_YET, "Tell more"),
+];

@@ -1,0 +1,301 @@
+//! From a draft to a job's plan: defaults that hang on other options, contradictions, limits.
+
+use crate::draft::{Draft, Movement};
+use crate::engines::{EngineSpec, Submission};
+use crate::error::{Problem, did_you_mean};
+use crate::known_engines;
+use crate::plan::{
+    BlockSize, BufferPlan, DepthPlan, Distribution, Extent, FilePlan, Fill, JobPlan, Limits, LoadPlan, LogPlan, Mix,
+    PacePlan, PlacePlan, RecordPlan, StartPlan,
+};
+use crate::values::{Amount, UnitBase};
+use measure::{BytesPerSecond, Direction};
+
+/// What completing one job found besides its plan.
+pub(crate) struct Findings<'a> {
+    /// What makes the job impossible.
+    pub problems: &'a mut Vec<Problem>,
+    /// What is doubtful.
+    pub doubts: &'a mut Vec<Problem>,
+}
+
+/// The engine a draft asks for, or why there is none.
+pub(crate) fn engine(draft: &Draft, engines: &'static [EngineSpec]) -> Result<&'static EngineSpec, Problem> {
+    if let Some(engine) = engines.iter().find(|engine| engine.name == draft.engine) {
+        return Ok(engine);
+    }
+    let name = &draft.engine;
+    let (what, help) = match known_engines::reason(name) {
+        Some(reason) => {
+            let list: Vec<&str> = engines.iter().map(|engine| engine.name).collect();
+            (format!("engine {name} is refused: {reason}"), Some(format!("plumb carries {}", list.join(", "))))
+        }
+        None => {
+            let names = engines.iter().map(|engine| engine.name);
+            let known = known_engines::NOT_CARRIED.iter().map(|&(known, _)| known);
+            (format!("there is no engine `{name}`"), did_you_mean(name, names.chain(known)))
+        }
+    };
+    Err(about(draft, &["ioengine"], what, help))
+}
+
+/// A problem with options that were given; each is underlined.
+fn about(draft: &Draft, options: &[&str], what: impl Into<String>, help: Option<String>) -> Problem {
+    let places = options.iter().filter_map(|option| draft.places.get(*option).cloned()).collect();
+    Problem { job: None, what: what.into(), help, places }
+}
+
+/// The plan of a draft, without what depends on other jobs (group, origin, words).
+pub(crate) fn job_plan(draft: &Draft, engine: &'static EngineSpec, findings: &mut Findings<'_>) -> JobPlan {
+    let load = load_plan(draft);
+    check(draft, engine, &load, findings);
+    JobPlan {
+        name: draft.name.clone(),
+        description: draft.description.clone(),
+        origin: String::new(),
+        written: Vec::new(),
+        clones: draft.clones,
+        isolation: draft.isolation,
+        group: 0,
+        start: StartPlan { stonewall: draft.stonewall, wait_for: draft.wait_for.clone(), delay: draft.start_delay },
+        limits: limits(draft, findings),
+        engine: engine.name,
+        engine_options: draft.engine_options.clone(),
+        files: file_plan(draft, load.mix),
+        depth: depth_plan(draft, engine, findings),
+        pace: pace_plan(draft),
+        buffers: buffer_plan(draft),
+        place: place_plan(draft),
+        verify: None,
+        record: record_plan(draft),
+        load,
+    }
+}
+
+/// Contradictions that no run could honour.
+fn check(draft: &Draft, engine: &EngineSpec, load: &LoadPlan, findings: &mut Findings<'_>) {
+    let rated = draft.pace.rate.iter().any(|(_, &rate)| rate > 0);
+    let iops = draft.pace.iops.iter().any(|(_, &iops)| iops > 0);
+    if rated && iops {
+        let help = Some("give one of the two".to_owned());
+        findings.problems.push(about(draft, &["rate", "rate_iops"], "rate and rate_iops exclude each other", help));
+    }
+    let moving = Direction::ALL.into_iter().filter(|&direction| load.mix.contains(direction));
+    let smallest = moving.map(|direction| load.block_size[direction].smallest()).min().unwrap_or(0);
+    if let Some(Amount::Bytes(size)) = draft.files.size
+        && size > 0
+        && size < u64::from(smallest)
+    {
+        let what = format!("size={size} is smaller than one block of {smallest} bytes");
+        let help = Some("make size larger or bs smaller".to_owned());
+        findings.problems.push(about(draft, &["size", "bs", "bsrange", "bssplit"], what, help));
+    }
+    if load.mix.contains(Direction::Trim) && !engine.capabilities.trim {
+        let what = format!("engine {} cannot trim", engine.name);
+        findings.problems.push(about(draft, &["rw", "ioengine"], what, None));
+    }
+    if draft.pace.think_spin > draft.pace.think {
+        let what = "thinktime_spin is longer than thinktime; it is cut to it";
+        findings.doubts.push(about(draft, &["thinktime_spin", "thinktime"], what, None));
+    }
+}
+
+fn limits(draft: &Draft, findings: &mut Findings<'_>) -> Limits {
+    let runtime = (!draft.runtime.is_zero()).then_some(draft.runtime);
+    if draft.time_based && runtime.is_none() {
+        let help = Some("set runtime, or leave time_based out".to_owned());
+        findings.doubts.push(about(draft, &["time_based"], "time_based without runtime has no effect", help));
+    }
+    Limits {
+        runtime,
+        time_based: draft.time_based && runtime.is_some(),
+        ramp: draft.ramp,
+        loops: draft.loops.into(),
+        ios: (draft.ios > 0).then_some(draft.ios),
+        exit_all: draft.exit_all,
+        exit_all_on_error: draft.exit_all_on_error,
+        continue_on_error: draft.continue_on_error,
+    }
+}
+
+/// Percentages stay open until the file's size is known.
+fn extent(amount: Amount) -> Extent {
+    match amount {
+        Amount::Bytes(bytes) | Amount::Zones(bytes) => Extent::Bytes(bytes),
+        Amount::Percent(percent) => Extent::Percent(percent),
+    }
+}
+
+fn file_plan(draft: &Draft, mix: Mix) -> FilePlan {
+    let files = &draft.files;
+    let given = |amount: Option<Amount>| amount.filter(|&amount| amount != Amount::Bytes(0)).map(extent);
+    FilePlan {
+        directories: files.directories.clone(),
+        names: files.names.clone(),
+        count: files.count,
+        size: given(files.size),
+        io_size: given(files.io_size),
+        file_size: files.file_size,
+        offset: extent(files.offset),
+        offset_increment: extent(files.offset_increment),
+        direct: files.direct,
+        sync: files.sync,
+        allocate: files.allocate,
+        invalidate: files.invalidate && !files.pre_read,
+        pre_read: files.pre_read,
+        overwrite: files.overwrite || mix.contains(Direction::Read),
+        unlink: files.unlink,
+        create_only: files.create_only,
+        create_fsync: files.create_fsync,
+        may_create: files.may_create,
+        may_write_mounted: files.may_write_mounted,
+    }
+}
+
+fn load_plan(draft: &Draft) -> LoadPlan {
+    let load = &draft.load;
+    let mix = match load.movement {
+        Movement::Read => Mix::Only(Direction::Read),
+        Movement::Write => Mix::Only(Direction::Write),
+        Movement::Trim => Mix::Only(Direction::Trim),
+        Movement::ReadWrite => Mix::ReadWrite,
+        Movement::TrimWrite => Mix::TrimWrite,
+    };
+    // A seed of one's own gives the same sequence in every run, but each loop continues it.
+    let own_seed = draft.given("randseed");
+    LoadPlan {
+        mix,
+        random: load.random,
+        read_percent: load.read_percent,
+        block_size: load.block_size.clone().map(simplest),
+        unaligned_sizes: load.unaligned_sizes,
+        distribution: load.distribution.clone(),
+        percent_random: load.percent_random,
+        cover_all: !load.no_random_map && load.distribution == Distribution::Uniform,
+        generator: load.generator,
+        seed: (own_seed || load.repeatable).then_some(load.seed),
+        repeat_per_loop: load.repeatable && !own_seed,
+        fsync_every: load.fsync_every.into(),
+        fdatasync_every: load.fdatasync_every.into(),
+        end_fsync: load.end_fsync,
+        fsync_on_close: load.fsync_on_close,
+    }
+}
+
+/// A range or split of one size is a fixed size.
+fn simplest(size: BlockSize) -> BlockSize {
+    match size {
+        BlockSize::Range(low, high) if low == high => BlockSize::Fixed(low),
+        BlockSize::Split(parts) if parts.len() == 1 => BlockSize::Fixed(parts[0].0),
+        size => size,
+    }
+}
+
+fn depth_plan(draft: &Draft, engine: &EngineSpec, findings: &mut Findings<'_>) -> DepthPlan {
+    let asked = &draft.depth;
+    let mut depth = asked.depth;
+    if engine.capabilities.submission == Submission::Synchronous && depth > 1 {
+        let what = format!("engine {} does one I/O at a time; iodepth={depth} is capped at 1", engine.name);
+        let help = Some("use libaio or io_uring for more, or more jobs".to_owned());
+        findings.doubts.push(about(draft, &["iodepth", "ioengine"], what, help));
+        depth = 1;
+    }
+    let or_depth = |value: u32| if value == 0 || value > depth { depth } else { value };
+    let reap_min = asked.reap_min.min(depth);
+    // Without a maximum the minimum is it; a job that only polls takes what is there.
+    let reap_max = match asked.reap_max.unwrap_or(0).max(reap_min) {
+        0 => depth,
+        most => most.min(depth),
+    };
+    DepthPlan { depth, batch: or_depth(asked.batch), reap_min, reap_max, low: or_depth(asked.low) }
+}
+
+fn pace_plan(draft: &Draft) -> PacePlan {
+    let pace = &draft.pace;
+    let positive = |value: u64| (value > 0).then_some(value);
+    PacePlan {
+        rate: pace.rate.map(|rate| positive(rate).map(BytesPerSecond)),
+        iops: pace.iops.map(positive),
+        poisson: pace.poisson,
+        think: pace.think,
+        think_spin: pace.think_spin.min(pace.think),
+        think_blocks: u64::from(pace.think_blocks).max(1),
+        rate_ignores_think: pace.rate_ignores_think,
+    }
+}
+
+fn buffer_plan(draft: &Draft) -> BufferPlan {
+    let buffers = &draft.buffers;
+    let fill = buffers.fill();
+    let varied = (1..100).contains(&buffers.compress_percent) || buffers.dedupe_percent > 0;
+    let refill = buffers.refill.unwrap_or(varied) && fill == Fill::Random;
+    // Zeros are scrambled only for those who ask for it in so many words.
+    let wanted = buffers.scramble
+        && match fill {
+            Fill::Random => true,
+            Fill::Zero => draft.given("scramble_buffers") && buffers.compress_percent == 0,
+            Fill::Pattern(_) => false,
+        };
+    BufferPlan {
+        fill,
+        refill,
+        scramble: wanted && !refill,
+        compress_percent: buffers.compress_percent,
+        compress_chunk: buffers.compress_chunk,
+        dedupe_percent: buffers.dedupe_percent,
+        memory: buffers.memory.clone(),
+        align: buffers.align,
+        huge_page: buffers.huge_page,
+    }
+}
+
+fn place_plan(draft: &Draft) -> PlacePlan {
+    let place = &draft.place;
+    // A level without a class is meant within best effort, the kernel's class 2.
+    let io_priority = match (place.io_class, place.io_level) {
+        (None, None) => None,
+        (class, level) => Some((class.unwrap_or(2), level.unwrap_or(0))),
+    };
+    PlacePlan {
+        cpus: place.cpus.clone(),
+        split_cpus: place.split_cpus,
+        nice: place.nice,
+        io_priority,
+        lock_memory: place.lock_memory,
+    }
+}
+
+fn record_plan(draft: &Draft) -> RecordPlan {
+    let record = &draft.record;
+    let named = |stem: &Option<String>| stem.as_ref().map(|stem| or_name(stem, &draft.name));
+    RecordPlan {
+        group_reporting: record.group_reporting,
+        total_latency: record.total_latency,
+        completion_latency: record.completion_latency,
+        submission_latency: record.submission_latency,
+        samples: record.samples,
+        reduced_clock: record.reduced_clock,
+        completion_percentiles: record.completion_percentiles && record.completion_latency,
+        total_percentiles: record.total_percentiles && record.total_latency,
+        submission_percentiles: record.submission_percentiles && record.submission_latency,
+        percentiles: record.percentiles.clone(),
+        percentile_digits: record.percentile_digits,
+        bandwidth_interval: record.bandwidth_interval,
+        iops_interval: record.iops_interval,
+        disk_usage: record.disk_usage,
+        unit_base: if draft.unit_base == UnitBase::Decimal { 1000 } else { 1024 },
+        bits: record.bits,
+        significant_figures: record.significant_figures,
+        logs: LogPlan {
+            bandwidth: named(&record.logs.bandwidth),
+            latency: named(&record.logs.latency),
+            iops: named(&record.logs.iops),
+            ..record.logs.clone()
+        },
+    }
+}
+
+/// A log without a stem takes the job's name.
+fn or_name(stem: &str, name: &str) -> String {
+    if stem.is_empty() { name.to_owned() } else { stem.to_owned() }
+}

@@ -1,0 +1,222 @@
+//! What can be wrong with words, and how it is shown: where it stands, what was given, what would work.
+
+use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
+use std::fmt;
+use std::ops::Range;
+
+/// A text that words came from: a job file, or the command line as one line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Source {
+    /// The file's name as given, or `command line`.
+    pub name: String,
+    /// Its text.
+    pub text: String,
+}
+
+/// All texts of one invocation; a [`Place`] points into one of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Sources {
+    texts: Vec<Source>,
+}
+
+/// A stretch of one source.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// Index of the source.
+    pub source: usize,
+    /// Bytes of its text.
+    pub span: Range<usize>,
+}
+
+impl Sources {
+    /// Adds a text and returns its index.
+    pub(crate) fn add(&mut self, name: &str, text: String) -> usize {
+        self.texts.push(Source { name: name.to_owned(), text });
+        self.texts.len() - 1
+    }
+
+    /// The text of a source.
+    pub(crate) fn text(&self, source: usize) -> &str {
+        self.texts.get(source).map_or("", |source| &source.text)
+    }
+
+    /// `mix.fio:12`, or `command line`.
+    pub(crate) fn describe(&self, place: &Place) -> String {
+        match self.texts.get(place.source) {
+            Some(source) if source.name != COMMAND_LINE => {
+                let start = place.span.start.min(source.text.len());
+                let line = source.text.as_bytes()[..start].iter().filter(|&&byte| byte == b'\n').count() + 1;
+                format!("{}:{line}", source.name)
+            }
+            _ => COMMAND_LINE.to_owned(),
+        }
+    }
+}
+
+/// The name under which the command line appears in messages.
+pub(crate) const COMMAND_LINE: &str = "command line";
+
+/// What is wrong with a value, before it is known where the value stood.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Complaint {
+    /// `is not a size`, a sentence that continues `bs=4q `.
+    pub what: String,
+    /// `write it like 4k, 1m or 4096`.
+    pub help: Option<String>,
+}
+
+impl Complaint {
+    /// A complaint with what would work.
+    pub(crate) fn new(what: impl Into<String>, help: impl Into<String>) -> Self {
+        Complaint { what: what.into(), help: Some(help.into()) }
+    }
+
+    /// A complaint that says it all.
+    pub(crate) fn plain(what: impl Into<String>) -> Self {
+        Complaint { what: what.into(), help: None }
+    }
+}
+
+/// One thing that is wrong (or doubtful, in a warning), with the places that show it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Problem {
+    /// The job it belongs to, if any.
+    pub job: Option<String>,
+    /// What is wrong.
+    pub what: String,
+    /// What would work.
+    pub help: Option<String>,
+    /// The words it is about; the first gives the line.
+    pub places: Vec<Place>,
+}
+
+impl Problem {
+    /// A problem without a place.
+    pub(crate) fn bare(what: impl Into<String>, help: Option<String>) -> Self {
+        Problem { job: None, what: what.into(), help, places: Vec::new() }
+    }
+
+    /// A problem with a word.
+    pub(crate) fn at(place: Place, what: impl Into<String>, help: Option<String>) -> Self {
+        Problem { job: None, what: what.into(), help, places: vec![place] }
+    }
+
+    /// The same problem, said of a job.
+    pub(crate) fn of_job(mut self, job: Option<&str>) -> Self {
+        self.job = job.map(str::to_owned);
+        self
+    }
+
+    /// One line: ``job `a` (mix.fio:12): bs=4q is not a size; write it like 4k, 1m or 4096``.
+    fn title(&self, sources: &Sources) -> String {
+        let place = self.places.first().map(|place| sources.describe(place));
+        let head = match (&self.job, place) {
+            (Some(job), Some(place)) => format!("job `{job}` ({place}): "),
+            (Some(job), None) => format!("job `{job}`: "),
+            (None, Some(place)) => format!("{place}: "),
+            (None, None) => String::new(),
+        };
+        let help = self.help.as_ref().map(|help| format!("; {help}")).unwrap_or_default();
+        format!("{head}{}{help}", self.what)
+    }
+
+    /// The title and the lines it is about, the words underlined.
+    fn render(&self, sources: &Sources, level: Level<'_>) -> String {
+        let title = self.title(sources);
+        let mut group = Group::with_title(level.primary_title(title));
+        for (index, place) in self.places.iter().enumerate() {
+            let Some(source) = sources.texts.get(place.source) else { continue };
+            let span = clamp(&source.text, &place.span);
+            let kind = if index == 0 { AnnotationKind::Primary } else { AnnotationKind::Context };
+            group = group
+                .element(Snippet::source(source.text.as_str()).path(source.name.as_str()).annotation(kind.span(span)));
+        }
+        Renderer::plain().render(&[group])
+    }
+}
+
+/// The span cut to the text and widened to whole characters, so that rendering can rely on it.
+fn clamp(text: &str, span: &Range<usize>) -> Range<usize> {
+    let mut start = span.start.min(text.len());
+    while !text.is_char_boundary(start) {
+        start -= 1;
+    }
+    let mut end = span.end.clamp(start, text.len());
+    while !text.is_char_boundary(end) {
+        end += 1;
+    }
+    start..end
+}
+
+/// Why words did not become a plan: everything that was found wrong, in the order of the text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JobError {
+    pub(crate) problems: Vec<Problem>,
+    pub(crate) sources: Sources,
+    /// Whether nothing was asked for at all: the usage should follow.
+    pub(crate) wants_usage: bool,
+}
+
+impl JobError {
+    /// One line for each problem: where, what, and what would work.
+    pub fn titles(&self) -> Vec<String> {
+        self.problems.iter().map(|problem| problem.title(&self.sources)).collect()
+    }
+
+    /// Whether nothing was asked for at all, so that the usage should follow the message.
+    pub const fn wants_usage(&self) -> bool {
+        self.wants_usage
+    }
+}
+
+impl fmt::Display for JobError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, problem) in self.problems.iter().enumerate() {
+            if index > 0 {
+                writeln!(formatter)?;
+            }
+            write!(formatter, "{}", problem.render(&self.sources, Level::ERROR))?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for JobError {}
+
+/// Something doubtful that did not stop the plan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Warning {
+    /// One line: where and what.
+    pub title: String,
+    /// The line with the words it is about underlined.
+    pub rendered: String,
+}
+
+impl Warning {
+    /// A warning from a problem.
+    pub(crate) fn of(problem: &Problem, sources: &Sources) -> Self {
+        Warning { title: problem.title(sources), rendered: problem.render(sources, Level::WARNING) }
+    }
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.rendered)
+    }
+}
+
+/// The candidate closest to a mistyped word, when it is close enough to be meant.
+pub(crate) fn closest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let limit = (word.chars().count() / 2).max(1);
+    candidates
+        .into_iter()
+        .map(|candidate| (strsim::damerau_levenshtein(word, candidate), candidate))
+        .filter(|&(distance, _)| distance <= limit)
+        .min_by_key(|&(distance, _)| distance)
+        .map(|(_, candidate)| candidate)
+}
+
+/// `did you mean X?`, when something is close.
+pub(crate) fn did_you_mean<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<String> {
+    closest(word, candidates).map(|candidate| format!("did you mean `{candidate}`?"))
+}

@@ -1,0 +1,172 @@
+//! From sections to the plan: defaults handed down, groups numbered, jobs checked against each other.
+
+use crate::complete::{self, Findings};
+use crate::draft::Draft;
+use crate::draft_section::{Applier, Written};
+use crate::engines::EngineSpec;
+use crate::error::{Place, Problem, Sources};
+use crate::plan::{JobPlan, Mix, Plan};
+use crate::sections::{Section, SectionKind};
+use crate::surroundings::Surroundings;
+use measure::Direction;
+use std::path::{Path, PathBuf};
+
+/// How far to go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Depth {
+    /// Read every value; leave contradictions and engines alone.
+    ParseOnly,
+    /// All the way to a plan that can run.
+    Complete,
+}
+
+/// What is found while jobs are made.
+#[derive(Default)]
+pub(crate) struct Outcome {
+    /// The plan as far as it came.
+    pub plan: Plan,
+    /// What makes it impossible.
+    pub problems: Vec<Problem>,
+    /// What is doubtful.
+    pub doubts: Vec<Problem>,
+}
+
+/// Makes jobs of sections.
+pub(crate) struct Maker<'a> {
+    pub engines: &'static [EngineSpec],
+    pub surroundings: &'a Surroundings<'a>,
+    pub sources: &'a Sources,
+    pub read_only: bool,
+    pub depth: Depth,
+}
+
+/// A job with the draft it came from.
+struct Made {
+    plan: JobPlan,
+    draft: Draft,
+    place: Place,
+}
+
+impl Maker<'_> {
+    /// The plan of all sections.
+    pub(crate) fn plan(&self, sections: &[Section]) -> Outcome {
+        let mut outcome = Outcome::default();
+        let mut made: Vec<Made> = Vec::new();
+        let mut global = Draft::default();
+        let mut scope = 0;
+        let applier = Applier { engines: self.engines, surroundings: self.surroundings };
+        for section in sections {
+            if section.scope != scope {
+                global = Draft::default();
+                scope = section.scope;
+            }
+            if section.kind == SectionKind::Global {
+                let written = applier.apply(section, &mut global, &mut outcome.problems);
+                outcome.plan.global_options.extend(written.into_iter().filter(|(name, _)| name != "name"));
+                continue;
+            }
+            let mut draft = global.clone();
+            draft.name.clone_from(&section.title);
+            let before = outcome.problems.len();
+            let written = applier.apply(section, &mut draft, &mut outcome.problems);
+            name_job(&mut outcome.problems[before..], &draft.name);
+            if self.depth == Depth::Complete && outcome.problems.len() == before {
+                made.extend(self.job(section, draft, written, &mut outcome));
+            }
+        }
+        check_together(&mut made, &mut outcome.problems);
+        self.open_special(&mut made);
+        outcome.plan.jobs = made.into_iter().map(|job| job.plan).collect();
+        outcome
+    }
+
+    /// One job, if it is possible by itself.
+    fn job(&self, section: &Section, mut draft: Draft, written: Written, outcome: &mut Outcome) -> Option<Made> {
+        draft.stonewall |= section.implied_stonewall;
+        let problems_before = outcome.problems.len();
+        let doubts_before = outcome.doubts.len();
+        let engine = match complete::engine(&draft, self.engines) {
+            Ok(engine) => engine,
+            Err(problem) => {
+                outcome.problems.push(problem.of_job(Some(&draft.name)));
+                return None;
+            }
+        };
+        let mut findings = Findings { problems: &mut outcome.problems, doubts: &mut outcome.doubts };
+        let mut plan = complete::job_plan(&draft, engine, &mut findings);
+        if self.read_only && !matches!(plan.load.mix, Mix::Only(Direction::Read)) {
+            let mut problem = Problem::bare("writes or trims, but --readonly was given", None);
+            problem.places.extend(draft.places.get("rw").cloned());
+            outcome.problems.push(problem);
+        }
+        name_job(&mut outcome.problems[problems_before..], &draft.name);
+        name_job(&mut outcome.doubts[doubts_before..], &draft.name);
+        plan.origin = self.sources.describe(&section.place);
+        plan.written = written;
+        Some(Made { plan, draft, place: section.place.clone() })
+    }
+
+    /// A lone job named like a device works on that device.
+    fn open_special(&self, made: &mut [Made]) {
+        let [job] = made else { return };
+        let path = Path::new(&job.plan.name);
+        let lone = job.plan.clones == 1 && job.plan.files.names.is_empty();
+        if lone && !job.plan.name.is_empty() && self.surroundings.files.is_special(path) {
+            job.plan.files.names = vec![PathBuf::from(path)];
+        }
+    }
+}
+
+/// Says of all these problems which job they belong to.
+fn name_job(problems: &mut [Problem], name: &str) {
+    for problem in problems {
+        problem.job = Some(name.to_owned());
+    }
+}
+
+/// Numbers the reporting groups and checks what jobs say of each other.
+fn check_together(made: &mut [Made], problems: &mut Vec<Problem>) {
+    let mut group = 0;
+    for index in 0..made.len() {
+        let (earlier, rest) = made.split_at_mut(index);
+        let Some(job) = rest.first_mut() else { break };
+        if index > 0 && (job.draft.stonewall || job.draft.new_group) {
+            group += 1;
+        }
+        job.plan.group = group;
+        if let Some(name) = &job.plan.start.wait_for {
+            problems.extend(wait_problem(name, job, earlier));
+        }
+        let before = earlier.iter().find(|other| other.plan.group == group);
+        if let Some(first) = before {
+            problems.extend(percentile_problem(job, first));
+        }
+    }
+}
+
+/// wait_for needs one earlier job of that name.
+fn wait_problem(name: &str, job: &Made, earlier: &[Made]) -> Option<Problem> {
+    let found = earlier.iter().filter(|other| other.plan.name == name).count();
+    let what = match found {
+        1 => return None,
+        0 if job.plan.name == name => "wait_for names the job itself".to_owned(),
+        0 => format!("wait_for={name} names no earlier job"),
+        count => format!("wait_for={name} names {count} jobs"),
+    };
+    let mut problem = Problem::bare(what, Some("name one earlier job".to_owned())).of_job(Some(&job.plan.name));
+    problem.places.push(job.draft.places.get("wait_for").unwrap_or(&job.place).clone());
+    Some(problem)
+}
+
+/// Jobs that are reported as one must measure the same percentiles.
+fn percentile_problem(job: &Made, first: &Made) -> Option<Problem> {
+    let both = job.plan.record.group_reporting && first.plan.record.group_reporting;
+    if !both || job.draft.record.total_percentiles == first.draft.record.total_percentiles {
+        return None;
+    }
+    let what = format!("lat_percentiles differs from job `{}` of the same reporting group", first.plan.name);
+    let help = Some("set it in [global], or open a group with new_group".to_owned());
+    let mut problem = Problem::bare(what, help).of_job(Some(&job.plan.name));
+    problem.places.push(job.draft.places.get("lat_percentiles").unwrap_or(&job.place).clone());
+    Some(problem)
+}

@@ -1,0 +1,60 @@
+//! Engines that fio has and plumb does not carry, each with the reason.
+
+/// Name and reason.
+pub(crate) const NOT_CARRIED: &[(&str, &str)] = &[
+    ("cpuio", NOT_YET),
+    ("net", NOT_YET),
+    ("netsplice", NOT_YET),
+    ("splice", NOT_YET),
+    ("falloc", NOT_YET),
+    ("ftruncate", NOT_YET),
+    ("filecreate", NOT_YET),
+    ("filestat", NOT_YET),
+    ("filedelete", NOT_YET),
+    ("dircreate", NOT_YET),
+    ("dirstat", NOT_YET),
+    ("dirdelete", NOT_YET),
+    ("exec", NOT_YET),
+    ("page_fault", NOT_YET),
+    ("e4defrag", NOT_YET),
+    ("io_uring_cmd", "it needs an NVMe character device"),
+    ("sg", "it needs a SCSI generic device"),
+    ("mtd", "it needs a raw flash device"),
+    ("rbd", LIBRARY),
+    ("rados", LIBRARY),
+    ("http", LIBRARY),
+    ("nbd", LIBRARY),
+    ("nfs", LIBRARY),
+    ("dfs", LIBRARY),
+    ("libhdfs", LIBRARY),
+    ("rdma", LIBRARY),
+    ("libcufile", LIBRARY),
+    ("libhipfile", LIBRARY),
+    ("xnvme", LIBRARY),
+    ("libblkio", LIBRARY),
+    ("gfapi", LIBRARY),
+    ("gfapi_async", LIBRARY),
+    ("ime_psync", LIBRARY),
+    ("ime_psyncv", LIBRARY),
+    ("ime_aio", LIBRARY),
+    ("pmemblk", LIBRARY),
+    ("libpmem", LIBRARY),
+    ("dev-dax", LIBRARY),
+    ("libiscsi", LIBRARY),
+    ("libzbc", LIBRARY),
+    ("guasi", "it was withdrawn"),
+    ("syslet-rw", "it was withdrawn"),
+    ("windowsaio", "it exists on Windows only"),
+    ("solarisaio", "it exists on Solaris only"),
+];
+
+const NOT_YET: &str = "it is not built yet";
+const LIBRARY: &str = "it needs a library that plumb does not link";
+
+/// Why a known engine is not carried; `None` for an unknown name.
+pub(crate) fn reason(name: &str) -> Option<&'static str> {
+    if name.starts_with("external:") {
+        return Some("engines from shared objects are not loaded");
+    }
+    NOT_CARRIED.iter().find(|&&(known, _)| known == name).map(|&(_, reason)| reason)
+}

@@ -1,0 +1,172 @@
+//! The parser: a command line, and the job files it names, to what is asked for.
+
+use crate::argv::{self, Ask, Words};
+use crate::engines::EngineSpec;
+use crate::error::{JobError, Place, Problem, Sources, Warning};
+use crate::help;
+use crate::invocation::{Action, Invocation};
+use crate::jobs::{Depth, Maker, Outcome};
+use crate::sections::{self, Section, SectionKind};
+use crate::showcmd;
+use crate::surroundings::Surroundings;
+use crate::table;
+
+/// Reads fio's words with a given set of engines.
+#[derive(Clone, Copy, Debug)]
+pub struct Parser {
+    engines: &'static [EngineSpec],
+}
+
+impl Parser {
+    /// A parser that knows these engines.
+    pub const fn new(engines: &'static [EngineSpec]) -> Self {
+        Parser { engines }
+    }
+
+    /// What a command line asks for; `words` without the program's name.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the words, each with its place and what would work.
+    pub fn command_line(&self, words: &[String], surroundings: &Surroundings<'_>) -> Result<Invocation, JobError> {
+        let mut sources = Sources::default();
+        let mut problems = Vec::new();
+        let words = argv::Reader::new(words, self.engines, &mut sources, &mut problems).read();
+        if let Some(ask) = &words.ask {
+            return match self.answer(ask) {
+                Ok(action) => Ok(invocation(words, action, Vec::new())),
+                Err(problem) => Err(JobError { problems: vec![*problem], sources, wants_usage: false }),
+            };
+        }
+        let mut sections = words.sections.clone();
+        sections.extend(read_files(&words, surroundings, &mut sources, &mut problems));
+        let depth = if words.parse_only || words.show_command { Depth::ParseOnly } else { Depth::Complete };
+        let maker = Maker { engines: self.engines, surroundings, sources: &sources, read_only: words.read_only, depth };
+        let outcome = maker.plan(&sections);
+        conclude(words, &sections, outcome, problems, sources)
+    }
+
+    /// The plan of one job file's text; `name` is what messages call it.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the text.
+    pub fn job_file(
+        &self,
+        name: &str,
+        text: &str,
+        surroundings: &Surroundings<'_>,
+    ) -> Result<(crate::Plan, Vec<Warning>), JobError> {
+        let given = TextAsFile { name, text, files: surroundings.files };
+        let around = Surroundings { files: &given, ..*surroundings };
+        let words = ["--".to_owned(), name.to_owned()];
+        let invocation = self.command_line(&words, &around)?;
+        match invocation.action {
+            Action::Run(plan) => Ok((plan, invocation.warnings)),
+            _ => Ok((crate::Plan::default(), invocation.warnings)),
+        }
+    }
+
+    /// Help and version.
+    fn answer(&self, ask: &Ask) -> Result<Action, Box<Problem>> {
+        match ask {
+            Ask::Version => Ok(Action::Version(format!("{}\n", help::VERSION))),
+            Ask::Help => Ok(Action::Help(help::usage())),
+            Ask::CommandHelp(option) => Ok(Action::CmdHelp(help::options(option.as_deref()))),
+            Ask::EngineHelp(engine, place) => match help::engines(engine.as_deref(), self.engines) {
+                Ok(text) => Ok(Action::EngHelp(text)),
+                Err(what) => {
+                    Err(Box::new(Problem::at(place.clone(), what, Some("--enghelp lists the engines".into()))))
+                }
+            },
+        }
+    }
+}
+
+/// A text in place of a file, for [`Parser::job_file`].
+struct TextAsFile<'a> {
+    name: &'a str,
+    text: &'a str,
+    files: &'a dyn crate::surroundings::Files,
+}
+
+impl crate::surroundings::Files for TextAsFile<'_> {
+    fn read(&self, path: &std::path::Path) -> std::io::Result<Vec<u8>> {
+        if path == std::path::Path::new(self.name) {
+            return Ok(self.text.as_bytes().to_vec());
+        }
+        self.files.read(path)
+    }
+
+    fn is_special(&self, path: &std::path::Path) -> bool {
+        self.files.is_special(path)
+    }
+}
+
+/// The sections of all job files, those that are not asked for left out.
+fn read_files(
+    words: &Words,
+    surroundings: &Surroundings<'_>,
+    sources: &mut Sources,
+    problems: &mut Vec<Problem>,
+) -> Vec<Section> {
+    let mut all = Vec::new();
+    let mut standard_input: Option<&Place> = None;
+    for (scope, (path, place)) in words.files.iter().enumerate() {
+        if path == "-" && standard_input.replace(place).is_some() {
+            problems.push(Problem::at(place.clone(), "standard input can be read only once", None));
+            continue;
+        }
+        let mut reader = sections::Reader { surroundings, sources, problems, sections: Vec::new(), scope };
+        reader.file(path, place);
+        let mut of_file = reader.sections;
+        of_file.iter_mut().for_each(sort);
+        let wanted = |section: &Section| section.kind == SectionKind::Global || words.only.contains(&section.title);
+        if !words.only.is_empty() {
+            of_file.retain(wanted);
+        }
+        if let Some(first) = of_file.iter_mut().find(|section| section.kind == SectionKind::Job) {
+            first.implied_stonewall = scope > 0;
+        }
+        all.extend(of_file);
+    }
+    all
+}
+
+/// Options of a section are applied by priority: units, engine and name before the rest, an engine's own last.
+fn sort(section: &mut Section) {
+    section.assignments.sort_by_key(|given| table::find(&given.name).map_or(2, |row| row.order));
+}
+
+/// Puts everything together: an invocation, or what stands against it.
+fn conclude(
+    words: Words,
+    sections: &[Section],
+    mut outcome: Outcome,
+    mut problems: Vec<Problem>,
+    sources: Sources,
+) -> Result<Invocation, JobError> {
+    problems.append(&mut outcome.problems);
+    if words.warnings_fatal {
+        problems.append(&mut outcome.doubts);
+    }
+    if !problems.is_empty() {
+        return Err(JobError { problems, sources, wants_usage: false });
+    }
+    let warnings = outcome.doubts.iter().map(|doubt| Warning::of(doubt, &sources)).collect();
+    if words.show_command {
+        let text = showcmd::show(sections);
+        return Ok(invocation(words, Action::ShowCmd(text), warnings));
+    }
+    if words.parse_only {
+        return Ok(invocation(words, Action::ParseOnly, warnings));
+    }
+    if outcome.plan.jobs.is_empty() {
+        let help = Some("open a job with --name=... or name a job file".to_owned());
+        let problems = vec![Problem::bare("No job(s) defined", help)];
+        return Err(JobError { problems, sources, wants_usage: true });
+    }
+    Ok(invocation(words, Action::Run(outcome.plan), warnings))
+}
+
+fn invocation(words: Words, action: Action, warnings: Vec<Warning>) -> Invocation {
+    Invocation { action, output: words.output, eta: words.eta, read_only: words.read_only, warnings }
+}

@@ -1,0 +1,64 @@
+//! Options about the engine and how many I/Os are in flight.
+
+use super::row::{NOT_YET, Row, Set, kind, put};
+use crate::engines::EngineOptions;
+use crate::option::Kind;
+
+const GROUP: &str = "Engine and queue depth";
+
+const fn works(name: &'static str, kind: Kind, set: Set, help: &'static str) -> Row {
+    Row::works(GROUP, name, kind, set, help)
+}
+
+const fn refused(name: &'static str, kind: Kind, reason: &'static str, help: &'static str) -> Row {
+    Row::refused(GROUP, name, kind, reason, help)
+}
+
+pub(super) const ROWS: &[Row] = &[
+    works(
+        "ioengine",
+        Kind::Text,
+        Set::Text(|draft, text, _| {
+            if draft.engine != text {
+                draft.engine_options = EngineOptions::default();
+            }
+            draft.engine = text.to_owned();
+            Ok(())
+        }),
+        "Which engine does the I/O",
+    )
+    .default("psync")
+    .first(),
+    works("iodepth", kind::POSITIVE, put!(Count, depth.depth), "I/Os in flight at most").default("1"),
+    works("iodepth_batch", kind::COUNT, put!(Count, depth.batch), "I/Os submitted in one go; 0 for as many as iodepth")
+        .default("1")
+        .alias(&["iodepth_batch_submit"]),
+    works(
+        "iodepth_batch_complete_min",
+        kind::COUNT,
+        put!(Count, depth.reap_min),
+        "I/Os reaped in one go at least; 0 polls",
+    )
+    .default("1")
+    .alias(&["iodepth_batch_complete"]),
+    works(
+        "iodepth_batch_complete_max",
+        kind::COUNT,
+        Set::Count(|draft, most| {
+            draft.depth.reap_max = Some(most);
+            Ok(())
+        }),
+        "I/Os reaped in one go at most",
+    ),
+    works("iodepth_low", kind::COUNT, put!(Count, depth.low), "Once full, drain to this many before filling again"),
+    refused("serialize_overlap", Kind::Bool, NOT_YET, "Hold back I/Os that overlap one in flight").default("0"),
+    refused("io_submit_mode", Kind::Text, NOT_YET, "Submit from the worker or from helper threads").default("inline"),
+    refused("fdp", Kind::Bool, NOT_YET, "Flexible data placement").default("0"),
+    refused("dataplacement", Kind::Text, NOT_YET, "Kind of data placement").default("none").alias(&["data_placement"]),
+    refused("plid_select", Kind::Text, NOT_YET, "How placement ids are chosen")
+        .default("roundrobin")
+        .alias(&["fdp_pli_select"]),
+    refused("plids", Kind::Text, NOT_YET, "Placement ids").alias(&["fdp_pli"]),
+    refused("dp_scheme", Kind::Text, NOT_YET, "File with the placement scheme"),
+    refused("gpu_dev_id", kind::COUNT, NOT_YET, "GPU whose memory is used").default("0"),
+];

@@ -1,0 +1,76 @@
+//! Options that name, multiply and order jobs.
+
+use super::row::{NOT_YET, Row, Set, kind, put};
+use crate::option::Kind;
+use crate::plan::Isolation;
+
+const GROUP: &str = "Jobs";
+
+const fn works(name: &'static str, kind: Kind, set: Set, help: &'static str) -> Row {
+    Row::works(GROUP, name, kind, set, help)
+}
+
+const fn refused(name: &'static str, kind: Kind, reason: &'static str, help: &'static str) -> Row {
+    Row::refused(GROUP, name, kind, reason, help)
+}
+
+pub(super) const ROWS: &[Row] = &[
+    works(
+        "name",
+        Kind::Text,
+        Set::Text(|draft, text, _| {
+            draft.name = text.to_owned();
+            Ok(())
+        }),
+        "What the job is called; on the command line it opens a job",
+    )
+    .first(),
+    works(
+        "description",
+        Kind::Text,
+        Set::Text(|draft, text, _| {
+            draft.description = Some(text.to_owned());
+            Ok(())
+        }),
+        "Free text printed with the job's result",
+    ),
+    works("numjobs", kind::POSITIVE, put!(Count, clones), "How many workers do the same job").default("1"),
+    works(
+        "thread",
+        Kind::Flag,
+        Set::Switch(|draft, on| {
+            draft.isolation = if on { Isolation::Thread } else { Isolation::Process };
+            Ok(())
+        }),
+        "Workers are threads of one process rather than processes",
+    ),
+    works(
+        "stonewall",
+        Kind::Flag,
+        put!(Switch, stonewall),
+        "Start only when every job before this one has ended; opens a reporting group",
+    )
+    .alias(&["wait_for_previous"]),
+    works("new_group", Kind::Flag, put!(Switch, new_group), "Open a reporting group with this job"),
+    works(
+        "group_reporting",
+        Kind::Flag,
+        put!(Switch, record.group_reporting),
+        "Report all workers of the group as one",
+    ),
+    works(
+        "wait_for",
+        Kind::Text,
+        Set::Text(|draft, text, _| {
+            draft.wait_for = Some(text.to_owned());
+            Ok(())
+        }),
+        "Start only when all workers of this earlier job have ended",
+    ),
+    works("exitall", Kind::Flag, put!(Switch, exit_all), "When one job ends, end the others"),
+    refused("exit_what", Kind::Text, NOT_YET, "Whom exitall ends").default("group"),
+    works("exitall_on_error", Kind::Flag, put!(Switch, exit_all_on_error), "When one job fails, end the others"),
+    refused("profile", Kind::Text, NOT_YET, "Run a built-in workload such as tiobench or act"),
+    refused("exec_prerun", Kind::Text, NOT_YET, "Run this command before the job"),
+    refused("exec_postrun", Kind::Text, NOT_YET, "Run this command after the job"),
+];

@@ -1,0 +1,11 @@
+//! Values: from the text after `=` to numbers, amounts, times and lists, each with the message for a wrong one.
+
+mod arithmetic;
+mod lists;
+mod number;
+mod pattern;
+
+pub(crate) use arithmetic::evaluate;
+pub(crate) use lists::{Triple, block_split, cpu_list, distribution, floats, ranges, split_escaped, triple};
+pub(crate) use number::{Amount, UnitBase, amount, integer, span_of_time};
+pub(crate) use pattern::pattern;

@@ -1,0 +1,10 @@
+//! Words and what must come of them, through the crate's public face.
+
+mod abilities;
+mod arguments;
+mod echo;
+mod files;
+mod malformed;
+mod oracle;
+mod semantics;
+mod wild;

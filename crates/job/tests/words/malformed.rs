@@ -1,0 +1,211 @@
+//! Words that are wrong, and what is said of them.
+
+use crate::abilities::titles;
+
+/// `fio --name=x --ioengine=null --size=1m` with these further words, and the message without its place.
+const COMMAND_LINES: &[(&[&str], &str)] = &[
+    (&["--bs=4q"], "bs=4q is not a size; write it like 4k, 1m or 4096"),
+    (&["--bs=4kk"], "bs=4kk is not a size; write it like 4k, 1m or 4096"),
+    (&["--bs=1.5m"], "bs=1.5m is not a size; write it like 4k, 1m or 4096"),
+    (&["--bs=foo"], "bs=foo is not a number; write it like 4k, 1m or 4096"),
+    (&["--bs=4k,foo"], "bs=4k,foo has a wrong part: `foo` is not a number; write it like 4k, 1m or 4096"),
+    (&["--bs=1,2,3,4"], "bs=1,2,3,4 has more than three parts; give one value, or read,write,trim"),
+    (&["--bs=,"], "bs=, has no value; give one value, or read,write,trim"),
+    (&["--bs="], "bs= needs a value; write it like bs=4096"),
+    (&["--bs=0"], "bs=0 is below the smallest value, 1; write it like 4k"),
+    (&["--bs=8g"], "bs=8g is above the largest value, 4294967295"),
+    (&["--bs=-4k"], "bs=-4k is negative; give 0 or more"),
+    (&["--bs=(4*)"], "bs=(4*) is not a number; write it like 4k, 1m or 4096"),
+    (&["--bsrange=8k"], "bsrange=8k is not a range; write it like 4k-16k"),
+    (&["--bsrange=4k-z"], "bsrange=4k-z has a wrong part: `z` is not a number; write it like 4k, 1m or 4096"),
+    (
+        &["--bssplit=4k/50:8k/60"],
+        "bssplit=4k/50:8k/60 has shares that sum to 110, not 100; leave a share empty to give it the rest",
+    ),
+    (&["--bssplit=4k/x"], "bssplit=4k/x has a share that is not 0 to 100: `x`; write it like 4k/60:64k/40"),
+    (&["--size=10x"], "size=10x is not a size; write it like 4k, 1m or 4096"),
+    (&["--size=x%"], "size=x% is not a percentage; write it like 10%"),
+    (&["--size=110%"], "size=110% is more than all of the file; give up to 100%"),
+    (&["--io_size=110%"], "io_size=110% is more than all of the file; give up to 100%"),
+    (&["--size=4z"], "size=4z counts zones, which is not built yet; give bytes or a percentage"),
+    (&["--size=1k"], "size=1024 is smaller than one block of 4096 bytes; make size larger or bs smaller"),
+    (&["--offset=-1"], "offset=-1 is negative; write it like 4k, 1m or 4096"),
+    (&["--filesize=1m-x"], "filesize=1m-x is not a number; write it like 4k, 1m or 4096"),
+    (&["--iodepth=0"], "iodepth=0 is below the smallest value, 1"),
+    (&["--iodepth=99999999999"], "iodepth=99999999999 is above the largest value, 4294967295"),
+    (&["--numjobs=0"], "numjobs=0 is below the smallest value, 1"),
+    (&["--nice=30"], "nice=30 is above the largest value, 19"),
+    (&["--nice=-21"], "nice=-21 is below the smallest value, -20"),
+    (&["--prio=8"], "prio=8 is above the largest value, 7"),
+    (&["--rwmixread=101"], "rwmixread=101 is above the largest value, 100"),
+    (&["--percentage_random=101"], "percentage_random=101 has a share of 101; give 0 to 100"),
+    (&["--direct=true"], "direct=true is neither 0 nor 1; write 1 for yes, 0 for no"),
+    (&["--direct=2"], "direct=2 is neither 0 nor 1; write 1 for yes, 0 for no"),
+    (&["--direct"], "option `direct` needs a value"),
+    (&["--norandommap=yes"], "norandommap=yes is neither 0 nor 1; write 1 for yes, 0 for no"),
+    (&["--runtime=5x"], "runtime=5x is not a time; write it like 10s, 5m or 500ms; a bare number means seconds"),
+    (&["--runtime=-1"], "runtime=-1 is negative; write it like 10s, 5m or 500ms; a bare number means seconds"),
+    (&["--runtime=1.5"], "runtime=1.5 is not a time; write it like 10s, 5m or 500ms; a bare number means seconds"),
+    (&["--runtime=999999999d"], "runtime=999999999d is longer than 500 years"),
+    (&["--thinktime=x"], "thinktime=x is not a time; write it like 10s, 5m or 500ms; a bare number means microseconds"),
+    (
+        &["--startdelay=1-x"],
+        "startdelay=1-x is not a time; write it like 10s, 5m or 500ms; a bare number means seconds",
+    ),
+    (&["--rw=read:8k"], "rw=read:8k asks for an offset modifier, which is not built yet; leave out what follows `:`"),
+    (
+        &["--fallocate=never"],
+        "fallocate=never is not a word it knows; did you mean `keep`? It takes native, none, posix, keep, truncate, 0, 1",
+    ),
+    (
+        &["--mem=mallok"],
+        "mem=mallok is not a word it knows; did you mean `malloc`? It takes malloc, shm, shmhuge, mmap, mmaphuge, mmapshared, cudamalloc",
+    ),
+    (&["--mem=malloc:/x"], "mem=malloc:/x takes no file; only mmap, mmaphuge and mmapshared take one"),
+    (&["--kb_base=1025"], "kb_base=1025 is not a word it knows; did you mean `1024`? It takes 1024, 1000"),
+    (
+        &["--random_distribution=zipf:x"],
+        "random_distribution=zipf:x has a part that is not a number: `x`; write it like 50:99:99.9",
+    ),
+    (
+        &["--random_distribution=zoned:50/50"],
+        "random_distribution=zoned:50/50 has shares of I/O that sum to 50, not 100; write it like zoned:60/10:40/90, shares of I/O for shares of the region",
+    ),
+    (&["--random_distribution=ziff"], "random_distribution=ziff is not a distribution; did you mean `zipf`?"),
+    (&["--percentile_list=99:101"], "percentile_list=99:101 has a percentile of 101; give values from 0 to 100"),
+    (&["--percentile_list=a"], "percentile_list=a has a part that is not a number: `a`; write it like 50:99:99.9"),
+    (&["--cpus_allowed=0-99"], "cpus_allowed=0-99 names CPU 99, but this machine has 0 to 3"),
+    (&["--cpus_allowed=a"], "cpus_allowed=a has a part that is not a CPU: `a`; write it like 0,2,4-7"),
+    (&["--cpumask=0"], "cpumask=0 is not a mask of 32 CPUs; write it like 3 for CPUs 0 and 1"),
+    (
+        &["--buffer_pattern=abc"],
+        "buffer_pattern=abc is not a pattern; write it like 0xdeadbeef, \"text\", 'file' or 42",
+    ),
+    (&["--buffer_pattern='nosuch'"], "buffer_pattern='nosuch' names the file `nosuch`, which cannot be read"),
+    (&["--filename=::"], r"filename=:: names no path; separate paths by `:`, write `\:` for a colon in a name"),
+    (&["--rate=1m", "--rate_iops=4"], "rate and rate_iops exclude each other; give one of the two"),
+    (
+        &["--ioengine=cpuio"],
+        "engine cpuio is refused: it is not built yet; plumb carries null, sync, psync, mmap, libaio, io_uring",
+    ),
+    (
+        &["--ioengine=rbd"],
+        "engine rbd is refused: it needs a library that plumb does not link; plumb carries null, sync, psync, mmap, libaio, io_uring",
+    ),
+    (&["--ioengine=libaoi"], "there is no engine `libaoi`; did you mean `libaio`?"),
+    (&["--ioengine=mmap", "--rw=trim"], "engine mmap cannot trim"),
+    (&["--wait_for=y"], "wait_for=y names no earlier job; name one earlier job"),
+    (&["--wait_for=x"], "wait_for names the job itself; name one earlier job"),
+    (&["--verify=md5"], "option `verify` is refused: known, not built yet; only its default, 0, is accepted"),
+    (&["--write_bw_log=x"], "option `write_bw_log` is refused: known, not built yet; leave it out"),
+    (&["--rwmixcycle=5"], "option `rwmixcycle` is refused: withdrawn: the mix is drawn for each I/O; leave it out"),
+    (&["--rw=write", "--readonly"], "writes or trims, but --readonly was given"),
+];
+
+/// Whole command lines and their messages.
+const WHOLE: &[(&[&str], &str)] = &[
+    (&["--name=x", "--iodepht=2"], "command line: there is no option `iodepht`; did you mean `iodepth`?"),
+    (&["--name=x", "--zzzzzzzz"], "command line: there is no option `zzzzzzzz`"),
+    (&["--nam"], "command line: option `name` needs a value"),
+    (
+        &["--rate_i=1"],
+        "command line: option `rate_i` is ambiguous; it may be rate_iops, rate_iops_min, rate_ignore_thinktime",
+    ),
+    (&["--version=3"], "command line: option `version` takes no value, but was given `3`"),
+    (&["--section=global"], "command line: section=global cannot be the only section; name a job section"),
+    (&["--output-format=foo"], "command line: output-format=foo is not a format; use normal, json or json+"),
+    (
+        &["--output-format=terse"],
+        "command line: output-format=terse is refused: known, not built yet; use normal, json or json+",
+    ),
+    (&["--minimal"], "command line: option `--minimal` is refused: known, not built yet; leave it out"),
+    (
+        &["--status-interval=1"],
+        "command line: option `--status-interval` is refused: known, not built yet; leave it out",
+    ),
+    (&["--eta=maybe"], "command line: eta=maybe is not a word it knows; It takes always, never, auto"),
+    (&["--eta-interval=100"], "command line: eta-interval=100 is shorter than 250 ms; give 250ms or more"),
+    (
+        &["--eta-newline=x"],
+        "command line: eta-newline=x is not a time; write it like 10s, 5m or 500ms; a bare number means seconds",
+    ),
+    (&["--max-jobs=x"], "command line: max-jobs=x is not a number; write it like 64"),
+    (&["nosuch.fio"], "command line: unable to open the job file `nosuch.fio`: no such file"),
+    (&["--enghelp=nosuch"], "command line: there is no engine `nosuch`; --enghelp lists the engines"),
+    (
+        &["--name=a", "--name=a", "--name=b", "--wait_for=a"],
+        "job `b` (command line): wait_for=a names 2 jobs; name one earlier job",
+    ),
+    (
+        &["--group_reporting", "--name=a", "--lat_percentiles=1", "--name=b"],
+        "job `b` (command line): lat_percentiles differs from job `a` of the same reporting group; set it in [global], or open a group with new_group",
+    ),
+];
+
+/// Job files called `f` and their first message.
+const FILES: &[(&str, &str)] = &[
+    ("bs=4k\n[a]\n", "f:1: `bs=4k` stands outside of a [job] section; open a section first, [global] or [name]"),
+    ("[a\nsize=1m\n", "f:1: the section's name has no closing `]`; write it like [name]"),
+    ("[a]x\nsize=1m\n", "f:1: `x` follows the section's name; write it like [name]"),
+    ("[a]\nbs\n", "job `a` (f:2): bs needs a value; write it like bs=4096"),
+    ("[a]\ntrue\n", "job `a` (f:2): there is no option `true`"),
+    ("[a]\n=4k\n", "job `a` (f:2): there is no option ``"),
+    ("[a]\ninclude nosuch\n", "f:2: cannot include `nosuch`: no such file"),
+    (
+        "[a]\nuserspace_reap\n",
+        "job `a` (f:2): option `userspace_reap` belongs to the engine libaio; set ioengine=libaio for this job",
+    ),
+    (
+        "[a]\nioengine=libaio\nuserspace_reep\n",
+        "job `a` (f:3): there is no option `userspace_reep`; did you mean `userspace_reap`?",
+    ),
+    ("[a]\nioengine=libaio\nnowait=2\n", "job `a` (f:3): nowait=2 is neither 0 nor 1; write 1 for yes, 0 for no"),
+    (
+        "[a]\nioengine=libaio\ncmdprio=1\n",
+        "job `a` (f:3): option `cmdprio` is refused: known, not built yet; leave it out",
+    ),
+    ("[a]\nioengine=io_uring\nforce_async=10\n", "job `a` (f:3): force_async=10 is above the largest value, 9"),
+    ("[global]\nbs=9x\n[a]\n", "f:2: bs=9x is not a size; write it like 4k, 1m or 4096"),
+    ("; nothing\n", "No job(s) defined; open a job with --name=... or name a job file"),
+];
+
+#[test]
+fn wrong_values_say_what_would_work() {
+    for &(words, expected) in COMMAND_LINES {
+        let all = [&["--name=x", "--ioengine=null", "--size=1m"], words].concat();
+        let first = titles(&all, &[]).remove(0);
+        let message = first.strip_prefix("job `x` (command line): ").or(first.strip_prefix("command line: "));
+        assert_eq!(message.unwrap_or(&first), expected, "{words:?}");
+    }
+}
+
+#[test]
+fn wrong_command_lines_say_what_would_work() {
+    for &(words, expected) in WHOLE {
+        assert_eq!(titles(words, &[]).remove(0), expected, "{words:?}");
+    }
+}
+
+#[test]
+fn wrong_job_files_say_where_and_what_would_work() {
+    for &(text, expected) in FILES {
+        assert_eq!(titles(&["f"], &[("f", text)]).remove(0), expected, "{text:?}");
+    }
+}
+
+#[test]
+fn lines_and_names_beyond_the_limits_are_refused() {
+    let line = format!("[a]\ndescription={}\n", "x".repeat(9000));
+    assert_eq!(titles(&["f"], &[("f", &line)]).remove(0), "f:2: the line has 9013 bytes; 8192 is the most");
+    let name = format!("[{}]\nsize=1m\n", "n".repeat(300));
+    assert_eq!(titles(&["f"], &[("f", &name)]).remove(0), "f:1: the section's name has 300 bytes; 255 is the most");
+}
+
+#[test]
+fn an_included_file_that_opens_a_section_is_refused() {
+    let files = [("f", "[a]\ninclude g\n"), ("g", "[b]\nbs=4k\n")];
+    assert_eq!(
+        titles(&["f"], &files).remove(0),
+        "g:1: an included file opens a section; an included file holds options only"
+    );
+}
