@@ -1,0 +1,39 @@
+# Five targets: demo shows the program, test is the whole gate, bench measures the cost of measuring,
+# oracles installs what we are held against, clean removes what we built.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+CARGO ?= cargo
+DEMO_OUTPUT ?= target/demo
+
+.PHONY: help demo test bench oracles clean
+
+help:
+	@echo 'make demo     build plumb and survey the disk under this directory (about a minute of measuring)'
+	@echo 'make test     format, lints, tests, docs and a short bench: the whole gate'
+	@echo 'make bench    CPU time per I/O: plumb, fio and the bare loop'
+	@echo 'make oracles  install fio, sysstat and iozone3 from Debian'
+
+demo:
+	$(CARGO) build --release --locked --bin plumb
+	@mkdir -p $(DEMO_OUTPUT)
+	target/release/plumb survey --quick --output $(DEMO_OUTPUT)/survey.json . | tee $(DEMO_OUTPUT)/survey.txt
+	@echo 'The table is in $(DEMO_OUTPUT)/survey.txt, all that was measured in $(DEMO_OUTPUT)/survey.json.'
+
+test: oracles
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --workspace --no-deps --locked
+	$(CARGO) test --workspace --locked
+	$(CARGO) bench --locked -p plumb-cli --bench cost -- --short
+	@echo 'test: format, lints, docs, tests and the short bench passed'
+
+bench: oracles
+	$(CARGO) bench --locked -p plumb-cli --bench cost
+
+oracles:
+	@tools/oracles
+
+clean:
+	$(CARGO) clean

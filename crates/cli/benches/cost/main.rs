@@ -1,0 +1,278 @@
+//! What measuring costs: CPU time per I/O of plumb, of fio and of the bare loop, in alternating rounds.
+//!
+//! 4 KiB random reads with all latencies on, without a random map, as plumb and fio take the same words. User and
+//! system time come from the kernel's account of the whole process tree (wait4), once for many I/Os and once for few;
+//! the difference, divided by the I/Os, is free of what starting up costs. Wall-clock time is shown and not judged:
+//! on a shared machine it proves nothing.
+//!
+//! `--short` is the form for the gate: fewer rounds, and a failure when plumb's best round takes more user time per I/O
+//! than fio's middle one, or when a row cannot be measured at all.
+
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "what a bench finds is for a person to read")]
+
+mod bare;
+
+use house::{LoopDevice, Tmpfs};
+use serde_json::Value;
+use std::io::{self, Read, Seek};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
+use std::process::{Command, ExitCode, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+/// The region that is read.
+const BYTES: u64 = 128 << 20;
+/// The I/Os of the small run: enough to have started everything once.
+const FEW: u64 = 8_000;
+
+/// A path that an I/O can take.
+struct Row {
+    name: &'static str,
+    /// What plumb and fio are given.
+    words: &'static str,
+    /// User ns per I/O that plumb may take at most (design goal, on a quiet machine).
+    budget_ns: f64,
+    /// I/Os of a round in full form.
+    ios: u64,
+    /// Whether it reads the loop device (else the file on tmpfs).
+    on_device: bool,
+}
+
+const ROWS: [Row; 4] = [
+    Row { name: "null", words: "--ioengine=null", budget_ns: 40.0, ios: 8_000_000, on_device: false },
+    Row { name: "psync", words: "--ioengine=psync", budget_ns: 80.0, ios: 2_400_000, on_device: false },
+    Row {
+        name: "libaio",
+        words: "--ioengine=libaio --direct=1 --iodepth=32 --iodepth_batch=8 --iodepth_batch_complete_min=8",
+        budget_ns: 70.0,
+        ios: 1_600_000,
+        on_device: true,
+    },
+    Row {
+        name: "io_uring",
+        words: "--ioengine=io_uring --direct=1 --iodepth=32 --iodepth_batch=8 --iodepth_batch_complete_min=8 \
+            --fixedbufs --registerfiles",
+        budget_ns: 55.0,
+        ios: 1_600_000,
+        on_device: true,
+    },
+];
+
+/// What one run may take; the longest takes a tenth of it.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+const TOOLS: [&str; 3] = ["plumb", "fio", "bare"];
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let outcome = match words.as_slice() {
+        ["--bare", kind, path, ios] => bare_process(kind, Path::new(path), ios),
+        [] => bench(Form { rounds: 7, divisor: 1, judged: false }),
+        ["--short"] => bench(Form { rounds: 3, divisor: 4, judged: true }),
+        _ => Err(io::Error::other(format!("{words:?} is nothing that this bench takes; try --short or nothing"))),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("cost: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn bare_process(kind: &str, path: &Path, ios: &str) -> io::Result<()> {
+    let ios: u64 = ios.parse().map_err(io::Error::other)?;
+    let seconds = bare::run(kind, path, BYTES, ios)?;
+    println!("{{\"ios\": {ios}, \"seconds\": {seconds}}}");
+    Ok(())
+}
+
+/// How much is done, and whether the result can fail the gate.
+#[derive(Clone, Copy)]
+struct Form {
+    rounds: usize,
+    divisor: u64,
+    judged: bool,
+}
+
+/// What one tool took in one round, per I/O.
+#[derive(Clone, Copy, Debug)]
+struct Cost {
+    user_ns: f64,
+    system_ns: f64,
+    iops: f64,
+}
+
+fn bench(form: Form) -> io::Result<()> {
+    let tmpfs = Tmpfs::new(3 * BYTES)?;
+    let file = tmpfs.file("file", BYTES)?;
+    let device = LoopDevice::new(tmpfs.path(), BYTES);
+    println!("4 KiB random reads, all latencies on, no random map; {} rounds; median (lowest to highest)", form.rounds);
+    let mut failures = Vec::new();
+    for row in ROWS {
+        let path = match (&device, row.on_device) {
+            (_, false) => file.clone(),
+            (Ok(device), true) => device.path().to_path_buf(),
+            (Err(error), true) => {
+                println!("\n{}: SKIPPED, NOT MEASURED: no loop device here: {error}", row.name);
+                failures.push(format!("{} was not measured", row.name));
+                continue;
+            }
+        };
+        let costs = rounds(&row, &path, form)?;
+        show(&row, &costs);
+        // Disturbance only ever adds: our best round against fio's middle one fails only when we are really dearer.
+        let plumb = costs[0].iter().map(|cost| cost.user_ns).fold(f64::MAX, f64::min);
+        let fio = middle(&costs[1], |cost| cost.user_ns);
+        if plumb > fio {
+            failures.push(format!("{}: plumb takes {plumb:.0} ns of user time per I/O, fio {fio:.0}", row.name));
+        }
+    }
+    if form.judged && !failures.is_empty() {
+        return Err(io::Error::other(failures.join("; ")));
+    }
+    Ok(())
+}
+
+/// All rounds of a row; the tools take turns, so that what disturbs the machine disturbs them alike.
+fn rounds(row: &Row, path: &Path, form: Form) -> io::Result<[Vec<Cost>; 3]> {
+    let mut costs: [Vec<Cost>; 3] = Default::default();
+    for _ in 0..form.rounds {
+        for (tool, costs) in TOOLS.iter().zip(&mut costs) {
+            let few = measure(tool, row, path, FEW)?;
+            let many = measure(tool, row, path, row.ios / form.divisor)?;
+            let ios = many.ios - few.ios;
+            costs.push(Cost {
+                user_ns: (many.user_s - few.user_s) * 1e9 / ios,
+                system_ns: (many.system_s - few.system_s) * 1e9 / ios,
+                iops: many.iops,
+            });
+        }
+    }
+    Ok(costs)
+}
+
+/// Our fio, or what `PLUMB_UNDER_TEST` puts in its place (fio itself, to see how steady the bench is).
+fn plumb() -> Command {
+    if let Some(path) = std::env::var_os("PLUMB_UNDER_TEST") {
+        return Command::new(path);
+    }
+    let mut command = Command::new(env!("CARGO_BIN_EXE_plumb"));
+    command.arg("fio");
+    command
+}
+
+/// What a process and its workers took.
+struct Taken {
+    user_s: f64,
+    system_s: f64,
+    ios: f64,
+    iops: f64,
+}
+
+fn measure(tool: &str, row: &Row, path: &Path, ios: u64) -> io::Result<Taken> {
+    let mut command = match tool {
+        "plumb" => plumb(),
+        "fio" => Command::new("fio"),
+        _ => Command::new(std::env::current_exe()?),
+    };
+    if tool == "bare" {
+        command.arg("--bare").arg(row.name).arg(path).arg(ios.to_string());
+    } else {
+        command.args(["--output-format=json", "--name=cost", "--rw=randread", "--bs=4k", "--norandommap"]);
+        command.arg(format!("--filename={}", path.display()));
+        command
+            .arg(format!("--size={BYTES}"))
+            .arg(format!("--io_size={}", ios * 4096))
+            .args(row.words.split(' ').filter(|word| !word.is_empty()));
+    }
+    let (user_s, system_s, output) = counted(command)?;
+    let json =
+        |output: &str| serde_json::from_str::<Value>(output.get(output.find('{').unwrap_or(0)..).unwrap_or_default());
+    let result = json(&output).map_err(|error| io::Error::other(format!("{tool}: {error}: {output}")))?;
+    let number = |value: &Value| value.as_f64().unwrap_or(0.0);
+    let (done, iops) = if tool == "bare" {
+        (number(&result["ios"]), number(&result["ios"]) / number(&result["seconds"]))
+    } else {
+        (number(&result["jobs"][0]["read"]["total_ios"]), number(&result["jobs"][0]["read"]["iops"]))
+    };
+    if (done - ios as f64).abs() > 64.0 {
+        return Err(io::Error::other(format!("{tool} did {done} I/Os of {ios} with {}", row.words)));
+    }
+    Ok(Taken { user_s, system_s, ios: done, iops })
+}
+
+/// Runs a command to its end; its user and system seconds with all its children, and what it printed.
+fn counted(mut command: Command) -> io::Result<(f64, f64, String)> {
+    let mut output = tempfile::tempfile()?;
+    let child = command.stdin(Stdio::null()).stdout(output.try_clone()?).process_group(0).spawn()?;
+    let pid = libc::pid_t::try_from(child.id()).map_err(io::Error::other)?;
+    let (status, usage) = ended(pid).map_err(|error| io::Error::other(format!("{command:?}: {error}")))?;
+    let mut text = String::new();
+    output.rewind()?;
+    output.read_to_string(&mut text)?;
+    let status = ExitStatus::from_raw(status);
+    if !status.success() {
+        return Err(io::Error::other(format!("{command:?} ended with {status}: {text}")));
+    }
+    let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 / 1e6;
+    Ok((seconds(usage.ru_utime), seconds(usage.ru_stime), text))
+}
+
+/// Waits for a child, with the account of it and of all that it waited for itself; ends it when it takes too long.
+fn ended(pid: libc::pid_t) -> io::Result<(i32, libc::rusage)> {
+    let started = Instant::now();
+    let mut status = 0;
+    // SAFETY: rusage is plain numbers, for which zero is a value.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    loop {
+        // SAFETY: both pointers are valid for the call, and nobody else waits for this child.
+        match unsafe { libc::wait4(pid, &raw mut status, libc::WNOHANG, &raw mut usage) } {
+            0 if started.elapsed() > PATIENCE => {
+                // SAFETY: the group is the child's own and the child is not waited for yet, so the number is its.
+                unsafe { libc::kill(-pid, libc::SIGKILL) };
+                // SAFETY: as above.
+                unsafe { libc::wait4(pid, &raw mut status, 0, &raw mut usage) };
+                return Err(io::Error::other(format!("no end after {} s", PATIENCE.as_secs())));
+            }
+            0 => std::thread::sleep(Duration::from_millis(2)),
+            waited if waited == pid => return Ok((status, usage)),
+            _ => return Err(io::Error::last_os_error()),
+        }
+    }
+}
+
+/// The median of a row of numbers.
+fn middle(costs: &[Cost], of: impl Fn(&Cost) -> f64) -> f64 {
+    let mut values: Vec<f64> = costs.iter().map(of).collect();
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
+}
+
+fn show(row: &Row, costs: &[Vec<Cost>; 3]) {
+    type Kind = (&'static str, fn(&Cost) -> f64);
+    let kinds: [Kind; 3] = [
+        ("user ns per I/O", |cost| cost.user_ns),
+        ("system ns per I/O", |cost| cost.system_ns),
+        ("IOPS", |cost| cost.iops),
+    ];
+    println!(
+        "\n{:<18}{:>26}{:>26}{:>26}{:>11}{:>12}",
+        row.name, TOOLS[0], TOOLS[1], TOOLS[2], "plumb/fio", "plumb/bare"
+    );
+    for (kind, of) in kinds {
+        let cells = costs.each_ref().map(|costs| {
+            let ends =
+                costs.iter().map(of).fold((f64::MAX, f64::MIN), |ends, value| (ends.0.min(value), ends.1.max(value)));
+            format!("{:.0} ({:.0} to {:.0})", middle(costs, of), ends.0, ends.1)
+        });
+        let [plumb, fio, bare] = costs.each_ref().map(|costs| middle(costs, of));
+        // Below a nanosecond nothing was measured that could be divided by.
+        let ratio = |other: f64| if other >= 1.0 { format!("{:.2}", plumb / other) } else { "-".to_owned() };
+        println!("  {kind:<18}{:>24}{:>26}{:>26}{:>11}{:>12}", cells[0], cells[1], cells[2], ratio(fio), ratio(bare));
+    }
+    let plumb = middle(&costs[0], |cost| cost.user_ns);
+    let verdict = if plumb <= row.budget_ns { "kept" } else { "MISSED" };
+    println!("  budget: {} ns of user time per I/O: {verdict} with {plumb:.0}", row.budget_ns);
+}

@@ -1,0 +1,179 @@
+//! What one case is: what both programs are given, and what their answers are held to.
+
+use house::{Amounts, Call, Depths, Samples, TextRules};
+use std::time::Duration;
+
+/// What the answers are held to, beside the exit status and the files left behind.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Held {
+    /// A report: JSON tree and normal text.
+    Report,
+    /// The exact words, apart from the program's own name.
+    Words,
+    /// Nothing more: the words are each program's own.
+    Status,
+    /// A refusal: not zero, nothing made.
+    Refusal,
+}
+
+/// What a limited run must reach within 2 %, per job and direction that moved anything.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rate {
+    /// I/Os per second.
+    pub(crate) iops: f64,
+    /// Bytes per second.
+    pub(crate) bandwidth: f64,
+}
+
+/// One case of the list.
+#[derive(Clone, Debug)]
+pub(crate) struct Case {
+    /// What it shows.
+    pub(crate) name: &'static str,
+    /// What both programs are given.
+    pub(crate) call: Call,
+    /// What the answers are held to.
+    pub(crate) held: Held,
+    /// How closely the text is.
+    pub(crate) rules: TextRules,
+    /// The bytes of all directions together are fixed, though not each of them.
+    pub(crate) sum_fixed: bool,
+    /// The rate to reach.
+    pub(crate) rate: Option<Rate>,
+    /// The contents of the files left behind are fixed.
+    pub(crate) contents_fixed: bool,
+    /// The file that holds the report, when it is not standard output.
+    pub(crate) report_file: Option<&'static str>,
+    /// How fio itself must end; `None` where the two only have to agree.
+    pub(crate) ends: Option<i32>,
+    /// Needs a block device of its own for `{dev}`.
+    pub(crate) on_device: bool,
+}
+
+impl Case {
+    fn new(name: &'static str, words: &str, held: Held) -> Case {
+        let call = Call { words: words.split_whitespace().map(str::to_owned).collect(), ..Call::default() };
+        let rules = TextRules { amounts: Amounts::Fixed, depths: Depths::Fixed, samples: Samples::Perhaps };
+        Case {
+            name,
+            call,
+            held,
+            rules,
+            sum_fixed: false,
+            rate: None,
+            contents_fixed: false,
+            report_file: None,
+            ends: matches!(held, Held::Report | Held::Words).then_some(0),
+            on_device: false,
+        }
+    }
+
+    /// A run whose JSON and text are compared.
+    pub(crate) fn report(name: &'static str, words: &str) -> Case {
+        Case::new(name, &format!("--output-format=json,normal {words}"), Held::Report)
+    }
+
+    /// A run that chooses its own output.
+    pub(crate) fn own_format(name: &'static str, words: &str) -> Case {
+        Case::new(name, words, Held::Report)
+    }
+
+    /// A run whose words are the same, letter by letter.
+    pub(crate) fn words(name: &'static str, words: &str) -> Case {
+        Case::new(name, words, Held::Words)
+    }
+
+    /// A run of which only the exit status counts.
+    pub(crate) fn status(name: &'static str, words: &str) -> Case {
+        Case::new(name, words, Held::Status)
+    }
+
+    /// Input that both refuse.
+    pub(crate) fn refused(name: &'static str, words: &str) -> Case {
+        Case::new(name, words, Held::Refusal)
+    }
+
+    /// With a file that lies there before.
+    pub(crate) fn file(mut self, name: &str, text: &str) -> Case {
+        self.call.files.push((name.to_owned(), text.to_owned()));
+        self
+    }
+
+    /// With one more word, which may hold blanks.
+    pub(crate) fn word(mut self, word: &str) -> Case {
+        self.call.words.push(word.to_owned());
+        self
+    }
+
+    /// With a variable in the environment.
+    pub(crate) fn variable(mut self, name: &str, value: &str) -> Case {
+        self.call.variables.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// With text on standard input.
+    pub(crate) fn input(mut self, text: &str) -> Case {
+        text.clone_into(&mut self.call.input);
+        self
+    }
+
+    /// Speed decides how much is done.
+    pub(crate) fn free_amounts(mut self) -> Case {
+        self.rules.amounts = Amounts::Free;
+        self
+    }
+
+    /// Chance decides the share of each direction; their sum is fixed.
+    pub(crate) fn mixed(mut self) -> Case {
+        self.sum_fixed = true;
+        self.free_amounts()
+    }
+
+    /// Timing decides how many are in flight.
+    pub(crate) fn free_depths(mut self) -> Case {
+        self.rules.depths = Depths::Free;
+        self
+    }
+
+    /// Long enough to have samples for certain.
+    pub(crate) fn sampled(mut self) -> Case {
+        self.rules.samples = Samples::Certain;
+        self
+    }
+
+    /// Reaches this rate.
+    pub(crate) fn rate(mut self, iops: f64, bandwidth: f64) -> Case {
+        self.rate = Some(Rate { iops, bandwidth });
+        self.free_amounts().sampled()
+    }
+
+    /// Leaves files with the same bytes.
+    pub(crate) fn same_contents(mut self) -> Case {
+        self.contents_fixed = true;
+        self
+    }
+
+    /// Reports into this file.
+    pub(crate) fn report_in(mut self, name: &'static str) -> Case {
+        self.report_file = Some(name);
+        self
+    }
+
+    /// Ends with this exit status.
+    pub(crate) fn ends(mut self, status: i32) -> Case {
+        self.ends = Some(status);
+        self
+    }
+
+    /// Runs on a block device.
+    pub(crate) fn on_device(mut self) -> Case {
+        self.on_device = true;
+        self
+    }
+
+    /// Gets a signal after so many milliseconds.
+    pub(crate) fn signal(mut self, after_ms: u64, name: &'static str) -> Case {
+        self.call.signal = Some((Duration::from_millis(after_ms), name));
+        self.ends(128)
+    }
+}

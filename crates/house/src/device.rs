@@ -1,0 +1,132 @@
+//! Block devices and file systems that a proof makes for itself and takes away again: loop devices and tmpfs.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+/// A loop device over a file of its own, detached when dropped.
+#[derive(Debug)]
+pub struct LoopDevice {
+    path: PathBuf,
+    backing: tempfile::TempPath,
+}
+
+impl LoopDevice {
+    /// A device of so many bytes, written in full with bytes that do not repeat, over a file in `directory`.
+    ///
+    /// # Errors
+    /// When the file cannot be written or the kernel gives no loop device (a container often may not make one).
+    pub fn new(directory: &Path, bytes: u64) -> io::Result<Self> {
+        let mut file = tempfile::Builder::new().prefix("loop-").tempfile_in(directory)?;
+        fill(file.as_file_mut(), bytes)?;
+        let backing = file.into_temp_path();
+        let output = Command::new("losetup").args(["--find", "--show"]).arg(&backing).output()?;
+        if !output.status.success() {
+            return Err(io::Error::other(String::from_utf8_lossy(&output.stderr).trim().to_owned()));
+        }
+        let path = PathBuf::from(String::from_utf8_lossy(&output.stdout).trim());
+        Ok(LoopDevice { path, backing })
+    }
+
+    /// The device's node.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The file behind it.
+    pub fn backing(&self) -> &Path {
+        &self.backing
+    }
+}
+
+impl Drop for LoopDevice {
+    fn drop(&mut self) {
+        let _ = Command::new("losetup").arg("--detach").arg(&self.path).status();
+        // The kernel lets go of the file only when the last who looked at the device has closed it (udev, say).
+        let name = self.path.file_name().unwrap_or_default().to_owned();
+        let held = Path::new("/sys/block").join(name).join("loop/backing_file");
+        for _ in 0..200 {
+            if !held.exists() {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+}
+
+/// A tmpfs mounted for the proof, unmounted when dropped.
+#[derive(Debug)]
+pub struct Tmpfs {
+    directory: tempfile::TempDir,
+}
+
+impl Tmpfs {
+    /// A tmpfs that holds so many bytes.
+    ///
+    /// # Errors
+    /// When it may not be mounted (only root may).
+    pub fn new(bytes: u64) -> io::Result<Self> {
+        let directory = tempfile::Builder::new().prefix("tmpfs-").tempdir()?;
+        let size = format!("size={bytes}");
+        let output =
+            Command::new("mount").args(["-t", "tmpfs", "-o", &size, "tmpfs"]).arg(directory.path()).output()?;
+        if output.status.success() {
+            return Ok(Tmpfs { directory });
+        }
+        Err(io::Error::other(String::from_utf8_lossy(&output.stderr).trim().to_owned()))
+    }
+
+    /// Where it is mounted.
+    pub fn path(&self) -> &Path {
+        self.directory.path()
+    }
+
+    /// A file on it, written in full with bytes that do not repeat.
+    ///
+    /// # Errors
+    /// When it does not fit.
+    pub fn file(&self, name: &str, bytes: u64) -> io::Result<PathBuf> {
+        let path = self.path().join(name);
+        fill(&mut fs::File::create(&path)?, bytes)?;
+        Ok(path)
+    }
+}
+
+impl Drop for Tmpfs {
+    fn drop(&mut self) {
+        // Lazily: it goes away at once from the tree, and from memory with its last user.
+        let _ = Command::new("umount").arg("--lazy").arg(self.path()).status();
+    }
+}
+
+/// Writes `bytes` bytes of xorshift words: no holes, nothing to compress, nothing that repeats.
+fn fill(file: &mut File, bytes: u64) -> io::Result<()> {
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut writer = io::BufWriter::with_capacity(1 << 20, file);
+    for _ in 0..bytes / 8 {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        writer.write_all(&state.to_le_bytes())?;
+    }
+    writer.flush()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_loop_device_has_the_size_of_its_file_and_goes_away() {
+        let device = LoopDevice::new(&std::env::temp_dir(), 1 << 20).expect("a loop device (needs root)");
+        let name = device.path().file_name().expect("a name").to_string_lossy().into_owned();
+        let sectors = fs::read_to_string(format!("/sys/block/{name}/size")).expect("size in sysfs");
+        assert_eq!(sectors.trim(), "2048");
+        let backing = device.backing().to_path_buf();
+        drop(device);
+        assert!(!backing.exists());
+        assert!(!Path::new(&format!("/sys/block/{name}/loop/backing_file")).exists());
+    }
+}

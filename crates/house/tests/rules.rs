@@ -1,0 +1,275 @@
+//! The house rules, checked: floors, file heads and sizes, names, unsafe, leftovers, and the tables in the documents.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Each crate and its floor; a crate may name only crates on lower floors. ARCHITECTURE.md shows the same table.
+const FLOORS: &[(&str, u32)] = &[
+    ("measure", 0),
+    ("sys", 0),
+    ("model", 1),
+    ("job", 1),
+    ("engine", 2),
+    ("monitor", 2),
+    ("formats", 2),
+    ("analysis", 2),
+    ("run", 3),
+    ("cli", 4),
+];
+
+/// Beside the house: for tests and benches only.
+const BESIDE: &str = "house";
+
+const LONGEST_FILE: usize = 800;
+const LONGEST_MAIN: usize = 60;
+const FORBIDDEN_NAMES: &[&str] = &["util", "utils", "common", "helper", "helpers", "misc", "manager"];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the workspace")
+}
+
+fn text(path: impl AsRef<Path>) -> String {
+    let path = root().join(path);
+    fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// Every Rust file of every crate, by its path from the workspace.
+fn sources() -> BTreeMap<String, String> {
+    let mut found = BTreeMap::new();
+    let mut open = vec![root().join("crates")];
+    while let Some(directory) = open.pop() {
+        for entry in fs::read_dir(&directory).expect("a readable directory") {
+            let path = entry.expect("a readable entry").path();
+            if path.is_dir() {
+                open.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                let name = path.strip_prefix(root()).expect("under the workspace").to_string_lossy().into_owned();
+                found.insert(name, fs::read_to_string(&path).expect("readable"));
+            }
+        }
+    }
+    assert!(found.len() > 30, "only {} files found: the walk is broken", found.len());
+    found
+}
+
+/// Fails with one line for each finding.
+fn check(findings: Vec<String>) {
+    assert!(findings.is_empty(), "{} findings:\n  {}", findings.len(), findings.join("\n  "));
+}
+
+/// The names that a manifest's section lists, `[dependencies]` say.
+fn listed(manifest: &str, section: &str) -> Vec<String> {
+    let from = manifest.split_once(&format!("\n[{section}]\n")).map_or("", |(_, rest)| rest);
+    from.lines()
+        .take_while(|line| !line.starts_with('['))
+        .filter(|line| !line.trim().is_empty() && !line.starts_with('#'))
+        .filter_map(|line| line.split(['.', ' ', '=']).next().map(str::to_owned))
+        .collect()
+}
+
+/// The rows of a Markdown table whose head starts with these two cells.
+fn table(document: &str, first: &str, second: &str) -> Vec<Vec<String>> {
+    let cells = |line: &str| -> Vec<String> {
+        line.trim().trim_matches('|').split('|').map(|cell| cell.trim().trim_matches('`').to_owned()).collect()
+    };
+    let is_head = |line: &&str| {
+        let head = cells(line);
+        head.first().is_some_and(|cell| cell == first) && head.get(1).is_some_and(|cell| cell == second)
+    };
+    let rows: Vec<_> = document.lines().skip_while(|line| !is_head(line)).skip(2).collect();
+    rows.into_iter().take_while(|line| line.starts_with('|')).map(cells).collect()
+}
+
+#[test]
+fn a_crate_names_only_crates_on_lower_floors() {
+    let floor = |name: &str| FLOORS.iter().find(|(crate_name, _)| *crate_name == name).map(|(_, floor)| *floor);
+    let mut findings = Vec::new();
+    for entry in fs::read_dir(root().join("crates")).expect("crates") {
+        let name = entry.expect("an entry").file_name().to_string_lossy().into_owned();
+        let manifest = text(format!("crates/{name}/Cargo.toml"));
+        let used = listed(&manifest, "dependencies");
+        let Some(own) = floor(&name) else {
+            if name != BESIDE {
+                findings.push(format!("crates/{name} has no floor"));
+            }
+            findings.extend(used.iter().filter(|used| floor(used).is_some()).map(|used| format!("{name} uses {used}")));
+            continue;
+        };
+        for used in &used {
+            if used == BESIDE || floor(used).is_some_and(|theirs| theirs >= own) {
+                findings.push(format!("{name} (floor {own}) uses {used}"));
+            }
+        }
+    }
+    check(findings);
+}
+
+#[test]
+fn the_floors_are_those_that_the_architecture_shows() {
+    let shown: Vec<(String, String)> = table(&text("ARCHITECTURE.md"), "floor", "crate")
+        .into_iter()
+        .map(|row| (row[1].clone(), row[0].clone()))
+        .collect();
+    let ours: Vec<(String, String)> =
+        FLOORS.iter().map(|(name, floor)| ((*name).to_owned(), floor.to_string())).collect();
+    assert_eq!(shown, ours);
+}
+
+#[test]
+fn every_file_opens_with_what_it_owns() {
+    check(sources().into_iter().filter(|(_, text)| !text.starts_with("//! ")).map(|(name, _)| name).collect());
+}
+
+#[test]
+fn no_file_is_too_long() {
+    let mut findings = Vec::new();
+    for (name, text) in sources() {
+        let longest = if name.ends_with("src/main.rs") { LONGEST_MAIN - 1 } else { LONGEST_FILE };
+        let lines = text.lines().count();
+        if lines > longest {
+            findings.push(format!("{name}: {lines} lines, {longest} at most"));
+        }
+    }
+    check(findings);
+}
+
+#[test]
+fn no_file_is_named_after_nothing() {
+    let parts = |name: &str| name.split(['/', '.']).map(str::to_owned).collect::<Vec<_>>();
+    check(
+        sources()
+            .into_keys()
+            .filter(|name| parts(name).iter().any(|part| FORBIDDEN_NAMES.contains(&part.as_str())))
+            .collect(),
+    );
+}
+
+/// The code of a line, without its comment and without what stands in quotes.
+fn code(line: &str) -> String {
+    let line = line.split("//").next().unwrap_or_default();
+    line.split('"').step_by(2).collect::<Vec<_>>().join("\"\"")
+}
+
+/// Whether a line of code uses a word, as a word.
+fn uses(line: &str, word: &str) -> bool {
+    let code = code(line);
+    code.match_indices(word).any(|(at, _)| {
+        let part = |letter: Option<char>| letter.is_some_and(|letter| letter.is_alphanumeric() || letter == '_');
+        !part(code[..at].chars().next_back()) && !part(code[at + word.len()..].chars().next())
+    })
+}
+
+fn lines_that_use(word: &str, allowed: impl Fn(&str) -> bool) -> Vec<String> {
+    let mut findings = Vec::new();
+    for (name, text) in sources() {
+        let lines = text.lines().enumerate().filter(|(_, line)| !allowed(&name) && uses(line, word));
+        findings.extend(lines.map(|(at, line)| format!("{name}:{}: {}", at + 1, line.trim())));
+    }
+    findings
+}
+
+#[test]
+fn unsafe_stays_in_its_places() {
+    // The bench's bare loops are the raw system calls themselves: they have nobody to ask.
+    let places = ["crates/sys/src/", "crates/engine/", "crates/measure/src/clock", "crates/cli/benches/"];
+    check(lines_that_use("unsafe", |name| places.iter().any(|place| name.starts_with(place))));
+}
+
+#[test]
+fn crates_without_unsafe_forbid_it() {
+    let mut findings = Vec::new();
+    for (name, _) in FLOORS.iter().filter(|(name, _)| !["sys", "engine", "measure"].contains(name)) {
+        let head = if *name == "cli" { "main.rs" } else { "lib.rs" };
+        if !text(format!("crates/{name}/src/{head}")).contains("#![forbid(unsafe_code)]") {
+            findings.push(format!("crates/{name}/src/{head} does not forbid unsafe code"));
+        }
+    }
+    check(findings);
+}
+
+#[test]
+fn nothing_is_left_for_later() {
+    let mut findings = Vec::new();
+    // Put together here, so that this file does not find itself.
+    for left in ["todo", "unimplemented", "dbg"].map(|word| format!("{word}!(")) {
+        findings.extend(
+            sources()
+                .into_iter()
+                .filter(|(_, text)| text.lines().any(|line| code(line).contains(&left)))
+                .map(|(name, _)| format!("{name}: {left}..)")),
+        );
+    }
+    for left in ["#[ignore", "#[allow", "#![allow"].map(|start| format!("{start}{}", "")) {
+        findings.extend(
+            sources()
+                .into_iter()
+                .filter(|(_, text)| text.lines().any(|line| code(line).trim_start().starts_with(&left)))
+                .map(|(name, _)| format!("{name}: {left}]")),
+        );
+    }
+    check(findings);
+}
+
+#[test]
+fn every_dependency_has_its_reason() {
+    let manifest = text("Cargo.toml");
+    let own: BTreeSet<String> = FLOORS.iter().map(|(name, _)| (*name).to_owned()).chain([BESIDE.to_owned()]).collect();
+    let used: BTreeSet<String> =
+        listed(&manifest, "workspace.dependencies").into_iter().filter(|name| !own.contains(name)).collect();
+    let rows = table(&text("CONTRIBUTING.md"), "dependency", "what it saves us");
+    let explained: BTreeSet<String> = rows.iter().map(|row| row[0].clone()).collect();
+    assert_eq!(used, explained, "Cargo.toml and the table in CONTRIBUTING.md name different crates");
+    check(rows.iter().filter(|row| row[1].len() < 10).map(|row| row[0].clone()).collect());
+}
+
+#[test]
+fn every_dependency_comes_from_the_workspace() {
+    let mut findings = Vec::new();
+    for entry in fs::read_dir(root().join("crates")).expect("crates") {
+        let name = entry.expect("an entry").file_name().to_string_lossy().into_owned();
+        let manifest = text(format!("crates/{name}/Cargo.toml"));
+        findings.extend(
+            manifest
+                .lines()
+                .filter(|line| line.contains("version = \"") || line.contains("path = \".."))
+                .map(|line| format!("{name}: {line}")),
+        );
+        if !manifest.contains("[lints]\nworkspace = true") {
+            findings.push(format!("{name} does not take the workspace's lints"));
+        }
+    }
+    check(findings);
+}
+
+#[test]
+fn the_changelog_names_the_version_and_puts_measures_first() {
+    let (changelog, manifest) = (text("CHANGELOG.md"), text("Cargo.toml"));
+    let version =
+        manifest.lines().find_map(|line| line.strip_prefix("version = \"")).expect("a version").trim_end_matches('"');
+    let section =
+        changelog.split_once(&format!("\n## {version}")).map(|(_, rest)| rest).expect("a section for the version");
+    let first = section.lines().find(|line| line.starts_with("### ")).expect("a heading");
+    assert_eq!(first, "### Measures");
+}
+
+#[test]
+fn the_readme_shows_every_command() {
+    let shown = table(&text("README.md"), "command", "does");
+    let names: Vec<_> = shown.iter().map(|row| row[0].as_str()).collect();
+    assert!(names.iter().any(|name| name.starts_with("plumb survey")), "{names:?}");
+    assert!(names.iter().any(|name| name.starts_with("plumb fio")), "{names:?}");
+}
+
+#[test]
+fn the_rules_find_what_breaks_them() {
+    assert!(uses("    let x = unsafe { read() };", "unsafe"));
+    assert!(!uses("#![forbid(unsafe_code)]", "unsafe"));
+    assert!(!uses("// unsafe", "unsafe") && !uses("say(\"unsafe\")", "unsafe"));
+    assert_eq!(
+        listed("x\n[dependencies]\na.workspace = true\nb-c = \"1\"\n\n# d\n[lints]\ne = 1\n", "dependencies"),
+        ["a", "b-c"]
+    );
+    let document = "text\n| floor | crate |\n|---|---|\n| 0 | `measure` |\n\n| 1 | no |\n";
+    assert_eq!(table(document, "floor", "crate"), [["0", "measure"]]);
+}
