@@ -86,3 +86,27 @@ impl<T> IndexMut<Direction> for PerDirection<T> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn directions_keep_their_numbers_words_and_order() {
+        let said: Vec<_> = Direction::ALL.iter().map(|&direction| (direction as u8, direction.word())).collect();
+        assert_eq!(said, [(0, "read"), (1, "write"), (2, "trim")]);
+        assert_eq!(serde_json::to_string(&Direction::Trim).unwrap(), "\"trim\"");
+    }
+
+    #[test]
+    fn each_direction_has_its_own_value() {
+        let mut values = PerDirection::all(0);
+        for direction in Direction::ALL {
+            values[direction] = 10 + direction as u8;
+        }
+        assert_eq!(values, PerDirection { read: 10, write: 11, trim: 12 });
+        let doubled = values.map(|value| value * 2);
+        assert_eq!(doubled.iter().map(|(_, &value)| value).collect::<Vec<_>>(), [20, 22, 24]);
+        assert!(Direction::ALL.iter().all(|&direction| doubled[direction] == 2 * values[direction]));
+    }
+}

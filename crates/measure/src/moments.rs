@@ -101,3 +101,99 @@ impl Moments {
         Moments { count, minimum_complement: !minimum, maximum, sum, sum_of_squares }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn of(values: &[u64]) -> Moments {
+        let mut moments = Moments::new();
+        values.iter().for_each(|&value| moments.record(Nanos(value)));
+        moments
+    }
+
+    /// Sum of the squares about the mean × n², exactly: Σ(n·x − Σx)².
+    fn scaled_squares(values: &[u64]) -> u128 {
+        let (count, sum) = (values.len() as u128, values.iter().map(|&value| u128::from(value)).sum::<u128>());
+        values.iter().map(|&value| (u128::from(value) * count).abs_diff(sum).pow(2)).sum()
+    }
+
+    fn close(one: f64, other: f64) -> bool {
+        (one - other).abs() <= 1e-12 * one.abs().max(other.abs())
+    }
+
+    #[test]
+    fn nothing_seen_is_nothing_said() {
+        let moments = Moments::new();
+        assert_eq!(
+            (moments.minimum(), moments.maximum(), moments.mean(), moments.deviation()),
+            (None, None, None, None)
+        );
+        assert_eq!(Moments::default(), moments);
+    }
+
+    #[test]
+    fn fresh_shared_memory_is_empty_moments() {
+        use zerocopy::FromZeros;
+        let mut zeroed = Moments::new_zeroed();
+        assert_eq!(zeroed, Moments::new());
+        zeroed.record(Nanos(5));
+        assert_eq!((zeroed.minimum(), zeroed.maximum()), (Some(Nanos(5)), Some(Nanos(5))));
+    }
+
+    #[test]
+    fn one_value_has_no_deviation_and_two_have_their_half_difference_times_root_two() {
+        assert_eq!(of(&[7]).deviation(), Some(0.0));
+        assert!(close(of(&[10, 14]).deviation().unwrap(), 8f64.sqrt()));
+    }
+
+    #[test]
+    fn a_small_deviation_on_a_large_mean_is_not_lost() {
+        // 2^40 ± 1: floating-point sums of squares would have cancelled to nothing.
+        let mut moments = Moments::new();
+        for index in 0..1_000_000u64 {
+            moments.record(Nanos((1 << 40) + index % 2 * 2));
+        }
+        assert_eq!(moments.mean(), Some(((1u64 << 40) + 1) as f64));
+        let expected = (1_000_000f64 / 999_999.0).sqrt();
+        assert!(close(moments.deviation().unwrap(), expected), "{:?}", moments.deviation());
+    }
+
+    #[test]
+    fn parts_rebuild_the_moments() {
+        for moments in [Moments::new(), of(&[0]), of(&[3, 9, 1 << 39])] {
+            let (count, minimum, maximum, sum, squares) = moments.parts();
+            assert_eq!(Moments::from_parts(count, minimum, maximum, sum, squares), moments);
+        }
+        assert_eq!(Moments::new().parts(), (0, u64::MAX, 0, 0, 0));
+    }
+
+    proptest! {
+        #[test]
+        fn moments_agree_with_exact_arithmetic(values in prop::collection::vec(0u64..1 << 40, 2..60)) {
+            let moments = of(&values);
+            let count = values.len() as u128;
+            prop_assert_eq!(moments.count(), values.len() as u64);
+            prop_assert_eq!(moments.minimum(), values.iter().min().map(|&value| Nanos(value)));
+            prop_assert_eq!(moments.maximum(), values.iter().max().map(|&value| Nanos(value)));
+            prop_assert_eq!(moments.sum(), values.iter().map(|&value| u128::from(value)).sum::<u128>());
+            let expected = (scaled_squares(&values) as f64 / (count * count) as f64 / (count - 1) as f64).sqrt();
+            prop_assert!(close(moments.deviation().unwrap(), expected), "{:?} {}", moments.deviation(), expected);
+        }
+
+        #[test]
+        fn merging_parts_equals_the_whole_to_the_last_bit(
+            parts in prop::collection::vec(prop::collection::vec(0u64..1 << 40, 0..20), 3),
+        ) {
+            let [a, b, c] = parts.iter().map(|part| of(part)).collect::<Vec<_>>()[..] else { unreachable!() };
+            let (mut left, mut right, mut tail) = (a, a, b);
+            left.merge(&b);
+            left.merge(&c);
+            tail.merge(&c);
+            right.merge(&tail);
+            prop_assert_eq!(left, of(&parts.concat()));
+            prop_assert_eq!(right, left);
+        }
+    }
+}

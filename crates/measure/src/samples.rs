@@ -105,3 +105,62 @@ impl IntervalSampler {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(samples: &[u64]) -> SampleStatistics {
+        let mut statistics = SampleStatistics::default();
+        samples.iter().for_each(|&sample| statistics.record(sample));
+        statistics
+    }
+
+    #[test]
+    fn statistics_of_samples_are_those_of_the_textbook() {
+        let found = of(&[2, 4, 4, 4, 5, 5, 7, 9]);
+        assert_eq!((found.count, found.minimum, found.maximum, found.mean), (8, 2, 9, 5.0));
+        assert!((found.deviation() - (32f64 / 7.0).sqrt()).abs() < 1e-12);
+        assert_eq!((of(&[3]).deviation(), of(&[]).deviation()), (0.0, 0.0));
+        assert_eq!(of(&[7, 3]).minimum, 3);
+    }
+
+    #[test]
+    fn jobs_side_by_side_add_up() {
+        let mut group = of(&[100, 300]);
+        group.add_concurrent(&of(&[50, 70, 90]));
+        assert_eq!((group.count, group.minimum, group.maximum, group.mean), (5, 150, 390, 270.0));
+        let mut alone = SampleStatistics::default();
+        alone.add_concurrent(&of(&[1, 2]));
+        assert_eq!(alone, of(&[1, 2]));
+    }
+
+    #[test]
+    fn an_interval_gives_its_rates_and_the_next_starts_where_it_ended() {
+        let mut sampler = IntervalSampler::new(Nanos::from_millis(500), Nanos::from_secs(1));
+        assert!(!sampler.due(Nanos(1_499_999_999)) && sampler.due(Nanos::from_millis(1500)));
+        let first = sampler.close(Nanos::from_millis(1500), 4 << 20, 1024);
+        let ended = Nanos::from_millis(1500);
+        assert_eq!(first, Some(IntervalRates { kib_per_second: 8192, iops: 2048, ended }));
+        // 10 ms late: the rate is over the time that really passed.
+        assert!(!sampler.due(Nanos::from_millis(1999)) && sampler.due(Nanos::from_millis(2000)));
+        let second = sampler.close(Nanos::from_millis(2010), (4 << 20) + 522_240, 1024 + 51).unwrap();
+        assert_eq!((second.kib_per_second, second.iops), (1000, 100));
+        assert!(!sampler.due(Nanos::from_millis(2509)) && sampler.due(Nanos::from_millis(2510)));
+    }
+
+    #[test]
+    fn an_empty_interval_is_no_sample_but_ends_all_the_same() {
+        let mut sampler = IntervalSampler::new(Nanos::from_millis(500), Nanos::ZERO);
+        assert_eq!(sampler.close(Nanos::from_millis(500), 0, 0), None);
+        assert_eq!(sampler.close(Nanos::from_millis(500), 10, 1), None);
+        let next = sampler.close(Nanos::from_millis(1000), 1 << 20, 1).unwrap();
+        assert_eq!((next.kib_per_second, next.iops), (2048, 2));
+    }
+
+    #[test]
+    fn totals_that_overflow_a_rate_saturate() {
+        let mut sampler = IntervalSampler::new(Nanos(1), Nanos::ZERO);
+        assert_eq!(sampler.close(Nanos(1), u64::MAX, u64::MAX).unwrap().iops, u64::MAX);
+    }
+}

@@ -148,3 +148,41 @@ impl BytesPerSecond {
         Some(BytesPerSecond(if per_second > u64::MAX as u128 { u64::MAX } else { per_second as u64 }))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spans_convert_and_saturate() {
+        assert_eq!(Nanos::from_secs(2), Nanos::from_millis(2000));
+        assert_eq!(Nanos::from_millis(3), Nanos::from_micros(3000));
+        assert_eq!(Nanos::from_secs(u64::MAX), Nanos::MAX);
+        assert_eq!((Nanos(1).saturating_sub(Nanos(2)), Nanos::MAX.saturating_add(Nanos(1))), (Nanos::ZERO, Nanos::MAX));
+        assert_eq!([Nanos::MAX, Nanos(1)].into_iter().sum::<Nanos>(), Nanos::MAX);
+        assert_eq!(Nanos::from_millis(1500).as_duration(), std::time::Duration::from_millis(1500));
+        assert_eq!(Nanos::from_millis(1500).as_secs_f64(), 1.5);
+    }
+
+    #[test]
+    fn milliseconds_are_rounded_up() {
+        for (ns, ms) in [(0, 0), (1, 1), (1_000_000, 1), (1_000_001, 2)] {
+            assert_eq!(Nanos(ns).as_millis_ceil(), ms, "{ns}");
+        }
+    }
+
+    #[test]
+    fn a_rate_is_bytes_over_seconds_and_nothing_over_no_time() {
+        let check = |bytes, ns| BytesPerSecond::over(Bytes(bytes), Nanos(ns)).map(BytesPerSecond::get);
+        assert_eq!(check(1 << 20, 500_000_000), Some(2 << 20));
+        assert_eq!(check(1000, 3_000_000_000), Some(333));
+        assert_eq!(check(u64::MAX, 1), Some(u64::MAX));
+        assert_eq!(check(1, 0), None);
+    }
+
+    #[test]
+    fn quantities_are_plain_numbers_in_json() {
+        assert_eq!(serde_json::to_string(&Bytes(7)).unwrap(), "7");
+        assert_eq!(serde_json::from_str::<Nanos>("9").unwrap(), Nanos(9));
+    }
+}

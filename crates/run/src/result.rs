@@ -7,8 +7,8 @@ use job::plan::{BlockSize, JobPlan, RecordPlan, WorkerPlan};
 use job::{Plan, Submission};
 use measure::{Direction, Histogram, Moments, Nanos, PerDirection};
 use model::{
-    CpuUsage, DirectionResult, Echo, Environment, JobError, JobResult, LatencyStatistics, ReportStyle,
-    RunResult, SyncResult,
+    CpuUsage, DirectionResult, Echo, Environment, JobError, JobResult, LatencyStatistics, ReportStyle, RunResult,
+    SyncResult,
 };
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -81,10 +81,8 @@ impl Found<'_> {
         for direction in Direction::ALL {
             result.directions[direction] = self.direction(record, direction, measured);
         }
-        result.sync = SyncResult {
-            count: record.sync.count(),
-            latency: statistics(record.sync, &record.histograms.sync, true),
-        };
+        result.sync =
+            SyncResult { count: record.sync.count(), latency: statistics(record.sync, &record.histograms.sync, true) };
         result.runtime = measured;
         result.cpu = self.cpu(record);
         result.depth = record.depth();
@@ -148,7 +146,8 @@ impl Found<'_> {
                 failed(fault.errno, &fault.operation.get(), fault.message.get(), None)
             }
             Some(_) if self.record.as_deref().is_none_or(|record| record.finished == 0) => {
-                let message = format!("job `{}`: its worker ended before its work did: this is a bug in plumb", job.name);
+                let message =
+                    format!("job `{}`: its worker ended before its work did: this is a bug in plumb", job.name);
                 failed(libc::EIO, "run", message, None)
             }
             _ => None,
@@ -170,8 +169,16 @@ impl Found<'_> {
             engine: job.engine.to_owned(),
             iodepth: job.depth.depth,
             direct: job.files.direct,
-            block_sizes: PerDirection { read: sizes(&blocks.read), write: sizes(&blocks.write), trim: sizes(&blocks.trim) },
-            paths: if needs_files(job) { files.iter().map(|file| file.path.display().to_string()).collect() } else { Vec::new() },
+            block_sizes: PerDirection {
+                read: sizes(&blocks.read),
+                write: sizes(&blocks.write),
+                trim: sizes(&blocks.trim),
+            },
+            paths: if needs_files(job) {
+                files.iter().map(|file| file.path.display().to_string()).collect()
+            } else {
+                Vec::new()
+            },
             region_bytes: files.iter().map(|file| file.region.end - file.region.start).sum(),
         }
     }

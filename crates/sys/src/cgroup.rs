@@ -206,4 +206,14 @@ mod tests {
         limits(Path::new("/")).unwrap();
         cpu_throttle(Path::new("/")).unwrap();
     }
+
+    proptest::proptest! {
+        #[test]
+        fn no_text_breaks_the_readers(text in "[ -~\n]{0,80}", numbers in "[0-9, =:max\n-]{0,40}") {
+            for text in [&text, &numbers] {
+                let _ = (cpu_limit(text), parse_io_limit(text), parse_throttle(text));
+                let _ = crate::host::parse_list(text);
+            }
+        }
+    }
 }

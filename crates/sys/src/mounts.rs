@@ -166,4 +166,11 @@ mod tests {
         let mount = holding(Path::new("/"), Path::new("/proc/self/status")).unwrap().unwrap();
         assert_eq!((mount.kind.as_str(), mount.point.as_path()), ("proc", Path::new("/proc")));
     }
+
+    proptest::proptest! {
+        #[test]
+        fn no_text_breaks_the_reader(line in "[ -~\\\\é]{0,80}", number in "[0-9:x-]{0,12}") {
+            let _ = (parse(&line), parse(&format!("1 2 {number} / /{line} rw - {line}")), unescape(&line));
+        }
+    }
 }

@@ -73,7 +73,8 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
             return;
         }
         let operation = word(request.operation);
-        let path = self.files.paths.get(request.target as usize).map(|path| path.display().to_string()).unwrap_or_default();
+        let path =
+            self.files.paths.get(request.target as usize).map(|path| path.display().to_string()).unwrap_or_default();
         let message = format!(
             "{operation} of {} bytes at offset {} of {path}: {}{}",
             request.length,

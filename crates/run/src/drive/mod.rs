@@ -138,7 +138,11 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
     /// free and everything has to be exact: virtual time.
     #[inline]
     fn now(&mut self, before: Nanos) -> Nanos {
-        if LATENCY || E::SPEC.capabilities.virtual_time { self.clock.now() } else { self.stride.now(&self.clock, before) }
+        if LATENCY || E::SPEC.capabilities.virtual_time {
+            self.clock.now()
+        } else {
+            self.stride.now(&self.clock, before)
+        }
     }
 
     fn show(&self, state: WorkerState) {

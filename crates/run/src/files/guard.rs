@@ -20,12 +20,8 @@ pub(crate) fn guard_devices(job: &JobPlan, clones: &[Vec<PlannedFile>], root: &P
     if job.load.mix == Mix::Only(Direction::Read) || job.files.may_write_mounted {
         return Ok(());
     }
-    let devices: BTreeSet<&Path> = clones
-        .iter()
-        .flatten()
-        .filter(|file| file.kind == FileKind::Block)
-        .map(|file| file.path.as_path())
-        .collect();
+    let devices: BTreeSet<&Path> =
+        clones.iter().flatten().filter(|file| file.kind == FileKind::Block).map(|file| file.path.as_path()).collect();
     for path in devices {
         let unknown = |error: SysError| refusal(error.errno().unwrap_or(libc::EIO), "look at", error.to_string());
         let number = sys::device::number_under(path).map_err(unknown)?;

@@ -80,7 +80,10 @@ impl Layout<'_> {
         let in_full = files.overwrite || self.job.load.mix.contains(Direction::Read);
         let trims_only = self.job.load.mix == Mix::Only(Direction::Trim);
         make_directory_of(path)?;
-        if !trims_only && let Err(error) = std::fs::remove_file(path) && error.kind() != std::io::ErrorKind::NotFound {
+        if !trims_only
+            && let Err(error) = std::fs::remove_file(path)
+            && error.kind() != std::io::ErrorKind::NotFound
+        {
             return Err(file_error("unlink", path, error, ""));
         }
         let mut options = File::options();
@@ -104,7 +107,8 @@ impl Layout<'_> {
     }
 
     fn reserve(&self, file: &File, path: &Path, size: u64) -> Result<(), JobError> {
-        let no_space = |call: &str, error: rustix::io::Errno| file_error(call, path, error, &shortage(path, size, error));
+        let no_space =
+            |call: &str, error: rustix::io::Errno| file_error(call, path, error, &shortage(path, size, error));
         match self.job.files.allocate {
             Allocate::None => Ok(()),
             Allocate::Truncate => ftruncate(file, size).map_err(|error| no_space("truncate", error)),

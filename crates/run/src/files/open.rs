@@ -1,7 +1,7 @@
 //! Opening a worker's files, and what is done to them before its I/O.
 
-use super::plan::{FileKind, PlannedFile};
 use super::file_error;
+use super::plan::{FileKind, PlannedFile};
 use crate::worker::record::Control;
 use engine::Target;
 use job::plan::{JobPlan, Mix, SyncMode};
@@ -55,7 +55,12 @@ impl OpenFiles {
             let order = if job.load.random { Advice::Random } else { Advice::Sequential };
             if file.kind != FileKind::Other {
                 // Only advice: a file system that does not take it (EINVAL on some) loses nothing.
-                let _ = fadvise(&descriptor, file.region.start, NonZeroU64::new(file.region.end - file.region.start), order);
+                let _ = fadvise(
+                    &descriptor,
+                    file.region.start,
+                    NonZeroU64::new(file.region.end - file.region.start),
+                    order,
+                );
             }
             self.descriptors.push(descriptor);
         }

@@ -110,11 +110,10 @@ impl<'run, 'scope> Crew<'run, 'scope> {
             let (setup, shared) = (self.setup(index), self.shared);
             let name = self.recruits[index].plan.job.name.chars().filter(|&c| c != '\0').take(15).collect();
             let thread = std::thread::Builder::new().name(name);
-            self.hands[index] =
-                Hand::Thread(thread.spawn_scoped(scope, move || {
-                    let _blocked = crate::signals::leave_to_main_thread();
-                    run_one(&setup, shared, index);
-                })?);
+            self.hands[index] = Hand::Thread(thread.spawn_scoped(scope, move || {
+                let _blocked = crate::signals::leave_to_main_thread();
+                run_one(&setup, shared, index);
+            })?);
         }
         gate::open(&self.shared.controls[index], Gate::SetUp);
         Ok(())

@@ -93,7 +93,11 @@ impl Entry {
         let by_time = share(elapsed.get(), self.time.map(Nanos::get)).min(1.0);
         let left_by_time = self.time.map(|time| time.saturating_sub(elapsed));
         let left_by_amount = (by_amount > 0.0).then(|| {
-            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a positive time; `as` saturates")]
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "a positive time; `as` saturates"
+            )]
             Nanos((elapsed.as_f64() * (1.0 - by_amount) / by_amount) as u64)
         });
         let left = match (left_by_time, left_by_amount) {

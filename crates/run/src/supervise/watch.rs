@@ -163,11 +163,7 @@ impl<'run> Watch<'run> {
     }
 
     /// Lets those set themselves up whose turn has come, and lets them go once all of them are ready.
-    fn start<'scope>(
-        &mut self,
-        crew: &mut Crew<'run, 'scope>,
-        scope: &'scope Scope<'scope, '_>,
-    ) -> Result<(), RunError>
+    fn start<'scope>(&mut self, crew: &mut Crew<'run, 'scope>, scope: &'scope Scope<'scope, '_>) -> Result<(), RunError>
     where
         'run: 'scope,
     {
@@ -275,8 +271,10 @@ impl<'run> Watch<'run> {
 
 /// The files whose disks are to be watched.
 fn watched_paths<'a>(workers: &[WorkerPlan<'_>], prepared: &'a [Prepared]) -> Vec<&'a Path> {
-    let wanted = workers.iter().zip(prepared).filter(|(worker, _)| worker.job.record.disk_usage && needs_files(worker.job));
-    let paths: BTreeSet<&Path> = wanted.flat_map(|(_, ready)| ready.files.iter().map(|file| file.path.as_path())).collect();
+    let wanted =
+        workers.iter().zip(prepared).filter(|(worker, _)| worker.job.record.disk_usage && needs_files(worker.job));
+    let paths: BTreeSet<&Path> =
+        wanted.flat_map(|(_, ready)| ready.files.iter().map(|file| file.path.as_path())).collect();
     paths.into_iter().collect()
 }
 

@@ -67,13 +67,9 @@ fn set_up_and_run(setup: &WorkerSetup<'_>, record: &mut Record) -> Result<(), Jo
         content.prepare_start(memory.whole_slot(slot));
     }
     let regions: Vec<Region> = setup.files.iter().map(|file| file.region).collect();
-    let load = Load::new(&LoadSetup {
-        job,
-        number: setup.plan.number,
-        regions: &regions,
-        system_seed: setup.system_seed,
-    })
-    .map_err(|error| refusal(libc::EINVAL, "load", error.to_string()))?;
+    let load =
+        Load::new(&LoadSetup { job, number: setup.plan.number, regions: &regions, system_seed: setup.system_seed })
+            .map_err(|error| refusal(libc::EINVAL, "load", error.to_string()))?;
     let ready = Ready { setup, record, open: &open, memory: &mut memory, content, load };
     match engine::dispatch(job.engine, ready) {
         Some(result) => result,

@@ -322,11 +322,14 @@ mod tests {
 
     #[test]
     fn call_sizes_and_depths_fall_into_the_bins_of_the_report() {
-        let call = [(0, 0), (1, 1), (4, 1), (5, 2), (8, 2), (9, 3), (16, 3), (17, 4), (32, 4), (33, 5), (64, 5), (65, 6)];
+        let call =
+            [(0, 0), (1, 1), (4, 1), (5, 2), (8, 2), (9, 3), (16, 3), (17, 4), (32, 4), (33, 5), (64, 5), (65, 6)];
         for (count, bin) in call {
             assert_eq!(call_bin(count), bin, "{count} in a call");
         }
-        for (depth, bin) in [(1, 0), (2, 1), (3, 1), (4, 2), (7, 2), (8, 3), (31, 4), (32, 5), (63, 5), (64, 6), (900, 6)] {
+        for (depth, bin) in
+            [(1, 0), (2, 1), (3, 1), (4, 2), (7, 2), (8, 3), (31, 4), (32, 5), (63, 5), (64, 6), (900, 6)]
+        {
             assert_eq!(level_bin(depth), bin, "depth {depth}");
         }
     }

@@ -1,14 +1,12 @@
 //! Life and death of workers: order, limits, signals, crashes.
 
-mod support;
-
+use crate::support::{Blind, children, job, run_jobs, run_processes};
 use job::plan::{JobPlan, Mix};
 use measure::{Direction, Nanos};
 use model::RunResult;
 use plumb_run::{Observer, Progress, WorkerState};
 use std::path::Path;
 use std::time::{Duration, Instant};
-use support::{Blind, job, run_jobs, run_processes};
 
 /// A job that does nothing for so long.
 fn busy(name: &str, milliseconds: u64) -> JobPlan {
@@ -108,13 +106,6 @@ impl<F: FnMut(&Progress)> Observer for Meddler<F> {
     }
 }
 
-/// The process ids of this process's children whose parent is this thread's process and that sleep at `name`.
-fn children() -> Vec<u32> {
-    let tasks = std::fs::read_dir("/proc/self/task").unwrap().flatten();
-    let of = |task: std::fs::DirEntry| std::fs::read_to_string(task.path().join("children")).unwrap_or_default();
-    tasks.flat_map(|task| of(task).split_whitespace().map(|pid| pid.parse().unwrap()).collect::<Vec<u32>>()).collect()
-}
-
 #[test]
 fn a_killed_worker_is_its_jobs_error_and_what_it_measured_stays() {
     let me = rustix::thread::gettid().as_raw_pid();
@@ -177,7 +168,8 @@ fn two_hundred_and_fifty_six_jobs_start_within_a_second_on_less_than_a_mebibyte_
             self.first = Some(Instant::now());
         }
         fn progress(&mut self, progress: &Progress) {
-            if self.all_running.is_none() && progress.workers.iter().all(|worker| worker.state == WorkerState::Running) {
+            if self.all_running.is_none() && progress.workers.iter().all(|worker| worker.state == WorkerState::Running)
+            {
                 self.all_running = self.first.map(|first| first.elapsed());
                 let private = |pid: u32| {
                     let text = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).unwrap_or_default();

@@ -1,12 +1,10 @@
 //! Every number of a run against the truth of the simulated device.
 
-mod support;
-
+use crate::support::{ALL, depth, run_jobs, run_one, sim};
 use job::option::Value;
 use job::plan::{BlockSize, DepthPlan, Extent, JobPlan, Mix};
 use measure::{BytesPerSecond, Histogram, Nanos, PerDirection};
 use model::{JobResult, LatencyStatistics};
-use support::{ALL, depth, run_jobs, run_one, sim};
 
 const SERVICE: Nanos = Nanos::from_micros(100);
 
