@@ -14,6 +14,7 @@ mod observer;
 mod result;
 mod signals;
 mod supervise;
+pub mod verify;
 mod worker;
 
 pub use error::RunError;

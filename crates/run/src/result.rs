@@ -101,7 +101,7 @@ impl Found<'_> {
             ios: self.control.ios[at].load(Relaxed) - record.ios_before[at],
             short_ios: record.short_ios[at],
             dropped_ios: 0,
-            runtime: if bytes > 0 { measured } else { Nanos::ZERO },
+            runtime: if bytes > 0 { self.window(record, direction, measured) } else { Nanos::ZERO },
             submission: (plan.submission_latency && is_queued(self.plan.job)).then(|| {
                 statistics(record.submission[at], &record.histograms.submission[at], plan.submission_percentiles)
             }),
@@ -114,6 +114,17 @@ impl Found<'_> {
             bandwidth_samples: record.bandwidth_samples[at],
             iops_samples: record.iops_samples[at],
             worker_rates: None,
+        }
+    }
+
+    /// The time in which a direction could move: where written blocks are read back, writes and these reads take turns.
+    fn window(&self, record: &Record, direction: Direction, measured: Nanos) -> Nanos {
+        let reviewed = Nanos(record.reviewed);
+        match direction {
+            _ if reviewed.is_zero() => measured,
+            Direction::Read if self.plan.job.load.mix.contains(Direction::Read) => measured,
+            Direction::Read => reviewed,
+            Direction::Write | Direction::Trim => measured.saturating_sub(reviewed),
         }
     }
 

@@ -4,13 +4,16 @@
 //! Owns batching, stamps, short transfers, errors, pauses and the end of a ramp.
 //! Leaves to others which I/O comes next (the load) and how it reaches the kernel (the engine).
 
+mod checker;
 mod faults;
+mod log;
 mod pause;
 mod queued;
 mod slots;
 mod synchronous;
 mod tally;
 
+pub(crate) use log::{Logs, Queued};
 pub(crate) use tally::{Life, Tally};
 
 use crate::WorkerState;
@@ -19,6 +22,7 @@ use crate::load::content::Content;
 use crate::load::{Load, Next, Request};
 use crate::worker::memory::Memory;
 use crate::worker::usage_now;
+use checker::Checker;
 use engine::{Engine, EngineError, Io, Operation};
 use job::Submission;
 use job::plan::JobPlan;
@@ -38,6 +42,8 @@ pub(crate) struct DriveSetup<'w, E: Engine> {
     pub(crate) load: Load,
     /// What write buffers hold.
     pub(crate) content: Content,
+    /// The worker's number over the whole run, and the seed of its blocks where it verifies.
+    pub(crate) identity: (u32, u64),
     /// The buffers, one per slot.
     pub(crate) memory: &'w mut Memory,
     /// Where things are counted.
@@ -54,6 +60,7 @@ pub(crate) struct Drive<'w, E: Engine, const LATENCY: bool> {
     load: Load,
     content: Content,
     content_is_idle: bool,
+    checker: Option<Checker>,
     memory: &'w mut Memory,
     tally: Tally<'w>,
     files: &'w OpenFiles,
@@ -81,7 +88,7 @@ pub(crate) fn drive<E: Engine>(setup: DriveSetup<'_, E>) {
 
 impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
     fn new(setup: DriveSetup<'w, E>) -> Self {
-        let DriveSetup { job, engine, clock, load, content, memory, tally, files } = setup;
+        let DriveSetup { job, engine, clock, load, content, identity: (number, seed), memory, tally, files } = setup;
         Drive {
             job,
             engine,
@@ -89,6 +96,7 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
             load,
             content_is_idle: content.is_idle(),
             content,
+            checker: Checker::new::<E>(job, number, seed),
             memory,
             tally,
             files,
@@ -108,6 +116,9 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
         let ramp = self.job.limits.ramp;
         self.ramp_ends = (!ramp.is_zero()).then(|| now.saturating_add(ramp));
         self.tally.begin(usage_now(self.job.isolation), now);
+        if self.ramp_ends.is_some() {
+            self.tally.mute_logs();
+        }
         self.load.begin(now);
         self.schedule(now);
         self.show(if ramp.is_zero() { WorkerState::Running } else { WorkerState::Ramping });
@@ -117,12 +128,16 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
             let errno = error.errno;
             self.tally.record.fault.keep_first(errno, error.operation, &error.to_string());
         }
+        self.end_review();
         let now = self.clock.now();
         self.watch_time(now);
         if now == self.next_event {
             self.event(now);
         }
         self.tally.record.measured_until = now.get();
+        if let Err(error) = self.tally.finish_logs(now) {
+            self.tally.record.fault.keep_first(error.errno, &error.operation, &error.message);
+        }
         self.show(WorkerState::Finishing);
     }
 
@@ -189,7 +204,9 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
     fn prepare(&mut self, slot: u32, request: &Request, now: Nanos) {
         if request.operation == Operation::Write {
             self.unflushed = true;
-            if !self.content_is_idle {
+            if let Some(checker) = &mut self.checker {
+                checker.seal(self.memory.slot(slot, request.length), request, now);
+            } else if !self.content_is_idle {
                 self.content.before_write(self.memory.slot(slot, request.length), request, now);
             }
         }
@@ -233,7 +250,9 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
             }
             Next::Drain => self.drained()?,
             Next::DropCache(target) => self.files.drop_cache(target),
-            Next::Issue(_) | Next::Stop => {}
+            Next::BeginReview => self.begin_review()?,
+            Next::EndReview => self.end_review(),
+            Next::Issue(_) | Next::Review { .. } | Next::Stop => {}
         }
         let now = self.clock.now();
         self.stride.restart();
@@ -242,7 +261,7 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
 }
 
 /// Whether this engine completes I/Os in `submit` for this job.
-fn is_synchronous<E: Engine>(job: &JobPlan) -> bool {
+pub(crate) fn is_synchronous<E: Engine>(job: &JobPlan) -> bool {
     match E::SPEC.capabilities.submission {
         Submission::Synchronous => true,
         Submission::Asynchronous => false,

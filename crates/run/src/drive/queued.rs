@@ -33,11 +33,15 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
         let depth = self.job.depth;
         while !self.slots.is_full() {
             self.heed_stop();
-            let request = match self.load.next(*now) {
-                Next::Issue(request) => request,
+            let (request, reviewed) = match self.load.next(*now) {
+                Next::Issue(request) => (request, None),
+                Next::Review { request, sequence } => (request, Some(sequence)),
                 other => return Ok(Some(other)),
             };
             let slot = self.slots.take(request, *now);
+            if let Some(sequence) = reviewed {
+                self.expect(slot, sequence);
+            }
             self.prepare(slot, &request, *now);
             *now = self.hand_over(first_io(slot, &request), *now)?;
             if self.slots.queued() >= depth.batch {
@@ -152,6 +156,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
         match request.direction() {
             Some(direction) if slot.moved == 0 && completion.result == i64::from(request.length) => {
                 self.tally.queued::<LATENCY>(direction, u64::from(request.length), life);
+                self.judge_block(completion.slot, &request);
                 self.slots.release(completion.slot);
                 self.load.completed(&request);
                 Ok(())
@@ -168,7 +173,10 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
             let outcome = self.judge(completion.slot, request, &mut moved, completion.result);
             self.slots.set_moved(completion.slot, moved);
             match outcome {
-                Outcome::Whole => self.tally.queued::<LATENCY>(direction, u64::from(moved), life),
+                Outcome::Whole => {
+                    self.tally.queued::<LATENCY>(direction, u64::from(moved), life);
+                    self.judge_block(completion.slot, request);
+                }
                 Outcome::Failed => self.count_failed(direction, moved, life),
                 Outcome::Rest(rest) => {
                     self.hand_over(rest, life.reaped)?;

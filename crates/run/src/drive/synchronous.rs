@@ -14,6 +14,10 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
             self.heed_stop();
             now = match self.load.next(now) {
                 Next::Issue(request) => self.carry_out(&request, now)?,
+                Next::Review { request, sequence } => {
+                    self.expect(0, sequence);
+                    self.carry_out(&request, now)?
+                }
                 Next::Stop => break,
                 other => self.rest(other)?,
             };
@@ -35,6 +39,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
         match request.direction() {
             Some(direction) if result == i64::from(request.length) => {
                 self.tally.synchronous::<LATENCY>(direction, u64::from(request.length), life);
+                self.judge_block(0, request);
                 self.load.completed(request);
                 Ok(reaped)
             }
@@ -68,6 +73,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
         let life = Life { reaped, ..life };
         if outcome == Outcome::Whole {
             self.tally.synchronous::<LATENCY>(direction, u64::from(moved), life);
+            self.judge_block(0, request);
         } else {
             self.count_failed(direction, moved, life);
         }

@@ -1,9 +1,10 @@
 //! Counting: what every completed I/O adds to its worker's record.
 
+use super::Logs;
 use crate::worker::record::{Control, Record, coarse_bin};
 use job::plan::RecordPlan;
 use measure::{Direction, IntervalSampler, Nanos};
-use model::CpuUsage;
+use model::{CpuUsage, JobError};
 use std::sync::atomic::Ordering::Relaxed;
 
 /// A worker's record, and what of it the job wants filled.
@@ -15,6 +16,9 @@ pub(crate) struct Tally<'w> {
     pub(crate) control: &'w Control,
     histograms: WantedHistograms,
     sampling: Option<Sampling>,
+    logs: Option<Box<Logs>>,
+    /// The logs while a ramp lasts: its I/O is not logged.
+    muted_logs: Option<Box<Logs>>,
 }
 
 /// Which kinds of latency are kept as histograms, for percentiles.
@@ -57,7 +61,12 @@ impl Sampling {
 
 impl<'w> Tally<'w> {
     /// Prepares for counting; [`Tally::begin`] starts it.
-    pub(crate) fn new(record: &'w mut Record, control: &'w Control, plan: &RecordPlan) -> Self {
+    pub(crate) fn new(
+        record: &'w mut Record,
+        control: &'w Control,
+        plan: &RecordPlan,
+        logs: Option<Box<Logs>>,
+    ) -> Self {
         let histograms = WantedHistograms {
             completion: plan.completion_percentiles && plan.completion_latency,
             total: plan.total_percentiles && plan.total_latency,
@@ -65,7 +74,7 @@ impl<'w> Tally<'w> {
         };
         let intervals = (plan.bandwidth_interval, plan.iops_interval);
         let sampling = plan.samples.then(|| Sampling::start(intervals, Nanos::ZERO));
-        Tally { record, control, histograms, sampling }
+        Tally { record, control, histograms, sampling, logs, muted_logs: None }
     }
 
     /// Forgets what was counted and measures from `now` on.
@@ -73,6 +82,10 @@ impl<'w> Tally<'w> {
         self.record.begin(self.control, usage, now);
         if let Some(sampling) = &mut self.sampling {
             *sampling = Sampling::start(sampling.intervals, now);
+        }
+        self.logs = self.logs.take().or_else(|| self.muted_logs.take());
+        if let Some(logs) = &mut self.logs {
+            logs.begin(now);
         }
     }
 
@@ -82,6 +95,9 @@ impl<'w> Tally<'w> {
         self.control.count(direction, bytes);
         if LATENCY {
             self.completion(direction, life);
+        }
+        if let Some(logs) = &mut self.logs {
+            logs.record(direction, bytes, life);
         }
         self.record.measured_until = life.reaped.get();
     }
@@ -100,7 +116,23 @@ impl<'w> Tally<'w> {
             }
             self.completion(direction, life);
         }
+        if let Some(logs) = &mut self.logs {
+            logs.record(direction, bytes, life);
+        }
         self.record.measured_until = life.reaped.get();
+    }
+
+    /// Logs nothing until [`Tally::begin`] is called again.
+    pub(crate) fn mute_logs(&mut self) {
+        self.muted_logs = self.logs.take();
+    }
+
+    /// Writes out the rest of the logs.
+    ///
+    /// # Errors
+    /// The first row that could not be written.
+    pub(crate) fn finish_logs(&mut self, now: Nanos) -> Result<(), JobError> {
+        self.logs.take().map_or(Ok(()), |logs| logs.finish(now))
     }
 
     #[inline]

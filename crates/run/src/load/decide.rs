@@ -8,6 +8,7 @@ use super::pace::Pace;
 use super::permutation::Permutation;
 use super::places::{self, Offer, Order, Places};
 use super::random::{Purpose, Random, stream_seed};
+use super::review::{Review, Step};
 use super::think::{Think, Verdict};
 use super::{LoadError, LoadSetup, Next, Region, Request};
 use engine::Operation;
@@ -34,6 +35,8 @@ pub struct Load {
     /// The target whose turn it is.
     turn: usize,
     passes: Passes,
+    /// Blocks that are to be read back, in a job that verifies.
+    review: Option<Review>,
     rules: Rules,
 }
 
@@ -106,13 +109,15 @@ impl Load {
         let pace = Pace::new(&job.pace, &job.load.block_size, seed(Purpose::Gap));
         let think = Think::new(&job.pace);
         let syncs = Syncs::new(job);
+        let review = Review::new(job);
+        let free = pace.is_free() && think.is_off() && syncs.is_off() && review.is_none();
         let rules = Rules {
             runtime: job.limits.runtime,
             ramp: job.limits.ramp,
             drops_cache: job.files.invalidate,
             rate_ignores_think: job.pace.rate_ignores_think,
             largest: places::largest_size(&job.load),
-            plain: plain(setup).filter(|_| pace.is_free() && think.is_off() && syncs.is_off()),
+            plain: plain(setup).filter(|_| free),
         };
         Ok(Load {
             run: PlainRun::empty(),
@@ -129,6 +134,7 @@ impl Load {
             chosen: None,
             turn: 0,
             passes: Passes::default(),
+            review,
             rules,
         })
     }
@@ -221,7 +227,13 @@ impl Load {
             Verdict::Refreshed => {}
             Verdict::Pause(next) => return next,
         }
+        if let Some(next) = self.review.as_mut().map(Review::step).and_then(review_step) {
+            return next;
+        }
         if self.limits.reached() {
+            if let Some(next) = self.rest_of_review() {
+                return next;
+            }
             self.stopped = true;
             return Next::Stop;
         }
@@ -308,6 +320,9 @@ impl Load {
         self.think.issued();
         if direction == Direction::Write {
             self.syncs.written(&request);
+            if let Some(review) = &mut self.review {
+                review.wrote(&request);
+            }
         }
         self.plan_ahead();
         Next::Issue(request)
@@ -315,6 +330,9 @@ impl Load {
 
     /// Every target is used up: another pass, or the end.
     fn end_pass(&mut self) -> Next {
+        if let Some(next) = self.rest_of_review() {
+            return next;
+        }
         self.passes.over += 1;
         if self.passes.ios == 0 || !self.limits.wants_another_pass(self.passes.over, self.rules.largest) {
             self.stopped = true;
@@ -326,6 +344,11 @@ impl Load {
         self.turn = 0;
         self.chosen = None;
         Next::Drain
+    }
+
+    /// What is left to be read back when a pass has written all it will.
+    fn rest_of_review(&mut self) -> Option<Next> {
+        self.review.as_mut().map(Review::finish).and_then(review_step)
     }
 
     fn next_cache_to_drop(&mut self) -> Option<u32> {
@@ -406,6 +429,15 @@ impl Syncs {
                 self.due = self.due.or(Some(Request { operation, length: 0, ..*write }));
             }
         }
+    }
+}
+
+const fn review_step(step: Step) -> Option<Next> {
+    match step {
+        Step::None => None,
+        Step::Begin => Some(Next::BeginReview),
+        Step::Read(request, sequence) => Some(Next::Review { request, sequence }),
+        Step::End => Some(Next::EndReview),
     }
 }
 

@@ -14,6 +14,7 @@ mod pace;
 mod permutation;
 mod places;
 mod random;
+mod review;
 mod sizes;
 mod tausworthe;
 mod think;
@@ -87,6 +88,17 @@ pub enum Next {
     Drain,
     /// This target starts over: drop its pages from the cache (the plan wants caches dropped), then ask again.
     DropCache(u32),
+    /// Let everything in flight complete and reach the device, then ask again: what was written is read back from here.
+    BeginReview,
+    /// Read this block back and judge it.
+    Review {
+        /// The read.
+        request: Request,
+        /// Which write it was, counted from 1.
+        sequence: u64,
+    },
+    /// Let everything in flight complete, then ask again: the blocks that were due are read back.
+    EndReview,
     /// Nothing more to do.
     Stop,
 }

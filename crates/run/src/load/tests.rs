@@ -151,7 +151,7 @@ fn run(load: &mut Load, service: u64, most: usize) -> Trace {
     let mut now = 0;
     while trace.requests.len() < most {
         match load.next(Nanos(now)) {
-            Next::Issue(request) => {
+            Next::Issue(request) | Next::Review { request, .. } => {
                 trace.requests.push((now, request));
                 now += service;
                 load.completed(&request);
@@ -164,7 +164,7 @@ fn run(load: &mut Load, service: u64, most: usize) -> Trace {
                 trace.pauses.push((now, spin_from.get(), until.get()));
                 now = until.get();
             }
-            Next::Drain => trace.drains += 1,
+            Next::Drain | Next::BeginReview | Next::EndReview => trace.drains += 1,
             Next::DropCache(target) => trace.drops.push(target),
             Next::Stop => break,
         }

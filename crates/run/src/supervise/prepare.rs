@@ -2,6 +2,7 @@
 
 use crate::files::{PlannedFile, guard_devices, lay_out, plan_files};
 use crate::signals::Signals;
+use crate::verify::Verifier;
 use crate::{Observer, RunError, RunOptions};
 use engine::ENGINES;
 use job::Plan;
@@ -30,15 +31,23 @@ pub(crate) fn check(plan: &Plan, options: &RunOptions) -> Result<(), RunError> {
         if !ENGINES.iter().any(|engine| engine.name == job.engine) {
             return unsupported(&format!("there is no engine `{}`", job.engine));
         }
-        if job.verify.is_some() {
-            return unsupported("verify is not built yet; leave verify= out");
-        }
-        let logs = &job.record.logs;
-        if logs.bandwidth.is_some() || logs.latency.is_some() || logs.iops.is_some() {
-            return unsupported("logs are not built yet; leave write_*_log= out");
+        if let Some(least) = job.verify.as_ref().map(Verifier::smallest_block)
+            && let Some(block) = smallest_checked_block(job).filter(|&block| block < least)
+        {
+            return unsupported(&format!(
+                "its verify header needs {least} bytes and its smallest block has {block}; use a larger bs="
+            ));
         }
     }
     Ok(())
+}
+
+/// The smallest piece of data that carries a verify header of its own.
+fn smallest_checked_block(job: &JobPlan) -> Option<usize> {
+    let sizes = [Direction::Read, Direction::Write].into_iter().filter(|&direction| job.load.mix.contains(direction));
+    let blocks = sizes.map(|direction| job.load.block_size[direction].smallest());
+    let interval = job.verify.as_ref().and_then(|plan| plan.interval);
+    blocks.chain(interval).min().map(|bytes| bytes as usize)
 }
 
 /// Plans and lays out the files of all jobs, in the order of the jobs, before any of them starts. What fails is the

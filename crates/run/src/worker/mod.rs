@@ -7,7 +7,7 @@ mod place;
 pub(crate) mod record;
 
 use crate::WorkerState;
-use crate::drive::{DriveSetup, Tally, drive};
+use crate::drive::{DriveSetup, Logs, Queued, Tally, drive, is_synchronous};
 use crate::files::{OpenFiles, PlannedFile, refusal};
 use crate::load::content::Content;
 use crate::load::{Load, LoadSetup, Region};
@@ -114,6 +114,8 @@ impl Visitor for Ready<'_, '_> {
         if !pass(control, Gate::Go) {
             return Ok(());
         }
+        let queued = if is_synchronous::<E>(job) { Queued::No } else { Queued::Yes };
+        let logs = Logs::open(job, self.setup.plan.number, queued)?;
         self.record.started_unix_ms = unix_ms();
         drive(DriveSetup {
             job,
@@ -121,8 +123,9 @@ impl Visitor for Ready<'_, '_> {
             clock,
             load: self.load,
             content: self.content,
+            identity: (self.setup.plan.number, job.load.seed.unwrap_or(self.setup.system_seed)),
             memory: self.memory,
-            tally: Tally::new(&mut *self.record, control, &job.record),
+            tally: Tally::new(&mut *self.record, control, &job.record, logs),
             files: self.open,
         });
         let used = usage_now(job.isolation);

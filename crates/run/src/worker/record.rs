@@ -79,6 +79,8 @@ pub(crate) struct Record {
     pub(crate) measured_from: u64,
     /// The last moment at which something was measured.
     pub(crate) measured_until: u64,
+    /// Nanoseconds of the measured part in which written blocks were read back.
+    pub(crate) reviewed: u64,
     /// When the worker's I/O began, milliseconds since 1970 UTC.
     pub(crate) started_unix_ms: u64,
     /// Bytes in the control block when the measured part began.
@@ -201,7 +203,7 @@ impl Record {
         self.bytes_before = control.bytes.each_ref().map(|bytes| bytes.load(Relaxed));
         self.ios_before = control.ios.each_ref().map(|ios| ios.load(Relaxed));
         self.usage = usage;
-        (self.measured_from, self.measured_until) = (now.get(), now.get());
+        (self.measured_from, self.measured_until, self.reviewed) = (now.get(), now.get(), 0);
     }
 
     /// Counts a submit call that took `count` I/Os, with `in_flight` in flight afterwards.
