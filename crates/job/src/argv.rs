@@ -312,7 +312,7 @@ impl<'a> Reader<'a> {
             "never" => EtaWhen::Never,
             _ => {
                 let what = format!("eta={word} is not a word it knows");
-                self.problems.push(Problem::at(place, what, Some("It takes always, never, auto".to_owned())));
+                self.problems.push(Problem::at(place, what, Some("it takes always, never, auto".to_owned())));
                 return;
             }
         };

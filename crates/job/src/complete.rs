@@ -6,8 +6,9 @@ use crate::error::{Problem, did_you_mean};
 use crate::known_engines;
 use crate::plan::{
     BlockSize, BufferPlan, DepthPlan, Distribution, Extent, FilePlan, Fill, JobPlan, Limits, LoadPlan, LogPlan, Mix,
-    PacePlan, PlacePlan, RecordPlan, StartPlan,
+    PacePlan, PlacePlan, RecordPlan, StartPlan, VerifyMethod, VerifyPlan,
 };
+use crate::table::{self, Set};
 use crate::values::{Amount, UnitBase};
 use measure::{BytesPerSecond, Direction};
 
@@ -66,7 +67,7 @@ pub(crate) fn job_plan(draft: &Draft, engine: &'static EngineSpec, findings: &mu
         pace: pace_plan(draft),
         buffers: buffer_plan(draft),
         place: place_plan(draft),
-        verify: None,
+        verify: verify_plan(draft),
         record: record_plan(draft),
         load,
     }
@@ -93,6 +94,12 @@ fn check(draft: &Draft, engine: &EngineSpec, load: &LoadPlan, findings: &mut Fin
     if load.mix.contains(Direction::Trim) && !engine.capabilities.trim {
         let what = format!("engine {} cannot trim", engine.name);
         findings.problems.push(about(draft, &["rw", "ioengine"], what, None));
+    }
+    for name in table::rows().filter(|row| matches!(row.set, Set::Withdrawn)).map(|row| row.spec.name) {
+        if draft.given(name) {
+            let what = format!("{name} was withdrawn and has no effect");
+            findings.doubts.push(about(draft, &[name], what, Some("leave it out".to_owned())));
+        }
     }
     if draft.pace.think_spin > draft.pace.think {
         let what = "thinktime_spin is longer than thinktime; it is cut to it";
@@ -263,6 +270,20 @@ fn place_plan(draft: &Draft) -> PlacePlan {
         io_priority,
         lock_memory: place.lock_memory,
     }
+}
+
+/// A pattern without a method is checked as a pattern.
+fn verify_plan(draft: &Draft) -> Option<VerifyPlan> {
+    let verify = &draft.verify;
+    let implied = (!draft.given("verify") && !verify.pattern.is_empty()).then_some(VerifyMethod::Pattern);
+    Some(VerifyPlan {
+        method: verify.method.or(implied)?,
+        check: verify.check,
+        fatal: verify.fatal,
+        interval: verify.interval,
+        pattern: verify.pattern.clone(),
+        backlog: verify.backlog,
+    })
 }
 
 fn record_plan(draft: &Draft) -> RecordPlan {

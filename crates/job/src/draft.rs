@@ -4,6 +4,7 @@ use crate::engines::EngineOptions;
 use crate::error::Place;
 use crate::plan::{
     Allocate, BlockSize, ContinueOnError, Distribution, Fill, Generator, Isolation, LogPlan, Memory, SyncMode,
+    VerifyMethod,
 };
 use crate::values::{Amount, UnitBase};
 use measure::{Nanos, PerDirection};
@@ -40,6 +41,7 @@ pub(crate) struct Draft {
     pub pace: PaceDraft,
     pub buffers: BufferDraft,
     pub place: PlaceDraft,
+    pub verify: VerifyDraft,
     pub record: RecordDraft,
 }
 
@@ -145,6 +147,17 @@ pub(crate) struct PlaceDraft {
     pub lock_memory: u64,
 }
 
+/// Options about write-then-check.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct VerifyDraft {
+    pub method: Option<VerifyMethod>,
+    pub check: bool,
+    pub fatal: bool,
+    pub interval: Option<u32>,
+    pub pattern: Vec<u8>,
+    pub backlog: Option<u64>,
+}
+
 /// Options about measuring and reporting.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct RecordDraft {
@@ -207,6 +220,14 @@ impl Default for Draft {
             pace: PaceDraft { think_blocks: 1, ..PaceDraft::default() },
             buffers: BufferDraft::default(),
             place: PlaceDraft::default(),
+            verify: VerifyDraft {
+                method: None,
+                check: true,
+                fatal: false,
+                interval: None,
+                pattern: Vec::new(),
+                backlog: None,
+            },
             record: RecordDraft::default(),
         }
     }

@@ -148,6 +148,9 @@ fn clamp(text: &str, span: &Range<usize>) -> Range<usize> {
     start..end
 }
 
+/// So many problems are shown in full; a text in a foreign format would give one per line.
+const MOST_SHOWN: usize = 20;
+
 /// Why words did not become a plan: everything that was found wrong, in the order of the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobError {
@@ -171,13 +174,16 @@ impl JobError {
 
 impl fmt::Display for JobError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, problem) in self.problems.iter().enumerate() {
+        for (index, problem) in self.problems.iter().take(MOST_SHOWN).enumerate() {
             if index > 0 {
                 writeln!(formatter)?;
             }
             write!(formatter, "{}", problem.render(&self.sources, Level::ERROR))?;
         }
-        Ok(())
+        match self.problems.len().saturating_sub(MOST_SHOWN) {
+            0 => Ok(()),
+            more => write!(formatter, "\n... and {more} more"),
+        }
     }
 }
 

@@ -57,6 +57,8 @@ const LONGEST_LINE: usize = 8192;
 const LONGEST_NAME: usize = 255;
 /// Includes may nest this deep.
 const DEEPEST_INCLUDE: usize = 16;
+/// So many files may be included over all, so that files that include each other come to an end.
+const MOST_INCLUDES: usize = 256;
 
 /// Reads job files into sections.
 pub(crate) struct Reader<'a> {
@@ -65,6 +67,8 @@ pub(crate) struct Reader<'a> {
     pub problems: &'a mut Vec<Problem>,
     pub sections: Vec<Section>,
     pub scope: usize,
+    /// Files included so far.
+    pub includes: usize,
 }
 
 impl Reader<'_> {
@@ -171,11 +175,16 @@ impl Reader<'_> {
 
     /// `include FILE`.
     fn include(&mut self, file: &str, place: &Place, including: &str, depth: usize) {
-        if depth >= DEEPEST_INCLUDE {
-            let what = format!("includes nest deeper than {DEEPEST_INCLUDE}");
-            self.problems.push(Problem::at(place.clone(), what, None));
+        if depth >= DEEPEST_INCLUDE || self.includes >= MOST_INCLUDES {
+            if self.includes <= MOST_INCLUDES {
+                let what = format!("includes nest deeper than {DEEPEST_INCLUDE} or are more than {MOST_INCLUDES}");
+                let help = Some("look for a file that includes itself".to_owned());
+                self.problems.push(Problem::at(place.clone(), what, help));
+                self.includes = MOST_INCLUDES + 1;
+            }
             return;
         }
+        self.includes += 1;
         let beside: PathBuf = Path::new(including).parent().unwrap_or(Path::new("")).join(file);
         let files = self.surroundings.files;
         let found = files

@@ -62,15 +62,15 @@ pub(super) const ROWS: &[Row] = &[
     .refuse(NOT_YET),
     refused("log_hist_msec", kind::COUNT, NOT_YET, "Write histograms every so many ms").default("0"),
     refused("log_hist_coarseness", kind::COUNT, NOT_YET, "Fewer bins in histogram logs").default("0"),
-    refused("log_window_value", Kind::Text, NOT_YET, "What a log keeps of a window").default("avg"),
-    refused("log_max_value", Kind::Text, NOT_YET, "Log the largest value of a window").default("0"),
+    refused("log_window_value", Kind::Text, NOT_YET, "What a log keeps of a window")
+        .default("avg")
+        .alias(&["log_max_value"]),
     refused("log_offset", Kind::Bool, NOT_YET, "Log offsets too").default("0"),
     refused("log_prio", Kind::Bool, NOT_YET, "Log I/O priorities too").default("0"),
     refused("log_issue_time", Kind::Bool, NOT_YET, "Log issue times too").default("0"),
     refused("log_compression", kind::COUNT, NOT_YET, "Compress logs in pieces of this size"),
     refused("log_compression_cpus", Kind::Text, NOT_YET, "CPUs that compress logs"),
     refused("log_store_compressed", Kind::Bool, NOT_YET, "Keep logs compressed on disk"),
-    refused("log_unix_epoch", Kind::Bool, NOT_YET, "Log times since 1970"),
-    refused("log_alternate_epoch", Kind::Bool, NOT_YET, "Log times of another clock"),
+    refused("log_alternate_epoch", Kind::Bool, NOT_YET, "Log times of another clock").alias(&["log_unix_epoch"]),
     refused("log_alternate_epoch_clock_id", kind::COUNT, NOT_YET, "Which clock that is"),
 ];

@@ -60,5 +60,5 @@ pub(super) const ROWS: &[Row] = &[
     refused("flow_id", kind::COUNT, NOT_YET, "Which flow the job belongs to").default("0"),
     refused("flow", kind::COUNT, NOT_YET, "The job's weight in its flow").default("0"),
     refused("flow_sleep", kind::COUNT, NOT_YET, "How long a job ahead of its share sleeps, us").default("0"),
-    refused("flow_watermark", Kind::Text, "withdrawn: flows have weights", "How far flows may drift"),
+    works("flow_watermark", Kind::Text, Set::Withdrawn, "Withdrawn: flows have weights"),
 ];

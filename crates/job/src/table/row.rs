@@ -39,6 +39,8 @@ pub(crate) enum Set {
     Time(fn(&mut Draft, Nanos) -> Outcome),
     /// Takes yes or no.
     Switch(fn(&mut Draft, bool) -> Outcome),
+    /// Does nothing any more, as in fio; using it is a warning.
+    Withdrawn,
     /// There is no setter yet; the row is refused before it comes to this.
     Nothing,
 }
@@ -137,6 +139,7 @@ impl Row {
                 set(draft, span_of_time(text, bare)?)
             }
             Set::Switch(set) => set(draft, switch(text)?),
+            Set::Withdrawn => Ok(()),
             Set::Nothing => Err(Complaint::plain("is not supported")),
         }
     }
@@ -165,8 +168,12 @@ impl Row {
             return set(draft, word, rest);
         }
         let list: Vec<&str> = words.iter().map(|&(known, _)| known).collect();
-        let guess = did_you_mean(word, list.iter().copied()).map(|guess| format!("{guess} ")).unwrap_or_default();
-        Err(Complaint::new("is not a word it knows", format!("{guess}It takes {}", list.join(", "))))
+        let list_text = list.join(", ");
+        let help = match did_you_mean(word, list.iter().copied()) {
+            Some(guess) => format!("{guess} It takes {list_text}"),
+            None => format!("it takes {list_text}"),
+        };
+        Err(Complaint::new("is not a word it knows", help))
     }
 
     /// What a value looks like.

@@ -3,6 +3,7 @@
 use super::{Context, Set, names, rows};
 use crate::draft::Draft;
 use crate::option::{Kind, Support};
+use crate::plan::{Digest, VerifyMethod};
 use std::collections::BTreeSet;
 
 #[test]
@@ -14,17 +15,19 @@ fn no_name_stands_for_two_options() {
 
 #[test]
 fn every_working_row_has_a_setter_of_its_kind() {
-    for row in rows().filter(|row| row.spec.support == Support::Works) {
-        let fits = match (row.spec.kind, row.set) {
-            (_, Set::Text(_)) => true,
-            (Kind::Word(_), Set::Word(_)) => true,
-            (Kind::Integer { .. }, Set::Count(_) | Set::Number(_) | Set::Signed(_)) => true,
-            (Kind::Size { percent: true }, Set::Amount(_)) => true,
-            (Kind::Size { percent: false }, Set::Number(_)) => true,
-            (Kind::ThreeWay, Set::Three(_)) | (Kind::Range, Set::Ranges(_)) => true,
-            (Kind::Time(_), Set::Time(_)) | (Kind::Bool | Kind::Flag, Set::Switch(_)) => true,
-            _ => false,
-        };
+    for row in rows().filter(|row| row.spec.support == Support::Works || !matches!(row.set, Set::Nothing)) {
+        let fits = matches!(
+            (row.spec.kind, row.set),
+            (_, Set::Text(_) | Set::Withdrawn)
+                | (Kind::Word(_), Set::Word(_))
+                | (Kind::Integer { .. }, Set::Count(_) | Set::Number(_) | Set::Signed(_))
+                | (Kind::Size { percent: true }, Set::Amount(_))
+                | (Kind::Size { percent: false }, Set::Number(_))
+                | (Kind::ThreeWay, Set::Three(_))
+                | (Kind::Range, Set::Ranges(_))
+                | (Kind::Time(_), Set::Time(_))
+                | (Kind::Bool | Kind::Flag, Set::Switch(_))
+        );
         assert!(fits, "{}: {:?} with {:?}", row.spec.name, row.spec.kind, row.set);
     }
 }
@@ -53,4 +56,21 @@ fn every_row_has_help_and_a_reason_if_it_is_refused() {
             assert!(!reason.is_empty(), "{}", row.spec.name);
         }
     }
+}
+
+#[test]
+fn verify_words_are_ready_to_be_switched_on() {
+    let context = Context { cpus: 4, read: &|_| None };
+    let mut draft = Draft::default();
+    for (name, value) in
+        [("verify", "sha3-256"), ("verify_pattern", "0xab"), ("verify_backlog", "1k"), ("verify_interval", "512")]
+    {
+        let row = super::find(name).expect(name);
+        row.apply(&mut draft, Some(value), &context).expect(name);
+    }
+    assert_eq!(draft.verify.method, Some(VerifyMethod::Digest(Digest::Sha3_256)));
+    assert_eq!(
+        (draft.verify.pattern, draft.verify.backlog, draft.verify.interval),
+        (vec![0xab], Some(1024), Some(512))
+    );
 }

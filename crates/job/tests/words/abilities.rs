@@ -25,7 +25,7 @@ const LIBAIO: &[OptionSpec] = &[
 const URING: &[OptionSpec] = &[own("fixedbufs", Kind::Flag), own("force_async", Kind::Integer { least: 0, most: 9 })];
 
 /// The engines of the tests.
-pub const ENGINES: &[EngineSpec] = &[
+pub(crate) const ENGINES: &[EngineSpec] = &[
     EngineSpec {
         capabilities: Capabilities {
             submission: Submission::ByDepth,
@@ -52,7 +52,7 @@ pub const ENGINES: &[EngineSpec] = &[
 
 /// Files in memory.
 #[derive(Default)]
-pub struct Memory {
+pub(crate) struct Memory {
     texts: BTreeMap<PathBuf, String>,
     special: Vec<PathBuf>,
 }
@@ -69,7 +69,7 @@ impl Files for Memory {
 }
 
 /// Reads a command line, with these job files around.
-pub fn invoke(words: &[&str], files: &[(&str, &str)]) -> Result<Invocation, JobError> {
+pub(crate) fn invoke(words: &[&str], files: &[(&str, &str)]) -> Result<Invocation, JobError> {
     let memory = Memory {
         texts: files.iter().map(|&(path, text)| (PathBuf::from(path), text.to_owned())).collect(),
         special: vec![PathBuf::from("/dev/sdz")],
@@ -86,7 +86,7 @@ pub fn invoke(words: &[&str], files: &[(&str, &str)]) -> Result<Invocation, JobE
 }
 
 /// The plan of an invocation that runs.
-pub fn plan_of(invocation: Result<Invocation, JobError>) -> Plan {
+pub(crate) fn plan_of(invocation: Result<Invocation, JobError>) -> Plan {
     match invocation {
         Ok(Invocation { action: Action::Run(plan), .. }) => plan,
         Ok(other) => panic!("not a run: {:?}", other.action),
@@ -95,17 +95,17 @@ pub fn plan_of(invocation: Result<Invocation, JobError>) -> Plan {
 }
 
 /// The plan of a command line.
-pub fn plan(words: &[&str]) -> Plan {
+pub(crate) fn plan(words: &[&str]) -> Plan {
     plan_of(invoke(words, &[]))
 }
 
 /// The plan of one job file.
-pub fn file_plan(text: &str) -> Plan {
+pub(crate) fn file_plan(text: &str) -> Plan {
     plan_of(invoke(&["mix.fio"], &[("mix.fio", text)]))
 }
 
 /// The only job of `fio --name=x --ioengine=null --size=1m` with these further words.
-pub fn job(words: &[&str]) -> JobPlan {
+pub(crate) fn job(words: &[&str]) -> JobPlan {
     let all = [&["--name=x", "--ioengine=null", "--size=1m"], words].concat();
     let mut plan = plan(&all);
     assert_eq!(plan.jobs.len(), 1);
@@ -113,7 +113,7 @@ pub fn job(words: &[&str]) -> JobPlan {
 }
 
 /// The messages of a command line that must fail.
-pub fn titles(words: &[&str], files: &[(&str, &str)]) -> Vec<String> {
+pub(crate) fn titles(words: &[&str], files: &[(&str, &str)]) -> Vec<String> {
     match invoke(words, files) {
         Ok(invocation) => panic!("accepted: {words:?} {files:?} as {:?}", invocation.action),
         Err(error) => error.titles(),

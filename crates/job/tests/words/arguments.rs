@@ -8,9 +8,9 @@ use std::path::PathBuf;
 
 #[test]
 fn one_dash_two_dashes_a_separate_value_and_an_abbreviation_are_the_same() {
-    for words in [["--bs=8k", "--iodepth=4"], ["-bs=8k", "-iodepth=4"], ["--blocks=8k", "--iodept=4"]] {
+    for words in [["--bs=8k", "--numjobs=4"], ["-bs=8k", "-numjobs=4"], ["--bs=8k", "-numj=4"]] {
         let job = job(&words);
-        assert_eq!((job.load.block_size.read.smallest(), job.depth.depth), (8192, 4), "{words:?}");
+        assert_eq!((job.load.block_size.read.smallest(), job.clones), (8192, 4), "{words:?}");
     }
     assert_eq!(job(&["--iodepth", "4", "--rw", "write"]).depth.depth, 4);
 }

@@ -1,5 +1,7 @@
 //! Words and what must come of them, through the crate's public face.
 
+extern crate plumb_job as job;
+
 mod abilities;
 mod arguments;
 mod echo;

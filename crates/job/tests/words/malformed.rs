@@ -55,7 +55,7 @@ const COMMAND_LINES: &[(&[&str], &str)] = &[
     (&["--rw=read:8k"], "rw=read:8k asks for an offset modifier, which is not built yet; leave out what follows `:`"),
     (
         &["--fallocate=never"],
-        "fallocate=never is not a word it knows; did you mean `keep`? It takes native, none, posix, keep, truncate, 0, 1",
+        "fallocate=never is not a word it knows; it takes native, none, posix, keep, truncate, 0, 1",
     ),
     (
         &["--mem=mallok"],
@@ -123,7 +123,7 @@ const WHOLE: &[(&[&str], &str)] = &[
         &["--status-interval=1"],
         "command line: option `--status-interval` is refused: known, not built yet; leave it out",
     ),
-    (&["--eta=maybe"], "command line: eta=maybe is not a word it knows; It takes always, never, auto"),
+    (&["--eta=maybe"], "command line: eta=maybe is not a word it knows; it takes always, never, auto"),
     (&["--eta-interval=100"], "command line: eta-interval=100 is shorter than 250 ms; give 250ms or more"),
     (
         &["--eta-newline=x"],
