@@ -53,8 +53,8 @@ mod tests {
 
     #[test]
     fn the_program_name_wins_over_the_first_word() {
-        let cases: [(&[&str], Option<(DropIn, &[&str])>); 8] = [
-            (&["fio", "--version"], Some((DropIn::Fio, &["--version"]))),
+        let cases = [
+            (&["fio", "--version"][..], Some((DropIn::Fio, &["--version"][..]))),
             (&["/usr/local/bin/fio", "iostat"], Some((DropIn::Fio, &["iostat"]))),
             (&["plumb", "fio", "job.fio"], Some((DropIn::Fio, &["job.fio"]))),
             (&["plumb", "iostat"], Some((DropIn::Iostat, &[]))),

@@ -1,5 +1,7 @@
 //! Which command runs, and what help, version and mistakes look like.
 
+#![expect(clippy::unwrap_used, reason = "a test's helper fails as the test does")]
+
 use assert_cmd::Command;
 use std::path::Path;
 

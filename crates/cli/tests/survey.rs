@@ -1,5 +1,7 @@
 //! The survey from outside: what it leaves behind, what it refuses, and how it ends.
 
+#![expect(clippy::unwrap_used, reason = "a test's helper fails as the test does")]
+
 use assert_cmd::Command;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -179,6 +181,11 @@ fn a_result_that_cannot_be_written_is_told_before_anything_runs() {
     assert_eq!(names(stage.surveyed.path()), [""; 0]);
 }
 
+#[expect(clippy::print_stderr, reason = "a skipped test says so")]
+fn skipped(why: &str) {
+    eprintln!("skipped: {why}");
+}
+
 /// Runs a shell script in a mount namespace of its own with `$plumb` set; `None` where that is not allowed.
 fn in_own_mounts(script: &str) -> Option<(Option<i32>, String)> {
     let unshare = |script: &str| {
@@ -190,7 +197,7 @@ fn in_own_mounts(script: &str) -> Option<(Option<i32>, String)> {
     };
     let allowed = unshare("mount -t tmpfs none /mnt")?.status.success();
     if !allowed {
-        eprintln!("skipped: mount namespaces are not allowed here");
+        skipped("mount namespaces are not allowed here");
         return None;
     }
     let output = unshare(script)?;
@@ -212,7 +219,7 @@ impl LoopDevice {
         std::fs::write(backing.path(), data).unwrap();
         let output = Command::new("losetup").args(["--find", "--show"]).arg(backing.path()).output().ok()?;
         if !output.status.success() {
-            eprintln!("skipped: loop devices are not allowed here");
+            skipped("loop devices are not allowed here");
             return None;
         }
         Some(LoopDevice { path: String::from_utf8(output.stdout).unwrap().trim().to_owned(), backing })

@@ -11,10 +11,13 @@ pub(crate) use crew::{End, Shared};
 pub(crate) use prepare::{Prepared, needs_files};
 pub(crate) use watch::Watched;
 
+use crate::files::FileKind;
 use crew::{Crew, Recruit};
 use job::Plan;
 use job::plan::{Isolation, WorkerPlan};
 use model::RunResult;
+use std::collections::BTreeSet;
+use std::path::Path;
 use sys::{SharedBlocks, SharedRecords};
 use watch::Watch;
 
@@ -30,24 +33,32 @@ pub fn execute(plan: &Plan, options: &RunOptions, observer: &mut dyn Observer) -
     let clock = crate::environment::start_clock(&options.system_root);
     let signals = crate::signals::Signals::watch()?;
     let workers: Vec<WorkerPlan<'_>> = plan.workers().collect();
+    announce(&workers, observer);
     let prepared = prepare::prepare(plan, &workers, options, observer, &signals);
     let shared = Shared { controls: SharedBlocks::new(workers.len())?, records: SharedRecords::new(workers.len())? };
     let system_seed = prepare::system_seed();
     let recruits: Vec<Recruit<'_>> =
         workers.iter().zip(&prepared).map(|(&plan, ready)| Recruit { plan, files: &ready.files }).collect();
-    announce(&workers, &prepared, observer);
     let watched = std::thread::scope(|scope| {
         let mut crew = Crew::fork(&shared, recruits, clock, system_seed, &options.system_root)?;
         let watch = Watch::new(&workers, &prepared, &shared, options, clock);
         watch.run(&mut crew, scope, observer, &signals)
     })?;
-    let environment = |notes| crate::environment::look_around(&options.system_root, &clock, notes);
+    let files = regular_files(&prepared);
+    let environment = |notes| crate::environment::look_around(&options.system_root, &clock, notes, &files);
     Ok(crate::result::assemble(plan, &workers, &prepared, &shared, watched, environment))
 }
 
-fn announce(workers: &[WorkerPlan<'_>], prepared: &[Prepared], observer: &mut dyn Observer) {
+/// Before anything is laid out, as fio's users see it; workers whose files then fail are counted.
+/// The regular files of all workers, each once.
+fn regular_files(prepared: &[Prepared]) -> Vec<&Path> {
+    let files = prepared.iter().flat_map(|ready| &ready.files).filter(|file| file.kind == FileKind::Regular);
+    files.map(|file| file.path.as_path()).collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+fn announce(workers: &[WorkerPlan<'_>], observer: &mut dyn Observer) {
     let of = |isolation: Isolation| {
-        let count = workers.iter().zip(prepared).filter(|(worker, _)| worker.job.isolation == isolation).count();
+        let count = workers.iter().filter(|worker| worker.job.isolation == isolation).count();
         u32::try_from(count).unwrap_or(u32::MAX)
     };
     observer.starting(of(Isolation::Thread), of(Isolation::Process));

@@ -1,7 +1,5 @@
 //! Plans for tests, and running them.
 
-#![allow(dead_code, reason = "each test file uses its part")]
-
 use job::Plan;
 use job::option::Value;
 use job::plan::{
@@ -15,12 +13,12 @@ use plumb_run::{Observer, RunOptions};
 use std::path::Path;
 
 /// An observer that sees nothing.
-pub struct Blind;
+pub(crate) struct Blind;
 
 impl Observer for Blind {}
 
 /// A job as fio's defaults have it: sequential 4 KiB reads of 1 MiB by a thread.
-pub fn job(name: &str, engine: &'static str) -> JobPlan {
+pub(crate) fn job(name: &str, engine: &'static str) -> JobPlan {
     JobPlan {
         name: name.to_owned(),
         description: None,
@@ -123,7 +121,7 @@ fn record() -> RecordPlan {
 }
 
 /// The simulated device with this service time and parallelism.
-pub fn sim(service: Nanos, parallelism: i64) -> JobPlan {
+pub(crate) fn sim(service: Nanos, parallelism: i64) -> JobPlan {
     let mut job = job("sim", "sim");
     job.engine_options.set("sim_service_time", Value::Integer(i64::try_from(service.get()).unwrap()));
     job.engine_options.set("sim_parallelism", Value::Integer(parallelism));
@@ -131,19 +129,19 @@ pub fn sim(service: Nanos, parallelism: i64) -> JobPlan {
 }
 
 /// Runs jobs to their end.
-pub fn run_jobs(jobs: Vec<JobPlan>) -> RunResult {
+pub(crate) fn run_jobs(jobs: Vec<JobPlan>) -> RunResult {
     plumb_run::execute(&Plan { jobs, global_options: Vec::new() }, &options(), &mut Blind).unwrap()
 }
 
 /// Runs one job without an error and gives its result.
-pub fn run_one(job: JobPlan) -> JobResult {
+pub(crate) fn run_one(job: JobPlan) -> JobResult {
     let result = run_jobs(vec![job]).jobs.remove(0);
     assert_eq!(result.error, None);
     result
 }
 
 /// Options for tests: the real system.
-pub fn options() -> RunOptions {
+pub(crate) fn options() -> RunOptions {
     RunOptions {
         system_root: Path::new("/").to_owned(),
         read_only: false,
@@ -153,16 +151,16 @@ pub fn options() -> RunOptions {
 }
 
 /// Gives a job one batch size for everything, as `iodepth=depth` alone does.
-pub fn depth(job: &mut JobPlan, depth: u32) {
+pub(crate) fn depth(job: &mut JobPlan, depth: u32) {
     job.depth = DepthPlan { depth, batch: 1, reap_min: 1, reap_max: 1, low: depth };
 }
 
 /// Forgiveness for everything.
-pub const ALL: ContinueOnError = ContinueOnError { read: true, write: true, verify: true };
+pub(crate) const ALL: ContinueOnError = ContinueOnError { read: true, write: true, verify: true };
 
 /// A root whose /proc says that this process has one thread, so that it may fork: the test harness runs its tests
 /// on threads beside each other, and none of them holds a lock that a worker needs.
-pub fn alone() -> (tempfile::TempDir, RunOptions) {
+pub(crate) fn alone() -> (tempfile::TempDir, RunOptions) {
     let root = tempfile::tempdir().unwrap();
     std::fs::create_dir_all(root.path().join("proc/self/task/1")).unwrap();
     let options = RunOptions { system_root: root.path().to_owned(), ..options() };
@@ -170,11 +168,18 @@ pub fn alone() -> (tempfile::TempDir, RunOptions) {
 }
 
 /// Runs jobs as processes to their end.
-pub fn run_processes(mut jobs: Vec<JobPlan>, observer: &mut dyn Observer) -> RunResult {
+pub(crate) fn run_processes(mut jobs: Vec<JobPlan>, observer: &mut dyn Observer) -> RunResult {
     let (_root, mut options) = alone();
     options.progress_interval = Some(Nanos::from_millis(20));
     for job in &mut jobs {
         job.isolation = Isolation::Process;
     }
     plumb_run::execute(&Plan { jobs, global_options: Vec::new() }, &options, observer).unwrap()
+}
+
+/// The process ids of this process's children, those of other tests included.
+pub(crate) fn children() -> Vec<u32> {
+    let tasks = std::fs::read_dir("/proc/self/task").unwrap().flatten();
+    let of = |task: std::fs::DirEntry| std::fs::read_to_string(task.path().join("children")).unwrap_or_default();
+    tasks.flat_map(|task| of(task).split_whitespace().map(|pid| pid.parse().unwrap()).collect::<Vec<u32>>()).collect()
 }
