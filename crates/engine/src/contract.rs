@@ -174,6 +174,12 @@ pub trait Engine: Sized {
         Ok((taken, reaped))
     }
 
+    /// Whether the moment at which the kernel accepts an I/O can be seen. Where a kernel thread polls the queue it
+    /// cannot: there is only a total latency then.
+    fn sees_submission(&self) -> bool {
+        true
+    }
+
     /// What the engine found out about the kernel and chose, for a person: `io_uring: SINGLE_ISSUER|DEFER_TASKRUN, ...`.
     fn note(&self) -> Option<String> {
         None

@@ -20,7 +20,7 @@ pub(crate) struct Words {
     /// Job files with their places.
     pub files: Vec<(String, Place)>,
     /// Sections of job files to which the run is limited; empty for all.
-    pub only: Vec<String>,
+    pub only: Vec<(String, Place)>,
     pub output: OutputRequest,
     pub eta: EtaRequest,
     pub read_only: bool,
@@ -273,7 +273,9 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// The formats of one list; a later option replaces an earlier one.
     fn output_format(&mut self, text: &str, place: &Place) {
+        self.result.output.formats.clear();
         for word in text.split(',').map(str::trim) {
             let format = match word {
                 "normal" => OutputFormat::Normal,
@@ -302,7 +304,7 @@ impl<'a> Reader<'a> {
             self.problems.push(Problem::at(place, "section=global cannot be the only section", help));
             return;
         }
-        self.result.only.push(name.to_owned());
+        self.result.only.push((name.to_owned(), place));
     }
 
     fn eta(&mut self, word: &str, place: Place) {

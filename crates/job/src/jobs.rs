@@ -62,7 +62,10 @@ impl Maker<'_> {
             }
             if section.kind == SectionKind::Global {
                 let written = applier.apply(section, &mut global, &mut outcome.problems);
-                outcome.plan.global_options.extend(written.into_iter().filter(|(name, _)| name != "name"));
+                // `name=global` is echoed once, however often the command line goes back to it.
+                let named = outcome.plan.global_options.iter().any(|(name, _)| name == "name");
+                let new = written.into_iter().filter(|(name, _)| !named || name != "name");
+                outcome.plan.global_options.extend(new);
                 continue;
             }
             let mut draft = global.clone();

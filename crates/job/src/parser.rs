@@ -2,7 +2,7 @@
 
 use crate::argv::{self, Ask, Words};
 use crate::engines::EngineSpec;
-use crate::error::{JobError, Place, Problem, Sources, Warning};
+use crate::error::{JobError, Place, Problem, Sources, Warning, did_you_mean};
 use crate::help;
 use crate::invocation::{Action, Invocation};
 use crate::jobs::{Depth, Maker, Outcome};
@@ -109,6 +109,7 @@ fn read_files(
     problems: &mut Vec<Problem>,
 ) -> Vec<Section> {
     let mut all = Vec::new();
+    let mut found = Vec::new();
     let mut standard_input: Option<&Place> = None;
     for (scope, (path, place)) in words.files.iter().enumerate() {
         if path == "-" && standard_input.replace(place).is_some() {
@@ -119,7 +120,11 @@ fn read_files(
         reader.file(path, place);
         let mut of_file = reader.sections;
         of_file.iter_mut().for_each(sort);
-        let wanted = |section: &Section| section.kind == SectionKind::Global || words.only.contains(&section.title);
+        let jobs = of_file.iter().filter(|section| section.kind == SectionKind::Job);
+        found.extend(jobs.map(|section| section.title.clone()));
+        let wanted = |section: &Section| {
+            section.kind == SectionKind::Global || words.only.iter().any(|(name, _)| *name == section.title)
+        };
         if !words.only.is_empty() {
             of_file.retain(wanted);
         }
@@ -128,7 +133,19 @@ fn read_files(
         }
         all.extend(of_file);
     }
+    if !found.is_empty() && !all.iter().any(|section| section.kind == SectionKind::Job) {
+        problems.extend(words.only.iter().map(|(name, place)| no_such_section(name, place, &found)));
+    }
     all
+}
+
+fn no_such_section(name: &str, place: &Place, found: &[String]) -> Problem {
+    let known = format!("there are {}", found.join(", "));
+    let help = match did_you_mean(name, found.iter().map(String::as_str)) {
+        Some(guess) => format!("{guess} There are {}", found.join(", ")),
+        None => known,
+    };
+    Problem::at(place.clone(), format!("section={name} is in none of the job files"), Some(help))
 }
 
 /// Options of a section are applied by priority: units, engine and name before the rest, an engine's own last.

@@ -104,9 +104,9 @@ impl Found<'_> {
             short_ios: record.short_ios[at],
             dropped_ios: 0,
             runtime: if bytes > 0 { self.window(record, direction, measured) } else { Nanos::ZERO },
-            submission: (plan.submission_latency && is_queued(self.plan.job)).then(|| {
-                statistics(record.submission[at], &record.histograms.submission[at], plan.submission_percentiles)
-            }),
+            submission: (plan.submission_latency && is_queued(self.plan.job) && record.blind_to_submission == 0).then(
+                || statistics(record.submission[at], &record.histograms.submission[at], plan.submission_percentiles),
+            ),
             completion: plan.completion_latency.then(|| {
                 statistics(record.completion[at], &record.histograms.completion[at], plan.completion_percentiles)
             }),
@@ -167,6 +167,10 @@ impl Found<'_> {
         }
     }
 
+    fn did_start(&self) -> bool {
+        self.record.as_deref().is_some_and(|record| record.started_unix_ms > 0)
+    }
+
     fn echo(&self) -> Echo {
         let job = self.plan.job;
         let sizes = |size: &BlockSize| (size.smallest(), size.largest());
@@ -180,7 +184,8 @@ impl Found<'_> {
             clone: self.plan.clone,
             options: job.written.clone(),
             engine: job.engine.to_owned(),
-            iodepth: self.asked_depth,
+            // A job that never did I/O had no depth: its report leaves out what hangs on one.
+            iodepth: if self.did_start() { self.asked_depth } else { 0 },
             direct: job.files.direct,
             block_sizes: PerDirection {
                 read: sizes(&blocks.read),

@@ -85,6 +85,10 @@ impl Engine for IoUring {
         }
     }
 
+    fn sees_submission(&self) -> bool {
+        !matches!(&self.road, Road::Ring(ring) if ring.is_polled_by_kernel())
+    }
+
     fn note(&self) -> Option<String> {
         Some(self.note.clone())
     }

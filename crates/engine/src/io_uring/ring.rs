@@ -100,6 +100,11 @@ impl Ring {
     }
 
     /// What the kernel gave.
+    /// Whether a kernel thread takes submissions when it pleases.
+    pub(super) fn is_polled_by_kernel(&self) -> bool {
+        self.wishes.poller
+    }
+
     pub(super) fn note(&self) -> String {
         let mut note = format!("{NAME}: {}", self.setup_flags);
         let more = [

@@ -93,7 +93,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
         };
         let total = (0..3).map(ios).sum::<u64>() + record.sync.count();
         record.level[0] = total;
-        if E::SPEC.capabilities.submission == job::Submission::Synchronous {
+        if E::SPEC.capabilities.needs_files {
             (record.submit[1], record.complete[1]) = (total, total);
         }
     }

@@ -106,14 +106,18 @@ impl<'w> Tally<'w> {
     ///
     /// All three latencies are recorded here, at the end, so that submission + completion = total also for the means.
     #[inline]
-    pub(crate) fn queued<const LATENCY: bool>(&mut self, direction: Direction, bytes: u64, life: Life) {
+    pub(crate) fn queued<const LATENCY: bool>(&mut self, direction: Direction, bytes: u64, mut life: Life) {
         self.control.count(direction, bytes);
-        if LATENCY {
+        if self.record.blind_to_submission != 0 {
+            life.accepted = life.issued;
+        } else if LATENCY {
             let submission = life.accepted.saturating_sub(life.issued);
             self.record.submission[direction as usize].record(submission);
             if self.histograms.submission {
                 self.record.histograms.submission[direction as usize].record(submission);
             }
+        }
+        if LATENCY {
             self.completion(direction, life);
         }
         if let Some(logs) = &mut self.logs {

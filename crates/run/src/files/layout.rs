@@ -33,13 +33,7 @@ pub(crate) fn lay_out(
     observer: &mut dyn Observer,
     go_on: &mut dyn FnMut() -> bool,
 ) -> Result<(), JobError> {
-    let mut to_make: BTreeMap<&Path, u64> = BTreeMap::new();
-    for file in clones.iter().flatten().filter(|file| file.kind == FileKind::Regular) {
-        if file.region.end > file.real_size {
-            let end = to_make.entry(&file.path).or_default();
-            *end = file.region.end.max(*end);
-        }
-    }
+    let mut to_make = missing(clones);
     if to_make.is_empty() {
         return Ok(());
     }
@@ -48,13 +42,46 @@ pub(crate) fn lay_out(
         let message = format!("{} would have to be made, and allow_file_create=0 forbids it", path.display());
         return Err(refusal(libc::EPERM, "create", message));
     }
+    must_exist(&job.files.directories)?;
     let total = to_make.values().sum();
-    observer.layout(&job.name, u32::try_from(to_make.len()).unwrap_or(u32::MAX), total);
     let mut layout = Layout { job, writer: None, done: 0, total, observer, go_on };
-    for (path, size) in to_make {
-        layout.make(path, size)?;
+    for files in clones {
+        // A file that clones share is made for the first of them.
+        let of_clone: Vec<(&Path, u64)> =
+            files.iter().filter_map(|file| to_make.remove_entry(file.path.as_path())).collect();
+        if of_clone.is_empty() {
+            continue;
+        }
+        let bytes = of_clone.iter().map(|&(_, size)| size).sum();
+        layout.observer.layout(&job.name, u32::try_from(of_clone.len()).unwrap_or(u32::MAX), bytes);
+        for (path, size) in of_clone {
+            layout.make(path, size)?;
+        }
     }
     Ok(())
+}
+
+/// The files that must be made, and how large all clones together want each.
+fn missing(clones: &[Vec<PlannedFile>]) -> BTreeMap<&Path, u64> {
+    let mut to_make: BTreeMap<&Path, u64> = BTreeMap::new();
+    for file in clones.iter().flatten().filter(|file| file.kind == FileKind::Regular) {
+        if file.region.end > file.real_size {
+            let end = to_make.entry(&file.path).or_default();
+            *end = file.region.end.max(*end);
+        }
+    }
+    to_make
+}
+
+/// Directories in a file's name are made; `directory=` must be there, or a wrong word would fill the wrong disk.
+fn must_exist(directories: &[PathBuf]) -> Result<(), JobError> {
+    match directories.iter().find(|directory| !directory.is_dir()) {
+        None => Ok(()),
+        Some(missing) => {
+            let message = format!("directory={} is no directory; make it first", missing.display());
+            Err(refusal(libc::ENOENT, "directory", message))
+        }
+    }
 }
 
 /// Removes the regular files of a worker that is done with them.

@@ -49,13 +49,13 @@ pub fn execute(plan: &Plan, options: &RunOptions, observer: &mut dyn Observer) -
     Ok(crate::result::assemble(plan, &workers, &prepared, &shared, watched, environment))
 }
 
-/// Before anything is laid out, as fio's users see it; workers whose files then fail are counted.
 /// The regular files of all workers, each once.
 fn regular_files(prepared: &[Prepared]) -> Vec<&Path> {
     let files = prepared.iter().flat_map(|ready| &ready.files).filter(|file| file.kind == FileKind::Regular);
     files.map(|file| file.path.as_path()).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
+/// Before anything is laid out, as fio's users see it; workers whose files then fail are counted.
 fn announce(workers: &[WorkerPlan<'_>], observer: &mut dyn Observer) {
     let of = |isolation: Isolation| {
         let count = workers.iter().filter(|worker| worker.job.isolation == isolation).count();

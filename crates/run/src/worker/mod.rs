@@ -121,6 +121,7 @@ impl Visitor for Ready<'_, '_> {
         if let Some(note) = engine.note() {
             self.record.note.set(&note);
         }
+        self.record.blind_to_submission = u32::from(!engine.sees_submission());
         control.ready.store(1, Release);
         if !pass(control, Gate::Go) {
             return Ok(());

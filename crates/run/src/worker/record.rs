@@ -105,6 +105,8 @@ pub(crate) struct Record {
     pub(crate) fault: Fault,
     /// Not zero once the worker ended in order and `usage` is final.
     pub(crate) finished: u32,
+    /// Not zero where the engine cannot see when the kernel accepts an I/O: no submission latency then.
+    pub(crate) blind_to_submission: u32,
     /// What the engine says of itself.
     pub(crate) note: Text<500>,
     /// Histograms, on pages of their own: touched only where percentiles are wanted.
