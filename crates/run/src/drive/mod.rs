@@ -21,7 +21,7 @@ use crate::files::OpenFiles;
 use crate::load::content::Content;
 use crate::load::{Load, Next, Request};
 use crate::worker::memory::Memory;
-use crate::worker::usage_now;
+use crate::worker::{usable_depth, usage_now};
 use checker::Checker;
 use engine::{Engine, EngineError, Io, Operation};
 use job::Submission;
@@ -100,7 +100,7 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
             memory,
             tally,
             files,
-            slots: Slots::new(job.depth.depth),
+            slots: Slots::new(usable_depth(job)),
             next_event: Nanos::MAX,
             ramp_ends: None,
             next_sample: Nanos::MAX,

@@ -104,14 +104,33 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
 
     /// The queue is full: reap at least once, then down to the low mark.
     fn make_room(&mut self, mut now: Nanos) -> Result<Nanos, EngineError> {
-        now = self.submit(now)?;
         let least = self.job.depth.reap_min.max(1);
+        if !LATENCY && self.slots.queued() > 0 {
+            now = self.submit_and_reap(least, now)?;
+            if self.slots.busy() <= self.job.depth.low {
+                return Ok(now);
+            }
+        }
+        now = self.submit(now)?;
         loop {
             now = self.reap(least, now)?;
             if self.slots.busy() <= self.job.depth.low {
                 return Ok(now);
             }
         }
+    }
+
+    /// Submits and reaps in one call, where the kernel has one and nobody asks when the submission ended.
+    fn submit_and_reap(&mut self, least: u32, now: Nanos) -> Result<Nanos, EngineError> {
+        let most = self.job.depth.reap_max.max(least);
+        let mut done = self.slots.take_done();
+        let (taken, reaped) = self.engine.flush_and_reap(least, most, &mut done)?;
+        let now = self.now(now);
+        let in_flight = self.slots.busy() - (self.slots.queued() - taken);
+        self.tally.record.submitted(taken, in_flight);
+        self.slots.accept(taken, now);
+        self.take_in(done, reaped, now)?;
+        Ok(now)
     }
 
     /// Waits for one completion while the load waits for its time. The wait for the device may outlast it: then the
@@ -139,13 +158,19 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
         let mut done = self.slots.take_done();
         let reaped = self.engine.reap(least, self.job.depth.reap_max.max(least).max(1), &mut done)?;
         let now = self.now(now);
+        self.take_in(done, reaped, now)?;
+        Ok(now)
+    }
+
+    /// Counts what a reap call brought at `now`.
+    fn take_in(&mut self, done: Vec<Completion>, reaped: u32, now: Nanos) -> Result<(), EngineError> {
         self.watch_time(now);
         self.tally.record.reaped(reaped);
         for &completion in &done {
             self.finish(completion, now)?;
         }
         self.slots.give_back(done);
-        Ok(now)
+        Ok(())
     }
 
     #[inline]

@@ -135,7 +135,8 @@ impl<'w> Tally<'w> {
         self.logs.take().map_or(Ok(()), |logs| logs.finish(now))
     }
 
-    #[inline]
+    // Inlined by force: a call would keep the stamps in memory instead of in registers.
+    #[inline(always)]
     fn completion(&mut self, direction: Direction, life: Life) {
         let completion = life.reaped.saturating_sub(life.accepted);
         let total = life.reaped.saturating_sub(life.issued);

@@ -11,14 +11,14 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
-    /// Gets memory of the kind the job wants.
+    /// Gets memory of the kind the job wants, for `depth` I/Os.
     ///
     /// # Errors
     /// When there is not enough of that kind.
-    pub(crate) fn new(job: &JobPlan) -> Result<Self, JobError> {
+    pub(crate) fn new(job: &JobPlan, depth: u32) -> Result<Self, JobError> {
         let size = usize::try_from(largest_block(job)).unwrap_or(usize::MAX);
         let buffers = &job.buffers;
-        Arena::new(&source(buffers), job.depth.depth as usize, size, buffers.align as usize)
+        Arena::new(&source(buffers), depth as usize, size, buffers.align as usize)
             .map(|arena| Memory { arena })
             .map_err(|error| {
                 let message = format!("job `{}` ({}): no memory for its buffers: {error}", job.name, job.origin);

@@ -13,7 +13,8 @@ use crate::load::content::Content;
 use crate::load::{Load, LoadSetup, Region};
 use engine::{Engine, EngineClock, Setup, Visitor};
 use gate::pass;
-use job::plan::{Isolation, WorkerPlan};
+use job::Submission;
+use job::plan::{Isolation, JobPlan, WorkerPlan};
 use measure::{Nanos, SystemClock};
 use memory::Memory;
 use model::{CpuUsage, JobError};
@@ -61,9 +62,10 @@ fn set_up_and_run(setup: &WorkerSetup<'_>, record: &mut Record) -> Result<(), Jo
         open.pre_read(setup.files, &|| !control.stop_requested())?;
         control.state.store(WorkerState::SettingUp as u32, Relaxed);
     }
-    let mut memory = Memory::new(job)?;
+    let depth = usable_depth(job);
+    let mut memory = Memory::new(job, depth)?;
     let mut content = Content::new(&job.buffers, job.load.seed.unwrap_or(setup.system_seed), setup.plan.number);
-    for slot in 0..job.depth.depth {
+    for slot in 0..depth {
         content.prepare_start(memory.whole_slot(slot));
     }
     let regions: Vec<Region> = setup.files.iter().map(|file| file.region).collect();
@@ -74,6 +76,15 @@ fn set_up_and_run(setup: &WorkerSetup<'_>, record: &mut Record) -> Result<(), Jo
     match engine::dispatch(job.engine, ready) {
         Some(result) => result,
         None => Err(refusal(libc::ENOENT, "engine", format!("there is no engine `{}`", job.engine))),
+    }
+}
+
+/// The depth that the job's engine can use: 1 for those that complete each I/O before the next.
+pub(crate) fn usable_depth(job: &JobPlan) -> u32 {
+    let engine = engine::ENGINES.iter().find(|engine| engine.name == job.engine);
+    match engine.map(|engine| engine.capabilities.submission) {
+        Some(Submission::Synchronous) => 1,
+        _ => job.depth.depth,
     }
 }
 
@@ -96,7 +107,7 @@ impl Visitor for Ready<'_, '_> {
         let engine = E::open(Setup {
             options: &job.engine_options,
             targets: &self.open.targets,
-            depth: job.depth.depth,
+            depth: usable_depth(job),
             buffers: self.memory.start(),
             buffer_stride: self.memory.stride(),
             clock: clock.clone(),

@@ -34,6 +34,22 @@ fn a_read_job_makes_its_file_and_reads_all_of_it() {
 }
 
 #[test]
+fn every_engine_moves_every_byte_also_without_latencies() {
+    let directory = tempfile::tempdir().unwrap();
+    for spec in engine::ENGINES {
+        let mut job = in_directory(directory.path(), job("each", spec.name));
+        (job.record.total_latency, job.record.completion_latency, job.record.submission_latency) =
+            (false, false, false);
+        job.load.random = true;
+        crate::support::depth(&mut job, 8);
+        (job.depth.batch, job.depth.reap_min, job.depth.reap_max, job.depth.low) = (3, 2, 4, 5);
+        let result = run_one(job);
+        assert_eq!(result.directions.read.bytes, 1 << 20, "{}", spec.name);
+        assert_eq!(result.directions.read.completion, None);
+    }
+}
+
+#[test]
 fn every_engine_on_files_moves_every_byte() {
     let directory = tempfile::tempdir().unwrap();
     for spec in engine::ENGINES.iter().filter(|spec| spec.capabilities.needs_files) {

@@ -73,7 +73,7 @@ fn a_queue_before_one_server_shows_in_every_latency() {
     let sum = 100_000 + 200_000 + 300_000 + 997 * 400_000;
     assert_eq!(latency.moments.sum(), sum);
     assert_eq!((latency.moments.minimum(), latency.moments.maximum()), (Some(SERVICE), Some(Nanos::from_micros(400))));
-    let half = latency.histogram.as_ref().unwrap().percentiles(&[0.1, 0.3, 50.0]).unwrap();
+    let half = latency.histogram.as_ref().unwrap().percentiles(&[0.05, 0.25, 50.0]).unwrap();
     let expected = [SERVICE, Nanos::from_micros(300), Nanos::from_micros(400)].map(|latency| {
         let mut one = Histogram::new();
         one.record(latency);
