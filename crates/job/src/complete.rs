@@ -87,7 +87,7 @@ fn check(draft: &Draft, engine: &EngineSpec, load: &LoadPlan, findings: &mut Fin
         && size > 0
         && size < u64::from(smallest)
     {
-        let what = format!("size={size} is smaller than one block of {smallest} bytes");
+        let what = format!("size is {size} bytes, less than one block of {smallest}");
         let help = Some("make size larger or bs smaller".to_owned());
         findings.problems.push(about(draft, &["size", "bs", "bsrange", "bssplit"], what, help));
     }

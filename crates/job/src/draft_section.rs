@@ -107,7 +107,7 @@ fn wrong(assignment: &Assignment, complaint: Complaint) -> Problem {
 /// The value of an engine's own option.
 fn engine_value(option: &OptionSpec, text: Option<&str>, base: UnitBase) -> Result<Value, Complaint> {
     let text = match (text.map(str::trim), option.kind) {
-        (None | Some(""), Kind::Flag) => "1",
+        (None, Kind::Flag) => "1",
         (None | Some(""), _) => {
             let row = Row { spec: *option, set: crate::table::Set::Nothing, order: 1 };
             return Err(Complaint { what: "needs a value".into(), help: row.example() });

@@ -124,12 +124,19 @@ impl Problem {
     fn render(&self, sources: &Sources, level: Level<'_>) -> String {
         let title = self.title(sources);
         let mut group = Group::with_title(level.primary_title(title));
-        for (index, place) in self.places.iter().enumerate() {
+        let mut shown: Vec<usize> = Vec::new();
+        for place in &self.places {
             let Some(source) = sources.texts.get(place.source) else { continue };
-            let span = clamp(&source.text, &place.span);
-            let kind = if index == 0 { AnnotationKind::Primary } else { AnnotationKind::Context };
-            group = group
-                .element(Snippet::source(source.text.as_str()).path(source.name.as_str()).annotation(kind.span(span)));
+            if shown.contains(&place.source) {
+                continue;
+            }
+            shown.push(place.source);
+            let mut snippet = Snippet::source(source.text.as_str()).path(source.name.as_str());
+            for (index, other) in self.places.iter().enumerate().filter(|(_, other)| other.source == place.source) {
+                let kind = if index == 0 { AnnotationKind::Primary } else { AnnotationKind::Context };
+                snippet = snippet.annotation(kind.span(clamp(&source.text, &other.span)));
+            }
+            group = group.element(snippet);
         }
         Renderer::plain().render(&[group])
     }

@@ -124,9 +124,13 @@ fn name_job(problems: &mut [Problem], name: &str) {
     }
 }
 
+/// So many workers may run, as in fio; more is a slip of the finger.
+const MOST_WORKERS: u64 = 4096;
+
 /// Numbers the reporting groups and checks what jobs say of each other.
 fn check_together(made: &mut [Made], problems: &mut Vec<Problem>) {
     let mut group = 0;
+    let mut workers: u64 = 0;
     for index in 0..made.len() {
         let (earlier, rest) = made.split_at_mut(index);
         let Some(job) = rest.first_mut() else { break };
@@ -134,6 +138,11 @@ fn check_together(made: &mut [Made], problems: &mut Vec<Problem>) {
             group += 1;
         }
         job.plan.group = group;
+        let room = workers <= MOST_WORKERS;
+        workers += u64::from(job.plan.clones);
+        if room && workers > MOST_WORKERS {
+            problems.push(too_many(job, workers));
+        }
         if let Some(name) = &job.plan.start.wait_for {
             problems.extend(wait_problem(name, job, earlier));
         }
@@ -142,6 +151,14 @@ fn check_together(made: &mut [Made], problems: &mut Vec<Problem>) {
             problems.extend(percentile_problem(job, first));
         }
     }
+}
+
+/// More workers than may run.
+fn too_many(job: &Made, workers: u64) -> Problem {
+    let what = format!("this makes {workers} workers; {MOST_WORKERS} is the most");
+    let mut problem = Problem::bare(what, Some("make numjobs smaller".to_owned())).of_job(Some(&job.plan.name));
+    problem.places.push(job.draft.places.get("numjobs").unwrap_or(&job.place).clone());
+    problem
 }
 
 /// wait_for needs one earlier job of that name.

@@ -122,8 +122,8 @@ impl Reader<'_> {
             let help = Some("open a section first, [global] or [name]".to_owned());
             self.problems.push(Problem::at(place.clone(), what, help));
         }
-        if let Some(file) = words.strip_prefix("include").filter(|rest| rest.starts_with([' ', '\t'])) {
-            self.include(file.trim(), place, path, depth);
+        if let Some(file) = words.strip_prefix("include").filter(|rest| rest.starts_with([' ', '\t', '='])) {
+            self.include(file.trim_start_matches('=').trim(), place, path, depth);
             return;
         }
         let assignment = self.assignment(words, place);
@@ -173,7 +173,7 @@ impl Reader<'_> {
         Assignment { name: name.to_owned(), value, name_place, value_place }
     }
 
-    /// `include FILE`.
+    /// `include FILE`, or with `=` between.
     fn include(&mut self, file: &str, place: &Place, including: &str, depth: usize) {
         if depth >= DEEPEST_INCLUDE || self.includes >= MOST_INCLUDES {
             if self.includes <= MOST_INCLUDES {

@@ -1,7 +1,7 @@
 //! Where a run takes place, for its result.
 
 use measure::{ClockSource, SystemClock};
-use model::{ClockNote, Environment};
+use model::{ClockNote, Environment, FileSystem};
 use std::fs::read_to_string;
 use std::path::Path;
 
@@ -12,7 +12,8 @@ pub(crate) fn start_clock(root: &Path) -> SystemClock {
 }
 
 /// The machine as it shows itself under `root`, and how well the clock kept time. What cannot be read stays empty.
-pub(crate) fn look_around(root: &Path, clock: &SystemClock, engine_notes: Vec<String>) -> Environment {
+pub(crate) fn look_around(root: &Path, clock: &SystemClock, engine_notes: Vec<String>, files: &[&Path]) -> Environment {
+    let file_systems = file_systems(root, files);
     let processors = read_to_string(root.join("proc/cpuinfo")).unwrap_or_default();
     let memory = read_to_string(root.join("proc/meminfo")).unwrap_or_default();
     let report = clock.report();
@@ -33,8 +34,21 @@ pub(crate) fn look_around(root: &Path, clock: &SystemClock, engine_notes: Vec<St
             why_not_tsc: report.why_not_tsc.map(str::to_owned),
         }),
         engine_notes,
-        file_systems: Vec::new(),
+        file_systems,
     }
+}
+
+/// The file systems that hold these files, each once.
+fn file_systems(root: &Path, files: &[&Path]) -> Vec<FileSystem> {
+    let mounts = files.iter().filter_map(|path| sys::mounts::holding(root, path).ok().flatten());
+    let mut found: Vec<FileSystem> = Vec::new();
+    for mount in mounts {
+        let path = mount.point.display().to_string();
+        if !found.iter().any(|known| known.path == path) {
+            found.push(FileSystem { path, kind: mount.kind });
+        }
+    }
+    found
 }
 
 /// What stands behind the colon in the first line that begins with `key`.
@@ -57,7 +71,7 @@ mod tests {
         std::fs::create_dir_all(root.path().join("proc")).unwrap();
         std::fs::write(root.path().join("proc/cpuinfo"), "processor\t: 0\nmodel name\t: Fast CPU 9000\n").unwrap();
         std::fs::write(root.path().join("proc/meminfo"), "MemTotal:       16384 kB\nMemFree: 1 kB\n").unwrap();
-        let found = look_around(root.path(), &start_clock(root.path()), vec!["ring".to_owned()]);
+        let found = look_around(root.path(), &start_clock(root.path()), vec!["ring".to_owned()], &[]);
         assert_eq!((found.processor.as_str(), found.memory_bytes), ("Fast CPU 9000", 16 << 20));
         assert_eq!(found.engine_notes, ["ring"]);
         let clock = found.clock.unwrap();

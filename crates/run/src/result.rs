@@ -32,6 +32,7 @@ pub(crate) fn assemble(
             record: shared.records.snapshot(index),
             end: watched.ends[index],
             elapsed_s,
+            asked_depth: plan.asked_depth(worker.job),
         };
         let note = found.record.as_ref().map(|record| record.note.get()).unwrap_or_default();
         if !note.is_empty() && !engine_notes.contains(&note) {
@@ -44,7 +45,7 @@ pub(crate) fn assemble(
         global_options: plan.global_options.clone(),
         jobs,
         devices: watched.devices,
-        lowest_traffic: None,
+        lowest_traffic: watched.lowest_traffic,
         environment: environment(engine_notes),
         notes: Vec::new(),
         ended_by_signal: watched.signal,
@@ -59,6 +60,7 @@ struct Found<'a> {
     record: Option<Box<Record>>,
     end: Option<End>,
     elapsed_s: u64,
+    asked_depth: u32,
 }
 
 impl Found<'_> {
@@ -178,7 +180,7 @@ impl Found<'_> {
             clone: self.plan.clone,
             options: job.written.clone(),
             engine: job.engine.to_owned(),
-            iodepth: job.depth.depth,
+            iodepth: self.asked_depth,
             direct: job.files.direct,
             block_sizes: PerDirection {
                 read: sizes(&blocks.read),

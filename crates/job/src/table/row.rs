@@ -112,7 +112,7 @@ impl Row {
         let base = draft.unit_base;
         let text = match (text.map(str::trim), self.spec.kind) {
             (Some(""), Kind::Text) | (None, Kind::Text) if self.spec.name.starts_with("write_") => "",
-            (None | Some(""), Kind::Flag) => "1",
+            (None, Kind::Flag) => "1",
             (None | Some(""), _) => return Err(Complaint { what: "needs a value".into(), help: self.example() }),
             (Some(text), _) => text,
         };

@@ -54,7 +54,7 @@ fn the_environment_and_facts_of_the_machine_are_filled_in() {
 fn includes_nest_and_are_found_beside_the_including_file() {
     let files = [
         ("jobs/mix.fio", "[a]\ninclude part.inc\nsize=1m\n"),
-        ("jobs/part.inc", "bs=32k\ninclude sub/more.inc\n"),
+        ("jobs/part.inc", "bs=32k\ninclude=sub/more.inc\n"),
         ("jobs/sub/more.inc", "rw=write ; deeper\n"),
     ];
     let plan = plan_of(invoke(&["jobs/mix.fio"], &files));
@@ -119,4 +119,12 @@ fn a_section_may_have_any_text_as_its_name() {
     let plan = file_plan("[my job: 4k/8k]\nsize=1m\n[]\nsize=1m\n[x]\nname=y\n");
     let names: Vec<&str> = plan.jobs.iter().map(|job| job.name.as_str()).collect();
     assert_eq!(names, ["my job: 4k/8k", "", "y"]);
+}
+
+#[test]
+fn a_contradiction_shows_both_lines() {
+    let text = "[a]\nrate=1m\nthread\nloops=2\nsize=1m\nrate_iops=5\n";
+    let error = invoke(&["mix.fio"], &[("mix.fio", text)]).expect_err("both rates").to_string();
+    assert!(error.contains("2 | rate=1m\n") && error.contains("6 | rate_iops=5\n"), "{error}");
+    assert!(!error.contains("loops"), "{error}");
 }

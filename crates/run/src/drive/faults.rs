@@ -13,8 +13,10 @@ pub(super) enum Outcome {
     Whole,
     /// A part is missing: issue this.
     Rest(Io),
-    /// It failed, or the file ended.
+    /// It failed.
     Failed,
+    /// The file ended before it; nothing moved and nothing is counted.
+    Ended,
 }
 
 impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
@@ -28,7 +30,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
             }
             Ok(0) if request.operation == Operation::Read => {
                 self.load.target_ended(request.target);
-                Outcome::Failed
+                if *moved == 0 { Outcome::Ended } else { Outcome::Failed }
             }
             Ok(0) => {
                 self.fault(request, -i64::from(libc::EIO));

@@ -71,11 +71,13 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
         };
         let reaped = self.clock.now();
         let life = Life { reaped, ..life };
-        if outcome == Outcome::Whole {
-            self.tally.synchronous::<LATENCY>(direction, u64::from(moved), life);
-            self.judge_block(0, request);
-        } else {
-            self.count_failed(direction, moved, life);
+        match outcome {
+            Outcome::Whole => {
+                self.tally.synchronous::<LATENCY>(direction, u64::from(moved), life);
+                self.judge_block(0, request);
+            }
+            Outcome::Failed => self.count_failed(direction, moved, life),
+            Outcome::Ended | Outcome::Rest(_) => {}
         }
         self.load.completed(request);
         Ok(reaped)

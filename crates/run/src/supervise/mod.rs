@@ -11,10 +11,13 @@ pub(crate) use crew::{End, Shared};
 pub(crate) use prepare::{Prepared, needs_files};
 pub(crate) use watch::Watched;
 
+use crate::files::FileKind;
 use crew::{Crew, Recruit};
 use job::Plan;
 use job::plan::{Isolation, WorkerPlan};
 use model::RunResult;
+use std::collections::BTreeSet;
+use std::path::Path;
 use sys::{SharedBlocks, SharedRecords};
 use watch::Watch;
 
@@ -41,11 +44,18 @@ pub fn execute(plan: &Plan, options: &RunOptions, observer: &mut dyn Observer) -
         let watch = Watch::new(&workers, &prepared, &shared, options, clock);
         watch.run(&mut crew, scope, observer, &signals)
     })?;
-    let environment = |notes| crate::environment::look_around(&options.system_root, &clock, notes);
+    let files = regular_files(&prepared);
+    let environment = |notes| crate::environment::look_around(&options.system_root, &clock, notes, &files);
     Ok(crate::result::assemble(plan, &workers, &prepared, &shared, watched, environment))
 }
 
 /// Before anything is laid out, as fio's users see it; workers whose files then fail are counted.
+/// The regular files of all workers, each once.
+fn regular_files(prepared: &[Prepared]) -> Vec<&Path> {
+    let files = prepared.iter().flat_map(|ready| &ready.files).filter(|file| file.kind == FileKind::Regular);
+    files.map(|file| file.path.as_path()).collect::<BTreeSet<_>>().into_iter().collect()
+}
+
 fn announce(workers: &[WorkerPlan<'_>], observer: &mut dyn Observer) {
     let of = |isolation: Isolation| {
         let count = workers.iter().filter(|worker| worker.job.isolation == isolation).count();

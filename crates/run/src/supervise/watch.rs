@@ -8,8 +8,8 @@ use crate::signals::Signals;
 use crate::{Observer, Progress, RunError, RunOptions, WorkerProgress, WorkerState};
 use job::plan::WorkerPlan;
 use measure::{Clock, Nanos, PerDirection, SystemClock};
-use model::DeviceUsage;
-use monitor::DeviceWatch;
+use model::{DeviceUsage, LowestTraffic};
+use monitor::{DeviceWatch, TrafficWatch};
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
@@ -33,6 +33,8 @@ pub(crate) struct Watched {
     pub(crate) elapsed: Nanos,
     /// What the disks below the files did.
     pub(crate) devices: Vec<DeviceUsage>,
+    /// What the disks at the bottom moved.
+    pub(crate) lowest_traffic: Option<LowestTraffic>,
 }
 
 /// The parent while workers run.
@@ -49,6 +51,7 @@ pub(crate) struct Watch<'run> {
     next_progress: Nanos,
     next_device_sample: Nanos,
     devices: DeviceWatch,
+    traffic: TrafficWatch,
     setting_up: Vec<usize>,
     reaped: Vec<bool>,
     watched: Watched,
@@ -81,6 +84,7 @@ impl<'run> Watch<'run> {
             next_progress: options.progress_interval.map_or(Nanos::MAX, |interval| now.saturating_add(interval)),
             next_device_sample: now.saturating_add(options.device_interval),
             devices: DeviceWatch::start(&options.system_root, &watched_paths(workers, prepared), now),
+            traffic: TrafficWatch::start(&options.system_root, &watched_paths(workers, prepared)),
             setting_up: Vec::new(),
             reaped: vec![false; workers.len()],
             watched: Watched { ends: vec![None; workers.len()], ..Watched::default() },
@@ -117,6 +121,7 @@ impl<'run> Watch<'run> {
         self.release_unstarted(crew)?;
         self.watched.elapsed = self.elapsed();
         self.watched.devices = self.devices.finish(self.clock.now());
+        self.watched.lowest_traffic = lowest_traffic(&mut self.traffic);
         Ok(self.watched)
     }
 
@@ -267,6 +272,13 @@ impl<'run> Watch<'run> {
             ios: PerDirection { read, write, trim },
         }
     }
+}
+
+fn lowest_traffic(watch: &mut TrafficWatch) -> Option<LowestTraffic> {
+    let disks: Vec<String> = watch.disks().map(|disk| disk.name().to_owned()).collect();
+    let traffic = watch.traffic();
+    let found = LowestTraffic { disks, read_bytes: traffic.read_bytes, written_bytes: traffic.written_bytes };
+    (!found.disks.is_empty() && watch.without_disk().is_empty()).then_some(found)
 }
 
 /// The files whose disks are to be watched.

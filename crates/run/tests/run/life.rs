@@ -194,3 +194,35 @@ fn two_hundred_and_fifty_six_jobs_start_within_a_second_on_less_than_a_mebibyte_
     assert!(look.resident > 0 && look.resident < 1024, "{} KiB", look.resident);
     println!("256 workers at work after {:?}, {} KiB each", look.all_running.unwrap(), look.resident);
 }
+
+#[test]
+fn a_rate_is_kept_in_real_time() {
+    let mut paced = busy("paced", 1_000);
+    paced.pace.iops.read = Some(2_000);
+    let result = run_processes(vec![paced], &mut Blind);
+    let iops = result.jobs[0].directions.read.iops().unwrap();
+    assert!((1_960.0..2_040.0).contains(&iops), "{iops}");
+}
+
+#[test]
+fn a_file_that_ended_early_is_no_error_and_its_end_is_no_io() {
+    let directory = tempfile::tempdir().unwrap();
+    for engine in ["psync", "libaio"] {
+        let path = directory.path().join("shrinking.0.0");
+        let mut reader = on_files_in(directory.path(), job("shrinking", engine));
+        reader.pace.iops.read = Some(200);
+        let mut meddler = Meddler {
+            deed: |_| {
+                let file = std::fs::File::options().write(true).open(&path).unwrap();
+                file.set_len(400 << 10).unwrap();
+            },
+            done: false,
+        };
+        let result = run_processes(vec![reader], &mut meddler);
+        assert_eq!(result.jobs[0].error, None);
+        // Reads of nothing are no I/Os; the pass ends with each and the next begins at the start of the file.
+        let read = &result.jobs[0].directions.read;
+        assert!((200..256).contains(&read.ios), "{engine}: {}", read.ios);
+        assert_eq!((read.bytes, read.short_ios), (read.ios * 4096, 0));
+    }
+}

@@ -1,10 +1,14 @@
-//! Runs through `execute`: against the simulated device, on real files, and with workers that die.
+//! Runs through `execute`: against the simulated device, on real files, with workers that die, with logs and with checks.
 
 #[cfg(test)]
 mod files;
 #[cfg(test)]
 mod life;
 #[cfg(test)]
+mod logs;
+#[cfg(test)]
 mod sim;
 #[cfg(test)]
 mod support;
+#[cfg(test)]
+mod verify;

@@ -1,11 +1,9 @@
 //! Logs beside the result, against a device whose truth is known.
 
-mod support;
-
+use crate::support::{run_one, sim};
 use job::plan::JobPlan;
 use measure::Nanos;
 use std::path::Path;
-use support::{run_one, sim};
 
 /// The rows of a log as numbers.
 fn rows(directory: &Path, name: &str) -> Vec<Vec<u64>> {
@@ -71,7 +69,7 @@ fn a_ramp_is_not_logged_and_time_counts_from_its_end() {
 fn a_log_that_cannot_be_made_is_the_jobs_error() {
     let mut job = logged(Path::new("/nowhere/to/be/found"), 1);
     job.record.logs.latency = None;
-    let result = support::run_jobs(vec![job]).jobs.remove(0);
+    let result = crate::support::run_jobs(vec![job]).jobs.remove(0);
     let error = result.error.expect("there is no such directory");
     assert_eq!(error.errno, libc::ENOENT);
     assert!(error.message.contains("/nowhere/to/be/found/x_bw.1.log"), "{}", error.message);

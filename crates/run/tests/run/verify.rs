@@ -1,13 +1,11 @@
 //! Jobs that verify: what they write comes back, and a block that does not is named.
 
-mod support;
-
+use crate::support::{job, run_jobs};
 use job::plan::{Digest, JobPlan, Mix, VerifyMethod, VerifyPlan};
 use measure::Direction;
 use model::JobResult;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
-use support::{job, run_jobs};
 
 fn verify(method: VerifyMethod) -> VerifyPlan {
     VerifyPlan { method, check: true, fatal: false, interval: None, pattern: Vec::new(), backlog: None }
