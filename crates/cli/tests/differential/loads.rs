@@ -23,8 +23,6 @@ pub(crate) fn patterns() -> Vec<Case> {
         Case::report("a_range_of_block_sizes", "--name=a --size=2m --rw=randread --bsrange=4k-64k --norandommap")
             .free_amounts(),
         Case::report("split_block_sizes", "--name=a --size=2m --rw=read --bssplit=4k/50:16k/50").free_amounts(),
-        Case::report("holes_between_reads", "--name=a --size=1m --rw=read:4k"),
-        Case::report("several_per_draw", "--name=a --size=1m --rw=randread:8"),
         Case::report("io_size_below_size", "--name=a --size=2m --io_size=512k --rw=randread"),
         Case::report("io_size_above_size", "--name=a --size=512k --io_size=2m --rw=write"),
         Case::report("filesize", "--name=a --filesize=1m --rw=randread"),
