@@ -15,8 +15,7 @@ use crate::failure::Failure;
 use crate::output::Output;
 use clap::Parser;
 use measure::{Direction, Nanos};
-use model::{FileSystem, LowestTraffic, RunResult};
-use monitor::TrafficWatch;
+use model::RunResult;
 use progress::Display;
 use run::RunOptions;
 use std::path::{Path, PathBuf};
@@ -167,23 +166,10 @@ fn measure_all(place: &mut Place, tests: &[Test], time: Nanos, display: &mut Dis
 
 /// One test, judged.
 fn measure(place: &Place, test: Test, time: Nanos, display: &mut Display) -> Result<Row, Failure> {
-    let mut traffic = TrafficWatch::start(Path::new(SYSTEM_ROOT), &[&place.target.path]);
     let mut result = execute(&test.plan(&place.target, time), display)?;
-    result.lowest_traffic = lowest(&mut traffic);
-    if let Some(kind) = &place.file_system {
-        result.environment.file_systems = vec![FileSystem { path: place.shown.clone(), kind: kind.clone() }];
-    }
     result.environment.command = command();
     result.notes = analysis::judge(&result);
     Ok(Row { test, result })
-}
-
-/// What the disks at the bottom moved since the watch began; `None` when there is no such disk.
-fn lowest(traffic: &mut TrafficWatch) -> Option<LowestTraffic> {
-    let moved = traffic.traffic();
-    let disks: Vec<String> = traffic.disks().map(|disk| disk.name().to_owned()).collect();
-    let found = LowestTraffic { disks, read_bytes: moved.read_bytes, written_bytes: moved.written_bytes };
-    (!found.disks.is_empty()).then_some(found)
 }
 
 /// Fills the work file and proves that it is all there; the signal that came meanwhile.

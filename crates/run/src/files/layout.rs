@@ -48,13 +48,32 @@ pub(crate) fn lay_out(
         let message = format!("{} would have to be made, and allow_file_create=0 forbids it", path.display());
         return Err(refusal(libc::EPERM, "create", message));
     }
+    announce(job, clones, observer);
     let total = to_make.values().sum();
-    observer.layout(&job.name, u32::try_from(to_make.len()).unwrap_or(u32::MAX), total);
     let mut layout = Layout { job, writer: None, done: 0, total, observer, go_on };
     for (path, size) in to_make {
         layout.make(path, size)?;
     }
     Ok(())
+}
+
+/// One event per clone that makes or lengthens files, as fio's users count them.
+fn announce(job: &JobPlan, clones: &[Vec<PlannedFile>], observer: &mut dyn Observer) {
+    let mut ends: BTreeMap<&Path, u64> = BTreeMap::new();
+    for files in clones {
+        let (mut count, mut bytes) = (0, 0);
+        for file in files.iter().filter(|file| file.kind == FileKind::Regular) {
+            let end = ends.entry(&file.path).or_insert(file.real_size);
+            if file.region.end > *end {
+                *end = file.region.end;
+                count += 1;
+                bytes += file.region.end;
+            }
+        }
+        if count > 0 {
+            observer.layout(&job.name, count, bytes);
+        }
+    }
 }
 
 /// Removes the regular files of a worker that is done with them.
