@@ -114,6 +114,9 @@ fn measure(plan: &Plan, invocation: &Invocation, out: &mut Output) -> Result<u8,
     if let (Some(signal), Talk::Normal) = (result.ended_by_signal, talk) {
         out.write(&format!("\nfio: terminating on signal {signal}\n"))?;
     }
+    for note in &result.environment.engine_notes {
+        tell(&format!("fio: {note}"));
+    }
     tell_errors(&result, out)?;
     let view = View { zone: jiff::tz::TimeZone::system() };
     for format in &invocation.output.formats {

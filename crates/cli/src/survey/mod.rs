@@ -15,8 +15,7 @@ use crate::failure::Failure;
 use crate::output::Output;
 use clap::Parser;
 use measure::{Direction, Nanos};
-use model::{FileSystem, LowestTraffic, RunResult};
-use monitor::TrafficWatch;
+use model::RunResult;
 use progress::Display;
 use run::RunOptions;
 use std::path::{Path, PathBuf};
@@ -47,9 +46,12 @@ and log writes are left out.",
 Examples:
   plumb survey .                          the disk under this directory, about five minutes
   plumb survey --quick .                  the same in under a minute
-  plumb survey --size 64G --time 60 /data more data than any cache holds, longer tests
+  plumb survey --size 64G --time 60 .     more data than a cache holds, longer tests
   plumb survey --keep /data               keep the work file for the next survey
-  sudo plumb survey /dev/nvme0n1          read a device itself"
+  sudo plumb survey /dev/nvme0n1          read a device itself
+
+Ctrl-C ends the survey and keeps the tests that were finished.
+Exit status: 0; 1 when something could not be measured; 128 + signal after a signal"
 )]
 pub(crate) struct Args {
     /// A directory on the disk, or a block device (read only)
@@ -72,13 +74,14 @@ pub(crate) struct Args {
     keep: bool,
 }
 
-/// What was measured until the end or until a signal came.
+/// What was measured until the end, or until a signal or a failure came.
 struct Findings {
     rows: Vec<Row>,
     signal: Option<i32>,
+    failure: Option<Failure>,
 }
 
-/// Runs a survey; 0, or 128 + signal when a signal cut it short.
+/// Runs a survey; 0, 1 when a test failed, or 128 + signal when a signal cut it short.
 pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     let signals = Watch::begin().map_err(|error| Failure::new(error.to_string()))?;
     let mut out = Output::stdout();
@@ -94,21 +97,24 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     out.write(&heading(&place, &tests, time))?;
     let total = Nanos(time.get().saturating_mul(tests.len() as u64));
     let mut display = Display::new(total);
-    let found = measure_all(&mut place, &tests, time, &mut display, &signals);
+    let mut found = measure_all(&mut place, &tests, time, &mut display, &signals);
     display.clear();
-    let found = found?;
     let sentences = conclusions(&found.rows);
+    // Saved before it is shown: whoever reads us may be gone.
+    let saved = match found.rows.is_empty() {
+        true => Ok(String::new()),
+        false => file
+            .write(&save::Survey::of(&place, &found.rows, &sentences, found.signal))
+            .map(|path| format!("\nResult: {}\n", path.display())),
+    };
     out.write(&report(&place, &found, &sentences))?;
-    if found.rows.is_empty() {
-        return Ok(status(&found));
-    }
-    let saved = file.write(&save::Survey::of(&place, &found.rows, &sentences, found.signal))?;
-    out.write(&format!("\nResult: {}\n", saved.display()))?;
-    Ok(status(&found))
+    out.write(&saved?)?;
+    found.failure.take().map_or_else(|| Ok(status(&found)), Err)
 }
 
 fn status(found: &Findings) -> u8 {
-    found.signal.map_or(0, |signal| u8::try_from(128 + signal).unwrap_or(128))
+    let failed = found.rows.iter().any(|row| row.result.jobs.iter().any(|job| job.error.is_some()));
+    found.signal.map_or(u8::from(failed), |signal| u8::try_from(128 + signal).unwrap_or(128))
 }
 
 fn heading(place: &Place, tests: &[Test], time: Nanos) -> String {
@@ -131,48 +137,39 @@ fn heading(place: &Place, tests: &[Test], time: Nanos) -> String {
     text
 }
 
-/// Fills the work file where there is one, then runs test after test.
-fn measure_all(
-    place: &mut Place,
-    tests: &[Test],
-    time: Nanos,
-    display: &mut Display,
-    signals: &Watch,
-) -> Result<Findings, Failure> {
-    let mut found = Findings { rows: Vec::new(), signal: fill(place, display, signals)? };
+/// Fills the work file where there is one, then runs test after test. What is done by the time of a failure is kept.
+fn measure_all(place: &mut Place, tests: &[Test], time: Nanos, display: &mut Display, signals: &Watch) -> Findings {
+    let mut found = Findings { rows: Vec::new(), signal: None, failure: None };
+    match fill(place, display, signals) {
+        Ok(signal) => found.signal = signal,
+        Err(failure) => found.failure = Some(failure),
+    }
     for (index, test) in tests.iter().enumerate() {
         found.signal = found.signal.or_else(|| signals.caught());
-        if found.signal.is_some() {
+        if found.signal.is_some() || found.failure.is_some() {
             break;
         }
         let unit = if test.kind == Kind::SequentialRead { "MiB/s" } else { "IOPS" };
         display.testing(index + 1, tests.len(), test.describe(), unit, time);
-        let mut traffic = TrafficWatch::start(Path::new(SYSTEM_ROOT), &[&place.target.path]);
-        let mut result = execute(&test.plan(&place.target, time), display)?;
-        result.lowest_traffic = lowest(&mut traffic);
-        found.signal = result.ended_by_signal;
-        if found.signal.is_some() {
+        match measure(place, *test, time, display) {
             // A test that was cut short is no row.
-            break;
+            Ok(row) if row.result.ended_by_signal.is_some() => found.signal = row.result.ended_by_signal,
+            Ok(row) => {
+                display.tested(&table::one_line(&row));
+                found.rows.push(row);
+            }
+            Err(failure) => found.failure = Some(failure),
         }
-        if let Some(kind) = &place.file_system {
-            result.environment.file_systems = vec![FileSystem { path: place.shown.clone(), kind: kind.clone() }];
-        }
-        result.environment.command = command();
-        result.notes = analysis::judge(&result);
-        let row = Row { test: *test, result };
-        display.tested(&table::one_line(&row));
-        found.rows.push(row);
     }
-    Ok(found)
+    found
 }
 
-/// What the disks at the bottom moved since the watch began; `None` when there is no such disk.
-fn lowest(traffic: &mut TrafficWatch) -> Option<LowestTraffic> {
-    let moved = traffic.traffic();
-    let disks: Vec<String> = traffic.disks().map(|disk| disk.name().to_owned()).collect();
-    let found = LowestTraffic { disks, read_bytes: moved.read_bytes, written_bytes: moved.written_bytes };
-    (!found.disks.is_empty()).then_some(found)
+/// One test, judged.
+fn measure(place: &Place, test: Test, time: Nanos, display: &mut Display) -> Result<Row, Failure> {
+    let mut result = execute(&test.plan(&place.target, time), display)?;
+    result.environment.command = command();
+    result.notes = analysis::judge(&result);
+    Ok(Row { test, result })
 }
 
 /// Fills the work file and proves that it is all there; the signal that came meanwhile.
