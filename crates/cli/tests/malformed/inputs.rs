@@ -147,7 +147,7 @@ fn command_lines() -> Vec<Input> {
             &["gone/out.txt"],
         ),
         line("help on an engine that is none", "--enghelp=warp", &["warp"]),
-        line("a random draw for several, not built yet", "--name=a --size=64k --rw=randread:8", &["rw", "randread:8"]),
+        line("a random draw for less than one block", "--name=a --size=64k --rw=randread:-8", &["rw", "randread:-8"]),
         line("an option not built yet", "--name=a --size=64k --zonemode=zbd --zonesize=64k", &["zonemode"]),
         line("a bad value with parse-only", "--parse-only --name=a --size=64k --bs=4q", &["bs", "4q"]),
     ]
