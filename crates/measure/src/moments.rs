@@ -39,7 +39,8 @@ impl Moments {
         self.minimum_complement = self.minimum_complement.max(!value);
         self.maximum = self.maximum.max(value);
         self.sum += u128::from(value);
-        self.sum_of_squares = self.sum_of_squares.saturating_add(u128::from(value) * u128::from(value));
+        // Wraps only after 2^48 values of 18 minutes each; a saturating addition costs a nanosecond per I/O.
+        self.sum_of_squares = self.sum_of_squares.wrapping_add(u128::from(value) * u128::from(value));
     }
 
     /// Adds all values that `other` has seen.

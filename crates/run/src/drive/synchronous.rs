@@ -26,7 +26,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
         Ok(())
     }
 
-    #[inline]
+    #[inline(always)]
     fn carry_out(&mut self, request: &Request, decided: Nanos) -> Result<Nanos, EngineError> {
         self.prepare(0, request, decided);
         let accepted = if LATENCY { self.clock.now() } else { decided };

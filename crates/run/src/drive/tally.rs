@@ -90,7 +90,7 @@ impl<'w> Tally<'w> {
     }
 
     /// Counts an I/O of a synchronous engine: no submission latency.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn synchronous<const LATENCY: bool>(&mut self, direction: Direction, bytes: u64, life: Life) {
         self.control.count(direction, bytes);
         if LATENCY {
@@ -105,7 +105,7 @@ impl<'w> Tally<'w> {
     /// Counts an I/O of an asynchronous engine.
     ///
     /// All three latencies are recorded here, at the end, so that submission + completion = total also for the means.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn queued<const LATENCY: bool>(&mut self, direction: Direction, bytes: u64, mut life: Life) {
         self.control.count(direction, bytes);
         if self.record.blind_to_submission != 0 {

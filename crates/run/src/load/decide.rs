@@ -161,7 +161,7 @@ impl Load {
     }
 
     /// What to do at `now`. The I/O of a [`Next::Issue`] counts as issued.
-    #[inline]
+    #[inline(always)]
     pub fn next(&mut self, now: Nanos) -> Next {
         if self.run.left == 0 || now >= self.deadline {
             return self.decide(now);
@@ -213,6 +213,7 @@ impl Load {
         self.deadline = self.rules.runtime.map_or(Nanos::MAX, |runtime| now.saturating_add(runtime));
     }
 
+    #[inline(never)]
     fn decide(&mut self, now: Nanos) -> Next {
         self.settle();
         if self.stopped || now >= self.deadline {
