@@ -338,6 +338,11 @@ impl JobResult {
         self.latency_bins.merge(&other.latency_bins);
     }
 
+    /// The errno that reports show: of what ended the job, or of the first error that was forgiven; 0 for neither.
+    pub fn errno(&self) -> i32 {
+        self.error.as_ref().map_or(self.first_forgiven_errno, |error| error.errno)
+    }
+
     /// I/Os issued in all directions.
     pub fn ios(&self) -> u64 {
         self.directions.iter().map(|(_, direction)| direction.ios).sum()

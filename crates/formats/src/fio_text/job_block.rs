@@ -34,8 +34,13 @@ pub(super) fn write(text: &mut String, job: &JobResult, groups: &[Group], when: 
 }
 
 fn write_head(text: &mut String, job: &JobResult, when: &When<'_>) {
-    let errno = job.error.as_ref().map_or(0, |error| error.errno);
-    let why = job.error.as_ref().map_or_else(String::new, |error| format!(" ({})", error_origin(error)));
+    let errno = job.errno();
+    let why = match &job.error {
+        Some(error) => format!(" ({})", error_origin(errno, &error.operation)),
+        // The first of the forgiven errors, of which only the number is kept.
+        None if errno != 0 => format!(" ({})", error_origin(errno, "io")),
+        None => String::new(),
+    };
     let _ = writeln!(
         text,
         "{}: (groupid={}, jobs={}): err={errno:2}{why}: pid={}: {}",
