@@ -95,7 +95,7 @@ impl Histogram {
         }
         let mut found = Vec::with_capacity(percents.len());
         let mut wanted = percents.iter().peekable();
-        let mut sum = 0;
+        let mut sum: u64 = 0;
         let mut last = 0;
         for (bucket, count) in self.iter() {
             sum = sum.saturating_add(count);
