@@ -59,7 +59,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
 
     /// Counts an I/O that did not go through whole.
     pub(super) fn count_failed(&mut self, direction: Direction, moved: u32, life: Life) {
-        self.tally.control.count(direction, u64::from(moved));
+        self.tally.control.count(direction, u64::from(moved), 1);
         self.tally.record.measured_until = life.reaped.get();
     }
 
