@@ -111,7 +111,9 @@ impl Layout<'_> {
             && let Err(error) = std::fs::remove_file(path)
             && error.kind() != std::io::ErrorKind::NotFound
         {
-            return Err(file_error("unlink", path, error, ""));
+            // Asked to remove what was never there, a read-only file system says so before it looks.
+            let operation = if path.exists() { "unlink" } else { "create" };
+            return Err(file_error(operation, path, error, ""));
         }
         let mut options = File::options();
         options.write(true).create(true).truncate(in_full).mode(0o644);
