@@ -62,7 +62,7 @@ pub(crate) const OPTIONS: &[CommandOption] = &[
     works("version", Nothing, Effect::Version, "Show the version"),
     works("parse-only", Nothing, Effect::ParseOnly, "Read everything, run nothing"),
     works("readonly", Nothing, Effect::ReadOnly, "Refuse jobs that write or trim"),
-    works("section", Needed("NAME"), Effect::Section, "Take only this section of the job files; may be repeated"),
+    works("section", Needed("NAME"), Effect::Section, "Only this section of job files; may be repeated"),
     works("output", Needed("FILE"), Effect::Output, "Write results to this file"),
     works("output-format", Needed("LIST"), Effect::OutputFormat, "normal, json, json+; several separated by commas"),
     works("eta", Needed("WHEN"), Effect::Eta, "Live status line: always, never or auto"),
