@@ -11,6 +11,7 @@ mod group;
 mod local_time;
 pub mod native;
 mod number;
+pub mod printable;
 mod shares;
 mod table;
 

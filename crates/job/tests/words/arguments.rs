@@ -118,11 +118,14 @@ fn parse_only_reads_everything_and_leaves_contradictions_and_engines_alone() {
 
 #[test]
 fn nothing_to_do_is_an_error_that_wants_the_usage() {
-    for words in [&[][..], &["--ioengine=null", "--size=1m"], &["--section=zz", "f"]] {
+    for words in [&[][..], &["--ioengine=null", "--size=1m"]] {
         let error = invoke(words, &[("f", "[a]\nsize=1m\n")]).expect_err("no job");
         assert!(error.titles()[0].starts_with("No job(s) defined"), "{words:?}");
         assert!(error.wants_usage());
     }
+    let error = invoke(&["--section=zz", "f"], &[("f", "[a]\nsize=1m\n")]).expect_err("no section");
+    assert_eq!(error.titles(), ["command line: section=zz is in none of the job files; they have a"]);
+    assert!(!error.wants_usage());
 }
 
 #[test]

@@ -122,7 +122,7 @@ fn open_one(job: &JobPlan, file: &PlannedFile, writable: bool) -> Result<OwnedFd
             }
             rustix::io::Errno::BUSY => " (somebody else holds the device for himself)",
             rustix::io::Errno::ROFS => " (the file system is mounted read-only)",
-            rustix::io::Errno::MFILE => " (too many open files; see ulimit -n)",
+            rustix::io::Errno::MFILE => " (each worker opens all its files; raise ulimit -n, or make nrfiles smaller)",
             _ => "",
         };
         file_error("open", &file.path, error, advice)
