@@ -310,6 +310,11 @@ impl DirectionResult {
 }
 
 impl JobResult {
+    /// The errno that reports show: of what ended it early, else of the first error that was forgiven; 0 for none.
+    pub fn shown_errno(&self) -> i32 {
+        self.error.as_ref().map_or(self.first_forgiven_errno, |error| error.errno)
+    }
+
     /// Adds a worker of the same reporting group. Associative; the first one's words and pid stay.
     pub fn merge(&mut self, other: &JobResult) {
         self.workers += other.workers;

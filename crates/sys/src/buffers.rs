@@ -175,8 +175,16 @@ fn anonymous(bytes: usize, flags: MapFlags, huge: Option<u64>) -> Result<(Memory
 
 fn of_file(path: &Path, bytes: usize, flags: MapFlags) -> Result<(Memory, NonNull<u8>), SysError> {
     let mode = rustix::fs::Mode::from_raw_mode(0o600);
-    let file = rustix::fs::open(path, OFlags::RDWR | OFlags::CREATE | OFlags::CLOEXEC, mode)
-        .map_err(|errno| SysError::path("open for buffers", path, errno))?;
+    let flags_of_file = OFlags::RDWR | OFlags::CREATE | OFlags::CLOEXEC;
+    // A file that is made only for the buffers is a name for as long as it takes to map it.
+    let (file, is_new) = match rustix::fs::open(path, flags_of_file | OFlags::EXCL, mode) {
+        Ok(file) => (file, true),
+        Err(rustix::io::Errno::EXIST) => {
+            let file = rustix::fs::open(path, flags_of_file, mode);
+            (file.map_err(|errno| SysError::path("open for buffers", path, errno))?, false)
+        }
+        Err(errno) => return Err(SysError::path("open for buffers", path, errno)),
+    };
     let size = rustix::fs::fstat(&file).map_err(|errno| SysError::path("fstat", path, errno))?.st_size;
     if size.unsigned_abs() < bytes as u64 {
         rustix::fs::ftruncate(&file, bytes as u64).map_err(|errno| SysError::path("ftruncate", path, errno))?;

@@ -34,8 +34,10 @@ pub(super) fn write(text: &mut String, job: &JobResult, groups: &[Group], when: 
 }
 
 fn write_head(text: &mut String, job: &JobResult, when: &When<'_>) {
-    let errno = job.error.as_ref().map_or(0, |error| error.errno);
-    let why = job.error.as_ref().map_or_else(String::new, |error| format!(" ({})", error_origin(error)));
+    let errno = job.shown_errno();
+    // An error that was forgiven has no origin to tell; fio leaves the place empty.
+    let forgiven = if errno == 0 { "" } else { " ()" };
+    let why = job.error.as_ref().map_or_else(|| forgiven.to_owned(), |error| format!(" ({})", error_origin(error)));
     let _ = writeln!(
         text,
         "{}: (groupid={}, jobs={}): err={errno:2}{why}: pid={}: {}",

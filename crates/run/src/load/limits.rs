@@ -69,8 +69,8 @@ pub(super) fn is_time_based(job: &JobPlan) -> bool {
     job.limits.time_based && job.limits.runtime.is_some()
 }
 
-/// The amount of one loop: `io_size` where given, else the region; where `filesize` makes the region, `size` is the
-/// amount.
+/// The amount of one loop: `io_size` where given, else the region; where `filesize` makes the region, `size` may be less
+/// of it.
 fn bytes_per_loop(job: &JobPlan, regions: &[Region]) -> u64 {
     let region: u64 = regions.iter().map(|region| region.end.saturating_sub(region.start)).sum();
     match (job.files.io_size, job.files.size) {
@@ -78,7 +78,7 @@ fn bytes_per_loop(job: &JobPlan, regions: &[Region]) -> u64 {
         (Some(Extent::Percent(percent)), _) => {
             region / 100 * u64::from(percent) + region % 100 * u64::from(percent) / 100
         }
-        (None, Some(Extent::Bytes(bytes))) if job.files.file_size.is_some() => bytes,
+        (None, Some(Extent::Bytes(bytes))) if job.files.file_size.is_some() => bytes.min(region),
         _ => region,
     }
 }

@@ -4,9 +4,9 @@ use super::{Load, LoadSetup, Next, Region, Request};
 use engine::Operation;
 use job::EngineOptions;
 use job::plan::{
-    Allocate, BlockSize, BufferPlan, ContinueOnError, DepthPlan, Distribution, Extent, FilePlan, Fill, Generator,
-    Isolation, JobPlan, Limits, LoadPlan, LogPlan, Memory, Mix, PacePlan, PlacePlan, RecordPlan, StartPlan, Step,
-    SyncMode,
+    AccessAdvice, Allocate, BlockSize, BufferPlan, ContinueOnError, DepthPlan, Distribution, Extent, FilePlan, Fill,
+    Generator, Isolation, JobPlan, Limits, LoadPlan, LogPlan, Memory, Mix, PacePlan, PlacePlan, RecordPlan, StartPlan,
+    Step, SyncMode,
 };
 use measure::{BytesPerSecond, Direction, Nanos, PerDirection};
 use proptest::prelude::*;
@@ -81,6 +81,7 @@ fn files() -> FilePlan {
         unlink: false,
         create_only: false,
         create_fsync: true,
+        advice: AccessAdvice::ByLoad,
         may_create: true,
         may_write_mounted: false,
     }
@@ -107,7 +108,6 @@ fn record() -> RecordPlan {
         completion_latency: true,
         submission_latency: true,
         samples: true,
-        reduced_clock: false,
         completion_percentiles: true,
         total_percentiles: false,
         submission_percentiles: false,
