@@ -12,7 +12,8 @@ pub(super) struct Limits {
     /// Of one loop.
     loop_bytes: u64,
     loops: u64,
-    /// Passes go on until the amount of a loop is there. With holes between the blocks a pass is as much as there is.
+    /// Passes go on until the amount of a loop is there. With holes between the blocks a pass that
+    /// ends with the last block is as much as there is.
     fills_up: bool,
     issued_bytes: u64,
     issued_ios: u64,

@@ -1,6 +1,6 @@
 //! Loads run to their end without an engine: every I/O completes at once, time is what the test says.
 
-use super::{Load, LoadSetup, Next, Region, Request};
+use super::{Load, LoadSetup, Next, Reach, Region, Request};
 use engine::Operation;
 use job::EngineOptions;
 use job::plan::{
@@ -124,7 +124,7 @@ fn record() -> RecordPlan {
 }
 
 fn regions(sizes: &[u64]) -> Vec<Region> {
-    sizes.iter().map(|&end| Region { start: 0, end }).collect()
+    sizes.iter().map(|&end| Region { start: 0, end, reach: Reach::Whole }).collect()
 }
 
 fn load(job: &JobPlan, regions: &[Region]) -> Load {
