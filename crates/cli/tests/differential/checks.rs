@@ -15,7 +15,6 @@ pub(crate) fn verify() -> Vec<Case> {
         job("verify_meta", "--rw=write --verify=meta"),
         job("verify_a_pattern", "--rw=write --verify=pattern --verify_pattern=0xdeadbeef"),
         job("verify_a_pattern_without_the_word", "--rw=write --verify_pattern=0xcafe"),
-        job("verify_a_pattern_behind_a_header", "--rw=write --verify=pattern_hdr --verify_pattern=0xcafe"),
         job("verify_null", "--rw=write --verify=null"),
         job("verify_written_only", "--rw=write --verify=crc32c --do_verify=0"),
         job("verify_in_loops", "--rw=write --verify=crc32c --loops=2"),
@@ -47,7 +46,9 @@ pub(crate) fn logs() -> Vec<Case> {
         job("latency_logs_of_a_synchronous_engine", "--write_lat_log=x --ioengine=psync"),
         job("logs_of_clones", "--numjobs=2 --write_bw_log=x"),
         job("one_log_for_all_clones", "--numjobs=2 --per_job_logs=0 --write_iops_log=x"),
-        job("a_log_named_like_the_job", "--write_bw_log="),
+        Case::own_format("a_log_named_like_the_job", "--output-format=json x.fio")
+            .file("x.fio", "[a]\nsize=64k\nrw=write\nwrite_bw_log\n")
+            .logged(),
         job("a_log_in_a_directory", "--write_bw_log=d/x").file("d/already", "here"),
     ]
 }

@@ -30,7 +30,6 @@ const ALLOCATE: Kind = Kind::Word(&[
 const ADVICE: Kind = Kind::Word(&[
     ("1", "random or sequential, as rw says"),
     ("0", "nothing"),
-    ("none", "same as 0"),
     ("sequential", "it is read in order"),
     ("random", "it is read in no order"),
     ("noreuse", "it is read once"),
@@ -134,7 +133,7 @@ pub(super) const ROWS: &[Row] = &[
         ADVICE,
         Set::Word(|draft, word, _| {
             draft.files.advice = match word {
-                "0" | "none" => AccessAdvice::None,
+                "0" => AccessAdvice::None,
                 "sequential" => AccessAdvice::Sequential,
                 "random" => AccessAdvice::Random,
                 "noreuse" => AccessAdvice::NoReuse,

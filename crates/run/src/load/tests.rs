@@ -21,7 +21,7 @@ fn alike<T: Clone>(value: T) -> PerDirection<T> {
 }
 
 /// A sequential read of 4 KiB blocks.
-fn job() -> JobPlan {
+pub(super) fn job() -> JobPlan {
     JobPlan {
         name: "a".into(),
         description: None,
