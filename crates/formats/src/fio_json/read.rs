@@ -121,13 +121,12 @@ fn read_job(job: &Object, number: u32, global: &[(String, String)]) -> JobResult
     let runtime = milliseconds(job, "job_runtime");
     let errno = job.get("error").and_then(Value::as_i64).and_then(|errno| i32::try_from(errno).ok()).unwrap_or(0);
     let first_forgiven_errno = i32::try_from(whole(job, "first_error")).unwrap_or(0);
-    let ended_it = errno != 0 && errno != first_forgiven_errno;
     let mut found = JobResult {
         echo: words.echo(),
         style: words.style(),
         workers: words.workers(),
         started_unix_ms: whole(job, "job_start"),
-        error: ended_it.then(|| JobError { errno, operation: String::new(), message: String::new(), signal: None }),
+        error: (errno != 0).then(|| JobError { errno, operation: String::new(), message: String::new(), signal: None }),
         forgiven_errors: whole(job, "total_err"),
         first_forgiven_errno,
         elapsed_s: whole(job, "elapsed"),
