@@ -42,13 +42,14 @@ impl Histogram {
 
     /// Counts `count` equal latencies, for readers of foreign histograms.
     pub fn record_many(&mut self, latency: Nanos, count: u64) {
-        self.counts[bucket_of(latency)] += count;
+        let slot = &mut self.counts[bucket_of(latency)];
+        *slot = slot.saturating_add(count);
     }
 
     /// Adds the counts of `other`.
     pub fn merge(&mut self, other: &Histogram) {
         for (mine, theirs) in self.counts.iter_mut().zip(&other.counts) {
-            *mine += theirs;
+            *mine = mine.saturating_add(*theirs);
         }
     }
 
@@ -59,7 +60,7 @@ impl Histogram {
 
     /// How many latencies were counted.
     pub fn total(&self) -> u64 {
-        self.counts.iter().sum()
+        self.counts.iter().fold(0, |total: u64, &count| total.saturating_add(count))
     }
 
     /// The non-empty buckets as (index, count), ascending.
@@ -76,7 +77,7 @@ impl Histogram {
     pub fn add_to_bucket(&mut self, bucket: usize, count: u64) -> bool {
         match self.counts.get_mut(bucket) {
             Some(slot) => {
-                *slot += count;
+                *slot = slot.saturating_add(count);
                 true
             }
             None => false,
@@ -94,10 +95,10 @@ impl Histogram {
         }
         let mut found = Vec::with_capacity(percents.len());
         let mut wanted = percents.iter().peekable();
-        let mut sum = 0;
+        let mut sum: u64 = 0;
         let mut last = 0;
         for (bucket, count) in self.iter() {
-            sum += count;
+            sum = sum.saturating_add(count);
             last = bucket;
             while wanted.next_if(|&&percent| sum >= rank(percent, total)).is_some() {
                 found.push(value_of(bucket));

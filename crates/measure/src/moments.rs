@@ -43,12 +43,12 @@ impl Moments {
         self.sum_of_squares = self.sum_of_squares.wrapping_add(u128::from(value) * u128::from(value));
     }
 
-    /// Adds all values that `other` has seen.
+    /// Adds all values that `other` has seen. Saturates: either may come from a spoilt file.
     pub fn merge(&mut self, other: &Moments) {
-        self.count += other.count;
+        self.count = self.count.saturating_add(other.count);
         self.minimum_complement = self.minimum_complement.max(other.minimum_complement);
         self.maximum = self.maximum.max(other.maximum);
-        self.sum += other.sum;
+        self.sum = self.sum.saturating_add(other.sum);
         self.sum_of_squares = self.sum_of_squares.saturating_add(other.sum_of_squares);
     }
 
@@ -82,7 +82,7 @@ impl Moments {
         // Σ(x−m)² with m = q + r/n, q the whole part of the mean: Σx² − q(2Σx − nq) − r²/n, without cancellation.
         let count = u128::from(self.count);
         let (whole, rest) = (self.sum / count, self.sum % count);
-        let about_whole = self.sum_of_squares.saturating_sub(whole.saturating_mul(self.sum + rest));
+        let about_whole = self.sum_of_squares.saturating_sub(whole.saturating_mul(self.sum.saturating_add(rest)));
         let about_mean = about_whole as f64 - rest as f64 * rest as f64 / count as f64;
         Some((about_mean.max(0.0) / (count - 1) as f64).sqrt())
     }

@@ -310,11 +310,6 @@ impl DirectionResult {
 }
 
 impl JobResult {
-    /// The errno that reports show: of what ended it early, else of the first error that was forgiven; 0 for none.
-    pub fn shown_errno(&self) -> i32 {
-        self.error.as_ref().map_or(self.first_forgiven_errno, |error| error.errno)
-    }
-
     /// Adds a worker of the same reporting group. Associative; the first one's words and pid stay.
     pub fn merge(&mut self, other: &JobResult) {
         self.workers += other.workers;
@@ -341,6 +336,11 @@ impl JobResult {
         self.depth.submits += other.depth.submits;
         self.depth.completes += other.depth.completes;
         self.latency_bins.merge(&other.latency_bins);
+    }
+
+    /// The errno that reports show: of what ended the job, or of the first error that was forgiven; 0 for neither.
+    pub fn errno(&self) -> i32 {
+        self.error.as_ref().map_or(self.first_forgiven_errno, |error| error.errno)
     }
 
     /// I/Os issued in all directions.

@@ -58,7 +58,8 @@ pub(crate) fn workers() -> Vec<Case> {
         Case::report("wait_for", "--size=256k --name=a --rw=write --name=b --wait_for=a"),
         Case::report("threads", "--name=a --size=256k --thread --numjobs=2 --rw=randread"),
         Case::report("threads_and_processes", "--size=256k --name=a --thread --name=b --rw=write"),
-        Case::report("exitall", &format!("--name=a --size=64k --rate_iops=40 --name=b {FOREVER} --exitall"))
+        // The first job lasts nearly a second, so that the second is at work for certain when it is ended.
+        Case::report("exitall", &format!("--name=a --size=1m --rate_iops=300 --name=b {FOREVER} --exitall"))
             .free_amounts(),
         Case::report("on_a_cpu", "--name=a --size=256k --cpus_allowed=0"),
         Case::report("nice", "--name=a --size=256k --nice=5"),

@@ -120,15 +120,20 @@ fn read_job(job: &Object, number: u32, global: &[(String, String)]) -> JobResult
     let words = Words::new(job.get("job options").map(pairs).unwrap_or_default(), global);
     let runtime = milliseconds(job, "job_runtime");
     let errno = job.get("error").and_then(Value::as_i64).and_then(|errno| i32::try_from(errno).ok()).unwrap_or(0);
-    let first_forgiven_errno = i32::try_from(whole(job, "first_error")).unwrap_or(0);
     let mut found = JobResult {
         echo: words.echo(),
         style: words.style(),
         workers: words.workers(),
         started_unix_ms: whole(job, "job_start"),
-        error: (errno != 0).then(|| JobError { errno, operation: String::new(), message: String::new(), signal: None }),
+        // Where errors were forgiven, `error` repeats the first of them.
+        error: (errno != 0 && whole(job, "total_err") == 0).then(|| JobError {
+            errno,
+            operation: String::new(),
+            message: String::new(),
+            signal: None,
+        }),
         forgiven_errors: whole(job, "total_err"),
-        first_forgiven_errno,
+        first_forgiven_errno: i32::try_from(whole(job, "first_error")).unwrap_or(0),
         elapsed_s: whole(job, "elapsed"),
         runtime,
         cpu: CpuUsage {

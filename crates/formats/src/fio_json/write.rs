@@ -64,7 +64,7 @@ fn job(row: &JobResult, groups: &[Group], detail: Detail) -> Value {
     if row.started_unix_ms > 0 {
         put("job_start", json!(row.started_unix_ms));
     }
-    put("error", json!(row.shown_errno()));
+    put("error", json!(row.errno()));
     put("eta", json!(if row.elapsed_s > NO_ESTIMATE_UNTIL_S { 0 } else { UNKNOWN_ETA_S }));
     put("elapsed", json!(row.elapsed_s));
     if !row.echo.options.is_empty() {

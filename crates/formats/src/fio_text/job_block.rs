@@ -34,10 +34,13 @@ pub(super) fn write(text: &mut String, job: &JobResult, groups: &[Group], when: 
 }
 
 fn write_head(text: &mut String, job: &JobResult, when: &When<'_>) {
-    let errno = job.shown_errno();
-    // An error that was forgiven has no origin to tell; fio leaves the place empty.
-    let forgiven = if errno == 0 { "" } else { " ()" };
-    let why = job.error.as_ref().map_or_else(|| forgiven.to_owned(), |error| format!(" ({})", error_origin(error)));
+    let errno = job.errno();
+    let why = match &job.error {
+        Some(error) => format!(" ({})", error_origin(errno, &error.operation)),
+        // The first of the forgiven errors, of which only the number is kept.
+        None if errno != 0 => format!(" ({})", error_origin(errno, "io")),
+        None => String::new(),
+    };
     let _ = writeln!(
         text,
         "{}: (groupid={}, jobs={}): err={errno:2}{why}: pid={}: {}",

@@ -89,12 +89,12 @@ pub fn layout_line(job: &str, files: u32, bytes: u64) -> String {
 
 /// What fio says when a job ends with an error.
 pub fn error_line(pid: u32, error: &JobError) -> String {
-    format!("fio: pid={pid}, err={}/{}", error.errno, error_origin(error))
+    format!("fio: pid={pid}, err={}/{}", error.errno, error_origin(error.errno, &error.operation))
 }
 
 /// Where and why a job failed, in the layout of fio's; our own place in the source says nothing to a reader.
-pub(super) fn error_origin(error: &JobError) -> String {
-    format!("file:plumb:0, func={}, error={}", error.operation, errno_text(error.errno))
+pub(super) fn error_origin(errno: i32, operation: &str) -> String {
+    format!("file:plumb:0, func={operation}, error={}", errno_text(errno))
 }
 
 /// The system's words for an errno; `Success` for 0.

@@ -104,7 +104,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
         let Err(mismatch) = checker.judge(slot, request, buffer) else { return };
         let path = self.files.paths.get(request.target as usize).map(|path| path.display().to_string());
         let message = format!(
-            "{mismatch} of {} (requested block: offset={}, length={})",
+            "{}: {mismatch} (requested block: offset={}, length={})",
             path.unwrap_or_default(),
             request.offset,
             request.length

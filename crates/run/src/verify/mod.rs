@@ -73,10 +73,10 @@ impl fmt::Display for Mismatch {
         let offset = self.offset;
         match &self.fault {
             Fault::Header { field, found, expected } => {
-                write!(f, "verify: bad header at offset {offset}: {field} is {found:#x}, expected {expected:#x}")
+                write!(f, "verify: bad header at offset {offset}: its {field} is {found:#x}, not {expected:#x}")
             }
             Fault::Digest { name, stored, computed } => {
-                write!(f, "{name}: verify failed at offset {offset}: stored {stored}, computed {computed}")
+                write!(f, "{name}: verify failed at offset {offset}: {stored} is stored, {computed} computed")
             }
             Fault::Pattern { at, found, expected } => {
                 write!(
