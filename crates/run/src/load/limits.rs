@@ -70,8 +70,8 @@ pub(super) fn is_time_based(job: &JobPlan) -> bool {
     job.limits.time_based && job.limits.runtime.is_some()
 }
 
-/// The amount of one loop: `io_size` where given, else the region; where `filesize` makes the region, `size` may be less
-/// of it.
+/// The amount of one loop: `io_size` where given, else the region, of which `size` may take less where `filesize`
+/// makes it.
 fn bytes_per_loop(job: &JobPlan, regions: &[Region]) -> u64 {
     let region: u64 = regions.iter().map(|region| region.end.saturating_sub(region.start)).sum();
     match (job.files.io_size, job.files.size) {
