@@ -129,6 +129,13 @@ fn nothing_to_do_is_an_error_that_wants_the_usage() {
 }
 
 #[test]
+fn a_section_that_no_file_has_is_named_with_those_there_are() {
+    let error = invoke(&["--section=zz", "f"], &[("f", "[a]\nsize=1m\n[b]\n")]).expect_err("no such section");
+    let title = &error.titles()[0];
+    assert!(title.contains("section=zz is in none of the job files") && title.contains("a, b"), "{title}");
+}
+
+#[test]
 fn version_and_helps_answer_before_anything_else_is_judged() {
     let text = |words: &[&str]| match invoke(words, &[]).expect("an answer").action {
         Action::Version(text) | Action::Help(text) | Action::CmdHelp(text) | Action::EngHelp(text) => text,
