@@ -67,7 +67,12 @@ pub(crate) const OPTIONS: &[CommandOption] = &[
     works("readonly", Nothing, Effect::ReadOnly, "Refuse jobs that write or trim"),
     works("section", Needed("NAME"), Effect::Section, "Take only this section of the job files; may be repeated"),
     works("output", Needed("FILE"), Effect::Output, "Write results to this file"),
-    works("output-format", Needed("LIST"), Effect::OutputFormat, "normal, terse, json, json+; several separated by commas"),
+    works(
+        "output-format",
+        Needed("LIST"),
+        Effect::OutputFormat,
+        "normal, terse, json, json+; several separated by commas",
+    ),
     works("minimal", Nothing, Effect::Minimal, "Terse output alone, as --output-format=terse"),
     works("append-terse", Nothing, Effect::AppendTerse, "Terse output besides the others"),
     works("terse-version", Needed("N"), Effect::TerseVersion, "Version of terse output: 2, 3, 4 or 5; 3 unless given"),

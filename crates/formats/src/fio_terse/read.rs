@@ -28,7 +28,8 @@ pub fn looks_like(bytes: &[u8]) -> bool {
 
 /// Reads every line of a job in `text`; other lines are ignored, as fio prints messages and other formats around them.
 ///
-/// Counts that a line does not state are the smallest that give its rates. The job's own time is taken as that of its
+/// Counts that a line does not state are the smallest that give its rates: exact up to a second, else too small by at
+/// most one I/O per second, and the bins with them. The job's own time is taken as that of its
 /// longest direction. Before version 5 the number of bandwidth samples is not stated: the fewest with such a deviation
 /// stand for them. Without a number of I/Os in a direction there are no latencies. What is below 1 µs is in the first
 /// µs bin, and everything else that is not stated stays at its default.
@@ -182,7 +183,7 @@ fn read_direction(fields: &mut Fields<'_>, style: &mut ReportStyle) -> Direction
         let amount = (u128::from(per_second) * u128::from(milliseconds)).div_ceil(1000);
         u64::try_from(amount).unwrap_or(LARGEST).min(LARGEST)
     };
-    let ios = least(iops);
+    let ios = least(iops).max(fewest_ios(fields.rest));
     let bytes = kib.saturating_mul(1024).min(LARGEST).max(least(kib_per_second.saturating_mul(1024)));
     let submission = read_latency(fields, ios);
     let mut completion = read_latency(fields, ios);
@@ -213,6 +214,17 @@ fn read_direction(fields: &mut Fields<'_>, style: &mut ReportStyle) -> Direction
         iops_samples,
         ..DirectionResult::default()
     }
+}
+
+/// The fewest I/Os with such latencies: a rate below one per second is cut to 0.
+fn fewest_ios(fields: &[&str]) -> u64 {
+    let total = BEFORE_PERCENTILES - 4 + PERCENTILE_PLACES;
+    let mut fewest = 0;
+    for start in [0, 4, total] {
+        let [_, maximum, mean, deviation] = Fields { rest: fields.get(start..).unwrap_or_default() }.floats();
+        fewest = fewest.max(if deviation > 0.0 { 2 } else { u64::from(maximum > 0.0 || mean > 0.0) });
+    }
+    fewest
 }
 
 /// `None` where nothing was measured: fio prints zeros there.

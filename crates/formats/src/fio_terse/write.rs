@@ -2,7 +2,7 @@
 
 use super::{PERCENTILE_PLACES, UNUSED_PLACE};
 use crate::fio_text::{cpu_percent, version_line};
-use crate::group::{Group, percent_of_group};
+use crate::group::{Divisor, Group, percent_of_group};
 use crate::{group, shares};
 use job::TerseVersion;
 use measure::{Direction, Nanos};
@@ -61,7 +61,7 @@ fn write_row(line: &mut Line, row: &JobResult, groups: &[Group], version: TerseV
     line.push(row.errno());
     let directions = if version == TerseVersion::V3 { &Direction::ALL[..2] } else { &Direction::ALL };
     for &direction in directions {
-        let share = percent_of_group(row, direction, groups);
+        let share = percent_of_group(row, direction, groups, Divisor::WholeKib);
         write_direction(line, &row.directions[direction], &row.style, share, version);
     }
     let (user, system) = cpu_percent(row);
@@ -73,9 +73,9 @@ fn write_row(line: &mut Line, row: &JobResult, groups: &[Group], version: TerseV
     for share in shares::level(row) {
         line.push(format_args!("{share:.1}%"));
     }
-    let (ns, mut us, ms) = shares::latency(row);
+    let (_, mut us, ms) = shares::latency(row);
     // There are no fields for less than a microsecond.
-    us[0] += ns.iter().sum::<f64>();
+    us[0] += shares::below_a_microsecond(row);
     for share in us.into_iter().chain(ms) {
         line.push(format_args!("{share:.2}%"));
     }
