@@ -68,16 +68,36 @@ fn json_comes_before_the_report_however_they_are_asked_for() {
 }
 
 #[test]
-fn terse_is_refused_by_name() {
-    for (words, named) in [
-        (&["--output-format=terse"][..], "terse"),
-        (&["--output-format=normal,terse"], "terse"),
-        (&["--minimal"], "--minimal"),
+fn terse_comes_first_however_it_is_asked_for() {
+    for (words, parts) in [
+        (&["--output-format=normal,json,terse"][..], &["rw=read", "\n3;fio-3.42", "\n{", "(groupid=0"][..]),
+        (&["--append-terse"], &["rw=read", "\n3;fio-3.42", "(groupid=0"]),
+        (&["--output-format=json", "--append-terse", "--terse-version=5"], &["5;fio-3.42", "\n{"]),
+    ] {
+        let (status, shown, _) = outcome_with_job(words);
+        assert_eq!(status, Some(0), "{shown}");
+        let found: Vec<usize> = parts.iter().map(|&part| places(&shown, [part])[0]).collect();
+        assert!(found.is_sorted(), "{words:?}: {found:?}");
+        assert_eq!(shown.contains("(groupid=0"), parts.contains(&"(groupid=0"), "{words:?}");
+    }
+}
+
+#[test]
+fn minimal_is_one_line_per_job_and_the_last_choice_of_format_wins() {
+    for (words, fields) in [
+        (&["--minimal"][..], 121),
+        (&["--output-format=terse"], 121),
+        (&["--output-format=csv", "--append-terse"], 121),
+        (&["--output-format=json", "--minimal", "--terse-version=2"], 161),
+        (&["--terse-version=4", "--minimal"], 162),
+        (&["--minimal", "--terse-version=5"], 180),
     ] {
         let (status, shown, error) = outcome_with_job(words);
-        assert_eq!((status, shown.as_str()), (Some(1), ""), "{words:?}");
-        assert!(error.contains(named) && error.contains("not built yet"), "{words:?}: {error}");
+        assert_eq!((status, error.as_str(), shown.lines().count()), (Some(0), "", 1), "{words:?}: {shown}");
+        assert_eq!(shown.split(';').count(), fields, "{words:?}: {shown}");
     }
+    let (_, shown, _) = outcome_with_job(&["--minimal", "--output-format=json"]);
+    assert!(shown.starts_with('{'), "{shown}");
 }
 
 #[test]

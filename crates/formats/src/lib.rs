@@ -6,8 +6,10 @@
 
 pub mod fio_eta;
 pub mod fio_json;
+pub mod fio_terse;
 pub mod fio_text;
 mod group;
+mod inverse;
 mod local_time;
 pub mod native;
 mod number;

@@ -6,7 +6,7 @@ mod watch;
 
 use crate::failure::Failure;
 use crate::output::Output;
-use formats::{View, fio_json, fio_text, printable};
+use formats::{View, fio_json, fio_terse, fio_text, printable};
 use job::{Action, EtaWhen, Invocation, JobError, OutputFormat, Parser, Plan};
 use measure::Nanos;
 use model::RunResult;
@@ -127,6 +127,7 @@ fn measure(plan: &Plan, invocation: &Invocation, out: &mut Output) -> Result<u8,
     let view = View { zone: jiff::tz::TimeZone::system() };
     for format in &invocation.output.formats {
         let text = match format {
+            OutputFormat::Terse => fio_terse::write(&result, invocation.output.terse_version),
             OutputFormat::Json => fio_json::write(&result, &view),
             OutputFormat::JsonPlus => fio_json::write_with_bins(&result, &view),
             OutputFormat::Normal => fio_text::write(&result, &view),

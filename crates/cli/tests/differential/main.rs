@@ -11,6 +11,7 @@ mod case;
 mod checks;
 mod loads;
 mod runs;
+mod terse;
 mod words;
 
 use case::{Case, Held, Rate};
@@ -29,7 +30,7 @@ fn all_cases() -> Vec<Case> {
     for area in [checks::verify, checks::logs, checks::steps] {
         cases.extend(area());
     }
-    for area in [loads::buffers, runs::files, runs::workers, runs::engines, runs::measures] {
+    for area in [loads::buffers, runs::files, runs::workers, runs::engines, runs::measures, terse::lines] {
         cases.extend(area());
     }
     cases
@@ -187,9 +188,12 @@ fn named(words: &str) -> String {
 }
 
 fn compare_reports(case: &Case, oracle: &str, ours: &str) -> Result<Vec<String>, String> {
-    let (their_json, their_text) = split_output(oracle)?;
-    let (our_json, our_text) = split_output(ours)?;
+    let (their_terse, oracle) = terse::apart(oracle);
+    let (our_terse, ours) = terse::apart(ours);
+    let (their_json, their_text) = split_output(&oracle)?;
+    let (our_json, our_text) = split_output(&ours)?;
     let mut differences = compare_text(&their_text, &our_text, case.rules);
+    differences.extend(terse::differences(&their_terse, &our_terse, case.rules));
     let counts = if case.rules.amounts == Amounts::Fixed { Counts::Fixed } else { Counts::Free };
     match (&their_json, &our_json) {
         (Some(theirs), Some(mine)) => {

@@ -3,7 +3,7 @@
 use super::group_lines::rate;
 use super::latency;
 use super::start::{errno_text, error_origin};
-use crate::group::{Group, percent_of_group};
+use crate::group::{Divisor, Group, percent_of_group};
 use crate::number::{Step, scaled};
 use crate::{local_time, printable, shares};
 use jiff::tz::TimeZone;
@@ -26,7 +26,7 @@ pub(super) fn write(text: &mut String, job: &JobResult, groups: &[Group], when: 
     }
     write_head(text, job, when);
     for direction in Direction::ALL {
-        write_direction(text, job, direction, percent_of_group(job, direction, groups));
+        write_direction(text, job, direction, percent_of_group(job, direction, groups, Divisor::Exact));
     }
     write_latency_bins(text, job);
     write_syncs(text, job);

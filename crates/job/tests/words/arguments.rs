@@ -2,7 +2,7 @@
 
 use crate::abilities::{file_plan, invoke, job, plan, plan_of, titles};
 use job::plan::{Mix, SyncMode};
-use job::{Action, EtaWhen, OutputFormat};
+use job::{Action, EtaWhen, OutputFormat, TerseVersion};
 use measure::{Direction, Nanos};
 use std::path::PathBuf;
 
@@ -95,6 +95,25 @@ fn output_and_status_line_are_read() {
     assert!(invocation.read_only);
     let plain = invoke(&["--name=x", "--size=1m"], &[]).expect("a run");
     assert_eq!(plain.output.formats, [OutputFormat::Normal]);
+}
+
+#[test]
+fn the_last_choice_of_formats_wins_and_terse_can_be_added_to_it() {
+    use OutputFormat::{Json, JsonPlus, Normal, Terse};
+    for (words, formats, version) in [
+        (&["--minimal"][..], &[Terse][..], TerseVersion::V3),
+        (&["--output-format=csv,minimal,terse", "--terse-version=2"], &[Terse], TerseVersion::V2),
+        (&["--append-terse", "--terse-version", "4"], &[Terse, Normal], TerseVersion::V4),
+        (&["--minimal", "--output-format=json"], &[Json], TerseVersion::V3),
+        (&["--output-format=json", "--minimal"], &[Terse], TerseVersion::V3),
+        (&["--terse-version=5", "--append-terse", "--output-format=json"], &[Json], TerseVersion::V5),
+        (&["--output-format=normal,json", "--append-terse"], &[Terse, Json, Normal], TerseVersion::V3),
+        (&["--output-format=json,json+"], &[JsonPlus], TerseVersion::V3),
+    ] {
+        let job = ["--name=x", "--ioengine=null", "--size=1m"];
+        let output = invoke(&[words, &job].concat(), &[]).expect("a run").output;
+        assert_eq!((output.formats.as_slice(), output.terse_version), (formats, version), "{words:?}");
+    }
 }
 
 #[test]

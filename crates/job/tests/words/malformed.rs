@@ -124,12 +124,10 @@ const WHOLE: &[(&[&str], &str)] = &[
     ),
     (&["--version=3"], "command line: option `version` takes no value, but was given `3`"),
     (&["--section=global"], "command line: section=global cannot be the only section; name a job section"),
-    (&["--output-format=foo"], "command line: output-format=foo is not a format; use normal, json or json+"),
-    (
-        &["--output-format=terse"],
-        "command line: output-format=terse is refused: known, not built yet; use normal, json or json+",
-    ),
-    (&["--minimal"], "command line: option `--minimal` is refused: known, not built yet; leave it out"),
+    (&["--output-format=foo"], "command line: output-format=foo is not a format; use normal, terse, json or json+"),
+    (&["--terse-version=6"], "command line: terse-version=6 is not a version; use 2, 3, 4 or 5"),
+    (&["--terse-version=3x"], "command line: terse-version=3x is not a version; use 2, 3, 4 or 5"),
+    (&["--minimal=1"], "command line: option `minimal` takes no value, but was given `1`"),
     (
         &["--status-interval=1"],
         "command line: option `--status-interval` is refused: known, not built yet; leave it out",
