@@ -215,7 +215,6 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
                     self.judge_block(completion.slot, request);
                 }
                 Outcome::Failed => self.count_failed(direction, moved, life),
-                Outcome::Ended => {}
                 Outcome::Rest(rest) => {
                     self.hand_over(rest, life.reaped)?;
                     return Ok(());

@@ -119,17 +119,11 @@ fn a_block_is_trimmed_and_written_within_twice_the_amount() {
 }
 
 #[test]
-fn stop_and_the_end_of_a_target_are_final() {
+fn stop_is_final() {
     let mut load = load(&job(), &regions(&[1 << 20]));
     run(&mut load, 1, 10);
     load.stop();
     assert_eq!(load.next(Nanos(1)), Next::Stop);
-
-    let mut load = super::load(&job(), &regions(&[64 * K, 64 * K]));
-    run(&mut load, 1, 3);
-    load.target_ended(1);
-    let rest = run(&mut load, 1, 14);
-    assert!(rest.requests.iter().all(|(_, request)| request.target == 0), "{}", words(&rest));
 }
 
 #[test]
