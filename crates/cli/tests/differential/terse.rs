@@ -151,7 +151,7 @@ fn a_planted_difference_in_a_terse_line_is_named() {
         vec!["50.000000%=7"; 20].join(";"),
         numbers(9)
     );
-    let against = |ours: String| differences(&[line.clone()], &[ours], rules).len();
+    let against = |ours: String| differences(std::slice::from_ref(&line), &[ours], rules).len();
     assert_eq!(against(line.replace("3.33", "3.42-plumb-0").replace("%=7", "%=9").replace("0.500000", "1.234567")), 0);
     assert_eq!(against(line.replace("1024", "1025")), 1);
     assert_eq!(against(line.replace("100.0%", "99.9%")), 1);
@@ -162,5 +162,5 @@ fn a_planted_difference_in_a_terse_line_is_named() {
     assert_eq!(against(line.replace("0.500000", "0.000000")), 3);
     assert_eq!(against(line.replace("50.000000%=", "60.000000%=")), 20);
     assert_eq!(against(format!("{line};vda")), 1);
-    assert_eq!(differences(&[line.clone()], &[], rules).len(), 1);
+    assert_eq!(differences(std::slice::from_ref(&line), &[], rules).len(), 1);
 }
