@@ -48,6 +48,10 @@ pub(crate) fn lines() -> Vec<Case> {
         .free_amounts(),
         Case::refused("a_terse_version_that_is_not_there", &format!("--terse-version=6 {FILE}")),
         Case::refused("a_terse_version_that_is_no_number", &format!("--terse-version=x {FILE}")),
+        own(
+            "json_plus_of_all_latencies",
+            &format!("--output-format=json+ {FILE} --lat_percentiles=1 --slat_percentiles=1"),
+        ),
         own("json_plus_beside_json_is_one_document", &format!("--output-format=json,json+ {NULL}")),
     ]
 }
