@@ -13,6 +13,7 @@ mod inverse;
 mod local_time;
 pub mod native;
 mod number;
+pub mod printable;
 mod shares;
 mod table;
 

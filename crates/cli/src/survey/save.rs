@@ -7,7 +7,7 @@ use crate::failure::Failure;
 use model::{Grade, RunResult, SCHEMA};
 use serde::Serialize;
 use std::fs::{File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 /// A whole survey, as it is written.
@@ -98,8 +98,8 @@ impl ResultFile {
     }
 
     fn at(path: &Path, options: &mut OpenOptions) -> io::Result<Self> {
-        if path.is_dir() {
-            return Err(io::ErrorKind::IsADirectory.into());
+        if !replaceable(path)? {
+            return Err(io::Error::other("it is there and no result of plumb; name another file"));
         }
         let mut name = path.as_os_str().to_owned();
         name.push(".part");
@@ -138,6 +138,26 @@ impl ResultFile {
     }
 }
 
+/// Whether a result may take the place of what is at `path`: nothing, an empty file, or an earlier survey. Never a
+/// device (a rename would replace /dev/null by a file) and never somebody else's data.
+fn replaceable(path: &Path) -> io::Result<bool> {
+    let found = match std::fs::metadata(path) {
+        Ok(found) => found,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(true),
+        Err(error) => return Err(error),
+    };
+    if found.is_dir() {
+        return Err(io::ErrorKind::IsADirectory.into());
+    }
+    if !found.is_file() || found.len() == 0 {
+        return Ok(found.is_file());
+    }
+    let mut head = Vec::new();
+    File::open(path)?.take(64).read_to_end(&mut head)?;
+    let head = String::from_utf8_lossy(&head);
+    Ok(head.starts_with("{\"schema\":") && head.contains(",\"program\":\"plumb "))
+}
+
 impl Drop for ResultFile {
     fn drop(&mut self) {
         // Gone already once the result was renamed into place.
@@ -154,6 +174,24 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         drop(ResultFile::at(&directory.path().join("r.json"), OpenOptions::new().create(true)).unwrap());
         assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn only_results_of_plumb_are_replaced() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("r.json");
+        assert!(replaceable(&path).unwrap(), "nothing is there");
+        for (text, expected) in [
+            ("", true),
+            ("{\"schema\":1,\"program\":\"plumb 0.1.0\",\"command\":\"survey\"}\n", true),
+            ("{\"schema\":1,\"program\":\"other\"}\n", false),
+            ("my thesis\n", false),
+        ] {
+            std::fs::write(&path, text).unwrap();
+            assert_eq!(replaceable(&path).unwrap(), expected, "{text}");
+        }
+        assert!(!replaceable(Path::new("/dev/null")).unwrap(), "a rename would replace the device");
+        assert!(replaceable(directory.path()).is_err());
     }
 
     #[test]

@@ -8,6 +8,7 @@
 //! program in our place; with fio itself the list must pass, which shows that a failure is ours.
 
 mod case;
+mod checks;
 mod loads;
 mod runs;
 mod terse;
@@ -24,6 +25,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 fn all_cases() -> Vec<Case> {
     let mut cases = Vec::new();
     for area in [words::command_line, words::job_files, words::refused, loads::patterns, loads::paces] {
+        cases.extend(area());
+    }
+    for area in [checks::verify, checks::logs, checks::steps] {
         cases.extend(area());
     }
     for area in [loads::buffers, runs::files, runs::workers, runs::engines, runs::measures, terse::lines] {
@@ -119,6 +123,15 @@ fn answer(case: &Case, program: &Program) -> Result<Answer, String> {
         outcome.left.remove(Path::new(name));
     }
     let mut contents = Vec::new();
+    if case.logged {
+        for (path, size) in &mut outcome.left {
+            if path.extension().is_some_and(|extension| extension == "log") {
+                let text = std::fs::read_to_string(scene.directory().join(path)).map_err(|error| error.to_string())?;
+                contents.push((path.clone(), shape_of_log(&text).into_bytes()));
+                *size = None;
+            }
+        }
+    }
     if case.contents_fixed {
         for path in outcome.left.keys() {
             let bytes = std::fs::read(scene.directory().join(path)).map_err(|error| error.to_string())?;
@@ -126,6 +139,15 @@ fn answer(case: &Case, program: &Program) -> Result<Answer, String> {
         }
     }
     Ok(Answer { outcome, report, contents })
+}
+
+/// What is fixed in a log: of each row the number of its fields, its direction and its block size.
+fn shape_of_log(text: &str) -> String {
+    let row = |line: &str| {
+        let fields: Vec<&str> = line.split(", ").collect();
+        format!("{} fields, direction {:?}, size {:?}\n", fields.len(), fields.get(2), fields.get(3))
+    };
+    text.lines().map(row).collect()
 }
 
 fn compare(case: &Case, oracle: &Answer, ours: &Answer) -> Result<Vec<String>, String> {

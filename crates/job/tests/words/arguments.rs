@@ -137,11 +137,21 @@ fn parse_only_reads_everything_and_leaves_contradictions_and_engines_alone() {
 
 #[test]
 fn nothing_to_do_is_an_error_that_wants_the_usage() {
-    for words in [&[][..], &["--ioengine=null", "--size=1m"], &["--section=zz", "f"]] {
+    for words in [&[][..], &["--ioengine=null", "--size=1m"]] {
         let error = invoke(words, &[("f", "[a]\nsize=1m\n")]).expect_err("no job");
         assert!(error.titles()[0].starts_with("No job(s) defined"), "{words:?}");
         assert!(error.wants_usage());
     }
+    let error = invoke(&["--section=zz", "f"], &[("f", "[a]\nsize=1m\n")]).expect_err("no section");
+    assert_eq!(error.titles(), ["command line: section=zz is in none of the job files; they have a"]);
+    assert!(!error.wants_usage());
+}
+
+#[test]
+fn a_section_that_no_file_has_is_named_with_those_there_are() {
+    let error = invoke(&["--section=zz", "f"], &[("f", "[a]\nsize=1m\n[b]\n")]).expect_err("no such section");
+    let title = &error.titles()[0];
+    assert!(title.contains("section=zz is in none of the job files") && title.contains("a, b"), "{title}");
 }
 
 #[test]

@@ -34,6 +34,7 @@ const COMMAND_LINES: &[(&[&str], &str)] = &[
     (&["--iodepth=0"], "iodepth=0 is below the smallest value, 1"),
     (&["--iodepth=99999999999"], "iodepth=99999999999 is above the largest value, 4294967295"),
     (&["--numjobs=0"], "numjobs=0 is below the smallest value, 1"),
+    (&["--nrfiles=4000000000"], "this makes 4000000000 files; 1048576 is the most; make nrfiles or numjobs smaller"),
     (&["--numjobs=5000"], "this makes 5000 workers; 4096 is the most; make numjobs smaller"),
     (&["--nice=30"], "nice=30 is above the largest value, 19"),
     (&["--nice=-21"], "nice=-21 is below the smallest value, -20"),
