@@ -7,7 +7,7 @@ pub fn line(text: &str) -> Cow<'_, str> {
     replaced(text, char::is_control)
 }
 
-/// `text` of several lines: as [`line`], but line breaks and tabs stay.
+/// `text` of several lines: as [`line()`], but line breaks and tabs stay.
 pub fn lines(text: &str) -> Cow<'_, str> {
     replaced(text, |letter| letter.is_control() && !matches!(letter, '\n' | '\t'))
 }

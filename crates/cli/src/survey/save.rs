@@ -88,8 +88,14 @@ impl ResultFile {
     /// Makes sure that `asked`, or a new name here, can be written.
     pub(crate) fn reserve(asked: Option<&Path>) -> Result<Self, Failure> {
         match asked {
-            Some(path) => Self::at(path, OpenOptions::new().create(true).truncate(true)).map_err(|error| {
-                Failure::new(format!("{}: the result cannot be written there: {error}", path.display()))
+            Some(path) => Self::at(path).map_err(|error| {
+                let why = match error.kind() {
+                    io::ErrorKind::AlreadyExists => {
+                        format!("{} is there: remove it unless another survey is writing it", part_of(path).display())
+                    }
+                    _ => error.to_string(),
+                };
+                Failure::new(format!("{}: the result cannot be written there: {why}", path.display()))
             }),
             None => Self::numbered(here()).map_err(|error| {
                 Failure::new(format!("the result cannot be written here: {error}; name another place with --output"))
@@ -97,14 +103,13 @@ impl ResultFile {
         }
     }
 
-    fn at(path: &Path, options: &mut OpenOptions) -> io::Result<Self> {
+    fn at(path: &Path) -> io::Result<Self> {
         if !replaceable(path)? {
             return Err(io::Error::other("it is there and no result of plumb; name another file"));
         }
-        let mut name = path.as_os_str().to_owned();
-        name.push(".part");
-        let part = PathBuf::from(name);
-        let file = options.write(true).open(&part)?;
+        // New, or not at all: what lies there under this name is somebody's.
+        let part = part_of(path);
+        let file = OpenOptions::new().write(true).create_new(true).open(&part)?;
         Ok(ResultFile { path: path.to_owned(), part, file })
     }
 
@@ -114,7 +119,7 @@ impl ResultFile {
             if path.symlink_metadata().is_ok() {
                 continue;
             }
-            match Self::at(&path, OpenOptions::new().create_new(true)) {
+            match Self::at(&path) {
                 // Another survey is about to write this one.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 other => return other,
@@ -136,6 +141,13 @@ impl ResultFile {
             Err(error) => Err(Failure::writing(&self.path.display().to_string(), &error)),
         }
     }
+}
+
+/// The name under which a result is written before it takes its own.
+fn part_of(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".part");
+    PathBuf::from(name)
 }
 
 /// Whether a result may take the place of what is at `path`: nothing, an empty file, or an earlier survey. Never a
@@ -172,8 +184,18 @@ mod tests {
     #[test]
     fn an_unused_result_file_leaves_nothing() {
         let directory = tempfile::tempdir().unwrap();
-        drop(ResultFile::at(&directory.path().join("r.json"), OpenOptions::new().create(true)).unwrap());
+        drop(ResultFile::at(&directory.path().join("r.json")).unwrap());
         assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_file_under_the_name_of_the_unfinished_result_is_left_alone() {
+        let directory = tempfile::tempdir().unwrap();
+        let (path, part) = (directory.path().join("r.json"), directory.path().join("r.json.part"));
+        std::fs::write(&part, "my thesis\n").unwrap();
+        let failure = ResultFile::reserve(Some(&path)).unwrap_err();
+        assert!(format!("{failure:?}").contains("r.json.part"), "{failure:?}");
+        assert_eq!(std::fs::read_to_string(&part).unwrap(), "my thesis\n");
     }
 
     #[test]
