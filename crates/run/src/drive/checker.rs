@@ -5,7 +5,7 @@ use crate::WorkerState;
 use crate::load::Request;
 use crate::verify::{Expected, Mismatch, Verifier};
 use engine::{Engine, EngineError, Operation};
-use job::plan::{JobPlan, Mix};
+use job::plan::{ContinueOnError, JobPlan, Mix};
 use measure::{Clock, Direction, Nanos};
 
 /// What a job that verifies keeps between its I/Os.
@@ -109,8 +109,11 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
             request.offset,
             request.length
         );
-        if self.job.limits.continue_on_error.verify {
-            self.tally.forgive(libc::EILSEQ);
+        let forgiving = self.job.limits.continue_on_error;
+        if forgiving != ContinueOnError::default() {
+            self.tally.count_error(libc::EILSEQ);
+        }
+        if forgiving.verify {
             return;
         }
         self.tally.record.fault.keep_first(libc::EILSEQ, "verify", &message);

@@ -3,6 +3,7 @@
 use super::{Drive, Life};
 use crate::load::Request;
 use engine::{Completion, Engine, EngineError, Io, Operation, Submitted};
+use job::plan::ContinueOnError;
 use measure::Direction;
 use std::io::Error;
 
@@ -72,8 +73,11 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
         let forgiving = self.job.limits.continue_on_error;
         let class = if request.operation == Operation::Read { forgiving.read } else { forgiving.write };
         // Only errors of the medium are forgiven: a job whose every I/O is refused (EINVAL) would never end.
+        // The errors of a job that forgives some are all counted, that which ends it too.
+        if forgiving != ContinueOnError::default() {
+            self.tally.count_error(errno);
+        }
         if class && matches!(errno, libc::EIO | libc::EILSEQ) {
-            self.tally.forgive(errno);
             return;
         }
         let operation = word(request.operation);

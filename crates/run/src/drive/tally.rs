@@ -195,8 +195,8 @@ impl<'w> Tally<'w> {
         self.record.measured_until = life.reaped.get();
     }
 
-    /// Counts an error that does not end the job.
-    pub(crate) fn forgive(&mut self, errno: i32) {
+    /// Counts an error of a job that forgives some.
+    pub(crate) fn count_error(&mut self, errno: i32) {
         if self.record.forgiven_errors == 0 {
             self.record.first_forgiven_errno = errno;
         }
