@@ -8,6 +8,7 @@ pub mod fio_eta;
 pub mod fio_json;
 pub mod fio_text;
 mod group;
+pub mod iostat;
 mod local_time;
 pub mod native;
 mod number;
