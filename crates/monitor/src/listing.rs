@@ -78,7 +78,7 @@ pub fn with_partitions(root: &Path, name: &str) -> Vec<Reading> {
 }
 
 /// The device or partition `name` itself.
-fn single(root: &Path, name: &str) -> Option<Reading> {
+pub fn single(root: &Path, name: &str) -> Option<Reading> {
     let file = file_name(name)?;
     let block = root.join("sys/block");
     if let Some(whole) = reading(&block.join(&file), name) {
