@@ -74,6 +74,7 @@ const REPLAYED: &[(&str, &[(&str, &str)])] = &[
     ("-k", &[("POSIXLY_CORRECT", "1")]),
     ("-x 1 3", &[("S_COLORS", "always")]),
     ("-h 1 3", &[("S_COLORS", "always")]),
+    ("--human --dec=1 -xs 1 4", &[("S_COLORS", "always")]),
     ("-hx --dec=0 1 3", &[("S_COLORS", "always")]),
     ("--dec=1 -x 1 3", &[("S_COLORS", "always"), ("S_COLORS_SGR", "H=33;22:I=36:Z=junk:N=")]),
 ];

@@ -105,7 +105,7 @@ fn size(sectors: f64, width: usize, layout: &Layout) -> String {
         letter += 1;
     }
     let decimals = layout.decimals.min(1);
-    let kind = if is_nothing(sectors, 2) { Kind::Zero } else { Kind::Number };
+    let kind = if is_nothing(sectors, layout.decimals) { Kind::Zero } else { Kind::Number };
     let shown = format!(" {number:width$.decimals$}", width = width - 1);
     let mut shown = paint(&shown, kind, layout);
     shown.push(LETTERS[letter]);
