@@ -31,7 +31,7 @@ impl Failure {
     /// Prints the message, if there is one. A closed stderr changes nothing about the failure.
     pub(crate) fn report(&self, to: &mut impl Write) {
         if !self.message.is_empty() {
-            let _ = writeln!(to, "plumb: {}", self.message.trim_end());
+            let _ = writeln!(to, "plumb: {}", formats::printable::lines(self.message.trim_end()));
         }
     }
 }
@@ -50,6 +50,11 @@ mod tests {
     fn a_closed_pipe_is_a_quiet_failure() {
         let failure = Failure::writing("standard output", &io::ErrorKind::BrokenPipe.into());
         assert_eq!((shown(&failure).as_str(), failure.status), ("", 1));
+    }
+
+    #[test]
+    fn a_message_does_not_steer_the_terminal() {
+        assert_eq!(shown(&Failure::new("\x1b[31mx: gone")), "plumb: ␛[31mx: gone\n");
     }
 
     #[test]

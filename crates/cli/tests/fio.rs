@@ -68,16 +68,36 @@ fn json_comes_before_the_report_however_they_are_asked_for() {
 }
 
 #[test]
-fn terse_is_refused_by_name() {
-    for (words, named) in [
-        (&["--output-format=terse"][..], "terse"),
-        (&["--output-format=normal,terse"], "terse"),
-        (&["--minimal"], "--minimal"),
+fn terse_comes_first_however_it_is_asked_for() {
+    for (words, parts) in [
+        (&["--output-format=normal,json,terse"][..], &["rw=read", "\n3;fio-3.42", "\n{", "(groupid=0"][..]),
+        (&["--append-terse"], &["rw=read", "\n3;fio-3.42", "(groupid=0"]),
+        (&["--output-format=json", "--append-terse", "--terse-version=5"], &["5;fio-3.42", "\n{"]),
+    ] {
+        let (status, shown, _) = outcome_with_job(words);
+        assert_eq!(status, Some(0), "{shown}");
+        let found: Vec<usize> = parts.iter().map(|&part| places(&shown, [part])[0]).collect();
+        assert!(found.is_sorted(), "{words:?}: {found:?}");
+        assert_eq!(shown.contains("(groupid=0"), parts.contains(&"(groupid=0"), "{words:?}");
+    }
+}
+
+#[test]
+fn minimal_is_one_line_per_job_and_the_last_choice_of_format_wins() {
+    for (words, fields) in [
+        (&["--minimal"][..], 121),
+        (&["--output-format=terse"], 121),
+        (&["--output-format=csv", "--append-terse"], 121),
+        (&["--output-format=json", "--minimal", "--terse-version=2"], 161),
+        (&["--terse-version=4", "--minimal"], 162),
+        (&["--minimal", "--terse-version=5"], 180),
     ] {
         let (status, shown, error) = outcome_with_job(words);
-        assert_eq!((status, shown.as_str()), (Some(1), ""), "{words:?}");
-        assert!(error.contains(named) && error.contains("not built yet"), "{words:?}: {error}");
+        assert_eq!((status, error.as_str(), shown.lines().count()), (Some(0), "", 1), "{words:?}: {shown}");
+        assert_eq!(shown.split(';').count(), fields, "{words:?}: {shown}");
     }
+    let (_, shown, _) = outcome_with_job(&["--minimal", "--output-format=json"]);
+    assert!(shown.starts_with('{'), "{shown}");
 }
 
 #[test]
@@ -235,4 +255,56 @@ fn read_only_refuses_to_write() {
     let (status, ..) = outcome(&["--readonly", "--name=a", "--rw=write", "--size=1m", "--ioengine=psync", &name]);
     assert_eq!(status, Some(1));
     assert!(!Path::new(&file).exists());
+}
+
+#[test]
+fn a_job_name_does_not_steer_the_terminal() {
+    let (status, shown, _) = outcome(&["--name=a\x1b[31m\nb", "--ioengine=null", "--size=1m"]);
+    assert_eq!(status, Some(0));
+    assert!(!shown.contains('\x1b') && shown.contains("\na␛[31m␊b: (groupid=0"), "{shown}");
+    let (_, json, _) = outcome(&["--name=a\x1b[31m\nb", "--ioengine=null", "--size=1m", "--output-format=json"]);
+    let parsed: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(parsed["jobs"][0]["jobname"], "a\x1b[31m\nb", "data is not changed");
+}
+
+#[test]
+fn a_file_whose_layout_is_interrupted_is_removed() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("f");
+    let name = format!("--filename={}", file.display());
+    let mut child = fio(&["--name=a", "--size=8g", "--rw=read", "--ioengine=psync", &name])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let begun = std::time::Instant::now();
+    while !file.exists() && begun.elapsed() < Duration::from_secs(20) {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(128));
+    assert!(!file.exists(), "its full size would be taken for a file that is laid out");
+}
+
+#[test]
+fn the_help_fits_a_terminal_of_80_columns() {
+    let (status, shown, _) = outcome(&["--help"]);
+    assert_eq!(status, Some(0));
+    let wide: Vec<&str> = shown.lines().filter(|line| line.chars().count() > 79).collect();
+    assert!(wide.is_empty(), "{wide:#?}");
+    assert!(shown.contains("--minimal") && shown.contains("--output=FILE"), "{shown}");
+}
+
+#[test]
+fn a_terminal_that_hangs_up_ends_the_run_with_its_report() {
+    let mut child = fio(&["--name=a", "--ioengine=null", "--size=1t", "--time_based", "--runtime=20"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(Duration::from_secs(1));
+    kill_process(Pid::from_child(&child), Signal::HUP).unwrap();
+    let mut shown = String::new();
+    std::io::Read::read_to_string(child.stdout.as_mut().unwrap(), &mut shown).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(128));
+    assert!(shown.contains("terminating on signal 1") && shown.contains("read: IOPS="), "{shown}");
 }

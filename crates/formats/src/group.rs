@@ -63,15 +63,27 @@ pub(crate) fn of_rows(rows: &[JobResult]) -> Vec<Group> {
     groups
 }
 
+/// How exactly the group's bandwidth is taken where a row's is shown as a share of it: fio does it in two ways.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Divisor {
+    /// In bytes per second, and the row's mean cut to whole KiB/s: text and JSON.
+    Exact,
+    /// Cut to whole KiB/s, the row's mean as it is: terse.
+    WholeKib,
+}
+
 /// A row's mean bandwidth as percent of its group's in `direction`, at most 100; 0 without samples.
 #[expect(clippy::cast_precision_loss, reason = "rates of a run")]
-pub(crate) fn percent_of_group(row: &JobResult, direction: Direction, groups: &[Group]) -> f64 {
+pub(crate) fn percent_of_group(row: &JobResult, direction: Direction, groups: &[Group], divisor: Divisor) -> f64 {
     let group = groups.iter().find(|group| group.number == row.echo.group);
     let Some(sum) = group.and_then(|group| group.sums[direction]) else {
         return 0.0;
     };
-    // The mean is cut to whole KiB/s first, as fio does it.
-    let mean = row.directions[direction].bandwidth_samples.mean.trunc();
-    let all = sum.bytes_per_second() as f64 / 1024.0;
+    let mean = row.directions[direction].bandwidth_samples.mean;
+    let (mean, all) = match divisor {
+        // The mean is cut to whole KiB/s first, as fio does it.
+        Divisor::Exact => (mean.trunc(), sum.bytes_per_second() as f64 / 1024.0),
+        Divisor::WholeKib => (mean, (sum.bytes_per_second() >> 10) as f64),
+    };
     if all > 0.0 { (100.0 * mean / all).min(100.0) } else { 0.0 }
 }

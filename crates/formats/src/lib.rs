@@ -6,12 +6,15 @@
 
 pub mod fio_eta;
 pub mod fio_json;
+pub mod fio_terse;
 pub mod fio_text;
 mod group;
+mod inverse;
 pub mod iostat;
 mod local_time;
 pub mod native;
 mod number;
+pub mod printable;
 mod shares;
 mod table;
 

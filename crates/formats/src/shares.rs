@@ -43,6 +43,12 @@ pub(crate) fn latency(job: &JobResult) -> ([f64; 10], [f64; 10], [f64; 12]) {
     )
 }
 
+/// All latencies below 1 µs in percent of the I/Os issued, for views that do not tell them apart.
+pub(crate) fn below_a_microsecond(job: &JobResult) -> f64 {
+    let count = job.latency_bins.ns.iter().fold(0, |sum: u64, &count| sum.saturating_add(count));
+    shares(&[count], job.ios(), LEAST_LATENCY_SHARE)[0]
+}
+
 /// The number of calls, or the sum of the bins where a foreign result states only shares.
 fn calls(counted: u64, bins: &[u64]) -> u64 {
     if counted > 0 { counted } else { bins.iter().sum() }

@@ -1,6 +1,6 @@
 //! The table of formats: a row per format, from which `--output-format`, `plumb parse` and sniffing follow.
 
-use crate::{fio_json, fio_text, native};
+use crate::{fio_json, fio_terse, fio_text, native};
 use jiff::tz::TimeZone;
 use model::RunResult;
 
@@ -53,6 +53,13 @@ pub const FORMATS: &[Format] = &[
         write: Some(|result, view| Ok(fio_json::write_with_bins(result, view))),
         read: Some(fio_json::read),
         sniff: |bytes| has(bytes, "\"fio version\"") && has(bytes, "\"bins\""),
+    },
+    Format {
+        name: "fio-terse",
+        help: "fio's lines of fields; versions 2 to 5 are read, 3 is written (--output-format=terse)",
+        write: Some(|result, _| Ok(fio_terse::write(result, job::TerseVersion::V3))),
+        read: Some(fio_terse::read),
+        sniff: fio_terse::looks_like,
     },
     Format {
         name: "fio-text",

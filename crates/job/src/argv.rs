@@ -3,7 +3,7 @@
 use crate::command::{Argument, CommandOption, Effect, OPTIONS};
 use crate::engines::EngineSpec;
 use crate::error::{COMMAND_LINE, Place, Problem, Sources, did_you_mean};
-use crate::invocation::{EtaRequest, EtaWhen, OutputFormat, OutputRequest};
+use crate::invocation::{EtaRequest, EtaWhen, OutputFormat, OutputRequest, TerseVersion};
 use crate::option::{Kind, OptionSpec, Support, TimeUnit};
 use crate::sections::{Assignment, Section, SectionKind};
 use crate::table;
@@ -114,10 +114,15 @@ impl<'a> Reader<'a> {
                 break;
             }
         }
-        self.result.output.formats.sort_unstable();
-        self.result.output.formats.dedup();
-        if self.result.output.formats.is_empty() {
-            self.result.output.formats.push(OutputFormat::Normal);
+        let formats = &mut self.result.output.formats;
+        formats.sort_unstable();
+        formats.dedup();
+        if formats.contains(&OutputFormat::JsonPlus) {
+            // One document, with all that was asked for.
+            formats.retain(|&format| format != OutputFormat::Json);
+        }
+        if formats.is_empty() {
+            formats.push(OutputFormat::Normal);
         }
         self.result
     }
@@ -251,6 +256,9 @@ impl<'a> Reader<'a> {
         match option.effect {
             Effect::Output => self.result.output.file = Some(PathBuf::from(text)),
             Effect::OutputFormat => self.output_format(text, &place),
+            Effect::Minimal => self.result.output.formats = vec![OutputFormat::Terse],
+            Effect::AppendTerse => self.append_terse(),
+            Effect::TerseVersion => self.terse_version(text, place),
             Effect::Version => self.result.ask = Some(Ask::Version),
             Effect::Help => self.result.ask = Some(Ask::Help),
             Effect::CommandHelp => self.result.ask = Some(Ask::CommandHelp(value.map(str::to_owned))),
@@ -281,20 +289,35 @@ impl<'a> Reader<'a> {
                 "normal" => OutputFormat::Normal,
                 "json" => OutputFormat::Json,
                 "json+" => OutputFormat::JsonPlus,
-                "terse" | "minimal" | "csv" => {
-                    let what = format!("output-format={word} is refused: {}", table::NOT_YET);
-                    self.problems.push(Problem::at(place.clone(), what, Some("use normal, json or json+".into())));
-                    continue;
-                }
+                "terse" | "minimal" | "csv" => OutputFormat::Terse,
                 _ => {
                     let what = format!("output-format={word} is not a format");
-                    let guess = did_you_mean(word, ["normal", "json", "json+"]);
-                    let help = guess.or_else(|| Some("use normal, json or json+".into()));
+                    let guess = did_you_mean(word, ["normal", "terse", "json", "json+"]);
+                    let help = guess.or_else(|| Some("use normal, terse, json or json+".into()));
                     self.problems.push(Problem::at(place.clone(), what, help));
                     continue;
                 }
             };
             self.result.output.formats.push(format);
+        }
+    }
+
+    /// Terse beside what was asked for so far, which is normal when nothing was.
+    fn append_terse(&mut self) {
+        let formats = &mut self.result.output.formats;
+        if formats.is_empty() {
+            formats.push(OutputFormat::Normal);
+        }
+        formats.push(OutputFormat::Terse);
+    }
+
+    fn terse_version(&mut self, text: &str, place: Place) {
+        match TerseVersion::of_word(text) {
+            Some(version) => self.result.output.terse_version = version,
+            None => {
+                let what = format!("terse-version={text} is not a version");
+                self.problems.push(Problem::at(place, what, Some("use 2, 3, 4 or 5".to_owned())));
+            }
         }
     }
 

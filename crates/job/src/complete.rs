@@ -5,8 +5,8 @@ use crate::engines::{EngineSpec, Submission};
 use crate::error::{Problem, did_you_mean};
 use crate::known_engines;
 use crate::plan::{
-    BlockSize, BufferPlan, DepthPlan, Distribution, Extent, FilePlan, Fill, JobPlan, Limits, LoadPlan, LogPlan, Mix,
-    PacePlan, PlacePlan, RecordPlan, StartPlan, Step, VerifyMethod, VerifyPlan,
+    BlockSize, BufferPlan, ContinueOnError, DepthPlan, Distribution, Extent, FilePlan, Fill, JobPlan, Limits, LoadPlan,
+    LogPlan, Mix, PacePlan, PlacePlan, RecordPlan, StartPlan, Step, VerifyMethod, VerifyPlan,
 };
 use crate::table::{self, Set};
 use crate::values::{Amount, UnitBase};
@@ -95,6 +95,7 @@ fn check(draft: &Draft, engine: &EngineSpec, load: &LoadPlan, findings: &mut Fin
         let what = format!("engine {} cannot trim", engine.name);
         findings.problems.push(about(draft, &["rw", "ioengine"], what, None));
     }
+    check_verify(draft, findings);
     for name in table::rows().filter(|row| matches!(row.set, Set::Withdrawn)).map(|row| row.spec.name) {
         if draft.given(name) {
             let what = format!("{name} was withdrawn and has no effect");
@@ -104,6 +105,16 @@ fn check(draft: &Draft, engine: &EngineSpec, load: &LoadPlan, findings: &mut Fin
     if draft.pace.think_spin > draft.pace.think {
         let what = "thinktime_spin is longer than thinktime; it is cut to it";
         findings.doubts.push(about(draft, &["thinktime_spin", "thinktime"], what, None));
+    }
+}
+
+/// A check against a pattern needs one: without it every block would pass.
+fn check_verify(draft: &Draft, findings: &mut Findings<'_>) {
+    let verify = &draft.verify;
+    let by_pattern = matches!(verify.method, Some(VerifyMethod::Pattern | VerifyMethod::PatternHeader));
+    if by_pattern && verify.pattern.is_empty() {
+        let help = Some("give the pattern with verify_pattern, or choose a digest such as crc32c".to_owned());
+        findings.problems.push(about(draft, &["verify"], "there is no pattern to verify", help));
     }
 }
 
@@ -121,7 +132,10 @@ fn limits(draft: &Draft, findings: &mut Findings<'_>) -> Limits {
         ios: (draft.ios > 0).then_some(draft.ios),
         exit_all: draft.exit_all,
         exit_all_on_error: draft.exit_all_on_error,
-        continue_on_error: draft.continue_on_error,
+        continue_on_error: ContinueOnError {
+            verify: draft.continue_on_error.verify && !draft.verify.fatal,
+            ..draft.continue_on_error
+        },
     }
 }
 
@@ -154,6 +168,7 @@ fn file_plan(draft: &Draft, mix: Mix) -> FilePlan {
         unlink: files.unlink,
         create_only: files.create_only,
         create_fsync: files.create_fsync,
+        advice: files.advice,
         may_create: files.may_create,
         may_write_mounted: files.may_write_mounted,
     }
@@ -292,7 +307,6 @@ fn verify_plan(draft: &Draft) -> Option<VerifyPlan> {
     Some(VerifyPlan {
         method: verify.method.or(implied)?,
         check: verify.check,
-        fatal: verify.fatal,
         interval: verify.interval,
         pattern: verify.pattern.clone(),
         backlog: verify.backlog,
@@ -308,7 +322,6 @@ fn record_plan(draft: &Draft) -> RecordPlan {
         completion_latency: record.completion_latency,
         submission_latency: record.submission_latency,
         samples: record.samples,
-        reduced_clock: record.reduced_clock,
         completion_percentiles: record.completion_percentiles && record.completion_latency,
         total_percentiles: record.total_percentiles && record.total_latency,
         submission_percentiles: record.submission_percentiles && record.submission_latency,

@@ -3,8 +3,8 @@
 use crate::engines::EngineOptions;
 use crate::error::Place;
 use crate::plan::{
-    Allocate, BlockSize, ContinueOnError, Distribution, Fill, Generator, Isolation, LogPlan, Memory, SyncMode,
-    VerifyMethod,
+    AccessAdvice, Allocate, BlockSize, ContinueOnError, Distribution, Fill, Generator, Isolation, LogPlan, Memory,
+    SyncMode, VerifyMethod,
 };
 use crate::values::{Amount, UnitBase};
 use measure::{Nanos, PerDirection};
@@ -65,6 +65,7 @@ pub(crate) struct FileDraft {
     pub unlink: bool,
     pub create_only: bool,
     pub create_fsync: bool,
+    pub advice: AccessAdvice,
     pub may_create: bool,
     pub may_write_mounted: bool,
 }
@@ -169,7 +170,6 @@ pub(crate) struct RecordDraft {
     pub completion_latency: bool,
     pub submission_latency: bool,
     pub samples: bool,
-    pub reduced_clock: bool,
     pub completion_percentiles: bool,
     pub total_percentiles: bool,
     pub submission_percentiles: bool,
@@ -256,6 +256,7 @@ impl Default for FileDraft {
             unlink: false,
             create_only: false,
             create_fsync: true,
+            advice: AccessAdvice::ByLoad,
             may_create: true,
             may_write_mounted: false,
         }
@@ -311,7 +312,6 @@ impl Default for RecordDraft {
             completion_latency: true,
             submission_latency: true,
             samples: true,
-            reduced_clock: false,
             completion_percentiles: true,
             total_percentiles: false,
             submission_percentiles: false,

@@ -22,18 +22,34 @@ pub(crate) fn usage() -> String {
     let mut text = String::new();
     line!(text, "{VERSION}");
     line!(text, "fio [options] [job options] [job files]");
-    for option in OPTIONS {
+    for option in OPTIONS.iter().filter(|option| option.support == Support::Works) {
         let name = match option.argument {
             Argument::None => format!("--{}", option.name),
             Argument::Needed(value) => format!("--{}={value}", option.name),
             Argument::Possible(value) => format!("--{}[={value}]", option.name),
         };
-        line!(text, "  {name:<30}  {}{}", option.help, mark(option.support));
+        line!(text, "  {name:<27}  {}", option.help);
     }
     line!(text, "");
-    line!(text, "Job options are written --name=value; each --name=... opens a job, options before the first");
-    line!(text, "hold for all. --cmdhelp lists them.");
-    text
+    line!(text, "Job options are written --name=value. Each --name=... opens a job; options");
+    line!(text, "before the first hold for all. --cmdhelp lists them.");
+    line!(text, "");
+    line!(text, "Options of fio that are known and refused, each with its reason:");
+    text + &refused()
+}
+
+/// The names of the refused options, in lines that fit a terminal of 80 columns.
+fn refused() -> String {
+    let mut lines = vec![String::from(" ")];
+    for option in OPTIONS.iter().filter(|option| option.support != Support::Works) {
+        let last = lines.len() - 1;
+        if lines[last].len() + option.name.len() + 3 > 79 {
+            lines.push(format!("  --{}", option.name));
+        } else {
+            lines[last].push_str(&format!(" --{}", option.name));
+        }
+    }
+    lines.join("\n") + "\n"
 }
 
 /// What is said after the help of a refused option.
@@ -84,8 +100,9 @@ fn details(spec: &OptionSpec) -> String {
         line!(text, "{:>20}: min={least}, max={most}", "range");
     }
     if let Kind::Word(words) = spec.kind {
+        let width = words.iter().map(|(word, _)| word.len()).max().unwrap_or(0).max(10);
         for (index, (word, help)) in words.iter().enumerate() {
-            line!(text, "{:>20}: {word:<10} {help}", if index == 0 { "valid values" } else { "" });
+            line!(text, "{:>20}: {word:<width$} {help}", if index == 0 { "valid values" } else { "" });
         }
     }
     if let Support::Refused(reason) = spec.support {

@@ -44,19 +44,57 @@ pub enum Action {
 pub struct OutputRequest {
     /// The file; `None` for standard output.
     pub file: Option<PathBuf>,
-    /// Each format once, in the order in which they are printed: JSON before normal.
+    /// Each format once, in the order in which they are printed: terse, JSON, normal.
     pub formats: Vec<OutputFormat>,
+    /// Which terse one.
+    pub terse_version: TerseVersion,
 }
 
 /// A format of results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum OutputFormat {
+    /// One line of fields per job.
+    Terse,
     /// JSON.
     Json,
     /// JSON with the bins of the histograms.
     JsonPlus,
     /// Text.
     Normal,
+}
+
+/// A version of terse output: which fields a line has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum TerseVersion {
+    /// Three directions, no program version, no disks.
+    V2,
+    /// Reads and writes only, with the program's version and the disks.
+    #[default]
+    V3,
+    /// As 3, with trims.
+    V4,
+    /// As 4, with the numbers of samples and IOPS samples.
+    V5,
+}
+
+impl TerseVersion {
+    /// All of them.
+    pub const ALL: [TerseVersion; 4] = [TerseVersion::V2, TerseVersion::V3, TerseVersion::V4, TerseVersion::V5];
+
+    /// Its number as it is written, in options and in front of every line.
+    pub const fn word(self) -> &'static str {
+        match self {
+            TerseVersion::V2 => "2",
+            TerseVersion::V3 => "3",
+            TerseVersion::V4 => "4",
+            TerseVersion::V5 => "5",
+        }
+    }
+
+    /// The version of this number.
+    pub fn of_word(word: &str) -> Option<TerseVersion> {
+        TerseVersion::ALL.into_iter().find(|version| version.word() == word)
+    }
 }
 
 /// The live status line.

@@ -130,10 +130,14 @@ fn name_job(problems: &mut [Problem], name: &str) {
 /// So many workers may run, as in fio; more is a slip of the finger.
 const MOST_WORKERS: u64 = 4096;
 
+/// So many files may be planned in all; each takes memory before anything runs.
+const MOST_FILES: u64 = 1 << 20;
+
 /// Numbers the reporting groups and checks what jobs say of each other.
 fn check_together(made: &mut [Made], problems: &mut Vec<Problem>) {
     let mut group = 0;
     let mut workers: u64 = 0;
+    let mut files: u64 = 0;
     for index in 0..made.len() {
         let (earlier, rest) = made.split_at_mut(index);
         let Some(job) = rest.first_mut() else { break };
@@ -145,6 +149,11 @@ fn check_together(made: &mut [Made], problems: &mut Vec<Problem>) {
         workers += u64::from(job.plan.clones);
         if room && workers > MOST_WORKERS {
             problems.push(too_many(job, workers));
+        }
+        let room = files <= MOST_FILES;
+        files = files.saturating_add(u64::from(job.plan.clones) * u64::from(job.plan.files.count));
+        if room && files > MOST_FILES {
+            problems.push(too_many_files(job, files));
         }
         if let Some(name) = &job.plan.start.wait_for {
             problems.extend(wait_problem(name, job, earlier));
@@ -161,6 +170,15 @@ fn too_many(job: &Made, workers: u64) -> Problem {
     let what = format!("this makes {workers} workers; {MOST_WORKERS} is the most");
     let mut problem = Problem::bare(what, Some("make numjobs smaller".to_owned())).of_job(Some(&job.plan.name));
     problem.places.push(job.draft.places.get("numjobs").unwrap_or(&job.place).clone());
+    problem
+}
+
+/// More files than may be planned.
+fn too_many_files(job: &Made, files: u64) -> Problem {
+    let what = format!("this makes {files} files; {MOST_FILES} is the most");
+    let help = Some("make nrfiles or numjobs smaller".to_owned());
+    let mut problem = Problem::bare(what, help).of_job(Some(&job.plan.name));
+    problem.places.push(job.draft.places.get("nrfiles").unwrap_or(&job.place).clone());
     problem
 }
 

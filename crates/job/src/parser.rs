@@ -140,9 +140,9 @@ fn read_files(
 }
 
 fn no_such_section(name: &str, place: &Place, found: &[String]) -> Problem {
-    let known = format!("there are {}", found.join(", "));
+    let known = format!("they have {}", found.join(", "));
     let help = match did_you_mean(name, found.iter().map(String::as_str)) {
-        Some(guess) => format!("{guess} There are {}", found.join(", ")),
+        Some(guess) => format!("{guess} They have {}", found.join(", ")),
         None => known,
     };
     Problem::at(place.clone(), format!("section={name} is in none of the job files"), Some(help))

@@ -107,7 +107,7 @@ pub struct ContinueOnError {
     pub read: bool,
     /// Failed writes (and trims).
     pub write: bool,
-    /// Failed verifications.
+    /// Failed verifications; never with verify_fatal.
     pub verify: bool,
 }
 
@@ -157,6 +157,8 @@ pub struct FilePlan {
     pub create_only: bool,
     /// Flush files after layout.
     pub create_fsync: bool,
+    /// What the kernel is told of the order in which the file is used.
+    pub advice: AccessAdvice,
     /// Make files that do not exist.
     pub may_create: bool,
     /// Write to block devices that are mounted.
@@ -173,6 +175,22 @@ pub enum SyncMode {
     Sync,
     /// O_DSYNC.
     DataSync,
+}
+
+/// What the kernel is told of the order in which a file is used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AccessAdvice {
+    /// What the load is: random or sequential.
+    #[default]
+    ByLoad,
+    /// Nothing.
+    None,
+    /// Sequential.
+    Sequential,
+    /// Random.
+    Random,
+    /// Used once only.
+    NoReuse,
 }
 
 /// How space is reserved when a file is made.
@@ -429,8 +447,6 @@ pub struct VerifyPlan {
     pub method: VerifyMethod,
     /// Run the check phase.
     pub check: bool,
-    /// A mismatch ends the job at once.
-    pub fatal: bool,
     /// Bytes per header; `None` for one per block.
     pub interval: Option<u32>,
     /// Pattern of the payload.
@@ -487,8 +503,6 @@ pub struct RecordPlan {
     pub submission_latency: bool,
     /// Take bandwidth and IOPS samples.
     pub samples: bool,
-    /// Read the clock only now and then.
-    pub reduced_clock: bool,
     /// Percentiles of completion latency.
     pub completion_percentiles: bool,
     /// Percentiles of total latency.

@@ -37,10 +37,11 @@ impl Histogram {
     /// Counts one latency.
     #[inline]
     pub fn record(&mut self, latency: Nanos) {
-        self.counts[bucket_of(latency)] += 1;
+        self.record_many(latency, 1);
     }
 
-    /// Counts `count` equal latencies, for readers of foreign histograms.
+    /// Counts `count` equal latencies.
+    #[inline]
     pub fn record_many(&mut self, latency: Nanos, count: u64) {
         let slot = &mut self.counts[bucket_of(latency)];
         *slot = slot.saturating_add(count);

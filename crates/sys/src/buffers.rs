@@ -23,7 +23,7 @@ pub enum Source {
     HugeFile(PathBuf, u64),
     /// Shared anonymous pages.
     Shared,
-    /// Shared pages of a file, made and extended as needed; what is read into the buffers lands in the file.
+    /// Shared pages of a file, extended as needed; what is read into the buffers lands in the file.
     SharedFile(PathBuf),
     /// A System V segment, removed when the last process has let go of it.
     Segment,
@@ -175,14 +175,25 @@ fn anonymous(bytes: usize, flags: MapFlags, huge: Option<u64>) -> Result<(Memory
 
 fn of_file(path: &Path, bytes: usize, flags: MapFlags) -> Result<(Memory, NonNull<u8>), SysError> {
     let mode = rustix::fs::Mode::from_raw_mode(0o600);
-    let file = rustix::fs::open(path, OFlags::RDWR | OFlags::CREATE | OFlags::CLOEXEC, mode)
-        .map_err(|errno| SysError::path("open for buffers", path, errno))?;
+    let flags_of_file = OFlags::RDWR | OFlags::CREATE | OFlags::CLOEXEC;
+    // A file that is made only for the buffers is a name for as long as it takes to map it.
+    let (file, is_new) = match rustix::fs::open(path, flags_of_file | OFlags::EXCL, mode) {
+        Ok(file) => (file, true),
+        Err(rustix::io::Errno::EXIST) => {
+            let file = rustix::fs::open(path, flags_of_file, mode);
+            (file.map_err(|errno| SysError::path("open for buffers", path, errno))?, false)
+        }
+        Err(errno) => return Err(SysError::path("open for buffers", path, errno)),
+    };
     let size = rustix::fs::fstat(&file).map_err(|errno| SysError::path("fstat", path, errno))?.st_size;
     if size.unsigned_abs() < bytes as u64 {
         rustix::fs::ftruncate(&file, bytes as u64).map_err(|errno| SysError::path("ftruncate", path, errno))?;
     }
     let mapping = Mapping::of_file(std::os::fd::AsFd::as_fd(&file), bytes, flags)
         .map_err(|errno| SysError::path("mmap of buffers", path, errno))?;
+    if is_new {
+        rustix::fs::unlink(path).map_err(|errno| SysError::path("unlink", path, errno))?;
+    }
     let start = mapping.start();
     Ok((Memory::Mapped(mapping), start))
 }
@@ -258,11 +269,22 @@ mod tests {
     fn shared_files_take_what_is_written_and_private_ones_do_not() {
         let folder = tempfile::tempdir().unwrap();
         let (shared, private) = (folder.path().join("shared"), folder.path().join("private"));
+        for path in [&shared, &private] {
+            std::fs::write(path, [0]).unwrap();
+        }
         drop(check(&Source::SharedFile(shared.clone()), 0));
         drop(check(&Source::PrivateFile(private.clone()), 0));
         let first = |path: &Path| std::fs::read(path).unwrap()[0];
         assert_eq!((first(&shared), first(&private)), (1, 0));
         assert_eq!(std::fs::metadata(&shared).unwrap().len(), 3 * 8192);
+    }
+
+    #[test]
+    fn a_file_that_is_made_for_the_buffers_is_not_left_behind() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("new");
+        drop(check(&Source::SharedFile(path.clone()), 0));
+        assert!(!path.exists());
     }
 
     #[test]

@@ -15,7 +15,8 @@ extern "C" fn notice(signal: libc::c_int) {
     COUNT.fetch_add(1, Ordering::Release);
 }
 
-/// SIGINT and SIGTERM, counted rather than obeyed, until this is dropped.
+/// SIGINT, SIGTERM and SIGHUP, counted rather than obeyed, until this is dropped. SIGHUP stays ignored where it was:
+/// that is what nohup(1) promises.
 pub struct Watch {
     before: u32,
     actions: Vec<(i32, libc::sigaction)>,
@@ -34,9 +35,13 @@ impl Watch {
     /// Never, in practice.
     pub fn begin() -> Result<Self, SysError> {
         let mut watch = Watch { before: COUNT.load(Ordering::Acquire), actions: Vec::new() };
-        for signal in [libc::SIGINT, libc::SIGTERM] {
+        for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
             let before = install(signal, notice as *const () as libc::sighandler_t)?;
-            watch.actions.push((signal, before));
+            if signal == libc::SIGHUP && before.sa_sigaction == libc::SIG_IGN {
+                install(signal, libc::SIG_IGN)?;
+            } else {
+                watch.actions.push((signal, before));
+            }
         }
         Ok(watch)
     }

@@ -6,7 +6,7 @@ mod watch;
 
 use crate::failure::Failure;
 use crate::output::Output;
-use formats::{View, fio_json, fio_text};
+use formats::{View, fio_json, fio_terse, fio_text, printable};
 use job::{Action, EtaWhen, Invocation, JobError, OutputFormat, Parser, Plan};
 use measure::Nanos;
 use model::RunResult;
@@ -47,7 +47,12 @@ pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
 /// Words as text; job files and options are text everywhere.
 fn readable(words: &[OsString]) -> Result<Vec<String>, Failure> {
     let text = |word: &OsString| {
-        let not_text = || Failure::new(format!("{} is not UTF-8; rename the file", word.display()));
+        let not_text = || {
+            Failure::new(format!(
+                "{} is not UTF-8; options and job files are text, so give the file another name",
+                word.display()
+            ))
+        };
         word.to_str().map(str::to_owned).ok_or_else(not_text)
     };
     words.iter().map(text).collect()
@@ -63,13 +68,14 @@ fn open(invocation: &Invocation) -> Result<Output, Failure> {
 /// Tells what is wrong with the words, to the results' file as well where one was named.
 fn refuse(words: &[String], parser: &Parser, machine: &surroundings::Machine, error: &JobError) -> Result<u8, Failure> {
     let text = format!("{error}\n");
-    tell(text.trim_end());
+    // The usage is longer than a screen: what is wrong comes after it.
     if error.wants_usage()
         && let Ok(Invocation { action: Action::Help(usage), .. }) =
             parser.command_line(&["--help".to_owned()], &machine.surroundings())
     {
-        Output::stdout().write(&usage)?;
+        Output::stdout().write(&format!("{usage}\n"))?;
     }
+    tell(text.trim_end());
     if let Some(path) = output_word(words) {
         Output::file(Path::new(path))?.write(&text)?;
     }
@@ -91,7 +97,7 @@ fn output_word(words: &[String]) -> Option<&str> {
 
 /// A message to standard error; whoever closed it does not want to read it.
 fn tell(text: &str) {
-    let _ = writeln!(std::io::stderr(), "{text}");
+    let _ = writeln!(std::io::stderr(), "{}", printable::lines(text));
 }
 
 fn measure(plan: &Plan, invocation: &Invocation, out: &mut Output) -> Result<u8, Failure> {
@@ -121,6 +127,7 @@ fn measure(plan: &Plan, invocation: &Invocation, out: &mut Output) -> Result<u8,
     let view = View { zone: jiff::tz::TimeZone::system() };
     for format in &invocation.output.formats {
         let text = match format {
+            OutputFormat::Terse => fio_terse::write(&result, invocation.output.terse_version),
             OutputFormat::Json => fio_json::write(&result, &view),
             OutputFormat::JsonPlus => fio_json::write_with_bins(&result, &view),
             OutputFormat::Normal => fio_text::write(&result, &view),
@@ -145,13 +152,19 @@ fn tell_errors(result: &RunResult, out: &mut Output) -> Result<(), Failure> {
     for job in &result.jobs {
         if let Some(error) = &job.error {
             let line = fio_text::error_line(job.pid, error);
-            tell(&format!("fio: {}: {}\n{line}", job.echo.name, error.message));
+            tell(&format!("fio: {}\n{line}", told_once(&job.echo.name, &error.message)));
             if !out.is_stdout() {
                 out.write(&format!("{line}\n"))?;
             }
         }
     }
     Ok(())
+}
+
+/// A message with the name of its job, where it does not begin with it.
+fn told_once(job: &str, message: &str) -> String {
+    let named = message.strip_prefix("job `").and_then(|rest| rest.strip_prefix(job)).is_some();
+    if named { message.to_owned() } else { format!("{job}: {message}") }
 }
 
 fn status(result: &RunResult) -> u8 {
@@ -177,6 +190,17 @@ mod tests {
     fn the_status_is_the_number_of_failed_jobs_up_to_255() {
         for (failed, expected) in [(0, 0), (1, 1), (255, 255), (256, 255), (512, 255)] {
             assert_eq!(status(&with_failures(failed)), expected, "{failed} failed");
+        }
+    }
+
+    #[test]
+    fn a_message_names_its_job_once() {
+        for (message, expected) in [
+            ("job `a` (f:1): no size", "job `a` (f:1): no size"),
+            ("open x: gone", "a: open x: gone"),
+            ("job `b`: it waits for a", "a: job `b`: it waits for a"),
+        ] {
+            assert_eq!(told_once("a", message), expected);
         }
     }
 

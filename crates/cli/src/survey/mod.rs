@@ -14,6 +14,7 @@ mod work_file;
 use crate::failure::Failure;
 use crate::output::Output;
 use clap::Parser;
+use formats::printable;
 use measure::{Direction, Nanos};
 use model::RunResult;
 use progress::Display;
@@ -46,7 +47,7 @@ and log writes are left out.",
 Examples:
   plumb survey .                          the disk under this directory, about five minutes
   plumb survey --quick .                  the same in under a minute
-  plumb survey --size 64G --time 60 .     more data than a cache holds, longer tests
+  plumb survey --size 64G --time 1m .     more data than a cache holds, longer tests
   plumb survey --keep /data               keep the work file for the next survey
   sudo plumb survey /dev/nvme0n1          read a device itself
 
@@ -60,8 +61,8 @@ pub(crate) struct Args {
     /// Size of the work file, like 512M or 16G [default: 16G or a quarter of the free space; 1G with --quick]
     #[arg(long, value_parser = target::parse_size)]
     size: Option<u64>,
-    /// Measuring time per test in seconds [default: 30; 4 with --quick]
-    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    /// Measuring time per test, like 10s or 2m [default: 30s; 4s with --quick]
+    #[arg(long, value_parser = target::parse_seconds)]
     time: Option<u64>,
     /// A small file and short tests: at most 40 s of measuring
     #[arg(long)]
@@ -94,7 +95,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     let mut file = save::ResultFile::reserve(args.output.as_deref())?;
     let mut place = Place::open(&args.path, args.size, args.quick, afterwards)?;
     let tests = suite::suite(place.target.nature);
-    out.write(&heading(&place, &tests, time))?;
+    out.write(&printable::lines(&heading(&place, &tests, time)))?;
     let total = Nanos(time.get().saturating_mul(tests.len() as u64));
     let mut display = Display::new(total);
     let mut found = measure_all(&mut place, &tests, time, &mut display, &signals);
@@ -108,7 +109,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
             .map(|path| format!("\nResult: {}\n", path.display())),
     };
     out.write(&report(&place, &found, &sentences))?;
-    out.write(&saved?)?;
+    out.write(&printable::lines(&saved?))?;
     found.failure.take().map_or_else(|| Ok(status(&found)), Err)
 }
 

@@ -171,7 +171,7 @@ impl Observer for Display {
 
 fn print_line(text: &str) {
     // Whoever closed standard error does not want to read it.
-    let _ = writeln!(std::io::stderr(), "{text}");
+    let _ = writeln!(std::io::stderr(), "{}", formats::printable::lines(text));
 }
 
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 0 and 1000")]

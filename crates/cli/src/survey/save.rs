@@ -7,7 +7,7 @@ use crate::failure::Failure;
 use model::{Grade, RunResult, SCHEMA};
 use serde::Serialize;
 use std::fs::{File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 /// A whole survey, as it is written.
@@ -88,8 +88,14 @@ impl ResultFile {
     /// Makes sure that `asked`, or a new name here, can be written.
     pub(crate) fn reserve(asked: Option<&Path>) -> Result<Self, Failure> {
         match asked {
-            Some(path) => Self::at(path, OpenOptions::new().create(true).truncate(true)).map_err(|error| {
-                Failure::new(format!("{}: the result cannot be written there: {error}", path.display()))
+            Some(path) => Self::at(path).map_err(|error| {
+                let why = match error.kind() {
+                    io::ErrorKind::AlreadyExists => {
+                        format!("{} is there: remove it unless another survey is writing it", part_of(path).display())
+                    }
+                    _ => error.to_string(),
+                };
+                Failure::new(format!("{}: the result cannot be written there: {why}", path.display()))
             }),
             None => Self::numbered(here()).map_err(|error| {
                 Failure::new(format!("the result cannot be written here: {error}; name another place with --output"))
@@ -97,14 +103,13 @@ impl ResultFile {
         }
     }
 
-    fn at(path: &Path, options: &mut OpenOptions) -> io::Result<Self> {
-        if path.is_dir() {
-            return Err(io::ErrorKind::IsADirectory.into());
+    fn at(path: &Path) -> io::Result<Self> {
+        if !replaceable(path)? {
+            return Err(io::Error::other("it is there and no result of plumb; name another file"));
         }
-        let mut name = path.as_os_str().to_owned();
-        name.push(".part");
-        let part = PathBuf::from(name);
-        let file = options.write(true).open(&part)?;
+        // New, or not at all: what lies there under this name is somebody's.
+        let part = part_of(path);
+        let file = OpenOptions::new().write(true).create_new(true).open(&part)?;
         Ok(ResultFile { path: path.to_owned(), part, file })
     }
 
@@ -114,7 +119,7 @@ impl ResultFile {
             if path.symlink_metadata().is_ok() {
                 continue;
             }
-            match Self::at(&path, OpenOptions::new().create_new(true)) {
+            match Self::at(&path) {
                 // Another survey is about to write this one.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 other => return other,
@@ -138,6 +143,33 @@ impl ResultFile {
     }
 }
 
+/// The name under which a result is written before it takes its own.
+fn part_of(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".part");
+    PathBuf::from(name)
+}
+
+/// Whether a result may take the place of what is at `path`: nothing, an empty file, or an earlier survey. Never a
+/// device (a rename would replace /dev/null by a file) and never somebody else's data.
+fn replaceable(path: &Path) -> io::Result<bool> {
+    let found = match std::fs::metadata(path) {
+        Ok(found) => found,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(true),
+        Err(error) => return Err(error),
+    };
+    if found.is_dir() {
+        return Err(io::ErrorKind::IsADirectory.into());
+    }
+    if !found.is_file() || found.len() == 0 {
+        return Ok(found.is_file());
+    }
+    let mut head = Vec::new();
+    File::open(path)?.take(64).read_to_end(&mut head)?;
+    let head = String::from_utf8_lossy(&head);
+    Ok(head.starts_with("{\"schema\":") && head.contains(",\"program\":\"plumb "))
+}
+
 impl Drop for ResultFile {
     fn drop(&mut self) {
         // Gone already once the result was renamed into place.
@@ -152,8 +184,36 @@ mod tests {
     #[test]
     fn an_unused_result_file_leaves_nothing() {
         let directory = tempfile::tempdir().unwrap();
-        drop(ResultFile::at(&directory.path().join("r.json"), OpenOptions::new().create(true)).unwrap());
+        drop(ResultFile::at(&directory.path().join("r.json")).unwrap());
         assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_file_under_the_name_of_the_unfinished_result_is_left_alone() {
+        let directory = tempfile::tempdir().unwrap();
+        let (path, part) = (directory.path().join("r.json"), directory.path().join("r.json.part"));
+        std::fs::write(&part, "my thesis\n").unwrap();
+        let failure = ResultFile::reserve(Some(&path)).unwrap_err();
+        assert!(format!("{failure:?}").contains("r.json.part"), "{failure:?}");
+        assert_eq!(std::fs::read_to_string(&part).unwrap(), "my thesis\n");
+    }
+
+    #[test]
+    fn only_results_of_plumb_are_replaced() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("r.json");
+        assert!(replaceable(&path).unwrap(), "nothing is there");
+        for (text, expected) in [
+            ("", true),
+            ("{\"schema\":1,\"program\":\"plumb 0.1.0\",\"command\":\"survey\"}\n", true),
+            ("{\"schema\":1,\"program\":\"other\"}\n", false),
+            ("my thesis\n", false),
+        ] {
+            std::fs::write(&path, text).unwrap();
+            assert_eq!(replaceable(&path).unwrap(), expected, "{text}");
+        }
+        assert!(!replaceable(Path::new("/dev/null")).unwrap(), "a rename would replace the device");
+        assert!(replaceable(directory.path()).is_err());
     }
 
     #[test]

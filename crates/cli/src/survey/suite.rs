@@ -1,9 +1,9 @@
 //! The tests of a survey and their Plans. Pure: from a target and a time to what is to be done.
 
 use job::plan::{
-    Allocate, BlockSize, BufferPlan, ContinueOnError, DepthPlan, Distribution, Extent, FilePlan, Fill, Generator,
-    Isolation, JobPlan, Limits, LoadPlan, LogPlan, Memory, Mix, PacePlan, PlacePlan, RecordPlan, StartPlan, Step,
-    SyncMode,
+    AccessAdvice, Allocate, BlockSize, BufferPlan, ContinueOnError, DepthPlan, Distribution, Extent, FilePlan, Fill,
+    Generator, Isolation, JobPlan, Limits, LoadPlan, LogPlan, Memory, Mix, PacePlan, PlacePlan, RecordPlan, StartPlan,
+    Step, SyncMode,
 };
 use job::{EngineOptions, Plan};
 use measure::{Direction, Nanos, PerDirection};
@@ -206,6 +206,7 @@ fn files(target: &Target) -> FilePlan {
         unlink: false,
         create_only: false,
         create_fsync: false,
+        advice: AccessAdvice::ByLoad,
         may_create: false,
         // Reading a mounted device harms nobody, and nothing here writes to a device.
         may_write_mounted: false,
@@ -255,7 +256,6 @@ fn record() -> RecordPlan {
         completion_latency: true,
         submission_latency: true,
         samples: true,
-        reduced_clock: false,
         completion_percentiles: false,
         total_percentiles: true,
         submission_percentiles: false,

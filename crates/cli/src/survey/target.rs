@@ -172,6 +172,19 @@ pub(crate) fn parse_size(text: &str) -> Result<u64, String> {
     Ok(bytes)
 }
 
+/// A measuring time as a user writes it: seconds, or a number with s, m or h; a second to a day. In seconds.
+pub(crate) fn parse_seconds(text: &str) -> Result<u64, String> {
+    let wrong = || format!("`{text}` is not a time; write it like 10s or 2m, up to 24h");
+    let (digits, scale) = match text.char_indices().last() {
+        Some((at, 's')) => (&text[..at], 1),
+        Some((at, 'm')) => (&text[..at], 60),
+        Some((at, 'h')) => (&text[..at], 3600),
+        _ => (text, 1),
+    };
+    let seconds = digits.parse::<u64>().ok().and_then(|number| number.checked_mul(scale));
+    seconds.filter(|seconds| (1..=86_400).contains(seconds)).ok_or_else(wrong)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -190,6 +203,16 @@ mod tests {
         }
         for text in ["", "G", "-1G", "1.5G", "15M", "4q", "99999999999999999999", "9999999999T", "1e9"] {
             assert!(parse_size(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn times_are_read_as_people_write_them() {
+        for (text, seconds) in [("1", 1), ("10s", 10), ("2m", 120), ("24h", 86_400)] {
+            assert_eq!(parse_seconds(text), Ok(seconds), "{text}");
+        }
+        for text in ["", "s", "0", "-1s", "1.5m", "25h", "1x", "5ms", "99999999999999999999", "18446744073709551615h"] {
+            assert!(parse_seconds(text).is_err(), "{text}");
         }
     }
 

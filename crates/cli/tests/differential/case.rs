@@ -42,6 +42,8 @@ pub(crate) struct Case {
     pub(crate) rate: Option<Rate>,
     /// The contents of the files left behind are fixed.
     pub(crate) contents_fixed: bool,
+    /// Logs are left behind: as many rows of as many fields, whatever the numbers.
+    pub(crate) logged: bool,
     /// The file that holds the report, when it is not standard output.
     pub(crate) report_file: Option<&'static str>,
     /// How fio itself must end; `None` where the two only have to agree.
@@ -62,6 +64,7 @@ impl Case {
             sum_fixed: false,
             rate: None,
             contents_fixed: false,
+            logged: false,
             report_file: None,
             ends: matches!(held, Held::Report | Held::Words).then_some(0),
             on_device: false,
@@ -151,6 +154,12 @@ impl Case {
     pub(crate) fn same_contents(mut self) -> Case {
         self.contents_fixed = true;
         self
+    }
+
+    /// Leaves logs with the same number of rows.
+    pub(crate) fn logged(mut self) -> Case {
+        self.logged = true;
+        self.free_depths()
     }
 
     /// Reports into this file.

@@ -8,8 +8,10 @@
 //! program in our place; with fio itself the list must pass, which shows that a failure is ours.
 
 mod case;
+mod checks;
 mod loads;
 mod runs;
+mod terse;
 mod words;
 
 use case::{Case, Held, Rate};
@@ -25,7 +27,10 @@ fn all_cases() -> Vec<Case> {
     for area in [words::command_line, words::job_files, words::refused, loads::patterns, loads::paces] {
         cases.extend(area());
     }
-    for area in [loads::buffers, runs::files, runs::workers, runs::engines, runs::measures] {
+    for area in [checks::verify, checks::logs, checks::steps] {
+        cases.extend(area());
+    }
+    for area in [loads::buffers, runs::files, runs::workers, runs::engines, runs::measures, terse::lines] {
         cases.extend(area());
     }
     cases
@@ -118,6 +123,15 @@ fn answer(case: &Case, program: &Program) -> Result<Answer, String> {
         outcome.left.remove(Path::new(name));
     }
     let mut contents = Vec::new();
+    if case.logged {
+        for (path, size) in &mut outcome.left {
+            if path.extension().is_some_and(|extension| extension == "log") {
+                let text = std::fs::read_to_string(scene.directory().join(path)).map_err(|error| error.to_string())?;
+                contents.push((path.clone(), shape_of_log(&text).into_bytes()));
+                *size = None;
+            }
+        }
+    }
     if case.contents_fixed {
         for path in outcome.left.keys() {
             let bytes = std::fs::read(scene.directory().join(path)).map_err(|error| error.to_string())?;
@@ -125,6 +139,15 @@ fn answer(case: &Case, program: &Program) -> Result<Answer, String> {
         }
     }
     Ok(Answer { outcome, report, contents })
+}
+
+/// What is fixed in a log: of each row the number of its fields, its direction and its block size.
+fn shape_of_log(text: &str) -> String {
+    let row = |line: &str| {
+        let fields: Vec<&str> = line.split(", ").collect();
+        format!("{} fields, direction {:?}, size {:?}\n", fields.len(), fields.get(2), fields.get(3))
+    };
+    text.lines().map(row).collect()
 }
 
 fn compare(case: &Case, oracle: &Answer, ours: &Answer) -> Result<Vec<String>, String> {
@@ -165,9 +188,12 @@ fn named(words: &str) -> String {
 }
 
 fn compare_reports(case: &Case, oracle: &str, ours: &str) -> Result<Vec<String>, String> {
-    let (their_json, their_text) = split_output(oracle)?;
-    let (our_json, our_text) = split_output(ours)?;
+    let (their_terse, oracle) = terse::apart(oracle);
+    let (our_terse, ours) = terse::apart(ours);
+    let (their_json, their_text) = split_output(&oracle)?;
+    let (our_json, our_text) = split_output(&ours)?;
     let mut differences = compare_text(&their_text, &our_text, case.rules);
+    differences.extend(terse::differences(&their_terse, &our_terse, case.rules));
     let counts = if case.rules.amounts == Amounts::Fixed { Counts::Fixed } else { Counts::Free };
     match (&their_json, &our_json) {
         (Some(theirs), Some(mine)) => {

@@ -3,6 +3,7 @@
 //! Where io_uring is forbidden (containers, `kernel.io_uring_disabled`) the engine takes libaio's road, or psync's where
 //! that is forbidden too, and says so in its note; unless an option asks for what only io_uring can do.
 
+mod entry;
 mod ring;
 mod setup;
 

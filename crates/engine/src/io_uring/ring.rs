@@ -1,7 +1,7 @@
 //! Driving a ring: entries in, completions out, as few system calls as possible.
 
-use super::NAME;
 use super::setup::{self, ENTER_GETEVENTS, ENTER_SQ_WAKEUP, Handle, Wishes};
+use super::{NAME, entry};
 use crate::call;
 use crate::contract::{Completion, EngineError, Io, Operation, Setup, Submitted};
 use crate::slots::{Slots, descriptors};
@@ -53,6 +53,21 @@ enum Transfer {
     Vectored,
 }
 
+impl Transfer {
+    /// The kernel's number for such a read, or write.
+    #[inline]
+    fn operation(self, operation: Operation) -> u8 {
+        match (self, operation == Operation::Write) {
+            (Transfer::Fixed, false) => opcode::ReadFixed::CODE,
+            (Transfer::Fixed, true) => opcode::WriteFixed::CODE,
+            (Transfer::Plain, false) => opcode::Read::CODE,
+            (Transfer::Plain, true) => opcode::Write::CODE,
+            (Transfer::Vectored, false) => opcode::Readv::CODE,
+            (Transfer::Vectored, true) => opcode::Writev::CODE,
+        }
+    }
+}
+
 impl std::fmt::Debug for Ring {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.debug_struct("Ring").field("note", &self.note()).field("in_flight", &self.in_flight).finish()
@@ -99,12 +114,12 @@ impl Ring {
         })
     }
 
-    /// What the kernel gave.
     /// Whether a kernel thread takes submissions when it pleases.
     pub(super) fn is_polled_by_kernel(&self) -> bool {
         self.wishes.poller
     }
 
+    /// What the kernel gave.
     pub(super) fn note(&self) -> String {
         let mut note = format!("{NAME}: {}", self.setup_flags);
         let more = [
@@ -123,24 +138,18 @@ impl Ring {
 
     #[inline]
     pub(super) fn submit(&mut self, io: Io) -> Submitted {
-        let plain_call = match io.operation {
-            Operation::Read | Operation::Write => false,
+        match io.operation {
+            Operation::Read | Operation::Write => {
+                let entry = self.transfer(&io);
+                self.push(&entry)
+            }
             // A polled ring takes nothing but reads and writes.
-            Operation::Sync | Operation::DataSync => self.wishes.polled,
-            Operation::Trim => true,
-        };
-        if plain_call {
-            return self.carry_out(&io);
+            Operation::Sync | Operation::DataSync if !self.wishes.polled => {
+                let entry = self.sync(&io);
+                self.push(&entry)
+            }
+            Operation::Sync | Operation::DataSync | Operation::Trim => self.carry_out(&io),
         }
-        let entry = self.entry(&io);
-        // SAFETY: the entry points to the slot's buffer, or to its vector that does: the worker keeps the buffer and the
-        // engine the vector until the I/O is reaped, and `drop` reaps all that is in flight.
-        let pushed = unsafe { self.ring.submission().push(&entry) };
-        if pushed.is_err() {
-            return Submitted::Full;
-        }
-        self.queued += 1;
-        Submitted::Queued
     }
 
     #[inline]
@@ -198,37 +207,49 @@ impl Ring {
         Ok((taken, self.take(max, done)))
     }
 
-    /// The entry for an I/O.
+    /// The entry for a read or write.
     #[inline]
-    fn entry(&mut self, io: &Io) -> Entry {
-        let file = Fd(self.files[io.target as usize]);
-        let memory = self.slots.address(io);
-        let (length, offset, flags) = (io.length, call::signed(io.offset).cast_unsigned(), self.transfer_flags);
-        #[expect(clippy::cast_possible_truncation, reason = "buffers register only up to 2^14")]
-        let buffer = io.slot as u16;
-        let entry = match (io.operation, self.transfer) {
-            (Operation::Read, Transfer::Fixed) => {
-                opcode::ReadFixed::new(file, memory, length, buffer).offset(offset).rw_flags(flags).build()
-            }
-            (Operation::Read, Transfer::Plain) => {
-                opcode::Read::new(file, memory, length).offset(offset).rw_flags(flags).build()
-            }
-            (Operation::Read, Transfer::Vectored) => {
-                opcode::Readv::new(file, self.vector(io), 1).offset(offset).rw_flags(flags).build()
-            }
-            (Operation::Write, Transfer::Fixed) => {
-                opcode::WriteFixed::new(file, memory, length, buffer).offset(offset).rw_flags(flags).build()
-            }
-            (Operation::Write, Transfer::Plain) => {
-                opcode::Write::new(file, memory, length).offset(offset).rw_flags(flags).build()
-            }
-            (Operation::Write, Transfer::Vectored) => {
-                opcode::Writev::new(file, self.vector(io), 1).offset(offset).rw_flags(flags).build()
-            }
-            (Operation::DataSync, _) => opcode::Fsync::new(file).flags(FsyncFlags::DATASYNC).build(),
-            (Operation::Sync | Operation::Trim, _) => opcode::Fsync::new(file).build(),
+    fn transfer(&mut self, io: &Io) -> Entry {
+        let (address, length) = match self.transfer {
+            Transfer::Vectored => (self.vector(io).addr(), 1),
+            Transfer::Fixed | Transfer::Plain => (self.slots.address(io).addr(), io.length),
         };
-        entry.flags(self.next_flags()).user_data(u64::from(io.slot))
+        #[expect(clippy::cast_possible_truncation, reason = "buffers register only up to 2^14")]
+        let buffer = if self.transfer == Transfer::Fixed { io.slot as u16 } else { 0 };
+        let transfer = entry::Transfer {
+            operation: self.transfer.operation(io.operation),
+            flags: self.next_flags().bits(),
+            file: self.files[io.target as usize],
+            offset: call::signed(io.offset).cast_unsigned(),
+            address: address as u64,
+            length,
+            transfer_flags: self.transfer_flags.cast_unsigned(),
+            user_data: u64::from(io.slot),
+            buffer,
+            ..entry::Transfer::default()
+        };
+        transfer.into()
+    }
+
+    /// The entry for a sync.
+    #[cold]
+    fn sync(&mut self, io: &Io) -> Entry {
+        let file = Fd(self.files[io.target as usize]);
+        let which = if io.operation == Operation::DataSync { FsyncFlags::DATASYNC } else { FsyncFlags::empty() };
+        opcode::Fsync::new(file).flags(which).build().flags(self.next_flags()).user_data(u64::from(io.slot))
+    }
+
+    /// Puts an entry in the ring.
+    #[inline]
+    fn push(&mut self, entry: &Entry) -> Submitted {
+        // SAFETY: the entry points to the slot's buffer, or to its vector that does: the worker keeps the buffer and the
+        // engine the vector until the I/O is reaped, and `drop` reaps all that is in flight.
+        let pushed = unsafe { self.ring.submission().push(entry) };
+        if pushed.is_err() {
+            return Submitted::Full;
+        }
+        self.queued += 1;
+        Submitted::Queued
     }
 
     /// Flags of the next entry.

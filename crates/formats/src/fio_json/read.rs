@@ -6,6 +6,7 @@
 
 use super::words::Words;
 use crate::FormatError;
+use crate::inverse::{self, LARGEST, LONGEST_MS, histogram_of_percentiles, rounded, share_of};
 use crate::shares::{LEAST_DEPTH_SHARE, LEAST_LATENCY_SHARE};
 use measure::{Direction, Histogram, Moments, Nanos, SampleStatistics};
 use model::{
@@ -83,11 +84,6 @@ fn pairs(value: &Value) -> Vec<(String, String)> {
     entries.map(|(name, value)| (name.clone(), value.as_str().unwrap_or_default().to_owned())).collect()
 }
 
-/// No count, size or time of a run comes near this; larger ones are cut, so that sums over jobs stay in range.
-const LARGEST: u64 = 1 << 53;
-/// The longest run: two years.
-const LONGEST_MS: u64 = 1 << 36;
-
 /// A whole number; floats are cut, what is absent or negative is 0.
 fn whole(object: &Object, key: &str) -> u64 {
     let value = object.get(key);
@@ -100,12 +96,6 @@ fn milliseconds(object: &Object, key: &str) -> Nanos {
 
 fn float(object: &Object, key: &str) -> f64 {
     object.get(key).and_then(Value::as_f64).filter(|value| value.is_finite()).unwrap_or(0.0)
-}
-
-/// The nearest whole number; 0 for negative ones.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the cast saturates, as wanted")]
-fn rounded(value: f64) -> u64 {
-    value.round() as u64
 }
 
 fn small(object: &Object, key: &str) -> u32 {
@@ -167,8 +157,26 @@ fn read_job(job: &Object, number: u32, global: &[(String, String)]) -> JobResult
     found
 }
 
-fn share_of(whole: Nanos, percent: f64) -> Nanos {
-    Nanos(rounded(whole.as_f64() * percent / 100.0).min(LARGEST))
+fn read_samples(object: &Object, [count, minimum, maximum, mean, deviation]: [&str; 5]) -> SampleStatistics {
+    inverse::samples(
+        whole(object, count),
+        [whole(object, minimum), whole(object, maximum)],
+        [float(object, mean), float(object, deviation)],
+    )
+}
+
+fn read_moments(object: &Object, count: u64) -> Moments {
+    let bounds = [whole(object, "min"), whole(object, "max")];
+    inverse::moments(count, bounds, [float(object, "mean"), float(object, "stddev")])
+}
+
+/// Percentages in the document's order as counts out of `total`.
+fn shares<const BINS: usize>(object: Option<&Object>, total: u64, least: f64) -> [u64; BINS] {
+    let mut stated = [0.0; BINS];
+    for (slot, (_, share)) in stated.iter_mut().zip(object.into_iter().flatten()) {
+        *slot = share.as_f64().unwrap_or(0.0);
+    }
+    inverse::counts(&stated, total, least)
 }
 
 fn read_direction(object: &Object, style: &mut model::ReportStyle) -> DirectionResult {
@@ -186,18 +194,6 @@ fn read_direction(object: &Object, style: &mut model::ReportStyle) -> DirectionR
         bandwidth_samples: read_samples(object, ["bw_samples", "bw_min", "bw_max", "bw_mean", "bw_dev"]),
         iops_samples: read_samples(object, ["iops_samples", "iops_min", "iops_max", "iops_mean", "iops_stddev"]),
         worker_rates: None,
-    }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "a count of samples")]
-fn read_samples(object: &Object, [count, minimum, maximum, mean, deviation]: [&str; 5]) -> SampleStatistics {
-    let (count, deviation) = (whole(object, count), float(object, deviation));
-    SampleStatistics {
-        count,
-        minimum: whole(object, minimum),
-        maximum: whole(object, maximum),
-        mean: float(object, mean),
-        squares: deviation * deviation * count.saturating_sub(1) as f64,
     }
 }
 
@@ -237,33 +233,6 @@ fn histogram_of_bins(bins: &[(f64, u64)]) -> Box<Histogram> {
     histogram
 }
 
-/// The coarsest histogram of `count` latencies with these percentiles (percent, ns) and the largest at `most`.
-#[expect(clippy::cast_precision_loss, reason = "counts of a run")]
-fn histogram_of_percentiles(percentiles: &[(f64, u64)], count: u64, most: u64) -> Box<Histogram> {
-    let mut histogram = Box::new(Histogram::new());
-    let mut below = 0;
-    for &(percent, latency) in percentiles {
-        let reached = rounded((percent / 100.0 * count as f64).ceil()).clamp(below, count);
-        histogram.record_many(Nanos(latency), reached - below);
-        below = reached;
-    }
-    let last = percentiles.last().map_or(most, |&(_, latency)| latency.max(most));
-    histogram.record_many(Nanos(last), count - below);
-    histogram
-}
-
-/// Sums whose mean and deviation are the stated ones: the inverse of [`Moments::mean`] and [`Moments::deviation`].
-#[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturating")]
-fn read_moments(object: &Object, count: u64) -> Moments {
-    let wide = u128::from(count);
-    let sum = (float(object, "mean") * count as f64).round() as u128;
-    let (mean, rest) = (sum / wide, sum % wide);
-    let deviation = float(object, "stddev");
-    let about_mean = deviation * deviation * (count - 1) as f64 + rest as f64 * rest as f64 / count as f64;
-    let squares = mean.saturating_mul(sum.saturating_add(rest)).saturating_add(about_mean.round() as u128);
-    Moments::from_parts(count, whole(object, "min"), whole(object, "max"), sum, squares)
-}
-
 /// Submit and reap sizes as parts of this many calls: six decimals of a percentage.
 const PARTS: u64 = 100_000_000;
 
@@ -285,30 +254,6 @@ fn read_latency_bins(job: &Object, ios: u64) -> LatencyBins {
         us: shares(bins("latency_us"), ios, LEAST_LATENCY_SHARE),
         ms: shares(bins("latency_ms"), ios, LEAST_LATENCY_SHARE),
     }
-}
-
-/// Percentages in the document's order as counts out of `total`.
-///
-/// A share of `least` stands for anything above 0 up to it: such bins get an equal part of what is left, at least 1.
-#[expect(clippy::cast_precision_loss, reason = "counts of a run")]
-fn shares<const BINS: usize>(object: Option<&Object>, total: u64, least: f64) -> [u64; BINS] {
-    let mut counts = [0; BINS];
-    let mut floored = Vec::new();
-    for (bin, share) in
-        object.into_iter().flatten().map(|(_, share)| share.as_f64().unwrap_or(0.0)).take(BINS).enumerate()
-    {
-        if share > 0.0 && share <= least {
-            floored.push(bin);
-        } else {
-            counts[bin] = rounded(share * total as f64 / 100.0).min(LARGEST);
-        }
-    }
-    let rest = total.saturating_sub(counts.iter().sum());
-    let most = rounded((total as f64 * least / 100.0).floor());
-    for &bin in &floored {
-        counts[bin] = (rest / floored.len() as u64).clamp(1, most.max(1));
-    }
-    counts
 }
 
 /// Disks in order; the devices of a stacked one follow it on their own and cannot be told from others.

@@ -52,10 +52,15 @@ impl<'global> Words<'global> {
     pub(super) fn style(&self) -> ReportStyle {
         let standard = ReportStyle::default();
         let list = self.get("percentile_list");
+        let on = |name: &str| self.flag(name).unwrap_or(false);
+        let measures_none = on("gtod_reduce");
+        let completion = !measures_none && !on("disable_clat");
+        let total = !measures_none && !on("disable_lat");
         ReportStyle {
             group_reporting: self.flag("group_reporting").unwrap_or(false),
-            completion_percentiles: self.flag("clat_percentiles").unwrap_or(standard.completion_percentiles),
-            total_percentiles: self.flag("lat_percentiles").unwrap_or(standard.total_percentiles),
+            completion_percentiles: completion
+                && self.flag("clat_percentiles").unwrap_or(standard.completion_percentiles),
+            total_percentiles: total && self.flag("lat_percentiles").unwrap_or(standard.total_percentiles),
             submission_percentiles: self.flag("slat_percentiles").unwrap_or(standard.submission_percentiles),
             percentile_digits: list.map_or(standard.percentile_digits, most_decimals),
             unit_base: self.number("kb_base").unwrap_or(standard.unit_base),

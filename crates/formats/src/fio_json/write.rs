@@ -2,7 +2,7 @@
 
 use super::spell::spelled;
 use crate::fio_text::{Members, version_line};
-use crate::group::{Group, percent_of_group};
+use crate::group::{Divisor, Group, percent_of_group};
 use crate::{View, group, local_time, shares};
 use measure::{Direction, Histogram};
 use model::{DeviceUsage, DirectionResult, JobResult, LatencyStatistics, ReportStyle, RunResult};
@@ -71,7 +71,7 @@ fn job(row: &JobResult, groups: &[Group], detail: Detail) -> Value {
         put("job options", options(&row.echo.options));
     }
     for direction in Direction::ALL {
-        let share = percent_of_group(row, direction, groups);
+        let share = percent_of_group(row, direction, groups, Divisor::Exact);
         put(direction.word(), direction_object(&row.directions[direction], &row.style, share, detail));
     }
     let sync_percentiles = row.style.completion_percentiles || row.style.total_percentiles;

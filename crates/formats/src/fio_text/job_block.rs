@@ -3,9 +3,9 @@
 use super::group_lines::rate;
 use super::latency;
 use super::start::{errno_text, error_origin};
-use crate::group::{Group, percent_of_group};
+use crate::group::{Divisor, Group, percent_of_group};
 use crate::number::{Step, scaled};
-use crate::{local_time, shares};
+use crate::{local_time, printable, shares};
 use jiff::tz::TimeZone;
 use measure::{Direction, SampleStatistics};
 use model::{DirectionResult, JobResult, LatencyStatistics, ReportStyle};
@@ -26,7 +26,7 @@ pub(super) fn write(text: &mut String, job: &JobResult, groups: &[Group], when: 
     }
     write_head(text, job, when);
     for direction in Direction::ALL {
-        write_direction(text, job, direction, percent_of_group(job, direction, groups));
+        write_direction(text, job, direction, percent_of_group(job, direction, groups, Divisor::Exact));
     }
     write_latency_bins(text, job);
     write_syncs(text, job);
@@ -44,14 +44,14 @@ fn write_head(text: &mut String, job: &JobResult, when: &When<'_>) {
     let _ = writeln!(
         text,
         "{}: (groupid={}, jobs={}): err={errno:2}{why}: pid={}: {}",
-        job.echo.name,
+        printable::line(&job.echo.name),
         job.echo.group,
         job.workers,
         job.pid,
         local_time::spelled(when.unix_ms, when.zone)
     );
     if let Some(description) = &job.echo.description {
-        let _ = writeln!(text, "  Description  : [{description}]");
+        let _ = writeln!(text, "  Description  : [{}]", printable::line(description));
     }
 }
 

@@ -1,6 +1,7 @@
 //! Lines printed before anything is measured.
 
 use crate::number::{Step, scaled};
+use crate::printable;
 use job::plan::{JobPlan, Mix, Plan};
 use measure::Direction;
 use model::JobError;
@@ -37,7 +38,7 @@ fn job_line(job: &JobPlan, depth: u32) -> String {
         .collect();
     format!(
         "{}: (g={}): rw={}, bs={}, ioengine={}, iodepth={}",
-        job.name,
+        printable::line(&job.name),
         job.group,
         access_word(job),
         sizes.join(", "),
@@ -80,7 +81,7 @@ pub fn starting_line(threads: u32, processes: u32) -> String {
 
 /// `a: Laying out IO files (4 files / total 16MiB)`.
 pub fn layout_line(job: &str, files: u32, bytes: u64) -> String {
-    let mebibytes = bytes >> 20;
+    let (job, mebibytes) = (printable::line(job), bytes >> 20);
     match files {
         1 => format!("{job}: Laying out IO file (1 file / {mebibytes}MiB)"),
         files => format!("{job}: Laying out IO files ({files} files / total {mebibytes}MiB)"),

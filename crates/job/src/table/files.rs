@@ -3,7 +3,7 @@
 use super::row::{NOT_YET, Row, Set, kind, put};
 use crate::error::Complaint;
 use crate::option::Kind;
-use crate::plan::{Allocate, SyncMode};
+use crate::plan::{AccessAdvice, Allocate, SyncMode};
 use crate::values::split_escaped;
 use std::path::PathBuf;
 
@@ -25,6 +25,14 @@ const ALLOCATE: Kind = Kind::Word(&[
     ("truncate", "set the size only"),
     ("0", "same as none"),
     ("1", "same as posix"),
+]);
+
+const ADVICE: Kind = Kind::Word(&[
+    ("1", "random or sequential, as rw says"),
+    ("0", "nothing"),
+    ("sequential", "it is read in order"),
+    ("random", "it is read in no order"),
+    ("noreuse", "it is read once"),
 ]);
 
 const SYNC: Kind = Kind::Word(&[
@@ -120,7 +128,22 @@ pub(super) const ROWS: &[Row] = &[
         "How space is reserved when a file is made",
     )
     .default("native"),
-    refused("fadvise_hint", Kind::Text, NOT_YET, "What the kernel is told of the access pattern").default("1"),
+    works(
+        "fadvise_hint",
+        ADVICE,
+        Set::Word(|draft, word, _| {
+            draft.files.advice = match word {
+                "0" => AccessAdvice::None,
+                "sequential" => AccessAdvice::Sequential,
+                "random" => AccessAdvice::Random,
+                "noreuse" => AccessAdvice::NoReuse,
+                _ => AccessAdvice::ByLoad,
+            };
+            Ok(())
+        }),
+        "What the kernel is told of the access pattern",
+    )
+    .default("1"),
     refused("write_hint", Kind::Text, NOT_YET, "Expected lifetime of the data"),
     refused("fill_device", Kind::Bool, NOT_YET, "Write until the space is used up").default("0").alias(&["fill_fs"]),
     refused("file_append", Kind::Bool, NOT_YET, "Start at the end of the file").default("0"),

@@ -46,7 +46,6 @@ pub(super) const ROWS: &[Row] = &[
         Kind::Bool,
         Set::Switch(|draft, on| {
             let record = &mut draft.record;
-            record.reduced_clock = on;
             if on {
                 record.total_latency = false;
                 record.completion_latency = false;

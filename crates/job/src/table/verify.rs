@@ -15,6 +15,8 @@ const fn refused(name: &'static str, kind: Kind, reason: &'static str, help: &'s
     Row::refused(GROUP, name, kind, reason, help)
 }
 
+const NO_STATE: &str = "plumb keeps no state file of what was written";
+
 const METHOD: Kind = Kind::Word(&[
     ("0", "no check"),
     ("md5", "digest of 16 bytes"),
@@ -111,7 +113,7 @@ pub(super) const ROWS: &[Row] = &[
         "Check after so many blocks rather than at the end",
     ),
     refused("verify_backlog_batch", kind::COUNT, NOT_YET, "How many blocks are then checked"),
-    refused("verify_state_save", Kind::Bool, NOT_YET, "Keep what was written in a state file").default("1"),
+    refused("verify_state_save", Kind::Bool, NO_STATE, "Keep what was written in a state file").default("0"),
     refused("verify_state_load", Kind::Bool, NOT_YET, "Use such a state file"),
     refused("experimental_verify", Kind::Bool, NOT_YET, "Replay the sequence rather than remember it"),
     refused("verify_write_sequence", Kind::Bool, NOT_YET, "Check the sequence numbers of writes").default("1"),

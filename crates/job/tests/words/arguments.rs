@@ -2,7 +2,7 @@
 
 use crate::abilities::{file_plan, invoke, job, plan, plan_of, titles};
 use job::plan::{Mix, SyncMode};
-use job::{Action, EtaWhen, OutputFormat};
+use job::{Action, EtaWhen, OutputFormat, TerseVersion};
 use measure::{Direction, Nanos};
 use std::path::PathBuf;
 
@@ -98,6 +98,25 @@ fn output_and_status_line_are_read() {
 }
 
 #[test]
+fn the_last_choice_of_formats_wins_and_terse_can_be_added_to_it() {
+    use OutputFormat::{Json, JsonPlus, Normal, Terse};
+    for (words, formats, version) in [
+        (&["--minimal"][..], &[Terse][..], TerseVersion::V3),
+        (&["--output-format=csv,minimal,terse", "--terse-version=2"], &[Terse], TerseVersion::V2),
+        (&["--append-terse", "--terse-version", "4"], &[Terse, Normal], TerseVersion::V4),
+        (&["--minimal", "--output-format=json"], &[Json], TerseVersion::V3),
+        (&["--output-format=json", "--minimal"], &[Terse], TerseVersion::V3),
+        (&["--terse-version=5", "--append-terse", "--output-format=json"], &[Json], TerseVersion::V5),
+        (&["--output-format=normal,json", "--append-terse"], &[Terse, Json, Normal], TerseVersion::V3),
+        (&["--output-format=json,json+"], &[JsonPlus], TerseVersion::V3),
+    ] {
+        let job = ["--name=x", "--ioengine=null", "--size=1m"];
+        let output = invoke(&[words, &job].concat(), &[]).expect("a run").output;
+        assert_eq!((output.formats.as_slice(), output.terse_version), (formats, version), "{words:?}");
+    }
+}
+
+#[test]
 fn section_limits_the_job_files_and_keeps_their_globals() {
     let text = "[global]\nioengine=null\nsize=1m\n[a]\n[b]\nbs=8k\n[c]\n";
     let names = |words: &[&str]| -> Vec<String> {
@@ -118,11 +137,21 @@ fn parse_only_reads_everything_and_leaves_contradictions_and_engines_alone() {
 
 #[test]
 fn nothing_to_do_is_an_error_that_wants_the_usage() {
-    for words in [&[][..], &["--ioengine=null", "--size=1m"], &["--section=zz", "f"]] {
+    for words in [&[][..], &["--ioengine=null", "--size=1m"]] {
         let error = invoke(words, &[("f", "[a]\nsize=1m\n")]).expect_err("no job");
         assert!(error.titles()[0].starts_with("No job(s) defined"), "{words:?}");
         assert!(error.wants_usage());
     }
+    let error = invoke(&["--section=zz", "f"], &[("f", "[a]\nsize=1m\n")]).expect_err("no section");
+    assert_eq!(error.titles(), ["command line: section=zz is in none of the job files; they have a"]);
+    assert!(!error.wants_usage());
+}
+
+#[test]
+fn a_section_that_no_file_has_is_named_with_those_there_are() {
+    let error = invoke(&["--section=zz", "f"], &[("f", "[a]\nsize=1m\n[b]\n")]).expect_err("no such section");
+    let title = &error.titles()[0];
+    assert!(title.contains("section=zz is in none of the job files") && title.contains("a, b"), "{title}");
 }
 
 #[test]

@@ -63,6 +63,8 @@ fn aliases_and_defaults_are_those_of_fio() {
         r#"log_max_value: Some("0"), ours Some("avg")"#,
         // We name what fio does without.
         r#"unit_base: Some("no default"), ours Some("0")"#,
+        // We keep no such file; to ask for one is refused.
+        r#"verify_state_save: Some("1"), ours Some("0")"#,
     ];
     assert_eq!(differing, expected);
 }

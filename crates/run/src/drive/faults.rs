@@ -6,6 +6,9 @@ use engine::{Completion, Engine, EngineError, Io, Operation, Submitted};
 use measure::Direction;
 use std::io::Error;
 
+/// The result of an I/O that did not fail and moved no byte.
+const NOTHING_MOVED: i64 = 0;
+
 /// What is to be done about an I/O that came back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
@@ -15,8 +18,6 @@ pub(super) enum Outcome {
     Rest(Io),
     /// It failed.
     Failed,
-    /// The file ended before it; nothing moved and nothing is counted.
-    Ended,
 }
 
 impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
@@ -28,12 +29,10 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
                 *moved = request.length;
                 Outcome::Whole
             }
-            Ok(0) if request.operation == Operation::Read => {
-                self.load.target_ended(request.target);
-                if *moved == 0 { Outcome::Ended } else { Outcome::Failed }
-            }
+            // Nothing moved, and nothing will: the file ends before the job's region does (it became shorter), or
+            // the device takes no more. Going on would measure nothing, very fast.
             Ok(0) => {
-                self.fault(request, -i64::from(libc::EIO));
+                self.fault(request, NOTHING_MOVED);
                 Outcome::Failed
             }
             Ok(bytes) => {
@@ -59,14 +58,17 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
 
     /// Counts an I/O that did not go through whole.
     pub(super) fn count_failed(&mut self, direction: Direction, moved: u32, life: Life) {
-        self.tally.control.count(direction, u64::from(moved));
+        self.tally.control.count(direction, u64::from(moved), 1);
         self.tally.record.measured_until = life.reaped.get();
     }
 
     /// Forgives an error where the plan says so; otherwise the job ends with it.
     #[cold]
     pub(super) fn fault(&mut self, request: &Request, result: i64) {
-        let errno = i32::try_from(result.saturating_neg()).unwrap_or(libc::EIO);
+        let errno = match result {
+            NOTHING_MOVED => libc::EIO,
+            _ => i32::try_from(result.saturating_neg()).unwrap_or(libc::EIO),
+        };
         let forgiving = self.job.limits.continue_on_error;
         let class = if request.operation == Operation::Read { forgiving.read } else { forgiving.write };
         // Only errors of the medium are forgiven: a job whose every I/O is refused (EINVAL) would never end.
@@ -82,7 +84,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
             request.length,
             request.offset,
             Error::from_raw_os_error(errno),
-            advice(self.job, request, errno),
+            advice(self.job, request, result),
         );
         self.tally.record.fault.keep_first(errno, operation, &message);
         self.ended_by_fault = true;
@@ -113,8 +115,10 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
 }
 
 /// What may help, where the kernel's word alone is a riddle.
-fn advice(job: &job::plan::JobPlan, request: &Request, errno: i32) -> &'static str {
-    match errno {
+fn advice(job: &job::plan::JobPlan, request: &Request, result: i64) -> &'static str {
+    match i32::try_from(result.saturating_neg()).unwrap_or(0) {
+        0 if request.operation == Operation::Read => " (nothing was read: the file ends before the job's region does)",
+        0 => " (nothing moved)",
         libc::EINVAL if job.files.direct => {
             " (with direct=1 block size, offset and memory must be multiples of the device's logical block)"
         }

@@ -14,6 +14,7 @@ mod synchronous;
 mod tally;
 
 pub(crate) use log::{Logs, Queued};
+use tally::Alike;
 pub(crate) use tally::{Life, Tally};
 
 use crate::WorkerState;

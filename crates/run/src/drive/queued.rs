@@ -5,7 +5,7 @@
 //! at most `low` are left. With `reap_min` 0 every I/O is followed by a look for completions that does not wait.
 
 use super::faults::Outcome;
-use super::{Drive, Life, first_io};
+use super::{Alike, Drive, Life, first_io};
 use crate::load::{Next, Request};
 use engine::{Completion, Engine, EngineError, Io, Submitted};
 use measure::{Clock, Nanos};
@@ -83,7 +83,9 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
         self.slots.accept_alone(completion.slot, before);
         self.tally.record.submitted(1, self.slots.busy());
         self.tally.record.reaped(1);
-        self.finish(completion, now)?;
+        let mut alike = Alike::NONE;
+        self.finish(completion, now, &mut alike)?;
+        self.tally.queued::<LATENCY>(alike);
         Ok(now)
     }
 
@@ -166,27 +168,37 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
     fn take_in(&mut self, done: Vec<Completion>, reaped: u32, now: Nanos) -> Result<(), EngineError> {
         self.watch_time(now);
         self.tally.record.reaped(reaped);
+        let mut alike = Alike::NONE;
         for &completion in &done {
-            self.finish(completion, now)?;
+            self.finish(completion, now, &mut alike)?;
         }
+        self.tally.queued::<LATENCY>(alike);
         self.slots.give_back(done);
         Ok(())
     }
 
-    #[inline]
-    fn finish(&mut self, completion: Completion, now: Nanos) -> Result<(), EngineError> {
+    /// Ends an I/O. It is counted with those before it while it is like them; the last ones are the caller's to count.
+    #[inline(always)]
+    fn finish(&mut self, completion: Completion, now: Nanos, alike: &mut Alike) -> Result<(), EngineError> {
         let slot = self.slots.get(completion.slot);
         let request = slot.request;
         let life = Life { issued: slot.issued, accepted: slot.accepted, reaped: now };
         match request.direction() {
             Some(direction) if slot.moved == 0 && completion.result == i64::from(request.length) => {
-                self.tally.queued::<LATENCY>(direction, u64::from(request.length), life);
+                if !alike.includes(direction, request.length, life) {
+                    self.tally.queued::<LATENCY>(*alike);
+                    *alike = Alike { direction, bytes: request.length, life, count: 0 };
+                }
+                alike.count += 1;
                 self.judge_block(completion.slot, &request);
                 self.slots.release(completion.slot);
                 self.load.completed(&request);
                 Ok(())
             }
-            _ => self.finish_otherwise(completion, &request, life),
+            _ => {
+                self.tally.queued::<LATENCY>(std::mem::replace(alike, Alike::NONE));
+                self.finish_otherwise(completion, &request, life)
+            }
         }
     }
 
@@ -199,11 +211,10 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
             self.slots.set_moved(completion.slot, moved);
             match outcome {
                 Outcome::Whole => {
-                    self.tally.queued::<LATENCY>(direction, u64::from(moved), life);
+                    self.tally.queued::<LATENCY>(Alike { direction, bytes: moved, life, count: 1 });
                     self.judge_block(completion.slot, request);
                 }
                 Outcome::Failed => self.count_failed(direction, moved, life),
-                Outcome::Ended => {}
                 Outcome::Rest(rest) => {
                     self.hand_over(rest, life.reaped)?;
                     return Ok(());

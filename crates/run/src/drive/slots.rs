@@ -72,8 +72,8 @@ impl Slots {
     }
 
     #[inline]
-    pub(super) fn get(&self, slot: u32) -> Slot {
-        self.slots[slot as usize]
+    pub(super) fn get(&self, slot: u32) -> &Slot {
+        &self.slots[slot as usize]
     }
 
     /// Notes how much of a slot's request is there.

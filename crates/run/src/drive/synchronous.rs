@@ -77,7 +77,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
                 self.judge_block(0, request);
             }
             Outcome::Failed => self.count_failed(direction, moved, life),
-            Outcome::Ended | Outcome::Rest(_) => {}
+            Outcome::Rest(_) => {}
         }
         self.load.completed(request);
         Ok(reaped)

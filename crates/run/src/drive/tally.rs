@@ -30,7 +30,7 @@ struct WantedHistograms {
 }
 
 /// The three moments of an I/O's life.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Life {
     /// The load decided on it: submission latency and total latency begin.
     pub(crate) issued: Nanos,
@@ -38,6 +38,32 @@ pub(crate) struct Life {
     pub(crate) accepted: Nanos,
     /// It came back.
     pub(crate) reaped: Nanos,
+}
+
+/// I/Os that agree in all that is counted. Stamps are taken per call, so the I/Os that one call submitted and one call
+/// reaped have the same latencies to the nanosecond: counting them together gives the same numbers for less.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Alike {
+    pub(super) direction: Direction,
+    /// Bytes of each.
+    pub(super) bytes: u32,
+    pub(super) life: Life,
+    /// How many there are so far.
+    pub(super) count: u64,
+}
+
+impl Alike {
+    /// None yet, of whatever kind the first will be.
+    pub(super) const NONE: Alike = {
+        let life = Life { issued: Nanos::ZERO, accepted: Nanos::ZERO, reaped: Nanos::ZERO };
+        Alike { direction: Direction::Read, bytes: 0, life, count: 0 }
+    };
+
+    /// Whether such an I/O is like these.
+    #[inline]
+    pub(super) fn includes(&self, direction: Direction, bytes: u32, life: Life) -> bool {
+        (self.direction, self.bytes, self.life) == (direction, bytes, life)
+    }
 }
 
 /// Bandwidth and IOPS samples, taken by the worker between its I/Os.
@@ -92,9 +118,9 @@ impl<'w> Tally<'w> {
     /// Counts an I/O of a synchronous engine: no submission latency.
     #[inline(always)]
     pub(crate) fn synchronous<const LATENCY: bool>(&mut self, direction: Direction, bytes: u64, life: Life) {
-        self.control.count(direction, bytes);
+        self.control.count(direction, bytes, 1);
         if LATENCY {
-            self.completion(direction, life);
+            self.completion(direction, life, 1);
         }
         if let Some(logs) = &mut self.logs {
             logs.record(direction, bytes, life);
@@ -102,26 +128,31 @@ impl<'w> Tally<'w> {
         self.record.measured_until = life.reaped.get();
     }
 
-    /// Counts an I/O of an asynchronous engine.
+    /// Counts I/Os of an asynchronous engine.
     ///
     /// All three latencies are recorded here, at the end, so that submission + completion = total also for the means.
-    #[inline(always)]
-    pub(crate) fn queued<const LATENCY: bool>(&mut self, direction: Direction, bytes: u64, mut life: Life) {
-        self.control.count(direction, bytes);
+    #[inline]
+    pub(super) fn queued<const LATENCY: bool>(&mut self, alike: Alike) {
+        let Alike { direction, bytes, mut life, count } = alike;
+        if count == 0 {
+            return;
+        }
+        let bytes = u64::from(bytes);
+        self.control.count(direction, bytes * count, count);
         if self.record.blind_to_submission != 0 {
             life.accepted = life.issued;
         } else if LATENCY {
             let submission = life.accepted.saturating_sub(life.issued);
-            self.record.submission[direction as usize].record(submission);
+            self.record.submission[direction as usize].record_many(submission, count);
             if self.histograms.submission {
-                self.record.histograms.submission[direction as usize].record(submission);
+                self.record.histograms.submission[direction as usize].record_many(submission, count);
             }
         }
         if LATENCY {
-            self.completion(direction, life);
+            self.completion(direction, life, count);
         }
         if let Some(logs) = &mut self.logs {
-            logs.record(direction, bytes, life);
+            (0..count).for_each(|_| logs.record(direction, bytes, life));
         }
         self.record.measured_until = life.reaped.get();
     }
@@ -141,18 +172,18 @@ impl<'w> Tally<'w> {
 
     // Inlined by force: a call would keep the stamps in memory instead of in registers.
     #[inline(always)]
-    fn completion(&mut self, direction: Direction, life: Life) {
+    fn completion(&mut self, direction: Direction, life: Life, count: u64) {
         let completion = life.reaped.saturating_sub(life.accepted);
         let total = life.reaped.saturating_sub(life.issued);
         let record = &mut *self.record;
-        record.completion[direction as usize].record(completion);
-        record.total[direction as usize].record(total);
-        record.bins[coarse_bin(completion)] += 1;
+        record.completion[direction as usize].record_many(completion, count);
+        record.total[direction as usize].record_many(total, count);
+        record.bins[coarse_bin(completion)] += count;
         if self.histograms.completion {
-            record.histograms.completion[direction as usize].record(completion);
+            record.histograms.completion[direction as usize].record_many(completion, count);
         }
         if self.histograms.total {
-            record.histograms.total[direction as usize].record(total);
+            record.histograms.total[direction as usize].record_many(total, count);
         }
     }
 

@@ -102,17 +102,30 @@ struct Layout<'a> {
 }
 
 impl Layout<'_> {
+    /// Makes one file. What cannot be finished is removed: reserved and unwritten, it would have its full size, and the
+    /// next run would take it for laid out and read nothing from the disk.
     fn make(&mut self, path: &Path, size: u64) -> Result<(), JobError> {
-        let files = &self.job.files;
-        let in_full = files.overwrite || self.job.load.mix.contains(Direction::Read);
         let trims_only = self.job.load.mix == Mix::Only(Direction::Trim);
         make_directory_of(path)?;
         if !trims_only
             && let Err(error) = std::fs::remove_file(path)
             && error.kind() != std::io::ErrorKind::NotFound
         {
-            return Err(file_error("unlink", path, error, ""));
+            // Asked to remove what was never there, a read-only file system says so before it looks.
+            let operation = if path.exists() { "unlink" } else { "create" };
+            return Err(file_error(operation, path, error, ""));
         }
+        let made = self.write(path, size);
+        if made.is_err() && !trims_only {
+            // The error that is told is the first; a file that cannot be removed is seen by everybody.
+            let _ = std::fs::remove_file(path);
+        }
+        made
+    }
+
+    fn write(&mut self, path: &Path, size: u64) -> Result<(), JobError> {
+        let files = &self.job.files;
+        let in_full = files.overwrite || self.job.load.mix.contains(Direction::Read);
         let mut options = File::options();
         options.write(true).create(true).truncate(in_full).mode(0o644);
         let file = options.open(path).map_err(|error| file_error("create", path, error, ""))?;

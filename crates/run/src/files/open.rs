@@ -4,7 +4,7 @@ use super::file_error;
 use super::plan::{FileKind, PlannedFile};
 use crate::worker::record::Control;
 use engine::Target;
-use job::plan::{JobPlan, Mix, SyncMode};
+use job::plan::{AccessAdvice, JobPlan, Mix, SyncMode};
 use measure::Direction;
 use model::JobError;
 use rustix::fs::{Advice, Mode, OFlags, fadvise};
@@ -52,15 +52,8 @@ impl OpenFiles {
             if job.files.invalidate && !job.files.pre_read && file.kind != FileKind::Other {
                 drop_cache(&descriptor, &file.path)?;
             }
-            let order = if job.load.random { Advice::Random } else { Advice::Sequential };
             if file.kind != FileKind::Other {
-                // Only advice: a file system that does not take it (EINVAL on some) loses nothing.
-                let _ = fadvise(
-                    &descriptor,
-                    file.region.start,
-                    NonZeroU64::new(file.region.end - file.region.start),
-                    order,
-                );
+                advise(job, file, &descriptor);
             }
             self.descriptors.push(descriptor);
         }
@@ -98,6 +91,20 @@ impl OpenFiles {
     }
 }
 
+/// Tells the kernel in which order the region will be used.
+fn advise(job: &JobPlan, file: &PlannedFile, descriptor: &OwnedFd) {
+    let order = match job.files.advice {
+        AccessAdvice::None => return,
+        AccessAdvice::ByLoad if job.load.random => Advice::Random,
+        AccessAdvice::ByLoad | AccessAdvice::Sequential => Advice::Sequential,
+        AccessAdvice::Random => Advice::Random,
+        AccessAdvice::NoReuse => Advice::NoReuse,
+    };
+    let length = NonZeroU64::new(file.region.end - file.region.start);
+    // Only advice: a file system that does not take it (EINVAL on some) loses nothing.
+    let _ = fadvise(descriptor, file.region.start, length, order);
+}
+
 fn drop_cache(descriptor: &OwnedFd, path: &Path) -> Result<(), JobError> {
     fadvise(descriptor, 0, None, Advice::DontNeed).map_err(|error| file_error("drop the cache of", path, error, ""))
 }
@@ -122,7 +129,7 @@ fn open_one(job: &JobPlan, file: &PlannedFile, writable: bool) -> Result<OwnedFd
             }
             rustix::io::Errno::BUSY => " (somebody else holds the device for himself)",
             rustix::io::Errno::ROFS => " (the file system is mounted read-only)",
-            rustix::io::Errno::MFILE => " (too many open files; see ulimit -n)",
+            rustix::io::Errno::MFILE => " (each worker opens all its files; raise ulimit -n, or make nrfiles smaller)",
             _ => "",
         };
         file_error("open", &file.path, error, advice)

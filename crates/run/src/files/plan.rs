@@ -1,7 +1,7 @@
 //! Which files a worker uses: their names, their real sizes and the region of each that it works on.
 
 use super::{file_error, refusal};
-use crate::load::Region;
+use crate::load::{Reach, Region};
 use job::plan::{Extent, FilePlan, JobPlan};
 use measure::Direction;
 use model::JobError;
@@ -201,5 +201,6 @@ fn region(
         );
         return Err(refusal(libc::EINVAL, "offset", message));
     }
-    Ok(Region { start, end })
+    let reach = if start == 0 && end >= real_size { Reach::Whole } else { Reach::Part };
+    Ok(Region { start, end, reach })
 }

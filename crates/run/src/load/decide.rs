@@ -196,14 +196,6 @@ impl Load {
         }
     }
 
-    /// A target ended before its region did (a read of nothing): no more I/O to it in this pass.
-    pub fn target_ended(&mut self, target: u32) {
-        self.settle();
-        if let Some(place) = usize::try_from(target).ok().and_then(|index| self.places.targets.get_mut(index)) {
-            place.finish();
-        }
-    }
-
     /// Passes that used up the data; grows with the [`Next::Drain`] or the [`Next::Stop`] that follows such a pass.
     pub const fn passes(&self) -> u64 {
         self.passes.over

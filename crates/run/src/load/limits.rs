@@ -12,7 +12,8 @@ pub(super) struct Limits {
     /// Of one loop.
     loop_bytes: u64,
     loops: u64,
-    /// Passes go on until the amount of a loop is there. With holes between the blocks a pass is as much as there is.
+    /// Passes go on until the amount of a loop is there. With holes between the blocks a pass that
+    /// ends with the last block is as much as there is.
     fills_up: bool,
     issued_bytes: u64,
     issued_ios: u64,
@@ -69,8 +70,8 @@ pub(super) fn is_time_based(job: &JobPlan) -> bool {
     job.limits.time_based && job.limits.runtime.is_some()
 }
 
-/// The amount of one loop: `io_size` where given, else the region; where `filesize` makes the region, `size` is the
-/// amount.
+/// The amount of one loop: `io_size` where given, else the region, of which `size` may take less where `filesize`
+/// makes it.
 fn bytes_per_loop(job: &JobPlan, regions: &[Region]) -> u64 {
     let region: u64 = regions.iter().map(|region| region.end.saturating_sub(region.start)).sum();
     match (job.files.io_size, job.files.size) {
@@ -78,7 +79,7 @@ fn bytes_per_loop(job: &JobPlan, regions: &[Region]) -> u64 {
         (Some(Extent::Percent(percent)), _) => {
             region / 100 * u64::from(percent) + region % 100 * u64::from(percent) / 100
         }
-        (None, Some(Extent::Bytes(bytes))) if job.files.file_size.is_some() => bytes,
+        (None, Some(Extent::Bytes(bytes))) if job.files.file_size.is_some() => bytes.min(region),
         _ => region,
     }
 }

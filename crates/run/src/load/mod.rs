@@ -35,6 +35,18 @@ pub struct Region {
     pub start: u64,
     /// One past the last byte.
     pub end: u64,
+    /// How it lies in its target.
+    pub reach: Reach,
+}
+
+/// How a region lies in its target.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reach {
+    /// From the first byte to the last.
+    #[default]
+    Whole,
+    /// Some of it.
+    Part,
 }
 
 impl Region {

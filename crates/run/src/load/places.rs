@@ -8,7 +8,7 @@ use super::permutation::Permutation;
 use super::random::{Purpose, Random, mix, stream_seed};
 use super::sizes::Sizes;
 use super::tausworthe::Tausworthe;
-use super::{LoadSetup, Region};
+use super::{LoadSetup, Reach, Region};
 use job::plan::{Generator, LoadPlan, Mix, Step};
 use measure::{Direction, PerDirection};
 
@@ -55,6 +55,7 @@ struct Rules {
 pub(super) struct Place {
     start: u64,
     end: u64,
+    reach: Reach,
     /// Where the next sequential I/O of each direction starts.
     next: PerDirection<u64>,
     /// Where the last I/O of each direction started in this pass.
@@ -170,7 +171,8 @@ impl Place {
         let blocks = PerDirection { read: of(Direction::Read), write: of(Direction::Write), trim: of(Direction::Trim) };
         let order = Order::new(plan, end - start, blocks, rules, key);
         let next = PerDirection { read: start, write: start, trim: start };
-        Place { start, end, next, last: PerDirection::default(), blocks, order, key, trimmed: None, over: false }
+        let reach = region.reach;
+        Place { start, end, reach, next, last: PerDirection::default(), blocks, order, key, trimmed: None, over: false }
     }
 
     /// Whether nothing is left of it in this pass.
@@ -253,8 +255,18 @@ impl Place {
         }
     }
 
+    /// A skip that leaves the target from before its end comes in again at its start, as in fio; after a block at the
+    /// very end the target is used up.
+    fn comes_round(&self, direction: Direction, step: Step, offset: u64) -> bool {
+        let skips = matches!(step, Step::Skip(0..)) && self.last[direction].is_some();
+        skips && self.reach == Reach::Whole && self.next[direction] < self.end && offset >= self.end
+    }
+
     fn take_sequential(&mut self, direction: Direction, draws: &mut Draws, rules: &Rules) -> Offer {
-        let offset = self.following(direction, rules.step).max(self.start);
+        let mut offset = self.following(direction, rules.step).max(self.start);
+        if self.comes_round(direction, rules.step, offset) {
+            offset = self.start;
+        }
         match rules.sizes[direction].draw(&mut draws.size, self.end.saturating_sub(offset)) {
             Some(length) => Offer::Bytes { offset, length },
             None if rules.wraps

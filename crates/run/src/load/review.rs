@@ -5,7 +5,7 @@
 
 use super::Request;
 use engine::Operation;
-use job::plan::{Distribution, JobPlan, Mix};
+use job::plan::{Distribution, JobPlan, Mix, Step};
 use measure::Direction;
 use std::collections::{BTreeMap, VecDeque};
 
@@ -66,7 +66,9 @@ impl Review {
         if job.load.mix == Mix::Only(Direction::Read) || !job.load.mix.contains(Direction::Write) {
             return None;
         }
-        let once = !job.load.random || (job.load.cover_all && job.load.distribution == Distribution::Uniform);
+        let mapped = job.load.cover_all && job.load.distribution == Distribution::Uniform;
+        let all_random = job.load.percent_random.write >= 100;
+        let once = job.load.step == Step::Plain && (!job.load.random || (mapped && all_random));
         let written = if once && job.files.io_size.is_none() && !job.limits.time_based {
             Written::InOrder(VecDeque::new())
         } else {
@@ -180,6 +182,25 @@ mod tests {
         written.remember(Block { target: 0, ..block(0, 8, 1) });
         written.remember(Block { target: 1, ..block(0, 8, 2) });
         assert_eq!(written.len(), 2);
+    }
+
+    #[test]
+    fn loads_that_write_a_place_twice_are_judged_by_their_last_write() {
+        let keeps_the_last = |change: fn(&mut JobPlan)| {
+            let mut job = super::super::tests::job();
+            job.load.mix = Mix::Only(Direction::Write);
+            (job.load.random, job.load.cover_all) = (true, true);
+            let method = job::plan::VerifyMethod::Meta;
+            let pattern = Vec::new();
+            job.verify = Some(job::plan::VerifyPlan { method, check: true, interval: None, pattern, backlog: None });
+            change(&mut job);
+            matches!(Review::new(&job).unwrap().written, Written::Latest(_))
+        };
+        assert!(!keeps_the_last(|_| ()));
+        assert!(keeps_the_last(|job| job.load.step = Step::Run(4)));
+        assert!(keeps_the_last(|job| job.load.percent_random.write = 50));
+        assert!(keeps_the_last(|job| (job.load.random, job.load.step) = (false, Step::Skip(4096))));
+        assert!(keeps_the_last(|job| job.load.cover_all = false));
     }
 
     #[test]

@@ -1,12 +1,12 @@
 //! Loads run to their end without an engine: every I/O completes at once, time is what the test says.
 
-use super::{Load, LoadSetup, Next, Region, Request};
+use super::{Load, LoadSetup, Next, Reach, Region, Request};
 use engine::Operation;
 use job::EngineOptions;
 use job::plan::{
-    Allocate, BlockSize, BufferPlan, ContinueOnError, DepthPlan, Distribution, Extent, FilePlan, Fill, Generator,
-    Isolation, JobPlan, Limits, LoadPlan, LogPlan, Memory, Mix, PacePlan, PlacePlan, RecordPlan, StartPlan, Step,
-    SyncMode,
+    AccessAdvice, Allocate, BlockSize, BufferPlan, ContinueOnError, DepthPlan, Distribution, Extent, FilePlan, Fill,
+    Generator, Isolation, JobPlan, Limits, LoadPlan, LogPlan, Memory, Mix, PacePlan, PlacePlan, RecordPlan, StartPlan,
+    Step, SyncMode,
 };
 use measure::{BytesPerSecond, Direction, Nanos, PerDirection};
 use proptest::prelude::*;
@@ -21,7 +21,7 @@ fn alike<T: Clone>(value: T) -> PerDirection<T> {
 }
 
 /// A sequential read of 4 KiB blocks.
-fn job() -> JobPlan {
+pub(super) fn job() -> JobPlan {
     JobPlan {
         name: "a".into(),
         description: None,
@@ -81,6 +81,7 @@ fn files() -> FilePlan {
         unlink: false,
         create_only: false,
         create_fsync: true,
+        advice: AccessAdvice::ByLoad,
         may_create: true,
         may_write_mounted: false,
     }
@@ -107,7 +108,6 @@ fn record() -> RecordPlan {
         completion_latency: true,
         submission_latency: true,
         samples: true,
-        reduced_clock: false,
         completion_percentiles: true,
         total_percentiles: false,
         submission_percentiles: false,
@@ -124,7 +124,7 @@ fn record() -> RecordPlan {
 }
 
 fn regions(sizes: &[u64]) -> Vec<Region> {
-    sizes.iter().map(|&end| Region { start: 0, end }).collect()
+    sizes.iter().map(|&end| Region { start: 0, end, reach: Reach::Whole }).collect()
 }
 
 fn load(job: &JobPlan, regions: &[Region]) -> Load {

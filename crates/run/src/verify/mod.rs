@@ -106,10 +106,12 @@ impl Verifier {
 
     /// Fills a buffer that is about to be written at `offset` as write number `sequence`.
     pub fn seal(&self, buffer: &mut [u8], offset: u64, sequence: u64, now: Nanos) {
-        let mut at = offset;
-        for block in buffer.chunks_mut(self.interval(buffer.len())) {
+        let (mut rest, mut at) = (buffer, offset);
+        while !rest.is_empty() {
+            let length = self.piece(rest.len());
+            let (block, after) = rest.split_at_mut(length);
             self.seal_block(block, at, sequence, now);
-            at += block.len() as u64;
+            (rest, at) = (after, at + length as u64);
         }
     }
 
@@ -118,17 +120,22 @@ impl Verifier {
     /// # Errors
     /// The first block in it that is not what was written.
     pub fn check(&self, buffer: &[u8], expected: Expected) -> Result<(), Mismatch> {
-        let mut at = expected.offset;
-        for block in buffer.chunks(self.interval(buffer.len())) {
+        let (mut rest, mut at) = (buffer, expected.offset);
+        while !rest.is_empty() {
+            let length = self.piece(rest.len());
+            let (block, after) = rest.split_at(length);
             self.check_block(block, Expected { offset: at, ..expected })
                 .map_err(|fault| Mismatch { offset: at, fault })?;
-            at += block.len() as u64;
+            (rest, at) = (after, at + length as u64);
         }
         Ok(())
     }
 
-    fn interval(&self, length: usize) -> usize {
-        self.plan.interval.map_or(length, |interval| interval as usize).clamp(1, length.max(1))
+    /// How long the next piece with a header of its own is, with `left` bytes to go. A rest that could not hold a
+    /// header belongs to the piece before it.
+    fn piece(&self, left: usize) -> usize {
+        let interval = self.plan.interval.map_or(left, |interval| interval as usize).max(1);
+        if left < interval.saturating_add(Self::smallest_block(&self.plan)) { left } else { interval }
     }
 
     fn seal_block(&self, block: &mut [u8], offset: u64, sequence: u64, now: Nanos) {
@@ -239,7 +246,7 @@ mod tests {
     use job::plan::Digest;
 
     fn plan(method: VerifyMethod, interval: Option<u32>) -> VerifyPlan {
-        VerifyPlan { method, check: true, fatal: false, interval, pattern: vec![0xca, 0xfe, 0x01], backlog: None }
+        VerifyPlan { method, check: true, interval, pattern: vec![0xca, 0xfe, 0x01], backlog: None }
     }
 
     const METHODS: [VerifyMethod; 6] = [
@@ -261,7 +268,8 @@ mod tests {
     #[test]
     fn what_was_sealed_passes() {
         for method in METHODS {
-            for interval in [None, Some(512)] {
+            // 4090 leaves 6 bytes over, 1000 leaves 96, 8192 is more than there is.
+            for interval in [None, Some(512), Some(4090), Some(1000), Some(8192)] {
                 let (verifier, buffer) = sealed(method, interval);
                 let expected = Expected { offset: 8192, sequence: Some(7) };
                 assert_eq!(verifier.check(&buffer, expected), Ok(()), "{method:?} {interval:?}");
@@ -277,6 +285,13 @@ mod tests {
             let mismatch = verifier.check(&buffer, Expected { offset: 8192, sequence: Some(7) }).unwrap_err();
             assert_eq!(mismatch.offset, 8192 + 2048, "{method:?}");
         }
+    }
+
+    #[test]
+    fn a_rest_too_short_for_a_header_is_checked_with_the_piece_before_it() {
+        let (verifier, mut buffer) = sealed(VerifyMethod::Digest(Digest::Crc32c), Some(4090));
+        buffer[4095] ^= 1;
+        assert!(verifier.check(&buffer, Expected { offset: 8192, sequence: Some(7) }).is_err());
     }
 
     #[test]

@@ -46,12 +46,12 @@ impl Control {
         self.stop.load(Relaxed) != 0
     }
 
-    /// Counts a completed I/O. The worker is the only writer, so a load and a store do.
+    /// Counts `ios` completed I/Os of `bytes` in all. The worker is the only writer, so a load and a store do.
     #[inline]
-    pub(crate) fn count(&self, direction: Direction, bytes: u64) {
+    pub(crate) fn count(&self, direction: Direction, bytes: u64, ios: u64) {
         let (all_bytes, all_ios) = (&self.bytes[direction as usize], &self.ios[direction as usize]);
         all_bytes.store(all_bytes.load(Relaxed) + bytes, Relaxed);
-        all_ios.store(all_ios.load(Relaxed) + 1, Relaxed);
+        all_ios.store(all_ios.load(Relaxed) + ios, Relaxed);
     }
 }
 

@@ -3,9 +3,9 @@
 use job::Plan;
 use job::option::Value;
 use job::plan::{
-    Allocate, BlockSize, BufferPlan, ContinueOnError, DepthPlan, Distribution, Extent, FilePlan, Fill, Generator,
-    Isolation, JobPlan, Limits, LoadPlan, LogPlan, Memory, Mix, PacePlan, PlacePlan, RecordPlan, StartPlan, Step,
-    SyncMode,
+    AccessAdvice, Allocate, BlockSize, BufferPlan, ContinueOnError, DepthPlan, Distribution, Extent, FilePlan, Fill,
+    Generator, Isolation, JobPlan, Limits, LoadPlan, LogPlan, Memory, Mix, PacePlan, PlacePlan, RecordPlan, StartPlan,
+    Step, SyncMode,
 };
 use measure::{Direction, Nanos, PerDirection};
 use model::{JobResult, RunResult};
@@ -71,6 +71,7 @@ fn files() -> FilePlan {
         unlink: false,
         create_only: false,
         create_fsync: true,
+        advice: AccessAdvice::ByLoad,
         may_create: true,
         may_write_mounted: false,
     }
@@ -104,7 +105,6 @@ fn record() -> RecordPlan {
         completion_latency: true,
         submission_latency: true,
         samples: true,
-        reduced_clock: false,
         completion_percentiles: true,
         total_percentiles: false,
         submission_percentiles: false,

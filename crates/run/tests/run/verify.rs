@@ -8,7 +8,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 fn verify(method: VerifyMethod) -> VerifyPlan {
-    VerifyPlan { method, check: true, fatal: false, interval: None, pattern: Vec::new(), backlog: None }
+    VerifyPlan { method, check: true, interval: None, pattern: Vec::new(), backlog: None }
 }
 
 /// A job on one file of 1 MiB that verifies with crc32c.

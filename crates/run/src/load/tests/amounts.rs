@@ -28,6 +28,17 @@ fn io_size_replaces_the_amount_and_is_not_cut() {
 }
 
 #[test]
+fn with_filesize_the_size_may_be_less_than_the_files_and_not_more() {
+    let sized = |size| {
+        move |job: &mut JobPlan| {
+            (job.files.file_size, job.files.size) = (Some((64 * K, 64 * K)), Some(Extent::Bytes(size)))
+        }
+    };
+    check_count(&[64 * K], 8, sized(32 * K));
+    check_count(&[64 * K], 16, sized(128 * K));
+}
+
+#[test]
 fn loops_multiply_the_amount() {
     check_count(&[16 * K], 12, |job| job.limits.loops = 3);
     check_count(&[16 * K], 10, |job| {
@@ -108,17 +119,11 @@ fn a_block_is_trimmed_and_written_within_twice_the_amount() {
 }
 
 #[test]
-fn stop_and_the_end_of_a_target_are_final() {
+fn stop_is_final() {
     let mut load = load(&job(), &regions(&[1 << 20]));
     run(&mut load, 1, 10);
     load.stop();
     assert_eq!(load.next(Nanos(1)), Next::Stop);
-
-    let mut load = super::load(&job(), &regions(&[64 * K, 64 * K]));
-    run(&mut load, 1, 3);
-    load.target_ended(1);
-    let rest = run(&mut load, 1, 14);
-    assert!(rest.requests.iter().all(|(_, request)| request.target == 0), "{}", words(&rest));
 }
 
 #[test]
@@ -218,7 +223,7 @@ proptest! {
             2 | 3 => BlockSize::Split(vec![(512, 20), (4096, 80)]),
             _ => BlockSize::Fixed(4096),
         });
-        let region = Region { start, end: start + size };
+        let region = Region { start, end: start + size, reach: Reach::Part };
         job.files.io_size = Some(Extent::Bytes(3 * size));
         let trace = run(&mut load(&job, &[region]), 1, 2000);
         prop_assert!(!trace.requests.is_empty());

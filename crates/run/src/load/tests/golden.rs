@@ -38,7 +38,12 @@ fn parse(arguments: &str) -> (JobPlan, Vec<Region>) {
         Some(Extent::Bytes(bytes)) => bytes / files,
         _ => panic!("no size"),
     });
-    (job, (0..files).map(|_| Region { start, end: start + each }).collect())
+    (
+        job,
+        (0..files)
+            .map(|_| Region { start, end: start + each, reach: if start == 0 { Reach::Whole } else { Reach::Part } })
+            .collect(),
+    )
 }
 
 fn mix(value: &str, random: &mut bool) -> Mix {

@@ -8,7 +8,7 @@ fn offsets(step: Step) -> Vec<u64> {
     job.load.mix = Mix::Only(Direction::Read);
     (job.load.random, job.load.step) = (true, step);
     job.files.size = Some(Extent::Bytes(64 * 4 * K));
-    let trace = trace(&job, &[Region { start: 0, end: 64 * 4 * K }]);
+    let trace = trace(&job, &[Region { start: 0, end: 64 * 4 * K, reach: Reach::Whole }]);
     trace.requests.iter().map(|(_, request)| request.offset / (4 * K)).collect()
 }
 
@@ -30,4 +30,24 @@ fn a_repeated_draw_is_the_same_block_so_many_times() {
     let offsets = offsets(Step::Repeat(4));
     assert_eq!(offsets.len(), 64);
     assert!(offsets.chunks(4).all(|run| run.iter().all(|&block| block == run[0])), "{offsets:?}");
+}
+
+/// The offsets in KiB that a sequential reader of blocks of 4 KiB issues in this region.
+fn skipping(skip: i64, region: Region) -> Vec<u64> {
+    let mut job = job();
+    job.load.mix = Mix::Only(Direction::Read);
+    job.load.step = Step::Skip(skip);
+    job.files.size = Some(Extent::Bytes(region.bytes()));
+    trace(&job, &[region]).requests.iter().map(|(_, request)| request.offset / K).collect()
+}
+
+#[test]
+fn a_skip_over_the_end_of_a_whole_file_comes_round_until_the_amount_is_there() {
+    let whole = Region { start: 0, end: 32 * K, reach: Reach::Whole };
+    assert_eq!(skipping(4 * 1024, whole), [0, 8, 16, 24, 0, 8, 16, 24]);
+    assert_eq!(skipping(100 * 1024, whole), [0; 8]);
+    // The last block ends where the file does: that was all.
+    assert_eq!(skipping(10 * 1024, whole), [0, 14, 28]);
+    // A part of a file is gone through once.
+    assert_eq!(skipping(4 * 1024, Region { reach: Reach::Part, ..whole }), [0, 8, 16, 24]);
 }

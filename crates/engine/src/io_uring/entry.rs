@@ -1,0 +1,91 @@
+//! The submission entry of a read or write, as the kernel lays it out.
+//!
+//! The io-uring crate's builders make the same entry field by field in memory and copy it into the ring with wide loads,
+//! which wait until the narrow stores before them have reached the cache: some 10 ns per I/O. Made in one expression, it
+//! goes from registers to the ring.
+
+use ::io_uring::squeue::Entry;
+
+/// `struct io_uring_sqe` of linux/io_uring.h, with the names of its unions that a transfer uses.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+pub(super) struct Transfer {
+    /// IORING_OP_.
+    pub(super) operation: u8,
+    /// IOSQE_.
+    pub(super) flags: u8,
+    /// I/O priority; 0 is the task's own.
+    pub(super) priority: u16,
+    /// A descriptor, or the index of a registered file.
+    pub(super) file: i32,
+    pub(super) offset: u64,
+    /// Of the memory, or of the vectors.
+    pub(super) address: u64,
+    /// Bytes, or vectors.
+    pub(super) length: u32,
+    /// RWF_.
+    pub(super) transfer_flags: u32,
+    pub(super) user_data: u64,
+    /// Index of the registered buffer.
+    pub(super) buffer: u16,
+    pub(super) personality: u16,
+    pub(super) splice_file: i32,
+    pub(super) reserved: [u64; 2],
+}
+
+impl From<Transfer> for Entry {
+    #[inline]
+    fn from(transfer: Transfer) -> Entry {
+        // SAFETY: both are the kernel's io_uring_sqe, plain integers without padding in 64 bytes; the compiler checks the
+        // size and a test the fields.
+        unsafe { std::mem::transmute::<Transfer, Entry>(transfer) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ::io_uring::opcode;
+    use ::io_uring::squeue::Flags;
+    use ::io_uring::types::Fd;
+
+    /// The 64 bytes of an entry.
+    fn bytes(entry: Entry) -> [u8; 64] {
+        // SAFETY: an entry is 64 bytes of integers without padding.
+        unsafe { std::mem::transmute::<Entry, [u8; 64]>(entry) }
+    }
+
+    #[test]
+    fn a_transfer_is_the_entry_that_the_crate_builds() {
+        let memory = std::ptr::without_provenance_mut(0x1122_3344_5566_7788);
+        let built = opcode::WriteFixed::new(Fd(7), memory, 4096, 31).offset(0x99aa_bbcc_ddee).rw_flags(8).build();
+        let transfer = Transfer {
+            operation: opcode::WriteFixed::CODE,
+            flags: Flags::FIXED_FILE.bits(),
+            file: 7,
+            offset: 0x99aa_bbcc_ddee,
+            address: 0x1122_3344_5566_7788,
+            length: 4096,
+            transfer_flags: 8,
+            user_data: 12,
+            buffer: 31,
+            ..Transfer::default()
+        };
+        assert_eq!(bytes(transfer.into()), bytes(built.flags(Flags::FIXED_FILE).user_data(12)));
+    }
+
+    #[test]
+    fn a_transfer_by_vectors_is_the_entry_that_the_crate_builds() {
+        let vector = std::ptr::without_provenance(0x10_0000);
+        let built = opcode::Readv::new(Fd(3), vector, 1).offset(512).build();
+        let transfer = Transfer {
+            operation: opcode::Readv::CODE,
+            file: 3,
+            offset: 512,
+            address: 0x10_0000,
+            length: 1,
+            ..Transfer::default()
+        };
+        assert_eq!(bytes(transfer.into()), bytes(built));
+    }
+}

@@ -1,0 +1,80 @@
+//! From what reports print back to what was counted: means to sums, percentages to counts, percentiles to histograms.
+
+use measure::{Histogram, Moments, Nanos, SampleStatistics};
+
+/// No count, size or time of a run comes near this; larger ones are cut, so that sums over jobs stay in range.
+pub(crate) const LARGEST: u64 = 1 << 53;
+/// The longest run: two years.
+pub(crate) const LONGEST_MS: u64 = 1 << 36;
+
+/// The nearest whole number; 0 for negative ones.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the cast saturates, as wanted")]
+pub(crate) fn rounded(value: f64) -> u64 {
+    value.round() as u64
+}
+
+/// So many percent of a time.
+pub(crate) fn share_of(whole: Nanos, percent: f64) -> Nanos {
+    Nanos(rounded(whole.as_f64() * percent / 100.0).min(LARGEST))
+}
+
+/// Samples of which a report prints (minimum, maximum) and (mean, deviation).
+#[expect(clippy::cast_precision_loss, reason = "a count of samples")]
+pub(crate) fn samples(count: u64, bounds: [u64; 2], [mean, deviation]: [f64; 2]) -> SampleStatistics {
+    SampleStatistics {
+        count,
+        minimum: bounds[0],
+        maximum: bounds[1],
+        mean,
+        squares: deviation * deviation * count.saturating_sub(1) as f64,
+    }
+}
+
+/// The coarsest histogram of `count` latencies with these percentiles (percent, ns) and the largest at `most`.
+#[expect(clippy::cast_precision_loss, reason = "counts of a run")]
+pub(crate) fn histogram_of_percentiles(percentiles: &[(f64, u64)], count: u64, most: u64) -> Box<Histogram> {
+    let mut histogram = Box::new(Histogram::new());
+    let mut below = 0;
+    for &(percent, latency) in percentiles {
+        let reached = rounded((percent / 100.0 * count as f64).ceil()).clamp(below, count);
+        histogram.record_many(Nanos(latency), reached - below);
+        below = reached;
+    }
+    let last = percentiles.last().map_or(most, |&(_, latency)| latency.max(most));
+    histogram.record_many(Nanos(last), count - below);
+    histogram
+}
+
+/// Sums whose mean and deviation are the stated ones: the inverse of [`Moments::mean`] and [`Moments::deviation`].
+/// `count` is not 0.
+#[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturating")]
+pub(crate) fn moments(count: u64, bounds: [u64; 2], [mean, deviation]: [f64; 2]) -> Moments {
+    let wide = u128::from(count);
+    let sum = (mean * count as f64).round() as u128;
+    let (whole, rest) = (sum / wide, sum % wide);
+    let about_mean = deviation * deviation * (count - 1) as f64 + rest as f64 * rest as f64 / count as f64;
+    let squares = whole.saturating_mul(sum.saturating_add(rest)).saturating_add(about_mean.round() as u128);
+    Moments::from_parts(count, bounds[0], bounds[1], sum, squares)
+}
+
+/// Percentages as counts out of `total`.
+///
+/// A share of `least` stands for anything above 0 up to it: such bins get an equal part of what is left, at least 1.
+#[expect(clippy::cast_precision_loss, reason = "counts of a run")]
+pub(crate) fn counts<const BINS: usize>(stated: &[f64; BINS], total: u64, least: f64) -> [u64; BINS] {
+    let mut counts = [0; BINS];
+    let mut floored = Vec::new();
+    for (bin, &share) in stated.iter().enumerate() {
+        if share > 0.0 && share <= least {
+            floored.push(bin);
+        } else {
+            counts[bin] = rounded(share * total as f64 / 100.0).min(LARGEST);
+        }
+    }
+    let rest = total.saturating_sub(counts.iter().sum());
+    let most = rounded((total as f64 * least / 100.0).floor());
+    for &bin in &floored {
+        counts[bin] = (rest / floored.len() as u64).clamp(1, most.max(1));
+    }
+    counts
+}

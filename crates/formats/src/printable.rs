@@ -1,0 +1,46 @@
+//! Foreign words on a screen: job names, paths and messages must not steer the terminal that shows them.
+
+use std::borrow::Cow;
+
+/// `text` for one line: each control character as its picture (`␛` for escape), so that it is seen and does nothing.
+pub fn line(text: &str) -> Cow<'_, str> {
+    replaced(text, char::is_control)
+}
+
+/// `text` of several lines: as [`line()`], but line breaks and tabs stay.
+pub fn lines(text: &str) -> Cow<'_, str> {
+    replaced(text, |letter| letter.is_control() && !matches!(letter, '\n' | '\t'))
+}
+
+fn replaced(text: &str, wrong: impl Fn(char) -> bool) -> Cow<'_, str> {
+    if !text.contains(&wrong) {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(text.chars().map(|letter| if wrong(letter) { picture(letter) } else { letter }).collect())
+}
+
+/// The picture of a control character: Unicode has them for 0 to 31 and 127, and none for 128 to 159.
+fn picture(control: char) -> char {
+    match u32::from(control) {
+        code @ 0..=0x1f => char::from_u32(0x2400 + code).unwrap_or(char::REPLACEMENT_CHARACTER),
+        0x7f => '\u{2421}',
+        _ => char::REPLACEMENT_CHARACTER,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn control_characters_are_shown_and_do_nothing() {
+        for (text, one, many) in [
+            ("plain µ ✓", "plain µ ✓", "plain µ ✓"),
+            ("a\x1b[31m\"x\nb", "a␛[31m\"x␊b", "a␛[31m\"x\nb"),
+            ("\r\t\0\x7f\u{9b}2J", "␍␉␀␡\u{fffd}2J", "␍\t␀␡\u{fffd}2J"),
+        ] {
+            assert_eq!((line(text).as_ref(), lines(text).as_ref()), (one, many), "{text:?}");
+        }
+        assert!(matches!(lines("two\nlines"), Cow::Borrowed(_)));
+    }
+}

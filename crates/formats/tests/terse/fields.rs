@@ -1,0 +1,97 @@
+//! Terse lines held against each other, field by field.
+
+use job::TerseVersion;
+
+/// The fields of a line.
+pub(crate) fn fields(line: &str) -> Vec<&str> {
+    line.trim_end().split(';').collect()
+}
+
+/// Every field that differs, by its place from 1 and what it is.
+pub(crate) fn differences(name: &str, version: TerseVersion, theirs: &[&str], ours: &[&str]) -> Vec<String> {
+    let mut found = Vec::new();
+    if theirs.is_empty() || theirs.len() != ours.len() {
+        found.push(format!("{name}: fio has {} lines, ours {}", theirs.len(), ours.len()));
+    }
+    for (their, our) in theirs.iter().zip(ours) {
+        let (their, our) = (fields(their), fields(our));
+        if their.len() != our.len() {
+            found.push(format!("{name}: fio has {} fields, ours {}", their.len(), our.len()));
+        }
+        // A name with a semicolon moves all that follows it.
+        let shift = their.windows(2).position(|pair| pair[0].contains("%=") && pair[1].contains("%=")).unwrap_or(0);
+        let usual = if version == TerseVersion::V2 { 16 } else { 17 };
+        for (index, (their, our)) in their.iter().zip(&our).enumerate() {
+            if !agree(their, our) {
+                let what = meaning(version, (index + usual).saturating_sub(shift));
+                found.push(format!("{name}: field {} ({what}): fio {their}, ours {our}", index + 1));
+            }
+        }
+    }
+    found
+}
+
+/// The same text; or numbers of the same spelling, apart by what their last digit may be off after two roundings.
+fn agree(their: &str, our: &str) -> bool {
+    if their == our {
+        return true;
+    }
+    // A share of nothing: fio divides by zero.
+    if their.trim_start_matches('-') == "nan%" {
+        return our == "0.00%";
+    }
+    let (their_number, our_number) = (their.trim_end_matches('%'), our.trim_end_matches('%'));
+    let decimals = |number: &str| number.split_once('.').map_or(0, |(_, decimals)| decimals.len());
+    let (places, same_end) = (decimals(their_number), their.ends_with('%') == our.ends_with('%'));
+    let (Ok(their), Ok(our)) = (their_number.parse::<f64>(), our_number.parse::<f64>()) else {
+        return false;
+    };
+    let last_digit = match places {
+        0 => return false,
+        1 => 0.1,
+        2 => 0.01,
+        _ => 5e-6,
+    };
+    same_end && places == decimals(our_number) && (their - our).abs() <= last_digit * 1.01 + their.abs() * 1e-8
+}
+
+/// What stands at a place, from 0, where the name has no semicolon.
+fn meaning(version: TerseVersion, index: usize) -> String {
+    let head: &[&str] = match version {
+        TerseVersion::V2 => &["version", "name", "group", "error"],
+        _ => &["version", "program", "name", "group", "error"],
+    };
+    if let Some(word) = head.get(index) {
+        return (*word).to_owned();
+    }
+    let mut rest = index - head.len();
+    let directions = if version == TerseVersion::V3 { 2 } else { 3 };
+    let fields = direction_fields(version);
+    if let Some(direction) = ["read", "write", "trim"][..directions].get(rest / fields.len()) {
+        return format!("{direction} {}", fields[rest % fields.len()]);
+    }
+    rest -= directions * fields.len();
+    match rest {
+        0..5 => ["usr", "sys", "switches", "major faults", "minor faults"][rest].to_owned(),
+        5..12 => format!("depth bin {}", rest - 5),
+        12..22 => format!("us bin {}", rest - 12),
+        22..34 => format!("ms bin {}", rest - 22),
+        _ => format!("{} behind the bins", rest - 34),
+    }
+}
+
+fn direction_fields(version: TerseVersion) -> Vec<String> {
+    let latency = |kind: &str| ["min", "max", "mean", "dev"].map(|part| format!("{kind} {part}"));
+    let mut fields: Vec<String> = ["KiB", "KiB/s", "IOPS", "ms"].map(str::to_owned).into();
+    fields.extend(latency("slat"));
+    fields.extend(latency("clat"));
+    fields.extend((0..20).map(|place| format!("percentile {place}")));
+    fields.extend(latency("lat"));
+    fields.extend(["bw min", "bw max", "bw share", "bw mean", "bw dev"].map(str::to_owned));
+    if version == TerseVersion::V5 {
+        fields.push("bw samples".to_owned());
+        fields.extend(latency("iops"));
+        fields.push("iops samples".to_owned());
+    }
+    fields
+}
