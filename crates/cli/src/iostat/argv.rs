@@ -222,9 +222,8 @@ impl<'a> Reader<'a> {
 
     /// `-p` and what belongs to it: anything but an option and a number.
     fn partitions(&mut self) {
-        let value = self.rest.first().filter(|word| {
-            !word.starts_with('-') && !(!word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit()))
-        });
+        let is_number = |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit());
+        let value = self.rest.first().filter(|word| !word.starts_with('-') && !is_number(word));
         let Some(value) = value else { return self.list(Listing::UsedPartitions) };
         self.rest = &self.rest[1..];
         for name in value.split(',').filter(|name| !name.is_empty()) {

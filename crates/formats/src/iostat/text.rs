@@ -3,14 +3,13 @@
 use super::cell::{Value, cell, name};
 use super::columns::{Column, label, tables};
 use super::{Columns, Host, Layout, Naming, Report};
+use crate::printable;
 use model::{CpuActivity, DeviceActivity};
 
 /// The first line and the empty one behind it.
 pub fn head(host: &Host) -> String {
-    format!(
-        "{} {} ({}) \t{} \t_{}_\t({} CPU)\n\n",
-        host.system, host.release, host.name, host.date, host.machine, host.cpus
-    )
+    let (release, name) = (printable::line(&host.release), printable::line(&host.name));
+    format!("{} {release} ({name}) \t{} \t_{}_\t({} CPU)\n\n", host.system, host.date, host.machine, host.cpus)
 }
 
 /// A report and the two empty lines behind it.
@@ -58,10 +57,11 @@ fn table(groups: &[&[Column]], devices: &[DeviceActivity], layout: &Layout) -> S
         Naming::Last | Naming::LastCut => format!("{headings} {device}\n"),
     };
     for device in devices {
+        let shown = printable::line(&device.name);
         let cells: String = columns().map(|column| cell((column.value)(device), column.width, layout)).collect();
         text += &match layout.naming {
-            Naming::First => name(&format!("{:<13}", device.name), layout) + &cells,
-            Naming::Last | Naming::LastCut => cells + &name(&format!(" {}", device.name), layout),
+            Naming::First => name(&format!("{shown:<13}"), layout) + &cells,
+            Naming::Last | Naming::LastCut => cells + &name(&format!(" {shown}"), layout),
         };
         text.push('\n');
     }
