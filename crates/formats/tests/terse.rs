@@ -184,6 +184,16 @@ fn what_a_line_does_not_state_stays_absent() {
 }
 
 #[test]
+fn a_line_break_in_a_name_or_description_does_not_break_the_line() {
+    let mut job = job(Direction::Read, "a\nb", &[(4096, 5000)], 10);
+    job.echo.description = Some("c\r\nd".to_owned());
+    let text = fio_terse::write(&RunResult { jobs: vec![job], ..RunResult::default() }, TerseVersion::V3);
+    assert_eq!(text.lines().count(), 1, "{text}");
+    let read = fio_terse::read(&text).unwrap();
+    assert_eq!((read.jobs[0].echo.name.as_str(), read.jobs[0].echo.description.as_deref()), ("a␊b", Some("c␍␊d")));
+}
+
+#[test]
 fn lines_are_found_among_other_output_and_a_short_one_is_refused_with_its_number() {
     let result = RunResult { jobs: vec![job(Direction::Read, "a", &[(4096, 5000)], 10)], ..RunResult::default() };
     let line = fio_terse::write(&result, TerseVersion::V3);

@@ -65,6 +65,12 @@ struct Comparison {
 impl Comparison {
     fn value(&mut self, path: &str, key: &str, oracle: &Value, ours: &Value) {
         match (oracle, ours) {
+            // Bins are named by latencies, which are measured: each side's must hold together in itself.
+            (Value::Object(_), Value::Object(_)) if key == "bins" => {
+                for (who, bins) in [("fio", oracle), ("ours", ours)].into_iter().filter(|(_, bins)| !are_bins(bins)) {
+                    self.say(path, &format!("or ours is wrong: {who} has {bins}"));
+                }
+            }
             (Value::Object(theirs), Value::Object(mine)) => {
                 let echo = path.ends_with(" options");
                 // The oracle forgets flags without a value that stand on the command line; 3.42 and we echo them.
@@ -128,6 +134,12 @@ impl Comparison {
     }
 }
 
+/// Whether these are latencies in ns, each with how often it was seen.
+fn are_bins(bins: &Value) -> bool {
+    let is_bin = |(latency, count): (&String, &Value)| latency.parse::<u64>().is_ok() && count.as_u64() > Some(0);
+    bins.as_object().is_some_and(|bins| !bins.is_empty() && bins.iter().all(is_bin))
+}
+
 /// A disk's name; loop devices count as one, because each run has its own.
 fn disk_name(name: &Value) -> String {
     let name = name.as_str().unwrap_or_default();
@@ -158,6 +170,21 @@ mod tests {
         ours["jobs"][0]["read"]["iops"] = json!(99.0);
         ours["disk_util"][0]["read_sectors"] = json!(8);
         assert_eq!(compare_results(&result(), &ours, Counts::Fixed), Vec::<String>::new());
+    }
+
+    #[test]
+    fn bins_may_lie_elsewhere_but_must_be_counts_of_latencies() {
+        let with = |bins: Value| {
+            let mut result = result();
+            result["jobs"][0]["read"]["clat_ns"]["bins"] = bins;
+            result
+        };
+        let compare = |ours| compare_results(&with(json!({"20": 3, "9280": 1})), &ours, Counts::Fixed).len();
+        assert_eq!(compare(with(json!({"12": 4}))), 0);
+        for wrong in [json!({}), json!({"12": 0}), json!({"12": 1.5}), json!({"a": 4}), json!(4)] {
+            assert_eq!(compare(with(wrong.clone())), 1, "{wrong}");
+        }
+        assert_eq!(compare(result()), 1);
     }
 
     #[test]

@@ -34,6 +34,9 @@ pub(crate) fn lines() -> Vec<Case> {
         own("terse_3_with_a_description", &format!("--minimal {FILE}")).word("--description=of; today"),
         own("terse_5_with_a_description", &format!("--minimal --terse-version=5 {NULL}")).word("--description=today"),
         own("terse_of_a_failure", &format!("--minimal {FULL}")).ends(1),
+        own("terse_2_of_no_errors_forgiven", &format!("--minimal --terse-version=2 {NULL} --continue_on_error=all"))
+            .word("--description=of; today"),
+        own("terse_5_of_no_errors_forgiven", &format!("--minimal --terse-version=5 {NULL} --continue_on_error=all")),
         own("terse_of_a_name_with_a_semicolon", "--minimal --ioengine=null --size=1m").word("--name=a;b"),
         own("terse_before_json_before_normal", &format!("--output-format=normal,json,terse {FILE}")),
         own("terse_appended", &format!("--append-terse --terse-version=2 {FILE}")),
@@ -48,6 +51,10 @@ pub(crate) fn lines() -> Vec<Case> {
         .free_amounts(),
         Case::refused("a_terse_version_that_is_not_there", &format!("--terse-version=6 {FILE}")),
         Case::refused("a_terse_version_that_is_no_number", &format!("--terse-version=x {FILE}")),
+        own(
+            "json_plus_of_all_latencies",
+            &format!("--output-format=json+ {FILE} --lat_percentiles=1 --slat_percentiles=1"),
+        ),
         own("json_plus_beside_json_is_one_document", &format!("--output-format=json,json+ {NULL}")),
     ]
 }
@@ -97,13 +104,19 @@ pub(crate) fn differences(theirs: &[String], ours: &[String], rules: TextRules) 
 struct Places {
     /// Where the percentiles of each direction begin.
     percentiles: Vec<usize>,
+    /// Where errors and description begin, when there are no disks before them.
+    end: Option<usize>,
 }
 
 impl Places {
     fn of(fields: &[&str]) -> Places {
         let is_percentile = |at: usize| fields.get(at).is_some_and(|field| field.contains("%="));
         let begins = |&at: &usize| is_percentile(at) && !at.checked_sub(1).is_some_and(is_percentile);
-        Places { percentiles: (0..fields.len()).filter(begins).collect() }
+        let percentiles: Vec<usize> = (0..fields.len()).filter(begins).collect();
+        // Percentiles, lat, bandwidth samples, in version 5 IOPS samples, CPU and faults, depths, bins.
+        let samples = if fields.first().is_some_and(|version| version.ends_with('5')) { 11 } else { 5 };
+        let end = percentiles.last().map(|last| last + 20 + 4 + samples + 5 + 7 + 22);
+        Places { percentiles, end: end.filter(|end| fields.len() < end + 9) }
     }
 
     /// The field, or its spelling where its value is measured.
@@ -117,7 +130,11 @@ impl Places {
         if head && field.starts_with("fio-") {
             return "the version".to_owned();
         }
-        if head || (amount && rules.amounts == Amounts::Fixed) || (depth && rules.depths == Depths::Fixed) {
+        if head
+            || self.end.is_some_and(|end| index >= end)
+            || (amount && rules.amounts == Amounts::Fixed)
+            || (depth && rules.depths == Depths::Fixed)
+        {
             return field.to_owned();
         }
         if mean { format!("{spelt}, {}", if field == "0.000000" { "nothing" } else { "measured" }) } else { spelt }

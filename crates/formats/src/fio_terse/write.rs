@@ -3,7 +3,7 @@
 use super::{PERCENTILE_PLACES, UNUSED_PLACE};
 use crate::fio_text::{cpu_percent, version_line};
 use crate::group::{Divisor, Group, percent_of_group};
-use crate::{group, shares};
+use crate::{group, printable, shares};
 use job::TerseVersion;
 use measure::{Direction, Nanos};
 use model::{DeviceUsage, DirectionResult, JobResult, LatencyStatistics, ReportStyle, RunResult};
@@ -33,7 +33,7 @@ pub fn write(result: &RunResult, version: TerseVersion) -> String {
                 // fio gives it a line of its own here.
                 line.0.push('\n');
             }
-            line.push(description.replace('\n', " "));
+            line.push(printable::line(description));
         }
         text.push_str(&line.0);
         text.push('\n');
@@ -56,7 +56,7 @@ impl Line {
 }
 
 fn write_row(line: &mut Line, row: &JobResult, groups: &[Group], version: TerseVersion) {
-    line.push(row.echo.name.replace('\n', " "));
+    line.push(printable::line(&row.echo.name));
     line.push(row.echo.group);
     line.push(row.errno());
     let directions = if version == TerseVersion::V3 { &Direction::ALL[..2] } else { &Direction::ALL };
