@@ -85,7 +85,7 @@ fn mistakes_end_with_status_one_and_a_hint() {
         (&["surwey", "."][..], "survey"),
         (&["survey"], "PATH|DEVICE"),
         (&["survey", "--size", "4q", "."], "write it like 512M or 16G"),
-        (&["survey", "--time", "0", "."], "1..=86400"),
+        (&["survey", "--time", "0", "."], "write it like 10s or 2m"),
         (&["survey", "--qick", "."], "--quick"),
     ] {
         let (status, shown, error) = outcome(plumb().args(words));
