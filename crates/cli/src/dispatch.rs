@@ -1,7 +1,7 @@
 //! Which command is meant: by the name the program was called by, or by the first word.
 
 use crate::failure::Failure;
-use crate::{fio, native};
+use crate::{fio, iostat, native};
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -18,13 +18,15 @@ pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
     match choose(words) {
         Some((DropIn::Fio, rest)) => fio::run(rest),
         Some((DropIn::Iozone, _)) => Err(not_built("iozone")),
-        Some((DropIn::Iostat, _)) => Err(not_built("iostat")),
+        Some((DropIn::Iostat, rest)) => iostat::run(rest),
         None => native::run(words),
     }
 }
 
 fn not_built(name: &str) -> Failure {
-    Failure::new(format!("this version has no {name} yet; it has `plumb fio` and `plumb survey` (see plumb --help)"))
+    Failure::new(format!(
+        "this version has no {name} yet; it has `plumb fio`, `plumb iostat` and `plumb survey` (see plumb --help)"
+    ))
 }
 
 /// The drop-in program and its own words; `None` for plumb's native commands.

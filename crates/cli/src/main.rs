@@ -6,6 +6,7 @@ mod dispatch;
 mod failure;
 mod file_system;
 mod fio;
+mod iostat;
 mod native;
 mod output;
 mod survey;

@@ -21,7 +21,9 @@ Examples:
   plumb fio --name=a --rw=randread --size=1g --direct=1
   ln -s plumb fio                 called as `fio`, plumb is fio
 
-fio's own options: plumb fio --help",
+  plumb iostat -dx 2              what the disks do, every two seconds
+
+fio's own options: plumb fio --help; iostat's: plumb iostat --help",
     arg_required_else_help = true
 )]
 struct Cli {
@@ -49,6 +51,14 @@ Examples:
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         words: Vec<OsString>,
     },
+    /// Show what disks and processors do, as iostat does
+    // Taken by the dispatcher before clap sees it, too.
+    #[command(disable_help_flag = true)]
+    Iostat {
+        /// iostat's own words
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        words: Vec<OsString>,
+    },
 }
 
 /// Parses plumb's own words and runs the command.
@@ -56,6 +66,7 @@ pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
     match Cli::try_parse_from(words) {
         Ok(Cli { command: Command::Survey(args) }) => survey::run(&args),
         Ok(Cli { command: Command::Fio { words } }) => crate::fio::run(&words),
+        Ok(Cli { command: Command::Iostat { words } }) => crate::iostat::run(&words),
         Err(error) => show(&error),
     }
 }

@@ -36,7 +36,7 @@ fn a_link_named_fio_is_fio() {
 #[test]
 fn programs_that_are_not_built_say_so() {
     let directory = tempfile::tempdir().unwrap();
-    for name in ["iozone", "iostat"] {
+    for name in ["iozone"] {
         for mut command in [called(directory.path(), name), plumb().arg(name).to_owned_command()] {
             let (status, shown, error) = outcome(&mut command);
             assert_eq!((status, shown.as_str()), (Some(1), ""));
@@ -85,7 +85,7 @@ fn mistakes_end_with_status_one_and_a_hint() {
         (&["surwey", "."][..], "survey"),
         (&["survey"], "PATH|DEVICE"),
         (&["survey", "--size", "4q", "."], "write it like 512M or 16G"),
-        (&["survey", "--time", "0", "."], "1..=86400"),
+        (&["survey", "--time", "0", "."], "write it like 10s or 2m"),
         (&["survey", "--qick", "."], "--quick"),
     ] {
         let (status, shown, error) = outcome(plumb().args(words));

@@ -261,6 +261,7 @@ fn the_readme_shows_every_command() {
     let names: Vec<_> = shown.iter().map(|row| row[0].as_str()).collect();
     assert!(names.iter().any(|name| name.starts_with("plumb survey")), "{names:?}");
     assert!(names.iter().any(|name| name.starts_with("plumb fio")), "{names:?}");
+    assert!(names.iter().any(|name| name.starts_with("plumb iostat")), "{names:?}");
 }
 
 #[test]

@@ -4,11 +4,13 @@
 
 #![forbid(unsafe_code)]
 
+mod activity;
 mod device;
 mod job;
 mod native;
 mod result;
 
+pub use activity::{CpuActivity, DeviceActivity, FlushActivity, OperationActivity};
 pub use device::DeviceUsage;
 pub use job::{
     CpuUsage, DepthStatistics, DirectionResult, Echo, JobError, JobResult, LatencyBins, LatencyStatistics, ReportStyle,

@@ -93,10 +93,10 @@ impl DeviceCounters {
     /// Adds a difference to another.
     pub fn add(&mut self, more: &DeviceCounters) {
         let operation = |mine: &mut OperationCounters, more: OperationCounters| {
-            mine.ios += more.ios;
-            mine.merges += more.merges;
-            mine.sectors += more.sectors;
-            mine.ticks_ms += more.ticks_ms;
+            mine.ios = mine.ios.saturating_add(more.ios);
+            mine.merges = mine.merges.saturating_add(more.merges);
+            mine.sectors = mine.sectors.saturating_add(more.sectors);
+            mine.ticks_ms = mine.ticks_ms.saturating_add(more.ticks_ms);
         };
         operation(&mut self.reads, more.reads);
         operation(&mut self.writes, more.writes);
@@ -105,12 +105,12 @@ impl DeviceCounters {
         }
         if let Some(more) = more.flushes {
             let mine = self.flushes.get_or_insert_default();
-            mine.ios += more.ios;
-            mine.ticks_ms += more.ticks_ms;
+            mine.ios = mine.ios.saturating_add(more.ios);
+            mine.ticks_ms = mine.ticks_ms.saturating_add(more.ticks_ms);
         }
         self.in_flight = more.in_flight;
-        self.busy_ms += more.busy_ms;
-        self.in_queue_ms += more.in_queue_ms;
+        self.busy_ms = self.busy_ms.saturating_add(more.busy_ms);
+        self.in_queue_ms = self.in_queue_ms.saturating_add(more.in_queue_ms);
     }
 
     /// Whether these are the counters of a device that was plugged in after `earlier` was read: fewer requests in

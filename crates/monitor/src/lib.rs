@@ -6,9 +6,15 @@
 #![forbid(unsafe_code)]
 
 mod counters;
+mod cpu;
+mod listing;
+mod rates;
 mod traffic;
 mod watch;
 
 pub use counters::{DeviceCounters, FlushCounters, OperationCounters};
+pub use cpu::{CpuCounters, cpu_count, uptime_centiseconds};
+pub use listing::{Listed, Reading, diskstats, mapper_names, single, whole_devices, with_partitions};
+pub use rates::device_activity;
 pub use traffic::{Traffic, TrafficWatch};
 pub use watch::DeviceWatch;

@@ -1,0 +1,363 @@
+//! iostat's words. Its letters may be grouped, its options and names stand in any order.
+
+use std::num::NonZeroU64;
+use std::path::PathBuf;
+
+/// What to show, when there is nothing wrong with the words.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Request {
+    /// `-c`.
+    pub(crate) cpu: Asked,
+    /// `-d`, or what asks for devices.
+    pub(crate) devices: Asked,
+    /// `-x`.
+    pub(crate) extended: Asked,
+    /// `-s`.
+    pub(crate) short: Asked,
+    /// `-t`.
+    pub(crate) moments: Asked,
+    /// `-y`: no report since boot.
+    pub(crate) skip_first: Asked,
+    /// `-z`: only devices that did something.
+    pub(crate) busy_only: Asked,
+    /// `-N`.
+    pub(crate) mapper_names: Asked,
+    /// `-H`: of groups only the sum.
+    pub(crate) sums_only: Asked,
+    /// `--human`.
+    pub(crate) human: Asked,
+    /// `--pretty`.
+    pub(crate) pretty: Asked,
+    /// `--compact`.
+    pub(crate) compact: Asked,
+    /// `-o JSON`.
+    pub(crate) json: Asked,
+    /// `--compat=9`.
+    pub(crate) old: Asked,
+    /// `-k` or `-m`.
+    pub(crate) unit: Option<formats::iostat::Unit>,
+    /// `--dec`.
+    pub(crate) decimals: Option<usize>,
+    /// Where everything is listed from.
+    pub(crate) listing: Listing,
+    /// Names, in the order given.
+    pub(crate) names: Vec<Name>,
+    /// `--root`.
+    pub(crate) root: Option<PathBuf>,
+    /// Seconds between reports.
+    pub(crate) interval: Option<NonZeroU64>,
+    /// How many reports; `None` for no end.
+    pub(crate) count: Option<u64>,
+}
+
+/// Whether an option was given.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Asked {
+    /// It was not.
+    #[default]
+    No,
+    /// It was.
+    Yes,
+}
+
+impl Asked {
+    pub(crate) fn is_yes(self) -> bool {
+        self == Asked::Yes
+    }
+}
+
+/// Which devices are looked at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Listing {
+    /// The names given, or without any the whole devices that were ever used.
+    #[default]
+    Named,
+    /// `ALL`: every whole device.
+    Whole,
+    /// `-p` alone: partitions too, as far as they were ever used.
+    UsedPartitions,
+    /// `-p ALL`: partitions too.
+    Partitions,
+}
+
+/// One name on the command line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Name {
+    /// A device or partition.
+    Device(String),
+    /// `-p DEVICE`.
+    WithPartitions(String),
+    /// `-g NAME`: what follows belongs to it.
+    Group(String),
+}
+
+/// What the words ask for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Command {
+    /// `-V`.
+    Version,
+    /// `--help`.
+    Help,
+    /// Reports.
+    Show(Box<Request>),
+}
+
+/// Reads the words behind the program's name; the message says what is wrong.
+pub(crate) fn parse(words: &[String]) -> Result<Command, String> {
+    let mut reader = Reader { request: Request::default(), rest: words, numbers: Vec::new() };
+    while let Some(word) = reader.next() {
+        if let Some(command) = reader.word(word)? {
+            return Ok(command);
+        }
+    }
+    reader.finish().map(|request| Command::Show(Box::new(request)))
+}
+
+struct Reader<'a> {
+    request: Request,
+    rest: &'a [String],
+    numbers: Vec<u64>,
+}
+
+impl<'a> Reader<'a> {
+    fn next(&mut self) -> Option<&'a str> {
+        let (word, rest) = self.rest.split_first()?;
+        self.rest = rest;
+        Some(word)
+    }
+
+    fn word(&mut self, word: &'a str) -> Result<Option<Command>, String> {
+        let yes = Asked::Yes;
+        match word {
+            "--help" => return Ok(Some(Command::Help)),
+            "--human" => self.request.human = yes,
+            "--pretty" => self.request.pretty = yes,
+            "--compact" => self.request.compact = yes,
+            "--compat=9" => self.request.old = yes,
+            "-p" => self.partitions(),
+            "-o" => match self.next() {
+                Some("JSON") => self.request.json = yes,
+                other => return Err(format!("-o {}: the only output format is JSON", other.unwrap_or_default())),
+            },
+            "-g" => match self.next() {
+                Some(name) if !name.starts_with('-') => self.request.names.push(Name::Group(name.to_owned())),
+                _ => return Err("-g wants the name of a group, then its devices: -g data sda sdb".into()),
+            },
+            "-j" => return Err("-j is not built: name the link, /dev/disk/by-id/…, which leads to its device".into()),
+            "-f" | "+f" => {
+                return Err(format!("{word} is not built: --root=DIR reads a recorded DIR/proc and DIR/sys"));
+            }
+            _ => return self.other(word),
+        }
+        Ok(None)
+    }
+
+    /// Values behind `=`, letters in a group, numbers and names.
+    fn other(&mut self, word: &'a str) -> Result<Option<Command>, String> {
+        if let Some(decimals) = word.strip_prefix("--dec=") {
+            self.request.decimals = match decimals {
+                "0" => Some(0),
+                "1" => Some(1),
+                "2" => Some(2),
+                _ => return Err(format!("{word}: write --dec=0, --dec=1 or --dec=2")),
+            };
+        } else if let Some(root) = word.strip_prefix("--root=") {
+            self.request.root = Some(directory(root)?);
+        } else if let Some(version) = word.strip_prefix("--compat=") {
+            return Err(format!("--compat={version}: the only older columns are those of --compat=9"));
+        } else if word.starts_with("--") {
+            return Err(format!("{word} is no option"));
+        } else if let Some(letters) = word.strip_prefix('-') {
+            return self.letters(letters);
+        } else if !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit()) {
+            self.numbers.push(word.parse().unwrap_or(u64::MAX));
+        } else if word == "ALL" {
+            self.list(Listing::Whole);
+        } else {
+            self.request.names.push(Name::Device(word.to_owned()));
+        }
+        Ok(None)
+    }
+
+    fn letters(&mut self, letters: &str) -> Result<Option<Command>, String> {
+        use formats::iostat::Unit;
+        let request = &mut self.request;
+        for letter in letters.chars() {
+            let option = match letter {
+                'c' => &mut request.cpu,
+                'd' => &mut request.devices,
+                'x' => &mut request.extended,
+                's' => &mut request.short,
+                't' => &mut request.moments,
+                'y' => &mut request.skip_first,
+                'z' => &mut request.busy_only,
+                'N' => &mut request.mapper_names,
+                'H' => &mut request.sums_only,
+                'h' => {
+                    request.human = Asked::Yes;
+                    &mut request.pretty
+                }
+                'k' | 'm' => {
+                    let unit = if letter == 'k' { Unit::Kilobytes } else { Unit::Megabytes };
+                    if request.unit.is_some_and(|other| other != unit) {
+                        return Err("-k and -m cannot both hold: give one of them".into());
+                    }
+                    request.unit = Some(unit);
+                    continue;
+                }
+                'p' => {
+                    if request.listing == Listing::Named {
+                        request.listing = Listing::UsedPartitions;
+                    }
+                    continue;
+                }
+                'V' => return Ok(Some(Command::Version)),
+                'g' | 'j' | 'f' | 'o' => return Err(format!("-{letter} must stand alone, with its value behind it")),
+                _ => return Err(format!("-{letter} is no option")),
+            };
+            *option = Asked::Yes;
+        }
+        Ok(None)
+    }
+
+    /// `-p` and what belongs to it: anything but an option and a number.
+    fn partitions(&mut self) {
+        let is_number = |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit());
+        let value = self.rest.first().filter(|word| !word.starts_with('-') && !is_number(word));
+        let Some(value) = value else { return self.list(Listing::UsedPartitions) };
+        self.rest = &self.rest[1..];
+        for name in value.split(',').filter(|name| !name.is_empty()) {
+            if name == "ALL" {
+                self.list(Listing::Partitions);
+            } else {
+                self.request.names.push(Name::WithPartitions(name.to_owned()));
+            }
+        }
+    }
+
+    /// The widest listing asked for holds.
+    fn list(&mut self, listing: Listing) {
+        let width = |listing| match listing {
+            Listing::Named => 0,
+            Listing::Whole => 1,
+            Listing::UsedPartitions => 2,
+            Listing::Partitions => 3,
+        };
+        if width(listing) > width(self.request.listing) {
+            self.request.listing = listing;
+        }
+    }
+
+    /// The numbers' meaning, and what does not go together.
+    fn finish(self) -> Result<Request, String> {
+        let mut request = self.request;
+        let (interval, count) = match *self.numbers.as_slice() {
+            [] => (0, None),
+            [interval] => (interval, None),
+            [interval, count] => (interval, Some(count)),
+            _ => return Err("there are more than two numbers: give an interval and a count".into()),
+        };
+        request.interval = NonZeroU64::new(interval);
+        request.count = count;
+        if count == Some(0) {
+            return Err("the count is 0: give how many reports to show".into());
+        }
+        if count.is_some() && request.interval.is_none() {
+            return Err("a count needs an interval of at least one second".into());
+        }
+        let grouped = request.names.iter().any(|name| matches!(name, Name::Group(_)));
+        if request.sums_only.is_yes() && !grouped {
+            return Err("-H shows the sums of groups: name one with -g NAME DEVICE…".into());
+        }
+        let newer = [request.short, request.json, request.pretty, request.human];
+        if request.old.is_yes() && newer.iter().any(|option| option.is_yes()) {
+            return Err("--compat=9 has no -s, -h, --human, --pretty or -o JSON: they came later".into());
+        }
+        let wants_devices = grouped
+            || request.extended.is_yes()
+            || !request.names.is_empty()
+            || request.listing != Listing::Named
+            || !request.cpu.is_yes();
+        if !request.cpu.is_yes() && !request.devices.is_yes() {
+            request.cpu = Asked::Yes;
+        }
+        if wants_devices {
+            request.devices = Asked::Yes;
+        }
+        Ok(request)
+    }
+}
+
+/// A directory that is there.
+pub(crate) fn directory(path: &str) -> Result<PathBuf, String> {
+    let path = PathBuf::from(path);
+    if path.is_dir() { Ok(path) } else { Err(format!("root {}: no such directory", path.display())) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(line: &str) -> Result<Command, String> {
+        parse(&line.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
+    }
+
+    fn request(line: &str) -> Request {
+        match parsed(line) {
+            Ok(Command::Show(request)) => *request,
+            other => panic!("{line}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn letters_may_be_grouped_and_words_stand_in_any_order() {
+        assert_eq!(request("-dx -t sda 2 5"), request("2 sda -t 5 -x -d"));
+        assert_eq!(request("-h -d"), request("-d --human --pretty"));
+        assert_eq!((request("3").interval, request("3").count), (NonZeroU64::new(3), None));
+    }
+
+    #[test]
+    fn p_takes_what_is_neither_number_nor_option() {
+        let names = |line| request(line).names;
+        assert_eq!(names("-p sda,sdb 1"), ["sda", "sdb"].map(|name| Name::WithPartitions(name.into())));
+        assert_eq!(
+            (request("-p 5 1").listing, request("-p -x").listing),
+            (Listing::UsedPartitions, Listing::UsedPartitions)
+        );
+        assert_eq!(request("-p ALL -p").listing, Listing::Partitions);
+        assert_eq!(names("-xp sda"), [Name::Device("sda".into())]);
+    }
+
+    #[test]
+    fn c_alone_leaves_the_devices_out() {
+        let shown = |line| (request(line).cpu.is_yes(), request(line).devices.is_yes());
+        assert_eq!((shown(""), shown("-c"), shown("-d")), ((true, true), (true, false), (false, true)));
+        assert_eq!((shown("-c sda"), shown("-cx"), shown("-cp")), ((true, true), (true, true), (true, true)));
+    }
+
+    #[test]
+    fn what_cannot_be_done_is_refused_by_name() {
+        for (line, part) in [
+            ("1 0", "count is 0"),
+            ("0 3", "interval"),
+            ("1 2 3", "more than two"),
+            ("-km", "-k and -m"),
+            ("-T", "-T is no option"),
+            ("--dec=A", "--dec=A"),
+            ("-o XML", "-o XML"),
+            ("-xo JSON", "must stand alone"),
+            ("-H", "-g"),
+            ("-g", "name of a group"),
+            ("-j ID", "-j is not built"),
+            ("-f /tmp", "-f is not built"),
+            ("+f /tmp", "+f is not built"),
+            ("--compat=8", "--compat=9"),
+            ("--compat=9 -s", "came later"),
+            ("--root=/no/such", "/no/such"),
+            ("--foo", "--foo is no option"),
+        ] {
+            let error = parsed(line).expect_err(line);
+            assert!(error.contains(part), "{line}: {error}");
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! `plumb iostat`: the words of sysstat's iostat in front, its reports behind.
+//!
+//! Owns the loop, its timing and its end by a signal, and the environment. Leaves words to `argv`, files to
+//! `sampling` and layout to `formats::iostat`.
+
+mod argv;
+mod sampling;
+mod surroundings;
+
+use crate::failure::Failure;
+use crate::output::Output;
+use argv::{Command, Request};
+use formats::iostat::{Columns, Host, Layout, Naming, Report, Spelling, Unit, json, text};
+use sampling::Sampling;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+use surroundings::Surroundings;
+
+const USAGE: &str = "\
+Usage: iostat [options] [interval [count]]
+  -c -d            processors only, devices only
+  -x -s            extended columns, narrow columns; -xs both
+  -k -m            kilobytes (default), megabytes
+  -h               --human --pretty
+  -N               names of device-mapper devices
+  -p [DEVICE,...]  partitions too; -p ALL the unused as well
+  -g NAME DEVICE.. a group with its sum; -H shows sums only
+  -t -y -z         moments; no report since boot; only devices at work
+  -o JSON          JSON
+  --human --pretty --compact --dec=0|1|2
+  --compat=9       the columns of sysstat 9: avgrq-sz, avgqu-sz, svctm
+  --root=DIR       read DIR/proc and DIR/sys; or replay DIR/0, DIR/1, ...
+                   (also PLUMB_ROOT=DIR)
+  DEVICE... | ALL  these devices only; unused ones as well
+  -V --help
+";
+
+/// Does what iostat's `words` ask for; the exit status.
+pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
+    let words: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    let mistake = |message: String| Failure::new(format!("iostat: {message}\n{USAGE}"));
+    let request = match argv::parse(&words).map_err(mistake)? {
+        Command::Help => return Output::stdout().write(USAGE).map(|()| 0),
+        Command::Version => {
+            let version = env!("CARGO_PKG_VERSION");
+            return Output::stdout().write(&format!("sysstat version 12.6.1 (plumb {version})\n")).map(|()| 0);
+        }
+        Command::Show(request) => *request,
+    };
+    let surroundings = Surroundings::here();
+    let root = match (&request.root, &surroundings.root) {
+        (Some(root), _) => root.clone(),
+        (None, Some(root)) => argv::directory(root).map_err(mistake)?,
+        (None, None) => PathBuf::from("/"),
+    };
+    show(&request, &Source::under(root), &surroundings)
+}
+
+/// Where samples come from.
+enum Source {
+    /// A root whose files change by themselves.
+    Live(PathBuf),
+    /// Recorded roots, one for each sample.
+    Recorded(Vec<PathBuf>),
+}
+
+impl Source {
+    /// A directory that holds `0`, `1` and so on is a recording.
+    fn under(root: PathBuf) -> Self {
+        let samples: Vec<PathBuf> =
+            (0..).map(|number: u64| root.join(number.to_string())).take_while(|sample| sample.is_dir()).collect();
+        if samples.is_empty() { Source::Live(root) } else { Source::Recorded(samples) }
+    }
+
+    /// The root of the sample with this number; `None` behind the end of a recording.
+    fn sample(&self, number: u64) -> Option<&Path> {
+        match self {
+            Source::Live(root) => Some(root),
+            Source::Recorded(samples) => samples.get(usize::try_from(number).ok()?).map(PathBuf::as_path),
+        }
+    }
+}
+
+fn show(request: &Request, source: &Source, surroundings: &Surroundings) -> Result<u8, Failure> {
+    let signals = sys::signals::Watch::begin().map_err(|error| Failure::new(format!("iostat: {error}")))?;
+    let layout = layout(request, surroundings);
+    let mut output = Output::stdout();
+    let first = source.sample(0).unwrap_or(Path::new("/"));
+    let host = host(first, surroundings);
+    output.write(&if request.json.is_yes() { json::head(&host) } else { text::head(&host) })?;
+    let mut sampling = Sampling::default();
+    let (began, mut shown) = (Instant::now(), 0_u64);
+    for number in 0_u64.. {
+        let Some(root) = source.sample(number) else { break };
+        let difference = sampling.next(root, request).map_err(|error| Failure::new(format!("iostat: {error}")))?;
+        if number == 0 && request.skip_first.is_yes() && request.interval.is_some() {
+            output.write("\n")?;
+        } else {
+            let report = Report {
+                moment: request.moments.is_yes().then(|| surroundings.moment()),
+                cpu: request.cpu.is_yes().then_some(difference.cpu),
+                devices: request.devices.is_yes().then_some(difference.devices),
+            };
+            if request.json.is_yes() {
+                let before = if shown > 0 { json::SEPARATOR } else { "" };
+                output.write(&(before.to_owned() + &json::report(&report, layout.columns, layout.unit)))?;
+            } else {
+                output.write(&text::report(&report, &layout))?;
+            }
+            shown += 1;
+        }
+        let Some(interval) = request.interval else { break };
+        if request.count.is_some_and(|count| shown >= count) {
+            break;
+        }
+        let next = Duration::from_secs(interval.get().saturating_mul(number + 1));
+        if matches!(source, Source::Live(_)) && wait(began, next, &signals) == Woken::BySignal {
+            break;
+        }
+    }
+    if request.json.is_yes() {
+        let end = if shown > 0 { "\n" } else { "" };
+        output.write(&(end.to_owned() + json::TAIL))?;
+    }
+    Ok(0)
+}
+
+/// Why a wait ended.
+#[derive(PartialEq, Eq)]
+enum Woken {
+    InTime,
+    BySignal,
+}
+
+/// Waits until `next` after `began`, in pieces short enough that a signal between two looks costs nobody time.
+fn wait(began: Instant, next: Duration, signals: &sys::signals::Watch) -> Woken {
+    const PIECE: Duration = Duration::from_millis(200);
+    loop {
+        if signals.count() > 0 {
+            return Woken::BySignal;
+        }
+        let Some(left) = next.checked_sub(began.elapsed()).filter(|left| !left.is_zero()) else { return Woken::InTime };
+        let piece = left.min(PIECE);
+        let time = rustix::time::Timespec { tv_sec: 0, tv_nsec: piece.subsec_nanos().into() };
+        // Ended early by a signal or not: the loop looks again.
+        let _ = rustix::thread::nanosleep(&time);
+    }
+}
+
+fn layout(request: &Request, surroundings: &Surroundings) -> Layout {
+    let columns = match (request.extended.is_yes(), request.short.is_yes(), request.old.is_yes()) {
+        (true, _, true) => Columns::ExtendedOld,
+        (false, _, true) => Columns::BasicOld,
+        (true, true, _) => Columns::ExtendedShort,
+        (true, false, _) => Columns::Extended,
+        (false, true, _) => Columns::BasicShort,
+        (false, false, _) => Columns::Basic,
+    };
+    let naming = match (request.pretty.is_yes(), columns, request.compact.is_yes()) {
+        (false, _, _) => Naming::First,
+        (true, Columns::Extended, false) => Naming::LastCut,
+        (true, _, _) => Naming::Last,
+    };
+    Layout {
+        columns,
+        unit: request.unit.unwrap_or(if surroundings.blocks { Unit::Blocks } else { Unit::Kilobytes }),
+        decimals: request.decimals.unwrap_or(2),
+        spelling: if request.human.is_yes() { Spelling::Human } else { Spelling::Plain },
+        naming,
+        colours: surroundings.colours.clone(),
+    }
+}
+
+/// The machine that a root belongs to; what the root does not tell is asked of the kernel.
+fn host(root: &Path, surroundings: &Surroundings) -> Host {
+    let names = rustix::system::uname();
+    let text = |name: &std::ffi::CStr| name.to_string_lossy().into_owned();
+    Host {
+        system: text(names.sysname()),
+        release: sys::host::kernel(root).unwrap_or_else(|| text(names.release())),
+        name: sys::host::name(root).unwrap_or_else(|| text(names.nodename())),
+        machine: text(names.machine()),
+        cpus: monitor::cpu_count(root),
+        date: surroundings.date(),
+    }
+}

@@ -1,0 +1,249 @@
+//! From the files under a root to the reports: one sample after another, each against what was seen before.
+
+use super::argv::{Listing, Name, Request};
+use model::{CpuActivity, DeviceActivity};
+use monitor::{CpuCounters, DeviceCounters, Listed, Reading};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+/// What was seen at the sample before. A device that vanishes is forgotten: when it returns it is a new one, and the
+/// kernel's counters of it began anew.
+#[derive(Debug, Default)]
+pub(crate) struct Sampling {
+    uptime: u64,
+    cpu: CpuCounters,
+    devices: BTreeMap<String, DeviceCounters>,
+}
+
+/// What happened since the sample before.
+#[derive(Debug)]
+pub(crate) struct Difference {
+    pub(crate) cpu: CpuActivity,
+    pub(crate) devices: Vec<DeviceActivity>,
+}
+
+impl Sampling {
+    /// Reads everything that was asked for; the message says which file is missing or spoilt.
+    pub(crate) fn next(&mut self, root: &Path, request: &Request) -> Result<Difference, String> {
+        let read = |file: &str| {
+            let path = root.join(file);
+            std::fs::read_to_string(&path).map_err(|error| format!("{}: cannot be read: {error}", path.display()))
+        };
+        let spoilt = |file: &str, lacks: &str| format!("{}: has no {lacks}", root.join(file).display());
+        let uptime =
+            monitor::uptime_centiseconds(&read("proc/uptime")?).ok_or_else(|| spoilt("proc/uptime", "seconds"))?;
+        let cpu = CpuCounters::parse(&read("proc/stat")?).ok_or_else(|| spoilt("proc/stat", "line `cpu `"))?;
+        let elapsed = uptime.saturating_sub(self.uptime).max(1);
+        let shares = cpu.since(&self.cpu);
+        (self.uptime, self.cpu) = (uptime, cpu);
+        let devices = if request.devices.is_yes() {
+            self.devices(&arranged(root, request)?, request, elapsed)
+        } else {
+            Vec::new()
+        };
+        Ok(Difference { cpu: shares, devices })
+    }
+
+    fn devices(&mut self, rows: &[Row], request: &Request, elapsed: u64) -> Vec<DeviceActivity> {
+        let mut shown = Vec::new();
+        let mut sum = DeviceCounters::default();
+        let mut members = 0;
+        let earlier = std::mem::take(&mut self.devices);
+        for row in rows {
+            match row {
+                Row::Device { reading, shown_as, .. } => {
+                    let before = earlier.get(&reading.name).copied().unwrap_or_default();
+                    self.devices.insert(reading.name.clone(), reading.counters);
+                    let gained = reading.counters.since(&before);
+                    sum.add(&gained);
+                    members += 1;
+                    if request.extended.is_yes() && reading.listed == Listed::Brief || request.sums_only.is_yes() {
+                        continue;
+                    }
+                    shown.push((shown_as.as_str(), gained, 1));
+                }
+                Row::GroupStart => (sum, members) = (DeviceCounters::default(), 0),
+                Row::GroupEnd(name) => shown.push((name.as_str(), sum, members)),
+            }
+        }
+        let busy = |gained: &DeviceCounters| {
+            let reading = Reading { name: String::new(), counters: *gained, listed: Listed::Whole };
+            !request.busy_only.is_yes() || reading.is_used()
+        };
+        let wanted = shown.into_iter().filter(|(_, gained, _)| busy(gained));
+        wanted.map(|(name, gained, members)| monitor::device_activity(name, &gained, elapsed, members)).collect()
+    }
+}
+
+/// A line to come, in its place.
+enum Row {
+    Device { reading: Reading, shown_as: String },
+    GroupStart,
+    GroupEnd(String),
+}
+
+/// What to show, in its order: by name, but as given where there are groups, and as listed with partitions.
+fn arranged(root: &Path, request: &Request) -> Result<Vec<Row>, String> {
+    let mapper = if request.mapper_names.is_yes() { monitor::mapper_names(root) } else { BTreeMap::new() };
+    let mut seen = BTreeSet::new();
+    let mut rows = Vec::new();
+    let mut open = None;
+    let row = |reading: Reading| {
+        let shown_as = mapper.get(&reading.name).unwrap_or(&reading.name).clone();
+        Row::Device { reading, shown_as }
+    };
+    for name in &request.names {
+        let found = match name {
+            Name::Device(name) => monitor::single(root, &kernel_name(root, name, &mapper)).into_iter().collect(),
+            Name::WithPartitions(name) => monitor::with_partitions(root, &kernel_name(root, name, &mapper)),
+            Name::Group(name) => {
+                if let Some(before) = open.replace(format!(" {name}")) {
+                    rows.push(Row::GroupEnd(before));
+                }
+                rows.push(Row::GroupStart);
+                continue;
+            }
+        };
+        rows.extend(found.into_iter().filter(|reading| seen.insert(reading.name.clone())).map(row));
+    }
+    rows.extend(listed(root, request)?.into_iter().filter(|reading| seen.insert(reading.name.clone())).map(row));
+    match open {
+        Some(last) => rows.push(Row::GroupEnd(last)),
+        None if matches!(request.listing, Listing::Named | Listing::Whole) => {
+            rows.sort_by_cached_key(|row| match row {
+                Row::Device { reading, .. } => reading.name.clone(),
+                Row::GroupStart | Row::GroupEnd(_) => String::new(),
+            })
+        }
+        None => {}
+    }
+    Ok(rows)
+}
+
+/// The devices that were not asked for by name.
+fn listed(root: &Path, request: &Request) -> Result<Vec<Reading>, String> {
+    let diskstats = || {
+        let path = root.join("proc/diskstats");
+        let text = std::fs::read_to_string(&path);
+        let text = text.map_err(|error| format!("{}: cannot be read: {error}", path.display()))?;
+        Ok::<_, String>(monitor::diskstats(&text))
+    };
+    let used = |readings: Vec<Reading>| readings.into_iter().filter(Reading::is_used).collect();
+    let named = request.names.iter().any(|name| !matches!(name, Name::Group(_)));
+    let groups = request.names.len();
+    Ok(match request.listing {
+        // Several groups without a device are as many empty ones.
+        Listing::Named if named || groups > 1 => Vec::new(),
+        Listing::Named => used(monitor::whole_devices(root)),
+        Listing::Whole => monitor::whole_devices(root),
+        Listing::UsedPartitions if named => diskstats()?,
+        Listing::UsedPartitions => used(diskstats()?),
+        Listing::Partitions => diskstats()?,
+    })
+}
+
+/// The kernel's name for what the user wrote: a device's name or path, a link to it, or a mapper name.
+fn kernel_name(root: &Path, given: &str, mapper: &BTreeMap<String, String>) -> String {
+    let short = given.strip_prefix("/dev/").unwrap_or(given);
+    let short_of = |path: &Path| {
+        let dev = root.join("dev").canonicalize().ok()?;
+        path.canonicalize().ok()?.strip_prefix(dev).ok()?.to_str().map(str::to_owned)
+    };
+    if let Some((kernel, _)) = mapper.iter().find(|(_, name)| name.as_str() == short) {
+        return kernel.clone();
+    }
+    let inside = short_of(&root.join("dev").join(short));
+    let elsewhere = || given.starts_with('/').then(|| short_of(Path::new(given))).flatten();
+    inside.or_else(elsewhere).filter(|name| !name.is_empty()).unwrap_or_else(|| short.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::argv::{self, Command};
+    use super::*;
+
+    /// A recorded root, at the uptime given, with these devices' `stat` lines.
+    fn recorded(uptime: &str, devices: &[(&str, &str)]) -> tempfile::TempDir {
+        let root = tempfile::tempdir().unwrap();
+        for directory in ["proc", "sys/block"] {
+            std::fs::create_dir_all(root.path().join(directory)).unwrap();
+        }
+        std::fs::write(root.path().join("proc/uptime"), uptime).unwrap();
+        std::fs::write(root.path().join("proc/stat"), "cpu  1 2 3 4 0 0 0 0 0 0\n").unwrap();
+        let mut lines = String::new();
+        for (name, stat) in devices {
+            std::fs::create_dir_all(root.path().join("sys/block").join(name)).unwrap();
+            std::fs::write(root.path().join("sys/block").join(name).join("stat"), stat).unwrap();
+            lines += &format!("8 0 {name} {stat}\n");
+        }
+        std::fs::write(root.path().join("proc/diskstats"), lines).unwrap();
+        root
+    }
+
+    fn request(words: &str) -> Request {
+        let words: Vec<String> = words.split_whitespace().map(str::to_owned).collect();
+        match argv::parse(&words) {
+            Ok(Command::Show(request)) => *request,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Names and tps of each sample.
+    fn check(words: &str, roots: &[&tempfile::TempDir], expected: &[&[(&str, f64)]]) {
+        let (request, mut sampling) = (request(words), Sampling::default());
+        for (root, expected) in roots.iter().zip(expected) {
+            let found = sampling.next(root.path(), &request).unwrap().devices;
+            let found: Vec<_> = found.iter().map(|one| (one.name.as_str(), one.together.per_second)).collect();
+            assert_eq!(found, *expected, "{words}");
+        }
+    }
+
+    #[test]
+    fn a_device_that_returns_is_a_new_one() {
+        let first =
+            recorded("100.00 0", &[("sda", "100 0 800 0 0 0 0 0 0 0 0"), ("sdb", "200 0 1600 0 0 0 0 0 0 0 0")]);
+        let gone = recorded("110.00 0", &[("sda", "150 0 1200 0 0 0 0 0 0 0 0")]);
+        let back =
+            recorded("120.00 0", &[("sda", "150 0 1200 0 0 0 0 0 0 0 0"), ("sdb", "230 0 1840 0 0 0 0 0 0 0 0")]);
+        let roots = [&first, &gone, &back];
+        let then = [("sda", 1.0), ("sdb", 2.0)];
+        check("", &roots, &[&then, &[("sda", 5.0)], &[("sda", 0.0), ("sdb", 23.0)]]);
+        check("-z", &roots, &[&then, &[("sda", 5.0)], &[("sdb", 23.0)]]);
+        check("sda sdb", &roots, &[&then, &[("sda", 5.0)], &[("sda", 0.0), ("sdb", 23.0)]]);
+    }
+
+    #[test]
+    fn a_device_plugged_in_anew_counts_from_zero() {
+        let first = recorded("100.00 0", &[("sda", "9000000000 0 72000000000 0 5 0 40 0 0 0 0")]);
+        let anew = recorded("110.00 0", &[("sda", "20 0 160 0 0 0 0 0 0 0 0"), ("sdc", "10 0 80 0 0 0 0 0 0 0 0")]);
+        check("sda sdc", &[&first, &anew], &[&[("sda", 90_000_000.05)], &[("sda", 2.0), ("sdc", 1.0)]]);
+    }
+
+    #[test]
+    fn groups_keep_the_order_given_and_end_in_their_sum() {
+        let root = recorded(
+            "100.00 0",
+            &[
+                ("sda", "100 0 800 0 0 0 0 0 0 0 0"),
+                ("sdb", "200 0 1600 0 0 0 0 0 0 0 0"),
+                ("sdc", "0 0 0 0 0 0 0 0 0 0 0"),
+            ],
+        );
+        check("sdc -g a sdb sda", &[&root], &[&[("sdc", 0.0), ("sdb", 2.0), ("sda", 1.0), (" a", 3.0)]]);
+        check("-H -g a sdb nosuch -g b sda", &[&root], &[&[(" a", 2.0), (" b", 1.0)]]);
+        check("-g a -g b sda", &[&root], &[&[(" a", 0.0), ("sda", 1.0), (" b", 1.0)]]);
+        check("sdc sda sda", &[&root], &[&[("sda", 1.0), ("sdc", 0.0)]]);
+        check("-p ALL", &[&root], &[&[("sda", 1.0), ("sdb", 2.0), ("sdc", 0.0)]]);
+        check("-p", &[&root], &[&[("sda", 1.0), ("sdb", 2.0)]]);
+    }
+
+    #[test]
+    fn a_missing_or_spoilt_file_is_named() {
+        let root = recorded("never", &[]);
+        let error = Sampling::default().next(root.path(), &Request::default()).unwrap_err();
+        assert!(error.ends_with("proc/uptime: has no seconds"), "{error}");
+        std::fs::remove_file(root.path().join("proc/uptime")).unwrap();
+        let error = Sampling::default().next(root.path(), &Request::default()).unwrap_err();
+        assert!(error.contains("proc/uptime: cannot be read"), "{error}");
+    }
+}

@@ -1,0 +1,146 @@
+//! The columns of device lines: heading, width and number of each.
+
+use super::cell::Value;
+use super::{Columns, Unit};
+use model::{DeviceActivity, OperationActivity};
+
+/// One column; in its heading `@` stands for the unit.
+pub(super) struct Column {
+    pub(super) heading: &'static str,
+    pub(super) width: usize,
+    pub(super) value: fn(&DeviceActivity) -> Value,
+}
+
+const fn column(heading: &'static str, width: usize, value: fn(&DeviceActivity) -> Value) -> Column {
+    Column { heading, width, value }
+}
+
+/// Writes and discards together.
+fn written(device: &DeviceActivity) -> OperationActivity {
+    OperationActivity {
+        sectors: device.writes.sectors.saturating_add(device.discards.sectors),
+        sectors_per_second: device.writes.sectors_per_second + device.discards.sectors_per_second,
+        ..OperationActivity::default()
+    }
+}
+
+const BASIC: &[Column] = &[
+    column("tps", 8, |device| Value::Plain(device.together.per_second)),
+    column("@_read/s", 12, |device| Value::SectorRate(device.reads.sectors_per_second)),
+    column("@_wrtn/s", 12, |device| Value::SectorRate(device.writes.sectors_per_second)),
+    column("@_dscd/s", 12, |device| Value::SectorRate(device.discards.sectors_per_second)),
+    column("@_read", 10, |device| Value::SectorCount(device.reads.sectors)),
+    column("@_wrtn", 10, |device| Value::SectorCount(device.writes.sectors)),
+    column("@_dscd", 10, |device| Value::SectorCount(device.discards.sectors)),
+];
+
+const BASIC_SHORT: &[Column] = &[
+    column("tps", 8, |device| Value::Plain(device.together.per_second)),
+    column("@_read/s", 12, |device| Value::SectorRate(device.reads.sectors_per_second)),
+    column("@_w+d/s", 12, |device| Value::SectorRate(written(device).sectors_per_second)),
+    column("@_read", 10, |device| Value::SectorCount(device.reads.sectors)),
+    column("@_w+d", 10, |device| Value::SectorCount(written(device).sectors)),
+];
+
+const BASIC_OLD: &[Column] = &[
+    column("tps", 8, |device| Value::Plain(device.reads.per_second + device.writes.per_second)),
+    column("@_read/s", 12, |device| Value::SectorRate(device.reads.sectors_per_second)),
+    column("@_wrtn/s", 12, |device| Value::SectorRate(device.writes.sectors_per_second)),
+    column("@_read", 10, |device| Value::SectorCount(device.reads.sectors)),
+    column("@_wrtn", 10, |device| Value::SectorCount(device.writes.sectors)),
+];
+
+const READS: &[Column] = &[
+    column("r/s", 7, |device| Value::Plain(device.reads.per_second)),
+    column("r@/s", 9, |device| Value::SectorRate(device.reads.sectors_per_second)),
+    column("rrqm/s", 8, |device| Value::Plain(device.reads.merges_per_second)),
+    column("%rrqm", 6, |device| Value::Percent(device.reads.merged_percent)),
+    column("r_await", 7, |device| Value::Plain(device.reads.await_ms)),
+    column("rareq-sz", 8, |device| Value::RequestSize(device.reads.request_sectors)),
+];
+
+const WRITES: &[Column] = &[
+    column("w/s", 7, |device| Value::Plain(device.writes.per_second)),
+    column("w@/s", 9, |device| Value::SectorRate(device.writes.sectors_per_second)),
+    column("wrqm/s", 8, |device| Value::Plain(device.writes.merges_per_second)),
+    column("%wrqm", 6, |device| Value::Percent(device.writes.merged_percent)),
+    column("w_await", 7, |device| Value::Plain(device.writes.await_ms)),
+    column("wareq-sz", 8, |device| Value::RequestSize(device.writes.request_sectors)),
+];
+
+const DISCARDS: &[Column] = &[
+    column("d/s", 7, |device| Value::Plain(device.discards.per_second)),
+    column("d@/s", 9, |device| Value::SectorRate(device.discards.sectors_per_second)),
+    column("drqm/s", 8, |device| Value::Plain(device.discards.merges_per_second)),
+    column("%drqm", 6, |device| Value::Percent(device.discards.merged_percent)),
+    column("d_await", 7, |device| Value::Plain(device.discards.await_ms)),
+    column("dareq-sz", 8, |device| Value::RequestSize(device.discards.request_sectors)),
+];
+
+const REST: &[Column] = &[
+    column("f/s", 7, |device| Value::Plain(device.flushes.per_second)),
+    column("f_await", 7, |device| Value::Plain(device.flushes.await_ms)),
+    column("aqu-sz", 7, |device| Value::Plain(device.queue)),
+    column("%util", 6, |device| Value::Percent(device.utilisation_percent)),
+];
+
+const EXTENDED_SHORT: &[Column] = &[
+    column("tps", 8, |device| Value::Plain(device.together.per_second)),
+    column("@/s", 9, |device| Value::SectorRate(device.together.sectors_per_second)),
+    column("rqm/s", 8, |device| Value::Plain(device.together.merges_per_second)),
+    column("await", 7, |device| Value::Plain(device.together.await_ms)),
+    column("areq-sz", 8, |device| Value::RequestSize(device.together.request_sectors)),
+    column("aqu-sz", 7, |device| Value::Plain(device.queue)),
+    column("%util", 6, |device| Value::Percent(device.utilisation_percent)),
+];
+
+const EXTENDED_OLD: &[Column] = &[
+    column("rrqm/s", 8, |device| Value::Plain(device.reads.merges_per_second)),
+    column("wrqm/s", 8, |device| Value::Plain(device.writes.merges_per_second)),
+    column("r/s", 7, |device| Value::Plain(device.reads.per_second)),
+    column("w/s", 7, |device| Value::Plain(device.writes.per_second)),
+    column("r@/s", 8, |device| Value::SectorRate(device.reads.sectors_per_second)),
+    column("w@/s", 8, |device| Value::SectorRate(device.writes.sectors_per_second)),
+    column("avgrq-sz", 8, |device| Value::Plain(both_mean(device, |operation| operation.request_sectors))),
+    column("avgqu-sz", 8, |device| Value::Plain(device.queue)),
+    column("await", 7, |device| Value::Plain(both_mean(device, |operation| operation.await_ms))),
+    column("r_await", 7, |device| Value::Plain(device.reads.await_ms)),
+    column("w_await", 7, |device| Value::Plain(device.writes.await_ms)),
+    column("svctm", 6, |device| Value::Plain(service_ms(device))),
+    column("%util", 6, |device| Value::Percent(device.utilisation_percent)),
+];
+
+/// The mean over reads and writes; 0 without any.
+fn both_mean(device: &DeviceActivity, of: fn(&OperationActivity) -> f64) -> f64 {
+    let (reads, writes) = (&device.reads, &device.writes);
+    let requests = reads.per_second + writes.per_second;
+    if requests > 0.0 { (reads.per_second * of(reads) + writes.per_second * of(writes)) / requests } else { 0.0 }
+}
+
+/// Busy time per read and write: what sysstat took for the time of service.
+fn service_ms(device: &DeviceActivity) -> f64 {
+    let requests = device.reads.per_second + device.writes.per_second;
+    if requests > 0.0 { device.utilisation_percent * 10.0 / requests } else { 0.0 }
+}
+
+/// The columns, in the groups that `--pretty` cuts them into.
+pub(super) fn tables(columns: Columns) -> &'static [&'static [Column]] {
+    match columns {
+        Columns::Basic => &[BASIC],
+        Columns::BasicShort => &[BASIC_SHORT],
+        Columns::BasicOld => &[BASIC_OLD],
+        Columns::Extended => &[READS, WRITES, DISCARDS, REST],
+        Columns::ExtendedShort => &[EXTENDED_SHORT],
+        Columns::ExtendedOld => &[EXTENDED_OLD],
+    }
+}
+
+/// How headings call the unit.
+pub(super) fn label(columns: Columns, unit: Unit) -> &'static str {
+    match (unit, columns) {
+        (Unit::Kilobytes, _) => "kB",
+        (Unit::Megabytes, _) => "MB",
+        (Unit::Blocks, Columns::Basic | Columns::BasicShort | Columns::BasicOld) => "Blk",
+        (Unit::Blocks, _) => "sec",
+    }
+}

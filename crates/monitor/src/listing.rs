@@ -1,0 +1,179 @@
+//! Which block devices there are, with their counters: /sys/block, partitions, /proc/diskstats, device-mapper names.
+
+use crate::counters::{DeviceCounters, OperationCounters};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// How much a line of counters held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Listed {
+    /// Eleven fields or more.
+    Whole,
+    /// Four: requests and sectors of reads and writes, as partitions had them before Linux 2.6.25.
+    Brief,
+}
+
+/// One device's counters at one moment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reading {
+    /// The kernel's name, with `/` where /sys has `!`.
+    pub name: String,
+    /// Its counters.
+    pub counters: DeviceCounters,
+    /// How much of them there was.
+    pub listed: Listed,
+}
+
+impl Reading {
+    /// Whether anything was ever asked of the device.
+    pub fn is_used(&self) -> bool {
+        let counters = &self.counters;
+        let discards = counters.discards.map_or(0, |discards| discards.ios);
+        let flushes = counters.flushes.map_or(0, |flushes| flushes.ios);
+        [counters.reads.ios, counters.writes.ios, discards, flushes].iter().any(|&ios| ios > 0)
+    }
+}
+
+/// Counters from the fields behind the name.
+fn counters(fields: &str) -> Option<(DeviceCounters, Listed)> {
+    if let Some(whole) = DeviceCounters::parse(fields) {
+        return Some((whole, Listed::Whole));
+    }
+    let numbers = fields.split_ascii_whitespace().map(|field| field.parse().ok()).collect::<Option<Vec<u64>>>()?;
+    let [read_ios, read_sectors, write_ios, write_sectors] = *numbers.first_chunk()?;
+    let operation = |ios, sectors| OperationCounters { ios, sectors, ..OperationCounters::default() };
+    let (reads, writes) = (operation(read_ios, read_sectors), operation(write_ios, write_sectors));
+    (numbers.len() == 4).then(|| (DeviceCounters { reads, writes, ..DeviceCounters::default() }, Listed::Brief))
+}
+
+/// The lines of a /proc/diskstats that can be read, in its order.
+pub fn diskstats(text: &str) -> Vec<Reading> {
+    let reading = |line: &str| {
+        let mut rest = line;
+        let mut words = [""; 3];
+        for word in &mut words {
+            rest = rest.trim_ascii_start();
+            (*word, rest) = rest.split_once(|c: char| c.is_ascii_whitespace())?;
+        }
+        let [major, minor, name] = words;
+        let _numbers: (u32, u32) = (major.parse().ok()?, minor.parse().ok()?);
+        let (counters, listed) = counters(rest)?;
+        Some(Reading { name: name.to_owned(), counters, listed })
+    };
+    text.lines().filter_map(reading).collect()
+}
+
+/// All whole devices under `root`, in the order in which the directory lists them.
+pub fn whole_devices(root: &Path) -> Vec<Reading> {
+    directories(&root.join("sys/block"))
+}
+
+/// The device or partition `name` and, behind it, its partitions in the directory's order. Empty when there is none.
+pub fn with_partitions(root: &Path, name: &str) -> Vec<Reading> {
+    let mut found: Vec<Reading> = single(root, name).into_iter().collect();
+    if let Some(file) = file_name(name) {
+        found.extend(directories(&root.join("sys/block").join(file)));
+    }
+    found
+}
+
+/// The device or partition `name` itself.
+pub fn single(root: &Path, name: &str) -> Option<Reading> {
+    let file = file_name(name)?;
+    let block = root.join("sys/block");
+    if let Some(whole) = reading(&block.join(&file), name) {
+        return Some(whole);
+    }
+    let disks = std::fs::read_dir(&block).ok()?;
+    disks.flatten().find_map(|disk| reading(&disk.path().join(&file), name))
+}
+
+/// A device's name as a directory; `None` for names that would lead elsewhere.
+fn file_name(name: &str) -> Option<String> {
+    let file = name.replace('/', "!");
+    (!file.is_empty() && file != "." && file != "..").then_some(file)
+}
+
+fn reading(directory: &Path, name: &str) -> Option<Reading> {
+    let (counters, listed) = counters(&std::fs::read_to_string(directory.join("stat")).ok()?)?;
+    Some(Reading { name: name.to_owned(), counters, listed })
+}
+
+/// Every directory with a `stat` that can be read.
+fn directories(parent: &Path) -> Vec<Reading> {
+    let Ok(entries) = std::fs::read_dir(parent) else { return Vec::new() };
+    let read = |entry: std::fs::DirEntry| reading(&entry.path(), &entry.file_name().to_str()?.replace('!', "/"));
+    entries.flatten().filter_map(read).collect()
+}
+
+/// The names that device-mapper devices go by, by their kernel names: `dm-0` → `root`.
+pub fn mapper_names(root: &Path) -> BTreeMap<String, String> {
+    let Ok(entries) = std::fs::read_dir(root.join("sys/block")) else { return BTreeMap::new() };
+    let named = |entry: std::fs::DirEntry| {
+        let name = std::fs::read_to_string(entry.path().join("dm/name")).ok()?;
+        Some((entry.file_name().to_str()?.to_owned(), name.trim_end().to_owned()))
+    };
+    entries.flatten().filter_map(named).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn lines_of_every_age_are_read_in_their_order() {
+        let text = "   8  0 sdb 1 2 3 4 5 6 7 8 9 10 11\n 8 1 sda1 7 56 2 16\n 8 2 odd 1 2 3\nnonsense\n\
+                    8 3 sda3 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18\n";
+        let found = diskstats(text);
+        let names: Vec<_> = found.iter().map(|reading| (reading.name.as_str(), reading.listed)).collect();
+        assert_eq!(names, [("sdb", Listed::Whole), ("sda1", Listed::Brief), ("sda3", Listed::Whole)]);
+        assert_eq!((found[1].counters.reads.ios, found[1].counters.writes.sectors), (7, 16));
+    }
+
+    #[test]
+    fn partitions_are_found_by_name_and_behind_their_disk() {
+        let root = tempfile::tempdir().unwrap();
+        for (directory, stat) in [
+            ("sda", "5 0 40 1 0 0 0 0 0 1 1"),
+            ("sda/sda1", "3 0 24 1 0 0 0 0 0 1 1"),
+            ("cciss!c0d0", "1 0 8 1 0 0 0 0 0 1 1"),
+            ("dm-0", "0 0 0 0 0 0 0 0 0 0 0"),
+        ] {
+            let directory = root.path().join("sys/block").join(directory);
+            std::fs::create_dir_all(&directory).unwrap();
+            std::fs::write(directory.join("stat"), stat).unwrap();
+        }
+        std::fs::create_dir_all(root.path().join("sys/block/dm-0/dm")).unwrap();
+        std::fs::write(root.path().join("sys/block/dm-0/dm/name"), "root\n").unwrap();
+        let names = |found: Vec<Reading>| found.into_iter().map(|reading| reading.name).collect::<Vec<_>>();
+        assert_eq!(names(with_partitions(root.path(), "sda")), ["sda", "sda1"]);
+        assert_eq!(names(with_partitions(root.path(), "sda1")), ["sda1"]);
+        assert_eq!(names(with_partitions(root.path(), "cciss/c0d0")), ["cciss/c0d0"]);
+        assert_eq!(names(with_partitions(root.path(), "..")), Vec::<String>::new());
+        assert_eq!(whole_devices(root.path()).iter().filter(|reading| reading.is_used()).count(), 2);
+        assert_eq!(mapper_names(root.path()), BTreeMap::from([("dm-0".to_owned(), "root".to_owned())]));
+    }
+
+    proptest! {
+        #[test]
+        fn damaged_text_never_panics(text in "[0-9a-z \\n.\\-é]{0,400}") {
+            for reading in diskstats(&text) {
+                let gained = reading.counters.since(&DeviceCounters::default());
+                let _ = crate::device_activity(&reading.name, &gained, 0, 1);
+            }
+            let _ = (crate::uptime_centiseconds(&text), crate::CpuCounters::parse(&format!("cpu {text}")));
+        }
+
+        #[test]
+        fn counters_of_any_size_give_rates(numbers in proptest::collection::vec(any::<u64>(), 17 * 2)) {
+            let line = |numbers: &[u64]| numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(" ");
+            let parsed = |numbers| DeviceCounters::parse(&line(numbers)).unwrap();
+            let gained = parsed(&numbers[17..]).since(&parsed(&numbers[..17]));
+            let activity = crate::device_activity("sda", &gained, 100, 1);
+            prop_assert!(activity.queue.is_finite() && activity.utilisation_percent >= 0.0);
+            let cpu = |numbers| crate::CpuCounters::parse(&format!("cpu  {}", line(numbers))).unwrap();
+            prop_assert!(cpu(&numbers[17..]).since(&cpu(&numbers[..17])).idle >= 0.0);
+        }
+    }
+}
