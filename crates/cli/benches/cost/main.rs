@@ -30,8 +30,10 @@ struct Row {
     name: &'static str,
     /// What plumb and fio are given.
     words: &'static str,
-    /// User ns per I/O that plumb may take at most (design goal, on a quiet machine).
+    /// User ns per I/O that plumb may take at most, on the machine on which the budget was set.
     budget_ns: f64,
+    /// What fio took there: processors differ, their ratio does much less.
+    fio_there_ns: f64,
     /// I/Os of a round in full form.
     ios: u64,
     /// Whether it reads the loop device (else the file on tmpfs).
@@ -39,12 +41,27 @@ struct Row {
 }
 
 const ROWS: [Row; 4] = [
-    Row { name: "null", words: "--ioengine=null", budget_ns: 40.0, ios: 8_000_000, on_device: false },
-    Row { name: "psync", words: "--ioengine=psync", budget_ns: 80.0, ios: 2_400_000, on_device: false },
+    Row {
+        name: "null",
+        words: "--ioengine=null",
+        budget_ns: 40.0,
+        fio_there_ns: 116.0,
+        ios: 8_000_000,
+        on_device: false,
+    },
+    Row {
+        name: "psync",
+        words: "--ioengine=psync",
+        budget_ns: 80.0,
+        fio_there_ns: 219.0,
+        ios: 2_400_000,
+        on_device: false,
+    },
     Row {
         name: "libaio",
         words: "--ioengine=libaio --direct=1 --iodepth=32 --iodepth_batch=8 --iodepth_batch_complete_min=8",
         budget_ns: 70.0,
+        fio_there_ns: 224.0,
         ios: 1_600_000,
         on_device: true,
     },
@@ -53,6 +70,7 @@ const ROWS: [Row; 4] = [
         words: "--ioengine=io_uring --direct=1 --iodepth=32 --iodepth_batch=8 --iodepth_batch_complete_min=8 \
             --fixedbufs --registerfiles",
         budget_ns: 55.0,
+        fio_there_ns: 194.0,
         ios: 1_600_000,
         on_device: true,
     },
@@ -258,7 +276,7 @@ fn show(row: &Row, costs: &[Vec<Cost>; 3]) {
         ("IOPS", |cost| cost.iops),
     ];
     println!(
-        "\n{:<18}{:>26}{:>26}{:>26}{:>11}{:>12}",
+        "\n{:<18}{:>34}{:>34}{:>34}{:>11}{:>12}",
         row.name, TOOLS[0], TOOLS[1], TOOLS[2], "plumb/fio", "plumb/bare"
     );
     for (kind, of) in kinds {
@@ -270,9 +288,16 @@ fn show(row: &Row, costs: &[Vec<Cost>; 3]) {
         let [plumb, fio, bare] = costs.each_ref().map(|costs| middle(costs, of));
         // Below a nanosecond nothing was measured that could be divided by.
         let ratio = |other: f64| if other >= 1.0 { format!("{:.2}", plumb / other) } else { "-".to_owned() };
-        println!("  {kind:<18}{:>24}{:>26}{:>26}{:>11}{:>12}", cells[0], cells[1], cells[2], ratio(fio), ratio(bare));
+        println!("  {kind:<18}{:>32}{:>34}{:>34}{:>11}{:>12}", cells[0], cells[1], cells[2], ratio(fio), ratio(bare));
     }
-    let plumb = middle(&costs[0], |cost| cost.user_ns);
-    let verdict = if plumb <= row.budget_ns { "kept" } else { "MISSED" };
-    println!("  budget: {} ns of user time per I/O: {verdict} with {plumb:.0}", row.budget_ns);
+    let [plumb, fio] = [0, 1].map(|tool| middle(&costs[tool], |cost| cost.user_ns));
+    let verdict = |budget: f64| if plumb <= budget { "kept" } else { "MISSED" };
+    let Row { budget_ns, fio_there_ns, .. } = *row;
+    let here = budget_ns * fio / fio_there_ns;
+    println!(
+        "  budget: {budget_ns} ns of user time where fio takes {fio_there_ns}; where it takes {fio:.0}, that is {here:.0}: {} \
+         with {plumb:.0} (as it stands: {})",
+        verdict(here),
+        verdict(budget_ns),
+    );
 }
