@@ -97,7 +97,13 @@ impl Display {
         self.started = Instant::now();
         self.seen = (Nanos::ZERO, 0);
         self.rate = 0.0;
-        self.draw(0.0, None);
+        match self.phase {
+            Phase::Fill { .. } => self.draw(0.0, None),
+            Phase::Test { .. } => {
+                let left = self.total.saturating_sub(self.before).as_duration();
+                self.draw(self.before.as_f64() / self.total.as_f64().max(1.0), Some(left));
+            }
+        }
     }
 
     fn line(&self, text: &str) {
