@@ -102,8 +102,11 @@ fn cost_sentence(points: &[Point], near: &Point) -> String {
     // Beyond the knee more users only queue; if the knee is the last point, tell the whole way.
     let from = if near.users < most.users { near } else { least };
     let gain = most.iops / from.iops;
+    // Half a percent would print as 0 %: nothing, said in words.
     let gain = if gain >= 2.0 {
         format!("{gain:.1} times the IOPS")
+    } else if (gain - 1.0).abs() < 0.005 {
+        "no more IOPS".to_owned()
     } else if gain >= 1.0 {
         format!("{:.0} % more IOPS", 100.0 * (gain - 1.0))
     } else {
@@ -203,6 +206,13 @@ mod tests {
                  p99 from 115 µs to 848 µs."
             ]
         );
+    }
+
+    #[test]
+    fn a_gain_that_rounds_to_nothing_is_called_nothing() {
+        let points = [point(1, 18_000, 50), point(32, 88_529, 361), point(64, 88_616, 722)];
+        let second = &sentences("8k random reads", &points)[1];
+        assert!(second.starts_with("Going from 32 users to 64 brings no more IOPS and moves"), "{second}");
     }
 
     #[test]
