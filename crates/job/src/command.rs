@@ -78,7 +78,7 @@ pub(crate) const OPTIONS: &[CommandOption] = &[
     works("showcmd", Nothing, Effect::ShowCommand, "Show job files as a command line"),
     works("cmdhelp", Possible("OPTION|all"), Effect::CommandHelp, "Help on one or all options of jobs"),
     works("enghelp", Possible("ENGINE[,OPTION]"), Effect::EngineHelp, "List engines, or help on one and its options"),
-    works("max-jobs", Needed("N"), Effect::MaxJobs, "Accepted; there is no fixed limit to raise"),
+    works("max-jobs", Needed("N"), Effect::MaxJobs, "Accepted; the limit stays at 4096 jobs"),
     refused("status-interval", Needed("TIME"), NOT_YET, "Report in between, after so long"),
     refused("bandwidth-log", Possible("STEM"), NOT_YET, "Log the sum of all jobs' bandwidth"),
     refused("alloc-size", Needed("KB"), "memory is taken as needed", "Size of the shared pool"),

@@ -25,7 +25,7 @@ mod tests {
     }
 
     #[test]
-    fn ten_times_the_io_is_not_one_allocation_more() {
+    fn ten_times_the_io_brings_no_allocation_per_io() {
         let directory = tempfile::tempdir().unwrap();
         for (engine, in_flight) in [("null", 1), ("null", 8), ("sim", 8), ("psync", 1), ("libaio", 8), ("io_uring", 8)]
         {
