@@ -14,8 +14,9 @@ const FLOORS: &[(&str, u32)] = &[
     ("monitor", 2),
     ("formats", 2),
     ("analysis", 2),
-    ("run", 3),
-    ("cli", 4),
+    ("load", 3),
+    ("run", 4),
+    ("cli", 5),
 ];
 
 /// Beside the house: for tests and benches only.

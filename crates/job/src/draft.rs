@@ -3,7 +3,7 @@
 use crate::engines::EngineOptions;
 use crate::error::Place;
 use crate::plan::{
-    AccessAdvice, Allocate, BlockSize, ContinueOnError, Distribution, Fill, Generator, Isolation, LogPlan, Memory,
+    AccessAdvice, Allocate, BlockSize, ContinueOnError, Distribution, Fill, Generator, Isolation, Memory, RecordPlan,
     SyncMode, VerifyMethod,
 };
 use crate::values::{Amount, UnitBase};
@@ -42,7 +42,7 @@ pub(crate) struct Draft {
     pub buffers: BufferDraft,
     pub place: PlaceDraft,
     pub verify: VerifyDraft,
-    pub record: RecordDraft,
+    pub record: RecordPlan,
 }
 
 /// Options about files.
@@ -162,31 +162,6 @@ pub(crate) struct VerifyDraft {
     pub backlog: Option<u64>,
 }
 
-/// Options about measuring and reporting.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct RecordDraft {
-    pub group_reporting: bool,
-    pub total_latency: bool,
-    pub completion_latency: bool,
-    pub submission_latency: bool,
-    pub samples: bool,
-    pub completion_percentiles: bool,
-    pub total_percentiles: bool,
-    pub submission_percentiles: bool,
-    pub percentiles: Vec<f64>,
-    pub percentile_digits: usize,
-    pub bandwidth_interval: Nanos,
-    pub iops_interval: Nanos,
-    pub disk_usage: bool,
-    pub bits: bool,
-    pub significant_figures: usize,
-    pub logs: LogPlan,
-}
-
-/// fio's percentiles where `percentile_list` says nothing.
-pub(crate) const PERCENTILES: [f64; 17] =
-    [1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95, 99.99];
-
 impl Draft {
     /// Whether an option was given, by main name.
     pub(crate) fn given(&self, name: &str) -> bool {
@@ -231,7 +206,7 @@ impl Default for Draft {
                 pattern: Vec::new(),
                 backlog: None,
             },
-            record: RecordDraft::default(),
+            record: RecordPlan::default(),
         }
     }
 }
@@ -300,29 +275,6 @@ impl Default for BufferDraft {
             memory: Memory::Malloc,
             align: 0,
             huge_page: 2 << 20,
-        }
-    }
-}
-
-impl Default for RecordDraft {
-    fn default() -> Self {
-        RecordDraft {
-            group_reporting: false,
-            total_latency: true,
-            completion_latency: true,
-            submission_latency: true,
-            samples: true,
-            completion_percentiles: true,
-            total_percentiles: false,
-            submission_percentiles: false,
-            percentiles: PERCENTILES.to_vec(),
-            percentile_digits: 2,
-            bandwidth_interval: Nanos::from_millis(500),
-            iops_interval: Nanos::from_millis(500),
-            disk_usage: true,
-            bits: false,
-            significant_figures: 4,
-            logs: LogPlan { per_job: true, ..LogPlan::default() },
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Plan to RunResult: lays out files, starts workers, drives them through their engines and collects what they found.
 //!
-//! Owns process and thread life, the worker's loop, the load and its pace, limits and signals.
-//! Leaves words and views to others: it prints nothing.
+//! Owns process and thread life, the worker's loop, files, limits and signals.
+//! Leaves to others which I/O comes next (`load`), words and views: it prints nothing.
 
 #![forbid(unsafe_code)]
 
@@ -9,12 +9,10 @@ mod drive;
 mod environment;
 mod error;
 mod files;
-pub mod load;
 mod observer;
 mod result;
 mod signals;
 mod supervise;
-pub mod verify;
 mod worker;
 
 pub use error::RunError;

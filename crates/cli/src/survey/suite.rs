@@ -1,11 +1,9 @@
 //! The tests of a survey and their Plans. Pure: from a target and a time to what is to be done.
 
+use job::Plan;
 use job::plan::{
-    AccessAdvice, Allocate, BlockSize, BufferPlan, ContinueOnError, DepthPlan, Distribution, Extent, FilePlan, Fill,
-    Generator, Isolation, JobPlan, Limits, LoadPlan, LogPlan, Memory, Mix, PacePlan, PlacePlan, RecordPlan, StartPlan,
-    Step, SyncMode,
+    Allocate, BlockSize, Extent, FilePlan, Generator, JobPlan, Limits, LoadPlan, LogPlan, Mix, RecordPlan, SyncMode,
 };
-use job::{EngineOptions, Plan};
 use measure::{Direction, Nanos, PerDirection};
 use std::path::PathBuf;
 
@@ -137,7 +135,7 @@ impl Test {
         };
         let mut job = base_job(self.kind.id(), target);
         job.clones = self.users;
-        job.limits = Limits { runtime: Some(time), time_based: true, loops: 1, ..Limits::default() };
+        job.limits = Limits { runtime: Some(time), time_based: true, ..Limits::default() };
         job.files.size = Some(Extent::Bytes(part));
         job.files.offset_increment = Extent::Bytes(if random { 0 } else { part });
         if self.kind == Kind::LogWrite {
@@ -163,112 +161,34 @@ pub(crate) fn fill_plan(target: &Target) -> Plan {
 
 /// Everything that the survey's jobs have in common: one request at a time by psync, one process per user.
 fn base_job(name: &str, target: &Target) -> JobPlan {
-    JobPlan {
-        name: name.to_owned(),
-        description: None,
-        origin: "survey".to_owned(),
-        written: Vec::new(),
-        clones: 1,
-        isolation: Isolation::Process,
-        group: 0,
-        start: StartPlan::default(),
-        limits: Limits { loops: 1, continue_on_error: ContinueOnError::default(), ..Limits::default() },
-        engine: "psync",
-        engine_options: EngineOptions::default(),
-        files: files(target),
-        load: load(),
-        depth: DepthPlan { depth: 1, batch: 1, reap_min: 1, reap_max: 1, low: 1 },
-        pace: PacePlan { think_blocks: 1, ..PacePlan::default() },
-        buffers: buffers(),
-        place: PlacePlan::default(),
-        verify: None,
-        record: record(),
-    }
-}
-
-fn files(target: &Target) -> FilePlan {
-    FilePlan {
-        directories: Vec::new(),
+    let mut job = JobPlan::with_defaults(name, "survey", "psync");
+    job.files = FilePlan {
         names: vec![target.path.clone()],
-        count: 1,
-        size: None,
-        io_size: None,
-        file_size: None,
-        offset: Extent::Bytes(0),
-        offset_increment: Extent::Bytes(0),
         direct: target.access == Access::Direct,
-        sync: SyncMode::None,
         // The work file has its full size and its space before it is filled.
         allocate: Allocate::None,
-        invalidate: true,
-        pre_read: false,
-        overwrite: false,
-        unlink: false,
-        create_only: false,
         create_fsync: false,
-        advice: AccessAdvice::ByLoad,
         may_create: false,
-        // Reading a mounted device harms nobody, and nothing here writes to a device.
-        may_write_mounted: false,
-    }
-}
-
-fn load() -> LoadPlan {
-    LoadPlan {
-        mix: Mix::Only(Direction::Read),
-        random: false,
-        read_percent: 100,
-        block_size: PerDirection::all(BlockSize::Fixed(8 * KIB)),
-        unaligned_sizes: false,
-        step: Step::Plain,
-        distribution: Distribution::Uniform,
-        percent_random: PerDirection::all(100),
+        ..FilePlan::default()
+    };
+    // A fresh seed each time, and no map: no cache below may know the order of a previous survey.
+    job.load = LoadPlan {
         cover_all: false,
         generator: Generator::Tausworthe64,
-        // A fresh seed each time: no cache below may know the order of a previous survey.
         seed: None,
         repeat_per_loop: false,
-        fsync_every: 0,
-        fdatasync_every: 0,
-        end_fsync: false,
-        fsync_on_close: false,
-    }
-}
-
-fn buffers() -> BufferPlan {
-    BufferPlan {
-        fill: Fill::Random,
-        refill: false,
-        scramble: true,
-        compress_percent: 0,
-        compress_chunk: 512,
-        dedupe_percent: 0,
-        memory: Memory::Malloc,
-        align: 0,
-        huge_page: 0,
-    }
-}
-
-fn record() -> RecordPlan {
-    RecordPlan {
+        ..LoadPlan::default()
+    };
+    job.record = RecordPlan {
         group_reporting: true,
-        total_latency: true,
-        completion_latency: true,
-        submission_latency: true,
-        samples: true,
         completion_percentiles: false,
         total_percentiles: true,
-        submission_percentiles: false,
         percentiles: vec![50.0, 95.0, 99.0, 99.9],
         percentile_digits: 1,
-        bandwidth_interval: Nanos::from_millis(500),
-        iops_interval: Nanos::from_millis(500),
-        disk_usage: true,
-        unit_base: 1024,
-        bits: false,
-        significant_figures: 4,
         logs: LogPlan::default(),
-    }
+        ..RecordPlan::default()
+    };
+    job
 }
 
 /// A size in the field's short form: `8k`, `1M`, `16G`; bytes where no unit fits.

@@ -2,10 +2,10 @@
 
 use super::Drive;
 use crate::WorkerState;
-use crate::load::Request;
-use crate::verify::{Expected, Mismatch, Verifier};
 use engine::{Engine, EngineError, Operation};
 use job::plan::{ContinueOnError, JobPlan, Mix};
+use load::Request;
+use load::verify::{Expected, Mismatch, Verifier};
 use measure::{Clock, Direction, Nanos};
 
 /// What a job that verifies keeps between its I/Os.

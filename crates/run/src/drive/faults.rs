@@ -1,9 +1,9 @@
 //! Short transfers and errors: what becomes of an I/O that did not go through at once.
 
 use super::{Drive, Life};
-use crate::load::Request;
 use engine::{Completion, Engine, EngineError, Io, Operation, Submitted};
 use job::plan::ContinueOnError;
+use load::Request;
 use measure::Direction;
 use std::io::Error;
 

@@ -19,14 +19,14 @@ pub(crate) use tally::{Life, Tally};
 
 use crate::WorkerState;
 use crate::files::OpenFiles;
-use crate::load::content::Content;
-use crate::load::{Load, Next, Request};
 use crate::worker::memory::Memory;
 use crate::worker::{usable_depth, usage_now};
 use checker::Checker;
 use engine::{Engine, EngineError, Io, Operation};
 use job::Submission;
 use job::plan::JobPlan;
+use load::content::Content;
+use load::{Load, Next, Request};
 use measure::{Clock, Nanos};
 use slots::Slots;
 use std::sync::atomic::Ordering::Relaxed;

@@ -1,7 +1,7 @@
 //! The I/Os in flight: which slot holds what, which slots are free, which wait for the next submit call.
 
-use crate::load::Request;
 use engine::{Completion, Operation};
+use load::Request;
 use measure::Nanos;
 
 /// What a slot is busy with.

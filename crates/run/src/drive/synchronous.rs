@@ -2,8 +2,8 @@
 
 use super::faults::Outcome;
 use super::{Drive, Life, first_io};
-use crate::load::{Next, Request};
 use engine::{Completion, Engine, EngineError, Submitted};
+use load::{Next, Request};
 use measure::{Clock, Nanos};
 
 impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {

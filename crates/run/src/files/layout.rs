@@ -6,10 +6,10 @@
 use super::plan::{FileKind, PlannedFile, largest_block};
 use super::{file_error, refusal};
 use crate::Observer;
-use crate::load::Request;
-use crate::load::content::Content;
 use engine::Operation;
 use job::plan::{Allocate, JobPlan, Mix};
+use load::Request;
+use load::content::Content;
 use measure::{Direction, Nanos};
 use model::JobError;
 use rustix::fs::{Advice, FallocateFlags, fadvise, fallocate, ftruncate};

@@ -1,8 +1,8 @@
 //! Which files a worker uses: their names, their real sizes and the region of each that it works on.
 
 use super::{file_error, refusal};
-use crate::load::{Reach, Region};
 use job::plan::{Extent, FilePlan, JobPlan};
+use load::{Reach, Region};
 use measure::Direction;
 use model::JobError;
 use std::io;

@@ -2,11 +2,11 @@
 
 use crate::files::{PlannedFile, guard_devices, lay_out, plan_files};
 use crate::signals::Signals;
-use crate::verify::Verifier;
 use crate::{Observer, RunError, RunOptions};
 use engine::ENGINES;
 use job::Plan;
 use job::plan::{JobPlan, Mix, WorkerPlan};
+use load::verify::Verifier;
 use measure::Direction;
 use model::JobError;
 

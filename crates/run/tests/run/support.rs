@@ -2,12 +2,8 @@
 
 use job::Plan;
 use job::option::Value;
-use job::plan::{
-    AccessAdvice, Allocate, BlockSize, BufferPlan, ContinueOnError, DepthPlan, Distribution, Extent, FilePlan, Fill,
-    Generator, Isolation, JobPlan, Limits, LoadPlan, LogPlan, Memory, Mix, PacePlan, PlacePlan, RecordPlan, StartPlan,
-    Step, SyncMode,
-};
-use measure::{Direction, Nanos, PerDirection};
+use job::plan::{ContinueOnError, DepthPlan, Extent, Isolation, JobPlan, LogPlan};
+use measure::Nanos;
 use model::{JobResult, RunResult};
 use plumb_run::{Observer, RunOptions};
 use std::path::Path;
@@ -19,105 +15,12 @@ impl Observer for Blind {}
 
 /// A job as fio's defaults have it: sequential 4 KiB reads of 1 MiB by a thread.
 pub(crate) fn job(name: &str, engine: &'static str) -> JobPlan {
-    JobPlan {
-        name: name.to_owned(),
-        description: None,
-        origin: "test".to_owned(),
-        written: Vec::new(),
-        clones: 1,
-        isolation: Isolation::Thread,
-        group: 0,
-        start: StartPlan::default(),
-        limits: Limits { loops: 1, ..Limits::default() },
-        engine,
-        engine_options: job::EngineOptions::default(),
-        files: files(),
-        load: load(),
-        depth: DepthPlan { depth: 1, batch: 1, reap_min: 1, reap_max: 1, low: 1 },
-        pace: PacePlan { think_blocks: 1, ..PacePlan::default() },
-        buffers: BufferPlan {
-            fill: Fill::Random,
-            refill: false,
-            scramble: true,
-            compress_percent: 0,
-            compress_chunk: 512,
-            dedupe_percent: 0,
-            memory: Memory::Malloc,
-            align: 0,
-            huge_page: 2 << 20,
-        },
-        place: PlacePlan::default(),
-        verify: None,
-        record: record(),
-    }
-}
-
-fn files() -> FilePlan {
-    FilePlan {
-        directories: Vec::new(),
-        names: Vec::new(),
-        count: 1,
-        size: Some(Extent::Bytes(1 << 20)),
-        io_size: None,
-        file_size: None,
-        offset: Extent::Bytes(0),
-        offset_increment: Extent::Bytes(0),
-        direct: false,
-        sync: SyncMode::None,
-        allocate: Allocate::Native,
-        invalidate: true,
-        pre_read: false,
-        overwrite: false,
-        unlink: false,
-        create_only: false,
-        create_fsync: true,
-        advice: AccessAdvice::ByLoad,
-        may_create: true,
-        may_write_mounted: false,
-    }
-}
-
-fn load() -> LoadPlan {
-    LoadPlan {
-        mix: Mix::Only(Direction::Read),
-        random: false,
-        read_percent: 50,
-        block_size: PerDirection::all(BlockSize::Fixed(4096)),
-        unaligned_sizes: false,
-        step: Step::Plain,
-        distribution: Distribution::Uniform,
-        percent_random: PerDirection::all(100),
-        cover_all: true,
-        generator: Generator::Tausworthe,
-        seed: Some(137),
-        repeat_per_loop: true,
-        fsync_every: 0,
-        fdatasync_every: 0,
-        end_fsync: false,
-        fsync_on_close: false,
-    }
-}
-
-fn record() -> RecordPlan {
-    RecordPlan {
-        group_reporting: false,
-        total_latency: true,
-        completion_latency: true,
-        submission_latency: true,
-        samples: true,
-        completion_percentiles: true,
-        total_percentiles: false,
-        submission_percentiles: false,
-        percentiles: vec![1.0, 50.0, 99.0, 99.99],
-        percentile_digits: 2,
-        bandwidth_interval: Nanos::from_millis(500),
-        iops_interval: Nanos::from_millis(500),
-        disk_usage: true,
-        unit_base: 1024,
-        bits: false,
-        significant_figures: 4,
-        logs: LogPlan::default(),
-    }
+    let mut job = JobPlan::with_defaults(name, "test", engine);
+    job.isolation = Isolation::Thread;
+    job.files.size = Some(Extent::Bytes(1 << 20));
+    job.record.percentiles = vec![1.0, 50.0, 99.0, 99.99];
+    job.record.logs = LogPlan::default();
+    job
 }
 
 /// The simulated device with this service time and parallelism.

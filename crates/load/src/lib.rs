@@ -2,7 +2,10 @@
 //!
 //! The worker's loop asks [`Load::next`] "what next, at this time?", carries it out and tells the load of completions.
 //! How many I/Os are in flight and how they are batched is the loop's business, not the load's; so are the syncs at the
-//! end of a job and at the closing of files, and dropping caches. The load says when.
+//! end of a job and at the closing of files, and dropping caches. The load says when. It also says what is in the
+//! blocks and whether what was read back is what was written.
+
+#![forbid(unsafe_code)]
 
 pub mod content;
 mod decide;
@@ -18,6 +21,7 @@ mod review;
 mod sizes;
 mod tausworthe;
 mod think;
+pub mod verify;
 
 #[cfg(test)]
 mod tests;

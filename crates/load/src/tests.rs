@@ -2,12 +2,7 @@
 
 use super::{Load, LoadSetup, Next, Reach, Region, Request};
 use engine::Operation;
-use job::EngineOptions;
-use job::plan::{
-    AccessAdvice, Allocate, BlockSize, BufferPlan, ContinueOnError, DepthPlan, Distribution, Extent, FilePlan, Fill,
-    Generator, Isolation, JobPlan, Limits, LoadPlan, LogPlan, Memory, Mix, PacePlan, PlacePlan, RecordPlan, StartPlan,
-    Step, SyncMode,
-};
+use job::plan::{BlockSize, BufferPlan, Distribution, Extent, Generator, JobPlan, Mix, Step};
 use measure::{BytesPerSecond, Direction, Nanos, PerDirection};
 use proptest::prelude::*;
 use std::collections::{BTreeSet, HashMap};
@@ -22,105 +17,16 @@ fn alike<T: Clone>(value: T) -> PerDirection<T> {
 
 /// A sequential read of 4 KiB blocks.
 pub(super) fn job() -> JobPlan {
-    JobPlan {
-        name: "a".into(),
-        description: None,
-        origin: "test".into(),
-        written: vec![],
-        clones: 1,
-        isolation: Isolation::Thread,
-        group: 0,
-        start: StartPlan::default(),
-        limits: Limits { loops: 1, continue_on_error: ContinueOnError::default(), ..Limits::default() },
-        engine: "null",
-        engine_options: EngineOptions::default(),
-        files: files(),
-        load: LoadPlan {
-            mix: Mix::Only(Direction::Read),
-            random: false,
-            read_percent: 50,
-            block_size: alike(BlockSize::Fixed(4096)),
-            unaligned_sizes: false,
-            step: Step::Plain,
-            distribution: Distribution::Uniform,
-            percent_random: alike(100),
-            cover_all: true,
-            generator: Generator::Tausworthe,
-            seed: Some(1),
-            repeat_per_loop: true,
-            fsync_every: 0,
-            fdatasync_every: 0,
-            end_fsync: false,
-            fsync_on_close: false,
-        },
-        depth: DepthPlan { depth: 1, batch: 1, reap_min: 1, reap_max: 1, low: 1 },
-        pace: PacePlan { think_blocks: 1, ..PacePlan::default() },
-        buffers: buffers(),
-        place: PlacePlan::default(),
-        verify: None,
-        record: record(),
-    }
+    let mut job = JobPlan::with_defaults("a", "test", "null");
+    job.load.seed = Some(1);
+    job.files.invalidate = false;
+    job.buffers = buffers();
+    job
 }
 
-fn files() -> FilePlan {
-    FilePlan {
-        directories: vec![],
-        names: vec![],
-        count: 1,
-        size: None,
-        io_size: None,
-        file_size: None,
-        offset: Extent::Bytes(0),
-        offset_increment: Extent::Bytes(0),
-        direct: false,
-        sync: SyncMode::None,
-        allocate: Allocate::Native,
-        invalidate: false,
-        pre_read: false,
-        overwrite: false,
-        unlink: false,
-        create_only: false,
-        create_fsync: true,
-        advice: AccessAdvice::ByLoad,
-        may_create: true,
-        may_write_mounted: false,
-    }
-}
-
+/// Random bytes that stay as they are.
 pub(super) fn buffers() -> BufferPlan {
-    BufferPlan {
-        fill: Fill::Random,
-        refill: false,
-        scramble: false,
-        compress_percent: 0,
-        compress_chunk: 512,
-        dedupe_percent: 0,
-        memory: Memory::Malloc,
-        align: 0,
-        huge_page: 2 << 20,
-    }
-}
-
-fn record() -> RecordPlan {
-    RecordPlan {
-        group_reporting: false,
-        total_latency: true,
-        completion_latency: true,
-        submission_latency: true,
-        samples: true,
-        completion_percentiles: true,
-        total_percentiles: false,
-        submission_percentiles: false,
-        percentiles: vec![],
-        percentile_digits: 2,
-        bandwidth_interval: Nanos(500 * MS),
-        iops_interval: Nanos(500 * MS),
-        disk_usage: true,
-        unit_base: 1024,
-        bits: false,
-        significant_figures: 4,
-        logs: LogPlan::default(),
-    }
+    BufferPlan { scramble: false, ..BufferPlan::default() }
 }
 
 fn regions(sizes: &[u64]) -> Vec<Region> {

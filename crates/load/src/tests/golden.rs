@@ -2,7 +2,7 @@
 
 use super::*;
 
-const RECORDED: &str = include_str!("../../../tests/golden/fio-3.33/load-sequences.txt");
+const RECORDED: &str = include_str!("../../tests/golden/fio-3.33/load-sequences.txt");
 
 /// The job and the regions of a recorded command line.
 fn parse(arguments: &str) -> (JobPlan, Vec<Region>) {

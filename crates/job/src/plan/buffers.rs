@@ -1,0 +1,68 @@
+//! What buffers hold and where they live.
+
+use std::path::PathBuf;
+
+/// What buffers hold and where they live.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BufferPlan {
+    /// What is in them.
+    pub fill: Fill,
+    /// Fill anew before every write.
+    pub refill: bool,
+    /// Change a little in every 512 bytes before every write, to defeat deduplication.
+    pub scramble: bool,
+    /// Share of bytes that compress to nothing, 0–100, in chunks of `compress_chunk`.
+    pub compress_percent: u8,
+    /// Size of the pieces within which `compress_percent` holds.
+    pub compress_chunk: u32,
+    /// Share of buffers that repeat an earlier one, 0–100.
+    pub dedupe_percent: u8,
+    /// Which memory.
+    pub memory: Memory,
+    /// Alignment beyond a page; 0 for a page.
+    pub align: u32,
+    /// Size of a huge page, where `memory` wants them.
+    pub huge_page: u64,
+}
+
+/// What buffers hold.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Fill {
+    /// Random bytes.
+    #[default]
+    Random,
+    /// Zeros.
+    Zero,
+    /// These bytes, repeated.
+    Pattern(Vec<u8>),
+}
+
+/// Which memory buffers come from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Memory {
+    /// Private anonymous pages.
+    #[default]
+    Malloc,
+    /// A System V shared memory segment, huge pages if true.
+    Shm(bool),
+    /// mmap, huge pages if true, of a file if given.
+    Mmap(bool, Option<PathBuf>),
+    /// Shared mmap of a file or of anonymous memory.
+    MmapShared(Option<PathBuf>),
+}
+
+impl Default for BufferPlan {
+    fn default() -> Self {
+        BufferPlan {
+            fill: Fill::Random,
+            refill: false,
+            scramble: true,
+            compress_percent: 0,
+            compress_chunk: 512,
+            dedupe_percent: 0,
+            memory: Memory::Malloc,
+            align: 0,
+            huge_page: 2 << 20,
+        }
+    }
+}
