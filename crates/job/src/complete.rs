@@ -1,7 +1,7 @@
 //! From a draft to a job's plan: defaults that hang on other options, contradictions, limits.
 
 use crate::draft::{Draft, LoadDraft, Movement};
-use crate::engines::{EngineSpec, Submission};
+use crate::engines::{EngineSpec, Submission, Work};
 use crate::error::{Problem, did_you_mean};
 use crate::known_engines;
 use crate::plan::{
@@ -61,6 +61,7 @@ pub(crate) fn job_plan(draft: &Draft, engine: &'static EngineSpec, findings: &mu
         start: StartPlan { stonewall: draft.stonewall, wait_for: draft.wait_for.clone(), delay: draft.start_delay },
         limits: limits(draft, findings),
         engine: engine.name,
+        work: engine.capabilities.work,
         engine_options: draft.engine_options.clone(),
         files: file_plan(draft, load.mix),
         depth: depth_plan(draft, engine, findings),
@@ -68,7 +69,7 @@ pub(crate) fn job_plan(draft: &Draft, engine: &'static EngineSpec, findings: &mu
         buffers: buffer_plan(draft),
         place: place_plan(draft),
         verify: verify_plan(draft),
-        record: record_plan(draft),
+        record: record_plan(draft, engine),
         load,
     }
 }
@@ -95,6 +96,7 @@ fn check(draft: &Draft, engine: &EngineSpec, load: &LoadPlan, findings: &mut Fin
         let what = format!("engine {} cannot trim", engine.name);
         findings.problems.push(about(draft, &["rw", "ioengine"], what, None));
     }
+    check_stream(draft, engine, load, findings);
     check_verify(draft, findings);
     for name in table::rows().filter(|row| matches!(row.set, Set::Withdrawn)).map(|row| row.spec.name) {
         if draft.given(name) {
@@ -105,6 +107,16 @@ fn check(draft: &Draft, engine: &EngineSpec, load: &LoadPlan, findings: &mut Fin
     if draft.pace.think_spin > draft.pace.think {
         let what = "thinktime_spin is longer than thinktime; it is cut to it";
         findings.doubts.push(about(draft, &["thinktime_spin", "thinktime"], what, None));
+    }
+}
+
+/// What goes over a connection goes in order and one way.
+fn check_stream(draft: &Draft, engine: &EngineSpec, load: &LoadPlan, findings: &mut Findings<'_>) {
+    let one_way = matches!(load.mix, Mix::Only(Direction::Read | Direction::Write)) && !load.random;
+    if engine.capabilities.work == Work::Stream && !one_way {
+        let what = format!("engine {} sends or receives, one after the other", engine.name);
+        let help = Some("use rw=write for the job that sends and rw=read for the one that receives".to_owned());
+        findings.problems.push(about(draft, &["rw", "ioengine"], what, help));
     }
 }
 
@@ -313,7 +325,7 @@ fn verify_plan(draft: &Draft) -> Option<VerifyPlan> {
     })
 }
 
-fn record_plan(draft: &Draft) -> RecordPlan {
+fn record_plan(draft: &Draft, engine: &EngineSpec) -> RecordPlan {
     let record = &draft.record;
     let named = |stem: &Option<String>| stem.as_ref().map(|stem| or_name(stem, &draft.name));
     RecordPlan {
@@ -331,7 +343,8 @@ fn record_plan(draft: &Draft) -> RecordPlan {
         iops_interval: record.iops_interval,
         disk_usage: record.disk_usage,
         unit_base: if draft.unit_base == UnitBase::Decimal { 1000 } else { 1024 },
-        bits: record.bits,
+        // Links are measured in bits, unless somebody says otherwise; netsplice is not, in fio, so not here.
+        bits: record.bits || (engine.name == "net" && !draft.given("unit_base")),
         significant_figures: record.significant_figures,
         logs: LogPlan {
             bandwidth: named(&record.logs.bandwidth),

@@ -25,7 +25,7 @@ mod surroundings;
 mod table;
 mod values;
 
-pub use engines::{Capabilities, EngineOptions, EngineSpec, Submission};
+pub use engines::{Capabilities, EngineOptions, EngineSpec, Submission, Work};
 pub use error::{JobError, Warning};
 pub use help::VERSION;
 pub use invocation::{Action, EtaRequest, EtaWhen, Invocation, OutputFormat, OutputRequest, TerseVersion};

@@ -134,6 +134,7 @@ fn stand_in(setup: Setup<'_, SystemClock>, forbidden: &EngineError) -> Result<Io
 fn setup_again<'a>(setup: &Setup<'a, SystemClock>) -> Setup<'a, SystemClock> {
     Setup {
         options: setup.options,
+        job: setup.job,
         targets: setup.targets,
         depth: setup.depth,
         buffers: setup.buffers,

@@ -7,7 +7,7 @@ use crate::call;
 use crate::contract::{Completion, Engine, EngineError, Io, Operation, Setup, Submitted};
 use crate::slots::{Slots, descriptors};
 use job::option::{Kind, OptionSpec, Support};
-use job::{Capabilities, EngineSpec, Submission};
+use job::{Capabilities, EngineSpec, Submission, Work};
 use measure::SystemClock;
 use ring::{Context, Event, Iocb, PREAD, PREADV, PWRITE, PWRITEV};
 use std::cell::UnsafeCell;
@@ -19,8 +19,13 @@ pub(crate) const NAME: &str = "libaio";
 pub(crate) const GROUP: &str = "Asynchronous I/O";
 
 /// What every asynchronous engine on files can.
-pub(crate) const ASYNCHRONOUS: Capabilities =
-    Capabilities { submission: Submission::Asynchronous, needs_files: true, trim: true, virtual_time: false };
+pub(crate) const ASYNCHRONOUS: Capabilities = Capabilities {
+    submission: Submission::Asynchronous,
+    work: Work::Data,
+    needs_files: true,
+    trim: true,
+    virtual_time: false,
+};
 
 /// One aio context of the kernel and what is queued for it.
 #[derive(Debug)]

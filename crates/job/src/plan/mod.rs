@@ -19,7 +19,7 @@ pub use place::PlacePlan;
 pub use record::{LogPlan, PERCENTILES, RecordPlan};
 pub use verify::{Digest, VerifyMethod, VerifyPlan};
 
-use crate::engines::EngineOptions;
+use crate::engines::{EngineOptions, Work};
 use measure::Nanos;
 /// Everything one invocation runs.
 #[derive(Clone, Debug, Default)]
@@ -53,6 +53,8 @@ pub struct JobPlan {
     pub limits: Limits,
     /// The engine's name, as in its `EngineSpec`.
     pub engine: &'static str,
+    /// What one I/O of that engine is.
+    pub work: Work,
     /// Values of the engine's own options.
     pub engine_options: EngineOptions,
     /// Which files or devices.
@@ -87,6 +89,7 @@ impl JobPlan {
             start: StartPlan::default(),
             limits: Limits::default(),
             engine,
+            work: Work::Data,
             engine_options: EngineOptions::default(),
             files: FilePlan::default(),
             load: LoadPlan::default(),

@@ -46,7 +46,7 @@ impl OpenFiles {
             block_device: file.kind == FileKind::Block,
             writable,
         };
-        if file.kind != FileKind::NameOnly {
+        if file.kind != FileKind::NameOnly && job.work.opens_files() {
             let descriptor = open_one(job, file, writable)?;
             target.descriptor = descriptor.as_raw_fd();
             if job.files.invalidate && !job.files.pre_read && file.kind != FileKind::Other {

@@ -1,6 +1,7 @@
 //! Which files a worker uses: their names, their real sizes and the region of each that it works on.
 
 use super::{file_error, refusal};
+use job::Work;
 use job::plan::{Extent, FilePlan, JobPlan};
 use load::{Reach, Region};
 use measure::Direction;
@@ -45,6 +46,9 @@ pub(crate) fn clone_index(clone: u32, clones: u32) -> u32 {
 /// # Errors
 /// When a size is missing, too small or out of range, or a device cannot be asked for its size.
 pub(crate) fn plan_files(job: &JobPlan, clone: u32, needs_files: bool) -> Result<Vec<PlannedFile>, JobError> {
+    if job.work == Work::Company {
+        return Ok(vec![endless()]);
+    }
     let index = clone_index(clone, job.clones);
     let paths = paths(job, index, needs_files);
     let count = paths.len() as u64;
@@ -68,6 +72,12 @@ pub(crate) fn plan_files(job: &JobPlan, clone: u32, needs_files: bool) -> Result
         files.push(PlannedFile { path, kind, region, real_size });
     }
     Ok(files)
+}
+
+/// What a job that does no I/O works on: it ends by time or with the others, never for want of data.
+fn endless() -> PlannedFile {
+    let region = Region { start: 0, end: 1 << 62, reach: Reach::Whole };
+    PlannedFile { path: PathBuf::new(), kind: FileKind::NameOnly, region, real_size: 0 }
 }
 
 fn paths(job: &JobPlan, index: u32, needs_files: bool) -> Vec<PathBuf> {

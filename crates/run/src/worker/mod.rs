@@ -8,8 +8,8 @@ pub(crate) mod record;
 
 use crate::WorkerState;
 use crate::drive::{DriveSetup, Logs, Queued, Tally, drive, is_synchronous};
-use crate::files::{OpenFiles, PlannedFile, refusal};
-use engine::{Engine, EngineClock, Setup, Visitor};
+use crate::files::{OpenFiles, PlannedFile, refusal, smallest_block};
+use engine::{Engine, EngineClock, EngineError, JobFacts, Setup, Visitor};
 use gate::pass;
 use job::Submission;
 use job::plan::{Isolation, JobPlan, WorkerPlan};
@@ -104,20 +104,16 @@ impl Visitor for Ready<'_, '_> {
     fn visit<E: Engine>(self) -> Self::Out {
         let (job, control) = (self.setup.plan.job, self.setup.control);
         let clock = E::Clock::for_worker(&self.setup.clock);
-        let engine = E::open(Setup {
+        let mut engine = E::open(Setup {
             options: &job.engine_options,
+            job: facts(job),
             targets: &self.open.targets,
             depth: usable_depth(job),
             buffers: self.memory.start(),
             buffer_stride: self.memory.stride(),
             clock: clock.clone(),
         })
-        .map_err(|error| JobError {
-            errno: if error.errno == 0 { libc::EINVAL } else { error.errno },
-            operation: error.operation.to_owned(),
-            message: format!("job `{}` ({}): {error}", job.name, job.origin),
-            signal: None,
-        })?;
+        .map_err(|error| engine_error(job, &error))?;
         if let Some(note) = engine.note() {
             self.record.note.set(&note);
         }
@@ -126,6 +122,7 @@ impl Visitor for Ready<'_, '_> {
         if !pass(control, Gate::Go) {
             return Ok(());
         }
+        engine.start(&|| !control.stop_requested()).map_err(|error| engine_error(job, &error))?;
         let queued = if is_synchronous::<E>(job) { Queued::No } else { Queued::Yes };
         let logs = Logs::open(job, self.setup.plan.number, queued)?;
         self.record.started_unix_ms = unix_ms();
@@ -143,6 +140,25 @@ impl Visitor for Ready<'_, '_> {
         let used = usage_now(job.isolation);
         self.record.usage = used_since(used, self.record.usage);
         Ok(())
+    }
+}
+
+/// What an engine may have to know of its job.
+fn facts(job: &JobPlan) -> JobFacts<'_> {
+    JobFacts {
+        name: &job.name,
+        runtime: job.limits.runtime,
+        priority: job.place.io_priority.map_or(0, |(class, level)| u16::from(class) << 13 | u16::from(level)),
+        smallest_block: u32::try_from(smallest_block(job)).unwrap_or(u32::MAX),
+    }
+}
+
+fn engine_error(job: &JobPlan, error: &EngineError) -> JobError {
+    JobError {
+        errno: if error.errno == 0 { libc::EINVAL } else { error.errno },
+        operation: error.operation.to_owned(),
+        message: format!("job `{}` ({}): {error}", job.name, job.origin),
+        signal: None,
     }
 }
 
