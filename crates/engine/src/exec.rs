@@ -89,10 +89,15 @@ impl Exec {
             self.command.stdout(File::create(output)?).stderr(File::create(errors)?);
         }
         let end_with_us = || {
+            // A worker leaves these to its parent and ignores them, which a program would inherit.
+            for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+                // SAFETY: signal(2) with the default action takes no memory.
+                unsafe { libc::signal(signal, libc::SIG_DFL) };
+            }
             let signal = Some(Signal::TERM);
             rustix::process::set_parent_process_death_signal(signal).map_err(io::Error::from)
         };
-        // SAFETY: the closure runs between fork and exec and makes one system call: no allocation, no lock.
+        // SAFETY: the closure runs between fork and exec and makes system calls only: no allocation, no lock.
         unsafe { self.command.pre_exec(end_with_us) };
         self.child = Some(self.command.spawn()?);
         Ok(())

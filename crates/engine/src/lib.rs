@@ -18,6 +18,7 @@ mod net;
 mod null;
 mod page_fault;
 mod posixaio;
+mod priority;
 mod psync;
 mod pvsync;
 mod pvsync2;

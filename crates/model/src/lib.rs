@@ -13,8 +13,8 @@ mod result;
 pub use activity::{CpuActivity, DeviceActivity, FlushActivity, OperationActivity};
 pub use device::DeviceUsage;
 pub use job::{
-    CpuUsage, DepthStatistics, DirectionResult, Echo, JobError, JobResult, LatencyBins, LatencyStatistics, ReportStyle,
-    SyncResult,
+    CpuUsage, DepthStatistics, DirectionResult, Echo, JobError, JobResult, LatencyBins, LatencyStatistics,
+    PriorityLatency, ReportStyle, SyncResult,
 };
 pub use native::SCHEMA;
 pub use result::{ClockNote, Environment, FileSystem, Grade, LowestTraffic, Note, RunResult};

@@ -9,10 +9,11 @@ mod setup;
 
 use crate::contract::{Completion, Engine, EngineError, Io, Setup, Submitted};
 use crate::libaio::{self, ASYNCHRONOUS, Libaio};
+use crate::priority::PRIORITY_OPTIONS;
 use crate::psync::Psync;
 use job::option::{Kind, OptionSpec, Support};
 use job::{EngineOptions, EngineSpec};
-use measure::SystemClock;
+use measure::{Nanos, SystemClock};
 use ring::Ring;
 
 const NAME: &str = "io_uring";
@@ -90,6 +91,29 @@ impl Engine for IoUring {
         !matches!(&self.road, Road::Ring(ring) if ring.is_polled_by_kernel())
     }
 
+    fn priorities(&self) -> &[u16] {
+        match &self.road {
+            Road::Ring(ring) => ring.priorities(),
+            Road::Libaio(libaio) => libaio.priorities(),
+            Road::Psync(_) => &[],
+        }
+    }
+
+    fn priority_of(&self, slot: u32) -> usize {
+        match &self.road {
+            Road::Ring(ring) => ring.priority_of(slot),
+            Road::Libaio(libaio) => libaio.priority_of(slot),
+            Road::Psync(_) => 0,
+        }
+    }
+
+    fn kernel_cpu(&self) -> Option<Nanos> {
+        match &self.road {
+            Road::Ring(ring) => ring.poller_cpu(),
+            Road::Libaio(_) | Road::Psync(_) => None,
+        }
+    }
+
     fn note(&self) -> Option<String> {
         Some(self.note.clone())
     }
@@ -108,17 +132,22 @@ fn stand_in(setup: Setup<'_, SystemClock>, forbidden: &EngineError) -> Result<Io
         return Err(EngineError { message, ..forbidden.clone() });
     }
     let mut kept = EngineOptions::default();
-    if let Some(nowait) = setup.options.get("nowait") {
-        kept.set("nowait", nowait.clone());
+    for name in LIBAIO_HAS {
+        if let Some(value) = setup.options.get(name) {
+            kept.set(name, value.clone());
+        }
     }
     let lost: Vec<&str> = OPTIONS
         .iter()
         .map(|option| option.name)
-        .filter(|name| *name != "nowait" && setup.options.get(name).is_some())
+        .filter(|name| !LIBAIO_HAS.contains(name) && setup.options.get(name).is_some())
         .collect();
     let (name, road) = match Libaio::open(Setup { options: &kept, ..setup_again(&setup) }) {
         Ok(libaio) => (libaio::NAME, Road::Libaio(Box::new(libaio))),
-        Err(error) if matches!(error.errno, libc::EPERM | libc::ENOSYS) && kept.get("nowait").is_none() => {
+        Err(error)
+            if matches!(error.errno, libc::EPERM | libc::ENOSYS)
+                && LIBAIO_HAS.iter().all(|name| kept.get(name).is_none()) =>
+        {
             ("psync", Road::Psync(Psync::open(setup)?))
         }
         Err(error) => return Err(error),
@@ -129,6 +158,10 @@ fn stand_in(setup: Setup<'_, SystemClock>, forbidden: &EngineError) -> Result<Io
     }
     Ok(IoUring { road, note })
 }
+
+/// Options that libaio has, too.
+const LIBAIO_HAS: [&str; 6] =
+    ["nowait", "cmdprio_percentage", "cmdprio_class", "cmdprio_hint", "cmdprio", "cmdprio_bssplit"];
 
 /// The same setup once more.
 fn setup_again<'a>(setup: &Setup<'a, SystemClock>) -> Setup<'a, SystemClock> {
@@ -182,9 +215,9 @@ const OPTIONS: &[OptionSpec] = &[
         Some("0"),
         "Hand every so many-th I/O to a kernel worker at once (IOSQE_ASYNC); 0 none",
     ),
-    libaio::PRIORITY_OPTIONS[0],
-    libaio::PRIORITY_OPTIONS[1],
-    libaio::PRIORITY_OPTIONS[2],
-    libaio::PRIORITY_OPTIONS[3],
-    libaio::PRIORITY_OPTIONS[4],
+    PRIORITY_OPTIONS[0],
+    PRIORITY_OPTIONS[1],
+    PRIORITY_OPTIONS[2],
+    PRIORITY_OPTIONS[3],
+    PRIORITY_OPTIONS[4],
 ];

@@ -5,11 +5,12 @@
 
 use crate::call;
 use crate::contract::{Completion, Engine, EngineError, Io, Operation, Setup, Submitted};
+use crate::priority::{PRIORITY_OPTIONS, Priorities};
 use crate::slots::{Slots, descriptors};
 use job::option::{Kind, OptionSpec, Support};
 use job::{Capabilities, EngineSpec, Submission, Work};
 use measure::SystemClock;
-use ring::{Context, Event, Iocb, PREAD, PREADV, PWRITE, PWRITEV};
+use ring::{Context, Event, HAS_PRIORITY, Iocb, PREAD, PREADV, PWRITE, PWRITEV};
 use std::cell::UnsafeCell;
 use std::os::fd::RawFd;
 
@@ -49,6 +50,8 @@ pub(crate) struct Libaio {
     flags: i32,
     /// Whether completions are looked for in the mapped ring first.
     reap_from_ring: bool,
+    /// Chooses priorities, where the job wants more than one.
+    priorities: Option<Box<Priorities>>,
     /// What was wished and cannot be had.
     remark: Option<&'static str>,
 }
@@ -82,6 +85,7 @@ impl Engine for Libaio {
             in_flight: 0,
             flags: if setup.options.is_on("nowait") { libc::RWF_NOWAIT } else { 0 },
             reap_from_ring: wants_ring && has_ring,
+            priorities: Priorities::from_options(&setup, NAME)?.map(Box::new),
             remark: (wants_ring && !has_ring)
                 .then_some("userspace_reap: the kernel's ring has another layout here; using io_getevents instead"),
         })
@@ -96,6 +100,9 @@ impl Engine for Libaio {
             _ => return Submitted::Done(self.carry_out(&io)),
         }
         let block = self.prepare(&io);
+        if self.priorities.is_some() {
+            self.raise(&io);
+        }
         self.queue.push(block);
         Submitted::Queued
     }
@@ -139,6 +146,14 @@ impl Engine for Libaio {
         Ok(count)
     }
 
+    fn priorities(&self) -> &[u16] {
+        self.priorities.as_ref().map_or(&[], |priorities| priorities.all())
+    }
+
+    fn priority_of(&self, slot: u32) -> usize {
+        self.priorities.as_ref().map_or(0, |priorities| priorities.of_slot(slot))
+    }
+
     fn note(&self) -> Option<String> {
         self.remark.map(str::to_owned)
     }
@@ -175,6 +190,15 @@ impl Libaio {
         // SAFETY: as for the vector.
         unsafe { *block = filled };
         block
+    }
+
+    /// Gives the I/O's control block the priority that is chosen for it.
+    #[cold]
+    fn raise(&mut self, io: &Io) {
+        let Some(value) = self.priorities.as_mut().and_then(|priorities| priorities.choose(io)) else { return };
+        let block = self.blocks[io.slot as usize].get_mut();
+        block.priority = value.cast_signed();
+        block.flags |= HAS_PRIORITY;
     }
 
     /// Does a trim or sync in place: the kernel has no queued form of a trim, and the oracle does syncs this way too.
@@ -224,27 +248,6 @@ impl Libaio {
         }
     }
 }
-
-const fn refused(name: &'static str, help: &'static str) -> OptionSpec {
-    OptionSpec {
-        name,
-        aliases: &[],
-        kind: Kind::Text,
-        default: None,
-        help,
-        group: GROUP,
-        support: Support::Refused("I/O priorities per I/O are not built yet; prio and prioclass set a job's"),
-    }
-}
-
-/// Options about I/O priorities, which libaio and io_uring share.
-pub(crate) const PRIORITY_OPTIONS: [OptionSpec; 5] = [
-    refused("cmdprio_percentage", "Share of I/Os with a raised priority, for reads and writes"),
-    refused("cmdprio_class", "Priority class of the raised I/Os"),
-    refused("cmdprio_hint", "Priority hint of the raised I/Os"),
-    refused("cmdprio", "Priority level of the raised I/Os"),
-    refused("cmdprio_bssplit", "Share of raised I/Os by block size"),
-];
 
 const fn works(name: &'static str, kind: Kind, help: &'static str) -> OptionSpec {
     OptionSpec { name, aliases: &[], kind, default: Some("0"), help, group: GROUP, support: Support::Works }

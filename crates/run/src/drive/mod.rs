@@ -19,6 +19,7 @@ pub(crate) use tally::{Life, Tally};
 
 use crate::WorkerState;
 use crate::files::OpenFiles;
+use crate::worker::PriorityRecord;
 use crate::worker::memory::Memory;
 use crate::worker::{usable_depth, usage_now};
 use checker::Checker;
@@ -51,6 +52,8 @@ pub(crate) struct DriveSetup<'w, E: Engine> {
     pub(crate) tally: Tally<'w>,
     /// The open files.
     pub(crate) files: &'w OpenFiles,
+    /// Where latencies are counted by priority.
+    pub(crate) priorities: Option<&'w mut PriorityRecord>,
 }
 
 /// A worker at work.
@@ -62,6 +65,12 @@ pub(crate) struct Drive<'w, E: Engine, const LATENCY: bool> {
     content: Content,
     content_is_idle: bool,
     checker: Option<Checker>,
+    /// Latencies by priority, where the engine gives I/Os more than one.
+    priorities: Option<&'w mut PriorityRecord>,
+    /// There is something to be done for single I/Os that are whole: judged, or counted by priority.
+    attentive: bool,
+    /// What the kernel's own thread had used when the measured part began.
+    kernel_cpu_before: Nanos,
     memory: &'w mut Memory,
     tally: Tally<'w>,
     files: &'w OpenFiles,
@@ -89,7 +98,10 @@ pub(crate) fn drive<E: Engine>(setup: DriveSetup<'_, E>) {
 
 impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
     fn new(setup: DriveSetup<'w, E>) -> Self {
-        let DriveSetup { job, engine, clock, load, content, identity: (number, seed), memory, tally, files } = setup;
+        let DriveSetup { job, engine, clock, load, content, identity: (number, seed), memory, tally, files, .. } =
+            setup;
+        let priorities = setup.priorities.filter(|_| engine.priorities().len() > 1);
+        let checker = Checker::new::<E>(job, number, seed);
         Drive {
             job,
             engine,
@@ -97,7 +109,10 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
             load,
             content_is_idle: content.is_idle(),
             content,
-            checker: Checker::new::<E>(job, number, seed),
+            attentive: checker.is_some() || priorities.is_some(),
+            checker,
+            priorities,
+            kernel_cpu_before: Nanos::ZERO,
             memory,
             tally,
             files,
@@ -116,7 +131,7 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
         let now = self.clock.now();
         let ramp = self.job.limits.ramp;
         self.ramp_ends = (!ramp.is_zero()).then(|| now.saturating_add(ramp));
-        self.tally.begin(usage_now(self.job.isolation), now);
+        self.begin_measuring(now);
         if self.ramp_ends.is_some() {
             self.tally.mute_logs();
         }
@@ -136,10 +151,31 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
             self.event(now);
         }
         self.tally.record.measured_until = now.get();
+        self.account_for_the_kernel();
         if let Err(error) = self.tally.finish_logs(now) {
             self.tally.record.fault.keep_first(error.errno, &error.operation, &error.message);
         }
         self.show(WorkerState::Finishing);
+    }
+
+    /// From here on everything counts, and nothing before.
+    fn begin_measuring(&mut self, now: Nanos) {
+        self.tally.begin(usage_now(self.job.isolation), now);
+        self.kernel_cpu_before = self.engine.kernel_cpu().unwrap_or(Nanos::ZERO);
+        if let Some(priorities) = &mut self.priorities {
+            priorities.name(self.engine.priorities());
+            priorities.begin();
+        }
+    }
+
+    /// Notes what a thread of the kernel did for this worker, which otherwise nobody would see.
+    fn account_for_the_kernel(&mut self) {
+        let Some(used) = self.engine.kernel_cpu() else { return };
+        let used = used.saturating_sub(self.kernel_cpu_before);
+        self.tally.record.kernel_cpu = used.get();
+        let milliseconds = used.get() / 1_000_000;
+        let note = self.engine.note().unwrap_or_default();
+        self.tally.record.note.set(&format!("{note}, {milliseconds} ms of CPU in the kernel's polling thread"));
     }
 
     /// Passes a request to stop on to the load.
@@ -191,7 +227,7 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
     fn event(&mut self, moment: Nanos) {
         if self.ramp_ends.is_some_and(|end| moment >= end) {
             self.ramp_ends = None;
-            self.tally.begin(usage_now(self.job.isolation), moment);
+            self.begin_measuring(moment);
             self.load.ramp_over(moment);
             self.show(WorkerState::Running);
         } else if self.ramp_ends.is_none() {

@@ -4,6 +4,7 @@ use super::file_error;
 use super::plan::{FileKind, PlannedFile};
 use crate::worker::record::Control;
 use engine::Target;
+use job::Work;
 use job::plan::{AccessAdvice, JobPlan, Mix, SyncMode};
 use measure::Direction;
 use model::JobError;
@@ -37,7 +38,8 @@ impl OpenFiles {
     }
 
     fn add(&mut self, job: &JobPlan, file: &PlannedFile) -> Result<(), JobError> {
-        let writable = job.load.mix != Mix::Only(Direction::Read);
+        // To reserve or cut space is to write, whatever direction stands for it.
+        let writable = job.load.mix != Mix::Only(Direction::Read) || job.work == Work::Space;
         self.paths.push(file.path.clone());
         let mut target = Target {
             path: file.path.clone(),

@@ -3,7 +3,7 @@
 use crate::files::PlannedFile;
 use crate::worker::gate;
 use crate::worker::record::{Control, Gate, Record};
-use crate::worker::{WorkerSetup, work};
+use crate::worker::{PriorityRecord, WorkerSetup, work};
 use job::plan::{Isolation, WorkerPlan};
 use measure::SystemClock;
 use std::path::Path;
@@ -19,6 +19,8 @@ pub(crate) struct Shared {
     pub(crate) controls: SharedBlocks<Control>,
     /// One record per worker.
     pub(crate) records: SharedRecords<Record>,
+    /// One per worker, in runs in which I/Os of one worker have different priorities.
+    pub(crate) priorities: Option<SharedRecords<PriorityRecord>>,
 }
 
 /// A worker before it starts.
@@ -202,6 +204,7 @@ fn become_worker() {
 
 fn run_one(setup: &WorkerSetup<'_>, shared: &Shared, index: usize) {
     if let Some(mut record) = shared.records.writer(index) {
-        work(setup, &mut record);
+        let mut priorities = shared.priorities.as_ref().and_then(|records| records.writer(index));
+        work(setup, &mut record, priorities.as_deref_mut());
     }
 }

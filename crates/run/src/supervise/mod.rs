@@ -14,7 +14,7 @@ pub(crate) use watch::Watched;
 use crate::files::FileKind;
 use crew::{Crew, Recruit};
 use job::Plan;
-use job::plan::{Isolation, WorkerPlan};
+use job::plan::{Isolation, JobPlan, WorkerPlan};
 use model::RunResult;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -35,7 +35,11 @@ pub fn execute(plan: &Plan, options: &RunOptions, observer: &mut dyn Observer) -
     let workers: Vec<WorkerPlan<'_>> = plan.workers().collect();
     announce(&workers, observer);
     let prepared = prepare::prepare(plan, &workers, options, observer, &signals);
-    let shared = Shared { controls: SharedBlocks::new(workers.len())?, records: SharedRecords::new(workers.len())? };
+    let shared = Shared {
+        controls: SharedBlocks::new(workers.len())?,
+        records: SharedRecords::new(workers.len())?,
+        priorities: plan.jobs.iter().any(raises_some).then(|| SharedRecords::new(workers.len())).transpose()?,
+    };
     let system_seed = prepare::system_seed();
     let recruits: Vec<Recruit<'_>> =
         workers.iter().zip(&prepared).map(|(&plan, ready)| Recruit { plan, files: &ready.files }).collect();
@@ -53,6 +57,11 @@ pub fn execute(plan: &Plan, options: &RunOptions, observer: &mut dyn Observer) -
 fn regular_files(prepared: &[Prepared]) -> Vec<&Path> {
     let files = prepared.iter().flat_map(|ready| &ready.files).filter(|file| file.kind == FileKind::Regular);
     files.map(|file| file.path.as_path()).collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+/// Whether a job raises the priority of some of its I/Os.
+fn raises_some(job: &JobPlan) -> bool {
+    ["cmdprio_percentage", "cmdprio_bssplit"].iter().any(|name| job.engine_options.get(name).is_some())
 }
 
 /// Before anything is laid out, as fio's users see it; workers whose files then fail are counted.

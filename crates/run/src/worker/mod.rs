@@ -4,6 +4,7 @@
 pub(crate) mod gate;
 pub(crate) mod memory;
 mod place;
+mod priorities;
 pub(crate) mod record;
 
 use crate::WorkerState;
@@ -18,6 +19,7 @@ use load::{Load, LoadSetup, Region};
 use measure::{Nanos, SystemClock};
 use memory::Memory;
 use model::{CpuUsage, JobError};
+pub(crate) use priorities::PriorityRecord;
 use record::{Control, Gate, Record};
 use std::sync::atomic::Ordering::{Relaxed, Release};
 
@@ -37,14 +39,14 @@ pub(crate) struct WorkerSetup<'run> {
 }
 
 /// A worker from its turn to its end. Everything it has to say is in `record`.
-pub(crate) fn work(setup: &WorkerSetup<'_>, record: &mut Record) {
+pub(crate) fn work(setup: &WorkerSetup<'_>, record: &mut Record, priorities: Option<&mut PriorityRecord>) {
     let control = setup.control;
     record.pid = sys::placement::thread_id();
     if !pass(control, Gate::SetUp) {
         return;
     }
     control.state.store(WorkerState::SettingUp as u32, Relaxed);
-    if let Err(error) = set_up_and_run(setup, record) {
+    if let Err(error) = set_up_and_run(setup, record, priorities) {
         record.fault.keep_first(error.errno, &error.operation, &error.message);
     }
     record.finished = 1;
@@ -53,7 +55,11 @@ pub(crate) fn work(setup: &WorkerSetup<'_>, record: &mut Record) {
     control.ready.store(1, Release);
 }
 
-fn set_up_and_run(setup: &WorkerSetup<'_>, record: &mut Record) -> Result<(), JobError> {
+fn set_up_and_run(
+    setup: &WorkerSetup<'_>,
+    record: &mut Record,
+    priorities: Option<&mut PriorityRecord>,
+) -> Result<(), JobError> {
     let (job, control) = (setup.plan.job, setup.control);
     let _pinned = place::take(job, setup.plan.clone)?;
     let open = OpenFiles::open(job, setup.files, control)?;
@@ -72,7 +78,7 @@ fn set_up_and_run(setup: &WorkerSetup<'_>, record: &mut Record) -> Result<(), Jo
     let load =
         Load::new(&LoadSetup { job, number: setup.plan.number, regions: &regions, system_seed: setup.system_seed })
             .map_err(|error| refusal(libc::EINVAL, "load", error.to_string()))?;
-    let ready = Ready { setup, record, open: &open, memory: &mut memory, content, load };
+    let ready = Ready { setup, record, priorities, open: &open, memory: &mut memory, content, load };
     match engine::dispatch(job.engine, ready) {
         Some(result) => result,
         None => Err(refusal(libc::ENOENT, "engine", format!("there is no engine `{}`", job.engine))),
@@ -92,6 +98,7 @@ pub(crate) fn usable_depth(job: &JobPlan) -> u32 {
 struct Ready<'a, 'run> {
     setup: &'a WorkerSetup<'run>,
     record: &'a mut Record,
+    priorities: Option<&'a mut PriorityRecord>,
     open: &'a OpenFiles,
     memory: &'a mut Memory,
     content: Content,
@@ -136,9 +143,14 @@ impl Visitor for Ready<'_, '_> {
             memory: self.memory,
             tally: Tally::new(&mut *self.record, control, &job.record, logs),
             files: self.open,
+            priorities: self.priorities,
         });
         let used = usage_now(job.isolation);
         self.record.usage = used_since(used, self.record.usage);
+        if job.isolation == Isolation::Thread {
+            // A thread's own account does not have what the kernel's thread did for it; a process's has.
+            self.record.usage.system += Nanos(self.record.kernel_cpu);
+        }
         Ok(())
     }
 }

@@ -95,6 +95,8 @@ pub(crate) struct Record {
     pub(crate) iops_samples: [SampleStatistics; 3],
     /// CPU and faults when the measured part began, then (once `finished`) of the measured part.
     pub(crate) usage: CpuUsage,
+    /// Nanoseconds of CPU that a thread of the kernel spent for this worker alone, in the measured part.
+    pub(crate) kernel_cpu: u64,
     /// I/O errors that did not end the job.
     pub(crate) forgiven_errors: u64,
     /// The first of them, as errno.
