@@ -83,8 +83,8 @@ pub struct JobFacts<'a> {
     pub runtime: Option<Nanos>,
     /// The I/O priority that the job runs at, as the kernel packs it (ioprio_set(2)).
     pub priority: u16,
-    /// The smallest block it moves.
-    pub smallest_block: u32,
+    /// Its writes shall be whole or not there at all after a crash.
+    pub atomic: bool,
 }
 
 /// What an engine is opened with.

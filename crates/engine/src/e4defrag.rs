@@ -117,7 +117,7 @@ fn look_at(target: &Target) -> Result<File, EngineError> {
     let wrong = |errno, what: &str| failed("open", errno, &format!("{}: {what}", target.path.display()));
     let found = rustix::fs::fstatfs(descriptor).map_err(|error| wrong(error.raw_os_error(), "no file system"))?;
     // The three ext file systems share their number.
-    if i64::try_from(found.f_type) != Ok(0xef53) {
+    if found.f_type != 0xef53 {
         return Err(wrong(libc::EOPNOTSUPP, "its file system is not ext4"));
     }
     let block = u64::try_from(found.f_bsize).ok().filter(|&block| block > 0);

@@ -97,6 +97,7 @@ fn check(draft: &Draft, engine: &EngineSpec, load: &LoadPlan, findings: &mut Fin
         findings.problems.push(about(draft, &["rw", "ioengine"], what, None));
     }
     check_stream(draft, engine, load, findings);
+    check_atomic(draft, engine, findings);
     check_verify(draft, findings);
     for name in table::rows().filter(|row| matches!(row.set, Set::Withdrawn)).map(|row| row.spec.name) {
         if draft.given(name) {
@@ -107,6 +108,19 @@ fn check(draft: &Draft, engine: &EngineSpec, load: &LoadPlan, findings: &mut Fin
     if draft.pace.think_spin > draft.pace.think {
         let what = "thinktime_spin is longer than thinktime; it is cut to it";
         findings.doubts.push(about(draft, &["thinktime_spin", "thinktime"], what, None));
+    }
+}
+
+/// Whole writes are a flag that three engines can hand to the kernel, and the kernel wants direct I/O for it.
+fn check_atomic(draft: &Draft, engine: &EngineSpec, findings: &mut Findings<'_>) {
+    const CAN: [&str; 3] = ["pvsync2", "libaio", "io_uring"];
+    if draft.files.atomic && !CAN.contains(&engine.name) {
+        let what = format!("engine {} cannot ask for atomic writes", engine.name);
+        let help = Some(format!("use one of {}", CAN.join(", ")));
+        findings.problems.push(about(draft, &["atomic", "ioengine"], what, help));
+    } else if draft.files.atomic && !draft.files.direct {
+        let help = Some("add direct=1".to_owned());
+        findings.problems.push(about(draft, &["atomic", "direct"], "atomic writes are direct I/O", help));
     }
 }
 
@@ -172,6 +186,7 @@ fn file_plan(draft: &Draft, mix: Mix) -> FilePlan {
         offset: extent(files.offset),
         offset_increment: extent(files.offset_increment),
         direct: files.direct,
+        atomic: files.atomic,
         sync: files.sync,
         allocate: files.allocate,
         invalidate: files.invalidate && !files.pre_read,

@@ -180,6 +180,19 @@ const fn works(name: &'static str, kind: Kind, default: Option<&'static str>, he
     OptionSpec { name, aliases: &[], kind, default, help, group: libaio::GROUP, support: Support::Works }
 }
 
+/// Options of protection information and of commands, which plain reads and writes of a block device do not take.
+const fn of_commands(name: &'static str, default: Option<&'static str>, help: &'static str) -> OptionSpec {
+    OptionSpec {
+        name,
+        aliases: &[],
+        kind: Kind::Text,
+        default,
+        help,
+        group: libaio::GROUP,
+        support: Support::Refused("it needs an NVMe namespace formatted with metadata and the engine io_uring_cmd"),
+    }
+}
+
 const OPTIONS: &[OptionSpec] = &[
     works("hipri", Kind::Flag, Some("0"), "Poll the device for completions (IORING_SETUP_IOPOLL); direct I/O only"),
     works(
@@ -215,6 +228,12 @@ const OPTIONS: &[OptionSpec] = &[
         Some("0"),
         "Hand every so many-th I/O to a kernel worker at once (IOSQE_ASYNC); 0 none",
     ),
+    of_commands("md_per_io_size", Some("0"), "Bytes of metadata with each I/O"),
+    of_commands("pi_act", Some("1"), "The device makes and takes away protection information itself"),
+    of_commands("pi_chk", None, "What of the protection information is checked"),
+    of_commands("apptag", Some("0x1234"), "Application tag of the protection information"),
+    of_commands("apptag_mask", Some("0xffff"), "Which bits of it count"),
+    of_commands("cmd_type", Some("nvme"), "Kind of commands"),
     PRIORITY_OPTIONS[0],
     PRIORITY_OPTIONS[1],
     PRIORITY_OPTIONS[2],

@@ -33,8 +33,8 @@ pub(super) struct Ring {
     transfer: Transfer,
     /// Flags of every entry.
     entry_flags: Flags,
-    /// RWF_ flags of every read and write.
-    transfer_flags: i32,
+    /// RWF_ flags of every read, and of every write.
+    transfer_flags: [i32; 2],
     /// Every so many-th entry is given to a worker at once; 0 none.
     force_async: u64,
     /// Chooses priorities, where the job wants more than one.
@@ -102,6 +102,7 @@ impl Ring {
         let vectors = if transfer == Transfer::Vectored { setup.depth } else { 0 };
         let no_vector = libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 };
         let flag = |name: &str, flag: i32| if options.is_on(name) { flag } else { 0 };
+        let flags = flag("nowait", libc::RWF_NOWAIT) | flag("uncached", libc::RWF_DONTCACHE);
         Ok(Ring {
             handle: Handle::register(&built.ring),
             ring: built.ring,
@@ -113,7 +114,7 @@ impl Ring {
             vectors: (0..vectors).map(|_| UnsafeCell::new(no_vector)).collect(),
             transfer,
             entry_flags: if registered_files { Flags::FIXED_FILE } else { Flags::empty() },
-            transfer_flags: flag("nowait", libc::RWF_NOWAIT) | flag("uncached", libc::RWF_DONTCACHE),
+            transfer_flags: [flags, call::write_flags(&setup.job, flags)],
             force_async: options.integer("force_async").and_then(|every| u64::try_from(every).ok()).unwrap_or(0),
             priorities: Priorities::from_options(setup, NAME)?.map(Box::new),
             poller: wishes.poller.then(setup::find_poller).flatten(),
@@ -257,7 +258,7 @@ impl Ring {
             offset: call::signed(io.offset).cast_unsigned(),
             address: address as u64,
             length,
-            transfer_flags: self.transfer_flags.cast_unsigned(),
+            transfer_flags: self.transfer_flags[usize::from(io.operation == Operation::Write)].cast_unsigned(),
             user_data: u64::from(io.slot),
             buffer,
             ..entry::Transfer::default()

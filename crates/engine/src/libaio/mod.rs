@@ -46,8 +46,8 @@ pub(crate) struct Libaio {
     events: Box<[Event]>,
     /// I/Os that the kernel has.
     in_flight: u32,
-    /// Flags of every read and write, RWF_NOWAIT.
-    flags: i32,
+    /// RWF_ flags of every read, and of every write.
+    flags: [i32; 2],
     /// Whether completions are looked for in the mapped ring first.
     reap_from_ring: bool,
     /// Chooses priorities, where the job wants more than one.
@@ -71,6 +71,7 @@ impl Engine for Libaio {
         let context = Context::new(setup.depth)?;
         let wants_ring = setup.options.is_on("userspace_reap");
         let has_ring = context.is_readable();
+        let flags = if setup.options.is_on("nowait") { libc::RWF_NOWAIT } else { 0 };
         let vectored = setup.options.is_on("libaio_vectored");
         let no_vector = libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 };
         Ok(Libaio {
@@ -83,7 +84,7 @@ impl Engine for Libaio {
             refused: Vec::with_capacity(depth),
             events: vec![Event::default(); depth].into(),
             in_flight: 0,
-            flags: if setup.options.is_on("nowait") { libc::RWF_NOWAIT } else { 0 },
+            flags: [flags, call::write_flags(&setup.job, flags)],
             reap_from_ring: wants_ring && has_ring,
             priorities: Priorities::from_options(&setup, NAME)?.map(Box::new),
             remark: (wants_ring && !has_ring)
@@ -179,7 +180,7 @@ impl Libaio {
         let block = self.blocks[slot].get();
         let filled = Iocb {
             data: u64::from(io.slot),
-            rw_flags: self.flags,
+            rw_flags: self.flags[usize::from(writes)],
             operation,
             descriptor: self.descriptors[io.target as usize].cast_unsigned(),
             address: address as u64,

@@ -32,6 +32,8 @@ pub struct FilePlan {
     pub offset_increment: Extent,
     /// Open with O_DIRECT.
     pub direct: bool,
+    /// Writes are whole or not there at all after a crash (RWF_ATOMIC).
+    pub atomic: bool,
     /// Open with O_SYNC or O_DSYNC.
     pub sync: SyncMode,
     /// How space is reserved when a file is made.
@@ -112,6 +114,7 @@ impl Default for FilePlan {
             offset: Extent::Bytes(0),
             offset_increment: Extent::Bytes(0),
             direct: false,
+            atomic: false,
             sync: SyncMode::None,
             allocate: Allocate::Native,
             invalidate: true,

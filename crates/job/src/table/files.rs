@@ -158,7 +158,7 @@ pub(super) const ROWS: &[Row] = &[
         "Go through the page cache; the opposite of direct, the later one holds",
     )
     .default("1"),
-    refused("atomic", Kind::Bool, NOT_YET, "Writes that are torn by no crash").default("0"),
+    works("atomic", Kind::Bool, put!(Switch, files.atomic), "Writes that no crash can tear (RWF_ATOMIC)").default("0"),
     works("invalidate", Kind::Bool, put!(Switch, files.invalidate), "Drop the file's pages from the cache first")
         .default("1"),
     works(

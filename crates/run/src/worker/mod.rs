@@ -9,7 +9,7 @@ pub(crate) mod record;
 
 use crate::WorkerState;
 use crate::drive::{DriveSetup, Logs, Queued, Tally, drive, is_synchronous};
-use crate::files::{OpenFiles, PlannedFile, refusal, smallest_block};
+use crate::files::{OpenFiles, PlannedFile, refusal};
 use engine::{Engine, EngineClock, EngineError, JobFacts, Setup, Visitor};
 use gate::pass;
 use job::Submission;
@@ -161,7 +161,7 @@ fn facts(job: &JobPlan) -> JobFacts<'_> {
         name: &job.name,
         runtime: job.limits.runtime,
         priority: job.place.io_priority.map_or(0, |(class, level)| u16::from(class) << 13 | u16::from(level)),
-        smallest_block: u32::try_from(smallest_block(job)).unwrap_or(u32::MAX),
+        atomic: job.files.atomic,
     }
 }
 
