@@ -132,6 +132,12 @@ fn check_stream(draft: &Draft, engine: &EngineSpec, load: &LoadPlan, findings: &
         let help = Some("use rw=write for the job that sends and rw=read for the one that receives".to_owned());
         findings.problems.push(about(draft, &["rw", "ioengine"], what, help));
     }
+    // The socket has the buffer's own pages, and may send them after the buffer was filled for the next I/O.
+    if engine.name == "netsplice" && draft.given("verify") && load.mix == Mix::Only(Direction::Write) {
+        let what = "netsplice sends from the buffer itself, which may hold the next block by then: nothing to verify";
+        let help = Some("use ioengine=net".to_owned());
+        findings.problems.push(about(draft, &["verify", "ioengine"], what, help));
+    }
 }
 
 /// A check against a pattern needs one: without it every block would pass.
