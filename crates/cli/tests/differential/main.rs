@@ -9,6 +9,7 @@
 
 mod case;
 mod checks;
+mod engines;
 mod loads;
 mod runs;
 mod terse;
@@ -31,6 +32,9 @@ fn all_cases() -> Vec<Case> {
         cases.extend(area());
     }
     for area in [loads::buffers, runs::files, runs::workers, runs::engines, runs::measures, terse::lines] {
+        cases.extend(area());
+    }
+    for area in [engines::on_files, engines::on_connections, engines::for_company, engines::own_options] {
         cases.extend(area());
     }
     cases
