@@ -178,7 +178,19 @@ pub(super) fn register_files<C>(ring: &IoUring, setup: &Setup<'_, C>) -> Result<
 
 /// The polling thread that the kernel made for the ring just built: the newest of its name. Only where this thread is
 /// alone can it be told from those of other rings, so with several of them none is taken.
+///
+/// The thread takes its name when it first runs, so a little patience is in order.
 pub(super) fn find_poller() -> Option<PathBuf> {
+    (0..100).find_map(|_| {
+        let found = named_poller();
+        if found.is_none() {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+        found
+    })
+}
+
+fn named_poller() -> Option<PathBuf> {
     let name = format!("iou-sqp-{}", rustix::thread::gettid().as_raw_nonzero());
     let threads = std::fs::read_dir("/proc/self/task").ok()?;
     let of_ours = |path: &PathBuf| std::fs::read_to_string(path.join("comm")).is_ok_and(|comm| comm.trim() == name);
