@@ -16,7 +16,7 @@ pub use files::{AccessAdvice, Allocate, Extent, FilePlan, SyncMode};
 pub use load::{BlockSize, Distribution, Generator, LoadPlan, Mix, Step};
 pub use pace::{DepthPlan, PacePlan};
 pub use place::PlacePlan;
-pub use record::{LogPlan, PERCENTILES, RecordPlan};
+pub use record::{LogPlan, PERCENTILES, RecordPlan, Unified, WindowValue};
 pub use verify::{Digest, VerifyMethod, VerifyPlan};
 
 use crate::engines::EngineOptions;

@@ -62,6 +62,8 @@ pub(crate) struct Drive<'w, E: Engine, const LATENCY: bool> {
     content: Content,
     content_is_idle: bool,
     checker: Option<Checker>,
+    /// Somebody looks at each I/O that came back whole: the checker, or logs.
+    attends: bool,
     memory: &'w mut Memory,
     tally: Tally<'w>,
     files: &'w OpenFiles,
@@ -80,7 +82,8 @@ pub(crate) struct Drive<'w, E: Engine, const LATENCY: bool> {
 /// Runs a job's I/O to its end. What went wrong is in the record.
 pub(crate) fn drive<E: Engine>(setup: DriveSetup<'_, E>) {
     let record = &setup.job.record;
-    if record.total_latency || record.completion_latency || record.submission_latency {
+    let logs = record.logs.wants_any();
+    if record.total_latency || record.completion_latency || record.submission_latency || logs {
         Drive::<E, true>::new(setup).run();
     } else {
         Drive::<E, false>::new(setup).run();
@@ -90,6 +93,7 @@ pub(crate) fn drive<E: Engine>(setup: DriveSetup<'_, E>) {
 impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
     fn new(setup: DriveSetup<'w, E>) -> Self {
         let DriveSetup { job, engine, clock, load, content, identity: (number, seed), memory, tally, files } = setup;
+        let checker = Checker::new::<E>(job, number, seed);
         Drive {
             job,
             engine,
@@ -97,7 +101,8 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
             load,
             content_is_idle: content.is_idle(),
             content,
-            checker: Checker::new::<E>(job, number, seed),
+            attends: checker.is_some() || tally.has_logs(),
+            checker,
             memory,
             tally,
             files,
@@ -167,8 +172,9 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
 
     /// Sets the next event after `now`.
     fn schedule(&mut self, now: Nanos) {
-        self.next_sample = self.tally.next_sample(now);
-        self.next_event = self.ramp_ends.unwrap_or(Nanos::MAX).min(self.next_sample);
+        self.next_sample = self.tally.next_sample().min(self.tally.next_log_end());
+        self.next_event = self.ramp_ends.unwrap_or(self.next_sample);
+        debug_assert!(self.next_event > now || now == Nanos::MAX, "an event that is never over");
     }
 
     /// Looks at the time before what came back at `now` is counted: the end of the ramp and the ends of samples cut
@@ -196,8 +202,23 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
             self.show(WorkerState::Running);
         } else if self.ramp_ends.is_none() {
             self.tally.sample(moment);
+            self.tally.close_log_windows(moment);
         }
         self.schedule(moment);
+    }
+
+    /// Shows an I/O that came back whole to those who look at each.
+    #[inline]
+    fn attend(&mut self, slot: u32, request: &Request, life: Life) {
+        if self.attends {
+            self.attend_to(slot, request, life);
+        }
+    }
+
+    #[cold]
+    fn attend_to(&mut self, slot: u32, request: &Request, life: Life) {
+        self.tally.log(request, life);
+        self.judge_block(slot, request);
     }
 
     /// Makes the buffer of `slot` ready for `request`.

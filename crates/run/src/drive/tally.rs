@@ -1,8 +1,10 @@
 //! Counting: what every completed I/O adds to its worker's record.
 
 use super::Logs;
+use super::log::Logged;
 use crate::worker::record::{Control, Record, coarse_bin};
 use job::plan::RecordPlan;
+use load::Request;
 use measure::{Direction, IntervalSampler, Nanos};
 use model::{CpuUsage, JobError};
 use std::sync::atomic::Ordering::Relaxed;
@@ -98,7 +100,8 @@ impl<'w> Tally<'w> {
             total: plan.total_percentiles && plan.total_latency,
             submission: plan.submission_percentiles && plan.submission_latency,
         };
-        let intervals = (plan.bandwidth_interval, plan.iops_interval);
+        let shortest = Nanos::from_millis(1);
+        let intervals = (plan.bandwidth_interval.max(shortest), plan.iops_interval.max(shortest));
         let sampling = plan.samples.then(|| Sampling::start(intervals, Nanos::ZERO));
         Tally { record, control, histograms, sampling, logs, muted_logs: None }
     }
@@ -121,9 +124,6 @@ impl<'w> Tally<'w> {
         self.control.count(direction, bytes, 1);
         if LATENCY {
             self.completion(direction, life, 1);
-        }
-        if let Some(logs) = &mut self.logs {
-            logs.record(direction, bytes, life);
         }
         self.record.measured_until = life.reaped.get();
     }
@@ -151,10 +151,33 @@ impl<'w> Tally<'w> {
         if LATENCY {
             self.completion(direction, life, count);
         }
-        if let Some(logs) = &mut self.logs {
-            (0..count).for_each(|_| logs.record(direction, bytes, life));
-        }
         self.record.measured_until = life.reaped.get();
+    }
+
+    /// Whether there are logs.
+    pub(super) fn has_logs(&self) -> bool {
+        self.logs.is_some()
+    }
+
+    /// Logs a completed I/O.
+    pub(super) fn log(&mut self, request: &Request, mut life: Life) {
+        let (Some(logs), Some(direction)) = (&mut self.logs, request.direction()) else { return };
+        if self.record.blind_to_submission != 0 {
+            life.accepted = life.issued;
+        }
+        logs.record(&Logged { direction, bytes: u64::from(request.length), offset: request.offset, life });
+    }
+
+    /// When the next window of a log ends; never without.
+    pub(super) fn next_log_end(&self) -> Nanos {
+        self.logs.as_ref().map_or(Nanos::MAX, |logs| logs.next_end())
+    }
+
+    /// Closes the windows of logs that end at `moment`.
+    pub(super) fn close_log_windows(&mut self, moment: Nanos) {
+        if let Some(logs) = &mut self.logs {
+            logs.close_due(moment);
+        }
     }
 
     /// Logs nothing until [`Tally::begin`] is called again.
@@ -203,10 +226,11 @@ impl<'w> Tally<'w> {
         self.record.forgiven_errors += 1;
     }
 
-    /// When the next sample is due after one at `now`; never without samples.
-    pub(crate) fn next_sample(&self, now: Nanos) -> Nanos {
-        let shortest = self.sampling.as_ref().map(|sampling| sampling.intervals.0.min(sampling.intervals.1));
-        shortest.map_or(Nanos::MAX, |interval| now.saturating_add(interval))
+    /// When the next sample is due; never without samples.
+    pub(crate) fn next_sample(&self) -> Nanos {
+        let Some(sampling) = &self.sampling else { return Nanos::MAX };
+        let samplers = sampling.bandwidth.iter().chain(&sampling.iops);
+        samplers.map(IntervalSampler::next_due).min().unwrap_or(Nanos::MAX)
     }
 
     /// Takes the samples that are due at `now`.
