@@ -1,6 +1,7 @@
 //! What the outside may see of a run while it lasts.
 
 use measure::{Nanos, PerDirection};
+use model::RunResult;
 use std::path::PathBuf;
 
 /// How to run a plan, apart from what the plan says.
@@ -33,6 +34,16 @@ pub trait Observer {
     /// The state of things, once per interval.
     fn progress(&mut self, progress: &Progress) {
         let _ = progress;
+    }
+    /// Whether a report of the run so far is wanted, `elapsed` after its start; asked some hundred times a second.
+    /// SIGUSR1 asks for one as well.
+    fn report_wanted(&mut self, elapsed: Nanos) -> bool {
+        let _ = elapsed;
+        false
+    }
+    /// The run so far: all numbers since its start.
+    fn report(&mut self, so_far: &RunResult) {
+        let _ = so_far;
     }
     /// Something a person should know that ends nothing: a fallback, a cap, an ignored wish.
     fn note(&mut self, text: &str) {

@@ -1,7 +1,7 @@
 //! Records to results: what the workers left in shared memory becomes the model's plain data.
 
 use crate::supervise::{End, Prepared, Shared, Watched, needs_files};
-use crate::worker::record::{Control, Record};
+use crate::worker::record::{Control, Mailbox, Record};
 use crate::worker::{cpu_usage, unix_ms, used_since};
 use job::plan::{BlockSize, JobPlan, RecordPlan, WorkerPlan};
 use job::{Plan, Submission};
@@ -10,6 +10,7 @@ use model::{
     CpuUsage, DirectionResult, Echo, Environment, JobError, JobResult, LatencyStatistics, ReportStyle, RunResult,
     SyncResult,
 };
+use std::sync::PoisonError;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// Puts the result of a run together.
@@ -29,9 +30,10 @@ pub(crate) fn assemble(
             plan: *worker,
             prepared: &prepared[index],
             control: &shared.controls[index],
-            record: shared.records.snapshot(index),
+            record: shared.records.snapshot(index).or_else(|| left_in(&shared.mailboxes[index])),
             end: watched.ends[index],
             elapsed_s,
+            remaining: watched.remaining,
             asked_depth: plan.asked_depth(worker.job),
         };
         let note = found.record.as_ref().map(|record| record.note.get()).unwrap_or_default();
@@ -52,6 +54,11 @@ pub(crate) fn assemble(
     }
 }
 
+/// The record that a thread left when it was asked.
+fn left_in(mailbox: &Mailbox) -> Option<Box<Record>> {
+    mailbox.lock().unwrap_or_else(PoisonError::into_inner).clone()
+}
+
 /// All that is known of one worker.
 struct Found<'a> {
     plan: WorkerPlan<'a>,
@@ -60,6 +67,7 @@ struct Found<'a> {
     record: Option<Box<Record>>,
     end: Option<End>,
     elapsed_s: u64,
+    remaining: Option<Nanos>,
     asked_depth: u32,
 }
 
@@ -71,6 +79,7 @@ impl Found<'_> {
             style: style(job),
             workers: 1,
             elapsed_s: self.elapsed_s,
+            remaining_s: self.remaining.map(|remaining| remaining.get() / Nanos::SECOND.get()),
             error: self.error(),
             ..JobResult::default()
         };
@@ -133,6 +142,7 @@ impl Found<'_> {
     /// CPU and faults of the measured part. A worker that was killed could not take its final account itself.
     fn cpu(&self, record: &Record) -> CpuUsage {
         match self.end {
+            None if record.finished == 0 => record.usage_so_far,
             Some(End::Killed(exit, _) | End::Exited(exit)) if record.finished == 0 => {
                 used_since(cpu_usage(exit.usage), record.usage)
             }
@@ -241,5 +251,10 @@ fn style(job: &JobPlan) -> ReportStyle {
         significant_figures: plan.significant_figures,
         shows_errors: forgiving.read || forgiving.write || forgiving.verify,
         counts_sync_depth: true,
+        unified: match plan.unified {
+            job::plan::Unified::None => model::Unified::None,
+            job::plan::Unified::Mixed => model::Unified::Mixed,
+            job::plan::Unified::Both => model::Unified::Both,
+        },
     }
 }

@@ -12,6 +12,7 @@ mod queued;
 mod slots;
 mod synchronous;
 mod tally;
+mod wishes;
 
 pub(crate) use log::{Logs, Queued};
 use tally::Alike;
@@ -20,6 +21,7 @@ pub(crate) use tally::{Life, Tally};
 use crate::WorkerState;
 use crate::files::OpenFiles;
 use crate::worker::memory::Memory;
+use crate::worker::record::Mailbox;
 use crate::worker::{usable_depth, usage_now};
 use checker::Checker;
 use engine::{Engine, EngineError, Io, Operation};
@@ -49,6 +51,8 @@ pub(crate) struct DriveSetup<'w, E: Engine> {
     pub(crate) memory: &'w mut Memory,
     /// Where things are counted.
     pub(crate) tally: Tally<'w>,
+    /// Where a thread leaves its record when it is asked for it.
+    pub(crate) mailbox: &'w Mailbox,
     /// The open files.
     pub(crate) files: &'w OpenFiles,
 }
@@ -66,6 +70,7 @@ pub(crate) struct Drive<'w, E: Engine, const LATENCY: bool> {
     attends: bool,
     memory: &'w mut Memory,
     tally: Tally<'w>,
+    mailbox: &'w Mailbox,
     files: &'w OpenFiles,
     slots: Slots,
     /// The next moment at which something else than I/O is due: a sample, the end of the ramp.
@@ -92,7 +97,8 @@ pub(crate) fn drive<E: Engine>(setup: DriveSetup<'_, E>) {
 
 impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
     fn new(setup: DriveSetup<'w, E>) -> Self {
-        let DriveSetup { job, engine, clock, load, content, identity: (number, seed), memory, tally, files } = setup;
+        let DriveSetup { job, engine, clock, load, content, identity, memory, tally, mailbox, files } = setup;
+        let (number, seed) = identity;
         let checker = Checker::new::<E>(job, number, seed);
         Drive {
             job,
@@ -105,6 +111,7 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
             checker,
             memory,
             tally,
+            mailbox,
             files,
             slots: Slots::new(usable_depth(job)),
             next_event: Nanos::MAX,
@@ -147,11 +154,12 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
         self.show(WorkerState::Finishing);
     }
 
-    /// Passes a request to stop on to the load.
+    /// Does what the parent wishes: mostly nothing.
     #[inline]
     fn heed_stop(&mut self) {
-        if self.tally.control.stop_requested() {
-            self.load.stop();
+        let wishes = self.tally.control.wishes();
+        if wishes != 0 {
+            self.heed(wishes);
         }
     }
 

@@ -19,6 +19,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
                     return;
                 }
             }
+            self.heed_stop();
             if now >= moment || self.tally.control.stop_requested() {
                 return;
             }
@@ -33,6 +34,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
             return;
         }
         while self.clock.now() < moment && !self.tally.control.stop_requested() {
+            self.heed_stop();
             std::hint::spin_loop();
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::files::PlannedFile;
 use crate::worker::gate;
-use crate::worker::record::{Control, Gate, Record};
+use crate::worker::record::{Control, Gate, Mailbox, Record};
 use crate::worker::{WorkerSetup, work};
 use job::plan::{Isolation, WorkerPlan};
 use measure::SystemClock;
@@ -19,6 +19,8 @@ pub(crate) struct Shared {
     pub(crate) controls: SharedBlocks<Control>,
     /// One record per worker.
     pub(crate) records: SharedRecords<Record>,
+    /// Copies of the records of threads, on request; not shared between processes.
+    pub(crate) mailboxes: Vec<Mailbox>,
 }
 
 /// A worker before it starts.
@@ -93,6 +95,7 @@ impl<'run, 'scope> Crew<'run, 'scope> {
             plan: self.recruits[index].plan,
             files: self.recruits[index].files,
             control: &self.shared.controls[index],
+            mailbox: &self.shared.mailboxes[index],
             clock: self.clock,
             system_seed: self.system_seed,
         }

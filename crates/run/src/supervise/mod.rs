@@ -2,6 +2,7 @@
 
 mod crew;
 mod estimate;
+mod interim;
 mod prepare;
 mod schedule;
 mod watch;
@@ -12,6 +13,7 @@ pub(crate) use prepare::{Prepared, needs_files};
 pub(crate) use watch::Watched;
 
 use crate::files::FileKind;
+use crate::worker::record::Mailbox;
 use crew::{Crew, Recruit};
 use job::Plan;
 use job::plan::{Isolation, WorkerPlan};
@@ -35,13 +37,17 @@ pub fn execute(plan: &Plan, options: &RunOptions, observer: &mut dyn Observer) -
     let workers: Vec<WorkerPlan<'_>> = plan.workers().collect();
     announce(&workers, observer);
     let prepared = prepare::prepare(plan, &workers, options, observer, &signals);
-    let shared = Shared { controls: SharedBlocks::new(workers.len())?, records: SharedRecords::new(workers.len())? };
+    let shared = Shared {
+        controls: SharedBlocks::new(workers.len())?,
+        records: SharedRecords::new(workers.len())?,
+        mailboxes: workers.iter().map(|_| Mailbox::default()).collect(),
+    };
     let system_seed = prepare::system_seed();
     let recruits: Vec<Recruit<'_>> =
         workers.iter().zip(&prepared).map(|(&plan, ready)| Recruit { plan, files: &ready.files }).collect();
     let watched = std::thread::scope(|scope| {
         let mut crew = Crew::fork(&shared, recruits, clock, system_seed, &options.system_root)?;
-        let watch = Watch::new(&workers, &prepared, &shared, options, clock);
+        let watch = Watch::new(&workers, &prepared, &shared, options, clock).of_plan(plan);
         watch.run(&mut crew, scope, observer, &signals)
     })?;
     let files = regular_files(&prepared);

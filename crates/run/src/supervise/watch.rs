@@ -6,6 +6,7 @@ use super::prepare::{Prepared, needs_files};
 use super::schedule::{Schedule, Standing};
 use crate::signals::Signals;
 use crate::{Observer, Progress, RunError, RunOptions, WorkerProgress, WorkerState};
+use job::Plan;
 use job::plan::WorkerPlan;
 use measure::{Clock, Nanos, PerDirection, SystemClock};
 use model::{DeviceUsage, LowestTraffic};
@@ -21,6 +22,8 @@ const SHORT: Nanos = Nanos::from_millis(1);
 const LONG: Nanos = Nanos::from_millis(10);
 /// Between two looks for workers that ended without a word.
 const DEAD: Nanos = Nanos::from_millis(50);
+/// Nobody knows how long it will still take before it has lasted this long.
+pub(super) const NO_ESTIMATE_UNTIL: Nanos = Nanos::from_secs(2);
 
 /// What the parent saw.
 #[derive(Debug, Default)]
@@ -31,6 +34,8 @@ pub(crate) struct Watched {
     pub(crate) signal: Option<i32>,
     /// From the start of the first worker to the end of the last.
     pub(crate) elapsed: Nanos,
+    /// How long it will still take, as far as that is known.
+    pub(crate) remaining: Option<Nanos>,
     /// What the disks below the files did.
     pub(crate) devices: Vec<DeviceUsage>,
     /// What the disks at the bottom moved.
@@ -39,22 +44,24 @@ pub(crate) struct Watched {
 
 /// The parent while workers run.
 pub(crate) struct Watch<'run> {
-    workers: &'run [WorkerPlan<'run>],
-    prepared: &'run [Prepared],
-    shared: &'run Shared,
-    options: &'run RunOptions,
-    clock: SystemClock,
-    schedule: Schedule,
-    estimate: Estimate,
+    pub(super) workers: &'run [WorkerPlan<'run>],
+    pub(super) prepared: &'run [Prepared],
+    pub(super) shared: &'run Shared,
+    pub(super) options: &'run RunOptions,
+    pub(super) clock: SystemClock,
+    pub(super) schedule: Schedule,
+    pub(super) estimate: Estimate,
     started_at: Nanos,
     last_dead_check: Nanos,
     next_progress: Nanos,
     next_device_sample: Nanos,
-    devices: DeviceWatch,
+    pub(super) devices: DeviceWatch,
     traffic: TrafficWatch,
     setting_up: Vec<usize>,
     reaped: Vec<bool>,
-    watched: Watched,
+    pub(super) watched: Watched,
+    /// The plan, where reports of the run so far may be asked for.
+    pub(super) plan: Option<&'run Plan>,
 }
 
 impl<'run> Watch<'run> {
@@ -88,6 +95,7 @@ impl<'run> Watch<'run> {
             setting_up: Vec::new(),
             reaped: vec![false; workers.len()],
             watched: Watched { ends: vec![None; workers.len()], ..Watched::default() },
+            plan: None,
         }
     }
 
@@ -115,17 +123,19 @@ impl<'run> Watch<'run> {
             }
             self.sample_devices();
             self.report(observer);
+            self.report_so_far(observer, signals);
             let pause = if self.setting_up.is_empty() { LONG } else { SHORT };
             self.clock.sleep_until(self.clock.now().saturating_add(pause));
         }
         self.release_unstarted(crew)?;
         self.watched.elapsed = self.elapsed();
+        self.watched.remaining = (self.watched.elapsed > NO_ESTIMATE_UNTIL).then_some(Nanos::ZERO);
         self.watched.devices = self.devices.finish(self.clock.now());
         self.watched.lowest_traffic = lowest_traffic(&mut self.traffic);
         Ok(self.watched)
     }
 
-    fn elapsed(&self) -> Nanos {
+    pub(super) fn elapsed(&self) -> Nanos {
         self.clock.now().saturating_sub(self.started_at)
     }
 
@@ -163,7 +173,7 @@ impl<'run> Watch<'run> {
         }
     }
 
-    fn is_running(&self, index: usize) -> bool {
+    pub(super) fn is_running(&self, index: usize) -> bool {
         self.schedule.standing(index) == Standing::Started
     }
 
@@ -222,7 +232,7 @@ impl<'run> Watch<'run> {
         }
     }
 
-    fn state(&self, index: usize) -> u32 {
+    pub(super) fn state(&self, index: usize) -> u32 {
         self.shared.controls[index].state.load(Acquire)
     }
 
@@ -259,7 +269,7 @@ impl<'run> Watch<'run> {
         observer.progress(&Progress { elapsed: self.elapsed(), remaining, done, workers });
     }
 
-    fn progress_of(&self, index: usize) -> WorkerProgress {
+    pub(super) fn progress_of(&self, index: usize) -> WorkerProgress {
         let control = &self.shared.controls[index];
         let [read, write, trim] = control.bytes.each_ref().map(|bytes| bytes.load(Relaxed));
         let bytes = PerDirection { read, write, trim };

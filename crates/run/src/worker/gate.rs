@@ -29,7 +29,7 @@ pub(crate) fn open(control: &Control, gate: Gate) {
 
 /// Tells a worker to end in order, wherever it is.
 pub(crate) fn stop(control: &Control) {
-    control.stop.store(1, Release);
+    control.wishes.fetch_or(Control::STOP, Release);
     // A worker that waits at the gate sleeps on the gate's value, so that must change too.
     open(control, Gate::Go);
 }

@@ -18,7 +18,7 @@ use load::{Load, LoadSetup, Region};
 use measure::{Nanos, SystemClock};
 use memory::Memory;
 use model::{CpuUsage, JobError};
-use record::{Control, Gate, Record};
+use record::{Control, Gate, Mailbox, Record};
 use std::sync::atomic::Ordering::{Relaxed, Release};
 
 /// All a worker is given.
@@ -30,6 +30,8 @@ pub(crate) struct WorkerSetup<'run> {
     pub(crate) files: &'run [PlannedFile],
     /// Where it and the parent talk.
     pub(crate) control: &'run Control,
+    /// Where a thread leaves its record when it is asked for it.
+    pub(crate) mailbox: &'run Mailbox,
     /// The run's clock.
     pub(crate) clock: SystemClock,
     /// Takes the seed's place when the plan has none.
@@ -138,6 +140,7 @@ impl Visitor for Ready<'_, '_> {
             identity: (self.setup.plan.number, job.load.seed.unwrap_or(self.setup.system_seed)),
             memory: self.memory,
             tally: Tally::new(&mut *self.record, control, &job.record, logs),
+            mailbox: self.setup.mailbox,
             files: self.open,
         });
         let used = usage_now(job.isolation);

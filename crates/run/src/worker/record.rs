@@ -18,8 +18,8 @@ pub(crate) struct Control {
     pub(crate) gate: AtomicU32,
     /// Not zero once the worker is set up, or failed to be.
     pub(crate) ready: AtomicU32,
-    /// Not zero once the worker shall end in order.
-    pub(crate) stop: AtomicU32,
+    /// What the parent wishes, a sum of [`Control::STOP`] and [`Control::REPORT`].
+    pub(crate) wishes: AtomicU32,
     /// Files that are open.
     pub(crate) open_files: AtomicU32,
     reserved: u32,
@@ -40,10 +40,21 @@ pub(crate) enum Gate {
 }
 
 impl Control {
+    /// The worker shall end in order.
+    pub(crate) const STOP: u32 = 1;
+    /// The worker shall bring its record up to date, then take this wish back.
+    pub(crate) const REPORT: u32 = 2;
+
     /// Whether the worker shall end in order.
     #[inline]
     pub(crate) fn stop_requested(&self) -> bool {
-        self.stop.load(Relaxed) != 0
+        self.wishes.load(Relaxed) & Self::STOP != 0
+    }
+
+    /// What the parent wishes; mostly nothing.
+    #[inline]
+    pub(crate) fn wishes(&self) -> u32 {
+        self.wishes.load(Relaxed)
     }
 
     /// Counts `ios` completed I/Os of `bytes` in all. The worker is the only writer, so a load and a store do.
@@ -55,8 +66,11 @@ impl Control {
     }
 }
 
+/// A worker's record as of the last time it was asked, for workers that are threads: their own is theirs alone.
+pub(crate) type Mailbox = std::sync::Mutex<Option<Box<Record>>>;
+
 /// What a worker found. All zero bytes is "nothing yet"; [`Record::begin`] makes it ready for counting.
-#[derive(Debug, FromBytes)]
+#[derive(Clone, Debug, FromBytes)]
 #[repr(C)]
 pub(crate) struct Record {
     /// Accepted to reaped, per direction.
@@ -95,6 +109,8 @@ pub(crate) struct Record {
     pub(crate) iops_samples: [SampleStatistics; 3],
     /// CPU and faults when the measured part began, then (once `finished`) of the measured part.
     pub(crate) usage: CpuUsage,
+    /// CPU and faults of the measured part when the parent last asked.
+    pub(crate) usage_so_far: CpuUsage,
     /// I/O errors that did not end the job.
     pub(crate) forgiven_errors: u64,
     /// The first of them, as errno.
@@ -114,7 +130,7 @@ pub(crate) struct Record {
 }
 
 /// One histogram per kind of latency and direction.
-#[derive(Debug, FromBytes)]
+#[derive(Clone, Debug, FromBytes)]
 #[repr(C)]
 pub(crate) struct Histograms {
     /// Of completion latency.
@@ -128,7 +144,7 @@ pub(crate) struct Histograms {
 }
 
 /// What ended a worker early.
-#[derive(Debug, FromBytes)]
+#[derive(Clone, Debug, FromBytes)]
 #[repr(C)]
 pub(crate) struct Fault {
     /// errno; 0 while nothing went wrong.
@@ -151,7 +167,7 @@ impl Fault {
 }
 
 /// Text of at most `N` bytes in a fixed layout.
-#[derive(Debug, FromBytes)]
+#[derive(Clone, Debug, FromBytes)]
 #[repr(C)]
 pub(crate) struct Text<const N: usize> {
     length: u32,

@@ -1,0 +1,40 @@
+//! What the parent wishes of a worker at work: that it stops, or that it says how far it is.
+
+use super::{Drive, is_synchronous};
+use crate::worker::record::Control;
+use crate::worker::{usage_now, used_since};
+use engine::Engine;
+use job::plan::Isolation;
+use measure::Clock;
+use std::sync::PoisonError;
+use std::sync::atomic::Ordering::Release;
+
+impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
+    /// Does what the parent wishes.
+    #[cold]
+    pub(super) fn heed(&mut self, wishes: u32) {
+        if wishes & Control::STOP != 0 {
+            self.load.stop();
+        }
+        if wishes & Control::REPORT != 0 {
+            self.publish();
+        }
+    }
+
+    /// Brings the record up to date; a thread leaves a copy, because its parent may not read what it writes.
+    fn publish(&mut self) {
+        let now = self.clock.now();
+        self.watch_time(now);
+        if is_synchronous::<E>(self.job) {
+            self.count_calls();
+        }
+        let record = &mut *self.tally.record;
+        record.measured_until = now.get();
+        // Until the worker has ended, `usage` is what was used before the measured part.
+        record.usage_so_far = used_since(usage_now(self.job.isolation), record.usage);
+        if self.job.isolation == Isolation::Thread {
+            *self.mailbox.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(record.clone()));
+        }
+        self.tally.control.wishes.fetch_and(!Control::REPORT, Release);
+    }
+}
