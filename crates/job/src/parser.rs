@@ -69,6 +69,7 @@ impl Parser {
     fn answer(&self, ask: &Ask) -> Result<Action, Box<Problem>> {
         match ask {
             Ask::Version => Ok(Action::Version(format!("{}\n", help::VERSION))),
+            Ask::InflateLog(path) => Ok(Action::InflateLog(path.clone())),
             Ask::Help => Ok(Action::Help(help::usage())),
             Ask::CommandHelp(option) => Ok(Action::CmdHelp(help::options(option.as_deref()))),
             Ask::EngineHelp(engine, place) => match help::engines(engine.as_deref(), self.engines) {
@@ -185,5 +186,5 @@ fn conclude(
 }
 
 fn invocation(words: Words, action: Action, warnings: Vec<Warning>) -> Invocation {
-    Invocation { action, output: words.output, eta: words.eta, read_only: words.read_only, warnings }
+    Invocation { action, output: words.output, eta: words.eta, beside: words.beside, read_only: words.read_only, warnings }
 }

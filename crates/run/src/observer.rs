@@ -35,6 +35,10 @@ pub trait Observer {
     fn progress(&mut self, progress: &Progress) {
         let _ = progress;
     }
+    /// All workers have ended; told like progress, where that is told.
+    fn ended(&mut self, progress: &Progress) {
+        let _ = progress;
+    }
     /// Whether a report of the run so far is wanted, `elapsed` after its start; asked some hundred times a second.
     /// SIGUSR1 asks for one as well.
     fn report_wanted(&mut self, elapsed: Nanos) -> bool {
