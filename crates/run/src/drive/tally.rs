@@ -2,7 +2,7 @@
 
 use super::Logs;
 use super::log::Logged;
-use crate::worker::record::{Control, Record, coarse_bin};
+use crate::worker::record::{Control, Keeps, Record, coarse_bin};
 use job::plan::RecordPlan;
 use load::Request;
 use measure::{Direction, IntervalSampler, Nanos};
@@ -64,7 +64,9 @@ impl Alike {
     /// Whether such an I/O is like these.
     #[inline]
     pub(super) fn includes(&self, direction: Direction, bytes: u32, life: Life) -> bool {
-        (self.direction, self.bytes, self.life) == (direction, bytes, life)
+        // What one call brought was reaped at one moment.
+        let Life { issued, accepted, .. } = self.life;
+        (issued, accepted, self.bytes, self.direction) == (life.issued, life.accepted, bytes, direction)
     }
 }
 
@@ -103,6 +105,7 @@ impl<'w> Tally<'w> {
         let shortest = Nanos::from_millis(1);
         let intervals = (plan.bandwidth_interval.max(shortest), plan.iops_interval.max(shortest));
         let sampling = plan.samples.then(|| Sampling::start(intervals, Nanos::ZERO));
+        record.keeps = Keeps { completion: histograms.completion.into(), total: histograms.total.into() };
         Tally { record, control, histograms, sampling, logs, muted_logs: None }
     }
 
@@ -123,7 +126,8 @@ impl<'w> Tally<'w> {
     pub(crate) fn synchronous<const LATENCY: bool>(&mut self, direction: Direction, bytes: u64, life: Life) {
         self.control.count(direction, bytes, 1);
         if LATENCY {
-            self.completion(direction, life, 1);
+            let completion = life.reaped.saturating_sub(life.accepted);
+            self.record.latencies(direction, completion, life.reaped.saturating_sub(life.issued));
         }
         self.record.measured_until = life.reaped.get();
     }

@@ -29,6 +29,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
             self.count_calls();
         }
         let record = &mut *self.tally.record;
+        record.settle();
         record.measured_until = now.get();
         // Until the worker has ended, `usage` is what was used before the measured part.
         record.usage_so_far = used_since(usage_now(self.job.isolation), record.usage);
