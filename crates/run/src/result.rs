@@ -11,7 +11,6 @@ use model::{
     SyncResult,
 };
 use std::sync::PoisonError;
-use std::sync::atomic::Ordering::Relaxed;
 
 /// Puts the result of a run together.
 pub(crate) fn assemble(
@@ -111,10 +110,12 @@ impl Found<'_> {
     fn direction(&self, record: &Record, direction: Direction, measured: Nanos) -> DirectionResult {
         let at = direction as usize;
         let plan = &self.plan.job.record;
-        let bytes = self.control.bytes[at].load(Relaxed) - record.bytes_before[at];
+        let at_work = self.end.is_none() && record.finished == 0;
+        let so_far = record.amounts_so_far(direction).filter(|_| at_work);
+        let (bytes, ios) = so_far.unwrap_or_else(|| record.amounts(self.control, direction));
         DirectionResult {
             bytes,
-            ios: self.control.ios[at].load(Relaxed) - record.ios_before[at],
+            ios,
             short_ios: record.short_ios[at],
             dropped_ios: 0,
             runtime: if bytes > 0 { self.window(record, direction, measured) } else { Nanos::ZERO },

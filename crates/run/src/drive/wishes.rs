@@ -7,7 +7,7 @@ use engine::Engine;
 use job::plan::Isolation;
 use measure::Clock;
 use std::sync::PoisonError;
-use std::sync::atomic::Ordering::Release;
+use std::sync::atomic::Ordering::{Relaxed, Release};
 
 impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
     /// Does what the parent wishes.
@@ -31,6 +31,8 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
         let record = &mut *self.tally.record;
         record.settle();
         record.measured_until = now.get();
+        record.bytes_so_far = self.tally.control.bytes.each_ref().map(|bytes| bytes.load(Relaxed));
+        record.ios_so_far = self.tally.control.ios.each_ref().map(|ios| ios.load(Relaxed));
         // Until the worker has ended, `usage` is what was used before the measured part.
         record.usage_so_far = used_since(usage_now(self.job.isolation), record.usage);
         if self.job.isolation == Isolation::Thread {

@@ -113,6 +113,10 @@ pub(crate) struct Record {
     pub(crate) iops_samples: [SampleStatistics; 3],
     /// CPU and faults when the measured part began, then (once `finished`) of the measured part.
     pub(crate) usage: CpuUsage,
+    /// Bytes in the control block when the parent last asked.
+    pub(crate) bytes_so_far: [u64; 3],
+    /// I/Os in the control block when the parent last asked.
+    pub(crate) ios_so_far: [u64; 3],
     /// CPU and faults of the measured part when the parent last asked.
     pub(crate) usage_so_far: CpuUsage,
     /// I/O errors that did not end the job.
@@ -292,6 +296,23 @@ impl Record {
             }
             recent.length = 0;
         }
+    }
+
+    /// Bytes and I/Os of a direction in the measured part, as the control block counts them.
+    pub(crate) fn amounts(&self, control: &Control, direction: Direction) -> (u64, u64) {
+        let at = direction as usize;
+        self.measured(at, control.bytes[at].load(Relaxed), control.ios[at].load(Relaxed))
+    }
+
+    /// The same when the parent last asked; `None` where it never did.
+    pub(crate) fn amounts_so_far(&self, direction: Direction) -> Option<(u64, u64)> {
+        let at = direction as usize;
+        let asked = self.ios_so_far.iter().any(|&ios| ios > 0);
+        asked.then(|| self.measured(at, self.bytes_so_far[at], self.ios_so_far[at]))
+    }
+
+    fn measured(&self, at: usize, bytes: u64, ios: u64) -> (u64, u64) {
+        (bytes.saturating_sub(self.bytes_before[at]), ios.saturating_sub(self.ios_before[at]))
     }
 
     /// Counts a submit call that took `count` I/Os, with `in_flight` in flight afterwards.

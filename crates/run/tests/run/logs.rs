@@ -78,15 +78,11 @@ fn a_log_that_cannot_be_made_is_the_jobs_error() {
 /// Windows as they are wanted, to the point: 10 ms, 100 ms and 1 s.
 const WINDOWS_MS: [u64; 3] = [10, 100, 1000];
 
-/// What the rows of a direction add up to, each over the time since the one before.
-fn sum_over_time(rows: &[Vec<u64>], direction: u64) -> u64 {
-    let mut before = 0;
-    let mut sum = 0;
-    for row in rows.iter().filter(|row| row[2] == direction) {
-        sum += row[1] * (row[0] - before);
-        before = row[0];
-    }
-    sum / 1000
+/// What the rows of a direction add up to, each over its window of `ms`: the last one began where the one before ended,
+/// and a window in which nothing came back has no row.
+fn sum_over_time(rows: &[Vec<u64>], direction: u64, ms: u64) -> u64 {
+    let of_direction = rows.iter().filter(|row| row[2] == direction);
+    of_direction.map(|row| row[1] * (row[0] - row[0].saturating_sub(1) / ms * ms)).sum::<u64>() / 1000
 }
 
 #[test]
@@ -102,7 +98,7 @@ fn subtlety_25_rows_over_windows_add_up_to_the_result_and_end_at_multiples() {
         let result = run_one(job);
         let (bandwidth, iops) = (rows(directory.path(), "x_bw.1.log"), rows(directory.path(), "x_iops.1.log"));
         for (direction, found) in result.directions.iter() {
-            let (bytes, ios) = (sum_over_time(&bandwidth, direction as u64) * 1024, sum_over_time(&iops, direction as u64));
+            let (bytes, ios) = (sum_over_time(&bandwidth, direction as u64, ms) * 1024, sum_over_time(&iops, direction as u64, ms));
             if found.ios == 0 {
                 assert_eq!((bytes, ios), (0, 0));
                 continue;
@@ -266,4 +262,63 @@ fn a_log_that_cannot_be_written_is_its_jobs_error_and_the_numbers_stay() {
     assert_eq!(error.errno, libc::ENOSPC);
     assert!(error.message.contains("x_bw.1.log"), "{}", error.message);
     assert_eq!((failed.ios(), sound.error), (256, None));
+}
+
+#[test]
+fn subtlety_24_samples_keep_to_their_own_intervals() {
+    let mut job = sim(Nanos::from_micros(100), 1);
+    job.limits.runtime = Some(Nanos::from_secs(2));
+    job.limits.time_based = true;
+    job.record.bandwidth_interval = Nanos::from_millis(100);
+    job.record.iops_interval = Nanos::from_millis(700);
+    let read = run_one(job).directions.read;
+    assert_eq!((read.bandwidth_samples.count, read.bandwidth_samples.mean), (20, 40_000.0));
+    assert_eq!((read.iops_samples.count, read.iops_samples.mean), (2, 10_000.0));
+}
+
+/// In real time, too, the rows make the total, and no row is faster than a processor.
+#[test]
+fn rows_over_windows_of_a_real_run_add_up_to_its_bytes() {
+    for (engine, ms) in [("null", 10), ("null", 100), ("null", 1000), ("psync", 10), ("psync", 100)] {
+        let directory = tempfile::Builder::new().tempdir_in("/dev/shm").unwrap();
+        let mut job = logged(directory.path(), 1);
+        (job.engine, job.engine_options) = (engine, Default::default());
+        job.files.directories = vec![directory.path().to_owned()];
+        job.limits.runtime = Some(Nanos::from_millis(1100));
+        job.record.logs.average = Nanos::from_millis(ms);
+        let result = run_one(job);
+        let rows = rows(directory.path(), "x_bw.1.log");
+        let bytes = sum_over_time(&rows, 0, ms) * 1024;
+        let found = result.directions.read.bytes;
+        // A row is cut to a whole KiB/s and its time to a whole ms.
+        let share = bytes as f64 / found as f64;
+        assert!((0.98..1.01).contains(&share), "{engine}, {ms} ms: {bytes} of {found}");
+        let iops: u64 = rows.iter().map(|row| row[1] * 1024 / 4096).max().unwrap();
+        assert!(iops < 200_000_000, "{iops} I/Os a second are more than a processor makes");
+    }
+}
+
+/// Rows are written while they come: what a log holds does not stay in memory.
+#[test]
+fn memory_does_not_grow_with_a_log() {
+    let resident = || {
+        let status = std::fs::read_to_string("/proc/self/status").unwrap();
+        let line = status.lines().find(|line| line.starts_with("VmRSS")).unwrap().to_owned();
+        line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap()
+    };
+    let log = |ios: u64| {
+        let directory = tempfile::tempdir().unwrap();
+        let mut job = logged(directory.path(), 1);
+        (job.limits.runtime, job.limits.time_based, job.limits.ios) = (None, false, Some(ios));
+        job.limits.loops = 1 << 20;
+        (job.record.logs.bandwidth, job.record.logs.latency) = (None, None);
+        std::os::unix::fs::symlink("/dev/null", directory.path().join("x_iops.1.log")).unwrap();
+        run_one(job);
+    };
+    log(1_000);
+    let before = resident();
+    log(300_000);
+    let grown = resident().saturating_sub(before);
+    // A row is 64 bytes: kept, they would be 19 MB.
+    assert!(grown < 8_000, "{grown} KiB more");
 }
