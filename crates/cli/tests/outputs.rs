@@ -108,7 +108,8 @@ fn a_compressed_log_of_fio_is_unpacked() {
     let words = "--name=a --size=256k --rw=rw --write_lat_log=x --log_store_compressed=1 --output=/dev/null";
     let mut fio = Command::new("fio");
     fio.current_dir(directory.path()).args(words.split_whitespace()).assert().success();
-    let theirs = Command::new("fio").current_dir(directory.path()).arg("--inflate-log=x_clat.1.log.fz").output().unwrap();
+    let theirs =
+        Command::new("fio").current_dir(directory.path()).arg("--inflate-log=x_clat.1.log.fz").output().unwrap();
     let ours = said(&mut plumb(directory.path(), "--inflate-log=x_clat.1.log.fz"));
     assert_eq!((ours.lines().count(), ours), (64, String::from_utf8(theirs.stdout).unwrap()));
 }
@@ -133,7 +134,10 @@ fn a_log_on_a_full_disk_fails_its_job_and_the_report_is_printed() {
     let (text, told) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert_eq!(output.status.code(), Some(1));
     assert!(told.contains("a: write log x_bw.1.log: No space left on device"), "{told}");
-    assert!(text.contains("a: (groupid=0, jobs=1): err=28 ") && text.contains("b: (groupid=0, jobs=1): err= 0:"), "{text}");
+    assert!(
+        text.contains("a: (groupid=0, jobs=1): err=28 ") && text.contains("b: (groupid=0, jobs=1): err= 0:"),
+        "{text}"
+    );
     assert_eq!(text.matches("IOPS=").count(), 2, "both have their numbers");
 }
 
@@ -141,7 +145,9 @@ fn a_log_on_a_full_disk_fails_its_job_and_the_report_is_printed() {
 fn issue_times_need_a_log_of_latencies_with_offsets() {
     let directory = tempfile::tempdir().unwrap();
     let base = "--name=a --ioengine=null --size=1m --log_issue_time=1";
-    for words in [base.to_owned(), format!("{base} --write_lat_log=x"), format!("{base} --write_bw_log=x --log_offset=1")] {
+    for words in
+        [base.to_owned(), format!("{base} --write_lat_log=x"), format!("{base} --write_bw_log=x --log_offset=1")]
+    {
         let output = plumb(directory.path(), &words).output().unwrap();
         let told = String::from_utf8_lossy(&output.stderr);
         assert!(!output.status.success() && told.contains("give write_lat_log and log_offset=1"), "{told}");

@@ -28,7 +28,9 @@ mod values;
 pub use engines::{Capabilities, EngineOptions, EngineSpec, Submission};
 pub use error::{JobError, Warning};
 pub use help::VERSION;
-pub use invocation::{Action, BesideRequest, EtaRequest, EtaWhen, Invocation, OutputFormat, OutputRequest, TerseVersion};
+pub use invocation::{
+    Action, BesideRequest, EtaRequest, EtaWhen, Invocation, OutputFormat, OutputRequest, TerseVersion,
+};
 pub use parser::Parser;
 pub use plan::Plan;
 pub use surroundings::{Files, RealFiles, Surroundings};

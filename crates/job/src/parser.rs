@@ -186,5 +186,12 @@ fn conclude(
 }
 
 fn invocation(words: Words, action: Action, warnings: Vec<Warning>) -> Invocation {
-    Invocation { action, output: words.output, eta: words.eta, beside: words.beside, read_only: words.read_only, warnings }
+    Invocation {
+        action,
+        output: words.output,
+        eta: words.eta,
+        beside: words.beside,
+        read_only: words.read_only,
+        warnings,
+    }
 }

@@ -199,7 +199,11 @@ fn live(invocation: &Invocation, talk: Talk) -> Live {
         EtaWhen::Never => false,
         EtaWhen::Auto => std::io::stdout().is_terminal(),
     };
-    if wanted && talk == Talk::Normal { Live::On { keep_every: invocation.eta.newline, every: invocation.eta.interval } } else { Live::Off }
+    if wanted && talk == Talk::Normal {
+        Live::On { keep_every: invocation.eta.newline, every: invocation.eta.interval }
+    } else {
+        Live::Off
+    }
 }
 
 /// Two lines per failed job, ours and fio's, to standard error; fio's to the results' file as well, as fio does it.

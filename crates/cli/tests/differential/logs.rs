@@ -89,19 +89,28 @@ pub(crate) fn reports() -> Vec<Case> {
     const PACED: &str = "--name=a --size=1m --rw=write --rate_iops=100 --runtime=2500ms --time_based";
     let own = |name, words: &str| Case::own_format(name, words);
     vec![
-        own("no_disks", "--output-format=json,normal --name=a --size=64k --disk_util=0"),
-        own("mixed_in_text_and_json", &format!("--output-format=json,normal {MIX} --unified_rw_reporting=mixed")),
-        own("both_in_json", &format!("--output-format=json {MIX} --unified_rw_reporting=both")).mixed(),
-        own("mixed_in_terse_3", &format!("--minimal {MIX} --unified_rw_reporting=1")),
-        own("mixed_in_terse_5", &format!("--minimal --terse-version=5 {MIX} --unified_rw_reporting=mixed")),
-        own("both_in_terse_3", &format!("--minimal {MIX} --unified_rw_reporting=2")).free_amounts(),
-        own("both_in_terse_5", &format!("--minimal --terse-version=5 {MIX} --unified_rw_reporting=both"))
+        own("subtlety_26_no_disks", "--output-format=json,normal --name=a --size=64k --disk_util=0"),
+        own(
+            "subtlety_27_mixed_in_text_and_json",
+            &format!("--output-format=json,normal {MIX} --unified_rw_reporting=mixed"),
+        ),
+        own("subtlety_27_both_in_json", &format!("--output-format=json {MIX} --unified_rw_reporting=both")).mixed(),
+        own("subtlety_27_mixed_in_terse_3", &format!("--minimal {MIX} --unified_rw_reporting=1")),
+        own("subtlety_27_mixed_in_terse_5", &format!("--minimal --terse-version=5 {MIX} --unified_rw_reporting=mixed")),
+        own("subtlety_27_both_in_terse_3", &format!("--minimal {MIX} --unified_rw_reporting=2")).free_amounts(),
+        own("subtlety_27_both_in_terse_5", &format!("--minimal --terse-version=5 {MIX} --unified_rw_reporting=both"))
             .free_amounts(),
-        own("mixed_of_a_group", &format!("--output-format=json,normal {MIX} --numjobs=2 --group_reporting --unified_rw_reporting=mixed")),
+        own(
+            "subtlety_27_mixed_of_a_group",
+            &format!("--output-format=json,normal {MIX} --numjobs=2 --group_reporting --unified_rw_reporting=mixed"),
+        ),
         own("subtlety_48_terse_once_a_second", &format!("--minimal {PACED} --status-interval=1")).free_amounts(),
         own("subtlety_48_text_once_a_second", &format!("--output-format=normal {PACED} --status-interval=1"))
             .free_amounts(),
-        own("subtlety_48_a_report_on_request", &format!("--minimal {PACED}")).signal(1200, "USR1").ends(0).free_amounts(),
+        own("subtlety_48_a_report_on_request", &format!("--minimal {PACED}"))
+            .signal(1200, "USR1")
+            .ends(0)
+            .free_amounts(),
         Case::refused("a_status_interval_that_is_no_time", &format!("{PACED} --status-interval=x")),
     ]
 }

@@ -66,8 +66,7 @@ fn push_packed(bytes: &mut Vec<u8>, layout: LogLayout, row: &LogRow) {
     bytes.extend_from_slice(&word.to_le_bytes());
     bytes.extend_from_slice(&u32::from(row.priority).to_le_bytes());
     bytes.extend_from_slice(&row.block.to_le_bytes());
-    for (wanted, value) in
-        [(layout.offset, row.offset), (layout.largest, row.largest), (layout.issued, row.issued_ns)]
+    for (wanted, value) in [(layout.offset, row.offset), (layout.largest, row.largest), (layout.issued, row.issued_ns)]
     {
         if wanted {
             bytes.extend_from_slice(&value.to_le_bytes());
@@ -175,16 +174,7 @@ mod tests {
     fn row() -> impl Strategy<Value = LogRow> {
         (any::<[u64; 6]>(), 0..3usize, any::<u16>()).prop_map(|(numbers, direction, priority)| {
             let [at_ms, value, largest, block, offset, issued_ns] = numbers;
-            LogRow {
-                at_ms,
-                value,
-                largest,
-                direction: Direction::ALL[direction],
-                block,
-                offset,
-                priority,
-                issued_ns,
-            }
+            LogRow { at_ms, value, largest, direction: Direction::ALL[direction], block, offset, priority, issued_ns }
         })
     }
 

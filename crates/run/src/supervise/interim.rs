@@ -39,8 +39,7 @@ impl<'run> Watch<'run> {
         };
         let root = &self.options.system_root;
         let environment = |notes| crate::environment::look_around(root, &self.clock, notes, &[]);
-        let result =
-            crate::result::assemble(plan, self.workers, self.prepared, self.shared, watched, environment);
+        let result = crate::result::assemble(plan, self.workers, self.prepared, self.shared, watched, environment);
         observer.report(&result);
     }
 

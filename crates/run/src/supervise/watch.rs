@@ -131,7 +131,12 @@ impl<'run> Watch<'run> {
         self.watched.elapsed = self.elapsed();
         if self.options.progress_interval.is_some() {
             let workers = (0..self.workers.len()).map(|index| self.progress_of(index)).collect();
-            observer.ended(&Progress { elapsed: self.elapsed(), remaining: Some(Nanos::ZERO), done: Some(1.0), workers });
+            observer.ended(&Progress {
+                elapsed: self.elapsed(),
+                remaining: Some(Nanos::ZERO),
+                done: Some(1.0),
+                workers,
+            });
         }
         self.watched.remaining = (self.watched.elapsed > NO_ESTIMATE_UNTIL).then_some(Nanos::ZERO);
         self.watched.devices = self.devices.finish(self.clock.now());

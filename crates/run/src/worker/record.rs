@@ -419,6 +419,7 @@ pub(crate) fn coarse_bin(latency: Nanos) -> usize {
 mod tests {
     use super::*;
 
+    /// Subtlety 23 of the specification.
     #[test]
     fn coarse_bins_agree_with_the_model_around_every_bound() {
         let around = BOUNDS.iter().flat_map(|&bound| [bound - 1, bound, bound + 1]);
@@ -431,6 +432,7 @@ mod tests {
         }
     }
 
+    /// Subtlety 20 of the specification.
     #[test]
     fn call_sizes_and_depths_fall_into_the_bins_of_the_report() {
         let call =

@@ -166,9 +166,9 @@ impl Logs {
             JobError { errno: libc::EAGAIN, operation: "log thread".to_owned(), message, signal: None }
         })?;
         let kinds = wanted.iter().map(|&(kind, _)| kind).enumerate();
-        let rows = kinds.clone().filter(|&(_, kind)| {
-            kind != Kind::Histogram && !(kind == Kind::Submission && queued == Queued::No)
-        });
+        let rows = kinds
+            .clone()
+            .filter(|&(_, kind)| kind != Kind::Histogram && !(kind == Kind::Submission && queued == Queued::No));
         let logs = rows.map(|(sink, kind)| Log { kind, sink, rows: stream.empty(), most }).collect();
         let histogram = kinds.clone().find(|&(_, kind)| kind == Kind::Histogram).map(|(sink, _)| {
             let seen = [(); 3].map(|()| (Histogram::new(), 0, 0));

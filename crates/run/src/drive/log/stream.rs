@@ -289,8 +289,7 @@ mod tests {
     fn a_full_disk_is_an_error_that_names_the_log_and_stops_nothing() {
         let full = Path::new("/dev/full");
         let file = File::options().write(true).open(full).unwrap();
-        let sink =
-            Sink { path: full.to_owned(), file, layout: LogLayout::default(), packer: None, coarseness: 0 };
+        let sink = Sink { path: full.to_owned(), file, layout: LogLayout::default(), packer: None, coarseness: 0 };
         let stream = Stream::start(vec![sink], 8, Vec::new()).unwrap();
         let mut rows = stream.empty();
         for _ in 0..50 {
