@@ -1,10 +1,10 @@
 //! From a draft to a job's plan: defaults that hang on other options, contradictions, limits.
 
+use crate::complete_replay as replay;
 use crate::draft::{Draft, LoadDraft, Movement};
 use crate::engines::{EngineSpec, Submission};
 use crate::error::{Problem, did_you_mean};
 use crate::known_engines;
-use crate::complete_replay as replay;
 use crate::plan::{
     BlockSize, BufferPlan, ContinueOnError, DepthPlan, Distribution, Extent, FilePlan, Fill, JobPlan, Limits, LoadPlan,
     LogPlan, Mix, PacePlan, PlacePlan, RecordPlan, StartPlan, Step, VerifyMethod, VerifyPlan,

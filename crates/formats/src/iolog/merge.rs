@@ -71,8 +71,7 @@ impl<'a, 'b> Run<'a, 'b> {
         let (input, binary) = open(trace)?;
         let rounds_left = trace.rounds.max(1);
         let (base_ns, latest_ns, found) = (0, 0, 0);
-        let mut run =
-            Run { trace, input, binary, first_ns: None, base_ns, latest_ns, rounds_left, found, head: None };
+        let mut run = Run { trace, input, binary, first_ns: None, base_ns, latest_ns, rounds_left, found, head: None };
         run.advance()?;
         Ok(run)
     }

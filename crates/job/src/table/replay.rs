@@ -129,6 +129,11 @@ pub(super) const ROWS: &[Row] = &[
 /// `50:100`.
 fn numbers(list: &str, allowed: fn(f64) -> bool) -> Result<Vec<f64>, Complaint> {
     let number = |part: &str| part.trim().parse().ok().filter(|&value| allowed(value));
-    let wrong = |part: &str| Complaint::new(format!("has a part that does not fit: `{part}`"), "write it like 50:100 (scalars, percent) or 2:1 (rounds, whole)");
+    let wrong = |part: &str| {
+        Complaint::new(
+            format!("has a part that does not fit: `{part}`"),
+            "write it like 50:100 (scalars, percent) or 2:1 (rounds, whole)",
+        )
+    };
     list.split(':').map(|part| number(part).ok_or_else(|| wrong(part))).collect()
 }

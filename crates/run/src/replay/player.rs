@@ -5,7 +5,7 @@ use super::survey::Replayed;
 use engine::Operation;
 use formats::iolog::{self, Adapt, Event, Reader, RecordError};
 use job::plan::{Hold, ReplayPlan};
-use load::{Recorded, RecordFailure, Recording, Request};
+use load::{RecordFailure, Recorded, Recording, Request};
 use std::collections::VecDeque;
 use std::io::BufReader;
 

@@ -42,8 +42,11 @@ pub fn execute(plan: &Plan, options: &RunOptions, observer: &mut dyn Observer) -
     let prepared = prepare::prepare(plan, &workers, replays, options, observer, &signals);
     let shared = Shared { controls: SharedBlocks::new(workers.len())?, records: SharedRecords::new(workers.len())? };
     let system_seed = prepare::system_seed();
-    let recruits: Vec<Recruit<'_>> =
-        workers.iter().zip(&prepared).map(|(&plan, ready)| Recruit { plan, files: &ready.files, replay: ready.replay.as_ref() }).collect();
+    let recruits: Vec<Recruit<'_>> = workers
+        .iter()
+        .zip(&prepared)
+        .map(|(&plan, ready)| Recruit { plan, files: &ready.files, replay: ready.replay.as_ref() })
+        .collect();
     let watched = std::thread::scope(|scope| {
         let mut crew = Crew::fork(&shared, recruits, clock, system_seed, &options.system_root)?;
         let watch = Watch::new(&workers, &prepared, &shared, options, clock);
