@@ -1,0 +1,93 @@
+//! Beside Debian's fio: a record of one is the work of the other.
+
+use crate::{ios, place, succeed};
+use std::path::Path;
+use std::process::Command;
+
+fn fio(directory: &Path, words: &[&str]) {
+    let output = Command::new("fio").args(words).current_dir(directory).output().expect("the real fio is installed");
+    assert!(output.status.success(), "fio {words:?}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// Loads that say something about offsets, sizes, files and syncs.
+const LOADS: &[&[&str]] = &[
+    &["--rw=randrw", "--bs=4k", "--size=256k", "--fsync=3", "--nrfiles=2"],
+    &["--rw=write", "--bsrange=1k-16k", "--size=256k", "--fdatasync=5"],
+    &["--rw=randread", "--bs=8k", "--size=512k", "--ioengine=libaio", "--iodepth=4"],
+];
+
+#[test]
+fn what_fio_recorded_is_replayed_io_by_io() {
+    for load in LOADS {
+        let place = place();
+        fio(place.path(), &[&["--name=a", "--write_iolog=theirs.iolog"], *load].concat());
+        let words = ["--name=b", "--read_iolog=theirs.iolog", "--write_iolog=ours.iolog", "--replay_no_stall=1"];
+        succeed(place.path(), &words);
+        let theirs = ios(place.path(), "theirs.iolog");
+        assert!(theirs.len() > 20, "{load:?}: {theirs:?}");
+        assert_eq!(ios(place.path(), "ours.iolog"), theirs, "{load:?}");
+    }
+}
+
+/// The I/Os that a run of fio does on the files called `a.*`, as a record would name them.
+fn traced(directory: &Path, words: &[&str]) -> Vec<String> {
+    let calls = "trace=pread64,pwrite64,fsync,fdatasync";
+    let output = Command::new("strace")
+        .args(["-f", "-y", "-s", "0", "-o", "calls", "-e", calls, "fio"])
+        .args(words)
+        .current_dir(directory)
+        .output()
+        .expect("strace is installed");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = std::fs::read_to_string(directory.join("calls")).expect("the calls");
+    text.lines().filter_map(call_as_io).collect()
+}
+
+/// `pread64(3</dir/a.0.0>, ""..., 4096, 8192) = 4096` as `a.0.0 read 8192 4096`.
+fn call_as_io(line: &str) -> Option<String> {
+    let (_, call) = line.split_once(' ')?;
+    let (name, rest) = call.trim_start().split_once('(')?;
+    let (_, path) = rest.split_once('<')?;
+    let (path, rest) = path.split_once('>')?;
+    let file = Path::new(path).file_name()?.to_str().filter(|file| file.starts_with("a."))?;
+    let numbers: Vec<&str> = rest.split_once(')')?.0.rsplit(", ").take(2).collect();
+    Some(match name {
+        "pread64" => format!("{file} read {} {}", numbers.first()?, numbers.get(1)?),
+        "pwrite64" => format!("{file} write {} {}", numbers.first()?, numbers.get(1)?),
+        "fsync" => format!("{file} sync"),
+        _ => format!("{file} datasync"),
+    })
+}
+
+#[test]
+fn what_plumb_recorded_is_replayed_by_fio_io_by_io() {
+    for load in LOADS {
+        let place = place();
+        succeed(place.path(), &[&["--name=a", "--write_iolog=ours.iolog"], *load].concat());
+        let theirs = traced(place.path(), &["--name=b", "--read_iolog=ours.iolog", "--replay_no_stall=1"]);
+        let ours = ios(place.path(), "ours.iolog");
+        assert!(ours.len() > 20, "{load:?}: {ours:?}");
+        // A sync has a place in a record, but not in its call.
+        let bare = |io: &String| match io.split(' ').collect::<Vec<_>>()[..] {
+            [file, sync @ ("sync" | "datasync"), ..] => format!("{file} {sync}"),
+            _ => io.clone(),
+        };
+        assert_eq!(theirs, ours.iter().map(bare).collect::<Vec<_>>(), "{load:?}");
+    }
+}
+
+#[test]
+fn fio_takes_the_same_time_over_our_record_as_we_do_over_its() {
+    let place = place();
+    let load = ["--size=64k", "--bs=4k", "--rw=read", "--rate_iops=20"];
+    succeed(place.path(), &[&["--name=a", "--write_iolog=ours.iolog"], &load[..]].concat());
+    let runtime = |text: &str| {
+        let result: serde_json::Value = serde_json::from_str(&text[text.find('{').expect("JSON")..]).expect("JSON");
+        result["jobs"][0]["read"]["runtime"].as_f64().expect("a runtime")
+    };
+    let words = ["--name=b", "--read_iolog=ours.iolog", "--output-format=json"];
+    let theirs = Command::new("fio").args(words).current_dir(place.path()).output().expect("fio is installed");
+    let theirs = runtime(&String::from_utf8_lossy(&theirs.stdout));
+    let ours = runtime(&succeed(place.path(), &words));
+    assert!((700.0..1_200.0).contains(&ours) && (ours - theirs).abs() < 300.0, "ours {ours} ms, fio's {theirs} ms");
+}
