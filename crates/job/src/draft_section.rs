@@ -79,7 +79,8 @@ impl Applier<'_> {
         }
         // An engine that is not carried has options that nobody here knows.
         if let (None, Some(reason)) = (engine, known_engines::reason(asked)) {
-            let what = format!("option `{name}` is refused: it is not plumb's, and the engine {asked} is refused: {reason}");
+            let what =
+                format!("option `{name}` is refused: it is not plumb's, and the engine {asked} is refused: {reason}");
             return Problem::at(assignment.name_place.clone(), what, None);
         }
         let own = engine.into_iter().flat_map(|engine| engine.options.iter().map(|option| option.name));

@@ -167,14 +167,16 @@ pub(crate) fn distribution(text: &str, base: UnitBase) -> Result<Distribution, C
         }),
         "zoned" => {
             let rest = rest.map(with_last_zone);
-            zones(rest.as_deref(), base, &|text, _| text.parse::<u8>().ok().filter(|&share| share <= 100)).and_then(|zones| {
-                let covered = |part: &Vec<(u8, u8)>| part.iter().map(|&(_, share)| u32::from(share)).sum::<u32>();
-                let wrong = zones.iter().map(|(_, part)| covered(part)).find(|&sum| sum != 100);
-                match wrong {
-                    Some(sum) => Err(Complaint::plain(format!("covers {sum} % of the region, not 100 %"))),
-                    None => Ok(Distribution::Zoned(zones)),
-                }
-            })
+            zones(rest.as_deref(), base, &|text, _| text.parse::<u8>().ok().filter(|&share| share <= 100)).and_then(
+                |zones| {
+                    let covered = |part: &Vec<(u8, u8)>| part.iter().map(|&(_, share)| u32::from(share)).sum::<u32>();
+                    let wrong = zones.iter().map(|(_, part)| covered(part)).find(|&sum| sum != 100);
+                    match wrong {
+                        Some(sum) => Err(Complaint::plain(format!("covers {sum} % of the region, not 100 %"))),
+                        None => Ok(Distribution::Zoned(zones)),
+                    }
+                },
+            )
         }
         "zoned_abs" => zones(rest, base, &|text, base| u64::try_from(integer(text, base).ok()?).ok())
             .map(Distribution::ZonedAbsolute),
