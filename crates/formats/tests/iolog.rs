@@ -196,7 +196,7 @@ fn record(big: bool, time_ns: u64, sector: u64, bytes: u32, action: (u32, u32), 
     record.extend([long(time_ns), long(sector)].concat());
     let device = 8 << 20 | 17;
     record.extend([word(bytes), word(category << 16 | act), word(42), word(device), word(3)].concat());
-    record.extend([short(0), short(u16::try_from(payload.len()).unwrap())].concat());
+    record.extend([short(0), short(u16::try_from(payload.len()).expect("a short payload"))].concat());
     record.extend(payload);
     record
 }
@@ -256,8 +256,8 @@ fn merged(inputs: &[(&[u8], f64, u64)]) -> Vec<(u64, u64)> {
         })
         .collect();
     let mut out = Vec::new();
-    let count = merge(&traces, &mut out).unwrap();
-    let (found, _) = events(&out).unwrap();
+    let count = merge(&traces, &mut out).expect("merged");
+    let (found, _) = events(&out).expect("a trace");
     assert_eq!(count, found.len() as u64);
     found.iter().map(|event| (event.at.get(), event.offset / 512)).collect()
 }

@@ -167,6 +167,13 @@ impl Load {
         self
     }
 
+    /// The loop issued this on its own, at the end of a pass: the witness hears of it.
+    pub fn note_issued(&mut self, now: Nanos, request: &Request) {
+        if let Some(witness) = &mut self.witness {
+            witness.issued(now, request);
+        }
+    }
+
     /// The job is over: what the record could not give or the witness could not keep.
     ///
     /// # Errors

@@ -99,8 +99,11 @@ fn bench_fio_drives_plumb_and_fio_plot_draws_what_it_found() {
     });
 }
 
-/// One line of Python each, with what it must print, taken from the result itself.
-const LINES: &[(&str, fn(&Value) -> String)] = &[
+/// What a line of Python must print, taken from the result itself.
+type Answer = fn(&Value) -> String;
+
+/// One line of Python each, with what it must print.
+const LINES: &[(&str, Answer)] = &[
     ("pd.json_normalize(result['jobs'])['read.total_ios'].sum()", |result| {
         result["jobs"]
             .as_array()

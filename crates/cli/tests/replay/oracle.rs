@@ -13,6 +13,8 @@ fn fio(directory: &Path, words: &[&str]) {
 const LOADS: &[&[&str]] = &[
     &["--rw=randrw", "--bs=4k", "--size=256k", "--fsync=3", "--nrfiles=2"],
     &["--rw=write", "--bsrange=1k-16k", "--size=256k", "--fdatasync=5"],
+    &["--rw=randwrite", "--bs=4k", "--size=128k", "--end_fsync=1"],
+    &["--rw=write", "--bs=4k", "--size=128k", "--verify=crc32c"],
     &["--rw=randread", "--bs=8k", "--size=512k", "--ioengine=libaio", "--iodepth=4"],
 ];
 
@@ -90,4 +92,48 @@ fn fio_takes_the_same_time_over_our_record_as_we_do_over_its() {
     let theirs = runtime(&String::from_utf8_lossy(&theirs.stdout));
     let ours = runtime(&succeed(place.path(), &words));
     assert!((700.0..1_200.0).contains(&ours) && (ours - theirs).abs() < 300.0, "ours {ours} ms, fio's {theirs} ms");
+}
+
+/// A record of blktrace in the byte order asked for.
+fn queued(big: bool, time_ns: u64, sector: u64, bytes: u32, category: u32) -> Vec<u8> {
+    let word = |value: u32| if big { value.to_be_bytes() } else { value.to_le_bytes() };
+    let long = |value: u64| if big { value.to_be_bytes() } else { value.to_le_bytes() };
+    let mut record = [word(0x6561_7407), word(1)].concat();
+    record.extend([long(time_ns), long(sector)].concat());
+    record.extend([bytes, (category | 1 << 4) << 16 | 1, 1, 4095 << 20 | 7, 0, 0].map(word).concat());
+    record
+}
+
+#[test]
+fn a_trace_in_either_byte_order_is_replayed_as_fio_replays_it() {
+    const READ: u32 = 1;
+    const WRITE: u32 = 1 << 1;
+    let list = [(0, 8, 4096, READ), (9_000, 16, 8192, WRITE), (20_000, 64, 512, READ), (30_000, 0, 0, WRITE | 1 << 2)];
+    for big in [false, true] {
+        let place = place();
+        let trace: Vec<u8> = list
+            .iter()
+            .flat_map(|&(time, sector, bytes, category)| queued(big, time, sector, bytes, category))
+            .collect();
+        std::fs::write(place.path().join("trace"), trace).expect("written");
+        std::fs::write(place.path().join("f"), vec![0; 1 << 20]).expect("written");
+        let words = ["--name=x", "--ioengine=null", "--read_iolog=trace", "--replay_redirect=f"];
+        let theirs = Command::new("fio").args(words).arg("--debug=io").current_dir(place.path()).output();
+        let theirs = String::from_utf8_lossy(&theirs.expect("fio is installed").stdout).into_owned();
+        // queue: io_u 0x1: off=0x1000,len=0x1000,ddir=0,file=f
+        let number = |line: &str, key: &str| {
+            let text = line.split_once(key).and_then(|(_, rest)| rest.split(',').next()).expect("a field").to_owned();
+            u64::from_str_radix(text.trim_start_matches("0x"), 16).expect("a number")
+        };
+        let action =
+            |line: &str| ["read", "write", "trim", "sync"][usize::try_from(number(line, "ddir=")).expect("few")];
+        let theirs: Vec<String> = theirs
+            .lines()
+            .filter(|line| line.contains("queue: io_u"))
+            .map(|line| format!("f {} {} {}", action(line), number(line, "off="), number(line, "len=")))
+            .collect();
+        succeed(place.path(), &[&words[..], &["--write_iolog=out"]].concat());
+        assert_eq!(theirs.len(), list.len());
+        assert_eq!(ios(place.path(), "out"), theirs, "big endian: {big}");
+    }
 }

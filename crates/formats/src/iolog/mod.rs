@@ -184,7 +184,7 @@ impl<R: BufRead> Reader<R> {
                 Err(error) => return Err(failed(error)),
             }
         };
-        let dialect = match first.and_then(|bytes| Endian::of_magic(bytes)) {
+        let dialect = match first.and_then(Endian::of_magic) {
             Some(endian) => Dialect::Binary(blktrace::Binary::new(endian)),
             None => Dialect::Text(text::Text::open(&name, &mut input)?),
         };

@@ -226,6 +226,7 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
         self.show(WorkerState::Flushing);
         for target in 0..u32::try_from(self.files.paths.len()).unwrap_or(u32::MAX) {
             let request = Request { operation: Operation::Sync, target, offset: 0, length: 0 };
+            self.load.note_issued(self.clock.now(), &request);
             let result = self.alone(&request)?;
             if result < 0 {
                 self.fault(&request, result);

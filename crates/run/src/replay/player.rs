@@ -9,7 +9,7 @@ use load::{RecordFailure, Recorded, Recording, Request};
 use std::collections::VecDeque;
 use std::io::BufReader;
 
-/// I/Os held in memory: 40 MiB of them, or a small piece where the job wants it so.
+/// I/Os held in memory: 32 MiB of them, or a small piece where the job wants it so.
 const AHEAD: usize = 1 << 20;
 const PIECE: usize = 1 << 12;
 
