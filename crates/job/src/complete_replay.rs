@@ -34,11 +34,10 @@ pub(crate) fn check(draft: &Draft, findings: &mut Findings<'_>) {
     let paced = [
         ("rate", pace.rate.iter().any(|(_, &rate)| rate > 0)),
         ("rate_iops", pace.iops.iter().any(|(_, &iops)| iops > 0)),
-        ("thinktime", !pace.think.is_zero()),
     ];
     for (name, _) in paced.into_iter().filter(|&(_, given)| given) {
         let what = format!("{name} and read_iolog exclude each other: the record says when each I/O is done");
-        let help = Some("leave it out, or use replay_time_scale or replay_no_stall".to_owned());
+        let help = Some("leave it out, or use replay_time_scale, or replay_no_stall with thinktime".to_owned());
         findings.problems.push(about(draft, &[name, "read_iolog"], what, help));
     }
     if draft.verify.method.is_some() || !draft.verify.pattern.is_empty() {

@@ -269,16 +269,6 @@ impl Load {
         if self.stopped || now >= self.deadline {
             return Next::Stop;
         }
-        if let Some(replay) = &mut self.replay {
-            return match replay.next(now) {
-                Next::Due(moment) => Next::Due(moment.min(self.deadline)),
-                Next::Drain => {
-                    self.passes.over += 1;
-                    Next::Drain
-                }
-                next => next,
-            };
-        }
         if let Some(target) = self.next_cache_to_drop() {
             return Next::DropCache(target);
         }
@@ -287,6 +277,10 @@ impl Load {
             Verdict::Refreshed if self.rules.rate_ignores_think => self.pace.forgive(now),
             Verdict::Refreshed => {}
             Verdict::Pause(next) => return next,
+        }
+        if let Some(replay) = &mut self.replay {
+            let next = replay.next(now);
+            return self.replayed(next);
         }
         if let Some(next) = self.review.as_mut().map(Review::step).and_then(review_step) {
             return next;
@@ -306,6 +300,17 @@ impl Load {
             Err(due) => return Next::Wait(due.min(self.deadline)),
         };
         self.choose_block(direction)
+    }
+
+    /// Books what a record says comes next.
+    fn replayed(&mut self, next: Next) -> Next {
+        match next {
+            Next::Due(moment) => return Next::Due(moment.min(self.deadline)),
+            Next::Drain => self.passes.over += 1,
+            Next::Issue(request) if request.direction().is_some() => self.think.issued(),
+            _ => {}
+        }
+        next
     }
 
     /// The direction of the next I/O, or when the first that may go is due.

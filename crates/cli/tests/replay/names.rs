@@ -175,7 +175,7 @@ fn what_cannot_be_replayed_is_refused_with_its_place() {
         (&[x, "--read_iolog=."], "directory"),
         (&[x, "--read_iolog=in", "--replay_skip=read,write,trim,sync"], "that replay_skip leaves in"),
         (&[x, "--read_iolog=in", "--rate=1m"], "rate and read_iolog exclude each other"),
-        (&[x, "--read_iolog=in", "--thinktime=5"], "thinktime and read_iolog exclude each other"),
+        (&[x, "--read_iolog=in", "--rate_iops=5"], "rate_iops and read_iolog exclude each other"),
         (&[x, "--read_iolog=in", "--verify=md5"], "verify and read_iolog exclude each other"),
         (&[x, "--read_iolog=-", "--numjobs=2"], "standard input can be replayed by one worker only"),
         (&[x, "--read_iolog=in", "--merge_blktrace_file=m", "--merge_blktrace_scalars=1:2"], "2 values for the 1"),

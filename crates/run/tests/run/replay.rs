@@ -85,6 +85,11 @@ fn time_scale_no_stall_loops_and_number_ios() {
     assert_eq!(run(&|job| timing(job, Timing::Percent(200))), [0, 500, 1_000]);
     assert_eq!(run(&|job| timing(job, Timing::Percent(50))), [0, 2_000, 4_000]);
     assert_eq!(run(&|job| timing(job, Timing::None)), [0, 100, 200]);
+    let thinking = |job: &mut JobPlan| {
+        timing(job, Timing::None);
+        job.pace.think = Nanos::from_micros(400);
+    };
+    assert_eq!(run(&thinking), [0, 500, 1_000]);
     assert_eq!(run(&|job| job.limits.loops = 2), [0, 1_000, 2_000, 2_100, 3_100, 4_100]);
     assert_eq!(run(&|job| job.limits.ios = Some(2)), [0, 1_000]);
     assert_eq!(run(&|job| job.limits.runtime = Some(Nanos::from_micros(1_500))), [0, 1_000]);
