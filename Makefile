@@ -13,7 +13,7 @@ help:
 	@echo 'make demo     build plumb and survey the disk under this directory (about a minute of measuring)'
 	@echo 'make test     format, lints, tests, docs and a short bench: the whole gate'
 	@echo 'make bench    CPU time per I/O: plumb, fio and the bare loop'
-	@echo 'make oracles  install fio, sysstat and iozone3 from Debian'
+	@echo 'make oracles  install fio, sysstat and iozone3 from Debian, readers of their output from PyPI'
 	@echo 'make charts   fetch ECharts and the typeface of the pictures anew'
 
 demo:
