@@ -44,7 +44,8 @@ pub struct Load {
 #[derive(Clone, Copy, Debug)]
 struct Rules {
     runtime: Option<Nanos>,
-    ramp: Nanos,
+    /// Whether the runtime counts only from the end of a ramp.
+    ramps: bool,
     drops_cache: bool,
     rate_ignores_think: bool,
     largest: u32,
@@ -113,7 +114,7 @@ impl Load {
         let free = pace.is_free() && think.is_off() && syncs.is_off() && review.is_none();
         let rules = Rules {
             runtime: job.limits.runtime,
-            ramp: job.limits.ramp,
+            ramps: !job.limits.ramp.is_zero() || job.limits.ramp_bytes > 0,
             drops_cache: job.files.invalidate,
             rate_ignores_think: job.pace.rate_ignores_think,
             largest: places::largest_size(&job.load),
@@ -142,7 +143,7 @@ impl Load {
     /// Starts the epoch: rates count from here, and the runtime, too, unless there is a ramp.
     pub fn begin(&mut self, now: Nanos) {
         self.pace.restart(now);
-        if self.rules.ramp.is_zero() {
+        if !self.rules.ramps {
             self.set_deadline(now);
         }
     }
