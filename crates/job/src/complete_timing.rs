@@ -34,8 +34,10 @@ pub(crate) fn check(draft: &Draft, findings: &mut Findings<'_>) {
 /// A rate cannot be at least what it can never be.
 fn least_rates(draft: &Draft, findings: &mut Findings<'_>) {
     let pace = &draft.pace;
-    let pairs =
-        [(&pace.least_rate, &pace.rate, ["rate_min", "rate"]), (&pace.least_iops, &pace.iops, ["rate_iops_min", "rate_iops"])];
+    let pairs = [
+        (&pace.least_rate, &pace.rate, ["rate_min", "rate"]),
+        (&pace.least_iops, &pace.iops, ["rate_iops_min", "rate_iops"]),
+    ];
     for (least, most, options) in pairs {
         let impossible = |direction: &Direction| most[*direction] > 0 && least[*direction] > most[*direction];
         if Direction::ALL.iter().any(impossible) {
@@ -82,7 +84,8 @@ pub(crate) fn steady_plan(draft: &Draft, findings: &mut Findings<'_>) -> Option<
         findings.problems.push(about(draft, &options, what, help));
     }
     if plan.intervals() as u64 > SteadyPlan::MOST_INTERVALS {
-        let what = format!("this is a window of {} samples; {} is the most", plan.intervals(), SteadyPlan::MOST_INTERVALS);
+        let what =
+            format!("this is a window of {} samples; {} is the most", plan.intervals(), SteadyPlan::MOST_INTERVALS);
         let help = Some("make steadystate_check_interval longer".to_owned());
         findings.problems.push(about(draft, &options, what, help));
     }

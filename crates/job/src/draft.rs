@@ -3,8 +3,9 @@
 use crate::engines::EngineOptions;
 use crate::error::Place;
 use crate::plan::{
-    AccessAdvice, Allocate, BlockSize, ClockChoice, ContinueOnError, Distribution, ExitScope, Fill, Generator, Isolation,
-    LatencyPlan, Memory, MemoryPolicy, RecordPlan, SteadyCriterion, SteadyMeasure, SyncMode, ThinkCount, VerifyMethod,
+    AccessAdvice, Allocate, BlockSize, ClockChoice, ContinueOnError, Distribution, ExitScope, Fill, Generator,
+    Isolation, LatencyPlan, Memory, MemoryPolicy, RecordPlan, SteadyCriterion, SteadyMeasure, SyncMode, ThinkCount,
+    VerifyMethod,
 };
 use crate::values::{Amount, UnitBase};
 use measure::{Nanos, PerDirection};

@@ -12,6 +12,7 @@ mod files;
 mod observer;
 mod result;
 mod signals;
+mod steady;
 mod supervise;
 mod worker;
 

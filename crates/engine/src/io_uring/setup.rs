@@ -247,8 +247,7 @@ impl Handle {
         let argument = WaitArgument { mask: 0, mask_size: 0, reserved: 0, span: std::ptr::from_ref(longest) };
         let (pointer, size) = (&raw const argument, size_of::<WaitArgument>());
         // SAFETY: the kernel reads the argument and the span it points to, which both outlive the call.
-        let result =
-            unsafe { libc::syscall(libc::SYS_io_uring_enter, self.descriptor, 0, 1, flags, pointer, size) };
+        let result = unsafe { libc::syscall(libc::SYS_io_uring_enter, self.descriptor, 0, 1, flags, pointer, size) };
         if result >= 0 { Ok(()) } else { Err(call::errno()) }
     }
 

@@ -1,6 +1,6 @@
 //! Counting: what every completed I/O adds to its worker's record.
 
-use super::Logs;
+use super::{Judge, Logs};
 use crate::worker::record::{Control, Record, coarse_bin};
 use job::plan::RecordPlan;
 use measure::{Direction, IntervalSampler, Nanos};
@@ -17,6 +17,7 @@ pub(crate) struct Tally<'w> {
     histograms: WantedHistograms,
     sampling: Option<Sampling>,
     logs: Option<Box<Logs>>,
+    judge: Option<Box<Judge>>,
     /// The logs while a ramp lasts: its I/O is not logged.
     muted_logs: Option<Box<Logs>>,
 }
@@ -27,6 +28,8 @@ struct WantedHistograms {
     completion: bool,
     total: bool,
     submission: bool,
+    /// Whether anything wants each total latency: a histogram or a judge.
+    each_total: bool,
 }
 
 /// The three moments of an I/O's life.
@@ -92,15 +95,18 @@ impl<'w> Tally<'w> {
         control: &'w Control,
         plan: &RecordPlan,
         logs: Option<Box<Logs>>,
+        judge: Option<Box<Judge>>,
     ) -> Self {
+        let total = plan.total_percentiles && plan.total_latency;
         let histograms = WantedHistograms {
             completion: plan.completion_percentiles && plan.completion_latency,
-            total: plan.total_percentiles && plan.total_latency,
+            total,
+            each_total: total || judge.is_some(),
             submission: plan.submission_percentiles && plan.submission_latency,
         };
         let intervals = (plan.bandwidth_interval, plan.iops_interval);
         let sampling = plan.samples.then(|| Sampling::start(intervals, Nanos::ZERO));
-        Tally { record, control, histograms, sampling, logs, muted_logs: None }
+        Tally { record, control, histograms, sampling, logs, judge, muted_logs: None }
     }
 
     /// Forgets what was counted and measures from `now` on.
@@ -182,8 +188,34 @@ impl<'w> Tally<'w> {
         if self.histograms.completion {
             record.histograms.completion[direction as usize].record_many(completion, count);
         }
+        if self.histograms.each_total {
+            self.each_total(direction, total, count);
+        }
+    }
+
+    fn each_total(&mut self, direction: Direction, total: Nanos, count: u64) {
         if self.histograms.total {
-            record.histograms.total[direction as usize].record_many(total, count);
+            self.record.histograms.total[direction as usize].record_many(total, count);
+        }
+        if let Some(judge) = &mut self.judge {
+            judge.see(direction, total, count);
+        }
+    }
+
+    /// The first I/O that took longer than the job allows, and how long that is.
+    pub(super) fn too_long(&self) -> Option<(Direction, Nanos, Nanos)> {
+        self.judge.as_ref()?.too_long()
+    }
+
+    /// I/Os judged since [`Tally::forget_judged`], and how many missed the target.
+    pub(super) fn judged(&self) -> (u64, u64) {
+        self.judge.as_ref().map_or((0, 0), |judge| judge.count())
+    }
+
+    /// Counts judged I/Os from zero.
+    pub(super) fn forget_judged(&mut self) {
+        if let Some(judge) = &mut self.judge {
+            judge.forget();
         }
     }
 

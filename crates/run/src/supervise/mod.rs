@@ -4,6 +4,7 @@ mod crew;
 mod estimate;
 mod prepare;
 mod schedule;
+mod settle;
 mod watch;
 
 use crate::{Observer, RunError, RunOptions};
@@ -12,6 +13,7 @@ pub(crate) use prepare::{Prepared, needs_files};
 pub(crate) use watch::Watched;
 
 use crate::files::FileKind;
+use crate::worker::ties::Ties;
 use crew::{Crew, Recruit};
 use job::Plan;
 use job::plan::{Isolation, WorkerPlan};
@@ -37,8 +39,10 @@ pub fn execute(plan: &Plan, options: &RunOptions, observer: &mut dyn Observer) -
     let prepared = prepare::prepare(plan, &workers, options, observer, &signals);
     let shared = Shared { controls: SharedBlocks::new(workers.len())?, records: SharedRecords::new(workers.len())? };
     let system_seed = prepare::system_seed();
-    let recruits: Vec<Recruit<'_>> =
-        workers.iter().zip(&prepared).map(|(&plan, ready)| Recruit { plan, files: &ready.files }).collect();
+    let ties = Ties::of_all(&workers);
+    let recruits: Vec<Recruit<'_>> = (0..workers.len())
+        .map(|index| Recruit { plan: workers[index], files: &prepared[index].files, ties: &ties[index] })
+        .collect();
     let watched = std::thread::scope(|scope| {
         let mut crew = Crew::fork(&shared, recruits, clock, system_seed, &options.system_root)?;
         let watch = Watch::new(&workers, &prepared, &shared, options, clock);

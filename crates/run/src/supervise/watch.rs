@@ -4,7 +4,9 @@ use super::crew::{Crew, End, Shared};
 use super::estimate::Estimate;
 use super::prepare::{Prepared, needs_files};
 use super::schedule::{Schedule, Standing};
+use super::settle::Settling;
 use crate::signals::Signals;
+use crate::worker::record::SIGNALLED;
 use crate::{Observer, Progress, RunError, RunOptions, WorkerProgress, WorkerState};
 use job::plan::WorkerPlan;
 use measure::{Clock, Nanos, PerDirection, SystemClock};
@@ -35,6 +37,8 @@ pub(crate) struct Watched {
     pub(crate) devices: Vec<DeviceUsage>,
     /// What the disks at the bottom moved.
     pub(crate) lowest_traffic: Option<LowestTraffic>,
+    /// What groups that settle as one have come to.
+    pub(crate) settling: Settling,
 }
 
 /// The parent while workers run.
@@ -54,6 +58,8 @@ pub(crate) struct Watch<'run> {
     traffic: TrafficWatch,
     setting_up: Vec<usize>,
     reaped: Vec<bool>,
+    /// Whether a signal that reached a worker alone was obeyed.
+    ended_by_worker: bool,
     watched: Watched,
 }
 
@@ -87,7 +93,12 @@ impl<'run> Watch<'run> {
             traffic: TrafficWatch::start(&options.system_root, &watched_paths(workers, prepared)),
             setting_up: Vec::new(),
             reaped: vec![false; workers.len()],
-            watched: Watched { ends: vec![None; workers.len()], ..Watched::default() },
+            ended_by_worker: false,
+            watched: Watched {
+                ends: vec![None; workers.len()],
+                settling: Settling::new(workers),
+                ..Watched::default()
+            },
         }
     }
 
@@ -113,6 +124,7 @@ impl<'run> Watch<'run> {
             if self.schedule.is_over() {
                 break;
             }
+            self.settle(crew);
             self.sample_devices();
             self.report(observer);
             let pause = if self.setting_up.is_empty() { LONG } else { SHORT };
@@ -142,6 +154,7 @@ impl<'run> Watch<'run> {
     }
 
     fn obey(&mut self, crew: &Crew<'_, '_>, signals: &Signals) {
+        self.obey_workers(crew);
         let Some(signal) = signals.received() else { return };
         if self.watched.signal.is_none() {
             self.watched.signal = Some(signal);
@@ -153,6 +166,23 @@ impl<'run> Watch<'run> {
                 crew.kill(index);
             }
         }
+    }
+
+    /// A signal that reached a worker alone ends the run, too, as in fio; its status is that of the jobs.
+    fn obey_workers(&mut self, crew: &Crew<'_, '_>) {
+        let controls = &self.shared.controls;
+        let signalled = || controls.iter().any(|control| control.stop.load(Relaxed) & SIGNALLED != 0);
+        if !self.ended_by_worker && signalled() {
+            self.ended_by_worker = true;
+            let all: Vec<usize> = (0..self.workers.len()).collect();
+            self.end_along(crew, &all);
+        }
+    }
+
+    /// Ends the groups that have settled.
+    fn settle(&mut self, crew: &Crew<'_, '_>) {
+        let settled = self.watched.settling.look(self.clock.now(), self.shared);
+        self.end_along(crew, &settled);
     }
 
     fn end_along(&mut self, crew: &Crew<'_, '_>, indices: &[usize]) {
@@ -204,6 +234,7 @@ impl<'run> Watch<'run> {
             self.reaped[index] = true;
             let control = &self.shared.controls[index];
             control.state.store(WorkerState::Reaped as u32, Relaxed);
+            self.remove_group_of(index);
             let along = self.schedule.ended(index, self.failed(index, end));
             self.unlink_files_of(index);
             self.end_along(crew, &along);
@@ -214,6 +245,16 @@ impl<'run> Watch<'run> {
     fn failed(&self, index: usize, end: End) -> bool {
         let faulty = || self.shared.records.snapshot(index).is_none_or(|record| record.fault.errno != 0);
         !matches!(end, End::Returned) || faulty()
+    }
+
+    /// Removes the control group of a worker, unless others are still in it: the last one takes it away.
+    fn remove_group_of(&self, index: usize) {
+        if let Some(plan) = self.workers[index].job.place.cgroup.as_ref().filter(|plan| !plan.keep)
+            && let Ok(group) = sys::iogroup::IoGroup::make(&self.options.system_root, &plan.name, None)
+        {
+            // It is busy while another worker is in it.
+            let _ = group.remove();
+        }
     }
 
     fn unlink_files_of(&self, index: usize) {

@@ -11,4 +11,6 @@ mod sim;
 #[cfg(test)]
 mod support;
 #[cfg(test)]
+mod timing;
+#[cfg(test)]
 mod verify;
