@@ -18,5 +18,5 @@ pub use job::{
     SyncResult,
 };
 pub use native::SCHEMA;
-pub use result::{ClockNote, Environment, FileSystem, Grade, LowestTraffic, Note, RunResult};
+pub use result::{ClockNote, CpuIdleness, Environment, FileSystem, Grade, LowestTraffic, Note, RunResult};
 pub use steer::{LatencyGoal, SteadyResult};

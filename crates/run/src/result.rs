@@ -51,6 +51,7 @@ pub(crate) fn assemble(
         environment: environment(engine_notes),
         notes: Vec::new(),
         ended_by_signal: watched.signal,
+        cpu_idleness: None,
     }
 }
 

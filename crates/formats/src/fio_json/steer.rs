@@ -1,7 +1,7 @@
-//! The latency goal of a job and its steady state in fio's JSON.
+//! The latency goal of a job, its steady state and the idle CPUs of a run in fio's JSON.
 
 use measure::Nanos;
-use model::{JobResult, SteadyResult};
+use model::{JobResult, RunResult, SteadyResult};
 use serde_json::{Map, Value, json};
 
 /// Appends the keys about the latency a job was to keep.
@@ -46,4 +46,17 @@ pub(super) fn put_steady(job: &mut Map<String, Value>, row: &JobResult) {
         "data": data,
     });
     job.insert("steadystate".into(), section);
+}
+
+/// Appends the section about idle CPUs.
+pub(super) fn put_idleness(root: &mut Map<String, Value>, result: &RunResult) {
+    let Some(found) = &result.cpu_idleness else { return };
+    let mut section = Map::new();
+    section.insert("system".into(), json!(found.system));
+    for (cpu, idle) in found.cpus.iter().enumerate() {
+        section.insert(format!("cpu-{cpu}"), json!(idle));
+    }
+    section.insert("unit_mean".into(), json!(found.unit_mean_us));
+    section.insert("unit_stddev".into(), json!(found.unit_deviation_us));
+    root.insert("cpu_idleness".into(), Value::Object(section));
 }

@@ -48,6 +48,7 @@ fn document(result: &RunResult, view: &View, detail: Detail) -> String {
         result.devices.iter().for_each(|device| push_disk(&mut entries, device));
         root.insert("disk_util".into(), Value::Array(entries));
     }
+    steer::put_idleness(&mut root, result);
     spelled(&Value::Object(root)) + "\n"
 }
 

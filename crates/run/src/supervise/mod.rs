@@ -46,8 +46,20 @@ pub fn execute(plan: &Plan, options: &RunOptions, observer: &mut dyn Observer) -
     let watched = std::thread::scope(|scope| {
         let mut crew = Crew::fork(&shared, recruits, clock, system_seed, &options.system_root)?;
         let watch = Watch::new(&workers, &prepared, &shared, options, clock);
-        watch.run(&mut crew, scope, observer, &signals)
+        let watched = watch.run(&mut crew, scope, observer, &signals)?;
+        if watched.leaves_threads {
+            let files = regular_files(&prepared);
+            let environment = |notes| crate::environment::look_around(&options.system_root, &clock, notes, &files);
+            let result = crate::result::assemble(plan, &workers, &prepared, &shared, watched, environment);
+            observer.abandoned(&result);
+            return Ok(Err(Box::new(result)));
+        }
+        Ok::<_, RunError>(Ok(watched))
     })?;
+    let watched = match watched {
+        Ok(watched) => watched,
+        Err(abandoned) => return Ok(*abandoned),
+    };
     let files = regular_files(&prepared);
     let environment = |notes| crate::environment::look_around(&options.system_root, &clock, notes, &files);
     Ok(crate::result::assemble(plan, &workers, &prepared, &shared, watched, environment))

@@ -21,6 +21,8 @@ use std::thread::Scope;
 const SHORT: Nanos = Nanos::from_millis(1);
 /// Between two looks at workers at work.
 const LONG: Nanos = Nanos::from_millis(10);
+/// How long threads have after the second request to end.
+const PATIENCE: Nanos = Nanos::from_millis(500);
 /// Between two looks for workers that ended without a word.
 const DEAD: Nanos = Nanos::from_millis(50);
 
@@ -37,6 +39,8 @@ pub(crate) struct Watched {
     pub(crate) devices: Vec<DeviceUsage>,
     /// What the disks at the bottom moved.
     pub(crate) lowest_traffic: Option<LowestTraffic>,
+    /// Whether threads are left that do not end.
+    pub(crate) leaves_threads: bool,
     /// What groups that settle as one have come to.
     pub(crate) settling: Settling,
 }
@@ -58,8 +62,10 @@ pub(crate) struct Watch<'run> {
     traffic: TrafficWatch,
     setting_up: Vec<usize>,
     reaped: Vec<bool>,
-    /// Whether a signal that reached a worker alone was obeyed.
+    /// Whether the run was ended by a signal to one of its workers, or by the observer.
     ended_by_worker: bool,
+    /// When the second request to end came.
+    urged_at: Option<Nanos>,
     watched: Watched,
 }
 
@@ -94,6 +100,7 @@ impl<'run> Watch<'run> {
             setting_up: Vec::new(),
             reaped: vec![false; workers.len()],
             ended_by_worker: false,
+            urged_at: None,
             watched: Watched {
                 ends: vec![None; workers.len()],
                 settling: Settling::new(workers),
@@ -117,6 +124,7 @@ impl<'run> Watch<'run> {
         'run: 'scope,
     {
         self.strike_unprepared(crew);
+        self.tell_commands(observer);
         loop {
             self.obey(crew, signals);
             self.start(crew, scope)?;
@@ -124,13 +132,23 @@ impl<'run> Watch<'run> {
             if self.schedule.is_over() {
                 break;
             }
+            if self.gives_up() {
+                self.watched.leaves_threads = true;
+                break;
+            }
             self.settle(crew);
+            if !self.ended_by_worker && observer.wants_end(self.elapsed()) {
+                self.ended_by_worker = true;
+                self.end_all(crew);
+            }
             self.sample_devices();
             self.report(observer);
             let pause = if self.setting_up.is_empty() { LONG } else { SHORT };
             self.clock.sleep_until(self.clock.now().saturating_add(pause));
         }
-        self.release_unstarted(crew)?;
+        if !self.watched.leaves_threads {
+            self.release_unstarted(crew)?;
+        }
         self.watched.elapsed = self.elapsed();
         self.watched.devices = self.devices.finish(self.clock.now());
         self.watched.lowest_traffic = lowest_traffic(&mut self.traffic);
@@ -139,6 +157,18 @@ impl<'run> Watch<'run> {
 
     fn elapsed(&self) -> Nanos {
         self.clock.now().saturating_sub(self.started_at)
+    }
+
+    /// What jobs run besides their I/O is told once per job.
+    fn tell_commands(&self, observer: &mut dyn Observer) {
+        for worker in self.workers.iter().filter(|worker| worker.clone == 0) {
+            let (name, start) = (&worker.job.name, &worker.job.start);
+            for (when, command) in [("prerun", &start.before), ("postrun", &start.after)] {
+                if command.is_some() {
+                    observer.command(name, when, &format!("{}.{when}.txt", name.replace('/', "_")));
+                }
+            }
+        }
     }
 
     /// Jobs whose files failed, or that only lay out files, do not start.
@@ -158,10 +188,10 @@ impl<'run> Watch<'run> {
         let Some(signal) = signals.received() else { return };
         if self.watched.signal.is_none() {
             self.watched.signal = Some(signal);
-            let all: Vec<usize> = (0..self.workers.len()).collect();
-            self.end_along(crew, &all);
+            self.end_all(crew);
         }
         if signals.count() > 1 {
+            self.urged_at = self.urged_at.or_else(|| Some(self.clock.now()));
             for index in (0..self.workers.len()).filter(|&index| self.is_running(index)) {
                 crew.kill(index);
             }
@@ -174,9 +204,20 @@ impl<'run> Watch<'run> {
         let signalled = || controls.iter().any(|control| control.stop.load(Relaxed) & SIGNALLED != 0);
         if !self.ended_by_worker && signalled() {
             self.ended_by_worker = true;
-            let all: Vec<usize> = (0..self.workers.len()).collect();
-            self.end_along(crew, &all);
+            self.end_all(crew);
         }
+    }
+
+    fn end_all(&mut self, crew: &Crew<'_, '_>) {
+        let all: Vec<usize> = (0..self.workers.len()).collect();
+        self.end_along(crew, &all);
+    }
+
+    /// Whether the second request to end is a while ago and only threads are left, which nothing can end.
+    fn gives_up(&self) -> bool {
+        let urged = self.urged_at.is_some_and(|at| self.clock.now().saturating_sub(at) > PATIENCE);
+        let left = || (0..self.workers.len()).filter(|&index| self.is_running(index));
+        urged && left().all(|index| self.workers[index].job.isolation == job::plan::Isolation::Thread)
     }
 
     /// Ends the groups that have settled.
