@@ -3,9 +3,7 @@
 use crate::command::{Argument, CommandOption, Effect, OPTIONS};
 use crate::engines::EngineSpec;
 use crate::error::{COMMAND_LINE, Place, Problem, Sources, did_you_mean};
-use crate::invocation::{
-    EtaRequest, EtaWhen, IdleProfile, OutputFormat, OutputRequest, TerseVersion, TriggerRequest,
-};
+use crate::invocation::{EtaRequest, EtaWhen, IdleProfile, OutputFormat, OutputRequest, TerseVersion, TriggerRequest};
 use crate::option::{Kind, OptionSpec, Support, TimeUnit};
 use crate::sections::{Assignment, Section, SectionKind};
 use crate::table;

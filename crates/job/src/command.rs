@@ -97,7 +97,12 @@ pub(crate) const OPTIONS: &[CommandOption] = &[
     refused("inflate-log", Needed("FILE"), NOT_YET, "Unpack a compressed log"),
     refused("merge-blktrace-only", Nothing, NOT_YET, "Merge traces and stop"),
     refused("latency-log", Possible("STEM"), "withdrawn: use write_lat_log", "Log latencies"),
-    works("trigger-file", Needed("FILE"), Effect::TriggerFile, "Pull the trigger when this file appears; it is removed"),
+    works(
+        "trigger-file",
+        Needed("FILE"),
+        Effect::TriggerFile,
+        "Pull the trigger when this file appears; it is removed",
+    ),
     works("trigger-timeout", Needed("TIME"), Effect::TriggerTimeout, "Pull the trigger after so long"),
     works("trigger", Needed("COMMAND"), Effect::Trigger, "What the trigger runs; then all jobs end"),
     refused("trigger-remote", Needed("COMMAND"), "there is no other host", "What the trigger runs on the other host"),

@@ -29,7 +29,9 @@ mod values;
 pub use engines::{Capabilities, EngineOptions, EngineSpec, Submission};
 pub use error::{JobError, Warning};
 pub use help::VERSION;
-pub use invocation::{Action, EtaRequest, EtaWhen, Invocation, OutputFormat, OutputRequest, TerseVersion};
+pub use invocation::{
+    Action, EtaRequest, EtaWhen, IdleProfile, Invocation, OutputFormat, OutputRequest, TerseVersion, TriggerRequest,
+};
 pub use parser::Parser;
 pub use plan::Plan;
 pub use surroundings::{Files, RealFiles, Surroundings};

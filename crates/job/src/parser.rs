@@ -4,7 +4,7 @@ use crate::argv::{self, Ask, Words};
 use crate::engines::EngineSpec;
 use crate::error::{JobError, Place, Problem, Sources, Warning, did_you_mean};
 use crate::help;
-use crate::invocation::{Action, Invocation};
+use crate::invocation::{Action, IdleProfile, Invocation};
 use crate::jobs::{Depth, Maker, Outcome};
 use crate::sections::{self, Section, SectionKind};
 use crate::showcmd;
