@@ -268,7 +268,8 @@ impl super::Tally<'_> {
     }
 
     /// What moved in all, and the latencies of the measured part.
-    fn totals(&self) -> Totals {
+    fn totals(&mut self) -> Totals {
+        self.record.settle();
         let (bytes, ios) = self.amounts();
         let latency: u128 = self.record.completion.iter().map(measure::Moments::sum).sum();
         Totals {

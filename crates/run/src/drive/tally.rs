@@ -1,7 +1,7 @@
 //! Counting: what every completed I/O adds to its worker's record.
 
 use super::{Judge, Logs};
-use crate::worker::record::{Control, Record, coarse_bin};
+use crate::worker::record::{Control, Keeps, Record, coarse_bin};
 use job::plan::RecordPlan;
 use measure::{Direction, IntervalSampler, Nanos};
 use model::{CpuUsage, JobError};
@@ -18,6 +18,8 @@ pub(crate) struct Tally<'w> {
     sampling: Option<Sampling>,
     logs: Option<Box<Logs>>,
     judge: Option<Box<Judge>>,
+    /// Whether each I/O is looked at by logs or a judge.
+    observed: bool,
     /// The logs while a ramp lasts: its I/O is not logged.
     muted_logs: Option<Box<Logs>>,
 }
@@ -28,8 +30,6 @@ struct WantedHistograms {
     completion: bool,
     total: bool,
     submission: bool,
-    /// Whether anything wants each total latency: a histogram or a judge.
-    each_total: bool,
 }
 
 /// The three moments of an I/O's life.
@@ -65,7 +65,9 @@ impl Alike {
     /// Whether such an I/O is like these.
     #[inline]
     pub(super) fn includes(&self, direction: Direction, bytes: u32, life: Life) -> bool {
-        (self.direction, self.bytes, self.life) == (direction, bytes, life)
+        // What one call brought was reaped at one moment.
+        let Life { issued, accepted, .. } = self.life;
+        (issued, accepted, self.bytes, self.direction) == (life.issued, life.accepted, bytes, direction)
     }
 }
 
@@ -97,16 +99,16 @@ impl<'w> Tally<'w> {
         logs: Option<Box<Logs>>,
         judge: Option<Box<Judge>>,
     ) -> Self {
-        let total = plan.total_percentiles && plan.total_latency;
         let histograms = WantedHistograms {
             completion: plan.completion_percentiles && plan.completion_latency,
-            total,
-            each_total: total || judge.is_some(),
+            total: plan.total_percentiles && plan.total_latency,
             submission: plan.submission_percentiles && plan.submission_latency,
         };
         let intervals = (plan.bandwidth_interval, plan.iops_interval);
         let sampling = plan.samples.then(|| Sampling::start(intervals, Nanos::ZERO));
-        Tally { record, control, histograms, sampling, logs, judge, muted_logs: None }
+        record.keeps = Keeps { completion: histograms.completion.into(), total: histograms.total.into() };
+        let observed = logs.is_some() || judge.is_some();
+        Tally { record, control, histograms, sampling, logs, judge, observed, muted_logs: None }
     }
 
     /// Forgets what was counted and measures from `now` on.
@@ -119,6 +121,7 @@ impl<'w> Tally<'w> {
         if let Some(logs) = &mut self.logs {
             logs.begin(now);
         }
+        self.observed = self.logs.is_some() || self.judge.is_some();
     }
 
     /// Counts an I/O of a synchronous engine: no submission latency.
@@ -126,10 +129,11 @@ impl<'w> Tally<'w> {
     pub(crate) fn synchronous<const LATENCY: bool>(&mut self, direction: Direction, bytes: u64, life: Life) {
         self.control.count(direction, bytes, 1);
         if LATENCY {
-            self.completion(direction, life, 1);
+            let completion = life.reaped.saturating_sub(life.accepted);
+            self.record.latencies(direction, completion, life.reaped.saturating_sub(life.issued));
         }
-        if let Some(logs) = &mut self.logs {
-            logs.record(direction, bytes, life);
+        if self.observed {
+            self.observe(direction, bytes, life, 1);
         }
         self.record.measured_until = life.reaped.get();
     }
@@ -157,8 +161,8 @@ impl<'w> Tally<'w> {
         if LATENCY {
             self.completion(direction, life, count);
         }
-        if let Some(logs) = &mut self.logs {
-            (0..count).for_each(|_| logs.record(direction, bytes, life));
+        if self.observed {
+            self.observe(direction, bytes, life, count);
         }
         self.record.measured_until = life.reaped.get();
     }
@@ -166,6 +170,34 @@ impl<'w> Tally<'w> {
     /// Logs nothing until [`Tally::begin`] is called again.
     pub(crate) fn mute_logs(&mut self) {
         self.muted_logs = self.logs.take();
+        self.observed = self.judge.is_some();
+    }
+
+    /// Shows `count` like I/Os to logs and judge.
+    fn observe(&mut self, direction: Direction, bytes: u64, life: Life, count: u64) {
+        if let Some(judge) = &mut self.judge {
+            judge.see(direction, life.reaped.saturating_sub(life.issued), count);
+        }
+        if let Some(logs) = &mut self.logs {
+            (0..count).for_each(|_| logs.record(direction, bytes, life));
+        }
+    }
+
+    /// The first I/O that took longer than the job allows, and how long that is.
+    pub(super) fn too_long(&self) -> Option<(Direction, Nanos, Nanos)> {
+        self.judge.as_ref()?.too_long()
+    }
+
+    /// I/Os judged since [`Tally::forget_judged`], and how many missed the target.
+    pub(super) fn judged(&self) -> (u64, u64) {
+        self.judge.as_ref().map_or((0, 0), |judge| judge.count())
+    }
+
+    /// Counts judged I/Os from zero.
+    pub(super) fn forget_judged(&mut self) {
+        if let Some(judge) = &mut self.judge {
+            judge.forget();
+        }
     }
 
     /// Writes out the rest of the logs.
@@ -188,34 +220,8 @@ impl<'w> Tally<'w> {
         if self.histograms.completion {
             record.histograms.completion[direction as usize].record_many(completion, count);
         }
-        if self.histograms.each_total {
-            self.each_total(direction, total, count);
-        }
-    }
-
-    fn each_total(&mut self, direction: Direction, total: Nanos, count: u64) {
         if self.histograms.total {
-            self.record.histograms.total[direction as usize].record_many(total, count);
-        }
-        if let Some(judge) = &mut self.judge {
-            judge.see(direction, total, count);
-        }
-    }
-
-    /// The first I/O that took longer than the job allows, and how long that is.
-    pub(super) fn too_long(&self) -> Option<(Direction, Nanos, Nanos)> {
-        self.judge.as_ref()?.too_long()
-    }
-
-    /// I/Os judged since [`Tally::forget_judged`], and how many missed the target.
-    pub(super) fn judged(&self) -> (u64, u64) {
-        self.judge.as_ref().map_or((0, 0), |judge| judge.count())
-    }
-
-    /// Counts judged I/Os from zero.
-    pub(super) fn forget_judged(&mut self) {
-        if let Some(judge) = &mut self.judge {
-            judge.forget();
+            record.histograms.total[direction as usize].record_many(total, count);
         }
     }
 
