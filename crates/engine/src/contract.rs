@@ -162,6 +162,16 @@ pub trait Engine: Sized {
         Ok(0)
     }
 
+    /// Like [`Engine::reap`] for one completion, but waits no longer than `longest`. For a loop that has something else
+    /// to do then; engines whose I/Os end within [`Engine::submit`] or [`Engine::flush`] never have to wait.
+    ///
+    /// # Errors
+    /// When the queue itself is broken.
+    fn reap_within(&mut self, longest: Nanos, max: u32, done: &mut Vec<Completion>) -> Result<u32, EngineError> {
+        let _ = longest;
+        self.reap(1, max, done)
+    }
+
     /// [`Engine::flush`] and then [`Engine::reap`], in one system call where the kernel has one (io_uring).
     /// Returns how many the kernel took and how many completions were appended. For a loop that is about to wait:
     /// between the two there is no moment at which the submission could be seen to end.
@@ -172,11 +182,6 @@ pub trait Engine: Sized {
         let taken = self.flush()?;
         let reaped = self.reap(min, max, done)?;
         Ok((taken, reaped))
-    }
-
-    /// When the next I/O in flight will complete, where that is known beforehand: on a simulated device.
-    fn next_completion(&self) -> Option<Nanos> {
-        None
     }
 
     /// Whether the moment at which the kernel accepts an I/O can be seen. Where a kernel thread polls the queue it

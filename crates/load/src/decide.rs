@@ -49,7 +49,8 @@ pub struct Load {
 #[derive(Clone, Copy, Debug)]
 struct Rules {
     runtime: Option<Nanos>,
-    ramp: Nanos,
+    /// Whether the runtime counts only from the end of a ramp.
+    ramps: bool,
     drops_cache: bool,
     rate_ignores_think: bool,
     largest: u32,
@@ -118,7 +119,7 @@ impl Load {
         let free = pace.is_free() && think.is_off() && syncs.is_off() && review.is_none();
         let rules = Rules {
             runtime: job.limits.runtime,
-            ramp: job.limits.ramp,
+            ramps: !job.limits.ramp.is_zero() || job.limits.ramp_bytes > 0,
             drops_cache: job.files.invalidate,
             rate_ignores_think: job.pace.rate_ignores_think,
             largest: places::largest_size(&job.load),
@@ -190,7 +191,7 @@ impl Load {
             witness.begin(now);
         }
         self.pace.restart(now);
-        if self.rules.ramp.is_zero() {
+        if !self.rules.ramps {
             self.set_deadline(now);
         }
     }
@@ -305,7 +306,7 @@ impl Load {
     /// Books what a record says comes next.
     fn replayed(&mut self, next: Next) -> Next {
         match next {
-            Next::Due(moment) => return Next::Due(moment.min(self.deadline)),
+            Next::Wait(moment) => return Next::Wait(moment.min(self.deadline)),
             Next::Drain => self.passes.over += 1,
             Next::Issue(request) if request.direction().is_some() => self.think.issued(),
             _ => {}

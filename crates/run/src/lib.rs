@@ -13,6 +13,7 @@ mod observer;
 mod replay;
 mod result;
 mod signals;
+mod steady;
 mod supervise;
 mod worker;
 

@@ -30,6 +30,8 @@ pub struct RecordPlan {
     pub bandwidth_interval: Nanos,
     /// Interval of IOPS samples.
     pub iops_interval: Nanos,
+    /// Show the job in reports.
+    pub shown: bool,
     /// Count what the disks did.
     pub disk_usage: bool,
     /// 1024 or 1000: which units come first in text.
@@ -78,6 +80,7 @@ impl Default for RecordPlan {
             percentile_digits: 2,
             bandwidth_interval: Nanos::from_millis(500),
             iops_interval: Nanos::from_millis(500),
+            shown: true,
             disk_usage: true,
             unit_base: 1024,
             bits: false,

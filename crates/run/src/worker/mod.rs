@@ -2,12 +2,14 @@
 //! and leaves its record.
 
 pub(crate) mod gate;
+mod hook;
 pub(crate) mod memory;
 mod place;
 pub(crate) mod record;
+pub(crate) mod ties;
 
 use crate::WorkerState;
-use crate::drive::{DriveSetup, Logs, Queued, Tally, drive, is_synchronous};
+use crate::drive::{DriveSetup, Judge, Logs, Queued, Tally, drive, is_synchronous};
 use crate::files::{OpenFiles, PlannedFile, refusal};
 use crate::replay::{Player, Recorder, Replayed};
 use engine::{Engine, EngineClock, Setup, Visitor};
@@ -21,6 +23,7 @@ use memory::Memory;
 use model::{CpuUsage, JobError};
 use record::{Control, Gate, Record};
 use std::sync::atomic::Ordering::{Relaxed, Release};
+use ties::Ties;
 
 /// All a worker is given.
 #[derive(Clone, Copy)]
@@ -33,6 +36,12 @@ pub(crate) struct WorkerSetup<'run> {
     pub(crate) replay: Option<&'run Replayed>,
     /// Where it and the parent talk.
     pub(crate) control: &'run Control,
+    /// Where all workers and the parent talk.
+    pub(crate) controls: &'run sys::SharedBlocks<Control>,
+    /// Whom it has to look at.
+    pub(crate) ties: &'run Ties,
+    /// Where /proc and /sys are read from.
+    pub(crate) root: &'run std::path::Path,
     /// The run's clock.
     pub(crate) clock: SystemClock,
     /// Takes the seed's place when the plan has none.
@@ -58,7 +67,7 @@ pub(crate) fn work(setup: &WorkerSetup<'_>, record: &mut Record) {
 
 fn set_up_and_run(setup: &WorkerSetup<'_>, record: &mut Record) -> Result<(), JobError> {
     let (job, control) = (setup.plan.job, setup.control);
-    let _pinned = place::take(job, setup.plan.clone)?;
+    let _pinned = place::take(job, setup.plan.clone, setup.root)?;
     let open = OpenFiles::open(job, setup.files, control)?;
     if job.files.pre_read {
         control.state.store(WorkerState::PreReading as u32, Relaxed);
@@ -71,10 +80,11 @@ fn set_up_and_run(setup: &WorkerSetup<'_>, record: &mut Record) -> Result<(), Jo
     for slot in 0..depth {
         content.prepare_start(memory.whole_slot(slot));
     }
+    hook::run(job, hook::Hook::Before)?;
     let load = make_load(setup, &open)?;
     let ready = Ready { setup, record, open: &open, memory: &mut memory, content, load };
     match engine::dispatch(job.engine, ready) {
-        Some(result) => result,
+        Some(result) => result.and_then(|()| hook::run(job, hook::Hook::After)),
         None => Err(refusal(libc::ENOENT, "engine", format!("there is no engine `{}`", job.engine))),
     }
 }
@@ -127,7 +137,7 @@ impl Visitor for Ready<'_, '_> {
 
     fn visit<E: Engine>(self) -> Self::Out {
         let (job, control) = (self.setup.plan.job, self.setup.control);
-        let clock = E::Clock::for_worker(&self.setup.clock);
+        let clock = E::Clock::for_worker(&place::clock(job, self.setup.clock)?);
         let engine = E::open(Setup {
             options: &job.engine_options,
             targets: &self.open.targets,
@@ -152,7 +162,7 @@ impl Visitor for Ready<'_, '_> {
         }
         let queued = if is_synchronous::<E>(job) { Queued::No } else { Queued::Yes };
         let logs = Logs::open(job, self.setup.plan.number, queued)?;
-        self.record.started_unix_ms = unix_ms();
+        self.record.started_unix_ms = place::start_ms(job)?;
         drive(DriveSetup {
             job,
             engine,
@@ -161,8 +171,9 @@ impl Visitor for Ready<'_, '_> {
             content: self.content,
             identity: (self.setup.plan.number, job.load.seed.unwrap_or(self.setup.system_seed)),
             memory: self.memory,
-            tally: Tally::new(&mut *self.record, control, &job.record, logs),
+            tally: Tally::new(&mut *self.record, control, &job.record, logs, Judge::of(&job.latency)),
             files: self.open,
+            ties: (self.setup.ties, self.setup.controls),
         });
         let used = usage_now(job.isolation);
         self.record.usage = used_since(used, self.record.usage);

@@ -13,4 +13,6 @@ mod sim;
 #[cfg(test)]
 mod support;
 #[cfg(test)]
+mod timing;
+#[cfg(test)]
 mod verify;
