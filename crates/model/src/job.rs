@@ -1,5 +1,6 @@
 //! What one worker found, and how workers of a group become one.
 
+use crate::{LatencyGoal, SteadyResult};
 use measure::{Direction, Histogram, Moments, Nanos, PerDirection, SampleStatistics};
 use serde::{Deserialize, Serialize};
 use zerocopy::FromBytes;
@@ -40,6 +41,12 @@ pub struct JobResult {
     pub depth: DepthStatistics,
     /// The coarse latency bins of fio's text, over all directions.
     pub latency_bins: LatencyBins,
+    /// The latency it was to keep.
+    #[serde(default)]
+    pub latency_goal: LatencyGoal,
+    /// Whether its numbers settled; `None` where nobody asked.
+    #[serde(default)]
+    pub steady: Option<SteadyResult>,
 }
 
 /// The job's words, for reports.
@@ -96,6 +103,9 @@ pub struct ReportStyle {
     pub shows_errors: bool,
     /// Whether trims may occur: the issued line counts them.
     pub counts_sync_depth: bool,
+    /// Left out of reports.
+    #[serde(default)]
+    pub hidden: bool,
     /// What is shown of all directions together.
     #[serde(default)]
     pub unified: Unified,
@@ -131,6 +141,7 @@ impl Default for ReportStyle {
             shows_errors: false,
             counts_sync_depth: true,
             unified: Unified::None,
+            hidden: false,
         }
     }
 }
@@ -383,7 +394,7 @@ impl crate::RunResult {
     /// The rows of a report: workers of a group with group_reporting merged into its first, the rest as they are.
     pub fn reported_jobs(&self) -> Vec<JobResult> {
         let mut rows: Vec<JobResult> = Vec::new();
-        for job in &self.jobs {
+        for job in self.jobs.iter().filter(|job| !job.style.hidden) {
             let merged = rows
                 .iter_mut()
                 .find(|row| job.style.group_reporting && row.style.group_reporting && row.echo.group == job.echo.group);

@@ -2,16 +2,19 @@
 
 mod bandwidth;
 mod eta;
+mod idle;
 mod interim;
 mod surroundings;
+mod trigger;
 mod watch;
 
 use crate::failure::Failure;
 use crate::output::Output;
 use bandwidth::BandwidthLog;
 use formats::{View, fio_json, fio_log, fio_terse, fio_text, printable};
+use idle::{Detail, IdleAccount};
 use interim::Interim;
-use job::{Action, EtaWhen, Invocation, JobError, OutputFormat, OutputRequest, Parser, Plan};
+use job::{Action, EtaWhen, IdleProfile, Invocation, JobError, OutputFormat, OutputRequest, Parser, Plan};
 use measure::Nanos;
 use model::RunResult;
 use run::RunOptions;
@@ -39,8 +42,16 @@ pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
     let mut out = open(&invocation)?;
     match &invocation.action {
         Action::Run(plan) => measure(plan, &invocation, &mut out),
+        Action::MergeTraces(plan) => match run::merge_traces(plan) {
+            Ok(_) => Ok(0),
+            Err(error) => Err(Failure::new(error.message)),
+        },
         Action::ParseOnly => Ok(0),
         Action::InflateLog(path) => inflate(path, &mut out),
+        Action::CalibrateIdle => {
+            let unit = fio_text::unit_of_work(&idle::unit_of_work());
+            out.write(&format!("CPU idleness:\n{unit}")).map(|()| 0)
+        }
         Action::Version(text)
         | Action::Help(text)
         | Action::CmdHelp(text)
@@ -118,22 +129,30 @@ fn measure(plan: &Plan, invocation: &Invocation, out: &mut Output) -> Result<u8,
         progress_interval: watched_every(invocation, live),
         device_interval: Nanos::from_millis(500),
     };
+    let idle_before = invocation.idle.map(|_| IdleAccount::now());
     let log = invocation.beside.bandwidth_log.as_deref().map(BandwidthLog::create).transpose()?;
     let interim = Interim::new(invocation.beside.status_interval, surroundings::dump_request());
-    let mut watch = Watch::new(out, plan, talk, live).with(log, interim, &invocation.output);
+    let mut watch = Watch::new(out, plan, invocation, talk, live).with(log, interim, &invocation.output);
     let result = run::execute(plan, &options, &mut watch);
     let watched = watch.finish();
-    let result = result.map_err(|error| Failure::new(error.to_string()))?;
+    let mut result = result.map_err(|error| Failure::new(error.to_string()))?;
+    let detail = if invocation.idle == Some(IdleProfile::PerCpu) { Detail::PerCpu } else { Detail::System };
+    result.cpu_idleness = idle_before.map(|before| idle::since(&before, detail));
+    report(&result, invocation, talk, out)?;
+    watched?;
+    Ok(status(&result))
+}
+
+/// Everything that is told after a run.
+fn report(result: &RunResult, invocation: &Invocation, talk: Talk, out: &mut Output) -> Result<(), Failure> {
     if let (Some(signal), Talk::Normal) = (result.ended_by_signal, talk) {
         out.write(&format!("\nfio: terminating on signal {signal}\n"))?;
     }
     for note in &result.environment.engine_notes {
         tell(&format!("fio: {note}"));
     }
-    tell_errors(&result, out)?;
-    print(&result, &invocation.output, out)?;
-    watched?;
-    Ok(status(&result))
+    tell_errors(result, out)?;
+    print(result, &invocation.output, out)
 }
 
 /// A result in every format that was asked for: at the end, and of a run so far.

@@ -3,10 +3,11 @@
 use super::bandwidth::BandwidthLog;
 use super::eta;
 use super::interim::Interim;
+use super::trigger::Trigger;
 use crate::failure::Failure;
 use crate::output::Output;
 use formats::{fio_eta, fio_text};
-use job::{OutputRequest, Plan};
+use job::{Invocation, OutputRequest, Plan};
 use measure::Nanos;
 use model::RunResult;
 use run::{Observer, Progress};
@@ -38,6 +39,8 @@ pub(crate) enum Live {
 /// Prints a run's events as they come.
 pub(crate) struct Watch<'out> {
     out: &'out mut Output,
+    invocation: &'out Invocation,
+    trigger: Trigger<'out>,
     talk: Talk,
     live: LiveLine<'out>,
     /// Formats of reports in between.
@@ -50,9 +53,17 @@ pub(crate) struct Watch<'out> {
 
 impl<'out> Watch<'out> {
     /// A watch that writes to `out`, and the live line to standard output.
-    pub(crate) fn new(out: &'out mut Output, plan: &'out Plan, talk: Talk, live: Live) -> Self {
+    pub(crate) fn new(
+        out: &'out mut Output,
+        plan: &'out Plan,
+        invocation: &'out Invocation,
+        talk: Talk,
+        live: Live,
+    ) -> Self {
         Watch {
             out,
+            invocation,
+            trigger: Trigger::new(&invocation.trigger),
             talk,
             live: LiveLine { plan, live, shown: String::new(), kept: Nanos::ZERO, before: None },
             request: None,
@@ -117,6 +128,28 @@ impl Observer for Watch<'_> {
         let Some(request) = self.request.filter(|_| self.failed.is_none()) else { return };
         self.live.end();
         self.failed = super::print(so_far, request, self.out).err();
+    }
+
+    fn command(&mut self, job: &str, when: &str, file: &str) {
+        self.say(&format!("{job} : Saving output of {when} in {file}\n"));
+    }
+
+    fn wants_end(&mut self, elapsed: Nanos) -> bool {
+        if !self.trigger.is_pulled(elapsed) {
+            return false;
+        }
+        if let Some(failed) = self.trigger.fire() {
+            self.note(&failed);
+        }
+        true
+    }
+
+    fn abandoned(&mut self, result: &RunResult) {
+        self.live.end();
+        self.note("threads are stuck in I/O that nothing can interrupt: they are left behind");
+        // Whoever cannot be told ends all the same.
+        let _ = super::report(result, self.invocation, self.talk, self.out);
+        std::process::exit(super::ENDED_BY_SIGNAL.into());
     }
 
     fn note(&mut self, text: &str) {

@@ -1,7 +1,7 @@
-//! What the parent wishes of a worker at work: that it stops, or that it says how far it is.
+//! What the parent may wish of a worker at work: that it says how far it is.
 
 use super::{Drive, is_synchronous};
-use crate::worker::record::Control;
+use crate::worker::record::REPORT;
 use crate::worker::{usage_now, used_since};
 use engine::Engine;
 use job::plan::Isolation;
@@ -10,18 +10,16 @@ use std::sync::PoisonError;
 use std::sync::atomic::Ordering::{Relaxed, Release};
 
 impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
-    /// Does what the parent wishes.
-    #[cold]
-    pub(super) fn heed(&mut self, wishes: u32) {
-        if wishes & Control::STOP != 0 {
-            self.load.stop();
-        }
-        if wishes & Control::REPORT != 0 {
+    /// Says how far it is, where the parent asks for that.
+    #[inline]
+    pub(super) fn heed_report(&mut self) {
+        if self.tally.control.report_wanted() {
             self.publish();
         }
     }
 
     /// Brings the record up to date; a thread leaves a copy, because its parent may not read what it writes.
+    #[cold]
     fn publish(&mut self) {
         let now = self.clock.now();
         self.watch_time(now);
@@ -38,6 +36,6 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
         if self.job.isolation == Isolation::Thread {
             *self.mailbox.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(record.clone()));
         }
-        self.tally.control.wishes.fetch_and(!Control::REPORT, Release);
+        self.tally.control.stop.fetch_and(!REPORT, Release);
     }
 }

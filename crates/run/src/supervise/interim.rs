@@ -2,7 +2,7 @@
 
 use super::watch::{NO_ESTIMATE_UNTIL, Watch, Watched};
 use crate::signals::Signals;
-use crate::worker::record::Control;
+use crate::worker::record::REPORT;
 use crate::{Observer, WorkerProgress, WorkerState};
 use job::Plan;
 use measure::{Clock, Nanos};
@@ -36,6 +36,7 @@ impl<'run> Watch<'run> {
             remaining: self.remaining(now),
             devices: self.devices.usage(),
             lowest_traffic: None,
+            ..Watched::default()
         };
         let root = &self.options.system_root;
         let environment = |notes| crate::environment::look_around(root, &self.clock, notes, &[]);
@@ -52,10 +53,10 @@ impl<'run> Watch<'run> {
         };
         let asked: Vec<usize> = (0..self.workers.len()).filter(at_work).collect();
         for &index in &asked {
-            self.shared.controls[index].wishes.fetch_or(Control::REPORT, Release);
+            self.shared.controls[index].stop.fetch_or(REPORT, Release);
         }
         let until = self.clock.now().saturating_add(PATIENCE);
-        let waits = |index: usize| self.shared.controls[index].wishes.load(Acquire) & Control::REPORT != 0;
+        let waits = |index: usize| self.shared.controls[index].stop.load(Acquire) & REPORT != 0;
         while asked.iter().any(|&index| waits(index)) && self.clock.now() < until {
             self.clock.sleep_until(self.clock.now().saturating_add(LOOK));
         }

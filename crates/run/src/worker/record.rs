@@ -3,6 +3,8 @@
 //! Both have a fixed layout and no pointers. The parent reads the block at any time and the record when the worker
 //! has ended, however it ended: what was measured before a SIGBUS is still there.
 
+use crate::steady::{Sample, Steadiness};
+use job::plan::SteadyPlan;
 use measure::{Direction, Histogram, Moments, Nanos, SampleStatistics};
 use model::{CpuUsage, DepthStatistics, LatencyBins};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
@@ -18,16 +20,27 @@ pub(crate) struct Control {
     pub(crate) gate: AtomicU32,
     /// Not zero once the worker is set up, or failed to be.
     pub(crate) ready: AtomicU32,
-    /// What the parent wishes, a sum of [`Control::STOP`] and [`Control::REPORT`].
-    pub(crate) wishes: AtomicU32,
+    /// What the worker has to look at before its next I/O: [`STOP`], [`ATTENTION`], [`SIGNALLED`].
+    pub(crate) stop: AtomicU32,
     /// Files that are open.
     pub(crate) open_files: AtomicU32,
     reserved: u32,
+    /// Sum of completion latencies, as far as the worker tells it.
+    pub(crate) latency_ns: AtomicU64,
     /// Bytes completed per direction since the start; never falls.
     pub(crate) bytes: [AtomicU64; 3],
     /// I/Os completed per direction since the start; never falls.
     pub(crate) ios: [AtomicU64; 3],
 }
+
+/// The worker shall end in order.
+pub(crate) const STOP: u32 = 1;
+/// The worker has reins, and looks at them before each I/O.
+pub(crate) const ATTENTION: u32 = 2;
+/// A signal reached the worker's process.
+pub(crate) const SIGNALLED: u32 = 4;
+/// The worker shall bring its record up to date, then take this back.
+pub(crate) const REPORT: u32 = 8;
 
 /// How far a worker may go; zero, before any of these, is a closed gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -40,21 +53,22 @@ pub(crate) enum Gate {
 }
 
 impl Control {
-    /// The worker shall end in order.
-    pub(crate) const STOP: u32 = 1;
-    /// The worker shall bring its record up to date, then take this wish back.
-    pub(crate) const REPORT: u32 = 2;
-
     /// Whether the worker shall end in order.
     #[inline]
     pub(crate) fn stop_requested(&self) -> bool {
-        self.wishes.load(Relaxed) & Self::STOP != 0
+        self.stop.load(Relaxed) & STOP != 0
     }
 
-    /// What the parent wishes; mostly nothing.
+    /// Whether the worker shall bring its record up to date.
     #[inline]
-    pub(crate) fn wishes(&self) -> u32 {
-        self.wishes.load(Relaxed)
+    pub(crate) fn report_wanted(&self) -> bool {
+        self.stop.load(Relaxed) & REPORT != 0
+    }
+
+    /// Whether there is anything to look at before the next I/O.
+    #[inline]
+    pub(crate) fn wants_attention(&self) -> bool {
+        self.stop.load(Relaxed) != 0
     }
 
     /// Counts `ios` completed I/Os of `bytes` in all. The worker is the only writer, so a load and a store do.
@@ -131,10 +145,48 @@ pub(crate) struct Record {
     pub(crate) finished: u32,
     /// Not zero where the engine cannot see when the kernel accepts an I/O: no submission latency then.
     pub(crate) blind_to_submission: u32,
+    /// The depth at which a search for a latency stands; 0 without one.
+    pub(crate) searched_depth: u32,
     /// What the engine says of itself.
     pub(crate) note: Text<500>,
+    /// The last window of a job that waits for steady state.
+    pub(crate) steady: SteadyRecord,
     /// Histograms, on pages of their own: touched only where percentiles are wanted.
     pub(crate) histograms: Histograms,
+}
+
+/// The last window of a job that waits for steady state.
+#[derive(Clone, Debug, FromBytes)]
+#[repr(C)]
+pub(crate) struct SteadyRecord {
+    /// Not zero once it is filled in.
+    pub(crate) present: u32,
+    /// Not zero if the window was steady.
+    pub(crate) attained: u32,
+    count: u64,
+    /// Bytes per second, I/Os per second, mean latency in nanoseconds.
+    samples: [[u64; 3]; MOST_INTERVALS],
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "some thousands")]
+const MOST_INTERVALS: usize = SteadyPlan::MOST_INTERVALS as usize;
+
+impl SteadyRecord {
+    /// Keeps a window.
+    pub(crate) fn keep(&mut self, found: &Steadiness) {
+        (self.present, self.attained, self.count) = (1, u32::from(found.due() == Nanos::MAX), 0);
+        for (slot, sample) in self.samples.iter_mut().zip(found.samples()) {
+            *slot = [sample.bandwidth, sample.iops, sample.latency_ns];
+            self.count += 1;
+        }
+    }
+
+    /// The window that was kept.
+    pub(crate) fn samples(&self) -> impl Iterator<Item = Sample> {
+        let count = usize::try_from(self.count).unwrap_or(MOST_INTERVALS);
+        let sample = |&[bandwidth, iops, latency_ns]: &[u64; 3]| Sample { bandwidth, iops, latency_ns };
+        self.samples.iter().take(count).map(sample)
+    }
 }
 
 /// The last few latencies of one direction, in nanoseconds, not yet in moments, bins and histograms: right after a
