@@ -177,6 +177,16 @@ pub trait Engine: Sized {
         Ok(0)
     }
 
+    /// Like [`Engine::reap`] for one completion, but waits no longer than `longest`. For a loop that has something else
+    /// to do then; engines whose I/Os end within [`Engine::submit`] or [`Engine::flush`] never have to wait.
+    ///
+    /// # Errors
+    /// When the queue itself is broken.
+    fn reap_within(&mut self, longest: Nanos, max: u32, done: &mut Vec<Completion>) -> Result<u32, EngineError> {
+        let _ = longest;
+        self.reap(1, max, done)
+    }
+
     /// [`Engine::flush`] and then [`Engine::reap`], in one system call where the kernel has one (io_uring).
     /// Returns how many the kernel took and how many completions were appended. For a loop that is about to wait:
     /// between the two there is no moment at which the submission could be seen to end.

@@ -1,6 +1,6 @@
 //! Verification in the loop: seals blocks before they are written and judges blocks that were read back.
 
-use super::{Drive, Life};
+use super::Drive;
 use crate::WorkerState;
 use engine::{Engine, EngineError, Operation};
 use job::plan::{ContinueOnError, JobPlan, Mix};
@@ -87,16 +87,6 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
         if let Some(checker) = &mut self.checker {
             checker.expected[slot as usize] = Some(sequence);
         }
-    }
-
-    /// Does what is to be done for a single I/O of a queue that is whole: counts it by priority, judges its block.
-    #[cold]
-    pub(super) fn look_at(&mut self, slot: u32, request: &Request, life: Life) {
-        if let (Some(priorities), Some(direction)) = (&mut self.priorities, request.direction()) {
-            let from = if self.job.record.total_percentiles { life.issued } else { life.accepted };
-            priorities.record(self.engine.priority_of(slot), direction, life.reaped.saturating_sub(from));
-        }
-        self.judge_block(slot, request);
     }
 
     /// Judges a block that was read whole, where this job judges it.

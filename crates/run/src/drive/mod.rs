@@ -6,13 +6,19 @@
 
 mod checker;
 mod faults;
+mod floor;
+mod judge;
 mod log;
 mod pause;
 mod queued;
+mod rein;
+mod search;
 mod slots;
 mod synchronous;
 mod tally;
+mod wishes;
 
+pub(crate) use judge::Judge;
 pub(crate) use log::{Logs, Queued};
 use tally::Alike;
 pub(crate) use tally::{Life, Tally};
@@ -21,14 +27,18 @@ use crate::WorkerState;
 use crate::files::OpenFiles;
 use crate::worker::PriorityRecord;
 use crate::worker::memory::Memory;
+use crate::worker::record::Mailbox;
+use crate::worker::record::{ATTENTION, Control};
+use crate::worker::ties::Ties;
 use crate::worker::{usable_depth, usage_now};
 use checker::Checker;
 use engine::{Engine, EngineError, Io, Operation};
-use job::Submission;
 use job::plan::JobPlan;
+use job::{Submission, Work};
 use load::content::Content;
 use load::{Load, Next, Request};
 use measure::{Clock, Nanos};
+use rein::Rein;
 use slots::Slots;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -50,10 +60,14 @@ pub(crate) struct DriveSetup<'w, E: Engine> {
     pub(crate) memory: &'w mut Memory,
     /// Where things are counted.
     pub(crate) tally: Tally<'w>,
+    /// Where a thread leaves its record when it is asked for it.
+    pub(crate) mailbox: &'w Mailbox,
     /// The open files.
     pub(crate) files: &'w OpenFiles,
     /// Where latencies are counted by priority.
     pub(crate) priorities: Option<&'w mut PriorityRecord>,
+    /// Whom the worker has to look at, and where.
+    pub(crate) ties: (&'w Ties, &'w sys::SharedBlocks<Control>),
 }
 
 /// A worker at work.
@@ -67,12 +81,13 @@ pub(crate) struct Drive<'w, E: Engine, const LATENCY: bool> {
     checker: Option<Checker>,
     /// Latencies by priority, where the engine gives I/Os more than one.
     priorities: Option<&'w mut PriorityRecord>,
-    /// There is something to be done for single I/Os that are whole: judged, or counted by priority.
-    attentive: bool,
     /// What the kernel's own thread had used when the measured part began.
     kernel_cpu_before: Nanos,
+    /// Somebody looks at each I/O that came back whole: the checker, logs, or who counts by priority.
+    attends: bool,
     memory: &'w mut Memory,
     tally: Tally<'w>,
+    mailbox: &'w Mailbox,
     files: &'w OpenFiles,
     slots: Slots,
     /// The next moment at which something else than I/O is due: a sample, the end of the ramp.
@@ -84,12 +99,16 @@ pub(crate) struct Drive<'w, E: Engine, const LATENCY: bool> {
     passes: u64,
     ended_by_fault: bool,
     stride: Stride,
+    /// What holds the worker back or ends it early; most have none.
+    rein: Option<Box<Rein<'w>>>,
 }
 
 /// Runs a job's I/O to its end. What went wrong is in the record.
 pub(crate) fn drive<E: Engine>(setup: DriveSetup<'_, E>) {
     let record = &setup.job.record;
-    if record.total_latency || record.completion_latency || record.submission_latency {
+    let logs = record.logs.wants_any();
+    let wanted = record.total_latency || record.completion_latency || record.submission_latency || logs;
+    if wanted || setup.job.latency.judges() || setup.job.steady.is_some() {
         Drive::<E, true>::new(setup).run();
     } else {
         Drive::<E, false>::new(setup).run();
@@ -98,8 +117,8 @@ pub(crate) fn drive<E: Engine>(setup: DriveSetup<'_, E>) {
 
 impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
     fn new(setup: DriveSetup<'w, E>) -> Self {
-        let DriveSetup { job, engine, clock, load, content, identity: (number, seed), memory, tally, files, .. } =
-            setup;
+        let DriveSetup { job, engine, clock, load, content, identity, memory, tally, mailbox, files, ties, .. } = setup;
+        let (number, seed) = identity;
         let priorities = setup.priorities.filter(|_| engine.priorities().len() > 1);
         let checker = Checker::new::<E>(job, number, seed);
         Drive {
@@ -109,12 +128,13 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
             load,
             content_is_idle: content.is_idle(),
             content,
-            attentive: checker.is_some() || priorities.is_some(),
+            attends: checker.is_some() || tally.has_logs() || priorities.is_some(),
             checker,
             priorities,
             kernel_cpu_before: Nanos::ZERO,
             memory,
             tally,
+            mailbox,
             files,
             slots: Slots::new(usable_depth(job)),
             next_event: Nanos::MAX,
@@ -124,20 +144,31 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
             passes: 0,
             ended_by_fault: false,
             stride: Stride::default(),
+            rein: Rein::of(job, ties.0, ties.1),
         }
     }
 
     fn run(mut self) {
         let now = self.clock.now();
         let ramp = self.job.limits.ramp;
-        self.ramp_ends = (!ramp.is_zero()).then(|| now.saturating_add(ramp));
+        self.ramp_ends = match self.job.limits.ramp_bytes {
+            0 => (!ramp.is_zero()).then(|| now.saturating_add(ramp)),
+            _ => Some(Nanos::MAX),
+        };
         self.begin_measuring(now);
         if self.ramp_ends.is_some() {
             self.tally.mute_logs();
         }
         self.load.begin(now);
-        self.schedule(now);
-        self.show(if ramp.is_zero() { WorkerState::Running } else { WorkerState::Ramping });
+        if self.rein.is_some() {
+            self.tally.control.stop.fetch_or(ATTENTION, Relaxed);
+        }
+        self.next_sample = self.next_look();
+        if self.ramp_ends.is_none() {
+            self.begin_reins(now);
+        }
+        self.reschedule();
+        self.show(if self.ramp_ends.is_none() { WorkerState::Running } else { WorkerState::Ramping });
         let ended = if is_synchronous::<E>(self.job) { self.run_synchronous() } else { self.run_queued() };
         let ended = ended.and_then(|()| self.end_pass());
         if let Err(error) = ended {
@@ -152,6 +183,10 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
         }
         self.tally.record.measured_until = now.get();
         self.account_for_the_kernel();
+        if let Err(failure) = self.load.conclude(now) {
+            self.tally.record.fault.keep_first(failure.errno, failure.operation, &failure.message);
+        }
+        self.drop_reins();
         if let Err(error) = self.tally.finish_logs(now) {
             self.tally.record.fault.keep_first(error.errno, &error.operation, &error.message);
         }
@@ -178,12 +213,10 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
         self.tally.record.note.set(&format!("{note}, {milliseconds} ms of CPU in the kernel's polling thread"));
     }
 
-    /// Passes a request to stop on to the load.
-    #[inline]
-    fn heed_stop(&mut self) {
-        if self.tally.control.stop_requested() {
-            self.load.stop();
-        }
+    /// What to do next, and the present: the load's answer, unless the worker shall stop or has reins.
+    #[inline(always)]
+    fn next(&mut self, now: Nanos) -> Result<(Next, Nanos), EngineError> {
+        if self.tally.control.wants_attention() { self.attend(now) } else { Ok((self.load.next(now), now)) }
     }
 
     /// The present after a call. Where no latency is measured the clock is not read each time, unless its reading is
@@ -201,10 +234,10 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
         self.tally.control.state.store(state as u32, Relaxed);
     }
 
-    /// Sets the next event after `now`.
-    fn schedule(&mut self, now: Nanos) {
-        self.next_sample = self.tally.next_sample(now);
-        self.next_event = self.ramp_ends.unwrap_or(Nanos::MAX).min(self.next_sample);
+    /// Sets the next event.
+    fn reschedule(&mut self) {
+        let reins = self.rein.as_ref().map_or(Nanos::MAX, |rein| rein.due());
+        self.next_event = self.ramp_ends.unwrap_or(Nanos::MAX).min(self.next_sample).min(reins);
     }
 
     /// Looks at the time before what came back at `now` is counted: the end of the ramp and the ends of samples cut
@@ -223,17 +256,50 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
         }
     }
 
-    /// Does what is due at `moment`: ends the ramp, or takes samples.
+    /// Does what is due at `moment`: ends the ramp, takes samples, judges.
     fn event(&mut self, moment: Nanos) {
         if self.ramp_ends.is_some_and(|end| moment >= end) {
-            self.ramp_ends = None;
-            self.begin_measuring(moment);
-            self.load.ramp_over(moment);
-            self.show(WorkerState::Running);
-        } else if self.ramp_ends.is_none() {
-            self.tally.sample(moment);
+            self.end_ramp(moment);
+            self.begin_reins(moment);
+        } else if moment >= self.next_sample {
+            if self.ramp_ends.is_none() {
+                self.tally.sample(moment);
+                self.tally.close_log_windows(moment);
+            }
+            self.next_sample = self.next_look();
         }
-        self.schedule(moment);
+        if self.rein.is_some() {
+            self.rein_event(moment);
+        }
+        self.reschedule();
+    }
+
+    /// When a sample is due or a window of a log ends; not in a ramp, in which nothing counts.
+    fn next_look(&self) -> Nanos {
+        match self.ramp_ends {
+            Some(_) => Nanos::MAX,
+            None => self.tally.next_sample().min(self.tally.next_log_end()),
+        }
+    }
+
+    /// Shows an I/O that came back whole to those who look at each.
+    #[inline]
+    fn came_back(&mut self, slot: u32, request: &Request, life: Life) {
+        if self.attends {
+            self.show_each(slot, request, life);
+        }
+    }
+
+    #[cold]
+    fn show_each(&mut self, slot: u32, request: &Request, life: Life) {
+        if E::SPEC.capabilities.work != Work::Names || self.engine.made_call() {
+            self.tally.log(request, life);
+        }
+        if let (Some(priorities), Some(direction)) = (&mut self.priorities, request.direction()) {
+            let from = if self.job.record.total_percentiles { life.issued } else { life.accepted };
+            priorities.record(self.engine.priority_of(slot), direction, life.reaped.saturating_sub(from));
+        }
+        self.judge_block(slot, request);
     }
 
     /// Makes the buffer of `slot` ready for `request`.
@@ -259,6 +325,7 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
         self.show(WorkerState::Flushing);
         for target in 0..u32::try_from(self.files.paths.len()).unwrap_or(u32::MAX) {
             let request = Request { operation: Operation::Sync, target, offset: 0, length: 0 };
+            self.load.note_issued(self.clock.now(), &request);
             let result = self.alone(&request)?;
             if result < 0 {
                 self.fault(&request, result);
@@ -282,6 +349,7 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
         match next {
             Next::Wait(until) => self.sleep_until(until),
             Next::Think { until, spin_from } => {
+                self.burn_cycles();
                 self.sleep_until(spin_from.min(until));
                 self.spin_until(until);
             }

@@ -1,7 +1,7 @@
 //! Who may start when: stonewalls, wait_for, delays, and who takes whom along at the end. Pure decisions.
 
 use job::Work;
-use job::plan::{JobPlan, WorkerPlan};
+use job::plan::{ExitScope, JobPlan, WorkerPlan};
 use measure::Nanos;
 
 /// Where a worker stands in the schedule.
@@ -32,6 +32,7 @@ struct Entry {
     exit_all_on_error: bool,
     /// It does no I/O and ends with the last job that does.
     keeps_company: bool,
+    exit_scope: ExitScope,
     standing: Standing,
 }
 
@@ -55,6 +56,7 @@ impl Schedule {
                 delay: delay(job, &mut draw),
                 exit_all_on_error: job.limits.exit_all_on_error,
                 keeps_company: keeps_company(job),
+                exit_scope: job.limits.exit_scope,
                 standing: Standing::Pending,
             });
         }
@@ -90,7 +92,14 @@ impl Schedule {
         if !(self.exit_all || failed && ended.exit_all_on_error) {
             return if ended.keeps_company { Vec::new() } else { self.left_alone(ended.wall) };
         }
-        let taken_along = |entry: &Entry| entry.group == ended.group && entry.standing != Standing::Done;
+        let taken_along = |entry: &Entry| {
+            let reached = match ended.exit_scope {
+                ExitScope::Group => entry.group == ended.group,
+                ExitScope::Stonewall => entry.wall == ended.wall,
+                ExitScope::All => true,
+            };
+            reached && entry.standing != Standing::Done
+        };
         (0..self.entries.len()).filter(|&other| taken_along(&self.entries[other])).collect()
     }
 
