@@ -10,7 +10,6 @@ use crate::WorkerState;
 use crate::steady::{Steadiness, Totals};
 use crate::worker::record::{Control, SteadyRecord};
 use crate::worker::ties::{SteadyJudge, Ties};
-use crate::worker::usage_now;
 use engine::{Engine, EngineError};
 use job::plan::{JobPlan, SteadyPlan};
 use load::{Next, Request};
@@ -200,7 +199,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
                 self.slots.use_only(depth);
                 self.tally.forget_judged();
                 if matches!(step, Step::Settle(_)) {
-                    self.tally.begin(usage_now(self.job.isolation), *now);
+                    self.begin_measuring(*now);
                     self.next_sample = self.next_look();
                 }
                 search.begin_window(*now);
