@@ -5,19 +5,23 @@
 
 mod buffers;
 mod files;
+mod handling;
 mod load;
 mod pace;
 mod place;
 mod record;
 mod verify;
+mod zones;
 
-pub use buffers::{BufferPlan, Fill, Memory};
+pub use buffers::{BufferPlan, Fill, Memory, WorkingSet};
 pub use files::{AccessAdvice, Allocate, Extent, FilePlan, SyncMode};
-pub use load::{BlockSize, Distribution, Generator, LoadPlan, Mix, Step};
+pub use handling::{FileHandling, FileLock, FileService, FileType, WriteHint};
+pub use load::{BlockSize, Distribution, Generator, LoadPlan, Mix, RangeSync, Step};
 pub use pace::{DepthPlan, PacePlan};
 pub use place::PlacePlan;
 pub use record::{LogPlan, PERCENTILES, RecordPlan};
 pub use verify::{Digest, VerifyMethod, VerifyPlan};
+pub use zones::{Skip, Strides, ZonePlan, Zoned};
 
 use crate::engines::EngineOptions;
 use measure::Nanos;

@@ -1,5 +1,6 @@
 //! Before the workers: is the plan allowed and possible, and are its files there?
 
+use super::devices;
 use crate::files::{PlannedFile, guard_devices, lay_out, plan_files};
 use crate::signals::Signals;
 use crate::{Observer, RunError, RunOptions};
@@ -82,7 +83,12 @@ fn prepare_job(
     let clones = (0..job.clones).map(|clone| plan_files(job, clone, needs_files)).collect::<Result<Vec<_>, _>>()?;
     if needs_files {
         guard_devices(job, &clones, &options.system_root)?;
-        lay_out(job, &clones, observer, &mut || signals.received().is_none())?;
+        devices::prepare(job, &clones, &options.system_root)?;
+        // Clones that share a file would each make it; then it is made for all of them first, whatever was said.
+        let shared = job.clones > 1 && !(job.files.names.is_empty() && job.files.handling.below.is_empty());
+        if job.files.handling.laid_out_first || shared {
+            lay_out(job, &clones, observer, &mut || signals.received().is_none())?;
+        }
     }
     Ok(clones)
 }

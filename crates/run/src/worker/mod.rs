@@ -8,7 +8,8 @@ pub(crate) mod record;
 
 use crate::WorkerState;
 use crate::drive::{DriveSetup, Logs, Queued, Tally, drive, is_synchronous};
-use crate::files::{OpenFiles, PlannedFile, refusal};
+use crate::files::{Alone, FileLocks, OpenFiles, PlannedFile, lay_out, refusal};
+use crate::supervise::needs_files;
 use engine::{Engine, EngineClock, Setup, Visitor};
 use gate::pass;
 use job::Submission;
@@ -56,7 +57,12 @@ pub(crate) fn work(setup: &WorkerSetup<'_>, record: &mut Record) {
 fn set_up_and_run(setup: &WorkerSetup<'_>, record: &mut Record) -> Result<(), JobError> {
     let (job, control) = (setup.plan.job, setup.control);
     let _pinned = place::take(job, setup.plan.clone)?;
-    let open = OpenFiles::open(job, setup.files, control)?;
+    let handling = &job.files.handling;
+    if !handling.laid_out_first && needs_files(job) {
+        lay_out(job, &[setup.files.to_vec()], &mut Alone, &mut || !control.stop_requested())?;
+    }
+    let mut open = OpenFiles::open(job, setup.files, control)?;
+    let locks = FileLocks::open(handling.lock, setup.files)?;
     if job.files.pre_read {
         control.state.store(WorkerState::PreReading as u32, Relaxed);
         open.pre_read(setup.files, &|| !control.stop_requested())?;
@@ -64,7 +70,13 @@ fn set_up_and_run(setup: &WorkerSetup<'_>, record: &mut Record) -> Result<(), Jo
     }
     let depth = usable_depth(job);
     let mut memory = Memory::new(job, depth)?;
-    let mut content = Content::new(&job.buffers, job.load.seed.unwrap_or(setup.system_seed), setup.plan.number);
+    let seed = job.load.seed.unwrap_or(setup.system_seed);
+    let bytes: u64 = setup.files.iter().map(|file| file.region.bytes()).sum();
+    let mut content = Content::new(&job.buffers, seed, setup.plan.number).with_working_set(
+        &job.buffers,
+        seed,
+        bytes / u64::from(job.load.largest()),
+    );
     for slot in 0..depth {
         content.prepare_start(memory.whole_slot(slot));
     }
@@ -72,7 +84,7 @@ fn set_up_and_run(setup: &WorkerSetup<'_>, record: &mut Record) -> Result<(), Jo
     let load =
         Load::new(&LoadSetup { job, number: setup.plan.number, regions: &regions, system_seed: setup.system_seed })
             .map_err(|error| refusal(libc::EINVAL, "load", error.to_string()))?;
-    let ready = Ready { setup, record, open: &open, memory: &mut memory, content, load };
+    let ready = Ready { setup, record, open: &mut open, locks, memory: &mut memory, content, load };
     match engine::dispatch(job.engine, ready) {
         Some(result) => result,
         None => Err(refusal(libc::ENOENT, "engine", format!("there is no engine `{}`", job.engine))),
@@ -92,7 +104,8 @@ pub(crate) fn usable_depth(job: &JobPlan) -> u32 {
 struct Ready<'a, 'run> {
     setup: &'a WorkerSetup<'run>,
     record: &'a mut Record,
-    open: &'a OpenFiles,
+    open: &'a mut OpenFiles,
+    locks: Option<FileLocks>,
     memory: &'a mut Memory,
     content: Content,
     load: Load,
@@ -139,6 +152,7 @@ impl Visitor for Ready<'_, '_> {
             memory: self.memory,
             tally: Tally::new(&mut *self.record, control, &job.record, logs),
             files: self.open,
+            locks: self.locks,
         });
         let used = usage_now(job.isolation);
         self.record.usage = used_since(used, self.record.usage);
