@@ -7,7 +7,7 @@ use crate::engines::{EngineSpec, Submission};
 use crate::error::{Problem, did_you_mean};
 use crate::known_engines;
 use crate::plan::{
-    BlockSize, BufferPlan, ContinueOnError, DepthPlan, Distribution, Extent, FilePlan, Fill, JobPlan, Limits, LoadPlan,
+    BlockSize, BufferPlan, ContinueOnError, DepthPlan, Distribution, Extent, FileLock, FilePlan, Fill, JobPlan, Limits, LoadPlan,
     LogPlan, Mix, PacePlan, PlacePlan, RecordPlan, StartPlan, Step, VerifyMethod, VerifyPlan, WorkingSet,
 };
 use crate::table::{self, Set};
@@ -118,6 +118,11 @@ fn check_files(draft: &Draft, load: &LoadPlan, engine: &EngineSpec, findings: &m
     if handling.fill && load.mix != Mix::Only(Direction::Write) {
         let help = Some("use rw=write or rw=randwrite".to_owned());
         findings.problems.push(about(draft, &["fill_device", "rw"], "fill_device fills by writing", help));
+    }
+    if handling.lock != FileLock::None && (handling.open_at_once.is_some() || handling.unlink_each_pass) {
+        let what = "lockfile locks files that stay open for the whole job";
+        let help = Some("leave openfiles and unlink_each_loop out".to_owned());
+        findings.problems.push(about(draft, &["lockfile", "openfiles", "unlink_each_loop"], what, help));
     }
     // These keep what they found out about a file for as long as they live.
     let keeps = engine.name == "mmap" || engine.name == "io_uring" && draft.engine_options.is_on("registerfiles");

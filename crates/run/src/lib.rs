@@ -12,6 +12,8 @@ mod files;
 mod observer;
 mod result;
 mod signals;
+#[cfg(test)]
+mod stream;
 mod supervise;
 mod worker;
 

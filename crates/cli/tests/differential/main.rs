@@ -10,6 +10,7 @@
 mod case;
 mod checks;
 mod loads;
+mod places;
 mod runs;
 mod terse;
 mod words;
@@ -28,6 +29,9 @@ fn all_cases() -> Vec<Case> {
         cases.extend(area());
     }
     for area in [checks::verify, checks::logs, checks::steps] {
+        cases.extend(area());
+    }
+    for area in [places::handling, places::regions] {
         cases.extend(area());
     }
     for area in [loads::buffers, runs::files, runs::workers, runs::engines, runs::measures, terse::lines] {

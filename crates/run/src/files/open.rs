@@ -129,7 +129,17 @@ impl OpenFiles {
     /// When a read fails.
     pub(crate) fn pre_read(&self, files: &[PlannedFile], go_on: &dyn Fn() -> bool) -> Result<(), JobError> {
         let mut buffer = vec![0; 1 << 20];
-        for (file, descriptor) in files.iter().zip(&self.descriptors) {
+        for (index, file) in files.iter().enumerate().filter(|(_, file)| file.kind != FileKind::NameOnly) {
+            // A file that is not open yet is opened for this.
+            let another;
+            let descriptor = match self.descriptors.get(index) {
+                Some(descriptor) => descriptor,
+                None => {
+                    another = rustix::fs::open(&file.path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
+                        .map_err(|error| file_error("open", &file.path, error, ""))?;
+                    &another
+                }
+            };
             let mut offset = file.region.start;
             while offset < file.region.end && go_on() {
                 let length = usize::try_from(file.region.end - offset).unwrap_or(usize::MAX).min(buffer.len());

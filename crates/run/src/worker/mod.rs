@@ -142,6 +142,8 @@ impl Visitor for Ready<'_, '_> {
         let queued = if is_synchronous::<E>(job) { Queued::No } else { Queued::Yes };
         let logs = Logs::open(job, self.setup.plan.number, queued)?;
         self.record.started_unix_ms = unix_ms();
+        #[cfg(test)]
+        let engine = crate::stream::Recorded::new(engine);
         drive(DriveSetup {
             job,
             engine,
