@@ -7,8 +7,8 @@ use crate::engines::{EngineSpec, Submission};
 use crate::error::{Problem, did_you_mean};
 use crate::known_engines;
 use crate::plan::{
-    BlockSize, BufferPlan, ContinueOnError, DepthPlan, Distribution, Extent, FileLock, FilePlan, Fill, JobPlan, Limits, LoadPlan,
-    LogPlan, Mix, PacePlan, PlacePlan, RecordPlan, StartPlan, Step, VerifyMethod, VerifyPlan, WorkingSet,
+    BlockSize, BufferPlan, ContinueOnError, DepthPlan, Distribution, Extent, FileLock, FilePlan, Fill, JobPlan, Limits,
+    LoadPlan, LogPlan, Mix, PacePlan, PlacePlan, RecordPlan, StartPlan, Step, VerifyMethod, VerifyPlan, WorkingSet,
 };
 use crate::table::{self, Set};
 use crate::values::{Amount, UnitBase};
@@ -241,9 +241,8 @@ fn load_plan(draft: &Draft) -> LoadPlan {
 
 /// Whether random offsets are multiples of something else than the smallest size: then no map holds, as in fio.
 fn aligned(load: &LoadDraft) -> bool {
-    let differs = |(direction, &bytes): (Direction, &u64)| {
-        bytes > 0 && bytes != u64::from(load.block_size[direction].smallest())
-    };
+    let differs =
+        |(direction, &bytes): (Direction, &u64)| bytes > 0 && bytes != u64::from(load.block_size[direction].smallest());
     load.random && load.align.iter().any(differs)
 }
 

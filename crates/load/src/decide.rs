@@ -547,7 +547,11 @@ fn plain(setup: &LoadSetup<'_>) -> Option<Plain> {
         return None;
     }
     let aligned = |length: &u32| load.align.iter().all(|(_, align)| align.is_none_or(|align| align == *length));
-    places::single_size(load).filter(|length| !random || aligned(length)).map(|length| Plain { direction, length, random })
+    places::single_size(load).filter(|length| !random || aligned(length)).map(|length| Plain {
+        direction,
+        length,
+        random,
+    })
 }
 
 fn check(setup: &LoadSetup<'_>) -> Result<(), LoadError> {

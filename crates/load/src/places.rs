@@ -77,7 +77,11 @@ pub(super) struct Place {
 #[derive(Clone, Debug)]
 enum Zones {
     /// Windows, and the order of blocks in the smaller one at the end (or in the others, while that one is in use).
-    Strided { windows: Strided, tail: Option<(Order, PerDirection<u64>)>, in_tail: bool },
+    Strided {
+        windows: Strided,
+        tail: Option<(Order, PerDirection<u64>)>,
+        in_tail: bool,
+    },
     Zoned(ZoneMap),
 }
 

@@ -21,7 +21,9 @@ impl Strided {
     pub(super) fn new(plan: Strides, start: u64, end: u64) -> Self {
         let skip = match plan.skip {
             Skip::Bytes(bytes) => bytes,
-            Skip::Percent(percent) => (end - start) / 100 * u64::from(percent) + (end - start) % 100 * u64::from(percent) / 100,
+            Skip::Percent(percent) => {
+                (end - start) / 100 * u64::from(percent) + (end - start) % 100 * u64::from(percent) / 100
+            }
         };
         Strided { plan, start, end, stride: plan.window.max(1).saturating_add(skip), done: 0 }
     }

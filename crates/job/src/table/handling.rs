@@ -4,8 +4,8 @@ use super::row::{Row, Set, kind, put};
 use crate::error::Complaint;
 use crate::option::Kind;
 use crate::plan::{FileLock, FileService, FileType, RangeSync, WriteHint};
-use crate::values::{integer, skewed, split_escaped};
 use crate::values::UnitBase;
+use crate::values::{integer, skewed, split_escaped};
 use std::path::PathBuf;
 
 const GROUP: &str = "Files and devices";
@@ -56,7 +56,9 @@ fn service(word: &str, rest: Option<&str>, base: UnitBase) -> Result<FileService
     };
     let between = |what: &str, value: f64, least: f64, most: f64| {
         let inside = value > least && value < most;
-        inside.then_some(()).ok_or_else(|| Complaint::plain(format!("has {what} that is not between {least} and {most}")))
+        inside
+            .then_some(())
+            .ok_or_else(|| Complaint::plain(format!("has {what} that is not between {least} and {most}")))
     };
     Ok(match word {
         "random" => FileService::Random(times()?),

@@ -177,7 +177,10 @@ pub(crate) fn distribution(text: &str, base: UnitBase) -> Result<Distribution, C
         }
         "zoned_abs" => zones(rest, base, &|text, base| u64::try_from(integer(text, base).ok()?).ok())
             .map(Distribution::ZonedAbsolute),
-        "sequence" => Err(Complaint::new("asks for a sequence; what exactly it does could not be measured against a fio that has it", "use random, zipf or zoned")),
+        "sequence" => Err(Complaint::new(
+            "asks for a sequence; what exactly it does could not be measured against a fio that has it",
+            "use random, zipf or zoned",
+        )),
         _ => Err(Complaint {
             what: "is not a distribution".into(),
             help: did_you_mean(word, ["random", "zipf", "pareto", "normal", "zoned", "zoned_abs"])

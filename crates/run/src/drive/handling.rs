@@ -72,6 +72,8 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
                 self.fault(&request, -i64::from(error.raw_os_error()));
             }
         }
+        // One call handed each of them over, one brought it back.
+        self.count_calls();
         Ok(())
     }
 

@@ -85,7 +85,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
 
     /// Every I/O of a synchronous engine is one submit call and one reap call of one. fio counts no calls for its
     /// null engine at depth 1, which has none.
-    fn count_calls(&mut self) {
+    pub(super) fn count_calls(&mut self) {
         let record = &mut *self.tally.record;
         let control = self.tally.control;
         let ios = |direction: usize| {

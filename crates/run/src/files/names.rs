@@ -12,9 +12,8 @@ pub(super) fn generated(format: &str, job: &str, clone: u32, file: u32) -> Strin
     let mut name = String::new();
     let mut rest = format;
     while let Some(letter) = rest.chars().next() {
-        let word = words.iter().find(|(word, _)| {
-            rest.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word))
-        });
+        let word =
+            words.iter().find(|(word, _)| rest.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word)));
         match word {
             Some((word, meaning)) => {
                 name.push_str(meaning);

@@ -174,8 +174,9 @@ fn open_ready(job: &JobPlan, file: &PlannedFile, writable: bool) -> Result<Owned
     }
     advise(job, file, &descriptor);
     if let Some(hint) = job.files.handling.write_hint {
-        sys::file::set_write_hint(descriptor.as_fd(), hint as u64)
-            .map_err(|error| file_error("set the write hint of", &file.path, error, " (its file system may have none)"))?;
+        sys::file::set_write_hint(descriptor.as_fd(), hint as u64).map_err(|error| {
+            file_error("set the write hint of", &file.path, error, " (its file system may have none)")
+        })?;
     }
     Ok(descriptor)
 }

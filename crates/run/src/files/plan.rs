@@ -258,11 +258,17 @@ fn whole_zones(
         Err(refusal(libc::EINVAL, "zones", message))
     };
     if real_size < zones.size {
-        return refuse(format!("its {real_size} bytes are less than one zone of {}; give a smaller zonesize=", zones.size));
+        return refuse(format!(
+            "its {real_size} bytes are less than one zone of {}; give a smaller zonesize=",
+            zones.size
+        ));
     }
     let largest = largest_block(job);
     if largest > zones.size {
-        return refuse(format!("a block of {largest} bytes is larger than a zone of {}; give a smaller bs=", zones.size));
+        return refuse(format!(
+            "a block of {largest} bytes is larger than a zone of {}; give a smaller bs=",
+            zones.size
+        ));
     }
     let start = start.next_multiple_of(zones.size);
     let end = end.min(real_size) / zones.size * zones.size;

@@ -28,16 +28,16 @@ pub(super) fn prepare(job: &JobPlan, clones: &[Vec<PlannedFile>], root: &Path) -
 /// Writes the scheduler's name into the device's queue and reads back whether it holds.
 fn switch(job: &JobPlan, scheduler: &str, path: &Path, root: &Path) -> Result<(), JobError> {
     let fail = |errno: i32, why: &str| {
-        let message = format!(
-            "job `{}` ({}): ioscheduler={scheduler} for {}: {why}",
-            job.name,
-            job.origin,
-            path.display()
-        );
+        let message =
+            format!("job `{}` ({}): ioscheduler={scheduler} for {}: {why}", job.name, job.origin, path.display());
         Err(refusal(errno, "ioscheduler", message))
     };
     // A file that does not exist yet will lie where its directory does.
-    let there = if path.exists() { path } else { path.parent().filter(|up| !up.as_os_str().is_empty()).unwrap_or(Path::new(".")) };
+    let there = if path.exists() {
+        path
+    } else {
+        path.parent().filter(|up| !up.as_os_str().is_empty()).unwrap_or(Path::new("."))
+    };
     let device = match BlockDevice::under(root, there) {
         Ok(Some(device)) => device.whole(),
         // Without a device there is no scheduler, and fio says nothing either.
@@ -51,7 +51,9 @@ fn switch(job: &JobPlan, scheduler: &str, path: &Path, root: &Path) -> Result<()
         return fail(error.raw_os_error().unwrap_or(libc::EIO), &why);
     }
     let now = std::fs::read_to_string(&file).unwrap_or_default();
-    let holds = now.split_whitespace().any(|word| word.trim_matches(['[', ']']) == scheduler && (word.starts_with('[') || !now.contains('[')));
+    let holds = now
+        .split_whitespace()
+        .any(|word| word.trim_matches(['[', ']']) == scheduler && (word.starts_with('[') || !now.contains('[')));
     if holds { Ok(()) } else { fail(libc::EINVAL, &format!("{} has {} instead", device.name(), now.trim())) }
 }
 
@@ -74,7 +76,8 @@ fn check_zones(job: &JobPlan, clones: &[Vec<PlannedFile>], root: &Path) -> Resul
         }
         let number = sys::device::number_under(&file.path).ok();
         let device = number.and_then(|number| BlockDevice::by_number(root, number));
-        let model = device.and_then(|device| std::fs::read_to_string(device.whole().directory().join("queue/zoned")).ok());
+        let model =
+            device.and_then(|device| std::fs::read_to_string(device.whole().directory().join("queue/zoned")).ok());
         if model.is_some_and(|model| model.trim() != "none") {
             return fail(&file.path, "is a zoned device, which is not driven yet; zonemode=zbd works on ordinary ones");
         }
