@@ -8,6 +8,7 @@ use super::pace::Pace;
 use super::permutation::Permutation;
 use super::places::{self, Offer, Order, Places};
 use super::random::{Purpose, Random, stream_seed};
+use super::replay::{RecordFailure, Recording, Replay, Witness};
 use super::review::{Review, Turn};
 use super::service::Service;
 use super::think::{Think, Verdict};
@@ -40,6 +41,10 @@ pub struct Load {
     passes: Passes,
     /// Blocks that are to be read back, in a job that verifies.
     review: Option<Review>,
+    /// Recorded I/Os take the place of drawn ones.
+    replay: Option<Box<Replay>>,
+    /// Who writes down what is issued.
+    witness: Option<Box<dyn Witness>>,
     rules: Rules,
 }
 
@@ -47,7 +52,8 @@ pub struct Load {
 #[derive(Clone, Copy, Debug)]
 struct Rules {
     runtime: Option<Nanos>,
-    ramp: Nanos,
+    /// Whether the runtime counts only from the end of a ramp.
+    ramps: bool,
     drops_cache: bool,
     /// Each pass makes the same draws again.
     repeats: bool,
@@ -129,7 +135,7 @@ impl Load {
         let free = pace.is_free() && think.is_off() && syncs.is_off() && review.is_none();
         let rules = Rules {
             runtime: job.limits.runtime,
-            ramp: job.limits.ramp,
+            ramps: !job.limits.ramp.is_zero() || job.limits.ramp_bytes > 0,
             drops_cache: job.files.invalidate,
             repeats: job.load.repeat_per_loop,
             rate_ignores_think: job.pace.rate_ignores_think,
@@ -153,14 +159,57 @@ impl Load {
             turn: 0,
             passes: Passes::default(),
             review,
+            replay: None,
+            witness: None,
             rules,
         })
     }
 
+    /// A load that issues what was recorded, when it was recorded. `setup` gives its limits; its regions are not used.
+    ///
+    /// # Errors
+    /// None but those of [`Load::new`], which cannot occur for a region of one block.
+    pub fn replaying(setup: &LoadSetup<'_>, recording: Box<dyn Recording>) -> Result<Load, LoadError> {
+        let end = u64::from(setup.job.load.smallest());
+        let block = [Region { start: 0, end, reach: super::Reach::Whole }];
+        let mut load = Load::new(&LoadSetup { regions: &block, ..*setup })?;
+        load.replay = Some(Box::new(Replay::new(setup.job, recording)));
+        load.rules.plain = None;
+        Ok(load)
+    }
+
+    /// The same load, seen by `witness`: every I/O is told to it when it is issued.
+    pub fn witnessed(mut self, witness: Box<dyn Witness>) -> Load {
+        self.witness = Some(witness);
+        // What is decided ahead would pass the witness by.
+        self.rules.plain = None;
+        self
+    }
+
+    /// The loop issued this on its own, at the end of a pass: the witness hears of it.
+    pub fn note_issued(&mut self, now: Nanos, request: &Request) {
+        if let Some(witness) = &mut self.witness {
+            witness.issued(now, request);
+        }
+    }
+
+    /// The job is over: what the record could not give or the witness could not keep.
+    ///
+    /// # Errors
+    /// The first of either.
+    pub fn conclude(&mut self, now: Nanos) -> Result<(), RecordFailure> {
+        let kept = self.witness.as_mut().map_or(Ok(()), |witness| witness.finish(now));
+        let given = self.replay.as_mut().and_then(|replay| replay.take_failure()).map_or(Ok(()), Err);
+        given.and(kept)
+    }
+
     /// Starts the epoch: rates count from here, and the runtime, too, unless there is a ramp.
     pub fn begin(&mut self, now: Nanos) {
+        if let Some(witness) = &mut self.witness {
+            witness.begin(now);
+        }
         self.pace.restart(now);
-        if self.rules.ramp.is_zero() {
+        if !self.rules.ramps {
             self.set_deadline(now);
         }
     }
@@ -228,7 +277,7 @@ impl Load {
         if self.service.as_ref().is_some_and(|service| service.seats.is_some()) {
             return self.decide_seated(now);
         }
-        self.choose(now)
+        self.choose_and_note(now)
     }
 
     /// Where fewer files are open than there are: an I/O may have to wait until its file is.
@@ -236,12 +285,22 @@ impl Load {
         loop {
             let waiting = self.service.as_mut().and_then(|service| service.seats.as_mut()?.take_waiting());
             let over = self.stopped || now >= self.deadline;
-            let next = waiting.filter(|_| !over).unwrap_or_else(|| self.choose(now));
+            let next = waiting.filter(|_| !over).unwrap_or_else(|| self.choose_and_note(now));
             let Some(seats) = self.service.as_mut().and_then(|service| service.seats.as_mut()) else { return next };
             if let Some(next) = seats.hand_out(next) {
                 return next;
             }
         }
+    }
+
+    fn choose_and_note(&mut self, now: Nanos) -> Next {
+        let next = self.choose(now);
+        if let Some(witness) = &mut self.witness
+            && let Next::Issue(request) | Next::Review { request, .. } = &next
+        {
+            witness.issued(now, request);
+        }
+        next
     }
 
     fn choose(&mut self, now: Nanos) -> Next {
@@ -257,6 +316,10 @@ impl Load {
             Verdict::Refreshed if self.rules.rate_ignores_think => self.pace.forgive(now),
             Verdict::Refreshed => {}
             Verdict::Pause(next) => return next,
+        }
+        if let Some(replay) = &mut self.replay {
+            let next = replay.next(now);
+            return self.replayed(next);
         }
         if let Some(next) = self.review.as_mut().map(Review::step).and_then(review_step) {
             return next;
@@ -276,6 +339,17 @@ impl Load {
             Err(due) => return Next::Wait(due.min(self.deadline)),
         };
         self.choose_block(direction)
+    }
+
+    /// Books what a record says comes next.
+    fn replayed(&mut self, next: Next) -> Next {
+        match next {
+            Next::Wait(moment) => return Next::Wait(moment.min(self.deadline)),
+            Next::Drain => self.passes.over += 1,
+            Next::Issue(request) if request.direction().is_some() => self.think.issued(),
+            _ => {}
+        }
+        next
     }
 
     /// The direction of the next I/O, or when the first that may go is due.

@@ -3,7 +3,7 @@
 //! A window ([`Strided`]) is a smaller region: the place works in it as in any other, until enough of it is done.
 //! A zone ([`ZoneMap`]) moves each I/O to where the zone lets it go: writes to its write pointer, reads below it.
 
-use job::plan::{Skip, Strides, Zoned};
+use job::plan::{Gap, Strides, Zoned};
 
 /// Windows of one region.
 #[derive(Clone, Debug)]
@@ -20,8 +20,8 @@ pub(super) struct Strided {
 impl Strided {
     pub(super) fn new(plan: Strides, start: u64, end: u64) -> Self {
         let skip = match plan.skip {
-            Skip::Bytes(bytes) => bytes,
-            Skip::Percent(percent) => {
+            Gap::Bytes(bytes) => bytes,
+            Gap::Percent(percent) => {
                 (end - start) / 100 * u64::from(percent) + (end - start) % 100 * u64::from(percent) / 100
             }
         };

@@ -9,6 +9,7 @@ mod device;
 mod job;
 mod native;
 mod result;
+mod steer;
 
 pub use activity::{CpuActivity, DeviceActivity, FlushActivity, OperationActivity};
 pub use device::DeviceUsage;
@@ -17,4 +18,5 @@ pub use job::{
     SyncResult,
 };
 pub use native::SCHEMA;
-pub use result::{ClockNote, Environment, FileSystem, Grade, LowestTraffic, Note, RunResult};
+pub use result::{ClockNote, CpuIdleness, Environment, FileSystem, Grade, LowestTraffic, Note, RunResult};
+pub use steer::{LatencyGoal, SteadyResult};

@@ -10,8 +10,10 @@ mod environment;
 mod error;
 mod files;
 mod observer;
+mod replay;
 mod result;
 mod signals;
+mod steady;
 #[cfg(test)]
 mod stream;
 mod supervise;
@@ -19,4 +21,5 @@ mod worker;
 
 pub use error::RunError;
 pub use observer::{Observer, Progress, RunOptions, WorkerProgress, WorkerState};
+pub use replay::merge_traces;
 pub use supervise::execute;

@@ -7,7 +7,7 @@ use engine::{Completion, ENGINES, Engine, EngineError, Io, Setup, Submitted};
 use job::EngineSpec;
 use job::Plan;
 use job::plan::{
-    BlockSize, Distribution, Extent, FileService, Isolation, JobPlan, Mix, Skip, Step, Strides, ZonePlan, Zoned,
+    BlockSize, Distribution, Extent, FileService, Gap, Isolation, JobPlan, Mix, Step, Strides, ZonePlan, Zoned,
 };
 use measure::{Direction, Nanos, PerDirection};
 use std::collections::BTreeMap;
@@ -44,7 +44,9 @@ impl<E> Drop for Recorded<E> {
     fn drop(&mut self) {
         let Some(path) = HASHES.lock().expect("nobody panics with it").clone() else { return };
         let mut file = std::fs::File::options().append(true).create(true).open(path).unwrap();
-        writeln!(file, "{} ios {:016x}", self.ios, self.hash).unwrap();
+        // In one piece: workers end at the same time.
+        let line = format!("{} ios {:016x}\n", self.ios, self.hash);
+        file.write_all(line.as_bytes()).unwrap();
     }
 }
 
@@ -158,7 +160,7 @@ fn shapes() -> Vec<JobPlan> {
         }),
         with(base("strides", read, true), &|job| {
             job.load.zones =
-                ZonePlan::Strided(Strides { amount: 16 << 10, window: 32 << 10, skip: Skip::Bytes(32 << 10) });
+                ZonePlan::Strided(Strides { amount: 16 << 10, window: 32 << 10, skip: Gap::Bytes(32 << 10) });
         }),
         with(base("synced", write, false), &|job| job.load.fsync_every = 8),
         with(base("files_in_turn", read, true), &|job| job.files.count = 4),

@@ -2,7 +2,7 @@
 
 use super::{Findings, about};
 use crate::draft::{Draft, ZoneDraft, ZoneMode};
-use crate::plan::{LoadPlan, Skip, Strides, ZonePlan, Zoned};
+use crate::plan::{Gap, LoadPlan, Strides, ZonePlan, Zoned};
 use crate::values::Amount;
 use measure::Direction;
 
@@ -15,9 +15,9 @@ pub(super) fn plan(zones: &ZoneDraft) -> ZonePlan {
             amount: zones.size,
             window: or(zones.range, zones.size),
             skip: match zones.skip {
-                Amount::Bytes(bytes) => Skip::Bytes(bytes),
-                Amount::Zones(count) => Skip::Bytes(count.saturating_mul(zones.size)),
-                Amount::Percent(percent) => Skip::Percent(percent),
+                Amount::Bytes(bytes) => Gap::Bytes(bytes),
+                Amount::Zones(count) => Gap::Bytes(count.saturating_mul(zones.size)),
+                Amount::Percent(percent) => Gap::Percent(percent),
             },
         }),
         ZoneMode::Zoned => ZonePlan::Zoned(Zoned {

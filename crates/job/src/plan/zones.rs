@@ -20,12 +20,12 @@ pub struct Strides {
     /// Size of a window in bytes.
     pub window: u64,
     /// What is left out between two windows.
-    pub skip: Skip,
+    pub skip: Gap,
 }
 
 /// A gap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Skip {
+pub enum Gap {
     /// So many bytes.
     Bytes(u64),
     /// So many hundredths of the region.

@@ -4,11 +4,11 @@
 use super::golden::{ask_fio, block_sizes, bytes_of};
 use super::*;
 use crate::LoadError;
-use job::plan::{FileService, RangeSync, Skip, Strides, ZonePlan, Zoned};
+use job::plan::{FileService, Gap, RangeSync, Strides, ZonePlan, Zoned};
 
 const RECORDED: &str = include_str!("../../tests/golden/fio-3.33/place-sequences.txt");
 
-const STRIDES: Strides = Strides { amount: 0, window: 0, skip: Skip::Bytes(0) };
+const STRIDES: Strides = Strides { amount: 0, window: 0, skip: Gap::Bytes(0) };
 const ZONES: Zoned = Zoned {
     size: 0,
     capacity: 0,
@@ -50,7 +50,7 @@ fn zone_option(option: &str, value: &str, zones: &mut ZonePlan) -> bool {
     match (zones, option) {
         (ZonePlan::Strided(zones), "zonesize") => (zones.amount, zones.window) = (bytes_of(value), bytes_of(value)),
         (ZonePlan::Strided(zones), "zonerange") => zones.window = bytes_of(value),
-        (ZonePlan::Strided(zones), "zoneskip") => zones.skip = Skip::Bytes(bytes_of(value)),
+        (ZonePlan::Strided(zones), "zoneskip") => zones.skip = Gap::Bytes(bytes_of(value)),
         (ZonePlan::Zoned(zones), "zonesize") => (zones.size, zones.capacity) = (bytes_of(value), bytes_of(value)),
         (ZonePlan::Zoned(zones), "zonecapacity") => zones.capacity = bytes_of(value),
         (ZonePlan::Zoned(zones), "read_beyond_wp") => zones.reads_anywhere = value == "1",
@@ -104,7 +104,7 @@ fn subtlety_18_random_strides_draw_inside_their_window_and_go_on_to_the_next() {
 #[test]
 fn a_skip_in_percent_is_a_share_of_the_region() {
     let (mut job, regions) = super::golden::parse("--rw=read --bs=4k --size=160k --io_size=16k");
-    job.load.zones = ZonePlan::Strided(Strides { amount: 4 * K, window: 4 * K, skip: Skip::Percent(10) });
+    job.load.zones = ZonePlan::Strided(Strides { amount: 4 * K, window: 4 * K, skip: Gap::Percent(10) });
     assert_eq!(words(&trace(&job, &regions)), "R0+4/0 R20+4/0 R40+4/0 R60+4/0");
 }
 

@@ -48,8 +48,9 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
     pub(super) fn run_locked(&mut self, locks: &FileLocks) -> Result<(), EngineError> {
         let mut now = self.clock.now();
         loop {
-            self.heed_stop();
-            let request = match self.load.next(now) {
+            let (next, present) = self.next(now)?;
+            now = present;
+            let request = match next {
                 Next::Issue(request) => request,
                 Next::Review { request, sequence } => {
                     self.expect(0, sequence);

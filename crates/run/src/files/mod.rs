@@ -11,7 +11,7 @@ pub(crate) use guard::guard_devices;
 pub(crate) use layout::{Alone, lay_out, unlink};
 pub(crate) use lock::FileLocks;
 pub(crate) use open::OpenFiles;
-pub(crate) use plan::{FileKind, PlannedFile, largest_block, plan_files};
+pub(crate) use plan::{FileKind, PlannedFile, clone_index, largest_block, look_at, plan_files};
 
 use model::JobError;
 use std::io;

@@ -117,7 +117,11 @@ fn take_as(said: FileType, path: &Path) -> Result<(FileKind, u64), JobError> {
     })
 }
 
-fn look_at(path: &Path) -> Result<(FileKind, u64), JobError> {
+/// What lies at a path, and its size.
+///
+/// # Errors
+/// When it cannot be looked at, or is a directory.
+pub(crate) fn look_at(path: &Path) -> Result<(FileKind, u64), JobError> {
     let found = match std::fs::metadata(path) {
         Ok(found) => found,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok((FileKind::Regular, 0)),
