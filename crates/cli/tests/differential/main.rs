@@ -12,6 +12,7 @@ mod checks;
 mod engines;
 mod loads;
 mod logs;
+mod places;
 mod runs;
 mod terse;
 mod words;
@@ -30,6 +31,9 @@ fn all_cases() -> Vec<Case> {
         cases.extend(area());
     }
     for area in [checks::verify, checks::logs, checks::steps] {
+        cases.extend(area());
+    }
+    for area in [places::handling, places::regions] {
         cases.extend(area());
     }
     for area in [loads::buffers, runs::files, runs::workers, runs::engines, runs::measures, terse::lines] {

@@ -1,5 +1,6 @@
 //! Which files, how large, and how they come to be.
 
+use super::FileHandling;
 use std::path::PathBuf;
 
 /// An amount that may be relative to a file's real size.
@@ -56,6 +57,8 @@ pub struct FilePlan {
     pub may_create: bool,
     /// Write to block devices that are mounted.
     pub may_write_mounted: bool,
+    /// How files are chosen, opened, locked and made.
+    pub handling: FileHandling,
 }
 
 /// O_SYNC behaviour.
@@ -126,6 +129,7 @@ impl Default for FilePlan {
             advice: AccessAdvice::ByLoad,
             may_create: true,
             may_write_mounted: false,
+            handling: FileHandling::default(),
         }
     }
 }

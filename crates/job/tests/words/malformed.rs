@@ -27,7 +27,7 @@ const COMMAND_LINES: &[(&[&str], &str)] = &[
     (&["--size=x%"], "size=x% is not a percentage; write it like 10%"),
     (&["--size=110%"], "size=110% is more than all of the file; give up to 100%"),
     (&["--io_size=110%"], "io_size=110% is more than all of the file; give up to 100%"),
-    (&["--size=4z"], "size=4z counts zones, which is not built yet; give bytes or a percentage"),
+    (&["--size=4z"], "zones need zonemode; set zonemode=strided or zonemode=zbd"),
     (&["--size=1k"], "size is 1024 bytes, less than one block of 4096; make size larger or bs smaller"),
     (&["--offset=-1"], "offset=-1 is negative; write it like 4k, 1m or 4096"),
     (&["--filesize=1m-x"], "filesize=1m-x is not a number; write it like 4k, 1m or 4096"),

@@ -7,6 +7,7 @@
 mod checker;
 mod faults;
 mod floor;
+mod handling;
 mod judge;
 mod log;
 mod pause;
@@ -24,7 +25,7 @@ use tally::Alike;
 pub(crate) use tally::{Life, Tally};
 
 use crate::WorkerState;
-use crate::files::OpenFiles;
+use crate::files::{FileLocks, OpenFiles};
 use crate::worker::PriorityRecord;
 use crate::worker::memory::Memory;
 use crate::worker::record::Mailbox;
@@ -63,7 +64,9 @@ pub(crate) struct DriveSetup<'w, E: Engine> {
     /// Where a thread leaves its record when it is asked for it.
     pub(crate) mailbox: &'w Mailbox,
     /// The open files.
-    pub(crate) files: &'w OpenFiles,
+    pub(crate) files: &'w mut OpenFiles,
+    /// Their locks, where each I/O takes one.
+    pub(crate) locks: Option<FileLocks>,
     /// Where latencies are counted by priority.
     pub(crate) priorities: Option<&'w mut PriorityRecord>,
     /// Whom the worker has to look at, and where.
@@ -88,7 +91,8 @@ pub(crate) struct Drive<'w, E: Engine, const LATENCY: bool> {
     memory: &'w mut Memory,
     tally: Tally<'w>,
     mailbox: &'w Mailbox,
-    files: &'w OpenFiles,
+    files: &'w mut OpenFiles,
+    locks: Option<FileLocks>,
     slots: Slots,
     /// The next moment at which something else than I/O is due: a sample, the end of the ramp.
     next_event: Nanos,
@@ -117,7 +121,9 @@ pub(crate) fn drive<E: Engine>(setup: DriveSetup<'_, E>) {
 
 impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
     fn new(setup: DriveSetup<'w, E>) -> Self {
-        let DriveSetup { job, engine, clock, load, content, identity, memory, tally, mailbox, files, ties, .. } = setup;
+        let DriveSetup {
+            job, engine, clock, load, content, identity, memory, tally, mailbox, files, locks, ties, ..
+        } = setup;
         let (number, seed) = identity;
         let priorities = setup.priorities.filter(|_| engine.priorities().len() > 1);
         let checker = Checker::new::<E>(job, number, seed);
@@ -136,6 +142,7 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
             tally,
             mailbox,
             files,
+            locks,
             slots: Slots::new(usable_depth(job)),
             next_event: Nanos::MAX,
             ramp_ends: None,
@@ -169,7 +176,11 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
         }
         self.reschedule();
         self.show(if self.ramp_ends.is_none() { WorkerState::Running } else { WorkerState::Ramping });
-        let ended = if is_synchronous::<E>(self.job) { self.run_synchronous() } else { self.run_queued() };
+        let ended = match self.locks.take() {
+            Some(locks) => self.run_locked(&locks),
+            None if is_synchronous::<E>(self.job) => self.run_synchronous(),
+            None => self.run_queued(),
+        };
         let ended = ended.and_then(|()| self.end_pass());
         if let Err(error) = ended {
             let errno = error.errno;
@@ -318,12 +329,17 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
     /// The end of a pass over the data: flush what was written, where the plan wants it, with nothing in flight.
     /// Its time belongs to the job's; its latency is not among those of fsync (as fio counts).
     fn end_pass(&mut self) -> Result<(), EngineError> {
-        let wanted = self.job.load.end_fsync || self.job.load.fsync_on_close;
+        let load = &self.job.load;
+        let wanted = load.end_fsync || load.fsync_on_close || load.end_syncfs;
         if !wanted || !std::mem::take(&mut self.unflushed) || self.ended_by_fault {
             return Ok(());
         }
         self.show(WorkerState::Flushing);
-        for target in 0..u32::try_from(self.files.paths.len()).unwrap_or(u32::MAX) {
+        if load.end_syncfs {
+            self.sync_file_systems();
+        }
+        let files = if load.end_fsync || load.fsync_on_close { self.files.paths.len() } else { 0 };
+        for target in 0..u32::try_from(files).unwrap_or(u32::MAX) {
             let request = Request { operation: Operation::Sync, target, offset: 0, length: 0 };
             self.load.note_issued(self.clock.now(), &request);
             let result = self.alone(&request)?;
@@ -340,6 +356,9 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
         if self.load.passes() > self.passes {
             self.passes = self.load.passes();
             self.end_pass()?;
+            if self.job.files.handling.unlink_each_pass {
+                self.start_files_afresh()?;
+            }
         }
         Ok(())
     }
@@ -355,6 +374,8 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
             }
             Next::Drain => self.drained()?,
             Next::DropCache(target) => self.files.drop_cache(target),
+            Next::Open { target, file } => self.exchange(target, file)?,
+            Next::SyncRange { target, offset, length } => self.sync_range(target, offset, length),
             Next::BeginReview => self.begin_review()?,
             Next::EndReview => self.end_review(),
             Next::Issue(_) | Next::Review { .. } | Next::Stop => {}

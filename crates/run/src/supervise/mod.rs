@@ -1,6 +1,7 @@
 //! The run from above: prepares files, starts workers at their turn, watches them, collects what they found.
 
 mod crew;
+mod devices;
 mod estimate;
 mod interim;
 mod prepare;

@@ -11,8 +11,9 @@ pub(crate) mod ties;
 
 use crate::WorkerState;
 use crate::drive::{DriveSetup, Judge, Logs, Queued, Tally, drive, is_synchronous};
-use crate::files::{OpenFiles, PlannedFile, refusal};
+use crate::files::{Alone, FileLocks, OpenFiles, PlannedFile, lay_out, refusal};
 use crate::replay::{Player, Recorder, Replayed};
+use crate::supervise::needs_files;
 use engine::{Engine, EngineClock, EngineError, JobFacts, Setup, Visitor};
 use gate::pass;
 use job::Submission;
@@ -76,7 +77,12 @@ fn set_up_and_run(
 ) -> Result<(), JobError> {
     let (job, control) = (setup.plan.job, setup.control);
     let _pinned = place::take(job, setup.plan.clone, setup.root)?;
-    let open = OpenFiles::open(job, setup.files, control)?;
+    let handling = &job.files.handling;
+    if !handling.laid_out_first && needs_files(job) {
+        lay_out(job, &[setup.files.to_vec()], &mut Alone, &mut || !control.stop_requested())?;
+    }
+    let mut open = OpenFiles::open(job, setup.files, control)?;
+    let locks = FileLocks::open(handling.lock, setup.files)?;
     if job.files.pre_read {
         control.state.store(WorkerState::PreReading as u32, Relaxed);
         open.pre_read(setup.files, &|| !control.stop_requested())?;
@@ -84,13 +90,19 @@ fn set_up_and_run(
     }
     let depth = usable_depth(job);
     let mut memory = Memory::new(job, depth)?;
-    let mut content = Content::new(&job.buffers, job.load.seed.unwrap_or(setup.system_seed), setup.plan.number);
+    let seed = job.load.seed.unwrap_or(setup.system_seed);
+    let bytes: u64 = setup.files.iter().map(|file| file.region.bytes()).sum();
+    let mut content = Content::new(&job.buffers, seed, setup.plan.number).with_working_set(
+        &job.buffers,
+        seed,
+        bytes / u64::from(job.load.largest()),
+    );
     for slot in 0..depth {
         content.prepare_start(memory.whole_slot(slot));
     }
     hook::run(job, hook::Hook::Before)?;
     let load = make_load(setup, &open)?;
-    let ready = Ready { setup, record, priorities, open: &open, memory: &mut memory, content, load };
+    let ready = Ready { setup, record, priorities, open: &mut open, locks, memory: &mut memory, content, load };
     match engine::dispatch(job.engine, ready) {
         Some(result) => result.and_then(|()| hook::run(job, hook::Hook::After)),
         None => Err(refusal(libc::ENOENT, "engine", format!("there is no engine `{}`", job.engine))),
@@ -135,7 +147,8 @@ struct Ready<'a, 'run> {
     setup: &'a WorkerSetup<'run>,
     record: &'a mut Record,
     priorities: Option<&'a mut PriorityRecord>,
-    open: &'a OpenFiles,
+    open: &'a mut OpenFiles,
+    locks: Option<FileLocks>,
     memory: &'a mut Memory,
     content: Content,
     load: Load,
@@ -169,6 +182,8 @@ impl Visitor for Ready<'_, '_> {
         let queued = if is_synchronous::<E>(job) { Queued::No } else { Queued::Yes };
         let logs = Logs::open(job, self.setup.plan.number, queued)?;
         self.record.started_unix_ms = place::start_ms(job)?;
+        #[cfg(test)]
+        let engine = crate::stream::Recorded::new(engine);
         drive(DriveSetup {
             job,
             engine,
@@ -181,6 +196,7 @@ impl Visitor for Ready<'_, '_> {
             mailbox: self.setup.mailbox,
             files: self.open,
             priorities: self.priorities,
+            locks: self.locks,
             ties: (self.setup.ties, self.setup.controls),
         });
         let used = usage_now(job.isolation);
