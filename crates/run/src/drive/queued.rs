@@ -228,7 +228,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
                     *alike = Alike { direction, bytes: request.length, life, count: 0 };
                 }
                 alike.count += 1;
-                self.judge_block(completion.slot, &request);
+                self.came_back(completion.slot, &request, life);
                 self.slots.release(completion.slot);
                 self.load.completed(&request);
                 Ok(())
@@ -250,7 +250,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
             match outcome {
                 Outcome::Whole => {
                     self.tally.queued::<LATENCY>(Alike { direction, bytes: moved, life, count: 1 });
-                    self.judge_block(completion.slot, request);
+                    self.came_back(completion.slot, request, life);
                 }
                 Outcome::Failed => self.count_failed(direction, moved, life),
                 Outcome::Rest(rest) => {
