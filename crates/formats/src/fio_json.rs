@@ -3,9 +3,11 @@
 //! Owns key names, their order and their units. Strings are escaped, which fio forgets.
 
 mod read;
+mod reading;
 mod spell;
 mod words;
 mod write;
 
 pub use read::{last_document, read};
+pub(crate) use reading::from_json;
 pub use write::{write, write_with_bins};

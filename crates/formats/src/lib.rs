@@ -4,18 +4,24 @@
 
 #![forbid(unsafe_code)]
 
+pub mod exact;
 pub mod fio_eta;
 pub mod fio_json;
+mod fio_log;
 pub mod fio_terse;
 pub mod fio_text;
 mod group;
 mod inverse;
 pub mod iostat;
+mod iozone;
 mod local_time;
 pub mod native;
 mod number;
+mod numeral;
 pub mod printable;
 mod shares;
+pub mod stream;
+pub mod sweep;
 mod table;
 
 pub use table::{FORMATS, Format, FormatError, ReadFn, View, WriteFn, sniff};
