@@ -39,9 +39,13 @@ fn read_job(job: &JobResult, line: u64) -> ReadJob {
     let (ns, us, ms) = shares::latency(job);
     let mut latency_shares = Vec::new();
     for (unit, bins) in [(1.0, &ns[..]), (1e3, &us[..]), (1e6, &ms[..])] {
-        let bounds = LatencyBins::BOUNDS.map(float).into_iter().map(|bound| Some(bound * unit)).chain([Some(2e9), None]);
+        let bounds =
+            LatencyBins::BOUNDS.map(float).into_iter().map(|bound| Some(bound * unit)).chain([Some(2e9), None]);
         latency_shares.extend(
-            bounds.zip(bins).filter(|(_, share)| **share > 0.0).map(|(below_ns, &percent)| LatencyShare { below_ns, percent }),
+            bounds
+                .zip(bins)
+                .filter(|(_, share)| **share > 0.0)
+                .map(|(below_ns, &percent)| LatencyShare { below_ns, percent }),
         );
     }
     let runtime = job.runtime.as_f64();
@@ -68,7 +72,10 @@ fn read_job(job: &JobResult, line: u64) -> ReadJob {
             .filter(|sizes| sizes.1 > 0)
             .map(|(low, high)| (f64::from(low), f64::from(high)))
             .collect(),
-        directions: KINDS.iter().filter_map(|&(direction, kind)| read_direction(&job.directions[direction], kind)).collect(),
+        directions: KINDS
+            .iter()
+            .filter_map(|&(direction, kind)| read_direction(&job.directions[direction], kind))
+            .collect(),
         sync: latency(Some(&job.sync.latency), &job.style.percentiles),
         latency_shares,
         user_percent: share(job.cpu.user),
@@ -221,7 +228,9 @@ fn bins_of(job: &ReadJob, ios: u64) -> LatencyBins {
     for share in &job.latency_shares {
         let filled = rounded(share.percent / 100.0 * float(ios)).max(1);
         let nearest = |unit: f64| {
-            LatencyBins::BOUNDS.iter().position(|&bound| share.below_ns.is_some_and(|ns| (ns / unit - float(bound)).abs() < 0.5))
+            LatencyBins::BOUNDS
+                .iter()
+                .position(|&bound| share.below_ns.is_some_and(|ns| (ns / unit - float(bound)).abs() < 0.5))
         };
         match (nearest(1.0), nearest(1e3), nearest(1e6)) {
             (Some(bin), _, _) => bins.ns[bin] += filled,
@@ -236,7 +245,8 @@ fn bins_of(job: &ReadJob, ios: u64) -> LatencyBins {
 fn result_of_direction(read: &ReadDirection, issued: Option<f64>) -> DirectionResult {
     let seconds = read.runtime_ms.unwrap_or(0.0) / 1000.0;
     let ios = issued.or(read.ios).or(read.iops.map(|iops| iops * seconds));
-    let statistics = |latency: &Option<ReadLatency>| latency.as_ref().and_then(|latency| statistics(latency, count(ios)));
+    let statistics =
+        |latency: &Option<ReadLatency>| latency.as_ref().and_then(|latency| statistics(latency, count(ios)));
     let samples = |samples: &Option<ReadSamples>, unit: f64| {
         samples.as_ref().map_or_else(SampleStatistics::default, |samples| {
             // Reports without their number have at least one.
@@ -268,14 +278,16 @@ fn statistics(latency: &ReadLatency, ios: u64) -> Option<LatencyStatistics> {
         return None;
     }
     let bounds = [count(latency.min_ns), count(latency.max_ns)];
-    let moments = inverse::moments(number, bounds, [latency.mean_ns.unwrap_or(0.0), latency.deviation_ns.unwrap_or(0.0)]);
+    let moments =
+        inverse::moments(number, bounds, [latency.mean_ns.unwrap_or(0.0), latency.deviation_ns.unwrap_or(0.0)]);
     let points: Vec<(f64, u64)> = latency.percentiles.iter().map(|&(percent, ns)| (percent, count(Some(ns)))).collect();
     let histogram = (!points.is_empty()).then(|| histogram_of_percentiles(&points, number, bounds[1]));
     Some(LatencyStatistics { moments, histogram })
 }
 
 fn usage_of(disk: &ReadDisk) -> DeviceUsage {
-    let pair = |pair: Option<(f64, f64)>| pair.map_or([0, 0], |(reads, writes)| [count(Some(reads)), count(Some(writes))]);
+    let pair =
+        |pair: Option<(f64, f64)>| pair.map_or([0, 0], |(reads, writes)| [count(Some(reads)), count(Some(writes))]);
     DeviceUsage {
         name: disk.name.clone(),
         ios: pair(disk.ios),

@@ -85,7 +85,8 @@ impl LogReader {
         let log = std::mem::take(self);
         self.fields = log.fields;
         let kinds = [ReadKind::Read, ReadKind::Write, ReadKind::Trim];
-        let directions = kinds.into_iter().zip(log.directions).filter_map(|(kind, tally)| tally.summary(kind)).collect();
+        let directions =
+            kinds.into_iter().zip(log.directions).filter_map(|(kind, tally)| tally.summary(kind)).collect();
         let summary = LogSummary { rows: log.rows, span_ms: log.span_ms, directions, histograms: log.histograms };
         sink(Event::Reading(Reading { format: "fio-log", line: log.first_line, found: Found::Log(Box::new(summary)) }));
     }

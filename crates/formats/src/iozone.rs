@@ -39,7 +39,6 @@ pub(crate) struct IozoneReader {
     head: Option<IozoneHead>,
     /// How far the table stands to the right of where iozone puts it; `None` outside of a table.
     table_shift: Option<isize>,
-    last_of_table: Option<u64>,
     block: Option<(u64, IozoneThroughput)>,
     line: u64,
     complete: bool,
@@ -131,13 +130,13 @@ impl IozoneReader {
         }
         if !digits {
             // Messages of iozone stand between rows; a line of text without a digit in front ends nothing.
-            if line.trim_start().starts_with(|letter: char| letter.is_ascii_digit()) && self.last_of_table.is_some() {
+            let mut words = line.split_whitespace();
+            if words.next().and_then(whole).is_some() && words.next().and_then(whole).is_some() {
                 sink(Event::damage(number, "damaged row of iozone's table".to_owned()));
                 return true;
             }
             return false;
         }
-        self.last_of_table = Some(number);
         match read_row(line, shift) {
             Some(values) => {
                 let (file, record, values) = values;
@@ -149,7 +148,10 @@ impl IozoneReader {
                 };
                 sink(Event::Reading(Reading { format: "iozone", line: number, found: Found::Iozone(Box::new(row)) }));
             }
-            None => sink(Event::damage(number, "damaged row of iozone's table: its values do not stand under the heading".to_owned())),
+            None => sink(Event::damage(
+                number,
+                "damaged row of iozone's table: its values do not stand under the heading".to_owned(),
+            )),
         }
         true
     }
@@ -165,7 +167,10 @@ impl IozoneReader {
             let test = test.split('=').next().unwrap_or_default().trim().to_owned();
             let head = self.head.clone().unwrap_or_default();
             self.found = true;
-            self.block = Some((number, IozoneThroughput { head, test, workers, children: value(text), ..IozoneThroughput::default() }));
+            self.block = Some((
+                number,
+                IozoneThroughput { head, test, workers, children: value(text), ..IozoneThroughput::default() },
+            ));
             if value(text).is_none() {
                 sink(Event::damage(number, "a throughput line of iozone without its value".to_owned()));
             }

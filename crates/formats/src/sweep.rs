@@ -38,5 +38,7 @@ pub const PERCENTILE_NAMES: [(&str, f64); model::reading::PERCENTILES] =
 
 /// The bucket that a latency below `ns` (`None`: the open bin) falls into.
 fn bucket_below(ns: Option<f64>) -> usize {
-    ns.map_or(BUCKET_NAMES.len() - 1, |ns| BUCKET_NAMES.iter().position(|&(_, edge)| ns <= edge).unwrap_or(BUCKET_NAMES.len() - 1))
+    ns.map_or(BUCKET_NAMES.len() - 1, |ns| {
+        BUCKET_NAMES.iter().position(|&(_, edge)| ns <= edge).unwrap_or(BUCKET_NAMES.len() - 1)
+    })
 }

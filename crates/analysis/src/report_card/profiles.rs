@@ -33,10 +33,38 @@ pub struct Profile {
 const fn tests(bounds_ms: [Bounds; 4]) -> [Test; 4] {
     let [random_read, read, log_write, write] = bounds_ms;
     [
-        Test { shown: "random read 8K", pattern: "randread", block_size: "8K", users: 16, more_users: 32, bounds_ms: random_read },
-        Test { shown: "sequential read 1M", pattern: "read", block_size: "1M", users: 1, more_users: 8, bounds_ms: read },
-        Test { shown: "log write 1K", pattern: "write", block_size: "1K", users: 4, more_users: 16, bounds_ms: log_write },
-        Test { shown: "log write 128K", pattern: "write", block_size: "128K", users: 4, more_users: 16, bounds_ms: write },
+        Test {
+            shown: "random read 8K",
+            pattern: "randread",
+            block_size: "8K",
+            users: 16,
+            more_users: 32,
+            bounds_ms: random_read,
+        },
+        Test {
+            shown: "sequential read 1M",
+            pattern: "read",
+            block_size: "1M",
+            users: 1,
+            more_users: 8,
+            bounds_ms: read,
+        },
+        Test {
+            shown: "log write 1K",
+            pattern: "write",
+            block_size: "1K",
+            users: 4,
+            more_users: 16,
+            bounds_ms: log_write,
+        },
+        Test {
+            shown: "log write 128K",
+            pattern: "write",
+            block_size: "128K",
+            users: 4,
+            more_users: 16,
+            bounds_ms: write,
+        },
     ]
 }
 

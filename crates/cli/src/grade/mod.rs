@@ -52,7 +52,8 @@ enum Format {
 pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     let profile = report_card::profile(&args.profile).ok_or_else(|| unknown_profile(&args.profile))?;
     let (found, damages) = parse::measurements(&args.files)?;
-    let cards: Vec<Card> = sweeps(found).iter().map(|(system, rows)| report_card::card(system, rows, profile)).collect();
+    let cards: Vec<Card> =
+        sweeps(found).iter().map(|(system, rows)| report_card::card(system, rows, profile)).collect();
     let text = match args.format {
         Format::Text => cards.iter().map(|card| shown(card, profile)).collect::<Vec<_>>().join("\n"),
         Format::Json => {
@@ -61,7 +62,9 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
         }
     };
     if cards.is_empty() {
-        return Err(Failure::new("no measurement was found in these files; what works is anything that plumb parse reads"));
+        return Err(Failure::new(
+            "no measurement was found in these files; what works is anything that plumb parse reads",
+        ));
     }
     Output::stdout().write(&text)?;
     let graded = cards.iter().flat_map(|card| &card.lines).flat_map(|line| &line.marks);

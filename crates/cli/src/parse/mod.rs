@@ -153,11 +153,8 @@ pub(crate) fn log_kind(path: &Path) -> Option<LogKind> {
 /// Gives everything in a file to `sink`.
 pub(crate) fn read_file(path: &Path, sink: impl FnMut(Event)) -> Result<(), Failure> {
     let failed = |error: std::io::Error| Failure::new(format!("{}: cannot be read: {error}", path.display()));
-    let mut source: Box<dyn Read> = if path == Path::new("-") {
-        Box::new(std::io::stdin())
-    } else {
-        Box::new(File::open(path).map_err(failed)?)
-    };
+    let mut source: Box<dyn Read> =
+        if path == Path::new("-") { Box::new(std::io::stdin()) } else { Box::new(File::open(path).map_err(failed)?) };
     let mut parser = Parser::new(sink);
     let mut chunk = vec![0; CHUNK];
     let read = loop {

@@ -40,7 +40,12 @@ struct Sourced<'reading, T: Serialize> {
 
 impl View {
     /// Writes what stands before the first reading.
-    pub(super) fn begin(format: Format, detail: Detail, name: Option<&str>, path: Option<&Path>) -> Result<View, Failure> {
+    pub(super) fn begin(
+        format: Format,
+        detail: Detail,
+        name: Option<&str>,
+        path: Option<&Path>,
+    ) -> Result<View, Failure> {
         let to = match (format, path) {
             (Format::Parquet, None) => {
                 return Err(Failure::new("a Parquet file is not text: say where it goes with --output FILE"));

@@ -55,7 +55,9 @@ fn read_job(job: &Object, global: Option<&Object>, line: u64) -> ReadJob {
     let words = |names: &[&str]| option(job, global, names);
     let grouped = words(&["group_reporting"]).is_some_and(|value| value != "0");
     let clones = words(&["numjobs"]).and_then(|value| value.parse::<f64>().ok());
-    let sizes = words(&["bs", "blocksize"]).map(|sizes| sizes.split(',').filter_map(|size| Some((bytes(size, Era::Binary)?, bytes(size, Era::Binary)?))).collect());
+    let sizes = words(&["bs", "blocksize"]).map(|sizes| {
+        sizes.split(',').filter_map(|size| Some((bytes(size, Era::Binary)?, bytes(size, Era::Binary)?))).collect()
+    });
     let range = words(&["bsrange", "blocksize_range"]).and_then(|range| {
         let (low, high) = range.split(',').next()?.split_once(['-', ':'])?;
         Some(vec![(bytes(low, Era::Binary)?, bytes(high, Era::Binary)?)])
@@ -92,8 +94,10 @@ fn read_job(job: &Object, global: Option<&Object>, line: u64) -> ReadJob {
         }));
     }
     let kinds = [ReadKind::Read, ReadKind::Write, ReadKind::Trim, ReadKind::Mixed];
-    found.directions = kinds.into_iter().filter_map(|kind| read_direction(job.get(kind.word())?.as_object()?, kind)).collect();
-    let moved = |kind: ReadKind, key: &str| job.get(kind.word()).and_then(Value::as_object).and_then(|object| get(object, key));
+    found.directions =
+        kinds.into_iter().filter_map(|kind| read_direction(job.get(kind.word())?.as_object()?, kind)).collect();
+    let moved =
+        |kind: ReadKind, key: &str| job.get(kind.word()).and_then(Value::as_object).and_then(|object| get(object, key));
     found.issued = totals(kinds, |kind| moved(kind, "total_ios"));
     found.short = totals(kinds, |kind| moved(kind, "short_ios"));
     found.dropped = totals(kinds, |kind| moved(kind, "drop_ios"));
@@ -147,7 +151,9 @@ fn read_direction(object: &Object, kind: ReadKind) -> Option<ReadDirection> {
         count: get(object, "iops_samples"),
     };
     // No sample: the report for people has no such line either.
-    let taken = |samples: ReadSamples| (samples.max.unwrap_or(0.0) > 0.0 || samples.count.unwrap_or(0.0) > 0.0).then_some(samples);
+    let taken = |samples: ReadSamples| {
+        (samples.max.unwrap_or(0.0) > 0.0 || samples.count.unwrap_or(0.0) > 0.0).then_some(samples)
+    };
     Some(ReadDirection {
         bytes: moved,
         bytes_per_second: get(object, "bw_bytes").or_else(|| kib("bw")),
@@ -177,7 +183,12 @@ fn latency(object: &Object, name: &str) -> Option<ReadLatency> {
     let pairs = |key: &str, of_key: f64, of_value: f64| -> Vec<(f64, f64)> {
         let entries = found.get(key).and_then(Value::as_object).into_iter().flatten();
         let mut pairs: Vec<(f64, f64)> = entries
-            .filter_map(|(name, value)| Some((name.parse::<f64>().ok().filter(|name| name.is_finite())? * of_key, number(Some(value))? * of_value)))
+            .filter_map(|(name, value)| {
+                Some((
+                    name.parse::<f64>().ok().filter(|name| name.is_finite())? * of_key,
+                    number(Some(value))? * of_value,
+                ))
+            })
             .collect();
         pairs.sort_by(|one, other| one.0.total_cmp(&other.0));
         pairs

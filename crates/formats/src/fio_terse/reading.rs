@@ -1,6 +1,8 @@
 //! Terse lines of versions 2 to 5 → what each states, nothing inferred.
 
-use super::read::{ADDED_SAMPLES, AFTER_PERCENTILES, BEFORE_PERCENTILES, blocks, fields_of, first_percentile, percentile};
+use super::read::{
+    ADDED_SAMPLES, AFTER_PERCENTILES, BEFORE_PERCENTILES, blocks, fields_of, first_percentile, percentile,
+};
 use super::{PERCENTILE_PLACES, UNUSED_PLACE};
 use crate::numeral::{percent, whole};
 use job::TerseVersion;
@@ -72,10 +74,14 @@ fn read_line(line: u64, version: TerseVersion, fields: &[&str]) -> Result<Readin
     Ok(Reading { format: "fio-terse", line, found: Found::Run(Box::new(run)) })
 }
 
-fn single<'line>(version: TerseVersion, fields: &'line [&'line str]) -> Option<(Vec<&'line [&'line str]>, &'line [&'line str])> {
+fn single<'line>(
+    version: TerseVersion,
+    fields: &'line [&'line str],
+) -> Option<(Vec<&'line [&'line str]>, &'line [&'line str])> {
     let added = if version == TerseVersion::V5 { ADDED_SAMPLES } else { 0 };
     let (block, tail) = fields.split_at_checked(BEFORE_PERCENTILES + PERCENTILE_PLACES + AFTER_PERCENTILES + added)?;
-    (tail.len() >= super::TAIL_FIELDS && percentile(tail.get(BEFORE_PERCENTILES)?).is_none()).then(|| (vec![block], tail))
+    (tail.len() >= super::TAIL_FIELDS && percentile(tail.get(BEFORE_PERCENTILES)?).is_none())
+        .then(|| (vec![block], tail))
 }
 
 /// `None` where nothing moved.
@@ -87,7 +93,13 @@ fn read_direction(block: &[&str], kind: ReadKind) -> Option<ReadDirection> {
     }
     let latency = |at: usize| -> Option<ReadLatency> {
         let value = |at: usize| number(at).map(|us| us * 1e3);
-        let found = ReadLatency { min_ns: value(at), max_ns: value(at + 1), mean_ns: value(at + 2), deviation_ns: value(at + 3), ..ReadLatency::default() };
+        let found = ReadLatency {
+            min_ns: value(at),
+            max_ns: value(at + 1),
+            mean_ns: value(at + 2),
+            deviation_ns: value(at + 3),
+            ..ReadLatency::default()
+        };
         (found.max_ns.unwrap_or(0.0) > 0.0 || found.mean_ns.unwrap_or(0.0) > 0.0).then_some(found)
     };
     let places = block.get(BEFORE_PERCENTILES..BEFORE_PERCENTILES + PERCENTILE_PLACES).unwrap_or_default();
@@ -114,8 +126,14 @@ fn read_direction(block: &[&str], kind: ReadKind) -> Option<ReadDirection> {
         deviation: kib(at + 4),
         count: number(at + 5),
     };
-    let iops_samples =
-        ReadSamples { min: number(at + 6), max: number(at + 7), percent_of_group: None, mean: number(at + 8), deviation: number(at + 9), count: number(at + 10) };
+    let iops_samples = ReadSamples {
+        min: number(at + 6),
+        max: number(at + 7),
+        percent_of_group: None,
+        mean: number(at + 8),
+        deviation: number(at + 9),
+        count: number(at + 10),
+    };
     let taken = |samples: ReadSamples| (samples.max.unwrap_or(0.0) > 0.0).then_some(samples);
     Some(ReadDirection {
         bytes: number(0).map(|kib| kib * 1024.0),

@@ -5,9 +5,11 @@
 
 mod lines;
 
+use crate::FormatError;
 use crate::numeral::Era;
 use crate::stream::{Event, Sink};
 use lines::LatencyLine;
+use model::RunResult;
 use model::reading::{Found, ReadDirection, ReadJob, ReadKind, ReadLatency, ReadProgress, ReadRun, Reading};
 
 /// A report with more jobs than this is handed on in parts, so that memory stays bounded.
@@ -23,6 +25,16 @@ struct Announced {
     block_sizes: Vec<(f64, f64)>,
     engine: Option<String>,
     depth: Option<f64>,
+}
+
+impl Announced {
+    /// Adds what the first line says.
+    fn describe(&self, job: &mut ReadJob) {
+        job.pattern.clone_from(&self.pattern);
+        job.block_sizes.clone_from(&self.block_sizes);
+        job.engine.clone_from(&self.engine);
+        job.depth = self.depth;
+    }
 }
 
 /// What fio says before it has results.
@@ -55,6 +67,23 @@ enum Target {
     Completion,
     Total,
     Sync,
+}
+
+/// Reads the first report in `text`, as far as it goes; see [`crate::exact::result`] for what is rebuilt.
+///
+/// Errors: no report of fio in the text.
+pub fn read(text: &str) -> Result<RunResult, FormatError> {
+    let (readings, _) = crate::stream::parse(text.as_bytes());
+    let run = readings.iter().find_map(|reading| match &reading.found {
+        Found::Run(run) if reading.format == "fio-text" => Some(run),
+        _ => None,
+    });
+    run.map(|run| crate::exact::result(run)).ok_or_else(|| FormatError::Refused {
+        format: "fio-text",
+        line: 1,
+        what: "no report of fio".to_owned(),
+        works: "the output of fio --output-format=normal, of any version",
+    })
 }
 
 /// The reader's state between lines.
@@ -104,6 +133,13 @@ impl TextReader {
         self.session.answered = true;
     }
 
+    /// Output of another tool begins: a report that has its groups is over.
+    pub(crate) fn followed_by_another(&mut self, sink: &mut Sink<'_>) {
+        if self.saw_groups {
+            self.close_run(sink);
+        }
+    }
+
     /// Hands on what is open.
     pub(crate) fn finish(&mut self, sink: &mut Sink<'_>) {
         self.close_run(sink);
@@ -115,9 +151,26 @@ impl TextReader {
         if session.answered || session.line == 0 {
             return;
         }
-        if let Some(job) = session.announced.first() {
-            sink(Event::damage(session.line, format!("the run of `{}` that is announced here has no result", job.name)));
-        }
+        let Some(first) = session.announced.first() else {
+            return;
+        };
+        let what = format!("the run of `{}` that is announced here has no result", first.name);
+        sink(Event::damage(session.line, what));
+        // What it said before it was interrupted is all there is.
+        let job = |announced: &Announced| {
+            let mut job = ReadJob { line: session.line, name: Some(announced.name.clone()), ..ReadJob::default() };
+            announced.describe(&mut job);
+            job
+        };
+        let run = ReadRun {
+            version: session.version,
+            started_workers: session.started_workers,
+            laid_out_bytes: session.laid_out_bytes,
+            progress: session.progress,
+            jobs: session.announced.iter().map(job).collect(),
+            ..ReadRun::default()
+        };
+        sink(Event::Reading(Reading { format: "fio-text", line: session.line, found: Found::Run(Box::new(run)) }));
     }
 
     fn close_run(&mut self, sink: &mut Sink<'_>) {
@@ -133,7 +186,8 @@ impl TextReader {
         if named && !saw_groups {
             sink(Event::damage(self.last_line, "the report ends here, before its `Run status group`".to_owned()));
         }
-        for job in run.jobs.iter().filter(|job| job.directions.is_empty() && job.errno.is_none_or(|errno| errno == 0.0)) {
+        for job in run.jobs.iter().filter(|job| job.directions.is_empty() && job.errno.is_none_or(|errno| errno == 0.0))
+        {
             sink(Event::damage(job.line, "the job has no numbers".to_owned()));
         }
         self.session.answered = true;
@@ -160,7 +214,9 @@ impl TextReader {
                 sink(Event::damage(number, "the line of this job is damaged: no rw=, bs= or ioengine=".to_owned()));
             }
             // Clones announce themselves again.
-            if self.session.announced.len() < MOST_ANNOUNCED && self.session.announced.iter().all(|known| known.name != job.name) {
+            if self.session.announced.len() < MOST_ANNOUNCED
+                && self.session.announced.iter().all(|known| known.name != job.name)
+            {
                 self.session.announced.push(job);
             }
             return true;
@@ -244,10 +300,7 @@ impl TextReader {
         let announced = &self.session.announced;
         // Clones are announced once, under the name of all.
         if let Some(announced) = announced.iter().find(|announced| announced.name == name.trim()) {
-            job.pattern.clone_from(&announced.pattern);
-            job.block_sizes.clone_from(&announced.block_sizes);
-            job.engine.clone_from(&announced.engine);
-            job.depth = announced.depth;
+            announced.describe(&mut job);
         }
         self.run.jobs.push(job);
         self.section = Section::Job;
@@ -256,12 +309,14 @@ impl TextReader {
     }
 
     fn rate_line(&mut self, number: u64, kind: ReadKind, rest: &str, sink: &mut Sink<'_>) {
-        if matches!(self.section, Section::Groups | Section::Disks) || self.run.jobs.len() >= MOST_JOBS {
+        if self.saw_groups || self.section == Section::Disks || self.run.jobs.len() >= MOST_JOBS {
             self.saw_groups |= self.run.jobs.len() >= MOST_JOBS;
             self.close_run(sink);
         }
         // Numbers without their head are somebody's quotation: they belong to a job without a name.
-        if self.section != Section::Job || self.run.jobs.last().is_none_or(|job| job.directions.iter().any(|known| known.kind == kind)) {
+        if self.section != Section::Job
+            || self.run.jobs.last().is_none_or(|job| job.directions.iter().any(|known| known.kind == kind))
+        {
             self.open_run(number);
             self.run.jobs.push(ReadJob { line: number, ..ReadJob::default() });
             self.section = Section::Job;

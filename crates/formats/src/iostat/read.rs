@@ -1,6 +1,6 @@
 //! iostat's text and JSON of any generation → lines of named values.
 
-use crate::numeral::{bytes, Era};
+use crate::numeral::{Era, bytes};
 use crate::stream::{Event, Sink};
 use model::reading::{Found, IostatRow, Reading};
 use serde_json::Value;
@@ -81,8 +81,17 @@ impl IostatReader {
         let values: Option<Vec<f64>> = text.split_whitespace().map(value).collect();
         match values.filter(|values| values.len() == table.columns.len()) {
             Some(values) => {
-                let row = IostatRow { device: String::new(), date: date.cloned(), columns: Arc::clone(&table.columns), values };
-                sink(Event::Reading(Reading { format: "iostat", line: number, found: Found::Processors(Box::new(row)) }));
+                let row = IostatRow {
+                    device: String::new(),
+                    date: date.cloned(),
+                    columns: Arc::clone(&table.columns),
+                    values,
+                };
+                sink(Event::Reading(Reading {
+                    format: "iostat",
+                    line: number,
+                    found: Found::Processors(Box::new(row)),
+                }));
             }
             None => sink(Event::damage(number, "damaged processor line of iostat".to_owned())),
         }
@@ -98,7 +107,13 @@ impl IostatReader {
         let values: Option<Vec<f64>> = words.iter().copied().map(value).collect();
         // Prose behind a table that no empty line ends.
         let Some(device) = device.filter(|_| words.first().is_some_and(|word| value(word).is_some())) else {
-            let cut = words.is_empty() && table.rows > 0;
+            // A name alone is a line that was cut; anything else is prose.
+            let is_name =
+                text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'/' | b':'));
+            let cut = words.is_empty()
+                && table.rows > 0
+                && is_name
+                && text.starts_with(|letter: char| letter.is_ascii_lowercase());
             self.end(sink);
             if cut {
                 sink(Event::damage(number, "damaged device line of iostat".to_owned()));
@@ -116,7 +131,10 @@ impl IostatReader {
                 };
                 sink(Event::Reading(Reading { format: "iostat", line: number, found: Found::Device(Box::new(row)) }));
             }
-            None => sink(Event::damage(number, format!("damaged line of iostat: {} values under {} headings", words.len(), table.columns.len()))),
+            None => sink(Event::damage(
+                number,
+                format!("damaged line of iostat: {} values under {} headings", words.len(), table.columns.len()),
+            )),
         }
         true
     }

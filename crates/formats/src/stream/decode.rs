@@ -93,8 +93,16 @@ fn without_colour(text: &str) -> String {
 }
 
 fn without_entities(text: &str) -> String {
-    const ENTITIES: &[(&str, &str)] =
-        &[("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&#34;", "\""), ("&#39;", "'"), ("&nbsp;", " "), ("&#160;", " "), ("&amp;", "&")];
+    const ENTITIES: &[(&str, &str)] = &[
+        ("&lt;", "<"),
+        ("&gt;", ">"),
+        ("&quot;", "\""),
+        ("&#34;", "\""),
+        ("&#39;", "'"),
+        ("&nbsp;", " "),
+        ("&#160;", " "),
+        ("&amp;", "&"),
+    ];
     ENTITIES.iter().fold(text.to_owned(), |text, (entity, letter)| text.replace(entity, letter))
 }
 

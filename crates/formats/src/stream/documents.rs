@@ -45,18 +45,21 @@ impl Documents {
     pub(super) fn line(&mut self, number: u64, line: &str) -> Option<Collected> {
         let mut document = match self.open.take() {
             Some(open) => open,
-            None if line.trim_start().starts_with('{') => Box::new(Document { first_line: number, ..Document::default() }),
+            None if line.trim_start().starts_with('{') => {
+                Box::new(Document { first_line: number, ..Document::default() })
+            }
             None => return None,
         };
         // fio begins its document with a lone brace: a second one means that the first never ended.
         if document.ours && document.depth > 0 && line == "{" && !document.text.is_empty() && !document.in_string {
-            let cut = std::mem::replace(&mut document, Box::new(Document { first_line: number, ..Document::default() }));
+            let cut =
+                std::mem::replace(&mut document, Box::new(Document { first_line: number, ..Document::default() }));
             document.push(line);
             self.open = Some(document);
             return Some(Collected::Whole(cut));
         }
         document.push(line);
-        if !document.ours && document.text.len() > PATIENCE || document.depth <= 0 && !document.ours {
+        if !document.ours && (document.text.len() > PATIENCE || document.depth <= 0) {
             return Some(document.given_back());
         }
         if document.depth <= 0 {
@@ -106,7 +109,7 @@ impl Document {
         }
     }
 
-    fn given_back(self: Box<Self>) -> Collected {
+    fn given_back(&self) -> Collected {
         Collected::NotOurs((self.first_line..).zip(self.text.lines().map(str::to_owned)).collect())
     }
 
@@ -119,8 +122,13 @@ impl Document {
         match serde_json::from_str::<Value>(&self.text) {
             Ok(value) => self.read_value(&value, sink),
             Err(error) => {
-                let line = self.first_line + u64::try_from(error.line()).unwrap_or(1).saturating_sub(1);
-                let what = if error.is_eof() { "the JSON document ends here, too early".to_owned() } else { format!("damaged JSON: {error}") };
+                let at = error.line().min(self.text.lines().count());
+                let line = self.first_line + u64::try_from(at).unwrap_or(1).saturating_sub(1);
+                let what = if error.is_eof() {
+                    "the JSON document ends here, too early".to_owned()
+                } else {
+                    format!("damaged JSON: {error}")
+                };
                 sink(Event::damage(line, what));
                 self.salvage(sink);
             }
@@ -148,7 +156,9 @@ impl Document {
             let result = test.get("result").cloned().map(serde_json::from_value);
             match result {
                 Some(Ok(result)) => sink(Event::Reading(crate::exact::reading(&result, "native", self.first_line))),
-                Some(Err(error)) => sink(Event::damage(self.first_line, format!("test {} of a survey: {error}", number + 1))),
+                Some(Err(error)) => {
+                    sink(Event::damage(self.first_line, format!("test {} of a survey: {error}", number + 1)))
+                }
                 None => sink(Event::damage(self.first_line, format!("test {} of a survey has no result", number + 1))),
             }
         }
@@ -173,7 +183,9 @@ impl Document {
         }
         if let Some(at) = self.text.find("\"disk\"") {
             let disks = self.text[at..].lines().filter_map(|line| {
-                serde_json::from_str::<Value>(line.trim().trim_end_matches(',')).ok().filter(|value| value.get("disk_device").is_some())
+                serde_json::from_str::<Value>(line.trim().trim_end_matches(','))
+                    .ok()
+                    .filter(|value| value.get("disk_device").is_some())
             });
             for disk in disks {
                 iostat::device_from_json(&disk, None, self.first_line, sink);
@@ -202,7 +214,8 @@ fn whole_entries(text: &str) -> Vec<Value> {
         if entry.depth < 0 {
             break;
         }
-        if before == 1 && entry.depth == 0
+        if before == 1
+            && entry.depth == 0
             && let Some(start) = start.take()
             && let Ok(value) = serde_json::from_str(&text[start..=at])
         {

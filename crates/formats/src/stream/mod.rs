@@ -6,11 +6,11 @@ mod decode;
 mod documents;
 
 use crate::fio_log::LogReader;
+use crate::fio_terse;
 use crate::fio_text::TextReader;
 use crate::iostat::IostatReader;
 use crate::iozone::IozoneReader;
 use crate::sweep::SweepReader;
-use crate::fio_terse;
 use decode::{Encoding, LONGEST_LINE};
 use documents::{Collected, Documents};
 use memchr::{memchr, memchr_iter};
@@ -186,10 +186,13 @@ impl Readers {
             self.log.end(sink);
             return;
         }
-        let _ = self.iozone.line(number, line, sink)
+        let others = self.iozone.line(number, line, sink)
             || self.iostat.line(number, line, sink)
             || self.sweep.line(number, line, sink)
             || self.log.line(number, line, sink);
+        if others {
+            self.text.followed_by_another(sink);
+        }
     }
 
     /// Lines of fields; that of version 2 has its description on a line of its own.
@@ -255,4 +258,3 @@ pub fn parse(bytes: &[u8]) -> (Vec<Reading>, Vec<Damage>) {
     parser.finish();
     (readings, damages)
 }
-

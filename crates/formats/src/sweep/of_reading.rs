@@ -204,7 +204,8 @@ fn of_log_direction(summary: &LogSummary, found: &LogDirection, kind: Option<Log
     let mut line = Measurement { name: "log".to_owned(), kind: Some(found.kind), ..Measurement::default() };
     if summary.histograms {
         // Histogram logs are of completion latency: of the total latency they say nothing.
-        line.percentiles_ms = PERCENTILE_NAMES.map(|(_, percent)| percentile_of_bins(&found.bins, found.count, percent));
+        line.percentiles_ms =
+            PERCENTILE_NAMES.map(|(_, percent)| percentile_of_bins(&found.bins, found.count, percent));
         return line;
     }
     match kind {

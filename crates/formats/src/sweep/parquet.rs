@@ -60,7 +60,8 @@ impl<W: Write + Send> ParquetWriter<W> {
         schema.push('}');
         let schema = parse_message_type(&schema).map_err(|error| not_written(&error))?;
         let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
-        let file = SerializedFileWriter::new(to, Arc::new(schema), Arc::new(properties)).map_err(|error| not_written(&error))?;
+        let file = SerializedFileWriter::new(to, Arc::new(schema), Arc::new(properties))
+            .map_err(|error| not_written(&error))?;
         Ok(ParquetWriter { file, rows: Vec::new() })
     }
 

@@ -109,7 +109,9 @@ impl SweepReader {
     fn heading(&mut self, number: u64, text: &str) -> bool {
         let table = if text.contains("matrix(c(") && text.ends_with('(') {
             Table::Matrix
-        } else if text.starts_with("name users bs MB lat") || (text.starts_with("name ") && text.split_whitespace().eq(frame_heading())) {
+        } else if text.starts_with("name users bs MB lat")
+            || (text.starts_with("name ") && text.split_whitespace().eq(frame_heading()))
+        {
             Table::Frame
         } else if text.contains("name,users,bs,MB,lat") {
             Table::Csv(text.split(',').map(|name| unquoted(name).to_owned()).collect())
@@ -155,7 +157,8 @@ fn csv_row(columns: &[String], text: &str) -> Option<Measurement> {
     if cells.len() < columns.len().min(MATRIX) || cells.len() > columns.len() {
         return None;
     }
-    let named: Vec<(&str, &str)> = columns.iter().map(String::as_str).zip(cells.iter().map(|cell| cell.trim())).collect();
+    let named: Vec<(&str, &str)> =
+        columns.iter().map(String::as_str).zip(cells.iter().map(|cell| cell.trim())).collect();
     row_of(&named)
 }
 
@@ -222,7 +225,8 @@ fn human_row(columns: &[String], text: &str) -> Option<Measurement> {
         None => (text, None),
     };
     let mut cells = text.split_whitespace();
-    let mut row = Measurement { name: cells.next()?.to_owned(), users: Some(whole(cells.next()?)?), ..Measurement::default() };
+    let mut row =
+        Measurement { name: cells.next()?.to_owned(), users: Some(whole(cells.next()?)?), ..Measurement::default() };
     row.block_size = Some(cells.next()?.to_owned()).filter(|size| size != "-");
     let direction = cells.next()?;
     row.kind = match direction {

@@ -16,8 +16,18 @@ pub struct Detail {
 }
 
 /// The histogram's columns in a table for people: heading and the last of the buckets that are added up in it.
-const SHOWN_BUCKETS: [(&str, usize); 10] =
-    [("50us", 0), ("1ms", 4), ("4ms", 6), ("10ms", 7), ("20ms", 8), ("50ms", 9), (".1s", 10), ("1s", 13), ("2s", 14), ("2s+", 15)];
+const SHOWN_BUCKETS: [(&str, usize); 10] = [
+    ("50us", 0),
+    ("1ms", 4),
+    ("4ms", 6),
+    ("10ms", 7),
+    ("20ms", 8),
+    ("50ms", 9),
+    (".1s", 10),
+    ("1s", 13),
+    ("2s", 14),
+    ("2s+", 15),
+];
 /// Headings of percentiles.
 const SHOWN_PERCENTILES: [&str; 6] = ["95%", "99%", "99.5%", "99.9%", "99.95%", "99.99%"];
 /// What stands for something that is not known.
@@ -29,7 +39,10 @@ pub fn table_head(detail: Detail) -> String {
         "{:>14} {:>5} {:>6} {:1} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9}",
         "test", "users", "size", "", "MiB/s", "ms", "min", "max", "std", "IOPS"
     );
-    let mut units = format!("{:>14} {:>5} {:>6} {:1} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9}", "", "", "", "", "", "mean", "ms", "ms", "ms", "");
+    let mut units = format!(
+        "{:>14} {:>5} {:>6} {:1} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9}",
+        "", "", "", "", "", "mean", "ms", "ms", "ms", ""
+    );
     if detail.buckets {
         for (name, _) in SHOWN_BUCKETS {
             let _ = write!(names, " {name:>5}");
@@ -59,7 +72,10 @@ pub fn table_row(row: &Measurement, detail: Detail) -> String {
         fixed(row.min_ms),
         fixed(row.max_ms),
         fixed(row.deviation_ms),
-        row.iops.map_or_else(|| ABSENT.to_owned(), |iops| if iops < 10.0 { format!("{iops:.2}") } else { format!("{iops:.0}") }),
+        row.iops.map_or_else(
+            || ABSENT.to_owned(),
+            |iops| if iops < 10.0 { format!("{iops:.2}") } else { format!("{iops:.0}") }
+        ),
     );
     if detail.buckets {
         let mut from = 0;
@@ -168,11 +184,8 @@ pub fn r_row(row: &Measurement, position: usize) -> String {
         let text = printable::line(text).replace('\\', "\\\\").replace('"', "\\\"");
         format!("\"{text}\"")
     };
-    let mut cells = vec![
-        text(&row.name),
-        number(row.users),
-        row.block_size.as_deref().map_or_else(|| "NA".to_owned(), text),
-    ];
+    let mut cells =
+        vec![text(&row.name), number(row.users), row.block_size.as_deref().map_or_else(|| "NA".to_owned(), text)];
     cells.extend(numbers(row).into_iter().map(number));
     format!("{}{}\n", if position == 0 { "  " } else { ", " }, cells.join(", "))
 }

@@ -47,7 +47,8 @@ fn block_range(text: &str) -> Option<(f64, f64)> {
 pub(super) fn version(text: &str) -> Option<&str> {
     if let Some(rest) = text.strip_prefix("fio-").or_else(|| text.strip_prefix("fio ")) {
         let number = rest.strip_prefix("fio-").unwrap_or(rest);
-        return (number.starts_with(|letter: char| letter.is_ascii_digit()) && !number.contains([' ', '='])).then_some(text);
+        return (number.starts_with(|letter: char| letter.is_ascii_digit()) && !number.contains([' ', '=']))
+            .then_some(text);
     }
     let parts: Vec<&str> = text.split('.').collect();
     let number = |part: &&str| !part.is_empty() && part.len() < 4 && part.bytes().all(|byte| byte.is_ascii_digit());
@@ -81,11 +82,17 @@ pub(super) fn progress(text: &str) -> Option<ReadProgress> {
             found.iops = rates.split('/').filter_map(|rate| count(rate.trim())).collect();
         } else if let Some(rates) = part.strip_suffix("/s") {
             found.bytes_per_second = rates.split('/').filter_map(|rate| progress_rate(rate.trim())).collect();
-        } else if let Some((list, "IOPS")) = part.split_once(',').map(|(_, list)| (list, list.rsplit(' ').next().unwrap_or_default())) {
+        } else if let Some((list, "IOPS")) =
+            part.split_once(',').map(|(_, list)| (list, list.rsplit(' ').next().unwrap_or_default()))
+        {
             found.iops = lettered(list, count);
         } else if part.starts_with("r=") || part.starts_with("w=") {
             let rates = lettered(part, |rate| bytes(rate, Era::Decimal));
-            if part.contains("IOPS") { found.iops = lettered(part, |rate| count(rate.trim_end_matches(" IOPS"))) } else { found.bytes_per_second = rates }
+            if part.contains("IOPS") {
+                found.iops = lettered(part, |rate| count(rate.trim_end_matches(" IOPS")))
+            } else {
+                found.bytes_per_second = rates
+            }
         } else if let Some(done) = part.split('%').next().and_then(whole).filter(|_| part.contains('%')) {
             found.percent = Some(done);
         }
@@ -128,7 +135,8 @@ pub(super) fn job_head(job: &mut ReadJob, rest: &str) -> bool {
 
 /// The direction of a rate line and what follows; group lines are upper case and not meant.
 pub(super) fn rate_head(text: &str) -> Option<(ReadKind, &str)> {
-    const HEADS: [(&str, ReadKind); 4] = [("read", ReadKind::Read), ("write", ReadKind::Write), ("trim", ReadKind::Trim), ("mixed", ReadKind::Mixed)];
+    const HEADS: [(&str, ReadKind); 4] =
+        [("read", ReadKind::Read), ("write", ReadKind::Write), ("trim", ReadKind::Trim), ("mixed", ReadKind::Mixed)];
     let (kind, rest) = HEADS.iter().find_map(|&(word, kind)| Some((kind, text.strip_prefix(word)?)))?;
     let rest = rest.trim_start().strip_prefix(':')?.trim_start();
     (rest.starts_with("io=") || rest.starts_with("IOPS=")).then_some((kind, rest))
@@ -174,8 +182,12 @@ pub(super) struct LatencyLine<'line> {
 impl<'line> LatencyLine<'line> {
     /// `clat (usec): min=..`, `lat percentiles (nsec):`; shares per bin (`lat (usec) : 50=..`) are not meant.
     pub(super) fn of(text: &'line str) -> Option<Self> {
-        const NAMES: [(&str, Target); 4] =
-            [("clat ", Target::Completion), ("lat ", Target::Total), ("slat ", Target::Submission), ("sync ", Target::Sync)];
+        const NAMES: [(&str, Target); 4] = [
+            ("clat ", Target::Completion),
+            ("lat ", Target::Total),
+            ("slat ", Target::Submission),
+            ("sync ", Target::Sync),
+        ];
         let (target, rest) = NAMES.iter().find_map(|&(name, target)| Some((target, text.strip_prefix(name)?)))?;
         let (rest, heads_percentiles) = match rest.strip_prefix("percentiles ") {
             Some(rest) => (rest, true),
@@ -184,7 +196,12 @@ impl<'line> LatencyLine<'line> {
         let (name, rest) = rest.strip_prefix('(')?.split_once(')')?;
         let unit_ns = unit_ns(name)?;
         let rest = rest.trim_start().strip_prefix(':')?.trim_start();
-        (heads_percentiles || rest.starts_with("min=")).then_some(LatencyLine { target, unit_ns, heads_percentiles, rest })
+        (heads_percentiles || rest.starts_with("min=")).then_some(LatencyLine {
+            target,
+            unit_ns,
+            heads_percentiles,
+            rest,
+        })
     }
 }
 
@@ -356,8 +373,14 @@ pub(super) fn group(text: &str, number: Option<f64>) -> Option<(ReadGroup, bool)
         [("READ", ReadKind::Read), ("WRITE", ReadKind::Write), ("TRIM", ReadKind::Trim), ("MIXED", ReadKind::Mixed)];
     let (head, rest) = text.split_once(':')?;
     let &(_, kind) = HEADS.iter().find(|(word, _)| *word == head.trim())?;
-    let mut found =
-        ReadGroup { group: number, kind, bytes: None, bytes_per_second: None, range_bytes_per_second: None, runtime_ms: None };
+    let mut found = ReadGroup {
+        group: number,
+        kind,
+        bytes: None,
+        bytes_per_second: None,
+        range_bytes_per_second: None,
+        runtime_ms: None,
+    };
     if rest.trim_start().starts_with("io=") {
         let value = |key: &str| Pairs(rest).find(|(name, _)| *name == key).map(|(_, value)| value);
         let rate = |key| value(key).and_then(|value| bytes(value, Era::Binary));
