@@ -105,36 +105,44 @@ fn text_terse_and_json_of_debians_fio_say_the_same_for_60_job_files() {
     let fio = Program { path: "fio".into(), first: Vec::new() };
     let jobs = jobs();
     assert_eq!(jobs.len(), 60);
-    for (number, job) in jobs.into_iter().enumerate() {
-        let scene = Scene::new(Path::new("/dev/shm"), None).unwrap();
-        let words = ["--output-format=normal,terse,json+", "j.fio"].map(str::to_owned).to_vec();
-        let call = Call { words, files: vec![("j.fio".to_owned(), job.clone())], ..Call::default() };
-        let outcome = scene.run(&fio, &call).unwrap();
-        assert_eq!(outcome.end, End::Status(0), "{job}{}", outcome.stderr);
-        let (readings, damages) = formats::stream::parse(outcome.stdout.as_bytes());
-        assert!(damages.is_empty(), "{job}{damages:?}\n{}", outcome.stdout);
-        let [text, json, terse] = blocks(readings);
-        assert!(!json.is_empty() && text.len() == json.len() && terse.len() == json.len(), "{job}{}", outcome.stdout);
-        for ((truth, text), terse) in json.iter().zip(&text).zip(&terse) {
-            let what = format!("case {number}, {}", truth.name.as_deref().unwrap_or_default());
-            assert_eq!((&text.name, &terse.name), (&truth.name, &truth.name), "{what}");
-            assert_eq!((text.group, text.errno), (truth.group, truth.errno), "{what}");
-            assert_eq!((text.switches, text.minor_faults), (truth.switches, truth.minor_faults), "{what}");
-            assert_eq!(text.issued, truth.issued, "{what}");
-            assert_eq!(text.directions.len(), truth.directions.len(), "{what}");
-            assert_eq!(terse.directions.len(), truth.directions.len(), "{what}");
-            for ((truth, text), terse) in truth.directions.iter().zip(&text.directions).zip(&terse.directions) {
-                same(&format!("{what} text {}", truth.kind.word()), text, truth, Terse::No);
-                let mut terse = terse.clone();
-                // A terse line does not say whose percentiles it has: those of the total latency, if a job asks for them.
-                if job.contains("lat_percentiles=1\n") && !job.contains("clat_percentiles=0") {
-                    let percentiles = terse.completion.as_mut().map(|latency| std::mem::take(&mut latency.percentiles));
-                    if let (Some(total), Some(percentiles)) = (&mut terse.total, percentiles) {
-                        total.percentiles = percentiles;
-                    }
+    // fio sleeps more than it works.
+    let numbered: Vec<(usize, String)> = jobs.into_iter().enumerate().collect();
+    std::thread::scope(|scope| {
+        for part in numbered.chunks(8) {
+            scope.spawn(|| part.iter().for_each(|(number, job)| one_job_file(&fio, *number, job)));
+        }
+    });
+}
+
+fn one_job_file(fio: &Program, number: usize, job: &str) {
+    let scene = Scene::new(Path::new("/dev/shm"), None).unwrap();
+    let words = ["--output-format=normal,terse,json+", "j.fio"].map(str::to_owned).to_vec();
+    let call = Call { words, files: vec![("j.fio".to_owned(), job.to_owned())], ..Call::default() };
+    let outcome = scene.run(fio, &call).unwrap();
+    assert_eq!(outcome.end, End::Status(0), "{job}{}", outcome.stderr);
+    let (readings, damages) = formats::stream::parse(outcome.stdout.as_bytes());
+    assert!(damages.is_empty(), "{job}{damages:?}\n{}", outcome.stdout);
+    let [text, json, terse] = blocks(readings);
+    assert!(!json.is_empty() && text.len() == json.len() && terse.len() == json.len(), "{job}{}", outcome.stdout);
+    for ((truth, text), terse) in json.iter().zip(&text).zip(&terse) {
+        let what = format!("case {number}, {}", truth.name.as_deref().unwrap_or_default());
+        assert_eq!((&text.name, &terse.name), (&truth.name, &truth.name), "{what}");
+        assert_eq!((text.group, text.errno), (truth.group, truth.errno), "{what}");
+        assert_eq!((text.switches, text.minor_faults), (truth.switches, truth.minor_faults), "{what}");
+        assert_eq!(text.issued, truth.issued, "{what}");
+        assert_eq!(text.directions.len(), truth.directions.len(), "{what}");
+        assert_eq!(terse.directions.len(), truth.directions.len(), "{what}");
+        for ((truth, text), terse) in truth.directions.iter().zip(&text.directions).zip(&terse.directions) {
+            same(&format!("{what} text {}", truth.kind.word()), text, truth, Terse::No);
+            let mut terse = terse.clone();
+            // A terse line does not say whose percentiles it has: those of the total latency, if a job asks for them.
+            if job.contains("lat_percentiles=1\n") && !job.contains("clat_percentiles=0") {
+                let percentiles = terse.completion.as_mut().map(|latency| std::mem::take(&mut latency.percentiles));
+                if let (Some(total), Some(percentiles)) = (&mut terse.total, percentiles) {
+                    total.percentiles = percentiles;
                 }
-                same(&format!("{what} terse {}", truth.kind.word()), &terse, truth, Terse::Yes);
             }
+            same(&format!("{what} terse {}", truth.kind.word()), &terse, truth, Terse::Yes);
         }
     }
 }

@@ -5,6 +5,7 @@
 mod read;
 mod reading;
 mod spell;
+mod steer;
 mod words;
 mod write;
 

@@ -12,6 +12,7 @@ pub mod fio_terse;
 pub mod fio_text;
 mod group;
 mod inverse;
+pub mod iolog;
 pub mod iostat;
 mod iozone;
 mod local_time;

@@ -3,7 +3,7 @@
 use crate::command::{Argument, CommandOption, Effect, OPTIONS};
 use crate::engines::EngineSpec;
 use crate::error::{COMMAND_LINE, Place, Problem, Sources, did_you_mean};
-use crate::invocation::{EtaRequest, EtaWhen, OutputFormat, OutputRequest, TerseVersion};
+use crate::invocation::{EtaRequest, EtaWhen, IdleProfile, OutputFormat, OutputRequest, TerseVersion, TriggerRequest};
 use crate::option::{Kind, OptionSpec, Support, TimeUnit};
 use crate::sections::{Assignment, Section, SectionKind};
 use crate::table;
@@ -27,6 +27,9 @@ pub(crate) struct Words {
     pub parse_only: bool,
     pub show_command: bool,
     pub warnings_fatal: bool,
+    pub merge_only: bool,
+    pub idle: Option<IdleProfile>,
+    pub trigger: TriggerRequest,
     /// Help or version, which ends everything else.
     pub ask: Option<Ask>,
 }
@@ -264,6 +267,7 @@ impl<'a> Reader<'a> {
             Effect::CommandHelp => self.result.ask = Some(Ask::CommandHelp(value.map(str::to_owned))),
             Effect::EngineHelp => self.result.ask = Some(Ask::EngineHelp(value.map(str::to_owned), place)),
             Effect::ShowCommand => self.result.show_command = true,
+            Effect::MergeOnly => self.result.merge_only = true,
             Effect::ParseOnly => self.result.parse_only = true,
             Effect::ReadOnly => self.result.read_only = true,
             Effect::Section => self.section(text, place),
@@ -277,6 +281,12 @@ impl<'a> Reader<'a> {
                     self.problems.push(Problem::at(place, what, Some("write it like 64".to_owned())));
                 }
             }
+            Effect::IdleProfile => self.idle_profile(text, place),
+            Effect::TriggerFile => self.result.trigger.file = Some(PathBuf::from(text)),
+            Effect::TriggerTimeout => {
+                self.result.trigger.timeout = self.time(option, text, TimeUnit::Seconds, place);
+            }
+            Effect::Trigger => self.result.trigger.command = Some(text.to_owned()),
             Effect::Refuse => {}
         }
     }
@@ -328,6 +338,19 @@ impl<'a> Reader<'a> {
             return;
         }
         self.result.only.push((name.to_owned(), place));
+    }
+
+    fn idle_profile(&mut self, word: &str, place: Place) {
+        self.result.idle = Some(match word {
+            "system" => IdleProfile::System,
+            "percpu" => IdleProfile::PerCpu,
+            "calibrate" => IdleProfile::Calibrate,
+            _ => {
+                let what = format!("idle-prof={word} is not a word it knows");
+                self.problems.push(Problem::at(place, what, Some("it takes system, percpu, calibrate".to_owned())));
+                return;
+            }
+        });
     }
 
     fn eta(&mut self, word: &str, place: Place) {

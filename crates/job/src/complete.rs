@@ -1,5 +1,7 @@
 //! From a draft to a job's plan: defaults that hang on other options, contradictions, limits.
 
+use crate::complete_replay as replay;
+use crate::complete_timing;
 use crate::draft::{Draft, LoadDraft, Movement};
 use crate::engines::{EngineSpec, Submission};
 use crate::error::{Problem, did_you_mean};
@@ -41,7 +43,7 @@ pub(crate) fn engine(draft: &Draft, engines: &'static [EngineSpec]) -> Result<&'
 }
 
 /// A problem with options that were given; each is underlined.
-fn about(draft: &Draft, options: &[&str], what: impl Into<String>, help: Option<String>) -> Problem {
+pub(crate) fn about(draft: &Draft, options: &[&str], what: impl Into<String>, help: Option<String>) -> Problem {
     let places = options.iter().filter_map(|option| draft.places.get(*option).cloned()).collect();
     Problem { job: None, what: what.into(), help, places }
 }
@@ -50,6 +52,7 @@ fn about(draft: &Draft, options: &[&str], what: impl Into<String>, help: Option<
 pub(crate) fn job_plan(draft: &Draft, engine: &'static EngineSpec, findings: &mut Findings<'_>) -> JobPlan {
     let load = load_plan(draft);
     check(draft, engine, &load, findings);
+    complete_timing::check(draft, findings);
     JobPlan {
         name: draft.name.clone(),
         description: draft.description.clone(),
@@ -58,16 +61,26 @@ pub(crate) fn job_plan(draft: &Draft, engine: &'static EngineSpec, findings: &mu
         clones: draft.clones,
         isolation: draft.isolation,
         group: 0,
-        start: StartPlan { stonewall: draft.stonewall, wait_for: draft.wait_for.clone(), delay: draft.start_delay },
+        start: StartPlan {
+            stonewall: draft.stonewall,
+            wait_for: draft.wait_for.clone(),
+            delay: draft.start_delay,
+            before: draft.before.clone(),
+            after: draft.after.clone(),
+            clock_id: draft.clock_id,
+        },
         limits: limits(draft, findings),
         engine: engine.name,
         engine_options: draft.engine_options.clone(),
         files: file_plan(draft, load.mix),
         depth: depth_plan(draft, engine, findings),
-        pace: pace_plan(draft),
+        pace: complete_timing::complete_pace(draft, pace_plan(draft)),
+        latency: complete_timing::latency_plan(draft),
+        steady: complete_timing::steady_plan(draft, findings),
         buffers: buffer_plan(draft),
-        place: place_plan(draft),
+        place: complete_timing::complete_place(draft, place_plan(draft)),
         verify: verify_plan(draft),
+        replay: replay::plan(draft),
         record: record_plan(draft),
         load,
     }
@@ -96,6 +109,7 @@ fn check(draft: &Draft, engine: &EngineSpec, load: &LoadPlan, findings: &mut Fin
         findings.problems.push(about(draft, &["rw", "ioengine"], what, None));
     }
     check_verify(draft, findings);
+    replay::check(draft, findings);
     for name in table::rows().filter(|row| matches!(row.set, Set::Withdrawn)).map(|row| row.spec.name) {
         if draft.given(name) {
             let what = format!("{name} was withdrawn and has no effect");
@@ -128,9 +142,11 @@ fn limits(draft: &Draft, findings: &mut Findings<'_>) -> Limits {
         runtime,
         time_based: draft.time_based && runtime.is_some(),
         ramp: draft.ramp,
+        ramp_bytes: draft.ramp_bytes,
         loops: draft.loops.into(),
         ios: (draft.ios > 0).then_some(draft.ios),
         exit_all: draft.exit_all,
+        exit_scope: draft.exit_scope,
         exit_all_on_error: draft.exit_all_on_error,
         continue_on_error: ContinueOnError {
             verify: draft.continue_on_error.verify && !draft.verify.fatal,
@@ -242,7 +258,15 @@ fn depth_plan(draft: &Draft, engine: &EngineSpec, findings: &mut Findings<'_>) -
         0 => depth,
         most => most.min(depth),
     };
-    DepthPlan { depth, batch: or_depth(asked.batch), reap_min, reap_max, low: or_depth(asked.low) }
+    DepthPlan {
+        depth,
+        batch: or_depth(asked.batch),
+        reap_min,
+        reap_max,
+        low: or_depth(asked.low),
+        // With one in flight nothing can overlap.
+        serialises_overlap: asked.serialises_overlap && depth > 1,
+    }
 }
 
 fn pace_plan(draft: &Draft) -> PacePlan {
@@ -256,6 +280,7 @@ fn pace_plan(draft: &Draft) -> PacePlan {
         think_spin: pace.think_spin.min(pace.think),
         think_blocks: u64::from(pace.think_blocks).max(1),
         rate_ignores_think: pace.rate_ignores_think,
+        ..PacePlan::default()
     }
 }
 
@@ -297,6 +322,7 @@ fn place_plan(draft: &Draft) -> PlacePlan {
         nice: place.nice,
         io_priority,
         lock_memory: place.lock_memory,
+        ..PlacePlan::default()
     }
 }
 
@@ -329,6 +355,7 @@ fn record_plan(draft: &Draft) -> RecordPlan {
         percentile_digits: record.percentile_digits,
         bandwidth_interval: record.bandwidth_interval,
         iops_interval: record.iops_interval,
+        shown: record.shown,
         disk_usage: record.disk_usage,
         unit_base: if draft.unit_base == UnitBase::Decimal { 1000 } else { 1024 },
         bits: record.bits,
@@ -339,6 +366,7 @@ fn record_plan(draft: &Draft) -> RecordPlan {
             iops: named(&record.logs.iops),
             ..record.logs.clone()
         },
+        iolog: draft.replay.written_log.clone(),
     }
 }
 

@@ -1,5 +1,6 @@
 //! What one worker found, and how workers of a group become one.
 
+use crate::{LatencyGoal, SteadyResult};
 use measure::{Direction, Histogram, Moments, Nanos, PerDirection, SampleStatistics};
 use serde::{Deserialize, Serialize};
 use zerocopy::FromBytes;
@@ -37,6 +38,12 @@ pub struct JobResult {
     pub depth: DepthStatistics,
     /// The coarse latency bins of fio's text, over all directions.
     pub latency_bins: LatencyBins,
+    /// The latency it was to keep.
+    #[serde(default)]
+    pub latency_goal: LatencyGoal,
+    /// Whether its numbers settled; `None` where nobody asked.
+    #[serde(default)]
+    pub steady: Option<SteadyResult>,
 }
 
 /// The job's words, for reports.
@@ -93,6 +100,9 @@ pub struct ReportStyle {
     pub shows_errors: bool,
     /// Whether trims may occur: the issued line counts them.
     pub counts_sync_depth: bool,
+    /// Left out of reports.
+    #[serde(default)]
+    pub hidden: bool,
 }
 
 impl Default for ReportStyle {
@@ -111,6 +121,7 @@ impl Default for ReportStyle {
             significant_figures: 4,
             shows_errors: false,
             counts_sync_depth: true,
+            hidden: false,
         }
     }
 }
@@ -353,7 +364,7 @@ impl crate::RunResult {
     /// The rows of a report: workers of a group with group_reporting merged into its first, the rest as they are.
     pub fn reported_jobs(&self) -> Vec<JobResult> {
         let mut rows: Vec<JobResult> = Vec::new();
-        for job in &self.jobs {
+        for job in self.jobs.iter().filter(|job| !job.style.hidden) {
             let merged = rows
                 .iter_mut()
                 .find(|row| job.style.group_reporting && row.style.group_reporting && row.echo.group == job.echo.group);

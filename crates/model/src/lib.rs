@@ -10,6 +10,7 @@ mod job;
 mod native;
 pub mod reading;
 mod result;
+mod steer;
 
 pub use activity::{CpuActivity, DeviceActivity, FlushActivity, OperationActivity};
 pub use device::DeviceUsage;
@@ -18,4 +19,5 @@ pub use job::{
     SyncResult,
 };
 pub use native::SCHEMA;
-pub use result::{ClockNote, Environment, FileSystem, Grade, LowestTraffic, Note, RunResult};
+pub use result::{ClockNote, CpuIdleness, Environment, FileSystem, Grade, LowestTraffic, Note, RunResult};
+pub use steer::{LatencyGoal, SteadyResult};

@@ -1,5 +1,6 @@
 //! Records to results: what the workers left in shared memory becomes the model's plain data.
 
+use crate::steady::Steadiness;
 use crate::supervise::{End, Prepared, Shared, Watched, needs_files};
 use crate::worker::record::{Control, Record};
 use crate::worker::{cpu_usage, unix_ms, used_since};
@@ -7,8 +8,8 @@ use job::plan::{BlockSize, JobPlan, RecordPlan, WorkerPlan};
 use job::{Plan, Submission};
 use measure::{Direction, Histogram, Moments, Nanos, PerDirection};
 use model::{
-    CpuUsage, DirectionResult, Echo, Environment, JobError, JobResult, LatencyStatistics, ReportStyle, RunResult,
-    SyncResult,
+    CpuUsage, DirectionResult, Echo, Environment, JobError, JobResult, LatencyGoal, LatencyStatistics, ReportStyle,
+    RunResult, SteadyResult, SyncResult,
 };
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -25,14 +26,20 @@ pub(crate) fn assemble(
     let mut engine_notes: Vec<String> = Vec::new();
     let mut jobs = Vec::with_capacity(workers.len());
     for (index, worker) in workers.iter().enumerate() {
+        // A worker that died on the way left its latest latencies where they were.
+        let mut record = shared.records.snapshot(index);
+        if let Some(record) = &mut record {
+            record.settle();
+        }
         let found = Found {
             plan: *worker,
             prepared: &prepared[index],
             control: &shared.controls[index],
-            record: shared.records.snapshot(index),
+            record,
             end: watched.ends[index],
             elapsed_s,
             asked_depth: plan.asked_depth(worker.job),
+            settled: watched.settling.result(index),
         };
         let note = found.record.as_ref().map(|record| record.note.get()).unwrap_or_default();
         if !note.is_empty() && !engine_notes.contains(&note) {
@@ -49,6 +56,7 @@ pub(crate) fn assemble(
         environment: environment(engine_notes),
         notes: Vec::new(),
         ended_by_signal: watched.signal,
+        cpu_idleness: None,
     }
 }
 
@@ -61,6 +69,8 @@ struct Found<'a> {
     end: Option<End>,
     elapsed_s: u64,
     asked_depth: u32,
+    /// What its group has come to, where it leads one that settles as one.
+    settled: Option<SteadyResult>,
 }
 
 impl Found<'_> {
@@ -74,8 +84,15 @@ impl Found<'_> {
             error: self.error(),
             ..JobResult::default()
         };
+        result.latency_goal = goal(job);
+        result.steady.clone_from(&self.settled);
         let Some(record) = self.record.as_deref() else { return result };
         let measured = Nanos(record.measured_until.saturating_sub(record.measured_from));
+        result.latency_goal.depth = (record.searched_depth > 0).then_some(record.searched_depth);
+        if let (Some(plan), true) = (job.steady, record.steady.present != 0) {
+            let window = &record.steady;
+            result.steady = Some(Steadiness::restored(plan, window.samples(), window.attained != 0).result());
+        }
         result.pid = record.pid;
         result.started_unix_ms = record.started_unix_ms;
         result.forgiven_errors = record.forgiven_errors;
@@ -202,6 +219,16 @@ impl Found<'_> {
     }
 }
 
+fn goal(job: &JobPlan) -> LatencyGoal {
+    let plan = &job.latency;
+    LatencyGoal {
+        target: plan.target,
+        window: plan.window,
+        percentile: (plan.percentile < 100.0).then_some(plan.percentile),
+        depth: None,
+    }
+}
+
 fn hint(signal: i32) -> &'static str {
     match signal {
         libc::SIGBUS => " (SIGBUS: a mapped file became shorter, or its device failed)",
@@ -241,5 +268,6 @@ fn style(job: &JobPlan) -> ReportStyle {
         significant_figures: plan.significant_figures,
         shows_errors: forgiving.read || forgiving.write || forgiving.verify,
         counts_sync_depth: true,
+        hidden: !plan.shown,
     }
 }

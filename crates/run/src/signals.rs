@@ -1,8 +1,9 @@
 //! Requests to end from outside: SIGINT and SIGTERM.
 
+use std::sync::atomic::AtomicU32;
 use sys::SysError;
 use sys::process::{INTERRUPT, TERMINATE};
-use sys::signals::{Blocked, Watch, block, ignore};
+use sys::signals::{Blocked, Watch, block, with_flag};
 
 const REQUESTS: [i32; 2] = [INTERRUPT, TERMINATE];
 
@@ -36,12 +37,12 @@ impl Signals {
     }
 }
 
-/// In a worker's process: they are the parent's to act upon, also when a terminal sends them to everyone.
+/// In a worker's process: they set these bits in `flag` while `work` lasts.
 ///
 /// # Errors
 /// When the kernel refuses.
-pub(crate) fn leave_to_parent() -> Result<(), SysError> {
-    ignore(&REQUESTS)
+pub(crate) fn noticed_in<R>(flag: &AtomicU32, bits: u32, work: impl FnOnce() -> R) -> Result<R, SysError> {
+    with_flag(&REQUESTS, flag, bits, work)
 }
 
 /// In a worker's thread: they are the main thread's, as long as the guard lives.

@@ -1,13 +1,16 @@
 //! `plumb fio`: fio's words in, fio's output out.
 
 mod eta;
+mod idle;
 mod surroundings;
+mod trigger;
 mod watch;
 
 use crate::failure::Failure;
 use crate::output::Output;
 use formats::{View, fio_json, fio_terse, fio_text, printable};
-use job::{Action, EtaWhen, Invocation, JobError, OutputFormat, Parser, Plan};
+use idle::{Detail, IdleAccount};
+use job::{Action, EtaWhen, IdleProfile, Invocation, JobError, OutputFormat, Parser, Plan};
 use measure::Nanos;
 use model::RunResult;
 use run::RunOptions;
@@ -35,7 +38,15 @@ pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
     let mut out = open(&invocation)?;
     match &invocation.action {
         Action::Run(plan) => measure(plan, &invocation, &mut out),
+        Action::MergeTraces(plan) => match run::merge_traces(plan) {
+            Ok(_) => Ok(0),
+            Err(error) => Err(Failure::new(error.message)),
+        },
         Action::ParseOnly => Ok(0),
+        Action::CalibrateIdle => {
+            let unit = fio_text::unit_of_work(&idle::unit_of_work());
+            out.write(&format!("CPU idleness:\n{unit}")).map(|()| 0)
+        }
         Action::Version(text)
         | Action::Help(text)
         | Action::CmdHelp(text)
@@ -113,28 +124,37 @@ fn measure(plan: &Plan, invocation: &Invocation, out: &mut Output) -> Result<u8,
         progress_interval: (live != Live::Off).then_some(invocation.eta.interval),
         device_interval: Nanos::from_millis(500),
     };
-    let mut watch = Watch::new(out, plan, talk, live);
+    let idle_before = invocation.idle.map(|_| IdleAccount::now());
+    let mut watch = Watch::new(out, plan, invocation, talk, live);
     let result = run::execute(plan, &options, &mut watch);
     watch.finish()?;
-    let result = result.map_err(|error| Failure::new(error.to_string()))?;
+    let mut result = result.map_err(|error| Failure::new(error.to_string()))?;
+    let detail = if invocation.idle == Some(IdleProfile::PerCpu) { Detail::PerCpu } else { Detail::System };
+    result.cpu_idleness = idle_before.map(|before| idle::since(&before, detail));
+    report(&result, invocation, talk, out)?;
+    Ok(status(&result))
+}
+
+/// Everything that is told after a run.
+fn report(result: &RunResult, invocation: &Invocation, talk: Talk, out: &mut Output) -> Result<(), Failure> {
     if let (Some(signal), Talk::Normal) = (result.ended_by_signal, talk) {
         out.write(&format!("\nfio: terminating on signal {signal}\n"))?;
     }
     for note in &result.environment.engine_notes {
         tell(&format!("fio: {note}"));
     }
-    tell_errors(&result, out)?;
+    tell_errors(result, out)?;
     let view = View { zone: jiff::tz::TimeZone::system() };
     for format in &invocation.output.formats {
         let text = match format {
-            OutputFormat::Terse => fio_terse::write(&result, invocation.output.terse_version),
-            OutputFormat::Json => fio_json::write(&result, &view),
-            OutputFormat::JsonPlus => fio_json::write_with_bins(&result, &view),
-            OutputFormat::Normal => fio_text::write(&result, &view),
+            OutputFormat::Terse => fio_terse::write(result, invocation.output.terse_version),
+            OutputFormat::Json => fio_json::write(result, &view),
+            OutputFormat::JsonPlus => fio_json::write_with_bins(result, &view),
+            OutputFormat::Normal => fio_text::write(result, &view),
         };
         out.write(&text)?;
     }
-    Ok(status(&result))
+    Ok(())
 }
 
 /// On a terminal, or always; never when only machine-readable formats go to it.

@@ -1,11 +1,13 @@
 //! What fio's users see between the job lines and the report: the start, the layout, and the live status line.
 
 use super::eta;
+use super::trigger::Trigger;
 use crate::failure::Failure;
 use crate::output::Output;
 use formats::{fio_eta, fio_text};
-use job::Plan;
+use job::{Invocation, Plan};
 use measure::Nanos;
+use model::RunResult;
 use run::{Observer, Progress};
 use std::io::Write;
 
@@ -33,6 +35,8 @@ pub(crate) enum Live {
 /// Prints a run's events as they come.
 pub(crate) struct Watch<'out> {
     out: &'out mut Output,
+    invocation: &'out Invocation,
+    trigger: Trigger<'out>,
     talk: Talk,
     live: LiveLine<'out>,
     /// The first write that failed; observers cannot stop a run, so it is told at its end.
@@ -41,9 +45,17 @@ pub(crate) struct Watch<'out> {
 
 impl<'out> Watch<'out> {
     /// A watch that writes to `out`, and the live line to standard output.
-    pub(crate) fn new(out: &'out mut Output, plan: &'out Plan, talk: Talk, live: Live) -> Self {
+    pub(crate) fn new(
+        out: &'out mut Output,
+        plan: &'out Plan,
+        invocation: &'out Invocation,
+        talk: Talk,
+        live: Live,
+    ) -> Self {
         Watch {
             out,
+            invocation,
+            trigger: Trigger::new(&invocation.trigger),
             talk,
             live: LiveLine { plan, live, shown: String::new(), kept: Nanos::ZERO, before: None },
             failed: None,
@@ -79,6 +91,28 @@ impl Observer for Watch<'_> {
 
     fn progress(&mut self, progress: &Progress) {
         self.live.draw(progress);
+    }
+
+    fn command(&mut self, job: &str, when: &str, file: &str) {
+        self.say(&format!("{job} : Saving output of {when} in {file}\n"));
+    }
+
+    fn wants_end(&mut self, elapsed: Nanos) -> bool {
+        if !self.trigger.is_pulled(elapsed) {
+            return false;
+        }
+        if let Some(failed) = self.trigger.fire() {
+            self.note(&failed);
+        }
+        true
+    }
+
+    fn abandoned(&mut self, result: &RunResult) {
+        self.live.end();
+        self.note("threads are stuck in I/O that nothing can interrupt: they are left behind");
+        // Whoever cannot be told ends all the same.
+        let _ = super::report(result, self.invocation, self.talk, self.out);
+        std::process::exit(super::ENDED_BY_SIGNAL.into());
     }
 
     fn note(&mut self, text: &str) {

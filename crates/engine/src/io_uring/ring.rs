@@ -8,6 +8,7 @@ use crate::slots::{Slots, descriptors};
 use ::io_uring::squeue::{Entry, Flags};
 use ::io_uring::types::{Fd, FsyncFlags};
 use ::io_uring::{IoUring, opcode};
+use measure::Nanos;
 use std::cell::UnsafeCell;
 use std::os::fd::RawFd;
 
@@ -28,6 +29,8 @@ pub(super) struct Ring {
     /// One vector per slot; empty unless transfers are vectored.
     vectors: Box<[UnsafeCell<libc::iovec>]>,
     transfer: Transfer,
+    /// The kernel's numbers for a read and a write.
+    operations: [u8; 2],
     /// Flags of every entry.
     entry_flags: Flags,
     /// RWF_ flags of every read and write.
@@ -54,16 +57,12 @@ enum Transfer {
 }
 
 impl Transfer {
-    /// The kernel's number for such a read, or write.
-    #[inline]
-    fn operation(self, operation: Operation) -> u8 {
-        match (self, operation == Operation::Write) {
-            (Transfer::Fixed, false) => opcode::ReadFixed::CODE,
-            (Transfer::Fixed, true) => opcode::WriteFixed::CODE,
-            (Transfer::Plain, false) => opcode::Read::CODE,
-            (Transfer::Plain, true) => opcode::Write::CODE,
-            (Transfer::Vectored, false) => opcode::Readv::CODE,
-            (Transfer::Vectored, true) => opcode::Writev::CODE,
+    /// The kernel's numbers for such a read, and such a write.
+    fn operations(self) -> [u8; 2] {
+        match self {
+            Transfer::Fixed => [opcode::ReadFixed::CODE, opcode::WriteFixed::CODE],
+            Transfer::Plain => [opcode::Read::CODE, opcode::Write::CODE],
+            Transfer::Vectored => [opcode::Readv::CODE, opcode::Writev::CODE],
         }
     }
 }
@@ -105,6 +104,7 @@ impl Ring {
             descriptors,
             vectors: (0..vectors).map(|_| UnsafeCell::new(no_vector)).collect(),
             transfer,
+            operations: transfer.operations(),
             entry_flags: if registered_files { Flags::FIXED_FILE } else { Flags::empty() },
             transfer_flags: flag("nowait", libc::RWF_NOWAIT) | flag("uncached", libc::RWF_DONTCACHE),
             force_async: options.integer("force_async").and_then(|every| u64::try_from(every).ok()).unwrap_or(0),
@@ -136,7 +136,7 @@ impl Ring {
         note
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn submit(&mut self, io: Io) -> Submitted {
         match io.operation {
             Operation::Read | Operation::Write => {
@@ -186,6 +186,39 @@ impl Ring {
         Ok(count)
     }
 
+    /// Waits for one completion, no longer than `longest`.
+    #[cold]
+    pub(super) fn reap_within(
+        &mut self,
+        longest: Nanos,
+        max: u32,
+        done: &mut Vec<Completion>,
+    ) -> Result<u32, EngineError> {
+        let count = self.reap(0, max, done)?;
+        if count > 0 || self.in_flight == 0 {
+            return Ok(count);
+        }
+        if self.wishes.polled {
+            return self.poll_within(longest, max, done);
+        }
+        match self.handle.wait_within(&call::timespec(longest)) {
+            Ok(()) | Err(libc::ETIME | libc::EINTR | libc::EAGAIN | libc::EBUSY) => Ok(self.take(max, done)),
+            Err(libc::EINVAL) => self.reap(1, max, done),
+            Err(errno) => Err(broken(errno)),
+        }
+    }
+
+    /// A polled device raises no interrupt that could end a wait: it is asked again and again.
+    fn poll_within(&mut self, longest: Nanos, max: u32, done: &mut Vec<Completion>) -> Result<u32, EngineError> {
+        let began = std::time::Instant::now();
+        loop {
+            let count = self.reap(0, max, done)?;
+            if count > 0 || began.elapsed().as_nanos() >= u128::from(longest.get()) {
+                return Ok(count);
+            }
+        }
+    }
+
     #[inline]
     pub(super) fn flush_and_reap(
         &mut self,
@@ -208,7 +241,7 @@ impl Ring {
     }
 
     /// The entry for a read or write.
-    #[inline]
+    #[inline(always)]
     fn transfer(&mut self, io: &Io) -> Entry {
         let (address, length) = match self.transfer {
             Transfer::Vectored => (self.vector(io).addr(), 1),
@@ -217,7 +250,7 @@ impl Ring {
         #[expect(clippy::cast_possible_truncation, reason = "buffers register only up to 2^14")]
         let buffer = if self.transfer == Transfer::Fixed { io.slot as u16 } else { 0 };
         let transfer = entry::Transfer {
-            operation: self.transfer.operation(io.operation),
+            operation: self.operations[usize::from(io.operation == Operation::Write)],
             flags: self.next_flags().bits(),
             file: self.files[io.target as usize],
             offset: call::signed(io.offset).cast_unsigned(),
@@ -240,7 +273,7 @@ impl Ring {
     }
 
     /// Puts an entry in the ring.
-    #[inline]
+    #[inline(always)]
     fn push(&mut self, entry: &Entry) -> Submitted {
         // SAFETY: the entry points to the slot's buffer, or to its vector that does: the worker keeps the buffer and the
         // engine the vector until the I/O is reaped, and `drop` reaps all that is in flight.
@@ -253,7 +286,7 @@ impl Ring {
     }
 
     /// Flags of the next entry.
-    #[inline]
+    #[inline(always)]
     fn next_flags(&mut self) -> Flags {
         self.entries += 1;
         if self.force_async > 0 && self.entries.is_multiple_of(self.force_async) {

@@ -1,11 +1,11 @@
 //! Making a ring: the best flags the kernel takes, what it can do, what is registered with it.
 
 use super::NAME;
-use crate::call;
 use crate::contract::{EngineError, Setup};
 use crate::slots::{Slots, descriptors};
 use ::io_uring::{IoUring, Probe, opcode};
-use std::os::fd::{AsRawFd, RawFd};
+use rustix::io_uring::{IoringEnterFlags, io_uring_enter};
+use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
 
 /// The operation named in errors of io_uring_setup(2).
 pub(super) const SETUP: &str = "io_uring_setup";
@@ -184,9 +184,19 @@ pub(super) struct Handle {
 /// linux/io_uring.h.
 pub(super) const ENTER_GETEVENTS: u32 = 1;
 pub(super) const ENTER_SQ_WAKEUP: u32 = 2;
+const ENTER_EXT_ARG: u32 = 8;
 const ENTER_REGISTERED_RING: u32 = 16;
 const REGISTER_RING_FDS: libc::c_uint = 20;
 const UNREGISTER_RING_FDS: libc::c_uint = 21;
+
+/// `struct io_uring_getevents_arg`.
+#[repr(C)]
+struct WaitArgument {
+    mask: u64,
+    mask_size: u32,
+    reserved: u32,
+    span: *const libc::timespec,
+}
 
 /// `struct io_uring_rsrc_update`.
 #[repr(C)]
@@ -229,14 +239,25 @@ impl Handle {
         }
     }
 
+    /// io_uring_enter(2) with a timeout: waits for one completion, no longer than `longest`. ETIME when the time is
+    /// up; EINVAL where the kernel has no such wait (before 5.11).
+    #[cold]
+    pub(super) fn wait_within(self, longest: &libc::timespec) -> Result<(), i32> {
+        let flags = ENTER_GETEVENTS | ENTER_EXT_ARG | self.flags;
+        let argument = WaitArgument { mask: 0, mask_size: 0, reserved: 0, span: std::ptr::from_ref(longest) };
+        let (pointer, size) = (&raw const argument, size_of::<WaitArgument>());
+        // SAFETY: the kernel reads the argument and the span it points to, which both outlive the call.
+        let result = unsafe { libc::syscall(libc::SYS_io_uring_enter, self.descriptor, 0, 1, flags, pointer, size) };
+        if result >= 0 { Ok(()) } else { Err(crate::call::errno()) }
+    }
+
     /// io_uring_enter(2): submits so many, waits for so many; returns how many it took, or errno.
     #[inline]
     pub(super) fn enter(self, submit: u32, wait: u32, flags: u32) -> Result<u32, i32> {
-        let (flags, no_mask) = (flags | self.flags, std::ptr::null::<libc::sigset_t>());
-        // SAFETY: the call takes no memory of ours but the entries in the ring; who pushed them answers for what they
-        // point to.
-        let taken =
-            unsafe { libc::syscall(libc::SYS_io_uring_enter, self.descriptor, submit, wait, flags, no_mask, 0usize) };
-        u32::try_from(taken).map_err(|_| call::errno())
+        let flags = IoringEnterFlags::from_bits_retain(flags | self.flags);
+        // SAFETY: the descriptor, or the index that stands for it, is open as long as the ring, which outlives the handle's
+        // use. The call takes no memory of ours but the entries in the ring; who pushed them answers for what they point to.
+        let taken = unsafe { io_uring_enter(BorrowedFd::borrow_raw(self.descriptor), submit, wait, flags) };
+        taken.map_err(|errno| errno.raw_os_error())
     }
 }

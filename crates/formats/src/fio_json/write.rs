@@ -1,6 +1,7 @@
 //! RunResult → fio's JSON.
 
 use super::spell::spelled;
+use super::steer;
 use crate::fio_text::{Members, version_line};
 use crate::group::{Divisor, Group, percent_of_group};
 use crate::{View, group, local_time, shares};
@@ -47,6 +48,7 @@ fn document(result: &RunResult, view: &View, detail: Detail) -> String {
         result.devices.iter().for_each(|device| push_disk(&mut entries, device));
         root.insert("disk_util".into(), Value::Array(entries));
     }
+    steer::put_idleness(&mut root, result);
     spelled(&Value::Object(root)) + "\n"
 }
 
@@ -95,17 +97,11 @@ fn job(row: &JobResult, groups: &[Group], detail: Detail) -> Value {
         put("total_err", json!(row.forgiven_errors));
         put("first_error", json!(row.first_forgiven_errno));
     }
-    if row.echo.iodepth > 0 {
-        put("latency_depth", json!(row.echo.iodepth));
-        put("latency_target", json!(0));
-        put("latency_target_ns", json!(0));
-        put("latency_percentile", json!(100.0));
-        put("latency_window", json!(0));
-        put("latency_window_us", json!(0));
-    }
+    steer::put_goal(&mut job, row);
     if let Some(description) = &row.echo.description {
-        put("desc", json!(description));
+        job.insert("desc".to_owned(), json!(description));
     }
+    steer::put_steady(&mut job, row);
     Value::Object(job)
 }
 

@@ -8,7 +8,7 @@ use crate::number::{Step, scaled};
 use crate::{local_time, printable, shares};
 use jiff::tz::TimeZone;
 use measure::{Direction, SampleStatistics};
-use model::{DirectionResult, JobResult, LatencyStatistics, ReportStyle};
+use model::{DirectionResult, JobResult, LatencyStatistics, ReportStyle, SteadyResult};
 use std::fmt::Write;
 
 /// The moment in the block's first line.
@@ -219,5 +219,33 @@ fn write_tail(text: &mut String, job: &JobResult) {
         let (total, first) = (job.forgiven_errors, job.first_forgiven_errno);
         let _ = writeln!(text, "     errors    : total={total}, first_error={first}/<{}>", errno_text(first));
     }
-    let _ = writeln!(text, "     latency   : target=0, window=0, percentile=100.00%, depth={}", job.echo.iodepth);
+    let goal = &job.latency_goal;
+    let (target, window) = match goal.target {
+        Some(target) => (target.get(), goal.window.get() / 1000),
+        None => (0, 0),
+    };
+    let (share, depth) = (goal.percentile.unwrap_or(100.0), goal.depth.unwrap_or(job.echo.iodepth));
+    let _ = writeln!(text, "     latency   : target={target}, window={window}, percentile={share:.2}%, depth={depth}");
+    if let Some(found) = &job.steady {
+        write_steady(text, job, found);
+    }
+}
+
+fn write_steady(text: &mut String, job: &JobResult, found: &SteadyResult) {
+    let attained = if found.attained { "yes" } else { "no" };
+    let (bandwidth, iops) = (SteadyResult::mean(&found.bandwidth), SteadyResult::mean(&found.iops));
+    let latency = match found.latency_ns.as_slice() {
+        [] => String::new(),
+        samples => format!(", lat={}us", SteadyResult::mean(samples) / 1000),
+    };
+    let measure = found.name.trim_end_matches("_slope");
+    let what = if found.judges_slope() { "slope" } else { "mean dev" };
+    let percent = if found.relative { "%" } else { "" };
+    let _ = writeln!(
+        text,
+        "  steadystate  : attained={attained}, bw={} ({}), iops={iops}{latency}, {measure} {what}={:.3}{percent}",
+        rate(bandwidth, &job.style, Step::of_base(job.style.unit_base)),
+        rate(bandwidth, &job.style, Step::of_base(job.style.unit_base).other()),
+        found.criterion
+    );
 }

@@ -1,6 +1,7 @@
 //! What is measured and written beside the result.
 
 use measure::Nanos;
+use std::path::PathBuf;
 
 /// What is measured and written beside the result.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,6 +30,8 @@ pub struct RecordPlan {
     pub bandwidth_interval: Nanos,
     /// Interval of IOPS samples.
     pub iops_interval: Nanos,
+    /// Show the job in reports.
+    pub shown: bool,
     /// Count what the disks did.
     pub disk_usage: bool,
     /// 1024 or 1000: which units come first in text.
@@ -39,6 +42,8 @@ pub struct RecordPlan {
     pub significant_figures: usize,
     /// Logs to write.
     pub logs: LogPlan,
+    /// A record of every I/O is appended to this file.
+    pub iolog: Option<PathBuf>,
 }
 
 /// Which per-interval or per-I/O logs to write; stems of file names.
@@ -75,11 +80,13 @@ impl Default for RecordPlan {
             percentile_digits: 2,
             bandwidth_interval: Nanos::from_millis(500),
             iops_interval: Nanos::from_millis(500),
+            shown: true,
             disk_usage: true,
             unit_base: 1024,
             bits: false,
             significant_figures: 4,
             logs: LogPlan { per_job: true, ..LogPlan::default() },
+            iolog: None,
         }
     }
 }

@@ -17,7 +17,7 @@ const fn refused(name: &'static str, kind: Kind, reason: &'static str, help: &'s
 }
 
 pub(super) const ROWS: &[Row] = &[
-    refused("stats", Kind::Bool, NOT_YET, "Report this job").default("1"),
+    works("stats", Kind::Bool, put!(Switch, record.shown), "Report this job").default("1"),
     works(
         "bwavgtime",
         kind::COUNT,

@@ -6,13 +6,18 @@
 
 mod checker;
 mod faults;
+mod floor;
+mod judge;
 mod log;
 mod pause;
 mod queued;
+mod rein;
+mod search;
 mod slots;
 mod synchronous;
 mod tally;
 
+pub(crate) use judge::Judge;
 pub(crate) use log::{Logs, Queued};
 use tally::Alike;
 pub(crate) use tally::{Life, Tally};
@@ -20,6 +25,8 @@ pub(crate) use tally::{Life, Tally};
 use crate::WorkerState;
 use crate::files::OpenFiles;
 use crate::worker::memory::Memory;
+use crate::worker::record::{ATTENTION, Control};
+use crate::worker::ties::Ties;
 use crate::worker::{usable_depth, usage_now};
 use checker::Checker;
 use engine::{Engine, EngineError, Io, Operation};
@@ -28,6 +35,7 @@ use job::plan::JobPlan;
 use load::content::Content;
 use load::{Load, Next, Request};
 use measure::{Clock, Nanos};
+use rein::Rein;
 use slots::Slots;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -51,6 +59,8 @@ pub(crate) struct DriveSetup<'w, E: Engine> {
     pub(crate) tally: Tally<'w>,
     /// The open files.
     pub(crate) files: &'w OpenFiles,
+    /// Whom the worker has to look at, and where.
+    pub(crate) ties: (&'w Ties, &'w sys::SharedBlocks<Control>),
 }
 
 /// A worker at work.
@@ -75,12 +85,15 @@ pub(crate) struct Drive<'w, E: Engine, const LATENCY: bool> {
     passes: u64,
     ended_by_fault: bool,
     stride: Stride,
+    /// What holds the worker back or ends it early; most have none.
+    rein: Option<Box<Rein<'w>>>,
 }
 
 /// Runs a job's I/O to its end. What went wrong is in the record.
 pub(crate) fn drive<E: Engine>(setup: DriveSetup<'_, E>) {
     let record = &setup.job.record;
-    if record.total_latency || record.completion_latency || record.submission_latency {
+    let wanted = record.total_latency || record.completion_latency || record.submission_latency;
+    if wanted || setup.job.latency.judges() || setup.job.steady.is_some() {
         Drive::<E, true>::new(setup).run();
     } else {
         Drive::<E, false>::new(setup).run();
@@ -89,7 +102,8 @@ pub(crate) fn drive<E: Engine>(setup: DriveSetup<'_, E>) {
 
 impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
     fn new(setup: DriveSetup<'w, E>) -> Self {
-        let DriveSetup { job, engine, clock, load, content, identity: (number, seed), memory, tally, files } = setup;
+        let DriveSetup { job, engine, clock, load, content, identity: (number, seed), memory, tally, files, ties } =
+            setup;
         Drive {
             job,
             engine,
@@ -109,20 +123,31 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
             passes: 0,
             ended_by_fault: false,
             stride: Stride::default(),
+            rein: Rein::of(job, ties.0, ties.1),
         }
     }
 
     fn run(mut self) {
         let now = self.clock.now();
         let ramp = self.job.limits.ramp;
-        self.ramp_ends = (!ramp.is_zero()).then(|| now.saturating_add(ramp));
+        self.ramp_ends = match self.job.limits.ramp_bytes {
+            0 => (!ramp.is_zero()).then(|| now.saturating_add(ramp)),
+            _ => Some(Nanos::MAX),
+        };
         self.tally.begin(usage_now(self.job.isolation), now);
         if self.ramp_ends.is_some() {
             self.tally.mute_logs();
         }
         self.load.begin(now);
-        self.schedule(now);
-        self.show(if ramp.is_zero() { WorkerState::Running } else { WorkerState::Ramping });
+        if self.rein.is_some() {
+            self.tally.control.stop.fetch_or(ATTENTION, Relaxed);
+        }
+        self.next_sample = self.tally.next_sample(now);
+        if self.ramp_ends.is_none() {
+            self.begin_reins(now);
+        }
+        self.reschedule();
+        self.show(if self.ramp_ends.is_none() { WorkerState::Running } else { WorkerState::Ramping });
         let ended = if is_synchronous::<E>(self.job) { self.run_synchronous() } else { self.run_queued() };
         let ended = ended.and_then(|()| self.end_pass());
         if let Err(error) = ended {
@@ -136,18 +161,20 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
             self.event(now);
         }
         self.tally.record.measured_until = now.get();
+        if let Err(failure) = self.load.conclude(now) {
+            self.tally.record.fault.keep_first(failure.errno, failure.operation, &failure.message);
+        }
+        self.drop_reins();
         if let Err(error) = self.tally.finish_logs(now) {
             self.tally.record.fault.keep_first(error.errno, &error.operation, &error.message);
         }
         self.show(WorkerState::Finishing);
     }
 
-    /// Passes a request to stop on to the load.
-    #[inline]
-    fn heed_stop(&mut self) {
-        if self.tally.control.stop_requested() {
-            self.load.stop();
-        }
+    /// What to do next, and the present: the load's answer, unless the worker shall stop or has reins.
+    #[inline(always)]
+    fn next(&mut self, now: Nanos) -> Result<(Next, Nanos), EngineError> {
+        if self.tally.control.wants_attention() { self.attend(now) } else { Ok((self.load.next(now), now)) }
     }
 
     /// The present after a call. Where no latency is measured the clock is not read each time, unless its reading is
@@ -165,10 +192,10 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
         self.tally.control.state.store(state as u32, Relaxed);
     }
 
-    /// Sets the next event after `now`.
-    fn schedule(&mut self, now: Nanos) {
-        self.next_sample = self.tally.next_sample(now);
-        self.next_event = self.ramp_ends.unwrap_or(Nanos::MAX).min(self.next_sample);
+    /// Sets the next event.
+    fn reschedule(&mut self) {
+        let reins = self.rein.as_ref().map_or(Nanos::MAX, |rein| rein.due());
+        self.next_event = self.ramp_ends.unwrap_or(Nanos::MAX).min(self.next_sample).min(reins);
     }
 
     /// Looks at the time before what came back at `now` is counted: the end of the ramp and the ends of samples cut
@@ -187,17 +214,21 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
         }
     }
 
-    /// Does what is due at `moment`: ends the ramp, or takes samples.
+    /// Does what is due at `moment`: ends the ramp, takes samples, judges.
     fn event(&mut self, moment: Nanos) {
         if self.ramp_ends.is_some_and(|end| moment >= end) {
-            self.ramp_ends = None;
-            self.tally.begin(usage_now(self.job.isolation), moment);
-            self.load.ramp_over(moment);
-            self.show(WorkerState::Running);
-        } else if self.ramp_ends.is_none() {
-            self.tally.sample(moment);
+            self.end_ramp(moment);
+            self.begin_reins(moment);
+        } else if moment >= self.next_sample {
+            if self.ramp_ends.is_none() {
+                self.tally.sample(moment);
+            }
+            self.next_sample = self.tally.next_sample(moment);
         }
-        self.schedule(moment);
+        if self.rein.is_some() {
+            self.rein_event(moment);
+        }
+        self.reschedule();
     }
 
     /// Makes the buffer of `slot` ready for `request`.
@@ -223,6 +254,7 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
         self.show(WorkerState::Flushing);
         for target in 0..u32::try_from(self.files.paths.len()).unwrap_or(u32::MAX) {
             let request = Request { operation: Operation::Sync, target, offset: 0, length: 0 };
+            self.load.note_issued(self.clock.now(), &request);
             let result = self.alone(&request)?;
             if result < 0 {
                 self.fault(&request, result);
@@ -246,6 +278,7 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
         match next {
             Next::Wait(until) => self.sleep_until(until),
             Next::Think { until, spin_from } => {
+                self.burn_cycles();
                 self.sleep_until(spin_from.min(until));
                 self.spin_until(until);
             }

@@ -5,7 +5,7 @@ use engine::Engine;
 use measure::{Clock, Nanos};
 
 /// The longest a worker sleeps without looking up.
-const SLICE: Nanos = Nanos::from_millis(50);
+pub(super) const SLICE: Nanos = Nanos::from_millis(50);
 
 impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
     /// Sleeps until `moment`, or until the worker shall stop, or until the ramp is over: then the load decides anew.
@@ -23,6 +23,13 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
                 return;
             }
             self.clock.sleep_until(moment.min(now.saturating_add(SLICE)).min(self.next_event));
+        }
+    }
+
+    /// Burns the cycles that the job wants before each pause. Where time is virtual they take none.
+    pub(super) fn burn_cycles(&self) {
+        for _ in 0..self.job.pace.think_cycles {
+            std::hint::spin_loop();
         }
     }
 

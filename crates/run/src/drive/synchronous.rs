@@ -11,12 +11,12 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
         // The end of one I/O is the moment at which the next is decided on: total latency includes making it.
         let mut now = self.clock.now();
         loop {
-            self.heed_stop();
-            now = match self.load.next(now) {
-                Next::Issue(request) => self.carry_out(&request, now)?,
+            let (next, present) = self.next(now)?;
+            now = match next {
+                Next::Issue(request) => self.carry_out(&request, present)?,
                 Next::Review { request, sequence } => {
                     self.expect(0, sequence);
-                    self.carry_out(&request, now)?
+                    self.carry_out(&request, present)?
                 }
                 Next::Stop => break,
                 other => self.rest(other)?,

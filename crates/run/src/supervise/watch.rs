@@ -4,7 +4,9 @@ use super::crew::{Crew, End, Shared};
 use super::estimate::Estimate;
 use super::prepare::{Prepared, needs_files};
 use super::schedule::{Schedule, Standing};
+use super::settle::Settling;
 use crate::signals::Signals;
+use crate::worker::record::SIGNALLED;
 use crate::{Observer, Progress, RunError, RunOptions, WorkerProgress, WorkerState};
 use job::plan::WorkerPlan;
 use measure::{Clock, Nanos, PerDirection, SystemClock};
@@ -19,6 +21,8 @@ use std::thread::Scope;
 const SHORT: Nanos = Nanos::from_millis(1);
 /// Between two looks at workers at work.
 const LONG: Nanos = Nanos::from_millis(10);
+/// How long threads have after the second request to end.
+const PATIENCE: Nanos = Nanos::from_millis(500);
 /// Between two looks for workers that ended without a word.
 const DEAD: Nanos = Nanos::from_millis(50);
 
@@ -35,6 +39,10 @@ pub(crate) struct Watched {
     pub(crate) devices: Vec<DeviceUsage>,
     /// What the disks at the bottom moved.
     pub(crate) lowest_traffic: Option<LowestTraffic>,
+    /// Whether threads are left that do not end.
+    pub(crate) leaves_threads: bool,
+    /// What groups that settle as one have come to.
+    pub(crate) settling: Settling,
 }
 
 /// The parent while workers run.
@@ -54,6 +62,10 @@ pub(crate) struct Watch<'run> {
     traffic: TrafficWatch,
     setting_up: Vec<usize>,
     reaped: Vec<bool>,
+    /// Whether the run was ended by a signal to one of its workers, or by the observer.
+    ended_by_worker: bool,
+    /// When the second request to end came.
+    urged_at: Option<Nanos>,
     watched: Watched,
 }
 
@@ -87,7 +99,13 @@ impl<'run> Watch<'run> {
             traffic: TrafficWatch::start(&options.system_root, &watched_paths(workers, prepared)),
             setting_up: Vec::new(),
             reaped: vec![false; workers.len()],
-            watched: Watched { ends: vec![None; workers.len()], ..Watched::default() },
+            ended_by_worker: false,
+            urged_at: None,
+            watched: Watched {
+                ends: vec![None; workers.len()],
+                settling: Settling::new(workers),
+                ..Watched::default()
+            },
         }
     }
 
@@ -106,6 +124,7 @@ impl<'run> Watch<'run> {
         'run: 'scope,
     {
         self.strike_unprepared(crew);
+        self.tell_commands(observer);
         loop {
             self.obey(crew, signals);
             self.start(crew, scope)?;
@@ -113,12 +132,23 @@ impl<'run> Watch<'run> {
             if self.schedule.is_over() {
                 break;
             }
+            if self.gives_up() {
+                self.watched.leaves_threads = true;
+                break;
+            }
+            self.settle(crew);
+            if !self.ended_by_worker && observer.wants_end(self.elapsed()) {
+                self.ended_by_worker = true;
+                self.end_all(crew);
+            }
             self.sample_devices();
             self.report(observer);
             let pause = if self.setting_up.is_empty() { LONG } else { SHORT };
             self.clock.sleep_until(self.clock.now().saturating_add(pause));
         }
-        self.release_unstarted(crew)?;
+        if !self.watched.leaves_threads {
+            self.release_unstarted(crew)?;
+        }
         self.watched.elapsed = self.elapsed();
         self.watched.devices = self.devices.finish(self.clock.now());
         self.watched.lowest_traffic = lowest_traffic(&mut self.traffic);
@@ -127,6 +157,18 @@ impl<'run> Watch<'run> {
 
     fn elapsed(&self) -> Nanos {
         self.clock.now().saturating_sub(self.started_at)
+    }
+
+    /// What jobs run besides their I/O is told once per job.
+    fn tell_commands(&self, observer: &mut dyn Observer) {
+        for worker in self.workers.iter().filter(|worker| worker.clone == 0) {
+            let (name, start) = (&worker.job.name, &worker.job.start);
+            for (when, command) in [("prerun", &start.before), ("postrun", &start.after)] {
+                if command.is_some() {
+                    observer.command(name, when, &format!("{}.{when}.txt", name.replace('/', "_")));
+                }
+            }
+        }
     }
 
     /// Jobs whose files failed, or that only lay out files, do not start.
@@ -142,17 +184,46 @@ impl<'run> Watch<'run> {
     }
 
     fn obey(&mut self, crew: &Crew<'_, '_>, signals: &Signals) {
+        self.obey_workers(crew);
         let Some(signal) = signals.received() else { return };
         if self.watched.signal.is_none() {
             self.watched.signal = Some(signal);
-            let all: Vec<usize> = (0..self.workers.len()).collect();
-            self.end_along(crew, &all);
+            self.end_all(crew);
         }
         if signals.count() > 1 {
+            self.urged_at = self.urged_at.or_else(|| Some(self.clock.now()));
             for index in (0..self.workers.len()).filter(|&index| self.is_running(index)) {
                 crew.kill(index);
             }
         }
+    }
+
+    /// A signal that reached a worker alone ends the run, too, as in fio; its status is that of the jobs.
+    fn obey_workers(&mut self, crew: &Crew<'_, '_>) {
+        let controls = &self.shared.controls;
+        let signalled = || controls.iter().any(|control| control.stop.load(Relaxed) & SIGNALLED != 0);
+        if !self.ended_by_worker && signalled() {
+            self.ended_by_worker = true;
+            self.end_all(crew);
+        }
+    }
+
+    fn end_all(&mut self, crew: &Crew<'_, '_>) {
+        let all: Vec<usize> = (0..self.workers.len()).collect();
+        self.end_along(crew, &all);
+    }
+
+    /// Whether the second request to end is a while ago and only threads are left, which nothing can end.
+    fn gives_up(&self) -> bool {
+        let urged = self.urged_at.is_some_and(|at| self.clock.now().saturating_sub(at) > PATIENCE);
+        let left = || (0..self.workers.len()).filter(|&index| self.is_running(index));
+        urged && left().all(|index| self.workers[index].job.isolation == job::plan::Isolation::Thread)
+    }
+
+    /// Ends the groups that have settled.
+    fn settle(&mut self, crew: &Crew<'_, '_>) {
+        let settled = self.watched.settling.look(self.clock.now(), self.shared);
+        self.end_along(crew, &settled);
     }
 
     fn end_along(&mut self, crew: &Crew<'_, '_>, indices: &[usize]) {
@@ -204,6 +275,7 @@ impl<'run> Watch<'run> {
             self.reaped[index] = true;
             let control = &self.shared.controls[index];
             control.state.store(WorkerState::Reaped as u32, Relaxed);
+            self.remove_group_of(index);
             let along = self.schedule.ended(index, self.failed(index, end));
             self.unlink_files_of(index);
             self.end_along(crew, &along);
@@ -214,6 +286,16 @@ impl<'run> Watch<'run> {
     fn failed(&self, index: usize, end: End) -> bool {
         let faulty = || self.shared.records.snapshot(index).is_none_or(|record| record.fault.errno != 0);
         !matches!(end, End::Returned) || faulty()
+    }
+
+    /// Removes the control group of a worker, unless others are still in it: the last one takes it away.
+    fn remove_group_of(&self, index: usize) {
+        if let Some(plan) = self.workers[index].job.place.cgroup.as_ref().filter(|plan| !plan.keep)
+            && let Ok(group) = sys::iogroup::IoGroup::make(&self.options.system_root, &plan.name, None)
+        {
+            // It is busy while another worker is in it.
+            let _ = group.remove();
+        }
     }
 
     fn unlink_files_of(&self, index: usize) {

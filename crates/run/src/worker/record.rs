@@ -3,6 +3,8 @@
 //! Both have a fixed layout and no pointers. The parent reads the block at any time and the record when the worker
 //! has ended, however it ended: what was measured before a SIGBUS is still there.
 
+use crate::steady::{Sample, Steadiness};
+use job::plan::SteadyPlan;
 use measure::{Direction, Histogram, Moments, Nanos, SampleStatistics};
 use model::{CpuUsage, DepthStatistics, LatencyBins};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
@@ -18,16 +20,25 @@ pub(crate) struct Control {
     pub(crate) gate: AtomicU32,
     /// Not zero once the worker is set up, or failed to be.
     pub(crate) ready: AtomicU32,
-    /// Not zero once the worker shall end in order.
+    /// What the worker has to look at before its next I/O: [`STOP`], [`ATTENTION`], [`SIGNALLED`].
     pub(crate) stop: AtomicU32,
     /// Files that are open.
     pub(crate) open_files: AtomicU32,
     reserved: u32,
+    /// Sum of completion latencies, as far as the worker tells it.
+    pub(crate) latency_ns: AtomicU64,
     /// Bytes completed per direction since the start; never falls.
     pub(crate) bytes: [AtomicU64; 3],
     /// I/Os completed per direction since the start; never falls.
     pub(crate) ios: [AtomicU64; 3],
 }
+
+/// The worker shall end in order.
+pub(crate) const STOP: u32 = 1;
+/// The worker has reins, and looks at them before each I/O.
+pub(crate) const ATTENTION: u32 = 2;
+/// A signal reached the worker's process.
+pub(crate) const SIGNALLED: u32 = 4;
 
 /// How far a worker may go; zero, before any of these, is a closed gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -43,6 +54,12 @@ impl Control {
     /// Whether the worker shall end in order.
     #[inline]
     pub(crate) fn stop_requested(&self) -> bool {
+        self.stop.load(Relaxed) & STOP != 0
+    }
+
+    /// Whether there is anything to look at before the next I/O.
+    #[inline]
+    pub(crate) fn wants_attention(&self) -> bool {
         self.stop.load(Relaxed) != 0
     }
 
@@ -65,6 +82,10 @@ pub(crate) struct Record {
     pub(crate) total: [Moments; 3],
     /// Issue to accepted.
     pub(crate) submission: [Moments; 3],
+    /// Completion and total latencies that are in none of the other fields yet.
+    pub(crate) recent: [Recent; 3],
+    /// Which histograms are kept; zero bytes keep none.
+    pub(crate) keeps: Keeps,
     /// fsync and fdatasync.
     pub(crate) sync: Moments,
     /// The coarse bins in one row: ns, µs, ms.
@@ -107,10 +128,74 @@ pub(crate) struct Record {
     pub(crate) finished: u32,
     /// Not zero where the engine cannot see when the kernel accepts an I/O: no submission latency then.
     pub(crate) blind_to_submission: u32,
+    /// The depth at which a search for a latency stands; 0 without one.
+    pub(crate) searched_depth: u32,
     /// What the engine says of itself.
     pub(crate) note: Text<500>,
+    /// The last window of a job that waits for steady state.
+    pub(crate) steady: SteadyRecord,
     /// Histograms, on pages of their own: touched only where percentiles are wanted.
     pub(crate) histograms: Histograms,
+}
+
+/// The last window of a job that waits for steady state.
+#[derive(Debug, FromBytes)]
+#[repr(C)]
+pub(crate) struct SteadyRecord {
+    /// Not zero once it is filled in.
+    pub(crate) present: u32,
+    /// Not zero if the window was steady.
+    pub(crate) attained: u32,
+    count: u64,
+    /// Bytes per second, I/Os per second, mean latency in nanoseconds.
+    samples: [[u64; 3]; MOST_INTERVALS],
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "some thousands")]
+const MOST_INTERVALS: usize = SteadyPlan::MOST_INTERVALS as usize;
+
+impl SteadyRecord {
+    /// Keeps a window.
+    pub(crate) fn keep(&mut self, found: &Steadiness) {
+        (self.present, self.attained, self.count) = (1, u32::from(found.due() == Nanos::MAX), 0);
+        for (slot, sample) in self.samples.iter_mut().zip(found.samples()) {
+            *slot = [sample.bandwidth, sample.iops, sample.latency_ns];
+            self.count += 1;
+        }
+    }
+
+    /// The window that was kept.
+    pub(crate) fn samples(&self) -> impl Iterator<Item = Sample> {
+        let count = usize::try_from(self.count).unwrap_or(MOST_INTERVALS);
+        let sample = |&[bandwidth, iops, latency_ns]: &[u64; 3]| Sample { bandwidth, iops, latency_ns };
+        self.samples.iter().take(count).map(sample)
+    }
+}
+
+/// The last few latencies of one direction, in nanoseconds, not yet in moments, bins and histograms: right after a
+/// system call every instruction is dear, and a tight loop over many values pays a third of what each alone would.
+#[derive(Debug, FromBytes)]
+#[repr(C)]
+pub(crate) struct Recent {
+    length: u64,
+    completion: [u64; Recent::ROOM],
+    total: [u64; Recent::ROOM],
+}
+
+impl Recent {
+    const ROOM: usize = 64;
+
+    fn length(&self) -> usize {
+        usize::try_from(self.length).map_or(Self::ROOM, |length| length.min(Self::ROOM))
+    }
+}
+
+/// Which kinds of latency are kept as histograms, for percentiles; not zero is yes.
+#[derive(Clone, Copy, Debug, Default, FromBytes)]
+#[repr(C)]
+pub(crate) struct Keeps {
+    pub(crate) completion: u32,
+    pub(crate) total: u32,
 }
 
 /// One histogram per kind of latency and direction.
@@ -178,6 +263,7 @@ impl Record {
     ///
     /// Histograms are cleared only where they were written, so that the pages of the others stay untouched.
     pub(crate) fn begin(&mut self, control: &Control, usage: CpuUsage, now: Nanos) {
+        self.settle();
         for direction in 0..3 {
             let written = |moments: &Moments| moments.count() > 0;
             if written(&self.completion[direction]) {
@@ -193,6 +279,7 @@ impl Record {
         if self.sync.count() > 0 {
             self.histograms.sync.clear();
         }
+        self.recent.iter_mut().for_each(|recent| recent.length = 0);
         self.completion = [Moments::new(); 3];
         self.total = [Moments::new(); 3];
         self.submission = [Moments::new(); 3];
@@ -206,6 +293,44 @@ impl Record {
         self.ios_before = control.ios.each_ref().map(|ios| ios.load(Relaxed));
         self.usage = usage;
         (self.measured_from, self.measured_until, self.reviewed) = (now.get(), now.get(), 0);
+    }
+
+    /// Counts the latencies of one I/O: at once into [`Recent`], into all else together with others.
+    #[inline(always)]
+    pub(crate) fn latencies(&mut self, direction: Direction, completion: Nanos, total: Nanos) {
+        let recent = &mut self.recent[direction as usize];
+        let at = recent.length();
+        // Settled when full, so there is always room.
+        if at < Recent::ROOM {
+            recent.completion[at] = completion.get();
+            recent.total[at] = total.get();
+            recent.length += 1;
+        }
+        if at + 1 >= Recent::ROOM {
+            self.settle();
+        }
+    }
+
+    /// Puts the latest latencies where the others are. Before the record is read, by whoever reads it.
+    #[inline(never)]
+    pub(crate) fn settle(&mut self) {
+        for direction in 0..3 {
+            let recent = &mut self.recent[direction];
+            let length = recent.length();
+            let (completion, total) = (&recent.completion[..length], &recent.total[..length]);
+            self.completion[direction].record_all(completion);
+            self.total[direction].record_all(total);
+            for &latency in completion {
+                self.bins[coarse_bin(Nanos(latency))] += 1;
+            }
+            if self.keeps.completion != 0 {
+                self.histograms.completion[direction].record_all(completion);
+            }
+            if self.keeps.total != 0 {
+                self.histograms.total[direction].record_all(total);
+            }
+            recent.length = 0;
+        }
     }
 
     /// Counts a submit call that took `count` I/Os, with `in_flight` in flight afterwards.
