@@ -7,10 +7,10 @@ use model::reading::{Found, ReadDirection, ReadJob, ReadLatency, Reading};
 use std::path::Path;
 
 fn plumb(words: &[&str], input: &str) -> (i32, String, String) {
-    let mut command = Command::cargo_bin("plumb").unwrap();
-    let output = command.args(words).write_stdin(input).output().unwrap();
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+    let mut command = Command::cargo_bin("plumb").expect("the test's own data");
+    let output = command.args(words).write_stdin(input).output().expect("the test's own data");
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("the test's own data");
+    (output.status.code().expect("the test's own data"), text(output.stdout), text(output.stderr))
 }
 
 fn seed(name: &str) -> String {
@@ -42,7 +42,10 @@ fn jobs() -> Vec<String> {
 fn blocks(readings: Vec<Reading>) -> [Vec<ReadJob>; 3] {
     let mut blocks = [const { Vec::new() }; 3];
     for reading in readings {
-        let at = ["fio-text", "fio-json", "fio-terse"].iter().position(|format| *format == reading.format).unwrap();
+        let at = ["fio-text", "fio-json", "fio-terse"]
+            .iter()
+            .position(|format| *format == reading.format)
+            .expect("the test's own data");
         match reading.found {
             Found::Run(run) => blocks[at].extend(run.jobs),
             other => panic!("{other:?}"),
@@ -115,10 +118,10 @@ fn text_terse_and_json_of_debians_fio_say_the_same_for_60_job_files() {
 }
 
 fn one_job_file(fio: &Program, number: usize, job: &str) {
-    let scene = Scene::new(Path::new("/dev/shm"), None).unwrap();
+    let scene = Scene::new(Path::new("/dev/shm"), None).expect("the test's own data");
     let words = ["--output-format=normal,terse,json+", "j.fio"].map(str::to_owned).to_vec();
     let call = Call { words, files: vec![("j.fio".to_owned(), job.to_owned())], ..Call::default() };
-    let outcome = scene.run(fio, &call).unwrap();
+    let outcome = scene.run(fio, &call).expect("the test's own data");
     assert_eq!(outcome.end, End::Status(0), "{job}{}", outcome.stderr);
     let (readings, damages) = formats::stream::parse(outcome.stdout.as_bytes());
     assert!(damages.is_empty(), "{job}{damages:?}\n{}", outcome.stdout);
@@ -178,8 +181,8 @@ fn every_format_holds_the_same_rows() {
     let (_, markdown, _) = plumb(&["parse", "--format", "markdown", &file], "");
     assert_eq!(markdown.lines().count(), 6);
     let (_, json, _) = plumb(&["parse", "--format", "json", &file], "");
-    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
-    assert_eq!(json["readings"].as_array().unwrap().len(), 4);
+    let json: serde_json::Value = serde_json::from_str(&json).expect("the test's own data");
+    assert_eq!(json["readings"].as_array().expect("the test's own data").len(), 4);
     assert_eq!(json["readings"][0]["run"]["jobs"][0]["directions"][0]["iops"], 28074.0);
 }
 
@@ -188,12 +191,14 @@ fn a_parquet_file_needs_a_name_and_has_its_marks_at_both_ends() {
     let (status, _, errors) = plumb(&["parse", "--format", "parquet", &seed("fio_2.0.13")], "");
     assert_eq!(status, 1);
     assert!(errors.contains("--output FILE"), "{errors}");
-    let directory = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().expect("the test's own data");
     let path = directory.path().join("a.parquet");
-    let (status, _, errors) =
-        plumb(&["parse", "--format", "parquet", "-o", path.to_str().unwrap(), &seed("fio_2.0.13")], "");
+    let (status, _, errors) = plumb(
+        &["parse", "--format", "parquet", "-o", path.to_str().expect("the test's own data"), &seed("fio_2.0.13")],
+        "",
+    );
     assert_eq!((status, errors.as_str()), (0, ""));
-    let bytes = std::fs::read(path).unwrap();
+    let bytes = std::fs::read(path).expect("the test's own data");
     assert!(bytes.starts_with(b"PAR1") && bytes.ends_with(b"PAR1") && bytes.len() > 1000);
 }
 
@@ -206,7 +211,7 @@ fn a_card_is_printed_as_text_and_json_and_an_unknown_profile_is_refused() {
     assert!(card.contains("A-/D") && card.contains("5.000/1.00"), "{card}");
     assert!(card.contains("? log write 1K (latency): there is no run of write 1K by 4"), "{card}");
     let (_, json, _) = plumb(&["grade", "--format", "json", "--profile", "nvme-2026", "-"], rows);
-    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let json: serde_json::Value = serde_json::from_str(&json).expect("the test's own data");
     assert_eq!(json["cards"][0]["lines"][0]["marks"][0]["latency"]["graded"]["grade"], "D");
     let (status, _, errors) = plumb(&["grade", "--profile", "best", "-"], rows);
     assert_eq!(status, 1);

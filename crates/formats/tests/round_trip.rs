@@ -163,8 +163,8 @@ proptest! {
             // Four figures; latencies in whole µs or ms once they are large.
             ("fio-text", Loss { rate: 0.011, latency: 0.011, step_ns: 1e6, rate_step: 1.0 }),
         ] {
-            let format = FORMATS.iter().find(|format| format.name == name).unwrap();
-            let text = format.write.unwrap()(&result, &utc()).unwrap();
+            let format = FORMATS.iter().find(|format| format.name == name).expect("the test's own data");
+            let text = format.write.expect("the test's own data")(&result, &utc()).expect("the test's own data");
             let found = runs(&text);
             compare(&found, &truth, &loss);
         }

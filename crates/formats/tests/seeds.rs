@@ -9,14 +9,14 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 
 fn page(name: &str) -> Vec<u8> {
-    std::fs::read(format!("{}/tests/seeds/{name}.txt", env!("CARGO_MANIFEST_DIR"))).unwrap()
+    std::fs::read(format!("{}/tests/seeds/{name}.txt", env!("CARGO_MANIFEST_DIR"))).expect("the test's own data")
 }
 
 /// The numbers of a value by their paths.
 fn numbers(path: &str, value: &Value, into: &mut BTreeMap<String, f64>) {
     match value {
         Value::Number(number) => {
-            into.insert(path.to_owned(), number.as_f64().unwrap());
+            into.insert(path.to_owned(), number.as_f64().expect("the test's own data"));
         }
         Value::Array(list) => {
             list.iter().enumerate().for_each(|(at, value)| numbers(&format!("{path}/{at}"), value, into));
@@ -37,19 +37,24 @@ fn found(readings: &[Reading]) -> BTreeMap<String, f64> {
     sorted.sort_by_key(|reading| reading.line);
     let mut all = BTreeMap::new();
     for (at, reading) in sorted.into_iter().enumerate() {
-        let value = serde_json::to_value(&reading.found).unwrap();
-        numbers(&at.to_string(), value.as_object().unwrap().values().next().unwrap(), &mut all);
+        let value = serde_json::to_value(&reading.found).expect("the test's own data");
+        numbers(
+            &at.to_string(),
+            value.as_object().expect("the test's own data").values().next().expect("the test's own data"),
+            &mut all,
+        );
     }
     all
 }
 
 fn check(name: &str, damaged_lines: &[u64]) {
     let (readings, damages) = parse(&page(name));
-    let listed = std::fs::read_to_string(format!("{}/tests/seeds/{name}.numbers", env!("CARGO_MANIFEST_DIR"))).unwrap();
+    let listed = std::fs::read_to_string(format!("{}/tests/seeds/{name}.numbers", env!("CARGO_MANIFEST_DIR")))
+        .expect("the test's own data");
     let expected: BTreeMap<String, f64> = listed
         .lines()
-        .map(|line| line.split_once(' ').unwrap())
-        .map(|(path, value)| (path.to_owned(), value.parse().unwrap()))
+        .map(|line| line.split_once(' ').expect("the test's own data"))
+        .map(|(path, value)| (path.to_owned(), value.parse().expect("the test's own data")))
         .collect();
     let found = found(&readings);
     let mut wrong = Vec::new();
