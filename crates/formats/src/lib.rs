@@ -7,7 +7,6 @@
 pub mod exact;
 pub mod fio_eta;
 pub mod fio_json;
-mod fio_log;
 pub mod fio_terse;
 pub mod fio_text;
 mod group;
@@ -16,6 +15,7 @@ pub mod iolog;
 pub mod iostat;
 mod iozone;
 mod local_time;
+mod log_summary;
 pub mod native;
 mod number;
 mod numeral;

@@ -5,11 +5,11 @@
 mod decode;
 mod documents;
 
-use crate::fio_log::LogReader;
 use crate::fio_terse;
 use crate::fio_text::TextReader;
 use crate::iostat::IostatReader;
 use crate::iozone::IozoneReader;
+use crate::log_summary::LogReader;
 use crate::sweep::SweepReader;
 use decode::{Encoding, LONGEST_LINE};
 use documents::{Collected, Documents};
