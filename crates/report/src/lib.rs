@@ -9,8 +9,11 @@ mod chart;
 pub mod data;
 mod draw;
 mod font;
+mod marker;
+pub mod page;
 mod raster;
 
 pub use chart::{CHARTS, Chart};
 pub use draw::{DrawError, Easel, Look, Theme};
+pub use marker::{LOOKED_AT, is_ours, mark_png, mark_svg};
 pub use raster::{RasterError, png};
