@@ -1,12 +1,13 @@
 //! From a draft to a job's plan: defaults that hang on other options, contradictions, limits.
 
+use crate::complete_verify;
 use crate::draft::{Draft, LoadDraft, Movement};
 use crate::engines::{EngineSpec, Submission};
 use crate::error::{Problem, did_you_mean};
 use crate::known_engines;
 use crate::plan::{
     BlockSize, BufferPlan, ContinueOnError, DepthPlan, Distribution, Extent, FilePlan, Fill, JobPlan, Limits, LoadPlan,
-    LogPlan, Mix, PacePlan, PlacePlan, RecordPlan, StartPlan, Step, VerifyMethod, VerifyPlan,
+    LogPlan, Mix, PacePlan, PlacePlan, RecordPlan, StartPlan, Step,
 };
 use crate::table::{self, Set};
 use crate::values::{Amount, UnitBase};
@@ -41,7 +42,7 @@ pub(crate) fn engine(draft: &Draft, engines: &'static [EngineSpec]) -> Result<&'
 }
 
 /// A problem with options that were given; each is underlined.
-fn about(draft: &Draft, options: &[&str], what: impl Into<String>, help: Option<String>) -> Problem {
+pub(crate) fn about(draft: &Draft, options: &[&str], what: impl Into<String>, help: Option<String>) -> Problem {
     let places = options.iter().filter_map(|option| draft.places.get(*option).cloned()).collect();
     Problem { job: None, what: what.into(), help, places }
 }
@@ -67,7 +68,7 @@ pub(crate) fn job_plan(draft: &Draft, engine: &'static EngineSpec, findings: &mu
         pace: pace_plan(draft),
         buffers: buffer_plan(draft),
         place: place_plan(draft),
-        verify: verify_plan(draft),
+        verify: complete_verify::plan(draft, &load),
         record: record_plan(draft),
         load,
     }
@@ -95,7 +96,7 @@ fn check(draft: &Draft, engine: &EngineSpec, load: &LoadPlan, findings: &mut Fin
         let what = format!("engine {} cannot trim", engine.name);
         findings.problems.push(about(draft, &["rw", "ioengine"], what, None));
     }
-    check_verify(draft, findings);
+    complete_verify::check(draft, load, findings);
     for name in table::rows().filter(|row| matches!(row.set, Set::Withdrawn)).map(|row| row.spec.name) {
         if draft.given(name) {
             let what = format!("{name} was withdrawn and has no effect");
@@ -105,16 +106,6 @@ fn check(draft: &Draft, engine: &EngineSpec, load: &LoadPlan, findings: &mut Fin
     if draft.pace.think_spin > draft.pace.think {
         let what = "thinktime_spin is longer than thinktime; it is cut to it";
         findings.doubts.push(about(draft, &["thinktime_spin", "thinktime"], what, None));
-    }
-}
-
-/// A check against a pattern needs one: without it every block would pass.
-fn check_verify(draft: &Draft, findings: &mut Findings<'_>) {
-    let verify = &draft.verify;
-    let by_pattern = matches!(verify.method, Some(VerifyMethod::Pattern | VerifyMethod::PatternHeader));
-    if by_pattern && verify.pattern.is_empty() {
-        let help = Some("give the pattern with verify_pattern, or choose a digest such as crc32c".to_owned());
-        findings.problems.push(about(draft, &["verify"], "there is no pattern to verify", help));
     }
 }
 
@@ -132,10 +123,19 @@ fn limits(draft: &Draft, findings: &mut Findings<'_>) -> Limits {
         ios: (draft.ios > 0).then_some(draft.ios),
         exit_all: draft.exit_all,
         exit_all_on_error: draft.exit_all_on_error,
-        continue_on_error: ContinueOnError {
-            verify: draft.continue_on_error.verify && !draft.verify.fatal,
-            ..draft.continue_on_error
-        },
+        continue_on_error: forgiving(draft),
+        ignored: draft.ignore_error.clone(),
+        error_dump: draft.error_dump,
+    }
+}
+
+/// A class whose forgiven errors are listed is forgiven; a fatal check never is.
+fn forgiving(draft: &Draft) -> ContinueOnError {
+    let (asked, listed) = (draft.continue_on_error, &draft.ignore_error);
+    ContinueOnError {
+        read: asked.read || !listed.read.is_empty(),
+        write: asked.write || !listed.write.is_empty(),
+        verify: (asked.verify || !listed.verify.is_empty()) && !draft.verify.plan.fatal,
     }
 }
 
@@ -298,19 +298,6 @@ fn place_plan(draft: &Draft) -> PlacePlan {
         io_priority,
         lock_memory: place.lock_memory,
     }
-}
-
-/// A pattern without a method is checked as a pattern.
-fn verify_plan(draft: &Draft) -> Option<VerifyPlan> {
-    let verify = &draft.verify;
-    let implied = (!draft.given("verify") && !verify.pattern.is_empty()).then_some(VerifyMethod::Pattern);
-    Some(VerifyPlan {
-        method: verify.method.or(implied)?,
-        check: verify.check,
-        interval: verify.interval,
-        pattern: verify.pattern.clone(),
-        backlog: verify.backlog,
-    })
 }
 
 fn record_plan(draft: &Draft) -> RecordPlan {

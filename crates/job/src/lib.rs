@@ -8,9 +8,11 @@
 mod argv;
 mod command;
 mod complete;
+mod complete_verify;
 mod draft;
 mod draft_section;
 mod engines;
+mod errno;
 mod error;
 mod help;
 mod invocation;

@@ -3,6 +3,7 @@
 //! The plain cases (one target, one direction, one size, no rate, no pause, no sync) are decided ahead for as many
 //! I/Os as nothing can happen in, and [`Load::next`] only counts these down.
 
+use super::detour::Detour;
 use super::limits::Limits;
 use super::pace::Pace;
 use super::permutation::Permutation;
@@ -12,11 +13,11 @@ use super::review::{Review, Turn};
 use super::think::{Think, Verdict};
 use super::{LoadError, LoadSetup, Next, Region, Request};
 use engine::Operation;
-use job::plan::{JobPlan, Mix, Step};
+use job::plan::{JobPlan, Mix, PacePlan, Step};
 use measure::{Direction, Nanos};
 
 /// One worker's load.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Load {
     run: PlainRun,
     /// When the runtime is over.
@@ -36,7 +37,9 @@ pub struct Load {
     turn: usize,
     passes: Passes,
     /// Blocks that are to be read back, in a job that verifies.
-    review: Option<Review>,
+    pub(super) review: Option<Review>,
+    /// I/Os that are not done, in a job that checks what an earlier run wrote.
+    pub(super) detour: Option<Box<Detour>>,
     rules: Rules,
 }
 
@@ -106,11 +109,16 @@ impl Load {
         let job = setup.job;
         check(setup)?;
         let seed = |purpose| stream_seed(job.load.seed.unwrap_or(setup.system_seed), setup.number, purpose);
-        let pace = Pace::new(&job.pace, &job.load.block_size, seed(Purpose::Gap));
-        let think = Think::new(&job.pace);
+        let detour = Detour::new(job);
+        // What is not done takes no time.
+        let at_will = PacePlan::default();
+        let pace_plan = if detour.is_some() { &at_will } else { &job.pace };
+        let pace = Pace::new(pace_plan, &job.load.block_size, seed(Purpose::Gap));
+        let think = Think::new(pace_plan);
         let syncs = Syncs::new(job);
-        let review = Review::new(job);
-        let free = pace.is_free() && think.is_off() && syncs.is_off() && review.is_none();
+        let review = Review::new(job, seed(Purpose::Trim));
+        let replays = Review::may_replay(job) && pace.is_free() && think.is_off();
+        let free = pace.is_free() && think.is_off() && syncs.is_off() && review.is_none() && detour.is_none();
         let rules = Rules {
             runtime: job.limits.runtime,
             ramp: job.limits.ramp,
@@ -119,7 +127,7 @@ impl Load {
             largest: places::largest_size(&job.load),
             plain: plain(setup).filter(|_| free),
         };
-        Ok(Load {
+        let mut load = Load {
             run: PlainRun::empty(),
             deadline: Nanos::MAX,
             stopped: false,
@@ -135,8 +143,15 @@ impl Load {
             turn: 0,
             passes: Passes::default(),
             review,
+            detour,
             rules,
-        })
+        };
+        if replays && let Some(mut review) = load.review.take() {
+            let detour = load.detour.take();
+            review.replay(load.clone());
+            (load.review, load.detour) = (Some(review), detour);
+        }
+        Ok(load)
     }
 
     /// Starts the epoch: rates count from here, and the runtime, too, unless there is a ramp.
@@ -193,6 +208,16 @@ impl Load {
     pub fn completed(&mut self, request: &Request) {
         if request.direction().is_some() {
             self.think.completed();
+        } else if let Some(review) = &mut self.review {
+            review.flushed(request.target);
+        }
+    }
+
+    /// An I/O failed, and the job goes on.
+    #[cold]
+    pub fn failed(&mut self, request: &Request) {
+        if let (Some(review), Operation::Write) = (&mut self.review, request.operation) {
+            review.failed(request);
         }
     }
 
@@ -201,12 +226,27 @@ impl Load {
         self.passes.over
     }
 
+    /// What moves.
+    pub(super) const fn mix(&self) -> Mix {
+        self.mix
+    }
+
+    /// From now on nothing is decided ahead.
+    pub(super) const fn decide_each(&mut self) {
+        self.rules.plain = None;
+    }
+
     fn set_deadline(&mut self, now: Nanos) {
         self.deadline = self.rules.runtime.map_or(Nanos::MAX, |runtime| now.saturating_add(runtime));
     }
 
     #[inline(never)]
     fn decide(&mut self, now: Nanos) -> Next {
+        let next = self.decide_one(now);
+        if self.detour.is_none() { next } else { self.take_detour(next, now) }
+    }
+
+    pub(super) fn decide_one(&mut self, now: Nanos) -> Next {
         self.settle();
         if self.stopped || now >= self.deadline {
             return Next::Stop;
@@ -231,6 +271,9 @@ impl Load {
             return Next::Stop;
         }
         if let Some(sync) = self.syncs.due.take() {
+            if let Some(review) = &mut self.review {
+                review.flushing(sync.target);
+            }
             return Next::Issue(sync);
         }
         let direction = match self.choose_direction(now) {
@@ -429,8 +472,10 @@ const fn review_step(turn: Turn) -> Option<Next> {
     match turn {
         Turn::None => None,
         Turn::Begin => Some(Next::BeginReview),
-        Turn::Read(request, sequence) => Some(Next::Review { request, sequence }),
+        Turn::Read(request, expects) => Some(Next::Review { request, expects }),
         Turn::End => Some(Next::EndReview),
+        Turn::Settle => Some(Next::Drain),
+        Turn::Trim(request) => Some(Next::Issue(request)),
     }
 }
 

@@ -13,6 +13,7 @@ pub(super) enum Purpose {
     Gap,
     Content,
     Repeat,
+    Trim,
 }
 
 /// The seed of one stream of one worker.

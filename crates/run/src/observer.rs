@@ -34,6 +34,10 @@ pub trait Observer {
     fn progress(&mut self, progress: &Progress) {
         let _ = progress;
     }
+    /// A worker found data that are not what was written, or forgives an error: what, in which file, where.
+    fn finding(&mut self, text: &str) {
+        let _ = text;
+    }
     /// Something a person should know that ends nothing: a fallback, a cap, an ignored wish.
     fn note(&mut self, text: &str) {
         let _ = text;

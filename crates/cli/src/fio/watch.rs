@@ -3,7 +3,7 @@
 use super::eta;
 use crate::failure::Failure;
 use crate::output::Output;
-use formats::{fio_eta, fio_text};
+use formats::{fio_eta, fio_text, printable};
 use job::Plan;
 use measure::Nanos;
 use run::{Observer, Progress};
@@ -79,6 +79,11 @@ impl Observer for Watch<'_> {
 
     fn progress(&mut self, progress: &Progress) {
         self.live.draw(progress);
+    }
+
+    fn finding(&mut self, text: &str) {
+        self.live.end();
+        let _ = writeln!(std::io::stderr(), "{}", printable::lines(text));
     }
 
     fn note(&mut self, text: &str) {

@@ -17,7 +17,7 @@ pub use load::{BlockSize, Distribution, Generator, LoadPlan, Mix, Step};
 pub use pace::{DepthPlan, PacePlan};
 pub use place::PlacePlan;
 pub use record::{LogPlan, PERCENTILES, RecordPlan};
-pub use verify::{Digest, VerifyMethod, VerifyPlan};
+pub use verify::{Digest, Pattern, TrimPlan, VerifyFormat, VerifyMethod, VerifyPlan, VerifyPolicy};
 
 use crate::engines::EngineOptions;
 use measure::Nanos;
@@ -139,6 +139,10 @@ pub struct Limits {
     pub exit_all_on_error: bool,
     /// Go on after the errors in these classes.
     pub continue_on_error: ContinueOnError,
+    /// Which errors are forgiven in these classes.
+    pub ignored: IgnoredErrors,
+    /// Tell of every error, also of those that are forgiven.
+    pub error_dump: bool,
 }
 
 impl Default for Limits {
@@ -152,8 +156,21 @@ impl Default for Limits {
             exit_all: false,
             exit_all_on_error: false,
             continue_on_error: ContinueOnError::default(),
+            ignored: IgnoredErrors::default(),
+            error_dump: false,
         }
     }
+}
+
+/// Errors that are forgiven, as errno, per class; none in a class stands for those of the medium, EIO and EILSEQ.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct IgnoredErrors {
+    /// Of reads.
+    pub read: Vec<i32>,
+    /// Of writes and trims.
+    pub write: Vec<i32>,
+    /// Of checks.
+    pub verify: Vec<i32>,
 }
 
 /// Which I/O errors do not end a job.

@@ -5,6 +5,7 @@
 //! Leaves to others which I/O comes next (the load) and how it reaches the kernel (the engine).
 
 mod checker;
+mod checkers;
 mod faults;
 mod log;
 mod pause;
@@ -121,6 +122,7 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
             self.tally.mute_logs();
         }
         self.load.begin(now);
+        self.begin_checks();
         self.schedule(now);
         self.show(if ramp.is_zero() { WorkerState::Running } else { WorkerState::Ramping });
         let ended = if is_synchronous::<E>(self.job) { self.run_synchronous() } else { self.run_queued() };
@@ -130,6 +132,7 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
             self.tally.record.fault.keep_first(errno, error.operation, &error.to_string());
         }
         self.end_review();
+        self.save_state();
         let now = self.clock.now();
         self.watch_time(now);
         if now == self.next_event {

@@ -14,8 +14,8 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
             self.heed_stop();
             now = match self.load.next(now) {
                 Next::Issue(request) => self.carry_out(&request, now)?,
-                Next::Review { request, sequence } => {
-                    self.expect(0, sequence);
+                Next::Review { request, expects } => {
+                    self.expect(0, expects);
                     self.carry_out(&request, now)?
                 }
                 Next::Stop => break,

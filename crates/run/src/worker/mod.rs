@@ -3,8 +3,10 @@
 
 pub(crate) mod gate;
 pub(crate) mod memory;
+pub(crate) mod notices;
 mod place;
 pub(crate) mod record;
+pub(crate) mod state;
 
 use crate::WorkerState;
 use crate::drive::{DriveSetup, Logs, Queued, Tally, drive, is_synchronous};
@@ -69,9 +71,12 @@ fn set_up_and_run(setup: &WorkerSetup<'_>, record: &mut Record) -> Result<(), Jo
         content.prepare_start(memory.whole_slot(slot));
     }
     let regions: Vec<Region> = setup.files.iter().map(|file| file.region).collect();
-    let load =
+    let mut load =
         Load::new(&LoadSetup { job, number: setup.plan.number, regions: &regions, system_seed: setup.system_seed })
             .map_err(|error| refusal(libc::EINVAL, "load", error.to_string()))?;
+    if let Some(state) = state::load(job, setup.plan.number)? {
+        load.resume(state);
+    }
     let ready = Ready { setup, record, open: &open, memory: &mut memory, content, load };
     match engine::dispatch(job.engine, ready) {
         Some(result) => result,

@@ -3,6 +3,7 @@
 //! Both have a fixed layout and no pointers. The parent reads the block at any time and the record when the worker
 //! has ended, however it ended: what was measured before a SIGBUS is still there.
 
+use super::notices::Notices;
 use measure::{Direction, Histogram, Moments, Nanos, SampleStatistics};
 use model::{CpuUsage, DepthStatistics, LatencyBins};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
@@ -27,6 +28,8 @@ pub(crate) struct Control {
     pub(crate) bytes: [AtomicU64; 3],
     /// I/Os completed per direction since the start; never falls.
     pub(crate) ios: [AtomicU64; 3],
+    /// What the worker has to say while it runs.
+    pub(crate) notices: Notices,
 }
 
 /// How far a worker may go; zero, before any of these, is a closed gate.
