@@ -20,7 +20,11 @@ pub(crate) fn plan(draft: &Draft, load: &LoadPlan) -> Option<VerifyPlan> {
         method: method(draft)?,
         interval: interval(draft, load),
         sequence: given("verify_write_sequence", verify.check_sequence, numbered),
-        seed: given("verify_header_seed", verify.check_seed, writes && asked.backlog.is_none() && !overlaps && !asked.only),
+        seed: given(
+            "verify_header_seed",
+            verify.check_seed,
+            writes && asked.backlog.is_none() && !overlaps && !asked.only,
+        ),
         trim: trim(draft),
         ..asked.clone()
     })

@@ -3,9 +3,8 @@
 use crate::engines::EngineOptions;
 use crate::error::Place;
 use crate::plan::{
-    AccessAdvice, Allocate, BlockSize, ContinueOnError, Distribution, Fill, Generator, IgnoredErrors,
-    Isolation, Memory, RecordPlan,
-    SyncMode, VerifyMethod, VerifyPlan,
+    AccessAdvice, Allocate, BlockSize, ContinueOnError, Distribution, Fill, Generator, IgnoredErrors, Isolation,
+    Memory, RecordPlan, SyncMode, VerifyMethod, VerifyPlan,
 };
 use crate::values::{Amount, UnitBase};
 use measure::{Nanos, PerDirection};

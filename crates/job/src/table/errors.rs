@@ -1,8 +1,8 @@
 //! Options about what happens on errors.
 
 use super::row::{Row, Set, put};
-use crate::error::Complaint;
 use crate::errno;
+use crate::error::Complaint;
 use crate::option::Kind;
 use crate::plan::{ContinueOnError, IgnoredErrors};
 
@@ -61,14 +61,19 @@ fn ignored(text: &str) -> Result<IgnoredErrors, Complaint> {
     let ignored = IgnoredErrors { read: list(parts.next())?, write: list(parts.next())?, verify: list(parts.next())? };
     match parts.next() {
         None => Ok(ignored),
-        Some(_) => Err(Complaint::new("has more than three lists", "write it like EIO,ENOSPC,EILSEQ: reads, writes, checks")),
+        Some(_) => {
+            Err(Complaint::new("has more than three lists", "write it like EIO,ENOSPC,EILSEQ: reads, writes, checks"))
+        }
     }
 }
 
 fn one_error(word: &str) -> Result<i32, Complaint> {
     let number = word.parse().ok().filter(|number| *number > 0);
     number.or_else(|| errno::number(word)).ok_or_else(|| {
-        Complaint::new(format!("names an error `{word}` that there is not"), "write it like EIO:ENOSPC or by number, 5:28")
+        Complaint::new(
+            format!("names an error `{word}` that there is not"),
+            "write it like EIO:ENOSPC or by number, 5:28",
+        )
     })
 }
 

@@ -155,12 +155,32 @@ pub(super) const ROWS: &[Row] = &[
         }),
         "How many blocks are then checked",
     ),
-    works("verify_state_save", Kind::Bool, put!(Switch, verify.plan.state_save), "Leave a file that tells how far writes came")
-        .default("1"),
-    works("verify_state_load", Kind::Bool, put!(Switch, verify.plan.state_load), "Check only what such a file tells of"),
-    works("experimental_verify", Kind::Bool, put!(Switch, verify.plan.replay), "Replay the sequence rather than remember it"),
-    works("verify_write_sequence", Kind::Bool, put!(Switch, verify.check_sequence), "Check the numbers of writes in headers")
-        .default("1"),
+    works(
+        "verify_state_save",
+        Kind::Bool,
+        put!(Switch, verify.plan.state_save),
+        "Leave a file that tells how far writes came",
+    )
+    .default("1"),
+    works(
+        "verify_state_load",
+        Kind::Bool,
+        put!(Switch, verify.plan.state_load),
+        "Check only what such a file tells of",
+    ),
+    works(
+        "experimental_verify",
+        Kind::Bool,
+        put!(Switch, verify.plan.replay),
+        "Replay the sequence rather than remember it",
+    ),
+    works(
+        "verify_write_sequence",
+        Kind::Bool,
+        put!(Switch, verify.check_sequence),
+        "Check the numbers of writes in headers",
+    )
+    .default("1"),
     works("verify_header_seed", Kind::Bool, put!(Switch, verify.check_seed), "Check the seed in headers").default("1"),
     works(
         "verify_format",
@@ -184,7 +204,8 @@ pub(super) const ROWS: &[Row] = &[
         "Share of written blocks that are trimmed before they are checked",
     )
     .default("0"),
-    works("trim_verify_zero", Kind::Bool, put!(Switch, verify.trim_zero), "Trimmed blocks must read as zeros").default("1"),
+    works("trim_verify_zero", Kind::Bool, put!(Switch, verify.trim_zero), "Trimmed blocks must read as zeros")
+        .default("1"),
     works("trim_backlog", kind::BYTES, put!(Number, verify.trim_backlog), "Trim after so many blocks"),
     works("trim_backlog_batch", kind::COUNT, put!(Count, verify.trim_batch), "How many blocks are then trimmed"),
 ];

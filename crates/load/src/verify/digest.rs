@@ -3,8 +3,8 @@
 //! The parameters were established from blocks that fio 3.33 wrote with a known payload: crc32 is the unreflected
 //! polynomial from zero, sha1 is stored as five host-order words, the xxhash seed is 1. What fio calls sha256 takes 64
 //! bytes: the last byte of each word of a SHA-256 whose length was appended lowest byte first, then the rest of the
-//! last block that was hashed. Its sha512 takes 128 bytes and is no digest: it holds the last bytes of the payload and
-//! finds no damage before them. Ours is SHA-512, unless blocks are to be read by fio.
+//! last block that was hashed. Its sha512 takes 128 bytes and is no digest: it holds the first and the last bytes of
+//! the payload and finds no damage between them. Ours is SHA-512, unless blocks are to be read by fio.
 
 use crc::{Algorithm, CRC_16_ARC, Crc, Table};
 use job::plan::Digest;
@@ -95,16 +95,8 @@ pub(super) fn of(digest: Digest, payload: &[u8]) -> [u8; LONGEST] {
 
 /// fio's sha256.
 fn sha256(payload: &[u8]) -> [u8; BLOCK_256] {
-    let mut state = [
-        0x6a09_e667,
-        0xbb67_ae85,
-        0x3c6e_f372,
-        0xa54f_f53a,
-        0x510e_527f,
-        0x9b05_688c,
-        0x1f83_d9ab,
-        0x5be0_cd19,
-    ];
+    let mut state =
+        [0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19];
     let mut compress = |block: &[u8; BLOCK_256]| sha2::compress256(&mut state, &[(*block).into()]);
     let (blocks, rest) = payload.as_chunks::<BLOCK_256>();
     blocks.iter().for_each(&mut compress);
@@ -124,9 +116,13 @@ fn sha256(payload: &[u8]) -> [u8; BLOCK_256] {
     last
 }
 
-/// What fio keeps as sha512: the bytes of the payload that fill no whole block, if there are any.
-pub(super) fn fio_sha512(payload: &[u8]) -> &[u8] {
-    payload.as_chunks::<BLOCK_512>().1
+/// What fio keeps as sha512: its buffer, through which the first block went and then the rest that fills no block.
+/// `None` for payloads shorter than a block.
+pub(super) fn fio_sha512(payload: &[u8]) -> Option<[u8; BLOCK_512]> {
+    let (blocks, rest) = payload.as_chunks::<BLOCK_512>();
+    let mut kept = *blocks.first()?;
+    kept[..rest.len()].copy_from_slice(rest);
+    Some(kept)
 }
 
 /// CRC-32C from all ones without the final inversion.

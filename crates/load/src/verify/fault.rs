@@ -77,7 +77,9 @@ impl Mismatch {
         );
         let _ = match &self.fault {
             Fault::Header { field, found, expected } => {
-                let shown = |value: &u64| if *field == "length" || *field == "offset" { value.to_string() } else { format!("{value:x}") };
+                let shown = |value: &u64| {
+                    if *field == "length" || *field == "offset" { value.to_string() } else { format!("{value:x}") }
+                };
                 write!(text, "verify: bad header {field} {}, wanted {} {place}", shown(found), shown(expected))
             }
             Fault::Digest { name, stored, computed } => write!(
@@ -108,4 +110,3 @@ pub(super) fn hex(bytes: &[u8]) -> String {
         text
     })
 }
-

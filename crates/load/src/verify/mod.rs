@@ -180,12 +180,9 @@ impl Verifier {
         let VerifyMethod::Digest(digest) = self.plan.method else { return };
         let (place, payload) = block.split_at_mut(front(self.plan.method, format));
         let place = &mut place[header::length(format)..];
-        if digest == Digest::Sha512 && format == VerifyFormat::Fio3_33 {
-            let kept = digest::fio_sha512(payload);
-            place[..kept.len()].copy_from_slice(kept);
-        } else {
-            place.copy_from_slice(&digest::of(digest, payload)[..digest::length(digest)]);
-        }
+        let for_fio = digest == Digest::Sha512 && format == VerifyFormat::Fio3_33;
+        let kept = if for_fio { digest::fio_sha512(payload) } else { None };
+        place.copy_from_slice(&kept.unwrap_or_else(|| digest::of(digest, payload))[..digest::length(digest)]);
     }
 
     /// Exchanges the bytes in front with those where the header is to lie; twice is as before.
@@ -230,7 +227,9 @@ impl Verifier {
                 let stored = &block[header::length(format)..front];
                 let computed = digest::of(digest, payload);
                 let computed = &computed[..digest::length(digest)];
-                if stored == computed || (digest == Digest::Sha512 && kept_by_fio(stored, payload)) {
+                if stored == computed
+                    || (digest == Digest::Sha512 && digest::fio_sha512(payload).is_some_and(|kept| stored == kept))
+                {
                     return Ok(());
                 }
                 let name = header::method_word(self.plan.method);
@@ -240,12 +239,6 @@ impl Verifier {
             _ => Ok(()),
         }
     }
-}
-
-/// Whether a block holds what fio keeps in place of a digest.
-fn kept_by_fio(stored: &[u8], payload: &[u8]) -> bool {
-    let kept = digest::fio_sha512(payload);
-    !kept.is_empty() && stored.starts_with(kept)
 }
 
 const fn has_header(plan: &VerifyPlan) -> bool {

@@ -154,7 +154,9 @@ impl State {
         };
         match format {
             VerifyFormat::Fio3_42 => state.in_flight = rest.into_iter().filter(|&number| number != IDLE).collect(),
-            VerifyFormat::Fio3_33 => state.completed = rest.as_chunks::<2>().0.iter().map(|pair| (pair[0], pair[1])).collect(),
+            VerifyFormat::Fio3_33 => {
+                state.completed = rest.as_chunks::<2>().0.iter().map(|pair| (pair[0], pair[1])).collect()
+            }
         }
         Ok(state)
     }
@@ -213,7 +215,8 @@ mod tests {
             assert!(State::from_bytes(&bytes[..length]).is_err(), "{length} bytes");
         }
         // A body that is whole by its checksum and too short for its fields.
-        let mut tiny: Vec<u8> = [7u64, 8, u64::from(crc32c(&[0; 8]))].iter().flat_map(|word| word.to_le_bytes()).collect();
+        let mut tiny: Vec<u8> =
+            [7u64, 8, u64::from(crc32c(&[0; 8]))].iter().flat_map(|word| word.to_le_bytes()).collect();
         tiny.extend([0; 8]);
         assert!(State::from_bytes(&tiny).is_err());
     }

@@ -75,9 +75,8 @@ impl Checkers {
             }
         }
         let request = Request { operation: engine::Operation::Read, target: 0, offset: 0, length: 0 };
-        let task = || {
-            Box::new(Task { buffer: Vec::with_capacity(largest), request, expects: None, findings: Vec::new() })
-        };
+        let task =
+            || Box::new(Task { buffer: Vec::with_capacity(largest), request, expects: None, findings: Vec::new() });
         let idle = (0..buffers).map(|_| task()).collect();
         Ok(Checkers { threads: senders, turn: 0, done, idle, out: 0 })
     }

@@ -36,7 +36,9 @@ pub(crate) fn check(plan: &Plan, options: &RunOptions) -> Result<(), RunError> {
             && (plan.offset as usize) < Verifier::front(plan)
         {
             let front = Verifier::front(plan);
-            return unsupported(&format!("verify_offset is within its header and digest of {front} bytes; give {front} or more"));
+            return unsupported(&format!(
+                "verify_offset is within its header and digest of {front} bytes; give {front} or more"
+            ));
         }
         if let Some(least) = job.verify.as_ref().map(Verifier::smallest_block)
             && let Some(block) = smallest_checked_block(job).filter(|&block| block < least)
