@@ -123,5 +123,11 @@ pub(super) const ROWS: &[Row] = &[
         "Digits of numbers in the text report",
     )
     .default("4"),
-    refused("block_error_percentiles", Kind::Bool, NOT_YET, "Percentiles of trimmed blocks that failed").default("0"),
+    refused(
+        "block_error_percentiles",
+        Kind::Bool,
+        "fio itself aborts with it, and there is nothing to be held against",
+        "Percentiles of trimmed blocks that failed",
+    )
+    .default("0"),
 ];

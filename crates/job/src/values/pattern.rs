@@ -17,7 +17,7 @@ pub(crate) fn pattern(text: &str, read: &dyn Fn(&str) -> Option<Vec<u8>>) -> Res
 
 /// The bytes of a pattern in which `%o` stands for the offset of what it fills.
 pub(crate) fn pattern_with_offsets(text: &str, read: &dyn Fn(&str) -> Option<Vec<u8>>) -> Result<Pattern, Complaint> {
-    let help = r#"write it like 0xdeadbeef, "text", 'file' or 42; %o in verify_pattern is the offset"#;
+    let help = r#"write it like 0xdeadbeef, "text", 'file' or 42"#;
     let wrong = || Complaint::new("is not a pattern", help);
     let mut bytes = Vec::new();
     let mut offsets = Vec::new();

@@ -24,10 +24,10 @@ struct Task {
 /// The threads, and the buffers that are not out.
 #[derive(Debug)]
 pub(super) struct Checkers {
-    threads: Vec<SyncSender<Box<Task>>>,
+    threads: Vec<SyncSender<Task>>,
     turn: usize,
-    done: Receiver<Box<Task>>,
-    idle: Vec<Box<Task>>,
+    done: Receiver<Task>,
+    idle: Vec<Task>,
     out: usize,
 }
 
@@ -46,7 +46,7 @@ impl Checkers {
         let (placed, placing) = sync_channel(threads);
         let mut senders = Vec::with_capacity(threads);
         for number in 0..threads {
-            let (sender, tasks) = sync_channel::<Box<Task>>(buffers);
+            let (sender, tasks) = sync_channel::<Task>(buffers);
             senders.push(sender);
             let (verifier, cpus, dump) = (Arc::clone(verifier), plan.thread_cpus.clone(), plan.dump);
             let (finished, placed) = (finished.clone(), placed.clone());
@@ -56,7 +56,7 @@ impl Checkers {
                     return;
                 }
                 while let Ok(mut task) = tasks.recv() {
-                    let Task { buffer, request, expects, .. } = &mut *task;
+                    let Task { buffer, request, expects, .. } = &mut task;
                     task.findings = judge(&verifier, buffer, request, *expects, dump);
                     if finished.send(task).is_err() {
                         return;
@@ -75,8 +75,7 @@ impl Checkers {
             }
         }
         let request = Request { operation: engine::Operation::Read, target: 0, offset: 0, length: 0 };
-        let task =
-            || Box::new(Task { buffer: Vec::with_capacity(largest), request, expects: None, findings: Vec::new() });
+        let task = || Task { buffer: Vec::with_capacity(largest), request, expects: None, findings: Vec::new() };
         let idle = (0..buffers).map(|_| task()).collect();
         Ok(Checkers { threads: senders, turn: 0, done, idle, out: 0 })
     }
@@ -115,7 +114,7 @@ impl Checkers {
         }
     }
 
-    fn take_back(&mut self, mut task: Box<Task>, found: &mut Vec<(Request, Vec<Finding>)>) {
+    fn take_back(&mut self, mut task: Task, found: &mut Vec<(Request, Vec<Finding>)>) {
         self.out -= 1;
         if !task.findings.is_empty() {
             found.push((task.request, std::mem::take(&mut task.findings)));
