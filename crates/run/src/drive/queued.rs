@@ -56,10 +56,23 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
     }
 
     /// Gives an I/O to the engine, making room where it has none.
-    #[inline]
-    fn hand_over(&mut self, io: Io, mut now: Nanos) -> Result<Nanos, EngineError> {
+    #[inline(always)]
+    fn hand_over(&mut self, io: Io, now: Nanos) -> Result<Nanos, EngineError> {
+        match self.engine.submit(io) {
+            Submitted::Queued => {
+                self.slots.queue(io.slot);
+                Ok(now)
+            }
+            other => self.hand_over_otherwise(io, other, now),
+        }
+    }
+
+    /// An I/O that the engine did not simply queue.
+    #[cold]
+    #[inline(never)]
+    fn hand_over_otherwise(&mut self, io: Io, mut got: Submitted, mut now: Nanos) -> Result<Nanos, EngineError> {
         loop {
-            match self.engine.submit(io) {
+            match got {
                 Submitted::Queued => {
                     self.slots.queue(io.slot);
                     return Ok(now);
@@ -72,6 +85,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
                     }
                 }
             }
+            got = self.engine.submit(io);
         }
     }
 
