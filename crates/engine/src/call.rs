@@ -1,12 +1,22 @@
 //! Plain system calls that end before they return, with the result as a completion wants it: bytes or -errno.
 
 use crate::contract::{Io, Operation};
+use measure::Nanos;
 use std::os::fd::{BorrowedFd, RawFd};
 
 /// errno of the last call in this thread.
 #[inline]
 pub(crate) fn errno() -> i32 {
     std::io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO)
+}
+
+/// A span of time as the kernel takes it.
+pub(crate) fn timespec(span: Nanos) -> libc::timespec {
+    let second = Nanos::SECOND.get();
+    libc::timespec {
+        tv_sec: i64::try_from(span.get() / second).unwrap_or(i64::MAX),
+        tv_nsec: i64::try_from(span.get() % second).unwrap_or(0),
+    }
 }
 
 /// Turns a call's return value into bytes or -errno; `None` when a signal came first and the call is to be repeated.

@@ -1,7 +1,7 @@
 //! The contract between a worker's loop and an engine.
 
 use job::{EngineOptions, EngineSpec};
-use measure::{Clock, SystemClock, VirtualClock};
+use measure::{Clock, Nanos, SystemClock, VirtualClock};
 use std::os::fd::RawFd;
 use std::path::PathBuf;
 
@@ -160,6 +160,16 @@ pub trait Engine: Sized {
     fn reap(&mut self, min: u32, max: u32, done: &mut Vec<Completion>) -> Result<u32, EngineError> {
         let _ = (min, max, done);
         Ok(0)
+    }
+
+    /// Like [`Engine::reap`] for one completion, but waits no longer than `longest`. For a loop that has something else
+    /// to do then; engines whose I/Os end within [`Engine::submit`] or [`Engine::flush`] never have to wait.
+    ///
+    /// # Errors
+    /// When the queue itself is broken.
+    fn reap_within(&mut self, longest: Nanos, max: u32, done: &mut Vec<Completion>) -> Result<u32, EngineError> {
+        let _ = longest;
+        self.reap(1, max, done)
     }
 
     /// [`Engine::flush`] and then [`Engine::reap`], in one system call where the kernel has one (io_uring).

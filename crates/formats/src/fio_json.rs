@@ -4,6 +4,7 @@
 
 mod read;
 mod spell;
+mod steer;
 mod words;
 mod write;
 

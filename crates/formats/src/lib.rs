@@ -6,10 +6,12 @@
 
 pub mod fio_eta;
 pub mod fio_json;
+pub mod fio_log;
 pub mod fio_terse;
 pub mod fio_text;
 mod group;
 mod inverse;
+pub mod iolog;
 pub mod iostat;
 mod local_time;
 pub mod native;

@@ -1,5 +1,7 @@
 //! From a draft to a job's plan: defaults that hang on other options, contradictions, limits.
 
+use crate::complete_replay as replay;
+use crate::complete_timing;
 use crate::complete_verify;
 use crate::draft::{Draft, LoadDraft, Movement};
 use crate::engines::{EngineSpec, Submission};
@@ -11,7 +13,7 @@ use crate::plan::{
 };
 use crate::table::{self, Set};
 use crate::values::{Amount, UnitBase};
-use measure::{BytesPerSecond, Direction};
+use measure::{BytesPerSecond, Direction, Nanos};
 
 /// What completing one job found besides its plan.
 pub(crate) struct Findings<'a> {
@@ -51,6 +53,7 @@ pub(crate) fn about(draft: &Draft, options: &[&str], what: impl Into<String>, he
 pub(crate) fn job_plan(draft: &Draft, engine: &'static EngineSpec, findings: &mut Findings<'_>) -> JobPlan {
     let load = load_plan(draft);
     check(draft, engine, &load, findings);
+    complete_timing::check(draft, findings);
     JobPlan {
         name: draft.name.clone(),
         description: draft.description.clone(),
@@ -59,16 +62,26 @@ pub(crate) fn job_plan(draft: &Draft, engine: &'static EngineSpec, findings: &mu
         clones: draft.clones,
         isolation: draft.isolation,
         group: 0,
-        start: StartPlan { stonewall: draft.stonewall, wait_for: draft.wait_for.clone(), delay: draft.start_delay },
+        start: StartPlan {
+            stonewall: draft.stonewall,
+            wait_for: draft.wait_for.clone(),
+            delay: draft.start_delay,
+            before: draft.before.clone(),
+            after: draft.after.clone(),
+            clock_id: draft.clock_id,
+        },
         limits: limits(draft, findings),
         engine: engine.name,
         engine_options: draft.engine_options.clone(),
         files: file_plan(draft, load.mix),
         depth: depth_plan(draft, engine, findings),
-        pace: pace_plan(draft),
+        pace: complete_timing::complete_pace(draft, pace_plan(draft)),
+        latency: complete_timing::latency_plan(draft),
+        steady: complete_timing::steady_plan(draft, findings),
         buffers: buffer_plan(draft),
-        place: place_plan(draft),
+        place: complete_timing::complete_place(draft, place_plan(draft)),
         verify: complete_verify::plan(draft, &load),
+        replay: replay::plan(draft),
         record: record_plan(draft),
         load,
     }
@@ -97,6 +110,8 @@ fn check(draft: &Draft, engine: &EngineSpec, load: &LoadPlan, findings: &mut Fin
         findings.problems.push(about(draft, &["rw", "ioengine"], what, None));
     }
     complete_verify::check(draft, load, findings);
+    check_logs(draft, findings);
+    replay::check(draft, findings);
     for name in table::rows().filter(|row| matches!(row.set, Set::Withdrawn)).map(|row| row.spec.name) {
         if draft.given(name) {
             let what = format!("{name} was withdrawn and has no effect");
@@ -106,6 +121,15 @@ fn check(draft: &Draft, engine: &EngineSpec, load: &LoadPlan, findings: &mut Fin
     if draft.pace.think_spin > draft.pace.think {
         let what = "thinktime_spin is longer than thinktime; it is cut to it";
         findings.doubts.push(about(draft, &["thinktime_spin", "thinktime"], what, None));
+    }
+}
+
+/// The moment of issue has its column in logs of latencies with offsets only.
+fn check_logs(draft: &Draft, findings: &mut Findings<'_>) {
+    let logs = &draft.record.logs;
+    if logs.issue_time && !(logs.offset && logs.latency.is_some()) {
+        let help = Some("give write_lat_log and log_offset=1 as well".to_owned());
+        findings.problems.push(about(draft, &["log_issue_time"], "log_issue_time has no log to go to", help));
     }
 }
 
@@ -119,9 +143,11 @@ fn limits(draft: &Draft, findings: &mut Findings<'_>) -> Limits {
         runtime,
         time_based: draft.time_based && runtime.is_some(),
         ramp: draft.ramp,
+        ramp_bytes: draft.ramp_bytes,
         loops: draft.loops.into(),
         ios: (draft.ios > 0).then_some(draft.ios),
         exit_all: draft.exit_all,
+        exit_scope: draft.exit_scope,
         exit_all_on_error: draft.exit_all_on_error,
         continue_on_error: forgiving(draft),
         ignored: draft.ignore_error.clone(),
@@ -242,7 +268,15 @@ fn depth_plan(draft: &Draft, engine: &EngineSpec, findings: &mut Findings<'_>) -
         0 => depth,
         most => most.min(depth),
     };
-    DepthPlan { depth, batch: or_depth(asked.batch), reap_min, reap_max, low: or_depth(asked.low) }
+    DepthPlan {
+        depth,
+        batch: or_depth(asked.batch),
+        reap_min,
+        reap_max,
+        low: or_depth(asked.low),
+        // With one in flight nothing can overlap.
+        serialises_overlap: asked.serialises_overlap && depth > 1,
+    }
 }
 
 fn pace_plan(draft: &Draft) -> PacePlan {
@@ -256,6 +290,7 @@ fn pace_plan(draft: &Draft) -> PacePlan {
         think_spin: pace.think_spin.min(pace.think),
         think_blocks: u64::from(pace.think_blocks).max(1),
         rate_ignores_think: pace.rate_ignores_think,
+        ..PacePlan::default()
     }
 }
 
@@ -297,6 +332,7 @@ fn place_plan(draft: &Draft) -> PlacePlan {
         nice: place.nice,
         io_priority,
         lock_memory: place.lock_memory,
+        ..PlacePlan::default()
     }
 }
 
@@ -314,19 +350,28 @@ fn record_plan(draft: &Draft) -> RecordPlan {
         submission_percentiles: record.submission_percentiles && record.submission_latency,
         percentiles: record.percentiles.clone(),
         percentile_digits: record.percentile_digits,
-        bandwidth_interval: record.bandwidth_interval,
-        iops_interval: record.iops_interval,
+        bandwidth_interval: sampled(record.bandwidth_interval, &record.logs.bandwidth, &record.logs),
+        iops_interval: sampled(record.iops_interval, &record.logs.iops, &record.logs),
+        shown: record.shown,
         disk_usage: record.disk_usage,
         unit_base: if draft.unit_base == UnitBase::Decimal { 1000 } else { 1024 },
         bits: record.bits,
         significant_figures: record.significant_figures,
+        unified: record.unified,
         logs: LogPlan {
+            histogram: named(&record.logs.histogram),
             bandwidth: named(&record.logs.bandwidth),
             latency: named(&record.logs.latency),
             iops: named(&record.logs.iops),
             ..record.logs.clone()
         },
+        iolog: draft.replay.written_log.clone(),
     }
+}
+
+/// Where rates are logged over windows, the samples of the report are those of the log.
+fn sampled(interval: Nanos, log: &Option<String>, logs: &LogPlan) -> Nanos {
+    if log.is_some() && !logs.average.is_zero() { logs.average } else { interval }
 }
 
 /// A log without a stem takes the job's name.

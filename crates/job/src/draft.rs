@@ -3,8 +3,9 @@
 use crate::engines::EngineOptions;
 use crate::error::Place;
 use crate::plan::{
-    AccessAdvice, Allocate, BlockSize, ContinueOnError, Distribution, Fill, Generator, IgnoredErrors, Isolation,
-    Memory, RecordPlan, SyncMode, VerifyMethod, VerifyPlan,
+    AccessAdvice, Allocate, BlockSize, ClockChoice, ContinueOnError, Distribution, ExitScope, Fill, Generator,
+    IgnoredErrors, Isolation, LatencyPlan, Memory, MemoryPolicy, RecordPlan, ReplayPlan, SteadyCriterion,
+    SteadyMeasure, SyncMode, ThinkCount, VerifyMethod, VerifyPlan,
 };
 use crate::values::{Amount, UnitBase};
 use measure::{Nanos, PerDirection};
@@ -31,6 +32,11 @@ pub(crate) struct Draft {
     pub loops: u32,
     pub ios: u64,
     pub exit_all: bool,
+    pub exit_scope: ExitScope,
+    pub ramp_bytes: u64,
+    pub before: Option<String>,
+    pub after: Option<String>,
+    pub clock_id: Option<u32>,
     pub exit_all_on_error: bool,
     pub continue_on_error: ContinueOnError,
     /// Errors that are forgiven, per class; an empty list forgives what the medium does.
@@ -42,9 +48,12 @@ pub(crate) struct Draft {
     pub load: LoadDraft,
     pub depth: DepthDraft,
     pub pace: PaceDraft,
+    pub latency: LatencyPlan,
+    pub steady: SteadyDraft,
     pub buffers: BufferDraft,
     pub place: PlaceDraft,
     pub verify: VerifyDraft,
+    pub replay: ReplayDraft,
     pub record: RecordPlan,
 }
 
@@ -114,6 +123,7 @@ pub(crate) struct DepthDraft {
     pub reap_min: u32,
     pub reap_max: Option<u32>,
     pub low: u32,
+    pub serialises_overlap: bool,
 }
 
 /// Options about speed.
@@ -126,6 +136,45 @@ pub(crate) struct PaceDraft {
     pub think_spin: Nanos,
     pub think_blocks: u32,
     pub rate_ignores_think: bool,
+    pub think_counts: ThinkCount,
+    pub think_io_time: Nanos,
+    pub think_cycles: u32,
+    pub least_rate: PerDirection<u64>,
+    pub least_iops: PerDirection<u64>,
+    pub rate_cycle_ms: u32,
+    pub flow: u32,
+    pub flow_id: u32,
+    pub flow_sleep_us: u32,
+}
+
+/// What must settle within which limit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct SteadyWords {
+    pub measure: SteadyMeasure,
+    pub criterion: SteadyCriterion,
+    pub limit: f64,
+    pub relative: bool,
+}
+
+/// Options about steady state; a duration of zero is off.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct SteadyDraft {
+    pub words: SteadyWords,
+    pub duration: Nanos,
+    pub ramp: Nanos,
+    pub interval: Nanos,
+}
+
+impl Default for SteadyDraft {
+    fn default() -> Self {
+        let (measure, criterion) = (SteadyMeasure::Iops, SteadyCriterion::Slope);
+        SteadyDraft {
+            words: SteadyWords { measure, criterion, limit: 0.01, relative: true },
+            duration: Nanos::ZERO,
+            ramp: Nanos::ZERO,
+            interval: Nanos::SECOND,
+        }
+    }
 }
 
 /// Options about buffers; `None` where a default depends on other options.
@@ -152,6 +201,16 @@ pub(crate) struct PlaceDraft {
     pub io_class: Option<u8>,
     pub io_level: Option<u8>,
     pub lock_memory: u64,
+    pub name: Option<String>,
+    pub io_hint: u16,
+    pub nodes: Vec<u32>,
+    pub memory: Option<MemoryPolicy>,
+    pub cgroup: Option<String>,
+    pub cgroup_weight: Option<u32>,
+    pub cgroup_keep: bool,
+    pub user: Option<u32>,
+    pub group: Option<u32>,
+    pub clock: Option<ClockChoice>,
 }
 
 /// Options about write-then-check.
@@ -167,6 +226,36 @@ pub(crate) struct VerifyDraft {
     pub check_seed: bool,
     /// All that needs no second look; its method and trims are not used.
     pub plan: VerifyPlan,
+}
+
+/// Options about recorded I/O.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct ReplayDraft {
+    /// What needs no other option to be understood.
+    pub plan: ReplayPlan,
+    pub chunked: bool,
+    pub no_stall: bool,
+    pub percent: u32,
+    pub merged: Option<PathBuf>,
+    pub scalars: Vec<f64>,
+    pub rounds: Vec<f64>,
+    /// What `write_iolog` names.
+    pub written_log: Option<PathBuf>,
+}
+
+impl Default for ReplayDraft {
+    fn default() -> Self {
+        ReplayDraft {
+            plan: ReplayPlan::default(),
+            chunked: false,
+            no_stall: false,
+            percent: 100,
+            merged: None,
+            scalars: Vec::new(),
+            rounds: Vec::new(),
+            written_log: None,
+        }
+    }
 }
 
 impl Draft {
@@ -195,6 +284,11 @@ impl Default for Draft {
             loops: 1,
             ios: 0,
             exit_all: false,
+            exit_scope: ExitScope::Group,
+            ramp_bytes: 0,
+            before: None,
+            after: None,
+            clock_id: None,
             exit_all_on_error: false,
             continue_on_error: ContinueOnError::default(),
             ignore_error: IgnoredErrors::default(),
@@ -203,8 +297,10 @@ impl Default for Draft {
             engine_options: EngineOptions::default(),
             files: FileDraft::default(),
             load: LoadDraft::default(),
-            depth: DepthDraft { depth: 1, batch: 1, reap_min: 1, reap_max: None, low: 0 },
-            pace: PaceDraft { think_blocks: 1, ..PaceDraft::default() },
+            depth: DepthDraft { depth: 1, batch: 1, reap_min: 1, reap_max: None, low: 0, serialises_overlap: false },
+            pace: PaceDraft { think_blocks: 1, rate_cycle_ms: 1000, ..PaceDraft::default() },
+            latency: LatencyPlan::default(),
+            steady: SteadyDraft::default(),
             buffers: BufferDraft::default(),
             place: PlaceDraft::default(),
             verify: VerifyDraft {
@@ -217,6 +313,7 @@ impl Default for Draft {
                 check_seed: true,
                 plan: VerifyPlan { check: true, state_save: true, ..VerifyPlan::default() },
             },
+            replay: ReplayDraft::default(),
             record: RecordPlan::default(),
         }
     }

@@ -8,6 +8,8 @@
 mod argv;
 mod command;
 mod complete;
+mod complete_replay;
+mod complete_timing;
 mod complete_verify;
 mod draft;
 mod draft_section;
@@ -30,7 +32,10 @@ mod values;
 pub use engines::{Capabilities, EngineOptions, EngineSpec, Submission};
 pub use error::{JobError, Warning};
 pub use help::VERSION;
-pub use invocation::{Action, EtaRequest, EtaWhen, Invocation, OutputFormat, OutputRequest, TerseVersion};
+pub use invocation::{
+    Action, BesideRequest, EtaRequest, EtaWhen, IdleProfile, Invocation, OutputFormat, OutputRequest, TerseVersion,
+    TriggerRequest,
+};
 pub use parser::Parser;
 pub use plan::Plan;
 pub use surroundings::{Files, RealFiles, Surroundings};

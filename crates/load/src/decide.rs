@@ -9,6 +9,7 @@ use super::pace::Pace;
 use super::permutation::Permutation;
 use super::places::{self, Offer, Order, Places};
 use super::random::{Purpose, Random, stream_seed};
+use super::replay::{RecordFailure, Recording, Replay, Witness};
 use super::review::{Review, Turn};
 use super::think::{Think, Verdict};
 use super::{LoadError, LoadSetup, Next, Region, Request};
@@ -17,7 +18,7 @@ use job::plan::{JobPlan, Mix, PacePlan, Step};
 use measure::{Direction, Nanos};
 
 /// One worker's load.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Load {
     run: PlainRun,
     /// When the runtime is over.
@@ -40,6 +41,10 @@ pub struct Load {
     pub(super) review: Option<Review>,
     /// I/Os that are not done, in a job that checks what an earlier run wrote.
     pub(super) detour: Option<Box<Detour>>,
+    /// Recorded I/Os take the place of drawn ones.
+    replay: Option<Box<Replay>>,
+    /// Who writes down what is issued.
+    witness: Option<Box<dyn Witness>>,
     rules: Rules,
 }
 
@@ -47,7 +52,8 @@ pub struct Load {
 #[derive(Clone, Copy, Debug)]
 struct Rules {
     runtime: Option<Nanos>,
-    ramp: Nanos,
+    /// Whether the runtime counts only from the end of a ramp.
+    ramps: bool,
     drops_cache: bool,
     rate_ignores_think: bool,
     largest: u32,
@@ -121,7 +127,7 @@ impl Load {
         let free = pace.is_free() && think.is_off() && syncs.is_off() && review.is_none() && detour.is_none();
         let rules = Rules {
             runtime: job.limits.runtime,
-            ramp: job.limits.ramp,
+            ramps: !job.limits.ramp.is_zero() || job.limits.ramp_bytes > 0,
             drops_cache: job.files.invalidate,
             rate_ignores_think: job.pace.rate_ignores_think,
             largest: places::largest_size(&job.load),
@@ -144,20 +150,80 @@ impl Load {
             passes: Passes::default(),
             review,
             detour,
+            replay: None,
+            witness: None,
             rules,
         };
         if replays && let Some(mut review) = load.review.take() {
-            let detour = load.detour.take();
-            review.replay(load.clone());
-            (load.review, load.detour) = (Some(review), detour);
+            review.replay(load.again());
+            load.review = Some(review);
         }
         Ok(load)
     }
 
+    /// A load that has still to do what this one has: the same sequence, and nothing else.
+    fn again(&self) -> Load {
+        Load {
+            run: self.run.clone(),
+            places: self.places.clone(),
+            limits: self.limits.clone(),
+            pace: self.pace.clone(),
+            think: self.think.clone(),
+            syncs: self.syncs.clone(),
+            mix_draws: self.mix_draws.clone(),
+            review: None,
+            detour: None,
+            replay: None,
+            witness: None,
+            ..*self
+        }
+    }
+
+    /// A load that issues what was recorded, when it was recorded. `setup` gives its limits; its regions are not used.
+    ///
+    /// # Errors
+    /// None but those of [`Load::new`], which cannot occur for a region of one block.
+    pub fn replaying(setup: &LoadSetup<'_>, recording: Box<dyn Recording>) -> Result<Load, LoadError> {
+        let end = u64::from(places::least_unit(&setup.job.load));
+        let block = [Region { start: 0, end, reach: super::Reach::Whole }];
+        let mut load = Load::new(&LoadSetup { regions: &block, ..*setup })?;
+        load.replay = Some(Box::new(Replay::new(setup.job, recording)));
+        load.rules.plain = None;
+        Ok(load)
+    }
+
+    /// The same load, seen by `witness`: every I/O is told to it when it is issued.
+    pub fn witnessed(mut self, witness: Box<dyn Witness>) -> Load {
+        self.witness = Some(witness);
+        // What is decided ahead would pass the witness by.
+        self.rules.plain = None;
+        self
+    }
+
+    /// The loop issued this on its own, at the end of a pass: the witness hears of it.
+    pub fn note_issued(&mut self, now: Nanos, request: &Request) {
+        if let Some(witness) = &mut self.witness {
+            witness.issued(now, request);
+        }
+    }
+
+    /// The job is over: what the record could not give or the witness could not keep.
+    ///
+    /// # Errors
+    /// The first of either.
+    pub fn conclude(&mut self, now: Nanos) -> Result<(), RecordFailure> {
+        let kept = self.witness.as_mut().map_or(Ok(()), |witness| witness.finish(now));
+        let given = self.replay.as_mut().and_then(|replay| replay.take_failure()).map_or(Ok(()), Err);
+        given.and(kept)
+    }
+
     /// Starts the epoch: rates count from here, and the runtime, too, unless there is a ramp.
     pub fn begin(&mut self, now: Nanos) {
+        if let Some(witness) = &mut self.witness {
+            witness.begin(now);
+        }
         self.pace.restart(now);
-        if self.rules.ramp.is_zero() {
+        if !self.rules.ramps {
             self.set_deadline(now);
         }
     }
@@ -242,11 +308,17 @@ impl Load {
 
     #[inline(never)]
     fn decide(&mut self, now: Nanos) -> Next {
-        let next = self.decide_one(now);
-        if self.detour.is_none() { next } else { self.take_detour(next, now) }
+        let next = self.choose(now);
+        let next = if self.detour.is_none() { next } else { self.take_detour(next, now) };
+        if let Some(witness) = &mut self.witness
+            && let Next::Issue(request) | Next::Review { request, .. } = &next
+        {
+            witness.issued(now, request);
+        }
+        next
     }
 
-    pub(super) fn decide_one(&mut self, now: Nanos) -> Next {
+    pub(super) fn choose(&mut self, now: Nanos) -> Next {
         self.settle();
         if self.stopped || now >= self.deadline {
             return Next::Stop;
@@ -259,6 +331,10 @@ impl Load {
             Verdict::Refreshed if self.rules.rate_ignores_think => self.pace.forgive(now),
             Verdict::Refreshed => {}
             Verdict::Pause(next) => return next,
+        }
+        if let Some(replay) = &mut self.replay {
+            let next = replay.next(now);
+            return self.replayed(next);
         }
         if let Some(next) = self.review.as_mut().map(Review::step).and_then(review_step) {
             return next;
@@ -281,6 +357,17 @@ impl Load {
             Err(due) => return Next::Wait(due.min(self.deadline)),
         };
         self.choose_block(direction)
+    }
+
+    /// Books what a record says comes next.
+    fn replayed(&mut self, next: Next) -> Next {
+        match next {
+            Next::Wait(moment) => return Next::Wait(moment.min(self.deadline)),
+            Next::Drain => self.passes.over += 1,
+            Next::Issue(request) if request.direction().is_some() => self.think.issued(),
+            _ => {}
+        }
+        next
     }
 
     /// The direction of the next I/O, or when the first that may go is due.

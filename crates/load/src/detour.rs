@@ -61,7 +61,7 @@ impl Load {
                 }
                 _ => return next,
             }
-            next = self.decide_one(now);
+            next = self.choose(now);
         }
     }
 }

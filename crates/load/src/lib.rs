@@ -18,6 +18,7 @@ mod pace;
 mod permutation;
 mod places;
 mod random;
+mod replay;
 mod review;
 mod sizes;
 mod tausworthe;
@@ -28,6 +29,7 @@ pub mod verify;
 mod tests;
 
 pub use decide::Load;
+pub use replay::{RecordFailure, Recorded, Recording, Witness};
 
 use engine::Operation;
 use job::plan::JobPlan;
@@ -91,7 +93,7 @@ impl Request {
 pub enum Next {
     /// Issue this I/O now.
     Issue(Request),
-    /// Nothing before this moment (rate): reap what completes meanwhile, then ask again.
+    /// Nothing before this moment (rate, the times of a replay): reap what completes meanwhile, then ask again.
     Wait(Nanos),
     /// Let everything in flight complete, sleep (or spin, the second part) until this moment, then ask again:
     /// think time.

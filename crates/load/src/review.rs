@@ -12,7 +12,7 @@ use measure::{Direction, Nanos};
 use std::collections::{BTreeMap, VecDeque};
 
 /// The memory of a job that verifies.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Review {
     written: Written,
     /// How many writes were issued so far; the last one's sequence number.
@@ -44,7 +44,7 @@ impl Block {
     }
 }
 
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 enum Written {
     /// No block is written twice in a pass.
     InOrder(VecDeque<Block>),
@@ -55,7 +55,7 @@ enum Written {
 }
 
 /// A load of its own that has not done yet what is to be checked.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Replay {
     load: Load,
     /// Writes that are to be gone through.

@@ -9,12 +9,14 @@ mod device;
 mod job;
 mod native;
 mod result;
+mod steer;
 
 pub use activity::{CpuActivity, DeviceActivity, FlushActivity, OperationActivity};
 pub use device::DeviceUsage;
 pub use job::{
     CpuUsage, DepthStatistics, DirectionResult, Echo, JobError, JobResult, LatencyBins, LatencyStatistics, ReportStyle,
-    SyncResult,
+    SyncResult, Unified,
 };
 pub use native::SCHEMA;
-pub use result::{ClockNote, Environment, FileSystem, Grade, LowestTraffic, Note, RunResult};
+pub use result::{ClockNote, CpuIdleness, Environment, FileSystem, Grade, LowestTraffic, Note, RunResult};
+pub use steer::{LatencyGoal, SteadyResult};

@@ -10,11 +10,14 @@ mod environment;
 mod error;
 mod files;
 mod observer;
+mod replay;
 mod result;
 mod signals;
+mod steady;
 mod supervise;
 mod worker;
 
 pub use error::RunError;
 pub use observer::{Observer, Progress, RunOptions, WorkerProgress, WorkerState};
+pub use replay::merge_traces;
 pub use supervise::execute;

@@ -12,7 +12,7 @@ use crate::libaio::{self, ASYNCHRONOUS, Libaio};
 use crate::psync::Psync;
 use job::option::{Kind, OptionSpec, Support};
 use job::{EngineOptions, EngineSpec};
-use measure::SystemClock;
+use measure::{Nanos, SystemClock};
 use ring::Ring;
 
 const NAME: &str = "io_uring";
@@ -84,6 +84,14 @@ impl Engine for IoUring {
             Road::Ring(ring) => ring.flush_and_reap(min, max, done),
             Road::Libaio(libaio) => libaio.flush_and_reap(min, max, done),
             Road::Psync(psync) => psync.flush_and_reap(min, max, done),
+        }
+    }
+
+    fn reap_within(&mut self, longest: Nanos, max: u32, done: &mut Vec<Completion>) -> Result<u32, EngineError> {
+        match &mut self.road {
+            Road::Ring(ring) => ring.reap_within(longest, max, done),
+            Road::Libaio(libaio) => libaio.reap_within(longest, max, done),
+            Road::Psync(psync) => psync.reap_within(longest, max, done),
         }
     }
 

@@ -8,6 +8,7 @@ use crate::slots::{Slots, descriptors};
 use ::io_uring::squeue::{Entry, Flags};
 use ::io_uring::types::{Fd, FsyncFlags};
 use ::io_uring::{IoUring, opcode};
+use measure::Nanos;
 use std::cell::UnsafeCell;
 use std::os::fd::RawFd;
 
@@ -183,6 +184,39 @@ impl Ring {
             count += self.take(max - count, done);
         }
         Ok(count)
+    }
+
+    /// Waits for one completion, no longer than `longest`.
+    #[cold]
+    pub(super) fn reap_within(
+        &mut self,
+        longest: Nanos,
+        max: u32,
+        done: &mut Vec<Completion>,
+    ) -> Result<u32, EngineError> {
+        let count = self.reap(0, max, done)?;
+        if count > 0 || self.in_flight == 0 {
+            return Ok(count);
+        }
+        if self.wishes.polled {
+            return self.poll_within(longest, max, done);
+        }
+        match self.handle.wait_within(&call::timespec(longest)) {
+            Ok(()) | Err(libc::ETIME | libc::EINTR | libc::EAGAIN | libc::EBUSY) => Ok(self.take(max, done)),
+            Err(libc::EINVAL) => self.reap(1, max, done),
+            Err(errno) => Err(broken(errno)),
+        }
+    }
+
+    /// A polled device raises no interrupt that could end a wait: it is asked again and again.
+    fn poll_within(&mut self, longest: Nanos, max: u32, done: &mut Vec<Completion>) -> Result<u32, EngineError> {
+        let began = std::time::Instant::now();
+        loop {
+            let count = self.reap(0, max, done)?;
+            if count > 0 || began.elapsed().as_nanos() >= u128::from(longest.get()) {
+                return Ok(count);
+            }
+        }
     }
 
     #[inline]

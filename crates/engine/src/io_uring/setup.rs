@@ -184,9 +184,19 @@ pub(super) struct Handle {
 /// linux/io_uring.h.
 pub(super) const ENTER_GETEVENTS: u32 = 1;
 pub(super) const ENTER_SQ_WAKEUP: u32 = 2;
+const ENTER_EXT_ARG: u32 = 8;
 const ENTER_REGISTERED_RING: u32 = 16;
 const REGISTER_RING_FDS: libc::c_uint = 20;
 const UNREGISTER_RING_FDS: libc::c_uint = 21;
+
+/// `struct io_uring_getevents_arg`.
+#[repr(C)]
+struct WaitArgument {
+    mask: u64,
+    mask_size: u32,
+    reserved: u32,
+    span: *const libc::timespec,
+}
 
 /// `struct io_uring_rsrc_update`.
 #[repr(C)]
@@ -227,6 +237,18 @@ impl Handle {
                 libc::syscall(libc::SYS_io_uring_register, ring.as_raw_fd(), UNREGISTER_RING_FDS, &raw const update, 1)
             };
         }
+    }
+
+    /// io_uring_enter(2) with a timeout: waits for one completion, no longer than `longest`. ETIME when the time is
+    /// up; EINVAL where the kernel has no such wait (before 5.11).
+    #[cold]
+    pub(super) fn wait_within(self, longest: &libc::timespec) -> Result<(), i32> {
+        let flags = ENTER_GETEVENTS | ENTER_EXT_ARG | self.flags;
+        let argument = WaitArgument { mask: 0, mask_size: 0, reserved: 0, span: std::ptr::from_ref(longest) };
+        let (pointer, size) = (&raw const argument, size_of::<WaitArgument>());
+        // SAFETY: the kernel reads the argument and the span it points to, which both outlive the call.
+        let result = unsafe { libc::syscall(libc::SYS_io_uring_enter, self.descriptor, 0, 1, flags, pointer, size) };
+        if result >= 0 { Ok(()) } else { Err(crate::call::errno()) }
     }
 
     /// io_uring_enter(2): submits so many, waits for so many; returns how many it took, or errno.

@@ -8,7 +8,7 @@ use crate::contract::{Completion, Engine, EngineError, Io, Operation, Setup, Sub
 use crate::slots::{Slots, descriptors};
 use job::option::{Kind, OptionSpec, Support};
 use job::{Capabilities, EngineSpec, Submission};
-use measure::SystemClock;
+use measure::{Nanos, SystemClock};
 use ring::{Context, Event, Iocb, PREAD, PREADV, PWRITE, PWRITEV};
 use std::cell::UnsafeCell;
 use std::os::fd::RawFd;
@@ -129,9 +129,17 @@ impl Engine for Libaio {
         let missing = min.min(max).saturating_sub(count).min(self.in_flight);
         let ask = if self.reap_from_ring { missing > 0 } else { count < max && self.in_flight > 0 };
         if ask {
-            count += self.fetch(missing, max - count, done)?;
+            count += self.fetch(missing, max - count, None, done)?;
         }
         Ok(count)
+    }
+
+    fn reap_within(&mut self, longest: Nanos, max: u32, done: &mut Vec<Completion>) -> Result<u32, EngineError> {
+        let count = self.reap(0, max, done)?;
+        if count > 0 || self.in_flight == 0 {
+            return Ok(count);
+        }
+        self.fetch(1, max, Some(&call::timespec(longest)), done)
     }
 
     fn note(&self) -> Option<String> {
@@ -199,11 +207,17 @@ impl Libaio {
         count
     }
 
-    /// Asks the kernel for events; none when a signal came.
+    /// Asks the kernel for events; none when a signal came or the time was up.
     #[inline]
-    fn fetch(&mut self, min: u32, max: u32, done: &mut Vec<Completion>) -> Result<u32, EngineError> {
+    fn fetch(
+        &mut self,
+        min: u32,
+        max: u32,
+        longest: Option<&libc::timespec>,
+        done: &mut Vec<Completion>,
+    ) -> Result<u32, EngineError> {
         let room = self.events.len().min(max as usize);
-        match self.context.fetch(min, &mut self.events[..room]) {
+        match self.context.fetch(min, &mut self.events[..room], longest) {
             Ok(count) => {
                 self.in_flight -= count;
                 done.extend(self.events[..count as usize].iter().map(Event::completion));

@@ -9,14 +9,18 @@ mod load;
 mod pace;
 mod place;
 mod record;
+mod replay;
+mod steer;
 mod verify;
 
 pub use buffers::{BufferPlan, Fill, Memory};
 pub use files::{AccessAdvice, Allocate, Extent, FilePlan, SyncMode};
 pub use load::{BlockSize, Distribution, Generator, LoadPlan, Mix, Step};
-pub use pace::{DepthPlan, PacePlan};
-pub use place::PlacePlan;
-pub use record::{LogPlan, PERCENTILES, RecordPlan};
+pub use pace::{DepthPlan, PacePlan, ThinkCount};
+pub use place::{CgroupPlan, ClockChoice, MemoryPolicy, PlacePlan};
+pub use record::{LogPlan, PERCENTILES, RecordPlan, Unified, WindowValue};
+pub use replay::{Hold, MergePlan, ReplayPlan, Skip, Timing};
+pub use steer::{FlowPlan, LatencyPlan, SteadyCriterion, SteadyMeasure, SteadyPlan};
 pub use verify::{Digest, Pattern, TrimPlan, VerifyFormat, VerifyMethod, VerifyPlan, VerifyPolicy};
 
 use crate::engines::EngineOptions;
@@ -63,12 +67,18 @@ pub struct JobPlan {
     pub depth: DepthPlan,
     /// How fast.
     pub pace: PacePlan,
+    /// Latencies to keep.
+    pub latency: LatencyPlan,
+    /// Ends when its numbers have settled; `None` waits for nothing.
+    pub steady: Option<SteadyPlan>,
     /// What the buffers hold and where they live.
     pub buffers: BufferPlan,
     /// Where and how the worker runs.
     pub place: PlacePlan,
     /// Write-then-check; `None` does not verify.
     pub verify: Option<VerifyPlan>,
+    /// Recorded I/Os take the place of the load; `None` draws them.
+    pub replay: Option<ReplayPlan>,
     /// What is measured and written beside the result.
     pub record: RecordPlan,
 }
@@ -92,9 +102,12 @@ impl JobPlan {
             load: LoadPlan::default(),
             depth: DepthPlan::default(),
             pace: PacePlan::default(),
+            latency: LatencyPlan::default(),
+            steady: None,
             buffers: BufferPlan::default(),
             place: PlacePlan::default(),
             verify: None,
+            replay: None,
             record: RecordPlan::default(),
         }
     }
@@ -118,6 +131,12 @@ pub struct StartPlan {
     pub wait_for: Option<String>,
     /// Then wait so long; the two ends of a range from which each clone draws (equal for a fixed delay).
     pub delay: (Nanos, Nanos),
+    /// A shell command to run before the I/O.
+    pub before: Option<String>,
+    /// A shell command to run after it.
+    pub after: Option<String>,
+    /// The clock of the start in reports, a number of clock_gettime(2).
+    pub clock_id: Option<u32>,
 }
 
 /// When a job ends.
@@ -129,12 +148,16 @@ pub struct Limits {
     pub time_based: bool,
     /// Time of I/O before anything counts.
     pub ramp: Nanos,
+    /// Bytes of I/O before anything counts; excludes `ramp`.
+    pub ramp_bytes: u64,
     /// How often the amount is repeated.
     pub loops: u64,
     /// End after so many I/Os (per loop); `None` for no limit.
     pub ios: Option<u64>,
     /// When this job is done, end the others.
     pub exit_all: bool,
+    /// Whom it takes along.
+    pub exit_scope: ExitScope,
     /// When this job fails, end the others.
     pub exit_all_on_error: bool,
     /// Go on after the errors in these classes.
@@ -151,9 +174,11 @@ impl Default for Limits {
             runtime: None,
             time_based: false,
             ramp: Nanos::ZERO,
+            ramp_bytes: 0,
             loops: 1,
             ios: None,
             exit_all: false,
+            exit_scope: ExitScope::Group,
             exit_all_on_error: false,
             continue_on_error: ContinueOnError::default(),
             ignored: IgnoredErrors::default(),
@@ -171,6 +196,18 @@ pub struct IgnoredErrors {
     pub write: Vec<i32>,
     /// Of checks.
     pub verify: Vec<i32>,
+}
+
+/// Whom a job takes along that ends the others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ExitScope {
+    /// The jobs of its group.
+    #[default]
+    Group,
+    /// The jobs up to the next stonewall; those behind it run.
+    Stonewall,
+    /// All jobs.
+    All,
 }
 
 /// Which I/O errors do not end a job.

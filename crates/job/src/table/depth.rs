@@ -51,7 +51,13 @@ pub(super) const ROWS: &[Row] = &[
         "I/Os reaped in one go at most",
     ),
     works("iodepth_low", kind::COUNT, put!(Count, depth.low), "Once full, drain to this many before filling again"),
-    refused("serialize_overlap", Kind::Bool, NOT_YET, "Hold back I/Os that overlap one in flight").default("0"),
+    works(
+        "serialize_overlap",
+        Kind::Bool,
+        put!(Switch, depth.serialises_overlap),
+        "Hold back I/Os that overlap one in flight",
+    )
+    .default("0"),
     refused("io_submit_mode", Kind::Text, NOT_YET, "Submit from the worker or from helper threads").default("inline"),
     refused("fdp", Kind::Bool, NOT_YET, "Flexible data placement").default("0"),
     refused("dataplacement", Kind::Text, NOT_YET, "Kind of data placement").default("none").alias(&["data_placement"]),

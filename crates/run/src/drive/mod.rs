@@ -7,13 +7,19 @@
 mod checker;
 mod checkers;
 mod faults;
+mod floor;
+mod judge;
 mod log;
 mod pause;
 mod queued;
+mod rein;
+mod search;
 mod slots;
 mod synchronous;
 mod tally;
+mod wishes;
 
+pub(crate) use judge::Judge;
 pub(crate) use log::{Logs, Queued};
 use tally::Alike;
 pub(crate) use tally::{Life, Tally};
@@ -21,6 +27,9 @@ pub(crate) use tally::{Life, Tally};
 use crate::WorkerState;
 use crate::files::OpenFiles;
 use crate::worker::memory::Memory;
+use crate::worker::record::Mailbox;
+use crate::worker::record::{ATTENTION, Control};
+use crate::worker::ties::Ties;
 use crate::worker::{usable_depth, usage_now};
 use checker::Checker;
 use engine::{Engine, EngineError, Io, Operation};
@@ -29,6 +38,7 @@ use job::plan::JobPlan;
 use load::content::Content;
 use load::{Load, Next, Request};
 use measure::{Clock, Nanos};
+use rein::Rein;
 use slots::Slots;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -50,8 +60,12 @@ pub(crate) struct DriveSetup<'w, E: Engine> {
     pub(crate) memory: &'w mut Memory,
     /// Where things are counted.
     pub(crate) tally: Tally<'w>,
+    /// Where a thread leaves its record when it is asked for it.
+    pub(crate) mailbox: &'w Mailbox,
     /// The open files.
     pub(crate) files: &'w OpenFiles,
+    /// Whom the worker has to look at, and where.
+    pub(crate) ties: (&'w Ties, &'w sys::SharedBlocks<Control>),
 }
 
 /// A worker at work.
@@ -63,8 +77,11 @@ pub(crate) struct Drive<'w, E: Engine, const LATENCY: bool> {
     content: Content,
     content_is_idle: bool,
     checker: Option<Checker>,
+    /// Somebody looks at each I/O that came back whole: the checker, or logs.
+    attends: bool,
     memory: &'w mut Memory,
     tally: Tally<'w>,
+    mailbox: &'w Mailbox,
     files: &'w OpenFiles,
     slots: Slots,
     /// The next moment at which something else than I/O is due: a sample, the end of the ramp.
@@ -76,12 +93,16 @@ pub(crate) struct Drive<'w, E: Engine, const LATENCY: bool> {
     passes: u64,
     ended_by_fault: bool,
     stride: Stride,
+    /// What holds the worker back or ends it early; most have none.
+    rein: Option<Box<Rein<'w>>>,
 }
 
 /// Runs a job's I/O to its end. What went wrong is in the record.
 pub(crate) fn drive<E: Engine>(setup: DriveSetup<'_, E>) {
     let record = &setup.job.record;
-    if record.total_latency || record.completion_latency || record.submission_latency {
+    let logs = record.logs.wants_any();
+    let wanted = record.total_latency || record.completion_latency || record.submission_latency || logs;
+    if wanted || setup.job.latency.judges() || setup.job.steady.is_some() {
         Drive::<E, true>::new(setup).run();
     } else {
         Drive::<E, false>::new(setup).run();
@@ -90,7 +111,9 @@ pub(crate) fn drive<E: Engine>(setup: DriveSetup<'_, E>) {
 
 impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
     fn new(setup: DriveSetup<'w, E>) -> Self {
-        let DriveSetup { job, engine, clock, load, content, identity: (number, seed), memory, tally, files } = setup;
+        let DriveSetup { job, engine, clock, load, content, identity, memory, tally, mailbox, files, ties } = setup;
+        let (number, seed) = identity;
+        let checker = Checker::new::<E>(job, number, seed);
         Drive {
             job,
             engine,
@@ -98,9 +121,11 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
             load,
             content_is_idle: content.is_idle(),
             content,
-            checker: Checker::new::<E>(job, number, seed),
+            attends: checker.is_some() || tally.has_logs(),
+            checker,
             memory,
             tally,
+            mailbox,
             files,
             slots: Slots::new(usable_depth(job)),
             next_event: Nanos::MAX,
@@ -110,21 +135,32 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
             passes: 0,
             ended_by_fault: false,
             stride: Stride::default(),
+            rein: Rein::of(job, ties.0, ties.1),
         }
     }
 
     fn run(mut self) {
         let now = self.clock.now();
         let ramp = self.job.limits.ramp;
-        self.ramp_ends = (!ramp.is_zero()).then(|| now.saturating_add(ramp));
+        self.ramp_ends = match self.job.limits.ramp_bytes {
+            0 => (!ramp.is_zero()).then(|| now.saturating_add(ramp)),
+            _ => Some(Nanos::MAX),
+        };
         self.tally.begin(usage_now(self.job.isolation), now);
         if self.ramp_ends.is_some() {
             self.tally.mute_logs();
         }
         self.load.begin(now);
         self.begin_checks();
-        self.schedule(now);
-        self.show(if ramp.is_zero() { WorkerState::Running } else { WorkerState::Ramping });
+        if self.rein.is_some() {
+            self.tally.control.stop.fetch_or(ATTENTION, Relaxed);
+        }
+        self.next_sample = self.next_look();
+        if self.ramp_ends.is_none() {
+            self.begin_reins(now);
+        }
+        self.reschedule();
+        self.show(if self.ramp_ends.is_none() { WorkerState::Running } else { WorkerState::Ramping });
         let ended = if is_synchronous::<E>(self.job) { self.run_synchronous() } else { self.run_queued() };
         let ended = ended.and_then(|()| self.end_pass());
         if let Err(error) = ended {
@@ -139,18 +175,20 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
             self.event(now);
         }
         self.tally.record.measured_until = now.get();
+        if let Err(failure) = self.load.conclude(now) {
+            self.tally.record.fault.keep_first(failure.errno, failure.operation, &failure.message);
+        }
+        self.drop_reins();
         if let Err(error) = self.tally.finish_logs(now) {
             self.tally.record.fault.keep_first(error.errno, &error.operation, &error.message);
         }
         self.show(WorkerState::Finishing);
     }
 
-    /// Passes a request to stop on to the load.
-    #[inline]
-    fn heed_stop(&mut self) {
-        if self.tally.control.stop_requested() {
-            self.load.stop();
-        }
+    /// What to do next, and the present: the load's answer, unless the worker shall stop or has reins.
+    #[inline(always)]
+    fn next(&mut self, now: Nanos) -> Result<(Next, Nanos), EngineError> {
+        if self.tally.control.wants_attention() { self.attend(now) } else { Ok((self.load.next(now), now)) }
     }
 
     /// The present after a call. Where no latency is measured the clock is not read each time, unless its reading is
@@ -168,10 +206,10 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
         self.tally.control.state.store(state as u32, Relaxed);
     }
 
-    /// Sets the next event after `now`.
-    fn schedule(&mut self, now: Nanos) {
-        self.next_sample = self.tally.next_sample(now);
-        self.next_event = self.ramp_ends.unwrap_or(Nanos::MAX).min(self.next_sample);
+    /// Sets the next event.
+    fn reschedule(&mut self) {
+        let reins = self.rein.as_ref().map_or(Nanos::MAX, |rein| rein.due());
+        self.next_event = self.ramp_ends.unwrap_or(Nanos::MAX).min(self.next_sample).min(reins);
     }
 
     /// Looks at the time before what came back at `now` is counted: the end of the ramp and the ends of samples cut
@@ -190,17 +228,44 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
         }
     }
 
-    /// Does what is due at `moment`: ends the ramp, or takes samples.
+    /// Does what is due at `moment`: ends the ramp, takes samples, judges.
     fn event(&mut self, moment: Nanos) {
         if self.ramp_ends.is_some_and(|end| moment >= end) {
-            self.ramp_ends = None;
-            self.tally.begin(usage_now(self.job.isolation), moment);
-            self.load.ramp_over(moment);
-            self.show(WorkerState::Running);
-        } else if self.ramp_ends.is_none() {
-            self.tally.sample(moment);
+            self.end_ramp(moment);
+            self.begin_reins(moment);
+        } else if moment >= self.next_sample {
+            if self.ramp_ends.is_none() {
+                self.tally.sample(moment);
+                self.tally.close_log_windows(moment);
+            }
+            self.next_sample = self.next_look();
         }
-        self.schedule(moment);
+        if self.rein.is_some() {
+            self.rein_event(moment);
+        }
+        self.reschedule();
+    }
+
+    /// When a sample is due or a window of a log ends; not in a ramp, in which nothing counts.
+    fn next_look(&self) -> Nanos {
+        match self.ramp_ends {
+            Some(_) => Nanos::MAX,
+            None => self.tally.next_sample().min(self.tally.next_log_end()),
+        }
+    }
+
+    /// Shows an I/O that came back whole to those who look at each.
+    #[inline]
+    fn came_back(&mut self, slot: u32, request: &Request, life: Life) {
+        if self.attends {
+            self.show_each(slot, request, life);
+        }
+    }
+
+    #[cold]
+    fn show_each(&mut self, slot: u32, request: &Request, life: Life) {
+        self.tally.log(request, life);
+        self.judge_block(slot, request);
     }
 
     /// Makes the buffer of `slot` ready for `request`.
@@ -226,6 +291,7 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
         self.show(WorkerState::Flushing);
         for target in 0..u32::try_from(self.files.paths.len()).unwrap_or(u32::MAX) {
             let request = Request { operation: Operation::Sync, target, offset: 0, length: 0 };
+            self.load.note_issued(self.clock.now(), &request);
             let result = self.alone(&request)?;
             if result < 0 {
                 self.fault(&request, result);
@@ -249,6 +315,7 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
         match next {
             Next::Wait(until) => self.sleep_until(until),
             Next::Think { until, spin_from } => {
+                self.burn_cycles();
                 self.sleep_until(spin_from.min(until));
                 self.spin_until(until);
             }

@@ -2,8 +2,10 @@
 
 mod crew;
 mod estimate;
+mod interim;
 mod prepare;
 mod schedule;
+mod settle;
 mod watch;
 
 use crate::{Observer, RunError, RunOptions};
@@ -12,6 +14,8 @@ pub(crate) use prepare::{Prepared, needs_files};
 pub(crate) use watch::Watched;
 
 use crate::files::FileKind;
+use crate::worker::record::Mailbox;
+use crate::worker::ties::Ties;
 use crew::{Crew, Recruit};
 use job::Plan;
 use job::plan::{Isolation, WorkerPlan};
@@ -29,21 +33,47 @@ use watch::Watch;
 /// When the plan as a whole cannot be run: it writes though that was forbidden, or the kernel has no room for its
 /// workers.
 pub fn execute(plan: &Plan, options: &RunOptions, observer: &mut dyn Observer) -> Result<RunResult, RunError> {
+    let resolved = crate::replay::resolve(plan, &options.system_root);
+    let (plan, replays) = match resolved.as_ref() {
+        Some((plan, replays)) => (plan, replays.clone()),
+        None => (plan, Vec::new()),
+    };
     prepare::check(plan, options)?;
     let clock = crate::environment::start_clock(&options.system_root);
     let signals = crate::signals::Signals::watch()?;
     let workers: Vec<WorkerPlan<'_>> = plan.workers().collect();
     announce(&workers, observer);
-    let prepared = prepare::prepare(plan, &workers, options, observer, &signals);
-    let shared = Shared { controls: SharedBlocks::new(workers.len())?, records: SharedRecords::new(workers.len())? };
+    let prepared = prepare::prepare(plan, &workers, replays, options, observer, &signals);
+    let shared = Shared {
+        controls: SharedBlocks::new(workers.len())?,
+        records: SharedRecords::new(workers.len())?,
+        mailboxes: workers.iter().map(|_| Mailbox::default()).collect(),
+    };
     let system_seed = prepare::system_seed();
-    let recruits: Vec<Recruit<'_>> =
-        workers.iter().zip(&prepared).map(|(&plan, ready)| Recruit { plan, files: &ready.files }).collect();
+    let ties = Ties::of_all(&workers);
+    let recruits: Vec<Recruit<'_>> = workers
+        .iter()
+        .zip(&prepared)
+        .zip(&ties)
+        .map(|((&plan, ready), ties)| Recruit { plan, files: &ready.files, replay: ready.replay.as_ref(), ties })
+        .collect();
     let watched = std::thread::scope(|scope| {
         let mut crew = Crew::fork(&shared, recruits, clock, system_seed, &options.system_root)?;
-        let watch = Watch::new(&workers, &prepared, &shared, options, clock);
-        watch.run(&mut crew, scope, observer, &signals)
+        let watch = Watch::new(&workers, &prepared, &shared, options, clock).of_plan(plan);
+        let watched = watch.run(&mut crew, scope, observer, &signals)?;
+        if watched.leaves_threads {
+            let files = regular_files(&prepared);
+            let environment = |notes| crate::environment::look_around(&options.system_root, &clock, notes, &files);
+            let result = crate::result::assemble(plan, &workers, &prepared, &shared, watched, environment);
+            observer.abandoned(&result);
+            return Ok(Err(Box::new(result)));
+        }
+        Ok::<_, RunError>(Ok(watched))
     })?;
+    let watched = match watched {
+        Ok(watched) => watched,
+        Err(abandoned) => return Ok(*abandoned),
+    };
     let files = regular_files(&prepared);
     let environment = |notes| crate::environment::look_around(&options.system_root, &clock, notes, &files);
     Ok(crate::result::assemble(plan, &workers, &prepared, &shared, watched, environment))

@@ -1,6 +1,6 @@
 //! Who may start when: stonewalls, wait_for, delays, and who takes whom along at the end. Pure decisions.
 
-use job::plan::{JobPlan, WorkerPlan};
+use job::plan::{ExitScope, JobPlan, WorkerPlan};
 use measure::Nanos;
 
 /// Where a worker stands in the schedule.
@@ -29,6 +29,7 @@ struct Entry {
     group: u32,
     delay: Nanos,
     exit_all_on_error: bool,
+    exit_scope: ExitScope,
     standing: Standing,
 }
 
@@ -51,6 +52,7 @@ impl Schedule {
                 group: job.group,
                 delay: delay(job, &mut draw),
                 exit_all_on_error: job.limits.exit_all_on_error,
+                exit_scope: job.limits.exit_scope,
                 standing: Standing::Pending,
             });
         }
@@ -86,7 +88,14 @@ impl Schedule {
         if !(self.exit_all || failed && ended.exit_all_on_error) {
             return Vec::new();
         }
-        let taken_along = |entry: &Entry| entry.group == ended.group && entry.standing != Standing::Done;
+        let taken_along = |entry: &Entry| {
+            let reached = match ended.exit_scope {
+                ExitScope::Group => entry.group == ended.group,
+                ExitScope::Stonewall => entry.wall == ended.wall,
+                ExitScope::All => true,
+            };
+            reached && entry.standing != Standing::Done
+        };
         (0..self.entries.len()).filter(|&other| taken_along(&self.entries[other])).collect()
     }
 

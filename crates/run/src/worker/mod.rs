@@ -2,26 +2,30 @@
 //! and leaves its record.
 
 pub(crate) mod gate;
+mod hook;
 pub(crate) mod memory;
 pub(crate) mod notices;
 mod place;
 pub(crate) mod record;
 pub(crate) mod state;
+pub(crate) mod ties;
 
 use crate::WorkerState;
-use crate::drive::{DriveSetup, Logs, Queued, Tally, drive, is_synchronous};
+use crate::drive::{DriveSetup, Judge, Logs, Queued, Tally, drive, is_synchronous};
 use crate::files::{OpenFiles, PlannedFile, refusal};
+use crate::replay::{Player, Recorder, Replayed};
 use engine::{Engine, EngineClock, Setup, Visitor};
 use gate::pass;
 use job::Submission;
 use job::plan::{Isolation, JobPlan, WorkerPlan};
 use load::content::Content;
-use load::{Load, LoadSetup, Region};
+use load::{Load, LoadSetup, RecordFailure, Region};
 use measure::{Nanos, SystemClock};
 use memory::Memory;
 use model::{CpuUsage, JobError};
-use record::{Control, Gate, Record};
+use record::{Control, Gate, Mailbox, Record};
 use std::sync::atomic::Ordering::{Relaxed, Release};
+use ties::Ties;
 
 /// All a worker is given.
 #[derive(Clone, Copy)]
@@ -30,8 +34,18 @@ pub(crate) struct WorkerSetup<'run> {
     pub(crate) plan: WorkerPlan<'run>,
     /// Its files.
     pub(crate) files: &'run [PlannedFile],
+    /// What it replays, where it replays anything.
+    pub(crate) replay: Option<&'run Replayed>,
     /// Where it and the parent talk.
     pub(crate) control: &'run Control,
+    /// Where a thread leaves its record when it is asked for it.
+    pub(crate) mailbox: &'run Mailbox,
+    /// Where all workers and the parent talk.
+    pub(crate) controls: &'run sys::SharedBlocks<Control>,
+    /// Whom it has to look at.
+    pub(crate) ties: &'run Ties,
+    /// Where /proc and /sys are read from.
+    pub(crate) root: &'run std::path::Path,
     /// The run's clock.
     pub(crate) clock: SystemClock,
     /// Takes the seed's place when the plan has none.
@@ -57,7 +71,7 @@ pub(crate) fn work(setup: &WorkerSetup<'_>, record: &mut Record) {
 
 fn set_up_and_run(setup: &WorkerSetup<'_>, record: &mut Record) -> Result<(), JobError> {
     let (job, control) = (setup.plan.job, setup.control);
-    let _pinned = place::take(job, setup.plan.clone)?;
+    let _pinned = place::take(job, setup.plan.clone, setup.root)?;
     let open = OpenFiles::open(job, setup.files, control)?;
     if job.files.pre_read {
         control.state.store(WorkerState::PreReading as u32, Relaxed);
@@ -70,18 +84,40 @@ fn set_up_and_run(setup: &WorkerSetup<'_>, record: &mut Record) -> Result<(), Jo
     for slot in 0..depth {
         content.prepare_start(memory.whole_slot(slot));
     }
-    let regions: Vec<Region> = setup.files.iter().map(|file| file.region).collect();
-    let mut load =
-        Load::new(&LoadSetup { job, number: setup.plan.number, regions: &regions, system_seed: setup.system_seed })
-            .map_err(|error| refusal(libc::EINVAL, "load", error.to_string()))?;
+    hook::run(job, hook::Hook::Before)?;
+    let mut load = make_load(setup, &open)?;
     if let Some(state) = state::load(job, setup.plan.number)? {
         load.resume(state);
     }
     let ready = Ready { setup, record, open: &open, memory: &mut memory, content, load };
     match engine::dispatch(job.engine, ready) {
-        Some(result) => result,
+        Some(result) => result.and_then(|()| hook::run(job, hook::Hook::After)),
         None => Err(refusal(libc::ENOENT, "engine", format!("there is no engine `{}`", job.engine))),
     }
+}
+
+/// The worker's load: drawn, or played from a record; and written down where the job wants it.
+fn make_load(setup: &WorkerSetup<'_>, open: &OpenFiles) -> Result<Load, JobError> {
+    let job = setup.plan.job;
+    let regions: Vec<Region> = setup.files.iter().map(|file| file.region).collect();
+    let load = LoadSetup { job, number: setup.plan.number, regions: &regions, system_seed: setup.system_seed };
+    let load = match (&job.replay, setup.replay) {
+        (Some(plan), Some(replayed)) => {
+            let player = Player::new(plan, replayed).map_err(record_error)?;
+            Load::replaying(&load, Box::new(player))
+        }
+        _ => Load::new(&load),
+    };
+    let load = load.map_err(|error| refusal(libc::EINVAL, "load", error.to_string()))?;
+    Ok(match Recorder::open(job, &open.targets)? {
+        Some(recorder) => load.witnessed(recorder),
+        None => load,
+    })
+}
+
+/// What a record could not give or keep, as the job's error.
+pub(crate) fn record_error(failure: RecordFailure) -> JobError {
+    refusal(failure.errno, failure.operation, failure.message)
 }
 
 /// The depth that the job's engine can use: 1 for those that complete each I/O before the next.
@@ -108,7 +144,7 @@ impl Visitor for Ready<'_, '_> {
 
     fn visit<E: Engine>(self) -> Self::Out {
         let (job, control) = (self.setup.plan.job, self.setup.control);
-        let clock = E::Clock::for_worker(&self.setup.clock);
+        let clock = E::Clock::for_worker(&place::clock(job, self.setup.clock)?);
         let engine = E::open(Setup {
             options: &job.engine_options,
             targets: &self.open.targets,
@@ -133,7 +169,7 @@ impl Visitor for Ready<'_, '_> {
         }
         let queued = if is_synchronous::<E>(job) { Queued::No } else { Queued::Yes };
         let logs = Logs::open(job, self.setup.plan.number, queued)?;
-        self.record.started_unix_ms = unix_ms();
+        self.record.started_unix_ms = place::start_ms(job)?;
         drive(DriveSetup {
             job,
             engine,
@@ -142,8 +178,10 @@ impl Visitor for Ready<'_, '_> {
             content: self.content,
             identity: (self.setup.plan.number, job.load.seed.unwrap_or(self.setup.system_seed)),
             memory: self.memory,
-            tally: Tally::new(&mut *self.record, control, &job.record, logs),
+            tally: Tally::new(&mut *self.record, control, &job.record, logs, Judge::of(&job.latency)),
+            mailbox: self.setup.mailbox,
             files: self.open,
+            ties: (self.setup.ties, self.setup.controls),
         });
         let used = usage_now(job.isolation);
         self.record.usage = used_since(used, self.record.usage);

@@ -7,8 +7,12 @@ mod life;
 #[cfg(test)]
 mod logs;
 #[cfg(test)]
+mod replay;
+#[cfg(test)]
 mod sim;
 #[cfg(test)]
 mod support;
+#[cfg(test)]
+mod timing;
 #[cfg(test)]
 mod verify;

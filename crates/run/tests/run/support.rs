@@ -55,7 +55,7 @@ pub(crate) fn options() -> RunOptions {
 
 /// Gives a job one batch size for everything, as `iodepth=depth` alone does.
 pub(crate) fn depth(job: &mut JobPlan, depth: u32) {
-    job.depth = DepthPlan { depth, batch: 1, reap_min: 1, reap_max: 1, low: depth };
+    job.depth = DepthPlan { depth, batch: 1, reap_min: 1, reap_max: 1, low: depth, ..DepthPlan::default() };
 }
 
 /// Forgiveness for everything.
