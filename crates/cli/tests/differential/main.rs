@@ -12,6 +12,7 @@ mod checks;
 mod loads;
 mod runs;
 mod terse;
+mod timing;
 mod words;
 
 use case::{Case, Held, Rate};
@@ -33,6 +34,8 @@ fn all_cases() -> Vec<Case> {
     for area in [loads::buffers, runs::files, runs::workers, runs::engines, runs::measures, terse::lines] {
         cases.extend(area());
     }
+    cases.extend(timing::limits());
+    cases.extend(timing::turns());
     cases
 }
 
