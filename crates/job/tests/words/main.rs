@@ -9,4 +9,5 @@ mod files;
 mod malformed;
 mod oracle;
 mod semantics;
+mod timing;
 mod wild;
