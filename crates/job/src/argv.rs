@@ -29,6 +29,7 @@ pub(crate) struct Words {
     pub warnings_fatal: bool,
     pub idle: Option<IdleProfile>,
     pub trigger: TriggerRequest,
+    pub merge_only: bool,
     /// Help or version, which ends everything else.
     pub ask: Option<Ask>,
 }
@@ -266,6 +267,7 @@ impl<'a> Reader<'a> {
             Effect::CommandHelp => self.result.ask = Some(Ask::CommandHelp(value.map(str::to_owned))),
             Effect::EngineHelp => self.result.ask = Some(Ask::EngineHelp(value.map(str::to_owned), place)),
             Effect::ShowCommand => self.result.show_command = true,
+            Effect::MergeOnly => self.result.merge_only = true,
             Effect::ParseOnly => self.result.parse_only = true,
             Effect::ReadOnly => self.result.read_only = true,
             Effect::Section => self.section(text, place),

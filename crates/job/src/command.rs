@@ -39,6 +39,7 @@ pub(crate) enum Effect {
     TriggerFile,
     TriggerTimeout,
     Trigger,
+    MergeOnly,
     /// Nothing: the option is refused by name.
     Refuse,
 }
@@ -95,7 +96,7 @@ pub(crate) const OPTIONS: &[CommandOption] = &[
     refused("memcpytest", Possible("LIST"), NOT_YET, "Time memory copies"),
     refused("cpuclock-test", Nothing, NOT_YET, "Check the CPU's clock"),
     refused("inflate-log", Needed("FILE"), NOT_YET, "Unpack a compressed log"),
-    refused("merge-blktrace-only", Nothing, NOT_YET, "Merge traces and stop"),
+    works("merge-blktrace-only", Nothing, Effect::MergeOnly, "Merge the traces of read_iolog and stop"),
     refused("latency-log", Possible("STEM"), "withdrawn: use write_lat_log", "Log latencies"),
     works(
         "trigger-file",

@@ -1,5 +1,6 @@
 //! From a draft to a job's plan: defaults that hang on other options, contradictions, limits.
 
+use crate::complete_replay as replay;
 use crate::complete_timing;
 use crate::draft::{Draft, LoadDraft, Movement};
 use crate::engines::{EngineSpec, Submission};
@@ -79,6 +80,7 @@ pub(crate) fn job_plan(draft: &Draft, engine: &'static EngineSpec, findings: &mu
         buffers: buffer_plan(draft),
         place: complete_timing::complete_place(draft, place_plan(draft)),
         verify: verify_plan(draft),
+        replay: replay::plan(draft),
         record: record_plan(draft),
         load,
     }
@@ -107,6 +109,7 @@ fn check(draft: &Draft, engine: &EngineSpec, load: &LoadPlan, findings: &mut Fin
         findings.problems.push(about(draft, &["rw", "ioengine"], what, None));
     }
     check_verify(draft, findings);
+    replay::check(draft, findings);
     for name in table::rows().filter(|row| matches!(row.set, Set::Withdrawn)).map(|row| row.spec.name) {
         if draft.given(name) {
             let what = format!("{name} was withdrawn and has no effect");
@@ -363,6 +366,7 @@ fn record_plan(draft: &Draft) -> RecordPlan {
             iops: named(&record.logs.iops),
             ..record.logs.clone()
         },
+        iolog: draft.replay.written_log.clone(),
     }
 }
 

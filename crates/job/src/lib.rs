@@ -8,6 +8,7 @@
 mod argv;
 mod command;
 mod complete;
+mod complete_replay;
 mod complete_timing;
 mod draft;
 mod draft_section;

@@ -9,6 +9,7 @@ mod load;
 mod pace;
 mod place;
 mod record;
+mod replay;
 mod steer;
 mod verify;
 
@@ -18,6 +19,7 @@ pub use load::{BlockSize, Distribution, Generator, LoadPlan, Mix, Step};
 pub use pace::{DepthPlan, PacePlan, ThinkCount};
 pub use place::{CgroupPlan, ClockChoice, MemoryPolicy, PlacePlan};
 pub use record::{LogPlan, PERCENTILES, RecordPlan};
+pub use replay::{Hold, MergePlan, ReplayPlan, Skip, Timing};
 pub use steer::{FlowPlan, LatencyPlan, SteadyCriterion, SteadyMeasure, SteadyPlan};
 pub use verify::{Digest, VerifyMethod, VerifyPlan};
 
@@ -75,6 +77,8 @@ pub struct JobPlan {
     pub place: PlacePlan,
     /// Write-then-check; `None` does not verify.
     pub verify: Option<VerifyPlan>,
+    /// Recorded I/Os take the place of the load; `None` draws them.
+    pub replay: Option<ReplayPlan>,
     /// What is measured and written beside the result.
     pub record: RecordPlan,
 }
@@ -103,6 +107,7 @@ impl JobPlan {
             buffers: BufferPlan::default(),
             place: PlacePlan::default(),
             verify: None,
+            replay: None,
             record: RecordPlan::default(),
         }
     }

@@ -16,7 +16,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
         loop {
             now = match self.fill(&mut now)? {
                 None => self.make_room(now)?,
-                Some(Next::Wait(until)) if self.slots.busy() > 0 => self.reap_until(until, now)?,
+                Some(Next::Wait(until) | Next::Due(until)) if self.slots.busy() > 0 => self.reap_until(until, now)?,
                 Some(Next::Stop) => break,
                 Some(other) => {
                     self.drain(now)?;

@@ -1,6 +1,7 @@
 //! The workers as processes and threads: forked or spawned, watched, told to stop, collected.
 
 use crate::files::PlannedFile;
+use crate::replay::Replayed;
 use crate::worker::gate;
 use crate::worker::record::{Control, Gate, Record, SIGNALLED, STOP};
 use crate::worker::ties::Ties;
@@ -31,6 +32,8 @@ pub(crate) struct Recruit<'run> {
     pub(crate) files: &'run [PlannedFile],
     /// Whom it has to look at.
     pub(crate) ties: &'run Ties,
+    /// What it replays, where it replays anything.
+    pub(crate) replay: Option<&'run Replayed>,
 }
 
 /// All workers of a run.
@@ -98,6 +101,7 @@ impl<'run, 'scope> Crew<'run, 'scope> {
         WorkerSetup {
             plan: self.recruits[index].plan,
             files: self.recruits[index].files,
+            replay: self.recruits[index].replay,
             control: &self.shared.controls[index],
             controls: &self.shared.controls,
             ties: self.recruits[index].ties,

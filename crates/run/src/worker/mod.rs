@@ -11,12 +11,13 @@ pub(crate) mod ties;
 use crate::WorkerState;
 use crate::drive::{DriveSetup, Judge, Logs, Queued, Tally, drive, is_synchronous};
 use crate::files::{OpenFiles, PlannedFile, refusal};
+use crate::replay::{Player, Recorder, Replayed};
 use engine::{Engine, EngineClock, Setup, Visitor};
 use gate::pass;
 use job::Submission;
 use job::plan::{Isolation, JobPlan, WorkerPlan};
 use load::content::Content;
-use load::{Load, LoadSetup, Region};
+use load::{Load, LoadSetup, RecordFailure, Region};
 use measure::{Nanos, SystemClock};
 use memory::Memory;
 use model::{CpuUsage, JobError};
@@ -31,6 +32,8 @@ pub(crate) struct WorkerSetup<'run> {
     pub(crate) plan: WorkerPlan<'run>,
     /// Its files.
     pub(crate) files: &'run [PlannedFile],
+    /// What it replays, where it replays anything.
+    pub(crate) replay: Option<&'run Replayed>,
     /// Where it and the parent talk.
     pub(crate) control: &'run Control,
     /// Where all workers and the parent talk.
@@ -78,15 +81,36 @@ fn set_up_and_run(setup: &WorkerSetup<'_>, record: &mut Record) -> Result<(), Jo
         content.prepare_start(memory.whole_slot(slot));
     }
     hook::run(job, hook::Hook::Before)?;
-    let regions: Vec<Region> = setup.files.iter().map(|file| file.region).collect();
-    let load =
-        Load::new(&LoadSetup { job, number: setup.plan.number, regions: &regions, system_seed: setup.system_seed })
-            .map_err(|error| refusal(libc::EINVAL, "load", error.to_string()))?;
+    let load = make_load(setup, &open)?;
     let ready = Ready { setup, record, open: &open, memory: &mut memory, content, load };
     match engine::dispatch(job.engine, ready) {
         Some(result) => result.and_then(|()| hook::run(job, hook::Hook::After)),
         None => Err(refusal(libc::ENOENT, "engine", format!("there is no engine `{}`", job.engine))),
     }
+}
+
+/// The worker's load: drawn, or played from a record; and written down where the job wants it.
+fn make_load(setup: &WorkerSetup<'_>, open: &OpenFiles) -> Result<Load, JobError> {
+    let job = setup.plan.job;
+    let regions: Vec<Region> = setup.files.iter().map(|file| file.region).collect();
+    let load = LoadSetup { job, number: setup.plan.number, regions: &regions, system_seed: setup.system_seed };
+    let load = match (&job.replay, setup.replay) {
+        (Some(plan), Some(replayed)) => {
+            let player = Player::new(plan, replayed).map_err(record_error)?;
+            Load::replaying(&load, Box::new(player))
+        }
+        _ => Load::new(&load),
+    };
+    let load = load.map_err(|error| refusal(libc::EINVAL, "load", error.to_string()))?;
+    Ok(match Recorder::open(job, &open.targets)? {
+        Some(recorder) => load.witnessed(recorder),
+        None => load,
+    })
+}
+
+/// What a record could not give or keep, as the job's error.
+pub(crate) fn record_error(failure: RecordFailure) -> JobError {
+    refusal(failure.errno, failure.operation, failure.message)
 }
 
 /// The depth that the job's engine can use: 1 for those that complete each I/O before the next.

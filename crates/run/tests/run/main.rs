@@ -7,6 +7,8 @@ mod life;
 #[cfg(test)]
 mod logs;
 #[cfg(test)]
+mod replay;
+#[cfg(test)]
 mod sim;
 #[cfg(test)]
 mod support;
