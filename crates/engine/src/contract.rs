@@ -184,11 +184,6 @@ pub trait Engine: Sized {
         Ok((taken, reaped))
     }
 
-    /// When the next I/O in flight will complete, where that is known beforehand: on a simulated device.
-    fn next_completion(&self) -> Option<Nanos> {
-        None
-    }
-
     /// Whether the moment at which the kernel accepts an I/O can be seen. Where a kernel thread polls the queue it
     /// cannot: there is only a total latency then.
     fn sees_submission(&self) -> bool {

@@ -11,21 +11,23 @@ pub(crate) fn limits() -> Vec<Case> {
         null("a_rate_min_that_is_not_met", "--rate=200k --rate_min=190k --thinktime=200ms --runtime=6")
             .ends(1)
             .free_amounts()
+            .free_depths()
             .sampled(),
         null("a_rate_iops_min_that_is_not_met", "--rate_iops=100 --rate_iops_min=90 --thinktime=200ms --runtime=6")
             .ends(1)
             .free_amounts()
+            .free_depths()
             .sampled(),
         null("a_rate_min_that_is_met", "--rate_iops=500 --rate_iops_min=400 --rate_cycle=500 --runtime=3")
             .rate(500.0, 500.0 * 4096.0),
         Case::refused("a_rate_min_above_the_rate", &format!("{NULL} --name=a --rate=1m --rate_min=2m --runtime=1")),
         // Subtlety 40.
-        Case::report("an_io_slower_than_max_latency", "--name=a --size=1m --direct=1 --max_latency=1ns --rw=read")
+        Case::report("an_io_slower_than_max_latency", "--name=a --size=1m --direct=1 --max_latency=1 --rw=read")
             .ends(1)
             .free_amounts(),
         Case::status(
             "a_latency_target_that_cannot_be_kept",
-            &format!("{NULL} --name=a --iodepth=4 --latency_target=1ns --latency_window=50ms --runtime=3"),
+            "--name=a --size=1m --direct=1 --ioengine=libaio --iodepth=4 --latency_target=1 --latency_window=50ms",
         )
         .ends(1),
         Case::status(
@@ -77,16 +79,12 @@ pub(crate) fn turns() -> Vec<Case> {
         Case::refused("a_memory_policy_nobody_knows", &format!("{NULL} --name=a --numa_mem_policy=foo")),
         Case::refused("a_cgroup_weight_that_is_too_small", &format!("{NULL} --name=a --cgroup=x --cgroup_weight=50")),
         null("a_mask_of_cpus", "--cpumask=1"),
-        Case::report("a_job_that_is_not_shown", &format!("{NULL} --name=a --stats=0 --name=b")),
+        // Text only: the oracle's JSON has an empty job in group 4294967295 in its place.
+        Case::own_format("a_job_that_is_not_shown", &format!("{NULL} --name=a --stats=0 --name=b")),
         Case::report("commands_before_and_after", &format!("{NULL} --name=a"))
             .word("--exec_prerun=echo before")
             .word("--exec_postrun=echo after")
             .same_contents(),
-        Case::report("a_trigger_after_a_second", "--ioengine=null --size=1g --time_based --runtime=20 --rate_iops=500")
-            .word("--trigger-timeout=1")
-            .word("--trigger=touch pulled")
-            .word("--name=a")
-            .free_amounts(),
         Case::refused("a_trigger_elsewhere", &format!("{NULL} --trigger-remote=x --nosuch --name=a")),
         Case::report("idle_cpus", &format!("--idle-prof=system {NULL} --name=a")),
         Case::report("idle_cpus_one_by_one", &format!("--idle-prof=percpu {NULL} --name=a")),
