@@ -12,7 +12,7 @@ use crate::plan::{
 };
 use crate::table::{self, Set};
 use crate::values::{Amount, UnitBase};
-use measure::{BytesPerSecond, Direction};
+use measure::{BytesPerSecond, Direction, Nanos};
 
 /// What completing one job found besides its plan.
 pub(crate) struct Findings<'a> {
@@ -109,6 +109,7 @@ fn check(draft: &Draft, engine: &EngineSpec, load: &LoadPlan, findings: &mut Fin
         findings.problems.push(about(draft, &["rw", "ioengine"], what, None));
     }
     check_verify(draft, findings);
+    check_logs(draft, findings);
     replay::check(draft, findings);
     for name in table::rows().filter(|row| matches!(row.set, Set::Withdrawn)).map(|row| row.spec.name) {
         if draft.given(name) {
@@ -129,6 +130,15 @@ fn check_verify(draft: &Draft, findings: &mut Findings<'_>) {
     if by_pattern && verify.pattern.is_empty() {
         let help = Some("give the pattern with verify_pattern, or choose a digest such as crc32c".to_owned());
         findings.problems.push(about(draft, &["verify"], "there is no pattern to verify", help));
+    }
+}
+
+/// The moment of issue has its column in logs of latencies with offsets only.
+fn check_logs(draft: &Draft, findings: &mut Findings<'_>) {
+    let logs = &draft.record.logs;
+    if logs.issue_time && !(logs.offset && logs.latency.is_some()) {
+        let help = Some("give write_lat_log and log_offset=1 as well".to_owned());
+        findings.problems.push(about(draft, &["log_issue_time"], "log_issue_time has no log to go to", help));
     }
 }
 
@@ -353,14 +363,16 @@ fn record_plan(draft: &Draft) -> RecordPlan {
         submission_percentiles: record.submission_percentiles && record.submission_latency,
         percentiles: record.percentiles.clone(),
         percentile_digits: record.percentile_digits,
-        bandwidth_interval: record.bandwidth_interval,
-        iops_interval: record.iops_interval,
+        bandwidth_interval: sampled(record.bandwidth_interval, &record.logs.bandwidth, &record.logs),
+        iops_interval: sampled(record.iops_interval, &record.logs.iops, &record.logs),
         shown: record.shown,
         disk_usage: record.disk_usage,
         unit_base: if draft.unit_base == UnitBase::Decimal { 1000 } else { 1024 },
         bits: record.bits,
         significant_figures: record.significant_figures,
+        unified: record.unified,
         logs: LogPlan {
+            histogram: named(&record.logs.histogram),
             bandwidth: named(&record.logs.bandwidth),
             latency: named(&record.logs.latency),
             iops: named(&record.logs.iops),
@@ -368,6 +380,11 @@ fn record_plan(draft: &Draft) -> RecordPlan {
         },
         iolog: draft.replay.written_log.clone(),
     }
+}
+
+/// Where rates are logged over windows, the samples of the report are those of the log.
+fn sampled(interval: Nanos, log: &Option<String>, logs: &LogPlan) -> Nanos {
+    if log.is_some() && !logs.average.is_zero() { logs.average } else { interval }
 }
 
 /// A log without a stem takes the job's name.

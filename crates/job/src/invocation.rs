@@ -14,6 +14,8 @@ pub struct Invocation {
     pub output: OutputRequest,
     /// The live status line.
     pub eta: EtaRequest,
+    /// What is shown and written beside the results.
+    pub beside: BesideRequest,
     /// Nothing may be written or trimmed.
     pub read_only: bool,
     /// Idle CPU is measured.
@@ -43,6 +45,8 @@ pub enum Action {
     EngHelp(String),
     /// Print the equal command line.
     ShowCmd(String),
+    /// Unpack this compressed log.
+    InflateLog(PathBuf),
     /// Time the unit of work by which idle CPU is told, and run nothing.
     CalibrateIdle,
 }
@@ -142,6 +146,15 @@ impl Default for EtaRequest {
     fn default() -> Self {
         EtaRequest { when: EtaWhen::Auto, newline: None, interval: Nanos::SECOND }
     }
+}
+
+/// What is shown and written beside the results.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BesideRequest {
+    /// A report of the run so far, so often.
+    pub status_interval: Option<Nanos>,
+    /// Logs of what all jobs move together: the first part of their names.
+    pub bandwidth_log: Option<String>,
 }
 
 /// Whether there is a live status line.

@@ -31,7 +31,8 @@ pub use engines::{Capabilities, EngineOptions, EngineSpec, Submission};
 pub use error::{JobError, Warning};
 pub use help::VERSION;
 pub use invocation::{
-    Action, EtaRequest, EtaWhen, IdleProfile, Invocation, OutputFormat, OutputRequest, TerseVersion, TriggerRequest,
+    Action, BesideRequest, EtaRequest, EtaWhen, IdleProfile, Invocation, OutputFormat, OutputRequest, TerseVersion,
+    TriggerRequest,
 };
 pub use parser::Parser;
 pub use plan::Plan;

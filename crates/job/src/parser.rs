@@ -69,6 +69,7 @@ impl Parser {
     fn answer(&self, ask: &Ask) -> Result<Action, Box<Problem>> {
         match ask {
             Ask::Version => Ok(Action::Version(format!("{}\n", help::VERSION))),
+            Ask::InflateLog(path) => Ok(Action::InflateLog(path.clone())),
             Ask::Help => Ok(Action::Help(help::usage())),
             Ask::CommandHelp(option) => Ok(Action::CmdHelp(help::options(option.as_deref()))),
             Ask::EngineHelp(engine, place) => match help::engines(engine.as_deref(), self.engines) {
@@ -196,6 +197,6 @@ fn conclude(
 }
 
 fn invocation(words: Words, action: Action, warnings: Vec<Warning>) -> Invocation {
-    let Words { output, eta, read_only, idle, trigger, .. } = words;
-    Invocation { action, output, eta, read_only, idle, trigger, warnings }
+    let Words { output, eta, beside, read_only, idle, trigger, .. } = words;
+    Invocation { action, output, eta, beside, read_only, idle, trigger, warnings }
 }

@@ -306,7 +306,7 @@ impl Load {
     /// Books what a record says comes next.
     fn replayed(&mut self, next: Next) -> Next {
         match next {
-            Next::Due(moment) => return Next::Due(moment.min(self.deadline)),
+            Next::Wait(moment) => return Next::Wait(moment.min(self.deadline)),
             Next::Drain => self.passes.over += 1,
             Next::Issue(request) if request.direction().is_some() => self.think.issued(),
             _ => {}

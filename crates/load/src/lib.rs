@@ -92,11 +92,8 @@ impl Request {
 pub enum Next {
     /// Issue this I/O now.
     Issue(Request),
-    /// Nothing before this moment (rate): reap what completes meanwhile, then ask again.
+    /// Nothing before this moment (rate, the times of a replay): reap what completes meanwhile, then ask again.
     Wait(Nanos),
-    /// Nothing before this moment, and at it an I/O that must not be late (replay): reap what completes meanwhile
-    /// without waiting beyond it, then ask again.
-    Due(Nanos),
     /// Let everything in flight complete, sleep (or spin, the second part) until this moment, then ask again:
     /// think time.
     Think {

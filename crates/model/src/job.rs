@@ -26,6 +26,9 @@ pub struct JobResult {
     pub first_forgiven_errno: i32,
     /// Whole seconds from the start of the run to its end, at least 1.
     pub elapsed_s: u64,
+    /// Whole seconds that the run will still take; `None` while nobody knows.
+    #[serde(default)]
+    pub remaining_s: Option<u64>,
     /// Reads, writes, trims.
     pub directions: PerDirection<DirectionResult>,
     /// fsync and fdatasync.
@@ -103,6 +106,22 @@ pub struct ReportStyle {
     /// Left out of reports.
     #[serde(default)]
     pub hidden: bool,
+    /// What is shown of all directions together.
+    #[serde(default)]
+    pub unified: Unified,
+}
+
+/// What is shown of reads, writes and trims together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Unified {
+    /// Nothing: each direction by itself.
+    #[default]
+    None,
+    /// Only the sum of all.
+    Mixed,
+    /// Each by itself, and the sum.
+    Both,
 }
 
 impl Default for ReportStyle {
@@ -121,6 +140,7 @@ impl Default for ReportStyle {
             significant_figures: 4,
             shows_errors: false,
             counts_sync_depth: true,
+            unified: Unified::None,
             hidden: false,
         }
     }
@@ -347,6 +367,16 @@ impl JobResult {
         self.depth.submits += other.depth.submits;
         self.depth.completes += other.depth.completes;
         self.latency_bins.merge(&other.latency_bins);
+    }
+
+    /// All directions as one: counts and histograms added, the rates side by side.
+    pub fn mixed(&self) -> DirectionResult {
+        let mut mixed = self.directions.read.clone();
+        mixed.merge(&self.directions.write);
+        mixed.merge(&self.directions.trim);
+        // Of the directions; those of the workers are not known for their sum.
+        mixed.worker_rates = None;
+        mixed
     }
 
     /// The errno that reports show: of what ended the job, or of the first error that was forgiven; 0 for neither.

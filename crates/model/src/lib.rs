@@ -15,7 +15,7 @@ pub use activity::{CpuActivity, DeviceActivity, FlushActivity, OperationActivity
 pub use device::DeviceUsage;
 pub use job::{
     CpuUsage, DepthStatistics, DirectionResult, Echo, JobError, JobResult, LatencyBins, LatencyStatistics, ReportStyle,
-    SyncResult,
+    SyncResult, Unified,
 };
 pub use native::SCHEMA;
 pub use result::{ClockNote, CpuIdleness, Environment, FileSystem, Grade, LowestTraffic, Note, RunResult};

@@ -35,6 +35,20 @@ pub trait Observer {
     fn progress(&mut self, progress: &Progress) {
         let _ = progress;
     }
+    /// All workers have ended; told like progress, where that is told.
+    fn ended(&mut self, progress: &Progress) {
+        let _ = progress;
+    }
+    /// Whether a report of the run so far is wanted, `elapsed` after its start; asked some hundred times a second.
+    /// SIGUSR1 asks for one as well.
+    fn report_wanted(&mut self, elapsed: Nanos) -> bool {
+        let _ = elapsed;
+        false
+    }
+    /// The run so far: all numbers since its start.
+    fn report(&mut self, so_far: &RunResult) {
+        let _ = so_far;
+    }
     /// A worker starts that runs a command of its own before or after its I/O, whose output goes to a file.
     fn command(&mut self, job: &str, when: &str, file: &str) {
         let _ = (job, when, file);

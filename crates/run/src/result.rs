@@ -2,7 +2,7 @@
 
 use crate::steady::Steadiness;
 use crate::supervise::{End, Prepared, Shared, Watched, needs_files};
-use crate::worker::record::{Control, Record};
+use crate::worker::record::{Control, Mailbox, Record};
 use crate::worker::{cpu_usage, unix_ms, used_since};
 use job::plan::{BlockSize, JobPlan, RecordPlan, WorkerPlan};
 use job::{Plan, Submission};
@@ -11,7 +11,7 @@ use model::{
     CpuUsage, DirectionResult, Echo, Environment, JobError, JobResult, LatencyGoal, LatencyStatistics, ReportStyle,
     RunResult, SteadyResult, SyncResult,
 };
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::PoisonError;
 
 /// Puts the result of a run together.
 pub(crate) fn assemble(
@@ -27,7 +27,7 @@ pub(crate) fn assemble(
     let mut jobs = Vec::with_capacity(workers.len());
     for (index, worker) in workers.iter().enumerate() {
         // A worker that died on the way left its latest latencies where they were.
-        let mut record = shared.records.snapshot(index);
+        let mut record = shared.records.snapshot(index).or_else(|| left_in(&shared.mailboxes[index]));
         if let Some(record) = &mut record {
             record.settle();
         }
@@ -38,6 +38,7 @@ pub(crate) fn assemble(
             record,
             end: watched.ends[index],
             elapsed_s,
+            remaining: watched.remaining,
             asked_depth: plan.asked_depth(worker.job),
             settled: watched.settling.result(index),
         };
@@ -60,6 +61,11 @@ pub(crate) fn assemble(
     }
 }
 
+/// The record that a thread left when it was asked.
+fn left_in(mailbox: &Mailbox) -> Option<Box<Record>> {
+    mailbox.lock().unwrap_or_else(PoisonError::into_inner).clone()
+}
+
 /// All that is known of one worker.
 struct Found<'a> {
     plan: WorkerPlan<'a>,
@@ -68,6 +74,7 @@ struct Found<'a> {
     record: Option<Box<Record>>,
     end: Option<End>,
     elapsed_s: u64,
+    remaining: Option<Nanos>,
     asked_depth: u32,
     /// What its group has come to, where it leads one that settles as one.
     settled: Option<SteadyResult>,
@@ -81,6 +88,7 @@ impl Found<'_> {
             style: style(job),
             workers: 1,
             elapsed_s: self.elapsed_s,
+            remaining_s: self.remaining.map(|remaining| remaining.get() / Nanos::SECOND.get()),
             error: self.error(),
             ..JobResult::default()
         };
@@ -114,10 +122,12 @@ impl Found<'_> {
     fn direction(&self, record: &Record, direction: Direction, measured: Nanos) -> DirectionResult {
         let at = direction as usize;
         let plan = &self.plan.job.record;
-        let bytes = self.control.bytes[at].load(Relaxed) - record.bytes_before[at];
+        let at_work = self.end.is_none() && record.finished == 0;
+        let so_far = record.amounts_so_far(direction).filter(|_| at_work);
+        let (bytes, ios) = so_far.unwrap_or_else(|| record.amounts(self.control, direction));
         DirectionResult {
             bytes,
-            ios: self.control.ios[at].load(Relaxed) - record.ios_before[at],
+            ios,
             short_ios: record.short_ios[at],
             dropped_ios: 0,
             runtime: if bytes > 0 { self.window(record, direction, measured) } else { Nanos::ZERO },
@@ -150,6 +160,7 @@ impl Found<'_> {
     /// CPU and faults of the measured part. A worker that was killed could not take its final account itself.
     fn cpu(&self, record: &Record) -> CpuUsage {
         match self.end {
+            None if record.finished == 0 => record.usage_so_far,
             Some(End::Killed(exit, _) | End::Exited(exit)) if record.finished == 0 => {
                 used_since(cpu_usage(exit.usage), record.usage)
             }
@@ -268,6 +279,11 @@ fn style(job: &JobPlan) -> ReportStyle {
         significant_figures: plan.significant_figures,
         shows_errors: forgiving.read || forgiving.write || forgiving.verify,
         counts_sync_depth: true,
+        unified: match plan.unified {
+            job::plan::Unified::None => model::Unified::None,
+            job::plan::Unified::Mixed => model::Unified::Mixed,
+            job::plan::Unified::Both => model::Unified::Both,
+        },
         hidden: !plan.shown,
     }
 }

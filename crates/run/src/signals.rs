@@ -1,16 +1,17 @@
-//! Requests to end from outside: SIGINT and SIGTERM.
+//! Requests from outside: SIGINT and SIGTERM to end, SIGUSR1 to report.
 
 use std::sync::atomic::AtomicU32;
 use sys::SysError;
 use sys::process::{INTERRUPT, TERMINATE};
-use sys::signals::{Blocked, Watch, block, with_flag};
+use sys::signals::{Blocked, ReportRequests, Watch, block, with_flag};
 
-const REQUESTS: [i32; 2] = [INTERRUPT, TERMINATE];
+const REQUESTS: [i32; 3] = [INTERRUPT, TERMINATE, libc::SIGUSR1];
 
 /// The requests that came in since the run began. When this is dropped, the signals do again what they did before.
 #[derive(Debug)]
 pub(crate) struct Signals {
     watch: Watch,
+    reports: ReportRequests,
     first: std::cell::Cell<Option<i32>>,
 }
 
@@ -20,7 +21,7 @@ impl Signals {
     /// # Errors
     /// When the kernel refuses.
     pub(crate) fn watch() -> Result<Self, SysError> {
-        Ok(Signals { watch: Watch::begin()?, first: std::cell::Cell::new(None) })
+        Ok(Signals { watch: Watch::begin()?, reports: ReportRequests::begin()?, first: std::cell::Cell::new(None) })
     }
 
     /// The first that was seen, if one came.
@@ -29,6 +30,11 @@ impl Signals {
             self.first.set(self.watch.caught());
         }
         self.first.get()
+    }
+
+    /// Whether a report was asked for since the last call.
+    pub(crate) fn report_wanted(&self) -> bool {
+        self.reports.take()
     }
 
     /// How many came.

@@ -101,6 +101,49 @@ impl Drop for Watch {
     }
 }
 
+static REPORTS: AtomicU32 = AtomicU32::new(0);
+
+extern "C" fn notice_report(_signal: libc::c_int) {
+    REPORTS.fetch_add(1, Ordering::Release);
+}
+
+/// SIGUSR1, which asks for a report rather than for an end: counted until this is dropped.
+pub struct ReportRequests {
+    heeded: std::cell::Cell<u32>,
+    before: libc::sigaction,
+}
+
+impl std::fmt::Debug for ReportRequests {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ReportRequests").field("heeded", &self.heeded).finish_non_exhaustive()
+    }
+}
+
+impl ReportRequests {
+    /// From now on they are counted.
+    ///
+    /// # Errors
+    /// Never, in practice.
+    pub fn begin() -> Result<Self, SysError> {
+        let heeded = std::cell::Cell::new(REPORTS.load(Ordering::Acquire));
+        Ok(ReportRequests { heeded, before: install(libc::SIGUSR1, notice_report as *const () as libc::sighandler_t)? })
+    }
+
+    /// Whether one came since the last call; several at once are one.
+    pub fn take(&self) -> bool {
+        let seen = REPORTS.load(Ordering::Acquire);
+        self.heeded.replace(seen) != seen
+    }
+}
+
+impl Drop for ReportRequests {
+    /// The signal does again what it did before.
+    fn drop(&mut self) {
+        // SAFETY: the action is what the kernel gave for this signal, and the pointers outlive the call.
+        unsafe { libc::sigaction(libc::SIGUSR1, &raw const self.before, std::ptr::null_mut()) };
+    }
+}
+
 /// From now on, for good, these signals too are counted, and any [`Watch`] sees them.
 ///
 /// # Errors
@@ -237,6 +280,24 @@ mod tests {
             0
         });
         assert_eq!(ended, Ended::Killed(libc::SIGTERM));
+    }
+
+    #[test]
+    fn requests_for_reports_are_taken_once_and_end_nothing() {
+        let ended = in_child(|| {
+            let requests = ReportRequests::begin().unwrap();
+            let taken = [requests.take(), {
+                raise(libc::SIGUSR1);
+                raise(libc::SIGUSR1);
+                requests.take()
+            }];
+            let after = requests.take();
+            drop(requests);
+            assert_eq!((taken, after), ([false, true], false));
+            raise(libc::SIGUSR1);
+            0
+        });
+        assert_eq!(ended, Ended::Killed(libc::SIGUSR1));
     }
 
     #[test]

@@ -10,6 +10,7 @@
 mod case;
 mod checks;
 mod loads;
+mod logs;
 mod runs;
 mod terse;
 mod timing;
@@ -36,6 +37,9 @@ fn all_cases() -> Vec<Case> {
     }
     cases.extend(timing::limits());
     cases.extend(timing::turns());
+    for area in [logs::options, logs::reports] {
+        cases.extend(area());
+    }
     cases
 }
 
@@ -110,6 +114,7 @@ struct Answer {
     outcome: Outcome,
     report: String,
     contents: Vec<(PathBuf, Vec<u8>)>,
+    windows: Vec<(PathBuf, logs::Shape)>,
 }
 
 fn answer(case: &Case, program: &Program) -> Result<Answer, String> {
@@ -135,13 +140,23 @@ fn answer(case: &Case, program: &Program) -> Result<Answer, String> {
             }
         }
     }
+    let mut windows = Vec::new();
+    for (path, size) in outcome.left.iter_mut().filter(|_| case.windowed) {
+        if path.extension().is_some_and(|extension| extension == "log") {
+            let text = std::fs::read_to_string(scene.directory().join(path)).map_err(|error| error.to_string())?;
+            windows.push((path.clone(), logs::Shape::of(&text)));
+        }
+        if path.extension().is_some_and(|extension| extension == "log" || extension == "fz") {
+            *size = None;
+        }
+    }
     if case.contents_fixed {
         for path in outcome.left.keys() {
             let bytes = std::fs::read(scene.directory().join(path)).map_err(|error| error.to_string())?;
             contents.push((path.clone(), bytes));
         }
     }
-    Ok(Answer { outcome, report, contents })
+    Ok(Answer { outcome, report, contents, windows })
 }
 
 /// What is fixed in a log: of each row the number of its fields, its direction and its block size.
@@ -166,6 +181,9 @@ fn compare(case: &Case, oracle: &Answer, ours: &Answer) -> Result<Vec<String>, S
     }
     if oracle.contents != ours.contents {
         differences.push("the files left behind hold other bytes".to_owned());
+    }
+    for ((name, theirs), (_, mine)) in oracle.windows.iter().zip(&ours.windows) {
+        differences.extend(theirs.differences(mine, &name.display().to_string()));
     }
     if ours.outcome.stderr.contains("panicked") {
         differences.push("a panic".to_owned());

@@ -5,10 +5,12 @@
 //! rebuilt from the percentiles: the coarsest one that has exactly these.
 
 use super::words::Words;
+use super::write::UNKNOWN_ETA_S;
 use crate::FormatError;
 use crate::inverse::{self, LARGEST, LONGEST_MS, histogram_of_percentiles, rounded, share_of};
 use crate::shares::{LEAST_DEPTH_SHARE, LEAST_LATENCY_SHARE};
 use measure::{Direction, Histogram, Moments, Nanos, SampleStatistics};
+use model::Unified;
 use model::{
     CpuUsage, DepthStatistics, DeviceUsage, DirectionResult, JobError, JobResult, LatencyBins, LatencyStatistics,
     RunResult, SyncResult,
@@ -125,6 +127,7 @@ fn read_job(job: &Object, number: u32, global: &[(String, String)]) -> JobResult
         forgiven_errors: whole(job, "total_err"),
         first_forgiven_errno: i32::try_from(whole(job, "first_error")).unwrap_or(0),
         elapsed_s: whole(job, "elapsed"),
+        remaining_s: Some(whole(job, "eta")).filter(|&eta| eta != UNKNOWN_ETA_S),
         runtime,
         cpu: CpuUsage {
             user: share_of(runtime, float(job, "usr_cpu")),
@@ -145,6 +148,15 @@ fn read_job(job: &Object, number: u32, global: &[(String, String)]) -> JobResult
     for direction in Direction::ALL {
         if let Some(object) = child(job, direction.word()) {
             found.directions[direction] = read_direction(object, &mut found.style);
+        }
+    }
+    if let Some(mixed) = child(job, "mixed") {
+        if child(job, Direction::Read.word()).is_some() {
+            found.style.unified = Unified::Both;
+        } else {
+            // Which direction it was is not known any more; the sum is the same.
+            found.style.unified = Unified::Mixed;
+            found.directions.read = read_direction(mixed, &mut found.style);
         }
     }
     if let Some(sync) = child(job, "sync") {

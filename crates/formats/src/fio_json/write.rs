@@ -3,16 +3,14 @@
 use super::spell::spelled;
 use super::steer;
 use crate::fio_text::{Members, version_line};
-use crate::group::{Divisor, Group, percent_of_group};
+use crate::group::{Divisor, Group, Shown, percent_of_group, shown};
 use crate::{View, group, local_time, shares};
-use measure::{Direction, Histogram};
-use model::{DeviceUsage, DirectionResult, JobResult, LatencyStatistics, ReportStyle, RunResult};
+use measure::Histogram;
+use model::{DeviceUsage, DirectionResult, JobResult, LatencyStatistics, ReportStyle, RunResult, Unified};
 use serde_json::{Map, Value, json};
 
 /// What fio prints for a time left that nobody knows.
-const UNKNOWN_ETA_S: u64 = 2_147_483_647;
-/// Runs up to this long end before fio has made an estimate; after that nothing is left at the end.
-const NO_ESTIMATE_UNTIL_S: u64 = 2;
+pub(super) const UNKNOWN_ETA_S: u64 = 2_147_483_647;
 
 /// The document of `--output-format=json`, ending with a line break.
 pub fn write(result: &RunResult, view: &View) -> String {
@@ -67,18 +65,22 @@ fn job(row: &JobResult, groups: &[Group], detail: Detail) -> Value {
         put("job_start", json!(row.started_unix_ms));
     }
     put("error", json!(row.errno()));
-    put("eta", json!(if row.elapsed_s > NO_ESTIMATE_UNTIL_S { 0 } else { UNKNOWN_ETA_S }));
+    put("eta", json!(row.remaining_s.unwrap_or(UNKNOWN_ETA_S)));
     put("elapsed", json!(row.elapsed_s));
     if !row.echo.options.is_empty() {
         put("job options", options(&row.echo.options));
     }
-    for direction in Direction::ALL {
-        let share = percent_of_group(row, direction, groups, Divisor::Exact);
-        put(direction.word(), direction_object(&row.directions[direction], &row.style, share, detail));
+    for (kind, found) in shown(row) {
+        // The sum comes behind the syncs where each direction has its object, and takes the place of all where not.
+        if kind == Shown::Mixed && row.style.unified == Unified::Both {
+            put("sync", sync_object(row, detail));
+        }
+        let share = percent_of_group(row, (kind, &found), groups, Divisor::Exact);
+        put(kind.word(), direction_object(&found, &row.style, share, detail));
     }
-    let sync_percentiles = row.style.completion_percentiles || row.style.total_percentiles;
-    let sync = latency_object(Some(&row.sync.latency), &row.style, sync_percentiles.into(), detail);
-    put("sync", json!({ "total_ios": row.sync.count, "lat_ns": sync }));
+    if row.style.unified == Unified::None {
+        put("sync", sync_object(row, detail));
+    }
     let (user, system) = crate::fio_text::cpu_percent(row);
     put("job_runtime", json!(row.runtime.get() / 1_000_000));
     put("usr_cpu", json!(user));
@@ -103,6 +105,12 @@ fn job(row: &JobResult, groups: &[Group], detail: Detail) -> Value {
     }
     steer::put_steady(&mut job, row);
     Value::Object(job)
+}
+
+fn sync_object(row: &JobResult, detail: Detail) -> Value {
+    let percentiles = row.style.completion_percentiles || row.style.total_percentiles;
+    let latency = latency_object(Some(&row.sync.latency), &row.style, percentiles.into(), detail);
+    json!({ "total_ios": row.sync.count, "lat_ns": latency })
 }
 
 fn named(names: &[&str], shares: &[f64]) -> Value {

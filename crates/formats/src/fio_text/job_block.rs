@@ -3,12 +3,12 @@
 use super::group_lines::rate;
 use super::latency;
 use super::start::{errno_text, error_origin};
-use crate::group::{Divisor, Group, percent_of_group};
+use crate::group::{Divisor, Group, Shown, percent_of_group, shown};
 use crate::number::{Step, scaled};
 use crate::{local_time, printable, shares};
 use jiff::tz::TimeZone;
-use measure::{Direction, SampleStatistics};
-use model::{DirectionResult, JobResult, LatencyStatistics, ReportStyle, SteadyResult};
+use measure::{Direction, PerDirection, SampleStatistics};
+use model::{DirectionResult, JobResult, LatencyStatistics, ReportStyle, SteadyResult, Unified};
 use std::fmt::Write;
 
 /// The moment in the block's first line.
@@ -25,8 +25,9 @@ pub(super) fn write(text: &mut String, job: &JobResult, groups: &[Group], when: 
         return;
     }
     write_head(text, job, when);
-    for direction in Direction::ALL {
-        write_direction(text, job, direction, percent_of_group(job, direction, groups, Divisor::Exact));
+    for (kind, found) in shown(job) {
+        let share = percent_of_group(job, (kind, &found), groups, Divisor::Exact);
+        write_direction(text, kind, &found, &job.style, share);
     }
     write_latency_bins(text, job);
     write_syncs(text, job);
@@ -55,12 +56,17 @@ fn write_head(text: &mut String, job: &JobResult, when: &When<'_>) {
     }
 }
 
-fn write_direction(text: &mut String, job: &JobResult, direction: Direction, percent_of_group: f64) {
-    let (found, style) = (&job.directions[direction], &job.style);
+fn write_direction(
+    text: &mut String,
+    kind: Shown,
+    found: &DirectionResult,
+    style: &ReportStyle,
+    percent_of_group: f64,
+) {
     if found.bytes == 0 {
         return;
     }
-    text.push_str(&rate_line(found, direction, style));
+    text.push_str(&rate_line(found, kind, style));
     let kinds = [
         ("slat", &found.submission, style.submission_percentiles),
         ("clat", &found.completion, style.completion_percentiles),
@@ -79,19 +85,19 @@ fn write_direction(text: &mut String, job: &JobResult, direction: Direction, per
     write_samples(text, found, style, percent_of_group);
 }
 
-fn rate_line(found: &DirectionResult, direction: Direction, style: &ReportStyle) -> String {
+fn rate_line(found: &DirectionResult, kind: Shown, style: &ReportStyle) -> String {
     let (step, figures) = (Step::of_base(style.unit_base), style.significant_figures);
     let milliseconds = found.runtime.as_millis_ceil();
     let iops = (u128::from(found.ios) * 1000).checked_div(u128::from(milliseconds)).unwrap_or(0);
     let bandwidth = found.bytes_per_second().unwrap_or(0);
     format!(
         "  {}: IOPS={}, BW={} ({})({}/{milliseconds}msec){}\n",
-        direction.word(),
+        kind.word(),
         scaled(u64::try_from(iops).unwrap_or(u64::MAX), figures, Step::Decimal, ""),
         rate(bandwidth, style, step),
         rate(bandwidth, style, step.other()),
         scaled(found.bytes, figures, step, "B"),
-        if direction == Direction::Write { "; 0 zone resets" } else { "" }
+        if kind == Shown::One(Direction::Write) { "; 0 zone resets" } else { "" }
     )
 }
 
@@ -205,7 +211,11 @@ fn write_tail(text: &mut String, job: &JobResult) {
     let _ = writeln!(text, "     submit    : {}", row(shares::BATCH_NAMES, shares::submit(&job.depth)));
     let _ = writeln!(text, "     complete  : {}", row(shares::BATCH_NAMES, shares::complete(&job.depth)));
     let counts = |get: fn(&DirectionResult) -> u64, syncs: u64| {
-        let directions = &job.directions;
+        let mut directions = job.directions.clone();
+        if job.style.unified == Unified::Mixed {
+            // All of them stand in the first place then.
+            directions = PerDirection { read: job.mixed(), ..PerDirection::default() };
+        }
         format!("{},{},{},{syncs}", get(&directions.read), get(&directions.write), get(&directions.trim))
     };
     let _ = writeln!(

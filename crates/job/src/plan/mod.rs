@@ -18,7 +18,7 @@ pub use files::{AccessAdvice, Allocate, Extent, FilePlan, SyncMode};
 pub use load::{BlockSize, Distribution, Generator, LoadPlan, Mix, Step};
 pub use pace::{DepthPlan, PacePlan, ThinkCount};
 pub use place::{CgroupPlan, ClockChoice, MemoryPolicy, PlacePlan};
-pub use record::{LogPlan, PERCENTILES, RecordPlan};
+pub use record::{LogPlan, PERCENTILES, RecordPlan, Unified, WindowValue};
 pub use replay::{Hold, MergePlan, ReplayPlan, Skip, Timing};
 pub use steer::{FlowPlan, LatencyPlan, SteadyCriterion, SteadyMeasure, SteadyPlan};
 pub use verify::{Digest, VerifyMethod, VerifyPlan};

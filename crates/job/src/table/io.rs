@@ -117,7 +117,6 @@ pub(super) const ROWS: &[Row] = &[
         "withdrawn: the mix is drawn for each I/O",
         "Interval over which the mix is kept",
     ),
-    refused("unified_rw_reporting", Kind::Text, NOT_YET, "Report directions as one").default("none"),
     works("randrepeat", Kind::Bool, put!(Switch, load.repeatable), "The same random sequence in every run")
         .default("1")
         .alias(&["allrandrepeat"]),

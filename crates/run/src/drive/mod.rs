@@ -16,6 +16,7 @@ mod search;
 mod slots;
 mod synchronous;
 mod tally;
+mod wishes;
 
 pub(crate) use judge::Judge;
 pub(crate) use log::{Logs, Queued};
@@ -25,6 +26,7 @@ pub(crate) use tally::{Life, Tally};
 use crate::WorkerState;
 use crate::files::OpenFiles;
 use crate::worker::memory::Memory;
+use crate::worker::record::Mailbox;
 use crate::worker::record::{ATTENTION, Control};
 use crate::worker::ties::Ties;
 use crate::worker::{usable_depth, usage_now};
@@ -57,6 +59,8 @@ pub(crate) struct DriveSetup<'w, E: Engine> {
     pub(crate) memory: &'w mut Memory,
     /// Where things are counted.
     pub(crate) tally: Tally<'w>,
+    /// Where a thread leaves its record when it is asked for it.
+    pub(crate) mailbox: &'w Mailbox,
     /// The open files.
     pub(crate) files: &'w OpenFiles,
     /// Whom the worker has to look at, and where.
@@ -72,8 +76,11 @@ pub(crate) struct Drive<'w, E: Engine, const LATENCY: bool> {
     content: Content,
     content_is_idle: bool,
     checker: Option<Checker>,
+    /// Somebody looks at each I/O that came back whole: the checker, or logs.
+    attends: bool,
     memory: &'w mut Memory,
     tally: Tally<'w>,
+    mailbox: &'w Mailbox,
     files: &'w OpenFiles,
     slots: Slots,
     /// The next moment at which something else than I/O is due: a sample, the end of the ramp.
@@ -92,7 +99,8 @@ pub(crate) struct Drive<'w, E: Engine, const LATENCY: bool> {
 /// Runs a job's I/O to its end. What went wrong is in the record.
 pub(crate) fn drive<E: Engine>(setup: DriveSetup<'_, E>) {
     let record = &setup.job.record;
-    let wanted = record.total_latency || record.completion_latency || record.submission_latency;
+    let logs = record.logs.wants_any();
+    let wanted = record.total_latency || record.completion_latency || record.submission_latency || logs;
     if wanted || setup.job.latency.judges() || setup.job.steady.is_some() {
         Drive::<E, true>::new(setup).run();
     } else {
@@ -102,8 +110,9 @@ pub(crate) fn drive<E: Engine>(setup: DriveSetup<'_, E>) {
 
 impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
     fn new(setup: DriveSetup<'w, E>) -> Self {
-        let DriveSetup { job, engine, clock, load, content, identity: (number, seed), memory, tally, files, ties } =
-            setup;
+        let DriveSetup { job, engine, clock, load, content, identity, memory, tally, mailbox, files, ties } = setup;
+        let (number, seed) = identity;
+        let checker = Checker::new::<E>(job, number, seed);
         Drive {
             job,
             engine,
@@ -111,9 +120,11 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
             load,
             content_is_idle: content.is_idle(),
             content,
-            checker: Checker::new::<E>(job, number, seed),
+            attends: checker.is_some() || tally.has_logs(),
+            checker,
             memory,
             tally,
+            mailbox,
             files,
             slots: Slots::new(usable_depth(job)),
             next_event: Nanos::MAX,
@@ -142,7 +153,7 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
         if self.rein.is_some() {
             self.tally.control.stop.fetch_or(ATTENTION, Relaxed);
         }
-        self.next_sample = self.tally.next_sample(now);
+        self.next_sample = self.next_look();
         if self.ramp_ends.is_none() {
             self.begin_reins(now);
         }
@@ -161,10 +172,10 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
             self.event(now);
         }
         self.tally.record.measured_until = now.get();
-        self.drop_reins();
         if let Err(failure) = self.load.conclude(now) {
             self.tally.record.fault.keep_first(failure.errno, failure.operation, &failure.message);
         }
+        self.drop_reins();
         if let Err(error) = self.tally.finish_logs(now) {
             self.tally.record.fault.keep_first(error.errno, &error.operation, &error.message);
         }
@@ -222,13 +233,36 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
         } else if moment >= self.next_sample {
             if self.ramp_ends.is_none() {
                 self.tally.sample(moment);
+                self.tally.close_log_windows(moment);
             }
-            self.next_sample = self.tally.next_sample(moment);
+            self.next_sample = self.next_look();
         }
         if self.rein.is_some() {
             self.rein_event(moment);
         }
         self.reschedule();
+    }
+
+    /// When a sample is due or a window of a log ends; not in a ramp, in which nothing counts.
+    fn next_look(&self) -> Nanos {
+        match self.ramp_ends {
+            Some(_) => Nanos::MAX,
+            None => self.tally.next_sample().min(self.tally.next_log_end()),
+        }
+    }
+
+    /// Shows an I/O that came back whole to those who look at each.
+    #[inline]
+    fn came_back(&mut self, slot: u32, request: &Request, life: Life) {
+        if self.attends {
+            self.show_each(slot, request, life);
+        }
+    }
+
+    #[cold]
+    fn show_each(&mut self, slot: u32, request: &Request, life: Life) {
+        self.tally.log(request, life);
+        self.judge_block(slot, request);
     }
 
     /// Makes the buffer of `slot` ready for `request`.
@@ -276,7 +310,7 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
     /// Carries out a rare answer of the load, with nothing in flight; returns the new present.
     fn rest(&mut self, next: Next) -> Result<Nanos, EngineError> {
         match next {
-            Next::Wait(until) | Next::Due(until) => self.sleep_until(until),
+            Next::Wait(until) => self.sleep_until(until),
             Next::Think { until, spin_from } => {
                 self.burn_cycles();
                 self.sleep_until(spin_from.min(until));

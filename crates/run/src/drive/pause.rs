@@ -19,6 +19,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
                     return;
                 }
             }
+            self.heed_report();
             if now >= moment || self.tally.control.stop_requested() {
                 return;
             }
@@ -40,6 +41,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
             return;
         }
         while self.clock.now() < moment && !self.tally.control.stop_requested() {
+            self.heed_report();
             std::hint::spin_loop();
         }
     }

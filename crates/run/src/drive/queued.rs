@@ -16,7 +16,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
         loop {
             now = match self.fill(&mut now)? {
                 None => self.make_room(now)?,
-                Some(Next::Wait(until) | Next::Due(until)) if self.slots.busy() > 0 => self.reap_until(until, now)?,
+                Some(Next::Wait(until)) if self.slots.busy() > 0 => self.reap_until(until, now)?,
                 Some(Next::Stop) => break,
                 Some(other) => {
                     self.drain(now)?;
@@ -228,7 +228,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
                     *alike = Alike { direction, bytes: request.length, life, count: 0 };
                 }
                 alike.count += 1;
-                self.judge_block(completion.slot, &request);
+                self.came_back(completion.slot, &request, life);
                 self.slots.release(completion.slot);
                 self.load.completed(&request);
                 Ok(())
@@ -250,7 +250,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
             match outcome {
                 Outcome::Whole => {
                     self.tally.queued::<LATENCY>(Alike { direction, bytes: moved, life, count: 1 });
-                    self.judge_block(completion.slot, request);
+                    self.came_back(completion.slot, request, life);
                 }
                 Outcome::Failed => self.count_failed(direction, moved, life),
                 Outcome::Rest(rest) => {

@@ -122,6 +122,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
             self.load.stop();
             return Ok((self.load.next(now), now));
         }
+        self.heed_report();
         let Some(mut rein) = self.rein.take() else { return Ok((self.load.next(now), now)) };
         let next = self.guided(&mut rein, &mut now);
         self.rein = Some(rein);
@@ -200,7 +201,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
                 self.tally.forget_judged();
                 if matches!(step, Step::Settle(_)) {
                     self.tally.begin(usage_now(self.job.isolation), *now);
-                    self.next_sample = self.tally.next_sample(*now);
+                    self.next_sample = self.next_look();
                 }
                 search.begin_window(*now);
             }
@@ -255,7 +256,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
         self.ramp_ends = None;
         self.tally.begin(usage_now(self.job.isolation), moment);
         self.load.ramp_over(moment);
-        self.next_sample = self.tally.next_sample(moment);
+        self.next_sample = self.next_look();
         self.show(WorkerState::Running);
     }
 }

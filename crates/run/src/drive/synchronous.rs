@@ -39,7 +39,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
         match request.direction() {
             Some(direction) if result == i64::from(request.length) => {
                 self.tally.synchronous::<LATENCY>(direction, u64::from(request.length), life);
-                self.judge_block(0, request);
+                self.came_back(0, request, life);
                 self.load.completed(request);
                 Ok(reaped)
             }
@@ -74,7 +74,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
         match outcome {
             Outcome::Whole => {
                 self.tally.synchronous::<LATENCY>(direction, u64::from(moved), life);
-                self.judge_block(0, request);
+                self.came_back(0, request, life);
             }
             Outcome::Failed => self.count_failed(direction, moved, life),
             Outcome::Rest(_) => {}
@@ -85,7 +85,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
 
     /// Every I/O of a synchronous engine is one submit call and one reap call of one. fio counts no calls for its
     /// null engine at depth 1, which has none.
-    fn count_calls(&mut self) {
+    pub(super) fn count_calls(&mut self) {
         let record = &mut *self.tally.record;
         let control = self.tally.control;
         let ios = |direction: usize| {

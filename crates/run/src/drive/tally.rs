@@ -1,8 +1,10 @@
 //! Counting: what every completed I/O adds to its worker's record.
 
+use super::log::Logged;
 use super::{Judge, Logs};
 use crate::worker::record::{Control, Keeps, Record, coarse_bin};
 use job::plan::RecordPlan;
+use load::Request;
 use measure::{Direction, IntervalSampler, Nanos};
 use model::{CpuUsage, JobError};
 use std::sync::atomic::Ordering::Relaxed;
@@ -104,10 +106,11 @@ impl<'w> Tally<'w> {
             total: plan.total_percentiles && plan.total_latency,
             submission: plan.submission_percentiles && plan.submission_latency,
         };
-        let intervals = (plan.bandwidth_interval, plan.iops_interval);
+        let shortest = Nanos::from_millis(1);
+        let intervals = (plan.bandwidth_interval.max(shortest), plan.iops_interval.max(shortest));
         let sampling = plan.samples.then(|| Sampling::start(intervals, Nanos::ZERO));
         record.keeps = Keeps { completion: histograms.completion.into(), total: histograms.total.into() };
-        let observed = logs.is_some() || judge.is_some();
+        let observed = judge.is_some();
         Tally { record, control, histograms, sampling, logs, judge, observed, muted_logs: None }
     }
 
@@ -133,7 +136,7 @@ impl<'w> Tally<'w> {
             self.record.latencies(direction, completion, life.reaped.saturating_sub(life.issued));
         }
         if self.observed {
-            self.observe(direction, bytes, life, 1);
+            self.observe(direction, life, 1);
         }
         self.record.measured_until = life.reaped.get();
     }
@@ -162,9 +165,35 @@ impl<'w> Tally<'w> {
             self.completion(direction, life, count);
         }
         if self.observed {
-            self.observe(direction, bytes, life, count);
+            self.observe(direction, life, count);
         }
         self.record.measured_until = life.reaped.get();
+    }
+
+    /// Whether there are logs.
+    pub(super) fn has_logs(&self) -> bool {
+        self.logs.is_some()
+    }
+
+    /// Logs a completed I/O.
+    pub(super) fn log(&mut self, request: &Request, mut life: Life) {
+        let (Some(logs), Some(direction)) = (&mut self.logs, request.direction()) else { return };
+        if self.record.blind_to_submission != 0 {
+            life.accepted = life.issued;
+        }
+        logs.record(&Logged { direction, bytes: u64::from(request.length), offset: request.offset, life });
+    }
+
+    /// When the next window of a log ends; never without.
+    pub(super) fn next_log_end(&self) -> Nanos {
+        self.logs.as_ref().map_or(Nanos::MAX, |logs| logs.next_end())
+    }
+
+    /// Closes the windows of logs that end at `moment`.
+    pub(super) fn close_log_windows(&mut self, moment: Nanos) {
+        if let Some(logs) = &mut self.logs {
+            logs.close_due(moment);
+        }
     }
 
     /// Logs nothing until [`Tally::begin`] is called again.
@@ -174,12 +203,9 @@ impl<'w> Tally<'w> {
     }
 
     /// Shows `count` like I/Os to logs and judge.
-    fn observe(&mut self, direction: Direction, bytes: u64, life: Life, count: u64) {
+    fn observe(&mut self, direction: Direction, life: Life, count: u64) {
         if let Some(judge) = &mut self.judge {
             judge.see(direction, life.reaped.saturating_sub(life.issued), count);
-        }
-        if let Some(logs) = &mut self.logs {
-            (0..count).for_each(|_| logs.record(direction, bytes, life));
         }
     }
 
@@ -241,10 +267,11 @@ impl<'w> Tally<'w> {
         self.record.forgiven_errors += 1;
     }
 
-    /// When the next sample is due after one at `now`; never without samples.
-    pub(crate) fn next_sample(&self, now: Nanos) -> Nanos {
-        let shortest = self.sampling.as_ref().map(|sampling| sampling.intervals.0.min(sampling.intervals.1));
-        shortest.map_or(Nanos::MAX, |interval| now.saturating_add(interval))
+    /// When the next sample is due; never without samples.
+    pub(crate) fn next_sample(&self) -> Nanos {
+        let Some(sampling) = &self.sampling else { return Nanos::MAX };
+        let samplers = sampling.bandwidth.iter().chain(&sampling.iops);
+        samplers.map(IntervalSampler::next_due).min().unwrap_or(Nanos::MAX)
     }
 
     /// Takes the samples that are due at `now`.

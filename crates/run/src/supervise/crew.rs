@@ -3,7 +3,7 @@
 use crate::files::PlannedFile;
 use crate::replay::Replayed;
 use crate::worker::gate;
-use crate::worker::record::{Control, Gate, Record, SIGNALLED, STOP};
+use crate::worker::record::{Control, Gate, Mailbox, Record, SIGNALLED, STOP};
 use crate::worker::ties::Ties;
 use crate::worker::{WorkerSetup, work};
 use job::plan::{Isolation, WorkerPlan};
@@ -21,6 +21,8 @@ pub(crate) struct Shared {
     pub(crate) controls: SharedBlocks<Control>,
     /// One record per worker.
     pub(crate) records: SharedRecords<Record>,
+    /// Copies of the records of threads, on request; not shared between processes.
+    pub(crate) mailboxes: Vec<Mailbox>,
 }
 
 /// A worker before it starts.
@@ -30,10 +32,10 @@ pub(crate) struct Recruit<'run> {
     pub(crate) plan: WorkerPlan<'run>,
     /// Its files.
     pub(crate) files: &'run [PlannedFile],
-    /// Whom it has to look at.
-    pub(crate) ties: &'run Ties,
     /// What it replays, where it replays anything.
     pub(crate) replay: Option<&'run Replayed>,
+    /// Whom it has to look at.
+    pub(crate) ties: &'run Ties,
 }
 
 /// All workers of a run.
@@ -103,6 +105,7 @@ impl<'run, 'scope> Crew<'run, 'scope> {
             files: self.recruits[index].files,
             replay: self.recruits[index].replay,
             control: &self.shared.controls[index],
+            mailbox: &self.shared.mailboxes[index],
             controls: &self.shared.controls,
             ties: self.recruits[index].ties,
             root: self.root,

@@ -2,6 +2,7 @@
 
 mod crew;
 mod estimate;
+mod interim;
 mod prepare;
 mod schedule;
 mod settle;
@@ -13,6 +14,7 @@ pub(crate) use prepare::{Prepared, needs_files};
 pub(crate) use watch::Watched;
 
 use crate::files::FileKind;
+use crate::worker::record::Mailbox;
 use crate::worker::ties::Ties;
 use crew::{Crew, Recruit};
 use job::Plan;
@@ -42,18 +44,22 @@ pub fn execute(plan: &Plan, options: &RunOptions, observer: &mut dyn Observer) -
     let workers: Vec<WorkerPlan<'_>> = plan.workers().collect();
     announce(&workers, observer);
     let prepared = prepare::prepare(plan, &workers, replays, options, observer, &signals);
-    let shared = Shared { controls: SharedBlocks::new(workers.len())?, records: SharedRecords::new(workers.len())? };
+    let shared = Shared {
+        controls: SharedBlocks::new(workers.len())?,
+        records: SharedRecords::new(workers.len())?,
+        mailboxes: workers.iter().map(|_| Mailbox::default()).collect(),
+    };
     let system_seed = prepare::system_seed();
     let ties = Ties::of_all(&workers);
-    let recruits: Vec<Recruit<'_>> = (0..workers.len())
-        .map(|index| {
-            let ready = &prepared[index];
-            Recruit { plan: workers[index], files: &ready.files, ties: &ties[index], replay: ready.replay.as_ref() }
-        })
+    let recruits: Vec<Recruit<'_>> = workers
+        .iter()
+        .zip(&prepared)
+        .zip(&ties)
+        .map(|((&plan, ready), ties)| Recruit { plan, files: &ready.files, replay: ready.replay.as_ref(), ties })
         .collect();
     let watched = std::thread::scope(|scope| {
         let mut crew = Crew::fork(&shared, recruits, clock, system_seed, &options.system_root)?;
-        let watch = Watch::new(&workers, &prepared, &shared, options, clock);
+        let watch = Watch::new(&workers, &prepared, &shared, options, clock).of_plan(plan);
         let watched = watch.run(&mut crew, scope, observer, &signals)?;
         if watched.leaves_threads {
             let files = regular_files(&prepared);

@@ -8,6 +8,7 @@ use super::settle::Settling;
 use crate::signals::Signals;
 use crate::worker::record::SIGNALLED;
 use crate::{Observer, Progress, RunError, RunOptions, WorkerProgress, WorkerState};
+use job::Plan;
 use job::plan::WorkerPlan;
 use measure::{Clock, Nanos, PerDirection, SystemClock};
 use model::{DeviceUsage, LowestTraffic};
@@ -25,6 +26,8 @@ const LONG: Nanos = Nanos::from_millis(10);
 const PATIENCE: Nanos = Nanos::from_millis(500);
 /// Between two looks for workers that ended without a word.
 const DEAD: Nanos = Nanos::from_millis(50);
+/// Nobody knows how long it will still take before it has lasted this long.
+pub(super) const NO_ESTIMATE_UNTIL: Nanos = Nanos::from_secs(2);
 
 /// What the parent saw.
 #[derive(Debug, Default)]
@@ -35,6 +38,8 @@ pub(crate) struct Watched {
     pub(crate) signal: Option<i32>,
     /// From the start of the first worker to the end of the last.
     pub(crate) elapsed: Nanos,
+    /// How long it will still take, as far as that is known.
+    pub(crate) remaining: Option<Nanos>,
     /// What the disks below the files did.
     pub(crate) devices: Vec<DeviceUsage>,
     /// What the disks at the bottom moved.
@@ -47,26 +52,28 @@ pub(crate) struct Watched {
 
 /// The parent while workers run.
 pub(crate) struct Watch<'run> {
-    workers: &'run [WorkerPlan<'run>],
-    prepared: &'run [Prepared],
-    shared: &'run Shared,
-    options: &'run RunOptions,
-    clock: SystemClock,
-    schedule: Schedule,
-    estimate: Estimate,
+    pub(super) workers: &'run [WorkerPlan<'run>],
+    pub(super) prepared: &'run [Prepared],
+    pub(super) shared: &'run Shared,
+    pub(super) options: &'run RunOptions,
+    pub(super) clock: SystemClock,
+    pub(super) schedule: Schedule,
+    pub(super) estimate: Estimate,
     started_at: Nanos,
     last_dead_check: Nanos,
     next_progress: Nanos,
     next_device_sample: Nanos,
-    devices: DeviceWatch,
+    pub(super) devices: DeviceWatch,
     traffic: TrafficWatch,
     setting_up: Vec<usize>,
     reaped: Vec<bool>,
+    /// The plan, where reports of the run so far may be asked for.
+    pub(super) plan: Option<&'run Plan>,
     /// Whether the run was ended by a signal to one of its workers, or by the observer.
     ended_by_worker: bool,
     /// When the second request to end came.
     urged_at: Option<Nanos>,
-    watched: Watched,
+    pub(super) watched: Watched,
 }
 
 impl<'run> Watch<'run> {
@@ -99,6 +106,7 @@ impl<'run> Watch<'run> {
             traffic: TrafficWatch::start(&options.system_root, &watched_paths(workers, prepared)),
             setting_up: Vec::new(),
             reaped: vec![false; workers.len()],
+            plan: None,
             ended_by_worker: false,
             urged_at: None,
             watched: Watched {
@@ -143,6 +151,7 @@ impl<'run> Watch<'run> {
             }
             self.sample_devices();
             self.report(observer);
+            self.report_so_far(observer, signals);
             let pause = if self.setting_up.is_empty() { LONG } else { SHORT };
             self.clock.sleep_until(self.clock.now().saturating_add(pause));
         }
@@ -150,12 +159,22 @@ impl<'run> Watch<'run> {
             self.release_unstarted(crew)?;
         }
         self.watched.elapsed = self.elapsed();
+        if self.options.progress_interval.is_some() {
+            let workers = (0..self.workers.len()).map(|index| self.progress_of(index)).collect();
+            observer.ended(&Progress {
+                elapsed: self.elapsed(),
+                remaining: Some(Nanos::ZERO),
+                done: Some(1.0),
+                workers,
+            });
+        }
+        self.watched.remaining = (self.watched.elapsed > NO_ESTIMATE_UNTIL).then_some(Nanos::ZERO);
         self.watched.devices = self.devices.finish(self.clock.now());
         self.watched.lowest_traffic = lowest_traffic(&mut self.traffic);
         Ok(self.watched)
     }
 
-    fn elapsed(&self) -> Nanos {
+    pub(super) fn elapsed(&self) -> Nanos {
         self.clock.now().saturating_sub(self.started_at)
     }
 
@@ -234,7 +253,7 @@ impl<'run> Watch<'run> {
         }
     }
 
-    fn is_running(&self, index: usize) -> bool {
+    pub(super) fn is_running(&self, index: usize) -> bool {
         self.schedule.standing(index) == Standing::Started
     }
 
@@ -304,7 +323,7 @@ impl<'run> Watch<'run> {
         }
     }
 
-    fn state(&self, index: usize) -> u32 {
+    pub(super) fn state(&self, index: usize) -> u32 {
         self.shared.controls[index].state.load(Acquire)
     }
 
@@ -341,7 +360,7 @@ impl<'run> Watch<'run> {
         observer.progress(&Progress { elapsed: self.elapsed(), remaining, done, workers });
     }
 
-    fn progress_of(&self, index: usize) -> WorkerProgress {
+    pub(super) fn progress_of(&self, index: usize) -> WorkerProgress {
         let control = &self.shared.controls[index];
         let [read, write, trim] = control.bytes.each_ref().map(|bytes| bytes.load(Relaxed));
         let bytes = PerDirection { read, write, trim };

@@ -21,7 +21,7 @@ use load::{Load, LoadSetup, RecordFailure, Region};
 use measure::{Nanos, SystemClock};
 use memory::Memory;
 use model::{CpuUsage, JobError};
-use record::{Control, Gate, Record};
+use record::{Control, Gate, Mailbox, Record};
 use std::sync::atomic::Ordering::{Relaxed, Release};
 use ties::Ties;
 
@@ -36,6 +36,8 @@ pub(crate) struct WorkerSetup<'run> {
     pub(crate) replay: Option<&'run Replayed>,
     /// Where it and the parent talk.
     pub(crate) control: &'run Control,
+    /// Where a thread leaves its record when it is asked for it.
+    pub(crate) mailbox: &'run Mailbox,
     /// Where all workers and the parent talk.
     pub(crate) controls: &'run sys::SharedBlocks<Control>,
     /// Whom it has to look at.
@@ -172,6 +174,7 @@ impl Visitor for Ready<'_, '_> {
             identity: (self.setup.plan.number, job.load.seed.unwrap_or(self.setup.system_seed)),
             memory: self.memory,
             tally: Tally::new(&mut *self.record, control, &job.record, logs, Judge::of(&job.latency)),
+            mailbox: self.setup.mailbox,
             files: self.open,
             ties: (self.setup.ties, self.setup.controls),
         });

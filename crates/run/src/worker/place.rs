@@ -124,3 +124,38 @@ pub(crate) fn start_ms(job: &JobPlan) -> Result<u64, JobError> {
     let time = clock_gettime(clock);
     Ok(time.tv_sec.unsigned_abs() * 1000 + time.tv_nsec.unsigned_abs() / 1_000_000)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::thread::{CpuSet, sched_getaffinity};
+
+    fn allowed() -> Vec<u32> {
+        let set = sched_getaffinity(None).unwrap();
+        (0..CpuSet::MAX_CPU).filter(|&cpu| set.is_set(cpu)).map(|cpu| u32::try_from(cpu).unwrap()).collect()
+    }
+
+    /// Where a worker of this plan finds itself.
+    fn placed(job: JobPlan, clone: u32) -> Vec<u32> {
+        let worker = std::thread::spawn(move || {
+            take(&job, clone).unwrap();
+            allowed()
+        });
+        worker.join().unwrap()
+    }
+
+    #[test]
+    fn a_worker_runs_where_it_may() {
+        let all = allowed();
+        let mut job = JobPlan::with_defaults("a", "test", "null");
+        assert_eq!(placed(job.clone(), 0), all, "anywhere, without a word");
+        job.place.cpus = vec![all[0]];
+        assert_eq!(placed(job.clone(), 1), [all[0]]);
+        job.place.cpus = all.clone();
+        assert_eq!(placed(job.clone(), 1), all);
+        job.place.split_cpus = true;
+        for clone in 0..3 {
+            assert_eq!(placed(job.clone(), clone), [all[clone as usize % all.len()]], "clone {clone}");
+        }
+    }
+}

@@ -39,6 +39,8 @@ pub(crate) const STOP: u32 = 1;
 pub(crate) const ATTENTION: u32 = 2;
 /// A signal reached the worker's process.
 pub(crate) const SIGNALLED: u32 = 4;
+/// The worker shall bring its record up to date, then take this back.
+pub(crate) const REPORT: u32 = 8;
 
 /// How far a worker may go; zero, before any of these, is a closed gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -57,6 +59,12 @@ impl Control {
         self.stop.load(Relaxed) & STOP != 0
     }
 
+    /// Whether the worker shall bring its record up to date.
+    #[inline]
+    pub(crate) fn report_wanted(&self) -> bool {
+        self.stop.load(Relaxed) & REPORT != 0
+    }
+
     /// Whether there is anything to look at before the next I/O.
     #[inline]
     pub(crate) fn wants_attention(&self) -> bool {
@@ -72,8 +80,11 @@ impl Control {
     }
 }
 
+/// A worker's record as of the last time it was asked, for workers that are threads: their own is theirs alone.
+pub(crate) type Mailbox = std::sync::Mutex<Option<Box<Record>>>;
+
 /// What a worker found. All zero bytes is "nothing yet"; [`Record::begin`] makes it ready for counting.
-#[derive(Debug, FromBytes)]
+#[derive(Clone, Debug, FromBytes)]
 #[repr(C)]
 pub(crate) struct Record {
     /// Accepted to reaped, per direction.
@@ -116,6 +127,12 @@ pub(crate) struct Record {
     pub(crate) iops_samples: [SampleStatistics; 3],
     /// CPU and faults when the measured part began, then (once `finished`) of the measured part.
     pub(crate) usage: CpuUsage,
+    /// Bytes in the control block when the parent last asked.
+    pub(crate) bytes_so_far: [u64; 3],
+    /// I/Os in the control block when the parent last asked.
+    pub(crate) ios_so_far: [u64; 3],
+    /// CPU and faults of the measured part when the parent last asked.
+    pub(crate) usage_so_far: CpuUsage,
     /// I/O errors that did not end the job.
     pub(crate) forgiven_errors: u64,
     /// The first of them, as errno.
@@ -139,7 +156,7 @@ pub(crate) struct Record {
 }
 
 /// The last window of a job that waits for steady state.
-#[derive(Debug, FromBytes)]
+#[derive(Clone, Debug, FromBytes)]
 #[repr(C)]
 pub(crate) struct SteadyRecord {
     /// Not zero once it is filled in.
@@ -174,7 +191,7 @@ impl SteadyRecord {
 
 /// The last few latencies of one direction, in nanoseconds, not yet in moments, bins and histograms: right after a
 /// system call every instruction is dear, and a tight loop over many values pays a third of what each alone would.
-#[derive(Debug, FromBytes)]
+#[derive(Clone, Debug, FromBytes)]
 #[repr(C)]
 pub(crate) struct Recent {
     length: u64,
@@ -199,7 +216,7 @@ pub(crate) struct Keeps {
 }
 
 /// One histogram per kind of latency and direction.
-#[derive(Debug, FromBytes)]
+#[derive(Clone, Debug, FromBytes)]
 #[repr(C)]
 pub(crate) struct Histograms {
     /// Of completion latency.
@@ -213,7 +230,7 @@ pub(crate) struct Histograms {
 }
 
 /// What ended a worker early.
-#[derive(Debug, FromBytes)]
+#[derive(Clone, Debug, FromBytes)]
 #[repr(C)]
 pub(crate) struct Fault {
     /// errno; 0 while nothing went wrong.
@@ -236,7 +253,7 @@ impl Fault {
 }
 
 /// Text of at most `N` bytes in a fixed layout.
-#[derive(Debug, FromBytes)]
+#[derive(Clone, Debug, FromBytes)]
 #[repr(C)]
 pub(crate) struct Text<const N: usize> {
     length: u32,
@@ -331,6 +348,23 @@ impl Record {
             }
             recent.length = 0;
         }
+    }
+
+    /// Bytes and I/Os of a direction in the measured part, as the control block counts them.
+    pub(crate) fn amounts(&self, control: &Control, direction: Direction) -> (u64, u64) {
+        let at = direction as usize;
+        self.measured(at, control.bytes[at].load(Relaxed), control.ios[at].load(Relaxed))
+    }
+
+    /// The same when the parent last asked; `None` where it never did.
+    pub(crate) fn amounts_so_far(&self, direction: Direction) -> Option<(u64, u64)> {
+        let at = direction as usize;
+        let asked = self.ios_so_far.iter().any(|&ios| ios > 0);
+        asked.then(|| self.measured(at, self.bytes_so_far[at], self.ios_so_far[at]))
+    }
+
+    fn measured(&self, at: usize, bytes: u64, ios: u64) -> (u64, u64) {
+        (bytes.saturating_sub(self.bytes_before[at]), ios.saturating_sub(self.ios_before[at]))
     }
 
     /// Counts a submit call that took `count` I/Os, with `in_flight` in flight afterwards.
@@ -437,6 +471,7 @@ pub(crate) fn coarse_bin(latency: Nanos) -> usize {
 mod tests {
     use super::*;
 
+    /// Subtlety 23 of the specification.
     #[test]
     fn coarse_bins_agree_with_the_model_around_every_bound() {
         let around = BOUNDS.iter().flat_map(|&bound| [bound - 1, bound, bound + 1]);
@@ -449,6 +484,7 @@ mod tests {
         }
     }
 
+    /// Subtlety 20 of the specification.
     #[test]
     fn call_sizes_and_depths_fall_into_the_bins_of_the_report() {
         let call =

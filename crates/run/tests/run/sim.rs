@@ -130,6 +130,7 @@ fn reaping_4_at_least_empties_the_queue_at_a_low_mark_of_2() {
     assert_eq!((result.depth.level[2], result.depth.level[3]), (200, 200));
 }
 
+/// Subtlety 20 of the specification.
 #[test]
 fn a_minimum_of_0_polls_after_each_io_and_waits_only_when_full() {
     let mut job = of_ios(sim(SERVICE, 2), 2, 6);
@@ -216,6 +217,7 @@ fn samples_are_taken_every_half_second() {
     assert_eq!(short.directions.read.iops_samples.count, 0);
 }
 
+/// Subtlety 42 of the specification.
 #[test]
 fn syncs_have_their_own_statistics_and_are_no_writes() {
     let mut job = of_ios(sim(SERVICE, 1), 1, 100);
