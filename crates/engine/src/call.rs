@@ -1,6 +1,6 @@
 //! Plain system calls that end before they return, with the result as a completion wants it: bytes or -errno.
 
-use crate::contract::{Io, Operation};
+use crate::contract::{Io, JobFacts, Operation};
 use measure::Nanos;
 use std::os::fd::{BorrowedFd, RawFd};
 
@@ -147,4 +147,10 @@ fn discard(descriptor: RawFd, offset: u64, length: u32) -> i64 {
 #[inline]
 pub(crate) fn signed(offset: u64) -> i64 {
     i64::try_from(offset).unwrap_or(i64::MIN)
+}
+
+/// What a write is beside its flags as a read: whole or not there at all after a crash (RWF_ATOMIC of linux/fs.h, 6.11).
+pub(crate) fn write_flags(job: &JobFacts<'_>, flags: i32) -> i32 {
+    const RWF_ATOMIC: i32 = 0x40;
+    if job.atomic { flags | RWF_ATOMIC } else { flags }
 }

@@ -74,10 +74,25 @@ pub struct Target {
     pub writable: bool,
 }
 
+/// What an engine may have to know of its job, beside its own options.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct JobFacts<'a> {
+    /// The job's name.
+    pub name: &'a str,
+    /// How long it is to run.
+    pub runtime: Option<Nanos>,
+    /// The I/O priority that the job runs at, as the kernel packs it (ioprio_set(2)).
+    pub priority: u16,
+    /// Its writes shall be whole or not there at all after a crash.
+    pub atomic: bool,
+}
+
 /// What an engine is opened with.
 pub struct Setup<'a, C> {
     /// Values of the engine's own options.
     pub options: &'a EngineOptions,
+    /// What it may have to know of its job.
+    pub job: JobFacts<'a>,
     /// The open files.
     pub targets: &'a [Target],
     /// In flight at most.
@@ -182,6 +197,48 @@ pub trait Engine: Sized {
         let taken = self.flush()?;
         let reaped = self.reap(min, max, done)?;
         Ok((taken, reaped))
+    }
+
+    /// Does what has to be done when all workers are ready and none has begun: waits for a peer, starts a program.
+    /// Asks `go_on` whether the job still wants it.
+    ///
+    /// # Errors
+    /// When it cannot be done.
+    fn start(&mut self, go_on: &dyn Fn() -> bool) -> Result<(), EngineError> {
+        let _ = go_on;
+        Ok(())
+    }
+
+    /// Whether the engine has nothing left to do, whatever the load wants: its peer closed, its program ended. Asked
+    /// after an I/O that moved nothing, and after every one of an engine for company.
+    fn is_over(&self) -> bool {
+        false
+    }
+
+    /// How long the worker shall rest after the I/O just done; asked of engines for company only.
+    fn rest_after(&self) -> Nanos {
+        Nanos::ZERO
+    }
+
+    /// Whether the I/O just done made its call; asked of engines that work on names, which call once per file and pass.
+    fn made_call(&self) -> bool {
+        true
+    }
+
+    /// Which priorities I/Os may have, the job's own first; empty where all have that one.
+    fn priorities(&self) -> &[u16] {
+        &[]
+    }
+
+    /// Which of [`Engine::priorities`] the last I/O of a slot had, by its index.
+    fn priority_of(&self, slot: u32) -> usize {
+        let _ = slot;
+        0
+    }
+
+    /// CPU time that a thread of the kernel spent on this engine's I/Os alone so far (SQPOLL).
+    fn kernel_cpu(&self) -> Option<Nanos> {
+        None
     }
 
     /// Whether the moment at which the kernel accepts an I/O can be seen. Where a kernel thread polls the queue it

@@ -3,9 +3,9 @@
 use crate::engines::EngineOptions;
 use crate::error::Place;
 use crate::plan::{
-    AccessAdvice, Allocate, BlockSize, ClockChoice, ContinueOnError, Distribution, ExitScope, Fill, Generator,
-    Isolation, LatencyPlan, Memory, MemoryPolicy, RecordPlan, ReplayPlan, SteadyCriterion, SteadyMeasure, SyncMode,
-    ThinkCount, VerifyMethod,
+    AccessAdvice, Allocate, BlockSize, ClockChoice, ContinueOnError, Distribution, ExitScope, FileHandling, Fill,
+    Generator, Isolation, LatencyPlan, Memory, MemoryPolicy, RangeSync, RecordPlan, ReplayPlan, SteadyCriterion,
+    SteadyMeasure, SyncMode, ThinkCount, VerifyMethod,
 };
 use crate::values::{Amount, UnitBase};
 use measure::{Nanos, PerDirection};
@@ -68,6 +68,7 @@ pub(crate) struct FileDraft {
     pub direct: bool,
     pub sync: SyncMode,
     pub allocate: Allocate,
+    pub atomic: bool,
     pub invalidate: bool,
     pub pre_read: bool,
     pub overwrite: bool,
@@ -77,6 +78,7 @@ pub(crate) struct FileDraft {
     pub advice: AccessAdvice,
     pub may_create: bool,
     pub may_write_mounted: bool,
+    pub handling: FileHandling,
 }
 
 /// Which data moves, as the word after `rw=` says it.
@@ -110,6 +112,55 @@ pub(crate) struct LoadDraft {
     pub fdatasync_every: u32,
     pub end_fsync: bool,
     pub fsync_on_close: bool,
+    pub end_syncfs: bool,
+    pub range_sync: Option<RangeSync>,
+    pub align: PerDirection<u64>,
+    pub sizes_by_order: bool,
+    pub soft_map: bool,
+    pub zones: ZoneDraft,
+}
+
+/// Which zones a job works in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum ZoneMode {
+    #[default]
+    None,
+    Strided,
+    Zoned,
+}
+
+/// Options about zones.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct ZoneDraft {
+    pub mode: ZoneMode,
+    pub range: u64,
+    pub size: u64,
+    pub capacity: u64,
+    pub skip: Amount,
+    pub reads_anywhere: bool,
+    pub open_most: u32,
+    pub job_open_most: u32,
+    pub reset_threshold: Option<f64>,
+    pub reset_frequency: Option<f64>,
+    pub writes_remainder: bool,
+}
+
+impl Default for ZoneDraft {
+    fn default() -> Self {
+        ZoneDraft {
+            mode: ZoneMode::None,
+            range: 0,
+            size: 0,
+            capacity: 0,
+            skip: Amount::Bytes(0),
+            reads_anywhere: false,
+            open_most: 0,
+            job_open_most: 0,
+            reset_threshold: None,
+            reset_frequency: None,
+            writes_remainder: false,
+        }
+    }
 }
 
 /// Options about the queue, 0 and absence not yet resolved.
@@ -184,6 +235,9 @@ pub(crate) struct BufferDraft {
     pub compress_percent: u8,
     pub compress_chunk: u32,
     pub dedupe_percent: u8,
+    pub dedupe_by_set: bool,
+    pub set_percent: u8,
+    pub set_shared: bool,
     pub memory: Memory,
     pub align: u32,
     pub huge_page: u64,
@@ -322,6 +376,7 @@ impl Default for FileDraft {
             direct: false,
             sync: SyncMode::None,
             allocate: Allocate::Native,
+            atomic: false,
             invalidate: true,
             pre_read: false,
             overwrite: false,
@@ -331,6 +386,7 @@ impl Default for FileDraft {
             advice: AccessAdvice::ByLoad,
             may_create: true,
             may_write_mounted: false,
+            handling: FileHandling::default(),
         }
     }
 }
@@ -355,6 +411,12 @@ impl Default for LoadDraft {
             fdatasync_every: 0,
             end_fsync: false,
             fsync_on_close: false,
+            end_syncfs: false,
+            range_sync: None,
+            align: PerDirection::all(0),
+            sizes_by_order: false,
+            soft_map: false,
+            zones: ZoneDraft::default(),
         }
     }
 }
@@ -369,6 +431,9 @@ impl Default for BufferDraft {
             compress_percent: 0,
             compress_chunk: 512,
             dedupe_percent: 0,
+            dedupe_by_set: false,
+            set_percent: 5,
+            set_shared: false,
             memory: Memory::Malloc,
             align: 0,
             huge_page: 2 << 20,

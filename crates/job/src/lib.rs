@@ -27,7 +27,7 @@ mod surroundings;
 mod table;
 mod values;
 
-pub use engines::{Capabilities, EngineOptions, EngineSpec, Submission};
+pub use engines::{Capabilities, EngineOptions, EngineSpec, Submission, Work};
 pub use error::{JobError, Warning};
 pub use help::VERSION;
 pub use invocation::{

@@ -178,6 +178,10 @@ pub struct DirectionResult {
     pub completion: Option<LatencyStatistics>,
     /// Issue to reaped.
     pub total: Option<LatencyStatistics>,
+    /// The same latency by I/O priority, where a job's I/Os do not all have the same (cmdprio): total latency where
+    /// its percentiles are shown, else completion latency.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub priorities: Vec<PriorityLatency>,
     /// Samples in KiB/s.
     pub bandwidth_samples: SampleStatistics,
     /// Samples in I/Os per second.
@@ -195,6 +199,31 @@ pub struct LatencyStatistics {
     /// Histogram, where percentiles were asked for.
     #[serde(with = "crate::native::histogram")]
     pub histogram: Option<Box<Histogram>>,
+}
+
+/// Latency of the I/Os of one priority.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct PriorityLatency {
+    /// Class: 0 none, 1 real time, 2 best effort, 3 idle.
+    pub class: u16,
+    /// Level within the class, 0 the highest.
+    pub level: u16,
+    /// Hint to the device.
+    pub hint: u16,
+    /// How long they took.
+    pub latency: LatencyStatistics,
+}
+
+impl PriorityLatency {
+    /// The latency of a priority as the kernel packs it (ioprio_set(2)): class, hint, level from the top.
+    pub fn of_packed(value: u64, latency: LatencyStatistics) -> Self {
+        let field = |shift: u32, mask: u64| u16::try_from((value >> shift) & mask).unwrap_or(0);
+        PriorityLatency { class: field(13, 7), hint: field(3, 0x3ff), level: field(0, 7), latency }
+    }
+
+    fn is_like(&self, other: &PriorityLatency) -> bool {
+        (self.class, self.level, self.hint) == (other.class, other.level, other.hint)
+    }
 }
 
 /// fsync, fdatasync.
@@ -335,6 +364,12 @@ impl DirectionResult {
         merge_latency(&mut self.submission, &other.submission);
         merge_latency(&mut self.completion, &other.completion);
         merge_latency(&mut self.total, &other.total);
+        for theirs in &other.priorities {
+            match self.priorities.iter_mut().find(|mine| mine.is_like(theirs)) {
+                Some(mine) => mine.latency.merge(&theirs.latency),
+                None => self.priorities.push(theirs.clone()),
+            }
+        }
         self.bandwidth_samples.add_concurrent(&other.bandwidth_samples);
         self.iops_samples.add_concurrent(&other.iops_samples);
     }

@@ -14,6 +14,8 @@ mod replay;
 mod result;
 mod signals;
 mod steady;
+#[cfg(test)]
+mod stream;
 mod supervise;
 mod worker;
 

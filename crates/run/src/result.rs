@@ -2,6 +2,7 @@
 
 use crate::steady::Steadiness;
 use crate::supervise::{End, Prepared, Shared, Watched, needs_files};
+use crate::worker::PriorityRecord;
 use crate::worker::record::{Control, Mailbox, Record};
 use crate::worker::{cpu_usage, unix_ms, used_since};
 use job::plan::{BlockSize, JobPlan, RecordPlan, WorkerPlan};
@@ -36,6 +37,7 @@ pub(crate) fn assemble(
             prepared: &prepared[index],
             control: &shared.controls[index],
             record,
+            priorities: shared.priorities.as_ref().and_then(|records| records.snapshot(index)),
             end: watched.ends[index],
             elapsed_s,
             remaining: watched.remaining,
@@ -72,6 +74,7 @@ struct Found<'a> {
     prepared: &'a Prepared,
     control: &'a Control,
     record: Option<Box<Record>>,
+    priorities: Option<Box<PriorityRecord>>,
     end: Option<End>,
     elapsed_s: u64,
     remaining: Option<Nanos>,
@@ -140,10 +143,21 @@ impl Found<'_> {
             total: plan
                 .total_latency
                 .then(|| statistics(record.total[at], &record.histograms.total[at], plan.total_percentiles)),
+            priorities: self
+                .priorities
+                .as_ref()
+                .map(|found| found.found(direction, self.wants_percentiles()))
+                .unwrap_or_default(),
             bandwidth_samples: record.bandwidth_samples[at],
             iops_samples: record.iops_samples[at],
             worker_rates: None,
         }
+    }
+
+    /// Whether percentiles of the latency that is kept by priority are wanted.
+    fn wants_percentiles(&self) -> bool {
+        let plan = &self.plan.job.record;
+        plan.total_percentiles || plan.completion_percentiles
     }
 
     /// The time in which a direction could move: where written blocks are read back, writes and these reads take turns.

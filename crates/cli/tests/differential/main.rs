@@ -9,8 +9,10 @@
 
 mod case;
 mod checks;
+mod engines;
 mod loads;
 mod logs;
+mod places;
 mod runs;
 mod terse;
 mod timing;
@@ -32,11 +34,17 @@ fn all_cases() -> Vec<Case> {
     for area in [checks::verify, checks::logs, checks::steps] {
         cases.extend(area());
     }
+    for area in [places::handling, places::regions] {
+        cases.extend(area());
+    }
     for area in [loads::buffers, runs::files, runs::workers, runs::engines, runs::measures, terse::lines] {
         cases.extend(area());
     }
     cases.extend(timing::limits());
     cases.extend(timing::turns());
+    for area in [engines::on_files, engines::on_connections, engines::for_company, engines::own_options] {
+        cases.extend(area());
+    }
     for area in [logs::options, logs::reports] {
         cases.extend(area());
     }

@@ -4,8 +4,10 @@ use super::NAME;
 use crate::contract::{EngineError, Setup};
 use crate::slots::{Slots, descriptors};
 use ::io_uring::{IoUring, Probe, opcode};
+use measure::Nanos;
 use rustix::io_uring::{IoringEnterFlags, io_uring_enter};
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
+use std::path::{Path, PathBuf};
 
 /// The operation named in errors of io_uring_setup(2).
 pub(super) const SETUP: &str = "io_uring_setup";
@@ -172,6 +174,35 @@ pub(super) fn register_files<C>(ring: &IoUring, setup: &Setup<'_, C>) -> Result<
         let errno = error.raw_os_error().unwrap_or(libc::EIO);
         failed("registerfiles", errno, "the files cannot be registered; raise ulimit -n or drop registerfiles")
     })
+}
+
+/// The polling thread that the kernel made for the ring just built: the newest of its name. Only where this thread is
+/// alone can it be told from those of other rings, so with several of them none is taken.
+///
+/// The thread takes its name when it first runs, so a little patience is in order.
+pub(super) fn find_poller() -> Option<PathBuf> {
+    (0..100).find_map(|_| {
+        let found = named_poller();
+        if found.is_none() {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+        found
+    })
+}
+
+fn named_poller() -> Option<PathBuf> {
+    let name = format!("iou-sqp-{}", rustix::thread::gettid().as_raw_nonzero());
+    let threads = std::fs::read_dir("/proc/self/task").ok()?;
+    let of_ours = |path: &PathBuf| std::fs::read_to_string(path.join("comm")).is_ok_and(|comm| comm.trim() == name);
+    let mut found = threads.filter_map(|thread| thread.ok().map(|thread| thread.path())).filter(of_ours);
+    let first = found.next()?;
+    found.next().is_none().then_some(first)
+}
+
+/// The CPU time of a thread, from the scheduler's own account.
+pub(super) fn cpu_of(thread: &Path) -> Option<Nanos> {
+    let text = std::fs::read_to_string(thread.join("schedstat")).ok()?;
+    text.split_whitespace().next()?.parse().ok().map(Nanos)
 }
 
 /// The ring as io_uring_enter(2) is told of it.

@@ -12,6 +12,8 @@ pub(super) const PREAD: u16 = 0;
 pub(super) const PWRITE: u16 = 1;
 pub(super) const PREADV: u16 = 7;
 pub(super) const PWRITEV: u16 = 8;
+/// A flag of a control block: its priority counts (IOCB_FLAG_IOPRIO).
+pub(super) const HAS_PRIORITY: u32 = 2;
 
 /// `struct iocb`.
 #[derive(Clone, Copy, Debug, Default)]

@@ -13,7 +13,7 @@ use crate::contract::{Completion, Engine, EngineError, Io, Setup, Submitted};
 use crate::random::SplitMix;
 use faults::FaultPlan;
 use job::option::{Kind, OptionSpec, Support, TimeUnit};
-use job::{Capabilities, EngineOptions, EngineSpec, Submission};
+use job::{Capabilities, EngineOptions, EngineSpec, Submission, Work};
 use journal::Journal;
 use measure::{Clock, Nanos, VirtualClock};
 use std::cmp::Reverse;
@@ -60,6 +60,7 @@ impl Engine for Sim {
         help: "A simulated device in virtual time, whose every number is known beforehand",
         capabilities: Capabilities {
             submission: Submission::Asynchronous,
+            work: Work::Pretence,
             needs_files: false,
             trim: true,
             virtual_time: true,

@@ -17,3 +17,4 @@ mod script;
 mod signals;
 mod simulated;
 mod waiting;
+mod works;

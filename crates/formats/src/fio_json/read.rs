@@ -13,7 +13,7 @@ use measure::{Direction, Histogram, Moments, Nanos, SampleStatistics};
 use model::Unified;
 use model::{
     CpuUsage, DepthStatistics, DeviceUsage, DirectionResult, JobError, JobResult, LatencyBins, LatencyStatistics,
-    RunResult, SyncResult,
+    PriorityLatency, RunResult, SyncResult,
 };
 use serde_json::{Map, Value};
 
@@ -196,7 +196,15 @@ fn shares<const BINS: usize>(object: Option<&Object>, total: u64, least: f64) ->
 fn read_direction(object: &Object, style: &mut model::ReportStyle) -> DirectionResult {
     let mut latency = |key: &str| child(object, key).and_then(|latency| read_latency(latency, style));
     let (submission, completion, total) = (latency("slat_ns"), latency("clat_ns"), latency("lat_ns"));
+    let by_priority = object.get("prios").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_object);
+    let mut priority = |of: &Object| {
+        let level = |key: &str| u16::try_from(whole(of, key)).unwrap_or(0);
+        let latency = child(of, "clat_ns").or_else(|| child(of, "lat_ns"));
+        let latency = latency.and_then(|latency| read_latency(latency, style)).unwrap_or_default();
+        PriorityLatency { class: level("prioclass"), level: level("prio"), hint: level("priohint"), latency }
+    };
     DirectionResult {
+        priorities: by_priority.map(&mut priority).collect(),
         bytes: whole(object, "io_bytes"),
         ios: whole(object, "total_ios"),
         short_ios: whole(object, "short_ios"),

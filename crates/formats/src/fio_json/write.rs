@@ -6,7 +6,9 @@ use crate::fio_text::{Members, version_line};
 use crate::group::{Divisor, Group, Shown, percent_of_group, shown};
 use crate::{View, group, local_time, shares};
 use measure::Histogram;
-use model::{DeviceUsage, DirectionResult, JobResult, LatencyStatistics, ReportStyle, RunResult, Unified};
+use model::{
+    DeviceUsage, DirectionResult, JobResult, LatencyStatistics, PriorityLatency, ReportStyle, RunResult, Unified,
+};
 use serde_json::{Map, Value, json};
 
 /// What fio prints for a time left that nobody knows.
@@ -123,7 +125,7 @@ fn direction_object(found: &DirectionResult, style: &ReportStyle, percent_of_gro
     let latency = |statistics: &Option<LatencyStatistics>, wanted: bool| {
         latency_object(statistics.as_ref(), style, wanted.into(), detail)
     };
-    json!({
+    let mut object = json!({
         "io_bytes": found.bytes,
         "io_kbytes": found.bytes >> 10,
         "bw_bytes": bytes_per_second,
@@ -136,6 +138,7 @@ fn direction_object(found: &DirectionResult, style: &ReportStyle, percent_of_gro
         "slat_ns": latency(&found.submission, style.submission_percentiles),
         "clat_ns": latency(&found.completion, style.completion_percentiles),
         "lat_ns": latency(&found.total, style.total_percentiles),
+        "prios": priorities(found, style, detail),
         "bw_min": bandwidth.minimum,
         "bw_max": bandwidth.maximum,
         "bw_agg": percent_of_group,
@@ -147,7 +150,24 @@ fn direction_object(found: &DirectionResult, style: &ReportStyle, percent_of_gro
         "iops_mean": iops.mean,
         "iops_stddev": iops.deviation(),
         "iops_samples": iops.count,
-    })
+    });
+    // Where all I/Os had the same priority there is nothing to tell apart, and fio leaves the key out.
+    if found.priorities.len() < 2
+        && let Some(object) = object.as_object_mut()
+    {
+        object.shift_remove("prios");
+    }
+    object
+}
+
+fn priorities(found: &DirectionResult, style: &ReportStyle, detail: Detail) -> Value {
+    let key = if style.total_percentiles { "lat_ns" } else { "clat_ns" };
+    let wanted = style.total_percentiles || style.completion_percentiles;
+    let one = |of: &PriorityLatency| {
+        let latency = latency_object(Some(&of.latency), style, wanted.into(), detail);
+        json!({ "prioclass": of.class, "prio": of.level, "priohint": of.hint, key: latency })
+    };
+    found.priorities.iter().map(one).collect()
 }
 
 /// Whether a latency's percentiles were asked for.

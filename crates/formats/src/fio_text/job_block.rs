@@ -8,7 +8,7 @@ use crate::number::{Step, scaled};
 use crate::{local_time, printable, shares};
 use jiff::tz::TimeZone;
 use measure::{Direction, PerDirection, SampleStatistics};
-use model::{DirectionResult, JobResult, LatencyStatistics, ReportStyle, SteadyResult, Unified};
+use model::{DirectionResult, JobResult, LatencyStatistics, PriorityLatency, ReportStyle, SteadyResult, Unified};
 use std::fmt::Write;
 
 /// The moment in the block's first line.
@@ -77,12 +77,39 @@ fn write_direction(
             latency::write_line(text, name, &statistics.moments);
         }
     }
+    let name = if style.total_percentiles { "lat" } else { "clat" };
+    let by_priority = || found.priorities.iter().filter(|_| found.priorities.len() > 1);
+    for of in by_priority() {
+        latency::write_line(text, &priority_name(name, of), &of.latency.moments);
+    }
     for (name, statistics, wanted) in &kinds {
         if let (true, Some(LatencyStatistics { histogram: Some(histogram), .. })) = (wanted, statistics) {
             latency::write_percentiles(text, name.trim_start(), histogram, style);
         }
     }
+    for of in by_priority() {
+        if let Some(histogram) = &of.latency.histogram {
+            let share = share_of_ios(of, found);
+            latency::write_percentiles(
+                text,
+                &format!("{} ({share:.2}% of IOs)", priority_name(name, of)),
+                histogram,
+                style,
+            );
+        }
+    }
     write_samples(text, found, style, percent_of_group);
+}
+
+/// `clat prio 1/0`: class and level, and the hint where there is one.
+fn priority_name(latency: &str, of: &PriorityLatency) -> String {
+    let hint = if of.hint > 0 { format!("/{}", of.hint) } else { String::new() };
+    format!("{latency} prio {}/{}{hint}", of.class, of.level)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts of a run")]
+fn share_of_ios(of: &PriorityLatency, found: &DirectionResult) -> f64 {
+    100.0 * of.latency.moments.count() as f64 / found.ios.max(1) as f64
 }
 
 fn rate_line(found: &DirectionResult, kind: Shown, style: &ReportStyle) -> String {

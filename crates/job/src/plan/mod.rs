@@ -5,6 +5,7 @@
 
 mod buffers;
 mod files;
+mod handling;
 mod load;
 mod pace;
 mod place;
@@ -12,18 +13,21 @@ mod record;
 mod replay;
 mod steer;
 mod verify;
+mod zones;
 
-pub use buffers::{BufferPlan, Fill, Memory};
+pub use buffers::{BufferPlan, Fill, Memory, WorkingSet};
 pub use files::{AccessAdvice, Allocate, Extent, FilePlan, SyncMode};
-pub use load::{BlockSize, Distribution, Generator, LoadPlan, Mix, Step};
+pub use handling::{FileHandling, FileLock, FileService, FileType, WriteHint};
+pub use load::{BlockSize, Distribution, Generator, LoadPlan, Mix, RangeSync, Step};
 pub use pace::{DepthPlan, PacePlan, ThinkCount};
 pub use place::{CgroupPlan, ClockChoice, MemoryPolicy, PlacePlan};
 pub use record::{LogPlan, PERCENTILES, RecordPlan, Unified, WindowValue};
 pub use replay::{Hold, MergePlan, ReplayPlan, Skip, Timing};
 pub use steer::{FlowPlan, LatencyPlan, SteadyCriterion, SteadyMeasure, SteadyPlan};
 pub use verify::{Digest, VerifyMethod, VerifyPlan};
+pub use zones::{Gap, Strides, ZonePlan, Zoned};
 
-use crate::engines::EngineOptions;
+use crate::engines::{EngineOptions, Work};
 use measure::Nanos;
 /// Everything one invocation runs.
 #[derive(Clone, Debug, Default)]
@@ -57,6 +61,8 @@ pub struct JobPlan {
     pub limits: Limits,
     /// The engine's name, as in its `EngineSpec`.
     pub engine: &'static str,
+    /// What one I/O of that engine is.
+    pub work: Work,
     /// Values of the engine's own options.
     pub engine_options: EngineOptions,
     /// Which files or devices.
@@ -97,6 +103,7 @@ impl JobPlan {
             start: StartPlan::default(),
             limits: Limits::default(),
             engine,
+            work: Work::Data,
             engine_options: EngineOptions::default(),
             files: FilePlan::default(),
             load: LoadPlan::default(),

@@ -7,6 +7,7 @@
 mod checker;
 mod faults;
 mod floor;
+mod handling;
 mod judge;
 mod log;
 mod pause;
@@ -24,7 +25,8 @@ use tally::Alike;
 pub(crate) use tally::{Life, Tally};
 
 use crate::WorkerState;
-use crate::files::OpenFiles;
+use crate::files::{FileLocks, OpenFiles};
+use crate::worker::PriorityRecord;
 use crate::worker::memory::Memory;
 use crate::worker::record::Mailbox;
 use crate::worker::record::{ATTENTION, Control};
@@ -32,8 +34,8 @@ use crate::worker::ties::Ties;
 use crate::worker::{usable_depth, usage_now};
 use checker::Checker;
 use engine::{Engine, EngineError, Io, Operation};
-use job::Submission;
 use job::plan::JobPlan;
+use job::{Submission, Work};
 use load::content::Content;
 use load::{Load, Next, Request};
 use measure::{Clock, Nanos};
@@ -62,7 +64,11 @@ pub(crate) struct DriveSetup<'w, E: Engine> {
     /// Where a thread leaves its record when it is asked for it.
     pub(crate) mailbox: &'w Mailbox,
     /// The open files.
-    pub(crate) files: &'w OpenFiles,
+    pub(crate) files: &'w mut OpenFiles,
+    /// Their locks, where each I/O takes one.
+    pub(crate) locks: Option<FileLocks>,
+    /// Where latencies are counted by priority.
+    pub(crate) priorities: Option<&'w mut PriorityRecord>,
     /// Whom the worker has to look at, and where.
     pub(crate) ties: (&'w Ties, &'w sys::SharedBlocks<Control>),
 }
@@ -76,12 +82,17 @@ pub(crate) struct Drive<'w, E: Engine, const LATENCY: bool> {
     content: Content,
     content_is_idle: bool,
     checker: Option<Checker>,
-    /// Somebody looks at each I/O that came back whole: the checker, or logs.
+    /// Latencies by priority, where the engine gives I/Os more than one.
+    priorities: Option<&'w mut PriorityRecord>,
+    /// What the kernel's own thread had used when the measured part began.
+    kernel_cpu_before: Nanos,
+    /// Somebody looks at each I/O that came back whole: the checker, logs, or who counts by priority.
     attends: bool,
     memory: &'w mut Memory,
     tally: Tally<'w>,
     mailbox: &'w Mailbox,
-    files: &'w OpenFiles,
+    files: &'w mut OpenFiles,
+    locks: Option<FileLocks>,
     slots: Slots,
     /// The next moment at which something else than I/O is due: a sample, the end of the ramp.
     next_event: Nanos,
@@ -110,8 +121,11 @@ pub(crate) fn drive<E: Engine>(setup: DriveSetup<'_, E>) {
 
 impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
     fn new(setup: DriveSetup<'w, E>) -> Self {
-        let DriveSetup { job, engine, clock, load, content, identity, memory, tally, mailbox, files, ties } = setup;
+        let DriveSetup {
+            job, engine, clock, load, content, identity, memory, tally, mailbox, files, locks, ties, ..
+        } = setup;
         let (number, seed) = identity;
+        let priorities = setup.priorities.filter(|_| engine.priorities().len() > 1);
         let checker = Checker::new::<E>(job, number, seed);
         Drive {
             job,
@@ -120,12 +134,15 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
             load,
             content_is_idle: content.is_idle(),
             content,
-            attends: checker.is_some() || tally.has_logs(),
+            attends: checker.is_some() || tally.has_logs() || priorities.is_some(),
             checker,
+            priorities,
+            kernel_cpu_before: Nanos::ZERO,
             memory,
             tally,
             mailbox,
             files,
+            locks,
             slots: Slots::new(usable_depth(job)),
             next_event: Nanos::MAX,
             ramp_ends: None,
@@ -145,7 +162,7 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
             0 => (!ramp.is_zero()).then(|| now.saturating_add(ramp)),
             _ => Some(Nanos::MAX),
         };
-        self.tally.begin(usage_now(self.job.isolation), now);
+        self.begin_measuring(now);
         if self.ramp_ends.is_some() {
             self.tally.mute_logs();
         }
@@ -159,7 +176,11 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
         }
         self.reschedule();
         self.show(if self.ramp_ends.is_none() { WorkerState::Running } else { WorkerState::Ramping });
-        let ended = if is_synchronous::<E>(self.job) { self.run_synchronous() } else { self.run_queued() };
+        let ended = match self.locks.take() {
+            Some(locks) => self.run_locked(&locks),
+            None if is_synchronous::<E>(self.job) => self.run_synchronous(),
+            None => self.run_queued(),
+        };
         let ended = ended.and_then(|()| self.end_pass());
         if let Err(error) = ended {
             let errno = error.errno;
@@ -172,6 +193,7 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
             self.event(now);
         }
         self.tally.record.measured_until = now.get();
+        self.account_for_the_kernel();
         if let Err(failure) = self.load.conclude(now) {
             self.tally.record.fault.keep_first(failure.errno, failure.operation, &failure.message);
         }
@@ -180,6 +202,26 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
             self.tally.record.fault.keep_first(error.errno, &error.operation, &error.message);
         }
         self.show(WorkerState::Finishing);
+    }
+
+    /// From here on everything counts, and nothing before.
+    fn begin_measuring(&mut self, now: Nanos) {
+        self.tally.begin(usage_now(self.job.isolation), now);
+        self.kernel_cpu_before = self.engine.kernel_cpu().unwrap_or(Nanos::ZERO);
+        if let Some(priorities) = &mut self.priorities {
+            priorities.name(self.engine.priorities());
+            priorities.begin();
+        }
+    }
+
+    /// Notes what a thread of the kernel did for this worker, which otherwise nobody would see.
+    fn account_for_the_kernel(&mut self) {
+        let Some(used) = self.engine.kernel_cpu() else { return };
+        let used = used.saturating_sub(self.kernel_cpu_before);
+        self.tally.record.kernel_cpu = used.get();
+        let milliseconds = used.get() / 1_000_000;
+        let note = self.engine.note().unwrap_or_default();
+        self.tally.record.note.set(&format!("{note}, {milliseconds} ms of CPU in the kernel's polling thread"));
     }
 
     /// What to do next, and the present: the load's answer, unless the worker shall stop or has reins.
@@ -261,7 +303,13 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
 
     #[cold]
     fn show_each(&mut self, slot: u32, request: &Request, life: Life) {
-        self.tally.log(request, life);
+        if E::SPEC.capabilities.work != Work::Names || self.engine.made_call() {
+            self.tally.log(request, life);
+        }
+        if let (Some(priorities), Some(direction)) = (&mut self.priorities, request.direction()) {
+            let from = if self.job.record.total_percentiles { life.issued } else { life.accepted };
+            priorities.record(self.engine.priority_of(slot), direction, life.reaped.saturating_sub(from));
+        }
         self.judge_block(slot, request);
     }
 
@@ -281,12 +329,17 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
     /// The end of a pass over the data: flush what was written, where the plan wants it, with nothing in flight.
     /// Its time belongs to the job's; its latency is not among those of fsync (as fio counts).
     fn end_pass(&mut self) -> Result<(), EngineError> {
-        let wanted = self.job.load.end_fsync || self.job.load.fsync_on_close;
+        let load = &self.job.load;
+        let wanted = load.end_fsync || load.fsync_on_close || load.end_syncfs;
         if !wanted || !std::mem::take(&mut self.unflushed) || self.ended_by_fault {
             return Ok(());
         }
         self.show(WorkerState::Flushing);
-        for target in 0..u32::try_from(self.files.paths.len()).unwrap_or(u32::MAX) {
+        if load.end_syncfs {
+            self.sync_file_systems();
+        }
+        let files = if load.end_fsync || load.fsync_on_close { self.files.paths.len() } else { 0 };
+        for target in 0..u32::try_from(files).unwrap_or(u32::MAX) {
             let request = Request { operation: Operation::Sync, target, offset: 0, length: 0 };
             self.load.note_issued(self.clock.now(), &request);
             let result = self.alone(&request)?;
@@ -303,6 +356,9 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
         if self.load.passes() > self.passes {
             self.passes = self.load.passes();
             self.end_pass()?;
+            if self.job.files.handling.unlink_each_pass {
+                self.start_files_afresh()?;
+            }
         }
         Ok(())
     }
@@ -318,6 +374,8 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
             }
             Next::Drain => self.drained()?,
             Next::DropCache(target) => self.files.drop_cache(target),
+            Next::Open { target, file } => self.exchange(target, file)?,
+            Next::SyncRange { target, offset, length } => self.sync_range(target, offset, length),
             Next::BeginReview => self.begin_review()?,
             Next::EndReview => self.end_review(),
             Next::Issue(_) | Next::Review { .. } | Next::Stop => {}

@@ -18,6 +18,11 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
                 None => self.make_room(now)?,
                 Some(Next::Wait(until)) if self.slots.busy() > 0 => self.reap_until(until, now)?,
                 Some(Next::Stop) => break,
+                Some(Next::SyncRange { target, offset, length }) => {
+                    now = self.submit(now)?;
+                    self.sync_range(target, offset, length);
+                    self.now(now)
+                }
                 Some(other) => {
                     self.drain(now)?;
                     self.rest(other)?

@@ -10,7 +10,6 @@ use crate::WorkerState;
 use crate::steady::{Steadiness, Totals};
 use crate::worker::record::{Control, SteadyRecord};
 use crate::worker::ties::{SteadyJudge, Ties};
-use crate::worker::usage_now;
 use engine::{Engine, EngineError};
 use job::plan::{JobPlan, SteadyPlan};
 use load::{Next, Request};
@@ -200,7 +199,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
                 self.slots.use_only(depth);
                 self.tally.forget_judged();
                 if matches!(step, Step::Settle(_)) {
-                    self.tally.begin(usage_now(self.job.isolation), *now);
+                    self.begin_measuring(*now);
                     self.next_sample = self.next_look();
                 }
                 search.begin_window(*now);
@@ -254,7 +253,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
     /// The ramp is over at `moment`.
     pub(super) fn end_ramp(&mut self, moment: Nanos) {
         self.ramp_ends = None;
-        self.tally.begin(usage_now(self.job.isolation), moment);
+        self.begin_measuring(moment);
         self.load.ramp_over(moment);
         self.next_sample = self.next_look();
         self.show(WorkerState::Running);

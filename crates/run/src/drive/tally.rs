@@ -141,6 +141,22 @@ impl<'w> Tally<'w> {
         self.record.measured_until = life.reaped.get();
     }
 
+    /// Counts an I/O on a name. Only those that made their call are timed, and only the call: of the rest of such an
+    /// I/O there is nothing to say.
+    #[inline]
+    pub(super) fn named<const LATENCY: bool>(&mut self, direction: Direction, bytes: u64, life: Life, timed: bool) {
+        self.control.count(direction, bytes, 1);
+        self.record.measured_until = life.reaped.get();
+        if !LATENCY || !timed {
+            return;
+        }
+        let completion = life.reaped.saturating_sub(life.accepted);
+        self.record.completion[direction as usize].record(completion);
+        if self.histograms.completion {
+            self.record.histograms.completion[direction as usize].record(completion);
+        }
+    }
+
     /// Counts I/Os of an asynchronous engine.
     ///
     /// All three latencies are recorded here, at the end, so that submission + completion = total also for the means.

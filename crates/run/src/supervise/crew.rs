@@ -5,7 +5,7 @@ use crate::replay::Replayed;
 use crate::worker::gate;
 use crate::worker::record::{Control, Gate, Mailbox, Record, SIGNALLED, STOP};
 use crate::worker::ties::Ties;
-use crate::worker::{WorkerSetup, work};
+use crate::worker::{PriorityRecord, WorkerSetup, work};
 use job::plan::{Isolation, WorkerPlan};
 use measure::SystemClock;
 use std::path::Path;
@@ -21,6 +21,8 @@ pub(crate) struct Shared {
     pub(crate) controls: SharedBlocks<Control>,
     /// One record per worker.
     pub(crate) records: SharedRecords<Record>,
+    /// One per worker, in runs in which I/Os of one worker have different priorities.
+    pub(crate) priorities: Option<SharedRecords<PriorityRecord>>,
     /// Copies of the records of threads, on request; not shared between processes.
     pub(crate) mailboxes: Vec<Mailbox>,
 }
@@ -216,6 +218,7 @@ fn become_worker() {
 
 fn run_one(setup: &WorkerSetup<'_>, shared: &Shared, index: usize) {
     if let Some(mut record) = shared.records.writer(index) {
-        work(setup, &mut record);
+        let mut priorities = shared.priorities.as_ref().and_then(|records| records.writer(index));
+        work(setup, &mut record, priorities.as_deref_mut());
     }
 }

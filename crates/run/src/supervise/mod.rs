@@ -1,6 +1,7 @@
 //! The run from above: prepares files, starts workers at their turn, watches them, collects what they found.
 
 mod crew;
+mod devices;
 mod estimate;
 mod interim;
 mod prepare;
@@ -18,7 +19,7 @@ use crate::worker::record::Mailbox;
 use crate::worker::ties::Ties;
 use crew::{Crew, Recruit};
 use job::Plan;
-use job::plan::{Isolation, WorkerPlan};
+use job::plan::{Isolation, JobPlan, WorkerPlan};
 use model::RunResult;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -47,6 +48,7 @@ pub fn execute(plan: &Plan, options: &RunOptions, observer: &mut dyn Observer) -
     let shared = Shared {
         controls: SharedBlocks::new(workers.len())?,
         records: SharedRecords::new(workers.len())?,
+        priorities: plan.jobs.iter().any(raises_some).then(|| SharedRecords::new(workers.len())).transpose()?,
         mailboxes: workers.iter().map(|_| Mailbox::default()).collect(),
     };
     let system_seed = prepare::system_seed();
@@ -83,6 +85,11 @@ pub fn execute(plan: &Plan, options: &RunOptions, observer: &mut dyn Observer) -
 fn regular_files(prepared: &[Prepared]) -> Vec<&Path> {
     let files = prepared.iter().flat_map(|ready| &ready.files).filter(|file| file.kind == FileKind::Regular);
     files.map(|file| file.path.as_path()).collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+/// Whether a job raises the priority of some of its I/Os.
+fn raises_some(job: &JobPlan) -> bool {
+    ["cmdprio_percentage", "cmdprio_bssplit"].iter().any(|name| job.engine_options.get(name).is_some())
 }
 
 /// Before anything is laid out, as fio's users see it; workers whose files then fail are counted.

@@ -197,7 +197,10 @@ impl<'run> Watch<'run> {
             if failed || self.workers[index].job.files.create_only {
                 self.schedule.strike(index);
                 let along = self.schedule.ended(index, failed);
-                self.end_along(crew, &along);
+                // A job whose files failed never ran: as in fio it takes nobody along.
+                if !failed {
+                    self.end_along(crew, &along);
+                }
             }
         }
     }

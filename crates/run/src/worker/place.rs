@@ -138,7 +138,7 @@ mod tests {
     /// Where a worker of this plan finds itself.
     fn placed(job: JobPlan, clone: u32) -> Vec<u32> {
         let worker = std::thread::spawn(move || {
-            take(&job, clone).unwrap();
+            take(&job, clone, Path::new("/")).unwrap();
             allowed()
         });
         worker.join().unwrap()

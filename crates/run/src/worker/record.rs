@@ -127,6 +127,8 @@ pub(crate) struct Record {
     pub(crate) iops_samples: [SampleStatistics; 3],
     /// CPU and faults when the measured part began, then (once `finished`) of the measured part.
     pub(crate) usage: CpuUsage,
+    /// Nanoseconds of CPU that a thread of the kernel spent for this worker alone, in the measured part.
+    pub(crate) kernel_cpu: u64,
     /// Bytes in the control block when the parent last asked.
     pub(crate) bytes_so_far: [u64; 3],
     /// I/Os in the control block when the parent last asked.
