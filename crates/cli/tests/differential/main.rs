@@ -15,6 +15,7 @@ mod logs;
 mod places;
 mod runs;
 mod terse;
+mod timing;
 mod words;
 
 use case::{Case, Held, Rate};
@@ -39,6 +40,8 @@ fn all_cases() -> Vec<Case> {
     for area in [loads::buffers, runs::files, runs::workers, runs::engines, runs::measures, terse::lines] {
         cases.extend(area());
     }
+    cases.extend(timing::limits());
+    cases.extend(timing::turns());
     for area in [engines::on_files, engines::on_connections, engines::for_company, engines::own_options] {
         cases.extend(area());
     }
