@@ -101,6 +101,13 @@ pub(crate) fn regions() -> Vec<Case> {
         )
         .on_device()
         .ends(1),
+    ]
+}
+
+/// Sizes, alignment, amounts and what is in the blocks.
+pub(crate) fn amounts() -> Vec<Case> {
+    let job = |name, words: &str| Case::report(name, &format!("--name=a {words}"));
+    vec![
         job("blocks_aligned_to_more", "--size=256k --rw=randread --ba=8k"),
         job("blocks_aligned_to_less", "--size=256k --rw=randwrite --blockalign=512"),
         // fio keeps its map in blocks of 4 KiB there and leaves some of the region out.
