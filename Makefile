@@ -28,10 +28,12 @@ test: oracles
 	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --workspace --no-deps --locked
 	$(CARGO) test --workspace --locked
 	$(CARGO) bench --locked -p plumb-cli --bench cost -- --short
+	$(CARGO) bench --locked -p plumb-cli --bench parse -- --short
 	@echo 'test: format, lints, docs, tests and the short bench passed'
 
 bench: oracles
 	$(CARGO) bench --locked -p plumb-cli --bench cost
+	$(CARGO) bench --locked -p plumb-cli --bench parse
 
 oracles:
 	@tools/oracles

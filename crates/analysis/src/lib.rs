@@ -6,6 +6,7 @@
 
 mod checks;
 mod evidence;
+pub mod report_card;
 mod samples;
 mod summary;
 

@@ -6,9 +6,11 @@ mod dispatch;
 mod failure;
 mod file_system;
 mod fio;
+mod grade;
 mod iostat;
 mod native;
 mod output;
+mod parse;
 mod survey;
 
 use std::process::ExitCode;

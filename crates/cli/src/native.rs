@@ -22,6 +22,8 @@ Examples:
   ln -s plumb fio                 called as `fio`, plumb is fio
 
   plumb iostat -dx 2              what the disks do, every two seconds
+  plumb parse *.out               a table of what fio, iozone or iostat ever printed
+  plumb grade data.csv            a report card of a sweep
 
 fio's own options: plumb fio --help; iostat's: plumb iostat --help",
     arg_required_else_help = true
@@ -35,6 +37,8 @@ struct Cli {
 enum Command {
     // Its help stands with its options.
     Survey(survey::Args),
+    Parse(crate::parse::Args),
+    Grade(crate::grade::Args),
     /// Run fio command lines and job files as fio does
     // Taken by the dispatcher before clap sees it; it stands here for the list of commands.
     #[command(
@@ -65,6 +69,8 @@ Examples:
 pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
     match Cli::try_parse_from(words) {
         Ok(Cli { command: Command::Survey(args) }) => survey::run(&args),
+        Ok(Cli { command: Command::Parse(args) }) => crate::parse::run(&args),
+        Ok(Cli { command: Command::Grade(args) }) => crate::grade::run(&args),
         Ok(Cli { command: Command::Fio { words } }) => crate::fio::run(&words),
         Ok(Cli { command: Command::Iostat { words } }) => crate::iostat::run(&words),
         Err(error) => show(&error),

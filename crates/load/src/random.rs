@@ -15,6 +15,7 @@ pub(super) enum Purpose {
     Repeat,
     File,
     WorkingSet,
+    Trim,
 }
 
 /// The seed of one stream of one worker.

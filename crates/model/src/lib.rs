@@ -8,6 +8,7 @@ mod activity;
 mod device;
 mod job;
 mod native;
+pub mod reading;
 mod result;
 mod steer;
 

@@ -35,6 +35,10 @@ pub trait Observer {
     fn progress(&mut self, progress: &Progress) {
         let _ = progress;
     }
+    /// A worker found data that are not what was written, or forgives an error: what, in which file, where.
+    fn finding(&mut self, text: &str) {
+        let _ = text;
+    }
     /// All workers have ended; told like progress, where that is told.
     fn ended(&mut self, progress: &Progress) {
         let _ = progress;

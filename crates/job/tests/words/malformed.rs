@@ -118,7 +118,21 @@ const COMMAND_LINES: &[(&[&str], &str)] = &[
     (&["--ioengine=mmap", "--rw=trim"], "engine mmap cannot trim"),
     (&["--wait_for=y"], "wait_for=y names no earlier job; name one earlier job"),
     (&["--wait_for=x"], "wait_for names the job itself; name one earlier job"),
-    (&["--verify_only=1"], "option `verify_only` is refused: known, not built yet; leave it out"),
+    (&["--verify_only=1"], "verify_only needs a way to verify; give it with verify="),
+    (
+        &["--verify=md5", "--verify_only=1", "--time_based", "--runtime=1"],
+        "verify_only writes nothing, so there is no amount of it that a time would give; leave time_based out",
+    ),
+    (
+        &["--trim_percentage=5", "--verify=md5"],
+        "trim_percentage trims blocks that are verified, after trim_backlog of them; give verify and trim_backlog, or leave trim_percentage out",
+    ),
+    (&["--verify=md5", "--verify_offset=42"], "verify_offset is 42, within the header of 48 bytes; give 48 or more"),
+    (&["--verify_pattern=%d"], r#"verify_pattern=%d is not a pattern; write it like 0xdeadbeef, "text", 'file' or 42"#),
+    (
+        &["--ignore_error=EFOO"],
+        "ignore_error=EFOO names an error `EFOO` that there is not; write it like EIO:ENOSPC or by number, 5:28",
+    ),
     (&["--write_hist_log=x"], "option `write_hist_log` is refused: known, not built yet; leave it out"),
     (&["--rwmixcycle=5"], "option `rwmixcycle` is refused: withdrawn: the mix is drawn for each I/O; leave it out"),
     (&["--rw=write", "--readonly"], "writes or trims, but --readonly was given"),

@@ -52,8 +52,8 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
             now = present;
             let request = match next {
                 Next::Issue(request) => request,
-                Next::Review { request, sequence } => {
-                    self.expect(0, sequence);
+                Next::Review { request, expects } => {
+                    self.expect(0, expects);
                     request
                 }
                 Next::Stop => break,

@@ -5,6 +5,7 @@
 //! Leaves to others which I/O comes next (the load) and how it reaches the kernel (the engine).
 
 mod checker;
+mod checkers;
 mod faults;
 mod floor;
 mod handling;
@@ -167,6 +168,7 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
             self.tally.mute_logs();
         }
         self.load.begin(now);
+        self.begin_checks();
         if self.rein.is_some() {
             self.tally.control.stop.fetch_or(ATTENTION, Relaxed);
         }
@@ -187,6 +189,7 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
             self.tally.record.fault.keep_first(errno, error.operation, &error.to_string());
         }
         self.end_review();
+        self.save_state();
         let now = self.clock.now();
         self.watch_time(now);
         if now == self.next_event {

@@ -41,6 +41,14 @@ pub(crate) fn lay_out(
     if to_make.is_empty() {
         return Ok(());
     }
+    if job.verify.as_ref().is_some_and(|plan| plan.only) {
+        let (path, size) = to_make.first_key_value().expect("not empty, as just seen");
+        let message = format!(
+            "{} has fewer than the {size} bytes that verify_only would read, and verify_only makes no file",
+            path.display()
+        );
+        return Err(refusal(libc::ENOENT, "verify_only", message));
+    }
     if !job.files.may_create {
         let (path, _) = to_make.first_key_value().expect("not empty, as just seen");
         let message = format!("{} would have to be made, and allow_file_create=0 forbids it", path.display());

@@ -35,6 +35,15 @@ pub(crate) fn check(plan: &Plan, options: &RunOptions) -> Result<(), RunError> {
         if !ENGINES.iter().any(|engine| engine.name == job.engine) {
             return unsupported(&format!("there is no engine `{}`", job.engine));
         }
+        if let Some(plan) = job.verify.as_ref()
+            && plan.offset > 0
+            && (plan.offset as usize) < Verifier::front(plan)
+        {
+            let front = Verifier::front(plan);
+            return unsupported(&format!(
+                "verify_offset is within its header and digest of {front} bytes; give {front} or more"
+            ));
+        }
         if let Some(least) = job.verify.as_ref().map(Verifier::smallest_block)
             && let Some(block) = smallest_checked_block(job).filter(|&block| block < least)
         {

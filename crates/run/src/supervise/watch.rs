@@ -137,6 +137,7 @@ impl<'run> Watch<'run> {
             self.obey(crew, signals);
             self.start(crew, scope)?;
             self.collect(crew)?;
+            self.hear(observer);
             if self.schedule.is_over() {
                 break;
             }
@@ -172,6 +173,13 @@ impl<'run> Watch<'run> {
         self.watched.devices = self.devices.finish(self.clock.now());
         self.watched.lowest_traffic = lowest_traffic(&mut self.traffic);
         Ok(self.watched)
+    }
+
+    /// Passes on what workers have to say.
+    fn hear(&self, observer: &mut dyn Observer) {
+        for control in self.shared.controls.iter() {
+            control.notices.hear(&mut |text| observer.finding(text));
+        }
     }
 
     pub(super) fn elapsed(&self) -> Nanos {

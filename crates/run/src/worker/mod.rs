@@ -4,9 +4,11 @@
 pub(crate) mod gate;
 mod hook;
 pub(crate) mod memory;
+pub(crate) mod notices;
 mod place;
 mod priorities;
 pub(crate) mod record;
+pub(crate) mod state;
 pub(crate) mod ties;
 
 use crate::WorkerState;
@@ -101,7 +103,10 @@ fn set_up_and_run(
         content.prepare_start(memory.whole_slot(slot));
     }
     hook::run(job, hook::Hook::Before)?;
-    let load = make_load(setup, &open)?;
+    let mut load = make_load(setup, &open)?;
+    if let Some(state) = state::load(job, setup.plan.number)? {
+        load.resume(state);
+    }
     let ready = Ready { setup, record, priorities, open: &mut open, locks, memory: &mut memory, content, load };
     match engine::dispatch(job.engine, ready) {
         Some(result) => result.and_then(|()| hook::run(job, hook::Hook::After)),
