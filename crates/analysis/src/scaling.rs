@@ -7,7 +7,7 @@ use crate::checks::{LEAST_BUSY_SHARE, MOST_BUSY_SHARE};
 /// How much of the added load only waited: (latency ratio − 1) ÷ (load ratio − 1). 0 is a latency that stays flat,
 /// 1 one that grows as fast as the load. `None` where the load did not grow or there is no latency to compare.
 pub fn queueing(latency_ratio: f64, load_ratio: f64) -> Option<f64> {
-    let share = (latency_ratio - 1.0) / (load_ratio - 1.0);
+    let share = crate::report_card::queueing(latency_ratio, load_ratio);
     (load_ratio > 1.0 && latency_ratio > 0.0 && share.is_finite()).then_some(share)
 }
 
