@@ -5,6 +5,7 @@ mod estimate;
 mod prepare;
 mod schedule;
 mod watch;
+mod watching;
 
 use crate::{Observer, RunError, RunOptions};
 pub(crate) use crew::{End, Shared};

@@ -40,6 +40,7 @@ pub(crate) struct WorkerSetup<'run> {
 pub(crate) fn work(setup: &WorkerSetup<'_>, record: &mut Record) {
     let control = setup.control;
     record.pid = sys::placement::thread_id();
+    control.thread.store(record.pid, Relaxed);
     if !pass(control, Gate::SetUp) {
         return;
     }

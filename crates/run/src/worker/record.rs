@@ -22,7 +22,8 @@ pub(crate) struct Control {
     pub(crate) stop: AtomicU32,
     /// Files that are open.
     pub(crate) open_files: AtomicU32,
-    reserved: u32,
+    /// The worker's thread; 0 before it runs.
+    pub(crate) thread: AtomicU32,
     /// Bytes completed per direction since the start; never falls.
     pub(crate) bytes: [AtomicU64; 3],
     /// I/Os completed per direction since the start; never falls.
