@@ -22,8 +22,6 @@ pub enum Limiter {
     FileSystemLock,
     /// Somebody else's I/O on the same device.
     Neighbour,
-    /// Memory answered: no device took part.
-    Memory,
 }
 
 impl Limiter {
@@ -38,7 +36,6 @@ impl Limiter {
             Limiter::Flush => "flush",
             Limiter::FileSystemLock => "file-system lock",
             Limiter::Neighbour => "neighbour",
-            Limiter::Memory => "memory",
         }
     }
 }
@@ -48,7 +45,7 @@ impl Limiter {
 pub struct LimitedBy {
     /// What it was.
     pub limiter: Limiter,
-    /// Its share in percent: what that is a share of, the sentence says.
+    /// Its share in percent; what it is a share of, the sentence says.
     pub share_percent: f64,
     /// The sentence.
     pub sentence: String,

@@ -47,7 +47,7 @@ fn document(result: &RunResult, view: &View, detail: Detail) -> String {
         result.devices.iter().for_each(|device| push_disk(&mut entries, device));
         root.insert("disk_util".into(), Value::Array(entries));
     }
-    spelled(&Value::Object(root)) + "\n"
+    super::own::appended(spelled(&Value::Object(root)), result) + "\n"
 }
 
 fn options(pairs: &[(String, String)]) -> Value {

@@ -122,9 +122,9 @@ impl<'run> Watch<'run> {
         }
         self.release_unstarted(crew)?;
         self.watched.elapsed = self.elapsed();
+        let seen = self.seen();
         self.watched.devices = self.devices.finish(self.clock.now());
         self.watched.lowest_traffic = lowest_traffic(&mut self.traffic);
-        let seen = self.seen();
         self.watched.monitored = Some(self.recorder.finish(self.clock.now(), &seen));
         Ok(self.watched)
     }
