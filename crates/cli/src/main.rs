@@ -7,9 +7,11 @@ mod failure;
 mod file_system;
 mod fio;
 mod iostat;
+mod limit;
 mod native;
 mod output;
 mod survey;
+mod watch;
 
 use std::process::ExitCode;
 

@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::survey;
+use crate::{survey, watch};
 use clap::{Parser, Subcommand};
 use std::ffi::OsString;
 
@@ -22,6 +22,7 @@ Examples:
   ln -s plumb fio                 called as `fio`, plumb is fio
 
   plumb iostat -dx 2              what the disks do, every two seconds
+  plumb watch                     the same live, with curves and processes
 
 fio's own options: plumb fio --help; iostat's: plumb iostat --help",
     arg_required_else_help = true
@@ -35,6 +36,7 @@ struct Cli {
 enum Command {
     // Its help stands with its options.
     Survey(survey::Args),
+    Watch(watch::Args),
     /// Run fio command lines and job files as fio does
     // Taken by the dispatcher before clap sees it; it stands here for the list of commands.
     #[command(
@@ -65,6 +67,7 @@ Examples:
 pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
     match Cli::try_parse_from(words) {
         Ok(Cli { command: Command::Survey(args) }) => survey::run(&args),
+        Ok(Cli { command: Command::Watch(args) }) => watch::run(&args),
         Ok(Cli { command: Command::Fio { words } }) => crate::fio::run(&words),
         Ok(Cli { command: Command::Iostat { words } }) => crate::iostat::run(&words),
         Err(error) => show(&error),

@@ -5,6 +5,7 @@ mod surroundings;
 mod watch;
 
 use crate::failure::Failure;
+use crate::limit;
 use crate::output::Output;
 use formats::{View, fio_json, fio_terse, fio_text, printable};
 use job::{Action, EtaWhen, Invocation, JobError, OutputFormat, Parser, Plan};
@@ -116,7 +117,8 @@ fn measure(plan: &Plan, invocation: &Invocation, out: &mut Output) -> Result<u8,
     let mut watch = Watch::new(out, plan, talk, live);
     let result = run::execute(plan, &options, &mut watch);
     watch.finish()?;
-    let result = result.map_err(|error| Failure::new(error.to_string()))?;
+    let mut result = result.map_err(|error| Failure::new(error.to_string()))?;
+    result.limited_by = analysis::limited_by(&result);
     if let (Some(signal), Talk::Normal) = (result.ended_by_signal, talk) {
         out.write(&format!("\nfio: terminating on signal {signal}\n"))?;
     }
@@ -133,6 +135,9 @@ fn measure(plan: &Plan, invocation: &Invocation, out: &mut Output) -> Result<u8,
             OutputFormat::Normal => fio_text::write(&result, &view),
         };
         out.write(&text)?;
+    }
+    if let Some(line) = limit::line_of(&result).filter(|_| limit::remarks_are_wanted()) {
+        tell(&format!("plumb: {line}"));
     }
     Ok(status(&result))
 }
