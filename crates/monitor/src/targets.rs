@@ -104,13 +104,47 @@ fn facts(root: &Path, target: &Target) -> TargetFacts {
         });
         let end = target.end.min(facts.size_bytes);
         let extents = sys::extents::as_they_are(&file, path).ok();
-        facts.unwritten_bytes = extents.map(|extents| extents.unwritten_within(target.start.min(end), end));
+        let unwritten = extents.map(|extents| extents.unwritten_within(target.start.min(end), end));
+        facts.cached_before = cached(&file, path, facts.size_bytes);
+        facts.unwritten_bytes = unwritten.and_then(|bytes| never_written(bytes, facts.cached_before));
+    } else {
+        facts.cached_before = cached(&file, path, facts.size_bytes);
     }
-    facts.cached_before = cached(&file, path, facts.size_bytes);
     facts
+}
+
+/// What was never written, of the bytes that have no data on the device: dirty pages are on their way there. `None`
+/// where that cannot be told apart.
+fn never_written(unwritten: u64, cached: Option<CachedBytes>) -> Option<u64> {
+    match cached {
+        _ if unwritten == 0 => Some(0),
+        Some(CachedBytes { dirty_bytes: Some(dirty), .. }) => Some(unwritten.saturating_sub(dirty)),
+        Some(CachedBytes { bytes: 0, .. }) => Some(unwritten),
+        _ => None,
+    }
 }
 
 fn cached(file: &File, path: &Path, size: u64) -> Option<CachedBytes> {
     let found = sys::residency::of_file(file, path, size).ok()?;
     Some(CachedBytes { bytes: found.cached_bytes, dirty_bytes: found.dirty_bytes })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dirty_pages_are_not_taken_for_holes() {
+        let cached = |bytes, dirty_bytes| Some(CachedBytes { bytes, dirty_bytes });
+        for (unwritten, seen, expected) in [
+            (100, cached(60, Some(60)), Some(40)),
+            (100, cached(100, Some(0)), Some(100)),
+            (100, cached(0, None), Some(100)),
+            (100, cached(1, None), None),
+            (100, None, None),
+            (0, None, Some(0)),
+        ] {
+            assert_eq!(never_written(unwritten, seen), expected, "{unwritten} {seen:?}");
+        }
+    }
 }

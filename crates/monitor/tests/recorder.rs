@@ -140,6 +140,7 @@ fn a_sparse_file_is_known_to_be_one_before_the_run_begins() {
     let file = std::fs::File::create(&path).unwrap();
     file.set_len(1 << 20).unwrap();
     std::os::unix::fs::FileExt::write_all_at(&file, &[1; 65_536], 0).unwrap();
+    file.sync_all().unwrap();
     let root = Path::new("/");
     let mut recorder = Recorder::start(root, &[&path], Nanos::SECOND, Nanos::ZERO);
     let target = Target { path: path.clone(), start: 0, end: 1 << 20 };

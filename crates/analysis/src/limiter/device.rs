@@ -129,7 +129,9 @@ pub(super) fn busy_or_shallow(seen: &Seen<'_>) -> Option<LimitedBy> {
     let queue = float(gain.in_queue_ms) / 1e3 / seen.seconds;
     let users = seen.users();
     let evidence = [("busy_percent", 100.0 * busy), ("mean_queue", queue), ("users", f64::from(users))];
-    let one_at_a_time = facts.rotational == Some(true) && !is_stacked(facts);
+    // What a virtual disk says of moving parts is not its own.
+    let virtualised = seen.monitored.is_some_and(|monitored| monitored.hypervisor.is_some());
+    let one_at_a_time = facts.rotational == Some(true) && !is_stacked(facts) && !virtualised;
     if busy >= BUSY && (one_at_a_time || queue >= PARALLEL) {
         let sentence =
             format!("{} was at work {} of the time, with {queue:.1} requests on average", facts.name, percent(busy));

@@ -29,7 +29,7 @@ const HELP: &[&str] = &[
     "w                save what was seen: plumb-watch-NNN.json",
     "? h              this help, and away with it",
     "",
-    "size, await      mean of a request: KiB, ms with its queue",
+    "size, await      mean of a request; the time with its queue",
     "queue            mean number of requests under way",
     "util             time with a request under way; a device that",
     "                 works on many at once can do more at 100 %",
@@ -206,7 +206,7 @@ fn draw_processes(frame: &mut Frame<'_>, area: Rect, machine: &Machine) {
 }
 
 fn draw_help(frame: &mut Frame<'_>, area: Rect) {
-    let (width, height) = (62, u16::try_from(HELP.len()).unwrap_or(u16::MAX).saturating_add(2));
+    let (width, height) = (64, u16::try_from(HELP.len()).unwrap_or(u16::MAX).saturating_add(2));
     let place = Rect {
         x: area.x + area.width.saturating_sub(width) / 2,
         y: area.y + area.height.saturating_sub(height) / 2,
