@@ -511,7 +511,8 @@ mod tests {
     #[test]
     fn what_one_of_two_intervals_knows_is_kept() {
         let mut first = Interval { cpu: Some(CpuTicks { user: 3, ..CpuTicks::default() }), ..Interval::default() };
-        first.append(&Interval { workers: vec![WorkerGain { ios: 2, ..WorkerGain::default() }], ..Interval::default() });
+        first
+            .append(&Interval { workers: vec![WorkerGain { ios: 2, ..WorkerGain::default() }], ..Interval::default() });
         assert_eq!((first.cpu.map(|cpu| cpu.total()), first.workers.len(), first.group), (Some(3), 1, None));
     }
 }

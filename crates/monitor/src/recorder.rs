@@ -166,7 +166,8 @@ impl Recorder {
                 totals.1[direction] += worker.ios[direction];
             }
         }
-        let since = |now: &[u64; 3], then: &[u64; 3]| std::array::from_fn(|index| now[index].saturating_sub(then[index]));
+        let since =
+            |now: &[u64; 3], then: &[u64; 3]| std::array::from_fn(|index| now[index].saturating_sub(then[index]));
         let read = self.read();
         let interval = Interval {
             until: now.saturating_sub(self.began),

@@ -51,14 +51,18 @@ impl Recorded {
 
     /// The machine's counters after so many units of work.
     fn at(&self, n: u64) {
-        let stat = format!("{} 0 {} {} 0 0 0 0 0 {} {} 0 0 0 0 {n} {}\n", 100 * n, 800 * n, 50 * n, 40 * n, 60 * n, 3 * n);
+        let stat =
+            format!("{} 0 {} {} 0 0 0 0 0 {} {} 0 0 0 0 {n} {}\n", 100 * n, 800 * n, 50 * n, 40 * n, 60 * n, 3 * n);
         self.write("sys/devices/sda/stat", &stat);
         self.write("proc/stat", &format!("cpu  {} 0 {} {} {} 0 0 {} 0 0\n", 10 * n, 20 * n, 60 * n, 5 * n, 5 * n));
         let pressure = |total: u64| format!("some avg10=0.00 total={total}\nfull avg10=0.00 total={}\n", total / 2);
         self.write("proc/pressure/io", &pressure(1000 * n));
         let group = format!("usage_usec {}\nnr_throttled {n}\nthrottled_usec {}\n", 900 * n, 70 * n);
         self.write("sys/fs/cgroup/job/cpu.stat", &group);
-        self.write("sys/fs/cgroup/job/io.stat", &format!("8:0 rbytes={} wbytes=0 rios={} wios=0\n", 409_600 * n, 100 * n));
+        self.write(
+            "sys/fs/cgroup/job/io.stat",
+            &format!("8:0 rbytes={} wbytes=0 rios={} wios=0\n", 409_600 * n, 100 * n),
+        );
         self.write("proc/77/task/77/schedstat", &format!("{} {} {}\n", 3_000 * n, 500 * n, 7 * n));
         let io = format!("rchar: {}\nwchar: 0\nread_bytes: {}\nwrite_bytes: 0\n", 4096 * n, 8192 * n);
         self.write("proc/77/io", &io);
@@ -104,7 +108,10 @@ fn a_recorded_machine_gives_its_gains() {
     };
     assert_eq!(second.group, Some(group));
     let one = second.workers[0];
-    assert_eq!((one.on_cpu, one.run_delay, one.switches, one.ios), (Some(Nanos(9_000)), Some(Nanos(1_500)), Some(21), 300));
+    assert_eq!(
+        (one.on_cpu, one.run_delay, one.switches, one.ios),
+        (Some(Nanos(9_000)), Some(Nanos(1_500)), Some(21), 300)
+    );
     assert_eq!(one.io_bytes, Some([12_288, 0, 24_576, 0]));
     assert_eq!(found.whole().devices[0].reads.ios, 400);
 }

@@ -251,13 +251,7 @@ fn parse_io_limit(line: &str) -> Option<IoLimit> {
 
 impl IoLimit {
     fn none(device: DeviceNumber) -> Self {
-        IoLimit {
-            device,
-            read_bytes_per_second: None,
-            write_bytes_per_second: None,
-            read_iops: None,
-            write_iops: None,
-        }
+        IoLimit { device, read_bytes_per_second: None, write_bytes_per_second: None, read_iops: None, write_iops: None }
     }
 
     fn tighten(&mut self, other: &IoLimit) {
@@ -335,7 +329,10 @@ mod tests {
                 ("blkio/a/blkio.throttle.read_iops_device", "7:0 500\n8:0 900\n"),
                 ("blkio/blkio.throttle.read_iops_device", "7:0 800\n"),
                 ("blkio/a/blkio.throttle.write_bps_device", "7:0 1048576\n"),
-                ("blkio/a/blkio.throttle.io_service_bytes_recursive", "7:0 Read 8192\n7:0 Write 1\n7:0 Total 9\n8:0 Read 8\nTotal 9\n"),
+                (
+                    "blkio/a/blkio.throttle.io_service_bytes_recursive",
+                    "7:0 Read 8192\n7:0 Write 1\n7:0 Total 9\n8:0 Read 8\nTotal 9\n",
+                ),
                 ("blkio/a/blkio.throttle.io_serviced_recursive", "7:0 Read 2\n7:0 Write 1\n"),
                 ("memory/memory.limit_in_bytes", "9223372036854771712\n"),
                 ("cpu/a/b/cpu.cfs_quota_us", "-1\n"),
@@ -357,7 +354,10 @@ mod tests {
         assert_eq!((loop0.read_iops, loop0.write_bytes_per_second, loop0.write_iops), (Some(500), Some(1 << 20), None));
         let counters = groups.counters();
         assert_eq!((counters.throttled_periods, counters.throttled_us), (Some(4), Some(7000)));
-        assert_eq!((counters.cpu_us, counters.io_bytes, counters.io_requests), (Some(5000), Some((8200, 1)), Some((2, 1))));
+        assert_eq!(
+            (counters.cpu_us, counters.io_bytes, counters.io_requests),
+            (Some(5000), Some((8200, 1)), Some((2, 1)))
+        );
     }
 
     #[test]

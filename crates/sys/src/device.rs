@@ -322,7 +322,11 @@ fn sata_rate(speed: &str) -> Option<u64> {
 /// `8.0` in tenths.
 fn tenths(text: &str) -> Option<u64> {
     let (whole, tenth) = text.split_once('.').unwrap_or((text, "0"));
-    whole.parse::<u64>().ok()?.checked_mul(10)?.checked_add(tenth.parse::<u8>().ok().filter(|&tenth| tenth < 10)?.into())
+    whole
+        .parse::<u64>()
+        .ok()?
+        .checked_mul(10)?
+        .checked_add(tenth.parse::<u8>().ok().filter(|&tenth| tenth < 10)?.into())
 }
 
 /// All whole and stacked devices, by name.

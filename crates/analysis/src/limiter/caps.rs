@@ -28,7 +28,8 @@ pub(super) fn of_the_plan(seen: &Seen<'_>) -> Option<LimitedBy> {
     }
     let share = reached / asked;
     (asked > 0.0 && share >= REACHED).then(|| {
-        let sentence = format!("the plan's own rate_iops: {reached:.1} of {asked:.0} I/Os per second, {}", percent(share));
+        let sentence =
+            format!("the plan's own rate_iops: {reached:.1} of {asked:.0} I/Os per second, {}", percent(share));
         verdict(Limiter::Cap, share, sentence, &[("asked_iops", asked), ("reached_iops", reached)])
     })
 }
@@ -88,7 +89,8 @@ pub(super) fn plateau(seen: &Seen<'_>) -> Option<LimitedBy> {
                 "a plateau of {mean:.0} {unit} ± {:.1} %, a number that somebody chose: a limiter, not a device",
                 100.0 * spread
             );
-            let evidence = [("plateau_per_second", mean), ("round_per_second", round), ("spread_percent", 100.0 * spread)];
+            let evidence =
+                [("plateau_per_second", mean), ("round_per_second", round), ("spread_percent", 100.0 * spread)];
             verdict(Limiter::Cap, mean / round, sentence, &evidence)
         })
     })

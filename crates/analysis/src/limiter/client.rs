@@ -30,7 +30,11 @@ pub(super) fn on_the_processor(seen: &Seen<'_>) -> Option<LimitedBy> {
     let (on, waiting) = seen.processor_shares().filter(|_| !polls).unwrap_or((0.0, 0.0));
     let share = on + waiting;
     if share >= BUSY {
-        let waited = if waiting >= 0.05 { format!(", {} of it waiting for one", percent(waiting / share)) } else { String::new() };
+        let waited = if waiting >= 0.05 {
+            format!(", {} of it waiting for one", percent(waiting / share))
+        } else {
+            String::new()
+        };
         let sentence = format!("the workers were on a processor {} of the time{waited}", percent(share));
         let evidence = [("on_cpu_percent", 100.0 * on), ("run_delay_percent", 100.0 * waiting)];
         return Some(verdict(Limiter::ClientCpu, share, sentence, &evidence));
@@ -41,9 +45,11 @@ pub(super) fn on_the_processor(seen: &Seen<'_>) -> Option<LimitedBy> {
     let steal = float(cpu.steal) / total;
     // A full machine limits those who wait for it, not those who poll on it.
     (idle < IDLE_MIN && waiting >= 0.2).then(|| {
-        let stolen = if steal >= 0.05 { format!(", {} taken by the hypervisor", percent(steal)) } else { String::new() };
+        let stolen =
+            if steal >= 0.05 { format!(", {} taken by the hypervisor", percent(steal)) } else { String::new() };
         let sentence = format!("all processors were busy {} of the time{stolen}", percent(1.0 - idle));
-        let evidence = [("idle_percent", 100.0 * idle), ("steal_percent", 100.0 * steal), ("run_delay_percent", 100.0 * waiting)];
+        let evidence =
+            [("idle_percent", 100.0 * idle), ("steal_percent", 100.0 * steal), ("run_delay_percent", 100.0 * waiting)];
         verdict(Limiter::ClientCpu, 1.0 - idle, sentence, &evidence)
     })
 }

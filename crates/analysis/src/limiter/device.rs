@@ -137,7 +137,9 @@ pub(super) fn busy_or_shallow(seen: &Seen<'_>) -> Option<LimitedBy> {
             format!("{} was at work {} of the time, with {queue:.1} requests on average", facts.name, percent(busy));
         return Some(verdict(Limiter::Device, busy, sentence, &evidence));
     }
-    let waited = seen.share_of_time(seen.latency_ms()? / 1e3 * seen.per_second(all_ios(seen)) / f64::from(users.max(1)) * seen.seconds);
+    let waited = seen.share_of_time(
+        seen.latency_ms()? / 1e3 * seen.per_second(all_ios(seen)) / f64::from(users.max(1)) * seen.seconds,
+    );
     (queue < PARALLEL && waited >= 0.5).then(|| {
         let users = if users == 1 { "one I/O".to_owned() } else { format!("{users} I/Os") };
         let sentence = format!(

@@ -73,7 +73,8 @@ impl<'a> Seen<'a> {
 
     /// Mean share of its time that a worker's main thread was on a processor, and that it waited for one.
     pub(super) fn processor_shares(&self) -> Option<(f64, f64)> {
-        let told: Vec<_> = self.steady.workers.iter().filter(|worker| worker.ios > 0 && worker.on_cpu.is_some()).collect();
+        let told: Vec<_> =
+            self.steady.workers.iter().filter(|worker| worker.ios > 0 && worker.on_cpu.is_some()).collect();
         if told.is_empty() {
             return self.processor_share_of_jobs().map(|share| (share, 0.0));
         }

@@ -244,7 +244,8 @@ fn report(place: &Place, found: &Findings, sentences: &[String]) -> String {
 
 /// What held back the heaviest load of each kind.
 fn limits(rows: &[Row]) -> Vec<String> {
-    let heaviest = |row: &&Row| !rows.iter().any(|one| one.test.kind == row.test.kind && one.test.users > row.test.users);
+    let heaviest =
+        |row: &&Row| !rows.iter().any(|one| one.test.kind == row.test.kind && one.test.users > row.test.users);
     let lines = rows.iter().filter(heaviest).filter_map(|row| {
         let line = limit::line_of(&row.result)?;
         let users = if row.test.users == 1 { "1 user".to_owned() } else { format!("{} users", row.test.users) };

@@ -69,10 +69,14 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     let mut machine = Machine::default();
     machine.look(&root, &names).map_err(Failure::new)?;
     if let Some(missing) = names.iter().find(|name| !machine.devices.contains_key(*name)) {
-        return Err(Failure::new(format!("{missing}: there is no such block device; lsblk shows those that there are")));
+        return Err(Failure::new(format!(
+            "{missing}: there is no such block device; lsblk shows those that there are"
+        )));
     }
     if !std::io::stdout().is_terminal() || !std::io::stdin().is_terminal() {
-        return Err(Failure::new("plumb watch needs a terminal; without one, plumb iostat -x 1 prints the same numbers"));
+        return Err(Failure::new(
+            "plumb watch needs a terminal; without one, plumb iostat -x 1 prints the same numbers",
+        ));
     }
     let signals = Watch::begin().map_err(|error| Failure::new(error.to_string()))?;
     let host = sys::host::name(&root).unwrap_or_default();

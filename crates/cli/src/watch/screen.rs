@@ -149,7 +149,9 @@ fn device_row(name: &str, track: &Track, curve: usize) -> Row<'static> {
         .map(right),
     );
     cells.push(right(format!("{util:.0}%")).style(colour));
-    cells.push(Cell::from(sparks(&values(track, |now| now.together.per_second), curve)).style(Style::new().fg(Color::Cyan)));
+    cells.push(
+        Cell::from(sparks(&values(track, |now| now.together.per_second), curve)).style(Style::new().fg(Color::Cyan)),
+    );
     Row::new(cells)
 }
 
@@ -170,7 +172,8 @@ fn draw_focus(frame: &mut Frame<'_>, area: Rect, machine: &Machine, focus: Optio
         ("await", |now| now.together.await_ms, |ms| format!("{} ms", brief(ms))),
         ("util", |now| now.utilisation_percent, |percent| format!("{percent:.0} %")),
     ];
-    let heading = Line::from(Span::styled(shown(name), Style::new().add_modifier(Modifier::BOLD | Modifier::UNDERLINED)));
+    let heading =
+        Line::from(Span::styled(shown(name), Style::new().add_modifier(Modifier::BOLD | Modifier::UNDERLINED)));
     let mut lines = vec![heading];
     let width = usize::from(area.width).saturating_sub(40);
     for (title, of, spelled) in CURVES {

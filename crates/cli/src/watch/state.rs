@@ -44,7 +44,7 @@ impl Order {
     }
 
     /// The devices in this order; equals by name.
-    pub(super) fn arrange<'a>(self, machine: &'a Machine) -> Vec<&'a str> {
+    pub(super) fn arrange(self, machine: &Machine) -> Vec<&str> {
         let key = self.row().2;
         let weight = |name: &str| machine.devices.get(name).and_then(|track| track.now()).map_or(0.0, key);
         let mut names: Vec<&str> = machine.devices.keys().map(String::as_str).collect();

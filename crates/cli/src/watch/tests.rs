@@ -19,8 +19,14 @@ fn record(root: &Path, n: u64) {
     let reads = 50 * n * n;
     write("proc/uptime", &format!("{}.00 0\n", 100 + n));
     write("proc/stat", &format!("cpu  {} 0 {} {} {} 0 0 0 0 0\n", 20 * n, 30 * n, 140 * n, 10 * n));
-    write("sys/block/sda/stat", &format!("{reads} 0 {} {} 0 0 0 0 0 {} {}\n", reads * 8, reads / 2, 450 * n, reads / 2));
-    write("sys/block/sdb/stat", &format!("0 0 0 0 {} 0 {} {} 2 {} {}\n", 80 * n, 80 * n * 128, 960 * n, 970 * n, 960 * n));
+    write(
+        "sys/block/sda/stat",
+        &format!("{reads} 0 {} {} 0 0 0 0 0 {} {}\n", reads * 8, reads / 2, 450 * n, reads / 2),
+    );
+    write(
+        "sys/block/sdb/stat",
+        &format!("0 0 0 0 {} 0 {} {} 2 {} {}\n", 80 * n, 80 * n * 128, 960 * n, 970 * n, 960 * n),
+    );
     write("sys/block/sdc/stat", "7 0 56 3 0 0 0 0 0 3 3\n");
     write("proc/812/comm", "postgres\n");
     write("proc/812/io", &format!("rchar: 1\nwchar: 1\nread_bytes: {}\nwrite_bytes: {}\n", reads * 4096, 8192 * n));

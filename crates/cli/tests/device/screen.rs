@@ -11,7 +11,9 @@ impl Terminal {
         use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let terminal = Terminal(format!("plumb-test-{}-{}", std::process::id(), NUMBER.fetch_add(1, Relaxed)));
-        let script = format!("stty -a | grep -c ' icanon'; {command}; echo status=$?; stty -a | tr ' ' '\\n' | grep -c '^icanon'; sleep 60");
+        let script = format!(
+            "stty -a | grep -c ' icanon'; {command}; echo status=$?; stty -a | tr ' ' '\\n' | grep -c '^icanon'; sleep 60"
+        );
         terminal.tmux(&["-f", "/dev/null", "new-session", "-d", "-x", "80", "-y", "24", &script]);
         terminal
     }

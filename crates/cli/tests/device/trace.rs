@@ -106,6 +106,11 @@ impl<'a> Event<'a> {
         }
         let fields: Vec<&str> = fields.collect();
         let plus = fields.iter().position(|field| *field == "+")?;
-        Some(Event { name, at_ms: at * 1e3, sector: fields.get(plus - 1)?, sectors: fields.get(plus + 1)?.parse().ok()? })
+        Some(Event {
+            name,
+            at_ms: at * 1e3,
+            sector: fields.get(plus - 1)?,
+            sectors: fields.get(plus + 1)?.parse().ok()?,
+        })
     }
 }

@@ -120,7 +120,7 @@ mod tests {
         assert!(!without.contains("\"plumb\" :"));
         let (mut with, without): (Value, Value) =
             (serde_json::from_str(&with).unwrap(), serde_json::from_str(&without).unwrap());
-        assert_eq!(with.as_object().unwrap().keys().last().map(String::as_str), Some(KEY));
+        assert_eq!(with.as_object().unwrap().keys().next_back().map(String::as_str), Some(KEY));
         with.as_object_mut().unwrap().shift_remove(KEY);
         assert_eq!(with, without);
     }

@@ -3,8 +3,8 @@
 use super::crew::{Crew, End, Shared};
 use super::estimate::Estimate;
 use super::prepare::Prepared;
-use super::watching::{lowest_traffic, targets_of, watched_paths};
 use super::schedule::{Schedule, Standing};
+use super::watching::{lowest_traffic, targets_of, watched_paths};
 use crate::signals::Signals;
 use crate::{Observer, Progress, RunError, RunOptions, WorkerProgress, WorkerState};
 use job::plan::{Isolation, WorkerPlan};
