@@ -169,3 +169,38 @@ fn what_is_saved_is_new_and_complete() {
     assert_eq!((samples.len(), &samples[0]["reads_per_second"]), (11, &150.0.into()));
     assert_eq!(saved["processes"][0]["process"], 9);
 }
+
+#[test]
+#[ignore = "crashes on purpose; the test below runs it on a terminal of its own"]
+fn a_crash_on_the_screen() {
+    let _screen = super::Screen::open().unwrap();
+    panic!("on purpose");
+}
+
+#[test]
+fn a_crash_leaves_the_terminal_as_it_was() {
+    let server = format!("plumb-crash-{}", std::process::id());
+    let tmux = |words: &[&str]| {
+        let outcome = std::process::Command::new("tmux").args(["-L", &server]).args(words).output();
+        String::from_utf8_lossy(&outcome.expect("tmux: make oracles").stdout).into_owned()
+    };
+    let program = std::env::current_exe().unwrap();
+    let script = format!(
+        "{} --exact --ignored --nocapture watch::tests::a_crash_on_the_screen; echo ended; \
+         stty -a | tr ' ' '\\n' | grep -c '^icanon'; sleep 60",
+        program.display()
+    );
+    tmux(&["-f", "/dev/null", "new-session", "-d", "-x", "80", "-y", "50", &script]);
+    let mut shown = String::new();
+    for _ in 0..200 {
+        std::thread::sleep(Duration::from_millis(100));
+        shown = tmux(&["capture-pane", "-p"]);
+        if shown.contains("ended\n1") {
+            break;
+        }
+    }
+    let modes = tmux(&["display-message", "-p", "#{alternate_on} #{cursor_flag}"]);
+    tmux(&["kill-server"]);
+    assert!(shown.contains("on purpose") && shown.contains("ended\n1"), "{shown}");
+    assert_eq!(modes.trim(), "0 1");
+}

@@ -6,6 +6,7 @@ mod files;
 mod life;
 #[cfg(test)]
 mod logs;
+mod monitored;
 #[cfg(test)]
 mod sim;
 #[cfg(test)]
