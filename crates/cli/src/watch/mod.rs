@@ -111,8 +111,11 @@ impl Screen {
 
 impl Drop for Screen {
     fn drop(&mut self) {
-        // A terminal that is gone needs no restoring.
-        let _ = ratatui::try_restore();
+        // In a crash it was restored before the message; once more would move the cursor back over that. A terminal
+        // that is gone needs no restoring.
+        if !std::thread::panicking() {
+            let _ = ratatui::try_restore();
+        }
     }
 }
 

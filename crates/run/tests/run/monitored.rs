@@ -1,16 +1,15 @@
 //! What is seen beside a run: it adds up to what the run itself counted.
 
 use crate::support::{job, run_jobs};
-use job::plan::{Extent, Isolation};
+use job::plan::Extent;
 use measure::{Direction, Nanos};
 
 #[test]
 fn the_intervals_add_up_to_what_the_jobs_counted() {
     let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let mut jobs = Vec::new();
-    for (name, isolation) in [("forked", Isolation::Process), ("spawned", Isolation::Thread)] {
+    for name in ["one", "another"] {
         let mut one = job(name, "psync");
-        one.isolation = isolation;
         one.files.directories = vec![directory.path().to_owned()];
         one.files.size = Some(Extent::Bytes(8 << 20));
         one.limits.runtime = Some(Nanos::from_millis(1200));
