@@ -1,5 +1,5 @@
-# Five targets: demo shows the program, test is the whole gate, bench measures the cost of measuring,
-# oracles installs what we are held against, clean removes what we built.
+# Six targets: demo shows the program, test is the whole gate, bench measures the cost of measuring,
+# oracles installs what we are held against, charts fetches what pictures are drawn with, clean removes what we built.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -7,13 +7,14 @@ SHELL := /bin/bash
 CARGO ?= cargo
 DEMO_OUTPUT ?= target/demo
 
-.PHONY: help demo test bench oracles clean
+.PHONY: help demo test bench oracles charts clean
 
 help:
 	@echo 'make demo     build plumb and survey the disk under this directory (about a minute of measuring)'
 	@echo 'make test     format, lints, tests, docs and a short bench: the whole gate'
 	@echo 'make bench    CPU time per I/O: plumb, fio and the bare loop'
-	@echo 'make oracles  install fio, sysstat and iozone3 from Debian'
+	@echo 'make oracles  install fio, sysstat and iozone3 from Debian, readers of their output from PyPI'
+	@echo 'make charts   fetch ECharts and the typeface of the pictures anew'
 
 demo:
 	$(CARGO) build --release --locked --bin plumb
@@ -34,6 +35,9 @@ bench: oracles
 
 oracles:
 	@tools/oracles
+
+charts:
+	@tools/charts
 
 clean:
 	$(CARGO) clean

@@ -1,7 +1,7 @@
 //! The contract between a worker's loop and an engine.
 
 use job::{EngineOptions, EngineSpec};
-use measure::{Clock, SystemClock, VirtualClock};
+use measure::{Clock, Nanos, SystemClock, VirtualClock};
 use std::os::fd::RawFd;
 use std::path::PathBuf;
 
@@ -172,6 +172,11 @@ pub trait Engine: Sized {
         let taken = self.flush()?;
         let reaped = self.reap(min, max, done)?;
         Ok((taken, reaped))
+    }
+
+    /// When the next I/O in flight will complete, where that is known beforehand: on a simulated device.
+    fn next_completion(&self) -> Option<Nanos> {
+        None
     }
 
     /// Whether the moment at which the kernel accepts an I/O can be seen. Where a kernel thread polls the queue it

@@ -1,6 +1,6 @@
 //! `psync`: one pread(2) or pwrite(2) per I/O.
 
-use crate::call;
+use crate::call::{self, Transfer};
 use crate::contract::{Completion, Engine, EngineError, Io, Operation, Setup, Submitted};
 use crate::slots::{Slots, descriptors};
 use job::{Capabilities, EngineSpec, Submission};
@@ -31,14 +31,13 @@ impl Engine for Psync {
     #[inline]
     fn submit(&mut self, io: Io) -> Submitted {
         let descriptor = self.descriptors[io.target as usize];
-        let memory = || self.slots.address(&io).cast();
-        let (length, offset) = (io.length as usize, call::signed(io.offset));
+        let transfer = || Transfer { descriptor, address: self.slots.address(&io), length: io.length as usize };
         let result = match io.operation {
             // SAFETY: the slot's buffer is the worker's until the engine is dropped and nothing else uses it while
             // this I/O is in flight, that is until this call returns (contract of Setup and Io).
-            Operation::Read => call::finish(|| unsafe { libc::pread64(descriptor, memory(), length, offset) }),
+            Operation::Read => unsafe { transfer().read_at(io.offset) },
             // SAFETY: as for the read.
-            Operation::Write => call::finish(|| unsafe { libc::pwrite64(descriptor, memory(), length, offset) }),
+            Operation::Write => unsafe { transfer().write_at(io.offset) },
             _ => call::without_data(descriptor, &io),
         };
         Submitted::Done(Completion { slot: io.slot, result })

@@ -1,6 +1,6 @@
 //! `sync`: lseek(2) where the file is not there already, then read(2) or write(2).
 
-use crate::call;
+use crate::call::{self, Transfer};
 use crate::contract::{Completion, Engine, EngineError, Io, Operation, Setup, Submitted};
 use crate::psync::SYNCHRONOUS;
 use crate::slots::{Slots, descriptors};
@@ -80,15 +80,14 @@ impl Engine for Sync {
 impl Sync {
     #[inline]
     fn transfer(&mut self, descriptor: RawFd, io: &Io) -> i64 {
-        let memory = self.slots.address(io).cast();
-        let length = io.length as usize;
+        let transfer = Transfer { descriptor, address: self.slots.address(io), length: io.length as usize };
         let result = if io.operation == Operation::Read {
             // SAFETY: the slot's buffer is the worker's until the engine is dropped and nothing else uses it while
             // this I/O is in flight, that is until this call returns (contract of Setup and Io).
-            call::finish(|| unsafe { libc::read(descriptor, memory, length) })
+            unsafe { transfer.read() }
         } else {
             // SAFETY: as for the read.
-            call::finish(|| unsafe { libc::write(descriptor, memory, length) })
+            unsafe { transfer.write() }
         };
         self.positions.moved(io, result);
         result

@@ -10,6 +10,7 @@ pub mod fio_terse;
 pub mod fio_text;
 mod group;
 mod inverse;
+pub mod iolog;
 pub mod iostat;
 mod local_time;
 pub mod native;

@@ -27,6 +27,7 @@ pub(crate) struct Words {
     pub parse_only: bool,
     pub show_command: bool,
     pub warnings_fatal: bool,
+    pub merge_only: bool,
     /// Help or version, which ends everything else.
     pub ask: Option<Ask>,
 }
@@ -264,6 +265,7 @@ impl<'a> Reader<'a> {
             Effect::CommandHelp => self.result.ask = Some(Ask::CommandHelp(value.map(str::to_owned))),
             Effect::EngineHelp => self.result.ask = Some(Ask::EngineHelp(value.map(str::to_owned), place)),
             Effect::ShowCommand => self.result.show_command = true,
+            Effect::MergeOnly => self.result.merge_only = true,
             Effect::ParseOnly => self.result.parse_only = true,
             Effect::ReadOnly => self.result.read_only = true,
             Effect::Section => self.section(text, place),

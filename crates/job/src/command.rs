@@ -35,6 +35,7 @@ pub(crate) enum Effect {
     EtaInterval,
     WarningsFatal,
     MaxJobs,
+    MergeOnly,
     /// Nothing: the option is refused by name.
     Refuse,
 }
@@ -91,7 +92,7 @@ pub(crate) const OPTIONS: &[CommandOption] = &[
     refused("memcpytest", Possible("LIST"), NOT_YET, "Time memory copies"),
     refused("cpuclock-test", Nothing, NOT_YET, "Check the CPU's clock"),
     refused("inflate-log", Needed("FILE"), NOT_YET, "Unpack a compressed log"),
-    refused("merge-blktrace-only", Nothing, NOT_YET, "Merge traces and stop"),
+    works("merge-blktrace-only", Nothing, Effect::MergeOnly, "Merge the traces of read_iolog and stop"),
     refused("latency-log", Possible("STEM"), "withdrawn: use write_lat_log", "Log latencies"),
     refused("trigger-file", Needed("FILE"), NOT_YET, "Pull the trigger when this file appears"),
     refused("trigger-timeout", Needed("TIME"), NOT_YET, "Pull the trigger after so long"),

@@ -1,5 +1,6 @@
 //! From a draft to a job's plan: defaults that hang on other options, contradictions, limits.
 
+use crate::complete_replay as replay;
 use crate::draft::{Draft, LoadDraft, Movement};
 use crate::engines::{EngineSpec, Submission};
 use crate::error::{Problem, did_you_mean};
@@ -41,7 +42,7 @@ pub(crate) fn engine(draft: &Draft, engines: &'static [EngineSpec]) -> Result<&'
 }
 
 /// A problem with options that were given; each is underlined.
-fn about(draft: &Draft, options: &[&str], what: impl Into<String>, help: Option<String>) -> Problem {
+pub(crate) fn about(draft: &Draft, options: &[&str], what: impl Into<String>, help: Option<String>) -> Problem {
     let places = options.iter().filter_map(|option| draft.places.get(*option).cloned()).collect();
     Problem { job: None, what: what.into(), help, places }
 }
@@ -68,6 +69,7 @@ pub(crate) fn job_plan(draft: &Draft, engine: &'static EngineSpec, findings: &mu
         buffers: buffer_plan(draft),
         place: place_plan(draft),
         verify: verify_plan(draft),
+        replay: replay::plan(draft),
         record: record_plan(draft),
         load,
     }
@@ -96,6 +98,7 @@ fn check(draft: &Draft, engine: &EngineSpec, load: &LoadPlan, findings: &mut Fin
         findings.problems.push(about(draft, &["rw", "ioengine"], what, None));
     }
     check_verify(draft, findings);
+    replay::check(draft, findings);
     for name in table::rows().filter(|row| matches!(row.set, Set::Withdrawn)).map(|row| row.spec.name) {
         if draft.given(name) {
             let what = format!("{name} was withdrawn and has no effect");
@@ -339,6 +342,7 @@ fn record_plan(draft: &Draft) -> RecordPlan {
             iops: named(&record.logs.iops),
             ..record.logs.clone()
         },
+        iolog: draft.replay.written_log.clone(),
     }
 }
 

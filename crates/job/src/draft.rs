@@ -4,7 +4,7 @@ use crate::engines::EngineOptions;
 use crate::error::Place;
 use crate::plan::{
     AccessAdvice, Allocate, BlockSize, ContinueOnError, Distribution, Fill, Generator, Isolation, Memory, RecordPlan,
-    SyncMode, VerifyMethod,
+    ReplayPlan, SyncMode, VerifyMethod,
 };
 use crate::values::{Amount, UnitBase};
 use measure::{Nanos, PerDirection};
@@ -42,6 +42,7 @@ pub(crate) struct Draft {
     pub buffers: BufferDraft,
     pub place: PlaceDraft,
     pub verify: VerifyDraft,
+    pub replay: ReplayDraft,
     pub record: RecordPlan,
 }
 
@@ -162,6 +163,36 @@ pub(crate) struct VerifyDraft {
     pub backlog: Option<u64>,
 }
 
+/// Options about recorded I/O.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct ReplayDraft {
+    /// What needs no other option to be understood.
+    pub plan: ReplayPlan,
+    pub chunked: bool,
+    pub no_stall: bool,
+    pub percent: u32,
+    pub merged: Option<PathBuf>,
+    pub scalars: Vec<f64>,
+    pub rounds: Vec<f64>,
+    /// What `write_iolog` names.
+    pub written_log: Option<PathBuf>,
+}
+
+impl Default for ReplayDraft {
+    fn default() -> Self {
+        ReplayDraft {
+            plan: ReplayPlan::default(),
+            chunked: false,
+            no_stall: false,
+            percent: 100,
+            merged: None,
+            scalars: Vec::new(),
+            rounds: Vec::new(),
+            written_log: None,
+        }
+    }
+}
+
 impl Draft {
     /// Whether an option was given, by main name.
     pub(crate) fn given(&self, name: &str) -> bool {
@@ -206,6 +237,7 @@ impl Default for Draft {
                 pattern: Vec::new(),
                 backlog: None,
             },
+            replay: ReplayDraft::default(),
             record: RecordPlan::default(),
         }
     }

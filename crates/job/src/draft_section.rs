@@ -4,6 +4,7 @@
 use crate::draft::Draft;
 use crate::engines::EngineSpec;
 use crate::error::{Complaint, Problem, did_you_mean};
+use crate::known_engines;
 use crate::option::{Kind, OptionSpec, Support, TimeUnit, Value};
 use crate::sections::{Assignment, Section};
 use crate::surroundings::Surroundings;
@@ -56,7 +57,7 @@ impl Applier<'_> {
         let name = assignment.name.as_str();
         let engine = self.engines.iter().find(|engine| engine.name == draft.engine);
         let own = |engine: &EngineSpec| engine.options.iter().find(|option| is_called(option, name));
-        let Some(option) = engine.and_then(own) else { return Err(self.unknown(assignment, engine)) };
+        let Some(option) = engine.and_then(own) else { return Err(self.unknown(assignment, engine, &draft.engine)) };
         if let Support::Refused(reason) = option.support {
             return Err(refused(assignment, option, reason));
         }
@@ -68,13 +69,19 @@ impl Applier<'_> {
     }
 
     /// An option that nobody has.
-    fn unknown(&self, assignment: &Assignment, engine: Option<&EngineSpec>) -> Problem {
+    fn unknown(&self, assignment: &Assignment, engine: Option<&EngineSpec>, asked: &str) -> Problem {
         let name = assignment.name.as_str();
         let owner = self.engines.iter().find(|other| other.options.iter().any(|option| is_called(option, name)));
         if let Some(owner) = owner {
             let what = format!("option `{name}` belongs to the engine {}", owner.name);
             let help = format!("set ioengine={} for this job", owner.name);
             return Problem::at(assignment.name_place.clone(), what, Some(help));
+        }
+        // An engine that is not carried has options that nobody here knows.
+        if let (None, Some(reason)) = (engine, known_engines::reason(asked)) {
+            let what =
+                format!("option `{name}` is refused: it is not plumb's, and the engine {asked} is refused: {reason}");
+            return Problem::at(assignment.name_place.clone(), what, None);
         }
         let own = engine.into_iter().flat_map(|engine| engine.options.iter().map(|option| option.name));
         let help = did_you_mean(name, table::names().chain(own));

@@ -25,6 +25,8 @@ pub struct Invocation {
 pub enum Action {
     /// Run this.
     Run(Plan),
+    /// Merge the traces of its jobs; nothing is run.
+    MergeTraces(Plan),
     /// Everything could be read; nothing is run.
     ParseOnly,
     /// Print the version.

@@ -8,6 +8,7 @@
 mod argv;
 mod command;
 mod complete;
+mod complete_replay;
 mod draft;
 mod draft_section;
 mod engines;

@@ -181,6 +181,14 @@ fn conclude(
         let problems = vec![Problem::bare("No job(s) defined", help)];
         return Err(JobError { problems, sources, wants_usage: true });
     }
+    if words.merge_only {
+        if !outcome.plan.jobs.iter().any(|job| job.replay.as_ref().is_some_and(|replay| replay.merge.is_some())) {
+            let help = Some("name the traces with read_iolog and the result with merge_blktrace_file".to_owned());
+            let problems = vec![Problem::bare("merge-blktrace-only: no job merges traces", help)];
+            return Err(JobError { problems, sources, wants_usage: false });
+        }
+        return Ok(invocation(words, Action::MergeTraces(outcome.plan), warnings));
+    }
     Ok(invocation(words, Action::Run(outcome.plan), warnings))
 }
 

@@ -8,6 +8,7 @@ use super::pace::Pace;
 use super::permutation::Permutation;
 use super::places::{self, Offer, Order, Places};
 use super::random::{Purpose, Random, stream_seed};
+use super::replay::{RecordFailure, Recording, Replay, Witness};
 use super::review::{Review, Turn};
 use super::think::{Think, Verdict};
 use super::{LoadError, LoadSetup, Next, Region, Request};
@@ -37,6 +38,10 @@ pub struct Load {
     passes: Passes,
     /// Blocks that are to be read back, in a job that verifies.
     review: Option<Review>,
+    /// Recorded I/Os take the place of drawn ones.
+    replay: Option<Box<Replay>>,
+    /// Who writes down what is issued.
+    witness: Option<Box<dyn Witness>>,
     rules: Rules,
 }
 
@@ -135,12 +140,55 @@ impl Load {
             turn: 0,
             passes: Passes::default(),
             review,
+            replay: None,
+            witness: None,
             rules,
         })
     }
 
+    /// A load that issues what was recorded, when it was recorded. `setup` gives its limits; its regions are not used.
+    ///
+    /// # Errors
+    /// None but those of [`Load::new`], which cannot occur for a region of one block.
+    pub fn replaying(setup: &LoadSetup<'_>, recording: Box<dyn Recording>) -> Result<Load, LoadError> {
+        let end = u64::from(places::least_unit(&setup.job.load));
+        let block = [Region { start: 0, end, reach: super::Reach::Whole }];
+        let mut load = Load::new(&LoadSetup { regions: &block, ..*setup })?;
+        load.replay = Some(Box::new(Replay::new(setup.job, recording)));
+        load.rules.plain = None;
+        Ok(load)
+    }
+
+    /// The same load, seen by `witness`: every I/O is told to it when it is issued.
+    pub fn witnessed(mut self, witness: Box<dyn Witness>) -> Load {
+        self.witness = Some(witness);
+        // What is decided ahead would pass the witness by.
+        self.rules.plain = None;
+        self
+    }
+
+    /// The loop issued this on its own, at the end of a pass: the witness hears of it.
+    pub fn note_issued(&mut self, now: Nanos, request: &Request) {
+        if let Some(witness) = &mut self.witness {
+            witness.issued(now, request);
+        }
+    }
+
+    /// The job is over: what the record could not give or the witness could not keep.
+    ///
+    /// # Errors
+    /// The first of either.
+    pub fn conclude(&mut self, now: Nanos) -> Result<(), RecordFailure> {
+        let kept = self.witness.as_mut().map_or(Ok(()), |witness| witness.finish(now));
+        let given = self.replay.as_mut().and_then(|replay| replay.take_failure()).map_or(Ok(()), Err);
+        given.and(kept)
+    }
+
     /// Starts the epoch: rates count from here, and the runtime, too, unless there is a ramp.
     pub fn begin(&mut self, now: Nanos) {
+        if let Some(witness) = &mut self.witness {
+            witness.begin(now);
+        }
         self.pace.restart(now);
         if self.rules.ramp.is_zero() {
             self.set_deadline(now);
@@ -207,6 +255,16 @@ impl Load {
 
     #[inline(never)]
     fn decide(&mut self, now: Nanos) -> Next {
+        let next = self.choose(now);
+        if let Some(witness) = &mut self.witness
+            && let Next::Issue(request) | Next::Review { request, .. } = &next
+        {
+            witness.issued(now, request);
+        }
+        next
+    }
+
+    fn choose(&mut self, now: Nanos) -> Next {
         self.settle();
         if self.stopped || now >= self.deadline {
             return Next::Stop;
@@ -219,6 +277,10 @@ impl Load {
             Verdict::Refreshed if self.rules.rate_ignores_think => self.pace.forgive(now),
             Verdict::Refreshed => {}
             Verdict::Pause(next) => return next,
+        }
+        if let Some(replay) = &mut self.replay {
+            let next = replay.next(now);
+            return self.replayed(next);
         }
         if let Some(next) = self.review.as_mut().map(Review::step).and_then(review_step) {
             return next;
@@ -238,6 +300,17 @@ impl Load {
             Err(due) => return Next::Wait(due.min(self.deadline)),
         };
         self.choose_block(direction)
+    }
+
+    /// Books what a record says comes next.
+    fn replayed(&mut self, next: Next) -> Next {
+        match next {
+            Next::Due(moment) => return Next::Due(moment.min(self.deadline)),
+            Next::Drain => self.passes.over += 1,
+            Next::Issue(request) if request.direction().is_some() => self.think.issued(),
+            _ => {}
+        }
+        next
     }
 
     /// The direction of the next I/O, or when the first that may go is due.

@@ -17,6 +17,7 @@ mod pace;
 mod permutation;
 mod places;
 mod random;
+mod replay;
 mod review;
 mod sizes;
 mod tausworthe;
@@ -27,6 +28,7 @@ pub mod verify;
 mod tests;
 
 pub use decide::Load;
+pub use replay::{RecordFailure, Recorded, Recording, Witness};
 
 use engine::Operation;
 use job::plan::JobPlan;
@@ -92,6 +94,9 @@ pub enum Next {
     Issue(Request),
     /// Nothing before this moment (rate): reap what completes meanwhile, then ask again.
     Wait(Nanos),
+    /// Nothing before this moment, and at it an I/O that must not be late (replay): reap what completes meanwhile
+    /// without waiting beyond it, then ask again.
+    Due(Nanos),
     /// Let everything in flight complete, sleep (or spin, the second part) until this moment, then ask again:
     /// think time.
     Think {

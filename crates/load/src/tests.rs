@@ -64,7 +64,7 @@ fn run(load: &mut Load, service: u64, most: usize) -> Trace {
                 now += service;
                 load.completed(&request);
             }
-            Next::Wait(until) => {
+            Next::Wait(until) | Next::Due(until) => {
                 assert!(until.get() > now, "waiting for the past");
                 now = until.get();
             }

@@ -47,6 +47,13 @@ impl Histogram {
         *slot = slot.saturating_add(count);
     }
 
+    /// Counts many latencies, given in nanoseconds.
+    pub fn record_all(&mut self, latencies: &[u64]) {
+        for &latency in latencies {
+            self.record(Nanos(latency));
+        }
+    }
+
     /// Adds the counts of `other`.
     pub fn merge(&mut self, other: &Histogram) {
         for (mine, theirs) in self.counts.iter_mut().zip(&other.counts) {

@@ -50,6 +50,30 @@ impl Moments {
         self.sum_of_squares = self.sum_of_squares.wrapping_add(squares);
     }
 
+    /// Adds many values at a fraction of the price of adding each: the sums of a batch are kept in 64 bits, and only
+    /// their results are added in 128.
+    pub fn record_all(&mut self, values: &[u64]) {
+        /// As many values below 2^29 (half a second) have squares whose sum fits 64 bits.
+        const FITTING: usize = 64;
+        for batch in values.chunks(FITTING) {
+            let (mut low, mut high, mut sum, mut squares) = (u64::MAX, 0, 0u64, 0u64);
+            for &value in batch {
+                (low, high) = (low.min(value), high.max(value));
+                sum = sum.wrapping_add(value);
+                squares = squares.wrapping_add(value.wrapping_mul(value));
+            }
+            if high >> 29 != 0 {
+                batch.iter().for_each(|&value| self.record(Nanos(value)));
+                continue;
+            }
+            self.count += batch.len() as u64;
+            self.minimum_complement = self.minimum_complement.max(!low);
+            self.maximum = self.maximum.max(high);
+            self.sum += u128::from(sum);
+            self.sum_of_squares = self.sum_of_squares.wrapping_add(u128::from(squares));
+        }
+    }
+
     /// Adds all values that `other` has seen. Saturates: either may come from a spoilt file.
     pub fn merge(&mut self, other: &Moments) {
         self.count = self.count.saturating_add(other.count);
@@ -166,6 +190,18 @@ mod tests {
         assert_eq!(moments.mean(), Some(((1u64 << 40) + 1) as f64));
         let expected = (1_000_000f64 / 999_999.0).sqrt();
         assert!(close(moments.deviation().unwrap(), expected), "{:?}", moments.deviation());
+    }
+
+    #[test]
+    fn a_batch_counts_like_its_values_also_around_the_limit_of_its_sums() {
+        for top in [1, 1000, (1 << 29) - 1, 1 << 29, u64::MAX >> 24] {
+            for length in [0, 1, 63, 64, 65, 200] {
+                let values: Vec<u64> = (0..length).map(|index| top - index.min(top) % 7).collect();
+                let mut batch = Moments::new();
+                batch.record_all(&values);
+                assert_eq!(batch, of(&values), "{length} values up to {top}");
+            }
+        }
     }
 
     #[test]

@@ -10,6 +10,7 @@ mod environment;
 mod error;
 mod files;
 mod observer;
+mod replay;
 mod result;
 mod signals;
 mod supervise;
@@ -17,4 +18,5 @@ mod worker;
 
 pub use error::RunError;
 pub use observer::{Observer, Progress, RunOptions, WorkerProgress, WorkerState};
+pub use replay::merge_traces;
 pub use supervise::execute;

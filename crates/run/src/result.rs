@@ -25,11 +25,16 @@ pub(crate) fn assemble(
     let mut engine_notes: Vec<String> = Vec::new();
     let mut jobs = Vec::with_capacity(workers.len());
     for (index, worker) in workers.iter().enumerate() {
+        // A worker that died on the way left its latest latencies where they were.
+        let mut record = shared.records.snapshot(index);
+        if let Some(record) = &mut record {
+            record.settle();
+        }
         let found = Found {
             plan: *worker,
             prepared: &prepared[index],
             control: &shared.controls[index],
-            record: shared.records.snapshot(index),
+            record,
             end: watched.ends[index],
             elapsed_s,
             asked_depth: plan.asked_depth(worker.job),

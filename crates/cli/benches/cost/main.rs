@@ -5,12 +5,15 @@
 //! the difference, divided by the I/Os, is free of what starting up costs. Wall-clock time is shown and not judged:
 //! on a shared machine it proves nothing.
 //!
+//! Beside the times stand the instructions per I/O under callgrind, which no neighbour changes.
+//!
 //! `--short` is the form for the gate: fewer rounds, and a failure when plumb's best round takes more user time per I/O
-//! than fio's middle one, or when a row cannot be measured at all.
+//! than fio's middle one, when a row takes more instructions than it may, or when it cannot be measured at all.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "what a bench finds is for a person to read")]
 
 mod bare;
+mod instructions;
 
 use house::{LoopDevice, Tmpfs};
 use serde_json::Value;
@@ -34,6 +37,8 @@ struct Row {
     budget_ns: f64,
     /// What fio took there: processors differ, their ratio does much less.
     fio_there_ns: f64,
+    /// Instructions per I/O that plumb may take at most, batches of the kernel's choice included.
+    instructions: f64,
     /// I/Os of a round in full form.
     ios: u64,
     /// Whether it reads the loop device (else the file on tmpfs).
@@ -46,6 +51,7 @@ const ROWS: [Row; 4] = [
         words: "--ioengine=null",
         budget_ns: 40.0,
         fio_there_ns: 116.0,
+        instructions: 230.0,
         ios: 8_000_000,
         on_device: false,
     },
@@ -54,6 +60,7 @@ const ROWS: [Row; 4] = [
         words: "--ioengine=psync",
         budget_ns: 80.0,
         fio_there_ns: 219.0,
+        instructions: 250.0,
         ios: 2_400_000,
         on_device: false,
     },
@@ -62,6 +69,7 @@ const ROWS: [Row; 4] = [
         words: "--ioengine=libaio --direct=1 --iodepth=32 --iodepth_batch=8 --iodepth_batch_complete_min=8",
         budget_ns: 70.0,
         fio_there_ns: 224.0,
+        instructions: 350.0,
         ios: 1_600_000,
         on_device: true,
     },
@@ -71,6 +79,7 @@ const ROWS: [Row; 4] = [
             --fixedbufs --registerfiles",
         budget_ns: 55.0,
         fio_there_ns: 194.0,
+        instructions: 400.0,
         ios: 1_600_000,
         on_device: true,
     },
@@ -140,6 +149,12 @@ fn bench(form: Form) -> io::Result<()> {
         };
         let costs = rounds(&row, &path, form)?;
         show(&row, &costs);
+        let instructions = instructions::per_io(&row, &path)?;
+        println!("  instructions: {instructions:.0} per I/O in user space, at most {}", row.instructions);
+        if instructions > row.instructions {
+            failures
+                .push(format!("{}: {instructions:.0} instructions per I/O, at most {}", row.name, row.instructions));
+        }
         // Disturbance only ever adds: our best round against fio's middle one fails only when we are really dearer.
         let plumb = costs[0].iter().map(|cost| cost.user_ns).fold(f64::MAX, f64::min);
         let fio = middle(&costs[1], |cost| cost.user_ns);

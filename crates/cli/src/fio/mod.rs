@@ -36,6 +36,10 @@ pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
     let mut out = open(&invocation)?;
     match &invocation.action {
         Action::Run(plan) => measure(plan, &invocation, &mut out),
+        Action::MergeTraces(plan) => match run::merge_traces(plan) {
+            Ok(_) => Ok(0),
+            Err(error) => Err(Failure::new(error.message)),
+        },
         Action::ParseOnly => Ok(0),
         Action::Version(text)
         | Action::Help(text)

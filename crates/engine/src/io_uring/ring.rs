@@ -28,6 +28,8 @@ pub(super) struct Ring {
     /// One vector per slot; empty unless transfers are vectored.
     vectors: Box<[UnsafeCell<libc::iovec>]>,
     transfer: Transfer,
+    /// The kernel's numbers for a read and a write.
+    operations: [u8; 2],
     /// Flags of every entry.
     entry_flags: Flags,
     /// RWF_ flags of every read and write.
@@ -54,16 +56,12 @@ enum Transfer {
 }
 
 impl Transfer {
-    /// The kernel's number for such a read, or write.
-    #[inline]
-    fn operation(self, operation: Operation) -> u8 {
-        match (self, operation == Operation::Write) {
-            (Transfer::Fixed, false) => opcode::ReadFixed::CODE,
-            (Transfer::Fixed, true) => opcode::WriteFixed::CODE,
-            (Transfer::Plain, false) => opcode::Read::CODE,
-            (Transfer::Plain, true) => opcode::Write::CODE,
-            (Transfer::Vectored, false) => opcode::Readv::CODE,
-            (Transfer::Vectored, true) => opcode::Writev::CODE,
+    /// The kernel's numbers for such a read, and such a write.
+    fn operations(self) -> [u8; 2] {
+        match self {
+            Transfer::Fixed => [opcode::ReadFixed::CODE, opcode::WriteFixed::CODE],
+            Transfer::Plain => [opcode::Read::CODE, opcode::Write::CODE],
+            Transfer::Vectored => [opcode::Readv::CODE, opcode::Writev::CODE],
         }
     }
 }
@@ -105,6 +103,7 @@ impl Ring {
             descriptors,
             vectors: (0..vectors).map(|_| UnsafeCell::new(no_vector)).collect(),
             transfer,
+            operations: transfer.operations(),
             entry_flags: if registered_files { Flags::FIXED_FILE } else { Flags::empty() },
             transfer_flags: flag("nowait", libc::RWF_NOWAIT) | flag("uncached", libc::RWF_DONTCACHE),
             force_async: options.integer("force_async").and_then(|every| u64::try_from(every).ok()).unwrap_or(0),
@@ -136,7 +135,7 @@ impl Ring {
         note
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn submit(&mut self, io: Io) -> Submitted {
         match io.operation {
             Operation::Read | Operation::Write => {
@@ -208,7 +207,7 @@ impl Ring {
     }
 
     /// The entry for a read or write.
-    #[inline]
+    #[inline(always)]
     fn transfer(&mut self, io: &Io) -> Entry {
         let (address, length) = match self.transfer {
             Transfer::Vectored => (self.vector(io).addr(), 1),
@@ -217,7 +216,7 @@ impl Ring {
         #[expect(clippy::cast_possible_truncation, reason = "buffers register only up to 2^14")]
         let buffer = if self.transfer == Transfer::Fixed { io.slot as u16 } else { 0 };
         let transfer = entry::Transfer {
-            operation: self.transfer.operation(io.operation),
+            operation: self.operations[usize::from(io.operation == Operation::Write)],
             flags: self.next_flags().bits(),
             file: self.files[io.target as usize],
             offset: call::signed(io.offset).cast_unsigned(),
@@ -240,7 +239,7 @@ impl Ring {
     }
 
     /// Puts an entry in the ring.
-    #[inline]
+    #[inline(always)]
     fn push(&mut self, entry: &Entry) -> Submitted {
         // SAFETY: the entry points to the slot's buffer, or to its vector that does: the worker keeps the buffer and the
         // engine the vector until the I/O is reaped, and `drop` reaps all that is in flight.
@@ -253,7 +252,7 @@ impl Ring {
     }
 
     /// Flags of the next entry.
-    #[inline]
+    #[inline(always)]
     fn next_flags(&mut self) -> Flags {
         self.entries += 1;
         if self.force_async > 0 && self.entries.is_multiple_of(self.force_async) {

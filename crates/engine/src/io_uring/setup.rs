@@ -1,11 +1,11 @@
 //! Making a ring: the best flags the kernel takes, what it can do, what is registered with it.
 
 use super::NAME;
-use crate::call;
 use crate::contract::{EngineError, Setup};
 use crate::slots::{Slots, descriptors};
 use ::io_uring::{IoUring, Probe, opcode};
-use std::os::fd::{AsRawFd, RawFd};
+use rustix::io_uring::{IoringEnterFlags, io_uring_enter};
+use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
 
 /// The operation named in errors of io_uring_setup(2).
 pub(super) const SETUP: &str = "io_uring_setup";
@@ -232,11 +232,10 @@ impl Handle {
     /// io_uring_enter(2): submits so many, waits for so many; returns how many it took, or errno.
     #[inline]
     pub(super) fn enter(self, submit: u32, wait: u32, flags: u32) -> Result<u32, i32> {
-        let (flags, no_mask) = (flags | self.flags, std::ptr::null::<libc::sigset_t>());
-        // SAFETY: the call takes no memory of ours but the entries in the ring; who pushed them answers for what they
-        // point to.
-        let taken =
-            unsafe { libc::syscall(libc::SYS_io_uring_enter, self.descriptor, submit, wait, flags, no_mask, 0usize) };
-        u32::try_from(taken).map_err(|_| call::errno())
+        let flags = IoringEnterFlags::from_bits_retain(flags | self.flags);
+        // SAFETY: the descriptor, or the index that stands for it, is open as long as the ring, which outlives the handle's
+        // use. The call takes no memory of ours but the entries in the ring; who pushed them answers for what they point to.
+        let taken = unsafe { io_uring_enter(BorrowedFd::borrow_raw(self.descriptor), submit, wait, flags) };
+        taken.map_err(|errno| errno.raw_os_error())
     }
 }

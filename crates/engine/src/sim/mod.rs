@@ -129,6 +129,10 @@ impl Engine for Sim {
         }
         Ok(count)
     }
+
+    fn next_completion(&self) -> Option<Nanos> {
+        self.in_flight.peek().map(|Reverse(next)| next.moment)
+    }
 }
 
 impl Sim {

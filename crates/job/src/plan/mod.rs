@@ -9,6 +9,7 @@ mod load;
 mod pace;
 mod place;
 mod record;
+mod replay;
 mod verify;
 
 pub use buffers::{BufferPlan, Fill, Memory};
@@ -17,6 +18,7 @@ pub use load::{BlockSize, Distribution, Generator, LoadPlan, Mix, Step};
 pub use pace::{DepthPlan, PacePlan};
 pub use place::PlacePlan;
 pub use record::{LogPlan, PERCENTILES, RecordPlan};
+pub use replay::{Hold, MergePlan, ReplayPlan, Skip, Timing};
 pub use verify::{Digest, VerifyMethod, VerifyPlan};
 
 use crate::engines::EngineOptions;
@@ -69,6 +71,8 @@ pub struct JobPlan {
     pub place: PlacePlan,
     /// Write-then-check; `None` does not verify.
     pub verify: Option<VerifyPlan>,
+    /// Recorded I/Os take the place of the load; `None` draws them.
+    pub replay: Option<ReplayPlan>,
     /// What is measured and written beside the result.
     pub record: RecordPlan,
 }
@@ -95,6 +99,7 @@ impl JobPlan {
             buffers: BufferPlan::default(),
             place: PlacePlan::default(),
             verify: None,
+            replay: None,
             record: RecordPlan::default(),
         }
     }

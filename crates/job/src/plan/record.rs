@@ -1,6 +1,7 @@
 //! What is measured and written beside the result.
 
 use measure::Nanos;
+use std::path::PathBuf;
 
 /// What is measured and written beside the result.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,6 +40,8 @@ pub struct RecordPlan {
     pub significant_figures: usize,
     /// Logs to write.
     pub logs: LogPlan,
+    /// A record of every I/O is appended to this file.
+    pub iolog: Option<PathBuf>,
 }
 
 /// Which per-interval or per-I/O logs to write; stems of file names.
@@ -80,6 +83,7 @@ impl Default for RecordPlan {
             bits: false,
             significant_figures: 4,
             logs: LogPlan { per_job: true, ..LogPlan::default() },
+            iolog: None,
         }
     }
 }

@@ -43,7 +43,8 @@ pub(super) const ROWS: &[Row] = &[
             Ok(())
         }),
         "Workers are threads of one process rather than processes",
-    ),
+    )
+    .alias(&["threads"]),
     works(
         "stonewall",
         Kind::Flag,

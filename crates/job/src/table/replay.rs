@@ -1,25 +1,139 @@
 //! Options about recorded I/O.
 
-use super::row::{NOT_YET, Row, kind};
+use super::row::{Row, Set, kind, put};
+use crate::error::Complaint;
 use crate::option::Kind;
+use crate::values::split_escaped;
+use std::path::PathBuf;
 
 const GROUP: &str = "Replay";
 
-const fn refused(name: &'static str, kind: Kind, reason: &'static str, help: &'static str) -> Row {
-    Row::refused(GROUP, name, kind, reason, help)
+const fn works(name: &'static str, kind: Kind, set: Set, help: &'static str) -> Row {
+    Row::works(GROUP, name, kind, set, help)
 }
 
+/// At least 1; what comes from outside is not divided by 0.
+const FACTOR: Kind = kind::POSITIVE;
+
 pub(super) const ROWS: &[Row] = &[
-    refused("write_iolog", Kind::Text, NOT_YET, "Record the I/Os in this file"),
-    refused("read_iolog", Kind::Text, NOT_YET, "Replay the I/Os of this file"),
-    refused("read_iolog_chunked", Kind::Bool, NOT_YET, "Read the record piece by piece").default("0"),
-    refused("merge_blktrace_file", Kind::Text, NOT_YET, "Where merged traces go"),
-    refused("merge_blktrace_scalars", Kind::Floats { most: 64 }, NOT_YET, "Speed of each merged trace"),
-    refused("merge_blktrace_iters", Kind::Floats { most: 64 }, NOT_YET, "Rounds of each merged trace"),
-    refused("replay_no_stall", Kind::Bool, NOT_YET, "Replay without the recorded pauses").default("0"),
-    refused("replay_time_scale", kind::COUNT, NOT_YET, "Speed of the replay in percent").default("100"),
-    refused("replay_redirect", Kind::Text, NOT_YET, "Replay onto this device"),
-    refused("replay_align", kind::COUNT, NOT_YET, "Align replayed offsets"),
-    refused("replay_scale", kind::COUNT, NOT_YET, "Divide replayed offsets").default("1"),
-    refused("replay_skip", Kind::Text, NOT_YET, "Directions left out of the replay"),
+    works(
+        "write_iolog",
+        Kind::Text,
+        Set::Text(|draft, path, _| {
+            if path.is_empty() {
+                return Err(Complaint::new("names no file", "write it like write_iolog=run.iolog"));
+            }
+            draft.replay.written_log = Some(PathBuf::from(path));
+            Ok(())
+        }),
+        "Append a record of the I/Os to this file",
+    ),
+    works(
+        "read_iolog",
+        Kind::Text,
+        Set::Text(|draft, list, _| {
+            draft.replay.plan.logs = split_escaped(list).into_iter().map(PathBuf::from).collect();
+            if draft.replay.plan.logs.is_empty() {
+                return Err(Complaint::new("names no file", "write it like read_iolog=run.iolog"));
+            }
+            Ok(())
+        }),
+        "Replay this record: fio's (v2, v3) or blktrace's; several by `:`, one for each clone; - is standard input",
+    ),
+    works("read_iolog_chunked", Kind::Bool, put!(Switch, replay.chunked), "Hold only a small piece of the record")
+        .default("0"),
+    works(
+        "merge_blktrace_file",
+        Kind::Text,
+        Set::Text(|draft, path, _| {
+            draft.replay.merged = Some(PathBuf::from(path));
+            Ok(())
+        }),
+        "Merge the traces of read_iolog into this file and replay it",
+    ),
+    works(
+        "merge_blktrace_scalars",
+        Kind::Floats { most: 64 },
+        Set::Text(|draft, list, _| {
+            draft.replay.scalars = numbers(list, |value: f64| value.is_finite() && (0.0..=1e9).contains(&value))?;
+            Ok(())
+        }),
+        "Times of each merged trace in percent of those recorded",
+    ),
+    works(
+        "merge_blktrace_iters",
+        Kind::Floats { most: 64 },
+        Set::Text(|draft, list, _| {
+            draft.replay.rounds = numbers(list, |value: f64| value >= 1.0 && value.fract() == 0.0 && value <= 1e6)?;
+            Ok(())
+        }),
+        "How often each merged trace is repeated",
+    ),
+    works("replay_no_stall", Kind::Bool, put!(Switch, replay.no_stall), "Replay without the recorded pauses")
+        .default("0"),
+    works("replay_time_scale", FACTOR, put!(Count, replay.percent), "Speed of the replay in percent").default("100"),
+    works(
+        "replay_redirect",
+        Kind::Text,
+        Set::Text(|draft, path, _| {
+            draft.replay.plan.redirect = Some(PathBuf::from(path));
+            Ok(())
+        }),
+        "Replay all I/Os onto this file or device",
+    ),
+    works(
+        "replay_align",
+        kind::COUNT,
+        Set::Count(|draft, bytes| {
+            if bytes > 0 && !bytes.is_power_of_two() {
+                return Err(Complaint::new("is not a power of two", "write it like 4096"));
+            }
+            draft.replay.plan.align = u64::from(bytes.max(1));
+            Ok(())
+        }),
+        "Round replayed offsets down to multiples of this power of two",
+    ),
+    works(
+        "replay_scale",
+        FACTOR,
+        Set::Count(|draft, factor| {
+            draft.replay.plan.scale = u64::from(factor);
+            Ok(())
+        }),
+        "Divide replayed offsets by this",
+    )
+    .default("1"),
+    works(
+        "replay_skip",
+        Kind::Text,
+        Set::Text(|draft, list, _| {
+            for word in list.split(',').map(str::trim) {
+                let skip = &mut draft.replay.plan.skip;
+                match word {
+                    "read" => skip.moves.read = true,
+                    "write" => skip.moves.write = true,
+                    "trim" => skip.moves.trim = true,
+                    "sync" => skip.syncs = true,
+                    _ => {
+                        let what = format!("has a part that cannot be skipped: `{word}`");
+                        return Err(Complaint::new(what, "it takes read, write, trim and sync, with commas between"));
+                    }
+                }
+            }
+            Ok(())
+        }),
+        "What is left out of the replay: read, write, trim, sync",
+    ),
 ];
+
+/// `50:100`.
+fn numbers(list: &str, allowed: fn(f64) -> bool) -> Result<Vec<f64>, Complaint> {
+    let number = |part: &str| part.trim().parse().ok().filter(|&value| allowed(value));
+    let wrong = |part: &str| {
+        Complaint::new(
+            format!("has a part that does not fit: `{part}`"),
+            "write it like 50:100 (scalars, percent) or 2:1 (rounds, whole)",
+        )
+    };
+    list.split(':').map(|part| number(part).ok_or_else(|| wrong(part))).collect()
+}

@@ -166,14 +166,17 @@ pub(crate) fn distribution(text: &str, base: UnitBase) -> Result<Distribution, C
             Ok(Distribution::Normal(deviation, centre))
         }),
         "zoned" => {
-            zones(rest, base, &|text, _| text.parse::<u8>().ok().filter(|&share| share <= 100)).and_then(|zones| {
-                let covered = |part: &Vec<(u8, u8)>| part.iter().map(|&(_, share)| u32::from(share)).sum::<u32>();
-                let wrong = zones.iter().map(|(_, part)| covered(part)).find(|&sum| sum != 100);
-                match wrong {
-                    Some(sum) => Err(Complaint::plain(format!("covers {sum} % of the region, not 100 %"))),
-                    None => Ok(Distribution::Zoned(zones)),
-                }
-            })
+            let rest = rest.map(with_last_zone);
+            zones(rest.as_deref(), base, &|text, _| text.parse::<u8>().ok().filter(|&share| share <= 100)).and_then(
+                |zones| {
+                    let covered = |part: &Vec<(u8, u8)>| part.iter().map(|&(_, share)| u32::from(share)).sum::<u32>();
+                    let wrong = zones.iter().map(|(_, part)| covered(part)).find(|&sum| sum != 100);
+                    match wrong {
+                        Some(sum) => Err(Complaint::plain(format!("covers {sum} % of the region, not 100 %"))),
+                        None => Ok(Distribution::Zoned(zones)),
+                    }
+                },
+            )
         }
         "zoned_abs" => zones(rest, base, &|text, base| u64::try_from(integer(text, base).ok()?).ok())
             .map(Distribution::ZonedAbsolute),
@@ -194,6 +197,16 @@ fn skewed(rest: Option<&str>, default: f64) -> Result<(f64, Option<f64>), Compla
         return Err(Complaint::plain(format!("has a centre of {centre}, not 0 to 1")));
     }
     Ok((values[0], values.get(1).copied()))
+}
+
+/// The last zone may leave its size out: it is what the others leave.
+fn with_last_zone(text: &str) -> String {
+    let complete = |direction: &str| {
+        let others = direction.split(':').filter_map(|zone| zone.split_once('/')?.1.trim().parse::<u8>().ok());
+        let left = 100_u32.saturating_sub(others.map(u32::from).sum());
+        if direction.ends_with('/') { format!("{direction}{left}") } else { direction.to_owned() }
+    };
+    text.split(',').map(complete).collect::<Vec<_>>().join(",")
 }
 
 /// `share/size:share/size`, up to three of them.
@@ -331,12 +344,15 @@ mod tests {
             ("pareto:0.9", Some(Distribution::Pareto(0.9, None))),
             ("normal:20", Some(Distribution::Normal(20.0, None))),
             ("zoned:60/10:40/90", Some(Distribution::Zoned(PerDirection::all(vec![(60, 10), (40, 90)])))),
+            ("zoned:50/5:50/", Some(Distribution::Zoned(PerDirection::all(vec![(50, 5), (50, 95)])))),
             ("zoned_abs:100/1m", Some(Distribution::ZonedAbsolute(PerDirection::all(vec![(100, 1 << 20)])))),
             ("zipf:1", None),
             ("zipf:x", None),
             ("pareto:2", None),
             ("zipf:1.2:7", None),
             ("zoned:50/50", None),
+            ("zoned:60/", None),
+            ("zoned_abs:50/1m:50/", None),
             ("zoned", None),
             ("ziff:1", None),
         ];

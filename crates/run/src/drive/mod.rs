@@ -136,6 +136,9 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
             self.event(now);
         }
         self.tally.record.measured_until = now.get();
+        if let Err(failure) = self.load.conclude(now) {
+            self.tally.record.fault.keep_first(failure.errno, failure.operation, &failure.message);
+        }
         if let Err(error) = self.tally.finish_logs(now) {
             self.tally.record.fault.keep_first(error.errno, &error.operation, &error.message);
         }
@@ -223,6 +226,7 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
         self.show(WorkerState::Flushing);
         for target in 0..u32::try_from(self.files.paths.len()).unwrap_or(u32::MAX) {
             let request = Request { operation: Operation::Sync, target, offset: 0, length: 0 };
+            self.load.note_issued(self.clock.now(), &request);
             let result = self.alone(&request)?;
             if result < 0 {
                 self.fault(&request, result);
@@ -244,7 +248,7 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
     /// Carries out a rare answer of the load, with nothing in flight; returns the new present.
     fn rest(&mut self, next: Next) -> Result<Nanos, EngineError> {
         match next {
-            Next::Wait(until) => self.sleep_until(until),
+            Next::Wait(until) | Next::Due(until) => self.sleep_until(until),
             Next::Think { until, spin_from } => {
                 self.sleep_until(spin_from.min(until));
                 self.spin_until(until);

@@ -17,6 +17,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
             now = match self.fill(&mut now)? {
                 None => self.make_room(now)?,
                 Some(Next::Wait(_)) if self.slots.busy() > 0 => self.reap_one(now)?,
+                Some(Next::Due(moment)) if self.slots.busy() > 0 => self.reap_until(moment, now)?,
                 Some(Next::Stop) => break,
                 Some(other) => {
                     self.drain(now)?;
@@ -56,10 +57,23 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
     }
 
     /// Gives an I/O to the engine, making room where it has none.
-    #[inline]
-    fn hand_over(&mut self, io: Io, mut now: Nanos) -> Result<Nanos, EngineError> {
+    #[inline(always)]
+    fn hand_over(&mut self, io: Io, now: Nanos) -> Result<Nanos, EngineError> {
+        match self.engine.submit(io) {
+            Submitted::Queued => {
+                self.slots.queue(io.slot);
+                Ok(now)
+            }
+            other => self.hand_over_otherwise(io, other, now),
+        }
+    }
+
+    /// An I/O that the engine did not simply queue.
+    #[cold]
+    #[inline(never)]
+    fn hand_over_otherwise(&mut self, io: Io, mut got: Submitted, mut now: Nanos) -> Result<Nanos, EngineError> {
         loop {
-            match self.engine.submit(io) {
+            match got {
                 Submitted::Queued => {
                     self.slots.queue(io.slot);
                     return Ok(now);
@@ -72,6 +86,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
                     }
                 }
             }
+            got = self.engine.submit(io);
         }
     }
 
@@ -140,6 +155,20 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
     fn reap_one(&mut self, now: Nanos) -> Result<Nanos, EngineError> {
         let now = self.submit(now)?;
         self.reap(1, now)
+    }
+
+    /// Reaps what completes until `moment`, and does not outstay it. Where the engine cannot tell when the next one
+    /// completes it is looked for in slices, so that a latency is known to a slice.
+    fn reap_until(&mut self, moment: Nanos, now: Nanos) -> Result<Nanos, EngineError> {
+        const SLICE: Nanos = Nanos::from_micros(50);
+        let mut now = self.submit(now)?;
+        while now < moment && self.slots.busy() > 0 && !self.tally.control.stop_requested() {
+            let next = self.engine.next_completion().unwrap_or_else(|| now.saturating_add(SLICE));
+            self.sleep_until(next.min(moment));
+            now = self.reap(0, now)?;
+            now = self.submit(now)?;
+        }
+        Ok(now)
     }
 
     /// Waits until nothing is in flight.

@@ -1,7 +1,7 @@
 //! Counting: what every completed I/O adds to its worker's record.
 
 use super::Logs;
-use crate::worker::record::{Control, Record, coarse_bin};
+use crate::worker::record::{Control, Keeps, Record, coarse_bin};
 use job::plan::RecordPlan;
 use measure::{Direction, IntervalSampler, Nanos};
 use model::{CpuUsage, JobError};
@@ -62,7 +62,9 @@ impl Alike {
     /// Whether such an I/O is like these.
     #[inline]
     pub(super) fn includes(&self, direction: Direction, bytes: u32, life: Life) -> bool {
-        (self.direction, self.bytes, self.life) == (direction, bytes, life)
+        // What one call brought was reaped at one moment.
+        let Life { issued, accepted, .. } = self.life;
+        (issued, accepted, self.bytes, self.direction) == (life.issued, life.accepted, bytes, direction)
     }
 }
 
@@ -100,6 +102,7 @@ impl<'w> Tally<'w> {
         };
         let intervals = (plan.bandwidth_interval, plan.iops_interval);
         let sampling = plan.samples.then(|| Sampling::start(intervals, Nanos::ZERO));
+        record.keeps = Keeps { completion: histograms.completion.into(), total: histograms.total.into() };
         Tally { record, control, histograms, sampling, logs, muted_logs: None }
     }
 
@@ -120,7 +123,8 @@ impl<'w> Tally<'w> {
     pub(crate) fn synchronous<const LATENCY: bool>(&mut self, direction: Direction, bytes: u64, life: Life) {
         self.control.count(direction, bytes, 1);
         if LATENCY {
-            self.completion(direction, life, 1);
+            let completion = life.reaped.saturating_sub(life.accepted);
+            self.record.latencies(direction, completion, life.reaped.saturating_sub(life.issued));
         }
         if let Some(logs) = &mut self.logs {
             logs.record(direction, bytes, life);

@@ -8,7 +8,7 @@ mod plan;
 pub(crate) use guard::guard_devices;
 pub(crate) use layout::{lay_out, unlink};
 pub(crate) use open::OpenFiles;
-pub(crate) use plan::{FileKind, PlannedFile, largest_block, plan_files};
+pub(crate) use plan::{FileKind, PlannedFile, clone_index, largest_block, look_at, plan_files};
 
 use model::JobError;
 use std::io;

@@ -91,7 +91,11 @@ fn paths(job: &JobPlan, index: u32, needs_files: bool) -> Vec<PathBuf> {
     (0..files.count.max(1)).map(|number| place(Path::new(&format!("{stem}.{index}.{number}")))).collect()
 }
 
-fn look_at(path: &Path) -> Result<(FileKind, u64), JobError> {
+/// What lies at a path, and its size.
+///
+/// # Errors
+/// When it cannot be looked at, or is a directory.
+pub(crate) fn look_at(path: &Path) -> Result<(FileKind, u64), JobError> {
     let found = match std::fs::metadata(path) {
         Ok(found) => found,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok((FileKind::Regular, 0)),

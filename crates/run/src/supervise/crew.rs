@@ -1,6 +1,7 @@
 //! The workers as processes and threads: forked or spawned, watched, told to stop, collected.
 
 use crate::files::PlannedFile;
+use crate::replay::Replayed;
 use crate::worker::gate;
 use crate::worker::record::{Control, Gate, Record};
 use crate::worker::{WorkerSetup, work};
@@ -28,6 +29,8 @@ pub(crate) struct Recruit<'run> {
     pub(crate) plan: WorkerPlan<'run>,
     /// Its files.
     pub(crate) files: &'run [PlannedFile],
+    /// What it replays, where it replays anything.
+    pub(crate) replay: Option<&'run Replayed>,
 }
 
 /// All workers of a run.
@@ -92,6 +95,7 @@ impl<'run, 'scope> Crew<'run, 'scope> {
         WorkerSetup {
             plan: self.recruits[index].plan,
             files: self.recruits[index].files,
+            replay: self.recruits[index].replay,
             control: &self.shared.controls[index],
             clock: self.clock,
             system_seed: self.system_seed,

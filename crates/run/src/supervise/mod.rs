@@ -30,16 +30,24 @@ use watch::Watch;
 /// When the plan as a whole cannot be run: it writes though that was forbidden, or the kernel has no room for its
 /// workers.
 pub fn execute(plan: &Plan, options: &RunOptions, observer: &mut dyn Observer) -> Result<RunResult, RunError> {
+    let resolved = crate::replay::resolve(plan, &options.system_root);
+    let (plan, replays) = match resolved.as_ref() {
+        Some((plan, replays)) => (plan, replays.clone()),
+        None => (plan, Vec::new()),
+    };
     prepare::check(plan, options)?;
     let clock = crate::environment::start_clock(&options.system_root);
     let signals = crate::signals::Signals::watch()?;
     let workers: Vec<WorkerPlan<'_>> = plan.workers().collect();
     announce(&workers, observer);
-    let prepared = prepare::prepare(plan, &workers, options, observer, &signals);
+    let prepared = prepare::prepare(plan, &workers, replays, options, observer, &signals);
     let shared = Shared { controls: SharedBlocks::new(workers.len())?, records: SharedRecords::new(workers.len())? };
     let system_seed = prepare::system_seed();
-    let recruits: Vec<Recruit<'_>> =
-        workers.iter().zip(&prepared).map(|(&plan, ready)| Recruit { plan, files: &ready.files }).collect();
+    let recruits: Vec<Recruit<'_>> = workers
+        .iter()
+        .zip(&prepared)
+        .map(|(&plan, ready)| Recruit { plan, files: &ready.files, replay: ready.replay.as_ref() })
+        .collect();
     let watched = std::thread::scope(|scope| {
         let mut crew = Crew::fork(&shared, recruits, clock, system_seed, &options.system_root)?;
         let watch = Watch::new(&workers, &prepared, &shared, options, clock);

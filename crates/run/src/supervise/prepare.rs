@@ -1,6 +1,7 @@
 //! Before the workers: is the plan allowed and possible, and are its files there?
 
 use crate::files::{PlannedFile, guard_devices, lay_out, plan_files};
+use crate::replay::{Replayed, Replays};
 use crate::signals::Signals;
 use crate::{Observer, RunError, RunOptions};
 use engine::ENGINES;
@@ -15,6 +16,8 @@ use model::JobError;
 pub(crate) struct Prepared {
     /// Its files.
     pub(crate) files: Vec<PlannedFile>,
+    /// What it replays, where it replays anything.
+    pub(crate) replay: Option<Replayed>,
     /// Why it cannot run.
     pub(crate) error: Option<JobError>,
 }
@@ -55,16 +58,18 @@ fn smallest_checked_block(job: &JobPlan) -> Option<usize> {
 pub(crate) fn prepare(
     plan: &Plan,
     workers: &[WorkerPlan<'_>],
+    replays: Replays,
     options: &RunOptions,
     observer: &mut dyn Observer,
     signals: &Signals,
 ) -> Vec<Prepared> {
     let mut prepared: Vec<Prepared> = Vec::with_capacity(workers.len());
-    for job in &plan.jobs {
-        match prepare_job(job, options, observer, signals) {
-            Ok(clones) => prepared.extend(clones.into_iter().map(|files| Prepared { files, error: None })),
+    let replays = replays.into_iter().chain(std::iter::repeat_with(|| None));
+    for (job, replay) in plan.jobs.iter().zip(replays) {
+        match prepare_job(job, replay, options, observer, signals) {
+            Ok(clones) => prepared.extend(clones),
             Err(error) => {
-                let failed = Prepared { files: Vec::new(), error: Some(error) };
+                let failed = Prepared { files: Vec::new(), replay: None, error: Some(error) };
                 prepared.extend(std::iter::repeat_n(failed, job.clones as usize));
             }
         }
@@ -74,17 +79,23 @@ pub(crate) fn prepare(
 
 fn prepare_job(
     job: &JobPlan,
+    replay: Option<Result<Vec<Replayed>, JobError>>,
     options: &RunOptions,
     observer: &mut dyn Observer,
     signals: &Signals,
-) -> Result<Vec<Vec<PlannedFile>>, JobError> {
+) -> Result<Vec<Prepared>, JobError> {
     let needs_files = needs_files(job);
-    let clones = (0..job.clones).map(|clone| plan_files(job, clone, needs_files)).collect::<Result<Vec<_>, _>>()?;
+    let replayed = replay.transpose()?;
+    let clones = match &replayed {
+        Some(workers) => workers.iter().map(|worker| worker.files.clone()).collect(),
+        None => (0..job.clones).map(|clone| plan_files(job, clone, needs_files)).collect::<Result<Vec<_>, _>>()?,
+    };
     if needs_files {
         guard_devices(job, &clones, &options.system_root)?;
         lay_out(job, &clones, observer, &mut || signals.received().is_none())?;
     }
-    Ok(clones)
+    let replayed = replayed.into_iter().flatten().map(Some).chain(std::iter::repeat_with(|| None));
+    Ok(clones.into_iter().zip(replayed).map(|(files, replay)| Prepared { files, replay, error: None }).collect())
 }
 
 /// Whether the job's engine does I/O on files.

@@ -9,12 +9,13 @@ pub(crate) mod record;
 use crate::WorkerState;
 use crate::drive::{DriveSetup, Logs, Queued, Tally, drive, is_synchronous};
 use crate::files::{OpenFiles, PlannedFile, refusal};
+use crate::replay::{Player, Recorder, Replayed};
 use engine::{Engine, EngineClock, Setup, Visitor};
 use gate::pass;
 use job::Submission;
 use job::plan::{Isolation, JobPlan, WorkerPlan};
 use load::content::Content;
-use load::{Load, LoadSetup, Region};
+use load::{Load, LoadSetup, RecordFailure, Region};
 use measure::{Nanos, SystemClock};
 use memory::Memory;
 use model::{CpuUsage, JobError};
@@ -28,6 +29,8 @@ pub(crate) struct WorkerSetup<'run> {
     pub(crate) plan: WorkerPlan<'run>,
     /// Its files.
     pub(crate) files: &'run [PlannedFile],
+    /// What it replays, where it replays anything.
+    pub(crate) replay: Option<&'run Replayed>,
     /// Where it and the parent talk.
     pub(crate) control: &'run Control,
     /// The run's clock.
@@ -69,15 +72,36 @@ fn set_up_and_run(setup: &WorkerSetup<'_>, record: &mut Record) -> Result<(), Jo
     for slot in 0..depth {
         content.prepare_start(memory.whole_slot(slot));
     }
-    let regions: Vec<Region> = setup.files.iter().map(|file| file.region).collect();
-    let load =
-        Load::new(&LoadSetup { job, number: setup.plan.number, regions: &regions, system_seed: setup.system_seed })
-            .map_err(|error| refusal(libc::EINVAL, "load", error.to_string()))?;
+    let load = make_load(setup, &open)?;
     let ready = Ready { setup, record, open: &open, memory: &mut memory, content, load };
     match engine::dispatch(job.engine, ready) {
         Some(result) => result,
         None => Err(refusal(libc::ENOENT, "engine", format!("there is no engine `{}`", job.engine))),
     }
+}
+
+/// The worker's load: drawn, or played from a record; and written down where the job wants it.
+fn make_load(setup: &WorkerSetup<'_>, open: &OpenFiles) -> Result<Load, JobError> {
+    let job = setup.plan.job;
+    let regions: Vec<Region> = setup.files.iter().map(|file| file.region).collect();
+    let load = LoadSetup { job, number: setup.plan.number, regions: &regions, system_seed: setup.system_seed };
+    let load = match (&job.replay, setup.replay) {
+        (Some(plan), Some(replayed)) => {
+            let player = Player::new(plan, replayed).map_err(record_error)?;
+            Load::replaying(&load, Box::new(player))
+        }
+        _ => Load::new(&load),
+    };
+    let load = load.map_err(|error| refusal(libc::EINVAL, "load", error.to_string()))?;
+    Ok(match Recorder::open(job, &open.targets)? {
+        Some(recorder) => load.witnessed(recorder),
+        None => load,
+    })
+}
+
+/// What a record could not give or keep, as the job's error.
+pub(crate) fn record_error(failure: RecordFailure) -> JobError {
+    refusal(failure.errno, failure.operation, failure.message)
 }
 
 /// The depth that the job's engine can use: 1 for those that complete each I/O before the next.

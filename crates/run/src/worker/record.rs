@@ -66,6 +66,10 @@ pub(crate) struct Record {
     pub(crate) total: [Moments; 3],
     /// Issue to accepted.
     pub(crate) submission: [Moments; 3],
+    /// Completion and total latencies that are in none of the other fields yet.
+    pub(crate) recent: [Recent; 3],
+    /// Which histograms are kept; zero bytes keep none.
+    pub(crate) keeps: Keeps,
     /// fsync and fdatasync.
     pub(crate) sync: Moments,
     /// The coarse bins in one row: ns, µs, ms.
@@ -112,6 +116,32 @@ pub(crate) struct Record {
     pub(crate) note: Text<500>,
     /// Histograms, on pages of their own: touched only where percentiles are wanted.
     pub(crate) histograms: Histograms,
+}
+
+/// The last few latencies of one direction, in nanoseconds, not yet in moments, bins and histograms: right after a
+/// system call every instruction is dear, and a tight loop over many values pays a third of what each alone would.
+#[derive(Debug, FromBytes)]
+#[repr(C)]
+pub(crate) struct Recent {
+    length: u64,
+    completion: [u64; Recent::ROOM],
+    total: [u64; Recent::ROOM],
+}
+
+impl Recent {
+    const ROOM: usize = 64;
+
+    fn length(&self) -> usize {
+        usize::try_from(self.length).map_or(Self::ROOM, |length| length.min(Self::ROOM))
+    }
+}
+
+/// Which kinds of latency are kept as histograms, for percentiles; not zero is yes.
+#[derive(Clone, Copy, Debug, Default, FromBytes)]
+#[repr(C)]
+pub(crate) struct Keeps {
+    pub(crate) completion: u32,
+    pub(crate) total: u32,
 }
 
 /// One histogram per kind of latency and direction.
@@ -179,6 +209,7 @@ impl Record {
     ///
     /// Histograms are cleared only where they were written, so that the pages of the others stay untouched.
     pub(crate) fn begin(&mut self, control: &Control, usage: CpuUsage, now: Nanos) {
+        self.settle();
         for direction in 0..3 {
             let written = |moments: &Moments| moments.count() > 0;
             if written(&self.completion[direction]) {
@@ -194,6 +225,7 @@ impl Record {
         if self.sync.count() > 0 {
             self.histograms.sync.clear();
         }
+        self.recent.iter_mut().for_each(|recent| recent.length = 0);
         self.completion = [Moments::new(); 3];
         self.total = [Moments::new(); 3];
         self.submission = [Moments::new(); 3];
@@ -207,6 +239,44 @@ impl Record {
         self.ios_before = control.ios.each_ref().map(|ios| ios.load(Relaxed));
         self.usage = usage;
         (self.measured_from, self.measured_until, self.reviewed) = (now.get(), now.get(), 0);
+    }
+
+    /// Counts the latencies of one I/O: at once into [`Recent`], into all else together with others.
+    #[inline(always)]
+    pub(crate) fn latencies(&mut self, direction: Direction, completion: Nanos, total: Nanos) {
+        let recent = &mut self.recent[direction as usize];
+        let at = recent.length();
+        // Settled when full, so there is always room.
+        if at < Recent::ROOM {
+            recent.completion[at] = completion.get();
+            recent.total[at] = total.get();
+            recent.length += 1;
+        }
+        if at + 1 >= Recent::ROOM {
+            self.settle();
+        }
+    }
+
+    /// Puts the latest latencies where the others are. Before the record is read, by whoever reads it.
+    #[inline(never)]
+    pub(crate) fn settle(&mut self) {
+        for direction in 0..3 {
+            let recent = &mut self.recent[direction];
+            let length = recent.length();
+            let (completion, total) = (&recent.completion[..length], &recent.total[..length]);
+            self.completion[direction].record_all(completion);
+            self.total[direction].record_all(total);
+            for &latency in completion {
+                self.bins[coarse_bin(Nanos(latency))] += 1;
+            }
+            if self.keeps.completion != 0 {
+                self.histograms.completion[direction].record_all(completion);
+            }
+            if self.keeps.total != 0 {
+                self.histograms.total[direction].record_all(total);
+            }
+            recent.length = 0;
+        }
     }
 
     /// Counts a submit call that took `count` I/Os, with `in_flight` in flight afterwards.

@@ -8,6 +8,8 @@ mod life;
 mod logs;
 mod monitored;
 #[cfg(test)]
+mod replay;
+#[cfg(test)]
 mod sim;
 #[cfg(test)]
 mod support;

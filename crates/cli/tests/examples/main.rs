@@ -1,0 +1,255 @@
+//! The example job files of Debian's fio: read as fio reads them, and those that need nothing special run.
+//!
+//! `tools/oracles` unpacks them (package fio-examples). What cannot run here stands in two lists: [`ELSEWHERE`], for
+//! files that need hardware, a service or a library, and [`NOT_YET`], for files that wait for an option or engine. A
+//! file that works although it is listed fails the test: take it off the list.
+
+mod reduced;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+/// Files that need what no test machine has, each with the word that our refusal must hold.
+const ELSEWHERE: &[(&str, &str)] = &[
+    ("cpp_null", "cpp_null"),
+    ("dev-dax", "dev-dax"),
+    ("dfs", "dfs"),
+    ("gfapi", "gfapi"),
+    ("gpudirect-rdmaio-client", "GPU"),
+    ("gpudirect-rdmaio-server", "GPU"),
+    ("http-s3-crypto", "http"),
+    ("http-s3-storage-class", "http"),
+    ("http-s3", "http"),
+    ("http-swift", "http"),
+    ("http-webdav", "http"),
+    ("ime", "ime"),
+    ("libcufile-cufile", "libcufile"),
+    ("libcufile-posix", "libcufile"),
+    ("libhdfs", "libhdfs"),
+    ("libiscsi", "libiscsi"),
+    ("libpmem", "libpmem"),
+    ("librpma_apm-client", "librpma_apm_client"),
+    ("librpma_apm-server", "librpma_apm_server"),
+    ("librpma_gpspm-client", "librpma_gpspm_client"),
+    ("librpma_gpspm-server", "librpma_gpspm_server"),
+    ("libzbc-rand-write", "libzbc"),
+    ("libzbc-seq-read", "libzbc"),
+    ("mtd", "mtd"),
+    ("nbd", "nbd"),
+    ("nfs", "nfs"),
+    ("pmemblk", "pmemblk"),
+    ("rados", "rados"),
+    ("rbd", "rbd"),
+    ("rdmaio-client", "rdma"),
+    ("rdmaio-server", "rdma"),
+    ("sg_verify-fail", "sg"),
+    ("sg_verify", "sg"),
+    ("sg_write_same_ndob", "sg"),
+    ("uring-cmd-ng", "io_uring_cmd"),
+    ("uring-cmd-zoned", "io_uring_cmd"),
+    ("xnvme-compare", "rw="),
+    ("xnvme-zoned", "rw="),
+    ("zbd-rand-write", "zonemode"),
+    ("zbd-seq-read", "zonemode"),
+];
+
+/// Files that wait for an option or an engine that is not built yet. Take a file off when it works.
+const NOT_YET: &[&str] = &[
+    "1mbs_clients",
+    "butterfly",
+    "cmdprio-bssplit",
+    "cmdprio-percentage",
+    "cpuio",
+    "cross-stripe-verify",
+    "dedupe-global",
+    "disk-zone-profile",
+    "e4defrag",
+    "e4defrag2",
+    "enospc-pressure",
+    "exec",
+    "exitwhat",
+    "falloc",
+    "filecreate-ioengine",
+    "filedelete-ioengine",
+    "filestat-ioengine",
+    "fixed-rate-submission",
+    "flow",
+    "ftruncate",
+    "jesd219",
+    "latency-profile",
+    "netio",
+    "netio_multicast",
+    "numa",
+    "poisson-rate-submission",
+    "steadystate",
+    "surface-scan",
+];
+
+/// Every example by its name, in order.
+fn examples() -> Vec<(String, PathBuf)> {
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("../oracles/fio-examples");
+    let entries = std::fs::read_dir(&directory)
+        .unwrap_or_else(|error| panic!("{}: {error}; run `make oracles`", directory.display()));
+    let paths = entries.map(|entry| entry.expect("readable").path());
+    let named = |path: PathBuf| Some((path.file_stem()?.to_str()?.to_owned(), path));
+    let mut found: Vec<_> =
+        paths.filter(|path| path.extension().is_some_and(|end| end == "fio")).filter_map(named).collect();
+    found.sort();
+    assert!(found.len() >= 80, "only {} examples in {}", found.len(), directory.display());
+    found
+}
+
+/// What becomes of an example in a test: nothing to say, or what is wrong.
+type Verdict = Result<(), String>;
+
+/// Judges all examples, two at a time.
+fn judge_all(judge: impl Fn(&str, &Path) -> Verdict + Sync) {
+    let examples = examples();
+    let (next, failures) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while let Some((name, path)) = examples.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    if let Err(what) = judge(name, path) {
+                        failures.lock().expect("no thread panics").push(format!("{name}: {what}"));
+                    }
+                }
+            });
+        }
+    });
+    let failures = failures.into_inner().expect("no thread panics");
+    assert!(failures.is_empty(), "{} examples:\n{}", failures.len(), failures.join("\n"));
+}
+
+fn elsewhere(name: &str) -> Option<&'static str> {
+    ELSEWHERE.iter().find(|(listed, _)| *listed == name).map(|&(_, word)| word)
+}
+
+fn place() -> tempfile::TempDir {
+    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory")
+}
+
+/// The longest that a reduced example may take.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Runs `plumb fio` in a directory; a run that does not end is ended.
+fn plumb(directory: &Path, words: &[&str]) -> Result<Output, String> {
+    let (out, err) = (directory.join("said"), directory.join("complained"));
+    let file = |path: &Path| std::fs::File::create(path).expect("a file");
+    let mut child = Command::new(env!("CARGO_BIN_EXE_plumb"))
+        .arg("fio")
+        .args(words)
+        .current_dir(directory)
+        .stdin(Stdio::null())
+        .stdout(file(&out))
+        .stderr(file(&err))
+        .spawn()
+        .expect("plumb runs");
+    let started = Instant::now();
+    let status = loop {
+        match child.try_wait().expect("a child") {
+            Some(status) => break status,
+            None if started.elapsed() > PATIENCE => {
+                let _ = child.kill();
+                let _ = child.wait();
+                return Err(format!("still running after {PATIENCE:?}"));
+            }
+            None => std::thread::sleep(Duration::from_millis(10)),
+        }
+    };
+    let read = |path: &Path| std::fs::read(path).expect("what was said");
+    Ok(Output { status, stdout: read(&out), stderr: read(&err) })
+}
+
+/// The words of a command line, sorted, without quotes.
+fn words_of(shown: &[u8]) -> Vec<String> {
+    let text = String::from_utf8_lossy(shown).replace(['"', '\''], "");
+    let mut words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
+    words.retain(|word| word != "plumb" && word != "fio");
+    words.sort();
+    words
+}
+
+#[test]
+fn every_example_is_read_as_fio_reads_it() {
+    judge_all(|name, path| {
+        if NOT_YET.contains(&name) || elsewhere(name).is_some() {
+            return Ok(());
+        }
+        let text = path.to_str().expect("a path in text");
+        let place = place();
+        let theirs = Command::new("fio").args(["--showcmd", text]).current_dir(place.path()).output();
+        let theirs = theirs.expect("the real fio is installed");
+        let ours = plumb(place.path(), &["--showcmd", text])?;
+        if ours.status.code() != theirs.status.code() {
+            let errors = String::from_utf8_lossy(&ours.stderr);
+            return Err(format!("fio ends with {}, plumb with {}: {errors}", theirs.status, ours.status));
+        }
+        let parsed = plumb(place.path(), &["--parse-only", text])?;
+        if parsed.status.code() != ours.status.code() {
+            return Err(format!("--parse-only ends with {}", parsed.status));
+        }
+        // fio shows a `name=` inside of a section as one more `--name`, which would open another job.
+        let mut expected = words_of(&theirs.stdout);
+        // We show an option by its main name.
+        expected.iter_mut().filter(|word| *word == "--threads=1").for_each(|word| "--thread=1".clone_into(word));
+        let job_file = std::fs::read_to_string(path).expect("the example");
+        for name in job_file.lines().filter_map(|line| line.trim().strip_prefix("name=")) {
+            let again = format!("--name={name}");
+            if let Some(at) = expected.iter().position(|word| *word == again) {
+                expected.remove(at);
+            }
+        }
+        let ours = words_of(&ours.stdout);
+        if ours == expected { Ok(()) } else { Err(format!("shown as {ours:?}, by fio as {expected:?}")) }
+    });
+}
+
+#[test]
+fn every_example_runs_or_is_refused_by_name() {
+    judge_all(|name, path| {
+        let place = place();
+        let text = std::fs::read_to_string(path).expect("the example");
+        std::fs::write(place.path().join("job.fio"), reduced::reduced(&text)).expect("written");
+        let output = plumb(place.path(), &["--output-format=json", "job.fio"])?;
+        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        if errors.contains("panicked") {
+            return Err(errors);
+        }
+        match (output.status.success(), NOT_YET.contains(&name), elsewhere(name)) {
+            (true, false, None) => has_moved(&output.stdout),
+            (true, ..) => Err("it works: take it off the list in crates/cli/tests/examples/main.rs".to_owned()),
+            (false, _, Some(word)) if errors.contains(word) => Ok(()),
+            (false, _, Some(word)) => Err(format!("is refused without `{word}`: {errors}")),
+            (false, true, None) if errors.contains("refused") || errors.contains("not built yet") => Ok(()),
+            (false, ..) => Err(format!("ends with {}: {errors}", output.status)),
+        }
+    });
+}
+
+/// The report of a run in which every job did some I/O.
+fn has_moved(report: &[u8]) -> Verdict {
+    let result: serde_json::Value = serde_json::from_slice(report).map_err(|error| format!("its JSON: {error}"))?;
+    let jobs = result["jobs"].as_array().filter(|jobs| !jobs.is_empty()).ok_or("no job reported")?;
+    for job in jobs {
+        let ios: u64 = ["read", "write", "trim"].iter().filter_map(|name| job[*name]["total_ios"].as_u64()).sum();
+        if ios == 0 {
+            return Err(format!("job {} did nothing", job["jobname"]));
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn every_name_on_a_list_is_an_example_and_stands_there_once() {
+    let known: Vec<String> = examples().into_iter().map(|(name, _)| name).collect();
+    let mut listed: Vec<&str> = ELSEWHERE.iter().map(|&(name, _)| name).chain(NOT_YET.iter().copied()).collect();
+    assert!(listed.iter().all(|name| known.iter().any(|known| known == name)), "{listed:?}");
+    let count = listed.len();
+    listed.sort_unstable();
+    listed.dedup();
+    assert_eq!(listed.len(), count, "a name stands on the lists twice");
+}

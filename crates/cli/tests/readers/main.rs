@@ -1,0 +1,149 @@
+//! Other people's readers of fio's output, given ours: bench-fio drives a link named `fio`, fio-plot draws what came
+//! out, pandas reads results and logs. `tools/oracles` installs them in the versions that tools/readers.txt pins.
+
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// A program of the readers' own environment.
+fn reader(name: &str) -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("../oracles/readers/bin").join(name);
+    assert!(path.exists(), "{} is missing; run `make oracles`", path.display());
+    path
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// Runs a program that must end well and must not complain.
+fn run(command: &mut Command) -> Output {
+    let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    let said = format!("{}{}", text(&output.stdout), text(&output.stderr));
+    assert!(output.status.success(), "{command:?} ends with {}: {said}", output.status);
+    assert!(!said.contains("Traceback") && !said.contains("error occurred"), "{command:?}: {said}");
+    output
+}
+
+fn place() -> tempfile::TempDir {
+    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory")
+}
+
+/// A PATH in which `fio` is ours.
+fn path_with_our_fio(directory: &Path) -> std::ffi::OsString {
+    let programs = directory.join("programs");
+    std::fs::create_dir(&programs).expect("a directory");
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_plumb"), programs.join("fio")).expect("a link");
+    let known = std::env::var_os("PATH").unwrap_or_default();
+    let all = std::iter::once(programs).chain(std::env::split_paths(&known));
+    std::env::join_paths(all).expect("a PATH")
+}
+
+/// Drives plumb through bench-fio; the results are in the directory that comes back.
+fn measured(place: &Path) -> PathBuf {
+    let target = tempfile::Builder::new().prefix("target-").tempdir_in(place).expect("a directory");
+    let name = target.path().file_name().and_then(|name| name.to_str()).expect("a name").to_owned();
+    let words = "--type directory --size 1m --mode randread --iodepth 1 4 --numjobs 1 2 --runtime 1 --time-based \
+                 --loginterval 100 --engine libaio --quiet --output results --target";
+    let bench = reader("bench-fio");
+    run(Command::new(bench)
+        .args(words.split_whitespace())
+        .arg(target.path())
+        .env("PATH", path_with_our_fio(place))
+        .current_dir(place));
+    // It leaves its job file there.
+    let _ = std::fs::remove_file(Path::new("/tmp").join(format!("{name}-tmpjobfile.fio")));
+    place.join("results").join(name).join("4k")
+}
+
+/// Every chart that fio-plot has.
+const CHARTS: &[&[&str]] = &[
+    &["-l"],
+    &["-N"],
+    &["-L", "-t", "iops"],
+    &["-H", "-d", "1", "-n", "1"],
+    &["-g", "-t", "iops", "lat", "bw", "-d", "1", "4", "-n", "1"],
+    &["-C", "-d", "1", "-n", "1", "--xlabel-parent", "2"],
+];
+
+#[test]
+fn bench_fio_drives_plumb_and_fio_plot_draws_what_it_found() {
+    let place = place();
+    let results = measured(place.path());
+    for (depth, jobs) in [(1, 1), (1, 2), (4, 1), (4, 2)] {
+        let file = results.join(format!("randread-{depth}-{jobs}.json"));
+        let result: Value = serde_json::from_slice(&std::fs::read(&file).expect("a result")).expect("JSON");
+        assert_eq!(result["jobs"][0]["job options"]["iodepth"], depth.to_string(), "{}", file.display());
+        assert!(result["fio version"].as_str().is_some_and(|version| version.contains("plumb")), "not ours");
+        assert_eq!(result["jobs"].as_array().map(Vec::len), Some(jobs), "{}", file.display());
+    }
+    let plot = reader("fio-plot");
+    std::thread::scope(|scope| {
+        for (half, charts) in CHARTS.chunks(CHARTS.len() / 2).enumerate() {
+            let (plot, place, results) = (&plot, place.path(), &results);
+            scope.spawn(move || {
+                for (number, chart) in charts.iter().enumerate() {
+                    let picture = place.join(format!("{half}-{number}.png"));
+                    let mut command = Command::new(plot);
+                    command.args(["-T", "title", "-s", "source", "-r", "randread", "-i"]).arg(results);
+                    // A comparison needs two of them.
+                    if chart.contains(&"-C") {
+                        command.arg(results);
+                    }
+                    run(command.args(*chart).arg("-o").arg(&picture).env("MPLBACKEND", "agg").current_dir(place));
+                    let bytes = std::fs::read(&picture).unwrap_or_else(|error| panic!("{chart:?}: {error}"));
+                    assert!(bytes.starts_with(b"\x89PNG") && bytes.len() > 10_000, "{chart:?}: {}", bytes.len());
+                }
+            });
+        }
+    });
+}
+
+/// What a line of Python must print, taken from the result itself.
+type Answer = fn(&Value) -> String;
+
+/// One line of Python each, with what it must print.
+const LINES: &[(&str, Answer)] = &[
+    ("pd.json_normalize(result['jobs'])['read.total_ios'].sum()", |result| {
+        result["jobs"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(|job| job["read"]["total_ios"].as_u64())
+            .sum::<u64>()
+            .to_string()
+    }),
+    ("pd.json_normalize(result['jobs']).set_index('jobname').loc['b', 'write.io_bytes']", |result| {
+        result["jobs"][1]["write"]["io_bytes"].to_string()
+    }),
+    ("int(pd.json_normalize(result, 'jobs')['write.clat_ns.percentile.99.000000'].iloc[1])", |result| {
+        result["jobs"][1]["write"]["clat_ns"]["percentile"]["99.000000"].to_string()
+    }),
+    ("int(pd.Series(result['jobs'][1]['write']['clat_ns']['bins']).sum())", |result| {
+        result["jobs"][1]["write"]["total_ios"].to_string()
+    }),
+    ("round(pd.Series(result['jobs'][0]['iodepth_level']).sum())", |_| "100".to_owned()),
+    ("pd.DataFrame(result['jobs']).shape[0]", |_| "2".to_owned()),
+];
+
+#[test]
+fn pandas_reads_results_and_logs() {
+    let place = place();
+    let words = "fio --output-format=json+ --output=result.json --ioengine=psync --size=1m --write_lat_log=log \
+                 --write_iolog=record.log --name=a --rw=read --name=b --rw=randwrite";
+    run(Command::new(env!("CARGO_BIN_EXE_plumb")).args(words.split_whitespace()).current_dir(place.path()));
+    let result: Value =
+        serde_json::from_slice(&std::fs::read(place.path().join("result.json")).expect("a result")).expect("JSON");
+    let mut script = String::from("import json, pandas as pd\nresult = json.load(open('result.json'))\n");
+    for (line, _) in LINES {
+        script.push_str(&format!("print({line})\n"));
+    }
+    // A log: one row per I/O, whose values are the latencies of the result.
+    script.push_str("log = pd.read_csv('log_clat.2.log', header=None, skipinitialspace=True)\n");
+    script.push_str("print(*log.shape, log[1].max(), log[3].sum())\n");
+    let output = run(Command::new(reader("python")).args(["-c", &script]).current_dir(place.path()));
+    let latency = &result["jobs"][1]["write"]["clat_ns"];
+    let mut expected: Vec<String> = LINES.iter().map(|(_, answer)| answer(&result)).collect();
+    expected.push(format!("256 5 {} 1048576", latency["max"]));
+    assert_eq!(text(&output.stdout).lines().collect::<Vec<_>>(), expected);
+}

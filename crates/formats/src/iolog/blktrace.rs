@@ -1,0 +1,218 @@
+//! blktrace's binary records: 48 bytes each in the byte order of the machine that wrote them, then their payload.
+//!
+//! Source: linux/blktrace_api.h. Only what was queued is an I/O; the other records tell what became of it.
+
+use super::{Event, Operation, Places, RecordError, bounded};
+use measure::Nanos;
+use std::io::{self, BufRead};
+
+/// Bytes of a record without its payload.
+pub const BYTES_PER_RECORD: usize = 48;
+
+const MAGIC: u32 = 0x6561_7400;
+const VERSION: u32 = 0x07;
+const QUEUED: u32 = 1;
+const SECTOR: u64 = 512;
+
+/// The upper half of a record's action: what it is about.
+mod category {
+    pub(super) const WRITE: u32 = 1 << 1;
+    pub(super) const FLUSH: u32 = 1 << 2;
+    pub(super) const NOTIFY: u32 = 1 << 10;
+    pub(super) const DISCARD: u32 = 1 << 13;
+}
+
+/// The byte order of a trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Endian {
+    /// Least significant byte first.
+    Little,
+    /// Most significant byte first.
+    Big,
+}
+
+impl Endian {
+    /// The byte order in which these bytes are blktrace's magic number, of whatever version.
+    pub fn of_magic(bytes: [u8; 4]) -> Option<Endian> {
+        let is_magic = |number: u32| number & 0xffff_ff00 == MAGIC;
+        match () {
+            () if is_magic(u32::from_le_bytes(bytes)) => Some(Endian::Little),
+            () if is_magic(u32::from_be_bytes(bytes)) => Some(Endian::Big),
+            () => None,
+        }
+    }
+
+    fn u16(self, bytes: &Record, at: usize) -> u16 {
+        let bytes = [bytes[at], bytes[at + 1]];
+        if self == Endian::Little { u16::from_le_bytes(bytes) } else { u16::from_be_bytes(bytes) }
+    }
+
+    fn u32(self, bytes: &Record, at: usize) -> u32 {
+        let bytes = [bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]];
+        if self == Endian::Little { u32::from_le_bytes(bytes) } else { u32::from_be_bytes(bytes) }
+    }
+
+    fn u64(self, bytes: &Record, at: usize) -> u64 {
+        let (first, second) = (u64::from(self.u32(bytes, at)), u64::from(self.u32(bytes, at + 4)));
+        if self == Endian::Little { second << 32 | first } else { first << 32 | second }
+    }
+}
+
+/// A record as it lies in the file.
+pub(super) type Record = [u8; BYTES_PER_RECORD];
+
+/// The fields of a record that is an I/O.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Queued {
+    pub(super) time_ns: u64,
+    pub(super) sector: u64,
+    pub(super) bytes: u32,
+    pub(super) action: u32,
+    pub(super) pid: u32,
+    pub(super) device: u32,
+    pub(super) cpu: u32,
+}
+
+impl Queued {
+    fn operation(self) -> Operation {
+        let categories = self.action >> 16;
+        match () {
+            () if categories & category::DISCARD != 0 => Operation::Trim,
+            // A flush without data; one with data is a write that is preceded by it.
+            () if categories & category::FLUSH != 0 && self.bytes == 0 => Operation::Sync,
+            () if categories & category::WRITE != 0 => Operation::Write,
+            () => Operation::Read,
+        }
+    }
+
+    /// The record without payload, in little-endian order.
+    pub(super) fn record(self, sequence: u32) -> Record {
+        let mut record = [0; BYTES_PER_RECORD];
+        record[0..4].copy_from_slice(&(MAGIC | VERSION).to_le_bytes());
+        record[4..8].copy_from_slice(&sequence.to_le_bytes());
+        record[8..16].copy_from_slice(&self.time_ns.to_le_bytes());
+        record[16..24].copy_from_slice(&self.sector.to_le_bytes());
+        for (at, field) in (24..).step_by(4).zip([self.bytes, self.action, self.pid, self.device, self.cpu]) {
+            record[at..at + 4].copy_from_slice(&field.to_le_bytes());
+        }
+        record
+    }
+}
+
+/// Where the reading of a trace stands.
+#[derive(Debug)]
+pub(super) struct Binary {
+    endian: Endian,
+    offset: u64,
+    first_ns: Option<u64>,
+}
+
+impl Binary {
+    pub(super) fn new(endian: Endian) -> Self {
+        Binary { endian, offset: 0, first_ns: None }
+    }
+
+    pub(super) fn next(
+        &mut self,
+        name: &str,
+        input: &mut impl BufRead,
+        places: &mut Places,
+    ) -> Result<Option<Event>, RecordError> {
+        loop {
+            let offset = self.offset;
+            let Some(queued) = self.next_queued(name, input)? else { return Ok(None) };
+            let operation = queued.operation();
+            if queued.bytes == 0 && operation != Operation::Sync {
+                continue;
+            }
+            let wrong = |what: String| RecordError::Byte { name: name.to_owned(), offset, what };
+            let first = *self.first_ns.get_or_insert(queued.time_ns);
+            let start = queued.sector.checked_mul(SECTOR).ok_or("the sector is out of range".to_owned());
+            let start = start.map_err(wrong)?;
+            let start = if operation == Operation::Sync { 0 } else { start };
+            let length = bounded(operation, start, u64::from(queued.bytes)).map_err(wrong)?;
+            // The kernel keeps 20 bits for the minor number.
+            let (major, minor) = (queued.device >> 20, queued.device & 0xf_ffff);
+            let place = places.add_device(major, minor).map_err(wrong)?;
+            let at = Nanos(queued.time_ns.saturating_sub(first));
+            return Ok(Some(Event { at, place, operation, offset: start, length }));
+        }
+    }
+
+    /// The next record of an I/O that was queued.
+    pub(super) fn next_queued(&mut self, name: &str, input: &mut impl BufRead) -> Result<Option<Queued>, RecordError> {
+        loop {
+            let Some(record) = self.record(name, input)? else { return Ok(None) };
+            let endian = self.endian;
+            let action = endian.u32(&record, 28);
+            if action & 0xffff == QUEUED && (action >> 16) & category::NOTIFY == 0 {
+                return Ok(Some(Queued {
+                    time_ns: endian.u64(&record, 8),
+                    sector: endian.u64(&record, 16),
+                    bytes: endian.u32(&record, 24),
+                    action,
+                    pid: endian.u32(&record, 32),
+                    device: endian.u32(&record, 36),
+                    cpu: endian.u32(&record, 40),
+                }));
+            }
+        }
+    }
+
+    /// The next record; its payload is passed over.
+    fn record(&mut self, name: &str, input: &mut impl BufRead) -> Result<Option<Record>, RecordError> {
+        let offset = self.offset;
+        let io = |source| RecordError::Io { name: name.to_owned(), source };
+        let wrong = |what: String| RecordError::Byte { name: name.to_owned(), offset, what };
+        let mut record = [0; BYTES_PER_RECORD];
+        let got = fill(input, &mut record).map_err(io)?;
+        if got == 0 {
+            return Ok(None);
+        }
+        if got < BYTES_PER_RECORD {
+            return Err(wrong(format!("the trace is cut off: {got} of {BYTES_PER_RECORD} bytes of a record")));
+        }
+        let magic = self.endian.u32(&record, 0);
+        if magic != MAGIC | VERSION {
+            return Err(wrong(format!(
+                "no record begins here: {magic:#010x} is not blktrace's magic number {:#010x} (version {VERSION})",
+                MAGIC | VERSION
+            )));
+        }
+        let payload = usize::from(self.endian.u16(&record, 46));
+        let skipped = skip(input, payload).map_err(io)?;
+        if skipped < payload {
+            return Err(wrong(format!("the trace is cut off: {skipped} of {payload} bytes behind a record")));
+        }
+        self.offset += (BYTES_PER_RECORD + payload) as u64;
+        Ok(Some(record))
+    }
+}
+
+/// Reads until the buffer is full or the input is over.
+fn fill(input: &mut impl BufRead, buffer: &mut [u8]) -> io::Result<usize> {
+    let mut got = 0;
+    while got < buffer.len() {
+        match input.read(&mut buffer[got..]) {
+            Ok(0) => break,
+            Ok(bytes) => got += bytes,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(got)
+}
+
+fn skip(input: &mut impl BufRead, bytes: usize) -> io::Result<usize> {
+    let mut scratch = [0; 512];
+    let mut skipped = 0;
+    while skipped < bytes {
+        let part = (bytes - skipped).min(scratch.len());
+        let got = fill(input, &mut scratch[..part])?;
+        skipped += got;
+        if got < part {
+            break;
+        }
+    }
+    Ok(skipped)
+}

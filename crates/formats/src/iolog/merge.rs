@@ -1,0 +1,120 @@
+//! Several traces into one, in the order of their times.
+
+use super::RecordError;
+use super::blktrace::{Binary, Endian, Queued};
+use std::io::{self, BufRead, Write};
+
+/// One of the traces to be merged.
+pub struct Trace<'a> {
+    /// Its name, for messages.
+    pub name: String,
+    /// Opens it at its start.
+    pub open: Box<dyn Fn() -> io::Result<Box<dyn BufRead>> + 'a>,
+    /// Its times in percent of those recorded: 50 takes half as long.
+    pub scalar: f64,
+    /// How often it is repeated.
+    pub rounds: u64,
+}
+
+/// Why traces could not be merged.
+#[derive(Debug, thiserror::Error)]
+pub enum MergeError {
+    /// A trace is damaged or cannot be read.
+    #[error(transparent)]
+    Trace(#[from] RecordError),
+    /// The merged trace cannot be written.
+    #[error("{0}")]
+    Write(io::Error),
+}
+
+/// Writes all that was queued in `traces` to `out`, as one little-endian trace that begins at time 0; returns how
+/// many I/Os there are. At equal times the trace named first comes first. A round follows the one before at once:
+/// it begins where that one's last I/O was.
+///
+/// # Errors
+/// When a trace is damaged, or `out` takes no more.
+pub fn merge(traces: &[Trace<'_>], out: &mut dyn Write) -> Result<u64, MergeError> {
+    let mut runs = traces.iter().map(Run::start).collect::<Result<Vec<_>, _>>()?;
+    let mut count: u64 = 0;
+    loop {
+        let pending = runs.iter().enumerate().filter_map(|(index, run)| Some((run.head?.time_ns, index)));
+        let Some((_, index)) = pending.min() else { break };
+        let Some(head) = runs[index].head.take() else { break };
+        #[expect(clippy::cast_possible_truncation, reason = "the sequence number wraps in traces of the kernel, too")]
+        let record = head.record(count as u32 + 1);
+        out.write_all(&record).map_err(MergeError::Write)?;
+        count += 1;
+        runs[index].advance()?;
+    }
+    out.flush().map_err(MergeError::Write)?;
+    Ok(count)
+}
+
+/// A trace that is being read.
+struct Run<'a, 'b> {
+    trace: &'a Trace<'b>,
+    input: Box<dyn BufRead>,
+    binary: Binary,
+    first_ns: Option<u64>,
+    /// Where the round at hand begins, scaled.
+    base_ns: u64,
+    latest_ns: u64,
+    rounds_left: u64,
+    /// I/Os of this round.
+    found: u64,
+    /// The next I/O, its time scaled.
+    head: Option<Queued>,
+}
+
+impl<'a, 'b> Run<'a, 'b> {
+    fn start(trace: &'a Trace<'b>) -> Result<Self, RecordError> {
+        let (input, binary) = open(trace)?;
+        let rounds_left = trace.rounds.max(1);
+        let (base_ns, latest_ns, found) = (0, 0, 0);
+        let mut run = Run { trace, input, binary, first_ns: None, base_ns, latest_ns, rounds_left, found, head: None };
+        run.advance()?;
+        Ok(run)
+    }
+
+    fn advance(&mut self) -> Result<(), RecordError> {
+        loop {
+            if let Some(queued) = self.binary.next_queued(&self.trace.name, &mut self.input)? {
+                let first = *self.first_ns.get_or_insert(queued.time_ns);
+                let since = queued.time_ns.saturating_sub(first);
+                let time_ns = self.base_ns.saturating_add(scaled(since, self.trace.scalar));
+                self.latest_ns = self.latest_ns.max(time_ns);
+                self.found += 1;
+                self.head = Some(Queued { time_ns, ..queued });
+                return Ok(());
+            }
+            self.rounds_left -= 1;
+            if self.rounds_left == 0 || self.found == 0 {
+                return Ok(());
+            }
+            (self.input, self.binary) = open(self.trace)?;
+            (self.first_ns, self.base_ns, self.found) = (None, self.latest_ns, 0);
+        }
+    }
+}
+
+fn open(trace: &Trace<'_>) -> Result<(Box<dyn BufRead>, Binary), RecordError> {
+    let failed = |source| RecordError::Io { name: trace.name.clone(), source };
+    let mut input = (trace.open)().map_err(failed)?;
+    let first = input.fill_buf().map_err(failed)?.first_chunk::<4>().copied();
+    let endian = first.and_then(Endian::of_magic).ok_or_else(|| RecordError::Byte {
+        name: trace.name.clone(),
+        offset: 0,
+        what: "this is no trace of blktrace, and only those can be merged (make one with blkparse -d)".to_owned(),
+    })?;
+    Ok((input, Binary::new(endian)))
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_precision_loss,
+    reason = "a time of 104 days in nanoseconds is exact in a double; the product of two positives saturates"
+)]
+fn scaled(nanoseconds: u64, percent: f64) -> u64 {
+    (nanoseconds as f64 * percent / 100.0).round() as u64
+}

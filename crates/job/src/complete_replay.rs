@@ -1,0 +1,63 @@
+//! From a draft to what a job replays, and what does not go together with it.
+
+use crate::complete::{Findings, about};
+use crate::draft::Draft;
+use crate::plan::{Hold, MergePlan, ReplayPlan, Timing};
+
+/// What the job replays; `None` when it draws its I/Os.
+pub(crate) fn plan(draft: &Draft) -> Option<ReplayPlan> {
+    let replay = &draft.replay;
+    if replay.plan.logs.is_empty() {
+        return None;
+    }
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "the setter takes whole numbers from 1 to a million"
+    )]
+    let rounds = replay.rounds.iter().map(|&rounds| rounds as u64).collect();
+    let merge = |file| MergePlan { file, scalars: replay.scalars.clone(), rounds };
+    Some(ReplayPlan {
+        hold: if replay.chunked { Hold::Pieces } else { Hold::Ahead },
+        timing: if replay.no_stall { Timing::None } else { Timing::Percent(replay.percent) },
+        merge: replay.merged.clone().map(merge),
+        ..replay.plan.clone()
+    })
+}
+
+/// A record says what is done, where and when: options that say it, too, contradict it.
+pub(crate) fn check(draft: &Draft, findings: &mut Findings<'_>) {
+    if draft.replay.plan.logs.is_empty() {
+        return;
+    }
+    let pace = &draft.pace;
+    let paced = [
+        ("rate", pace.rate.iter().any(|(_, &rate)| rate > 0)),
+        ("rate_iops", pace.iops.iter().any(|(_, &iops)| iops > 0)),
+    ];
+    for (name, _) in paced.into_iter().filter(|&(_, given)| given) {
+        let what = format!("{name} and read_iolog exclude each other: the record says when each I/O is done");
+        let help = Some("leave it out, or use replay_time_scale, or replay_no_stall with thinktime".to_owned());
+        findings.problems.push(about(draft, &[name, "read_iolog"], what, help));
+    }
+    if draft.verify.method.is_some() || !draft.verify.pattern.is_empty() {
+        let what = "verify and read_iolog exclude each other: verifying a replay is not built yet";
+        let help = Some("leave verify out".to_owned());
+        findings.problems.push(about(draft, &["verify", "verify_pattern", "read_iolog"], what, help));
+    }
+    let logs = draft.replay.plan.logs.len();
+    for (name, given) in
+        [("merge_blktrace_scalars", draft.replay.scalars.len()), ("merge_blktrace_iters", draft.replay.rounds.len())]
+    {
+        if given > logs {
+            let what = format!("{name} has {given} values for the {logs} records of read_iolog");
+            findings.problems.push(about(draft, &[name, "read_iolog"], what, None));
+        }
+    }
+    let from_input = draft.replay.plan.logs.iter().any(|log| log.as_os_str() == "-");
+    if from_input && (logs > 1 || draft.clones > 1) {
+        let what = "standard input can be replayed by one worker only";
+        let help = Some("give it as the only record of a job without numjobs".to_owned());
+        findings.problems.push(about(draft, &["read_iolog", "numjobs"], what, help));
+    }
+}

@@ -1,0 +1,148 @@
+// The report card: a row per workload with its histogram over the grade bands, letters, throughput and scaling.
+'use strict';
+
+plumb.gradeColours = {
+  'A+': '#1d7f5a', A: '#41a06a', 'A-': '#7fbb7a', 'B+': '#b8cf72', B: '#d9d36b', 'B-': '#e6cf62', 'C+': '#eebf55', C: '#f0a94a', 'C-': '#ec9140', D: '#c8352e',
+};
+
+plumb.charts.card = (data, look) => {
+  const rowHeight = Math.min(148, (look.height - 155 - 30 - 14 * data.notes.length * 2) / Math.max(data.rows.length, 1));
+  const marks = [...plumb.cardHead(data, look)];
+  const scale = plumb.cardScale(data);
+  data.rows.forEach((row, index) => {
+    const top = 154 + index * rowHeight;
+    marks.push(...plumb.cardWorkload(row, look, top), ...plumb.cardHistogram(row, look, top, rowHeight, scale));
+    marks.push(...plumb.cardLetters(row, look, top), ...plumb.cardScaling(row, look, top));
+    marks.push({ shape: plumb.line([[48, top + rowHeight], [look.width - 48, top + rowHeight]], look.line, 1) });
+  });
+  const notes = data.notes.flatMap((note) => plumb.wrap(note, look.width - 96, look.font(10)));
+  notes.forEach((line, index) => marks.push({ shape: plumb.text(48, look.height - 14 * (notes.length - index) - 6, line, look.font(10), look.soft) }));
+  return {
+    backgroundColor: look.paper,
+    tooltip: { trigger: 'item', confine: true },
+    aria: { enabled: true, label: { description: [data.title, ...data.sentences].join('. ') } },
+    series: [plumb.marks(marks, look)],
+  };
+};
+
+plumb.cardColumns = { workload: 48, histogram: 243, histogramEnd: 562, letters: 600, rate: 832, scaling: 978 };
+
+plumb.cardHead = (data, look) => {
+  const marks = [{ shape: plumb.text(48, 46, plumb.fit(data.title, look.width - 96, look.font(26, true)), look.font(26, true), look.ink) }];
+  data.sentences.slice(0, 2).forEach((text, index) => {
+    marks.push({ shape: plumb.text(48, 83 + index * 24, plumb.fit(text, look.width - 96, look.font(15)), look.font(15), look.ink) });
+  });
+  const columns = plumb.cardColumns;
+  const heads = [
+    [columns.workload, 'workload'], [columns.histogram, 'where the I/Os landed (log scale, true edges)'], [columns.letters, 'latency grade (on p95)'],
+    [columns.rate, 'throughput'], [columns.scaling, 'scaling: added load that queued'],
+  ];
+  for (const [x, text] of heads) marks.push({ shape: plumb.text(x, 138, text, look.font(11.5), look.soft) });
+  marks.push({ shape: plumb.line([[48, 153], [look.width - 48, 153]], look.axis, 1.2) });
+  return marks;
+};
+
+// One latency axis for all rows.
+plumb.cardScale = (data) => {
+  const values = data.rows.flatMap((row) => [
+    ...row.bins.filter((bin) => bin.share > 0).flatMap((bin) => [bin.from_ns, bin.to_ns]),
+    ...[row.p95, row.p99, row.average].filter(Boolean).map((mark) => mark.ns),
+    ...row.bands.map((band) => band.to_ns),
+  ]).filter((value) => value > 0);
+  const low = Math.min(...values, 1e5) / 2;
+  const high = Math.max(...values, 1e8) * 2;
+  const { histogram, histogramEnd } = plumb.cardColumns;
+  const at = (ns) => histogram + (Math.log(Math.min(Math.max(ns, low), high) / low) / Math.log(high / low)) * (histogramEnd - histogram);
+  const ticks = [];
+  for (let power = Math.ceil(Math.log10(low)); 10 ** power <= high; power += 1) ticks.push(10 ** power);
+  return { at, low, high, ticks };
+};
+
+plumb.cardWorkload = (row, look, top) => {
+  const x = plumb.cardColumns.workload;
+  const room = plumb.cardColumns.histogram - x - 8;
+  return [
+    { shape: plumb.text(x, top + 48, plumb.fit(row.workload, room, look.font(15.5, true)), look.font(15.5, true), look.ink) },
+    { shape: plumb.text(x, top + 73, plumb.fit(row.detail, room, look.font(12.5)), look.font(12.5), look.soft) },
+    { shape: plumb.text(x, top + 95, plumb.fit(row.load, room, look.font(12.5)), look.font(12.5), look.soft) },
+  ];
+};
+
+plumb.cardHistogram = (row, look, top, height, scale) => {
+  const { histogram, histogramEnd } = plumb.cardColumns;
+  const [high, base] = [top + 26, top + Math.min(104, height - 44)];
+  const marks = [];
+  for (const tick of scale.ticks) {
+    const x = scale.at(tick);
+    marks.push({ shape: plumb.line([[x, high], [x, base]], look.line, 1) });
+    marks.push({ shape: plumb.text(x, base + 20, plumb.tick(tick), look.font(10), look.soft, 'center') });
+  }
+  for (const bin of row.bins) {
+    if (!(bin.share > 0)) continue;
+    const [left, right] = [bin.from_ns > 0 ? scale.at(bin.from_ns) : histogram, scale.at(bin.to_ns)];
+    const tall = Math.max(bin.share * (base - high), 0.7);
+    const says = `${row.workload}\n${plumb.percent(bin.share)} of I/Os\n${plumb.tick(bin.from_ns)} to ${plumb.tick(bin.to_ns)}`;
+    marks.push({ shape: { ...plumb.rect(left, base - tall, right - left, tall, plumb.colourOf(bin.to_ns), { stroke: look.paper, lineWidth: 0.6 }), name: 'bin' }, says });
+  }
+  marks.push({ shape: plumb.line([[histogram, base], [histogramEnd, base]], look.axis, 1) });
+  let from = histogram;
+  for (const band of row.bands) {
+    const to = band.to_ns ? scale.at(band.to_ns) : histogramEnd;
+    const says = band.to_ns ? `${band.letter}: up to ${plumb.tick(band.to_ns)}` : `${band.letter}: above`;
+    marks.push({ shape: plumb.rect(from, base + 4, to - from, 7, plumb.gradeColours[band.letter] || look.faint, { stroke: look.paper, lineWidth: 0.5 }), says });
+    from = to;
+  }
+  const lines = [['avg', row.average, look.average], ['p95', row.p95, look.alarm]].filter(([, mark]) => mark);
+  const wanted = lines.map(([, mark]) => scale.at(mark.ns));
+  const places = plumb.apart(wanted, 25, histogram + 10, histogramEnd - 10);
+  lines.forEach(([name, mark, ink], index) => {
+    marks.push({ shape: plumb.line([[wanted[index], high - 2], [wanted[index], base + 12]], ink, 2) });
+    marks.push({ shape: plumb.text(places[index], high - 10, name, look.font(10.5), ink, 'center'), says: `${name} ${plumb.time(mark.ns)}` });
+  });
+  return marks;
+};
+
+plumb.letter = (x, y, size, letter, look) => {
+  const fill = plumb.gradeColours[letter];
+  const shape = { x, y, width: size * (size > 40 ? 1 : 1.45), height: size, r: size > 40 ? 6 : size / 2 };
+  const box = fill
+    ? { type: 'rect', shape, style: { fill } }
+    : { type: 'rect', shape, style: { fill: 'none', stroke: look.alarm, lineWidth: 1.6, lineDash: [4, 3] } };
+  const ink = fill ? plumb.inkOn(fill) : look.alarm;
+  return [{ shape: box }, { shape: plumb.text(x + shape.width / 2, y + size / 2 + 0.5, letter, look.font(Math.round(size * (size > 40 ? 0.38 : 0.55)), true), ink, 'center') }];
+};
+
+plumb.cardLetters = (row, look, top) => {
+  const { letters, rate } = plumb.cardColumns;
+  const marks = row.p95 ? plumb.letter(letters, top + 33, 58, row.p95.letter, look) : plumb.letter(letters, top + 33, 58, '?', look);
+  const small = [['avg', row.average], ['p95', row.p95], ['p99', row.p99]].filter(([, mark]) => mark);
+  small.forEach(([name, mark], index) => {
+    const y = top + 33 + index * 24;
+    marks.push(...plumb.letter(letters + 77, y, 19, mark.letter, look));
+    marks.push({ shape: plumb.text(letters + 113, y + 10, `${name}  ${plumb.time(mark.ns)}`, look.font(12.5, name === 'p95'), look.ink) });
+  });
+  marks.push({ shape: plumb.text(rate, top + 50, plumb.rate(row.rate), look.font(15, true), look.ink) });
+  marks.push({ shape: plumb.text(rate, top + 74, `${plumb.grouped(Math.round(row.iops))} IOPS`, look.font(12.5), look.soft) });
+  return marks;
+};
+
+plumb.cardScaling = (row, look, top) => {
+  const x = plumb.cardColumns.scaling;
+  const scaling = row.scaling;
+  if (!scaling) return [{ shape: plumb.text(x, top + 60, 'one level only: no scaling', look.font(11.5), look.faint) }];
+  const marks = plumb.letter(x, top + 41, 48, scaling.letter, look);
+  const [bar, wide, y] = [x + 63, 145, top + 45];
+  // The bar ends at 125 %: what queues more is as bad.
+  const at = (share) => (Math.min(Math.max(share, 0), 1.25) / 1.25) * wide;
+  marks.push({ shape: plumb.text(bar, top + 34, `p95: ${plumb.percent(Math.max(scaling.queueing, 0))} queued`, look.font(12.5, true), look.ink) });
+  marks.push({ shape: plumb.rect(bar, y, wide, 11, look.line) });
+  marks.push({ shape: plumb.rect(bar, y, at(scaling.queueing), 11, scaling.rate_ratio < 0.995 ? look.falling : look.slower) });
+  marks.push({ shape: plumb.line([[bar + at(1), y - 3], [bar + at(1), y + 16]], look.alarm, 1.5) });
+  marks.push({ shape: plumb.text(bar + at(1), y + 24, 'all wait', look.font(9), look.alarm, 'center') });
+  marks.push({ shape: plumb.text(bar, top + 86, `${scaling.load} ${plumb.times(scaling.load_ratio)} → MiB/s ${plumb.times(scaling.rate_ratio)}`, look.font(11.5), look.soft) });
+  if (scaling.reason) {
+    const font = look.font(11.5, true);
+    marks.push({ shape: plumb.text(x, top + 109, plumb.fit(`⚠ ${scaling.reason}`, look.width - x - 20, font), font, look.alarm) });
+  }
+  return marks;
+};

@@ -1,0 +1,56 @@
+// Labels that do not lie upon each other.
+'use strict';
+
+// Moves positions apart until each is at least `gap` from the next, all within `low` to `high`, as little as possible.
+// Returns the positions in the order given.
+plumb.apart = (positions, gap, low, high) => {
+  const order = positions.map((at, index) => ({ at, index })).sort((one, other) => one.at - other.at);
+  const room = Math.min(gap, order.length > 1 ? (high - low) / (order.length - 1) : gap);
+  // Groups of labels that touch; each stands around the mean of where its labels want to be.
+  const groups = [];
+  for (const { at, index } of order) {
+    groups.push({ wanted: [at], members: [index], start: at });
+    for (;;) {
+      const last = groups[groups.length - 1];
+      const half = ((last.members.length - 1) * room) / 2;
+      const mean = last.wanted.reduce((sum, value) => sum + value, 0) / last.wanted.length;
+      last.start = Math.min(Math.max(mean - half, low), high - 2 * half);
+      const before = groups[groups.length - 2];
+      if (!before || before.start + before.members.length * room <= last.start) break;
+      before.wanted.push(...last.wanted);
+      before.members.push(...last.members);
+      groups.pop();
+    }
+  }
+  const placed = [];
+  for (const group of groups) group.members.forEach((index, place) => { placed[index] = group.start + place * room; });
+  return placed;
+};
+
+// Those of the positions (ascending or descending) that keep `gap` from the last one kept.
+plumb.sparse = (items, gap) => items.filter(((last) => (item) => {
+  if (last !== undefined && Math.abs(item.at - last) < gap) return false;
+  last = item.at;
+  return true;
+})());
+
+// Text cut to a width, with an ellipsis.
+plumb.fit = (text, width, font) => {
+  const wide = (part) => echarts.format.getTextRect(part, font).width;
+  if (wide(text) <= width) return text;
+  const letters = Array.from(text);
+  while (letters.length > 1 && wide(`${letters.join('')}…`) > width) letters.pop();
+  return `${letters.join('')}…`;
+};
+
+// Text broken into lines of at most `width`, at blanks.
+plumb.wrap = (text, width, font) => {
+  const wide = (part) => echarts.format.getTextRect(part, font).width;
+  const lines = [''];
+  for (const word of text.split(' ')) {
+    const longer = lines[lines.length - 1] ? `${lines[lines.length - 1]} ${word}` : word;
+    if (wide(longer) <= width) lines[lines.length - 1] = longer;
+    else lines.push(plumb.fit(word, width, font));
+  }
+  return lines.filter(Boolean);
+};

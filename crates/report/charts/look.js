@@ -1,0 +1,110 @@
+// What all charts share: colours, type, and how numbers are written. Units are always printed.
+'use strict';
+
+// The colour ladder: blue up to 1 ms, green up to 10 ms, yellow to dark red above. Upper edges in nanoseconds.
+plumb.ladder = [
+  [10e3, '#041f4a'], [20e3, '#062a63'], [50e3, '#08306b'], [100e3, '#0b559f'], [250e3, '#2b7bba'], [500e3, '#539ecd'],
+  [1e6, '#89bedc'], [2e6, '#1f8765'], [4e6, '#41ab82'], [10e6, '#85d0ad'], [20e6, '#ffe08a'], [50e6, '#fdc04e'],
+  [100e6, '#fd9a3a'], [250e6, '#fb6a2a'], [500e6, '#e5402a'], [1e9, '#c71b29'], [2e9, '#8f0c25'], [Infinity, '#4d0519'],
+];
+
+// The colour of latencies up to `to` nanoseconds.
+plumb.colourOf = (to) => plumb.ladder.find(([edge]) => to <= edge * 1.0001)[1];
+
+// Black or white, whichever can be read on a colour.
+plumb.inkOn = (colour) => {
+  const part = (at) => parseInt(colour.slice(at, at + 2), 16);
+  return 0.299 * part(1) + 0.587 * part(3) + 0.114 * part(5) > 150 ? '#1a2433' : '#ffffff';
+};
+
+plumb.themes = {
+  light: {
+    paper: '#ffffff', ink: '#1a2433', soft: '#5b6776', faint: '#8a94a3', line: '#e3e7ec', axis: '#a9b4c2', veil: 'rgba(255,255,255,0.8)',
+    wedge: 'rgba(91,103,118,0.12)', alarm: '#a31328', target: '#c8861a', under: '#d1e1f2', between: '#d6efe4', over: '#fde3c4',
+    underInk: '#0b559f', betweenInk: '#1f8765', overInk: '#c05a0a', slower: '#f6cfcf', falling: '#dfa1a3', faster: '#cfe1f5', average: '#000000',
+  },
+  dark: {
+    paper: '#141a22', ink: '#e8edf3', soft: '#a9b4c2', faint: '#7d8896', line: '#2a333f', axis: '#55606e', veil: 'rgba(20,26,34,0.75)',
+    wedge: 'rgba(169,180,194,0.16)', alarm: '#ff6b7a', target: '#e5a94b', under: '#1d3a5c', between: '#1c4637', over: '#5a3a14',
+    underInk: '#9cc9f3', betweenInk: '#85d0ad', overInk: '#fdc04e', slower: '#5a2a30', falling: '#84333c', faster: '#24466b', average: '#ffffff',
+  },
+};
+
+// From what was asked for to colours and type.
+plumb.look = (chosen) => {
+  const font = (size, bold) => `${bold ? 'bold ' : ''}${size}px ${plumb.family}`;
+  return { ...chosen, ...plumb.themes[chosen.theme || 'light'], font };
+};
+
+const decimals = (value) => (value < 9.995 ? 2 : value < 99.95 ? 1 : 0);
+
+// A latency: `84 µs`, `2.16 ms`, `1.69 s`.
+plumb.time = (ns) => {
+  if (ns < 999.5) return `${Math.round(ns)} ns`;
+  if (ns < 999.5e3) return `${(ns / 1e3).toFixed(ns < 9.995e3 ? 2 : 0)} µs`;
+  if (ns < 999.5e6) return `${(ns / 1e6).toFixed(decimals(ns / 1e6))} ms`;
+  return `${(ns / 1e9).toFixed(decimals(ns / 1e9))} s`;
+};
+
+// A round latency on an axis: `100 µs`, `10 s`.
+plumb.tick = (ns) => {
+  const [unit, name] = ns < 1e3 ? [1, 'ns'] : ns < 1e6 ? [1e3, 'µs'] : ns < 1e9 ? [1e6, 'ms'] : [1e9, 's'];
+  return `${+(ns / unit).toPrecision(3)} ${name}`;
+};
+
+// A whole number with its thousands apart: `73,634`. (The embedded engine has no locales.)
+plumb.grouped = (value) => String(value).replace(/\B(?=(\d{3})+$)/g, ',');
+
+// A throughput in binary units: `528 MiB/s`.
+plumb.rate = (bytes) => {
+  const mib = bytes / 1048576;
+  return `${mib < 1000 ? mib.toFixed(decimals(mib)) : plumb.grouped(Math.round(mib))} MiB/s`;
+};
+
+// A large number: `945`, `18.9k`, `1.20M`.
+plumb.count = (value) => {
+  if (value < 999.5) return value < 9.95 && value % 1 ? value.toFixed(1) : String(Math.round(value));
+  const [unit, name] = value < 999.5e3 ? [1e3, 'k'] : value < 999.5e6 ? [1e6, 'M'] : [1e9, 'G'];
+  return `${(value / unit).toFixed(decimals(value / unit))}${name}`;
+};
+
+// A share of one: `63 %`, `0.4 %`, `<0.1 %`.
+plumb.percent = (share) => {
+  const percent = share * 100;
+  if (percent > 0 && percent < 0.1) return '<0.1 %';
+  return `${percent < 9.95 && percent % 1 ? percent.toFixed(1) : Math.round(percent)} %`;
+};
+
+// A ratio: `×3.58`.
+plumb.times = (ratio) => `×${ratio >= 10 ? +ratio.toFixed(1) : +ratio.toFixed(2)}`;
+
+// A round step so that about `wanted` of them cover `span`.
+plumb.step = (span, wanted) => {
+  const rough = span / wanted;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  return [1, 2, 2.5, 5, 10].map((factor) => factor * power).find((step) => step >= rough);
+};
+
+// A series that draws marks at pixels of our own choosing; `says` is what a reader sees who points at one.
+plumb.marks = (marks, look) => ({
+  type: 'custom',
+  coordinateSystem: 'none',
+  clip: false,
+  data: marks.map((mark, index) => ({ value: index, name: mark.says || '' })),
+  renderItem: (params) => ({ ...marks[params.dataIndexInside].shape, silent: !marks[params.dataIndexInside].says }),
+  tooltip: {
+    formatter: (at) => echarts.format.encodeHTML(marks[at.dataIndex].says).replaceAll('\n', '<br>'),
+    backgroundColor: look.paper,
+    borderColor: look.axis,
+    textStyle: { color: look.ink, fontFamily: plumb.family, fontSize: 12 },
+  },
+});
+
+// Shapes, in pixels.
+plumb.rect = (x, y, width, height, fill, style) => ({ type: 'rect', shape: { x, y, width, height }, style: { fill, ...style } });
+plumb.line = (points, stroke, lineWidth, lineDash) => ({
+  type: 'polyline', shape: { points }, style: { stroke, lineWidth, lineDash: lineDash || 'solid', fill: 'none' },
+});
+plumb.text = (x, y, text, font, fill, align, style) => ({
+  type: 'text', x, y, style: { text, font, fill, align: align || 'left', verticalAlign: 'middle', ...style },
+});

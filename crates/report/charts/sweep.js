@@ -1,0 +1,336 @@
+// The three-panel picture: latency (log) with a histogram at each level, average latency (linear) with queueing, throughput.
+'use strict';
+
+plumb.charts.sweep = (data, look) => {
+  const sheet = plumb.sweepSheet(data, look);
+  const marks = [
+    ...plumb.sweepHead(data, look, sheet),
+    ...plumb.sweepStrip(data, look, sheet),
+    ...plumb.sweepLatency(data, look, sheet),
+    ...plumb.sweepQueueing(data, look, sheet),
+    ...plumb.sweepThroughput(data, look, sheet),
+    ...plumb.sweepNotes(data, look, sheet),
+  ];
+  return {
+    backgroundColor: look.paper,
+    tooltip: { trigger: 'item', confine: true },
+    aria: { enabled: true, label: { description: [data.title, data.flag, ...data.sentences].filter(Boolean).join('. ') } },
+    series: [plumb.marks(marks, look)],
+  };
+};
+
+// Where everything stands.
+plumb.sweepSheet = (data, look) => {
+  const [left, right] = [90, look.width - 130];
+  const levels = data.levels;
+  const spacing = (right - left - 62) / Math.max(levels.length, 1);
+  const column = levels.map((_, index) => left + 62 + index * spacing);
+  const noteLines = data.notes.flatMap((note) => plumb.wrap(note, look.width - left - 40, look.font(10)));
+  const below = 30 + 14 * noteLines.length;
+  // Above the panels: title, sentences, flag, level names and the strip; between them, room for words.
+  const top = 228;
+  const height = look.height - top - below - 85;
+  const log = { top, bottom: top + height * 0.54 };
+  const linear = { top: log.bottom + 38, bottom: log.bottom + 38 + height * 0.21 };
+  const rate = { top: linear.bottom + 47, bottom: look.height - below - 22 };
+  const narrow = spacing < 95;
+  return { left, right, spacing, column, log, linear, rate, noteLines, width: Math.min(spacing * 0.84, 130), small: narrow ? 9 : 10.5, narrow };
+};
+
+plumb.sweepHead = (data, look, sheet) => {
+  const room = look.width - sheet.left - 20;
+  const marks = [{ shape: plumb.text(sheet.left, 34, plumb.fit(data.title, room, look.font(20, true)), look.font(20, true), look.ink) }];
+  const lines = [...(data.flag ? [[`⚠ ${data.flag}`, look.alarm, true]] : []), ...data.sentences.map((text) => [text, look.ink, false])];
+  const broken = lines.flatMap(([text, fill, bold]) => plumb.wrap(text, room, look.font(13.5, bold)).map((line) => [line, fill, bold]));
+  broken.slice(0, 4).forEach(([line, fill, bold], index) => {
+    marks.push({ shape: plumb.text(sheet.left, 62 + index * 20, line, look.font(13.5, bold), fill) });
+  });
+  return marks;
+};
+
+// Shares of a level under 1 ms, up to 10 ms, and above.
+plumb.sweepShares = (level) => {
+  const shares = [0, 0, 0];
+  for (const bin of level.bins) shares[bin.to_ns <= 1.0001e6 ? 0 : bin.to_ns <= 1.0001e7 ? 1 : 2] += bin.share;
+  return shares;
+};
+
+plumb.sweepStrip = (data, look, sheet) => {
+  const kinds = [['under 1 ms', look.under, look.underInk], ['1–10 ms', look.between, look.betweenInk], ['over 10 ms', look.over, look.overInk]];
+  const marks = [{ shape: plumb.text(sheet.left - 12, 172, 'share of\nI/Os', look.font(10), look.soft, 'left', { lineHeight: 12 }) }];
+  kinds.forEach(([name, fill, ink], index) => {
+    const y = 160 + index * 13;
+    marks.push({ shape: plumb.rect(sheet.right + 8, y - 4, 6, 8, fill, { stroke: ink, lineWidth: 1 }) });
+    marks.push({ shape: plumb.text(sheet.right + 18, y, name, look.font(10), ink) });
+  });
+  data.levels.forEach((level, index) => {
+    const x = sheet.column[index] - 2;
+    const width = sheet.width;
+    const head = look.font(sheet.narrow ? 10 : 12.5, true);
+    marks.push({ shape: plumb.text(x, 147, plumb.fit(level.label, sheet.spacing - 4, head), head, look.ink) });
+    const shares = plumb.sweepShares(level);
+    const all = shares.reduce((sum, share) => sum + share, 0);
+    const says = `${level.label}\n${kinds.map(([name], kind) => `${name}: ${plumb.percent(shares[kind])}`).join('\n')}`;
+    let from = x;
+    shares.forEach((share, kind) => {
+      const part = all > 0 ? (share / all) * width : 0;
+      if (part <= 0) return;
+      marks.push({ shape: plumb.rect(from, 160, part, 20, kinds[kind][1]), says });
+      const text = plumb.percent(share);
+      const font = look.font(sheet.small, true);
+      if (echarts.format.getTextRect(text, font).width + 6 <= part) {
+        marks.push({ shape: { ...plumb.text(from + part / 2, 170.5, text, font, kinds[kind][2], 'center'), silent: true } });
+      }
+      from += part;
+    });
+    if (all <= 0) marks.push({ shape: plumb.text(x, 170, 'no histogram', look.font(sheet.small), look.faint) });
+  });
+  return marks;
+};
+
+// The latency axis: from below everything to above everything, never clipped.
+plumb.sweepScale = (data, sheet) => {
+  const values = [data.target_ns];
+  for (const level of data.levels) {
+    values.push(level.average_ns, level.p95_ns, level.p99_ns, level.p9999_ns, level.max_ns);
+    for (const bin of level.bins) if (bin.share > 0) values.push(bin.to_ns, bin.from_ns);
+  }
+  const known = values.filter((value) => value > 0 && Number.isFinite(value));
+  const low = Math.min(...known) / 2.5;
+  const high = Math.max(...known) * 2;
+  const { top, bottom } = sheet.log;
+  const at = (ns) => bottom - (Math.log(Math.min(Math.max(ns, low), high) / low) / Math.log(high / low)) * (bottom - top);
+  const ticks = [];
+  for (let power = Math.ceil(Math.log10(low)); 10 ** power <= high; power += 1) ticks.push(10 ** power);
+  return { low, high, at, ticks };
+};
+
+plumb.sweepLatency = (data, look, sheet) => {
+  const scale = plumb.sweepScale(data, sheet);
+  const marks = [];
+  const target = scale.at(data.target_ns);
+  for (const tick of scale.ticks) {
+    const y = scale.at(tick);
+    marks.push({ shape: plumb.line([[sheet.left, y], [sheet.right, y]], look.line, 1) });
+    // The target's own value stands on the axis, too.
+    if (Math.abs(y - target) > 11) marks.push({ shape: plumb.text(sheet.left - 7, y, plumb.tick(tick), look.font(11.5), look.ink, 'right') });
+  }
+  marks.push({ shape: plumb.line([[sheet.left, sheet.log.top], [sheet.left, sheet.log.bottom]], look.axis, 1) });
+  const middle = (sheet.log.top + sheet.log.bottom) / 2;
+  marks.push({ shape: { ...plumb.text(0, 0, 'latency (log scale)', look.font(11.5), look.ink, 'center'), x: 20, y: middle, rotation: Math.PI / 2 } });
+  marks.push(...plumb.sweepLines(data, look, sheet, scale), ...plumb.sweepBars(data, look, sheet, scale));
+  marks.push({ shape: plumb.line([[sheet.left, target], [sheet.right, target]], look.target, 1.2, [9, 4]) });
+  marks.push({ shape: plumb.text(sheet.left - 7, target, plumb.tick(data.target_ns), look.font(11.5, true), look.target, 'right') });
+  marks.push(...plumb.sweepPoints(data, look, sheet, scale), ...plumb.sweepKey(data, look, sheet, scale));
+  return marks;
+};
+
+// The lines of the latency panel: key, name, stroke, width, dash, whether its points are labelled.
+plumb.sweepKinds = (look) => [
+  { key: 'max_ns', name: 'max', stroke: '#c71b29', width: 1.5, dash: [3, 3], labelled: true, ink: look.alarm },
+  { key: 'p9999_ns', name: 'p99.99', stroke: look.faint, width: 1.2, dash: [2, 2.5], labelled: false, ink: look.faint },
+  { key: 'p99_ns', name: 'p99', stroke: look.soft, width: 1.5, dash: [9, 4], labelled: true, ink: look.soft },
+  { key: 'p95_ns', name: 'p95', stroke: look.soft, width: 1.5, dash: [14, 4], labelled: true, ink: look.soft },
+  { key: 'average_ns', name: 'avg', stroke: look.average, width: 2.2, dash: null, labelled: true, ink: look.average, bold: true },
+];
+
+// Each line breaks where a level does not know its value.
+plumb.sweepLines = (data, look, sheet, scale) => {
+  const marks = [];
+  const known = (key) => data.levels.map((level, index) => [index, level[key]]).filter(([, value]) => value > 0);
+  const point = ([index, value]) => [sheet.column[index], scale.at(value)];
+  const both = data.levels.map((level, index) => index).filter((index) => data.levels[index].p95_ns > 0 && data.levels[index].p99_ns > 0);
+  if (both.length > 1) {
+    const up = both.map((index) => point([index, data.levels[index].p99_ns]));
+    const down = both.map((index) => point([index, data.levels[index].p95_ns])).reverse();
+    marks.push({ shape: { type: 'polygon', shape: { points: [...up, ...down] }, style: { fill: look.wedge } } });
+  }
+  for (const kind of plumb.sweepKinds(look)) {
+    const points = known(kind.key).map(point);
+    if (points.length > 1) marks.push({ shape: plumb.line(points, kind.stroke, kind.width, kind.dash) });
+  }
+  return marks;
+};
+
+// The histogram of each level: rows at their true edges, as wide as their share of the I/Os.
+plumb.sweepBars = (data, look, sheet, scale) => {
+  const marks = [];
+  data.levels.forEach((level, index) => {
+    const x = sheet.column[index];
+    marks.push({ shape: plumb.line([[x, sheet.log.top + 20], [x, sheet.log.bottom]], look.axis, 1) });
+    for (const bin of level.bins) {
+      if (!(bin.share > 0)) continue;
+      const bottom = bin.from_ns > 0 ? scale.at(bin.from_ns) : sheet.log.bottom;
+      const top = scale.at(bin.to_ns);
+      const width = Math.max(bin.share * sheet.width, 0.6);
+      const fill = plumb.colourOf(bin.to_ns);
+      const edges = bin.from_ns > 0 ? `${plumb.tick(bin.from_ns)} to ${plumb.tick(bin.to_ns)}` : `up to ${plumb.tick(bin.to_ns)}`;
+      const says = `${level.label}\n${plumb.percent(bin.share)} of I/Os\n${edges}`;
+      marks.push({ shape: { ...plumb.rect(x, top, width, bottom - top, fill), name: 'bin' }, says });
+      const font = look.font(sheet.small, true);
+      const text = plumb.percent(bin.share);
+      const wide = echarts.format.getTextRect(text, font).width;
+      if (bin.share < 0.095 || bottom - top < 11) continue;
+      const y = (top + bottom) / 2;
+      if (wide + 6 <= width) marks.push({ shape: { ...plumb.text(x + width - 3, y, text, font, plumb.inkOn(fill), 'right'), silent: true } });
+      else if (x + width + wide + 4 < x + sheet.spacing) marks.push({ shape: { ...plumb.text(x + width + 3, y, text, font, look.ink), silent: true } });
+    }
+  });
+  return marks;
+};
+
+// The value of every line at every level, pushed apart, left of the level's axis.
+plumb.sweepPoints = (data, look, sheet, scale) => {
+  const marks = [];
+  const kinds = plumb.sweepKinds(look);
+  data.levels.forEach((level, index) => {
+    const x = sheet.column[index];
+    const here = kinds.filter((kind) => level[kind.key] > 0);
+    const labelled = here.filter((kind) => kind.labelled);
+    const places = plumb.apart(labelled.map((kind) => scale.at(level[kind.key])), 14, sheet.log.top + 6, sheet.log.bottom - 7);
+    const says = `${level.label}\n${here.map((kind) => `${kind.name}: ${plumb.time(level[kind.key])}`).join('\n')}`;
+    for (const kind of here) {
+      const y = scale.at(level[kind.key]);
+      const dot = kind.bold
+        ? { type: 'circle', shape: { cx: x, cy: y, r: 4 }, style: { fill: kind.stroke, stroke: look.paper, lineWidth: 1.2 } }
+        : plumb.rect(x - 6, y - 1.5, 12, 3, kind.stroke);
+      marks.push({ shape: dot, says });
+    }
+    labelled.forEach((kind, place) => {
+      const font = look.font(kind.bold ? (sheet.narrow ? 10 : 12.5) : sheet.small, kind.bold);
+      const veil = { backgroundColor: look.veil, padding: [1, 2] };
+      marks.push({ shape: plumb.text(x - 6, places[place], plumb.time(level[kind.key]), font, kind.ink, 'right', veil), says });
+    });
+  });
+  return marks;
+};
+
+// The names of the lines at the right, and the colour ladder on the same scale as the axis.
+plumb.sweepKey = (data, look, sheet, scale) => {
+  const marks = [];
+  const last = data.levels.length - 1;
+  const kinds = last < 0 ? [] : plumb.sweepKinds(look).filter((kind) => data.levels[last][kind.key] > 0);
+  const wanted = [...kinds.map((kind) => scale.at(data.levels[last][kind.key])), scale.at(data.target_ns)];
+  const places = plumb.apart(wanted, 12, sheet.log.top + 6, sheet.log.bottom - 6);
+  marks.push({ shape: plumb.text(sheet.right - 21, places[kinds.length], 'target', look.font(10), look.target, 'left', { backgroundColor: look.veil }) });
+  kinds.forEach((kind, index) => {
+    marks.push({ shape: plumb.line([[sheet.column[last] + 8, wanted[index]], [sheet.right - 24, places[index]]], look.axis, 0.6) });
+    marks.push({ shape: plumb.text(sheet.right - 21, places[index], kind.name, look.font(10, kind.bold), kind.ink) });
+  });
+  const x = sheet.right + 22;
+  marks.push({ shape: plumb.text(x, sheet.log.top - 9, 'colour key', look.font(10), look.soft) });
+  let from = scale.low;
+  const labels = [];
+  for (const [edge, colour] of plumb.ladder) {
+    const to = Math.min(edge, scale.high);
+    if (to <= from) continue;
+    const [top, bottom] = [scale.at(to), scale.at(from)];
+    marks.push({ shape: plumb.rect(x, top, 7, bottom - top, colour, { stroke: look.paper, lineWidth: 0.7 }) });
+    if (edge < scale.high) labels.push({ at: top, text: plumb.tick(edge) });
+    from = to;
+    if (edge >= scale.high) break;
+  }
+  for (const label of plumb.sparse(labels, 11)) marks.push({ shape: plumb.text(x + 10, label.at, label.text, look.font(10), look.soft) });
+  return marks;
+};
+
+plumb.sweepQueueing = (data, look, sheet) => {
+  const { top, bottom } = sheet.linear;
+  const most = Math.max(...data.levels.map((level) => level.average_ns), 1) * 1.25;
+  const at = (ns) => bottom - (ns / most) * (bottom - top);
+  const marks = [];
+  const step = plumb.step(most, 4);
+  for (let tick = 0; tick <= most; tick += step) {
+    marks.push({ shape: plumb.line([[sheet.left, at(tick)], [sheet.right, at(tick)]], tick === 0 ? look.axis : look.line, 1) });
+    marks.push({ shape: plumb.text(sheet.left - 7, at(tick), tick === 0 ? '0' : plumb.tick(tick), look.font(11), look.ink, 'right') });
+  }
+  const steps = data.levels.slice(0, -1).map((level, index) => ({ ...level.step, index })).filter((one) => one.queueing !== undefined);
+  // The bars have a scale of their own at the right: full height is the most of them, and never less than 150 %.
+  const full = Math.max(1.5, ...steps.map((one) => one.queueing * 1.1));
+  const share = (queueing) => bottom - (Math.min(Math.max(queueing, 0), full) / full) * (bottom - top);
+  for (const one of steps) {
+    const [from, to] = [sheet.column[one.index], sheet.column[one.index + 1]];
+    const falling = one.rate_ratio < 0.995;
+    const fill = one.queueing < 0 ? look.faster : falling ? look.falling : look.slower;
+    const y = one.queueing < 0 ? bottom - 6 : share(one.queueing);
+    const words = one.queueing < 0 ? 'faster' : `${plumb.percent(one.queueing)} queueing`;
+    const says = `${data.levels[one.index].label} → ${data.levels[one.index + 1].label}\n${words}\nload ${plumb.times(one.load_ratio)}, throughput ${plumb.times(one.rate_ratio)}`;
+    marks.push({ shape: { ...plumb.rect(from + 0.5, y, to - from - 1, bottom - y, fill), name: 'queueing' }, says });
+    const centre = (from + to) / 2;
+    const ink = one.queueing < 0 ? look.underInk : look.alarm;
+    const head = look.font(sheet.narrow ? 9 : 11, true);
+    const shortHead = sheet.narrow && one.queueing >= 0 ? plumb.percent(one.queueing) : words;
+    const ratios = sheet.narrow ? `${plumb.times(one.load_ratio)} → ${plumb.times(one.rate_ratio)}` : `${data.load} ${plumb.times(one.load_ratio)} → MiB/s ${plumb.times(one.rate_ratio)}`;
+    marks.push({ shape: plumb.text(centre, bottom + 12, shortHead, head, ink, 'center') });
+    marks.push({ shape: plumb.text(centre, bottom + 30, plumb.fit(ratios, to - from, look.font(sheet.narrow ? 8.5 : 10)), look.font(sheet.narrow ? 8.5 : 10), ink, 'center') });
+  }
+  if (steps.length > 0) {
+    const y = share(1);
+    marks.push({ shape: plumb.line([[sheet.left, y], [sheet.right, y]], look.alarm, 1, [4, 3]) });
+    marks.push({ shape: plumb.text(sheet.left + 4, y - 8, 'saturated: what is added only waits', look.font(10), look.alarm, 'left', { backgroundColor: look.veil }) });
+    for (let tick = 0; tick <= full; tick += full > 4 ? Math.ceil(full / 4) : 0.5) {
+      marks.push({ shape: plumb.text(sheet.right + 6, share(tick), `${Math.round(tick * 100)} %`, look.font(10), look.soft) });
+    }
+    const words = 'share of the added\nload that only queued';
+    marks.push({ shape: { ...plumb.text(0, 0, words, look.font(10), look.soft, 'center', { lineHeight: 13 }), x: sheet.right + 58, y: (top + bottom) / 2, rotation: Math.PI / 2 } });
+  }
+  const points = data.levels.map((level, index) => [sheet.column[index], at(level.average_ns)]);
+  marks.push({ shape: plumb.line([[sheet.left, top], [sheet.left, bottom]], look.axis, 1), }, { shape: plumb.line([[sheet.right, top], [sheet.right, bottom]], look.axis, 1) });
+  if (points.length > 1) marks.push({ shape: plumb.line(points, look.average, 2.2) });
+  data.levels.forEach((level, index) => {
+    const [x, y] = points[index];
+    const says = `${level.label}\navg: ${plumb.time(level.average_ns)}`;
+    marks.push({ shape: { type: 'circle', shape: { cx: x, cy: y, r: 4 }, style: { fill: look.average, stroke: look.paper, lineWidth: 1.2 } }, says });
+    const veil = { backgroundColor: look.veil, padding: [1, 2] };
+    marks.push({ shape: plumb.text(x - 5, y - 12, plumb.time(level.average_ns), look.font(sheet.narrow ? 9.5 : 11.5, true), look.ink, 'right', veil), says });
+  });
+  const title = { ...plumb.text(0, 0, 'average latency\n(linear, from 0)', look.font(11), look.ink, 'center', { lineHeight: 14 }), x: 18, y: (top + bottom) / 2, rotation: Math.PI / 2 };
+  marks.push({ shape: title });
+  return marks;
+};
+
+plumb.sweepThroughput = (data, look, sheet) => {
+  const { top, bottom } = sheet.rate;
+  const mib = (rate) => rate / 1048576;
+  const highest = Math.max(...data.levels.map((level) => mib(level.rate)), 1e-9);
+  const most = highest * 1.24;
+  const at = (value) => bottom - (value / most) * (bottom - top);
+  const marks = [];
+  const step = plumb.step(most, 4);
+  for (let tick = 0; tick <= most * 0.999; tick += step) {
+    marks.push({ shape: plumb.line([[sheet.left, at(tick)], [sheet.right, at(tick)]], tick === 0 ? look.axis : look.line, 1) });
+    marks.push({ shape: plumb.text(sheet.left - 7, at(tick), step < 1 ? String(+tick.toPrecision(6)) : plumb.grouped(Math.round(tick)), look.font(11), look.ink, 'right') });
+  }
+  const peak = data.levels.findIndex((level) => mib(level.rate) === highest);
+  data.levels.forEach((level, index) => {
+    const wide = Math.min(sheet.spacing * 0.78, 115);
+    const x = sheet.column[index] + sheet.width / 2 - wide / 2 - 3 - Math.min(sheet.spacing * 0.19, 28);
+    const all = level.bins.reduce((sum, bin) => sum + bin.share, 0);
+    const parts = all > 0 ? level.bins : [{ from_ns: 0, to_ns: level.average_ns, share: 1 }];
+    let from = 0;
+    for (const bin of parts) {
+      if (!(bin.share > 0)) continue;
+      const part = (mib(level.rate) * bin.share) / (all > 0 ? all : 1);
+      const says = `${level.label}\n${plumb.rate(part * 1048576)} of I/Os up to ${plumb.tick(bin.to_ns)}\n${plumb.rate(level.rate)}, ${plumb.count(level.iops)} IOPS in all`;
+      const slice = plumb.rect(x, at(from + part), wide, at(from) - at(from + part), plumb.colourOf(bin.to_ns), { stroke: look.paper, lineWidth: 0.6 });
+      marks.push({ shape: { ...slice, name: 'slice' }, says });
+      from += part;
+    }
+    const y = at(mib(level.rate));
+    const centre = x + wide / 2;
+    const star = index === peak ? (sheet.narrow ? ' ★' : '  ★ peak') : '';
+    const bold = look.font(sheet.narrow ? 9.5 : 11.5, true);
+    const rate = sheet.narrow ? plumb.rate(level.rate).replace(' MiB/s', '') : plumb.rate(level.rate);
+    marks.push({ shape: plumb.text(centre, y - 9, rate, bold, look.ink, 'center') });
+    marks.push({ shape: plumb.text(centre, y - 23, `${plumb.count(level.iops)}${sheet.narrow ? '' : ' IOPS'}${star}`, look.font(sheet.narrow ? 9 : 10), look.soft, 'center') });
+    marks.push({ shape: plumb.text(centre, bottom + 14, plumb.fit(level.label, sheet.spacing - 4, look.font(sheet.narrow ? 10 : 12)), look.font(sheet.narrow ? 10 : 12), look.ink, 'center') });
+  });
+  marks.push({ shape: plumb.line([[sheet.left, top], [sheet.left, bottom]], look.axis, 1) });
+  const words = sheet.narrow ? 'throughput in MiB/s, IOPS above\n(linear, colour = latency)' : 'throughput in MiB/s\n(linear, colour = latency)';
+  marks.push({ shape: { ...plumb.text(0, 0, words, look.font(11), look.ink, 'center', { lineHeight: 14 }), x: 22, y: (top + bottom) / 2, rotation: Math.PI / 2 } });
+  return marks;
+};
+
+plumb.sweepNotes = (data, look, sheet) => sheet.noteLines.map((line, index) => ({
+  shape: plumb.text(sheet.left, look.height - 14 * (sheet.noteLines.length - index), line, look.font(10), look.soft),
+}));

@@ -1,0 +1,16 @@
+//! Results to pictures: one chart definition in JavaScript, drawn as SVG and PNG here and live in a reader's browser.
+//!
+//! Owns the charts (`charts/`), their data as documented plain JSON ([`data`]), and the pages.
+//! Leaves every number to others: a chart draws what its data says and computes nothing but geometry.
+
+#![forbid(unsafe_code)]
+
+mod chart;
+pub mod data;
+mod draw;
+mod font;
+mod raster;
+
+pub use chart::{CHARTS, Chart};
+pub use draw::{DrawError, Easel, Look, Theme};
+pub use raster::{RasterError, png};

@@ -1,0 +1,54 @@
+//! SVG to PNG, with the embedded typeface and nothing of the machine's.
+
+use crate::font::{FAMILY, FILES};
+use resvg::tiny_skia::{Pixmap, Transform};
+use resvg::usvg::{Options, Tree, fontdb::Database};
+use std::sync::Arc;
+
+/// Why a picture could not become pixels.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RasterError {
+    /// It is no SVG that we read.
+    #[error("the drawing cannot be read back: {0}")]
+    Drawing(String),
+    /// Too large for a picture.
+    #[error("a picture of {width} × {height} pixels is too large; use a smaller --width or --scale")]
+    TooLarge {
+        /// Pixels.
+        width: u32,
+        /// Pixels.
+        height: u32,
+    },
+    /// The pixels could not be packed.
+    #[error("the picture cannot be packed as PNG: {0}")]
+    Packing(String),
+}
+
+/// The most pixels of a picture: 64 million, 256 MiB while it is drawn.
+const MOST_PIXELS: u64 = 64 << 20;
+
+/// Draws an SVG document as PNG, `scale` pixels for each of its own.
+///
+/// # Errors
+/// When it is no SVG, or too large.
+pub fn png(svg: &str, scale: f32) -> Result<Vec<u8>, RasterError> {
+    let mut faces = Database::new();
+    FILES.iter().for_each(|file| faces.load_font_data(file.to_vec()));
+    faces.set_sans_serif_family(FAMILY);
+    let options = Options { font_family: FAMILY.to_owned(), fontdb: Arc::new(faces), ..Options::default() };
+    let tree = Tree::from_str(svg, &options).map_err(|error| RasterError::Drawing(error.to_string()))?;
+    let pixels = |length: f32| {
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates, and is judged below")]
+        let pixels = (length * scale).ceil() as u32;
+        pixels
+    };
+    let (width, height) = (pixels(tree.size().width()), pixels(tree.size().height()));
+    let too_large = RasterError::TooLarge { width, height };
+    if u64::from(width) * u64::from(height) > MOST_PIXELS {
+        return Err(too_large);
+    }
+    let mut canvas = Pixmap::new(width, height).ok_or(too_large)?;
+    resvg::render(&tree, Transform::from_scale(scale, scale), &mut canvas.as_mut());
+    canvas.encode_png().map_err(|error| RasterError::Packing(error.to_string()))
+}

@@ -1,0 +1,120 @@
+//! Writes the record of a run: fio's iolog, version 3. Rows are kept in memory that is there from the start and
+//! written out when it is full.
+
+use crate::files::{file_error, refusal};
+use engine::{Operation, Target};
+use formats::iolog::{self, FileAction};
+use job::plan::JobPlan;
+use load::{RecordFailure, Request, Witness};
+use measure::Nanos;
+use model::JobError;
+use std::fs::File;
+use std::io::Write;
+use std::path::PathBuf;
+
+/// Rows that are kept before they are written out.
+const ROWS: usize = 4096;
+
+/// The record of one worker.
+#[derive(Debug)]
+pub(crate) struct Recorder {
+    path: PathBuf,
+    file: File,
+    names: Vec<String>,
+    /// Which files have been used.
+    open: Vec<bool>,
+    started: Nanos,
+    rows: Vec<(Nanos, Request)>,
+    text: Vec<u8>,
+    failure: Option<RecordFailure>,
+}
+
+impl Recorder {
+    /// Opens the job's record for appending; `None` when it wants none.
+    ///
+    /// # Errors
+    /// When it cannot be opened, or a file's name cannot stand in it.
+    pub(crate) fn open(job: &JobPlan, targets: &[Target]) -> Result<Option<Box<Recorder>>, JobError> {
+        let Some(path) = &job.record.iolog else { return Ok(None) };
+        let mut names = Vec::with_capacity(targets.len());
+        for target in targets {
+            let name = target.path.to_str().filter(|name| iolog::is_writable_name(name)).ok_or_else(|| {
+                let message = format!(
+                    "job `{}` ({}): the name {:?} cannot stand in the record of write_iolog: it must be UTF-8 text \
+                     without line breaks and without blanks at its ends",
+                    job.name, job.origin, target.path
+                );
+                refusal(libc::EINVAL, "write_iolog", message)
+            })?;
+            names.push(name.to_owned());
+        }
+        let file = File::options().append(true).create(true).open(path);
+        let file = file.map_err(|error| file_error("write_iolog", path, error, ""))?;
+        let mut text = Vec::with_capacity(ROWS * 48);
+        iolog::header(&mut text);
+        for name in &names {
+            iolog::file_line(&mut text, Nanos::ZERO, name, FileAction::Add);
+        }
+        Ok(Some(Box::new(Recorder {
+            path: path.clone(),
+            file,
+            open: vec![false; names.len()],
+            names,
+            started: Nanos::ZERO,
+            rows: Vec::with_capacity(ROWS),
+            text,
+            failure: None,
+        })))
+    }
+
+    #[cold]
+    fn write_out(&mut self) {
+        for (now, request) in self.rows.drain(..) {
+            let at = now.saturating_sub(self.started);
+            let target = request.target as usize;
+            let name = &self.names[target];
+            if !std::mem::replace(&mut self.open[target], true) {
+                iolog::file_line(&mut self.text, at, name, FileAction::Open);
+            }
+            let operation = match request.operation {
+                Operation::Read => iolog::Operation::Read,
+                Operation::Write => iolog::Operation::Write,
+                Operation::Trim => iolog::Operation::Trim,
+                Operation::Sync => iolog::Operation::Sync,
+                Operation::DataSync => iolog::Operation::DataSync,
+            };
+            iolog::operation_line(&mut self.text, at, name, operation, (request.offset, request.length));
+        }
+        let written = self.file.write_all(&self.text);
+        self.text.clear();
+        if let Err(error) = written
+            && self.failure.is_none()
+        {
+            let JobError { errno, message, .. } = file_error("write_iolog", &self.path, error, "");
+            self.failure = Some(RecordFailure { errno, operation: "write_iolog", message });
+        }
+    }
+}
+
+impl Witness for Recorder {
+    fn begin(&mut self, now: Nanos) {
+        self.started = now;
+    }
+
+    fn issued(&mut self, now: Nanos, request: &Request) {
+        self.rows.push((now, *request));
+        if self.rows.len() == ROWS {
+            self.write_out();
+        }
+    }
+
+    fn finish(&mut self, now: Nanos) -> Result<(), RecordFailure> {
+        self.write_out();
+        let at = now.saturating_sub(self.started);
+        for (name, _) in self.names.iter().zip(&self.open).filter(|&(_, &open)| open) {
+            iolog::file_line(&mut self.text, at, name, FileAction::Close);
+        }
+        self.write_out();
+        self.failure.take().map_or(Ok(()), Err)
+    }
+}

@@ -1,0 +1,158 @@
+//! A record read through once: its files, how far they are used, and what moves.
+
+use super::source::Source;
+use super::wrong;
+use crate::files::{FileKind, PlannedFile, clone_index, file_error, look_at};
+use crate::supervise::needs_files;
+use formats::iolog::{Adapt, Event, Operation, Place, Reader};
+use job::plan::{JobPlan, ReplayPlan};
+use load::{Reach, Region};
+use measure::{Direction, PerDirection};
+use model::JobError;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use sys::device::{BlockDevice, DeviceNumber};
+
+/// What one worker replays.
+#[derive(Clone, Debug)]
+pub(crate) struct Replayed {
+    /// The record.
+    pub(crate) source: Source,
+    /// The files it leads to.
+    pub(crate) files: Vec<PlannedFile>,
+    /// For each place of the record the file it leads to.
+    pub(crate) targets: Vec<u32>,
+    /// The directions in which it moves anything.
+    pub(crate) moves: PerDirection<bool>,
+    /// The largest read or write.
+    pub(crate) largest: u32,
+}
+
+/// What was found in one record.
+#[derive(Clone, Debug, Default)]
+struct Found {
+    places: Vec<Place>,
+    /// The end of what is done in each place.
+    ends: Vec<u64>,
+    moves: PerDirection<bool>,
+    largest: u32,
+}
+
+/// What each clone of a job replays. A record that several clones share is read once.
+pub(super) fn survey(
+    job: &JobPlan,
+    plan: &ReplayPlan,
+    logs: &[PathBuf],
+    root: &Path,
+) -> Result<Vec<Replayed>, JobError> {
+    let used = logs.len().min(job.clones as usize);
+    let mut records = Vec::with_capacity(used);
+    for log in &logs[..used] {
+        let source = Source::open(log).map_err(|error| file_error("read_iolog", log, error, ""))?;
+        let found = read_through(job, plan, &source)?;
+        records.push((source, found));
+    }
+    let worker = |clone: u32| {
+        let (source, found) = &records[clone as usize % records.len()];
+        replayed(job, plan, source.clone(), found, clone_index(clone, job.clones), root)
+    };
+    (0..job.clones).map(worker).collect()
+}
+
+fn read_through(job: &JobPlan, plan: &ReplayPlan, source: &Source) -> Result<Found, JobError> {
+    let told = |error: formats::iolog::RecordError| wrong(job, error.errno(), &error.to_string());
+    let mut reader = Reader::new(source.name.clone(), source.read()).map_err(told)?;
+    let adapt = Adapt::new(plan);
+    let (mut found, mut count) = (Found::default(), 0_u64);
+    while let Some(event) = reader.next().map_err(told)? {
+        if let Some(event) = adapt.apply(event) {
+            found.take(event);
+            count += 1;
+        }
+    }
+    if count == 0 {
+        let skipped = if plan.skip == job::plan::Skip::default() { "" } else { " that replay_skip leaves in" };
+        return Err(wrong(job, libc::EINVAL, &format!("{} holds no I/O{skipped}", source.name)));
+    }
+    found.places = reader.places().to_vec();
+    Ok(found)
+}
+
+impl Found {
+    fn take(&mut self, event: Event) {
+        let direction = match event.operation {
+            Operation::Read => Some(Direction::Read),
+            Operation::Write => Some(Direction::Write),
+            Operation::Trim => Some(Direction::Trim),
+            Operation::Sync | Operation::DataSync => None,
+        };
+        let place = event.place as usize;
+        if self.ends.len() <= place {
+            self.ends.resize(place + 1, 0);
+        }
+        let Some(direction) = direction else { return };
+        self.moves[direction] = true;
+        if direction != Direction::Trim {
+            self.largest = self.largest.max(event.length);
+        }
+        self.ends[place] = self.ends[place].max(event.offset + u64::from(event.length));
+    }
+
+    fn end(&self, place: usize) -> u64 {
+        self.ends.get(place).copied().unwrap_or(0)
+    }
+}
+
+fn replayed(
+    job: &JobPlan,
+    plan: &ReplayPlan,
+    source: Source,
+    found: &Found,
+    index: u32,
+    root: &Path,
+) -> Result<Replayed, JobError> {
+    let (mut files, mut targets, mut known) = (Vec::<PlannedFile>::new(), Vec::new(), HashMap::new());
+    let real = needs_files(job);
+    for (number, place) in found.places.iter().enumerate() {
+        let path = match &plan.redirect {
+            Some(path) => path.clone(),
+            None => path_of(job, place, index, real, root)?,
+        };
+        // With a redirection everything is done in place 0.
+        let end = found.end(number);
+        let target = *known.entry(path.clone()).or_insert(files.len());
+        if target == files.len() {
+            let (kind, real_size) = if real { look_at(&path)? } else { (FileKind::NameOnly, 0) };
+            files.push(PlannedFile { path, kind, region: Region { start: 0, end: 0, reach: Reach::Part }, real_size });
+        }
+        let file = &mut files[target];
+        file.region.end = file.region.end.max(end);
+        targets.push(u32::try_from(target).unwrap_or(u32::MAX));
+    }
+    for file in files.iter_mut().filter(|file| file.real_size > 0) {
+        // What is there is not made anew, however far the record goes: a record may name anybody's files.
+        file.region.end = file.region.end.min(file.real_size);
+    }
+    Ok(Replayed { source, files, targets, moves: found.moves, largest: found.largest })
+}
+
+fn path_of(job: &JobPlan, place: &Place, index: u32, real: bool, root: &Path) -> Result<PathBuf, JobError> {
+    match place {
+        Place::Path(name) => Ok(match job.files.directories.len() {
+            0 => PathBuf::from(name),
+            many => job.files.directories[index as usize % many].join(name),
+        }),
+        Place::Device { major, minor } if !real => Ok(PathBuf::from(format!("{major}:{minor}"))),
+        Place::Device { major, minor } => {
+            let number = DeviceNumber { major: *major, minor: *minor };
+            let device = BlockDevice::by_number(root, number).map(|device| root.join("dev").join(device.name()));
+            device.filter(|path| path.exists()).ok_or_else(|| {
+                let message = format!(
+                    "the trace was taken on device {major}:{minor}, and this machine has none; name another device \
+                     with replay_redirect="
+                );
+                wrong(job, libc::ENODEV, &message)
+            })
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! The traces of a job into one, before anything is replayed.
+
+use super::source::Source;
+use super::wrong;
+use crate::files::file_error;
+use formats::iolog::{MergeError, Trace, merge};
+use job::Plan;
+use job::plan::{JobPlan, MergePlan, ReplayPlan};
+use model::JobError;
+use std::fs::File;
+use std::io::BufWriter;
+
+/// Merges the traces of every job that asks for it; returns how many I/Os there are in each merged trace.
+///
+/// # Errors
+/// When a trace is damaged, or a merged one cannot be written.
+pub fn merge_traces(plan: &Plan) -> Result<Vec<u64>, JobError> {
+    let mut counts = Vec::new();
+    for job in &plan.jobs {
+        if let Some(replay) = &job.replay
+            && let Some(plan) = &replay.merge
+        {
+            counts.push(merge_job(job, replay, plan)?);
+        }
+    }
+    Ok(counts)
+}
+
+/// Merges the traces of one job; returns how many I/Os there are in the merged one.
+pub(super) fn merge_job(job: &JobPlan, replay: &ReplayPlan, plan: &MergePlan) -> Result<u64, JobError> {
+    let mut traces = Vec::with_capacity(replay.logs.len());
+    for (index, log) in replay.logs.iter().enumerate() {
+        let source = Source::open(log).map_err(|error| file_error("read_iolog", log, error, ""))?;
+        if log == &plan.file {
+            let message = format!("merge_blktrace_file={} is one of the traces to be merged", log.display());
+            return Err(wrong(job, libc::EINVAL, &message));
+        }
+        traces.push(Trace {
+            name: source.name.clone(),
+            open: Box::new(move || Ok(Box::new(source.read()))),
+            scalar: plan.scalars.get(index).copied().unwrap_or(100.0),
+            rounds: plan.rounds.get(index).copied().unwrap_or(1),
+        });
+    }
+    let not_written = |error| file_error("merge_blktrace_file", &plan.file, error, "");
+    let mut out = BufWriter::new(File::create(&plan.file).map_err(not_written)?);
+    merge(&traces, &mut out).map_err(|error| match error {
+        MergeError::Trace(error) => wrong(job, error.errno(), &error.to_string()),
+        MergeError::Write(error) => not_written(error),
+    })
+}
