@@ -249,7 +249,7 @@ fn limits(rows: &[Row]) -> Vec<String> {
     let lines = rows.iter().filter(heaviest).filter_map(|row| {
         let line = limit::line_of(&row.result)?;
         let users = if row.test.users == 1 { "1 user".to_owned() } else { format!("{} users", row.test.users) };
-        Some(printable::lines(&format!("{} with {users}: {line}.", row.test.kind.title())).into_owned())
+        Some(printable::lines(&format!("Of {} with {users}: {line}.", row.test.kind.title())).into_owned())
     });
     lines.collect()
 }

@@ -54,10 +54,11 @@ fn a_control_group_of_500_iops_is_measured_to_one_percent_and_named() {
     let (device, name) = loop_device(folder.path(), 64 << 20);
     let group = Group::with_read_iops(&name, 500).expect("a control group with I/O limits");
     let node = device.path().display();
-    // One at a time: a throttle lets deeper queues through in bursts of a tenth of a second, which a short run cuts.
+    // A throttle forgets what was not asked for in time, and lets deep queues through in bursts that a short run cuts:
+    // a few at once, for ten seconds, are neither.
     let words = format!(
-        "--name=cap --filename={node} --rw=randread --bs=4k --direct=1 --ioengine=psync --ramp_time=1 --runtime=5 \
-         --time_based"
+        "--name=cap --filename={node} --rw=randread --bs=4k --direct=1 --ioengine=libaio --iodepth=4 --ramp_time=1 \
+         --runtime=10 --time_based"
     );
     // A machine that is short of processors wakes the throttle late: then less than 500 is the truth, and not the point.
     let mut rates = Vec::new();
@@ -69,7 +70,7 @@ fn a_control_group_of_500_iops_is_measured_to_one_percent_and_named() {
         if (495.0..=505.0).contains(&iops) {
             break (found, said);
         }
-        assert!(rates.len() < 4, "{rates:?} IOPS");
+        assert!(rates.len() < 3, "{rates:?} IOPS");
     };
     let own = &found["plumb"];
     assert_eq!(own["monitored"]["group_limits"]["io"][0]["read_iops"], 500);
@@ -120,8 +121,7 @@ fn the_block_layers_tracepoints_count_what_we_count_and_wait_as_we_wait() {
     let (device, name) = loop_device(folder.path(), 64 << 20);
     let trace = trace::Trace::of(&name).expect("tracefs with block_rq_issue and block_rq_complete");
     let (found, _) = json(fio(&format!(
-        "--name=traced --filename={} --rw=read --bs=256k --direct=1 --ioengine=libaio --iodepth=16 --loops=1000 \
-         --runtime=3 --time_based",
+        "--name=traced --filename={} --rw=read --bs=256k --direct=1 --ioengine=libaio --iodepth=16 --loops=20",
         device.path().display()
     )));
     let requests = trace.finish();
