@@ -1,12 +1,22 @@
 //! Plain system calls that end before they return, with the result as a completion wants it: bytes or -errno.
 
-use crate::contract::{Io, Operation};
+use crate::contract::{Io, JobFacts, Operation};
+use measure::Nanos;
 use std::os::fd::{BorrowedFd, RawFd};
 
 /// errno of the last call in this thread.
 #[inline]
 pub(crate) fn errno() -> i32 {
     std::io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO)
+}
+
+/// A span of time as the kernel takes it.
+pub(crate) fn timespec(span: Nanos) -> libc::timespec {
+    let second = Nanos::SECOND.get();
+    libc::timespec {
+        tv_sec: i64::try_from(span.get() / second).unwrap_or(i64::MAX),
+        tv_nsec: i64::try_from(span.get() % second).unwrap_or(0),
+    }
 }
 
 /// Turns a call's return value into bytes or -errno; `None` when a signal came first and the call is to be repeated.
@@ -137,4 +147,10 @@ fn discard(descriptor: RawFd, offset: u64, length: u32) -> i64 {
 #[inline]
 pub(crate) fn signed(offset: u64) -> i64 {
     i64::try_from(offset).unwrap_or(i64::MIN)
+}
+
+/// What a write is beside its flags as a read: whole or not there at all after a crash (RWF_ATOMIC of linux/fs.h, 6.11).
+pub(crate) fn write_flags(job: &JobFacts<'_>, flags: i32) -> i32 {
+    const RWF_ATOMIC: i32 = 0x40;
+    if job.atomic { flags | RWF_ATOMIC } else { flags }
 }

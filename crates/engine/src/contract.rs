@@ -74,10 +74,25 @@ pub struct Target {
     pub writable: bool,
 }
 
+/// What an engine may have to know of its job, beside its own options.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct JobFacts<'a> {
+    /// The job's name.
+    pub name: &'a str,
+    /// How long it is to run.
+    pub runtime: Option<Nanos>,
+    /// The I/O priority that the job runs at, as the kernel packs it (ioprio_set(2)).
+    pub priority: u16,
+    /// Its writes shall be whole or not there at all after a crash.
+    pub atomic: bool,
+}
+
 /// What an engine is opened with.
 pub struct Setup<'a, C> {
     /// Values of the engine's own options.
     pub options: &'a EngineOptions,
+    /// What it may have to know of its job.
+    pub job: JobFacts<'a>,
     /// The open files.
     pub targets: &'a [Target],
     /// In flight at most.
@@ -162,6 +177,16 @@ pub trait Engine: Sized {
         Ok(0)
     }
 
+    /// Like [`Engine::reap`] for one completion, but waits no longer than `longest`. For a loop that has something else
+    /// to do then; engines whose I/Os end within [`Engine::submit`] or [`Engine::flush`] never have to wait.
+    ///
+    /// # Errors
+    /// When the queue itself is broken.
+    fn reap_within(&mut self, longest: Nanos, max: u32, done: &mut Vec<Completion>) -> Result<u32, EngineError> {
+        let _ = longest;
+        self.reap(1, max, done)
+    }
+
     /// [`Engine::flush`] and then [`Engine::reap`], in one system call where the kernel has one (io_uring).
     /// Returns how many the kernel took and how many completions were appended. For a loop that is about to wait:
     /// between the two there is no moment at which the submission could be seen to end.
@@ -174,8 +199,45 @@ pub trait Engine: Sized {
         Ok((taken, reaped))
     }
 
-    /// When the next I/O in flight will complete, where that is known beforehand: on a simulated device.
-    fn next_completion(&self) -> Option<Nanos> {
+    /// Does what has to be done when all workers are ready and none has begun: waits for a peer, starts a program.
+    /// Asks `go_on` whether the job still wants it.
+    ///
+    /// # Errors
+    /// When it cannot be done.
+    fn start(&mut self, go_on: &dyn Fn() -> bool) -> Result<(), EngineError> {
+        let _ = go_on;
+        Ok(())
+    }
+
+    /// Whether the engine has nothing left to do, whatever the load wants: its peer closed, its program ended. Asked
+    /// after an I/O that moved nothing, and after every one of an engine for company.
+    fn is_over(&self) -> bool {
+        false
+    }
+
+    /// How long the worker shall rest after the I/O just done; asked of engines for company only.
+    fn rest_after(&self) -> Nanos {
+        Nanos::ZERO
+    }
+
+    /// Whether the I/O just done made its call; asked of engines that work on names, which call once per file and pass.
+    fn made_call(&self) -> bool {
+        true
+    }
+
+    /// Which priorities I/Os may have, the job's own first; empty where all have that one.
+    fn priorities(&self) -> &[u16] {
+        &[]
+    }
+
+    /// Which of [`Engine::priorities`] the last I/O of a slot had, by its index.
+    fn priority_of(&self, slot: u32) -> usize {
+        let _ = slot;
+        0
+    }
+
+    /// CPU time that a thread of the kernel spent on this engine's I/Os alone so far (SQPOLL).
+    fn kernel_cpu(&self) -> Option<Nanos> {
         None
     }
 

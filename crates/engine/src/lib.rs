@@ -4,20 +4,32 @@
 
 mod call;
 mod contract;
+mod cpuio;
+mod e4defrag;
+mod exec;
+mod falloc;
+mod ftruncate;
 mod io_uring;
 mod libaio;
 mod mmap;
+mod mtd;
+mod names;
+mod net;
 mod null;
+mod page_fault;
 mod posixaio;
+mod priority;
 mod psync;
 mod pvsync;
 mod pvsync2;
 mod random;
 mod registry;
+mod sg;
 mod sim;
 mod slots;
+mod splice;
 mod sync;
 mod vsync;
 
-pub use contract::{Completion, Engine, EngineClock, EngineError, Io, Operation, Setup, Submitted, Target};
+pub use contract::{Completion, Engine, EngineClock, EngineError, Io, JobFacts, Operation, Setup, Submitted, Target};
 pub use registry::{ENGINES, Visitor, dispatch};

@@ -1,7 +1,7 @@
 //! `null`: does nothing, at once. Measures what the tester itself costs.
 
 use crate::contract::{Completion, Engine, EngineError, Io, Setup, Submitted};
-use job::{Capabilities, EngineSpec, Submission};
+use job::{Capabilities, EngineSpec, Submission, Work};
 use measure::SystemClock;
 use std::collections::VecDeque;
 
@@ -22,6 +22,7 @@ impl Engine for Null {
         help: "Moves no data and needs no files: shows what the tester itself costs",
         capabilities: Capabilities {
             submission: Submission::ByDepth,
+            work: Work::Pretence,
             needs_files: false,
             trim: true,
             virtual_time: false,

@@ -7,7 +7,7 @@ use crate::libaio::ASYNCHRONOUS;
 use crate::slots::{Slots, descriptors};
 use job::EngineSpec;
 use libc::aiocb;
-use measure::SystemClock;
+use measure::{Nanos, SystemClock};
 use std::cell::UnsafeCell;
 use std::os::fd::RawFd;
 
@@ -96,13 +96,25 @@ impl Engine for PosixAio {
     fn reap(&mut self, min: u32, max: u32, done: &mut Vec<Completion>) -> Result<u32, EngineError> {
         let mut count = self.take(max, done);
         while count < min.min(max) && !self.in_flight.is_empty() {
-            match self.wait() {
+            match self.wait(None) {
                 0 => count += self.take(max - count, done),
                 libc::EINTR => break,
                 errno => return Err(broken(errno)),
             }
         }
         Ok(count)
+    }
+
+    fn reap_within(&mut self, longest: Nanos, max: u32, done: &mut Vec<Completion>) -> Result<u32, EngineError> {
+        let count = self.take(max, done);
+        if count > 0 || self.in_flight.is_empty() {
+            return Ok(count);
+        }
+        match self.wait(Some(longest)) {
+            0 => Ok(self.take(max, done)),
+            libc::EINTR | libc::EAGAIN => Ok(0),
+            errno => Err(broken(errno)),
+        }
     }
 }
 
@@ -129,12 +141,14 @@ impl PosixAio {
         count
     }
 
-    /// Waits until one I/O has ended; 0 or errno.
-    fn wait(&self) -> i32 {
+    /// Waits until one I/O has ended, no longer than `longest`; 0 or errno, EAGAIN when the time is up.
+    fn wait(&self, longest: Option<Nanos>) -> i32 {
+        let span = longest.map(call::timespec);
+        let span = span.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
         #[expect(clippy::cast_possible_truncation, clippy::cast_possible_wrap, reason = "at most the depth")]
         let count = self.in_flight.len() as libc::c_int;
-        // SAFETY: the list holds addresses of our blocks, which live as long as self.
-        let result = unsafe { libc::aio_suspend(self.in_flight.as_ptr(), count, std::ptr::null()) };
+        // SAFETY: the list holds addresses of our blocks, which live as long as self; the span outlives the call.
+        let result = unsafe { libc::aio_suspend(self.in_flight.as_ptr(), count, span) };
         if result == 0 { 0 } else { call::errno() }
     }
 }
@@ -143,7 +157,7 @@ impl Drop for PosixAio {
     /// glibc's threads write to blocks and buffers as long as I/Os are in flight: they are awaited.
     fn drop(&mut self) {
         let mut done = Vec::new();
-        while !self.in_flight.is_empty() && matches!(self.wait(), 0 | libc::EINTR) {
+        while !self.in_flight.is_empty() && matches!(self.wait(None), 0 | libc::EINTR) {
             self.take(u32::MAX, &mut done);
         }
     }

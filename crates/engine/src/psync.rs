@@ -3,13 +3,18 @@
 use crate::call::{self, Transfer};
 use crate::contract::{Completion, Engine, EngineError, Io, Operation, Setup, Submitted};
 use crate::slots::{Slots, descriptors};
-use job::{Capabilities, EngineSpec, Submission};
+use job::{Capabilities, EngineSpec, Submission, Work};
 use measure::SystemClock;
 use std::os::fd::RawFd;
 
 /// What every synchronous engine on files can.
-pub(crate) const SYNCHRONOUS: Capabilities =
-    Capabilities { submission: Submission::Synchronous, needs_files: true, trim: true, virtual_time: false };
+pub(crate) const SYNCHRONOUS: Capabilities = Capabilities {
+    submission: Submission::Synchronous,
+    work: Work::Data,
+    needs_files: true,
+    trim: true,
+    virtual_time: false,
+};
 
 /// pread and pwrite.
 #[derive(Debug)]

@@ -15,8 +15,10 @@ use std::os::fd::RawFd;
 pub(crate) struct Pvsync2 {
     slots: Slots,
     descriptors: Box<[RawFd]>,
-    /// RWF_ flags of every I/O.
-    flags: i32,
+    /// RWF_ flags of every read.
+    read_flags: i32,
+    /// RWF_ flags of every write.
+    write_flags: i32,
     polled: Polled,
 }
 
@@ -48,10 +50,12 @@ impl Engine for Pvsync2 {
             #[expect(clippy::cast_precision_loss, reason = "a percentage")]
             (true, percent) => Polled::Share(percent as f64 / 100.0, SplitMix::new(1)),
         };
+        let flags = flag("nowait", libc::RWF_NOWAIT) | flag("uncached", libc::RWF_DONTCACHE);
         Ok(Pvsync2 {
             slots: Slots::new(&setup),
             descriptors: descriptors(setup.targets),
-            flags: flag("nowait", libc::RWF_NOWAIT) | flag("uncached", libc::RWF_DONTCACHE),
+            read_flags: flags,
+            write_flags: call::write_flags(&setup.job, flags),
             polled,
         })
     }
@@ -62,13 +66,13 @@ impl Engine for Pvsync2 {
         let offset = call::signed(io.offset);
         let result = match io.operation {
             Operation::Read => {
-                let (vector, flags) = (self.slots.vector(&io), self.next_flags());
+                let (vector, flags) = (self.slots.vector(&io), self.read_flags | self.polling());
                 // SAFETY: the vector outlives the call; the slot's buffer is the worker's until the engine is dropped
                 // and nothing else uses it while this I/O is in flight, that is until this call returns.
                 call::finish(|| unsafe { libc::preadv2(descriptor, &raw const vector, 1, offset, flags) })
             }
             Operation::Write => {
-                let (vector, flags) = (self.slots.vector(&io), self.next_flags());
+                let (vector, flags) = (self.slots.vector(&io), self.write_flags | self.polling());
                 // SAFETY: as for the read.
                 call::finish(|| unsafe { libc::pwritev2(descriptor, &raw const vector, 1, offset, flags) })
             }
@@ -80,13 +84,13 @@ impl Engine for Pvsync2 {
 
 impl Pvsync2 {
     #[inline]
-    fn next_flags(&mut self) -> i32 {
+    fn polling(&mut self) -> i32 {
         let polled = match &mut self.polled {
             Polled::None => false,
             Polled::All => true,
             Polled::Share(share, random) => random.fraction() < *share,
         };
-        if polled { self.flags | libc::RWF_HIPRI } else { self.flags }
+        if polled { libc::RWF_HIPRI } else { 0 }
     }
 }
 

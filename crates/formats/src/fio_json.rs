@@ -5,6 +5,7 @@
 mod own;
 mod read;
 mod spell;
+mod steer;
 mod words;
 mod write;
 

@@ -13,7 +13,7 @@ pub(crate) use job_block::cpu_percent;
 pub use start::{error_line, job_lines, layout_line, starting_line, version_line};
 
 use crate::{View, group};
-use model::RunResult;
+use model::{CpuIdleness, RunResult};
 
 /// The report after a run, from the blank line before the first job block to the last disk line.
 pub fn write(result: &RunResult, view: &View) -> String {
@@ -27,5 +27,24 @@ pub fn write(result: &RunResult, view: &View) -> String {
         group_lines::write(&mut text, group);
     }
     disk::write(&mut text, &result.devices);
+    if let Some(found) = &result.cpu_idleness {
+        text.push('\n');
+        text.push_str(&idleness(found));
+    }
     text
+}
+
+/// The lines about idle CPUs; those that were not measured are left out.
+pub fn idleness(found: &CpuIdleness) -> String {
+    let mut text = format!("CPU idleness:\n  system: {:.2}%\n", found.system);
+    if !found.cpus.is_empty() {
+        let cpus: Vec<String> = found.cpus.iter().map(|idle| format!("{idle:.2}%")).collect();
+        text.push_str(&format!("  percpu: {}\n", cpus.join(", ")));
+    }
+    text + &unit_of_work(found)
+}
+
+/// The line about the unit of work.
+pub fn unit_of_work(found: &CpuIdleness) -> String {
+    format!("  unit work: mean={:.2}us, stddev={:.2}\n", found.unit_mean_us, found.unit_deviation_us)
 }

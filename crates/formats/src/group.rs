@@ -1,7 +1,46 @@
 //! What the jobs of one reporting group moved together.
 
 use measure::{Direction, PerDirection};
-use model::JobResult;
+use model::{DirectionResult, JobResult, Unified};
+use std::borrow::Cow;
+
+/// What a row shows numbers of: a direction, or all of them as one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shown {
+    /// One direction.
+    One(Direction),
+    /// All together.
+    Mixed,
+}
+
+impl Shown {
+    /// The word in keys and lines.
+    pub(crate) const fn word(self) -> &'static str {
+        match self {
+            Shown::One(direction) => direction.word(),
+            Shown::Mixed => "mixed",
+        }
+    }
+}
+
+/// The numbers that a row shows, in their order: three directions, their sum, or first these and then that.
+pub(crate) fn shown(row: &JobResult) -> Vec<(Shown, Cow<'_, DirectionResult>)> {
+    let directions =
+        Direction::ALL.iter().map(|&direction| (Shown::One(direction), Cow::Borrowed(&row.directions[direction])));
+    let mixed = || (Shown::Mixed, Cow::Owned(row.mixed()));
+    match row.style.unified {
+        Unified::None => directions.collect(),
+        Unified::Mixed => vec![mixed()],
+        Unified::Both => directions.chain(std::iter::once(mixed())).collect(),
+    }
+}
+
+impl Group {
+    /// The empty group of a row.
+    fn of(row: &JobResult) -> Group {
+        Group { number: row.echo.group, sums: PerDirection::default(), mixed: None, style: row.style.clone() }
+    }
+}
 
 /// The sum over one reporting group, per direction.
 #[derive(Clone, Debug)]
@@ -10,6 +49,8 @@ pub(crate) struct Group {
     pub(crate) number: u32,
     /// Its sums; `None` for a direction in which nothing ran.
     pub(crate) sums: PerDirection<Option<GroupSum>>,
+    /// The sum of all directions, of the jobs that show it.
+    pub(crate) mixed: Option<GroupSum>,
     /// The last job's way to show numbers holds for the group's lines.
     pub(crate) style: model::ReportStyle,
 }
@@ -46,16 +87,18 @@ pub(crate) fn of_rows(rows: &[JobResult]) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
     for row in rows {
         let index = groups.iter().position(|group| group.number == row.echo.group).unwrap_or_else(|| {
-            groups.push(Group { number: row.echo.group, sums: PerDirection::default(), style: row.style.clone() });
+            groups.push(Group::of(row));
             groups.len() - 1
         });
         let group = &mut groups[index];
         group.style = row.style.clone();
-        for direction in Direction::ALL {
-            let found = &row.directions[direction];
+        for (kind, found) in shown(row) {
             if let Some(rate) = found.bytes_per_second() {
-                let sum = group.sums[direction].get_or_insert_default();
-                sum.add(found.bytes, rate, found.runtime.as_millis_ceil());
+                let sum = match kind {
+                    Shown::One(direction) => &mut group.sums[direction],
+                    Shown::Mixed => &mut group.mixed,
+                };
+                sum.get_or_insert_default().add(found.bytes, rate, found.runtime.as_millis_ceil());
             }
         }
     }
@@ -72,14 +115,21 @@ pub(crate) enum Divisor {
     WholeKib,
 }
 
-/// A row's mean bandwidth as percent of its group's in `direction`, at most 100; 0 without samples.
+/// A row's mean bandwidth in what it shows as percent of its group's, at most 100; 0 without samples.
 #[expect(clippy::cast_precision_loss, reason = "rates of a run")]
-pub(crate) fn percent_of_group(row: &JobResult, direction: Direction, groups: &[Group], divisor: Divisor) -> f64 {
+pub(crate) fn percent_of_group(
+    row: &JobResult,
+    (kind, found): (Shown, &DirectionResult),
+    groups: &[Group],
+    divisor: Divisor,
+) -> f64 {
     let group = groups.iter().find(|group| group.number == row.echo.group);
-    let Some(sum) = group.and_then(|group| group.sums[direction]) else {
-        return 0.0;
-    };
-    let mean = row.directions[direction].bandwidth_samples.mean;
+    let sum = group.and_then(|group| match kind {
+        Shown::One(direction) => group.sums[direction],
+        Shown::Mixed => group.mixed,
+    });
+    let Some(sum) = sum else { return 0.0 };
+    let mean = found.bandwidth_samples.mean;
     let (mean, all) = match divisor {
         // The mean is cut to whole KiB/s first, as fio does it.
         Divisor::Exact => (mean.trunc(), sum.bytes_per_second() as f64 / 1024.0),

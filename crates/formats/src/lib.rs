@@ -6,6 +6,7 @@
 
 pub mod fio_eta;
 pub mod fio_json;
+pub mod fio_log;
 pub mod fio_terse;
 pub mod fio_text;
 mod group;

@@ -135,8 +135,17 @@ fn is_exact(line: &str) -> bool {
 fn is_measured(bare: &str) -> bool {
     let starts =
         ["read: ", "write: ", "trim: ", "mixed: ", "READ: ", "WRITE: ", "TRIM: ", "MIXED: ", "cpu  ", "fsync/"];
-    let latencies =
-        ["slat (", "clat (", "lat (", "sync (", "clat percentiles (", "lat percentiles (", "sync percentiles ("];
+    let latencies = [
+        "slat (",
+        "clat (",
+        "lat (",
+        "clat prio ",
+        "lat prio ",
+        "sync (",
+        "clat percentiles (",
+        "lat percentiles (",
+        "sync percentiles (",
+    ];
     starts.iter().chain(&latencies).any(|start| bare.starts_with(start))
 }
 

@@ -3,7 +3,9 @@
 use crate::command::{Argument, CommandOption, Effect, OPTIONS};
 use crate::engines::EngineSpec;
 use crate::error::{COMMAND_LINE, Place, Problem, Sources, did_you_mean};
-use crate::invocation::{EtaRequest, EtaWhen, OutputFormat, OutputRequest, TerseVersion};
+use crate::invocation::{
+    BesideRequest, EtaRequest, EtaWhen, IdleProfile, OutputFormat, OutputRequest, TerseVersion, TriggerRequest,
+};
 use crate::option::{Kind, OptionSpec, Support, TimeUnit};
 use crate::sections::{Assignment, Section, SectionKind};
 use crate::table;
@@ -23,11 +25,14 @@ pub(crate) struct Words {
     pub only: Vec<(String, Place)>,
     pub output: OutputRequest,
     pub eta: EtaRequest,
+    pub beside: BesideRequest,
     pub read_only: bool,
     pub parse_only: bool,
     pub show_command: bool,
     pub warnings_fatal: bool,
     pub merge_only: bool,
+    pub idle: Option<IdleProfile>,
+    pub trigger: TriggerRequest,
     /// Help or version, which ends everything else.
     pub ask: Option<Ask>,
 }
@@ -37,6 +42,7 @@ pub(crate) struct Words {
 pub(crate) enum Ask {
     Version,
     Help,
+    InflateLog(PathBuf),
     CommandHelp(Option<String>),
     EngineHelp(Option<String>, Place),
 }
@@ -272,6 +278,9 @@ impl<'a> Reader<'a> {
             Effect::Eta => self.eta(text, place),
             Effect::EtaNewline => self.result.eta.newline = self.time(option, text, TimeUnit::Seconds, place),
             Effect::EtaInterval => self.eta_interval(option, text, place),
+            Effect::StatusInterval => self.status_interval(option, text, place),
+            Effect::BandwidthLog => self.result.beside.bandwidth_log = Some(value.unwrap_or("agg").to_owned()),
+            Effect::InflateLog => self.result.ask = Some(Ask::InflateLog(PathBuf::from(text))),
             Effect::WarningsFatal => self.result.warnings_fatal = true,
             Effect::MaxJobs => {
                 if text.parse::<u32>().is_err() {
@@ -279,6 +288,12 @@ impl<'a> Reader<'a> {
                     self.problems.push(Problem::at(place, what, Some("write it like 64".to_owned())));
                 }
             }
+            Effect::IdleProfile => self.idle_profile(text, place),
+            Effect::TriggerFile => self.result.trigger.file = Some(PathBuf::from(text)),
+            Effect::TriggerTimeout => {
+                self.result.trigger.timeout = self.time(option, text, TimeUnit::Seconds, place);
+            }
+            Effect::Trigger => self.result.trigger.command = Some(text.to_owned()),
             Effect::Refuse => {}
         }
     }
@@ -332,6 +347,19 @@ impl<'a> Reader<'a> {
         self.result.only.push((name.to_owned(), place));
     }
 
+    fn idle_profile(&mut self, word: &str, place: Place) {
+        self.result.idle = Some(match word {
+            "system" => IdleProfile::System,
+            "percpu" => IdleProfile::PerCpu,
+            "calibrate" => IdleProfile::Calibrate,
+            _ => {
+                let what = format!("idle-prof={word} is not a word it knows");
+                self.problems.push(Problem::at(place, what, Some("it takes system, percpu, calibrate".to_owned())));
+                return;
+            }
+        });
+    }
+
     fn eta(&mut self, word: &str, place: Place) {
         self.result.eta.when = match word {
             "auto" => EtaWhen::Auto,
@@ -354,6 +382,16 @@ impl<'a> Reader<'a> {
             }
             Some(interval) => self.result.eta.interval = interval,
             None => {}
+        }
+    }
+
+    fn status_interval(&mut self, option: &CommandOption, text: &str, place: Place) {
+        match self.time(option, text, TimeUnit::Seconds, place.clone()) {
+            Some(interval) if interval.is_zero() => {
+                let what = format!("status-interval={text} is no time");
+                self.problems.push(Problem::at(place, what, Some("give 1 (second) or 500ms".to_owned())));
+            }
+            interval => self.result.beside.status_interval = interval,
         }
     }
 

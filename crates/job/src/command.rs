@@ -34,8 +34,15 @@ pub(crate) enum Effect {
     EtaNewline,
     EtaInterval,
     WarningsFatal,
+    StatusInterval,
+    BandwidthLog,
+    InflateLog,
     MaxJobs,
     MergeOnly,
+    IdleProfile,
+    TriggerFile,
+    TriggerTimeout,
+    Trigger,
     /// Nothing: the option is refused by name.
     Refuse,
 }
@@ -60,6 +67,9 @@ const fn refused(name: &'static str, argument: Argument, reason: &'static str, h
 
 use Argument::{Needed, None as Nothing, Possible};
 
+/// fio's protocol between client and server changes with each version and is documented nowhere.
+const NO_NETWORK: &str = "plumb does not run on other hosts; run it there, with ssh say";
+
 /// All options of the command.
 pub(crate) const OPTIONS: &[CommandOption] = &[
     works("help", Nothing, Effect::Help, "Show this text"),
@@ -80,24 +90,29 @@ pub(crate) const OPTIONS: &[CommandOption] = &[
     works("cmdhelp", Possible("OPTION|all"), Effect::CommandHelp, "Help on one or all options of jobs"),
     works("enghelp", Possible("ENGINE[,OPTION]"), Effect::EngineHelp, "List engines, or help on one and its options"),
     works("max-jobs", Needed("N"), Effect::MaxJobs, "Accepted; the limit stays at 4096 jobs"),
-    refused("status-interval", Needed("TIME"), NOT_YET, "Report in between, after so long"),
-    refused("bandwidth-log", Possible("STEM"), NOT_YET, "Log the sum of all jobs' bandwidth"),
+    works("status-interval", Needed("TIME"), Effect::StatusInterval, "Report the run so far, so often"),
+    works("bandwidth-log", Possible("STEM"), Effect::BandwidthLog, "Log the sum of all jobs' bandwidth"),
     refused("alloc-size", Needed("KB"), "memory is taken as needed", "Size of the shared pool"),
-    refused("client", Needed("HOST"), NOT_YET, "Run on another host"),
-    refused("server", Possible("ADDRESS"), NOT_YET, "Run for another host"),
-    refused("daemonize", Needed("FILE"), NOT_YET, "Server in the background"),
-    refused("remote-config", Needed("FILE"), NOT_YET, "Job file on the other host"),
-    refused("idle-prof", Needed("MODE"), NOT_YET, "Measure idle CPU"),
+    refused("client", Needed("HOST"), NO_NETWORK, "Run on another host"),
+    refused("server", Possible("ADDRESS"), NO_NETWORK, "Run for another host"),
+    refused("daemonize", Needed("FILE"), NO_NETWORK, "Server in the background"),
+    refused("remote-config", Needed("FILE"), NO_NETWORK, "Job file on the other host"),
+    works("idle-prof", Needed("MODE"), Effect::IdleProfile, "Report idle CPU: system, percpu; or calibrate alone"),
     refused("crctest", Possible("LIST"), NOT_YET, "Time the digests"),
     refused("memcpytest", Possible("LIST"), NOT_YET, "Time memory copies"),
     refused("cpuclock-test", Nothing, NOT_YET, "Check the CPU's clock"),
-    refused("inflate-log", Needed("FILE"), NOT_YET, "Unpack a compressed log"),
+    works("inflate-log", Needed("FILE"), Effect::InflateLog, "Unpack a compressed log"),
     works("merge-blktrace-only", Nothing, Effect::MergeOnly, "Merge the traces of read_iolog and stop"),
     refused("latency-log", Possible("STEM"), "withdrawn: use write_lat_log", "Log latencies"),
-    refused("trigger-file", Needed("FILE"), NOT_YET, "Pull the trigger when this file appears"),
-    refused("trigger-timeout", Needed("TIME"), NOT_YET, "Pull the trigger after so long"),
-    refused("trigger", Needed("COMMAND"), NOT_YET, "What the trigger runs"),
-    refused("trigger-remote", Needed("COMMAND"), NOT_YET, "What the trigger runs on the other host"),
-    refused("aux-path", Needed("DIR"), NOT_YET, "Where state files go"),
+    works(
+        "trigger-file",
+        Needed("FILE"),
+        Effect::TriggerFile,
+        "Pull the trigger when this file appears; it is removed",
+    ),
+    works("trigger-timeout", Needed("TIME"), Effect::TriggerTimeout, "Pull the trigger after so long"),
+    works("trigger", Needed("COMMAND"), Effect::Trigger, "What the trigger runs; then all jobs end"),
+    refused("trigger-remote", Needed("COMMAND"), "there is no other host", "What the trigger runs on the other host"),
+    refused("aux-path", Needed("DIR"), "no state files are written", "Where state files go"),
     refused("debug", Needed("LIST"), NOT_YET, "Tell more"),
 ];

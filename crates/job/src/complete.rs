@@ -1,17 +1,20 @@
 //! From a draft to a job's plan: defaults that hang on other options, contradictions, limits.
 
+mod zones;
+
 use crate::complete_replay as replay;
+use crate::complete_timing;
 use crate::draft::{Draft, LoadDraft, Movement};
-use crate::engines::{EngineSpec, Submission};
+use crate::engines::{EngineSpec, Submission, Work};
 use crate::error::{Problem, did_you_mean};
 use crate::known_engines;
 use crate::plan::{
-    BlockSize, BufferPlan, ContinueOnError, DepthPlan, Distribution, Extent, FilePlan, Fill, JobPlan, Limits, LoadPlan,
-    LogPlan, Mix, PacePlan, PlacePlan, RecordPlan, StartPlan, Step, VerifyMethod, VerifyPlan,
+    BlockSize, BufferPlan, ContinueOnError, DepthPlan, Distribution, Extent, FileLock, FilePlan, Fill, JobPlan, Limits,
+    LoadPlan, LogPlan, Mix, PacePlan, PlacePlan, RecordPlan, StartPlan, Step, VerifyMethod, VerifyPlan, WorkingSet,
 };
 use crate::table::{self, Set};
 use crate::values::{Amount, UnitBase};
-use measure::{BytesPerSecond, Direction};
+use measure::{BytesPerSecond, Direction, Nanos};
 
 /// What completing one job found besides its plan.
 pub(crate) struct Findings<'a> {
@@ -51,6 +54,7 @@ pub(crate) fn about(draft: &Draft, options: &[&str], what: impl Into<String>, he
 pub(crate) fn job_plan(draft: &Draft, engine: &'static EngineSpec, findings: &mut Findings<'_>) -> JobPlan {
     let load = load_plan(draft);
     check(draft, engine, &load, findings);
+    complete_timing::check(draft, findings);
     JobPlan {
         name: draft.name.clone(),
         description: draft.description.clone(),
@@ -59,18 +63,28 @@ pub(crate) fn job_plan(draft: &Draft, engine: &'static EngineSpec, findings: &mu
         clones: draft.clones,
         isolation: draft.isolation,
         group: 0,
-        start: StartPlan { stonewall: draft.stonewall, wait_for: draft.wait_for.clone(), delay: draft.start_delay },
+        start: StartPlan {
+            stonewall: draft.stonewall,
+            wait_for: draft.wait_for.clone(),
+            delay: draft.start_delay,
+            before: draft.before.clone(),
+            after: draft.after.clone(),
+            clock_id: draft.clock_id,
+        },
         limits: limits(draft, findings),
         engine: engine.name,
+        work: engine.capabilities.work,
         engine_options: draft.engine_options.clone(),
         files: file_plan(draft, load.mix),
         depth: depth_plan(draft, engine, findings),
-        pace: pace_plan(draft),
+        pace: complete_timing::complete_pace(draft, pace_plan(draft)),
+        latency: complete_timing::latency_plan(draft),
+        steady: complete_timing::steady_plan(draft, findings),
         buffers: buffer_plan(draft),
-        place: place_plan(draft),
+        place: complete_timing::complete_place(draft, place_plan(draft)),
         verify: verify_plan(draft),
         replay: replay::plan(draft),
-        record: record_plan(draft),
+        record: record_plan(draft, engine),
         load,
     }
 }
@@ -97,7 +111,12 @@ fn check(draft: &Draft, engine: &EngineSpec, load: &LoadPlan, findings: &mut Fin
         let what = format!("engine {} cannot trim", engine.name);
         findings.problems.push(about(draft, &["rw", "ioengine"], what, None));
     }
+    check_stream(draft, engine, load, findings);
+    check_atomic(draft, engine, findings);
     check_verify(draft, findings);
+    check_logs(draft, findings);
+    zones::check(draft, load, findings);
+    check_files(draft, load, engine, findings);
     replay::check(draft, findings);
     for name in table::rows().filter(|row| matches!(row.set, Set::Withdrawn)).map(|row| row.spec.name) {
         if draft.given(name) {
@@ -111,6 +130,56 @@ fn check(draft: &Draft, engine: &EngineSpec, load: &LoadPlan, findings: &mut Fin
     }
 }
 
+/// Whole writes are a flag that three engines can hand to the kernel, and the kernel wants direct I/O for it.
+fn check_atomic(draft: &Draft, engine: &EngineSpec, findings: &mut Findings<'_>) {
+    const CAN: [&str; 3] = ["pvsync2", "libaio", "io_uring"];
+    if draft.files.atomic && !CAN.contains(&engine.name) {
+        let what = format!("engine {} cannot ask for atomic writes", engine.name);
+        let help = Some(format!("use one of {}", CAN.join(", ")));
+        findings.problems.push(about(draft, &["atomic", "ioengine"], what, help));
+    } else if draft.files.atomic && !draft.files.direct {
+        let help = Some("add direct=1".to_owned());
+        findings.problems.push(about(draft, &["atomic", "direct"], "atomic writes are direct I/O", help));
+    }
+}
+
+/// What goes over a connection goes in order and one way.
+fn check_stream(draft: &Draft, engine: &EngineSpec, load: &LoadPlan, findings: &mut Findings<'_>) {
+    let one_way = matches!(load.mix, Mix::Only(Direction::Read | Direction::Write)) && !load.random;
+    if engine.capabilities.work == Work::Stream && !one_way {
+        let what = format!("engine {} sends or receives, one after the other", engine.name);
+        let help = Some("use rw=write for the job that sends and rw=read for the one that receives".to_owned());
+        findings.problems.push(about(draft, &["rw", "ioengine"], what, help));
+    }
+    // The socket has the buffer's own pages, and may send them after the buffer was filled for the next I/O.
+    if engine.name == "netsplice" && draft.given("verify") && load.mix == Mix::Only(Direction::Write) {
+        let what = "netsplice sends from the buffer itself, which may hold the next block by then: nothing to verify";
+        let help = Some("use ioengine=net".to_owned());
+        findings.problems.push(about(draft, &["verify", "ioengine"], what, help));
+    }
+}
+
+/// What files can be handled how.
+fn check_files(draft: &Draft, load: &LoadPlan, engine: &EngineSpec, findings: &mut Findings<'_>) {
+    let handling = &draft.files.handling;
+    if handling.fill && load.mix != Mix::Only(Direction::Write) {
+        let help = Some("use rw=write or rw=randwrite".to_owned());
+        findings.problems.push(about(draft, &["fill_device", "rw"], "fill_device fills by writing", help));
+    }
+    if handling.lock != FileLock::None && (handling.open_at_once.is_some() || handling.unlink_each_pass) {
+        let what = "lockfile locks files that stay open for the whole job";
+        let help = Some("leave openfiles and unlink_each_loop out".to_owned());
+        findings.problems.push(about(draft, &["lockfile", "openfiles", "unlink_each_loop"], what, help));
+    }
+    // These keep what they found out about a file for as long as they live.
+    let keeps = engine.name == "mmap" || engine.name == "io_uring" && draft.engine_options.is_on("registerfiles");
+    if keeps && (handling.open_at_once.is_some() || handling.unlink_each_pass) {
+        let what = format!("engine {} keeps its files, and cannot exchange them while it runs", engine.name);
+        let help = Some("leave openfiles, unlink_each_loop and registerfiles out, or use another engine".to_owned());
+        findings.problems.push(about(draft, &["openfiles", "unlink_each_loop", "ioengine"], what, help));
+    }
+}
+
 /// A check against a pattern needs one: without it every block would pass.
 fn check_verify(draft: &Draft, findings: &mut Findings<'_>) {
     let verify = &draft.verify;
@@ -118,6 +187,15 @@ fn check_verify(draft: &Draft, findings: &mut Findings<'_>) {
     if by_pattern && verify.pattern.is_empty() {
         let help = Some("give the pattern with verify_pattern, or choose a digest such as crc32c".to_owned());
         findings.problems.push(about(draft, &["verify"], "there is no pattern to verify", help));
+    }
+}
+
+/// The moment of issue has its column in logs of latencies with offsets only.
+fn check_logs(draft: &Draft, findings: &mut Findings<'_>) {
+    let logs = &draft.record.logs;
+    if logs.issue_time && !(logs.offset && logs.latency.is_some()) {
+        let help = Some("give write_lat_log and log_offset=1 as well".to_owned());
+        findings.problems.push(about(draft, &["log_issue_time"], "log_issue_time has no log to go to", help));
     }
 }
 
@@ -131,9 +209,11 @@ fn limits(draft: &Draft, findings: &mut Findings<'_>) -> Limits {
         runtime,
         time_based: draft.time_based && runtime.is_some(),
         ramp: draft.ramp,
+        ramp_bytes: draft.ramp_bytes,
         loops: draft.loops.into(),
         ios: (draft.ios > 0).then_some(draft.ios),
         exit_all: draft.exit_all,
+        exit_scope: draft.exit_scope,
         exit_all_on_error: draft.exit_all_on_error,
         continue_on_error: ContinueOnError {
             verify: draft.continue_on_error.verify && !draft.verify.fatal,
@@ -142,16 +222,18 @@ fn limits(draft: &Draft, findings: &mut Findings<'_>) -> Limits {
     }
 }
 
-/// Percentages stay open until the file's size is known.
-fn extent(amount: Amount) -> Extent {
+/// Percentages stay open until the file's size is known; zones are so large.
+fn extent(amount: Amount, zone: u64) -> Extent {
     match amount {
-        Amount::Bytes(bytes) | Amount::Zones(bytes) => Extent::Bytes(bytes),
+        Amount::Bytes(bytes) => Extent::Bytes(bytes),
+        Amount::Zones(zones) => Extent::Bytes(zones.saturating_mul(zone)),
         Amount::Percent(percent) => Extent::Percent(percent),
     }
 }
 
 fn file_plan(draft: &Draft, mix: Mix) -> FilePlan {
     let files = &draft.files;
+    let extent = |amount: Amount| extent(amount, draft.load.zones.size);
     let given = |amount: Option<Amount>| amount.filter(|&amount| amount != Amount::Bytes(0)).map(extent);
     FilePlan {
         directories: files.directories.clone(),
@@ -163,6 +245,7 @@ fn file_plan(draft: &Draft, mix: Mix) -> FilePlan {
         offset: extent(files.offset),
         offset_increment: extent(files.offset_increment),
         direct: files.direct,
+        atomic: files.atomic,
         sync: files.sync,
         allocate: files.allocate,
         invalidate: files.invalidate && !files.pre_read,
@@ -174,6 +257,7 @@ fn file_plan(draft: &Draft, mix: Mix) -> FilePlan {
         advice: files.advice,
         may_create: files.may_create,
         may_write_mounted: files.may_write_mounted,
+        handling: files.handling.clone(),
     }
 }
 
@@ -197,7 +281,7 @@ fn load_plan(draft: &Draft) -> LoadPlan {
         step: step(load),
         distribution: load.distribution.clone(),
         percent_random: load.percent_random,
-        cover_all: !load.no_random_map && load.distribution == Distribution::Uniform,
+        cover_all: !load.no_random_map && load.distribution == Distribution::Uniform && !aligned(load),
         generator: load.generator,
         seed: (own_seed || load.repeatable).then_some(load.seed),
         repeat_per_loop: load.repeatable && !own_seed,
@@ -205,7 +289,20 @@ fn load_plan(draft: &Draft) -> LoadPlan {
         fdatasync_every: load.fdatasync_every.into(),
         end_fsync: load.end_fsync,
         fsync_on_close: load.fsync_on_close,
+        end_syncfs: load.end_syncfs,
+        range_sync: load.range_sync,
+        align: load.align.map(|bytes| u32::try_from(bytes).ok().filter(|&bytes| bytes > 0)),
+        sizes_by_order: load.sizes_by_order,
+        soft_map: load.soft_map,
+        zones: zones::plan(&load.zones),
     }
+}
+
+/// Whether random offsets are multiples of something else than the smallest size: then no map holds, as in fio.
+fn aligned(load: &LoadDraft) -> bool {
+    let differs =
+        |(direction, &bytes): (Direction, &u64)| bytes > 0 && bytes != u64::from(load.block_size[direction].smallest());
+    load.random && load.align.iter().any(differs)
 }
 
 /// What `rw=...:N` means: bytes to skip in sequential I/O, blocks per draw in random I/O.
@@ -245,7 +342,15 @@ fn depth_plan(draft: &Draft, engine: &EngineSpec, findings: &mut Findings<'_>) -
         0 => depth,
         most => most.min(depth),
     };
-    DepthPlan { depth, batch: or_depth(asked.batch), reap_min, reap_max, low: or_depth(asked.low) }
+    DepthPlan {
+        depth,
+        batch: or_depth(asked.batch),
+        reap_min,
+        reap_max,
+        low: or_depth(asked.low),
+        // With one in flight nothing can overlap.
+        serialises_overlap: asked.serialises_overlap && depth > 1,
+    }
 }
 
 fn pace_plan(draft: &Draft) -> PacePlan {
@@ -259,6 +364,7 @@ fn pace_plan(draft: &Draft) -> PacePlan {
         think_spin: pace.think_spin.min(pace.think),
         think_blocks: u64::from(pace.think_blocks).max(1),
         rate_ignores_think: pace.rate_ignores_think,
+        ..PacePlan::default()
     }
 }
 
@@ -281,6 +387,8 @@ fn buffer_plan(draft: &Draft) -> BufferPlan {
         compress_percent: buffers.compress_percent,
         compress_chunk: buffers.compress_chunk,
         dedupe_percent: buffers.dedupe_percent,
+        working_set: (buffers.dedupe_by_set || buffers.set_shared)
+            .then_some(WorkingSet { percent: buffers.set_percent, shared: buffers.set_shared }),
         memory: buffers.memory.clone(),
         align: buffers.align,
         huge_page: buffers.huge_page,
@@ -300,6 +408,7 @@ fn place_plan(draft: &Draft) -> PlacePlan {
         nice: place.nice,
         io_priority,
         lock_memory: place.lock_memory,
+        ..PlacePlan::default()
     }
 }
 
@@ -316,7 +425,7 @@ fn verify_plan(draft: &Draft) -> Option<VerifyPlan> {
     })
 }
 
-fn record_plan(draft: &Draft) -> RecordPlan {
+fn record_plan(draft: &Draft, engine: &EngineSpec) -> RecordPlan {
     let record = &draft.record;
     let named = |stem: &Option<String>| stem.as_ref().map(|stem| or_name(stem, &draft.name));
     RecordPlan {
@@ -330,13 +439,17 @@ fn record_plan(draft: &Draft) -> RecordPlan {
         submission_percentiles: record.submission_percentiles && record.submission_latency,
         percentiles: record.percentiles.clone(),
         percentile_digits: record.percentile_digits,
-        bandwidth_interval: record.bandwidth_interval,
-        iops_interval: record.iops_interval,
+        bandwidth_interval: sampled(record.bandwidth_interval, &record.logs.bandwidth, &record.logs),
+        iops_interval: sampled(record.iops_interval, &record.logs.iops, &record.logs),
+        shown: record.shown,
         disk_usage: record.disk_usage,
         unit_base: if draft.unit_base == UnitBase::Decimal { 1000 } else { 1024 },
-        bits: record.bits,
+        // Links are measured in bits, unless somebody says otherwise; netsplice is not, in fio, so not here.
+        bits: record.bits || (engine.name == "net" && !draft.given("unit_base")),
         significant_figures: record.significant_figures,
+        unified: record.unified,
         logs: LogPlan {
+            histogram: named(&record.logs.histogram),
             bandwidth: named(&record.logs.bandwidth),
             latency: named(&record.logs.latency),
             iops: named(&record.logs.iops),
@@ -344,6 +457,11 @@ fn record_plan(draft: &Draft) -> RecordPlan {
         },
         iolog: draft.replay.written_log.clone(),
     }
+}
+
+/// Where rates are logged over windows, the samples of the report are those of the log.
+fn sampled(interval: Nanos, log: &Option<String>, logs: &LogPlan) -> Nanos {
+    if log.is_some() && !logs.average.is_zero() { logs.average } else { interval }
 }
 
 /// A log without a stem takes the job's name.

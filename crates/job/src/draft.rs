@@ -3,8 +3,9 @@
 use crate::engines::EngineOptions;
 use crate::error::Place;
 use crate::plan::{
-    AccessAdvice, Allocate, BlockSize, ContinueOnError, Distribution, Fill, Generator, Isolation, Memory, RecordPlan,
-    ReplayPlan, SyncMode, VerifyMethod,
+    AccessAdvice, Allocate, BlockSize, ClockChoice, ContinueOnError, Distribution, ExitScope, FileHandling, Fill,
+    Generator, Isolation, LatencyPlan, Memory, MemoryPolicy, RangeSync, RecordPlan, ReplayPlan, SteadyCriterion,
+    SteadyMeasure, SyncMode, ThinkCount, VerifyMethod,
 };
 use crate::values::{Amount, UnitBase};
 use measure::{Nanos, PerDirection};
@@ -31,6 +32,11 @@ pub(crate) struct Draft {
     pub loops: u32,
     pub ios: u64,
     pub exit_all: bool,
+    pub exit_scope: ExitScope,
+    pub ramp_bytes: u64,
+    pub before: Option<String>,
+    pub after: Option<String>,
+    pub clock_id: Option<u32>,
     pub exit_all_on_error: bool,
     pub continue_on_error: ContinueOnError,
     pub engine: String,
@@ -39,6 +45,8 @@ pub(crate) struct Draft {
     pub load: LoadDraft,
     pub depth: DepthDraft,
     pub pace: PaceDraft,
+    pub latency: LatencyPlan,
+    pub steady: SteadyDraft,
     pub buffers: BufferDraft,
     pub place: PlaceDraft,
     pub verify: VerifyDraft,
@@ -60,6 +68,7 @@ pub(crate) struct FileDraft {
     pub direct: bool,
     pub sync: SyncMode,
     pub allocate: Allocate,
+    pub atomic: bool,
     pub invalidate: bool,
     pub pre_read: bool,
     pub overwrite: bool,
@@ -69,6 +78,7 @@ pub(crate) struct FileDraft {
     pub advice: AccessAdvice,
     pub may_create: bool,
     pub may_write_mounted: bool,
+    pub handling: FileHandling,
 }
 
 /// Which data moves, as the word after `rw=` says it.
@@ -102,6 +112,55 @@ pub(crate) struct LoadDraft {
     pub fdatasync_every: u32,
     pub end_fsync: bool,
     pub fsync_on_close: bool,
+    pub end_syncfs: bool,
+    pub range_sync: Option<RangeSync>,
+    pub align: PerDirection<u64>,
+    pub sizes_by_order: bool,
+    pub soft_map: bool,
+    pub zones: ZoneDraft,
+}
+
+/// Which zones a job works in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum ZoneMode {
+    #[default]
+    None,
+    Strided,
+    Zoned,
+}
+
+/// Options about zones.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct ZoneDraft {
+    pub mode: ZoneMode,
+    pub range: u64,
+    pub size: u64,
+    pub capacity: u64,
+    pub skip: Amount,
+    pub reads_anywhere: bool,
+    pub open_most: u32,
+    pub job_open_most: u32,
+    pub reset_threshold: Option<f64>,
+    pub reset_frequency: Option<f64>,
+    pub writes_remainder: bool,
+}
+
+impl Default for ZoneDraft {
+    fn default() -> Self {
+        ZoneDraft {
+            mode: ZoneMode::None,
+            range: 0,
+            size: 0,
+            capacity: 0,
+            skip: Amount::Bytes(0),
+            reads_anywhere: false,
+            open_most: 0,
+            job_open_most: 0,
+            reset_threshold: None,
+            reset_frequency: None,
+            writes_remainder: false,
+        }
+    }
 }
 
 /// Options about the queue, 0 and absence not yet resolved.
@@ -112,6 +171,7 @@ pub(crate) struct DepthDraft {
     pub reap_min: u32,
     pub reap_max: Option<u32>,
     pub low: u32,
+    pub serialises_overlap: bool,
 }
 
 /// Options about speed.
@@ -124,6 +184,45 @@ pub(crate) struct PaceDraft {
     pub think_spin: Nanos,
     pub think_blocks: u32,
     pub rate_ignores_think: bool,
+    pub think_counts: ThinkCount,
+    pub think_io_time: Nanos,
+    pub think_cycles: u32,
+    pub least_rate: PerDirection<u64>,
+    pub least_iops: PerDirection<u64>,
+    pub rate_cycle_ms: u32,
+    pub flow: u32,
+    pub flow_id: u32,
+    pub flow_sleep_us: u32,
+}
+
+/// What must settle within which limit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct SteadyWords {
+    pub measure: SteadyMeasure,
+    pub criterion: SteadyCriterion,
+    pub limit: f64,
+    pub relative: bool,
+}
+
+/// Options about steady state; a duration of zero is off.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct SteadyDraft {
+    pub words: SteadyWords,
+    pub duration: Nanos,
+    pub ramp: Nanos,
+    pub interval: Nanos,
+}
+
+impl Default for SteadyDraft {
+    fn default() -> Self {
+        let (measure, criterion) = (SteadyMeasure::Iops, SteadyCriterion::Slope);
+        SteadyDraft {
+            words: SteadyWords { measure, criterion, limit: 0.01, relative: true },
+            duration: Nanos::ZERO,
+            ramp: Nanos::ZERO,
+            interval: Nanos::SECOND,
+        }
+    }
 }
 
 /// Options about buffers; `None` where a default depends on other options.
@@ -136,6 +235,9 @@ pub(crate) struct BufferDraft {
     pub compress_percent: u8,
     pub compress_chunk: u32,
     pub dedupe_percent: u8,
+    pub dedupe_by_set: bool,
+    pub set_percent: u8,
+    pub set_shared: bool,
     pub memory: Memory,
     pub align: u32,
     pub huge_page: u64,
@@ -150,6 +252,16 @@ pub(crate) struct PlaceDraft {
     pub io_class: Option<u8>,
     pub io_level: Option<u8>,
     pub lock_memory: u64,
+    pub name: Option<String>,
+    pub io_hint: u16,
+    pub nodes: Vec<u32>,
+    pub memory: Option<MemoryPolicy>,
+    pub cgroup: Option<String>,
+    pub cgroup_weight: Option<u32>,
+    pub cgroup_keep: bool,
+    pub user: Option<u32>,
+    pub group: Option<u32>,
+    pub clock: Option<ClockChoice>,
 }
 
 /// Options about write-then-check.
@@ -219,14 +331,21 @@ impl Default for Draft {
             loops: 1,
             ios: 0,
             exit_all: false,
+            exit_scope: ExitScope::Group,
+            ramp_bytes: 0,
+            before: None,
+            after: None,
+            clock_id: None,
             exit_all_on_error: false,
             continue_on_error: ContinueOnError::default(),
             engine: "psync".into(),
             engine_options: EngineOptions::default(),
             files: FileDraft::default(),
             load: LoadDraft::default(),
-            depth: DepthDraft { depth: 1, batch: 1, reap_min: 1, reap_max: None, low: 0 },
-            pace: PaceDraft { think_blocks: 1, ..PaceDraft::default() },
+            depth: DepthDraft { depth: 1, batch: 1, reap_min: 1, reap_max: None, low: 0, serialises_overlap: false },
+            pace: PaceDraft { think_blocks: 1, rate_cycle_ms: 1000, ..PaceDraft::default() },
+            latency: LatencyPlan::default(),
+            steady: SteadyDraft::default(),
             buffers: BufferDraft::default(),
             place: PlaceDraft::default(),
             verify: VerifyDraft {
@@ -257,6 +376,7 @@ impl Default for FileDraft {
             direct: false,
             sync: SyncMode::None,
             allocate: Allocate::Native,
+            atomic: false,
             invalidate: true,
             pre_read: false,
             overwrite: false,
@@ -266,6 +386,7 @@ impl Default for FileDraft {
             advice: AccessAdvice::ByLoad,
             may_create: true,
             may_write_mounted: false,
+            handling: FileHandling::default(),
         }
     }
 }
@@ -290,6 +411,12 @@ impl Default for LoadDraft {
             fdatasync_every: 0,
             end_fsync: false,
             fsync_on_close: false,
+            end_syncfs: false,
+            range_sync: None,
+            align: PerDirection::all(0),
+            sizes_by_order: false,
+            soft_map: false,
+            zones: ZoneDraft::default(),
         }
     }
 }
@@ -304,6 +431,9 @@ impl Default for BufferDraft {
             compress_percent: 0,
             compress_chunk: 512,
             dedupe_percent: 0,
+            dedupe_by_set: false,
+            set_percent: 5,
+            set_shared: false,
             memory: Memory::Malloc,
             align: 0,
             huge_page: 2 << 20,

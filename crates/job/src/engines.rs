@@ -14,11 +14,43 @@ pub enum Submission {
     ByDepth,
 }
 
+/// What one I/O of an engine is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Work {
+    /// Data goes to a file or comes from it.
+    #[default]
+    Data,
+    /// Data goes to a peer or comes from one, in order and in one direction; no file is opened.
+    Stream,
+    /// A call on an open file that moves no data: it reserves, cuts or moves space.
+    Space,
+    /// A call on the name of a file or directory, once per file and pass; none is opened.
+    Names,
+    /// Nothing at all, which counts as if data had moved.
+    Pretence,
+    /// Something that is no I/O: burning CPU, watching a program. It moves no bytes and goes on until others are done.
+    Company,
+}
+
+impl Work {
+    /// Whether what was written can be read back and compared.
+    pub const fn moves_data(self) -> bool {
+        matches!(self, Work::Data | Work::Stream)
+    }
+
+    /// Whether the engine works on descriptors of its files.
+    pub const fn opens_files(self) -> bool {
+        matches!(self, Work::Data | Work::Space)
+    }
+}
+
 /// What an engine can and needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Capabilities {
     /// How it takes an I/O.
     pub submission: Submission,
+    /// What one of its I/Os is.
+    pub work: Work,
     /// Does I/O on files that must exist; without it nothing is laid out and no disk is watched.
     pub needs_files: bool,
     /// Can discard ranges.

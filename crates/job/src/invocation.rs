@@ -14,8 +14,14 @@ pub struct Invocation {
     pub output: OutputRequest,
     /// The live status line.
     pub eta: EtaRequest,
+    /// What is shown and written beside the results.
+    pub beside: BesideRequest,
     /// Nothing may be written or trimmed.
     pub read_only: bool,
+    /// Idle CPU is measured.
+    pub idle: Option<IdleProfile>,
+    /// What ends the run from outside.
+    pub trigger: TriggerRequest,
     /// What was doubtful, in the order of the text.
     pub warnings: Vec<Warning>,
 }
@@ -39,6 +45,32 @@ pub enum Action {
     EngHelp(String),
     /// Print the equal command line.
     ShowCmd(String),
+    /// Unpack this compressed log.
+    InflateLog(PathBuf),
+    /// Time the unit of work by which idle CPU is told, and run nothing.
+    CalibrateIdle,
+}
+
+/// How idle CPU is reported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IdleProfile {
+    /// Of all CPUs together.
+    System,
+    /// Of each CPU, too.
+    PerCpu,
+    /// Not at all: only its unit of work is timed.
+    Calibrate,
+}
+
+/// What ends a run from outside, and what is run then.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TriggerRequest {
+    /// The trigger is pulled when this file appears.
+    pub file: Option<PathBuf>,
+    /// It is pulled after so long.
+    pub timeout: Option<Nanos>,
+    /// A shell command; without one the jobs just end.
+    pub command: Option<String>,
 }
 
 /// Where results go, and in which formats.
@@ -114,6 +146,15 @@ impl Default for EtaRequest {
     fn default() -> Self {
         EtaRequest { when: EtaWhen::Auto, newline: None, interval: Nanos::SECOND }
     }
+}
+
+/// What is shown and written beside the results.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BesideRequest {
+    /// A report of the run so far, so often.
+    pub status_interval: Option<Nanos>,
+    /// Logs of what all jobs move together: the first part of their names.
+    pub bandwidth_log: Option<String>,
 }
 
 /// Whether there is a live status line.

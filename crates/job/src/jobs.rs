@@ -161,6 +161,7 @@ fn check_together(made: &mut [Made], problems: &mut Vec<Problem>) {
         let before = earlier.iter().find(|other| other.plan.group == group);
         if let Some(first) = before {
             problems.extend(percentile_problem(job, first));
+            problems.extend(steady_problem(job, first));
         }
     }
 }
@@ -193,6 +194,20 @@ fn wait_problem(name: &str, job: &Made, earlier: &[Made]) -> Option<Problem> {
     };
     let mut problem = Problem::bare(what, Some("name one earlier job".to_owned())).of_job(Some(&job.plan.name));
     problem.places.push(job.draft.places.get("wait_for").unwrap_or(&job.place).clone());
+    Some(problem)
+}
+
+/// Jobs of one group settle by one criterion.
+fn steady_problem(job: &Made, first: &Made) -> Option<Problem> {
+    if job.plan.steady == first.plan.steady {
+        return None;
+    }
+    let what = format!("its steadystate options differ from those of job `{}` of the same group", first.plan.name);
+    let help = Some("set them in [global], or open a group with new_group".to_owned());
+    let mut problem = Problem::bare(what, help).of_job(Some(&job.plan.name));
+    let options = ["steadystate", "steadystate_duration", "steadystate_ramp_time", "steadystate_check_interval"];
+    let given = options.iter().find_map(|option| job.draft.places.get(option));
+    problem.places.push(given.unwrap_or(&job.place).clone());
     Some(problem)
 }
 

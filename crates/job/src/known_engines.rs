@@ -2,24 +2,7 @@
 
 /// Name and reason.
 pub(crate) const NOT_CARRIED: &[(&str, &str)] = &[
-    ("cpuio", NOT_YET),
-    ("net", NOT_YET),
-    ("netsplice", NOT_YET),
-    ("splice", NOT_YET),
-    ("falloc", NOT_YET),
-    ("ftruncate", NOT_YET),
-    ("filecreate", NOT_YET),
-    ("filestat", NOT_YET),
-    ("filedelete", NOT_YET),
-    ("dircreate", NOT_YET),
-    ("dirstat", NOT_YET),
-    ("dirdelete", NOT_YET),
-    ("exec", NOT_YET),
-    ("page_fault", NOT_YET),
-    ("e4defrag", NOT_YET),
-    ("io_uring_cmd", "it needs an NVMe character device"),
-    ("sg", "it needs a SCSI generic device"),
-    ("mtd", "it needs a raw flash device"),
+    ("io_uring_cmd", "it sends NVMe commands to a character device, and none was at hand to prove that on"),
     ("rbd", LIBRARY),
     ("rados", LIBRARY),
     ("http", LIBRARY),
@@ -52,7 +35,6 @@ pub(crate) const NOT_CARRIED: &[(&str, &str)] = &[
     ("solarisaio", "it exists on Solaris only"),
 ];
 
-const NOT_YET: &str = "it is not built yet";
 const LIBRARY: &str = "it needs a library that plumb does not link";
 
 /// Why a known engine is not carried; `None` for an unknown name.

@@ -9,6 +9,7 @@ mod argv;
 mod command;
 mod complete;
 mod complete_replay;
+mod complete_timing;
 mod draft;
 mod draft_section;
 mod engines;
@@ -26,10 +27,13 @@ mod surroundings;
 mod table;
 mod values;
 
-pub use engines::{Capabilities, EngineOptions, EngineSpec, Submission};
+pub use engines::{Capabilities, EngineOptions, EngineSpec, Submission, Work};
 pub use error::{JobError, Warning};
 pub use help::VERSION;
-pub use invocation::{Action, EtaRequest, EtaWhen, Invocation, OutputFormat, OutputRequest, TerseVersion};
+pub use invocation::{
+    Action, BesideRequest, EtaRequest, EtaWhen, IdleProfile, Invocation, OutputFormat, OutputRequest, TerseVersion,
+    TriggerRequest,
+};
 pub use parser::Parser;
 pub use plan::Plan;
 pub use surroundings::{Files, RealFiles, Surroundings};

@@ -87,3 +87,11 @@ pub enum Value {
     /// Floats in order.
     Floats(Vec<f64>),
 }
+
+/// A plain amount of bytes, as written in an engine's option that holds several: `4k`, `1m`, `4096`.
+pub fn bytes(text: &str) -> Option<u64> {
+    match crate::values::amount(text.trim(), crate::values::UnitBase::Binary) {
+        Ok(crate::values::Amount::Bytes(bytes)) => Some(bytes),
+        _ => None,
+    }
+}

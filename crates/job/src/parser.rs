@@ -4,7 +4,7 @@ use crate::argv::{self, Ask, Words};
 use crate::engines::EngineSpec;
 use crate::error::{JobError, Place, Problem, Sources, Warning, did_you_mean};
 use crate::help;
-use crate::invocation::{Action, Invocation};
+use crate::invocation::{Action, IdleProfile, Invocation};
 use crate::jobs::{Depth, Maker, Outcome};
 use crate::sections::{self, Section, SectionKind};
 use crate::showcmd;
@@ -69,6 +69,7 @@ impl Parser {
     fn answer(&self, ask: &Ask) -> Result<Action, Box<Problem>> {
         match ask {
             Ask::Version => Ok(Action::Version(format!("{}\n", help::VERSION))),
+            Ask::InflateLog(path) => Ok(Action::InflateLog(path.clone())),
             Ask::Help => Ok(Action::Help(help::usage())),
             Ask::CommandHelp(option) => Ok(Action::CmdHelp(help::options(option.as_deref()))),
             Ask::EngineHelp(engine, place) => match help::engines(engine.as_deref(), self.engines) {
@@ -176,6 +177,9 @@ fn conclude(
     if words.parse_only {
         return Ok(invocation(words, Action::ParseOnly, warnings));
     }
+    if words.idle == Some(IdleProfile::Calibrate) {
+        return Ok(invocation(words, Action::CalibrateIdle, warnings));
+    }
     if outcome.plan.jobs.is_empty() {
         let help = Some("open a job with --name=... or name a job file".to_owned());
         let problems = vec![Problem::bare("No job(s) defined", help)];
@@ -193,5 +197,6 @@ fn conclude(
 }
 
 fn invocation(words: Words, action: Action, warnings: Vec<Warning>) -> Invocation {
-    Invocation { action, output: words.output, eta: words.eta, read_only: words.read_only, warnings }
+    let Words { output, eta, beside, read_only, idle, trigger, .. } = words;
+    Invocation { action, output, eta, beside, read_only, idle, trigger, warnings }
 }

@@ -1,12 +1,15 @@
 //! What write buffers hold: random words, zeros or a pattern, as compressible and as repetitive as the plan says.
 
 use super::Request;
-use super::random::{Purpose, Random, stream_seed};
+use super::random::{Purpose, Random, mix, stream_seed};
 use job::plan::{BufferPlan, Fill};
 use measure::Nanos;
 
 /// Scrambling changes one place in every so many bytes: the smallest piece that deduplication looks at.
 const SECTOR: usize = 512;
+
+/// So many buffers are repeated at most: each takes a word of memory.
+const MOST_REPEATED: u64 = 1 << 24;
 
 /// Fills a worker's buffers.
 #[derive(Debug)]
@@ -23,6 +26,29 @@ pub struct Content {
     repeats: Random,
     /// The seed of the buffer before.
     last: Option<u64>,
+    /// The buffers that are repeated, where that is not the one before.
+    set: Option<WorkingSet>,
+}
+
+/// The seeds of the buffers that may be repeated.
+#[derive(Debug)]
+enum WorkingSet {
+    /// The first unique ones of this worker, as many as there is room for.
+    Own(Vec<u64>),
+    /// So many that all workers know: the seed they come from, and their number.
+    Shared(u64, u64),
+}
+
+impl WorkingSet {
+    fn draw(&self, random: &mut Random) -> Option<u64> {
+        match self {
+            WorkingSet::Own(seeds) => {
+                let drawn = random.below(seeds.len() as u64);
+                seeds.get(usize::try_from(drawn).unwrap_or(usize::MAX)).copied()
+            }
+            WorkingSet::Shared(seed, buffers) => Some(mix(seed.wrapping_add(random.below(*buffers)))),
+        }
+    }
 }
 
 /// What each write asks for.
@@ -55,7 +81,20 @@ impl Content {
             dedupe_percent: u64::from(plan.dedupe_percent),
             repeats: Random::new(stream_seed(seed, number, Purpose::Repeat)),
             last: None,
+            set: None,
         }
+    }
+
+    /// Repeats buffers of a set instead of the one before, where the plan says so. The set's size is a share of the
+    /// `blocks` that the job's size has room for; `seed` is the job's, the same for all workers that share it.
+    #[must_use]
+    pub fn with_working_set(mut self, plan: &BufferPlan, seed: u64, blocks: u64) -> Content {
+        let room = |percent: u8| (blocks / 100 * u64::from(percent) + blocks % 100 * u64::from(percent) / 100).max(1);
+        self.set = plan.working_set.map(|set| match (room(set.percent), set.shared) {
+            (room, false) => WorkingSet::Own(Vec::with_capacity(usize::try_from(room.min(MOST_REPEATED)).unwrap_or(1))),
+            (room, true) => WorkingSet::Shared(stream_seed(seed, 0, Purpose::WorkingSet), room),
+        });
+        self
     }
 
     /// Whether [`Content::before_write`] never has anything to do.
@@ -88,9 +127,7 @@ impl Content {
 
     /// In every piece random bytes, then zeros or the pattern; some buffers repeat the one before.
     fn fill_pieces(&mut self, buffer: &mut [u8]) {
-        let repeated = self.last.filter(|_| self.repeats.below(100) < self.dedupe_percent);
-        let seed = repeated.unwrap_or_else(|| self.random.word());
-        self.last = Some(seed);
+        let seed = self.next_seed();
         let mut random = Random::new(seed);
         for piece in buffer.chunks_mut(self.piece) {
             let (head, tail) = piece.split_at_mut(piece.len() - piece.len() * self.compress_percent / 100);
@@ -100,6 +137,28 @@ impl Content {
                 Fill::Random | Fill::Zero => tail.fill(0),
             }
         }
+    }
+}
+
+impl Content {
+    /// The seed of the next buffer: one that was there before, or a new one.
+    fn next_seed(&mut self) -> u64 {
+        let repeats = self.repeats.below(100) < self.dedupe_percent;
+        let before = match &self.set {
+            _ if !repeats => None,
+            None => self.last,
+            Some(set) => set.draw(&mut self.repeats),
+        };
+        let seed = before.unwrap_or_else(|| {
+            let new = self.random.word();
+            match &mut self.set {
+                Some(WorkingSet::Own(seeds)) if seeds.len() < seeds.capacity() => seeds.push(new),
+                _ => {}
+            }
+            new
+        });
+        self.last = Some(seed);
+        seed
     }
 }
 

@@ -10,10 +10,11 @@ use super::places::{self, Offer, Order, Places};
 use super::random::{Purpose, Random, stream_seed};
 use super::replay::{RecordFailure, Recording, Replay, Witness};
 use super::review::{Review, Turn};
+use super::service::Service;
 use super::think::{Think, Verdict};
 use super::{LoadError, LoadSetup, Next, Region, Request};
 use engine::Operation;
-use job::plan::{JobPlan, Mix, Step};
+use job::plan::{JobPlan, Mix, Step, ZonePlan};
 use measure::{Direction, Nanos};
 
 /// One worker's load.
@@ -35,6 +36,8 @@ pub struct Load {
     chosen: Option<Direction>,
     /// The target whose turn it is.
     turn: usize,
+    /// Whose turn it is, where that is not simply the next target.
+    service: Option<Box<Service>>,
     passes: Passes,
     /// Blocks that are to be read back, in a job that verifies.
     review: Option<Review>,
@@ -49,8 +52,11 @@ pub struct Load {
 #[derive(Clone, Copy, Debug)]
 struct Rules {
     runtime: Option<Nanos>,
-    ramp: Nanos,
+    /// Whether the runtime counts only from the end of a ramp.
+    ramps: bool,
     drops_cache: bool,
+    /// Each pass makes the same draws again.
+    repeats: bool,
     rate_ignores_think: bool,
     largest: u32,
     /// What moves, where nothing needs a decision per I/O.
@@ -82,6 +88,17 @@ struct Syncs {
     every: [u64; 2],
     left: [u64; 2],
     due: Option<Request>,
+    ranges: Option<Ranges>,
+}
+
+/// sync_file_range after so many writes of what they wrote.
+#[derive(Clone, Debug)]
+struct Ranges {
+    every: u64,
+    left: u64,
+    /// Per target: first byte and one past the last that was written since.
+    written: Vec<Option<(u64, u64)>>,
+    due: Option<u32>,
 }
 
 /// I/Os that are decided already.
@@ -113,22 +130,24 @@ impl Load {
         let seed = |purpose| stream_seed(job.load.seed.unwrap_or(setup.system_seed), setup.number, purpose);
         let pace = Pace::new(&job.pace, &job.load.block_size, seed(Purpose::Gap));
         let think = Think::new(&job.pace);
-        let syncs = Syncs::new(job);
+        let syncs = Syncs::new(job, setup.regions.len());
         let review = Review::new(job);
         let free = pace.is_free() && think.is_off() && syncs.is_off() && review.is_none();
         let rules = Rules {
             runtime: job.limits.runtime,
-            ramp: job.limits.ramp,
+            ramps: !job.limits.ramp.is_zero() || job.limits.ramp_bytes > 0,
             drops_cache: job.files.invalidate,
+            repeats: job.load.repeat_per_loop,
             rate_ignores_think: job.pace.rate_ignores_think,
-            largest: places::largest_size(&job.load),
+            largest: job.load.largest(),
             plain: plain(setup).filter(|_| free),
         };
         Ok(Load {
             run: PlainRun::empty(),
             deadline: Nanos::MAX,
             stopped: false,
-            places: Places::new(setup),
+            places: Places::new(setup)?,
+            service: Service::new(setup).map(Box::new),
             limits: Limits::new(job, setup.regions),
             pace,
             think,
@@ -151,7 +170,7 @@ impl Load {
     /// # Errors
     /// None but those of [`Load::new`], which cannot occur for a region of one block.
     pub fn replaying(setup: &LoadSetup<'_>, recording: Box<dyn Recording>) -> Result<Load, LoadError> {
-        let end = u64::from(places::least_unit(&setup.job.load));
+        let end = u64::from(setup.job.load.smallest());
         let block = [Region { start: 0, end, reach: super::Reach::Whole }];
         let mut load = Load::new(&LoadSetup { regions: &block, ..*setup })?;
         load.replay = Some(Box::new(Replay::new(setup.job, recording)));
@@ -190,7 +209,7 @@ impl Load {
             witness.begin(now);
         }
         self.pace.restart(now);
-        if self.rules.ramp.is_zero() {
+        if !self.rules.ramps {
             self.set_deadline(now);
         }
     }
@@ -255,6 +274,26 @@ impl Load {
 
     #[inline(never)]
     fn decide(&mut self, now: Nanos) -> Next {
+        if self.service.as_ref().is_some_and(|service| service.seats.is_some()) {
+            return self.decide_seated(now);
+        }
+        self.choose_and_note(now)
+    }
+
+    /// Where fewer files are open than there are: an I/O may have to wait until its file is.
+    fn decide_seated(&mut self, now: Nanos) -> Next {
+        loop {
+            let waiting = self.service.as_mut().and_then(|service| service.seats.as_mut()?.take_waiting());
+            let over = self.stopped || now >= self.deadline;
+            let next = waiting.filter(|_| !over).unwrap_or_else(|| self.choose_and_note(now));
+            let Some(seats) = self.service.as_mut().and_then(|service| service.seats.as_mut()) else { return next };
+            if let Some(next) = seats.hand_out(next) {
+                return next;
+            }
+        }
+    }
+
+    fn choose_and_note(&mut self, now: Nanos) -> Next {
         let next = self.choose(now);
         if let Some(witness) = &mut self.witness
             && let Next::Issue(request) | Next::Review { request, .. } = &next
@@ -292,8 +331,8 @@ impl Load {
             self.stopped = true;
             return Next::Stop;
         }
-        if let Some(sync) = self.syncs.due.take() {
-            return Next::Issue(sync);
+        if let Some(next) = self.syncs.take_due() {
+            return next;
         }
         let direction = match self.choose_direction(now) {
             Ok(direction) => direction,
@@ -305,7 +344,7 @@ impl Load {
     /// Books what a record says comes next.
     fn replayed(&mut self, next: Next) -> Next {
         match next {
-            Next::Due(moment) => return Next::Due(moment.min(self.deadline)),
+            Next::Wait(moment) => return Next::Wait(moment.min(self.deadline)),
             Next::Drain => self.passes.over += 1,
             Next::Issue(request) if request.direction().is_some() => self.think.issued(),
             _ => {}
@@ -360,15 +399,30 @@ impl Load {
                 Offer::Bytes { offset, length } => return self.issue(target, direction, offset, length),
                 Offer::Restarted if self.rules.drops_cache => return Next::DropCache(index(target)),
                 Offer::Restarted => {}
-                Offer::Over => self.places.targets[target].finish(),
+                Offer::Over => self.used_up(target),
             }
         }
         self.end_pass()
     }
 
+    /// Nothing is left of a target: it is done with for this pass, or starts over.
+    fn used_up(&mut self, target: usize) {
+        if let Some(service) = &mut self.service {
+            service.finished(target);
+            if service.starts_over() && self.places.targets[target].has_moved() {
+                self.places.start_over(target);
+                return;
+            }
+        }
+        self.places.targets[target].finish();
+    }
+
     /// The target whose turn it is: one I/O to each in turn, leaving out those that are used up.
-    fn next_target(&self) -> Option<usize> {
+    fn next_target(&mut self) -> Option<usize> {
         let targets = &self.places.targets;
+        if let Some(service) = &mut self.service {
+            return service.next(targets);
+        }
         let ready = |&target: &usize| !targets[target].is_over();
         (self.turn..targets.len()).find(ready).or_else(|| (0..self.turn.min(targets.len())).find(ready))
     }
@@ -380,6 +434,9 @@ impl Load {
         }
         self.chosen = None;
         self.turn = target + 1;
+        if let Some(service) = &mut self.service {
+            service.served(target);
+        }
         self.passes.ios += 1;
         self.limits.count(1, u64::from(length));
         self.pace.issued(direction, length);
@@ -407,6 +464,9 @@ impl Load {
         self.passes.ios = 0;
         self.passes.to_drop = self.rules.drops_cache.then_some(0);
         self.places.restart();
+        if let Some(service) = &mut self.service {
+            service.restart(self.rules.repeats);
+        }
         self.turn = 0;
         self.chosen = None;
         Next::Drain
@@ -473,17 +533,42 @@ impl PlainRun {
 impl Syncs {
     const OPERATIONS: [Operation; 2] = [Operation::Sync, Operation::DataSync];
 
-    const fn new(job: &JobPlan) -> Self {
+    fn new(job: &JobPlan, targets: usize) -> Self {
         let every = [job.load.fsync_every, job.load.fdatasync_every];
-        Syncs { every, left: every, due: None }
+        let ranges = job.load.range_sync.map(|plan| {
+            let every = plan.every.max(1);
+            Ranges { every, left: every, written: vec![None; targets], due: None }
+        });
+        Syncs { every, left: every, due: None, ranges }
     }
 
     const fn is_off(&self) -> bool {
-        self.every[0] == 0 && self.every[1] == 0
+        self.every[0] == 0 && self.every[1] == 0 && self.ranges.is_none()
+    }
+
+    /// A sync whose turn has come.
+    fn take_due(&mut self) -> Option<Next> {
+        if let Some(sync) = self.due.take() {
+            return Some(Next::Issue(sync));
+        }
+        let ranges = self.ranges.as_mut()?;
+        let target = ranges.due.take()?;
+        let (first, end) = ranges.written[target as usize].take()?;
+        Some(Next::SyncRange { target, offset: first, length: end - first })
     }
 
     /// Counts a write; the file it went to is the one to be flushed.
     fn written(&mut self, write: &Request) {
+        if let Some(ranges) = &mut self.ranges {
+            let (offset, end) = (write.offset, write.offset + u64::from(write.length));
+            let range = ranges.written[write.target as usize].get_or_insert((offset, end));
+            *range = (range.0.min(offset), range.1.max(end));
+            ranges.left -= 1;
+            if ranges.left == 0 {
+                ranges.left = ranges.every;
+                ranges.due = Some(write.target);
+            }
+        }
         for (index, operation) in Self::OPERATIONS.into_iter().enumerate() {
             if self.every[index] == 0 {
                 continue;
@@ -532,16 +617,21 @@ fn plain(setup: &LoadSetup<'_>) -> Option<Plain> {
     };
     let moving = |moves: Direction| direction.is_none_or(|only| only == moves);
     let all_random = Direction::ALL.into_iter().all(|each| !moving(each) || load.percent_random[each] >= 100);
-    if setup.regions.len() != 1 || load.step != Step::Plain || (random && !all_random) {
+    if setup.regions.len() != 1 || load.step != Step::Plain || (random && !all_random) || load.zones != ZonePlan::None {
         return None;
     }
-    places::single_size(load).map(|length| Plain { direction, length, random })
+    let aligned = |length: &u32| load.align.iter().all(|(_, align)| align.is_none_or(|align| align == *length));
+    places::single_size(load).filter(|length| !random || aligned(length)).map(|length| Plain {
+        direction,
+        length,
+        random,
+    })
 }
 
 fn check(setup: &LoadSetup<'_>) -> Result<(), LoadError> {
     let job = setup.job.name.clone();
     let origin = setup.job.origin.clone();
-    let block = places::least_unit(&setup.job.load);
+    let block = setup.job.load.smallest();
     match setup.regions.iter().map(Region::bytes).max() {
         None => Err(LoadError::NoTargets { job, origin }),
         Some(largest) if largest < u64::from(block) => Err(LoadError::RegionTooSmall { job, origin, block, largest }),

@@ -64,13 +64,9 @@ impl Skew {
         let ranked = |ranks, centre| Some(Skew::Ranked(ranks, Scatter::new(most, key, centre)));
         match plan {
             Distribution::Uniform => None,
-            Distribution::Zipf(exponent, centre) => ranked(Ranks::Zipf(Zipf::new(most, *exponent)), *centre),
-            Distribution::Pareto(share, centre) => {
-                ranked(Ranks::SelfSimilar { blocks: float(most), exponent: share.ln() / (1.0 - share).ln() }, *centre)
-            }
-            Distribution::Normal(percent, centre) => {
-                ranked(Ranks::Normal { blocks: float(most), deviation: float(most) * percent / 100.0 }, *centre)
-            }
+            Distribution::Zipf(exponent, centre) => ranked(Ranks::zipf(most, *exponent), *centre),
+            Distribution::Pareto(share, centre) => ranked(Ranks::pareto(most, *share), *centre),
+            Distribution::Normal(percent, centre) => ranked(Ranks::normal(most, *percent), *centre),
             Distribution::Zoned(zones) => Some(Skew::zoned(|direction| {
                 let all = blocks[direction];
                 let bound = |percent: u64| part(all, percent);
@@ -125,7 +121,24 @@ fn cut(zones: impl Iterator<Item = (u8, u64)>, bound: impl Fn(u64) -> u64, all: 
 }
 
 impl Ranks {
-    fn draw(&self, random: &mut Random) -> u64 {
+    pub(super) fn zipf(blocks: u64, exponent: f64) -> Self {
+        Ranks::Zipf(Zipf::new(blocks, exponent))
+    }
+
+    pub(super) fn pareto(blocks: u64, share: f64) -> Self {
+        Ranks::SelfSimilar { blocks: float(blocks), exponent: share.ln() / (1.0 - share).ln() }
+    }
+
+    pub(super) fn normal(blocks: u64, percent: f64) -> Self {
+        Ranks::Normal { blocks: float(blocks), deviation: float(blocks) * percent / 100.0 }
+    }
+
+    /// The block at this share of all.
+    pub(super) fn centre(blocks: u64, share: f64) -> u64 {
+        whole((float(blocks) * share).min(float(blocks) - 1.0).max(0.0))
+    }
+
+    pub(super) fn draw(&self, random: &mut Random) -> u64 {
         match self {
             Ranks::Zipf(zipf) => zipf.draw(random),
             // J. Gray et al., "Quickly generating billion-record synthetic databases" (1994), self-similar.
@@ -143,16 +156,16 @@ impl Ranks {
 }
 
 impl Scatter {
-    fn new(blocks: u64, key: u64, centre: Option<f64>) -> Self {
+    pub(super) fn new(blocks: u64, key: u64, centre: Option<f64>) -> Self {
         let permutation = Permutation::new(blocks, key);
         let turn = centre.map_or(0, |share| {
-            let centre = whole((float(blocks) * share).min(float(blocks) - 1.0).max(0.0));
+            let centre = Ranks::centre(blocks, share);
             (centre + blocks - permutation.at(0)) % blocks.max(1)
         });
         Scatter { permutation, blocks: blocks.max(1), turn }
     }
 
-    fn place(&self, rank: u64) -> u64 {
+    pub(super) fn place(&self, rank: u64) -> u64 {
         (self.permutation.at(rank.min(self.blocks - 1)) + self.turn) % self.blocks
     }
 }

@@ -19,10 +19,12 @@ mod places;
 mod random;
 mod replay;
 mod review;
+mod service;
 mod sizes;
 mod tausworthe;
 mod think;
 pub mod verify;
+mod zones;
 
 #[cfg(test)]
 mod tests;
@@ -92,11 +94,8 @@ impl Request {
 pub enum Next {
     /// Issue this I/O now.
     Issue(Request),
-    /// Nothing before this moment (rate): reap what completes meanwhile, then ask again.
+    /// Nothing before this moment (rate, the times of a replay): reap what completes meanwhile, then ask again.
     Wait(Nanos),
-    /// Nothing before this moment, and at it an I/O that must not be late (replay): reap what completes meanwhile
-    /// without waiting beyond it, then ask again.
-    Due(Nanos),
     /// Let everything in flight complete, sleep (or spin, the second part) until this moment, then ask again:
     /// think time.
     Think {
@@ -109,6 +108,23 @@ pub enum Next {
     Drain,
     /// This target starts over: drop its pages from the cache (the plan wants caches dropped), then ask again.
     DropCache(u32),
+    /// Let everything in flight complete, then put the file with this number into this target's place: fewer files are
+    /// open than the job has.
+    Open {
+        /// The target that is exchanged.
+        target: u32,
+        /// The file's number among the job's files.
+        file: u32,
+    },
+    /// sync_file_range of what was written to this target since the last.
+    SyncRange {
+        /// The target.
+        target: u32,
+        /// First byte.
+        offset: u64,
+        /// How many bytes.
+        length: u64,
+    },
     /// Let everything in flight complete and reach the device, then ask again: what was written is read back from here.
     BeginReview,
     /// Read this block back and judge it.
@@ -147,6 +163,19 @@ pub enum LoadError {
         job: String,
         /// Where it was written.
         origin: String,
+    },
+    /// No memory for the random map.
+    #[error(
+        "job `{job}` ({origin}): there is no memory for a random map of {blocks} blocks; \
+         use norandommap, softrandommap=1, or one block size"
+    )]
+    NoMap {
+        /// The job's name.
+        job: String,
+        /// Where it was written.
+        origin: String,
+        /// How many blocks it would hold.
+        blocks: u64,
     },
     /// No region holds a single block.
     #[error(

@@ -1,7 +1,7 @@
 //! How much: when a worker has done enough.
 
 use super::Region;
-use job::plan::{Extent, JobPlan, Mix, Step};
+use job::plan::{Extent, JobPlan, Mix, Step, ZonePlan};
 
 /// The amount of I/O and what of it is issued. Time is not in here.
 #[derive(Clone, Debug)]
@@ -12,7 +12,7 @@ pub(super) struct Limits {
     /// Of one loop.
     loop_bytes: u64,
     loops: u64,
-    /// Passes go on until the amount of a loop is there. With holes between the blocks a pass that
+    /// Passes go on until the amount of a loop is there. With holes between the blocks, or between zones, a pass that
     /// ends with the last block is as much as there is.
     fills_up: bool,
     issued_bytes: u64,
@@ -32,7 +32,8 @@ impl Limits {
             ios: job.limits.ios.filter(|_| counted).map(|ios| ios.saturating_mul(times).saturating_mul(loops)),
             loop_bytes,
             loops,
-            fills_up: !matches!(job.load.step, Step::Skip(_)) || job.files.io_size.is_some(),
+            fills_up: job.files.io_size.is_some()
+                || !matches!(job.load.step, Step::Skip(_)) && job.load.zones == ZonePlan::None,
             issued_bytes: 0,
             issued_ios: 0,
         }

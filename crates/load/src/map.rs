@@ -11,12 +11,17 @@ pub(super) struct BlockMap {
 }
 
 impl BlockMap {
-    pub(super) fn new(blocks: u64) -> Self {
+    /// A map of free blocks; `None` where there is no memory for it.
+    pub(super) fn new(blocks: u64) -> Option<Self> {
         let mut levels = Vec::new();
         let mut bits = blocks;
         loop {
             let words = bits.div_ceil(64).max(1);
-            levels.push(vec![0; usize::try_from(words).unwrap_or(usize::MAX)]);
+            let room = usize::try_from(words).ok()?;
+            let mut level: Vec<u64> = Vec::new();
+            level.try_reserve_exact(room).ok()?;
+            level.resize(room, 0);
+            levels.push(level);
             if words == 1 {
                 break;
             }
@@ -24,7 +29,7 @@ impl BlockMap {
         }
         let mut map = BlockMap { blocks, free: blocks, levels };
         map.close_tails();
-        map
+        Some(map)
     }
 
     /// Frees every block.
@@ -135,7 +140,7 @@ mod tests {
     proptest! {
         #[test]
         fn the_map_agrees_with_a_plain_list(blocks in 1u64..10_000, takes in prop::collection::vec((any::<u64>(), 1u64..200), 1..100)) {
-            let mut map = BlockMap::new(blocks);
+            let mut map = BlockMap::new(blocks).unwrap();
             let mut plain = vec![false; usize::try_from(blocks).unwrap()];
             for (start, count) in takes {
                 let start = start % blocks;
@@ -154,7 +159,7 @@ mod tests {
 
     #[test]
     fn a_large_map_fills_to_the_last_block() {
-        let mut map = BlockMap::new(300_000);
+        let mut map = BlockMap::new(300_000).unwrap();
         let mut block = 0;
         let mut taken = 0;
         while let Some(free) = map.next_free(block) {

@@ -8,8 +8,9 @@ use super::permutation::Permutation;
 use super::random::{Purpose, Random, mix, stream_seed};
 use super::sizes::Sizes;
 use super::tausworthe::Tausworthe;
-use super::{LoadSetup, Reach, Region};
-use job::plan::{Generator, LoadPlan, Mix, Step};
+use super::zones::{Access, Strided, ZoneMap};
+use super::{LoadError, LoadSetup, Reach, Region};
+use job::plan::{Generator, LoadPlan, Step, ZonePlan};
 use measure::{Direction, PerDirection};
 
 /// All targets of a worker and the random numbers that choose among their blocks.
@@ -36,7 +37,9 @@ pub(super) struct Draws {
 struct Rules {
     random: bool,
     sizes: PerDirection<Sizes>,
-    /// The smallest size of each direction: offsets are multiples of it.
+    /// Sizes of I/Os that are not random.
+    sequential: PerDirection<Sizes>,
+    /// The smallest size of each direction, or what it asks for: offsets are multiples of it.
     units: PerDirection<u32>,
     percent_random: PerDirection<u8>,
     step: Step,
@@ -67,6 +70,19 @@ pub(super) struct Place {
     /// Trimmed, not written yet.
     trimmed: Option<(u64, u32)>,
     over: bool,
+    zones: Option<Box<Zones>>,
+}
+
+/// Zones of a target.
+#[derive(Clone, Debug)]
+enum Zones {
+    /// Windows, and the order of blocks in the smaller one at the end (or in the others, while that one is in use).
+    Strided {
+        windows: Strided,
+        tail: Option<(Order, PerDirection<u64>)>,
+        in_tail: bool,
+    },
+    Zoned(ZoneMap),
 }
 
 /// How random blocks are found.
@@ -96,7 +112,7 @@ pub(super) enum Offer {
 }
 
 impl Places {
-    pub(super) fn new(setup: &LoadSetup<'_>) -> Self {
+    pub(super) fn new(setup: &LoadSetup<'_>) -> Result<Self, LoadError> {
         let plan = &setup.job.load;
         let seed = plan.seed.unwrap_or(setup.system_seed);
         let time_based = is_time_based(setup.job);
@@ -106,11 +122,20 @@ impl Places {
             write: per_direction(Direction::Write),
             trim: per_direction(Direction::Trim),
         };
-        let units = PerDirection { read: sizes.read.least(), write: sizes.write.least(), trim: sizes.trim.least() };
-        let most_blocks = setup.regions.iter().map(|region| region.bytes() / u64::from(least_unit(plan))).max();
+        let (sizes, sequential) = if plan.sizes_by_order {
+            let PerDirection { read, write, .. } = sizes;
+            (PerDirection::all(write), PerDirection::all(read))
+        } else {
+            (sizes.clone(), sizes)
+        };
+        let unit = |direction: Direction| plan.align[direction].unwrap_or(sizes[direction].least());
+        let units =
+            PerDirection { read: unit(Direction::Read), write: unit(Direction::Write), trim: unit(Direction::Trim) };
+        let most_blocks = setup.regions.iter().map(|region| region.bytes() / u64::from(plan.smallest())).max();
         let rules = Rules {
             random: plan.random,
             sizes,
+            sequential,
             units,
             percent_random: plan.percent_random,
             step: plan.step,
@@ -127,8 +152,13 @@ impl Places {
                 let key = mix(stream_seed(seed, setup.number, Purpose::Permutation) ^ index);
                 Place::new(plan, *region, &rules, key)
             })
-            .collect();
-        Places { targets, draws: rules.draws(), rules }
+            .collect::<Result<Vec<Place>, NoMap>>();
+        let targets = targets.map_err(|NoMap { blocks }| LoadError::NoMap {
+            job: setup.job.name.clone(),
+            origin: setup.job.origin.clone(),
+            blocks,
+        })?;
+        Ok(Places { targets, draws: rules.draws(), rules })
     }
 
     /// The next I/O in `direction` on a target.
@@ -136,6 +166,13 @@ impl Places {
     pub(super) fn take(&mut self, target: usize, direction: Direction) -> Offer {
         let Places { targets, draws, rules } = self;
         targets[target].take(direction, draws, rules)
+    }
+
+    /// Starts one target over while the others go on.
+    pub(super) fn start_over(&mut self, target: usize) {
+        let place = &mut self.targets[target];
+        place.begin_pass();
+        place.renew_order();
     }
 
     /// Begins a new pass over all targets.
@@ -151,6 +188,15 @@ impl Places {
 }
 
 impl Rules {
+    /// How many places in a region of so many bytes an I/O of each direction may start at.
+    fn blocks(&self, bytes: u64) -> PerDirection<u64> {
+        let of = |direction: Direction| {
+            let room = bytes.checked_sub(u64::from(self.sizes[direction].least().max(1)));
+            room.map_or(0, |room| room / u64::from(self.units[direction].max(1)) + 1)
+        };
+        PerDirection { read: of(Direction::Read), write: of(Direction::Write), trim: of(Direction::Trim) }
+    }
+
     fn draws(&self) -> Draws {
         let seed = |purpose| stream_seed(self.seed, self.number, purpose);
         let offset = seed(Purpose::Offset);
@@ -165,14 +211,32 @@ impl Rules {
 }
 
 impl Place {
-    fn new(plan: &LoadPlan, region: Region, rules: &Rules, key: u64) -> Self {
-        let (start, end) = (region.start, region.end.max(region.start));
-        let of = |direction: Direction| (end - start) / u64::from(rules.units[direction].max(1));
-        let blocks = PerDirection { read: of(Direction::Read), write: of(Direction::Write), trim: of(Direction::Trim) };
-        let order = Order::new(plan, end - start, blocks, rules, key);
+    fn new(plan: &LoadPlan, region: Region, rules: &Rules, key: u64) -> Result<Self, NoMap> {
+        let (mut start, mut end) = (region.start, region.end.max(region.start));
+        let zones = match plan.zones {
+            ZonePlan::None => None,
+            ZonePlan::Strided(strides) => {
+                let mut windows = Strided::new(strides, start, end);
+                let tail = match windows.tail() {
+                    Some((start, end)) => {
+                        let blocks = rules.blocks(end - start);
+                        Some((Order::new(plan, end - start, blocks, rules, mix(key))?, blocks))
+                    }
+                    None => None,
+                };
+                (start, end) = windows.first();
+                let in_tail = windows.is_last(end) && tail.is_some();
+                Some(Zones::Strided { windows, tail, in_tail })
+            }
+            ZonePlan::Zoned(zoned) => Some(Zones::Zoned(ZoneMap::new(zoned, start, end, plan.smallest()))),
+        };
+        let blocks = rules.blocks(end - start);
+        let order = Order::new(plan, end - start, blocks, rules, key)?;
         let next = PerDirection { read: start, write: start, trim: start };
         let reach = region.reach;
-        Place { start, end, reach, next, last: PerDirection::default(), blocks, order, key, trimmed: None, over: false }
+        let zones = zones.map(Box::new);
+        let last = PerDirection::default();
+        Ok(Place { start, end, reach, next, last, blocks, order, key, trimmed: None, over: false, zones })
     }
 
     /// Whether nothing is left of it in this pass.
@@ -186,6 +250,11 @@ impl Place {
 
     pub(super) fn order_mut(&mut self) -> &mut Order {
         &mut self.order
+    }
+
+    /// Whether any I/O went here in this pass.
+    pub(super) fn has_moved(&self) -> bool {
+        Direction::ALL.into_iter().any(|direction| self.last[direction].is_some())
     }
 
     /// The block that is trimmed and waits for its write.
@@ -218,6 +287,9 @@ impl Place {
     }
 
     fn take(&mut self, direction: Direction, draws: &mut Draws, rules: &Rules) -> Offer {
+        if self.zones.is_some() {
+            self.enter_window();
+        }
         let random = rules.random
             && rules.step.draws(&mut draws.of_draw)
             && match rules.percent_random[direction] {
@@ -233,6 +305,7 @@ impl Place {
                 offer => offer,
             }
         };
+        let offer = if self.zones.is_some() { self.in_zone(offer, direction, !random) } else { offer };
         if let Offer::Bytes { offset, length } = offer {
             self.next[direction] = offset + u64::from(length);
             self.last[direction] = Some(offset);
@@ -267,8 +340,12 @@ impl Place {
         if self.comes_round(direction, rules.step, offset) {
             offset = self.start;
         }
-        match rules.sizes[direction].draw(&mut draws.size, self.end.saturating_sub(offset)) {
+        match rules.sequential[direction].draw(&mut draws.size, self.end.saturating_sub(offset)) {
             Some(length) => Offer::Bytes { offset, length },
+            None if self.window_comes_round() => {
+                let length = rules.sequential[direction].draw(&mut draws.size, self.end - self.start);
+                length.map_or(Offer::Over, |length| Offer::Bytes { offset: self.start, length })
+            }
             None if rules.wraps
                 && self.last[direction].is_some()
                 && (offset >= self.end || rules.step != Step::Plain) =>
@@ -303,7 +380,13 @@ impl Place {
                 }
             }
         };
-        let Some(block) = block else { return self.used_up(rules) };
+        let Some(block) = block else {
+            if self.window_comes_round() {
+                self.renew_order();
+                return self.take_random(direction, draws, rules);
+            }
+            return self.used_up(rules);
+        };
         let offset = self.start + block * unit;
         match rules.sizes[direction].draw(&mut draws.size, self.end - offset) {
             Some(length) => Offer::Bytes { offset, length },
@@ -320,10 +403,64 @@ impl Place {
     }
 
     fn begin_pass(&mut self) {
+        self.first_window();
         self.next = PerDirection { read: self.start, write: self.start, trim: self.start };
         self.last = PerDirection::default();
         self.trimmed = None;
         self.over = false;
+    }
+
+    /// Whether the window, used up before its amount is done, starts over; at the end of the region it does not.
+    fn window_comes_round(&self) -> bool {
+        match self.zones.as_deref() {
+            Some(Zones::Strided { windows, .. }) => !windows.is_last(self.end) && self.end > self.start,
+            _ => false,
+        }
+    }
+
+    /// Goes on to the next window when this one has its amount.
+    fn enter_window(&mut self) {
+        let Some(Zones::Strided { windows, .. }) = self.zones.as_deref_mut() else { return };
+        if let Some(window) = windows.next(self.start) {
+            self.set_window(window);
+            self.renew_order();
+        }
+    }
+
+    fn first_window(&mut self) {
+        if let Some(Zones::Strided { windows, .. }) = self.zones.as_deref_mut() {
+            let window = windows.first();
+            self.set_window(window);
+        }
+    }
+
+    fn set_window(&mut self, (start, end): (u64, u64)) {
+        (self.start, self.end) = (start, end);
+        self.next = PerDirection { read: start, write: start, trim: start };
+        self.last = PerDirection::default();
+        let Some(Zones::Strided { windows, tail: Some(tail), in_tail }) = self.zones.as_deref_mut() else { return };
+        if windows.is_last(end) != *in_tail {
+            *in_tail = !*in_tail;
+            std::mem::swap(&mut self.order, &mut tail.0);
+            std::mem::swap(&mut self.blocks, &mut tail.1);
+        }
+    }
+
+    /// Moves an I/O to where its zone takes it.
+    fn in_zone(&mut self, offer: Offer, direction: Direction, in_order: bool) -> Offer {
+        let Offer::Bytes { offset, length } = offer else { return offer };
+        match self.zones.as_deref_mut() {
+            Some(Zones::Strided { windows, .. }) => {
+                windows.issued(length);
+                offer
+            }
+            Some(Zones::Zoned(zones)) => {
+                let access = if direction == Direction::Read { Access::Read } else { Access::Write };
+                let placed = zones.place(access, offset, length, in_order);
+                placed.map_or(Offer::Over, |(offset, length)| Offer::Bytes { offset, length })
+            }
+            None => offer,
+        }
     }
 
     /// The same blocks in the same order again.
@@ -347,25 +484,41 @@ impl Place {
 }
 
 impl Order {
-    fn new(plan: &LoadPlan, size: u64, by_direction: PerDirection<u64>, rules: &Rules, key: u64) -> Self {
-        let unit = least_unit(plan);
+    fn new(
+        plan: &LoadPlan,
+        size: u64,
+        by_direction: PerDirection<u64>,
+        rules: &Rules,
+        key: u64,
+    ) -> Result<Self, NoMap> {
+        let unit = plan.smallest();
         let blocks = size / u64::from(unit);
         if !plan.random {
-            return Order::Free;
+            return Ok(Order::Free);
         }
         if let Some(skew) = Skew::new(&plan.distribution, by_direction, rules.units, key) {
-            return Order::Skewed(skew);
+            return Ok(Order::Skewed(skew));
         }
-        match single_size(plan) {
+        Ok(match single_size(plan) {
             Some(_) if plan.generator == Generator::Lfsr && plan.step == Step::Plain && blocks <= lfsr::BLOCKS_MAX => {
                 Order::Register(Lfsr::new(blocks, key))
             }
             // Blocks that follow a draw are taken as they come: no map could hold.
             _ if !plan.cover_all || plan.step != Step::Plain => Order::Free,
             Some(_) => Order::Permuted { permutation: Permutation::new(blocks, key), used: 0, blocks },
-            None => Order::Mapped { map: BlockMap::new(blocks), unit: u64::from(unit) },
-        }
+            None => match BlockMap::new(blocks) {
+                Some(map) => Order::Mapped { map, unit: u64::from(unit) },
+                None if plan.soft_map => Order::Free,
+                None => return Err(NoMap { blocks }),
+            },
+        })
     }
+}
+
+/// There is no memory for a map of so many blocks.
+#[derive(Clone, Copy, Debug)]
+struct NoMap {
+    blocks: u64,
 }
 
 /// The rhythm of draws.
@@ -405,23 +558,9 @@ fn take_mapped(
     Some((offset, u32::try_from(wanted.min(bits * bit)).unwrap_or(u32::MAX)))
 }
 
-/// The one size of all directions that move, where there is one.
+/// The one size of all I/Os, where there is one.
 pub(super) fn single_size(plan: &LoadPlan) -> Option<u32> {
-    let mut sizes = moving(plan.mix).map(|direction| Sizes::new(&plan.block_size[direction], plan.unaligned_sizes));
+    let mut sizes = plan.sized_by().map(|direction| Sizes::new(&plan.block_size[direction], plan.unaligned_sizes));
     let Some(Sizes::Fixed(first)) = sizes.next() else { return None };
     sizes.all(|sizes| matches!(sizes, Sizes::Fixed(size) if size == first)).then_some(first)
-}
-
-/// The smallest size of all directions that move.
-pub(super) fn least_unit(plan: &LoadPlan) -> u32 {
-    moving(plan.mix).map(|direction| plan.block_size[direction].smallest()).min().unwrap_or(1).max(1)
-}
-
-/// The largest size of all directions that move.
-pub(super) fn largest_size(plan: &LoadPlan) -> u32 {
-    moving(plan.mix).map(|direction| plan.block_size[direction].largest()).max().unwrap_or(1)
-}
-
-fn moving(mix: Mix) -> impl Iterator<Item = Direction> {
-    [Direction::Read, Direction::Write, Direction::Trim].into_iter().filter(move |&direction| mix.contains(direction))
 }

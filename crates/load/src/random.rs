@@ -13,6 +13,8 @@ pub(super) enum Purpose {
     Gap,
     Content,
     Repeat,
+    File,
+    WorkingSet,
 }
 
 /// The seed of one stream of one worker.

@@ -134,7 +134,7 @@ impl Replay {
             if due.saturating_sub(now) > REST {
                 self.recording.rest();
             }
-            return Ok(Next::Due(due));
+            return Ok(Next::Wait(due));
         }
         if head.request.direction().is_some() {
             self.ios_left = self.ios_left.map(|left| left - 1);
@@ -198,7 +198,7 @@ mod tests {
                     found.push(now.get() - 1000);
                     now = Nanos(now.get() + service);
                 }
-                Next::Due(moment) => now = moment,
+                Next::Wait(moment) => now = moment,
                 Next::Drain => {}
                 _ => return found,
             }

@@ -49,6 +49,10 @@ struct Trace {
     requests: Vec<(u64, Request)>,
     drains: usize,
     drops: Vec<u32>,
+    /// Target and file.
+    opened: Vec<(u32, u32)>,
+    /// After so many requests; target, offset and length in KiB.
+    ranges: Vec<(usize, u32, u64, u64)>,
     pauses: Vec<(u64, u64, u64)>,
     ended: u64,
 }
@@ -57,14 +61,16 @@ struct Trace {
 fn run(load: &mut Load, service: u64, most: usize) -> Trace {
     let mut trace = Trace::default();
     let mut now = 0;
+    let mut seated: HashMap<u32, u32> = HashMap::new();
     while trace.requests.len() < most {
         match load.next(Nanos(now)) {
             Next::Issue(request) | Next::Review { request, .. } => {
-                trace.requests.push((now, request));
+                let file = seated.get(&request.target).copied().unwrap_or(request.target);
+                trace.requests.push((now, Request { target: file, ..request }));
                 now += service;
                 load.completed(&request);
             }
-            Next::Wait(until) | Next::Due(until) => {
+            Next::Wait(until) => {
                 assert!(until.get() > now, "waiting for the past");
                 now = until.get();
             }
@@ -73,6 +79,13 @@ fn run(load: &mut Load, service: u64, most: usize) -> Trace {
                 now = until.get();
             }
             Next::Drain | Next::BeginReview | Next::EndReview => trace.drains += 1,
+            Next::Open { target, file } => {
+                seated.insert(target, file);
+                trace.opened.push((target, file));
+            }
+            Next::SyncRange { target, offset, length } => {
+                trace.ranges.push((trace.requests.len(), target, offset / K, length / K));
+            }
             Next::DropCache(target) => trace.drops.push(target),
             Next::Stop => break,
         }
@@ -116,5 +129,6 @@ mod amounts;
 mod cost;
 mod coverage;
 mod golden;
+mod handling;
 mod pacing;
 mod steps;

@@ -84,6 +84,11 @@ impl IntervalSampler {
         now >= self.next
     }
 
+    /// When the interval is over.
+    pub fn next_due(&self) -> Nanos {
+        self.next
+    }
+
     /// Closes the interval at `now` with the totals so far; `None` when nothing was done in it.
     pub fn close(&mut self, now: Nanos, bytes: u64, ios: u64) -> Option<IntervalRates> {
         let elapsed = now.saturating_sub(self.started);

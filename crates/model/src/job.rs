@@ -1,5 +1,6 @@
 //! What one worker found, and how workers of a group become one.
 
+use crate::{LatencyGoal, SteadyResult};
 use measure::{Direction, Histogram, Moments, Nanos, PerDirection, SampleStatistics};
 use serde::{Deserialize, Serialize};
 use zerocopy::FromBytes;
@@ -25,6 +26,9 @@ pub struct JobResult {
     pub first_forgiven_errno: i32,
     /// Whole seconds from the start of the run to its end, at least 1.
     pub elapsed_s: u64,
+    /// Whole seconds that the run will still take; `None` while nobody knows.
+    #[serde(default)]
+    pub remaining_s: Option<u64>,
     /// Reads, writes, trims.
     pub directions: PerDirection<DirectionResult>,
     /// fsync and fdatasync.
@@ -37,6 +41,12 @@ pub struct JobResult {
     pub depth: DepthStatistics,
     /// The coarse latency bins of fio's text, over all directions.
     pub latency_bins: LatencyBins,
+    /// The latency it was to keep.
+    #[serde(default)]
+    pub latency_goal: LatencyGoal,
+    /// Whether its numbers settled; `None` where nobody asked.
+    #[serde(default)]
+    pub steady: Option<SteadyResult>,
 }
 
 /// The job's words, for reports.
@@ -93,6 +103,25 @@ pub struct ReportStyle {
     pub shows_errors: bool,
     /// Whether trims may occur: the issued line counts them.
     pub counts_sync_depth: bool,
+    /// Left out of reports.
+    #[serde(default)]
+    pub hidden: bool,
+    /// What is shown of all directions together.
+    #[serde(default)]
+    pub unified: Unified,
+}
+
+/// What is shown of reads, writes and trims together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Unified {
+    /// Nothing: each direction by itself.
+    #[default]
+    None,
+    /// Only the sum of all.
+    Mixed,
+    /// Each by itself, and the sum.
+    Both,
 }
 
 impl Default for ReportStyle {
@@ -111,6 +140,8 @@ impl Default for ReportStyle {
             significant_figures: 4,
             shows_errors: false,
             counts_sync_depth: true,
+            unified: Unified::None,
+            hidden: false,
         }
     }
 }
@@ -147,6 +178,10 @@ pub struct DirectionResult {
     pub completion: Option<LatencyStatistics>,
     /// Issue to reaped.
     pub total: Option<LatencyStatistics>,
+    /// The same latency by I/O priority, where a job's I/Os do not all have the same (cmdprio): total latency where
+    /// its percentiles are shown, else completion latency.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub priorities: Vec<PriorityLatency>,
     /// Samples in KiB/s.
     pub bandwidth_samples: SampleStatistics,
     /// Samples in I/Os per second.
@@ -164,6 +199,31 @@ pub struct LatencyStatistics {
     /// Histogram, where percentiles were asked for.
     #[serde(with = "crate::native::histogram")]
     pub histogram: Option<Box<Histogram>>,
+}
+
+/// Latency of the I/Os of one priority.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct PriorityLatency {
+    /// Class: 0 none, 1 real time, 2 best effort, 3 idle.
+    pub class: u16,
+    /// Level within the class, 0 the highest.
+    pub level: u16,
+    /// Hint to the device.
+    pub hint: u16,
+    /// How long they took.
+    pub latency: LatencyStatistics,
+}
+
+impl PriorityLatency {
+    /// The latency of a priority as the kernel packs it (ioprio_set(2)): class, hint, level from the top.
+    pub fn of_packed(value: u64, latency: LatencyStatistics) -> Self {
+        let field = |shift: u32, mask: u64| u16::try_from((value >> shift) & mask).unwrap_or(0);
+        PriorityLatency { class: field(13, 7), hint: field(3, 0x3ff), level: field(0, 7), latency }
+    }
+
+    fn is_like(&self, other: &PriorityLatency) -> bool {
+        (self.class, self.level, self.hint) == (other.class, other.level, other.hint)
+    }
 }
 
 /// fsync, fdatasync.
@@ -304,6 +364,12 @@ impl DirectionResult {
         merge_latency(&mut self.submission, &other.submission);
         merge_latency(&mut self.completion, &other.completion);
         merge_latency(&mut self.total, &other.total);
+        for theirs in &other.priorities {
+            match self.priorities.iter_mut().find(|mine| mine.is_like(theirs)) {
+                Some(mine) => mine.latency.merge(&theirs.latency),
+                None => self.priorities.push(theirs.clone()),
+            }
+        }
         self.bandwidth_samples.add_concurrent(&other.bandwidth_samples);
         self.iops_samples.add_concurrent(&other.iops_samples);
     }
@@ -338,6 +404,16 @@ impl JobResult {
         self.latency_bins.merge(&other.latency_bins);
     }
 
+    /// All directions as one: counts and histograms added, the rates side by side.
+    pub fn mixed(&self) -> DirectionResult {
+        let mut mixed = self.directions.read.clone();
+        mixed.merge(&self.directions.write);
+        mixed.merge(&self.directions.trim);
+        // Of the directions; those of the workers are not known for their sum.
+        mixed.worker_rates = None;
+        mixed
+    }
+
     /// The errno that reports show: of what ended the job, or of the first error that was forgiven; 0 for neither.
     pub fn errno(&self) -> i32 {
         self.error.as_ref().map_or(self.first_forgiven_errno, |error| error.errno)
@@ -353,7 +429,7 @@ impl crate::RunResult {
     /// The rows of a report: workers of a group with group_reporting merged into its first, the rest as they are.
     pub fn reported_jobs(&self) -> Vec<JobResult> {
         let mut rows: Vec<JobResult> = Vec::new();
-        for job in &self.jobs {
+        for job in self.jobs.iter().filter(|job| !job.style.hidden) {
             let merged = rows
                 .iter_mut()
                 .find(|row| job.style.group_reporting && row.style.group_reporting && row.echo.group == job.echo.group);

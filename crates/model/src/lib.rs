@@ -11,12 +11,13 @@ mod limit;
 mod monitored;
 mod native;
 mod result;
+mod steer;
 
 pub use activity::{CpuActivity, DeviceActivity, FlushActivity, OperationActivity};
 pub use device::DeviceUsage;
 pub use job::{
-    CpuUsage, DepthStatistics, DirectionResult, Echo, JobError, JobResult, LatencyBins, LatencyStatistics, ReportStyle,
-    SyncResult,
+    CpuUsage, DepthStatistics, DirectionResult, Echo, JobError, JobResult, LatencyBins, LatencyStatistics,
+    PriorityLatency, ReportStyle, SyncResult, Unified,
 };
 pub use limit::{LimitedBy, Limiter};
 pub use monitored::{
@@ -24,4 +25,5 @@ pub use monitored::{
     PressureGain, RequestGain, TargetFacts, WorkerGain,
 };
 pub use native::SCHEMA;
-pub use result::{ClockNote, Environment, FileSystem, Grade, LowestTraffic, Note, RunResult};
+pub use result::{ClockNote, CpuIdleness, Environment, FileSystem, Grade, LowestTraffic, Note, RunResult};
+pub use steer::{LatencyGoal, SteadyResult};

@@ -29,6 +29,22 @@ pub struct RunResult {
     pub notes: Vec<Note>,
     /// The signal that cut the run short.
     pub ended_by_signal: Option<i32>,
+    /// How idle the CPUs were; `None` when nobody asked.
+    #[serde(default)]
+    pub cpu_idleness: Option<CpuIdleness>,
+}
+
+/// How idle the CPUs were while a run lasted.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CpuIdleness {
+    /// Percent of the time of all CPUs.
+    pub system: f64,
+    /// Percent of the time of each; empty unless asked for.
+    pub cpus: Vec<f64>,
+    /// Microseconds of the unit of work, by which a figure can be told from that of another machine.
+    pub unit_mean_us: f64,
+    /// Standard deviation of the unit.
+    pub unit_deviation_us: f64,
 }
 
 /// What the disks at the bottom moved during a run: below partitions, dm, md and loop devices.

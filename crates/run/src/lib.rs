@@ -13,6 +13,9 @@ mod observer;
 mod replay;
 mod result;
 mod signals;
+mod steady;
+#[cfg(test)]
+mod stream;
 mod supervise;
 mod worker;
 

@@ -1,6 +1,7 @@
 //! What the outside may see of a run while it lasts.
 
 use measure::{Nanos, PerDirection};
+use model::RunResult;
 use std::path::PathBuf;
 
 /// How to run a plan, apart from what the plan says.
@@ -33,6 +34,34 @@ pub trait Observer {
     /// The state of things, once per interval.
     fn progress(&mut self, progress: &Progress) {
         let _ = progress;
+    }
+    /// All workers have ended; told like progress, where that is told.
+    fn ended(&mut self, progress: &Progress) {
+        let _ = progress;
+    }
+    /// Whether a report of the run so far is wanted, `elapsed` after its start; asked some hundred times a second.
+    /// SIGUSR1 asks for one as well.
+    fn report_wanted(&mut self, elapsed: Nanos) -> bool {
+        let _ = elapsed;
+        false
+    }
+    /// The run so far: all numbers since its start.
+    fn report(&mut self, so_far: &RunResult) {
+        let _ = so_far;
+    }
+    /// A worker starts that runs a command of its own before or after its I/O, whose output goes to a file.
+    fn command(&mut self, job: &str, when: &str, file: &str) {
+        let _ = (job, when, file);
+    }
+    /// Asked again and again: whether all jobs shall end now, in order.
+    fn wants_end(&mut self, elapsed: Nanos) -> bool {
+        let _ = elapsed;
+        false
+    }
+    /// A second request to end came, and threads are still stuck in I/O that nothing can interrupt. This is what was
+    /// found until now; whoever returns from here waits for them.
+    fn abandoned(&mut self, result: &RunResult) {
+        let _ = result;
     }
     /// Something a person should know that ends nothing: a fallback, a cap, an ignored wish.
     fn note(&mut self, text: &str) {

@@ -1,16 +1,18 @@
 //! Records to results: what the workers left in shared memory becomes the model's plain data.
 
+use crate::steady::Steadiness;
 use crate::supervise::{End, Prepared, Shared, Watched, needs_files};
-use crate::worker::record::{Control, Record};
+use crate::worker::PriorityRecord;
+use crate::worker::record::{Control, Mailbox, Record};
 use crate::worker::{cpu_usage, unix_ms, used_since};
 use job::plan::{BlockSize, JobPlan, RecordPlan, WorkerPlan};
 use job::{Plan, Submission};
 use measure::{Direction, Histogram, Moments, Nanos, PerDirection};
 use model::{
-    CpuUsage, DirectionResult, Echo, Environment, JobError, JobResult, LatencyStatistics, ReportStyle, RunResult,
-    SyncResult,
+    CpuUsage, DirectionResult, Echo, Environment, JobError, JobResult, LatencyGoal, LatencyStatistics, ReportStyle,
+    RunResult, SteadyResult, SyncResult,
 };
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::PoisonError;
 
 /// Puts the result of a run together.
 pub(crate) fn assemble(
@@ -26,7 +28,7 @@ pub(crate) fn assemble(
     let mut jobs = Vec::with_capacity(workers.len());
     for (index, worker) in workers.iter().enumerate() {
         // A worker that died on the way left its latest latencies where they were.
-        let mut record = shared.records.snapshot(index);
+        let mut record = shared.records.snapshot(index).or_else(|| left_in(&shared.mailboxes[index]));
         if let Some(record) = &mut record {
             record.settle();
         }
@@ -35,9 +37,12 @@ pub(crate) fn assemble(
             prepared: &prepared[index],
             control: &shared.controls[index],
             record,
+            priorities: shared.priorities.as_ref().and_then(|records| records.snapshot(index)),
             end: watched.ends[index],
             elapsed_s,
+            remaining: watched.remaining,
             asked_depth: plan.asked_depth(worker.job),
+            settled: watched.settling.result(index),
         };
         let note = found.record.as_ref().map(|record| record.note.get()).unwrap_or_default();
         if !note.is_empty() && !engine_notes.contains(&note) {
@@ -56,7 +61,13 @@ pub(crate) fn assemble(
         environment: environment(engine_notes),
         notes: Vec::new(),
         ended_by_signal: watched.signal,
+        cpu_idleness: None,
     }
+}
+
+/// The record that a thread left when it was asked.
+fn left_in(mailbox: &Mailbox) -> Option<Box<Record>> {
+    mailbox.lock().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
 /// All that is known of one worker.
@@ -65,9 +76,13 @@ struct Found<'a> {
     prepared: &'a Prepared,
     control: &'a Control,
     record: Option<Box<Record>>,
+    priorities: Option<Box<PriorityRecord>>,
     end: Option<End>,
     elapsed_s: u64,
+    remaining: Option<Nanos>,
     asked_depth: u32,
+    /// What its group has come to, where it leads one that settles as one.
+    settled: Option<SteadyResult>,
 }
 
 impl Found<'_> {
@@ -78,11 +93,19 @@ impl Found<'_> {
             style: style(job),
             workers: 1,
             elapsed_s: self.elapsed_s,
+            remaining_s: self.remaining.map(|remaining| remaining.get() / Nanos::SECOND.get()),
             error: self.error(),
             ..JobResult::default()
         };
+        result.latency_goal = goal(job);
+        result.steady.clone_from(&self.settled);
         let Some(record) = self.record.as_deref() else { return result };
         let measured = Nanos(record.measured_until.saturating_sub(record.measured_from));
+        result.latency_goal.depth = (record.searched_depth > 0).then_some(record.searched_depth);
+        if let (Some(plan), true) = (job.steady, record.steady.present != 0) {
+            let window = &record.steady;
+            result.steady = Some(Steadiness::restored(plan, window.samples(), window.attained != 0).result());
+        }
         result.pid = record.pid;
         result.started_unix_ms = record.started_unix_ms;
         result.forgiven_errors = record.forgiven_errors;
@@ -104,10 +127,12 @@ impl Found<'_> {
     fn direction(&self, record: &Record, direction: Direction, measured: Nanos) -> DirectionResult {
         let at = direction as usize;
         let plan = &self.plan.job.record;
-        let bytes = self.control.bytes[at].load(Relaxed) - record.bytes_before[at];
+        let at_work = self.end.is_none() && record.finished == 0;
+        let so_far = record.amounts_so_far(direction).filter(|_| at_work);
+        let (bytes, ios) = so_far.unwrap_or_else(|| record.amounts(self.control, direction));
         DirectionResult {
             bytes,
-            ios: self.control.ios[at].load(Relaxed) - record.ios_before[at],
+            ios,
             short_ios: record.short_ios[at],
             dropped_ios: 0,
             runtime: if bytes > 0 { self.window(record, direction, measured) } else { Nanos::ZERO },
@@ -120,10 +145,21 @@ impl Found<'_> {
             total: plan
                 .total_latency
                 .then(|| statistics(record.total[at], &record.histograms.total[at], plan.total_percentiles)),
+            priorities: self
+                .priorities
+                .as_ref()
+                .map(|found| found.found(direction, self.wants_percentiles()))
+                .unwrap_or_default(),
             bandwidth_samples: record.bandwidth_samples[at],
             iops_samples: record.iops_samples[at],
             worker_rates: None,
         }
+    }
+
+    /// Whether percentiles of the latency that is kept by priority are wanted.
+    fn wants_percentiles(&self) -> bool {
+        let plan = &self.plan.job.record;
+        plan.total_percentiles || plan.completion_percentiles
     }
 
     /// The time in which a direction could move: where written blocks are read back, writes and these reads take turns.
@@ -140,6 +176,7 @@ impl Found<'_> {
     /// CPU and faults of the measured part. A worker that was killed could not take its final account itself.
     fn cpu(&self, record: &Record) -> CpuUsage {
         match self.end {
+            None if record.finished == 0 => record.usage_so_far,
             Some(End::Killed(exit, _) | End::Exited(exit)) if record.finished == 0 => {
                 used_since(cpu_usage(exit.usage), record.usage)
             }
@@ -209,6 +246,16 @@ impl Found<'_> {
     }
 }
 
+fn goal(job: &JobPlan) -> LatencyGoal {
+    let plan = &job.latency;
+    LatencyGoal {
+        target: plan.target,
+        window: plan.window,
+        percentile: (plan.percentile < 100.0).then_some(plan.percentile),
+        depth: None,
+    }
+}
+
 fn hint(signal: i32) -> &'static str {
     match signal {
         libc::SIGBUS => " (SIGBUS: a mapped file became shorter, or its device failed)",
@@ -248,5 +295,11 @@ fn style(job: &JobPlan) -> ReportStyle {
         significant_figures: plan.significant_figures,
         shows_errors: forgiving.read || forgiving.write || forgiving.verify,
         counts_sync_depth: true,
+        unified: match plan.unified {
+            job::plan::Unified::None => model::Unified::None,
+            job::plan::Unified::Mixed => model::Unified::Mixed,
+            job::plan::Unified::Both => model::Unified::Both,
+        },
+        hidden: !plan.shown,
     }
 }

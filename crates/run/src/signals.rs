@@ -1,15 +1,17 @@
-//! Requests to end from outside: SIGINT and SIGTERM.
+//! Requests from outside: SIGINT and SIGTERM to end, SIGUSR1 to report.
 
+use std::sync::atomic::AtomicU32;
 use sys::SysError;
 use sys::process::{INTERRUPT, TERMINATE};
-use sys::signals::{Blocked, Watch, block, ignore};
+use sys::signals::{Blocked, ReportRequests, Watch, block, with_flag};
 
-const REQUESTS: [i32; 2] = [INTERRUPT, TERMINATE];
+const REQUESTS: [i32; 3] = [INTERRUPT, TERMINATE, libc::SIGUSR1];
 
 /// The requests that came in since the run began. When this is dropped, the signals do again what they did before.
 #[derive(Debug)]
 pub(crate) struct Signals {
     watch: Watch,
+    reports: ReportRequests,
     first: std::cell::Cell<Option<i32>>,
 }
 
@@ -19,7 +21,7 @@ impl Signals {
     /// # Errors
     /// When the kernel refuses.
     pub(crate) fn watch() -> Result<Self, SysError> {
-        Ok(Signals { watch: Watch::begin()?, first: std::cell::Cell::new(None) })
+        Ok(Signals { watch: Watch::begin()?, reports: ReportRequests::begin()?, first: std::cell::Cell::new(None) })
     }
 
     /// The first that was seen, if one came.
@@ -30,18 +32,23 @@ impl Signals {
         self.first.get()
     }
 
+    /// Whether a report was asked for since the last call.
+    pub(crate) fn report_wanted(&self) -> bool {
+        self.reports.take()
+    }
+
     /// How many came.
     pub(crate) fn count(&self) -> u32 {
         self.watch.count()
     }
 }
 
-/// In a worker's process: they are the parent's to act upon, also when a terminal sends them to everyone.
+/// In a worker's process: they set these bits in `flag` while `work` lasts.
 ///
 /// # Errors
 /// When the kernel refuses.
-pub(crate) fn leave_to_parent() -> Result<(), SysError> {
-    ignore(&REQUESTS)
+pub(crate) fn noticed_in<R>(flag: &AtomicU32, bits: u32, work: impl FnOnce() -> R) -> Result<R, SysError> {
+    with_flag(&REQUESTS, flag, bits, work)
 }
 
 /// In a worker's thread: they are the main thread's, as long as the guard lives.

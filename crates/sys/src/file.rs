@@ -5,7 +5,7 @@ use rustix::fs::{AtFlags, FallocateFlags, Mode, OFlags, StatxFlags};
 use std::fs::File;
 use std::io;
 use std::num::NonZeroU64;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, BorrowedFd};
 use std::path::Path;
 
 pub use rustix::fs::Advice;
@@ -27,6 +27,61 @@ pub fn open(path: &Path, flags: OpenFlags, mode: u32) -> Result<File, SysError> 
             error,
         )
     })
+}
+
+/// What sync_file_range(2) does with a range.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SyncRange {
+    /// Wait for writeback that is under way.
+    pub wait_before: bool,
+    /// Begin writeback.
+    pub write: bool,
+    /// Wait for it.
+    pub wait_after: bool,
+}
+
+/// sync_file_range(2) of `length` bytes from `offset`.
+///
+/// # Errors
+/// The kernel's word: EIO, ENOSPC, EINVAL.
+pub fn sync_range(file: BorrowedFd<'_>, offset: u64, length: u64, how: SyncRange) -> io::Result<()> {
+    let flags = [
+        (how.wait_before, libc::SYNC_FILE_RANGE_WAIT_BEFORE),
+        (how.write, libc::SYNC_FILE_RANGE_WRITE),
+        (how.wait_after, libc::SYNC_FILE_RANGE_WAIT_AFTER),
+    ];
+    let flags = flags.iter().filter(|(wanted, _)| *wanted).fold(0, |all, (_, flag)| all | flag);
+    let number = |bytes: u64| i64::try_from(bytes).map_err(|_| io::Error::from_raw_os_error(libc::EINVAL));
+    let (offset, length) = (number(offset)?, number(length)?);
+    // SAFETY: the call takes no memory; the descriptor is open for as long as it is borrowed.
+    let result = unsafe { libc::sync_file_range(file.as_raw_fd(), offset, length, flags) };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Tells the kernel how long data written to this inode will live: 1 none, 2 short, 3 medium, 4 long, 5 extreme
+/// (fcntl(2), F_SET_RW_HINT).
+///
+/// # Errors
+/// EINVAL where the file system has no such hints.
+pub fn set_write_hint(file: BorrowedFd<'_>, hint: u64) -> io::Result<()> {
+    /// `F_LINUX_SPECIFIC_BASE + 12` of linux/fcntl.h.
+    const F_SET_RW_HINT: libc::c_int = 1036;
+    // SAFETY: F_SET_RW_HINT reads one u64 from the pointer, which `hint` holds for the whole call.
+    let result = unsafe { libc::fcntl(file.as_raw_fd(), F_SET_RW_HINT, &raw const hint) };
+    if result == -1 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+/// The hint that was set, 0 for none (F_GET_RW_HINT).
+///
+/// # Errors
+/// EINVAL where the file system has no such hints.
+pub fn write_hint(file: BorrowedFd<'_>) -> io::Result<u64> {
+    /// `F_LINUX_SPECIFIC_BASE + 11` of linux/fcntl.h.
+    const F_GET_RW_HINT: libc::c_int = 1035;
+    let mut hint: u64 = 0;
+    // SAFETY: F_GET_RW_HINT writes one u64 to the pointer, which `hint` holds for the whole call.
+    let result = unsafe { libc::fcntl(file.as_raw_fd(), F_GET_RW_HINT, &raw mut hint) };
+    if result == -1 { Err(io::Error::last_os_error()) } else { Ok(hint) }
 }
 
 /// How space is reserved.

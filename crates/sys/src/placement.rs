@@ -85,6 +85,8 @@ impl IoClass {
 
 /// How far a class is shifted in an I/O priority.
 const CLASS_SHIFT: u32 = 13;
+/// How far a hint is shifted in an I/O priority.
+const HINT_SHIFT: u32 = 3;
 /// `who` is a thread.
 const WHO_PROCESS: libc::c_int = 1;
 
@@ -93,7 +95,16 @@ const WHO_PROCESS: libc::c_int = 1;
 /// # Errors
 /// EPERM for the real-time class without the right to it, EINVAL for a level above 7.
 pub fn set_io_priority(class: IoClass, level: u8) -> Result<(), SysError> {
-    let priority = (i64::from(class as u8) << CLASS_SHIFT) | i64::from(level);
+    set_hinted_io_priority(class, level, 0)
+}
+
+/// The same with a hint for the device, 0 (none) to 1023 (Linux 6.5).
+///
+/// # Errors
+/// As above; EINVAL for hints too where the kernel knows none.
+pub fn set_hinted_io_priority(class: IoClass, level: u8, hint: u16) -> Result<(), SysError> {
+    let hinted = i64::from(hint) << HINT_SHIFT;
+    let priority = (i64::from(class as u8) << CLASS_SHIFT) | hinted | i64::from(level);
     // SAFETY: ioprio_set takes numbers only.
     match unsafe { libc::syscall(libc::SYS_ioprio_set, WHO_PROCESS, 0, priority) } {
         0 => Ok(()),
@@ -110,6 +121,40 @@ pub fn io_priority() -> Result<(u8, u8), SysError> {
     let priority = unsafe { libc::syscall(libc::SYS_ioprio_get, WHO_PROCESS, 0) };
     let parts = |value: libc::c_long| Some((u8::try_from(value >> CLASS_SHIFT).ok()?, u8::try_from(value & 7).ok()?));
     parts(priority).ok_or_else(|| SysError::call("ioprio_get", io::Error::last_os_error()))
+}
+
+/// Names the calling thread, as process lists show it: at most 15 bytes of it.
+///
+/// # Errors
+/// When the name holds a NUL.
+pub fn set_name(name: &str) -> Result<(), SysError> {
+    let text =
+        std::ffi::CString::new(name).map_err(|_| SysError::Impossible(format!("the name {name:?} holds a NUL")))?;
+    rustix::thread::set_name(&text).map_err(|errno| SysError::call("prctl", errno))
+}
+
+/// The calling thread runs with the rights of this group from now on.
+///
+/// # Errors
+/// EPERM without CAP_SETGID.
+pub fn become_group(id: u32) -> Result<(), SysError> {
+    // SAFETY: the plain call takes a number only, and changes the calling thread alone.
+    match unsafe { libc::syscall(libc::SYS_setgid, id) } {
+        0 => Ok(()),
+        _ => Err(SysError::call("setgid", io::Error::last_os_error())),
+    }
+}
+
+/// The calling thread runs with the rights of this user from now on.
+///
+/// # Errors
+/// EPERM without CAP_SETUID.
+pub fn become_user(id: u32) -> Result<(), SysError> {
+    // SAFETY: as above.
+    match unsafe { libc::syscall(libc::SYS_setuid, id) } {
+        0 => Ok(()),
+        _ => Err(SysError::call("setuid", io::Error::last_os_error())),
+    }
 }
 
 /// Memory pinned in RAM, to leave less for the page cache; freed when dropped.

@@ -4,11 +4,43 @@
 
 use crate::SysError;
 use std::io;
-use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, Ordering};
 
 // A handler can only reach statics; this is the one place that keeps them.
 static COUNT: AtomicU32 = AtomicU32::new(0);
 static LAST: AtomicI32 = AtomicI32::new(0);
+
+static FLAG: AtomicPtr<AtomicU32> = AtomicPtr::new(std::ptr::null_mut());
+static BITS: AtomicU32 = AtomicU32::new(0);
+
+extern "C" fn raise_flag(_signal: libc::c_int) {
+    let flag = FLAG.load(Ordering::Acquire);
+    if !flag.is_null() {
+        // SAFETY: only `with_flag` sets the pointer, from a reference that outlives the time in which it is set.
+        unsafe { &*flag }.fetch_or(BITS.load(Ordering::Relaxed), Ordering::Release);
+    }
+}
+
+/// Runs `work`, during which these signals set `bits` in `flag` and nothing else. Afterwards they are ignored. For one
+/// caller at a time in a process.
+///
+/// # Errors
+/// EINVAL for SIGKILL, SIGSTOP and numbers that are no signals.
+pub fn with_flag<R>(signals: &[i32], flag: &AtomicU32, bits: u32, work: impl FnOnce() -> R) -> Result<R, SysError> {
+    struct Lowered;
+    impl Drop for Lowered {
+        fn drop(&mut self) {
+            FLAG.store(std::ptr::null_mut(), Ordering::Release);
+        }
+    }
+    BITS.store(bits, Ordering::Relaxed);
+    FLAG.store(std::ptr::from_ref(flag).cast_mut(), Ordering::Release);
+    let _lowered = Lowered;
+    install_all(signals, raise_flag as *const () as libc::sighandler_t)?;
+    let result = work();
+    ignore(signals)?;
+    Ok(result)
+}
 
 extern "C" fn notice(signal: libc::c_int) {
     LAST.store(signal, Ordering::Relaxed);
@@ -66,6 +98,49 @@ impl Drop for Watch {
             // SAFETY: the action is what the kernel gave for this signal, and the pointers outlive the call.
             unsafe { libc::sigaction(*signal, action, std::ptr::null_mut()) };
         }
+    }
+}
+
+static REPORTS: AtomicU32 = AtomicU32::new(0);
+
+extern "C" fn notice_report(_signal: libc::c_int) {
+    REPORTS.fetch_add(1, Ordering::Release);
+}
+
+/// SIGUSR1, which asks for a report rather than for an end: counted until this is dropped.
+pub struct ReportRequests {
+    heeded: std::cell::Cell<u32>,
+    before: libc::sigaction,
+}
+
+impl std::fmt::Debug for ReportRequests {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ReportRequests").field("heeded", &self.heeded).finish_non_exhaustive()
+    }
+}
+
+impl ReportRequests {
+    /// From now on they are counted.
+    ///
+    /// # Errors
+    /// Never, in practice.
+    pub fn begin() -> Result<Self, SysError> {
+        let heeded = std::cell::Cell::new(REPORTS.load(Ordering::Acquire));
+        Ok(ReportRequests { heeded, before: install(libc::SIGUSR1, notice_report as *const () as libc::sighandler_t)? })
+    }
+
+    /// Whether one came since the last call; several at once are one.
+    pub fn take(&self) -> bool {
+        let seen = REPORTS.load(Ordering::Acquire);
+        self.heeded.replace(seen) != seen
+    }
+}
+
+impl Drop for ReportRequests {
+    /// The signal does again what it did before.
+    fn drop(&mut self) {
+        // SAFETY: the action is what the kernel gave for this signal, and the pointers outlive the call.
+        unsafe { libc::sigaction(libc::SIGUSR1, &raw const self.before, std::ptr::null_mut()) };
     }
 }
 
@@ -208,6 +283,24 @@ mod tests {
     }
 
     #[test]
+    fn requests_for_reports_are_taken_once_and_end_nothing() {
+        let ended = in_child(|| {
+            let requests = ReportRequests::begin().unwrap();
+            let taken = [requests.take(), {
+                raise(libc::SIGUSR1);
+                raise(libc::SIGUSR1);
+                requests.take()
+            }];
+            let after = requests.take();
+            drop(requests);
+            assert_eq!((taken, after), ([false, true], false));
+            raise(libc::SIGUSR1);
+            0
+        });
+        assert_eq!(ended, Ended::Killed(libc::SIGUSR1));
+    }
+
+    #[test]
     fn a_watched_signal_wakes_a_waiting_call() {
         let ended = in_child(|| {
             watch(&[libc::SIGALRM]).unwrap();
@@ -240,6 +333,20 @@ mod tests {
             0
         });
         assert_eq!(ended, Ended::Killed(libc::SIGTERM));
+    }
+
+    #[test]
+    fn a_signal_sets_its_bits_in_the_flag_while_the_work_lasts() {
+        let ended = in_child(|| {
+            let flag = AtomicU32::new(1);
+            let seen = with_flag(&[libc::SIGTERM], &flag, 4, || {
+                raise(libc::SIGTERM);
+                flag.load(Ordering::Acquire)
+            });
+            raise(libc::SIGTERM);
+            u8::from(seen.unwrap() != 5)
+        });
+        assert_eq!(ended, Ended::Exited(0));
     }
 
     #[test]

@@ -1,14 +1,21 @@
 //! `plumb fio`: fio's words in, fio's output out.
 
+mod bandwidth;
 mod eta;
+mod idle;
+mod interim;
 mod surroundings;
+mod trigger;
 mod watch;
 
 use crate::failure::Failure;
 use crate::limit;
 use crate::output::Output;
-use formats::{View, fio_json, fio_terse, fio_text, printable};
-use job::{Action, EtaWhen, Invocation, JobError, OutputFormat, Parser, Plan};
+use bandwidth::BandwidthLog;
+use formats::{View, fio_json, fio_log, fio_terse, fio_text, printable};
+use idle::{Detail, IdleAccount};
+use interim::Interim;
+use job::{Action, EtaWhen, IdleProfile, Invocation, JobError, OutputFormat, OutputRequest, Parser, Plan};
 use measure::Nanos;
 use model::RunResult;
 use run::RunOptions;
@@ -41,6 +48,11 @@ pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
             Err(error) => Err(Failure::new(error.message)),
         },
         Action::ParseOnly => Ok(0),
+        Action::InflateLog(path) => inflate(path, &mut out),
+        Action::CalibrateIdle => {
+            let unit = fio_text::unit_of_work(&idle::unit_of_work());
+            out.write(&format!("CPU idleness:\n{unit}")).map(|()| 0)
+        }
         Action::Version(text)
         | Action::Help(text)
         | Action::CmdHelp(text)
@@ -115,35 +127,93 @@ fn measure(plan: &Plan, invocation: &Invocation, out: &mut Output) -> Result<u8,
     let options = RunOptions {
         system_root: PathBuf::from("/"),
         read_only: invocation.read_only,
-        progress_interval: (live != Live::Off).then_some(invocation.eta.interval),
+        progress_interval: watched_every(invocation, live),
         device_interval: Nanos::from_millis(500),
     };
-    let mut watch = Watch::new(out, plan, talk, live);
+    let idle_before = invocation.idle.map(|_| IdleAccount::now());
+    let log = invocation.beside.bandwidth_log.as_deref().map(BandwidthLog::create).transpose()?;
+    let interim = Interim::new(invocation.beside.status_interval, surroundings::dump_request());
+    let mut watch = Watch::new(out, plan, invocation, talk, live).with(log, interim, &invocation.output);
     let result = run::execute(plan, &options, &mut watch);
-    watch.finish()?;
+    let watched = watch.finish();
     let mut result = result.map_err(|error| Failure::new(error.to_string()))?;
+    let detail = if invocation.idle == Some(IdleProfile::PerCpu) { Detail::PerCpu } else { Detail::System };
+    result.cpu_idleness = idle_before.map(|before| idle::since(&before, detail));
     result.limited_by = analysis::limited_by(&result);
+    report(&result, invocation, talk, out)?;
+    watched?;
+    Ok(status(&result))
+}
+
+/// Everything that is told after a run.
+fn report(result: &RunResult, invocation: &Invocation, talk: Talk, out: &mut Output) -> Result<(), Failure> {
     if let (Some(signal), Talk::Normal) = (result.ended_by_signal, talk) {
         out.write(&format!("\nfio: terminating on signal {signal}\n"))?;
     }
     for note in &result.environment.engine_notes {
         tell(&format!("fio: {note}"));
     }
-    tell_errors(&result, out)?;
+    tell_errors(result, out)?;
+    print(result, &invocation.output, out)
+}
+
+/// A result in every format that was asked for: at the end, and of a run so far.
+fn print(result: &RunResult, request: &OutputRequest, out: &mut Output) -> Result<(), Failure> {
     let view = View { zone: jiff::tz::TimeZone::system() };
-    for format in &invocation.output.formats {
+    for format in &request.formats {
         let text = match format {
-            OutputFormat::Terse => fio_terse::write(&result, invocation.output.terse_version),
-            OutputFormat::Json => fio_json::write(&result, &view),
-            OutputFormat::JsonPlus => fio_json::write_with_bins(&result, &view),
-            OutputFormat::Normal => fio_text::write(&result, &view),
+            OutputFormat::Terse => fio_terse::write(result, request.terse_version),
+            OutputFormat::Json => fio_json::write(result, &view),
+            OutputFormat::JsonPlus => fio_json::write_with_bins(result, &view),
+            OutputFormat::Normal => fio_text::write(result, &view),
         };
         out.write(&text)?;
     }
-    if let Some(line) = limit::line_of(&result).filter(|_| limit::remarks_are_wanted()) {
+    if let Some(line) = limit::line_of(result).filter(|_| limit::remarks_are_wanted()) {
         tell(&format!("plumb: {line}"));
     }
-    Ok(status(&result))
+    Ok(())
+}
+
+/// How often progress is looked at: for the live line, and for the log of all jobs' bandwidth.
+fn watched_every(invocation: &Invocation, live: Live) -> Option<Nanos> {
+    let line = (live != Live::Off).then_some(invocation.eta.interval);
+    let log = invocation.beside.bandwidth_log.as_ref().map(|_| bandwidth::INTERVAL);
+    [line, log].into_iter().flatten().min()
+}
+
+/// The rows of a compressed log, to wherever results go.
+fn inflate(path: &Path, out: &mut Output) -> Result<u8, Failure> {
+    let wrong = |error: &dyn std::fmt::Display| Failure::new(format!("inflate-log={}: {error}", path.display()));
+    let file = std::fs::File::open(path).map_err(|error| wrong(&error))?;
+    let mut text = Lines { out, failed: None };
+    let inflated = fio_log::inflate(std::io::BufReader::new(file), &mut text);
+    if let Some(failure) = text.failed {
+        return Err(failure);
+    }
+    inflated.map_err(|error| wrong(&error)).map(|_| 0)
+}
+
+/// Rows of a log on their way to the output, whose own failure is kept.
+struct Lines<'out> {
+    out: &'out mut Output,
+    failed: Option<Failure>,
+}
+
+impl Write for Lines<'_> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        match self.out.write(&String::from_utf8_lossy(bytes)) {
+            Ok(()) => Ok(bytes.len()),
+            Err(failure) => {
+                self.failed = Some(failure);
+                Err(std::io::ErrorKind::BrokenPipe.into())
+            }
+        }
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
 }
 
 /// On a terminal, or always; never when only machine-readable formats go to it.
@@ -153,7 +223,11 @@ fn live(invocation: &Invocation, talk: Talk) -> Live {
         EtaWhen::Never => false,
         EtaWhen::Auto => std::io::stdout().is_terminal(),
     };
-    if wanted && talk == Talk::Normal { Live::On { keep_every: invocation.eta.newline } } else { Live::Off }
+    if wanted && talk == Talk::Normal {
+        Live::On { keep_every: invocation.eta.newline, every: invocation.eta.interval }
+    } else {
+        Live::Off
+    }
 }
 
 /// Two lines per failed job, ours and fio's, to standard error; fio's to the results' file as well, as fio does it.

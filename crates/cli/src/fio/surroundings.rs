@@ -1,6 +1,7 @@
 //! What job files may refer to outside themselves, read from this machine.
 
 use job::{RealFiles, Surroundings};
+use std::path::PathBuf;
 
 /// The facts about the machine that words may use.
 pub(crate) struct Machine {
@@ -27,6 +28,12 @@ impl Machine {
             cpus: self.cpus,
         }
     }
+}
+
+/// The file whose appearance asks for a report: `fio-dump-status` in the directory of temporary files.
+pub(crate) fn dump_request() -> PathBuf {
+    let directory = ["TMPDIR", "TEMP"].into_iter().find_map(std::env::var_os).filter(|name| !name.is_empty());
+    PathBuf::from(directory.unwrap_or_else(|| "/tmp".into())).join("fio-dump-status")
 }
 
 /// A variable of the environment; one that is no text counts as not set.

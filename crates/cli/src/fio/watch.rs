@@ -1,11 +1,15 @@
 //! What fio's users see between the job lines and the report: the start, the layout, and the live status line.
 
+use super::bandwidth::BandwidthLog;
 use super::eta;
+use super::interim::Interim;
+use super::trigger::Trigger;
 use crate::failure::Failure;
 use crate::output::Output;
 use formats::{fio_eta, fio_text};
-use job::Plan;
+use job::{Invocation, OutputRequest, Plan};
 use measure::Nanos;
+use model::RunResult;
 use run::{Observer, Progress};
 use std::io::Write;
 
@@ -27,27 +31,52 @@ pub(crate) enum Live {
     On {
         /// The period of `--eta-newline`.
         keep_every: Option<Nanos>,
+        /// The period of `--eta-interval`.
+        every: Nanos,
     },
 }
 
 /// Prints a run's events as they come.
 pub(crate) struct Watch<'out> {
     out: &'out mut Output,
+    invocation: &'out Invocation,
+    trigger: Trigger<'out>,
     talk: Talk,
     live: LiveLine<'out>,
+    /// Formats of reports in between.
+    request: Option<&'out OutputRequest>,
+    interim: Option<Interim>,
+    log: Option<BandwidthLog>,
     /// The first write that failed; observers cannot stop a run, so it is told at its end.
     failed: Option<Failure>,
 }
 
 impl<'out> Watch<'out> {
     /// A watch that writes to `out`, and the live line to standard output.
-    pub(crate) fn new(out: &'out mut Output, plan: &'out Plan, talk: Talk, live: Live) -> Self {
+    pub(crate) fn new(
+        out: &'out mut Output,
+        plan: &'out Plan,
+        invocation: &'out Invocation,
+        talk: Talk,
+        live: Live,
+    ) -> Self {
         Watch {
             out,
+            invocation,
+            trigger: Trigger::new(&invocation.trigger),
             talk,
             live: LiveLine { plan, live, shown: String::new(), kept: Nanos::ZERO, before: None },
+            request: None,
+            interim: None,
+            log: None,
             failed: None,
         }
+    }
+
+    /// With a log of all jobs' bandwidth, and with reports in between.
+    pub(crate) fn with(mut self, log: Option<BandwidthLog>, interim: Interim, request: &'out OutputRequest) -> Self {
+        (self.log, self.interim, self.request) = (log, Some(interim), Some(request));
+        self
     }
 
     /// Lets go of the live line; the first failed write, if there was one.
@@ -56,7 +85,8 @@ impl<'out> Watch<'out> {
         if !(self.out.is_stdout() && self.talk == Talk::Normal) {
             self.live.end();
         }
-        self.failed.map_or(Ok(()), Err)
+        let log = self.log.map_or(Ok(()), BandwidthLog::finish);
+        self.failed.map_or(log, Err)
     }
 
     fn say(&mut self, text: &str) {
@@ -78,7 +108,48 @@ impl Observer for Watch<'_> {
     }
 
     fn progress(&mut self, progress: &Progress) {
+        if let Some(log) = &mut self.log {
+            log.record(progress);
+        }
         self.live.draw(progress);
+    }
+
+    fn ended(&mut self, progress: &Progress) {
+        if let Some(log) = &mut self.log {
+            log.record(progress);
+        }
+    }
+
+    fn report_wanted(&mut self, elapsed: Nanos) -> bool {
+        self.interim.as_mut().is_some_and(|interim| interim.due(elapsed))
+    }
+
+    fn report(&mut self, so_far: &RunResult) {
+        let Some(request) = self.request.filter(|_| self.failed.is_none()) else { return };
+        self.live.end();
+        self.failed = super::print(so_far, request, self.out).err();
+    }
+
+    fn command(&mut self, job: &str, when: &str, file: &str) {
+        self.say(&format!("{job} : Saving output of {when} in {file}\n"));
+    }
+
+    fn wants_end(&mut self, elapsed: Nanos) -> bool {
+        if !self.trigger.is_pulled(elapsed) {
+            return false;
+        }
+        if let Some(failed) = self.trigger.fire() {
+            self.note(&failed);
+        }
+        true
+    }
+
+    fn abandoned(&mut self, result: &RunResult) {
+        self.live.end();
+        self.note("threads are stuck in I/O that nothing can interrupt: they are left behind");
+        // Whoever cannot be told ends all the same.
+        let _ = super::report(result, self.invocation, self.talk, self.out);
+        std::process::exit(super::ENDED_BY_SIGNAL.into());
     }
 
     fn note(&mut self, text: &str) {
@@ -87,6 +158,9 @@ impl Observer for Watch<'_> {
         let _ = writeln!(std::io::stderr(), "fio: {text}");
     }
 }
+
+/// A look that comes this much early is in time.
+const EARLY: Nanos = Nanos::from_millis(20);
 
 /// The status line and what is known of the terminal's line it stands on.
 struct LiveLine<'out> {
@@ -100,9 +174,14 @@ struct LiveLine<'out> {
 
 impl LiveLine<'_> {
     fn draw(&mut self, progress: &Progress) {
-        let Live::On { keep_every } = self.live else {
+        let Live::On { keep_every, every } = self.live else {
             return;
         };
+        // A log of bandwidth may look more often than the line is renewed.
+        let since = self.before.as_ref().map_or(Nanos::ZERO, |before| before.elapsed);
+        if self.before.is_some() && progress.elapsed.saturating_sub(since).saturating_add(EARLY) < every {
+            return;
+        }
         let status = eta::status(self.plan, progress, self.before.as_ref());
         let line = fitting(fio_eta::line(&status), columns());
         self.before = Some(progress.clone());

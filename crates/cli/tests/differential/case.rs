@@ -44,6 +44,8 @@ pub(crate) struct Case {
     pub(crate) contents_fixed: bool,
     /// Logs are left behind: as many rows of as many fields, whatever the numbers.
     pub(crate) logged: bool,
+    /// Logs over windows are left behind, and compressed ones: about as many rows, of as many fields.
+    pub(crate) windowed: bool,
     /// The file that holds the report, when it is not standard output.
     pub(crate) report_file: Option<&'static str>,
     /// How fio itself must end; `None` where the two only have to agree.
@@ -65,6 +67,7 @@ impl Case {
             rate: None,
             contents_fixed: false,
             logged: false,
+            windowed: false,
             report_file: None,
             ends: matches!(held, Held::Report | Held::Words).then_some(0),
             on_device: false,
@@ -159,6 +162,12 @@ impl Case {
     /// Leaves logs with the same number of rows.
     pub(crate) fn logged(mut self) -> Case {
         self.logged = true;
+        self.free_depths()
+    }
+
+    /// Leaves logs over windows, or compressed ones.
+    pub(crate) fn windowed(mut self) -> Case {
+        self.windowed = true;
         self.free_depths()
     }
 

@@ -9,7 +9,10 @@
 
 mod case;
 mod checks;
+mod engines;
 mod loads;
+mod logs;
+mod places;
 mod runs;
 mod terse;
 mod words;
@@ -30,7 +33,16 @@ fn all_cases() -> Vec<Case> {
     for area in [checks::verify, checks::logs, checks::steps] {
         cases.extend(area());
     }
+    for area in [places::handling, places::regions] {
+        cases.extend(area());
+    }
     for area in [loads::buffers, runs::files, runs::workers, runs::engines, runs::measures, terse::lines] {
+        cases.extend(area());
+    }
+    for area in [engines::on_files, engines::on_connections, engines::for_company, engines::own_options] {
+        cases.extend(area());
+    }
+    for area in [logs::options, logs::reports] {
         cases.extend(area());
     }
     cases
@@ -107,6 +119,7 @@ struct Answer {
     outcome: Outcome,
     report: String,
     contents: Vec<(PathBuf, Vec<u8>)>,
+    windows: Vec<(PathBuf, logs::Shape)>,
 }
 
 fn answer(case: &Case, program: &Program) -> Result<Answer, String> {
@@ -132,13 +145,23 @@ fn answer(case: &Case, program: &Program) -> Result<Answer, String> {
             }
         }
     }
+    let mut windows = Vec::new();
+    for (path, size) in outcome.left.iter_mut().filter(|_| case.windowed) {
+        if path.extension().is_some_and(|extension| extension == "log") {
+            let text = std::fs::read_to_string(scene.directory().join(path)).map_err(|error| error.to_string())?;
+            windows.push((path.clone(), logs::Shape::of(&text)));
+        }
+        if path.extension().is_some_and(|extension| extension == "log" || extension == "fz") {
+            *size = None;
+        }
+    }
     if case.contents_fixed {
         for path in outcome.left.keys() {
             let bytes = std::fs::read(scene.directory().join(path)).map_err(|error| error.to_string())?;
             contents.push((path.clone(), bytes));
         }
     }
-    Ok(Answer { outcome, report, contents })
+    Ok(Answer { outcome, report, contents, windows })
 }
 
 /// What is fixed in a log: of each row the number of its fields, its direction and its block size.
@@ -163,6 +186,9 @@ fn compare(case: &Case, oracle: &Answer, ours: &Answer) -> Result<Vec<String>, S
     }
     if oracle.contents != ours.contents {
         differences.push("the files left behind hold other bytes".to_owned());
+    }
+    for ((name, theirs), (_, mine)) in oracle.windows.iter().zip(&ours.windows) {
+        differences.extend(theirs.differences(mine, &name.display().to_string()));
     }
     if ours.outcome.stderr.contains("panicked") {
         differences.push("a panic".to_owned());

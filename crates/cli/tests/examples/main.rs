@@ -58,8 +58,6 @@ const ELSEWHERE: &[(&str, &str)] = &[
 
 /// Files that wait for an option or an engine that is not built yet. Take a file off when it works.
 const NOT_YET: &[&str] = &[
-    "1mbs_clients",
-    "butterfly",
     "cmdprio-bssplit",
     "cmdprio-percentage",
     "cpuio",
@@ -70,21 +68,16 @@ const NOT_YET: &[&str] = &[
     "e4defrag2",
     "enospc-pressure",
     "exec",
-    "exitwhat",
     "falloc",
     "filecreate-ioengine",
     "filedelete-ioengine",
     "filestat-ioengine",
     "fixed-rate-submission",
-    "flow",
     "ftruncate",
     "jesd219",
-    "latency-profile",
     "netio",
     "netio_multicast",
-    "numa",
     "poisson-rate-submission",
-    "steadystate",
     "surface-scan",
 ];
 

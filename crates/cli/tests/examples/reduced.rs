@@ -14,6 +14,12 @@ const CHANGES: &[(&str, Option<&str>)] = &[
     ("directory", Some(".")),
     ("startdelay", None),
     ("ramp_time", None),
+    // 1250 bytes a second: a quarter of an hour for a megabyte.
+    ("rate", None),
+    ("ratemin", None),
+    // Most machines have one node.
+    ("numa_cpu_nodes", Some("0")),
+    ("numa_mem_policy", Some("bind:0")),
 ];
 
 /// The job file, cut down. Files elsewhere become files here; what says nothing of its size gets one.

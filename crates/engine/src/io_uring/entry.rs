@@ -42,6 +42,13 @@ impl From<Transfer> for Entry {
     }
 }
 
+/// The same entry at an I/O priority of its own.
+pub(super) fn with_priority(entry: Entry, priority: u16) -> Entry {
+    // SAFETY: as for the way there; every bit pattern is a `Transfer`.
+    let transfer = unsafe { std::mem::transmute::<Entry, Transfer>(entry) };
+    Transfer { priority, ..transfer }.into()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -9,10 +9,11 @@ mod setup;
 
 use crate::contract::{Completion, Engine, EngineError, Io, Setup, Submitted};
 use crate::libaio::{self, ASYNCHRONOUS, Libaio};
+use crate::priority::PRIORITY_OPTIONS;
 use crate::psync::Psync;
 use job::option::{Kind, OptionSpec, Support};
 use job::{EngineOptions, EngineSpec};
-use measure::SystemClock;
+use measure::{Nanos, SystemClock};
 use ring::Ring;
 
 const NAME: &str = "io_uring";
@@ -87,8 +88,39 @@ impl Engine for IoUring {
         }
     }
 
+    fn reap_within(&mut self, longest: Nanos, max: u32, done: &mut Vec<Completion>) -> Result<u32, EngineError> {
+        match &mut self.road {
+            Road::Ring(ring) => ring.reap_within(longest, max, done),
+            Road::Libaio(libaio) => libaio.reap_within(longest, max, done),
+            Road::Psync(psync) => psync.reap_within(longest, max, done),
+        }
+    }
+
     fn sees_submission(&self) -> bool {
         !matches!(&self.road, Road::Ring(ring) if ring.is_polled_by_kernel())
+    }
+
+    fn priorities(&self) -> &[u16] {
+        match &self.road {
+            Road::Ring(ring) => ring.priorities(),
+            Road::Libaio(libaio) => libaio.priorities(),
+            Road::Psync(_) => &[],
+        }
+    }
+
+    fn priority_of(&self, slot: u32) -> usize {
+        match &self.road {
+            Road::Ring(ring) => ring.priority_of(slot),
+            Road::Libaio(libaio) => libaio.priority_of(slot),
+            Road::Psync(_) => 0,
+        }
+    }
+
+    fn kernel_cpu(&self) -> Option<Nanos> {
+        match &self.road {
+            Road::Ring(ring) => ring.poller_cpu(),
+            Road::Libaio(_) | Road::Psync(_) => None,
+        }
     }
 
     fn note(&self) -> Option<String> {
@@ -109,17 +141,22 @@ fn stand_in(setup: Setup<'_, SystemClock>, forbidden: &EngineError) -> Result<Io
         return Err(EngineError { message, ..forbidden.clone() });
     }
     let mut kept = EngineOptions::default();
-    if let Some(nowait) = setup.options.get("nowait") {
-        kept.set("nowait", nowait.clone());
+    for name in LIBAIO_HAS {
+        if let Some(value) = setup.options.get(name) {
+            kept.set(name, value.clone());
+        }
     }
     let lost: Vec<&str> = OPTIONS
         .iter()
         .map(|option| option.name)
-        .filter(|name| *name != "nowait" && setup.options.get(name).is_some())
+        .filter(|name| !LIBAIO_HAS.contains(name) && setup.options.get(name).is_some())
         .collect();
     let (name, road) = match Libaio::open(Setup { options: &kept, ..setup_again(&setup) }) {
         Ok(libaio) => (libaio::NAME, Road::Libaio(Box::new(libaio))),
-        Err(error) if matches!(error.errno, libc::EPERM | libc::ENOSYS) && kept.get("nowait").is_none() => {
+        Err(error)
+            if matches!(error.errno, libc::EPERM | libc::ENOSYS)
+                && LIBAIO_HAS.iter().all(|name| kept.get(name).is_none()) =>
+        {
             ("psync", Road::Psync(Psync::open(setup)?))
         }
         Err(error) => return Err(error),
@@ -131,10 +168,15 @@ fn stand_in(setup: Setup<'_, SystemClock>, forbidden: &EngineError) -> Result<Io
     Ok(IoUring { road, note })
 }
 
+/// Options that libaio has, too.
+const LIBAIO_HAS: [&str; 6] =
+    ["nowait", "cmdprio_percentage", "cmdprio_class", "cmdprio_hint", "cmdprio", "cmdprio_bssplit"];
+
 /// The same setup once more.
 fn setup_again<'a>(setup: &Setup<'a, SystemClock>) -> Setup<'a, SystemClock> {
     Setup {
         options: setup.options,
+        job: setup.job,
         targets: setup.targets,
         depth: setup.depth,
         buffers: setup.buffers,
@@ -145,6 +187,19 @@ fn setup_again<'a>(setup: &Setup<'a, SystemClock>) -> Setup<'a, SystemClock> {
 
 const fn works(name: &'static str, kind: Kind, default: Option<&'static str>, help: &'static str) -> OptionSpec {
     OptionSpec { name, aliases: &[], kind, default, help, group: libaio::GROUP, support: Support::Works }
+}
+
+/// Options of protection information and of commands, which plain reads and writes of a block device do not take.
+const fn of_commands(name: &'static str, default: Option<&'static str>, help: &'static str) -> OptionSpec {
+    OptionSpec {
+        name,
+        aliases: &[],
+        kind: Kind::Text,
+        default,
+        help,
+        group: libaio::GROUP,
+        support: Support::Refused("it needs an NVMe namespace formatted with metadata and the engine io_uring_cmd"),
+    }
 }
 
 const OPTIONS: &[OptionSpec] = &[
@@ -182,9 +237,15 @@ const OPTIONS: &[OptionSpec] = &[
         Some("0"),
         "Hand every so many-th I/O to a kernel worker at once (IOSQE_ASYNC); 0 none",
     ),
-    libaio::PRIORITY_OPTIONS[0],
-    libaio::PRIORITY_OPTIONS[1],
-    libaio::PRIORITY_OPTIONS[2],
-    libaio::PRIORITY_OPTIONS[3],
-    libaio::PRIORITY_OPTIONS[4],
+    of_commands("md_per_io_size", Some("0"), "Bytes of metadata with each I/O"),
+    of_commands("pi_act", Some("1"), "The device makes and takes away protection information itself"),
+    of_commands("pi_chk", None, "What of the protection information is checked"),
+    of_commands("apptag", Some("0x1234"), "Application tag of the protection information"),
+    of_commands("apptag_mask", Some("0xffff"), "Which bits of it count"),
+    of_commands("cmd_type", Some("nvme"), "Kind of commands"),
+    PRIORITY_OPTIONS[0],
+    PRIORITY_OPTIONS[1],
+    PRIORITY_OPTIONS[2],
+    PRIORITY_OPTIONS[3],
+    PRIORITY_OPTIONS[4],
 ];

@@ -4,12 +4,15 @@ use super::setup::{self, ENTER_GETEVENTS, ENTER_SQ_WAKEUP, Handle, Wishes};
 use super::{NAME, entry};
 use crate::call;
 use crate::contract::{Completion, EngineError, Io, Operation, Setup, Submitted};
+use crate::priority::Priorities;
 use crate::slots::{Slots, descriptors};
 use ::io_uring::squeue::{Entry, Flags};
 use ::io_uring::types::{Fd, FsyncFlags};
 use ::io_uring::{IoUring, opcode};
+use measure::Nanos;
 use std::cell::UnsafeCell;
 use std::os::fd::RawFd;
+use std::path::PathBuf;
 
 /// How often the completion ring is looked at before a wait, while a kernel thread takes submissions: some 100 µs,
 /// in which most devices answer without a system call.
@@ -32,10 +35,14 @@ pub(super) struct Ring {
     operations: [u8; 2],
     /// Flags of every entry.
     entry_flags: Flags,
-    /// RWF_ flags of every read and write.
-    transfer_flags: i32,
+    /// RWF_ flags of every read, and of every write.
+    transfer_flags: [i32; 2],
     /// Every so many-th entry is given to a worker at once; 0 none.
     force_async: u64,
+    /// Chooses priorities, where the job wants more than one.
+    priorities: Option<Box<Priorities>>,
+    /// The directory of the kernel's polling thread below /proc, where there is one and it was found.
+    poller: Option<PathBuf>,
     /// Entries so far.
     entries: u64,
     /// In the submission ring, not yet handed over.
@@ -93,6 +100,7 @@ impl Ring {
         let vectors = if transfer == Transfer::Vectored { setup.depth } else { 0 };
         let no_vector = libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 };
         let flag = |name: &str, flag: i32| if options.is_on(name) { flag } else { 0 };
+        let flags = flag("nowait", libc::RWF_NOWAIT) | flag("uncached", libc::RWF_DONTCACHE);
         Ok(Ring {
             handle: Handle::register(&built.ring),
             ring: built.ring,
@@ -105,12 +113,36 @@ impl Ring {
             transfer,
             operations: transfer.operations(),
             entry_flags: if registered_files { Flags::FIXED_FILE } else { Flags::empty() },
-            transfer_flags: flag("nowait", libc::RWF_NOWAIT) | flag("uncached", libc::RWF_DONTCACHE),
+            transfer_flags: [flags, call::write_flags(&setup.job, flags)],
             force_async: options.integer("force_async").and_then(|every| u64::try_from(every).ok()).unwrap_or(0),
+            priorities: Priorities::from_options(setup, NAME)?.map(Box::new),
+            poller: wishes.poller.then(setup::find_poller).flatten(),
             entries: 0,
             queued: 0,
             in_flight: 0,
         })
+    }
+
+    pub(super) fn priorities(&self) -> &[u16] {
+        self.priorities.as_ref().map_or(&[], |priorities| priorities.all())
+    }
+
+    pub(super) fn priority_of(&self, slot: u32) -> usize {
+        self.priorities.as_ref().map_or(0, |priorities| priorities.of_slot(slot))
+    }
+
+    /// The same entry at the priority that is chosen for it.
+    #[cold]
+    fn raise(&mut self, entry: Entry, io: &Io) -> Entry {
+        match self.priorities.as_mut().and_then(|priorities| priorities.choose(io)) {
+            Some(value) => entry::with_priority(entry, value),
+            None => entry,
+        }
+    }
+
+    /// What the kernel's polling thread has used.
+    pub(super) fn poller_cpu(&self) -> Option<Nanos> {
+        setup::cpu_of(self.poller.as_ref()?)
     }
 
     /// Whether a kernel thread takes submissions when it pleases.
@@ -139,7 +171,10 @@ impl Ring {
     pub(super) fn submit(&mut self, io: Io) -> Submitted {
         match io.operation {
             Operation::Read | Operation::Write => {
-                let entry = self.transfer(&io);
+                let mut entry = self.transfer(&io);
+                if self.priorities.is_some() {
+                    entry = self.raise(entry, &io);
+                }
                 self.push(&entry)
             }
             // A polled ring takes nothing but reads and writes.
@@ -185,6 +220,39 @@ impl Ring {
         Ok(count)
     }
 
+    /// Waits for one completion, no longer than `longest`.
+    #[cold]
+    pub(super) fn reap_within(
+        &mut self,
+        longest: Nanos,
+        max: u32,
+        done: &mut Vec<Completion>,
+    ) -> Result<u32, EngineError> {
+        let count = self.reap(0, max, done)?;
+        if count > 0 || self.in_flight == 0 {
+            return Ok(count);
+        }
+        if self.wishes.polled {
+            return self.poll_within(longest, max, done);
+        }
+        match self.handle.wait_within(&call::timespec(longest)) {
+            Ok(()) | Err(libc::ETIME | libc::EINTR | libc::EAGAIN | libc::EBUSY) => Ok(self.take(max, done)),
+            Err(libc::EINVAL) => self.reap(1, max, done),
+            Err(errno) => Err(broken(errno)),
+        }
+    }
+
+    /// A polled device raises no interrupt that could end a wait: it is asked again and again.
+    fn poll_within(&mut self, longest: Nanos, max: u32, done: &mut Vec<Completion>) -> Result<u32, EngineError> {
+        let began = std::time::Instant::now();
+        loop {
+            let count = self.reap(0, max, done)?;
+            if count > 0 || began.elapsed().as_nanos() >= u128::from(longest.get()) {
+                return Ok(count);
+            }
+        }
+    }
+
     #[inline]
     pub(super) fn flush_and_reap(
         &mut self,
@@ -222,7 +290,7 @@ impl Ring {
             offset: call::signed(io.offset).cast_unsigned(),
             address: address as u64,
             length,
-            transfer_flags: self.transfer_flags.cast_unsigned(),
+            transfer_flags: self.transfer_flags[usize::from(io.operation == Operation::Write)].cast_unsigned(),
             user_data: u64::from(io.slot),
             buffer,
             ..entry::Transfer::default()

@@ -4,8 +4,10 @@ use super::NAME;
 use crate::contract::{EngineError, Setup};
 use crate::slots::{Slots, descriptors};
 use ::io_uring::{IoUring, Probe, opcode};
+use measure::Nanos;
 use rustix::io_uring::{IoringEnterFlags, io_uring_enter};
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
+use std::path::{Path, PathBuf};
 
 /// The operation named in errors of io_uring_setup(2).
 pub(super) const SETUP: &str = "io_uring_setup";
@@ -174,6 +176,35 @@ pub(super) fn register_files<C>(ring: &IoUring, setup: &Setup<'_, C>) -> Result<
     })
 }
 
+/// The polling thread that the kernel made for the ring just built: the newest of its name. Only where this thread is
+/// alone can it be told from those of other rings, so with several of them none is taken.
+///
+/// The thread takes its name when it first runs, so a little patience is in order.
+pub(super) fn find_poller() -> Option<PathBuf> {
+    (0..100).find_map(|_| {
+        let found = named_poller();
+        if found.is_none() {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+        found
+    })
+}
+
+fn named_poller() -> Option<PathBuf> {
+    let name = format!("iou-sqp-{}", rustix::thread::gettid().as_raw_nonzero());
+    let threads = std::fs::read_dir("/proc/self/task").ok()?;
+    let of_ours = |path: &PathBuf| std::fs::read_to_string(path.join("comm")).is_ok_and(|comm| comm.trim() == name);
+    let mut found = threads.filter_map(|thread| thread.ok().map(|thread| thread.path())).filter(of_ours);
+    let first = found.next()?;
+    found.next().is_none().then_some(first)
+}
+
+/// The CPU time of a thread, from the scheduler's own account.
+pub(super) fn cpu_of(thread: &Path) -> Option<Nanos> {
+    let text = std::fs::read_to_string(thread.join("schedstat")).ok()?;
+    text.split_whitespace().next()?.parse().ok().map(Nanos)
+}
+
 /// The ring as io_uring_enter(2) is told of it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Handle {
@@ -184,9 +215,19 @@ pub(super) struct Handle {
 /// linux/io_uring.h.
 pub(super) const ENTER_GETEVENTS: u32 = 1;
 pub(super) const ENTER_SQ_WAKEUP: u32 = 2;
+const ENTER_EXT_ARG: u32 = 8;
 const ENTER_REGISTERED_RING: u32 = 16;
 const REGISTER_RING_FDS: libc::c_uint = 20;
 const UNREGISTER_RING_FDS: libc::c_uint = 21;
+
+/// `struct io_uring_getevents_arg`.
+#[repr(C)]
+struct WaitArgument {
+    mask: u64,
+    mask_size: u32,
+    reserved: u32,
+    span: *const libc::timespec,
+}
 
 /// `struct io_uring_rsrc_update`.
 #[repr(C)]
@@ -227,6 +268,18 @@ impl Handle {
                 libc::syscall(libc::SYS_io_uring_register, ring.as_raw_fd(), UNREGISTER_RING_FDS, &raw const update, 1)
             };
         }
+    }
+
+    /// io_uring_enter(2) with a timeout: waits for one completion, no longer than `longest`. ETIME when the time is
+    /// up; EINVAL where the kernel has no such wait (before 5.11).
+    #[cold]
+    pub(super) fn wait_within(self, longest: &libc::timespec) -> Result<(), i32> {
+        let flags = ENTER_GETEVENTS | ENTER_EXT_ARG | self.flags;
+        let argument = WaitArgument { mask: 0, mask_size: 0, reserved: 0, span: std::ptr::from_ref(longest) };
+        let (pointer, size) = (&raw const argument, size_of::<WaitArgument>());
+        // SAFETY: the kernel reads the argument and the span it points to, which both outlive the call.
+        let result = unsafe { libc::syscall(libc::SYS_io_uring_enter, self.descriptor, 0, 1, flags, pointer, size) };
+        if result >= 0 { Ok(()) } else { Err(crate::call::errno()) }
     }
 
     /// io_uring_enter(2): submits so many, waits for so many; returns how many it took, or errno.

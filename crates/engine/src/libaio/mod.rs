@@ -5,11 +5,12 @@
 
 use crate::call;
 use crate::contract::{Completion, Engine, EngineError, Io, Operation, Setup, Submitted};
+use crate::priority::{PRIORITY_OPTIONS, Priorities};
 use crate::slots::{Slots, descriptors};
 use job::option::{Kind, OptionSpec, Support};
-use job::{Capabilities, EngineSpec, Submission};
-use measure::SystemClock;
-use ring::{Context, Event, Iocb, PREAD, PREADV, PWRITE, PWRITEV};
+use job::{Capabilities, EngineSpec, Submission, Work};
+use measure::{Nanos, SystemClock};
+use ring::{Context, Event, HAS_PRIORITY, Iocb, PREAD, PREADV, PWRITE, PWRITEV};
 use std::cell::UnsafeCell;
 use std::os::fd::RawFd;
 
@@ -19,8 +20,13 @@ pub(crate) const NAME: &str = "libaio";
 pub(crate) const GROUP: &str = "Asynchronous I/O";
 
 /// What every asynchronous engine on files can.
-pub(crate) const ASYNCHRONOUS: Capabilities =
-    Capabilities { submission: Submission::Asynchronous, needs_files: true, trim: true, virtual_time: false };
+pub(crate) const ASYNCHRONOUS: Capabilities = Capabilities {
+    submission: Submission::Asynchronous,
+    work: Work::Data,
+    needs_files: true,
+    trim: true,
+    virtual_time: false,
+};
 
 /// One aio context of the kernel and what is queued for it.
 #[derive(Debug)]
@@ -40,10 +46,12 @@ pub(crate) struct Libaio {
     events: Box<[Event]>,
     /// I/Os that the kernel has.
     in_flight: u32,
-    /// Flags of every read and write, RWF_NOWAIT.
-    flags: i32,
+    /// RWF_ flags of every read, and of every write.
+    flags: [i32; 2],
     /// Whether completions are looked for in the mapped ring first.
     reap_from_ring: bool,
+    /// Chooses priorities, where the job wants more than one.
+    priorities: Option<Box<Priorities>>,
     /// What was wished and cannot be had.
     remark: Option<&'static str>,
 }
@@ -63,6 +71,7 @@ impl Engine for Libaio {
         let context = Context::new(setup.depth)?;
         let wants_ring = setup.options.is_on("userspace_reap");
         let has_ring = context.is_readable();
+        let flags = if setup.options.is_on("nowait") { libc::RWF_NOWAIT } else { 0 };
         let vectored = setup.options.is_on("libaio_vectored");
         let no_vector = libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 };
         Ok(Libaio {
@@ -75,8 +84,9 @@ impl Engine for Libaio {
             refused: Vec::with_capacity(depth),
             events: vec![Event::default(); depth].into(),
             in_flight: 0,
-            flags: if setup.options.is_on("nowait") { libc::RWF_NOWAIT } else { 0 },
+            flags: [flags, call::write_flags(&setup.job, flags)],
             reap_from_ring: wants_ring && has_ring,
+            priorities: Priorities::from_options(&setup, NAME)?.map(Box::new),
             remark: (wants_ring && !has_ring)
                 .then_some("userspace_reap: the kernel's ring has another layout here; using io_getevents instead"),
         })
@@ -91,6 +101,9 @@ impl Engine for Libaio {
             _ => return Submitted::Done(self.carry_out(&io)),
         }
         let block = self.prepare(&io);
+        if self.priorities.is_some() {
+            self.raise(&io);
+        }
         self.queue.push(block);
         Submitted::Queued
     }
@@ -129,9 +142,25 @@ impl Engine for Libaio {
         let missing = min.min(max).saturating_sub(count).min(self.in_flight);
         let ask = if self.reap_from_ring { missing > 0 } else { count < max && self.in_flight > 0 };
         if ask {
-            count += self.fetch(missing, max - count, done)?;
+            count += self.fetch(missing, max - count, None, done)?;
         }
         Ok(count)
+    }
+
+    fn priorities(&self) -> &[u16] {
+        self.priorities.as_ref().map_or(&[], |priorities| priorities.all())
+    }
+
+    fn priority_of(&self, slot: u32) -> usize {
+        self.priorities.as_ref().map_or(0, |priorities| priorities.of_slot(slot))
+    }
+
+    fn reap_within(&mut self, longest: Nanos, max: u32, done: &mut Vec<Completion>) -> Result<u32, EngineError> {
+        let count = self.reap(0, max, done)?;
+        if count > 0 || self.in_flight == 0 {
+            return Ok(count);
+        }
+        self.fetch(1, max, Some(&call::timespec(longest)), done)
     }
 
     fn note(&self) -> Option<String> {
@@ -159,7 +188,7 @@ impl Libaio {
         let block = self.blocks[slot].get();
         let filled = Iocb {
             data: u64::from(io.slot),
-            rw_flags: self.flags,
+            rw_flags: self.flags[usize::from(writes)],
             operation,
             descriptor: self.descriptors[io.target as usize].cast_unsigned(),
             address: address as u64,
@@ -170,6 +199,15 @@ impl Libaio {
         // SAFETY: as for the vector.
         unsafe { *block = filled };
         block
+    }
+
+    /// Gives the I/O's control block the priority that is chosen for it.
+    #[cold]
+    fn raise(&mut self, io: &Io) {
+        let Some(value) = self.priorities.as_mut().and_then(|priorities| priorities.choose(io)) else { return };
+        let block = self.blocks[io.slot as usize].get_mut();
+        block.priority = value.cast_signed();
+        block.flags |= HAS_PRIORITY;
     }
 
     /// Does a trim or sync in place: the kernel has no queued form of a trim, and the oracle does syncs this way too.
@@ -199,11 +237,17 @@ impl Libaio {
         count
     }
 
-    /// Asks the kernel for events; none when a signal came.
+    /// Asks the kernel for events; none when a signal came or the time was up.
     #[inline]
-    fn fetch(&mut self, min: u32, max: u32, done: &mut Vec<Completion>) -> Result<u32, EngineError> {
+    fn fetch(
+        &mut self,
+        min: u32,
+        max: u32,
+        longest: Option<&libc::timespec>,
+        done: &mut Vec<Completion>,
+    ) -> Result<u32, EngineError> {
         let room = self.events.len().min(max as usize);
-        match self.context.fetch(min, &mut self.events[..room]) {
+        match self.context.fetch(min, &mut self.events[..room], longest) {
             Ok(count) => {
                 self.in_flight -= count;
                 done.extend(self.events[..count as usize].iter().map(Event::completion));
@@ -219,27 +263,6 @@ impl Libaio {
         }
     }
 }
-
-const fn refused(name: &'static str, help: &'static str) -> OptionSpec {
-    OptionSpec {
-        name,
-        aliases: &[],
-        kind: Kind::Text,
-        default: None,
-        help,
-        group: GROUP,
-        support: Support::Refused("I/O priorities per I/O are not built yet; prio and prioclass set a job's"),
-    }
-}
-
-/// Options about I/O priorities, which libaio and io_uring share.
-pub(crate) const PRIORITY_OPTIONS: [OptionSpec; 5] = [
-    refused("cmdprio_percentage", "Share of I/Os with a raised priority, for reads and writes"),
-    refused("cmdprio_class", "Priority class of the raised I/Os"),
-    refused("cmdprio_hint", "Priority hint of the raised I/Os"),
-    refused("cmdprio", "Priority level of the raised I/Os"),
-    refused("cmdprio_bssplit", "Share of raised I/Os by block size"),
-];
 
 const fn works(name: &'static str, kind: Kind, help: &'static str) -> OptionSpec {
     OptionSpec { name, aliases: &[], kind, default: Some("0"), help, group: GROUP, support: Support::Works }

@@ -12,6 +12,8 @@ pub(super) const PREAD: u16 = 0;
 pub(super) const PWRITE: u16 = 1;
 pub(super) const PREADV: u16 = 7;
 pub(super) const PWRITEV: u16 = 8;
+/// A flag of a control block: its priority counts (IOCB_FLAG_IOPRIO).
+pub(super) const HAS_PRIORITY: u32 = 2;
 
 /// `struct iocb`.
 #[derive(Clone, Copy, Debug, Default)]
@@ -101,13 +103,14 @@ impl Context {
         u32::try_from(taken).map_err(|_| call::errno())
     }
 
-    /// Waits for `min` events at least and fetches as many as `events` can hold.
+    /// Waits for `min` events at least, no longer than `longest`, and fetches as many as `events` can hold.
     #[inline]
-    pub(super) fn fetch(&self, min: u32, events: &mut [Event]) -> Result<u32, i32> {
-        let (room, no_timeout) = (events.len(), std::ptr::null::<libc::timespec>());
-        // SAFETY: the kernel writes at most `room` events to `events`, which is borrowed for the whole call.
+    pub(super) fn fetch(&self, min: u32, events: &mut [Event], longest: Option<&libc::timespec>) -> Result<u32, i32> {
+        let (room, timeout) = (events.len(), longest.map_or(std::ptr::null(), std::ptr::from_ref));
+        // SAFETY: the kernel writes at most `room` events to `events`, which is borrowed for the whole call, as is
+        // the timeout.
         let fetched =
-            unsafe { libc::syscall(libc::SYS_io_getevents, self.id, min, room, events.as_mut_ptr(), no_timeout) };
+            unsafe { libc::syscall(libc::SYS_io_getevents, self.id, min, room, events.as_mut_ptr(), timeout) };
         u32::try_from(fetched).map_err(|_| call::errno())
     }
 

@@ -13,7 +13,7 @@ use crate::contract::{Completion, Engine, EngineError, Io, Setup, Submitted};
 use crate::random::SplitMix;
 use faults::FaultPlan;
 use job::option::{Kind, OptionSpec, Support, TimeUnit};
-use job::{Capabilities, EngineOptions, EngineSpec, Submission};
+use job::{Capabilities, EngineOptions, EngineSpec, Submission, Work};
 use journal::Journal;
 use measure::{Clock, Nanos, VirtualClock};
 use std::cmp::Reverse;
@@ -60,6 +60,7 @@ impl Engine for Sim {
         help: "A simulated device in virtual time, whose every number is known beforehand",
         capabilities: Capabilities {
             submission: Submission::Asynchronous,
+            work: Work::Pretence,
             needs_files: false,
             trim: true,
             virtual_time: true,
@@ -130,8 +131,15 @@ impl Engine for Sim {
         Ok(count)
     }
 
-    fn next_completion(&self) -> Option<Nanos> {
-        self.in_flight.peek().map(|Reverse(next)| next.moment)
+    fn reap_within(&mut self, longest: Nanos, max: u32, done: &mut Vec<Completion>) -> Result<u32, EngineError> {
+        let until = self.clock.now().saturating_add(longest);
+        match self.in_flight.peek() {
+            Some(Reverse(next)) if next.moment <= until => self.reap(1, max, done),
+            _ => {
+                self.clock.advance_to(until);
+                Ok(0)
+            }
+        }
     }
 }
 
@@ -140,7 +148,7 @@ impl Sim {
     #[inline]
     fn serve(&mut self, io: Io, now: Nanos) -> Ending {
         let verdict = self.faults.judge(&io);
-        let time = self.service.draw(io.length).saturating_add(verdict.delay);
+        let time = self.service.draw(io.length, now).saturating_add(verdict.delay);
         let moment = match self.servers.peek_mut() {
             Some(mut server) => {
                 let end = server.0.max(now).saturating_add(time);
@@ -161,6 +169,8 @@ struct ServiceTime {
     distribution: Distribution,
     /// Bytes per second; `None` for no transfer time.
     rate: Option<u64>,
+    /// From twice the mean to the mean over so long; zero for never.
+    settling: Nanos,
     random: SplitMix,
 }
 
@@ -182,16 +192,18 @@ impl ServiceTime {
                 _ => Distribution::Fixed,
             },
             rate: positive("sim_rate").filter(|&rate| rate > 0),
+            settling: positive("sim_settling").map_or(Nanos::ZERO, Nanos),
             random: SplitMix::new(positive("sim_seed").unwrap_or(1)),
         }
     }
 
     #[inline]
-    fn draw(&mut self, length: u32) -> Nanos {
-        let mean = self.mean.as_f64();
+    fn draw(&mut self, length: u32, now: Nanos) -> Nanos {
+        let own = self.mean_at(now);
+        let mean = own.as_f64();
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a time ≥ 0; the cast saturates")]
         let access = match self.distribution {
-            Distribution::Fixed => self.mean,
+            Distribution::Fixed => own,
             Distribution::Uniform => Nanos((2.0 * mean * self.random.fraction()) as u64),
             Distribution::Exponential => Nanos((-mean * (1.0 - self.random.fraction()).ln()) as u64),
         };
@@ -200,6 +212,17 @@ impl ServiceTime {
             u64::try_from(nanoseconds).unwrap_or(u64::MAX)
         });
         access.saturating_add(Nanos(transfer))
+    }
+
+    /// The mean service time of an I/O that is flushed at `now`.
+    #[inline]
+    fn mean_at(&self, now: Nanos) -> Nanos {
+        let left = self.settling.saturating_sub(now).get();
+        if left == 0 {
+            return self.mean;
+        }
+        let more = u128::from(self.mean.get()) * u128::from(left) / u128::from(self.settling.get());
+        self.mean.saturating_add(Nanos(u64::try_from(more).unwrap_or(u64::MAX)))
     }
 }
 
@@ -254,6 +277,15 @@ const OPTIONS: &[OptionSpec] = &[
         kind: Kind::Size { percent: false },
         default: None,
         help: "Bytes per second at which a server moves data, after the service time; without it at once",
+        group: GROUP,
+        support: Support::Works,
+    },
+    OptionSpec {
+        name: "sim_settling",
+        aliases: &[],
+        kind: Kind::Time(TimeUnit::Seconds),
+        default: None,
+        help: "The service time begins at twice its value and falls evenly to it over so long",
         group: GROUP,
         support: Support::Works,
     },

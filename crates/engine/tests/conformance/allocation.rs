@@ -2,6 +2,8 @@
 
 use crate::place::Place;
 use crate::rig::{BLOCK, Rig, io, options};
+use crate::works::follows_the_script;
+use job::EngineSpec;
 use measure::SystemClock;
 use plumb_engine::{Completion, ENGINES, Engine, EngineClock, Io, Operation, Submitted, Visitor, dispatch};
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -84,10 +86,17 @@ fn the_count_sees_an_allocation() {
     assert_eq!(CALLS.get() - before, 1);
 }
 
+/// Whether an engine works on that place by itself, without another end, a device or a program; names are looked at
+/// where they are plain files, and are not removed.
+fn allocations_count(engine: &EngineSpec, place: &Place) -> bool {
+    let on_names = ["filestat", "filecreate"].contains(&engine.name) && !place.block_device;
+    on_names || follows_the_script(engine) || ["falloc", "ftruncate"].contains(&engine.name)
+}
+
 #[test]
 fn no_engine_allocates_after_open() {
     for place in [Place::memory(), Place::loop_device()] {
-        for engine in ENGINES {
+        for engine in ENGINES.iter().filter(|engine| allocations_count(engine, &place)) {
             for depth in [1, 8] {
                 let calls = dispatch(engine.name, Busy { place: &place, depth }).unwrap();
                 assert_eq!(calls, 0, "{} at depth {depth} on {}", engine.name, place.name);

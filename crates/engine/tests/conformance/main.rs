@@ -16,3 +16,4 @@ mod sandbox;
 mod script;
 mod signals;
 mod simulated;
+mod works;

@@ -2,7 +2,7 @@
 
 use job::EngineOptions;
 use job::option::Value;
-use plumb_engine::{Completion, Engine, EngineError, Io, Operation, Setup, Submitted, Target};
+use plumb_engine::{Completion, Engine, EngineError, Io, JobFacts, Operation, Setup, Submitted, Target};
 use std::alloc::Layout;
 
 /// Bytes per slot: room for two blocks.
@@ -73,7 +73,8 @@ impl<E: Engine> Rig<E> {
         clock: E::Clock,
     ) -> Result<Self, EngineError> {
         let buffers = Buffers::new(depth);
-        let setup = Setup { options, targets, depth, buffers: buffers.start(), buffer_stride: STRIDE, clock };
+        let job = JobFacts { name: "rig", ..JobFacts::default() };
+        let setup = Setup { options, job, targets, depth, buffers: buffers.start(), buffer_stride: STRIDE, clock };
         Ok(Rig { engine: E::open(setup)?, buffers, depth })
     }
 

@@ -5,13 +5,15 @@
 //! rebuilt from the percentiles: the coarsest one that has exactly these.
 
 use super::words::Words;
+use super::write::UNKNOWN_ETA_S;
 use crate::FormatError;
 use crate::inverse::{self, LARGEST, LONGEST_MS, histogram_of_percentiles, rounded, share_of};
 use crate::shares::{LEAST_DEPTH_SHARE, LEAST_LATENCY_SHARE};
 use measure::{Direction, Histogram, Moments, Nanos, SampleStatistics};
+use model::Unified;
 use model::{
     CpuUsage, DepthStatistics, DeviceUsage, DirectionResult, JobError, JobResult, LatencyBins, LatencyStatistics,
-    RunResult, SyncResult,
+    PriorityLatency, RunResult, SyncResult,
 };
 use serde_json::{Map, Value};
 
@@ -126,6 +128,7 @@ fn read_job(job: &Object, number: u32, global: &[(String, String)]) -> JobResult
         forgiven_errors: whole(job, "total_err"),
         first_forgiven_errno: i32::try_from(whole(job, "first_error")).unwrap_or(0),
         elapsed_s: whole(job, "elapsed"),
+        remaining_s: Some(whole(job, "eta")).filter(|&eta| eta != UNKNOWN_ETA_S),
         runtime,
         cpu: CpuUsage {
             user: share_of(runtime, float(job, "usr_cpu")),
@@ -146,6 +149,15 @@ fn read_job(job: &Object, number: u32, global: &[(String, String)]) -> JobResult
     for direction in Direction::ALL {
         if let Some(object) = child(job, direction.word()) {
             found.directions[direction] = read_direction(object, &mut found.style);
+        }
+    }
+    if let Some(mixed) = child(job, "mixed") {
+        if child(job, Direction::Read.word()).is_some() {
+            found.style.unified = Unified::Both;
+        } else {
+            // Which direction it was is not known any more; the sum is the same.
+            found.style.unified = Unified::Mixed;
+            found.directions.read = read_direction(mixed, &mut found.style);
         }
     }
     if let Some(sync) = child(job, "sync") {
@@ -183,7 +195,15 @@ fn shares<const BINS: usize>(object: Option<&Object>, total: u64, least: f64) ->
 fn read_direction(object: &Object, style: &mut model::ReportStyle) -> DirectionResult {
     let mut latency = |key: &str| child(object, key).and_then(|latency| read_latency(latency, style));
     let (submission, completion, total) = (latency("slat_ns"), latency("clat_ns"), latency("lat_ns"));
+    let by_priority = object.get("prios").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_object);
+    let mut priority = |of: &Object| {
+        let level = |key: &str| u16::try_from(whole(of, key)).unwrap_or(0);
+        let latency = child(of, "clat_ns").or_else(|| child(of, "lat_ns"));
+        let latency = latency.and_then(|latency| read_latency(latency, style)).unwrap_or_default();
+        PriorityLatency { class: level("prioclass"), level: level("prio"), hint: level("priohint"), latency }
+    };
     DirectionResult {
+        priorities: by_priority.map(&mut priority).collect(),
         bytes: whole(object, "io_bytes"),
         ios: whole(object, "total_ios"),
         short_ios: whole(object, "short_ios"),

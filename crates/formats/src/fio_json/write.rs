@@ -1,17 +1,18 @@
 //! RunResult → fio's JSON.
 
 use super::spell::spelled;
+use super::steer;
 use crate::fio_text::{Members, version_line};
-use crate::group::{Divisor, Group, percent_of_group};
+use crate::group::{Divisor, Group, Shown, percent_of_group, shown};
 use crate::{View, group, local_time, shares};
-use measure::{Direction, Histogram};
-use model::{DeviceUsage, DirectionResult, JobResult, LatencyStatistics, ReportStyle, RunResult};
+use measure::Histogram;
+use model::{
+    DeviceUsage, DirectionResult, JobResult, LatencyStatistics, PriorityLatency, ReportStyle, RunResult, Unified,
+};
 use serde_json::{Map, Value, json};
 
 /// What fio prints for a time left that nobody knows.
-const UNKNOWN_ETA_S: u64 = 2_147_483_647;
-/// Runs up to this long end before fio has made an estimate; after that nothing is left at the end.
-const NO_ESTIMATE_UNTIL_S: u64 = 2;
+pub(super) const UNKNOWN_ETA_S: u64 = 2_147_483_647;
 
 /// The document of `--output-format=json`, ending with a line break.
 pub fn write(result: &RunResult, view: &View) -> String {
@@ -47,6 +48,7 @@ fn document(result: &RunResult, view: &View, detail: Detail) -> String {
         result.devices.iter().for_each(|device| push_disk(&mut entries, device));
         root.insert("disk_util".into(), Value::Array(entries));
     }
+    steer::put_idleness(&mut root, result);
     super::own::appended(spelled(&Value::Object(root)), result) + "\n"
 }
 
@@ -65,18 +67,22 @@ fn job(row: &JobResult, groups: &[Group], detail: Detail) -> Value {
         put("job_start", json!(row.started_unix_ms));
     }
     put("error", json!(row.errno()));
-    put("eta", json!(if row.elapsed_s > NO_ESTIMATE_UNTIL_S { 0 } else { UNKNOWN_ETA_S }));
+    put("eta", json!(row.remaining_s.unwrap_or(UNKNOWN_ETA_S)));
     put("elapsed", json!(row.elapsed_s));
     if !row.echo.options.is_empty() {
         put("job options", options(&row.echo.options));
     }
-    for direction in Direction::ALL {
-        let share = percent_of_group(row, direction, groups, Divisor::Exact);
-        put(direction.word(), direction_object(&row.directions[direction], &row.style, share, detail));
+    for (kind, found) in shown(row) {
+        // The sum comes behind the syncs where each direction has its object, and takes the place of all where not.
+        if kind == Shown::Mixed && row.style.unified == Unified::Both {
+            put("sync", sync_object(row, detail));
+        }
+        let share = percent_of_group(row, (kind, &found), groups, Divisor::Exact);
+        put(kind.word(), direction_object(&found, &row.style, share, detail));
     }
-    let sync_percentiles = row.style.completion_percentiles || row.style.total_percentiles;
-    let sync = latency_object(Some(&row.sync.latency), &row.style, sync_percentiles.into(), detail);
-    put("sync", json!({ "total_ios": row.sync.count, "lat_ns": sync }));
+    if row.style.unified == Unified::None {
+        put("sync", sync_object(row, detail));
+    }
     let (user, system) = crate::fio_text::cpu_percent(row);
     put("job_runtime", json!(row.runtime.get() / 1_000_000));
     put("usr_cpu", json!(user));
@@ -95,18 +101,18 @@ fn job(row: &JobResult, groups: &[Group], detail: Detail) -> Value {
         put("total_err", json!(row.forgiven_errors));
         put("first_error", json!(row.first_forgiven_errno));
     }
-    if row.echo.iodepth > 0 {
-        put("latency_depth", json!(row.echo.iodepth));
-        put("latency_target", json!(0));
-        put("latency_target_ns", json!(0));
-        put("latency_percentile", json!(100.0));
-        put("latency_window", json!(0));
-        put("latency_window_us", json!(0));
-    }
+    steer::put_goal(&mut job, row);
     if let Some(description) = &row.echo.description {
-        put("desc", json!(description));
+        job.insert("desc".to_owned(), json!(description));
     }
+    steer::put_steady(&mut job, row);
     Value::Object(job)
+}
+
+fn sync_object(row: &JobResult, detail: Detail) -> Value {
+    let percentiles = row.style.completion_percentiles || row.style.total_percentiles;
+    let latency = latency_object(Some(&row.sync.latency), &row.style, percentiles.into(), detail);
+    json!({ "total_ios": row.sync.count, "lat_ns": latency })
 }
 
 fn named(names: &[&str], shares: &[f64]) -> Value {
@@ -119,7 +125,7 @@ fn direction_object(found: &DirectionResult, style: &ReportStyle, percent_of_gro
     let latency = |statistics: &Option<LatencyStatistics>, wanted: bool| {
         latency_object(statistics.as_ref(), style, wanted.into(), detail)
     };
-    json!({
+    let mut object = json!({
         "io_bytes": found.bytes,
         "io_kbytes": found.bytes >> 10,
         "bw_bytes": bytes_per_second,
@@ -132,6 +138,7 @@ fn direction_object(found: &DirectionResult, style: &ReportStyle, percent_of_gro
         "slat_ns": latency(&found.submission, style.submission_percentiles),
         "clat_ns": latency(&found.completion, style.completion_percentiles),
         "lat_ns": latency(&found.total, style.total_percentiles),
+        "prios": priorities(found, style, detail),
         "bw_min": bandwidth.minimum,
         "bw_max": bandwidth.maximum,
         "bw_agg": percent_of_group,
@@ -143,7 +150,24 @@ fn direction_object(found: &DirectionResult, style: &ReportStyle, percent_of_gro
         "iops_mean": iops.mean,
         "iops_stddev": iops.deviation(),
         "iops_samples": iops.count,
-    })
+    });
+    // Where all I/Os had the same priority there is nothing to tell apart, and fio leaves the key out.
+    if found.priorities.len() < 2
+        && let Some(object) = object.as_object_mut()
+    {
+        object.shift_remove("prios");
+    }
+    object
+}
+
+fn priorities(found: &DirectionResult, style: &ReportStyle, detail: Detail) -> Value {
+    let key = if style.total_percentiles { "lat_ns" } else { "clat_ns" };
+    let wanted = style.total_percentiles || style.completion_percentiles;
+    let one = |of: &PriorityLatency| {
+        let latency = latency_object(Some(&of.latency), style, wanted.into(), detail);
+        json!({ "prioclass": of.class, "prio": of.level, "priohint": of.hint, key: latency })
+    };
+    found.priorities.iter().map(one).collect()
 }
 
 /// Whether a latency's percentiles were asked for.

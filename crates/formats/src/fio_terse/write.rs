@@ -2,7 +2,7 @@
 
 use super::{PERCENTILE_PLACES, UNUSED_PLACE};
 use crate::fio_text::{cpu_percent, version_line};
-use crate::group::{Divisor, Group, percent_of_group};
+use crate::group::{Divisor, Group, Shown, percent_of_group, shown};
 use crate::{group, printable, shares};
 use job::TerseVersion;
 use measure::{Direction, Nanos};
@@ -59,10 +59,12 @@ fn write_row(line: &mut Line, row: &JobResult, groups: &[Group], version: TerseV
     line.push(printable::line(&row.echo.name));
     line.push(row.echo.group);
     line.push(row.errno());
-    let directions = if version == TerseVersion::V3 { &Direction::ALL[..2] } else { &Direction::ALL };
-    for &direction in directions {
-        let share = percent_of_group(row, direction, groups, Divisor::WholeKib);
-        write_direction(line, &row.directions[direction], &row.style, share, version);
+    for (kind, found) in shown(row) {
+        if kind == Shown::One(Direction::Trim) && version == TerseVersion::V3 {
+            continue;
+        }
+        let share = percent_of_group(row, (kind, &found), groups, Divisor::WholeKib);
+        write_direction(line, &found, &row.style, share, version);
     }
     let (user, system) = cpu_percent(row);
     line.push(format_args!("{user:.6}%"));

@@ -1,6 +1,6 @@
 //! `Run status group` and its line per direction.
 
-use crate::group::{Group, GroupSum};
+use crate::group::{Group, GroupSum, Shown};
 use crate::number::{Step, scaled};
 use measure::Direction;
 use model::ReportStyle;
@@ -11,12 +11,15 @@ pub(super) fn write(text: &mut String, group: &Group) {
     let _ = writeln!(text, "\nRun status group {} (all jobs):", group.number);
     for direction in Direction::ALL {
         if let Some(sum) = &group.sums[direction] {
-            text.push_str(&line(direction, sum, &group.style));
+            text.push_str(&line(Shown::One(direction), sum, &group.style));
         }
+    }
+    if let Some(sum) = &group.mixed {
+        text.push_str(&line(Shown::Mixed, sum, &group.style));
     }
 }
 
-fn line(direction: Direction, sum: &GroupSum, style: &ReportStyle) -> String {
+fn line(kind: Shown, sum: &GroupSum, style: &ReportStyle) -> String {
     let step = Step::of_base(style.unit_base);
     let rates = |step| {
         let rate = |value| rate(value, style, step);
@@ -26,7 +29,7 @@ fn line(direction: Direction, sum: &GroupSum, style: &ReportStyle) -> String {
     let amount = |step| scaled(sum.bytes, style.significant_figures, step, "B");
     format!(
         "{:>7}: bw={} ({}), {}-{} ({}-{}), io={} ({}), run={}-{}msec\n",
-        direction.word().to_uppercase(),
+        kind.word().to_uppercase(),
         first.0,
         second.0,
         first.1,

@@ -3,12 +3,12 @@
 use super::group_lines::rate;
 use super::latency;
 use super::start::{errno_text, error_origin};
-use crate::group::{Divisor, Group, percent_of_group};
+use crate::group::{Divisor, Group, Shown, percent_of_group, shown};
 use crate::number::{Step, scaled};
 use crate::{local_time, printable, shares};
 use jiff::tz::TimeZone;
-use measure::{Direction, SampleStatistics};
-use model::{DirectionResult, JobResult, LatencyStatistics, ReportStyle};
+use measure::{Direction, PerDirection, SampleStatistics};
+use model::{DirectionResult, JobResult, LatencyStatistics, PriorityLatency, ReportStyle, SteadyResult, Unified};
 use std::fmt::Write;
 
 /// The moment in the block's first line.
@@ -25,8 +25,9 @@ pub(super) fn write(text: &mut String, job: &JobResult, groups: &[Group], when: 
         return;
     }
     write_head(text, job, when);
-    for direction in Direction::ALL {
-        write_direction(text, job, direction, percent_of_group(job, direction, groups, Divisor::Exact));
+    for (kind, found) in shown(job) {
+        let share = percent_of_group(job, (kind, &found), groups, Divisor::Exact);
+        write_direction(text, kind, &found, &job.style, share);
     }
     write_latency_bins(text, job);
     write_syncs(text, job);
@@ -55,12 +56,17 @@ fn write_head(text: &mut String, job: &JobResult, when: &When<'_>) {
     }
 }
 
-fn write_direction(text: &mut String, job: &JobResult, direction: Direction, percent_of_group: f64) {
-    let (found, style) = (&job.directions[direction], &job.style);
+fn write_direction(
+    text: &mut String,
+    kind: Shown,
+    found: &DirectionResult,
+    style: &ReportStyle,
+    percent_of_group: f64,
+) {
     if found.bytes == 0 {
         return;
     }
-    text.push_str(&rate_line(found, direction, style));
+    text.push_str(&rate_line(found, kind, style));
     let kinds = [
         ("slat", &found.submission, style.submission_percentiles),
         ("clat", &found.completion, style.completion_percentiles),
@@ -71,27 +77,54 @@ fn write_direction(text: &mut String, job: &JobResult, direction: Direction, per
             latency::write_line(text, name, &statistics.moments);
         }
     }
+    let name = if style.total_percentiles { "lat" } else { "clat" };
+    let by_priority = || found.priorities.iter().filter(|_| found.priorities.len() > 1);
+    for of in by_priority() {
+        latency::write_line(text, &priority_name(name, of), &of.latency.moments);
+    }
     for (name, statistics, wanted) in &kinds {
         if let (true, Some(LatencyStatistics { histogram: Some(histogram), .. })) = (wanted, statistics) {
             latency::write_percentiles(text, name.trim_start(), histogram, style);
         }
     }
+    for of in by_priority() {
+        if let Some(histogram) = &of.latency.histogram {
+            let share = share_of_ios(of, found);
+            latency::write_percentiles(
+                text,
+                &format!("{} ({share:.2}% of IOs)", priority_name(name, of)),
+                histogram,
+                style,
+            );
+        }
+    }
     write_samples(text, found, style, percent_of_group);
 }
 
-fn rate_line(found: &DirectionResult, direction: Direction, style: &ReportStyle) -> String {
+/// `clat prio 1/0`: class and level, and the hint where there is one.
+fn priority_name(latency: &str, of: &PriorityLatency) -> String {
+    let hint = if of.hint > 0 { format!("/{}", of.hint) } else { String::new() };
+    format!("{latency} prio {}/{}{hint}", of.class, of.level)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts of a run")]
+fn share_of_ios(of: &PriorityLatency, found: &DirectionResult) -> f64 {
+    100.0 * of.latency.moments.count() as f64 / found.ios.max(1) as f64
+}
+
+fn rate_line(found: &DirectionResult, kind: Shown, style: &ReportStyle) -> String {
     let (step, figures) = (Step::of_base(style.unit_base), style.significant_figures);
     let milliseconds = found.runtime.as_millis_ceil();
     let iops = (u128::from(found.ios) * 1000).checked_div(u128::from(milliseconds)).unwrap_or(0);
     let bandwidth = found.bytes_per_second().unwrap_or(0);
     format!(
         "  {}: IOPS={}, BW={} ({})({}/{milliseconds}msec){}\n",
-        direction.word(),
+        kind.word(),
         scaled(u64::try_from(iops).unwrap_or(u64::MAX), figures, Step::Decimal, ""),
         rate(bandwidth, style, step),
         rate(bandwidth, style, step.other()),
         scaled(found.bytes, figures, step, "B"),
-        if direction == Direction::Write { "; 0 zone resets" } else { "" }
+        if kind == Shown::One(Direction::Write) { "; 0 zone resets" } else { "" }
     )
 }
 
@@ -205,7 +238,11 @@ fn write_tail(text: &mut String, job: &JobResult) {
     let _ = writeln!(text, "     submit    : {}", row(shares::BATCH_NAMES, shares::submit(&job.depth)));
     let _ = writeln!(text, "     complete  : {}", row(shares::BATCH_NAMES, shares::complete(&job.depth)));
     let counts = |get: fn(&DirectionResult) -> u64, syncs: u64| {
-        let directions = &job.directions;
+        let mut directions = job.directions.clone();
+        if job.style.unified == Unified::Mixed {
+            // All of them stand in the first place then.
+            directions = PerDirection { read: job.mixed(), ..PerDirection::default() };
+        }
         format!("{},{},{},{syncs}", get(&directions.read), get(&directions.write), get(&directions.trim))
     };
     let _ = writeln!(
@@ -219,5 +256,33 @@ fn write_tail(text: &mut String, job: &JobResult) {
         let (total, first) = (job.forgiven_errors, job.first_forgiven_errno);
         let _ = writeln!(text, "     errors    : total={total}, first_error={first}/<{}>", errno_text(first));
     }
-    let _ = writeln!(text, "     latency   : target=0, window=0, percentile=100.00%, depth={}", job.echo.iodepth);
+    let goal = &job.latency_goal;
+    let (target, window) = match goal.target {
+        Some(target) => (target.get(), goal.window.get() / 1000),
+        None => (0, 0),
+    };
+    let (share, depth) = (goal.percentile.unwrap_or(100.0), goal.depth.unwrap_or(job.echo.iodepth));
+    let _ = writeln!(text, "     latency   : target={target}, window={window}, percentile={share:.2}%, depth={depth}");
+    if let Some(found) = &job.steady {
+        write_steady(text, job, found);
+    }
+}
+
+fn write_steady(text: &mut String, job: &JobResult, found: &SteadyResult) {
+    let attained = if found.attained { "yes" } else { "no" };
+    let (bandwidth, iops) = (SteadyResult::mean(&found.bandwidth), SteadyResult::mean(&found.iops));
+    let latency = match found.latency_ns.as_slice() {
+        [] => String::new(),
+        samples => format!(", lat={}us", SteadyResult::mean(samples) / 1000),
+    };
+    let measure = found.name.trim_end_matches("_slope");
+    let what = if found.judges_slope() { "slope" } else { "mean dev" };
+    let percent = if found.relative { "%" } else { "" };
+    let _ = writeln!(
+        text,
+        "  steadystate  : attained={attained}, bw={} ({}), iops={iops}{latency}, {measure} {what}={:.3}{percent}",
+        rate(bandwidth, &job.style, Step::of_base(job.style.unit_base)),
+        rate(bandwidth, &job.style, Step::of_base(job.style.unit_base).other()),
+        found.criterion
+    );
 }

@@ -2,6 +2,7 @@
 
 use crate::number::{Step, scaled};
 use crate::printable;
+use job::Work;
 use job::plan::{JobPlan, Mix, Plan};
 use measure::Direction;
 use model::JobError;
@@ -9,7 +10,8 @@ use model::JobError;
 /// One line per job, `...` for its clones.
 pub fn job_lines(plan: &Plan) -> String {
     let mut text = String::new();
-    for job in &plan.jobs {
+    // Those that do no I/O have nothing to say in such a line.
+    for job in plan.jobs.iter().filter(|job| job.work != Work::Company) {
         text.push_str(&job_line(job, plan.asked_depth(job)));
         text.push('\n');
         if job.clones > 1 {

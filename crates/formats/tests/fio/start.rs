@@ -2,7 +2,7 @@
 
 use crate::workloads::Workload;
 use job::plan::Isolation;
-use job::{Action, Capabilities, EngineSpec, JobError, Parser, Plan, RealFiles, Submission, Surroundings};
+use job::{Action, Capabilities, EngineSpec, JobError, Parser, Plan, RealFiles, Submission, Surroundings, Work};
 use plumb_formats::fio_text;
 
 /// Engines as the words see them; the lines name them and nothing more.
@@ -17,7 +17,8 @@ const ENGINES: &[EngineSpec] = &[
 ];
 
 const fn engine(name: &'static str, submission: Submission) -> EngineSpec {
-    let capabilities = Capabilities { submission, needs_files: true, trim: true, virtual_time: false };
+    let capabilities =
+        Capabilities { submission, work: Work::Data, needs_files: true, trim: true, virtual_time: false };
     EngineSpec { name, help: "", capabilities, options: &[] }
 }
 

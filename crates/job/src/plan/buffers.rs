@@ -17,12 +17,23 @@ pub struct BufferPlan {
     pub compress_chunk: u32,
     /// Share of buffers that repeat an earlier one, 0–100.
     pub dedupe_percent: u8,
+    /// Which earlier buffers are repeated; `None` for the one before.
+    pub working_set: Option<WorkingSet>,
     /// Which memory.
     pub memory: Memory,
     /// Alignment beyond a page; 0 for a page.
     pub align: u32,
     /// Size of a huge page, where `memory` wants them.
     pub huge_page: u64,
+}
+
+/// The buffers that are repeated: the first unique ones of a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WorkingSet {
+    /// How many, as hundredths of the blocks of the job's size.
+    pub percent: u8,
+    /// All jobs that want it draw from one set.
+    pub shared: bool,
 }
 
 /// What buffers hold.
@@ -60,6 +71,7 @@ impl Default for BufferPlan {
             compress_percent: 0,
             compress_chunk: 512,
             dedupe_percent: 0,
+            working_set: None,
             memory: Memory::Malloc,
             align: 0,
             huge_page: 2 << 20,

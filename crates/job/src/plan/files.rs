@@ -1,5 +1,6 @@
 //! Which files, how large, and how they come to be.
 
+use super::FileHandling;
 use std::path::PathBuf;
 
 /// An amount that may be relative to a file's real size.
@@ -32,6 +33,8 @@ pub struct FilePlan {
     pub offset_increment: Extent,
     /// Open with O_DIRECT.
     pub direct: bool,
+    /// Writes are whole or not there at all after a crash (RWF_ATOMIC).
+    pub atomic: bool,
     /// Open with O_SYNC or O_DSYNC.
     pub sync: SyncMode,
     /// How space is reserved when a file is made.
@@ -54,6 +57,8 @@ pub struct FilePlan {
     pub may_create: bool,
     /// Write to block devices that are mounted.
     pub may_write_mounted: bool,
+    /// How files are chosen, opened, locked and made.
+    pub handling: FileHandling,
 }
 
 /// O_SYNC behaviour.
@@ -112,6 +117,7 @@ impl Default for FilePlan {
             offset: Extent::Bytes(0),
             offset_increment: Extent::Bytes(0),
             direct: false,
+            atomic: false,
             sync: SyncMode::None,
             allocate: Allocate::Native,
             invalidate: true,
@@ -123,6 +129,7 @@ impl Default for FilePlan {
             advice: AccessAdvice::ByLoad,
             may_create: true,
             may_write_mounted: false,
+            handling: FileHandling::default(),
         }
     }
 }

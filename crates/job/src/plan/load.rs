@@ -1,5 +1,6 @@
 //! Which I/Os, in which order: mix, sizes, offsets, syncs.
 
+use super::ZonePlan;
 use measure::{Direction, PerDirection};
 
 /// What moves.
@@ -59,6 +60,57 @@ pub struct LoadPlan {
     pub end_fsync: bool,
     /// fsync whenever a file is closed.
     pub fsync_on_close: bool,
+    /// syncfs at the end of the job.
+    pub end_syncfs: bool,
+    /// sync_file_range after so many writes.
+    pub range_sync: Option<RangeSync>,
+    /// What random offsets are multiples of, where it is not the smallest size.
+    pub align: PerDirection<Option<u32>>,
+    /// Sequential I/Os have the sizes of reads, random ones those of writes, whichever way they go.
+    pub sizes_by_order: bool,
+    /// Go on without the random map where there is no memory for it.
+    pub soft_map: bool,
+    /// Zones.
+    pub zones: ZonePlan,
+}
+
+impl LoadPlan {
+    /// The directions whose sizes occur: those that move, or those that stand for sequential and random I/O.
+    pub fn sized_by(&self) -> impl Iterator<Item = Direction> + use<> {
+        let mix = self.mix;
+        let all_random = Direction::ALL.into_iter().all(|each| !mix.contains(each) || self.percent_random[each] >= 100);
+        let plain = self.random && all_random && self.step == Step::Plain;
+        let (by_order, random) = (self.sizes_by_order, self.random);
+        Direction::ALL.into_iter().filter(move |&direction| match direction {
+            _ if !by_order => mix.contains(direction),
+            Direction::Read => !plain,
+            Direction::Write => random,
+            Direction::Trim => false,
+        })
+    }
+
+    /// The smallest size that may occur.
+    pub fn smallest(&self) -> u32 {
+        self.sized_by().map(|direction| self.block_size[direction].smallest()).min().unwrap_or(1).max(1)
+    }
+
+    /// The largest size that may occur.
+    pub fn largest(&self) -> u32 {
+        self.sized_by().map(|direction| self.block_size[direction].largest()).max().unwrap_or(1).max(1)
+    }
+}
+
+/// sync_file_range after so many writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RangeSync {
+    /// After so many writes.
+    pub every: u64,
+    /// Wait for writeback of the range that is under way.
+    pub wait_before: bool,
+    /// Begin writeback of the range.
+    pub write: bool,
+    /// Wait for it.
+    pub wait_after: bool,
 }
 
 /// What follows an I/O (`rw=...:N`).
@@ -153,6 +205,12 @@ impl Default for LoadPlan {
             fdatasync_every: 0,
             end_fsync: false,
             fsync_on_close: false,
+            end_syncfs: false,
+            range_sync: None,
+            align: PerDirection::all(None),
+            sizes_by_order: false,
+            soft_map: false,
+            zones: ZonePlan::None,
         }
     }
 }

@@ -5,23 +5,29 @@
 
 mod buffers;
 mod files;
+mod handling;
 mod load;
 mod pace;
 mod place;
 mod record;
 mod replay;
+mod steer;
 mod verify;
+mod zones;
 
-pub use buffers::{BufferPlan, Fill, Memory};
+pub use buffers::{BufferPlan, Fill, Memory, WorkingSet};
 pub use files::{AccessAdvice, Allocate, Extent, FilePlan, SyncMode};
-pub use load::{BlockSize, Distribution, Generator, LoadPlan, Mix, Step};
-pub use pace::{DepthPlan, PacePlan};
-pub use place::PlacePlan;
-pub use record::{LogPlan, PERCENTILES, RecordPlan};
+pub use handling::{FileHandling, FileLock, FileService, FileType, WriteHint};
+pub use load::{BlockSize, Distribution, Generator, LoadPlan, Mix, RangeSync, Step};
+pub use pace::{DepthPlan, PacePlan, ThinkCount};
+pub use place::{CgroupPlan, ClockChoice, MemoryPolicy, PlacePlan};
+pub use record::{LogPlan, PERCENTILES, RecordPlan, Unified, WindowValue};
 pub use replay::{Hold, MergePlan, ReplayPlan, Skip, Timing};
+pub use steer::{FlowPlan, LatencyPlan, SteadyCriterion, SteadyMeasure, SteadyPlan};
 pub use verify::{Digest, VerifyMethod, VerifyPlan};
+pub use zones::{Gap, Strides, ZonePlan, Zoned};
 
-use crate::engines::EngineOptions;
+use crate::engines::{EngineOptions, Work};
 use measure::Nanos;
 /// Everything one invocation runs.
 #[derive(Clone, Debug, Default)]
@@ -55,6 +61,8 @@ pub struct JobPlan {
     pub limits: Limits,
     /// The engine's name, as in its `EngineSpec`.
     pub engine: &'static str,
+    /// What one I/O of that engine is.
+    pub work: Work,
     /// Values of the engine's own options.
     pub engine_options: EngineOptions,
     /// Which files or devices.
@@ -65,6 +73,10 @@ pub struct JobPlan {
     pub depth: DepthPlan,
     /// How fast.
     pub pace: PacePlan,
+    /// Latencies to keep.
+    pub latency: LatencyPlan,
+    /// Ends when its numbers have settled; `None` waits for nothing.
+    pub steady: Option<SteadyPlan>,
     /// What the buffers hold and where they live.
     pub buffers: BufferPlan,
     /// Where and how the worker runs.
@@ -91,11 +103,14 @@ impl JobPlan {
             start: StartPlan::default(),
             limits: Limits::default(),
             engine,
+            work: Work::Data,
             engine_options: EngineOptions::default(),
             files: FilePlan::default(),
             load: LoadPlan::default(),
             depth: DepthPlan::default(),
             pace: PacePlan::default(),
+            latency: LatencyPlan::default(),
+            steady: None,
             buffers: BufferPlan::default(),
             place: PlacePlan::default(),
             verify: None,
@@ -123,6 +138,12 @@ pub struct StartPlan {
     pub wait_for: Option<String>,
     /// Then wait so long; the two ends of a range from which each clone draws (equal for a fixed delay).
     pub delay: (Nanos, Nanos),
+    /// A shell command to run before the I/O.
+    pub before: Option<String>,
+    /// A shell command to run after it.
+    pub after: Option<String>,
+    /// The clock of the start in reports, a number of clock_gettime(2).
+    pub clock_id: Option<u32>,
 }
 
 /// When a job ends.
@@ -134,12 +155,16 @@ pub struct Limits {
     pub time_based: bool,
     /// Time of I/O before anything counts.
     pub ramp: Nanos,
+    /// Bytes of I/O before anything counts; excludes `ramp`.
+    pub ramp_bytes: u64,
     /// How often the amount is repeated.
     pub loops: u64,
     /// End after so many I/Os (per loop); `None` for no limit.
     pub ios: Option<u64>,
     /// When this job is done, end the others.
     pub exit_all: bool,
+    /// Whom it takes along.
+    pub exit_scope: ExitScope,
     /// When this job fails, end the others.
     pub exit_all_on_error: bool,
     /// Go on after the errors in these classes.
@@ -152,13 +177,27 @@ impl Default for Limits {
             runtime: None,
             time_based: false,
             ramp: Nanos::ZERO,
+            ramp_bytes: 0,
             loops: 1,
             ios: None,
             exit_all: false,
+            exit_scope: ExitScope::Group,
             exit_all_on_error: false,
             continue_on_error: ContinueOnError::default(),
         }
     }
+}
+
+/// Whom a job takes along that ends the others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ExitScope {
+    /// The jobs of its group.
+    #[default]
+    Group,
+    /// The jobs up to the next stonewall; those behind it run.
+    Stonewall,
+    /// All jobs.
+    All,
 }
 
 /// Which I/O errors do not end a job.

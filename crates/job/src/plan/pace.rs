@@ -1,5 +1,6 @@
 //! How many I/Os at once, and how fast.
 
+use super::FlowPlan;
 use measure::{BytesPerSecond, Nanos, PerDirection};
 
 /// How many I/Os at once, and how they are submitted and reaped. Every field is at least what its comment says;
@@ -16,6 +17,8 @@ pub struct DepthPlan {
     pub reap_max: u32,
     /// Once full, drain to this many before filling again; 1 to `depth`.
     pub low: u32,
+    /// Hold back an I/O that overlaps one in flight.
+    pub serialises_overlap: bool,
 }
 
 /// How fast.
@@ -35,11 +38,35 @@ pub struct PacePlan {
     pub think_blocks: u64,
     /// Do not catch up for time lost in pauses.
     pub rate_ignores_think: bool,
+    /// Which blocks `think_blocks` counts.
+    pub think_counts: ThinkCount,
+    /// Pause also after so much time of I/O; zero for never.
+    pub think_io_time: Nanos,
+    /// Turns of an empty loop before each pause.
+    pub think_cycles: u32,
+    /// Fail below so many bytes per second.
+    pub least_rate: PerDirection<Option<BytesPerSecond>>,
+    /// Fail below so many I/Os per second.
+    pub least_iops: PerDirection<Option<u64>>,
+    /// The time over which these two are averaged.
+    pub rate_cycle: Nanos,
+    /// The job's place in a flow.
+    pub flow: Option<FlowPlan>,
+}
+
+/// Which blocks a pause waits for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ThinkCount {
+    /// Those that came back.
+    #[default]
+    Completed,
+    /// Those that were issued.
+    Issued,
 }
 
 impl Default for DepthPlan {
     fn default() -> Self {
-        DepthPlan { depth: 1, batch: 1, reap_min: 1, reap_max: 1, low: 1 }
+        DepthPlan { depth: 1, batch: 1, reap_min: 1, reap_max: 1, low: 1, serialises_overlap: false }
     }
 }
 
@@ -53,6 +80,13 @@ impl Default for PacePlan {
             think_spin: Nanos::ZERO,
             think_blocks: 1,
             rate_ignores_think: false,
+            think_counts: ThinkCount::Completed,
+            think_io_time: Nanos::ZERO,
+            think_cycles: 0,
+            least_rate: PerDirection::default(),
+            least_iops: PerDirection::default(),
+            rate_cycle: Nanos::SECOND,
+            flow: None,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Options about the sizes of single I/Os.
 
-use super::row::{NOT_YET, Row, Set, place, put};
+use super::row::{Row, Set, place, put};
 use crate::error::Complaint;
 use crate::option::Kind;
 use crate::plan::BlockSize;
@@ -11,10 +11,6 @@ const GROUP: &str = "Block sizes";
 
 const fn works(name: &'static str, kind: Kind, set: Set, help: &'static str) -> Row {
     Row::works(GROUP, name, kind, set, help)
-}
-
-const fn refused(name: &'static str, kind: Kind, reason: &'static str, help: &'static str) -> Row {
-    Row::refused(GROUP, name, kind, reason, help)
 }
 
 /// The largest size of one I/O.
@@ -78,6 +74,24 @@ pub(super) const ROWS: &[Row] = &[
         "Sizes between the ends of bsrange need not be multiples",
     )
     .alias(&["blocksize_unaligned"]),
-    refused("bs_is_seq_rand", Kind::Bool, NOT_YET, "Read size for sequential, write size for random I/Os").default("0"),
-    refused("ba", Kind::ThreeWay, NOT_YET, "Alignment of random offsets").alias(&["blockalign"]),
+    works(
+        "bs_is_seq_rand",
+        Kind::Bool,
+        put!(Switch, load.sizes_by_order),
+        "Read size for sequential, write size for random I/Os",
+    )
+    .default("0"),
+    works(
+        "ba",
+        Kind::ThreeWay,
+        Set::Three(|draft, values| {
+            if let Some(wrong) = values.into_iter().flatten().find(|&bytes| u32::try_from(bytes).is_err()) {
+                return Err(Complaint::plain(format!("has {wrong}, above the largest value, {LARGEST}")));
+            }
+            place(&mut draft.load.align, values);
+            Ok(())
+        }),
+        "Alignment of random offsets",
+    )
+    .alias(&["blockalign"]),
 ];

@@ -1,6 +1,6 @@
 //! Options about what buffers hold and where they live.
 
-use super::row::{NOT_YET, Row, Set, kind, put};
+use super::row::{Row, Set, kind, put};
 use crate::error::Complaint;
 use crate::option::Kind;
 use crate::plan::Memory;
@@ -11,10 +11,6 @@ const GROUP: &str = "Buffers and memory";
 
 const fn works(name: &'static str, kind: Kind, set: Set, help: &'static str) -> Row {
     Row::works(GROUP, name, kind, set, help)
-}
-
-const fn refused(name: &'static str, kind: Kind, reason: &'static str, help: &'static str) -> Row {
-    Row::refused(GROUP, name, kind, reason, help)
 }
 
 const MEMORY: Kind = Kind::Word(&[
@@ -91,10 +87,28 @@ pub(super) const ROWS: &[Row] = &[
         }),
         "Share of buffers that repeat an earlier one",
     ),
-    refused("dedupe_mode", Kind::Text, NOT_YET, "Which earlier buffers are repeated").default("repeat"),
-    refused("dedupe_working_set_percentage", kind::PERCENT, NOT_YET, "Size of the set of repeated buffers")
-        .default("5"),
-    refused("dedupe_global", Kind::Bool, NOT_YET, "Repeat buffers across jobs").default("0"),
+    works(
+        "dedupe_mode",
+        Kind::Word(&[("repeat", "the buffer before"), ("working_set", "any of the first unique ones")]),
+        Set::Word(|draft, word, _| {
+            draft.buffers.dedupe_by_set = word == "working_set";
+            Ok(())
+        }),
+        "Which earlier buffers are repeated",
+    )
+    .default("repeat"),
+    works(
+        "dedupe_working_set_percentage",
+        kind::PERCENT,
+        Set::Count(|draft, value| {
+            draft.buffers.set_percent = percent(value);
+            Ok(())
+        }),
+        "Size of the set of repeated buffers, as a share of the job's size",
+    )
+    .default("5"),
+    works("dedupe_global", Kind::Bool, put!(Switch, buffers.set_shared), "One such set for all jobs that want it")
+        .default("0"),
     works(
         "mem",
         MEMORY,

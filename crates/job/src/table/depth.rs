@@ -10,6 +10,9 @@ const fn works(name: &'static str, kind: Kind, set: Set, help: &'static str) -> 
     Row::works(GROUP, name, kind, set, help)
 }
 
+/// Why placement is refused.
+const PLACEMENT: &str = "it needs an NVMe device with data placement and the engine io_uring_cmd";
+
 const fn refused(name: &'static str, kind: Kind, reason: &'static str, help: &'static str) -> Row {
     Row::refused(GROUP, name, kind, reason, help)
 }
@@ -51,14 +54,28 @@ pub(super) const ROWS: &[Row] = &[
         "I/Os reaped in one go at most",
     ),
     works("iodepth_low", kind::COUNT, put!(Count, depth.low), "Once full, drain to this many before filling again"),
-    refused("serialize_overlap", Kind::Bool, NOT_YET, "Hold back I/Os that overlap one in flight").default("0"),
+    works(
+        "serialize_overlap",
+        Kind::Bool,
+        put!(Switch, depth.serialises_overlap),
+        "Hold back I/Os that overlap one in flight",
+    )
+    .default("0"),
     refused("io_submit_mode", Kind::Text, NOT_YET, "Submit from the worker or from helper threads").default("inline"),
-    refused("fdp", Kind::Bool, NOT_YET, "Flexible data placement").default("0"),
-    refused("dataplacement", Kind::Text, NOT_YET, "Kind of data placement").default("none").alias(&["data_placement"]),
-    refused("plid_select", Kind::Text, NOT_YET, "How placement ids are chosen")
+    refused("fdp", Kind::Bool, PLACEMENT, "Flexible data placement").default("0"),
+    refused("dataplacement", Kind::Text, PLACEMENT, "Kind of data placement")
+        .default("none")
+        .alias(&["data_placement"]),
+    refused("plid_select", Kind::Text, PLACEMENT, "How placement ids are chosen")
         .default("roundrobin")
         .alias(&["fdp_pli_select"]),
-    refused("plids", Kind::Text, NOT_YET, "Placement ids").alias(&["fdp_pli"]),
-    refused("dp_scheme", Kind::Text, NOT_YET, "File with the placement scheme"),
-    refused("gpu_dev_id", kind::COUNT, NOT_YET, "GPU whose memory is used").default("0"),
+    refused("plids", Kind::Text, PLACEMENT, "Placement ids").alias(&["fdp_pli"]),
+    refused("dp_scheme", Kind::Text, PLACEMENT, "File with the placement scheme"),
+    refused(
+        "gpu_dev_id",
+        kind::COUNT,
+        "it needs a GPU and a library that plumb does not link",
+        "GPU whose memory is used",
+    )
+    .default("0"),
 ];

@@ -2,7 +2,7 @@
 
 use super::row::{NOT_YET, Row, Set, kind, put};
 use crate::option::Kind;
-use crate::plan::Isolation;
+use crate::plan::{ExitScope, Isolation};
 
 const GROUP: &str = "Jobs";
 
@@ -69,9 +69,42 @@ pub(super) const ROWS: &[Row] = &[
         "Start only when all workers of this earlier job have ended",
     ),
     works("exitall", Kind::Flag, put!(Switch, exit_all), "When one job ends, end the others"),
-    refused("exit_what", Kind::Text, NOT_YET, "Whom exitall ends").default("group"),
+    works(
+        "exit_what",
+        Kind::Word(&[
+            ("group", "the jobs of its group"),
+            ("stonewall", "the jobs up to the next stonewall"),
+            ("all", "all jobs"),
+        ]),
+        Set::Word(|draft, word, _| {
+            draft.exit_scope = match word {
+                "stonewall" => ExitScope::Stonewall,
+                "all" => ExitScope::All,
+                _ => ExitScope::Group,
+            };
+            Ok(())
+        }),
+        "Whom exitall ends",
+    )
+    .default("group"),
     works("exitall_on_error", Kind::Flag, put!(Switch, exit_all_on_error), "When one job fails, end the others"),
     refused("profile", Kind::Text, NOT_YET, "Run a built-in workload such as tiobench or act"),
-    refused("exec_prerun", Kind::Text, NOT_YET, "Run this command before the job"),
-    refused("exec_postrun", Kind::Text, NOT_YET, "Run this command after the job"),
+    works(
+        "exec_prerun",
+        Kind::Text,
+        Set::Text(|draft, text, _| {
+            draft.before = Some(text.to_owned());
+            Ok(())
+        }),
+        "Run this shell command before the job; its output goes to NAME.prerun.txt",
+    ),
+    works(
+        "exec_postrun",
+        Kind::Text,
+        Set::Text(|draft, text, _| {
+            draft.after = Some(text.to_owned());
+            Ok(())
+        }),
+        "Run this shell command after the job; its output goes to NAME.postrun.txt",
+    ),
 ];

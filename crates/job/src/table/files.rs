@@ -1,6 +1,6 @@
 //! Options about files and devices: which, where, and how they come to be.
 
-use super::row::{NOT_YET, Row, Set, kind, put};
+use super::row::{Row, Set, kind, put};
 use crate::error::Complaint;
 use crate::option::Kind;
 use crate::plan::{AccessAdvice, Allocate, SyncMode};
@@ -70,27 +70,11 @@ pub(super) const ROWS: &[Row] = &[
         }),
         "Directories for the files, separated by `:`; clones are spread over them",
     ),
-    refused("filename_format", Kind::Text, NOT_YET, "How generated file names are built")
-        .default("$jobname.$jobnum.$filenum"),
-    refused("unique_filename", Kind::Bool, NOT_YET, "Put the client's address before file names").default("1"),
-    refused("filetype", Kind::Text, NOT_YET, "What the file is, without looking").default("none"),
-    refused("opendir", Kind::Text, NOT_YET, "Use every file below this directory"),
-    refused("lockfile", Kind::Text, NOT_YET, "Lock files during I/O").default("none"),
     works("nrfiles", kind::POSITIVE, put!(Count, files.count), "Number of files the size is divided among")
         .default("1")
         .alias(&["nr_files"]),
-    refused("openfiles", kind::COUNT, NOT_YET, "Number of files open at the same time"),
-    refused("file_service_type", Kind::Text, NOT_YET, "How the next file is chosen").default("roundrobin"),
-    refused(
-        "ioscheduler",
-        Kind::Text,
-        "plumb does not change a device's settings",
-        "Switch the device to this scheduler",
-    ),
-    refused("create_serialize", Kind::Bool, NOT_YET, "Lay out files of jobs one after the other").default("1"),
     works("create_fsync", Kind::Bool, put!(Switch, files.create_fsync), "Flush files after they were laid out")
         .default("1"),
-    refused("create_on_open", Kind::Bool, NOT_YET, "Make files when they are first opened").default("0"),
     works("create_only", Kind::Bool, put!(Switch, files.create_only), "Lay out the files and stop").default("0"),
     works("allow_file_create", Kind::Bool, put!(Switch, files.may_create), "Make files that do not exist").default("1"),
     works(
@@ -111,7 +95,6 @@ pub(super) const ROWS: &[Row] = &[
     )
     .default("0"),
     works("unlink", Kind::Bool, put!(Switch, files.unlink), "Remove the files when the job is done").default("0"),
-    refused("unlink_each_loop", Kind::Bool, NOT_YET, "Remove the files after each loop").default("0"),
     works(
         "fallocate",
         ALLOCATE,
@@ -144,9 +127,6 @@ pub(super) const ROWS: &[Row] = &[
         "What the kernel is told of the access pattern",
     )
     .default("1"),
-    refused("write_hint", Kind::Text, NOT_YET, "Expected lifetime of the data"),
-    refused("fill_device", Kind::Bool, NOT_YET, "Write until the space is used up").default("0").alias(&["fill_fs"]),
-    refused("file_append", Kind::Bool, NOT_YET, "Start at the end of the file").default("0"),
     works("direct", Kind::Bool, put!(Switch, files.direct), "Open with O_DIRECT, past the page cache").default("0"),
     works(
         "buffered",
@@ -158,7 +138,7 @@ pub(super) const ROWS: &[Row] = &[
         "Go through the page cache; the opposite of direct, the later one holds",
     )
     .default("1"),
-    refused("atomic", Kind::Bool, NOT_YET, "Writes that are torn by no crash").default("0"),
+    works("atomic", Kind::Bool, put!(Switch, files.atomic), "Writes that no crash can tear (RWF_ATOMIC)").default("0"),
     works("invalidate", Kind::Bool, put!(Switch, files.invalidate), "Drop the file's pages from the cache first")
         .default("1"),
     works(
@@ -181,9 +161,13 @@ pub(super) const ROWS: &[Row] = &[
     works("fdatasync", kind::COUNT, put!(Count, load.fdatasync_every), "fdatasync after so many writes; 0 never")
         .default("0"),
     works("end_fsync", Kind::Bool, put!(Switch, load.end_fsync), "fsync when the job's I/O is done").default("0"),
-    refused("end_syncfs", Kind::Bool, NOT_YET, "syncfs when the job's I/O is done").default("0"),
     works("fsync_on_close", Kind::Bool, put!(Switch, load.fsync_on_close), "fsync a file whenever it is closed")
         .default("0"),
-    refused("write_barrier", kind::COUNT, NOT_YET, "Make every so many writes a barrier").default("0"),
-    refused("sync_file_range", Kind::Text, NOT_YET, "sync_file_range after so many writes"),
+    refused(
+        "write_barrier",
+        kind::COUNT,
+        "Linux has had no barrier writes since 2.6.37, and in fio it has no effect; use fdatasync",
+        "Make every so many writes a barrier",
+    )
+    .default("0"),
 ];

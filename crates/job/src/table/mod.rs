@@ -9,6 +9,7 @@ mod depth;
 mod description;
 mod errors;
 mod files;
+mod handling;
 mod io;
 mod latency;
 mod logs;
@@ -31,6 +32,7 @@ pub(crate) use row::{Context, NOT_YET, Row, Set, switch};
 const GROUPS: &[&[Row]] = &[
     description::ROWS,
     files::ROWS,
+    handling::ROWS,
     io::ROWS,
     block::ROWS,
     size::ROWS,

@@ -1,7 +1,8 @@
 //! Options about how fast I/Os come.
 
-use super::row::{NOT_YET, Row, Set, kind, place, put};
+use super::row::{Row, Set, kind, place, put};
 use crate::option::{Kind, TimeUnit};
+use crate::plan::ThinkCount;
 
 const GROUP: &str = "Rate and think time";
 
@@ -9,20 +10,31 @@ const fn works(name: &'static str, kind: Kind, set: Set, help: &'static str) -> 
     Row::works(GROUP, name, kind, set, help)
 }
 
-const fn refused(name: &'static str, kind: Kind, reason: &'static str, help: &'static str) -> Row {
-    Row::refused(GROUP, name, kind, reason, help)
-}
-
 const MICROSECONDS: Kind = Kind::Time(TimeUnit::Microseconds);
 
 pub(super) const ROWS: &[Row] = &[
     works("thinktime", MICROSECONDS, put!(Time, pace.think), "Pause between blocks").default("0"),
     works("thinktime_spin", MICROSECONDS, put!(Time, pace.think_spin), "How much of the pause burns CPU").default("0"),
-    refused("thinkcycles", kind::COUNT, NOT_YET, "Spin for so many cycles").default("0"),
+    works("thinkcycles", kind::COUNT, put!(Count, pace.think_cycles), "Turns of an empty loop before each pause")
+        .default("0"),
     works("thinktime_blocks", kind::COUNT, put!(Count, pace.think_blocks), "Blocks between pauses").default("1"),
-    refused("thinktime_blocks_type", Kind::Text, NOT_YET, "Whether issued or completed blocks count")
-        .default("complete"),
-    refused("thinktime_iotime", Kind::Time(TimeUnit::Seconds), NOT_YET, "I/O for so long between pauses").default("0"),
+    works(
+        "thinktime_blocks_type",
+        Kind::Word(&[("complete", "those that came back"), ("issue", "those that were issued")]),
+        Set::Word(|draft, word, _| {
+            draft.pace.think_counts = if word == "issue" { ThinkCount::Issued } else { ThinkCount::Completed };
+            Ok(())
+        }),
+        "Whether issued or completed blocks count",
+    )
+    .default("complete"),
+    works(
+        "thinktime_iotime",
+        Kind::Time(TimeUnit::Seconds),
+        put!(Time, pace.think_io_time),
+        "Pause also after so much time of I/O",
+    )
+    .default("0"),
     works(
         "rate",
         Kind::ThreeWay,
@@ -32,7 +44,16 @@ pub(super) const ROWS: &[Row] = &[
         }),
         "Bytes per second at most, for reads, writes, trims; excludes rate_iops",
     ),
-    refused("rate_min", Kind::ThreeWay, NOT_YET, "Fail below so many bytes per second").alias(&["ratemin"]),
+    works(
+        "rate_min",
+        Kind::ThreeWay,
+        Set::Three(|draft, values| {
+            place(&mut draft.pace.least_rate, values);
+            Ok(())
+        }),
+        "Fail below so many bytes per second",
+    )
+    .alias(&["ratemin"]),
     works(
         "rate_iops",
         Kind::ThreeWay,
@@ -42,7 +63,15 @@ pub(super) const ROWS: &[Row] = &[
         }),
         "I/Os per second at most, for reads, writes, trims; excludes rate",
     ),
-    refused("rate_iops_min", Kind::ThreeWay, NOT_YET, "Fail below so many I/Os per second"),
+    works(
+        "rate_iops_min",
+        Kind::ThreeWay,
+        Set::Three(|draft, values| {
+            place(&mut draft.pace.least_iops, values);
+            Ok(())
+        }),
+        "Fail below so many I/Os per second",
+    ),
     works(
         "rate_process",
         Kind::Word(&[("linear", "equal gaps"), ("poisson", "exponential gaps")]),
@@ -53,12 +82,14 @@ pub(super) const ROWS: &[Row] = &[
         "How the gaps of a limited rate are spread",
     )
     .default("linear"),
-    refused("rate_cycle", kind::COUNT, NOT_YET, "Window over which rate_min is averaged, ms")
+    works("rate_cycle", kind::COUNT, put!(Count, pace.rate_cycle_ms), "Window over which rate_min is averaged, ms")
         .default("1000")
         .alias(&["ratecycle"]),
     works("rate_ignore_thinktime", Kind::Bool, put!(Switch, pace.rate_ignores_think), "Do not catch up for pauses"),
-    refused("flow_id", kind::COUNT, NOT_YET, "Which flow the job belongs to").default("0"),
-    refused("flow", kind::COUNT, NOT_YET, "The job's weight in its flow").default("0"),
-    refused("flow_sleep", kind::COUNT, NOT_YET, "How long a job ahead of its share sleeps, us").default("0"),
+    works("flow_id", kind::COUNT, put!(Count, pace.flow_id), "Which flow the job belongs to").default("0"),
+    works("flow", Kind::Integer { least: 0, most: 1000 }, put!(Count, pace.flow), "The job's weight in its flow")
+        .default("0"),
+    works("flow_sleep", kind::COUNT, put!(Count, pace.flow_sleep_us), "How long a job ahead of its share sleeps, us")
+        .default("0"),
     works("flow_watermark", Kind::Text, Set::Withdrawn, "Withdrawn: flows have weights"),
 ];

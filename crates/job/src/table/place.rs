@@ -1,8 +1,9 @@
 //! Options about where and with which rights a worker runs.
 
-use super::row::{NOT_YET, Row, Set, kind, put};
+use super::row::{Row, Set, kind, put};
 use crate::error::Complaint;
 use crate::option::Kind;
+use crate::plan::MemoryPolicy;
 use crate::values::cpu_list;
 
 const GROUP: &str = "CPU, priority, rights";
@@ -11,12 +12,42 @@ const fn works(name: &'static str, kind: Kind, set: Set, help: &'static str) -> 
     Row::works(GROUP, name, kind, set, help)
 }
 
-const fn refused(name: &'static str, kind: Kind, reason: &'static str, help: &'static str) -> Row {
-    Row::refused(GROUP, name, kind, reason, help)
+/// As many nodes as a mask of 64 bits names.
+const NODES: u32 = 64;
+
+fn nodes(text: &str) -> Result<Vec<u32>, Complaint> {
+    cpu_list(text, NODES).map_err(|_| Complaint::new("is not a list of NUMA nodes", "write it like 0,2-3"))
+}
+
+fn memory_policy(text: &str) -> Result<MemoryPolicy, Complaint> {
+    let (mode, list) = text.split_once(':').map_or((text, None), |(mode, list)| (mode, Some(list)));
+    let wanted = |list: Option<&str>| nodes(list.unwrap_or_default());
+    match mode {
+        "default" => Ok(MemoryPolicy::Default),
+        "local" => Ok(MemoryPolicy::Local),
+        "prefer" => match wanted(list)?.as_slice() {
+            &[node] => Ok(MemoryPolicy::Prefer(node)),
+            _ => Err(Complaint::new("prefers more than one node", "name one, like prefer:0")),
+        },
+        "bind" => wanted(list).map(MemoryPolicy::Bind),
+        "interleave" => wanted(list).map(MemoryPolicy::Interleave),
+        _ => {
+            let help = "it takes default, local, prefer:N, bind:N,.. and interleave:N,..";
+            Err(Complaint::new("is not a memory policy", help))
+        }
+    }
 }
 
 pub(super) const ROWS: &[Row] = &[
-    refused("comm", Kind::Text, NOT_YET, "Name of the worker in the process list"),
+    works(
+        "comm",
+        Kind::Text,
+        Set::Text(|draft, text, _| {
+            draft.place.name = Some(text.to_owned());
+            Ok(())
+        }),
+        "Name of the worker in the process list",
+    ),
     works("nice", Kind::Integer { least: -20, most: 19 }, put!(Signed, place.nice), "Change of the nice value")
         .default("0"),
     works(
@@ -37,7 +68,15 @@ pub(super) const ROWS: &[Row] = &[
         }),
         "I/O priority class: 1 realtime, 2 best effort, 3 idle",
     ),
-    refused("priohint", kind::COUNT, NOT_YET, "Hint that goes with the I/O priority"),
+    works(
+        "priohint",
+        Kind::Integer { least: 0, most: 1023 },
+        Set::Count(|draft, hint| {
+            draft.place.io_hint = u16::try_from(hint).unwrap_or(0);
+            Ok(())
+        }),
+        "Hint that goes with the I/O priority",
+    ),
     works(
         "cpumask",
         kind::COUNT,
@@ -77,11 +116,62 @@ pub(super) const ROWS: &[Row] = &[
         }),
         "How clones share the allowed CPUs",
     ),
-    refused("numa_cpu_nodes", Kind::Text, NOT_YET, "Run on these NUMA nodes"),
-    refused("numa_mem_policy", Kind::Text, NOT_YET, "Take memory from these NUMA nodes"),
-    refused("cgroup", Kind::Text, NOT_YET, "Put the worker into this cgroup"),
-    refused("cgroup_weight", kind::COUNT, NOT_YET, "Weight of that cgroup"),
-    refused("cgroup_nodelete", Kind::Bool, NOT_YET, "Keep that cgroup afterwards").default("0"),
-    refused("uid", kind::COUNT, NOT_YET, "Run as this user"),
-    refused("gid", kind::COUNT, NOT_YET, "Run as this group"),
+    works(
+        "numa_cpu_nodes",
+        Kind::Text,
+        Set::Text(|draft, text, _| {
+            draft.place.nodes = nodes(text)?;
+            Ok(())
+        }),
+        "Run on the CPUs of these NUMA nodes: 0,2-3",
+    ),
+    works(
+        "numa_mem_policy",
+        Kind::Text,
+        Set::Text(|draft, text, _| {
+            draft.place.memory = Some(memory_policy(text)?);
+            Ok(())
+        }),
+        "Where memory comes from: default, local, prefer:N, bind:N,.. or interleave:N,..",
+    ),
+    works(
+        "cgroup",
+        Kind::Text,
+        Set::Text(|draft, text, _| {
+            if text.split('/').any(|part| part == "..") {
+                return Err(Complaint::new("leaves the hierarchy", "name a group below its root, like bench/slow"));
+            }
+            draft.place.cgroup = Some(text.trim_start_matches('/').to_owned());
+            Ok(())
+        }),
+        "Put the worker into this cgroup, which is made where it is not there",
+    ),
+    works(
+        "cgroup_weight",
+        Kind::Integer { least: 100, most: 1000 },
+        Set::Count(|draft, weight| {
+            draft.place.cgroup_weight = Some(weight);
+            Ok(())
+        }),
+        "Weight of that cgroup for I/O",
+    ),
+    works("cgroup_nodelete", Kind::Bool, put!(Switch, place.cgroup_keep), "Keep that cgroup afterwards").default("0"),
+    works(
+        "uid",
+        kind::COUNT,
+        Set::Count(|draft, id| {
+            draft.place.user = Some(id);
+            Ok(())
+        }),
+        "Run as this user, by number",
+    ),
+    works(
+        "gid",
+        kind::COUNT,
+        Set::Count(|draft, id| {
+            draft.place.group = Some(id);
+            Ok(())
+        }),
+        "Run as this group, by number",
+    ),
 ];

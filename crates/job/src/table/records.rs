@@ -3,6 +3,7 @@
 use super::row::{NOT_YET, Row, Set, kind, put};
 use crate::error::Complaint;
 use crate::option::Kind;
+use crate::plan::Unified;
 use crate::values::floats;
 use measure::Nanos;
 
@@ -17,7 +18,7 @@ const fn refused(name: &'static str, kind: Kind, reason: &'static str, help: &'s
 }
 
 pub(super) const ROWS: &[Row] = &[
-    refused("stats", Kind::Bool, NOT_YET, "Report this job").default("1"),
+    works("stats", Kind::Bool, put!(Switch, record.shown), "Report this job").default("1"),
     works(
         "bwavgtime",
         kind::COUNT,
@@ -123,5 +124,26 @@ pub(super) const ROWS: &[Row] = &[
         "Digits of numbers in the text report",
     )
     .default("4"),
+    works(
+        "unified_rw_reporting",
+        Kind::Word(&[
+            ("none", "each direction by itself"),
+            ("mixed", "only their sum"),
+            ("both", "each, and their sum"),
+            ("0", "as none"),
+            ("1", "as mixed"),
+            ("2", "as both"),
+        ]),
+        Set::Word(|draft, word, _| {
+            draft.record.unified = match word {
+                "mixed" | "1" => Unified::Mixed,
+                "both" | "2" => Unified::Both,
+                _ => Unified::None,
+            };
+            Ok(())
+        }),
+        "Report reads, writes and trims together",
+    )
+    .default("none"),
     refused("block_error_percentiles", Kind::Bool, NOT_YET, "Percentiles of trimmed blocks that failed").default("0"),
 ];

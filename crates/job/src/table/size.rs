@@ -1,6 +1,6 @@
 //! Options about how much, and where in the file.
 
-use super::row::{NOT_YET, Row, Set, kind};
+use super::row::{Row, Set, kind, put};
 use crate::error::Complaint;
 use crate::option::Kind;
 use crate::values::{Amount, UnitBase, integer};
@@ -11,14 +11,9 @@ const fn works(name: &'static str, kind: Kind, set: Set, help: &'static str) -> 
     Row::works(GROUP, name, kind, set, help)
 }
 
-const fn refused(name: &'static str, kind: Kind, reason: &'static str, help: &'static str) -> Row {
-    Row::refused(GROUP, name, kind, reason, help)
-}
-
-/// Amounts in zones need zoned I/O.
-fn without_zones(amount: Amount) -> Result<Amount, Complaint> {
+/// A share of a file is at most all of it. Zones are turned into bytes once their size is known.
+fn at_most_all(amount: Amount) -> Result<Amount, Complaint> {
     match amount {
-        Amount::Zones(_) => Err(Complaint::new("counts zones, which is not built yet", "give bytes or a percentage")),
         Amount::Percent(percent) if percent > 100 => {
             Err(Complaint::new("is more than all of the file", "give up to 100%"))
         }
@@ -31,7 +26,7 @@ pub(super) const ROWS: &[Row] = &[
         "size",
         kind::SHARE,
         Set::Amount(|draft, amount| {
-            draft.files.size = Some(without_zones(amount)?);
+            draft.files.size = Some(at_most_all(amount)?);
             Ok(())
         }),
         "Size of the region worked on, all files together; 20% of what is there",
@@ -40,7 +35,7 @@ pub(super) const ROWS: &[Row] = &[
         "io_size",
         kind::SHARE,
         Set::Amount(|draft, amount| {
-            draft.files.io_size = Some(without_zones(amount)?);
+            draft.files.io_size = Some(at_most_all(amount)?);
             Ok(())
         }),
         "Amount of I/O, where it differs from size",
@@ -68,7 +63,7 @@ pub(super) const ROWS: &[Row] = &[
         "offset",
         kind::SHARE,
         Set::Amount(|draft, amount| {
-            draft.files.offset = without_zones(amount)?;
+            draft.files.offset = at_most_all(amount)?;
             Ok(())
         }),
         "Where the region starts in each file",
@@ -79,13 +74,14 @@ pub(super) const ROWS: &[Row] = &[
         "offset_increment",
         kind::SHARE,
         Set::Amount(|draft, amount| {
-            draft.files.offset_increment = without_zones(amount)?;
+            draft.files.offset_increment = at_most_all(amount)?;
             Ok(())
         }),
         "How much later it starts for each next clone",
     )
     .default("0"),
-    refused("offset_align", kind::COUNT, NOT_YET, "Alignment of a relative offset").default("0"),
+    works("offset_align", kind::BYTES, put!(Number, files.handling.offset_align), "Alignment of a relative offset")
+        .default("0"),
     works(
         "kb_base",
         Kind::Word(&[("1024", "k is 1024, ki is 1000"), ("1000", "k is 1000, ki is 1024")]),

@@ -1,7 +1,8 @@
 //! Options about when a job starts and ends.
 
-use super::row::{NOT_YET, Row, Set, kind, put};
+use super::row::{Row, Set, kind, put};
 use crate::option::{Kind, TimeUnit};
+use crate::plan::ClockChoice;
 use crate::values::span_of_time;
 
 const GROUP: &str = "Time";
@@ -39,8 +40,20 @@ pub(super) const ROWS: &[Row] = &[
     )
     .default("0"),
     works("ramp_time", SECONDS, put!(Time, ramp), "I/O for so long before anything counts"),
-    refused("ramp_size", kind::BYTES, NOT_YET, "I/O of so many bytes before anything counts"),
-    refused("clocksource", Kind::Text, "plumb chooses and checks the clock itself", "Which clock is read"),
+    works("ramp_size", kind::BYTES, put!(Number, ramp_bytes), "I/O of so many bytes before anything counts"),
+    works(
+        "clocksource",
+        Kind::Word(&[
+            ("gettimeofday", "a call to the system"),
+            ("clock_gettime", "the same"),
+            ("cpu", "the processor's counter"),
+        ]),
+        Set::Word(|draft, word, _| {
+            draft.place.clock = Some(if word == "cpu" { ClockChoice::Counter } else { ClockChoice::System });
+            Ok(())
+        }),
+        "Which clock is read; without it the counter where it can be trusted, else a call",
+    ),
     works(
         "gtod_reduce",
         Kind::Bool,
@@ -60,6 +73,20 @@ pub(super) const ROWS: &[Row] = &[
         "Read the clock rarely: no latencies, no bandwidth samples",
     )
     .default("0"),
-    refused("gtod_cpu", kind::COUNT, NOT_YET, "CPU that does nothing but read the clock"),
-    refused("job_start_clock_id", kind::COUNT, NOT_YET, "Clock of the job's start in JSON"),
+    refused(
+        "gtod_cpu",
+        kind::COUNT,
+        "reading the clock costs plumb less than reading another CPU's copy of it would",
+        "CPU that does nothing but read the clock",
+    )
+    .default("0"),
+    works(
+        "job_start_clock_id",
+        kind::COUNT,
+        Set::Count(|draft, id| {
+            draft.clock_id = Some(id);
+            Ok(())
+        }),
+        "Clock of the job's start in JSON, a number of clock_gettime(2)",
+    ),
 ];

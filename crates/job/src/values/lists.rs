@@ -180,7 +180,10 @@ pub(crate) fn distribution(text: &str, base: UnitBase) -> Result<Distribution, C
         }
         "zoned_abs" => zones(rest, base, &|text, base| u64::try_from(integer(text, base).ok()?).ok())
             .map(Distribution::ZonedAbsolute),
-        "sequence" => Err(Complaint::new("asks for a sequence, which is not built yet", "use random, zipf or zoned")),
+        "sequence" => Err(Complaint::new(
+            "asks for a sequence; what exactly it does could not be measured against a fio that has it",
+            "use random, zipf or zoned",
+        )),
         _ => Err(Complaint {
             what: "is not a distribution".into(),
             help: did_you_mean(word, ["random", "zipf", "pareto", "normal", "zoned", "zoned_abs"])
@@ -190,7 +193,7 @@ pub(crate) fn distribution(text: &str, base: UnitBase) -> Result<Distribution, C
 }
 
 /// `theta[:centre]`.
-fn skewed(rest: Option<&str>, default: f64) -> Result<(f64, Option<f64>), Complaint> {
+pub(crate) fn skewed(rest: Option<&str>, default: f64) -> Result<(f64, Option<f64>), Complaint> {
     let Some(rest) = rest else { return Ok((default, None)) };
     let values = floats(rest, 2)?;
     if let Some(centre) = values.get(1).filter(|centre| !(0.0..=1.0).contains(*centre)) {

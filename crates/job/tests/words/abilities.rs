@@ -2,13 +2,16 @@
 
 use job::option::{Kind, OptionSpec, Support};
 use job::plan::JobPlan;
-use job::{Action, Capabilities, EngineSpec, Files, Invocation, JobError, Parser, Plan, Submission, Surroundings};
+use job::{
+    Action, Capabilities, EngineSpec, Files, Invocation, JobError, Parser, Plan, Submission, Surroundings, Work,
+};
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
 const fn engine(name: &'static str, submission: Submission, options: &'static [OptionSpec]) -> EngineSpec {
-    let capabilities = Capabilities { submission, needs_files: true, trim: true, virtual_time: false };
+    let capabilities =
+        Capabilities { submission, work: Work::Data, needs_files: true, trim: true, virtual_time: false };
     EngineSpec { name, help: "an engine", capabilities, options }
 }
 
@@ -29,6 +32,7 @@ pub(crate) const ENGINES: &[EngineSpec] = &[
     EngineSpec {
         capabilities: Capabilities {
             submission: Submission::ByDepth,
+            work: Work::Pretence,
             needs_files: false,
             trim: true,
             virtual_time: false,
@@ -40,6 +44,7 @@ pub(crate) const ENGINES: &[EngineSpec] = &[
     EngineSpec {
         capabilities: Capabilities {
             submission: Submission::Synchronous,
+            work: Work::Data,
             needs_files: true,
             trim: false,
             virtual_time: false,

@@ -7,6 +7,7 @@ fn written(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
     pairs.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect()
 }
 
+/// Subtlety 47 of the specification.
 #[test]
 fn a_job_keeps_its_own_options_raw_under_their_main_names_flags_as_nothing() {
     let plan = file_plan(

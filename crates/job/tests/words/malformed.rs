@@ -27,7 +27,7 @@ const COMMAND_LINES: &[(&[&str], &str)] = &[
     (&["--size=x%"], "size=x% is not a percentage; write it like 10%"),
     (&["--size=110%"], "size=110% is more than all of the file; give up to 100%"),
     (&["--io_size=110%"], "io_size=110% is more than all of the file; give up to 100%"),
-    (&["--size=4z"], "size=4z counts zones, which is not built yet; give bytes or a percentage"),
+    (&["--size=4z"], "zones need zonemode; set zonemode=strided or zonemode=zbd"),
     (&["--size=1k"], "size is 1024 bytes, less than one block of 4096; make size larger or bs smaller"),
     (&["--offset=-1"], "offset=-1 is negative; write it like 4k, 1m or 4096"),
     (&["--filesize=1m-x"], "filesize=1m-x is not a number; write it like 4k, 1m or 4096"),
@@ -96,8 +96,19 @@ const COMMAND_LINES: &[(&[&str], &str)] = &[
     (&["--filename=::"], r"filename=:: names no path; separate paths by `:`, write `\:` for a colon in a name"),
     (&["--rate=1m", "--rate_iops=4"], "rate and rate_iops exclude each other; give one of the two"),
     (
-        &["--ioengine=cpuio"],
-        "engine cpuio is refused: it is not built yet; plumb carries null, sync, psync, mmap, libaio, io_uring",
+        &["--ioengine=io_uring_cmd"],
+        "engine io_uring_cmd is refused: it sends NVMe commands to a character device, and none was at hand to prove \
+         that on; plumb carries null, sync, psync, mmap, libaio, io_uring",
+    ),
+    (
+        &["--ioengine=psync", "--atomic=1"],
+        "engine psync cannot ask for atomic writes; use one of pvsync2, libaio, io_uring",
+    ),
+    (&["--ioengine=libaio", "--atomic=1"], "atomic writes are direct I/O; add direct=1"),
+    (
+        &["--fdp=1"],
+        "option `fdp` is refused: it needs an NVMe device with data placement and the engine io_uring_cmd; only its \
+         default, 0, is accepted",
     ),
     (
         &["--ioengine=rbd"],

@@ -16,7 +16,10 @@ fn without_options_a_job_is_what_fio_makes_of_it() {
     assert_eq!(job.load.block_size, PerDirection::all(BlockSize::Fixed(4096)));
     assert_eq!((job.load.seed, job.load.repeat_per_loop, job.load.cover_all), (Some(0x89), true, true));
     assert_eq!((job.load.generator, &job.load.distribution), (Generator::Tausworthe, &Distribution::Uniform));
-    assert_eq!(job.depth, DepthPlan { depth: 1, batch: 1, reap_min: 1, reap_max: 1, low: 1 });
+    assert_eq!(
+        job.depth,
+        DepthPlan { depth: 1, batch: 1, reap_min: 1, reap_max: 1, low: 1, serialises_overlap: false }
+    );
     assert_eq!((job.files.size, job.files.offset, job.files.count), (None, Extent::Bytes(0), 1));
     assert!(job.files.invalidate && job.files.may_create && job.files.create_fsync && !job.files.direct);
     assert_eq!((job.files.allocate, job.files.sync), (Allocate::Native, SyncMode::None));

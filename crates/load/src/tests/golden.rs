@@ -5,7 +5,7 @@ use super::*;
 const RECORDED: &str = include_str!("../../tests/golden/fio-3.33/load-sequences.txt");
 
 /// The job and the regions of a recorded command line.
-fn parse(arguments: &str) -> (JobPlan, Vec<Region>) {
+pub(super) fn parse(arguments: &str) -> (JobPlan, Vec<Region>) {
     let mut job = job();
     let (mut files, mut start, mut each) = (1, 0, None);
     for argument in arguments.split(' ') {
@@ -31,6 +31,7 @@ fn parse(arguments: &str) -> (JobPlan, Vec<Region>) {
             "fsync" => job.load.fsync_every = bytes_of(value),
             "fdatasync" => job.load.fdatasync_every = bytes_of(value),
             "norandommap" => job.load.cover_all = value == "0",
+            _ if super::handling::parse(option, value, &mut job) => {}
             _ => panic!("{option} is not known here"),
         }
     }
@@ -53,17 +54,18 @@ fn mix(value: &str, random: &mut bool) -> Mix {
         "write" => Mix::Only(Direction::Write),
         "rw" => Mix::ReadWrite,
         "trimwrite" => Mix::TrimWrite,
+        "trim" => Mix::Only(Direction::Trim),
         _ => panic!("{value} is not known here"),
     }
 }
 
-fn block_sizes(value: &str) -> PerDirection<BlockSize> {
+pub(super) fn block_sizes(value: &str) -> PerDirection<BlockSize> {
     let sizes: Vec<u32> = value.split(',').map(|size| u32::try_from(bytes_of(size)).unwrap()).collect();
     let size = |index: usize| BlockSize::Fixed(*sizes.get(index).unwrap_or(&sizes[0]));
     PerDirection { read: size(0), write: size(1), trim: size(2) }
 }
 
-fn bytes_of(value: &str) -> u64 {
+pub(super) fn bytes_of(value: &str) -> u64 {
     match value.strip_suffix('k') {
         Some(number) => number.parse::<u64>().unwrap() * K,
         None => value.parse().unwrap(),
@@ -99,7 +101,7 @@ fn sequential_loads_issue_what_fio_issues() {
 }
 
 /// How many I/Os and which set of offsets fio issues.
-fn ask_fio(arguments: &str) -> (usize, BTreeSet<u64>) {
+pub(super) fn ask_fio(arguments: &str) -> (usize, BTreeSet<u64>) {
     let output = std::process::Command::new("fio")
         .args(["--debug=io", "--name=a", "--ioengine=null"])
         .args(arguments.split(' '))

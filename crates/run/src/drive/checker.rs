@@ -32,7 +32,7 @@ impl Checker {
             writes: 0,
             expected: vec![None; job.depth.depth as usize].into_boxed_slice(),
             judges_all_reads: plan.check && job.load.mix == Mix::Only(Direction::Read),
-            moves_data: E::SPEC.capabilities.needs_files,
+            moves_data: E::SPEC.capabilities.work.moves_data(),
             since: None,
         })
     }

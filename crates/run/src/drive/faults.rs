@@ -70,6 +70,12 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
             NOTHING_MOVED => libc::EIO,
             _ => i32::try_from(result.saturating_neg()).unwrap_or(libc::EIO),
         };
+        // The space is used up: that is what the job was for.
+        let full = matches!(errno, libc::ENOSPC | libc::EDQUOT);
+        if full && self.job.files.handling.fill && request.operation == Operation::Write {
+            self.load.stop();
+            return;
+        }
         let forgiving = self.job.limits.continue_on_error;
         let class = if request.operation == Operation::Read { forgiving.read } else { forgiving.write };
         // Only errors of the medium are forgiven: a job whose every I/O is refused (EINVAL) would never end.
@@ -97,7 +103,11 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
 
     /// Carries out one I/O with nothing else in flight and returns its result.
     pub(super) fn alone(&mut self, request: &Request) -> Result<i64, EngineError> {
-        let io = super::first_io(0, request);
+        self.alone_io(super::first_io(0, request))
+    }
+
+    /// The same for the rest of one.
+    pub(super) fn alone_io(&mut self, io: Io) -> Result<i64, EngineError> {
         loop {
             match self.engine.submit(io) {
                 Submitted::Done(Completion { result, .. }) => return Ok(result),

@@ -6,28 +6,40 @@
 
 mod checker;
 mod faults;
+mod floor;
+mod handling;
+mod judge;
 mod log;
 mod pause;
 mod queued;
+mod rein;
+mod search;
 mod slots;
 mod synchronous;
 mod tally;
+mod wishes;
 
+pub(crate) use judge::Judge;
 pub(crate) use log::{Logs, Queued};
 use tally::Alike;
 pub(crate) use tally::{Life, Tally};
 
 use crate::WorkerState;
-use crate::files::OpenFiles;
+use crate::files::{FileLocks, OpenFiles};
+use crate::worker::PriorityRecord;
 use crate::worker::memory::Memory;
+use crate::worker::record::Mailbox;
+use crate::worker::record::{ATTENTION, Control};
+use crate::worker::ties::Ties;
 use crate::worker::{usable_depth, usage_now};
 use checker::Checker;
 use engine::{Engine, EngineError, Io, Operation};
-use job::Submission;
 use job::plan::JobPlan;
+use job::{Submission, Work};
 use load::content::Content;
 use load::{Load, Next, Request};
 use measure::{Clock, Nanos};
+use rein::Rein;
 use slots::Slots;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -49,8 +61,16 @@ pub(crate) struct DriveSetup<'w, E: Engine> {
     pub(crate) memory: &'w mut Memory,
     /// Where things are counted.
     pub(crate) tally: Tally<'w>,
+    /// Where a thread leaves its record when it is asked for it.
+    pub(crate) mailbox: &'w Mailbox,
     /// The open files.
-    pub(crate) files: &'w OpenFiles,
+    pub(crate) files: &'w mut OpenFiles,
+    /// Their locks, where each I/O takes one.
+    pub(crate) locks: Option<FileLocks>,
+    /// Where latencies are counted by priority.
+    pub(crate) priorities: Option<&'w mut PriorityRecord>,
+    /// Whom the worker has to look at, and where.
+    pub(crate) ties: (&'w Ties, &'w sys::SharedBlocks<Control>),
 }
 
 /// A worker at work.
@@ -62,9 +82,17 @@ pub(crate) struct Drive<'w, E: Engine, const LATENCY: bool> {
     content: Content,
     content_is_idle: bool,
     checker: Option<Checker>,
+    /// Latencies by priority, where the engine gives I/Os more than one.
+    priorities: Option<&'w mut PriorityRecord>,
+    /// What the kernel's own thread had used when the measured part began.
+    kernel_cpu_before: Nanos,
+    /// Somebody looks at each I/O that came back whole: the checker, logs, or who counts by priority.
+    attends: bool,
     memory: &'w mut Memory,
     tally: Tally<'w>,
-    files: &'w OpenFiles,
+    mailbox: &'w Mailbox,
+    files: &'w mut OpenFiles,
+    locks: Option<FileLocks>,
     slots: Slots,
     /// The next moment at which something else than I/O is due: a sample, the end of the ramp.
     next_event: Nanos,
@@ -75,12 +103,16 @@ pub(crate) struct Drive<'w, E: Engine, const LATENCY: bool> {
     passes: u64,
     ended_by_fault: bool,
     stride: Stride,
+    /// What holds the worker back or ends it early; most have none.
+    rein: Option<Box<Rein<'w>>>,
 }
 
 /// Runs a job's I/O to its end. What went wrong is in the record.
 pub(crate) fn drive<E: Engine>(setup: DriveSetup<'_, E>) {
     let record = &setup.job.record;
-    if record.total_latency || record.completion_latency || record.submission_latency {
+    let logs = record.logs.wants_any();
+    let wanted = record.total_latency || record.completion_latency || record.submission_latency || logs;
+    if wanted || setup.job.latency.judges() || setup.job.steady.is_some() {
         Drive::<E, true>::new(setup).run();
     } else {
         Drive::<E, false>::new(setup).run();
@@ -89,7 +121,12 @@ pub(crate) fn drive<E: Engine>(setup: DriveSetup<'_, E>) {
 
 impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
     fn new(setup: DriveSetup<'w, E>) -> Self {
-        let DriveSetup { job, engine, clock, load, content, identity: (number, seed), memory, tally, files } = setup;
+        let DriveSetup {
+            job, engine, clock, load, content, identity, memory, tally, mailbox, files, locks, ties, ..
+        } = setup;
+        let (number, seed) = identity;
+        let priorities = setup.priorities.filter(|_| engine.priorities().len() > 1);
+        let checker = Checker::new::<E>(job, number, seed);
         Drive {
             job,
             engine,
@@ -97,10 +134,15 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
             load,
             content_is_idle: content.is_idle(),
             content,
-            checker: Checker::new::<E>(job, number, seed),
+            attends: checker.is_some() || tally.has_logs() || priorities.is_some(),
+            checker,
+            priorities,
+            kernel_cpu_before: Nanos::ZERO,
             memory,
             tally,
+            mailbox,
             files,
+            locks,
             slots: Slots::new(usable_depth(job)),
             next_event: Nanos::MAX,
             ramp_ends: None,
@@ -109,21 +151,36 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
             passes: 0,
             ended_by_fault: false,
             stride: Stride::default(),
+            rein: Rein::of(job, ties.0, ties.1),
         }
     }
 
     fn run(mut self) {
         let now = self.clock.now();
         let ramp = self.job.limits.ramp;
-        self.ramp_ends = (!ramp.is_zero()).then(|| now.saturating_add(ramp));
-        self.tally.begin(usage_now(self.job.isolation), now);
+        self.ramp_ends = match self.job.limits.ramp_bytes {
+            0 => (!ramp.is_zero()).then(|| now.saturating_add(ramp)),
+            _ => Some(Nanos::MAX),
+        };
+        self.begin_measuring(now);
         if self.ramp_ends.is_some() {
             self.tally.mute_logs();
         }
         self.load.begin(now);
-        self.schedule(now);
-        self.show(if ramp.is_zero() { WorkerState::Running } else { WorkerState::Ramping });
-        let ended = if is_synchronous::<E>(self.job) { self.run_synchronous() } else { self.run_queued() };
+        if self.rein.is_some() {
+            self.tally.control.stop.fetch_or(ATTENTION, Relaxed);
+        }
+        self.next_sample = self.next_look();
+        if self.ramp_ends.is_none() {
+            self.begin_reins(now);
+        }
+        self.reschedule();
+        self.show(if self.ramp_ends.is_none() { WorkerState::Running } else { WorkerState::Ramping });
+        let ended = match self.locks.take() {
+            Some(locks) => self.run_locked(&locks),
+            None if is_synchronous::<E>(self.job) => self.run_synchronous(),
+            None => self.run_queued(),
+        };
         let ended = ended.and_then(|()| self.end_pass());
         if let Err(error) = ended {
             let errno = error.errno;
@@ -136,21 +193,41 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
             self.event(now);
         }
         self.tally.record.measured_until = now.get();
+        self.account_for_the_kernel();
         if let Err(failure) = self.load.conclude(now) {
             self.tally.record.fault.keep_first(failure.errno, failure.operation, &failure.message);
         }
+        self.drop_reins();
         if let Err(error) = self.tally.finish_logs(now) {
             self.tally.record.fault.keep_first(error.errno, &error.operation, &error.message);
         }
         self.show(WorkerState::Finishing);
     }
 
-    /// Passes a request to stop on to the load.
-    #[inline]
-    fn heed_stop(&mut self) {
-        if self.tally.control.stop_requested() {
-            self.load.stop();
+    /// From here on everything counts, and nothing before.
+    fn begin_measuring(&mut self, now: Nanos) {
+        self.tally.begin(usage_now(self.job.isolation), now);
+        self.kernel_cpu_before = self.engine.kernel_cpu().unwrap_or(Nanos::ZERO);
+        if let Some(priorities) = &mut self.priorities {
+            priorities.name(self.engine.priorities());
+            priorities.begin();
         }
+    }
+
+    /// Notes what a thread of the kernel did for this worker, which otherwise nobody would see.
+    fn account_for_the_kernel(&mut self) {
+        let Some(used) = self.engine.kernel_cpu() else { return };
+        let used = used.saturating_sub(self.kernel_cpu_before);
+        self.tally.record.kernel_cpu = used.get();
+        let milliseconds = used.get() / 1_000_000;
+        let note = self.engine.note().unwrap_or_default();
+        self.tally.record.note.set(&format!("{note}, {milliseconds} ms of CPU in the kernel's polling thread"));
+    }
+
+    /// What to do next, and the present: the load's answer, unless the worker shall stop or has reins.
+    #[inline(always)]
+    fn next(&mut self, now: Nanos) -> Result<(Next, Nanos), EngineError> {
+        if self.tally.control.wants_attention() { self.attend(now) } else { Ok((self.load.next(now), now)) }
     }
 
     /// The present after a call. Where no latency is measured the clock is not read each time, unless its reading is
@@ -168,10 +245,10 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
         self.tally.control.state.store(state as u32, Relaxed);
     }
 
-    /// Sets the next event after `now`.
-    fn schedule(&mut self, now: Nanos) {
-        self.next_sample = self.tally.next_sample(now);
-        self.next_event = self.ramp_ends.unwrap_or(Nanos::MAX).min(self.next_sample);
+    /// Sets the next event.
+    fn reschedule(&mut self) {
+        let reins = self.rein.as_ref().map_or(Nanos::MAX, |rein| rein.due());
+        self.next_event = self.ramp_ends.unwrap_or(Nanos::MAX).min(self.next_sample).min(reins);
     }
 
     /// Looks at the time before what came back at `now` is counted: the end of the ramp and the ends of samples cut
@@ -190,17 +267,50 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
         }
     }
 
-    /// Does what is due at `moment`: ends the ramp, or takes samples.
+    /// Does what is due at `moment`: ends the ramp, takes samples, judges.
     fn event(&mut self, moment: Nanos) {
         if self.ramp_ends.is_some_and(|end| moment >= end) {
-            self.ramp_ends = None;
-            self.tally.begin(usage_now(self.job.isolation), moment);
-            self.load.ramp_over(moment);
-            self.show(WorkerState::Running);
-        } else if self.ramp_ends.is_none() {
-            self.tally.sample(moment);
+            self.end_ramp(moment);
+            self.begin_reins(moment);
+        } else if moment >= self.next_sample {
+            if self.ramp_ends.is_none() {
+                self.tally.sample(moment);
+                self.tally.close_log_windows(moment);
+            }
+            self.next_sample = self.next_look();
         }
-        self.schedule(moment);
+        if self.rein.is_some() {
+            self.rein_event(moment);
+        }
+        self.reschedule();
+    }
+
+    /// When a sample is due or a window of a log ends; not in a ramp, in which nothing counts.
+    fn next_look(&self) -> Nanos {
+        match self.ramp_ends {
+            Some(_) => Nanos::MAX,
+            None => self.tally.next_sample().min(self.tally.next_log_end()),
+        }
+    }
+
+    /// Shows an I/O that came back whole to those who look at each.
+    #[inline]
+    fn came_back(&mut self, slot: u32, request: &Request, life: Life) {
+        if self.attends {
+            self.show_each(slot, request, life);
+        }
+    }
+
+    #[cold]
+    fn show_each(&mut self, slot: u32, request: &Request, life: Life) {
+        if E::SPEC.capabilities.work != Work::Names || self.engine.made_call() {
+            self.tally.log(request, life);
+        }
+        if let (Some(priorities), Some(direction)) = (&mut self.priorities, request.direction()) {
+            let from = if self.job.record.total_percentiles { life.issued } else { life.accepted };
+            priorities.record(self.engine.priority_of(slot), direction, life.reaped.saturating_sub(from));
+        }
+        self.judge_block(slot, request);
     }
 
     /// Makes the buffer of `slot` ready for `request`.
@@ -219,12 +329,17 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
     /// The end of a pass over the data: flush what was written, where the plan wants it, with nothing in flight.
     /// Its time belongs to the job's; its latency is not among those of fsync (as fio counts).
     fn end_pass(&mut self) -> Result<(), EngineError> {
-        let wanted = self.job.load.end_fsync || self.job.load.fsync_on_close;
+        let load = &self.job.load;
+        let wanted = load.end_fsync || load.fsync_on_close || load.end_syncfs;
         if !wanted || !std::mem::take(&mut self.unflushed) || self.ended_by_fault {
             return Ok(());
         }
         self.show(WorkerState::Flushing);
-        for target in 0..u32::try_from(self.files.paths.len()).unwrap_or(u32::MAX) {
+        if load.end_syncfs {
+            self.sync_file_systems();
+        }
+        let files = if load.end_fsync || load.fsync_on_close { self.files.paths.len() } else { 0 };
+        for target in 0..u32::try_from(files).unwrap_or(u32::MAX) {
             let request = Request { operation: Operation::Sync, target, offset: 0, length: 0 };
             self.load.note_issued(self.clock.now(), &request);
             let result = self.alone(&request)?;
@@ -241,6 +356,9 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
         if self.load.passes() > self.passes {
             self.passes = self.load.passes();
             self.end_pass()?;
+            if self.job.files.handling.unlink_each_pass {
+                self.start_files_afresh()?;
+            }
         }
         Ok(())
     }
@@ -248,13 +366,16 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
     /// Carries out a rare answer of the load, with nothing in flight; returns the new present.
     fn rest(&mut self, next: Next) -> Result<Nanos, EngineError> {
         match next {
-            Next::Wait(until) | Next::Due(until) => self.sleep_until(until),
+            Next::Wait(until) => self.sleep_until(until),
             Next::Think { until, spin_from } => {
+                self.burn_cycles();
                 self.sleep_until(spin_from.min(until));
                 self.spin_until(until);
             }
             Next::Drain => self.drained()?,
             Next::DropCache(target) => self.files.drop_cache(target),
+            Next::Open { target, file } => self.exchange(target, file)?,
+            Next::SyncRange { target, offset, length } => self.sync_range(target, offset, length),
             Next::BeginReview => self.begin_review()?,
             Next::EndReview => self.end_review(),
             Next::Issue(_) | Next::Review { .. } | Next::Stop => {}

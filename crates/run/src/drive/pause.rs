@@ -5,7 +5,7 @@ use engine::Engine;
 use measure::{Clock, Nanos};
 
 /// The longest a worker sleeps without looking up.
-const SLICE: Nanos = Nanos::from_millis(50);
+pub(super) const SLICE: Nanos = Nanos::from_millis(50);
 
 impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
     /// Sleeps until `moment`, or until the worker shall stop, or until the ramp is over: then the load decides anew.
@@ -19,10 +19,18 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
                     return;
                 }
             }
+            self.heed_report();
             if now >= moment || self.tally.control.stop_requested() {
                 return;
             }
             self.clock.sleep_until(moment.min(now.saturating_add(SLICE)).min(self.next_event));
+        }
+    }
+
+    /// Burns the cycles that the job wants before each pause. Where time is virtual they take none.
+    pub(super) fn burn_cycles(&self) {
+        for _ in 0..self.job.pace.think_cycles {
+            std::hint::spin_loop();
         }
     }
 
@@ -33,6 +41,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
             return;
         }
         while self.clock.now() < moment && !self.tally.control.stop_requested() {
+            self.heed_report();
             std::hint::spin_loop();
         }
     }

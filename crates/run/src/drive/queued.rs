@@ -16,9 +16,13 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
         loop {
             now = match self.fill(&mut now)? {
                 None => self.make_room(now)?,
-                Some(Next::Wait(_)) if self.slots.busy() > 0 => self.reap_one(now)?,
-                Some(Next::Due(moment)) if self.slots.busy() > 0 => self.reap_until(moment, now)?,
+                Some(Next::Wait(until)) if self.slots.busy() > 0 => self.reap_until(until, now)?,
                 Some(Next::Stop) => break,
+                Some(Next::SyncRange { target, offset, length }) => {
+                    now = self.submit(now)?;
+                    self.sync_range(target, offset, length);
+                    self.now(now)
+                }
                 Some(other) => {
                     self.drain(now)?;
                     self.rest(other)?
@@ -33,8 +37,9 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
     fn fill(&mut self, now: &mut Nanos) -> Result<Option<Next>, EngineError> {
         let depth = self.job.depth;
         while !self.slots.is_full() {
-            self.heed_stop();
-            let (request, reviewed) = match self.load.next(*now) {
+            let (next, present) = self.next(*now)?;
+            *now = present;
+            let (request, reviewed) = match next {
                 Next::Issue(request) => (request, None),
                 Next::Review { request, sequence } => (request, Some(sequence)),
                 other => return Ok(Some(other)),
@@ -150,23 +155,32 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
         Ok(now)
     }
 
-    /// Waits for one completion while the load waits for its time. The wait for the device may outlast it: then the
-    /// next I/Os are late and the load catches up.
-    fn reap_one(&mut self, now: Nanos) -> Result<Nanos, EngineError> {
+    /// Waits for one completion.
+    pub(super) fn reap_one(&mut self, now: Nanos) -> Result<Nanos, EngineError> {
         let now = self.submit(now)?;
         self.reap(1, now)
     }
 
-    /// Reaps what completes until `moment`, and does not outstay it. Where the engine cannot tell when the next one
-    /// completes it is looked for in slices, so that a latency is known to a slice.
-    fn reap_until(&mut self, moment: Nanos, now: Nanos) -> Result<Nanos, EngineError> {
-        const SLICE: Nanos = Nanos::from_micros(50);
-        let mut now = self.submit(now)?;
-        while now < moment && self.slots.busy() > 0 && !self.tally.control.stop_requested() {
-            let next = self.engine.next_completion().unwrap_or_else(|| now.saturating_add(SLICE));
-            self.sleep_until(next.min(moment));
-            now = self.reap(0, now)?;
-            now = self.submit(now)?;
+    /// Waits for one completion while the load waits for its time, but not beyond that time: a slow device delays no
+    /// I/O that is due meanwhile.
+    #[cold]
+    fn reap_until(&mut self, until: Nanos, now: Nanos) -> Result<Nanos, EngineError> {
+        self.submit(now)?;
+        let now = self.clock.now();
+        let moment = until.min(self.next_event).min(now.saturating_add(super::pause::SLICE));
+        let mut done = self.slots.take_done();
+        let most = self.job.depth.reap_max.max(1);
+        let reaped = self.engine.reap_within(moment.saturating_sub(now), most, &mut done)?;
+        let now = self.clock.now();
+        self.stride.restart();
+        self.watch_time(now);
+        if now >= self.next_event {
+            self.event(self.next_event);
+        }
+        if reaped == 0 {
+            self.slots.give_back(done);
+        } else {
+            self.take_in(done, reaped, now)?;
         }
         Ok(now)
     }
@@ -219,7 +233,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
                     *alike = Alike { direction, bytes: request.length, life, count: 0 };
                 }
                 alike.count += 1;
-                self.judge_block(completion.slot, &request);
+                self.came_back(completion.slot, &request, life);
                 self.slots.release(completion.slot);
                 self.load.completed(&request);
                 Ok(())
@@ -241,7 +255,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
             match outcome {
                 Outcome::Whole => {
                     self.tally.queued::<LATENCY>(Alike { direction, bytes: moved, life, count: 1 });
-                    self.judge_block(completion.slot, request);
+                    self.came_back(completion.slot, request, life);
                 }
                 Outcome::Failed => self.count_failed(direction, moved, life),
                 Outcome::Rest(rest) => {

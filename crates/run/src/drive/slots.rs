@@ -31,6 +31,10 @@ pub(super) struct Slots {
     free: Vec<u32>,
     queued: Vec<u32>,
     done: Vec<Completion>,
+    /// How many may be used.
+    usable: usize,
+    /// Those that may not.
+    held: Vec<u32>,
 }
 
 impl Slots {
@@ -41,6 +45,8 @@ impl Slots {
             free: (0..depth).rev().collect(),
             queued: Vec::with_capacity(room),
             done: Vec::with_capacity(room),
+            usable: room,
+            held: Vec::with_capacity(room),
         }
     }
 
@@ -54,7 +60,26 @@ impl Slots {
     #[inline]
     #[expect(clippy::cast_possible_truncation, reason = "at most the depth, a u32")]
     pub(super) fn busy(&self) -> u32 {
-        (self.slots.len() - self.free.len()) as u32
+        (self.usable - self.free.len()) as u32
+    }
+
+    /// Uses only `depth` of the slots from now on; nothing is in flight.
+    pub(super) fn use_only(&mut self, depth: u32) {
+        self.free.append(&mut self.held);
+        self.usable = (depth as usize).clamp(1, self.slots.len());
+        self.held.extend(self.free.drain(self.usable..));
+    }
+
+    /// Whether an I/O in flight or queued touches a byte of `request`.
+    pub(super) fn overlaps(&self, request: &Request) -> bool {
+        let end = request.offset.saturating_add(u64::from(request.length));
+        let touches = |slot: u32| {
+            let other = &self.slots[slot as usize].request;
+            let other_end = other.offset.saturating_add(u64::from(other.length));
+            other.target == request.target && other.offset < end && request.offset < other_end
+        };
+        let idle = |slot: &u32| self.free.contains(slot) || self.held.contains(slot);
+        (0..self.slots.len()).filter_map(|slot| u32::try_from(slot).ok()).any(|slot| touches(slot) && !idle(&slot))
     }
 
     /// Takes a free slot; the caller has checked that there is one.

@@ -3,20 +3,21 @@
 use super::faults::Outcome;
 use super::{Drive, Life, first_io};
 use engine::{Completion, Engine, EngineError, Submitted};
+use job::Work;
 use load::{Next, Request};
-use measure::{Clock, Nanos};
+use measure::{Clock, Direction, Nanos};
 
 impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
     pub(super) fn run_synchronous(&mut self) -> Result<(), EngineError> {
         // The end of one I/O is the moment at which the next is decided on: total latency includes making it.
         let mut now = self.clock.now();
         loop {
-            self.heed_stop();
-            now = match self.load.next(now) {
-                Next::Issue(request) => self.carry_out(&request, now)?,
+            let (next, present) = self.next(now)?;
+            now = match next {
+                Next::Issue(request) => self.carry_out(&request, present)?,
                 Next::Review { request, sequence } => {
                     self.expect(0, sequence);
-                    self.carry_out(&request, now)?
+                    self.carry_out(&request, present)?
                 }
                 Next::Stop => break,
                 other => self.rest(other)?,
@@ -38,11 +39,20 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
         let life = Life { issued: decided, accepted, reaped };
         match request.direction() {
             Some(direction) if result == i64::from(request.length) => {
-                self.tally.synchronous::<LATENCY>(direction, u64::from(request.length), life);
-                self.judge_block(0, request);
+                // What an engine's I/O is, is known when its loop is compiled: this choice costs nothing.
+                match E::SPEC.capabilities.work {
+                    Work::Company => return Ok(self.keep_company(request, direction, life)),
+                    Work::Names => {
+                        let timed = self.engine.made_call();
+                        self.tally.named::<LATENCY>(direction, u64::from(request.length), life, timed);
+                    }
+                    _ => self.tally.synchronous::<LATENCY>(direction, u64::from(request.length), life),
+                }
+                self.came_back(0, request, life);
                 self.load.completed(request);
                 Ok(reaped)
             }
+            _ if E::SPEC.capabilities.work == Work::Stream && result == 0 => self.wait_for_peer(request, life),
             _ => self.carry_on(request, life, result),
         }
     }
@@ -74,7 +84,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
         match outcome {
             Outcome::Whole => {
                 self.tally.synchronous::<LATENCY>(direction, u64::from(moved), life);
-                self.judge_block(0, request);
+                self.came_back(0, request, life);
             }
             Outcome::Failed => self.count_failed(direction, moved, life),
             Outcome::Rest(_) => {}
@@ -83,9 +93,62 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
         Ok(reaped)
     }
 
+    /// Counts something that is no I/O: it moved nothing. Then rests as long as the engine wants to, and ends when it
+    /// has nothing left to do.
+    #[cold]
+    fn keep_company(&mut self, request: &Request, direction: Direction, life: Life) -> Nanos {
+        self.tally.synchronous::<LATENCY>(direction, 0, life);
+        self.load.completed(request);
+        let rest = self.engine.rest_after();
+        if self.engine.is_over() {
+            self.load.stop();
+        } else if !rest.is_zero() {
+            self.sleep_until(life.reaped.saturating_add(rest).min(self.runtime_ends()));
+        }
+        self.clock.now()
+    }
+
+    /// The other end of a connection lets us wait, or is gone: then the job has all it will get, and that is no error.
+    #[cold]
+    fn wait_for_peer(&mut self, request: &Request, life: Life) -> Result<Nanos, EngineError> {
+        let Some(direction) = request.direction() else { return self.carry_on(request, life, 0) };
+        loop {
+            let reaped = self.clock.now();
+            self.watch_time(reaped);
+            let is_over = self.engine.is_over();
+            if is_over || self.tally.control.stop_requested() || reaped >= self.runtime_ends() {
+                if is_over {
+                    self.load.stop();
+                }
+                self.load.completed(request);
+                return Ok(reaped);
+            }
+            let Submitted::Done(Completion { result, .. }) = self.engine.submit(first_io(0, request)) else {
+                return Err(broken_promise::<E>());
+            };
+            match result {
+                0 => {}
+                result if result == i64::from(request.length) => {
+                    let life = Life { reaped: self.clock.now(), ..life };
+                    self.tally.synchronous::<LATENCY>(direction, u64::from(request.length), life);
+                    self.came_back(0, request, life);
+                    self.load.completed(request);
+                    return Ok(life.reaped);
+                }
+                result => return self.carry_on(request, life, result),
+            }
+        }
+    }
+
+    /// When the job's runtime is over; never without one, or while a ramp lasts.
+    fn runtime_ends(&self) -> Nanos {
+        let runtime = self.job.limits.runtime.filter(|_| self.ramp_ends.is_none());
+        runtime.map_or(Nanos::MAX, |runtime| Nanos(self.tally.record.measured_from).saturating_add(runtime))
+    }
+
     /// Every I/O of a synchronous engine is one submit call and one reap call of one. fio counts no calls for its
     /// null engine at depth 1, which has none.
-    fn count_calls(&mut self) {
+    pub(super) fn count_calls(&mut self) {
         let record = &mut *self.tally.record;
         let control = self.tally.control;
         let ios = |direction: usize| {
@@ -93,7 +156,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
         };
         let total = (0..3).map(ios).sum::<u64>() + record.sync.count();
         record.level[0] = total;
-        if E::SPEC.capabilities.needs_files {
+        if E::SPEC.capabilities.work != Work::Pretence {
             (record.submit[1], record.complete[1]) = (total, total);
         }
     }

@@ -1,8 +1,10 @@
 //! Counting: what every completed I/O adds to its worker's record.
 
-use super::Logs;
+use super::log::Logged;
+use super::{Judge, Logs};
 use crate::worker::record::{Control, Keeps, Record, coarse_bin};
 use job::plan::RecordPlan;
+use load::Request;
 use measure::{Direction, IntervalSampler, Nanos};
 use model::{CpuUsage, JobError};
 use std::sync::atomic::Ordering::Relaxed;
@@ -17,6 +19,9 @@ pub(crate) struct Tally<'w> {
     histograms: WantedHistograms,
     sampling: Option<Sampling>,
     logs: Option<Box<Logs>>,
+    judge: Option<Box<Judge>>,
+    /// Whether each I/O is looked at by logs or a judge.
+    observed: bool,
     /// The logs while a ramp lasts: its I/O is not logged.
     muted_logs: Option<Box<Logs>>,
 }
@@ -94,16 +99,19 @@ impl<'w> Tally<'w> {
         control: &'w Control,
         plan: &RecordPlan,
         logs: Option<Box<Logs>>,
+        judge: Option<Box<Judge>>,
     ) -> Self {
         let histograms = WantedHistograms {
             completion: plan.completion_percentiles && plan.completion_latency,
             total: plan.total_percentiles && plan.total_latency,
             submission: plan.submission_percentiles && plan.submission_latency,
         };
-        let intervals = (plan.bandwidth_interval, plan.iops_interval);
+        let shortest = Nanos::from_millis(1);
+        let intervals = (plan.bandwidth_interval.max(shortest), plan.iops_interval.max(shortest));
         let sampling = plan.samples.then(|| Sampling::start(intervals, Nanos::ZERO));
         record.keeps = Keeps { completion: histograms.completion.into(), total: histograms.total.into() };
-        Tally { record, control, histograms, sampling, logs, muted_logs: None }
+        let observed = judge.is_some();
+        Tally { record, control, histograms, sampling, logs, judge, observed, muted_logs: None }
     }
 
     /// Forgets what was counted and measures from `now` on.
@@ -116,6 +124,7 @@ impl<'w> Tally<'w> {
         if let Some(logs) = &mut self.logs {
             logs.begin(now);
         }
+        self.observed = self.logs.is_some() || self.judge.is_some();
     }
 
     /// Counts an I/O of a synchronous engine: no submission latency.
@@ -126,10 +135,26 @@ impl<'w> Tally<'w> {
             let completion = life.reaped.saturating_sub(life.accepted);
             self.record.latencies(direction, completion, life.reaped.saturating_sub(life.issued));
         }
-        if let Some(logs) = &mut self.logs {
-            logs.record(direction, bytes, life);
+        if self.observed {
+            self.observe(direction, life, 1);
         }
         self.record.measured_until = life.reaped.get();
+    }
+
+    /// Counts an I/O on a name. Only those that made their call are timed, and only the call: of the rest of such an
+    /// I/O there is nothing to say.
+    #[inline]
+    pub(super) fn named<const LATENCY: bool>(&mut self, direction: Direction, bytes: u64, life: Life, timed: bool) {
+        self.control.count(direction, bytes, 1);
+        self.record.measured_until = life.reaped.get();
+        if !LATENCY || !timed {
+            return;
+        }
+        let completion = life.reaped.saturating_sub(life.accepted);
+        self.record.completion[direction as usize].record(completion);
+        if self.histograms.completion {
+            self.record.histograms.completion[direction as usize].record(completion);
+        }
     }
 
     /// Counts I/Os of an asynchronous engine.
@@ -155,15 +180,66 @@ impl<'w> Tally<'w> {
         if LATENCY {
             self.completion(direction, life, count);
         }
-        if let Some(logs) = &mut self.logs {
-            (0..count).for_each(|_| logs.record(direction, bytes, life));
+        if self.observed {
+            self.observe(direction, life, count);
         }
         self.record.measured_until = life.reaped.get();
+    }
+
+    /// Whether there are logs.
+    pub(super) fn has_logs(&self) -> bool {
+        self.logs.is_some()
+    }
+
+    /// Logs a completed I/O.
+    pub(super) fn log(&mut self, request: &Request, mut life: Life) {
+        let (Some(logs), Some(direction)) = (&mut self.logs, request.direction()) else { return };
+        if self.record.blind_to_submission != 0 {
+            life.accepted = life.issued;
+        }
+        logs.record(&Logged { direction, bytes: u64::from(request.length), offset: request.offset, life });
+    }
+
+    /// When the next window of a log ends; never without.
+    pub(super) fn next_log_end(&self) -> Nanos {
+        self.logs.as_ref().map_or(Nanos::MAX, |logs| logs.next_end())
+    }
+
+    /// Closes the windows of logs that end at `moment`.
+    pub(super) fn close_log_windows(&mut self, moment: Nanos) {
+        if let Some(logs) = &mut self.logs {
+            logs.close_due(moment);
+        }
     }
 
     /// Logs nothing until [`Tally::begin`] is called again.
     pub(crate) fn mute_logs(&mut self) {
         self.muted_logs = self.logs.take();
+        self.observed = self.judge.is_some();
+    }
+
+    /// Shows `count` like I/Os to logs and judge.
+    fn observe(&mut self, direction: Direction, life: Life, count: u64) {
+        if let Some(judge) = &mut self.judge {
+            judge.see(direction, life.reaped.saturating_sub(life.issued), count);
+        }
+    }
+
+    /// The first I/O that took longer than the job allows, and how long that is.
+    pub(super) fn too_long(&self) -> Option<(Direction, Nanos, Nanos)> {
+        self.judge.as_ref()?.too_long()
+    }
+
+    /// I/Os judged since [`Tally::forget_judged`], and how many missed the target.
+    pub(super) fn judged(&self) -> (u64, u64) {
+        self.judge.as_ref().map_or((0, 0), |judge| judge.count())
+    }
+
+    /// Counts judged I/Os from zero.
+    pub(super) fn forget_judged(&mut self) {
+        if let Some(judge) = &mut self.judge {
+            judge.forget();
+        }
     }
 
     /// Writes out the rest of the logs.
@@ -207,10 +283,11 @@ impl<'w> Tally<'w> {
         self.record.forgiven_errors += 1;
     }
 
-    /// When the next sample is due after one at `now`; never without samples.
-    pub(crate) fn next_sample(&self, now: Nanos) -> Nanos {
-        let shortest = self.sampling.as_ref().map(|sampling| sampling.intervals.0.min(sampling.intervals.1));
-        shortest.map_or(Nanos::MAX, |interval| now.saturating_add(interval))
+    /// When the next sample is due; never without samples.
+    pub(crate) fn next_sample(&self) -> Nanos {
+        let Some(sampling) = &self.sampling else { return Nanos::MAX };
+        let samplers = sampling.bandwidth.iter().chain(&sampling.iops);
+        samplers.map(IntervalSampler::next_due).min().unwrap_or(Nanos::MAX)
     }
 
     /// Takes the samples that are due at `now`.

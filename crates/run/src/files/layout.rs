@@ -33,6 +33,10 @@ pub(crate) fn lay_out(
     observer: &mut dyn Observer,
     go_on: &mut dyn FnMut() -> bool,
 ) -> Result<(), JobError> {
+    let handling = &job.files.handling;
+    if handling.create_on_open || handling.fill {
+        return must_exist(&job.files.directories);
+    }
     let mut to_make = missing(clones);
     if to_make.is_empty() {
         return Ok(());
@@ -60,6 +64,11 @@ pub(crate) fn lay_out(
     }
     Ok(())
 }
+
+/// Nobody is told of the layout: workers lay out their own files side by side.
+pub(crate) struct Alone;
+
+impl Observer for Alone {}
 
 /// The files that must be made, and how large all clones together want each.
 fn missing(clones: &[Vec<PlannedFile>]) -> BTreeMap<&Path, u64> {
@@ -123,6 +132,7 @@ impl Layout<'_> {
         made
     }
 
+    /// Writes or reserves one file, as the job needs it.
     fn write(&mut self, path: &Path, size: u64) -> Result<(), JobError> {
         let files = &self.job.files;
         let in_full = files.overwrite || self.job.load.mix.contains(Direction::Read);

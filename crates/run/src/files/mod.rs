@@ -2,11 +2,14 @@
 
 mod guard;
 mod layout;
+mod lock;
+mod names;
 mod open;
 mod plan;
 
 pub(crate) use guard::guard_devices;
-pub(crate) use layout::{lay_out, unlink};
+pub(crate) use layout::{Alone, lay_out, unlink};
+pub(crate) use lock::FileLocks;
 pub(crate) use open::OpenFiles;
 pub(crate) use plan::{FileKind, PlannedFile, clone_index, largest_block, look_at, plan_files};
 

@@ -4,12 +4,13 @@ use super::file_error;
 use super::plan::{FileKind, PlannedFile};
 use crate::worker::record::Control;
 use engine::Target;
-use job::plan::{AccessAdvice, JobPlan, Mix, SyncMode};
+use job::Work;
+use job::plan::{AccessAdvice, JobPlan, Mix, RangeSync, SyncMode};
 use measure::Direction;
 use model::JobError;
 use rustix::fs::{Advice, Mode, OFlags, fadvise};
 use std::num::NonZeroU64;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -20,6 +21,10 @@ pub(crate) struct OpenFiles {
     pub(crate) targets: Vec<Target>,
     /// Their paths, for messages.
     pub(crate) paths: Vec<PathBuf>,
+    /// All files, where they are opened again or not all at once.
+    files: Vec<PlannedFile>,
+    /// Which file each target is.
+    seated: Vec<usize>,
 }
 
 impl OpenFiles {
@@ -28,8 +33,20 @@ impl OpenFiles {
     /// # Errors
     /// When a file cannot be opened as the job wants it, or not be read into the cache.
     pub(crate) fn open(job: &JobPlan, files: &[PlannedFile], control: &Control) -> Result<Self, JobError> {
-        let mut open = OpenFiles { descriptors: Vec::new(), targets: Vec::new(), paths: Vec::new() };
-        for file in files {
+        let mut open = OpenFiles {
+            descriptors: Vec::new(),
+            targets: Vec::new(),
+            paths: Vec::new(),
+            files: Vec::new(),
+            seated: Vec::new(),
+        };
+        let handling = &job.files.handling;
+        let most = handling.open_at_once.map_or(files.len(), |most| (most as usize).min(files.len()));
+        if most < files.len() || handling.unlink_each_pass {
+            open.files = files.to_vec();
+            open.seated = (0..most).collect();
+        }
+        for file in &files[..most] {
             open.add(job, file)?;
             control.open_files.store(u32::try_from(open.descriptors.len()).unwrap_or(u32::MAX), Relaxed);
         }
@@ -37,7 +54,8 @@ impl OpenFiles {
     }
 
     fn add(&mut self, job: &JobPlan, file: &PlannedFile) -> Result<(), JobError> {
-        let writable = job.load.mix != Mix::Only(Direction::Read);
+        // To reserve or cut space is to write, whatever direction stands for it.
+        let writable = job.load.mix != Mix::Only(Direction::Read) || job.work == Work::Space;
         self.paths.push(file.path.clone());
         let mut target = Target {
             path: file.path.clone(),
@@ -46,19 +64,65 @@ impl OpenFiles {
             block_device: file.kind == FileKind::Block,
             writable,
         };
-        if file.kind != FileKind::NameOnly {
-            let descriptor = open_one(job, file, writable)?;
+        if file.kind != FileKind::NameOnly && job.work.opens_files() {
+            let descriptor = open_ready(job, file, writable)?;
             target.descriptor = descriptor.as_raw_fd();
-            if job.files.invalidate && !job.files.pre_read && file.kind != FileKind::Other {
-                drop_cache(&descriptor, &file.path)?;
-            }
-            if file.kind != FileKind::Other {
-                advise(job, file, &descriptor);
-            }
             self.descriptors.push(descriptor);
         }
         self.targets.push(target);
         Ok(())
+    }
+
+    /// Puts a file into a target's place; what was there is closed. The engine goes on with the same descriptor.
+    ///
+    /// # Errors
+    /// When the file cannot be opened as the job wants it.
+    pub(crate) fn seat(&mut self, job: &JobPlan, target: usize, file: usize) -> Result<(), JobError> {
+        let (Some(planned), Some(descriptor)) = (self.files.get(file), self.descriptors.get_mut(target)) else {
+            return Ok(());
+        };
+        if job.load.fsync_on_close || job.load.end_fsync {
+            let path = &self.paths[target];
+            rustix::fs::fsync(&descriptor).map_err(|error| file_error("fsync", path, error, ""))?;
+        }
+        let new = open_ready(job, planned, job.load.mix != Mix::Only(Direction::Read))?;
+        rustix::io::dup3(&new, descriptor, rustix::io::DupFlags::CLOEXEC)
+            .map_err(|error| file_error("open", &planned.path, error, ""))?;
+        self.paths[target].clone_from(&planned.path);
+        self.seated[target] = file;
+        Ok(())
+    }
+
+    /// Removes the files and makes them anew, between two passes.
+    ///
+    /// # Errors
+    /// When one cannot be removed or opened again.
+    pub(crate) fn start_afresh(&mut self, job: &JobPlan) -> Result<(), JobError> {
+        super::unlink(&self.files);
+        for target in 0..self.seated.len() {
+            self.seat(job, target, self.seated[target])?;
+        }
+        Ok(())
+    }
+
+    /// sync_file_range(2) of a part of a target, as the plan has it: 0 or -errno.
+    pub(crate) fn sync_range(&self, target: u32, offset: u64, length: u64, how: RangeSync) -> i64 {
+        let Some(descriptor) = self.descriptors.get(target as usize) else { return 0 };
+        let how = sys::file::SyncRange { wait_before: how.wait_before, write: how.write, wait_after: how.wait_after };
+        match sys::file::sync_range(descriptor.as_fd(), offset, length, how) {
+            Ok(()) => 0,
+            Err(error) => -i64::from(error.raw_os_error().unwrap_or(libc::EIO)),
+        }
+    }
+
+    /// syncfs(2) of every file system that has one of the targets: 0 or -errno.
+    pub(crate) fn sync_file_systems(&self) -> i64 {
+        for descriptor in &self.descriptors {
+            if let Err(error) = rustix::fs::syncfs(descriptor) {
+                return -i64::from(error.raw_os_error());
+            }
+        }
+        0
     }
 
     /// Reads all regions into the page cache, `go_on` permitting.
@@ -67,7 +131,17 @@ impl OpenFiles {
     /// When a read fails.
     pub(crate) fn pre_read(&self, files: &[PlannedFile], go_on: &dyn Fn() -> bool) -> Result<(), JobError> {
         let mut buffer = vec![0; 1 << 20];
-        for (file, descriptor) in files.iter().zip(&self.descriptors) {
+        for (index, file) in files.iter().enumerate().filter(|(_, file)| file.kind != FileKind::NameOnly) {
+            // A file that is not open yet is opened for this.
+            let another;
+            let descriptor = match self.descriptors.get(index) {
+                Some(descriptor) => descriptor,
+                None => {
+                    another = rustix::fs::open(&file.path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
+                        .map_err(|error| file_error("open", &file.path, error, ""))?;
+                    &another
+                }
+            };
             let mut offset = file.region.start;
             while offset < file.region.end && go_on() {
                 let length = usize::try_from(file.region.end - offset).unwrap_or(usize::MAX).min(buffer.len());
@@ -91,6 +165,24 @@ impl OpenFiles {
     }
 }
 
+/// Opens a file, drops its cache and tells the kernel what is known of it, as the job wants.
+fn open_ready(job: &JobPlan, file: &PlannedFile, writable: bool) -> Result<OwnedFd, JobError> {
+    let descriptor = open_one(job, file, writable)?;
+    if file.kind == FileKind::Other {
+        return Ok(descriptor);
+    }
+    if job.files.invalidate && !job.files.pre_read {
+        drop_cache(&descriptor, &file.path)?;
+    }
+    advise(job, file, &descriptor);
+    if let Some(hint) = job.files.handling.write_hint {
+        sys::file::set_write_hint(descriptor.as_fd(), hint as u64).map_err(|error| {
+            file_error("set the write hint of", &file.path, error, " (its file system may have none)")
+        })?;
+    }
+    Ok(descriptor)
+}
+
 /// Tells the kernel in which order the region will be used.
 fn advise(job: &JobPlan, file: &PlannedFile, descriptor: &OwnedFd) {
     let order = match job.files.advice {
@@ -111,7 +203,7 @@ fn drop_cache(descriptor: &OwnedFd, path: &Path) -> Result<(), JobError> {
 
 fn open_one(job: &JobPlan, file: &PlannedFile, writable: bool) -> Result<OwnedFd, JobError> {
     let mut flags = OFlags::CLOEXEC | if writable { OFlags::RDWR } else { OFlags::RDONLY };
-    if writable && job.files.may_create && file.kind == FileKind::Regular {
+    if (writable || job.files.handling.create_on_open) && job.files.may_create && file.kind == FileKind::Regular {
         flags |= OFlags::CREATE;
     }
     if job.files.direct {
@@ -129,7 +221,7 @@ fn open_one(job: &JobPlan, file: &PlannedFile, writable: bool) -> Result<OwnedFd
             }
             rustix::io::Errno::BUSY => " (somebody else holds the device for himself)",
             rustix::io::Errno::ROFS => " (the file system is mounted read-only)",
-            rustix::io::Errno::MFILE => " (each worker opens all its files; raise ulimit -n, or make nrfiles smaller)",
+            rustix::io::Errno::MFILE => " (each worker opens all its files; raise ulimit -n, or give openfiles)",
             _ => "",
         };
         file_error("open", &file.path, error, advice)

@@ -1,9 +1,9 @@
 //! Which files a worker uses: their names, their real sizes and the region of each that it works on.
 
-use super::{file_error, refusal};
-use job::plan::{Extent, FilePlan, JobPlan};
+use super::{file_error, names, refusal};
+use job::Work;
+use job::plan::{Extent, FileType, JobPlan, ZonePlan, Zoned};
 use load::{Reach, Region};
-use measure::Direction;
 use model::JobError;
 use std::io;
 use std::os::unix::fs::FileTypeExt;
@@ -45,8 +45,11 @@ pub(crate) fn clone_index(clone: u32, clones: u32) -> u32 {
 /// # Errors
 /// When a size is missing, too small or out of range, or a device cannot be asked for its size.
 pub(crate) fn plan_files(job: &JobPlan, clone: u32, needs_files: bool) -> Result<Vec<PlannedFile>, JobError> {
+    if job.work == Work::Company {
+        return Ok(vec![endless()]);
+    }
     let index = clone_index(clone, job.clones);
-    let paths = paths(job, index, needs_files);
+    let paths = paths(job, index, needs_files)?;
     let count = paths.len() as u64;
     let smallest = smallest_block(job);
     if let (None, Some(Extent::Bytes(size))) = (job.files.file_size, job.files.size)
@@ -62,7 +65,11 @@ pub(crate) fn plan_files(job: &JobPlan, clone: u32, needs_files: bool) -> Result
     }
     let mut files = Vec::with_capacity(paths.len());
     for (number, path) in (0..).zip(paths) {
-        let (kind, real_size) = if needs_files { look_at(&path)? } else { (FileKind::NameOnly, 0) };
+        let (kind, real_size) = match job.files.handling.file_type {
+            _ if !needs_files => (FileKind::NameOnly, 0),
+            None => look_at(&path)?,
+            Some(said) => take_as(said, &path)?,
+        };
         let wanted = wanted_size(job, index, number, count, real_size);
         let region = region(job, index, &path, kind, real_size, wanted)?;
         files.push(PlannedFile { path, kind, region, real_size });
@@ -70,25 +77,54 @@ pub(crate) fn plan_files(job: &JobPlan, clone: u32, needs_files: bool) -> Result
     Ok(files)
 }
 
-fn paths(job: &JobPlan, index: u32, needs_files: bool) -> Vec<PathBuf> {
+/// What a job that does no I/O works on: it ends by time or with the others, never for want of data.
+fn endless() -> PlannedFile {
+    let region = Region { start: 0, end: 1 << 62, reach: Reach::Whole };
+    PlannedFile { path: PathBuf::new(), kind: FileKind::NameOnly, region, real_size: 0 }
+}
+
+fn paths(job: &JobPlan, index: u32, needs_files: bool) -> Result<Vec<PathBuf>, JobError> {
     let files = &job.files;
     let directory = match files.directories.len() {
         0 => None,
         many => files.directories.get(index as usize % many),
     };
     let place = |name: &Path| directory.map_or_else(|| name.to_owned(), |directory| directory.join(name));
-    if !files.names.is_empty() {
-        return files.names.iter().map(|name| place(name)).collect();
+    if !files.names.is_empty() || !files.handling.below.is_empty() {
+        let mut paths: Vec<PathBuf> = files.names.iter().map(|name| place(name)).collect();
+        for directory in &files.handling.below {
+            names::below(directory, &mut paths)?;
+        }
+        return Ok(paths);
     }
     // A lone job that is called like a device means the device: name=/dev/sdb.
     let named = Path::new(&job.name);
     let is_device = || std::fs::metadata(named).is_ok_and(|found| !found.is_file() && !found.is_dir());
     if needs_files && job.clones == 1 && files.count == 1 && is_device() {
-        return vec![named.to_owned()];
+        return Ok(vec![named.to_owned()]);
     }
     // A slash in a job's name would lead elsewhere.
     let stem = job.name.replace('/', "_");
-    (0..files.count.max(1)).map(|number| place(Path::new(&format!("{stem}.{index}.{number}")))).collect()
+    let format = files.handling.name_format.as_deref();
+    let name = |number: u32| match format {
+        None => format!("{stem}.{index}.{number}"),
+        Some(format) => names::generated(format, &stem, index, number),
+    };
+    Ok((0..files.count.max(1)).map(|number| place(Path::new(&name(number)))).collect())
+}
+
+/// What a path leads to, by the job's word; only its size is looked up.
+fn take_as(said: FileType, path: &Path) -> Result<(FileKind, u64), JobError> {
+    let size = || match std::fs::File::open(path) {
+        Ok(mut file) => io::Seek::seek(&mut file, io::SeekFrom::End(0)).or(Ok(0)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound && said == FileType::Regular => Ok(0),
+        Err(error) => Err(file_error("open", path, error, "")),
+    };
+    Ok(match said {
+        FileType::Regular => (FileKind::Regular, size()?),
+        FileType::Block => (FileKind::Block, size()?),
+        FileType::Character => (FileKind::Other, 0),
+    })
 }
 
 /// What lies at a path, and its size.
@@ -119,14 +155,12 @@ pub(crate) fn look_at(path: &Path) -> Result<(FileKind, u64), JobError> {
 
 /// The smallest block that the job may move.
 pub(crate) fn smallest_block(job: &JobPlan) -> u64 {
-    let moved = Direction::ALL.into_iter().filter(|&direction| job.load.mix.contains(direction));
-    moved.map(|direction| u64::from(job.load.block_size[direction].smallest())).min().unwrap_or(1).max(1)
+    u64::from(job.load.smallest())
 }
 
 /// The largest block that the job may move.
 pub(crate) fn largest_block(job: &JobPlan) -> u64 {
-    let moved = Direction::ALL.into_iter().filter(|&direction| job.load.mix.contains(direction));
-    moved.map(|direction| u64::from(job.load.block_size[direction].largest())).max().unwrap_or(1).max(1)
+    u64::from(job.load.largest())
 }
 
 /// How much of one file the job wants; `None` for all there is.
@@ -163,10 +197,18 @@ fn share(size: u64, percent: u32) -> u64 {
     (u128::from(size) * u128::from(percent) / 100).min(u128::from(u64::MAX)) as u64
 }
 
-fn start(files: &FilePlan, index: u32, real_size: u64, smallest: u64) -> u64 {
+fn start(job: &JobPlan, index: u32, kind: FileKind, real_size: u64) -> u64 {
+    let files = &job.files;
+    if files.handling.append && kind == FileKind::Regular {
+        return real_size;
+    }
+    let multiple = match files.handling.offset_align {
+        0 => smallest_block(job),
+        bytes => bytes,
+    };
     let bytes = |extent: Extent| match extent {
         Extent::Bytes(bytes) => bytes,
-        Extent::Percent(percent) => share(real_size, percent).next_multiple_of(smallest),
+        Extent::Percent(percent) => share(real_size, percent).next_multiple_of(multiple),
     };
     bytes(files.offset).saturating_add(bytes(files.offset_increment).saturating_mul(u64::from(index)))
 }
@@ -179,15 +221,17 @@ fn region(
     real_size: u64,
     wanted: Option<u64>,
 ) -> Result<Region, JobError> {
-    let start = start(&job.files, index, real_size, smallest_block(job));
+    let start = start(job, index, kind, real_size);
     let relative = matches!(job.files.size, Some(Extent::Percent(_)));
     let may_grow = matches!(kind, FileKind::Regular | FileKind::Other | FileKind::NameOnly);
+    let fills = job.files.handling.fill && may_grow;
     let end = match wanted {
+        None if fills => start.saturating_add(ENDLESS),
         Some(wanted) if may_grow && !relative => start.saturating_add(wanted),
         Some(wanted) => start.saturating_add(wanted).min(real_size),
         None => real_size,
     };
-    if wanted.is_none_or(|wanted| wanted == 0) && real_size == 0 {
+    if wanted.is_none_or(|wanted| wanted == 0) && real_size == 0 && !fills {
         let message = format!(
             "job `{}` ({}): {} has no size yet; give size= (or filesize=)",
             job.name,
@@ -205,6 +249,45 @@ fn region(
         );
         return Err(refusal(libc::EINVAL, "offset", message));
     }
+    if let ZonePlan::Zoned(zones) = &job.load.zones {
+        return whole_zones(job, zones, path, real_size, (start, end));
+    }
     let reach = if start == 0 && end >= real_size { Reach::Whole } else { Reach::Part };
     Ok(Region { start, end, reach })
+}
+
+/// A region that no file system has room for: a job that fills one ends where it does.
+const ENDLESS: u64 = 1 << 62;
+
+/// The zones that lie inside a region: it begins with a zone and ends with one.
+fn whole_zones(
+    job: &JobPlan,
+    zones: &Zoned,
+    path: &Path,
+    real_size: u64,
+    (start, end): (u64, u64),
+) -> Result<Region, JobError> {
+    let refuse = |what: String| {
+        let message = format!("job `{}` ({}): {}: {what}", job.name, job.origin, path.display());
+        Err(refusal(libc::EINVAL, "zones", message))
+    };
+    if real_size < zones.size {
+        return refuse(format!(
+            "its {real_size} bytes are less than one zone of {}; give a smaller zonesize=",
+            zones.size
+        ));
+    }
+    let largest = largest_block(job);
+    if largest > zones.size {
+        return refuse(format!(
+            "a block of {largest} bytes is larger than a zone of {}; give a smaller bs=",
+            zones.size
+        ));
+    }
+    let start = start.next_multiple_of(zones.size);
+    let end = end.min(real_size) / zones.size * zones.size;
+    if end <= start {
+        return refuse(format!("no whole zone of {} bytes lies between offset and end of the region", zones.size));
+    }
+    Ok(Region { start, end, reach: Reach::Part })
 }

@@ -3,8 +3,9 @@
 use crate::files::PlannedFile;
 use crate::replay::Replayed;
 use crate::worker::gate;
-use crate::worker::record::{Control, Gate, Record};
-use crate::worker::{WorkerSetup, work};
+use crate::worker::record::{Control, Gate, Mailbox, Record, SIGNALLED, STOP};
+use crate::worker::ties::Ties;
+use crate::worker::{PriorityRecord, WorkerSetup, work};
 use job::plan::{Isolation, WorkerPlan};
 use measure::SystemClock;
 use std::path::Path;
@@ -20,6 +21,10 @@ pub(crate) struct Shared {
     pub(crate) controls: SharedBlocks<Control>,
     /// One record per worker.
     pub(crate) records: SharedRecords<Record>,
+    /// One per worker, in runs in which I/Os of one worker have different priorities.
+    pub(crate) priorities: Option<SharedRecords<PriorityRecord>>,
+    /// Copies of the records of threads, on request; not shared between processes.
+    pub(crate) mailboxes: Vec<Mailbox>,
 }
 
 /// A worker before it starts.
@@ -31,6 +36,8 @@ pub(crate) struct Recruit<'run> {
     pub(crate) files: &'run [PlannedFile],
     /// What it replays, where it replays anything.
     pub(crate) replay: Option<&'run Replayed>,
+    /// Whom it has to look at.
+    pub(crate) ties: &'run Ties,
 }
 
 /// All workers of a run.
@@ -39,6 +46,7 @@ pub(crate) struct Crew<'run, 'scope> {
     recruits: Vec<Recruit<'run>>,
     clock: SystemClock,
     system_seed: u64,
+    root: &'run Path,
     hands: Vec<Hand<'scope>>,
 }
 
@@ -71,17 +79,19 @@ impl<'run, 'scope> Crew<'run, 'scope> {
         recruits: Vec<Recruit<'run>>,
         clock: SystemClock,
         system_seed: u64,
-        root: &Path,
+        root: &'run Path,
     ) -> Result<Self, SysError> {
         let hands = Vec::with_capacity(recruits.len());
-        let mut crew = Crew { shared, recruits, clock, system_seed, hands };
+        let mut crew = Crew { shared, recruits, clock, system_seed, root, hands };
         for index in 0..crew.recruits.len() {
             let hand = if crew.recruits[index].plan.job.isolation == Isolation::Process {
                 let setup = crew.setup(index);
                 Hand::Process(sys::process::fork(root, || {
                     become_worker();
-                    run_one(&setup, shared, index);
-                    0
+                    // A signal to this process alone ends this worker, and the parent sees that it came.
+                    let flag = &shared.controls[index].stop;
+                    let ran = crate::signals::noticed_in(flag, STOP | SIGNALLED, || run_one(&setup, shared, index));
+                    u8::from(ran.is_err())
                 })?)
             } else {
                 Hand::None
@@ -97,6 +107,10 @@ impl<'run, 'scope> Crew<'run, 'scope> {
             files: self.recruits[index].files,
             replay: self.recruits[index].replay,
             control: &self.shared.controls[index],
+            mailbox: &self.shared.mailboxes[index],
+            controls: &self.shared.controls,
+            ties: self.recruits[index].ties,
+            root: self.root,
             clock: self.clock,
             system_seed: self.system_seed,
         }
@@ -195,17 +209,16 @@ impl Drop for Crew<'_, '_> {
     }
 }
 
-/// What sets a worker's process apart from its parent: Ctrl-C and SIGTERM to the whole group are the parent's to
-/// handle, and a parent killed without warning takes its workers along.
+/// What sets a worker's process apart from its parent: a parent killed without warning takes its workers along.
 fn become_worker() {
     use rustix::process::{Signal, set_parent_process_death_signal};
-    // Both calls only fail for numbers that are no signals.
+    // It only fails for numbers that are no signals.
     let _ = set_parent_process_death_signal(Some(Signal::KILL));
-    let _ = crate::signals::leave_to_parent();
 }
 
 fn run_one(setup: &WorkerSetup<'_>, shared: &Shared, index: usize) {
     if let Some(mut record) = shared.records.writer(index) {
-        work(setup, &mut record);
+        let mut priorities = shared.priorities.as_ref().and_then(|records| records.writer(index));
+        work(setup, &mut record, priorities.as_deref_mut());
     }
 }

@@ -1,9 +1,12 @@
 //! The run from above: prepares files, starts workers at their turn, watches them, collects what they found.
 
 mod crew;
+mod devices;
 mod estimate;
+mod interim;
 mod prepare;
 mod schedule;
+mod settle;
 mod watch;
 mod watching;
 
@@ -13,9 +16,11 @@ pub(crate) use prepare::{Prepared, needs_files};
 pub(crate) use watch::Watched;
 
 use crate::files::FileKind;
+use crate::worker::record::Mailbox;
+use crate::worker::ties::Ties;
 use crew::{Crew, Recruit};
 use job::Plan;
-use job::plan::{Isolation, WorkerPlan};
+use job::plan::{Isolation, JobPlan, WorkerPlan};
 use model::RunResult;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -41,18 +46,37 @@ pub fn execute(plan: &Plan, options: &RunOptions, observer: &mut dyn Observer) -
     let workers: Vec<WorkerPlan<'_>> = plan.workers().collect();
     announce(&workers, observer);
     let prepared = prepare::prepare(plan, &workers, replays, options, observer, &signals);
-    let shared = Shared { controls: SharedBlocks::new(workers.len())?, records: SharedRecords::new(workers.len())? };
+    let shared = Shared {
+        controls: SharedBlocks::new(workers.len())?,
+        records: SharedRecords::new(workers.len())?,
+        priorities: plan.jobs.iter().any(raises_some).then(|| SharedRecords::new(workers.len())).transpose()?,
+        mailboxes: workers.iter().map(|_| Mailbox::default()).collect(),
+    };
     let system_seed = prepare::system_seed();
+    let ties = Ties::of_all(&workers);
     let recruits: Vec<Recruit<'_>> = workers
         .iter()
         .zip(&prepared)
-        .map(|(&plan, ready)| Recruit { plan, files: &ready.files, replay: ready.replay.as_ref() })
+        .zip(&ties)
+        .map(|((&plan, ready), ties)| Recruit { plan, files: &ready.files, replay: ready.replay.as_ref(), ties })
         .collect();
     let watched = std::thread::scope(|scope| {
         let mut crew = Crew::fork(&shared, recruits, clock, system_seed, &options.system_root)?;
-        let watch = Watch::new(&workers, &prepared, &shared, options, clock);
-        watch.run(&mut crew, scope, observer, &signals)
+        let watch = Watch::new(&workers, &prepared, &shared, options, clock).of_plan(plan);
+        let watched = watch.run(&mut crew, scope, observer, &signals)?;
+        if watched.leaves_threads {
+            let files = regular_files(&prepared);
+            let environment = |notes| crate::environment::look_around(&options.system_root, &clock, notes, &files);
+            let result = crate::result::assemble(plan, &workers, &prepared, &shared, watched, environment);
+            observer.abandoned(&result);
+            return Ok(Err(Box::new(result)));
+        }
+        Ok::<_, RunError>(Ok(watched))
     })?;
+    let watched = match watched {
+        Ok(watched) => watched,
+        Err(abandoned) => return Ok(*abandoned),
+    };
     let files = regular_files(&prepared);
     let environment = |notes| crate::environment::look_around(&options.system_root, &clock, notes, &files);
     Ok(crate::result::assemble(plan, &workers, &prepared, &shared, watched, environment))
@@ -62,6 +86,11 @@ pub fn execute(plan: &Plan, options: &RunOptions, observer: &mut dyn Observer) -
 fn regular_files(prepared: &[Prepared]) -> Vec<&Path> {
     let files = prepared.iter().flat_map(|ready| &ready.files).filter(|file| file.kind == FileKind::Regular);
     files.map(|file| file.path.as_path()).collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+/// Whether a job raises the priority of some of its I/Os.
+fn raises_some(job: &JobPlan) -> bool {
+    ["cmdprio_percentage", "cmdprio_bssplit"].iter().any(|name| job.engine_options.get(name).is_some())
 }
 
 /// Before anything is laid out, as fio's users see it; workers whose files then fail are counted.

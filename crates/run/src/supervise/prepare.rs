@@ -1,5 +1,6 @@
 //! Before the workers: is the plan allowed and possible, and are its files there?
 
+use super::devices;
 use crate::files::{PlannedFile, guard_devices, lay_out, plan_files};
 use crate::replay::{Replayed, Replays};
 use crate::signals::Signals;
@@ -92,7 +93,12 @@ fn prepare_job(
     };
     if needs_files {
         guard_devices(job, &clones, &options.system_root)?;
-        lay_out(job, &clones, observer, &mut || signals.received().is_none())?;
+        devices::prepare(job, &clones, &options.system_root)?;
+        // Clones that share a file would each make it; then it is made for all of them first, whatever was said.
+        let shared = job.clones > 1 && !(job.files.names.is_empty() && job.files.handling.below.is_empty());
+        if job.files.handling.laid_out_first || shared {
+            lay_out(job, &clones, observer, &mut || signals.received().is_none())?;
+        }
     }
     let replayed = replayed.into_iter().flatten().map(Some).chain(std::iter::repeat_with(|| None));
     Ok(clones.into_iter().zip(replayed).map(|(files, replay)| Prepared { files, replay, error: None }).collect())

@@ -1,6 +1,7 @@
 //! Who may start when: stonewalls, wait_for, delays, and who takes whom along at the end. Pure decisions.
 
-use job::plan::{JobPlan, WorkerPlan};
+use job::Work;
+use job::plan::{ExitScope, JobPlan, WorkerPlan};
 use measure::Nanos;
 
 /// Where a worker stands in the schedule.
@@ -29,6 +30,9 @@ struct Entry {
     group: u32,
     delay: Nanos,
     exit_all_on_error: bool,
+    /// It does no I/O and ends with the last job that does.
+    keeps_company: bool,
+    exit_scope: ExitScope,
     standing: Standing,
 }
 
@@ -51,6 +55,8 @@ impl Schedule {
                 group: job.group,
                 delay: delay(job, &mut draw),
                 exit_all_on_error: job.limits.exit_all_on_error,
+                keeps_company: keeps_company(job),
+                exit_scope: job.limits.exit_scope,
                 standing: Standing::Pending,
             });
         }
@@ -84,10 +90,27 @@ impl Schedule {
         self.entries[index].standing = Standing::Done;
         let ended = &self.entries[index];
         if !(self.exit_all || failed && ended.exit_all_on_error) {
+            return if ended.keeps_company { Vec::new() } else { self.left_alone(ended.wall) };
+        }
+        let taken_along = |entry: &Entry| {
+            let reached = match ended.exit_scope {
+                ExitScope::Group => entry.group == ended.group,
+                ExitScope::Stonewall => entry.wall == ended.wall,
+                ExitScope::All => true,
+            };
+            reached && entry.standing != Standing::Done
+        };
+        (0..self.entries.len()).filter(|&other| taken_along(&self.entries[other])).collect()
+    }
+
+    /// The workers that only kept others company, when the last of these, up to this stretch, is done.
+    fn left_alone(&self, wall: u32) -> Vec<usize> {
+        let beside = |entry: &&Entry| entry.wall <= wall;
+        if self.entries.iter().filter(beside).any(|entry| !entry.keeps_company && entry.standing != Standing::Done) {
             return Vec::new();
         }
-        let taken_along = |entry: &Entry| entry.group == ended.group && entry.standing != Standing::Done;
-        (0..self.entries.len()).filter(|&other| taken_along(&self.entries[other])).collect()
+        let alone = |entry: &Entry| entry.keeps_company && entry.wall <= wall && entry.standing != Standing::Done;
+        (0..self.entries.len()).filter(|&other| alone(&self.entries[other])).collect()
     }
 
     /// Strikes a worker that has not started; `true` if it was struck.
@@ -114,6 +137,11 @@ impl Schedule {
     pub(crate) fn wall(&self, index: usize) -> u32 {
         self.entries[index].wall
     }
+}
+
+/// Whether a job ends with the last one that does I/O: it does none itself and has no time of its own.
+fn keeps_company(job: &JobPlan) -> bool {
+    job.work == Work::Company && (job.limits.runtime.is_none() || job.engine_options.is_on("exit_on_io_done"))
 }
 
 fn delay(job: &JobPlan, draw: &mut impl FnMut() -> u64) -> Nanos {

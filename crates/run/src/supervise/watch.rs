@@ -4,9 +4,12 @@ use super::crew::{Crew, End, Shared};
 use super::estimate::Estimate;
 use super::prepare::Prepared;
 use super::schedule::{Schedule, Standing};
+use super::settle::Settling;
 use super::watching::{lowest_traffic, targets_of, watched_paths};
 use crate::signals::Signals;
+use crate::worker::record::SIGNALLED;
 use crate::{Observer, Progress, RunError, RunOptions, WorkerProgress, WorkerState};
+use job::Plan;
 use job::plan::{Isolation, WorkerPlan};
 use measure::{Clock, Nanos, PerDirection, SystemClock};
 use model::{DeviceUsage, LowestTraffic, Monitored};
@@ -18,8 +21,12 @@ use std::thread::Scope;
 const SHORT: Nanos = Nanos::from_millis(1);
 /// Between two looks at workers at work.
 const LONG: Nanos = Nanos::from_millis(10);
+/// How long threads have after the second request to end.
+const PATIENCE: Nanos = Nanos::from_millis(500);
 /// Between two looks for workers that ended without a word.
 const DEAD: Nanos = Nanos::from_millis(50);
+/// Nobody knows how long it will still take before it has lasted this long.
+pub(super) const NO_ESTIMATE_UNTIL: Nanos = Nanos::from_secs(2);
 
 /// What the parent saw.
 #[derive(Debug, Default)]
@@ -30,32 +37,44 @@ pub(crate) struct Watched {
     pub(crate) signal: Option<i32>,
     /// From the start of the first worker to the end of the last.
     pub(crate) elapsed: Nanos,
+    /// How long it will still take, as far as that is known.
+    pub(crate) remaining: Option<Nanos>,
     /// What the disks below the files did.
     pub(crate) devices: Vec<DeviceUsage>,
     /// What the disks at the bottom moved.
     pub(crate) lowest_traffic: Option<LowestTraffic>,
     /// What was seen beside the workers.
     pub(crate) monitored: Option<Monitored>,
+    /// Whether threads are left that do not end.
+    pub(crate) leaves_threads: bool,
+    /// What groups that settle as one have come to.
+    pub(crate) settling: Settling,
 }
 
 /// The parent while workers run.
 pub(crate) struct Watch<'run> {
-    workers: &'run [WorkerPlan<'run>],
-    prepared: &'run [Prepared],
-    shared: &'run Shared,
-    options: &'run RunOptions,
-    clock: SystemClock,
-    schedule: Schedule,
-    estimate: Estimate,
+    pub(super) workers: &'run [WorkerPlan<'run>],
+    pub(super) prepared: &'run [Prepared],
+    pub(super) shared: &'run Shared,
+    pub(super) options: &'run RunOptions,
+    pub(super) clock: SystemClock,
+    pub(super) schedule: Schedule,
+    pub(super) estimate: Estimate,
     started_at: Nanos,
     last_dead_check: Nanos,
     next_progress: Nanos,
-    devices: DeviceWatch,
+    pub(super) devices: DeviceWatch,
     recorder: Recorder,
     traffic: TrafficWatch,
     setting_up: Vec<usize>,
     reaped: Vec<bool>,
-    watched: Watched,
+    /// The plan, where reports of the run so far may be asked for.
+    pub(super) plan: Option<&'run Plan>,
+    /// Whether the run was ended by a signal to one of its workers, or by the observer.
+    ended_by_worker: bool,
+    /// When the second request to end came.
+    urged_at: Option<Nanos>,
+    pub(super) watched: Watched,
 }
 
 impl<'run> Watch<'run> {
@@ -89,7 +108,14 @@ impl<'run> Watch<'run> {
             recorder: Recorder::start(root, &paths, options.device_interval, now),
             setting_up: Vec::new(),
             reaped: vec![false; workers.len()],
-            watched: Watched { ends: vec![None; workers.len()], ..Watched::default() },
+            plan: None,
+            ended_by_worker: false,
+            urged_at: None,
+            watched: Watched {
+                ends: vec![None; workers.len()],
+                settling: Settling::new(workers),
+                ..Watched::default()
+            },
         }
     }
 
@@ -108,6 +134,7 @@ impl<'run> Watch<'run> {
         'run: 'scope,
     {
         self.strike_unprepared(crew);
+        self.tell_commands(observer);
         loop {
             self.obey(crew, signals);
             self.start(crew, scope)?;
@@ -115,22 +142,56 @@ impl<'run> Watch<'run> {
             if self.schedule.is_over() {
                 break;
             }
+            if self.gives_up() {
+                self.watched.leaves_threads = true;
+                break;
+            }
+            self.settle(crew);
+            if !self.ended_by_worker && observer.wants_end(self.elapsed()) {
+                self.ended_by_worker = true;
+                self.end_all(crew);
+            }
             self.sample_devices();
             self.report(observer);
+            self.report_so_far(observer, signals);
             let pause = if self.setting_up.is_empty() { LONG } else { SHORT };
             self.clock.sleep_until(self.clock.now().saturating_add(pause));
         }
-        self.release_unstarted(crew)?;
+        if !self.watched.leaves_threads {
+            self.release_unstarted(crew)?;
+        }
         self.watched.elapsed = self.elapsed();
         let seen = self.seen();
+        if self.options.progress_interval.is_some() {
+            let workers = (0..self.workers.len()).map(|index| self.progress_of(index)).collect();
+            observer.ended(&Progress {
+                elapsed: self.elapsed(),
+                remaining: Some(Nanos::ZERO),
+                done: Some(1.0),
+                workers,
+            });
+        }
+        self.watched.remaining = (self.watched.elapsed > NO_ESTIMATE_UNTIL).then_some(Nanos::ZERO);
         self.watched.devices = self.devices.finish(self.clock.now());
         self.watched.lowest_traffic = lowest_traffic(&mut self.traffic);
         self.watched.monitored = Some(self.recorder.finish(self.clock.now(), &seen));
         Ok(self.watched)
     }
 
-    fn elapsed(&self) -> Nanos {
+    pub(super) fn elapsed(&self) -> Nanos {
         self.clock.now().saturating_sub(self.started_at)
+    }
+
+    /// What jobs run besides their I/O is told once per job.
+    fn tell_commands(&self, observer: &mut dyn Observer) {
+        for worker in self.workers.iter().filter(|worker| worker.clone == 0) {
+            let (name, start) = (&worker.job.name, &worker.job.start);
+            for (when, command) in [("prerun", &start.before), ("postrun", &start.after)] {
+                if command.is_some() {
+                    observer.command(name, when, &format!("{}.{when}.txt", name.replace('/', "_")));
+                }
+            }
+        }
     }
 
     /// Jobs whose files failed, or that only lay out files, do not start.
@@ -140,23 +201,55 @@ impl<'run> Watch<'run> {
             if failed || self.workers[index].job.files.create_only {
                 self.schedule.strike(index);
                 let along = self.schedule.ended(index, failed);
-                self.end_along(crew, &along);
+                // A job whose files failed never ran: as in fio it takes nobody along.
+                if !failed {
+                    self.end_along(crew, &along);
+                }
             }
         }
     }
 
     fn obey(&mut self, crew: &Crew<'_, '_>, signals: &Signals) {
+        self.obey_workers(crew);
         let Some(signal) = signals.received() else { return };
         if self.watched.signal.is_none() {
             self.watched.signal = Some(signal);
-            let all: Vec<usize> = (0..self.workers.len()).collect();
-            self.end_along(crew, &all);
+            self.end_all(crew);
         }
         if signals.count() > 1 {
+            self.urged_at = self.urged_at.or_else(|| Some(self.clock.now()));
             for index in (0..self.workers.len()).filter(|&index| self.is_running(index)) {
                 crew.kill(index);
             }
         }
+    }
+
+    /// A signal that reached a worker alone ends the run, too, as in fio; its status is that of the jobs.
+    fn obey_workers(&mut self, crew: &Crew<'_, '_>) {
+        let controls = &self.shared.controls;
+        let signalled = || controls.iter().any(|control| control.stop.load(Relaxed) & SIGNALLED != 0);
+        if !self.ended_by_worker && signalled() {
+            self.ended_by_worker = true;
+            self.end_all(crew);
+        }
+    }
+
+    fn end_all(&mut self, crew: &Crew<'_, '_>) {
+        let all: Vec<usize> = (0..self.workers.len()).collect();
+        self.end_along(crew, &all);
+    }
+
+    /// Whether the second request to end is a while ago and only threads are left, which nothing can end.
+    fn gives_up(&self) -> bool {
+        let urged = self.urged_at.is_some_and(|at| self.clock.now().saturating_sub(at) > PATIENCE);
+        let left = || (0..self.workers.len()).filter(|&index| self.is_running(index));
+        urged && left().all(|index| self.workers[index].job.isolation == job::plan::Isolation::Thread)
+    }
+
+    /// Ends the groups that have settled.
+    fn settle(&mut self, crew: &Crew<'_, '_>) {
+        let settled = self.watched.settling.look(self.clock.now(), self.shared);
+        self.end_along(crew, &settled);
     }
 
     fn end_along(&mut self, crew: &Crew<'_, '_>, indices: &[usize]) {
@@ -167,7 +260,7 @@ impl<'run> Watch<'run> {
         }
     }
 
-    fn is_running(&self, index: usize) -> bool {
+    pub(super) fn is_running(&self, index: usize) -> bool {
         self.schedule.standing(index) == Standing::Started
     }
 
@@ -211,6 +304,7 @@ impl<'run> Watch<'run> {
             self.reaped[index] = true;
             let control = &self.shared.controls[index];
             control.state.store(WorkerState::Reaped as u32, Relaxed);
+            self.remove_group_of(index);
             let along = self.schedule.ended(index, self.failed(index, end));
             self.unlink_files_of(index);
             self.end_along(crew, &along);
@@ -223,13 +317,23 @@ impl<'run> Watch<'run> {
         !matches!(end, End::Returned) || faulty()
     }
 
+    /// Removes the control group of a worker, unless others are still in it: the last one takes it away.
+    fn remove_group_of(&self, index: usize) {
+        if let Some(plan) = self.workers[index].job.place.cgroup.as_ref().filter(|plan| !plan.keep)
+            && let Ok(group) = sys::iogroup::IoGroup::make(&self.options.system_root, &plan.name, None)
+        {
+            // It is busy while another worker is in it.
+            let _ = group.remove();
+        }
+    }
+
     fn unlink_files_of(&self, index: usize) {
         if self.workers[index].job.files.unlink {
             crate::files::unlink(&self.prepared[index].files);
         }
     }
 
-    fn state(&self, index: usize) -> u32 {
+    pub(super) fn state(&self, index: usize) -> u32 {
         self.shared.controls[index].state.load(Acquire)
     }
 
@@ -284,7 +388,7 @@ impl<'run> Watch<'run> {
         observer.progress(&Progress { elapsed: self.elapsed(), remaining, done, workers });
     }
 
-    fn progress_of(&self, index: usize) -> WorkerProgress {
+    pub(super) fn progress_of(&self, index: usize) -> WorkerProgress {
         let control = &self.shared.controls[index];
         let [read, write, trim] = control.bytes.each_ref().map(|bytes| bytes.load(Relaxed));
         let bytes = PerDirection { read, write, trim };

@@ -1,6 +1,6 @@
 //! The gate before a worker: closed until its turn, then open to set up, then open to go.
 
-use super::record::{Control, Gate};
+use super::record::{Control, Gate, STOP};
 use rustix::thread::futex;
 use std::sync::atomic::Ordering::{Acquire, Release};
 
@@ -29,7 +29,7 @@ pub(crate) fn open(control: &Control, gate: Gate) {
 
 /// Tells a worker to end in order, wherever it is.
 pub(crate) fn stop(control: &Control) {
-    control.stop.store(1, Release);
+    control.stop.fetch_or(STOP, Release);
     // A worker that waits at the gate sleeps on the gate's value, so that must change too.
     open(control, Gate::Go);
 }

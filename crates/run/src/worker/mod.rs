@@ -2,15 +2,19 @@
 //! and leaves its record.
 
 pub(crate) mod gate;
+mod hook;
 pub(crate) mod memory;
 mod place;
+mod priorities;
 pub(crate) mod record;
+pub(crate) mod ties;
 
 use crate::WorkerState;
-use crate::drive::{DriveSetup, Logs, Queued, Tally, drive, is_synchronous};
-use crate::files::{OpenFiles, PlannedFile, refusal};
+use crate::drive::{DriveSetup, Judge, Logs, Queued, Tally, drive, is_synchronous};
+use crate::files::{Alone, FileLocks, OpenFiles, PlannedFile, lay_out, refusal};
 use crate::replay::{Player, Recorder, Replayed};
-use engine::{Engine, EngineClock, Setup, Visitor};
+use crate::supervise::needs_files;
+use engine::{Engine, EngineClock, EngineError, JobFacts, Setup, Visitor};
 use gate::pass;
 use job::Submission;
 use job::plan::{Isolation, JobPlan, WorkerPlan};
@@ -19,8 +23,10 @@ use load::{Load, LoadSetup, RecordFailure, Region};
 use measure::{Nanos, SystemClock};
 use memory::Memory;
 use model::{CpuUsage, JobError};
-use record::{Control, Gate, Record};
+pub(crate) use priorities::PriorityRecord;
+use record::{Control, Gate, Mailbox, Record};
 use std::sync::atomic::Ordering::{Relaxed, Release};
+use ties::Ties;
 
 /// All a worker is given.
 #[derive(Clone, Copy)]
@@ -33,6 +39,14 @@ pub(crate) struct WorkerSetup<'run> {
     pub(crate) replay: Option<&'run Replayed>,
     /// Where it and the parent talk.
     pub(crate) control: &'run Control,
+    /// Where a thread leaves its record when it is asked for it.
+    pub(crate) mailbox: &'run Mailbox,
+    /// Where all workers and the parent talk.
+    pub(crate) controls: &'run sys::SharedBlocks<Control>,
+    /// Whom it has to look at.
+    pub(crate) ties: &'run Ties,
+    /// Where /proc and /sys are read from.
+    pub(crate) root: &'run std::path::Path,
     /// The run's clock.
     pub(crate) clock: SystemClock,
     /// Takes the seed's place when the plan has none.
@@ -40,7 +54,7 @@ pub(crate) struct WorkerSetup<'run> {
 }
 
 /// A worker from its turn to its end. Everything it has to say is in `record`.
-pub(crate) fn work(setup: &WorkerSetup<'_>, record: &mut Record) {
+pub(crate) fn work(setup: &WorkerSetup<'_>, record: &mut Record, priorities: Option<&mut PriorityRecord>) {
     let control = setup.control;
     record.pid = sys::placement::thread_id();
     control.thread.store(record.pid, Relaxed);
@@ -48,7 +62,7 @@ pub(crate) fn work(setup: &WorkerSetup<'_>, record: &mut Record) {
         return;
     }
     control.state.store(WorkerState::SettingUp as u32, Relaxed);
-    if let Err(error) = set_up_and_run(setup, record) {
+    if let Err(error) = set_up_and_run(setup, record, priorities) {
         record.fault.keep_first(error.errno, &error.operation, &error.message);
     }
     record.finished = 1;
@@ -57,10 +71,19 @@ pub(crate) fn work(setup: &WorkerSetup<'_>, record: &mut Record) {
     control.ready.store(1, Release);
 }
 
-fn set_up_and_run(setup: &WorkerSetup<'_>, record: &mut Record) -> Result<(), JobError> {
+fn set_up_and_run(
+    setup: &WorkerSetup<'_>,
+    record: &mut Record,
+    priorities: Option<&mut PriorityRecord>,
+) -> Result<(), JobError> {
     let (job, control) = (setup.plan.job, setup.control);
-    let _pinned = place::take(job, setup.plan.clone)?;
-    let open = OpenFiles::open(job, setup.files, control)?;
+    let _pinned = place::take(job, setup.plan.clone, setup.root)?;
+    let handling = &job.files.handling;
+    if !handling.laid_out_first && needs_files(job) {
+        lay_out(job, &[setup.files.to_vec()], &mut Alone, &mut || !control.stop_requested())?;
+    }
+    let mut open = OpenFiles::open(job, setup.files, control)?;
+    let locks = FileLocks::open(handling.lock, setup.files)?;
     if job.files.pre_read {
         control.state.store(WorkerState::PreReading as u32, Relaxed);
         open.pre_read(setup.files, &|| !control.stop_requested())?;
@@ -68,14 +91,21 @@ fn set_up_and_run(setup: &WorkerSetup<'_>, record: &mut Record) -> Result<(), Jo
     }
     let depth = usable_depth(job);
     let mut memory = Memory::new(job, depth)?;
-    let mut content = Content::new(&job.buffers, job.load.seed.unwrap_or(setup.system_seed), setup.plan.number);
+    let seed = job.load.seed.unwrap_or(setup.system_seed);
+    let bytes: u64 = setup.files.iter().map(|file| file.region.bytes()).sum();
+    let mut content = Content::new(&job.buffers, seed, setup.plan.number).with_working_set(
+        &job.buffers,
+        seed,
+        bytes / u64::from(job.load.largest()),
+    );
     for slot in 0..depth {
         content.prepare_start(memory.whole_slot(slot));
     }
+    hook::run(job, hook::Hook::Before)?;
     let load = make_load(setup, &open)?;
-    let ready = Ready { setup, record, open: &open, memory: &mut memory, content, load };
+    let ready = Ready { setup, record, priorities, open: &mut open, locks, memory: &mut memory, content, load };
     match engine::dispatch(job.engine, ready) {
-        Some(result) => result,
+        Some(result) => result.and_then(|()| hook::run(job, hook::Hook::After)),
         None => Err(refusal(libc::ENOENT, "engine", format!("there is no engine `{}`", job.engine))),
     }
 }
@@ -117,7 +147,9 @@ pub(crate) fn usable_depth(job: &JobPlan) -> u32 {
 struct Ready<'a, 'run> {
     setup: &'a WorkerSetup<'run>,
     record: &'a mut Record,
-    open: &'a OpenFiles,
+    priorities: Option<&'a mut PriorityRecord>,
+    open: &'a mut OpenFiles,
+    locks: Option<FileLocks>,
     memory: &'a mut Memory,
     content: Content,
     load: Load,
@@ -128,21 +160,17 @@ impl Visitor for Ready<'_, '_> {
 
     fn visit<E: Engine>(self) -> Self::Out {
         let (job, control) = (self.setup.plan.job, self.setup.control);
-        let clock = E::Clock::for_worker(&self.setup.clock);
-        let engine = E::open(Setup {
+        let clock = E::Clock::for_worker(&place::clock(job, self.setup.clock)?);
+        let mut engine = E::open(Setup {
             options: &job.engine_options,
+            job: facts(job),
             targets: &self.open.targets,
             depth: usable_depth(job),
             buffers: self.memory.start(),
             buffer_stride: self.memory.stride(),
             clock: clock.clone(),
         })
-        .map_err(|error| JobError {
-            errno: if error.errno == 0 { libc::EINVAL } else { error.errno },
-            operation: error.operation.to_owned(),
-            message: format!("job `{}` ({}): {error}", job.name, job.origin),
-            signal: None,
-        })?;
+        .map_err(|error| engine_error(job, &error))?;
         if let Some(note) = engine.note() {
             self.record.note.set(&note);
         }
@@ -151,9 +179,12 @@ impl Visitor for Ready<'_, '_> {
         if !pass(control, Gate::Go) {
             return Ok(());
         }
+        engine.start(&|| !control.stop_requested()).map_err(|error| engine_error(job, &error))?;
         let queued = if is_synchronous::<E>(job) { Queued::No } else { Queued::Yes };
         let logs = Logs::open(job, self.setup.plan.number, queued)?;
-        self.record.started_unix_ms = unix_ms();
+        self.record.started_unix_ms = place::start_ms(job)?;
+        #[cfg(test)]
+        let engine = crate::stream::Recorded::new(engine);
         drive(DriveSetup {
             job,
             engine,
@@ -162,12 +193,39 @@ impl Visitor for Ready<'_, '_> {
             content: self.content,
             identity: (self.setup.plan.number, job.load.seed.unwrap_or(self.setup.system_seed)),
             memory: self.memory,
-            tally: Tally::new(&mut *self.record, control, &job.record, logs),
+            tally: Tally::new(&mut *self.record, control, &job.record, logs, Judge::of(&job.latency)),
+            mailbox: self.setup.mailbox,
             files: self.open,
+            priorities: self.priorities,
+            locks: self.locks,
+            ties: (self.setup.ties, self.setup.controls),
         });
         let used = usage_now(job.isolation);
         self.record.usage = used_since(used, self.record.usage);
+        if job.isolation == Isolation::Thread {
+            // A thread's own account does not have what the kernel's thread did for it; a process's has.
+            self.record.usage.system += Nanos(self.record.kernel_cpu);
+        }
         Ok(())
+    }
+}
+
+/// What an engine may have to know of its job.
+fn facts(job: &JobPlan) -> JobFacts<'_> {
+    JobFacts {
+        name: &job.name,
+        runtime: job.limits.runtime,
+        priority: job.place.io_priority.map_or(0, |(class, level)| u16::from(class) << 13 | u16::from(level)),
+        atomic: job.files.atomic,
+    }
+}
+
+fn engine_error(job: &JobPlan, error: &EngineError) -> JobError {
+    JobError {
+        errno: if error.errno == 0 { libc::EINVAL } else { error.errno },
+        operation: error.operation.to_owned(),
+        message: format!("job `{}` ({}): {error}", job.name, job.origin),
+        signal: None,
     }
 }
 

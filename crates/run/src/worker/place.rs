@@ -1,21 +1,36 @@
-//! Where and how a worker runs: CPUs, priorities, memory that stays.
+//! Where and how a worker runs: CPUs, nodes, priorities, rights, control groups, memory that stays, and its clock.
 
 use crate::files::refusal;
-use job::plan::JobPlan;
+use job::plan::{ClockChoice, Isolation, JobPlan, MemoryPolicy, PlacePlan};
+use measure::SystemClock;
 use model::JobError;
+use rustix::time::{ClockId, clock_gettime};
+use std::path::Path;
 use sys::SysError;
-use sys::placement::{IoClass, LockedMemory, lock_memory, set_affinity, set_io_priority, set_nice, sharpen_timers};
+use sys::iogroup::IoGroup;
+use sys::nodes::{Policy, run_on, take_memory};
+use sys::placement::{IoClass, LockedMemory, lock_memory, set_affinity, sharpen_timers};
+use sys::placement::{become_group, become_user, set_hinted_io_priority, set_name, set_nice};
 
 /// Puts the calling worker in its place. What is returned must live as long as the worker.
 ///
 /// # Errors
 /// When the kernel refuses what the job wants.
-pub(crate) fn take(job: &JobPlan, clone: u32) -> Result<Option<LockedMemory>, JobError> {
+pub(crate) fn take(job: &JobPlan, clone: u32, root: &Path) -> Result<Option<LockedMemory>, JobError> {
     let place = &job.place;
     let refused = |option: &str, error: SysError, advice: &str| {
         let message = format!("job `{}` ({}): {option}: {error}{advice}", job.name, job.origin);
         refusal(error.errno().unwrap_or(libc::EINVAL), "place", message)
     };
+    if let Some(name) = &place.name {
+        set_name(name).map_err(|error| refused("comm", error, ""))?;
+    }
+    if !place.nodes.is_empty() {
+        run_on(root, &place.nodes).map_err(|error| refused("numa_cpu_nodes", error, ""))?;
+    }
+    if let Some(policy) = &place.memory {
+        set_memory_policy(policy).map_err(|error| refused("numa_mem_policy", error, ""))?;
+    }
     match place.cpus.as_slice() {
         [] => {}
         cpus if place.split_cpus => set_affinity(&[cpus[clone as usize % cpus.len()]])
@@ -27,11 +42,120 @@ pub(crate) fn take(job: &JobPlan, clone: u32) -> Result<Option<LockedMemory>, Jo
     }
     if let Some((number, level)) = place.io_priority {
         let class = IoClass::from_number(number).unwrap_or(IoClass::None);
-        set_io_priority(class, level)
+        set_hinted_io_priority(class, level, place.io_hint)
             .map_err(|error| refused("prio", error, "; the real-time class (prioclass=1) needs CAP_SYS_ADMIN"))?;
     }
     // A rate is kept to a microsecond rather than to the 50 µs by which the kernel may delay timers.
     sharpen_timers().map_err(|error| refused("timers", error, ""))?;
+    join_group(job, root).map_err(|error| refused("cgroup", error, ""))?;
     let locked = (place.lock_memory > 0).then(|| lock_memory(place.lock_memory)).transpose();
-    locked.map_err(|error| refused("lockmem", error, ""))
+    let locked = locked.map_err(|error| refused("lockmem", error, ""))?;
+    // Rights go last: what comes before may need them.
+    change_rights(place).map_err(|error| refused("uid or gid", error, "; only root may change them"))?;
+    Ok(locked)
+}
+
+fn set_memory_policy(policy: &MemoryPolicy) -> Result<(), SysError> {
+    match policy {
+        MemoryPolicy::Default => take_memory(Policy::Default, &[]),
+        MemoryPolicy::Local => take_memory(Policy::Local, &[]),
+        MemoryPolicy::Prefer(node) => take_memory(Policy::Preferred, &[*node]),
+        MemoryPolicy::Bind(nodes) => take_memory(Policy::Bind, nodes),
+        MemoryPolicy::Interleave(nodes) => take_memory(Policy::Interleave, nodes),
+    }
+}
+
+fn join_group(job: &JobPlan, root: &Path) -> Result<(), SysError> {
+    let Some(plan) = &job.place.cgroup else { return Ok(()) };
+    let group = IoGroup::make(root, &plan.name, plan.weight)?;
+    if job.isolation == Isolation::Thread && !group.takes_threads() {
+        let what = "only version 2 of control groups is mounted, which takes whole processes; leave `thread` out";
+        return Err(SysError::Impossible(what.to_owned()));
+    }
+    group.join()
+}
+
+fn change_rights(place: &PlacePlan) -> Result<(), SysError> {
+    place.group.map_or(Ok(()), become_group)?;
+    place.user.map_or(Ok(()), become_user)
+}
+
+/// The clock that the job wants to be measured by.
+///
+/// # Errors
+/// When it wants the processor's counter where that cannot be trusted.
+pub(crate) fn clock(job: &JobPlan, clock: SystemClock) -> Result<SystemClock, JobError> {
+    match (job.place.clock, clock.report().why_not_tsc) {
+        (None, _) | (Some(ClockChoice::Counter), None) => Ok(clock),
+        (Some(ClockChoice::System), _) => Ok(clock.by_call()),
+        (Some(ClockChoice::Counter), Some(why)) => {
+            let message = format!(
+                "job `{}` ({}): clocksource=cpu: {why}; use clocksource=clock_gettime or leave it out",
+                job.name, job.origin
+            );
+            Err(refusal(libc::EOPNOTSUPP, "clocksource", message))
+        }
+    }
+}
+
+/// The clocks that have a number, clock_gettime(2).
+const CLOCKS: &[(u32, ClockId)] = &[
+    (0, ClockId::Realtime),
+    (1, ClockId::Monotonic),
+    (2, ClockId::ProcessCPUTime),
+    (3, ClockId::ThreadCPUTime),
+    (4, ClockId::MonotonicRaw),
+    (5, ClockId::RealtimeCoarse),
+    (6, ClockId::MonotonicCoarse),
+    (7, ClockId::Boottime),
+];
+
+/// The present on the clock that the job wants its start told by, in milliseconds; since 1970 UTC without a wish.
+///
+/// # Errors
+/// When there is no such clock.
+pub(crate) fn start_ms(job: &JobPlan) -> Result<u64, JobError> {
+    let Some(id) = job.start.clock_id else { return Ok(super::unix_ms()) };
+    let Some(&(_, clock)) = CLOCKS.iter().find(|&&(number, _)| number == id) else {
+        let known = "it takes 0 (realtime), 1 (monotonic) to 7 (boottime)";
+        let message = format!("job `{}` ({}): job_start_clock_id={id} is no clock: {known}", job.name, job.origin);
+        return Err(refusal(libc::EINVAL, "job_start_clock_id", message));
+    };
+    let time = clock_gettime(clock);
+    Ok(time.tv_sec.unsigned_abs() * 1000 + time.tv_nsec.unsigned_abs() / 1_000_000)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::thread::{CpuSet, sched_getaffinity};
+
+    fn allowed() -> Vec<u32> {
+        let set = sched_getaffinity(None).unwrap();
+        (0..CpuSet::MAX_CPU).filter(|&cpu| set.is_set(cpu)).map(|cpu| u32::try_from(cpu).unwrap()).collect()
+    }
+
+    /// Where a worker of this plan finds itself.
+    fn placed(job: JobPlan, clone: u32) -> Vec<u32> {
+        let worker = std::thread::spawn(move || {
+            take(&job, clone, Path::new("/")).unwrap();
+            allowed()
+        });
+        worker.join().unwrap()
+    }
+
+    #[test]
+    fn a_worker_runs_where_it_may() {
+        let all = allowed();
+        let mut job = JobPlan::with_defaults("a", "test", "null");
+        assert_eq!(placed(job.clone(), 0), all, "anywhere, without a word");
+        job.place.cpus = vec![all[0]];
+        assert_eq!(placed(job.clone(), 1), [all[0]]);
+        job.place.cpus = all.clone();
+        assert_eq!(placed(job.clone(), 1), all);
+        job.place.split_cpus = true;
+        for clone in 0..3 {
+            assert_eq!(placed(job.clone(), clone), [all[clone as usize % all.len()]], "clone {clone}");
+        }
+    }
 }

@@ -3,6 +3,8 @@
 //! Both have a fixed layout and no pointers. The parent reads the block at any time and the record when the worker
 //! has ended, however it ended: what was measured before a SIGBUS is still there.
 
+use crate::steady::{Sample, Steadiness};
+use job::plan::SteadyPlan;
 use measure::{Direction, Histogram, Moments, Nanos, SampleStatistics};
 use model::{CpuUsage, DepthStatistics, LatencyBins};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
@@ -18,17 +20,28 @@ pub(crate) struct Control {
     pub(crate) gate: AtomicU32,
     /// Not zero once the worker is set up, or failed to be.
     pub(crate) ready: AtomicU32,
-    /// Not zero once the worker shall end in order.
+    /// What the worker has to look at before its next I/O: [`STOP`], [`ATTENTION`], [`SIGNALLED`].
     pub(crate) stop: AtomicU32,
     /// Files that are open.
     pub(crate) open_files: AtomicU32,
     /// The worker's thread; 0 before it runs.
     pub(crate) thread: AtomicU32,
+    /// Sum of completion latencies, as far as the worker tells it.
+    pub(crate) latency_ns: AtomicU64,
     /// Bytes completed per direction since the start; never falls.
     pub(crate) bytes: [AtomicU64; 3],
     /// I/Os completed per direction since the start; never falls.
     pub(crate) ios: [AtomicU64; 3],
 }
+
+/// The worker shall end in order.
+pub(crate) const STOP: u32 = 1;
+/// The worker has reins, and looks at them before each I/O.
+pub(crate) const ATTENTION: u32 = 2;
+/// A signal reached the worker's process.
+pub(crate) const SIGNALLED: u32 = 4;
+/// The worker shall bring its record up to date, then take this back.
+pub(crate) const REPORT: u32 = 8;
 
 /// How far a worker may go; zero, before any of these, is a closed gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -44,6 +57,18 @@ impl Control {
     /// Whether the worker shall end in order.
     #[inline]
     pub(crate) fn stop_requested(&self) -> bool {
+        self.stop.load(Relaxed) & STOP != 0
+    }
+
+    /// Whether the worker shall bring its record up to date.
+    #[inline]
+    pub(crate) fn report_wanted(&self) -> bool {
+        self.stop.load(Relaxed) & REPORT != 0
+    }
+
+    /// Whether there is anything to look at before the next I/O.
+    #[inline]
+    pub(crate) fn wants_attention(&self) -> bool {
         self.stop.load(Relaxed) != 0
     }
 
@@ -56,8 +81,11 @@ impl Control {
     }
 }
 
+/// A worker's record as of the last time it was asked, for workers that are threads: their own is theirs alone.
+pub(crate) type Mailbox = std::sync::Mutex<Option<Box<Record>>>;
+
 /// What a worker found. All zero bytes is "nothing yet"; [`Record::begin`] makes it ready for counting.
-#[derive(Debug, FromBytes)]
+#[derive(Clone, Debug, FromBytes)]
 #[repr(C)]
 pub(crate) struct Record {
     /// Accepted to reaped, per direction.
@@ -100,6 +128,14 @@ pub(crate) struct Record {
     pub(crate) iops_samples: [SampleStatistics; 3],
     /// CPU and faults when the measured part began, then (once `finished`) of the measured part.
     pub(crate) usage: CpuUsage,
+    /// Nanoseconds of CPU that a thread of the kernel spent for this worker alone, in the measured part.
+    pub(crate) kernel_cpu: u64,
+    /// Bytes in the control block when the parent last asked.
+    pub(crate) bytes_so_far: [u64; 3],
+    /// I/Os in the control block when the parent last asked.
+    pub(crate) ios_so_far: [u64; 3],
+    /// CPU and faults of the measured part when the parent last asked.
+    pub(crate) usage_so_far: CpuUsage,
     /// I/O errors that did not end the job.
     pub(crate) forgiven_errors: u64,
     /// The first of them, as errno.
@@ -112,15 +148,53 @@ pub(crate) struct Record {
     pub(crate) finished: u32,
     /// Not zero where the engine cannot see when the kernel accepts an I/O: no submission latency then.
     pub(crate) blind_to_submission: u32,
+    /// The depth at which a search for a latency stands; 0 without one.
+    pub(crate) searched_depth: u32,
     /// What the engine says of itself.
     pub(crate) note: Text<500>,
+    /// The last window of a job that waits for steady state.
+    pub(crate) steady: SteadyRecord,
     /// Histograms, on pages of their own: touched only where percentiles are wanted.
     pub(crate) histograms: Histograms,
 }
 
+/// The last window of a job that waits for steady state.
+#[derive(Clone, Debug, FromBytes)]
+#[repr(C)]
+pub(crate) struct SteadyRecord {
+    /// Not zero once it is filled in.
+    pub(crate) present: u32,
+    /// Not zero if the window was steady.
+    pub(crate) attained: u32,
+    count: u64,
+    /// Bytes per second, I/Os per second, mean latency in nanoseconds.
+    samples: [[u64; 3]; MOST_INTERVALS],
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "some thousands")]
+const MOST_INTERVALS: usize = SteadyPlan::MOST_INTERVALS as usize;
+
+impl SteadyRecord {
+    /// Keeps a window.
+    pub(crate) fn keep(&mut self, found: &Steadiness) {
+        (self.present, self.attained, self.count) = (1, u32::from(found.due() == Nanos::MAX), 0);
+        for (slot, sample) in self.samples.iter_mut().zip(found.samples()) {
+            *slot = [sample.bandwidth, sample.iops, sample.latency_ns];
+            self.count += 1;
+        }
+    }
+
+    /// The window that was kept.
+    pub(crate) fn samples(&self) -> impl Iterator<Item = Sample> {
+        let count = usize::try_from(self.count).unwrap_or(MOST_INTERVALS);
+        let sample = |&[bandwidth, iops, latency_ns]: &[u64; 3]| Sample { bandwidth, iops, latency_ns };
+        self.samples.iter().take(count).map(sample)
+    }
+}
+
 /// The last few latencies of one direction, in nanoseconds, not yet in moments, bins and histograms: right after a
 /// system call every instruction is dear, and a tight loop over many values pays a third of what each alone would.
-#[derive(Debug, FromBytes)]
+#[derive(Clone, Debug, FromBytes)]
 #[repr(C)]
 pub(crate) struct Recent {
     length: u64,
@@ -145,7 +219,7 @@ pub(crate) struct Keeps {
 }
 
 /// One histogram per kind of latency and direction.
-#[derive(Debug, FromBytes)]
+#[derive(Clone, Debug, FromBytes)]
 #[repr(C)]
 pub(crate) struct Histograms {
     /// Of completion latency.
@@ -159,7 +233,7 @@ pub(crate) struct Histograms {
 }
 
 /// What ended a worker early.
-#[derive(Debug, FromBytes)]
+#[derive(Clone, Debug, FromBytes)]
 #[repr(C)]
 pub(crate) struct Fault {
     /// errno; 0 while nothing went wrong.
@@ -182,7 +256,7 @@ impl Fault {
 }
 
 /// Text of at most `N` bytes in a fixed layout.
-#[derive(Debug, FromBytes)]
+#[derive(Clone, Debug, FromBytes)]
 #[repr(C)]
 pub(crate) struct Text<const N: usize> {
     length: u32,
@@ -277,6 +351,23 @@ impl Record {
             }
             recent.length = 0;
         }
+    }
+
+    /// Bytes and I/Os of a direction in the measured part, as the control block counts them.
+    pub(crate) fn amounts(&self, control: &Control, direction: Direction) -> (u64, u64) {
+        let at = direction as usize;
+        self.measured(at, control.bytes[at].load(Relaxed), control.ios[at].load(Relaxed))
+    }
+
+    /// The same when the parent last asked; `None` where it never did.
+    pub(crate) fn amounts_so_far(&self, direction: Direction) -> Option<(u64, u64)> {
+        let at = direction as usize;
+        let asked = self.ios_so_far.iter().any(|&ios| ios > 0);
+        asked.then(|| self.measured(at, self.bytes_so_far[at], self.ios_so_far[at]))
+    }
+
+    fn measured(&self, at: usize, bytes: u64, ios: u64) -> (u64, u64) {
+        (bytes.saturating_sub(self.bytes_before[at]), ios.saturating_sub(self.ios_before[at]))
     }
 
     /// Counts a submit call that took `count` I/Os, with `in_flight` in flight afterwards.
@@ -383,6 +474,7 @@ pub(crate) fn coarse_bin(latency: Nanos) -> usize {
 mod tests {
     use super::*;
 
+    /// Subtlety 23 of the specification.
     #[test]
     fn coarse_bins_agree_with_the_model_around_every_bound() {
         let around = BOUNDS.iter().flat_map(|&bound| [bound - 1, bound, bound + 1]);
@@ -395,6 +487,7 @@ mod tests {
         }
     }
 
+    /// Subtlety 20 of the specification.
     #[test]
     fn call_sizes_and_depths_fall_into_the_bins_of_the_report() {
         let call =

@@ -1,6 +1,8 @@
 //! Runs through `execute`: against the simulated device, on real files, with workers that die, with logs and with checks.
 
 #[cfg(test)]
+mod engines;
+#[cfg(test)]
 mod files;
 #[cfg(test)]
 mod life;
@@ -13,5 +15,7 @@ mod replay;
 mod sim;
 #[cfg(test)]
 mod support;
+#[cfg(test)]
+mod timing;
 #[cfg(test)]
 mod verify;

@@ -108,7 +108,7 @@ fn journal(mut job: JobPlan) -> (JobResult, Vec<String>) {
 #[test]
 fn batches_of_4_at_depth_8_refill_at_the_low_mark_of_2() {
     let mut job = of_ios(sim(SERVICE, 8), 8, 300);
-    job.depth = DepthPlan { depth: 8, batch: 4, reap_min: 1, reap_max: 1, low: 2 };
+    job.depth = DepthPlan { depth: 8, batch: 4, reap_min: 1, reap_max: 1, low: 2, ..DepthPlan::default() };
     let (result, lines) = journal(job);
     let fill = ["submit 4", "submit 4"];
     let reap = ["reap 1 1 1"; 6];
@@ -124,16 +124,17 @@ fn batches_of_4_at_depth_8_refill_at_the_low_mark_of_2() {
 #[test]
 fn reaping_4_at_least_empties_the_queue_at_a_low_mark_of_2() {
     let mut job = of_ios(sim(SERVICE, 8), 8, 400);
-    job.depth = DepthPlan { depth: 8, batch: 4, reap_min: 4, reap_max: 4, low: 2 };
+    job.depth = DepthPlan { depth: 8, batch: 4, reap_min: 4, reap_max: 4, low: 2, ..DepthPlan::default() };
     let (result, lines) = journal(job);
     assert_eq!(lines[..6], ["submit 4", "submit 4", "reap 4 4 4", "reap 4 4 4", "submit 4", "submit 4"]);
     assert_eq!((result.depth.level[2], result.depth.level[3]), (200, 200));
 }
 
+/// Subtlety 20 of the specification.
 #[test]
 fn a_minimum_of_0_polls_after_each_io_and_waits_only_when_full() {
     let mut job = of_ios(sim(SERVICE, 2), 2, 6);
-    job.depth = DepthPlan { depth: 2, batch: 2, reap_min: 0, reap_max: 2, low: 2 };
+    job.depth = DepthPlan { depth: 2, batch: 2, reap_min: 0, reap_max: 2, low: 2, ..DepthPlan::default() };
     let (_, lines) = journal(job);
     assert_eq!(lines[..5], ["submit 1", "reap 0 2 0", "submit 1", "reap 0 2 0", "reap 1 2 2"]);
 }
@@ -216,6 +217,7 @@ fn samples_are_taken_every_half_second() {
     assert_eq!(short.directions.read.iops_samples.count, 0);
 }
 
+/// Subtlety 42 of the specification.
 #[test]
 fn syncs_have_their_own_statistics_and_are_no_writes() {
     let mut job = of_ios(sim(SERVICE, 1), 1, 100);

@@ -16,6 +16,8 @@ impl Observer for Blind {}
 /// A job as fio's defaults have it: sequential 4 KiB reads of 1 MiB by a thread.
 pub(crate) fn job(name: &str, engine: &'static str) -> JobPlan {
     let mut job = JobPlan::with_defaults(name, "test", engine);
+    let spec = engine::ENGINES.iter().find(|spec| spec.name == engine);
+    job.work = spec.map(|spec| spec.capabilities.work).unwrap_or_default();
     job.isolation = Isolation::Thread;
     job.files.size = Some(Extent::Bytes(1 << 20));
     job.record.percentiles = vec![1.0, 50.0, 99.0, 99.99];
@@ -55,7 +57,7 @@ pub(crate) fn options() -> RunOptions {
 
 /// Gives a job one batch size for everything, as `iodepth=depth` alone does.
 pub(crate) fn depth(job: &mut JobPlan, depth: u32) {
-    job.depth = DepthPlan { depth, batch: 1, reap_min: 1, reap_max: 1, low: depth };
+    job.depth = DepthPlan { depth, batch: 1, reap_min: 1, reap_max: 1, low: depth, ..DepthPlan::default() };
 }
 
 /// Forgiveness for everything.

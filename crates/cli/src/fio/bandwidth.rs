@@ -1,0 +1,71 @@
+//! `--bandwidth-log`: what all jobs move together, a file per direction.
+
+use crate::failure::Failure;
+use formats::fio_log::{LogLayout, LogRow, push_row};
+use measure::{Direction, Nanos};
+use run::Progress;
+use std::fs::File;
+use std::io::Write;
+
+/// Between two rows.
+pub(crate) const INTERVAL: Nanos = Nanos::from_millis(500);
+
+/// The three logs, and what was moved up to their last rows.
+#[derive(Debug)]
+pub(crate) struct BandwidthLog {
+    files: Vec<(Direction, String, File)>,
+    before: [u64; 3],
+    last: Nanos,
+    /// The first row that could not be written.
+    failed: Option<Failure>,
+}
+
+impl BandwidthLog {
+    /// Creates `STEM-read_bw.log` and its like.
+    pub(crate) fn create(stem: &str) -> Result<BandwidthLog, Failure> {
+        let create = |direction: Direction| {
+            let path = format!("{stem}-{}_bw.log", direction.word());
+            let file = File::create(&path).map_err(|error| Failure::new(format!("bandwidth-log {path}: {error}")))?;
+            Ok((direction, path, file))
+        };
+        let files = Direction::ALL.into_iter().map(create).collect::<Result<_, Failure>>()?;
+        Ok(BandwidthLog { files, before: [0; 3], last: Nanos::ZERO, failed: None })
+    }
+
+    /// A row per direction: KiB/s since the last one. Rows are few, so each is written at once.
+    pub(crate) fn record(&mut self, progress: &Progress) {
+        let elapsed_ms = progress.elapsed.get() / 1_000_000;
+        let since_ms = elapsed_ms - (self.last.get() / 1_000_000).min(elapsed_ms);
+        if since_ms == 0 || self.failed.is_some() {
+            return;
+        }
+        for (direction, path, file) in &mut self.files {
+            let bytes: u64 = progress.workers.iter().map(|worker| worker.bytes[*direction]).sum();
+            let moved = bytes.saturating_sub(self.before[*direction as usize]);
+            self.before[*direction as usize] = bytes;
+            let value = u64::try_from(u128::from(moved) * 1000 / 1024 / u128::from(since_ms)).unwrap_or(u64::MAX);
+            let row = LogRow {
+                at_ms: elapsed_ms,
+                value,
+                largest: value,
+                direction: *direction,
+                block: 0,
+                offset: 0,
+                priority: 0,
+                issued_ns: 0,
+            };
+            let mut text = Vec::new();
+            push_row(&mut text, LogLayout::default(), &row);
+            if let Err(error) = file.write_all(&text) {
+                self.failed = Some(Failure::new(format!("bandwidth-log {path}: {error}")));
+                break;
+            }
+        }
+        self.last = progress.elapsed;
+    }
+
+    /// The first row that could not be written, if there was one.
+    pub(crate) fn finish(self) -> Result<(), Failure> {
+        self.failed.map_or(Ok(()), Err)
+    }
+}

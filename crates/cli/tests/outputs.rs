@@ -1,0 +1,166 @@
+//! Outputs beside and between the reports: the run so far, logs of all jobs, compressed logs.
+
+use assert_cmd::Command;
+use serde_json::{Deserializer, Value};
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
+
+fn plumb(directory: &Path, words: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_plumb"));
+    command.current_dir(directory).env("TMPDIR", directory).arg("fio").args(words.split_whitespace());
+    command
+}
+
+fn said(command: &mut Command) -> String {
+    let output = command.output().expect("plumb runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("text")
+}
+
+fn rows(path: &Path) -> Vec<Vec<u64>> {
+    let text = std::fs::read_to_string(path).expect("a log");
+    text.lines().map(|line| line.split(", ").map(|field| field.parse().expect("a number")).collect()).collect()
+}
+
+const PACED: &str = "--name=a --size=1m --rw=write --rate_iops=200 --time_based --runtime=2500ms";
+
+#[test]
+fn subtlety_48_json_once_a_second_is_a_sequence_of_documents_with_numbers_since_the_start() {
+    for isolation in ["", "--thread"] {
+        let directory = tempfile::tempdir().unwrap();
+        let words = format!("--output-format=json+ --status-interval=1 --eta=always {PACED} {isolation}");
+        let text = said(&mut plumb(directory.path(), &words));
+        let documents: Vec<Value> = Deserializer::from_str(&text).into_iter().map(|found| found.unwrap()).collect();
+        assert_eq!(documents.len(), 3, "after one and two seconds, and at the end: {text}");
+        for (index, document) in documents.iter().enumerate() {
+            let job = &document["jobs"][0];
+            let (write, elapsed) = (&job["write"], job["elapsed"].as_u64().unwrap());
+            let expected = [200, 400, 500][index];
+            let ios = write["total_ios"].as_u64().unwrap();
+            assert!(ios.abs_diff(expected) <= 40, "{ios} I/Os, {expected} expected");
+            assert!((index as u64 + 1..=index as u64 + 3).contains(&elapsed), "{elapsed} s");
+            let sum: u64 = write["clat_ns"]["bins"].as_object().unwrap().values().filter_map(Value::as_u64).sum();
+            assert!(sum.abs_diff(ios) <= 2, "{sum} in the bins of {ios}");
+            assert!(job["ctx"].as_u64().unwrap() > 0, "what was used so far is known");
+        }
+        assert_eq!(documents[0]["jobs"][0]["eta"], 2_147_483_647u64, "nobody knows after one second");
+        assert_eq!(documents[2]["jobs"][0]["eta"], 0);
+        let start = documents[0]["jobs"][0]["job_start"].as_u64().unwrap();
+        assert!(documents.iter().all(|document| document["jobs"][0]["job_start"] == start));
+        let stamp = documents[2]["timestamp_ms"].as_u64().unwrap();
+        assert!((2400..20_000).contains(&(stamp - start)), "it ended {} ms after its start", stamp - start);
+    }
+}
+
+#[test]
+fn subtlety_48_the_file_that_asks_for_a_report_is_removed_and_answered() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_plumb"));
+    command.current_dir(directory.path()).env("TMPDIR", directory.path()).arg("fio").arg("--minimal");
+    let child = command.args(PACED.split_whitespace()).stdout(Stdio::piped()).spawn().unwrap();
+    std::thread::sleep(Duration::from_millis(800));
+    let request = directory.path().join("fio-dump-status");
+    std::fs::write(&request, "").unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success() && !request.exists());
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(text.lines().count(), 2, "{text}");
+}
+
+#[test]
+fn all_jobs_bandwidth_is_logged_per_direction_and_adds_up() {
+    let directory = tempfile::tempdir().unwrap();
+    let words = "--output-format=json --bandwidth-log=all --name=a --size=4m --rw=rw --rate=1m --numjobs=2 --time_based --runtime=2";
+    let result: Value = serde_json::from_str(&said(&mut plumb(directory.path(), words))).unwrap();
+    for (index, direction) in ["read", "write", "trim"].into_iter().enumerate() {
+        let rows = rows(&directory.path().join(format!("all-{direction}_bw.log")));
+        assert!((4..=7).contains(&rows.len()), "a row each half a second: {rows:?}");
+        assert!(rows.iter().all(|row| row[2] == index as u64 && row.len() == 5));
+        let mut before = 0;
+        let mut bytes = 0;
+        for row in &rows {
+            bytes += row[1] * 1024 * (row[0] - before) / 1000;
+            before = row[0];
+        }
+        let jobs = result["jobs"].as_array().unwrap().iter();
+        let found: u64 = jobs.map(|job| job[direction]["io_bytes"].as_u64().unwrap()).sum();
+        assert!(bytes.abs_diff(found) <= 8 << 10, "{direction}: {bytes} in the log, {found} in the result");
+    }
+}
+
+#[test]
+fn a_compressed_log_is_unpacked_by_us_and_by_fio_alike() {
+    let directory = tempfile::tempdir().unwrap();
+    let words = "--output-format=json --name=a --size=1m --rw=rw --write_lat_log=x --log_offset=1 --log_prio=1 \
+                 --log_store_compressed=1 --log_compression=4k";
+    said(&mut plumb(directory.path(), words));
+    let ours = said(&mut plumb(directory.path(), "--inflate-log=x_lat.1.log.fz"));
+    assert_eq!(ours.lines().count(), 256);
+    assert!(ours.lines().all(|line| line.split(", ").count() == 6 && line.ends_with("0x0000")), "{ours}");
+    let fio = Command::new("fio").current_dir(directory.path()).arg("--inflate-log=x_lat.1.log.fz").output().unwrap();
+    assert_eq!(String::from_utf8(fio.stdout).unwrap(), ours);
+}
+
+#[test]
+fn a_compressed_log_of_fio_is_unpacked() {
+    let directory = tempfile::tempdir().unwrap();
+    let words = "--name=a --size=256k --rw=rw --write_lat_log=x --log_store_compressed=1 --output=/dev/null";
+    let mut fio = Command::new("fio");
+    fio.current_dir(directory.path()).args(words.split_whitespace()).assert().success();
+    let theirs =
+        Command::new("fio").current_dir(directory.path()).arg("--inflate-log=x_clat.1.log.fz").output().unwrap();
+    let ours = said(&mut plumb(directory.path(), "--inflate-log=x_clat.1.log.fz"));
+    assert_eq!((ours.lines().count(), ours), (64, String::from_utf8(theirs.stdout).unwrap()));
+}
+
+#[test]
+fn a_log_that_cannot_be_unpacked_says_why() {
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join("x.fz"), "no log").unwrap();
+    for (name, why) in [("x.fz", "not a compressed log, or damaged: after 0 rows"), ("none.fz", "No such file")] {
+        let output = plumb(directory.path(), &format!("--inflate-log={name}")).output().unwrap();
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && told.contains(why) && told.contains(name), "{told}");
+    }
+}
+
+#[test]
+fn a_log_on_a_full_disk_fails_its_job_and_the_report_is_printed() {
+    let directory = tempfile::tempdir().unwrap();
+    std::os::unix::fs::symlink("/dev/full", directory.path().join("x_bw.1.log")).unwrap();
+    let words = "--name=a --ioengine=null --size=1m --write_bw_log=x --name=b --ioengine=null --size=1m";
+    let output = plumb(directory.path(), words).output().unwrap();
+    let (text, told) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert_eq!(output.status.code(), Some(1));
+    assert!(told.contains("a: write log x_bw.1.log: No space left on device"), "{told}");
+    assert!(
+        text.contains("a: (groupid=0, jobs=1): err=28 ") && text.contains("b: (groupid=0, jobs=1): err= 0:"),
+        "{text}"
+    );
+    assert_eq!(text.matches("IOPS=").count(), 2, "both have their numbers");
+}
+
+#[test]
+fn issue_times_need_a_log_of_latencies_with_offsets() {
+    let directory = tempfile::tempdir().unwrap();
+    let base = "--name=a --ioengine=null --size=1m --log_issue_time=1";
+    for words in
+        [base.to_owned(), format!("{base} --write_lat_log=x"), format!("{base} --write_bw_log=x --log_offset=1")]
+    {
+        let output = plumb(directory.path(), &words).output().unwrap();
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && told.contains("give write_lat_log and log_offset=1"), "{told}");
+    }
+}
+
+#[test]
+fn a_status_line_is_renewed_and_kept_as_often_as_asked() {
+    let directory = tempfile::tempdir().unwrap();
+    let words = format!("--eta=always --eta-interval=250ms --eta-newline=1 {PACED}");
+    let text = said(&mut plumb(directory.path(), &words));
+    let renewed = text.matches("Jobs: ").count();
+    assert!((6..=11).contains(&renewed), "{renewed} in 2.5 s, four a second");
+    let kept = text.matches("\r\n").count();
+    assert!((1..=3).contains(&kept), "{kept} kept");
+}

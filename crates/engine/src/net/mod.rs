@@ -1,0 +1,239 @@
+//! `net` and `netsplice`: one end of a connection that a job sends into or receives from.
+//!
+//! A job has one direction: one that writes sends, one that reads receives. Which end waits for the other is chosen with
+//! `listen` and `hostname`. Both meet after all workers are set up and before the first I/O, so that no I/O waits for a
+//! connection. Where the other end closes, there is nothing left to do: the job ends in order with what went through.
+
+mod datagram;
+mod socket;
+
+use crate::contract::{Completion, Engine, EngineError, Io, Operation, Setup, Submitted};
+use crate::slots::Slots;
+use crate::splice::Pipe;
+use job::option::{Kind, OptionSpec, Support};
+use job::{Capabilities, EngineSpec, Submission, Work};
+use measure::SystemClock;
+use socket::End;
+pub(crate) use socket::Way;
+use std::os::fd::{AsRawFd, OwnedFd};
+
+/// What an engine on a connection can.
+const ON_A_STREAM: Capabilities = Capabilities {
+    submission: Submission::Synchronous,
+    work: Work::Stream,
+    needs_files: false,
+    trim: false,
+    virtual_time: false,
+};
+
+/// How data gets from memory into a socket and back.
+pub(crate) trait Carrier: Sized {
+    /// Name, help, abilities, options.
+    const SPEC: EngineSpec;
+    /// Makes what it needs.
+    fn new() -> Result<Self, EngineError>;
+    /// Moves up to `length` bytes; how many, 0 where the other end has closed, or -errno.
+    ///
+    /// # Safety
+    /// `memory` is `length` bytes that nothing else uses during the call, and that stay valid as long as the engine.
+    unsafe fn carry(&mut self, socket: &OwnedFd, way: Way, memory: *mut u8, length: usize) -> i64;
+}
+
+/// send(2) and recv(2).
+#[derive(Debug)]
+pub(crate) struct Calls;
+
+impl Carrier for Calls {
+    const SPEC: EngineSpec = EngineSpec {
+        name: "net",
+        help: "Sends to or receives from another job or host: TCP, UDP or a Unix socket",
+        capabilities: ON_A_STREAM,
+        options: OPTIONS,
+    };
+
+    fn new() -> Result<Self, EngineError> {
+        Ok(Calls)
+    }
+
+    #[inline]
+    unsafe fn carry(&mut self, socket: &OwnedFd, way: Way, memory: *mut u8, length: usize) -> i64 {
+        let (socket, flags) = (socket.as_raw_fd(), libc::MSG_NOSIGNAL);
+        let moved = match way {
+            // SAFETY: the caller promises the memory.
+            Way::In => unsafe { libc::recv(socket, memory.cast(), length, 0) },
+            // SAFETY: the caller promises the memory.
+            Way::Out => unsafe { libc::send(socket, memory.cast(), length, flags) },
+        };
+        if moved < 0 { -i64::from(crate::call::errno()) } else { moved as i64 }
+    }
+}
+
+/// splice(2) through a pipe.
+#[derive(Debug)]
+pub(crate) struct Spliced(Pipe);
+
+impl Carrier for Spliced {
+    const SPEC: EngineSpec = EngineSpec {
+        name: "netsplice",
+        help: "As net, with splice(2) and vmsplice(2) in place of send and recv; no UDP",
+        capabilities: ON_A_STREAM,
+        options: OPTIONS,
+    };
+
+    fn new() -> Result<Self, EngineError> {
+        Pipe::new(Self::SPEC.name).map(Spliced)
+    }
+
+    unsafe fn carry(&mut self, socket: &OwnedFd, way: Way, memory: *mut u8, length: usize) -> i64 {
+        match way {
+            Way::In => self.0.read(socket.as_raw_fd(), None, memory, length),
+            Way::Out => self.0.write(socket.as_raw_fd(), None, memory, length),
+        }
+    }
+}
+
+/// The engine `net`.
+pub(crate) type Net = Connection<Calls>;
+/// The engine `netsplice`.
+pub(crate) type NetSplice = Connection<Spliced>;
+
+/// One end of a connection and the I/O that is under way.
+#[derive(Debug)]
+pub(crate) struct Connection<C> {
+    carrier: C,
+    slots: Slots,
+    end: End,
+    /// Every I/O is answered with one of the same size.
+    ping_pong: bool,
+    /// Bytes of the I/O under way that went through, its answer included.
+    moved: usize,
+    over: bool,
+}
+
+impl<C: Carrier> Engine for Connection<C> {
+    type Clock = SystemClock;
+
+    const SPEC: EngineSpec = C::SPEC;
+
+    fn open(setup: Setup<'_, SystemClock>) -> Result<Self, EngineError> {
+        let end = End::open(&setup, C::SPEC.name)?;
+        Ok(Connection {
+            carrier: C::new()?,
+            slots: Slots::new(&setup),
+            end,
+            ping_pong: setup.options.is_on("pingpong"),
+            moved: 0,
+            over: false,
+        })
+    }
+
+    fn start(&mut self, go_on: &dyn Fn() -> bool) -> Result<(), EngineError> {
+        self.over = !self.end.meet(go_on)?;
+        Ok(())
+    }
+
+    /// Answers 0 for an I/O that is still under way: the other end let us wait so long that the worker should look up.
+    #[inline]
+    fn submit(&mut self, io: Io) -> Submitted {
+        let done = |result| Submitted::Done(Completion { slot: io.slot, result });
+        let way = match io.operation {
+            Operation::Read => Way::In,
+            Operation::Write => Way::Out,
+            // What was sent cannot be asked for again.
+            Operation::Sync | Operation::DataSync => return done(0),
+            Operation::Trim => return done(-i64::from(libc::EINVAL)),
+        };
+        if way != self.end.way() {
+            return done(-i64::from(libc::EINVAL));
+        }
+        let length = io.length as usize;
+        let whole = if self.ping_pong { 2 * length } else { length };
+        while self.moved < whole {
+            let (way, within) =
+                if self.moved < length { (way, self.moved) } else { (way.opposite(), self.moved - length) };
+            match self.step(way, self.slots.address(&io).wrapping_add(within), length - within) {
+                bytes @ 1.. => self.moved += usize::try_from(bytes).unwrap_or(0),
+                other => return done(other),
+            }
+        }
+        self.moved = 0;
+        done(i64::from(io.length))
+    }
+
+    fn is_over(&self) -> bool {
+        self.over
+    }
+}
+
+impl<C: Carrier> Connection<C> {
+    /// One call; bytes, or 0 with `over` set where the other end closed, 0 without where it let us wait, or -errno.
+    #[inline]
+    fn step(&mut self, way: Way, memory: *mut u8, length: usize) -> i64 {
+        let Some(socket) = self.end.socket().filter(|_| !self.over) else { return 0 };
+        // SAFETY: the memory is a part of the slot's buffer, which is the worker's until the engine is dropped and which
+        // nothing else uses while this I/O is in flight.
+        let result = unsafe { self.carrier.carry(socket, way, memory, length) };
+        if result > 0 && way == Way::In && self.end.is_of_messages() {
+            // SAFETY: the call just filled so many bytes of that memory.
+            let message = unsafe { std::slice::from_raw_parts(memory, usize::try_from(result).unwrap_or(0)) };
+            return self.judge_message(message);
+        }
+        if result > 0 { result } else { self.nothing_moved(result) }
+    }
+
+    /// A datagram may be a word about the connection instead of data.
+    fn judge_message(&mut self, message: &[u8]) -> i64 {
+        match datagram::Word::of(message) {
+            None => i64::try_from(message.len()).unwrap_or(i64::MAX),
+            Some(datagram::Word::Open) => 0,
+            Some(datagram::Word::Close) => {
+                self.over = true;
+                0
+            }
+        }
+    }
+
+    #[cold]
+    fn nothing_moved(&mut self, result: i64) -> i64 {
+        match i32::try_from(-result).unwrap_or(libc::EIO) {
+            0 | libc::EPIPE | libc::ECONNRESET | libc::ECONNREFUSED => {
+                self.over = true;
+                0
+            }
+            libc::EAGAIN | libc::EINTR => 0,
+            _ => result,
+        }
+    }
+}
+
+const fn works(name: &'static str, kind: Kind, default: Option<&'static str>, help: &'static str) -> OptionSpec {
+    OptionSpec { name, aliases: &[], kind, default, help, group: "Network", support: Support::Works }
+}
+
+const OPTIONS: &[OptionSpec] = &[
+    works("hostname", Kind::Text, None, "The other end: a name or an address; with protocol=unix a path"),
+    works("port", Kind::Integer { least: 1, most: 65_535 }, None, "The port of the end that listens"),
+    OptionSpec {
+        aliases: &["proto"],
+        ..works(
+            "protocol",
+            Kind::Word(&[
+                ("tcp", "TCP over IPv4"),
+                ("tcpv6", "TCP over IPv6"),
+                ("udp", "UDP over IPv4"),
+                ("udpv6", "UDP over IPv6"),
+                ("unix", "a Unix stream socket"),
+                ("vsock", "between a virtual machine and its host; refused when it comes to it"),
+            ]),
+            Some("tcp"),
+            "How the ends speak",
+        )
+    },
+    works("nodelay", Kind::Bool, Some("0"), "TCP_NODELAY: send at once, however little"),
+    works("listen", Kind::Flag, Some("0"), "Wait for the other end instead of calling it"),
+    works("pingpong", Kind::Flag, Some("0"), "Each I/O is answered with one of the same size"),
+    works("interface", Kind::Text, None, "Address of the interface for multicast, IPv4"),
+    works("ttl", Kind::Integer { least: 0, most: 255 }, Some("1"), "How many routers a multicast may cross"),
+    works("window_size", Kind::Size { percent: false }, None, "Size of the socket's buffers (SO_RCVBUF, SO_SNDBUF)"),
+    works("mss", Kind::Integer { least: 0, most: 65_535 }, None, "Largest segment of TCP (TCP_MAXSEG)"),
+];

@@ -1,0 +1,207 @@
+//! `sg`: SCSI commands through SG_IO, on a generic device (/dev/sgN) or a SCSI disk, one at a time.
+
+use crate::call;
+use crate::contract::{Completion, Engine, EngineError, Io, Operation, Setup, Submitted, Target};
+use crate::psync::SYNCHRONOUS;
+use crate::slots::Slots;
+use job::option::{Kind, OptionSpec, Support};
+use job::{Capabilities, EngineSpec};
+use measure::SystemClock;
+use std::os::fd::RawFd;
+
+const NAME: &str = "sg";
+
+/// `struct sg_io_hdr` of scsi/sg.h.
+#[repr(C)]
+struct Header {
+    interface: i32,
+    direction: i32,
+    command_length: u8,
+    sense_room: u8,
+    vectors: u16,
+    length: u32,
+    data: *mut libc::c_void,
+    command: *const u8,
+    sense: *mut u8,
+    timeout_ms: u32,
+    flags: u32,
+    pack: i32,
+    user: *mut libc::c_void,
+    status: u8,
+    masked_status: u8,
+    message_status: u8,
+    sense_length: u8,
+    host_status: u16,
+    driver_status: u16,
+    residual: i32,
+    duration: u32,
+    info: u32,
+}
+
+const SG_IO: libc::c_ulong = 0x2285;
+/// Directions: none, to the device, from the device.
+const NONE: i32 = -1;
+const OUT: i32 = -2;
+const IN: i32 = -3;
+const TIMEOUT_MS: u32 = 60_000;
+/// FUA in the second byte of a read or write.
+const FUA: u8 = 8;
+/// Operation codes: READ(16), WRITE(16), WRITE AND VERIFY(16), SYNCHRONIZE CACHE(10), READ CAPACITY(16) with its action.
+const READ_16: u8 = 0x88;
+const WRITE_16: u8 = 0x8a;
+const WRITE_VERIFY_16: u8 = 0x8e;
+const SYNCHRONIZE: u8 = 0x35;
+const SERVICE_ACTION_IN: u8 = 0x9e;
+const READ_CAPACITY: u8 = 0x10;
+
+/// SCSI devices.
+#[derive(Debug)]
+pub(crate) struct Sg {
+    slots: Slots,
+    devices: Box<[Device]>,
+    /// The second byte of a read.
+    read_flags: u8,
+    /// Operation code and second byte of a write.
+    write: (u8, u8),
+}
+
+#[derive(Debug)]
+struct Device {
+    descriptor: RawFd,
+    /// Bytes of a logical block.
+    block: u64,
+}
+
+impl Engine for Sg {
+    type Clock = SystemClock;
+
+    const SPEC: EngineSpec = EngineSpec {
+        name: NAME,
+        help: "SCSI commands through SG_IO, on /dev/sgN or a SCSI disk",
+        capabilities: Capabilities { trim: false, ..SYNCHRONOUS },
+        options: OPTIONS,
+    };
+
+    fn open(setup: Setup<'_, SystemClock>) -> Result<Self, EngineError> {
+        let options = setup.options;
+        let fua = |name: &str| if options.is_on(name) { FUA } else { 0 };
+        let verifies = matches!(options.text("sg_write_mode"), Some("write_and_verify" | "verify"));
+        Ok(Sg {
+            slots: Slots::new(&setup),
+            devices: setup.targets.iter().map(look_at).collect::<Result<_, _>>()?,
+            read_flags: fua("readfua"),
+            // WRITE AND VERIFY goes to the medium by itself and has no such bit.
+            write: if verifies { (WRITE_VERIFY_16, 0) } else { (WRITE_16, fua("writefua")) },
+        })
+    }
+
+    fn submit(&mut self, io: Io) -> Submitted {
+        let device = &self.devices[io.target as usize];
+        let memory = self.slots.address(&io);
+        let result = match io.operation {
+            Operation::Read => device.transfer(&io, READ_16, self.read_flags, IN, memory),
+            Operation::Write => device.transfer(&io, self.write.0, self.write.1, OUT, memory),
+            Operation::Sync | Operation::DataSync => {
+                let command = [SYNCHRONIZE, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+                command_of(device.descriptor, &command, NONE, std::ptr::null_mut(), 0)
+            }
+            Operation::Trim => -i64::from(libc::EOPNOTSUPP),
+        };
+        Submitted::Done(Completion { slot: io.slot, result })
+    }
+}
+
+impl Device {
+    fn transfer(&self, io: &Io, operation: u8, flags: u8, direction: i32, memory: *mut u8) -> i64 {
+        let length = u64::from(io.length);
+        if !io.offset.is_multiple_of(self.block) || !length.is_multiple_of(self.block) {
+            return -i64::from(libc::EINVAL);
+        }
+        let mut command = [0u8; 16];
+        (command[0], command[1]) = (operation, flags);
+        command[2..10].copy_from_slice(&(io.offset / self.block).to_be_bytes());
+        let Ok(blocks) = u32::try_from(length / self.block) else { return -i64::from(libc::EINVAL) };
+        command[10..14].copy_from_slice(&blocks.to_be_bytes());
+        command_of(self.descriptor, &command, direction, memory, io.length)
+    }
+}
+
+/// One command; the bytes moved or -errno.
+fn command_of(descriptor: RawFd, command: &[u8], direction: i32, memory: *mut u8, length: u32) -> i64 {
+    let mut sense = [0u8; 32];
+    let mut header = Header {
+        interface: i32::from(b'S'),
+        direction,
+        command_length: u8::try_from(command.len()).unwrap_or(0),
+        sense_room: 32,
+        vectors: 0,
+        length,
+        data: memory.cast(),
+        command: command.as_ptr(),
+        sense: sense.as_mut_ptr(),
+        timeout_ms: TIMEOUT_MS,
+        flags: 0,
+        pack: 0,
+        user: std::ptr::null_mut(),
+        status: 0,
+        masked_status: 0,
+        message_status: 0,
+        sense_length: 0,
+        host_status: 0,
+        driver_status: 0,
+        residual: 0,
+        duration: 0,
+        info: 0,
+    };
+    // SAFETY: the header, the command and the room for sense data outlive the call; `memory` is `length` bytes of the
+    // slot's buffer (or of the caller's), which nothing else uses until this call returns.
+    let result = call::finish(|| unsafe { libc::ioctl(descriptor, SG_IO, &raw mut header) as isize });
+    match (result, header.status, header.host_status) {
+        (..0, _, _) => result,
+        (_, 0, 0) => i64::from(length) - i64::from(header.residual),
+        _ => -i64::from(libc::EIO),
+    }
+}
+
+/// The device's block, from READ CAPACITY(16); an error for what takes no SCSI commands.
+fn look_at(target: &Target) -> Result<Device, EngineError> {
+    let mut answer = [0u8; 32];
+    let mut command = [0u8; 16];
+    (command[0], command[1], command[13]) = (SERVICE_ACTION_IN, READ_CAPACITY, 32);
+    let result = command_of(target.descriptor, &command, IN, answer.as_mut_ptr(), 32);
+    let block = u32::from_be_bytes([answer[8], answer[9], answer[10], answer[11]]);
+    if result > 0 && block > 0 {
+        return Ok(Device { descriptor: target.descriptor, block: u64::from(block) });
+    }
+    let message = format!(
+        "{} does not answer READ CAPACITY(16): it is no SCSI device; name one with filename=/dev/sg0",
+        target.path.display()
+    );
+    Err(EngineError { engine: NAME, operation: "SG_IO", message, errno: libc::ENODEV })
+}
+
+const fn option(name: &'static str, kind: Kind, default: &'static str, help: &'static str) -> OptionSpec {
+    let (default, group) = (Some(default), "SCSI");
+    OptionSpec { name, aliases: &[], kind, default, help, group, support: Support::Works }
+}
+
+const fn refused(name: &'static str, reason: &'static str, help: &'static str) -> OptionSpec {
+    OptionSpec { support: Support::Refused(reason), ..option(name, Kind::Text, "0", help) }
+}
+
+const OPTIONS: &[OptionSpec] = &[
+    refused("hipri", "SG_IO waits in the kernel and cannot be polled", "Poll for completions"),
+    option("readfua", Kind::Bool, "0", "Reads come from the medium, not from the device's cache (FUA)"),
+    option("writefua", Kind::Bool, "0", "Writes reach the medium before they are done (FUA)"),
+    option(
+        "sg_write_mode",
+        Kind::Word(&[
+            ("write", "WRITE"),
+            ("write_and_verify", "WRITE AND VERIFY"),
+            ("verify", "the same, its old name"),
+        ]),
+        "write",
+        "The command that writes",
+    ),
+    refused("stream_id", "WRITE STREAM needs a device with streams; none was at hand to prove it on", "The stream"),
+];

@@ -1,0 +1,211 @@
+//! Zones: windows of a region one after the other, and the zones of a zoned device kept on an ordinary one.
+//!
+//! A window ([`Strided`]) is a smaller region: the place works in it as in any other, until enough of it is done.
+//! A zone ([`ZoneMap`]) moves each I/O to where the zone lets it go: writes to its write pointer, reads below it.
+
+use job::plan::{Gap, Strides, Zoned};
+
+/// Windows of one region.
+#[derive(Clone, Debug)]
+pub(super) struct Strided {
+    plan: Strides,
+    start: u64,
+    end: u64,
+    /// From the start of a window to that of the next.
+    stride: u64,
+    /// Bytes issued in this window.
+    done: u64,
+}
+
+impl Strided {
+    pub(super) fn new(plan: Strides, start: u64, end: u64) -> Self {
+        let skip = match plan.skip {
+            Gap::Bytes(bytes) => bytes,
+            Gap::Percent(percent) => {
+                (end - start) / 100 * u64::from(percent) + (end - start) % 100 * u64::from(percent) / 100
+            }
+        };
+        Strided { plan, start, end, stride: plan.window.max(1).saturating_add(skip), done: 0 }
+    }
+
+    /// The window that begins at `start`.
+    pub(super) fn window(&self, start: u64) -> (u64, u64) {
+        (start, start.saturating_add(self.plan.window).min(self.end))
+    }
+
+    /// The first window; nothing is done in it yet.
+    pub(super) fn first(&mut self) -> (u64, u64) {
+        self.done = 0;
+        self.window(self.start)
+    }
+
+    /// The window after the one that begins at `start`, once that one has its amount; after the last comes the first.
+    pub(super) fn next(&mut self, start: u64) -> Option<(u64, u64)> {
+        if self.done < self.plan.amount {
+            return None;
+        }
+        self.done = 0;
+        let next = start.saturating_add(self.stride);
+        Some(self.window(if next >= self.end { self.start } else { next }))
+    }
+
+    pub(super) fn issued(&mut self, bytes: u32) {
+        self.done += u64::from(bytes);
+    }
+
+    /// The window at the end of the region, where it is smaller than the others.
+    pub(super) fn tail(&self) -> Option<(u64, u64)> {
+        let last = self.start + (self.end - self.start).saturating_sub(1) / self.stride * self.stride;
+        let (start, end) = self.window(last);
+        (end - start < self.plan.window && end > start).then_some((start, end))
+    }
+
+    /// Whether the window that ends here is the last of the region.
+    pub(super) const fn is_last(&self, window_end: u64) -> bool {
+        window_end >= self.end
+    }
+}
+
+/// Zones of one region with their write pointers.
+#[derive(Clone, Debug)]
+pub(super) struct ZoneMap {
+    plan: Zoned,
+    start: u64,
+    /// How much of each zone is written.
+    written: Box<[u64]>,
+    /// Zones begun and not full, where their number is limited.
+    open: Vec<usize>,
+    total: u64,
+    /// Writes beyond the threshold since the last reset.
+    since_reset: u64,
+    least: u64,
+}
+
+/// Which way the I/O goes that a zone is asked about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Access {
+    Read,
+    Write,
+}
+
+impl ZoneMap {
+    pub(super) fn new(plan: Zoned, start: u64, end: u64, least: u32) -> Self {
+        let zones = usize::try_from((end - start) / plan.size.max(1)).unwrap_or(usize::MAX);
+        let most = plan.open_most.map_or(0, |most| most as usize);
+        ZoneMap {
+            plan,
+            start,
+            written: vec![0; zones].into_boxed_slice(),
+            open: Vec::with_capacity(most),
+            total: 0,
+            since_reset: 0,
+            least: u64::from(least.max(1)),
+        }
+    }
+
+    /// Where an I/O that was meant for `offset` goes, and how much of it; `None` when no zone takes it.
+    pub(super) fn place(&mut self, access: Access, offset: u64, length: u32, in_order: bool) -> Option<(u64, u32)> {
+        match access {
+            Access::Write => self.write(offset, length, in_order),
+            Access::Read if self.plan.reads_anywhere => Some((offset, length)),
+            Access::Read => self.read(offset, length, in_order),
+        }
+    }
+
+    fn write(&mut self, offset: u64, length: u32, in_order: bool) -> Option<(u64, u32)> {
+        let mut zone = self.zone_of(offset)?;
+        // What lies behind a zone's capacity is left out.
+        if in_order && offset - self.start_of(zone) >= self.plan.capacity {
+            zone += 1;
+            self.written.get(zone)?;
+        }
+        zone = self.among_open(zone);
+        if self.room(zone) == 0 {
+            self.reset(zone);
+        } else if self.plan.reset_threshold.is_some_and(|share| self.share_written() >= share) {
+            self.since_reset += 1;
+            if self.since_reset >= self.writes_per_reset() {
+                self.since_reset = 0;
+                self.reset(zone);
+            }
+        }
+        let offset = self.start_of(zone) + self.written[zone];
+        let room = self.room(zone);
+        let length = match u64::from(length) {
+            length if length <= room => length,
+            _ if room < self.least => room,
+            _ => room - room % self.least,
+        };
+        self.written[zone] += length;
+        self.total += length;
+        self.keep_open(zone);
+        Some((offset, u32::try_from(length).unwrap_or(u32::MAX)))
+    }
+
+    /// Beyond the threshold every so many writes a reset goes first; a share of 0.34 is every second, as in fio.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "positive; beyond u64 it saturates")]
+    fn writes_per_reset(&self) -> u64 {
+        (1.0 / self.plan.reset_frequency).max(1.0) as u64
+    }
+
+    /// What may still be written to a zone: nothing where the rest is less than a block, unless rests are written.
+    fn room(&self, zone: usize) -> u64 {
+        let room = self.plan.capacity - self.written[zone].min(self.plan.capacity);
+        if room < self.least && !self.plan.writes_remainder { 0 } else { room }
+    }
+
+    fn read(&mut self, offset: u64, length: u32, in_order: bool) -> Option<(u64, u32)> {
+        let zone = self.zone_of(offset)?;
+        let inside = offset - self.start_of(zone);
+        let holds = |&zone: &usize| self.written[zone] >= self.least;
+        let (zone, inside) = match in_order {
+            true if inside + self.least <= self.written[zone] => (zone, inside),
+            true => ((zone + 1..self.written.len()).find(holds)?, 0),
+            false => {
+                let found = (zone..self.written.len()).find(holds).or_else(|| (0..zone).rev().find(holds))?;
+                let blocks = self.written[found] / self.least;
+                (found, inside / self.least % blocks * self.least)
+            }
+        };
+        let held = self.written[zone] - inside;
+        let length = u64::from(length).min(held - held % self.least);
+        Some((self.start_of(zone) + inside, u32::try_from(length).unwrap_or(u32::MAX)))
+    }
+
+    /// Where no more zones may be opened, one that is open stands in.
+    fn among_open(&self, zone: usize) -> usize {
+        let full = self.plan.open_most.is_some_and(|most| self.open.len() >= most as usize);
+        if full && !self.open.contains(&zone) { self.open[zone * self.open.len() / self.written.len()] } else { zone }
+    }
+
+    fn keep_open(&mut self, zone: usize) {
+        if self.plan.open_most.is_none() {
+            return;
+        }
+        let place = self.open.iter().position(|&open| open == zone);
+        match (place, self.room(zone)) {
+            (Some(place), 0) => _ = self.open.remove(place),
+            (None, 1..) => self.open.push(zone),
+            _ => {}
+        }
+    }
+
+    fn reset(&mut self, zone: usize) {
+        self.total -= self.written[zone];
+        self.written[zone] = 0;
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "a share needs no more than 53 bits")]
+    fn share_written(&self) -> f64 {
+        self.total as f64 / (self.plan.capacity * self.written.len() as u64) as f64
+    }
+
+    fn zone_of(&self, offset: u64) -> Option<usize> {
+        let zone = usize::try_from((offset - self.start) / self.plan.size.max(1)).ok()?;
+        (zone < self.written.len()).then_some(zone)
+    }
+
+    fn start_of(&self, zone: usize) -> u64 {
+        self.start + zone as u64 * self.plan.size
+    }
+}

@@ -1,0 +1,120 @@
+//! What is rare about files in the loop: exchanging them, locking them, syncing more or less than one of them.
+
+use super::{Drive, Life};
+use crate::files::FileLocks;
+use engine::{Engine, EngineError, Operation};
+use load::{Next, Request};
+use measure::{Clock, Nanos};
+use model::JobError;
+
+impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
+    /// Puts another file into a target's place, with nothing in flight.
+    #[cold]
+    pub(super) fn exchange(&mut self, target: u32, file: u32) -> Result<(), EngineError> {
+        self.files.seat(self.job, target as usize, file as usize).map_err(failed::<E>)
+    }
+
+    /// Between two passes of a job whose files live as long as one.
+    #[cold]
+    pub(super) fn start_files_afresh(&mut self) -> Result<(), EngineError> {
+        self.files.start_afresh(self.job).map_err(failed::<E>)
+    }
+
+    /// sync_file_range of what was written since the last; it counts as a sync.
+    #[cold]
+    pub(super) fn sync_range(&mut self, target: u32, offset: u64, length: u64) {
+        let Some(how) = self.job.load.range_sync else { return };
+        let issued = self.clock.now();
+        let result = self.files.sync_range(target, offset, length, how);
+        let reaped = self.clock.now();
+        if result < 0 {
+            let request = Request { operation: Operation::DataSync, target, offset, length: 0 };
+            return self.fault(&request, result);
+        }
+        self.tally.synchronised(Life { issued, accepted: issued, reaped });
+    }
+
+    /// syncfs at the end of a pass. As with end_fsync its time is the job's, its latency nobody's.
+    #[cold]
+    pub(super) fn sync_file_systems(&mut self) {
+        let result = self.files.sync_file_systems();
+        if result < 0 {
+            self.fault(&Request { operation: Operation::Sync, target: 0, offset: 0, length: 0 }, result);
+        }
+    }
+
+    /// The loop of a job that locks its files: one I/O at a time, each under the lock of its file. What waits for the
+    /// lock is part of its latency.
+    pub(super) fn run_locked(&mut self, locks: &FileLocks) -> Result<(), EngineError> {
+        let mut now = self.clock.now();
+        loop {
+            let (next, present) = self.next(now)?;
+            now = present;
+            let request = match next {
+                Next::Issue(request) => request,
+                Next::Review { request, sequence } => {
+                    self.expect(0, sequence);
+                    request
+                }
+                Next::Stop => break,
+                other => {
+                    now = self.rest(other)?;
+                    continue;
+                }
+            };
+            if let Err(error) = locks.take(request.target, request.operation) {
+                self.fault(&request, -i64::from(error.raw_os_error()));
+                continue;
+            }
+            let done = self.under_lock(&request, now);
+            let released = locks.give_back(request.target);
+            now = done?;
+            if let Err(error) = released {
+                self.fault(&request, -i64::from(error.raw_os_error()));
+            }
+        }
+        // One call handed each of them over, one brought it back.
+        self.count_calls();
+        Ok(())
+    }
+
+    /// One I/O with nothing else in flight.
+    fn under_lock(&mut self, request: &Request, decided: Nanos) -> Result<Nanos, EngineError> {
+        self.prepare(0, request, decided);
+        let accepted = self.clock.now();
+        let mut result = self.alone(request)?;
+        let reaped = self.clock.now();
+        self.watch_time(reaped);
+        let life = Life { issued: decided, accepted, reaped };
+        let Some(direction) = request.direction() else {
+            if result < 0 {
+                self.fault(request, result);
+            } else {
+                self.tally.synchronised(life);
+            }
+            self.load.completed(request);
+            return Ok(reaped);
+        };
+        let mut moved = 0;
+        let whole = loop {
+            match self.judge(0, request, &mut moved, result) {
+                super::faults::Outcome::Whole => break true,
+                super::faults::Outcome::Failed => break false,
+                super::faults::Outcome::Rest(rest) => result = self.alone_io(rest)?,
+            }
+        };
+        if whole {
+            self.tally.synchronous::<LATENCY>(direction, u64::from(moved), life);
+            self.judge_block(0, request);
+        } else {
+            self.count_failed(direction, moved, life);
+        }
+        self.load.completed(request);
+        Ok(reaped)
+    }
+}
+
+/// A file that cannot be had ends the loop.
+fn failed<E: Engine>(error: JobError) -> EngineError {
+    EngineError { engine: E::SPEC.name, operation: "open", message: error.message, errno: error.errno }
+}

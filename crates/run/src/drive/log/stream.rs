@@ -1,0 +1,330 @@
+//! The way of rows from the loop to their files: full pieces go to a thread that spells and writes them.
+//!
+//! There is a fixed number of pieces. They go round: filled by the loop, emptied by the thread. A loop that is faster
+//! than the disk waits for an empty one, so memory does not grow with the log. The lock is taken once per piece.
+
+use formats::fio_log::{COLUMNS, LogLayout, LogRow, Packer, coarser, push_histogram, push_row};
+use measure::Direction;
+use model::JobError;
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+
+/// The bins of a histogram's row.
+pub(super) type Bins = Box<[u64; COLUMNS]>;
+
+/// One histogram of a window.
+#[derive(Debug)]
+pub(super) struct HistogramRow {
+    pub(super) at_ms: u64,
+    pub(super) direction: Direction,
+    pub(super) block: u64,
+    pub(super) bins: Bins,
+}
+
+/// What is handed over at once, with the index of the log it is for.
+#[derive(Debug)]
+enum Piece {
+    Rows(usize, Vec<LogRow>),
+    Histogram(usize, HistogramRow),
+}
+
+/// A file that rows go to.
+#[derive(Debug)]
+pub(super) struct Sink {
+    pub(super) path: PathBuf,
+    pub(super) file: File,
+    pub(super) layout: LogLayout,
+    /// Compresses what goes into the file.
+    pub(super) packer: Option<Packer>,
+    /// Two to this power bins of a histogram are summed into one.
+    pub(super) coarseness: u32,
+}
+
+/// Pieces on their way round.
+#[derive(Debug, Default)]
+struct Pieces {
+    filled: VecDeque<Piece>,
+    empty_rows: Vec<Vec<LogRow>>,
+    empty_bins: Vec<Bins>,
+    over: bool,
+    /// The first row that could not be written, and why.
+    failure: Option<JobError>,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    pieces: Mutex<Pieces>,
+    changed: Condvar,
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Pieces> {
+        // The data are whole at every moment; a panic elsewhere does not make them wrong.
+        self.pieces.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until `ready` finds something.
+    fn wait<T>(&self, mut ready: impl FnMut(&mut Pieces) -> Option<T>) -> T {
+        let mut pieces = self.lock();
+        loop {
+            if let Some(found) = ready(&mut pieces) {
+                return found;
+            }
+            pieces = self.changed.wait(pieces).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+/// The loop's end of the way.
+#[derive(Debug)]
+pub(super) struct Stream {
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// Empty pieces beside the one that each log fills.
+const SPARE: usize = 4;
+
+impl Stream {
+    /// Starts the thread that writes to `sinks`; pieces hold `rows` rows.
+    ///
+    /// # Errors
+    /// When the kernel gives no thread.
+    pub(super) fn start(sinks: Vec<Sink>, rows: usize, cpus: Vec<u32>) -> std::io::Result<Stream> {
+        let shared = Arc::new(Shared::default());
+        {
+            let mut pieces = shared.lock();
+            let count = sinks.len() + SPARE;
+            pieces.empty_rows = (0..count).map(|_| Vec::with_capacity(rows)).collect();
+            pieces.empty_bins = (0..SPARE).map(|_| Box::new([0; COLUMNS])).collect();
+            pieces.filled = VecDeque::with_capacity(count + SPARE);
+        }
+        let theirs = Arc::clone(&shared);
+        let thread = std::thread::Builder::new().name("log".to_owned());
+        let thread = thread.spawn(move || write_all(&theirs, sinks, &cpus))?;
+        Ok(Stream { shared, thread: Some(thread) })
+    }
+
+    /// An empty piece for a log to fill.
+    pub(super) fn empty(&self) -> Vec<LogRow> {
+        self.shared.wait(|pieces| pieces.empty_rows.pop())
+    }
+
+    /// Empty bins for a histogram.
+    pub(super) fn empty_bins(&self) -> Bins {
+        self.shared.wait(|pieces| pieces.empty_bins.pop())
+    }
+
+    /// Hands over the rows of a log and returns an empty piece for the next ones.
+    pub(super) fn exchange(&self, log: usize, rows: Vec<LogRow>) -> Vec<LogRow> {
+        self.push(Piece::Rows(log, rows));
+        self.empty()
+    }
+
+    /// Hands over a histogram.
+    pub(super) fn histogram(&self, log: usize, row: HistogramRow) {
+        self.push(Piece::Histogram(log, row));
+    }
+
+    fn push(&self, piece: Piece) {
+        self.shared.lock().filled.push_back(piece);
+        self.shared.changed.notify_all();
+    }
+
+    /// Hands over what is left of each log, waits until all is written, and says what could not be.
+    pub(super) fn finish(mut self, rest: impl Iterator<Item = (usize, Vec<LogRow>)>) -> Result<(), JobError> {
+        rest.for_each(|(log, rows)| self.push(Piece::Rows(log, rows)));
+        self.end();
+        self.shared.lock().failure.take().map_or(Ok(()), Err)
+    }
+
+    fn end(&mut self) {
+        self.shared.lock().over = true;
+        self.shared.changed.notify_all();
+        if let Some(thread) = self.thread.take()
+            && thread.join().is_err()
+        {
+            let message = "the thread that writes logs panicked: this is a bug in plumb".to_owned();
+            let error = JobError { errno: libc::EIO, operation: "write log".to_owned(), message, signal: None };
+            self.shared.lock().failure.get_or_insert(error);
+        }
+    }
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// The thread: takes pieces until there will be no more. After a failure they are taken and dropped, so that the job
+/// goes on measuring.
+fn write_all(shared: &Shared, mut sinks: Vec<Sink>, cpus: &[u32]) {
+    let mut failure = None;
+    if !cpus.is_empty()
+        && let Err(error) = sys::placement::set_affinity(cpus)
+    {
+        failure = Some(JobError {
+            errno: error.errno().unwrap_or(libc::EINVAL),
+            operation: "log_compression_cpus".to_owned(),
+            message: format!("log_compression_cpus: {error}"),
+            signal: None,
+        });
+    }
+    let mut bytes = Vec::new();
+    loop {
+        let piece = shared.wait(|pieces| match pieces.filled.pop_front() {
+            Some(piece) => Some(Some(piece)),
+            None => pieces.over.then_some(None),
+        });
+        let Some(piece) = piece else { break };
+        let log = match &piece {
+            Piece::Rows(log, _) | Piece::Histogram(log, _) => *log,
+        };
+        spell(&mut sinks[log], &piece, &mut bytes);
+        write_out(&mut sinks[log], &mut bytes, &mut failure);
+        give_back(shared, piece);
+    }
+    for sink in &mut sinks {
+        if let Some(packer) = &mut sink.packer {
+            packer.finish(&mut bytes);
+        }
+        write_out(sink, &mut bytes, &mut failure);
+    }
+    if let Some(failure) = failure {
+        shared.lock().failure.get_or_insert(failure);
+    }
+}
+
+fn spell(sink: &mut Sink, piece: &Piece, bytes: &mut Vec<u8>) {
+    match (piece, &mut sink.packer) {
+        (Piece::Rows(_, rows), Some(packer)) => rows.iter().for_each(|row| packer.push(row, bytes)),
+        (Piece::Rows(_, rows), None) => rows.iter().for_each(|row| push_row(bytes, sink.layout, row)),
+        (Piece::Histogram(_, row), _) => {
+            let bins = coarser(&row.bins, sink.coarseness);
+            push_histogram(bytes, row.at_ms, row.direction, row.block, bins);
+        }
+    }
+}
+
+fn write_out(sink: &mut Sink, bytes: &mut Vec<u8>, failure: &mut Option<JobError>) {
+    if failure.is_none()
+        && let Err(error) = sink.file.write_all(bytes)
+    {
+        *failure = Some(log_error("write log", &sink.path, &error));
+    }
+    bytes.clear();
+}
+
+fn give_back(shared: &Shared, piece: Piece) {
+    let mut pieces = shared.lock();
+    match piece {
+        Piece::Rows(_, mut rows) => {
+            rows.clear();
+            pieces.empty_rows.push(rows);
+        }
+        Piece::Histogram(_, row) => pieces.empty_bins.push(row.bins),
+    }
+    drop(pieces);
+    shared.changed.notify_all();
+}
+
+/// A log that failed is the job's error.
+pub(super) fn log_error(operation: &str, path: &Path, error: &std::io::Error) -> JobError {
+    JobError {
+        errno: error.raw_os_error().unwrap_or(libc::EIO),
+        operation: operation.to_owned(),
+        message: format!("{operation} {}: {error}", path.display()),
+        signal: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sink(directory: &Path, packer: Option<Packer>) -> Sink {
+        let path = directory.join("log");
+        let file = File::create(&path).unwrap();
+        Sink { path, file, layout: LogLayout::default(), packer, coarseness: 0 }
+    }
+
+    const ROW: LogRow = LogRow {
+        at_ms: 1,
+        value: 2,
+        largest: 2,
+        direction: Direction::Read,
+        block: 4096,
+        offset: 0,
+        priority: 0,
+        issued_ns: 0,
+    };
+
+    #[test]
+    fn pieces_go_round_and_their_number_never_grows() {
+        let directory = tempfile::tempdir().unwrap();
+        let stream = Stream::start(vec![sink(directory.path(), None)], 8, Vec::new()).unwrap();
+        let mut rows = stream.empty();
+        let first = rows.as_ptr();
+        let mut seen = vec![first];
+        for _ in 0..500 {
+            rows.extend([ROW; 8]);
+            assert_eq!(rows.capacity(), 8, "a piece grew");
+            rows = stream.exchange(0, rows);
+            if !seen.contains(&rows.as_ptr()) {
+                seen.push(rows.as_ptr());
+            }
+        }
+        assert!(seen.len() <= 1 + SPARE, "{} pieces", seen.len());
+        stream.finish([(0, rows)].into_iter()).unwrap();
+        let text = std::fs::read_to_string(directory.path().join("log")).unwrap();
+        assert_eq!(text.lines().count(), 4000);
+    }
+
+    #[test]
+    fn a_full_disk_is_an_error_that_names_the_log_and_stops_nothing() {
+        let full = Path::new("/dev/full");
+        let file = File::options().write(true).open(full).unwrap();
+        let sink = Sink { path: full.to_owned(), file, layout: LogLayout::default(), packer: None, coarseness: 0 };
+        let stream = Stream::start(vec![sink], 8, Vec::new()).unwrap();
+        let mut rows = stream.empty();
+        for _ in 0..50 {
+            rows.extend([ROW; 8]);
+            rows = stream.exchange(0, rows);
+        }
+        let error = stream.finish([(0, rows)].into_iter()).unwrap_err();
+        assert_eq!(error.errno, libc::ENOSPC);
+        assert!(error.message.contains("write log /dev/full"), "{}", error.message);
+    }
+
+    #[test]
+    fn the_writer_runs_on_the_cpus_it_was_given_or_says_so() {
+        let directory = tempfile::tempdir().unwrap();
+        let stream = Stream::start(vec![sink(directory.path(), None)], 8, vec![0]).unwrap();
+        stream.finish(std::iter::empty()).unwrap();
+        let stream = Stream::start(vec![sink(directory.path(), None)], 8, vec![100_000]).unwrap();
+        let error = stream.finish(std::iter::empty()).unwrap_err();
+        assert!(error.message.contains("log_compression_cpus"), "{}", error.message);
+    }
+
+    #[test]
+    fn a_piece_is_a_zlib_stream_of_its_own() {
+        let directory = tempfile::tempdir().unwrap();
+        let packer = Some(Packer::new(LogLayout::default(), 10 * 32));
+        let stream = Stream::start(vec![sink(directory.path(), packer)], 8, Vec::new()).unwrap();
+        let mut rows = stream.empty();
+        for _ in 0..5 {
+            rows.extend([ROW; 8]);
+            rows = stream.exchange(0, rows);
+        }
+        stream.finish([(0, rows)].into_iter()).unwrap();
+        let bytes = std::fs::read(directory.path().join("log")).unwrap();
+        assert_eq!(bytes.windows(2).filter(|pair| pair == &[0x78, 0x9c]).count(), 4, "40 rows are four pieces of ten");
+        let mut text = Vec::new();
+        assert_eq!(formats::fio_log::inflate(bytes.as_slice(), &mut text).unwrap(), 40);
+    }
+}

@@ -1,0 +1,63 @@
+//! Names of files that a job makes or finds.
+
+use super::file_error;
+use model::JobError;
+use std::path::{Path, PathBuf};
+
+/// A generated name: the words of `format` replaced, whatever their case.
+pub(super) fn generated(format: &str, job: &str, clone: u32, file: u32) -> String {
+    let (clone, file) = (clone.to_string(), file.to_string());
+    // Without a server there is no client, and its word stands for nothing.
+    let words = [("$jobname", job), ("$jobnum", clone.as_str()), ("$filenum", file.as_str()), ("$clientuid", "")];
+    let mut name = String::new();
+    let mut rest = format;
+    while let Some(letter) = rest.chars().next() {
+        let word =
+            words.iter().find(|(word, _)| rest.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word)));
+        match word {
+            Some((word, meaning)) => {
+                name.push_str(meaning);
+                rest = &rest[word.len()..];
+            }
+            None => {
+                name.push(letter);
+                rest = &rest[letter.len_utf8()..];
+            }
+        }
+    }
+    name
+}
+
+/// Adds every regular file below a directory, in the order of their names. Links are not followed: they may lead
+/// anywhere, and in circles.
+pub(super) fn below(directory: &Path, paths: &mut Vec<PathBuf>) -> Result<(), JobError> {
+    let wrong = |error: std::io::Error| file_error("read the directory", directory, error, "");
+    let mut entries = std::fs::read_dir(directory).map_err(wrong)?.collect::<Result<Vec<_>, _>>().map_err(wrong)?;
+    entries.sort_by_key(std::fs::DirEntry::file_name);
+    for entry in entries {
+        let kind = entry.file_type().map_err(wrong)?;
+        if kind.is_dir() {
+            below(&entry.path(), paths)?;
+        } else if kind.is_file() {
+            paths.push(entry.path());
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::generated;
+
+    #[test]
+    fn the_words_of_a_format_are_replaced_whatever_their_case() {
+        for (format, expected) in [
+            ("$jobname.$jobnum.$filenum", "a.2.7"),
+            ("$JOBNAME/x$JobNum_$filenum", "a/x2_7"),
+            ("$clientuid$jobnames$other$", "as$other$"),
+            ("\u{e4}$\u{e4}", "\u{e4}$\u{e4}"),
+        ] {
+            assert_eq!(generated(format, "a", 2, 7), expected, "{format}");
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! What a job wants of the devices under its files before it starts: their scheduler, and that they are what its zones
+//! take them for.
+
+use crate::files::{FileKind, PlannedFile, refusal};
+use job::plan::{JobPlan, ZonePlan};
+use model::JobError;
+use std::collections::BTreeSet;
+use std::path::Path;
+use sys::device::BlockDevice;
+
+/// Prepares the devices of all clones of a job.
+///
+/// # Errors
+/// When a device cannot be switched, or does not fit the job.
+pub(super) fn prepare(job: &JobPlan, clones: &[Vec<PlannedFile>], root: &Path) -> Result<(), JobError> {
+    if let Some(scheduler) = &job.files.handling.scheduler {
+        let paths: BTreeSet<&Path> = clones.iter().flatten().map(|file| file.path.as_path()).collect();
+        for path in paths {
+            switch(job, scheduler, path, root)?;
+        }
+    }
+    if let ZonePlan::Zoned(_) = job.load.zones {
+        check_zones(job, clones, root)?;
+    }
+    Ok(())
+}
+
+/// Writes the scheduler's name into the device's queue and reads back whether it holds.
+fn switch(job: &JobPlan, scheduler: &str, path: &Path, root: &Path) -> Result<(), JobError> {
+    let fail = |errno: i32, why: &str| {
+        let message =
+            format!("job `{}` ({}): ioscheduler={scheduler} for {}: {why}", job.name, job.origin, path.display());
+        Err(refusal(errno, "ioscheduler", message))
+    };
+    // A file that does not exist yet will lie where its directory does.
+    let there = if path.exists() {
+        path
+    } else {
+        path.parent().filter(|up| !up.as_os_str().is_empty()).unwrap_or(Path::new("."))
+    };
+    let device = match BlockDevice::under(root, there) {
+        Ok(Some(device)) => device.whole(),
+        // Without a device there is no scheduler, and fio says nothing either.
+        Ok(None) => return Ok(()),
+        Err(error) => return fail(error.errno().unwrap_or(libc::EIO), &error.to_string()),
+    };
+    let file = device.directory().join("queue/scheduler");
+    if let Err(error) = std::fs::write(&file, scheduler) {
+        let known = std::fs::read_to_string(&file).unwrap_or_default();
+        let why = format!("{error}; {} knows {}", device.name(), known.trim());
+        return fail(error.raw_os_error().unwrap_or(libc::EIO), &why);
+    }
+    let now = std::fs::read_to_string(&file).unwrap_or_default();
+    let holds = now
+        .split_whitespace()
+        .any(|word| word.trim_matches(['[', ']']) == scheduler && (word.starts_with('[') || !now.contains('[')));
+    if holds { Ok(()) } else { fail(libc::EINVAL, &format!("{} has {} instead", device.name(), now.trim())) }
+}
+
+/// Zones are kept by each worker for itself: on an ordinary device, and not in a region that others write to.
+fn check_zones(job: &JobPlan, clones: &[Vec<PlannedFile>], root: &Path) -> Result<(), JobError> {
+    let fail = |path: &Path, why: &str| {
+        let message = format!("job `{}` ({}): {}: {why}", job.name, job.origin, path.display());
+        Err(refusal(libc::EINVAL, "zones", message))
+    };
+    let all: Vec<&PlannedFile> = clones.iter().flatten().collect();
+    for (index, file) in all.iter().enumerate() {
+        let other = |other: &&&PlannedFile| {
+            other.path == file.path && other.region.start < file.region.end && file.region.start < other.region.end
+        };
+        if all[..index].iter().find(other).is_some() {
+            return fail(&file.path, "clones would write to the same zones; set them apart with offset_increment");
+        }
+        if file.kind != FileKind::Block {
+            continue;
+        }
+        let number = sys::device::number_under(&file.path).ok();
+        let device = number.and_then(|number| BlockDevice::by_number(root, number));
+        let model =
+            device.and_then(|device| std::fs::read_to_string(device.whole().directory().join("queue/zoned")).ok());
+        if model.is_some_and(|model| model.trim() != "none") {
+            return fail(&file.path, "is a zoned device, which is not driven yet; zonemode=zbd works on ordinary ones");
+        }
+    }
+    Ok(())
+}

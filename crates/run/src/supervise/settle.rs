@@ -1,0 +1,74 @@
+//! Groups that are reported as one settle as one: the parent adds up their workers and judges the sums.
+
+use super::crew::Shared;
+use crate::WorkerState;
+use crate::steady::{Steadiness, Totals};
+use crate::worker::ties::{SteadyJudge, Ties};
+use job::plan::WorkerPlan;
+use measure::Nanos;
+use model::SteadyResult;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// All groups that wait for steady state.
+#[derive(Debug, Default)]
+pub(crate) struct Settling {
+    groups: Vec<Group>,
+}
+
+#[derive(Debug)]
+struct Group {
+    members: Vec<usize>,
+    plan: job::plan::SteadyPlan,
+    /// `None` until all of them are at work.
+    steadiness: Option<Steadiness>,
+}
+
+impl Settling {
+    /// The groups of these workers.
+    pub(crate) fn new(workers: &[WorkerPlan<'_>]) -> Self {
+        let mut groups: Vec<Group> = Vec::new();
+        for ties in Ties::of_all(workers) {
+            let Some(plan) = workers[ties.own].job.steady else { continue };
+            let first = ties.ramp.first() == Some(&ties.own);
+            if ties.steady == SteadyJudge::Parent && first {
+                groups.push(Group { members: ties.ramp, plan, steadiness: None });
+            }
+        }
+        Settling { groups }
+    }
+
+    /// Looks at the groups at `now`; returns the workers of those that settled just now.
+    pub(crate) fn look(&mut self, now: Nanos, shared: &Shared) -> Vec<usize> {
+        let mut settled = Vec::new();
+        for group in &mut self.groups {
+            let state = |index: usize| shared.controls[index].state.load(Relaxed);
+            let at_work = |&index: &usize| state(index) == WorkerState::Running as u32;
+            if group.steadiness.is_none() && group.members.iter().all(at_work) {
+                group.steadiness = Some(Steadiness::new(group.plan, now));
+            }
+            let Some(steadiness) = &mut group.steadiness else { continue };
+            if now >= steadiness.due() && steadiness.look(now, totals(&group.members, shared)) {
+                settled.extend(&group.members);
+            }
+        }
+        settled
+    }
+
+    /// What was found of the group that this worker leads.
+    pub(crate) fn result(&self, leader: usize) -> Option<SteadyResult> {
+        let group = self.groups.iter().find(|group| group.members.first() == Some(&leader))?;
+        let nothing = || Steadiness::new(group.plan, Nanos::ZERO).result();
+        Some(group.steadiness.as_ref().map_or_else(nothing, Steadiness::result))
+    }
+}
+
+fn totals(members: &[usize], shared: &Shared) -> Totals {
+    let mut totals = Totals::default();
+    for &index in members {
+        let control = &shared.controls[index];
+        totals.bytes += control.bytes.iter().map(|bytes| bytes.load(Relaxed)).sum::<u64>();
+        totals.ios += control.ios.iter().map(|ios| ios.load(Relaxed)).sum::<u64>();
+        totals.latency_ns = totals.latency_ns.saturating_add(control.latency_ns.load(Relaxed));
+    }
+    totals
+}
