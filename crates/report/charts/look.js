@@ -21,12 +21,12 @@ plumb.themes = {
   light: {
     paper: '#ffffff', ink: '#1a2433', soft: '#5b6776', faint: '#8a94a3', line: '#e3e7ec', axis: '#a9b4c2', veil: 'rgba(255,255,255,0.8)',
     wedge: 'rgba(91,103,118,0.12)', alarm: '#a31328', target: '#c8861a', under: '#d1e1f2', between: '#d6efe4', over: '#fde3c4',
-    underInk: '#0b559f', betweenInk: '#1f8765', overInk: '#c05a0a', slower: '#f6cfcf', falling: '#dfa1a3', faster: '#cfe1f5', average: '#000000',
+    underInk: '#0b559f', betweenInk: '#1f8765', overInk: '#c05a0a', slower: '#f6cfcf', falling: '#dfa1a3', faster: '#cfe1f5', average: '#000000', max: '#c71b29',
   },
   dark: {
     paper: '#141a22', ink: '#e8edf3', soft: '#a9b4c2', faint: '#7d8896', line: '#2a333f', axis: '#55606e', veil: 'rgba(20,26,34,0.75)',
     wedge: 'rgba(169,180,194,0.16)', alarm: '#ff6b7a', target: '#e5a94b', under: '#1d3a5c', between: '#1c4637', over: '#5a3a14',
-    underInk: '#9cc9f3', betweenInk: '#85d0ad', overInk: '#fdc04e', slower: '#5a2a30', falling: '#84333c', faster: '#24466b', average: '#ffffff',
+    underInk: '#9cc9f3', betweenInk: '#85d0ad', overInk: '#fdc04e', slower: '#5a2a30', falling: '#84333c', faster: '#24466b', average: '#ffffff', max: '#ff5a66',
   },
 };
 
