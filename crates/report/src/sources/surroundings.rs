@@ -4,7 +4,6 @@ use super::Source;
 use super::native::{Test, size};
 use crate::page::{Check, Surroundings};
 use model::{Grade, RunResult};
-use std::fmt::Write;
 
 /// What is known about a source.
 pub(super) fn of(source: &Source) -> Surroundings {
@@ -113,43 +112,43 @@ pub(super) fn checks(sources: &[Source]) -> Vec<Check> {
     };
     let mut all = Vec::new();
     for (source, test) in tests() {
-        if test.result.notes.is_empty() {
-            all.push(Check {
-                of: of(source, test),
-                check: "all".to_owned(),
-                verdict: verdict(Grade::Trusted).to_owned(),
-                sentence: "No check has anything against it.".to_owned(),
-                evidence: Vec::new(),
-            });
+        let judged;
+        let notes = if test.result.notes.is_empty() {
+            judged = analysis::judge(&test.result);
+            &judged
+        } else {
+            &test.result.notes
+        };
+        if notes.is_empty() {
+            all.push(nothing_against(of(source, test)));
         }
-        for note in &test.result.notes {
-            all.push(Check {
-                of: of(source, test),
-                check: note.check.clone(),
-                verdict: verdict(note.grade).to_owned(),
-                sentence: note.sentence.clone(),
-                evidence: note.evidence.clone(),
-            });
-        }
-        for (direction, moved) in test.merged().iter().flat_map(|all| all.directions.iter()) {
-            if let Some(limits) = limits(moved.dropped_ios, moved.short_ios) {
-                let mut sentence = String::new();
-                let _ = write!(sentence, "{}s: {limits}.", direction.word());
-                all.push(Check {
-                    of: of(source, test),
-                    check: "incomplete I/O".to_owned(),
-                    verdict: verdict(Grade::ValidWithLimits).to_owned(),
-                    sentence,
-                    evidence: Vec::new(),
-                });
-            }
-        }
+        all.extend(notes.iter().map(|note| Check {
+            of: of(source, test),
+            check: note.check.clone(),
+            verdict: verdict(note.grade).to_owned(),
+            sentence: note.sentence.clone(),
+            evidence: note.evidence.clone(),
+        }));
+        all.extend(test.result.limited_by.iter().map(|limit| Check {
+            of: of(source, test),
+            check: "limited by".to_owned(),
+            verdict: limit.limiter.title().to_owned(),
+            sentence: limit.sentence.clone(),
+            evidence: limit.evidence.clone(),
+        }));
     }
     all
 }
 
-fn limits(dropped: u64, short: u64) -> Option<String> {
-    (dropped + short > 0).then(|| format!("{short} moved less than asked and {dropped} were dropped"))
+fn nothing_against(of: String) -> Check {
+    let checked: Vec<&str> = analysis::CHECKS.iter().map(|check| check.id).collect();
+    Check {
+        of,
+        check: "all".to_owned(),
+        verdict: verdict(Grade::Trusted).to_owned(),
+        sentence: format!("Nothing against it; checked: {}.", checked.join(", ")),
+        evidence: Vec::new(),
+    }
 }
 
 fn verdict(grade: Grade) -> &'static str {
