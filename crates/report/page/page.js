@@ -8,10 +8,11 @@ plumb.page = (() => {
   const dark = matchMedia('(prefers-color-scheme: dark)');
   const theme = () => (chosen.theme === 'auto' ? (dark.matches ? 'dark' : 'light') : chosen.theme);
 
-  // The lines of a level that may be left out.
-  const lines = [['average_ns', 'avg'], ['p50_ns', 'p50'], ['p95_ns', 'p95'], ['p99_ns', 'p99'], ['p999_ns', 'p99.9'], ['p9999_ns', 'p99.99'], ['max_ns', 'max']];
+  // The lines of latency that may be left out.
+  const lines = [['p95_ns', 'p95'], ['p99_ns', 'p99'], ['p9999_ns', 'p99.99'], ['max_ns', 'max']];
+  const linear = ['sweep', 'overlay', 'cdf', 'curve', 'blocks'];
   // The narrowest that a chart can be drawn; below that it is made smaller, and at last its reader scrolls.
-  const least = { sweep: 720, card: 1240 };
+  const least = { sweep: 720, card: 1240, devices: 900 };
   const smallest = 0.72;
   const mostLive = 24;
 
@@ -25,41 +26,38 @@ plumb.page = (() => {
     return element;
   };
 
-  // A picture's data as the switches want it; what is inside stays as it is.
-  const dataOf = (picture) => {
-    const data = { ...picture.data };
-    if (chosen.target !== null && data.target_ns !== undefined) data.target_ns = chosen.target;
-    if (Array.isArray(data.levels) && chosen.without.size > 0) {
-      data.levels = data.levels.map((level) => Object.fromEntries(Object.entries(level).filter(([key]) => !chosen.without.has(key) || key === 'average_ns')));
-    }
-    if (Array.isArray(data.systems)) data.systems = data.systems.filter((system) => !chosen.off.has(system.name));
-    return data;
+  // What the switches say, for a picture: its data cleaned as plumb itself cleans it, and how it is to look.
+  const dressed = (one, width, height, look) => {
+    one.data ||= plumb.read(JSON.stringify(one.picture.data));
+    const choice = { width, height, theme: look, scale: chosen.scale, live: true, lines: ['avg', ...lines.map(([, name]) => name).filter((name) => !chosen.without.has(name))] };
+    if (chosen.target !== null) choice.target_ns = chosen.target;
+    return plumb.sized(one.picture.chart, one.data, choice);
   };
-
-  const optionOf = (picture, width, height, look) => {
-    const choice = { width, height, theme: look, scale: chosen.scale, live: true };
-    const option = plumb.charts[picture.chart](dataOf(picture), plumb.look(choice));
-    return { animation: false, ...option };
+  const optionOf = (one, look) => {
+    const option = { animation: false, ...plumb.charts[one.picture.chart](one.data, look) };
+    if (option.legend) option.legend.selected = Object.fromEntries([...chosen.off].map((name) => [name, false]));
+    return option;
   };
 
   const figures = [...document.querySelectorAll('figure.chart')].map((figure) => ({ figure, picture: page.pictures[Number(figure.dataset.picture)], chart: null, at: -1 }));
 
-  const sizeOf = (one) => {
+  const sizeOf = (one, look) => {
     const [wide, high] = one.picture.size;
     const room = one.figure.clientWidth || wide;
-    const width = Math.min(Math.max(room, least[one.picture.chart] || Math.min(wide, 720)), wide * 1.3);
+    const width = Math.round(Math.min(Math.max(room, least[one.picture.chart] || Math.min(wide, 720)), wide * 1.3));
     const scale = Math.max(Math.min(room / width, 1), smallest);
-    return { width: Math.round(width), height: high, scale };
+    const dress = dressed(one, width, high, look);
+    return { width, height: dress.height, scale, dress };
   };
 
   // The place a picture takes, so that nothing jumps when it is drawn.
   const reserve = (one) => {
-    const { height, scale } = sizeOf(one);
+    const { height, scale } = sizeOf(one, theme());
     one.figure.style.minHeight = `${Math.ceil(height * scale)}px`;
   };
 
   const draw = (one) => {
-    const { width, height, scale } = sizeOf(one);
+    const { width, height, scale, dress } = sizeOf(one, theme());
     if (!one.live) {
       one.live = make('div', { class: 'live' });
       one.figure.append(one.live);
@@ -67,12 +65,14 @@ plumb.page = (() => {
     one.live.style.cssText = `width:${width}px;height:${height}px;transform:scale(${scale});margin:0 ${Math.round(width * (scale - 1))}px ${Math.round(height * (scale - 1))}px 0`;
     if (one.chart && (one.width !== width || one.height !== height)) one.chart.resize({ width, height });
     [one.width, one.height] = [width, height];
-    one.chart ||= echarts.init(one.live, null, { renderer: 'svg', width, height });
-    const option = optionOf(one.picture, width, height, theme());
+    if (!one.chart) {
+      one.chart = echarts.init(one.live, null, { renderer: 'svg', width, height });
+      one.chart.on('legendselectchanged', (event) => show(event.name, event.selected[event.name]));
+    }
+    const option = optionOf(one, dress);
     one.option = option;
     one.chart.setOption({ ...option, tooltip: { ...option.tooltip, className: 'tip' } }, true);
-    const svg = one.live.querySelector('svg');
-    if (svg) svg.setAttribute('aria-hidden', 'true');
+    one.figure.style.minHeight = `${Math.ceil(height * scale)}px`;
     const said = option.aria && option.aria.label && option.aria.label.description;
     one.figure.setAttribute('aria-label', `${said || one.picture.title}. Arrow keys step through the values.`);
   };
@@ -114,9 +114,10 @@ plumb.page = (() => {
   // Paper: each picture as it was designed, in light colours.
   const onPaper = (one) => {
     if (one.paper) return;
-    const [width, height] = one.picture.size;
-    const drawing = echarts.init(null, null, { renderer: 'svg', ssr: true, width, height });
-    drawing.setOption(optionOf(one.picture, width, height, 'light'));
+    const [width, high] = one.picture.size;
+    const dress = dressed(one, width, high, 'light');
+    const drawing = echarts.init(null, null, { renderer: 'svg', ssr: true, width, height: dress.height });
+    drawing.setOption(optionOf(one, dress));
     const text = drawing.renderToSVGString({ useViewBox: true });
     drawing.dispose();
     const parsed = new DOMParser().parseFromString(text, 'image/svg+xml').documentElement;
@@ -152,16 +153,18 @@ plumb.page = (() => {
     onchange: () => { chosen.scale = name; again(); },
   }), ` ${name}`)));
 
+  // Every level of a picture, whoever's it is.
+  const levelsOf = (data) => [...(data.levels || []), ...(data.systems || []).flatMap((system) => (Array.isArray(system) ? system[1].levels || [] : []))];
   const percentiles = () => {
-    const known = lines.slice(1).filter(([key]) => has((data) => (data.levels || []).some((level) => level[key] > 0)));
+    const known = lines.filter(([key]) => has((data) => levelsOf(data).some((level) => level[key] > 0)));
     return box('Lines', ...known.map(([key, name]) => make('label', {}, make('input', {
       type: 'checkbox', checked: '', 'data-line': key,
-      onchange: (event) => { chosen.without[event.target.checked ? 'delete' : 'add'](key); again(); },
+      onchange: (event) => { chosen.without[event.target.checked ? 'delete' : 'add'](name); again(); },
     }), ` ${name}`)));
   };
 
   const targets = () => {
-    const first = page.pictures.find((picture) => picture.data.target_ns !== undefined).data.target_ns;
+    const first = page.pictures.find((picture) => picture.data.target_ns > 0).data.target_ns;
     const field = make('input', {
       type: 'text', value: plumb.tick(first), 'aria-label': 'Latency target, like 10 ms',
       onchange: () => {
@@ -178,27 +181,28 @@ plumb.page = (() => {
     return box('Target', field);
   };
 
-  // One button per system of an overlay; colours come from the chart.
+  // One button per name of an overlay, for all pictures at once; the legends in the pictures do the same.
+  const nameOf = (system) => (Array.isArray(system) ? system[0] : system.name);
+  const buttons = new Map();
+  const show = (name, shown) => {
+    chosen.off[shown ? 'delete' : 'add'](name);
+    if (buttons.has(name)) buttons.get(name).setAttribute('aria-pressed', String(shown));
+    again();
+  };
   const systems = () => {
-    const names = [...new Set(page.pictures.flatMap((picture) => (picture.data.systems || []).map((system) => system.name)))];
-    return make('div', { class: 'legend', role: 'group', 'aria-label': 'Systems' }, ...names.map((name) => make('button', {
-      type: 'button', 'aria-pressed': 'true', title: name, dir: 'auto',
-      onclick: (event) => {
-        const shown = chosen.off.delete(name);
-        if (!shown) chosen.off.add(name);
-        event.currentTarget.setAttribute('aria-pressed', String(shown));
-        again();
-      },
-    }, name)));
+    for (const name of new Set(page.pictures.filter((picture) => picture.chart === 'overlay').flatMap((picture) => picture.data.systems.map(nameOf)))) {
+      buttons.set(name, make('button', { type: 'button', 'aria-pressed': 'true', title: name, dir: 'auto', onclick: () => show(name, chosen.off.has(name)) }, name));
+    }
+    return make('div', { class: 'legend', role: 'group', 'aria-label': 'Systems' }, ...buttons.values());
   };
 
   const controls = () => {
     const bar = document.getElementById('controls');
     bar.append(themes());
-    if (has((_, picture) => plumb.scaled && plumb.scaled.includes(picture.chart))) bar.append(scales());
-    if (has((data) => Array.isArray(data.levels))) bar.append(percentiles());
-    if (has((data) => data.target_ns !== undefined)) bar.append(targets());
-    if (has((data) => (data.systems || []).length > 1)) bar.append(systems());
+    if (has((_, picture) => linear.includes(picture.chart))) bar.append(scales());
+    if (has((data) => levelsOf(data).length > 0)) bar.append(percentiles());
+    if (has((data) => data.target_ns > 0)) bar.append(targets());
+    if (has((_, picture) => picture.chart === 'overlay')) bar.append(systems());
     bar.hidden = false;
   };
 

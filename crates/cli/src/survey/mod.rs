@@ -107,7 +107,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
         true => Ok(String::new()),
         false => file
             .write(&save::Survey::of(&place, &found.rows, &sentences, found.signal))
-            .map(|path| format!("\nResult: {}\n", path.display())),
+            .map(|path| format!("\n{}Result: {}\n", crate::report::after_survey(path), path.display())),
     };
     out.write(&report(&place, &found, &sentences))?;
     out.write(&printable::lines(&saved?))?;

@@ -2,7 +2,7 @@
 
 use super::{Check, Page, Picture, Surroundings, table};
 use crate::chart::{CHARTS, SHARED};
-use crate::draw::{DrawError, ECHARTS, Easel, Look, Theme};
+use crate::draw::{DrawError, ECHARTS, Easel, Look};
 use crate::font::{FAMILY, FILES};
 use crate::marker;
 use base64::Engine;
@@ -141,8 +141,7 @@ impl Page {
 
 /// A picture as it looks without scripts.
 fn still(easel: &Easel, picture: &Picture) -> Result<String, DrawError> {
-    let (width, height) = picture.size;
-    easel.svg(picture.chart, &picture.data, &Look { width, height, theme: Theme::Light })
+    easel.svg(picture.chart, &picture.data, &Look::of(picture.chart))
 }
 
 fn section_of_picture(page: &mut String, index: usize, picture: &Picture, drawn: Option<&str>) {

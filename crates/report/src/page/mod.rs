@@ -15,7 +15,7 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 /// Everything on a page. The same JSON lies in it for its reader to download.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct Page {
     /// `Storage report: /data`.
     pub title: String,
@@ -38,14 +38,14 @@ pub struct Page {
 }
 
 /// A chart with what it draws.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Picture {
     /// Which chart.
     #[serde(serialize_with = "by_name")]
     pub chart: &'static Chart,
     /// What it shows, for lists and for those who hear the page.
     pub title: String,
-    /// Pixels at scale 1.
+    /// Pixels at scale 1; a height of 0 follows from the data.
     pub size: (u32, u32),
     /// The chart's data.
     pub data: Value,

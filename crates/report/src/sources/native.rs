@@ -157,3 +157,20 @@ fn facts(row: &mut Measurement, latency: &LatencyStatistics) {
         row.percentiles_ms[at] = analysis::percentile_as_fact(latency, *percent).map(|ns| ns.as_f64() / 1e6);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_of_ours_is_known_by_its_first_key() {
+        assert!(begins(b"{\n  \"schema\": 1,"));
+        assert!(begins(b"{\"schema\":1,\"program\":\"plumb 0.1.0\"}"));
+        assert!(!begins(b"{\"fio version\": \"fio-3.33\"}"));
+    }
+
+    #[test]
+    fn sizes_are_spelled_as_the_charts_spell_them() {
+        assert_eq!((size(8192), size(1 << 20), size(1000)), ("8 KiB".into(), "1 MiB".into(), "1000 B".into()));
+    }
+}

@@ -1,6 +1,6 @@
 //! Which pictures the results allow, and in which order they stand.
 
-use super::native::{Test, size, words};
+use super::native::{Test, words};
 use super::{Source, Wishes};
 use crate::Chart;
 use crate::data::{
@@ -304,14 +304,4 @@ fn surfaces(source: &Source) -> Vec<Option<Picture>> {
         .filter(|(_, surface)| several(surface))
         .map(|(_, surface)| picture("surface", &surface.title, surface))
         .collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sizes_are_spelled_as_the_charts_spell_them() {
-        assert_eq!((size(8192), size(1 << 20), size(1000)), ("8 KiB".into(), "1 MiB".into(), "1000 B".into()));
-    }
 }
