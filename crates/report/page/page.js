@@ -10,7 +10,7 @@ plumb.page = (() => {
 
   // The lines of latency that may be left out.
   const lines = [['p95_ns', 'p95'], ['p99_ns', 'p99'], ['p9999_ns', 'p99.99'], ['max_ns', 'max']];
-  const linear = ['sweep', 'overlay', 'cdf', 'curve', 'blocks'];
+  const linear = ['sweep', 'overlay', 'cdf', 'curve'];
   // The narrowest that a chart can be drawn; below that it is made smaller, and at last its reader scrolls.
   const least = { sweep: 720, card: 1240, devices: 900 };
   const smallest = 0.72;
