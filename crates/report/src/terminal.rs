@@ -69,7 +69,8 @@ fn steps(levels: &[&Level]) -> Vec<(String, Bin)> {
     steps.retain(|bin| bin.share > 0.0);
     steps.sort_by(|one, other| other.to_ns.total_cmp(&one.to_ns));
     steps.dedup_by(|one, other| (one.to_ns - other.to_ns).abs() < 0.5);
-    let open = |bin: &Bin| levels.iter().any(|level| level.bins.iter().any(|one| (one.from_ns - bin.to_ns).abs() < 0.5));
+    let open =
+        |bin: &Bin| levels.iter().any(|level| level.bins.iter().any(|one| (one.from_ns - bin.to_ns).abs() < 0.5));
     let last = steps.first().filter(|bin| bin.to_ns > 2.5e9 && !open(bin)).map(|bin| bin.to_ns);
     let name = |bin: &Bin| {
         if last == Some(bin.to_ns) { format!(">{}", tick(bin.from_ns)) } else { format!("≤{}", tick(bin.to_ns)) }
@@ -86,7 +87,13 @@ fn bar(share: f64, width: usize) -> String {
     if share <= 0.0 {
         return String::new();
     }
-    let number = if share < 0.001 { "<.1%".to_owned() } else if share < 0.0995 { format!("{:.1}%", share * 100.0) } else { format!("{:.0}%", share * 100.0) };
+    let number = if share < 0.001 {
+        "<.1%".to_owned()
+    } else if share < 0.0995 {
+        format!("{:.1}%", share * 100.0)
+    } else {
+        format!("{:.0}%", share * 100.0)
+    };
     let room = width.saturating_sub(5);
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at most eight times the width")]
     let eighths = ((share.min(1.0) * room as f64 * 8.0).round() as usize).max(1);
@@ -129,7 +136,13 @@ fn tick(ns: f64) -> String {
 fn time(ns: f64) -> String {
     let (scale, name) = unit(ns);
     let value = ns / scale;
-    let digits = if value < 9.995 { 2 } else if value < 99.95 { 1 } else { 0 };
+    let digits = if value < 9.995 {
+        2
+    } else if value < 99.95 {
+        1
+    } else {
+        0
+    };
     format!("{value:.digits$} {name}")
 }
 

@@ -268,7 +268,9 @@ mod tests {
 
     #[test]
     fn a_target_is_a_time_with_its_unit() {
-        for (text, expected) in [("10ms", Some(10e6)), ("250us", Some(250e3)), ("1.5s", Some(1.5e9)), ("2µs", Some(2e3))] {
+        for (text, expected) in
+            [("10ms", Some(10e6)), ("250us", Some(250e3)), ("1.5s", Some(1.5e9)), ("2µs", Some(2e3))]
+        {
             assert_eq!(latency(text).ok(), expected, "{text}");
         }
         for text in ["", "10", "ms", "-1ms", "0s", "1 year", "NaNs", "infs"] {

@@ -54,7 +54,9 @@ pub(super) fn check(path: &Path) -> Result<(), Failure> {
     if head.is_empty() || report::is_ours(&head) {
         return Ok(());
     }
-    Err(told("it is there and has no mark of plumb in it, so it is somebody's; name another file or move it away".to_owned()))
+    Err(told(
+        "it is there and has no mark of plumb in it, so it is somebody's; name another file or move it away".to_owned(),
+    ))
 }
 
 /// Writes a report in one step: nobody ever sees half of one.
@@ -109,7 +111,9 @@ mod tests {
 
     #[test]
     fn the_end_of_the_name_says_what_is_written() {
-        for (name, form) in [("a.html", Form::Html), ("a.HTM", Form::Html), ("a.svg", Form::Svg), ("a.b.png", Form::Png)] {
+        for (name, form) in
+            [("a.html", Form::Html), ("a.HTM", Form::Html), ("a.svg", Form::Svg), ("a.b.png", Form::Png)]
+        {
             assert_eq!(Form::of(Path::new(name)).unwrap(), form, "{name}");
         }
         for name in ["a.pdf", "a", "a.jpg", ".html"] {

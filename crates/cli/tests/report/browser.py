@@ -28,7 +28,7 @@ def opened(browser, **wishes):
 
 
 def texts(page, chart):
-    return page.locator(f"#{chart} .live svg text").all_text_contents()
+    return sorted(page.locator(f"#{chart} .live svg text").all_text_contents())
 
 
 def tip(page):
@@ -67,6 +67,7 @@ with sync_playwright() as playwright:
         const names = one.option.series[0].data;
         const at = names.findIndex((item) => item.name.includes('of I/Os'));
         const box = model.getItemGraphicEl(at).getBoundingRect().clone();
+        scrollTo({ top: scrollY + one.live.getBoundingClientRect().y + box.y - 300, behavior: 'instant' });
         const place = one.live.getBoundingClientRect();
         return [place.x + box.x + box.width / 2, place.y + box.y + Math.min(box.height / 2, 4), names[at].name];
     }""", sweep)

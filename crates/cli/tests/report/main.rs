@@ -114,11 +114,15 @@ fn without_a_file_a_sweep_is_drawn_in_80_columns() {
 #[test]
 fn a_reader_can_use_the_page_in_a_browser() {
     let directory = tempfile::tempdir().expect("a directory");
-    let hostile = format!("<script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">\u{202e}لا😀{}", "x".repeat(300));
+    let hostile = format!(
+        "<script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">\u{202e}لا😀{}",
+        "x".repeat(300)
+    );
     let one = write(directory.path(), "one.csv", &table(&hostile, 1.0));
     let two = write(directory.path(), "two.csv", &table("second", 2.0));
     let page = directory.path().join("r.html").to_string_lossy().into_owned();
-    let (status, _, error) = plumb(&["report", &one, &two, "--title", "</title><script>alert(1)</script>", "-o", &page]);
+    let (status, _, error) =
+        plumb(&["report", &one, &two, "--title", "</title><script>alert(1)</script>", "-o", &page]);
     assert_eq!((status, error.as_str()), (Some(0), ""));
     let python = Path::new(env!("CARGO_TARGET_TMPDIR")).join("../oracles/readers/bin/python");
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/report/browser.py");

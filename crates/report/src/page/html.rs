@@ -87,7 +87,9 @@ impl Page {
     }
 
     fn numbers(&self, page: &mut String) {
-        page.push_str("<section id=\"numbers\" aria-labelledby=\"numbers-title\">\n<h2 id=\"numbers-title\">All numbers</h2>\n");
+        page.push_str(
+            "<section id=\"numbers\" aria-labelledby=\"numbers-title\">\n<h2 id=\"numbers-title\">All numbers</h2>\n",
+        );
         page.push_str("<p class=\"downloads\" hidden></p>\n");
         table::write(page, &self.numbers);
         page.push_str("</section>\n");
@@ -97,7 +99,9 @@ impl Page {
         if self.checks.is_empty() {
             return;
         }
-        page.push_str("<section id=\"checks\" aria-labelledby=\"checks-title\">\n<h2 id=\"checks-title\">Checks</h2>\n");
+        page.push_str(
+            "<section id=\"checks\" aria-labelledby=\"checks-title\">\n<h2 id=\"checks-title\">Checks</h2>\n",
+        );
         page.push_str("<div class=\"wide\"><table class=\"checks\"><thead><tr><th scope=\"col\">of</th><th scope=\"col\">check</th>");
         page.push_str("<th scope=\"col\">verdict</th><th scope=\"col\">why</th><th scope=\"col\">evidence</th></tr></thead>\n<tbody>\n");
         self.checks.iter().for_each(|check| row_of_check(page, check));
@@ -108,7 +112,9 @@ impl Page {
         if self.runs.is_empty() {
             return;
         }
-        page.push_str("<section id=\"runs\" aria-labelledby=\"runs-title\">\n<h2 id=\"runs-title\">Where it was measured</h2>\n");
+        page.push_str(
+            "<section id=\"runs\" aria-labelledby=\"runs-title\">\n<h2 id=\"runs-title\">Where it was measured</h2>\n",
+        );
         self.runs.iter().for_each(|run| surroundings_of(page, run));
         page.push_str("</section>\n");
     }

@@ -47,7 +47,11 @@ pub fn sheet(easel: &Easel, pictures: &[&Picture], dress: &Dress) -> Result<Stri
         let look = look(picture);
         let drawn = easel.svg(picture.chart, &picture.data, &look)?;
         // A drawing inside of another is placed by `x` and `y` of its own.
-        inside.push_str(&drawn.replacen("<svg ", &format!("<svg x=\"{}\" y=\"{below}\" ", (width - look.width) / 2), 1));
+        inside.push_str(&drawn.replacen(
+            "<svg ",
+            &format!("<svg x=\"{}\" y=\"{below}\" ", (width - look.width) / 2),
+            1,
+        ));
         inside.push('\n');
         below += height(&drawn).unwrap_or(look.height) + GAP;
     }

@@ -80,7 +80,13 @@ impl Log {
         let mut number = || fields.next()?.parse::<f64>().ok().filter(|value| value.is_finite());
         let (Some(at), Some(value), Some(direction)) = (number(), number(), number()) else { return };
         let unit = if self.kind == LogKind::Bandwidth { 1024.0 } else { 1.0 };
-        let line = if direction < 0.5 { 0 } else if direction < 1.5 { 1 } else { 2 };
+        let line = if direction < 0.5 {
+            0
+        } else if direction < 1.5 {
+            1
+        } else {
+            2
+        };
         self.lines[line].add(at / 1000.0, value * unit);
     }
 

@@ -271,9 +271,11 @@ fn over_time(sources: &[Source]) -> Vec<Option<Picture>> {
     for source in sources {
         // The heaviest load of each workload: the others stand in the sweep.
         for (at, test) in source.tests.iter().enumerate() {
-            let heavier = source.tests.iter().enumerate().any(|(other, one)| {
-                one.workload == test.workload && (one.users, other) > (test.users, at)
-            });
+            let heavier = source
+                .tests
+                .iter()
+                .enumerate()
+                .any(|(other, one)| one.workload == test.workload && (one.users, other) > (test.users, at));
             let Some(monitored) = test.result.monitored.as_ref().filter(|_| !heavier) else { continue };
             let title = format!("{} · {} · over time", source.name, test.shown());
             all.extend(super::time::series(&title, monitored).map(|series| picture("series", &title, &series)));

@@ -53,7 +53,10 @@ fn machine(facts: &mut Vec<(String, String)>, result: &RunResult) {
         for target in &monitored.targets {
             let device = target.device.as_ref().map(|device| format!(" on {device}")).unwrap_or_default();
             let mount = target.mount.as_ref().map(|at| format!(", {} at {} ({})", at.kind, at.point, at.options));
-            fact("target", format!("{}, {}{device}{}", target.path, about(target.size_bytes), mount.unwrap_or_default()));
+            fact(
+                "target",
+                format!("{}, {}{device}{}", target.path, about(target.size_bytes), mount.unwrap_or_default()),
+            );
         }
         if let Some(limits) = &monitored.group_limits {
             let cpus = limits.cpus.map(|cpus| format!("{cpus} CPUs"));

@@ -48,15 +48,17 @@ pub(super) fn series(title: &str, monitored: &Monitored) -> Option<Series> {
     panels.push(devices("utilisation", Unit::Share, 1e-3, |gain| gain.busy_ms));
     panels.push(processors(&stretches));
     panels.retain(|panel| panel.lines.iter().any(|line| line.points.iter().any(|point| point.1.is_some())));
-    let notes = vec!["Rates are those of the interval in which the I/O finished; the queue is the mean of the interval.".to_owned()];
+    let notes = vec![
+        "Rates are those of the interval in which the I/O finished; the queue is the mean of the interval.".to_owned(),
+    ];
     Some(Series::of(title, panels, notes))
 }
 
 fn jobs(name: &str, unit: Unit, of: impl Fn(usize) -> Vec<(f64, Option<f64>)>) -> Panel {
-    let lines = ["reads", "writes", "trims"].iter().enumerate().map(|(at, name)| Line {
-        name: (*name).to_owned(),
-        points: of(at),
-    });
+    let lines = ["reads", "writes", "trims"]
+        .iter()
+        .enumerate()
+        .map(|(at, name)| Line { name: (*name).to_owned(), points: of(at) });
     let moved = |line: &Line| line.points.iter().any(|point| point.1.is_some_and(|value| value > 0.0));
     Panel { name: name.to_owned(), unit, lines: lines.filter(moved).collect() }
 }
