@@ -104,7 +104,10 @@ impl Raw {
             output_dir: Some(PathBuf::from(self.get('o').unwrap_or("."))),
             ..Wishes::default()
         };
-        wishes.size = Some(self.bytes(megabytes, raw.len(), &wishes)?);
+        // Raw devices are used whole unless -m says less; fio.sh takes 64 GiB of whatever there is.
+        if raw.is_empty() || megabytes.is_some() {
+            wishes.size = Some(self.bytes(megabytes, raw.len(), &wishes)?);
+        }
         wishes.targets = if raw.is_empty() { vec![PathBuf::from(self.get('w').unwrap_or("./workdir"))] } else { raw };
         self.check_raw(&wishes)?;
         Ok(Letters {
