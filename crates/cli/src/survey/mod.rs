@@ -26,7 +26,7 @@ use measure::Nanos;
 use session::{Findings, Session};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use survey::{Access, Nature, Outline, Pace, Suite, WarmUp, Wishes};
+use survey::{Access, Kind, Nature, Outline, Pace, Suite, WarmUp, Wishes};
 use sys::signals::Watch;
 use table::Row;
 use target::{Place, Subject};
@@ -233,14 +233,14 @@ fn report(place: &Place, suite: &Suite, found: &Findings, sentences: &[String]) 
     text.push('\n');
     text.push_str(&remarks::render(&found.rows));
     if !suite.left_out.is_empty() {
-        let kinds: Vec<&str> = suite.left_out.iter().map(|kind| kind.title()).collect();
-        let mut kinds = kinds.join("s, ");
-        kinds[..1].make_ascii_uppercase();
+        let named = |kind: &Kind| if *kind == Kind::Mixed { "mixes" } else { "log writes" };
+        let kinds = suite.left_out.iter().map(named).collect::<Vec<_>>().join(" and ");
+        let kinds = format!("{}{}", kinds[..1].to_uppercase(), &kinds[1..]);
         let instead = match place.target.nature {
             Nature::Device => "they would overwrite the device; survey a directory on it, or see --overwrite",
             _ => "they would overwrite the file; survey a directory",
         };
-        text.push_str(&remarks::wrapped(&format!("{kinds}s: skipped, {instead}."), ""));
+        text.push_str(&remarks::wrapped(&format!("{kinds}: skipped, {instead}."), ""));
         text.push('\n');
     }
     for line in limits(&found.rows) {
