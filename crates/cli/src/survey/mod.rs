@@ -198,15 +198,15 @@ fn heading(place: &Place, prepared: &Prepared, done: usize) -> String {
     };
     let engine = if suite.engine == "psync" { String::new() } else { format!(", engine {}", suite.engine) };
     let what = format!(
-        "Survey of {}: {}, {access}{engine}, {} tests of {} s{before}.",
+        "Survey of {}: {}, {access}{engine}, {} of {} s{before}.",
         place.shown,
         place.describe(),
-        suite.tests.len(),
+        counted(suite.tests.len()),
         pace.time.as_secs_f64()
     );
     let mut text = remarks::wrapped(&what, "");
     if done > 0 {
-        text.push_str(&remarks::wrapped(&format!("Going on: {done} tests were finished before."), ""));
+        text.push_str(&remarks::wrapped(&format!("Going on: finished before: {}.", counted(done)), ""));
     }
     if suite.tests.iter().any(|test| place.target.access == Access::Direct && test.goes_through_cache(&place.target)) {
         let multiple = place.target.direct_multiple;
@@ -217,6 +217,10 @@ fn heading(place: &Place, prepared: &Prepared, done: usize) -> String {
         text.push_str(&remarks::wrapped(&format!("Note: {remark}."), ""));
     }
     text
+}
+
+fn counted(tests: usize) -> String {
+    if tests == 1 { "1 test".to_owned() } else { format!("{tests} tests") }
 }
 
 fn report(place: &Place, suite: &Suite, found: &Findings, sentences: &[String]) -> String {

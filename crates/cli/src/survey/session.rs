@@ -85,15 +85,16 @@ impl<'a> Session<'a> {
             if found.rows.iter().any(|row| row.test == *test) {
                 continue;
             }
+            let finished = found.rows.len();
             if let Err(failure) = self.one(place, (index + 1, test), &mut found, each) {
                 found.failure = Some(failure);
-                continue;
             }
-            let (wishes, planned) = (&self.prepared.wishes, tests.len());
-            if !found.rows.is_empty()
-                && let Err(failure) = file.write(&Survey::of(place, wishes, planned, &found.rows))
-            {
-                found.failure = Some(failure);
+            let Some(row) = found.rows.get(finished) else { continue };
+            let line = super::table::one_line(row);
+            match file.write(&Survey::of(place, &self.prepared.wishes, tests.len(), &found.rows)) {
+                // Told once it is safe: whoever sees the line finds the result.
+                Ok(_) => self.display.tested(&line),
+                Err(failure) => found.failure = Some(failure),
             }
         }
         found
@@ -134,7 +135,6 @@ impl<'a> Session<'a> {
         result.notes.extend(unsteady);
         result.limited_by = analysis::limited_by(&result);
         let row = Row { test: test.clone(), result };
-        self.display.tested(&super::table::one_line(&row));
         let told = each(&row, &plan, &test.words(&place.target, pace, engine));
         found.rows.push(row);
         told
