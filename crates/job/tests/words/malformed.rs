@@ -133,7 +133,6 @@ const COMMAND_LINES: &[(&[&str], &str)] = &[
         &["--ignore_error=EFOO"],
         "ignore_error=EFOO names an error `EFOO` that there is not; write it like EIO:ENOSPC or by number, 5:28",
     ),
-    (&["--write_hist_log=x"], "option `write_hist_log` is refused: known, not built yet; leave it out"),
     (&["--rwmixcycle=5"], "option `rwmixcycle` is refused: withdrawn: the mix is drawn for each I/O; leave it out"),
     (&["--rw=write", "--readonly"], "writes or trims, but --readonly was given"),
 ];
@@ -154,8 +153,8 @@ const WHOLE: &[(&[&str], &str)] = &[
     (&["--terse-version=3x"], "command line: terse-version=3x is not a version; use 2, 3, 4 or 5"),
     (&["--minimal=1"], "command line: option `minimal` takes no value, but was given `1`"),
     (
-        &["--status-interval=1"],
-        "command line: option `--status-interval` is refused: known, not built yet; leave it out",
+        &["--status-interval=x"],
+        "command line: status-interval=x is not a time; write it like 10s, 5m or 500ms; a bare number means seconds",
     ),
     (&["--eta=maybe"], "command line: eta=maybe is not a word it knows; it takes always, never, auto"),
     (&["--eta-interval=100"], "command line: eta-interval=100 is shorter than 250 ms; give 250ms or more"),
