@@ -11,7 +11,7 @@ use crate::steady::{Steadiness, Totals};
 use crate::worker::record::{Control, SteadyRecord};
 use crate::worker::ties::{SteadyJudge, Ties};
 use engine::{Engine, EngineError};
-use job::plan::{JobPlan, SteadyPlan};
+use job::plan::{JobPlan, SteadyPlan, Subject};
 use load::{Next, Request};
 use measure::{Clock, Nanos};
 use std::sync::atomic::Ordering::Relaxed;
@@ -230,7 +230,11 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
         let totals = self.tally.totals();
         match steady {
             Steady::Own(steadiness) => {
-                if steadiness.look(moment, totals) {
+                let is_steady = steadiness.look(moment, totals);
+                if self.job.record.tells.has(Subject::SteadyState) {
+                    self.load.note(&steadiness.describe());
+                }
+                if is_steady {
                     self.load.stop();
                 }
             }

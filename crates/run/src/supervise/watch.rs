@@ -5,6 +5,7 @@ use super::estimate::Estimate;
 use super::prepare::{Prepared, needs_files};
 use super::schedule::{Schedule, Standing};
 use super::settle::Settling;
+use crate::tell::Teller;
 use crate::signals::Signals;
 use crate::worker::record::SIGNALLED;
 use crate::{Observer, Progress, RunError, RunOptions, WorkerProgress, WorkerState};
@@ -252,7 +253,9 @@ impl<'run> Watch<'run> {
 
     /// Ends the groups that have settled.
     fn settle(&mut self, crew: &Crew<'_, '_>) {
-        let settled = self.watched.settling.look(self.clock.now(), self.shared);
+        let (workers, to) = (self.workers, self.options.tell_to.as_ref());
+        let mut tell = |leader: usize, text: &str| Teller::say_of_group(&workers[leader], to, text);
+        let settled = self.watched.settling.look(self.clock.now(), self.shared, &mut tell);
         self.end_along(crew, &settled);
     }
 
