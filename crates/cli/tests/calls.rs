@@ -86,7 +86,8 @@ fn memory_is_locked_as_told() {
 
 #[test]
 fn a_worker_takes_its_name_its_priority_with_a_hint_and_the_cpus_of_its_node() {
-    let words = "--name=a --size=4k --ioengine=null --comm=tuned --prioclass=2 --prio=3 --priohint=1 --numa_cpu_nodes=0";
+    let words =
+        "--name=a --size=4k --ioengine=null --comm=tuned --prioclass=2 --prio=3 --priohint=1 --numa_cpu_nodes=0";
     let lines = traced("prctl,ioprio_set,sched_setaffinity", words).join("\n");
     assert!(lines.contains("PR_SET_NAME, \"tuned\""), "{lines}");
     // Class 2, hint 1, level 3: 2 << 13 | 1 << 3 | 3.
@@ -161,7 +162,8 @@ fn a_verify_pattern_starts_anew_at_each_interval() {
 fn a_larger_working_set_repeats_more_different_blocks() {
     let directory = TempDir::new().unwrap();
     let distinct = |percent: u32| {
-        let base = "--name=a --filename=f --size=2m --bs=4k --rw=write --dedupe_percentage=80 --dedupe_mode=working_set";
+        let base =
+            "--name=a --filename=f --size=2m --bs=4k --rw=write --dedupe_percentage=80 --dedupe_mode=working_set";
         good(directory.path(), &format!("{base} --dedupe_working_set_percentage={percent}"));
         let data = std::fs::read(directory.path().join("f")).unwrap();
         data.chunks(4096).map(<[u8]>::to_vec).collect::<BTreeSet<_>>().len()
@@ -215,7 +217,8 @@ fn subtlety_29_zeros_are_scrambled_only_where_that_is_said() {
 fn subtlety_37_a_full_device_is_a_success() {
     let directory = TempDir::new().unwrap();
     let device = LoopDevice::new(directory.path(), 1 << 20).unwrap();
-    let words = format!("--name=a --filename={} --rw=write --bs=64k --fill_device=1 --size=64m", device.path().display());
+    let words =
+        format!("--name=a --filename={} --rw=write --bs=64k --fill_device=1 --size=64m", device.path().display());
     let result = json(directory.path(), &words);
     assert_eq!(result["jobs"][0]["error"], 0);
     assert_eq!(result["jobs"][0]["write"]["io_bytes"], 1 << 20);
@@ -224,7 +227,10 @@ fn subtlety_37_a_full_device_is_a_success() {
 #[test]
 fn subtlety_45_an_error_names_its_job_and_a_wrong_job_stops_all() {
     let directory = TempDir::new().unwrap();
-    let error = bad(directory.path(), "--name=good --ioengine=null --size=4k --name=lost --filename=no/f --rw=read --size=4k --allow_file_create=0");
+    let error = bad(
+        directory.path(),
+        "--name=good --ioengine=null --size=4k --name=lost --filename=no/f --rw=read --size=4k --allow_file_create=0",
+    );
     assert!(error.contains("lost") && error.contains("fio: pid="), "{error}");
     let output = plumb(directory.path(), "--name=good --ioengine=null --size=4k --name=wrong --rw=sideways --size=4k");
     assert!(!output.status.success() && output.stdout.is_empty());
@@ -235,7 +241,8 @@ fn subtlety_45_an_error_names_its_job_and_a_wrong_job_stops_all() {
 fn each_io_is_told_when_it_is_issued_and_when_it_came_back() {
     for engine in ["psync", "libaio --iodepth=4 --direct=1", "io_uring --iodepth=4"] {
         let directory = TempDir::new().unwrap();
-        let words = format!("--debug=io --name=a --filename=f --size=64k --bs=4k --rw=randwrite --fsync=8 --ioengine={engine}");
+        let words =
+            format!("--debug=io --name=a --filename=f --size=64k --bs=4k --rw=randwrite --fsync=8 --ioengine={engine}");
         let shown = good(directory.path(), &words);
         let lines = |what: &str| {
             let told = shown.lines().filter(|line| line.starts_with("io ")).filter_map(|line| line.split_once(what));
@@ -255,7 +262,8 @@ fn each_io_is_told_when_it_is_issued_and_when_it_came_back() {
 #[test]
 fn each_subject_is_told_in_lines_of_its_own_and_others_are_refused_with_their_reason() {
     let directory = TempDir::new().unwrap();
-    let base = "--name=a --filename=f --size=32k --bs=4k --rw=randwrite --verify=crc32c --verify_state_save=0 --rate_iops=400";
+    let base =
+        "--name=a --filename=f --size=32k --bs=4k --rw=randwrite --verify=crc32c --verify_state_save=0 --rate_iops=400";
     for (subject, expected) in [
         ("process", "runstate SETTING_UP -> RUNNING"),
         ("file", "fd open f"),

@@ -21,7 +21,11 @@ const TESTS: &[(u32, &str, &str)] = &[
     (10, "load/src/tests/handling.rs", "subtlety_10_the_share_of_reads_holds_in_the_long_run"),
     (11, "cli/tests/differential/places.rs", "subtlety_11_holes_backwards"),
     (12, "load/src/tests/handling.rs", "subtlety_12_aligned_random_blocks_start_at_multiples_fit_and_may_come_twice"),
-    (13, "load/src/tests/handling.rs", "subtlety_13_skewed_ranks_are_scattered_and_a_register_is_a_permutation_per_pass"),
+    (
+        13,
+        "load/src/tests/handling.rs",
+        "subtlety_13_skewed_ranks_are_scattered_and_a_register_is_a_permutation_per_pass",
+    ),
     (14, "load/src/tests/handling.rs", "subtlety_14_a_seed_of_ones_own_does_not_start_again_with_each_loop"),
     (15, "cli/tests/verify.rs", "subtlety_15_trimmed_blocks_of_the_history_read_as_zeros"),
     (16, "load/src/tests/handling.rs", "subtlety_16_a_block_larger_than_what_is_left_ends_the_file_and_ranges_fit"),

@@ -1,13 +1,13 @@
 //! fio's command line: long options with one or two dashes, unique abbreviations, `--name` opens a job, job files last.
 
 use crate::command::{Argument, CommandOption, Effect, OPTIONS};
+use crate::debug;
 use crate::engines::EngineSpec;
 use crate::error::{COMMAND_LINE, Place, Problem, Sources, did_you_mean};
+use crate::invocation::Trial;
 use crate::invocation::{
     BesideRequest, EtaRequest, EtaWhen, IdleProfile, OutputFormat, OutputRequest, TerseVersion, TriggerRequest,
 };
-use crate::debug;
-use crate::invocation::Trial;
 use crate::option::{Kind, OptionSpec, Support, TimeUnit};
 use crate::plan::TellPlan;
 use crate::sections::{Assignment, Section, SectionKind};

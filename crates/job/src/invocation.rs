@@ -115,7 +115,9 @@ fn named(option: &str, list: &str, known: &[&'static str]) -> Result<Vec<&'stati
     }
     let find = |word: &str| {
         let found = known.iter().find(|&&one| one == word).copied();
-        found.ok_or_else(|| (format!("{option}={word} is nothing it can time"), format!("it takes {}", known.join(", "))))
+        found.ok_or_else(|| {
+            (format!("{option}={word} is nothing it can time"), format!("it takes {}", known.join(", ")))
+        })
     };
     list.split(',').map(str::trim).map(find).collect()
 }

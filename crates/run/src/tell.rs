@@ -103,7 +103,8 @@ impl Telling {
             Operation::DataSync => 4,
         };
         let name = self.names.get(target as usize).map_or("", String::as_str);
-        let text = format_args!("{what}: io_u {number:#x}: off={offset:#x},len={length:#x},ddir={direction},file={name}");
+        let text =
+            format_args!("{what}: io_u {number:#x}: off={offset:#x},len={length:#x},ddir={direction},file={name}");
         self.teller.say(Subject::Io, text);
     }
 

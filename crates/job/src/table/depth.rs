@@ -14,7 +14,8 @@ const fn works(name: &'static str, kind: Kind, set: Set, help: &'static str) -> 
 const PLACEMENT: &str = "it needs an NVMe device with data placement and the engine io_uring_cmd";
 
 /// Why only inline submission is there.
-const OFFLOAD: &str = "handing I/Os to other threads adds the way there to each latency; numjobs submits from more threads";
+const OFFLOAD: &str =
+    "handing I/Os to other threads adds the way there to each latency; numjobs submits from more threads";
 
 const fn refused(name: &'static str, kind: Kind, reason: &'static str, help: &'static str) -> Row {
     Row::refused(GROUP, name, kind, reason, help)

@@ -15,7 +15,8 @@ pub(crate) fn load(job: &JobPlan, number: u32) -> Result<Option<State>, JobError
         return Ok(None);
     }
     let name = State::file_name(&job.name, u64::from(number) - 1);
-    let advice = " (verify_state_load reads what a job of this name and number left in the current directory or --aux-path)";
+    let advice =
+        " (verify_state_load reads what a job of this name and number left in the current directory or --aux-path)";
     let name = path(job, &name);
     let bytes = std::fs::read(&name).map_err(|error| file_error("read", &name, error, advice))?;
     let wrong = |what: String| refusal(libc::EINVAL, "read", format!("state file {}: {what}", name.display()));
