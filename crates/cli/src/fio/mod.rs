@@ -10,6 +10,7 @@ mod trigger;
 mod watch;
 
 use crate::failure::Failure;
+use crate::limit;
 use crate::output::Output;
 use bandwidth::BandwidthLog;
 use formats::{View, fio_json, fio_log, fio_terse, fio_text, printable};
@@ -144,6 +145,7 @@ fn measure(plan: &Plan, invocation: &Invocation, out: &mut Output) -> Result<u8,
     let mut result = result.map_err(|error| Failure::new(error.to_string()))?;
     let detail = if invocation.idle == Some(IdleProfile::PerCpu) { Detail::PerCpu } else { Detail::System };
     result.cpu_idleness = idle_before.map(|before| idle::since(&before, detail));
+    result.limited_by = analysis::limited_by(&result);
     report(&result, invocation, talk, out)?;
     watched?;
     Ok(status(&result))
@@ -184,6 +186,9 @@ fn print(result: &RunResult, request: &OutputRequest, out: &mut Output) -> Resul
             OutputFormat::Normal => fio_text::write(result, &view),
         };
         out.write(&text)?;
+    }
+    if let Some(line) = limit::line_of(result).filter(|_| limit::remarks_are_wanted()) {
+        tell(&format!("plumb: {line}"));
     }
     Ok(())
 }

@@ -12,6 +12,7 @@ mod target;
 mod work_file;
 
 use crate::failure::Failure;
+use crate::limit;
 use crate::output::Output;
 use clap::Parser;
 use formats::printable;
@@ -170,6 +171,7 @@ fn measure(place: &Place, test: Test, time: Nanos, display: &mut Display) -> Res
     let mut result = execute(&test.plan(&place.target, time), display)?;
     result.environment.command = command();
     result.notes = analysis::judge(&result);
+    result.limited_by = analysis::limited_by(&result);
     Ok(Row { test, result })
 }
 
@@ -235,7 +237,22 @@ fn report(place: &Place, found: &Findings, sentences: &[String]) -> String {
     for sentence in sentences {
         text.push_str(&remarks::wrapped(sentence, ""));
     }
+    for line in limits(&found.rows) {
+        text.push_str(&remarks::wrapped(&line, "  "));
+    }
     text
+}
+
+/// What held back the heaviest load of each kind.
+fn limits(rows: &[Row]) -> Vec<String> {
+    let heaviest =
+        |row: &&Row| !rows.iter().any(|one| one.test.kind == row.test.kind && one.test.users > row.test.users);
+    let lines = rows.iter().filter(heaviest).filter_map(|row| {
+        let line = limit::line_of(&row.result)?;
+        let users = if row.test.users == 1 { "1 user".to_owned() } else { format!("{} users", row.test.users) };
+        Some(printable::lines(&format!("Of {} with {users}: {line}.", row.test.kind.title())).into_owned())
+    });
+    lines.collect()
 }
 
 /// The words that repeat this survey.

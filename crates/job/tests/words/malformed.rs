@@ -158,6 +158,10 @@ const WHOLE: &[(&[&str], &str)] = &[
     (&["--terse-version=3x"], "command line: terse-version=3x is not a version; use 2, 3, 4 or 5"),
     (&["--minimal=1"], "command line: option `minimal` takes no value, but was given `1`"),
     (&["--latency-log"], "command line: option `--latency-log` is refused: withdrawn: use write_lat_log; leave it out"),
+    (
+        &["--status-interval=x"],
+        "command line: status-interval=x is not a time; write it like 10s, 5m or 500ms; a bare number means seconds",
+    ),
     (&["--eta=maybe"], "command line: eta=maybe is not a word it knows; it takes always, never, auto"),
     (&["--eta-interval=100"], "command line: eta-interval=100 is shorter than 250 ms; give 250ms or more"),
     (

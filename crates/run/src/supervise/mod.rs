@@ -8,6 +8,7 @@ mod prepare;
 mod schedule;
 mod settle;
 mod watch;
+mod watching;
 
 use crate::{Observer, RunError, RunOptions};
 pub(crate) use crew::{End, Shared};

@@ -64,6 +64,7 @@ pub(crate) struct WorkerSetup<'run> {
 pub(crate) fn work(setup: &WorkerSetup<'_>, record: &mut Record, priorities: Option<&mut PriorityRecord>) {
     let control = setup.control;
     record.pid = sys::placement::thread_id();
+    control.thread.store(record.pid, Relaxed);
     if !pass(control, Gate::SetUp) {
         return;
     }
