@@ -186,6 +186,24 @@ fn steadiness_is_judged_by_samples_as_often_as_asked() {
 }
 
 #[test]
+fn a_report_in_between_says_how_steady_a_job_or_a_group_is_so_far() {
+    for group in ["", "--numjobs=2 --group_reporting"] {
+        let directory = TempDir::new().unwrap();
+        let words = format!(
+            "--output-format=json --status-interval=700ms --name=a --ioengine=null --size=1m --rate_iops=500 --time_based \
+             --runtime=2 --steadystate=iops:0.000001% --steadystate_duration=10 {group} --steadystate_check_interval=200ms"
+        );
+        let shown = good(directory.path(), &words);
+        let reports = serde_json::Deserializer::from_str(&shown).into_iter::<serde_json::Value>();
+        let samples: Vec<usize> = reports
+            .map(|report| report.unwrap()["jobs"][0]["steadystate"]["data"]["iops"].clone())
+            .map(|iops| iops.as_array().unwrap().iter().filter(|rate| rate.as_u64() > Some(0)).count())
+            .collect();
+        assert!(samples.len() >= 3 && samples[0] >= 1 && samples.is_sorted(), "{group}: {samples:?}");
+    }
+}
+
+#[test]
 fn a_control_group_stays_where_that_is_said() {
     let directory = TempDir::new().unwrap();
     let name = format!("plumb-stays-{}", std::process::id());
@@ -310,4 +328,32 @@ fn digests_copies_and_the_clock_are_tried_without_a_run() {
     let shown = String::from_utf8_lossy(&output.stdout);
     let answer = if output.status.success() { "cs: reliable_tsc: yes" } else { "cs: reliable_tsc: no" };
     assert!(shown.starts_with(answer), "{shown}");
+}
+
+#[test]
+fn the_ios_that_are_told_are_those_that_fio_tells() {
+    let told = |program: &mut Command, words: &str| {
+        let directory = TempDir::new().unwrap();
+        let words = format!("--debug=io --name=a --filename=f --size=64k --bs=4k {words}");
+        let output = program.args(words.split_whitespace()).current_dir(directory.path()).output().unwrap();
+        let shown = String::from_utf8(output.stdout).unwrap();
+        let queued = shown.lines().filter(|line| line.starts_with("io ")).filter_map(|line| line.split_once("queue: "));
+        let ios = queued.map(|(_, io)| io.split_once(": ").unwrap().1);
+        // fio shows the place of the write before a sync as the sync's.
+        let ios = ios.map(|io| if io.contains("ddir=3") { "sync".to_owned() } else { io.to_owned() });
+        ios.collect::<Vec<_>>()
+    };
+    for words in [
+        "--rw=read",
+        "--rw=write --fsync=4 --bs=8k",
+        "--rw=write:4k --io_size=32k",
+        "--rw=read --offset=16k --size=32k --bs=3k",
+        "--rw=read --zonemode=strided --zonesize=8k --zonerange=16k",
+        "--rw=trimwrite --ioengine=null",
+        "--rw=write --verify=crc32c --verify_state_save=0",
+    ] {
+        let ours = told(Command::new(env!("CARGO_BIN_EXE_plumb")).arg("fio"), words);
+        assert!(!ours.is_empty(), "{words}");
+        assert_eq!(ours, told(&mut Command::new("fio"), words), "{words}");
+    }
 }

@@ -248,8 +248,13 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
     /// Leaves in the record what was found out.
     pub(super) fn drop_reins(&mut self) {
         self.look_at_latency();
-        let Some(rein) = self.rein.take() else { return };
-        if let Some(Steady::Own(steadiness)) = &rein.steady {
+        self.keep_steadiness();
+        self.rein = None;
+    }
+
+    /// Leaves in the record how steady the job is so far.
+    pub(super) fn keep_steadiness(&mut self) {
+        if let Some(Steady::Own(steadiness)) = self.rein.as_ref().and_then(|rein| rein.steady.as_ref()) {
             SteadyRecord::keep(&mut self.tally.record.steady, steadiness);
         }
     }

@@ -10,12 +10,12 @@ use model::SteadyResult;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// All groups that wait for steady state.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Settling {
     groups: Vec<Group>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Group {
     members: Vec<usize>,
     plan: job::plan::SteadyPlan,
