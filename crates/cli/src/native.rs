@@ -17,6 +17,7 @@ Examples:
   plumb survey .                  how fast is the disk under this directory?
   plumb survey --quick /data      the same in under a minute
   plumb survey /dev/nvme0n1       read a device directly; nothing is written to it
+  plumb fio.sh -w /data -f        the runs of fio.sh, by its own letters
   plumb fio job.fio               run an fio job file as fio does
   plumb fio --name=a --rw=randread --size=1g --direct=1
   ln -s plumb fio                 called as `fio`, plumb is fio
@@ -61,6 +62,14 @@ Examples:
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         words: Vec<OsString>,
     },
+    /// Run what fio.sh runs, by its own letters
+    // Taken by the dispatcher before clap sees it, too.
+    #[command(name = "fio.sh", disable_help_flag = true)]
+    FioSh {
+        /// fio.sh's own words
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        words: Vec<OsString>,
+    },
     /// Show what disks and processors do, as iostat does
     // Taken by the dispatcher before clap sees it, too.
     #[command(disable_help_flag = true)]
@@ -81,6 +90,7 @@ pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
         Ok(Cli { command: Command::Plot(args) }) => crate::report::plot::run(&args),
         Ok(Cli { command: Command::Watch(args) }) => watch::run(&args),
         Ok(Cli { command: Command::Fio { words } }) => crate::fio::run(&words),
+        Ok(Cli { command: Command::FioSh { words } }) => survey::run_fio_sh(&words),
         Ok(Cli { command: Command::Iostat { words } }) => crate::iostat::run(&words),
         Err(error) => show(&error),
     }
