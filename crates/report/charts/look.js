@@ -68,6 +68,7 @@ plumb.time = (ns) => {
 
 // A round latency on an axis: `100 µs`, `10 s`.
 plumb.tick = (ns) => {
+  if (ns === 0) return '0';
   const [unit, name] = ns < 1e3 ? [1, 'ns'] : ns < 1e6 ? [1e3, 'µs'] : ns < 1e9 ? [1e6, 'ms'] : [1e9, 's'];
   return `${+(ns / unit).toPrecision(3)} ${name}`;
 };

@@ -61,9 +61,15 @@ fn the_gallery_is_drawn() {
     let easel = Easel::new().unwrap();
     let only = std::env::var("PLUMB_ONLY").unwrap_or_default();
     for system in SYSTEMS.into_iter().filter(|system| system.contains(&only)) {
-        let write = |kind: &str, svg: &str| std::fs::write(place.join(format!("{system}-{kind}.png")), png(svg, 1.0).unwrap()).unwrap();
+        let write = |kind: &str, svg: &str| {
+            std::fs::write(place.join(format!("{system}-{kind}.png")), png(svg, 1.0).unwrap()).unwrap()
+        };
         write("card", &drawn(&easel, "card", &card_of(system)));
-        for (kind, workload) in [("random-read", "random read 8 KiB"), ("read", "sequential read 1 MiB"), ("write", "sequential write 8 KiB")] {
+        for (kind, workload) in [
+            ("random-read", "random read 8 KiB"),
+            ("read", "sequential read 1 MiB"),
+            ("write", "sequential write 8 KiB"),
+        ] {
             write(kind, &drawn(&easel, "sweep", &sweep_of(system, workload)));
         }
     }

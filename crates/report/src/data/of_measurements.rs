@@ -13,13 +13,14 @@ const EDGES: [f64; BUCKETS - 1] = [5e4, 1e5, 2.5e5, 5e5, 1e6, 2e6, 4e6, 1e7, 2e7
 /// sizes where there are at least three.
 pub fn sweeps(system: &str, rows: &[Measurement], target_ns: f64) -> Vec<Sweep> {
     let mut found: Vec<Table> = Vec::new();
-    let mut add = |axis: Axis, workload: String, level: Option<Measured>| {
+    let mut add = |axis: Axis, workload: String, plural: String, level: Option<Measured>| {
         let Some(level) = level else { return };
         match found.iter_mut().find(|table| table.axis == axis && table.workload == workload) {
             Some(table) => table.levels.push(level),
             None => found.push(Table {
                 system: system.to_owned(),
                 workload,
+                plural,
                 axis,
                 target_ns,
                 levels: vec![level],
@@ -30,9 +31,19 @@ pub fn sweeps(system: &str, rows: &[Measurement], target_ns: f64) -> Vec<Sweep> 
     for row in rows {
         let block = row.block_size.as_deref().and_then(bytes);
         let shown = block.map_or_else(|| row.block_size.clone().unwrap_or_default(), size);
-        add(Axis::Load(Load::Users), format!("{} {shown}", pattern(&row.name)), level(row, users(row)));
+        add(
+            Axis::Load(Load::Users),
+            format!("{} {shown}", pattern(&row.name)),
+            format!("{shown} {}s", pattern(&row.name)),
+            level(row, users(row)),
+        );
         if users(row) == Some(1) {
-            add(Axis::BlockSize, format!("{}, 1 user", pattern(&row.name)), level(row, block));
+            add(
+                Axis::BlockSize,
+                format!("{}, 1 user", pattern(&row.name)),
+                format!("{}s", pattern(&row.name)),
+                level(row, block),
+            );
         }
     }
     // One level is no sweep, two sizes no curve.
