@@ -94,7 +94,7 @@ plumb.percent = (share) => {
   const percent = share * 100;
   if (percent >= 999.5) return '>999 %';
   if (percent > 0 && percent < 0.1) return '<0.1 %';
-  return `${percent < 9.95 && percent % 1 ? percent.toFixed(1) : Math.round(percent)} %`;
+  return `${percent < 9.95 ? +percent.toFixed(1) : Math.round(percent)} %`;
 };
 
 // A ratio: `×3.58`.

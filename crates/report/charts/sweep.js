@@ -38,7 +38,7 @@ plumb.sweepSheet = (data, look) => {
 plumb.sweepHeadLines = (data, look, left) => {
   const room = look.width - left - 20;
   const lines = [...(data.flag ? [[`⚠ ${data.flag}`, look.alarm, true]] : []), ...data.sentences.map((text) => [text, look.ink, false])];
-  return lines.flatMap(([text, fill, bold]) => plumb.wrap(text, room, look.font(13.5, bold)).map((line) => [line, fill, bold])).slice(0, 8);
+  return lines.flatMap(([text, fill, bold]) => plumb.wrap(text, room, look.font(13, bold)).map((line) => [line, fill, bold])).slice(0, 8);
 };
 
 // A level's name as long as there is room for it; its bare number where not.
@@ -48,7 +48,7 @@ plumb.sweepHead = (data, look, sheet) => {
   const room = look.width - sheet.left - 20;
   const marks = [{ shape: plumb.text(sheet.left, 34, plumb.fit(data.title, room, look.font(20, true)), look.font(20, true), look.ink) }];
   sheet.headLines.forEach(([line, fill, bold], index) => {
-    marks.push({ shape: plumb.text(sheet.left, 62 + index * 20, line, look.font(13.5, bold), fill) });
+    marks.push({ shape: plumb.text(sheet.left, 62 + index * 20, line, look.font(13, bold), fill) });
   });
   return marks;
 };

@@ -9,11 +9,11 @@ use plumb_report::data::{
 use plumb_report::{CHARTS, Chart, Easel, Look, Scale, Shown, Theme, png};
 use serde::Serialize;
 
-/// Draws, and writes the picture where PLUMB_PICTURES names a directory.
+/// Draws, and writes the picture where PLUMB_GALLERY names a directory.
 fn drawn(file: &str, name: &str, data: &impl Serialize, look: &Look) -> String {
     let svg = Easel::new().unwrap().svg(Chart::named(name).unwrap(), data, look).unwrap();
-    if let Some(place) = std::env::var_os("PLUMB_PICTURES") {
-        std::fs::write(std::path::Path::new(&place).join(format!("{file}.png")), png(&svg, 1.0).unwrap()).unwrap();
+    if let Some(place) = std::env::var_os("PLUMB_GALLERY") {
+        std::fs::write(std::path::Path::new(&place).join(format!("chart-{file}.png")), png(&svg, 1.0).unwrap()).unwrap();
     }
     svg
 }

@@ -111,9 +111,9 @@ fn graded(mark: &report_card::Mark) -> Result<String, String> {
 fn name(test: &Test) -> &'static str {
     match (test.pattern, test.block_size) {
         ("randread", _) => "Index lookups",
-        ("read", _) => "Full scans, backup",
-        ("write", "1K") => "Commits, small",
-        ("write", _) => "Commits, bulk",
+        ("read", _) => "Full scans",
+        ("write", "1K") => "Small commits",
+        ("write", _) => "Bulk commits",
         _ => test.shown,
     }
 }
