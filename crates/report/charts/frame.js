@@ -54,7 +54,7 @@ plumb.unique = (names) => [...new Set(names)];
 // An axis; `shown` writes its values.
 plumb.axis = (look, name, shown, parts) => ({
   type: 'value', name, nameLocation: 'middle', nameGap: 62,
-  nameTextStyle: { color: look.ink, fontFamily: plumb.family, fontSize: 11.5 },
+  nameTextStyle: { color: look.ink, fontFamily: plumb.family, fontSize: 11.5, lineHeight: 14 },
   axisLabel: { color: look.ink, fontFamily: plumb.family, fontSize: 11, formatter: shown, hideOverlap: true },
   axisLine: { show: true, lineStyle: { color: look.axis } },
   axisTick: { show: false },

@@ -32,8 +32,8 @@ fn number(node: &Node<'_, '_>, name: &str) -> f64 {
 
 /// Where each word stands, as the embedded face is wide.
 fn words(svg: &str) -> Vec<(String, Place)> {
-    let faces = [Face::parse(REGULAR, 0).unwrap(), Face::parse(BOLD, 0).unwrap()];
-    let document = Document::parse(svg).unwrap();
+    let faces = [Face::parse(REGULAR, 0).expect("a test's own data"), Face::parse(BOLD, 0).expect("a test's own data")];
+    let document = Document::parse(svg).expect("a test's own data");
     let texts = document.descendants().filter(|node| node.has_tag_name("text"));
     texts
         .map(|node| {
@@ -49,7 +49,7 @@ fn words(svg: &str) -> Vec<(String, Place)> {
             let em = f64::from(face.units_per_em());
             let advance = |letter: char| {
                 let glyph = face.glyph_index(letter).unwrap_or_else(|| panic!("the face has no {letter:?}"));
-                f64::from(face.glyph_hor_advance(glyph).unwrap())
+                f64::from(face.glyph_hor_advance(glyph).expect("a test's own data"))
             };
             let width = text.chars().map(advance).sum::<f64>() * size / em;
             let (mut x, mut y) = (number(&node, "x"), number(&node, "y"));
@@ -112,7 +112,7 @@ fn faults(svg: &str, look: &Look) -> Vec<String> {
 
 /// Rectangles by their colour, in the order of drawing.
 fn rectangles(svg: &str) -> Vec<(String, Place)> {
-    let document = Document::parse(svg).unwrap();
+    let document = Document::parse(svg).expect("a test's own data");
     let paths = document.descendants().filter(|node| node.has_tag_name("path"));
     paths
         .filter_map(|node| {
@@ -163,16 +163,16 @@ fn sweep_of(levels: Vec<Measured>) -> Sweep {
 }
 
 fn svg_of(easel: &Easel, sweep: &Sweep) -> (String, Look) {
-    let chart = Chart::named("sweep").unwrap();
+    let chart = Chart::named("sweep").expect("a test's own data");
     let look = Look::of(chart);
-    (easel.svg(chart, sweep, &look).unwrap(), look)
+    (easel.svg(chart, sweep, &look).expect("a test's own data"), look)
 }
 
 const EDGES: [f64; 18] = [0.0, 1e4, 2e4, 5e4, 1e5, 2.5e5, 5e5, 1e6, 2e6, 4e6, 1e7, 2e7, 5e7, 1e8, 2.5e8, 5e8, 1e9, 2e9];
 
 /// Shares around a latency.
 fn bins(average_ns: f64) -> Vec<Bin> {
-    let middle = EDGES.iter().rposition(|&edge| edge <= average_ns).unwrap();
+    let middle = EDGES.iter().rposition(|&edge| edge <= average_ns).expect("a test's own data");
     let edge = |at: usize| EDGES.get(at).copied().unwrap_or(4e10);
     let bin = |(at, share): (usize, f64)| Bin { from_ns: edge(at), to_ns: edge(at + 1), share };
     [(middle.wrapping_sub(1), 0.23), (middle, 0.61), (middle + 1, 0.11), (middle + 2, 0.05)]
@@ -245,7 +245,8 @@ fn known() -> Sweep {
 fn axis(svg: &str) -> impl Fn(f64) -> f64 {
     let middle = |text: &str| {
         let words = words(svg);
-        let (_, place) = words.iter().find(|(word, place)| word == text && place.right < 90.0).unwrap();
+        let (_, place) =
+            words.iter().find(|(word, place)| word == text && place.right < 90.0).expect("a test's own data");
         (place.top + place.bottom) / 2.0
     };
     let (low, high) = (middle("100 µs"), middle("1 ms"));

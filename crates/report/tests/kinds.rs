@@ -11,15 +11,22 @@ use serde::Serialize;
 
 /// Draws, and writes the picture where PLUMB_GALLERY names a directory.
 fn drawn(file: &str, name: &str, data: &impl Serialize, look: &Look) -> String {
-    let svg = Easel::new().unwrap().svg(Chart::named(name).unwrap(), data, look).unwrap();
+    let svg = Easel::new()
+        .expect("a test's own data")
+        .svg(Chart::named(name).expect("a test's own data"), data, look)
+        .expect("a test's own data");
     if let Some(place) = std::env::var_os("PLUMB_GALLERY") {
-        std::fs::write(std::path::Path::new(&place).join(format!("chart-{file}.png")), png(&svg, 1.0).unwrap()).unwrap();
+        std::fs::write(
+            std::path::Path::new(&place).join(format!("chart-{file}.png")),
+            png(&svg, 1.0).expect("a test's own data"),
+        )
+        .expect("a test's own data");
     }
     svg
 }
 
 fn plain(name: &str) -> Look {
-    Look::of(Chart::named(name).unwrap())
+    Look::of(Chart::named(name).expect("a test's own data"))
 }
 
 fn has(svg: &str, words: &[&str]) {

@@ -12,7 +12,7 @@ const SYSTEMS: [&str; 11] =
 /// The rows of one data set.
 fn rows(system: &str) -> Vec<Measurement> {
     let path = format!("{}/tests/data/data_{system}.csv", env!("CARGO_MANIFEST_DIR"));
-    let (found, damages) = parse(&std::fs::read(path).unwrap());
+    let (found, damages) = parse(&std::fs::read(path).expect("a test's own data"));
     assert!(damages.is_empty(), "{system}: {damages:?}");
     found.iter().flat_map(|reading| formats::sweep::measurements(reading, None)).collect()
 }
@@ -22,7 +22,7 @@ fn sweeps_of(system: &str) -> Vec<Sweep> {
 }
 
 fn card_of(system: &str) -> Card {
-    card(system, &rows(system), analysis::report_card::profile("oracle-2012").unwrap())
+    card(system, &rows(system), analysis::report_card::profile("oracle-2012").expect("a test's own data"))
 }
 
 fn sweep_of(system: &str, workload: &str) -> Sweep {
@@ -31,8 +31,8 @@ fn sweep_of(system: &str, workload: &str) -> Sweep {
 }
 
 fn drawn(easel: &Easel, name: &str, data: &impl Serialize) -> String {
-    let chart = Chart::named(name).unwrap();
-    easel.svg(chart, data, &Look::of(chart)).unwrap()
+    let chart = Chart::named(name).expect("a test's own data");
+    easel.svg(chart, data, &Look::of(chart)).expect("a test's own data")
 }
 
 #[test]
@@ -63,7 +63,10 @@ fn written(svg: &str, unit: &str) -> Vec<(f64, f64)> {
             let digits = text.trim().replace(',', "");
             let (digits, factor) = digits.strip_suffix('k').map_or((digits.as_str(), 1.0), |digits| (digits, 1e3));
             let decimals = digits.split_once('.').map_or(0, |(_, after)| after.len());
-            Some((digits.parse::<f64>().ok()? * factor, 0.5 * factor * 0.1_f64.powi(i32::try_from(decimals).unwrap())))
+            Some((
+                digits.parse::<f64>().ok()? * factor,
+                0.5 * factor * 0.1_f64.powi(i32::try_from(decimals).expect("a test's own data")),
+            ))
         })
         .collect()
 }
