@@ -20,9 +20,9 @@ pub fn verdict(rows: &[Judged]) -> Vec<String> {
         rows,
         |row| row.latency.as_deref(),
         |first| match first {
-            'A' => "good (A range)",
-            'B' => "fair (B range)",
-            'C' => "slow (C range)",
+            'A' => "good (A)",
+            'B' => "fair (B)",
+            'C' => "slow (C)",
             _ => "too slow (D)",
         },
     );
@@ -30,16 +30,16 @@ pub fn verdict(rows: &[Judged]) -> Vec<String> {
         rows,
         |row| row.scaling.as_deref(),
         |first| match first {
-            'A' => "takes more load (A range)",
-            'B' => "queues in part (B range)",
-            'C' => "mostly queues (C range)",
-            _ => "saturated, more load only waits (D)",
+            'A' => "takes more load (A)",
+            'B' => "queues in part (B)",
+            'C' => "mostly queues (C)",
+            _ => "saturated (D)",
         },
     );
     vec![format!("Latency: {latency}"), format!("Scaling: {scaling}")]
 }
 
-/// `good (A range) for index lookups and full scans; 2 of 4 not graded.`
+/// `good (A) for index lookups and full scans; 2 of 4 not graded.`
 fn of<'rows>(
     rows: &'rows [Judged],
     letter: impl Fn(&'rows Judged) -> Option<&'rows str>,
@@ -85,15 +85,15 @@ mod tests {
         assert_eq!(
             verdict(&rows),
             [
-                "Latency: good (A range) for index lookups and full scans; fair (B range) for commits.",
-                "Scaling: saturated, more load only waits (D) for index lookups; 2 of 3 not graded."
+                "Latency: good (A) for index lookups and full scans; fair (B) for commits.",
+                "Scaling: saturated (D) for index lookups; 2 of 3 not graded."
             ]
         );
     }
 
     #[test]
     fn all_alike_is_said_once_and_nothing_says_nothing() {
-        assert_eq!(verdict(&[row("a", "A+", "?"), row("b", "A-", "?")])[0], "Latency: good (A range) for all 2.");
+        assert_eq!(verdict(&[row("a", "A+", "?"), row("b", "A-", "?")])[0], "Latency: good (A) for all 2.");
         assert_eq!(verdict(&[row("a", "A", "?")])[1], "Scaling: not graded, for the reasons below.");
         assert_eq!(verdict(&[]), Vec::<String>::new());
     }

@@ -27,13 +27,22 @@ plumb.charts.blocks = (data, look) => {
     data: data.points.map((point, at) => ({ value: [power(point.bytes), values(point)], point: at })),
   });
   const worst = Math.max(0.02, ...data.points.map((point) => Math.abs(point.error || 0))) * 1.45;
+  const barWidth = Math.min(26, (look.width - left - 40) / (high - low) / 2);
   const errors = {
-    type: 'bar', name: 'error', xAxisIndex: 2, yAxisIndex: 2, barWidth: Math.min(26, (look.width - left - 40) / (high - low) / 2), animation: false,
-    data: data.points.filter((point) => typeof point.error === 'number').map((point) => ({
-      value: [power(point.bytes), point.error], point: data.points.indexOf(point), itemStyle: { color: Math.abs(point.error) > 0.1 ? look.alarm : look.faint },
-      label: { show: true, position: point.error < 0 ? 'bottom' : 'top', color: look.ink, fontFamily: plumb.family, fontSize: 10, formatter: `${point.error < 0 ? '−' : '+'}${(Math.abs(point.error) * 100).toFixed(1)} %` },
-    })),
-    labelLayout: { hideOverlap: true },
+    type: 'custom', name: 'error', xAxisIndex: 2, yAxisIndex: 2, animation: false,
+    data: data.points.filter((point) => typeof point.error === 'number').map((point) => ({ value: [power(point.bytes), point.error], point: data.points.indexOf(point) })),
+    renderItem: (params, api) => {
+      const error = api.value(1);
+      const [[x, y], [, zero]] = [api.coord([api.value(0), error]), api.coord([api.value(0), 0])];
+      const words = `${error < 0 ? '−' : '+'}${(Math.abs(error) * 100).toFixed(1)} %`;
+      return {
+        type: 'group',
+        children: [
+          { ...plumb.rect(x - barWidth / 2, Math.min(y, zero), barWidth, Math.abs(y - zero), Math.abs(error) > 0.1 ? look.alarm : look.faint), name: 'error' },
+          plumb.text(x, error < 0 ? y + 9 : y - 9, words, look.font(10), look.ink, 'center'),
+        ],
+      };
+    },
   };
   return plumb.option(data, look, frame, {
     legend: { ...plumb.legend(['measured', 'model'], look, frame.top - 6, left), data: ['measured', 'model'] },
@@ -48,7 +57,7 @@ plumb.charts.blocks = (data, look) => {
     xAxis: [0, 1, 2].map(x),
     yAxis: [
       plumb.latencyAxis(look, 'time of an I/O', times, { gridIndex: 0 }),
-      plumb.axis(look, 'throughput\n(MiB/s)', plumb.units.rate.axis, { gridIndex: 1, min: 0, nameGap: 54, splitNumber: 4 }),
+      plumb.rateAxis(look, 'throughput\n(MiB/s)', data.points.map((point) => point.rate), { gridIndex: 1, nameGap: 54 }),
       plumb.axis(look, 'error of\nthe model', (value) => `${Math.round(value * 100)} %`, { gridIndex: 2, min: -worst, max: worst, interval: worst, nameGap: 46, splitNumber: 2 }),
     ],
     series: [

@@ -21,7 +21,7 @@ plumb.charts.cdf = (data, look) => {
     data: system.points.map(([at, ns]) => ({
       value: [plumb.nines(at), ns > 0 ? ns : null], percent: at,
       symbolSize: asked.includes(at) ? 6 : 3,
-      label: { show: data.systems.length === 1 && asked.includes(at), position: 'left', formatter: plumb.time(ns), color: look.ink, fontFamily: plumb.family, fontSize: 11, fontWeight: 'bold', offset: [-2, -10] },
+      label: { show: data.systems.length === 1 && asked.includes(at), position: 'top', distance: 8, align: 'right', formatter: plumb.time(ns), color: look.ink, fontFamily: plumb.family, fontSize: 11, fontWeight: 'bold' },
     })),
     ...(index === 0 ? { markLine: plumb.targetLine(target, look) } : {}),
   }));

@@ -19,7 +19,8 @@ plumb.charts.curve = (data, look) => {
         value: [point.iops, point[key] > 0 ? point[key] : null], point, kind, system: system.name,
         symbol: isKnee ? 'diamond' : 'circle', symbolSize: isKnee ? 15 : 6,
         label: {
-          show: key === 'average_ns', position: 'bottom', distance: 7, fontFamily: plumb.family, fontSize: isKnee ? 11.5 : 10.5,
+          show: key === 'average_ns', distance: 7,
+          position: place > system.knee && system.knee !== null ? 'left' : 'bottom', fontFamily: plumb.family, fontSize: isKnee ? 11.5 : 10.5,
           fontWeight: isKnee ? 'bold' : 'normal', color: isKnee ? look.ink : look.soft, formatter: isKnee ? `knee: ${point.label}` : point.label,
         },
       };

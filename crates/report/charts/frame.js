@@ -54,7 +54,7 @@ plumb.unique = (names) => [...new Set(names)];
 // An axis; `shown` writes its values.
 plumb.axis = (look, name, shown, parts) => ({
   type: 'value', name, nameLocation: 'middle', nameGap: 62,
-  nameTextStyle: { color: look.ink, fontFamily: plumb.family, fontSize: 11.5 },
+  nameTextStyle: { color: look.ink, fontFamily: plumb.family, fontSize: 11.5, lineHeight: 14 },
   axisLabel: { color: look.ink, fontFamily: plumb.family, fontSize: 11, formatter: shown, hideOverlap: true },
   axisLine: { show: true, lineStyle: { color: look.axis } },
   axisTick: { show: false },
@@ -66,9 +66,15 @@ plumb.axis = (look, name, shown, parts) => ({
 plumb.latencyAxis = (look, name, values, parts) => {
   const known = values.filter((value) => value > 0);
   if (look.scale === 'linear') return plumb.axis(look, name, plumb.tick, { min: 0, ...parts });
-  const low = 10 ** Math.floor(Math.log10(Math.min(...known, 1e12)));
-  const high = 10 ** Math.ceil(Math.log10(Math.max(...known, 1)));
-  return plumb.axis(look, name, plumb.tick, { type: 'log', min: Math.min(low, high / 10), max: high, ...parts });
+  // The round values (1, 2, 5) around all.
+  const round = (value, up) => {
+    const power = 10 ** Math.floor(Math.log10(value));
+    const steps = [1, 2, 5, 10].map((step) => step * power);
+    return up ? steps.find((step) => step >= value * 0.999) : steps.filter((step) => step <= value * 1.001).pop();
+  };
+  const high = round(known.length > 0 ? Math.max(...known) * 1.1 : 1e9, true);
+  const low = Math.min(round(known.length > 0 ? Math.min(...known) / 1.1 : 1e3, false), high / 10);
+  return plumb.axis(look, name, plumb.tick, { type: 'log', min: low, max: high, ...parts });
 };
 
 // How a unit is written on an axis and in words.
@@ -79,6 +85,13 @@ plumb.units = {
   share: { axis: (value) => `${Math.round(value * 100)} %`, says: (value) => plumb.percent(value) },
 };
 
+// The axis of throughputs: round in MiB/s, from 0.
+plumb.rateAxis = (look, name, values, parts) => {
+  const most = Math.max(...values.filter((value) => value > 0), 1048576 / 1e3) * 1.08;
+  const interval = plumb.step(most / 1048576, 4) * 1048576;
+  return plumb.axis(look, name, plumb.units.rate.axis, { min: 0, max: Math.ceil(most / interval) * interval, interval, ...parts });
+};
+
 // Words for a tooltip, harmless whatever names say.
 plumb.said = (lines) => lines.map((line) => echarts.format.encodeHTML(line)).join('<br>');
 
@@ -86,6 +99,6 @@ plumb.said = (lines) => lines.map((line) => echarts.format.encodeHTML(line)).joi
 plumb.targetLine = (target, look) => ({
   symbol: 'none', silent: true, animation: false,
   lineStyle: { color: look.target, type: [9, 4], width: 1.2 },
-  label: { position: 'insideEndTop', color: look.target, fontSize: 10, fontFamily: plumb.family, formatter: `target ${plumb.tick(target)}` },
+  label: { position: 'insideStartTop', color: look.target, fontSize: 10, fontFamily: plumb.family, formatter: `target ${plumb.tick(target)}` },
   data: target > 0 ? [{ yAxis: target }] : [],
 });

@@ -59,7 +59,7 @@ plumb.wrap = (text, width, font) => {
 // The box of a text mark, as wide as its longest line.
 plumb.boxOf = (mark) => {
   const { style, x, y, rotation } = mark.shape;
-  const { width } = echarts.format.getTextRect(style.text, style.font);
+  const width = echarts.format.getTextRect(style.text, style.font).width + (style.padding ? 2 * style.padding[1] : 0);
   const size = parseFloat(style.font.match(/([\d.]+)px/)[1]);
   const height = (style.text.split('\n').length - 1) * (style.lineHeight || size * 1.2) + size;
   const left = style.align === 'right' ? x - width : style.align === 'center' ? x - width / 2 : x;
@@ -70,7 +70,7 @@ plumb.boxOf = (mark) => {
 // What is written so far on a sheet: `take` writes, `offer` writes only where nothing is yet.
 plumb.written = () => {
   const boxes = [];
-  const meets = (one, other) => one.left < other.right + 1 && other.left < one.right + 1 && one.top < other.bottom && other.top < one.bottom;
+  const meets = (one, other) => one.left < other.right + 2 && other.left < one.right + 2 && one.top < other.bottom && other.top < one.bottom;
   return {
     take: (marks) => { for (const mark of marks) if (mark.shape.type === 'text') boxes.push(plumb.boxOf(mark)); return marks; },
     offer: (...candidates) => {

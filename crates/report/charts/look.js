@@ -68,6 +68,7 @@ plumb.time = (ns) => {
 
 // A round latency on an axis: `100 µs`, `10 s`.
 plumb.tick = (ns) => {
+  if (ns === 0) return '0';
   const [unit, name] = ns < 1e3 ? [1, 'ns'] : ns < 1e6 ? [1e3, 'µs'] : ns < 1e9 ? [1e6, 'ms'] : [1e9, 's'];
   return `${+(ns / unit).toPrecision(3)} ${name}`;
 };
@@ -93,7 +94,7 @@ plumb.percent = (share) => {
   const percent = share * 100;
   if (percent >= 999.5) return '>999 %';
   if (percent > 0 && percent < 0.1) return '<0.1 %';
-  return `${percent < 9.95 && percent % 1 ? percent.toFixed(1) : Math.round(percent)} %`;
+  return `${percent < 9.95 ? +percent.toFixed(1) : Math.round(percent)} %`;
 };
 
 // A ratio: `×3.58`.

@@ -51,7 +51,7 @@ plumb.charts.overlay = (data, look) => {
     yAxis: [
       plumb.latencyAxis(look, look.scale === 'linear' ? 'latency' : 'latency (log scale)', [...values, target], { gridIndex: 0 }),
       plumb.axis(look, 'average latency\n(linear, from 0)', plumb.tick, { gridIndex: 1, min: 0, splitNumber: 3, nameGap: 58 }),
-      plumb.axis(look, 'throughput\n(MiB/s)', plumb.units.rate.axis, { gridIndex: 2, min: 0, splitNumber: 4, nameGap: 58 }),
+      plumb.rateAxis(look, 'throughput\n(MiB/s)', levels.map((level) => level.rate), { gridIndex: 2, nameGap: 58 }),
     ],
     series,
   });

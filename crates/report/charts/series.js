@@ -56,9 +56,10 @@ plumb.charts.series = (data, look) => {
     xAxis: all.map((index) => plumb.axis(look, '', index === all.length - 1 ? seconds : () => '', { gridIndex: index, ...range, splitLine: { show: false } })),
     yAxis: data.panels.map((panel, index) => {
       const name = panel.unit === 'rate' ? `${panel.name}\n(MiB/s)` : panel.name;
-      const parts = { gridIndex: index, nameGap: panel.unit === 'rate' ? 58 : 64, splitNumber: 3, nameTextStyle: { color: look.ink, fontFamily: plumb.family, fontSize: 11, width: each, overflow: 'truncate' } };
+      const parts = { gridIndex: index, nameGap: panel.unit === 'rate' ? 58 : 64, splitNumber: 3, nameTextStyle: { color: look.ink, fontFamily: plumb.family, fontSize: 11, lineHeight: 14, width: each, overflow: 'truncate' } };
       if (panel.unit === 'latency') return plumb.latencyAxis(look, name, values(panel), parts);
-      return plumb.axis(look, name, plumb.units[panel.unit].axis, { min: 0, ...(panel.unit === 'share' ? { max: 1, splitNumber: 2 } : {}), ...parts });
+      if (panel.unit === 'rate') return plumb.rateAxis(look, name, values(panel), parts);
+      return plumb.axis(look, name, plumb.units[panel.unit].axis, { min: 0, ...(panel.unit === 'share' ? { max: 1, interval: 0.5 } : {}), ...parts });
     }),
     series,
   });

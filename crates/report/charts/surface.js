@@ -54,7 +54,7 @@ plumb.charts.surface = (data, look) => {
     const y = bottom - ((step + 1) / steps) * (bottom - top);
     marks.push({ shape: plumb.rect(right + 24, y, 10, (bottom - top) / steps + 0.5, plumb.heatOf((step + 0.5) / steps)) });
   }
-  for (const part of [0, 0.5, 1]) marks.push({ shape: plumb.text(right + 40, bottom - part * (bottom - top), plumb.rate(most * part).replace(' MiB/s', ''), look.font(10), look.soft) });
+  for (const part of [0, 0.5, 1]) marks.push({ shape: plumb.text(right + 40, bottom - part * (bottom - top), part === 0 ? '0' : plumb.rate(most * part).replace(' MiB/s', ''), look.font(10), look.soft) });
   marks.push({ shape: plumb.text(right + 24, bottom + 14, 'MiB/s', look.font(10), look.soft) });
   frame.marks.push(...marks);
   return plumb.option(data, look, frame, { tooltip: { trigger: 'item', confine: true }, series: [] });

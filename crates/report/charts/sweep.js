@@ -38,7 +38,7 @@ plumb.sweepSheet = (data, look) => {
 plumb.sweepHeadLines = (data, look, left) => {
   const room = look.width - left - 20;
   const lines = [...(data.flag ? [[`⚠ ${data.flag}`, look.alarm, true]] : []), ...data.sentences.map((text) => [text, look.ink, false])];
-  return lines.flatMap(([text, fill, bold]) => plumb.wrap(text, room, look.font(13.5, bold)).map((line) => [line, fill, bold])).slice(0, 8);
+  return lines.flatMap(([text, fill, bold]) => plumb.wrap(text, room, look.font(13, bold)).map((line) => [line, fill, bold])).slice(0, 8);
 };
 
 // A level's name as long as there is room for it; its bare number where not.
@@ -48,7 +48,7 @@ plumb.sweepHead = (data, look, sheet) => {
   const room = look.width - sheet.left - 20;
   const marks = [{ shape: plumb.text(sheet.left, 34, plumb.fit(data.title, room, look.font(20, true)), look.font(20, true), look.ink) }];
   sheet.headLines.forEach(([line, fill, bold], index) => {
-    marks.push({ shape: plumb.text(sheet.left, 62 + index * 20, line, look.font(13.5, bold), fill) });
+    marks.push({ shape: plumb.text(sheet.left, 62 + index * 20, line, look.font(13, bold), fill) });
   });
   return marks;
 };
@@ -68,6 +68,7 @@ plumb.sweepStrip = (data, look, sheet) => {
     marks.push({ shape: plumb.rect(sheet.right + 8, y - 4, 6, 8, fill, { stroke: ink, lineWidth: 1 }) });
     marks.push({ shape: plumb.text(sheet.right + 18, y, name, look.font(10), ink) });
   });
+  const written = plumb.written();
   data.levels.forEach((level, index) => {
     const x = sheet.column[index] - 2;
     const width = sheet.width;
@@ -85,6 +86,11 @@ plumb.sweepStrip = (data, look, sheet) => {
       const font = look.font(sheet.small, true);
       if (echarts.format.getTextRect(text, font).width + 6 <= part) {
         marks.push({ shape: { ...plumb.text(from + part / 2, 170.5 + sheet.shift, text, font, kinds[kind][2], 'center'), silent: true } });
+      } else {
+        // What does not fit into its part stands under it.
+        const small = look.font(sheet.small - 1.5, true);
+        const under = (at, align) => ({ shape: { ...plumb.text(at, 187 + sheet.shift, text, small, kinds[kind][2], align), silent: true } });
+        marks.push(...written.offer(under(from, 'left'), under(from + part, 'right'), under(from + part + 16, 'left')).filter((mark) => plumb.boxOf(mark).right < x + sheet.spacing - 4));
       }
       from += part;
     });
@@ -125,7 +131,7 @@ plumb.sweepLatency = (data, look, sheet) => {
     const y = scale.at(tick);
     marks.push({ shape: plumb.line([[sheet.left, y], [sheet.right, y]], look.line, 1) });
     // The target's own value stands on the axis, too.
-    if (Math.abs(y - target) > 11) marks.push({ shape: plumb.text(sheet.left - 7, y, tick === 0 ? '0' : plumb.tick(tick), look.font(11.5), look.ink, 'right') });
+    if (Math.abs(y - target) > 11) marks.push({ shape: plumb.text(sheet.left - 7, y, plumb.tick(tick), look.font(11.5), look.ink, 'right') });
   }
   marks.push({ shape: plumb.line([[sheet.left, sheet.log.top], [sheet.left, sheet.log.bottom]], look.axis, 1) });
   const middle = (sheet.log.top + sheet.log.bottom) / 2;
@@ -272,7 +278,7 @@ plumb.sweepStep = (data, look, sheet, one, full, share) => {
   const says = `${names.join(' → ')}\n${words[0]}\nload ${load}, throughput ${rate}`;
   const y = faster ? bottom - 6 : share(one.queueing);
   const fill = falling ? look.falling : faster ? look.faster : look.slower;
-  const ink = faster && !falling ? look.underInk : look.alarm;
+  const ink = falling ? look.alarm : faster ? look.underInk : one.queueing < 0.05 ? look.soft : look.alarm;
   const marks = [{ shape: { ...plumb.rect(from + 0.5, y, to - from - 1, bottom - y, fill), name: 'queueing' }, says }];
   // A bar that is higher than the panel says so.
   if (one.queueing > full) marks.push({ shape: plumb.text(centre, y + 8, '▲', look.font(10, true), look.alarm, 'center') });
@@ -288,7 +294,7 @@ plumb.sweepQueueing = (data, look, sheet) => {
   const step = plumb.step(most, 4);
   for (let tick = 0; tick <= most; tick += step) {
     marks.push({ shape: plumb.line([[sheet.left, at(tick)], [sheet.right, at(tick)]], tick === 0 ? look.axis : look.line, 1) });
-    marks.push({ shape: plumb.text(sheet.left - 7, at(tick), tick === 0 ? '0' : plumb.tick(tick), look.font(11), look.ink, 'right') });
+    marks.push({ shape: plumb.text(sheet.left - 7, at(tick), plumb.tick(tick), look.font(11), look.ink, 'right') });
   }
   const steps = data.levels.slice(0, -1).map((level, index) => ({ ...level.step, index, missing: !level.step }));
   const judged = steps.filter((one) => typeof one.queueing === 'number');

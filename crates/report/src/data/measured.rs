@@ -142,6 +142,8 @@ pub struct Table {
     pub system: String,
     /// `random read 8 KiB`.
     pub workload: String,
+    /// In the plural, for sentences: `8 KiB random reads`.
+    pub plural: String,
     /// What the levels are.
     pub axis: Axis,
     /// The latency to stay under, in nanoseconds.
@@ -225,7 +227,7 @@ fn tell(table: &Table) -> Vec<String> {
         all_busy: level.at_work.is_none(),
         from_memory: level.from_memory,
     };
-    sentences_over(load, &table.workload, &table.levels.iter().map(point).collect::<Vec<_>>())
+    sentences_over(load, &table.plural, &table.levels.iter().map(point).collect::<Vec<_>>())
 }
 
 fn tell_sizes(levels: &[Measured]) -> Vec<String> {

@@ -29,13 +29,14 @@ pub fn singles(system: &str, rows: &[Measurement], target_ns: f64) -> Vec<Sweep>
 
 fn tables(system: &str, rows: &[Measurement], target_ns: f64) -> Vec<Table> {
     let mut found: Vec<Table> = Vec::new();
-    let mut add = |axis: Axis, workload: String, level: Option<Measured>| {
+    let mut add = |axis: Axis, workload: String, plural: String, level: Option<Measured>| {
         let Some(level) = level else { return };
         match found.iter_mut().find(|table| table.axis == axis && table.workload == workload) {
             Some(table) => table.levels.push(level),
             None => found.push(Table {
                 system: system.to_owned(),
                 workload,
+                plural,
                 axis,
                 target_ns,
                 levels: vec![level],
@@ -46,9 +47,19 @@ fn tables(system: &str, rows: &[Measurement], target_ns: f64) -> Vec<Table> {
     for row in rows {
         let block = row.block_size.as_deref().and_then(bytes);
         let shown = block.map_or_else(|| row.block_size.clone().unwrap_or_default(), size);
-        add(Axis::Load(Load::Users), format!("{} {shown}", pattern(&row.name)), level(row, users(row)));
+        add(
+            Axis::Load(Load::Users),
+            format!("{} {shown}", pattern(&row.name)),
+            format!("{shown} {}s", pattern(&row.name)),
+            level(row, users(row)),
+        );
         if users(row) == Some(1) {
-            add(Axis::BlockSize, format!("{}, 1 user", pattern(&row.name)), level(row, block));
+            add(
+                Axis::BlockSize,
+                format!("{}, 1 user", pattern(&row.name)),
+                format!("{}s", pattern(&row.name)),
+                level(row, block),
+            );
         }
     }
     found
@@ -112,9 +123,9 @@ fn graded(mark: &report_card::Mark) -> Result<String, String> {
 fn name(test: &Test) -> &'static str {
     match (test.pattern, test.block_size) {
         ("randread", _) => "Index lookups",
-        ("read", _) => "Full scans, backup",
-        ("write", "1K") => "Commits, small",
-        ("write", _) => "Commits, bulk",
+        ("read", _) => "Full scans",
+        ("write", "1K") => "Small commits",
+        ("write", _) => "Bulk commits",
         _ => test.shown,
     }
 }

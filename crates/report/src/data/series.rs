@@ -58,7 +58,7 @@ pub struct Line {
 pub struct Change {
     /// Seconds.
     pub at_s: f64,
-    /// `IOPS 90,120 → 12,040`.
+    /// `IOPS of write: 90,120 → 12,040`.
     pub says: String,
 }
 
@@ -98,7 +98,13 @@ fn of_line(panel: &Panel, line: &Line) -> Vec<Change> {
         .windows(3)
         .map(|edge| Change {
             at_s: known[edge[1]].0,
-            says: format!("{} {} → {}", line.name, shown(mean(edge[0], edge[1])), shown(mean(edge[1], edge[2]))),
+            says: format!(
+                "{} of {}: {} → {}",
+                panel.name,
+                line.name,
+                shown(mean(edge[0], edge[1])),
+                shown(mean(edge[1], edge[2]))
+            ),
         })
         .collect()
 }

@@ -94,7 +94,15 @@ impl Source {
         };
         let words = id.map_or_else(|| words(&pattern).to_owned(), |id| id.replace('_', " "));
         let users = said.get("users").and_then(Value::as_u64).unwrap_or(result.jobs.len() as u64);
-        let workload = if block_bytes > 0 { format!("{words} {}", size(block_bytes)) } else { words };
+        let mut workload = if block_bytes > 0 { format!("{words} {}", size(block_bytes)) } else { words };
+        // What a survey set apart is a workload of its own.
+        for extra in said.get("options").and_then(Value::as_array).into_iter().flatten() {
+            let word = |at: usize| extra.get(at).and_then(Value::as_str).unwrap_or_default();
+            workload.push_str(&format!(", {}={}", word(0), word(1)));
+        }
+        if let Some(bytes) = said.get("set_bytes").and_then(Value::as_u64) {
+            workload.push_str(&format!(" in {}", size(bytes)));
+        }
         self.tests.push(Test { workload, pattern, users, block_bytes, direction, result });
         if let Some(test) = self.tests.last().cloned() {
             self.rows.extend(rows(&test));
