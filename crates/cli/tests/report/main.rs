@@ -105,7 +105,7 @@ fn without_a_file_a_sweep_is_drawn_in_80_columns() {
     let (status, shown, error) = plumb(&["plot", &data, "--chart", "sweep:1"]);
     assert_eq!((status, error.as_str()), (Some(0), ""));
     assert!(shown.lines().all(|line| line.chars().count() <= 80), "{shown}");
-    for word in ["IOPS ▃▇▇█", "≤100µs", "60%", "avg", "370 µs"] {
+    for word in ["IOPS ▂▆▇█ 16.7k to 86.5k", "≤100µs", "60%", "avg", "370 µs"] {
         assert!(shown.contains(word), "{word}\n{shown}");
     }
 }
