@@ -1,12 +1,13 @@
 //! Judgements on a result, as pure functions: is this number true, and what does it say?
 //!
-//! Owns the checks and the sentences of a survey. Leaves measuring to `run` and showing to `cli`.
+//! Owns the checks, the verdict on what held a run back, and the sentences of a survey. Leaves measuring to `run` and showing to `cli`.
 
 #![forbid(unsafe_code)]
 
 mod checks;
 mod cost;
 mod evidence;
+mod limiter;
 mod regime;
 pub mod report_card;
 mod samples;
@@ -16,6 +17,7 @@ mod verdict;
 
 pub use checks::{CHECKS, Check, grade, judge};
 pub use cost::CostModel;
+pub use limiter::limited_by;
 pub use regime::changes;
 pub use samples::{percentile_as_fact, samples_needed};
 pub use scaling::{contradiction, knee, queueing};

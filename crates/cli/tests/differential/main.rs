@@ -34,7 +34,7 @@ fn all_cases() -> Vec<Case> {
     for area in [checks::verify, checks::logs, checks::steps] {
         cases.extend(area());
     }
-    for area in [places::handling, places::regions] {
+    for area in [places::handling, places::regions, places::amounts] {
         cases.extend(area());
     }
     for area in [loads::buffers, runs::files, runs::workers, runs::engines, runs::measures, terse::lines] {
