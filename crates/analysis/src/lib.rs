@@ -11,7 +11,7 @@ pub mod report_card;
 mod samples;
 mod summary;
 
-pub use checks::{CHECKS, Check, grade, judge};
+pub use checks::{CHECKS, Check, Needs, grade, grade_title, is_finding, judge, unchecked};
 pub use limiter::limited_by;
 pub use samples::{percentile_as_fact, samples_needed};
 pub use summary::{Point, sentences, thousands};
