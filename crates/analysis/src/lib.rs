@@ -6,12 +6,14 @@
 
 mod checks;
 mod evidence;
+mod identities;
 mod limiter;
 pub mod report_card;
 mod samples;
 mod summary;
 
 pub use checks::{CHECKS, Check, Needs, grade, grade_title, is_finding, judge, unchecked};
+pub use identities::{Identity, Verdict, identities};
 pub use limiter::limited_by;
 pub use samples::{percentile_as_fact, samples_needed};
 pub use summary::{Point, sentences, thousands};

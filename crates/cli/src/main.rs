@@ -2,7 +2,9 @@
 
 #![forbid(unsafe_code)]
 
+mod check;
 mod dispatch;
+mod explain;
 mod failure;
 mod file_system;
 mod fio;
@@ -12,6 +14,7 @@ mod limit;
 mod native;
 mod output;
 mod parse;
+mod remarks;
 mod survey;
 mod watch;
 

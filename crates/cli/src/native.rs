@@ -24,6 +24,8 @@ Examples:
   plumb iostat -dx 2              what the disks do, every two seconds
   plumb parse *.out               a table of what fio, iozone or iostat ever printed
   plumb grade data.csv            a report card of a sweep
+  plumb check run.json            is this number true?
+  plumb explain run.json          both sides of every identity, with the numbers put in
   plumb watch                     the same live, with curves and processes
 
 fio's own options: plumb fio --help; iostat's: plumb iostat --help",
@@ -40,6 +42,8 @@ enum Command {
     Survey(survey::Args),
     Parse(crate::parse::Args),
     Grade(crate::grade::Args),
+    Check(crate::check::Args),
+    Explain(crate::explain::Args),
     Watch(watch::Args),
     /// Run fio command lines and job files as fio does
     // Taken by the dispatcher before clap sees it; it stands here for the list of commands.
@@ -73,6 +77,8 @@ pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
         Ok(Cli { command: Command::Survey(args) }) => survey::run(&args),
         Ok(Cli { command: Command::Parse(args) }) => crate::parse::run(&args),
         Ok(Cli { command: Command::Grade(args) }) => crate::grade::run(&args),
+        Ok(Cli { command: Command::Check(args) }) => crate::check::run(&args),
+        Ok(Cli { command: Command::Explain(args) }) => crate::explain::run(&args),
         Ok(Cli { command: Command::Watch(args) }) => watch::run(&args),
         Ok(Cli { command: Command::Fio { words } }) => crate::fio::run(&words),
         Ok(Cli { command: Command::Iostat { words } }) => crate::iostat::run(&words),

@@ -37,10 +37,16 @@ fn judge(job: &JobResult) -> Option<(f64, Note)> {
     let sentence = format!(
         "closed loop: the longest stall of {:.0} ms would have hit about {} requests at this rate",
         1e3 * stall_s,
-        if hit < 10.0 { format!("{hit:.0}") } else { thousands(hit) }
+        if hit < 10.0 { format!("{hit:.0}") } else { thousands(two_digits(hit)) }
     );
     let evidence = [("stall_ms", 1e3 * stall_s), ("mean_ms", 1e3 * mean_s), ("requests", hit)];
     Some((hit, note(ID, Grade::ValidWithLimits, sentence, &evidence)))
+}
+
+/// Two digits: more would claim to know it.
+fn two_digits(value: f64) -> f64 {
+    let step = 10f64.powf(value.log10().floor() - 1.0).max(1.0);
+    (value / step).round() * step
 }
 
 #[cfg(test)]
