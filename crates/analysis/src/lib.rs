@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod checks;
+pub mod costs;
 mod evidence;
 mod identities;
 mod limiter;

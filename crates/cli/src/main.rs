@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod check;
+mod cost_model;
 mod dispatch;
 mod explain;
 mod failure;

@@ -26,6 +26,7 @@ Examples:
   plumb grade data.csv            a report card of a sweep
   plumb check run.json            is this number true?
   plumb explain run.json          both sides of every identity, with the numbers put in
+  plumb model sweep.json          access time, transfer rate, and where more users stop helping
   plumb watch                     the same live, with curves and processes
 
 fio's own options: plumb fio --help; iostat's: plumb iostat --help",
@@ -44,6 +45,7 @@ enum Command {
     Grade(crate::grade::Args),
     Check(crate::check::Args),
     Explain(crate::explain::Args),
+    Model(crate::cost_model::Args),
     Watch(watch::Args),
     /// Run fio command lines and job files as fio does
     // Taken by the dispatcher before clap sees it; it stands here for the list of commands.
@@ -79,6 +81,7 @@ pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
         Ok(Cli { command: Command::Grade(args) }) => crate::grade::run(&args),
         Ok(Cli { command: Command::Check(args) }) => crate::check::run(&args),
         Ok(Cli { command: Command::Explain(args) }) => crate::explain::run(&args),
+        Ok(Cli { command: Command::Model(args) }) => crate::cost_model::run(&args),
         Ok(Cli { command: Command::Watch(args) }) => watch::run(&args),
         Ok(Cli { command: Command::Fio { words } }) => crate::fio::run(&words),
         Ok(Cli { command: Command::Iostat { words } }) => crate::iostat::run(&words),

@@ -5,7 +5,7 @@
 
 use crate::inverse::{moments, rounded};
 use crate::{FormatError, exact, sniff, stream};
-use measure::Nanos;
+use measure::{Nanos, PerDirection};
 use model::reading::{Damage, Found, Measurement, ReadKind};
 use model::{JobResult, LatencyStatistics, RunResult};
 
@@ -69,6 +69,9 @@ fn of_row(row: &Measurement) -> Option<RunResult> {
     job.echo.iodepth = row.depth.map_or(1, whole);
     job.echo.engine = row.engine.clone().unwrap_or_default();
     job.echo.options.push(("rw".to_owned(), row.name.clone()));
+    if let Some(bytes) = row.block_size.as_deref().and_then(block_bytes) {
+        job.echo.block_sizes = PerDirection { read: (bytes, bytes), write: (bytes, bytes), trim: (bytes, bytes) };
+    }
     let direction = match row.kind {
         Some(ReadKind::Write) => &mut job.directions.write,
         Some(ReadKind::Trim) => &mut job.directions.trim,
@@ -85,6 +88,18 @@ fn of_row(row: &Measurement) -> Option<RunResult> {
         LatencyStatistics { moments, histogram: None }
     });
     Some(RunResult { jobs: vec![job], ..RunResult::default() })
+}
+
+/// `8K`, `1M`, `512B`; `None` for a range.
+fn block_bytes(word: &str) -> Option<u32> {
+    let end = word.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(word.len());
+    let unit: u32 = match word[end..].to_ascii_uppercase().as_str() {
+        "" | "B" => 1,
+        "K" => 1 << 10,
+        "M" => 1 << 20,
+        _ => return None,
+    };
+    word[..end].parse::<u32>().ok()?.checked_mul(unit)
 }
 
 #[cfg(test)]

@@ -34,8 +34,8 @@ fn findings(mut command: Command) -> Vec<(String, String)> {
 }
 
 fn findings_in(stdout: &[u8]) -> Vec<(String, String)> {
-    let found: Value = serde_json::from_slice(stdout)
-        .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(stdout)));
+    let found: Value =
+        serde_json::from_slice(stdout).unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(stdout)));
     let notes = found["plumb"]["notes"].as_array().cloned().unwrap_or_default();
     let text = |note: &Value, key: &str| note[key].as_str().expect("text").to_owned();
     notes

@@ -67,9 +67,37 @@ fn explain_puts_the_numbers_in_and_says_which_equation_breaks() {
     };
     let told = explain();
     assert!(told.contains("holds       io = bw × runtime"), "{told}");
-    assert!(told.contains("holds       users = iops × latency\n                4.00 in flight = 40000.00 /s × 0.1000 ms"), "{told}");
+    assert!(
+        told.contains("holds       users = iops × latency\n                4.00 in flight = 40000.00 /s × 0.1000 ms"),
+        "{told}"
+    );
     assert!(!told.contains("BROKEN"), "{told}");
-    let text = std::fs::read_to_string(&file).expect("readable").replace("\"io_bytes\" : 67108864", "\"io_bytes\" : 33554432");
+    let text =
+        std::fs::read_to_string(&file).expect("readable").replace("\"io_bytes\" : 67108864", "\"io_bytes\" : 33554432");
     std::fs::write(&file, text).expect("written");
     assert!(explain().contains("BROKEN      io = bw × runtime"));
+}
+
+#[test]
+fn the_model_of_a_known_device_is_within_one_percent() {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
+    let file = folder.path().join("sweep.json");
+    let mut command = Command::new(PLUMB);
+    command.args(["fio", "--ioengine=sim", "--sim_service_time=100us", "--sim_rate=500000000", "--rw=randread"]);
+    command.args(["--size=256m", "--number_ios=100", "--output-format=json"]);
+    for size in ["512", "4k", "32k", "256k", "2m", "16m"] {
+        command.args([format!("--name=b{size}"), format!("--bs={size}"), "--stonewall".to_owned()]);
+    }
+    let outcome = command.output().expect("plumb runs");
+    assert!(outcome.status.success(), "{}", String::from_utf8_lossy(&outcome.stderr));
+    std::fs::write(&file, outcome.stdout).expect("written");
+    let outcome = Command::new(PLUMB).arg("model").arg(&file).output().expect("plumb runs");
+    let text = String::from_utf8(outcome.stdout).expect("text");
+    let number = |name: &str| -> f64 {
+        let line = text.lines().find_map(|line| line.trim().strip_prefix(name)).unwrap_or_else(|| panic!("{text}"));
+        line.split_whitespace().next().expect("a number").parse().expect("a number")
+    };
+    assert!((number("access time") / 100.0 - 1.0).abs() < 0.01, "{text}");
+    assert!((number("transfer rate") / 500.0 - 1.0).abs() < 0.01, "{text}");
+    assert_eq!(text.lines().filter(|line| line.ends_with("0.00")).count(), 6, "{text}");
 }
