@@ -22,7 +22,8 @@ pub struct Located {
 
 /// All results in a text, and what could not be read.
 pub fn results(bytes: &[u8]) -> (Vec<Located>, Vec<Damage>) {
-    if let Some(Ok(result)) = whole(bytes) {
+    if let Some(Ok(mut result)) = whole(bytes) {
+        state_block_sizes(&mut result);
         return (vec![Located { line: 1, title: title(&result), result }], Vec::new());
     }
     let (readings, damages) = stream::parse(bytes);
@@ -46,6 +47,21 @@ fn whole(bytes: &[u8]) -> Option<Result<RunResult, FormatError>> {
     let format = sniff(bytes).filter(|format| matches!(format.name, "native" | "fio-json" | "fio-json+"))?;
     let read = format.read?;
     std::str::from_utf8(bytes).ok().map(read)
+}
+
+/// fio's JSON states the block size as the jobs' own word alone.
+fn state_block_sizes(result: &mut RunResult) {
+    let word = |options: &[(String, String)]| {
+        options.iter().rev().find(|(name, _)| name == "bs" || name == "blocksize").map(|(_, value)| value.clone())
+    };
+    let global = word(&result.global_options);
+    for job in &mut result.jobs {
+        let stated = job.echo.block_sizes.iter().any(|(_, sizes)| sizes.1 > 0);
+        let own = word(&job.echo.options).or_else(|| global.clone());
+        if let Some(bytes) = own.as_deref().and_then(block_bytes).filter(|_| !stated) {
+            job.echo.block_sizes = PerDirection { read: (bytes, bytes), write: (bytes, bytes), trim: (bytes, bytes) };
+        }
+    }
 }
 
 fn title(result: &RunResult) -> String {
@@ -81,10 +97,9 @@ fn of_row(row: &Measurement) -> Option<RunResult> {
     direction.ios = ios;
     direction.bytes = rounded(row.mib_per_second.unwrap_or(0.0) * f64::from(1 << 20) * SECONDS);
     direction.runtime = Nanos::from_secs(10);
-    let ns = |ms: Option<f64>, otherwise: f64| ms.unwrap_or(otherwise) * 1e6;
     direction.total = row.mean_ms.map(|mean| {
-        let bounds = [rounded(ns(row.min_ms, mean)), rounded(ns(row.max_ms, mean))];
-        let moments = moments(ios, bounds, [mean * 1e6, ns(row.deviation_ms, 0.0)]);
+        // A longest latency says something of a run whose length is known; that of a row is not.
+        let moments = moments(ios, [rounded(mean * 1e6); 2], [mean * 1e6, 0.0]);
         LatencyStatistics { moments, histogram: None }
     });
     Some(RunResult { jobs: vec![job], ..RunResult::default() })
@@ -121,6 +136,16 @@ mod tests {
         let mean = job.directions.read.total.as_ref().unwrap().moments.mean().unwrap();
         assert!((mean / 5.943e6 - 1.0).abs() < 1e-6, "{mean}");
         assert!(of_row(&Measurement::default()).is_none());
+    }
+
+    #[test]
+    fn a_block_size_is_taken_from_the_jobs_word() {
+        let mut result = RunResult { jobs: vec![JobResult::default(); 2], ..RunResult::default() };
+        result.global_options.push(("bs".into(), "4k".into()));
+        result.jobs[1].echo.options.push(("bs".into(), "4k,8k".into()));
+        state_block_sizes(&mut result);
+        assert_eq!(result.jobs[0].echo.block_sizes.write, (4096, 4096));
+        assert_eq!(result.jobs[1].echo.block_sizes.read, (0, 0), "a list is not one size");
     }
 
     #[test]

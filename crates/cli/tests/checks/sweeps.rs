@@ -68,7 +68,7 @@ fn explain_puts_the_numbers_in_and_says_which_equation_breaks() {
     let told = explain();
     assert!(told.contains("holds       io = bw × runtime"), "{told}");
     assert!(
-        told.contains("holds       users = iops × latency\n                4.00 in flight = 40000.00 /s × 0.1000 ms"),
+        told.contains("holds       users = iops × latency\n                4.00 in flight = 39960.98 /s × 0.1000 ms"),
         "{told}"
     );
     assert!(!told.contains("BROKEN"), "{told}");
