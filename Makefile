@@ -1,6 +1,5 @@
-# Seven targets: demo shows the program, test is the whole gate, test-r has R read surveys, bench measures the cost of
-# measuring, oracles installs what we are held against, charts fetches what pictures are drawn with, clean removes what
-# we built.
+# The targets: demo shows the program, test is the whole gate, bench measures the cost of measuring; oracles installs
+# what we are held against, charts fetches what pictures are drawn with, gallery draws the pictures of the documents.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -8,7 +7,7 @@ SHELL := /bin/bash
 CARGO ?= cargo
 DEMO_OUTPUT ?= target/demo
 
-.PHONY: help demo test test-r bench oracles charts clean
+.PHONY: help demo test test-r bench oracles charts gallery clean
 
 help:
 	@echo 'make demo     build plumb and survey the disk under this directory (about a minute of measuring)'
@@ -17,6 +16,7 @@ help:
 	@echo 'make bench    CPU time per I/O: plumb, fio and the bare loop'
 	@echo 'make oracles  install fio, sysstat and iozone3 from Debian, readers of their output from PyPI'
 	@echo 'make charts   fetch ECharts and the typeface of the pictures anew'
+	@echo 'make gallery  draw docs/gallery anew (needs pngquant)'
 
 demo:
 	$(CARGO) build --release --locked --bin plumb
@@ -47,6 +47,14 @@ oracles:
 
 charts:
 	@tools/charts
+
+# Sixty-four colours are enough for flat pictures, and a third of the bytes.
+gallery:
+	@command -v pngquant > /dev/null || { echo 'make gallery: pngquant is missing; apt-get install pngquant' >&2; exit 1; }
+	@mkdir -p docs/gallery
+	PLUMB_GALLERY=$(CURDIR)/docs/gallery $(CARGO) test --locked -p plumb-report --test old_data the_gallery_is_drawn
+	PLUMB_GALLERY=$(CURDIR)/docs/gallery $(CARGO) test --locked -p plumb-report --test kinds
+	pngquant --force --ext .png --speed 1 --nofs 64 docs/gallery/*.png
 
 clean:
 	$(CARGO) clean

@@ -12,5 +12,5 @@ mod font;
 mod raster;
 
 pub use chart::{CHARTS, Chart};
-pub use draw::{DrawError, Easel, Look, Theme};
+pub use draw::{DrawError, Easel, Look, Scale, Shown, Theme};
 pub use raster::{RasterError, png};
