@@ -22,7 +22,9 @@ demo:
 	$(CARGO) build --release --locked --bin plumb
 	@mkdir -p $(DEMO_OUTPUT)
 	target/release/plumb survey --quick --output $(DEMO_OUTPUT)/survey.json . | tee $(DEMO_OUTPUT)/survey.txt
-	@echo 'The table is in $(DEMO_OUTPUT)/survey.txt, all that was measured in $(DEMO_OUTPUT)/survey.json.'
+	@mv $(DEMO_OUTPUT)/survey.html $(DEMO_OUTPUT)/report.html
+	@echo 'The table is in $(DEMO_OUTPUT)/survey.txt, all that was measured in $(DEMO_OUTPUT)/survey.json,'
+	@echo 'pictures, checks and all numbers in $(DEMO_OUTPUT)/report.html: open it in a browser.'
 
 test: oracles
 	$(CARGO) fmt --all --check

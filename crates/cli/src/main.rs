@@ -12,6 +12,7 @@ mod limit;
 mod native;
 mod output;
 mod parse;
+mod report;
 mod survey;
 mod watch;
 

@@ -25,6 +25,8 @@ Examples:
   plumb iostat -dx 2              what the disks do, every two seconds
   plumb parse *.out               a table of what fio, iozone or iostat ever printed
   plumb grade data.csv            a report card of a sweep
+  plumb report a.json b.json      pictures, checks and all numbers of results, as a page
+  plumb plot data.csv             a picture of a sweep, in letters or into a file
   plumb watch                     the same live, with curves and processes
 
 fio's own options: plumb fio --help; iostat's: plumb iostat --help",
@@ -41,6 +43,8 @@ enum Command {
     Survey(survey::Args),
     Parse(crate::parse::Args),
     Grade(crate::grade::Args),
+    Report(crate::report::Args),
+    Plot(crate::report::plot::Args),
     Watch(watch::Args),
     /// Run fio command lines and job files as fio does
     // Taken by the dispatcher before clap sees it; it stands here for the list of commands.
@@ -82,6 +86,8 @@ pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
         Ok(Cli { command: Command::Survey(args) }) => survey::run(&args),
         Ok(Cli { command: Command::Parse(args) }) => crate::parse::run(&args),
         Ok(Cli { command: Command::Grade(args) }) => crate::grade::run(&args),
+        Ok(Cli { command: Command::Report(args) }) => crate::report::run(&args),
+        Ok(Cli { command: Command::Plot(args) }) => crate::report::plot::run(&args),
         Ok(Cli { command: Command::Watch(args) }) => watch::run(&args),
         Ok(Cli { command: Command::Fio { words } }) => crate::fio::run(&words),
         Ok(Cli { command: Command::FioSh { words } }) => survey::run_fio_sh(&words),

@@ -150,7 +150,7 @@ fn conduct(order: Order, each: Each<'_>) -> Result<u8, Failure> {
                 let shown = path.display();
                 let more = found.rows.len() < prepared.suite.tests.len();
                 let go_on = if more { format!("Go on with: plumb survey --resume {shown}\n") } else { String::new() };
-                format!("\nResult: {shown}\n{go_on}")
+                format!("\n{}Result: {shown}\n{go_on}", crate::report::after_survey(path))
             })
         }
     };

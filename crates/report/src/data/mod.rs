@@ -20,7 +20,7 @@ pub use cdf::{Cdf, Distribution};
 pub use curve::{Curve, LoadCurve, LoadPoint};
 pub use devices::{DeviceRow, Devices, Quantity};
 pub use measured::{Axis, Measured, Table};
-pub use of_measurements::{card, sweeps};
+pub use of_measurements::{card, singles, sweeps};
 pub use overlay::Overlay;
 pub use series::{Change, Line, Panel, Series, Unit};
 pub use surface::Surface;

@@ -12,6 +12,22 @@ const EDGES: [f64; BUCKETS - 1] = [5e4, 1e5, 2.5e5, 5e5, 1e6, 2e6, 4e6, 1e7, 2e7
 /// The sweeps in rows of one system: each pattern and block size over users, then each pattern of one user over block
 /// sizes where there are at least three.
 pub fn sweeps(system: &str, rows: &[Measurement], target_ns: f64) -> Vec<Sweep> {
+    let mut found = tables(system, rows, target_ns);
+    // One level is no sweep, two sizes no curve.
+    let enough = |table: &Table| table.levels.len() >= if table.axis == Axis::BlockSize { 3 } else { 2 };
+    found.retain(enough);
+    found.sort_by_key(|table| table.axis == Axis::BlockSize);
+    found.into_iter().map(Sweep::of).collect()
+}
+
+/// The workloads in rows of one system that were measured at one load only, a picture of one level each.
+pub fn singles(system: &str, rows: &[Measurement], target_ns: f64) -> Vec<Sweep> {
+    let mut found = tables(system, rows, target_ns);
+    found.retain(|table| table.axis != Axis::BlockSize && table.levels.len() == 1);
+    found.into_iter().map(Sweep::of).collect()
+}
+
+fn tables(system: &str, rows: &[Measurement], target_ns: f64) -> Vec<Table> {
     let mut found: Vec<Table> = Vec::new();
     let mut add = |axis: Axis, workload: String, plural: String, level: Option<Measured>| {
         let Some(level) = level else { return };
@@ -46,11 +62,7 @@ pub fn sweeps(system: &str, rows: &[Measurement], target_ns: f64) -> Vec<Sweep> 
             );
         }
     }
-    // One level is no sweep, two sizes no curve.
-    let enough = |table: &Table| table.levels.len() >= if table.axis == Axis::BlockSize { 3 } else { 2 };
-    found.retain(enough);
-    found.sort_by_key(|table| table.axis == Axis::BlockSize);
-    found.into_iter().map(Sweep::of).collect()
+    found
 }
 
 /// The report card of rows of one system.
