@@ -208,6 +208,7 @@ fn execute(plan: &Plan, display: &mut Display) -> Result<RunResult, Failure> {
         read_only: false,
         progress_interval: Some(Nanos::from_millis(250)),
         device_interval: Nanos::from_millis(500),
+        tell_to: None,
     };
     run::execute(plan, &options, display).map_err(|error| Failure::new(error.to_string()))
 }

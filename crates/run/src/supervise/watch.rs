@@ -7,6 +7,7 @@ use super::schedule::{Schedule, Standing};
 use super::settle::Settling;
 use super::watching::{lowest_traffic, targets_of, watched_paths};
 use crate::signals::Signals;
+use crate::tell::Teller;
 use crate::worker::record::SIGNALLED;
 use crate::{Observer, Progress, RunError, RunOptions, WorkerProgress, WorkerState};
 use job::Plan;
@@ -256,7 +257,9 @@ impl<'run> Watch<'run> {
 
     /// Ends the groups that have settled.
     fn settle(&mut self, crew: &Crew<'_, '_>) {
-        let settled = self.watched.settling.look(self.clock.now(), self.shared);
+        let (workers, to) = (self.workers, self.options.tell_to.as_ref());
+        let mut tell = |leader: usize, text: &str| Teller::say_of_group(&workers[leader], to, text);
+        let settled = self.watched.settling.look(self.clock.now(), self.shared, &mut tell);
         self.end_along(crew, &settled);
     }
 

@@ -58,6 +58,7 @@ pub(crate) fn options() -> RunOptions {
         read_only: false,
         progress_interval: None,
         device_interval: Nanos::from_millis(500),
+        tell_to: None,
     }
 }
 
