@@ -24,8 +24,8 @@ use run::RunOptions;
 use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
-pub(crate) use surroundings::Machine;
 use std::sync::Arc;
+pub(crate) use surroundings::Machine;
 use watch::{Live, Talk, Watch};
 
 /// What fio answers to a signal, whichever it was.
