@@ -40,7 +40,7 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     // Its help stands with its options.
-    Survey(survey::Args),
+    Survey(Box<survey::Args>),
     Parse(crate::parse::Args),
     Grade(crate::grade::Args),
     Report(crate::report::Args),
