@@ -128,7 +128,6 @@ fn cycles_of_thinking_take_their_time() {
     let directory = TempDir::new().unwrap();
     let runtime = |cycles: &str| {
         let words = format!("--name=a --ioengine=null --size=16k --thinktime=1 --thinktime_blocks=1 {cycles}");
-        json(directory.path(), &words)["jobs"][0]["usr_cpu"].clone();
         json(directory.path(), &words)["jobs"][0]["job_runtime"].as_u64().unwrap()
     };
     let (with, without) = (runtime("--thinkcycles=50000000"), runtime(""));
