@@ -257,6 +257,7 @@ fn file_plan(draft: &Draft, mix: Mix) -> FilePlan {
         advice: files.advice,
         may_create: files.may_create,
         may_write_mounted: files.may_write_mounted,
+        consent: files.consent.clone(),
         handling: files.handling.clone(),
     }
 }

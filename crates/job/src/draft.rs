@@ -81,6 +81,7 @@ pub(crate) struct FileDraft {
     pub advice: AccessAdvice,
     pub may_create: bool,
     pub may_write_mounted: bool,
+    pub consent: Vec<String>,
     pub handling: FileHandling,
 }
 
@@ -397,6 +398,7 @@ impl Default for FileDraft {
             advice: AccessAdvice::ByLoad,
             may_create: true,
             may_write_mounted: false,
+            consent: Vec::new(),
             handling: FileHandling::default(),
         }
     }

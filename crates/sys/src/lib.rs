@@ -6,6 +6,7 @@
 pub mod block;
 pub mod buffers;
 pub mod cgroup;
+pub mod claims;
 pub mod device;
 mod error;
 pub mod extents;
