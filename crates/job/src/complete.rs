@@ -452,7 +452,7 @@ fn sampled(interval: Nanos, log: &Option<String>, logs: &LogPlan) -> Nanos {
     if log.is_some() && !logs.average.is_zero() { logs.average } else { interval }
 }
 
-/// A log without a stem takes the job's name.
+/// A log without a stem takes the job's name; a slash in that would lead elsewhere.
 fn or_name(stem: &str, name: &str) -> String {
-    if stem.is_empty() { name.to_owned() } else { stem.to_owned() }
+    if stem.is_empty() { name.replace('/', "_") } else { stem.to_owned() }
 }

@@ -163,7 +163,8 @@ impl Drop for Mounted {
 }
 
 fn partitioned(bench: &Bench) -> Result<Device, String> {
-    let mut device = Device::over(bench, 16 * MIB, mbr)?;
+    let mut device = Device::over(bench, 16 * MIB, |_| Ok(()))?;
+    run_tool("addpart", &[&device.name(), "1", "2048", "8192"])?;
     let partition = device.partition()?;
     ext4(&partition)?;
     Ok(device)
@@ -208,21 +209,21 @@ fn used() -> Vec<Row> {
         Row::new("guard: a partition is mounted", "write to its disk", |bench| {
             let mut device = partitioned(bench)?;
             let partition = device.partition()?;
-            let _mounted = Mounted::new(bench, &text(&partition))?;
-            refused(bench, &device, &device.name(), WAYS, &["is mounted at"])
+            let mounted = Mounted::new(bench, &text(&partition))?;
+            let shown = refused(bench, &device, &device.name(), WAYS, &["is mounted at"]);
+            drop(mounted);
+            let _ = run_tool("delpart", &[&device.name(), "1"]);
+            shown
         }),
         Row::new("guard: the disk is mounted", "write to a partition of it", |bench| {
             let mut device = Device::over(bench, 16 * MIB, ext4)?;
             // A partition in the middle of a file system that was made on the whole disk.
-            run_tool("partx", &["--add", "--nr", "1", &device.name()]).ok();
             let name = device.name();
-            if device.partition().is_err() {
-                run_tool("addpart", &[&name, "1", "2048", "8192"])?;
-            }
+            run_tool("addpart", &[&name, "1", "2048", "8192"])?;
             let partition = device.partition()?;
-            let _mounted = Mounted::new(bench, &name)?;
+            let mounted = Mounted::new(bench, &name)?;
             let shown = refused(bench, &device, &text(&partition), WAYS, &["is mounted at"]);
-            drop(_mounted);
+            drop(mounted);
             let _ = run_tool("delpart", &[&name, "1"]);
             shown
         }),

@@ -12,7 +12,7 @@ struct Answer {
     words: &'static str,
     status: i32,
     says: &'static [&'static str],
-    /// Direction, least and most I/Os that are counted.
+    /// Direction, least and most I/Os that are counted as issued: one that failed was issued.
     counted: (&'static str, u64, u64),
 }
 
@@ -23,15 +23,15 @@ const FILE: Option<&str> = Some("a.0.0");
 #[rustfmt::skip]
 const ANSWERS: &[Answer] = &[
     Answer { fault: "EIO on a read", inject: "pread64:error=EIO:when=3", on: FILE, words: READ, status: 1,
-        says: &["a: read of 4096 bytes at offset 8192 of a.0.0"], counted: ("read", 2, 2) },
+        says: &["a: read of 4096 bytes at offset 8192 of a.0.0"], counted: ("read", 3, 3) },
     Answer { fault: "EIO on a write", inject: "pwrite64:error=EIO:when=3", on: FILE, words: WRITE, status: 1,
-        says: &["a: write of 4096 bytes at offset 8192 of a.0.0"], counted: ("write", 2, 2) },
+        says: &["a: write of 4096 bytes at offset 8192 of a.0.0"], counted: ("write", 3, 3) },
     Answer { fault: "ENOSPC on a write", inject: "pwrite64:error=ENOSPC:when=5", on: FILE, words: WRITE, status: 1,
-        says: &["at offset 16384 of a.0.0", "No space left"], counted: ("write", 4, 4) },
+        says: &["at offset 16384 of a.0.0", "No space left"], counted: ("write", 5, 5) },
     Answer { fault: "EDQUOT on a write", inject: "pwrite64:error=EDQUOT:when=3", on: FILE, words: WRITE, status: 1,
-        says: &["quota exceeded", "a.0.0"], counted: ("write", 2, 2) },
+        says: &["quota exceeded", "a.0.0"], counted: ("write", 3, 3) },
     Answer { fault: "ETIMEDOUT on a read", inject: "pread64:error=ETIMEDOUT:when=3", on: FILE, words: READ, status: 1,
-        says: &["timed out", "a.0.0"], counted: ("read", 2, 2) },
+        says: &["timed out", "a.0.0"], counted: ("read", 3, 3) },
     Answer { fault: "EIO forgiven (continue_on_error)", inject: "pread64:error=EIO:when=3", on: FILE,
         words: "--name=a --size=64k --rw=read --fallocate=none --continue_on_error=io", status: 0,
         says: &["a.0.0"], counted: ("read", 15, 16) },
@@ -40,13 +40,13 @@ const ANSWERS: &[Answer] = &[
         says: &[], counted: ("read", 15, 16) },
     Answer { fault: "EIO in one of two jobs", inject: "pread64:error=EIO:when=3", on: FILE,
         words: "--size=64k --rw=read --fallocate=none --name=a --name=b", status: 1,
-        says: &["a: read of 4096 bytes at offset 8192 of a.0.0"], counted: ("read", 18, 18) },
+        says: &["a: read of 4096 bytes at offset 8192 of a.0.0"], counted: ("read", 19, 19) },
     Answer { fault: "EIO, exitall_on_error", inject: "pread64:error=EIO:when=3", on: FILE,
         words: "--size=64k --rw=read --fallocate=none --exitall_on_error --name=a --name=b --time_based --runtime=20", status: 1,
         says: &["a.0.0"], counted: ("read", 2, u64::MAX) },
     Answer { fault: "EIO in a thread", inject: "pread64:error=EIO:when=3", on: FILE,
         words: "--size=64k --rw=read --fallocate=none --thread --name=a --name=b", status: 1,
-        says: &["a: read of 4096 bytes at offset 8192 of a.0.0"], counted: ("read", 18, 18) },
+        says: &["a: read of 4096 bytes at offset 8192 of a.0.0"], counted: ("read", 19, 19) },
     Answer { fault: "short read", inject: "pread64:retval=512:when=3", on: FILE, words: READ, status: 0,
         says: &[], counted: ("read", 16, 17) },
     Answer { fault: "short write", inject: "pwrite64:retval=512:when=3", on: FILE, words: WRITE, status: 0,
@@ -90,10 +90,10 @@ const ANSWERS: &[Answer] = &[
         says: &[], counted: ("read", 16, 16) },
     Answer { fault: "no CPU of the list", inject: "sched_setaffinity:error=EINVAL", on: None,
         words: "--name=a --size=64k --rw=read --cpus_allowed=0", status: 1,
-        says: &["a: "], counted: ("read", 0, 0) },
+        says: &["job `a`"], counted: ("read", 0, 0) },
     Answer { fault: "nice not allowed", inject: "setpriority:error=EACCES", on: None,
         words: "--name=a --size=64k --rw=read --nice=-5", status: 1,
-        says: &["a: "], counted: ("read", 0, 0) },
+        says: &["job `a`"], counted: ("read", 0, 0) },
     Answer { fault: "memory may not be pinned", inject: "mlock,mlock2:error=ENOMEM", on: None,
         words: "--name=a --size=64k --rw=read --lockmem=1m", status: 1,
         says: &["lock"], counted: ("read", 0, 0) },
@@ -120,7 +120,8 @@ fn run(bench: &Bench, answer: &Answer) -> Result<Shown, String> {
     strace.push(format!("trace={calls}"));
     strace.extend(["-e".to_owned(), format!("inject={}", answer.inject)]);
     if let Some(file) = answer.on {
-        strace.extend(["-P".to_owned(), file.to_owned()]);
+        let absolute = bench.file(file).display().to_string();
+        strace.extend(["-P".to_owned(), file.to_owned(), "-P".to_owned(), absolute]);
     }
     let ran = bench.run(&mut bench.fio_under(&strace, answer.words))?;
     let trace = std::fs::read_to_string(bench.file("trace.txt")).unwrap_or_default();

@@ -109,8 +109,10 @@ impl Bench {
         let took = started.elapsed();
         let Output { status, stdout: _, stderr } =
             waiter.join().map_err(|_| "the waiting thread")?.map_err(|error| error.to_string())?;
-        let json = std::fs::read(self.file("out.json")).ok().filter(|text| !text.is_empty());
-        let json = json.map(|text| serde_json::from_slice(&text).map_err(|error| format!("out.json: {error}")));
+        // As with fio, lines about failed jobs stand before the document.
+        let text = std::fs::read_to_string(self.file("out.json")).unwrap_or_default();
+        let json = text.find("{\n").map(|at| serde_json::from_str(&text[at..]));
+        let json = json.map(|read| read.map_err(|error| format!("out.json: {error}")));
         let stderr = String::from_utf8_lossy(&stderr).into_owned();
         if stderr.contains("panicked") {
             return Err(format!("panics: {stderr}"));

@@ -61,7 +61,7 @@ fn limits() -> Vec<Row> {
                 &starter("prlimit --as=1073741824"),
                 "--name=a --ioengine=null --size=1t --io_size=8g --rw=read --bs=1g --iodepth=2",
             ))?;
-            ran.expect(1, &["a: "])
+            ran.expect(1, &["job `a`", "no memory"])
         }),
         Row::new("limit of file size", "prlimit --fsize=32K", |bench| {
             let words = "--name=a --size=64k --rw=write --fallocate=none";
@@ -87,7 +87,7 @@ fn changes() -> Vec<Row> {
             let (ran, _) = disturbed(bench, words, Duration::from_millis(600), |_| {
                 run_tool("truncate", &["--size=0", &file.display().to_string()]).map(drop)
             })?;
-            let shown = ran.expect(1, &["a: ", "signal 7"])?;
+            let shown = ran.expect(1, &["job `a`", "signal 7"])?;
             if ran.ios_of(1, "read") < 50 { Err("the other job did not go on".into()) } else { Ok(shown) }
         }),
         Row::new("file removed while it is read", "rm after 0.3 s", |bench| {
@@ -147,25 +147,17 @@ fn ends() -> Vec<Row> {
         Row::new("Ctrl-C once", "SIGINT after 0.7 s", orderly("INT", "")),
         Row::new("Ctrl-C once, threads", "SIGINT after 0.7 s", orderly("INT", "--thread")),
         Row::new("asked to end", "SIGTERM after 0.7 s", orderly("TERM", "")),
-        Row::new("Ctrl-C twice, I/O is stuck", "strace delays a read by 20 s; SIGINT twice", |bench| {
-            std::fs::write(bench.file("a.0.0"), vec![7; 64 << 10]).map_err(|error| error.to_string())?;
-            let words = "--size=64k --rw=read --fallocate=none --name=a --name=b --rate_iops=4";
-            let strace = starter(
-                "strace -f -qq -o trace.txt -P a.0.0 -e trace=pread64 -e inject=pread64:delay_enter=20000000:when=3",
-            );
-            let mut done = Ok(());
-            let ran = bench.run_with(&mut bench.fio_under(&strace, words), |id| {
-                std::thread::sleep(Duration::from_millis(900));
-                done = children(id).and_then(|plumb| {
-                    let plumb = plumb.first().ok_or("plumb is not there")?;
-                    signal("INT", plumb)?;
-                    std::thread::sleep(Duration::from_millis(200));
-                    signal("INT", plumb)
-                });
+        Row::new("Ctrl-C twice, a worker is stuck", "SIGSTOP to one of two, then SIGINT twice", |bench| {
+            let words = "--size=1m --rw=randread --time_based --runtime=20 --rate_iops=100 --name=a --name=b";
+            let (ran, took) = disturbed(bench, words, Duration::from_millis(600), |id| {
+                signal("STOP", children(id)?.first().ok_or("no worker")?)?;
+                signal("INT", &id.to_string())?;
+                std::thread::sleep(Duration::from_millis(200));
+                signal("INT", &id.to_string())
             })?;
-            done?;
-            let shown = ran.expect(128, &[])?;
-            if ran.took > Duration::from_secs(6) { Err(format!("took {:?}", ran.took)) } else { Ok(shown) }
+            let shown = ran.expect(128, &["killed"])?;
+            ran.expect_ios("read", 60..=300)?;
+            if took > Duration::from_secs(2) { Err(format!("took {took:?}")) } else { Ok(shown) }
         }),
         Row::new("worker killed", "SIGKILL to one of two", |bench| {
             let words = "--size=1m --rw=randread --time_based --runtime=1 --rate_iops=100 --name=a --name=b";

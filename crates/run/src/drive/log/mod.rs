@@ -354,8 +354,7 @@ fn rows_of_a_piece(plan: &LogPlan) -> usize {
 
 fn open_sink(kind: Kind, stem: &str, job: &JobPlan, number: u32) -> Result<Sink, JobError> {
     let plan = &job.record.logs;
-    // A slash in a job's name would lead elsewhere; the stem of the option may.
-    let stem = if stem.is_empty() { job.name.replace('/', "_") } else { stem.to_owned() };
+    let stem = if stem.is_empty() { &job.name } else { stem };
     let number = if plan.per_job { format!(".{number}") } else { String::new() };
     // Histograms are text in any case, as with fio, which leaves them out of its compressed logs.
     let packed = plan.packed && kind != Kind::Histogram;
