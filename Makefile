@@ -1,4 +1,5 @@
-# Six targets: demo shows the program, test is the whole gate, bench measures the cost of measuring,
+# Seven targets: demo shows the program, test is the whole gate, bench measures the cost of measuring,
+# faults prints what becomes of the worst days,
 # oracles installs what we are held against, charts fetches what pictures are drawn with, clean removes what we built.
 
 SHELL := /bin/bash
@@ -7,12 +8,13 @@ SHELL := /bin/bash
 CARGO ?= cargo
 DEMO_OUTPUT ?= target/demo
 
-.PHONY: help demo test bench oracles charts clean
+.PHONY: help demo test bench faults oracles charts clean
 
 help:
 	@echo 'make demo     build plumb and survey the disk under this directory (about a minute of measuring)'
 	@echo 'make test     format, lints, tests, docs and a short bench: the whole gate'
 	@echo 'make bench    CPU time per I/O: plumb, fio and the bare loop'
+	@echo 'make faults   inject every fault we know, and print what became of it; as root'
 	@echo 'make oracles  install fio, sysstat and iozone3 from Debian, readers of their output from PyPI'
 	@echo 'make charts   fetch ECharts and the typeface of the pictures anew'
 
@@ -34,6 +36,9 @@ test: oracles
 bench: oracles
 	$(CARGO) bench --locked -p plumb-cli --bench cost
 	$(CARGO) bench --locked -p plumb-cli --bench parse
+
+faults: oracles
+	$(CARGO) test --locked -p plumb-cli --test faults -- --nocapture
 
 oracles:
 	@tools/oracles

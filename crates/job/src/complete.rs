@@ -209,6 +209,7 @@ fn limits(draft: &Draft, findings: &mut Findings<'_>) -> Limits {
         continue_on_error: forgiving(draft),
         ignored: draft.ignore_error.clone(),
         error_dump: draft.error_dump,
+        stuck_after: (!draft.stuck_after.is_zero()).then_some(draft.stuck_after),
     }
 }
 

@@ -119,7 +119,8 @@ fn read_files(
             problems.push(Problem::at(place.clone(), "standard input can be read only once", None));
             continue;
         }
-        let mut reader = sections::Reader { surroundings, sources, problems, sections: Vec::new(), scope, trust, includes: 0 };
+        let mut reader =
+            sections::Reader { surroundings, sources, problems, sections: Vec::new(), scope, trust, includes: 0 };
         reader.file(path, place);
         let mut of_file = reader.sections;
         of_file.iter_mut().for_each(sort);

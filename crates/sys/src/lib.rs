@@ -4,6 +4,7 @@
 //! Decides nothing: what to do with a fact is the business of the crates above. Depends on none of ours.
 
 pub mod block;
+pub mod blocked;
 pub mod buffers;
 pub mod cgroup;
 pub mod claims;

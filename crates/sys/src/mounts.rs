@@ -87,8 +87,7 @@ pub fn holding(root: &Path, path: &Path) -> Result<Option<Mount>, SysError> {
 /// When the mount table cannot be read.
 pub fn using(root: &Path, device: &BlockDevice) -> Result<Vec<Mount>, SysError> {
     let mounts = read(root)?;
-    let rests_on =
-        |mount: &Mount| mounted_device(root, mount).is_some_and(|mounted| reaches(root, &mounted, device));
+    let rests_on = |mount: &Mount| mounted_device(root, mount).is_some_and(|mounted| reaches(root, &mounted, device));
     Ok(mounts.into_iter().filter(rests_on).collect())
 }
 

@@ -36,9 +36,8 @@ impl Device {
     pub(crate) fn partition(&mut self) -> Result<PathBuf, String> {
         let name = self.path.file_name().and_then(|name| name.to_str()).ok_or("a name")?.to_owned();
         let node = PathBuf::from(format!("/dev/{name}p1"));
-        let number = std::fs::read_to_string(format!("/sys/block/{name}/{name}p1/dev")).map_err(|error| {
-            format!("the kernel shows no partition of {name}: {error}")
-        })?;
+        let number = std::fs::read_to_string(format!("/sys/block/{name}/{name}p1/dev"))
+            .map_err(|error| format!("the kernel shows no partition of {name}: {error}"))?;
         let (major, minor) = number.trim().split_once(':').ok_or("a device number")?;
         if !node.exists() {
             run_tool("mknod", &[&node.display().to_string(), "b", major, minor])?;
@@ -94,7 +93,8 @@ pub(crate) fn rows() -> Vec<Row> {
         }),
         Row::new("full file system", "tmpfs of 256 KiB", |bench| {
             let tmpfs = house::Tmpfs::new(256 << 10).map_err(|error| error.to_string())?;
-            let words = format!("--name=a --directory={} --rw=write --size=1m --fallocate=none", tmpfs.path().display());
+            let words =
+                format!("--name=a --directory={} --rw=write --size=1m --fallocate=none", tmpfs.path().display());
             let ran = bench.run(&mut bench.fio(&words))?;
             let shown = ran.expect(1, &["No space left"])?;
             ran.expect_ios("write", 60..=65)?;
@@ -118,10 +118,8 @@ pub(crate) fn rows() -> Vec<Row> {
         }),
         Row::new("full disk under a log", "tmpfs of 64 KiB", |bench| {
             let tmpfs = house::Tmpfs::new(64 << 10).map_err(|error| error.to_string())?;
-            let words = format!(
-                "--name=a --ioengine=null --rw=read --size=64m --write_lat_log={}/l",
-                tmpfs.path().display()
-            );
+            let words =
+                format!("--name=a --ioengine=null --rw=read --size=64m --write_lat_log={}/l", tmpfs.path().display());
             let ran = bench.run(&mut bench.fio(&words))?;
             let shown = ran.expect(1, &["No space left", "l_"])?;
             ran.expect_ios("read", 16384..=16384)?;

@@ -98,7 +98,8 @@ fn md(path: &Path) -> Result<(), String> {
     block[4..8].copy_from_slice(&1_u32.to_le_bytes());
     block[16..32].copy_from_slice(b"0123456789abcdef");
     block[144..152].copy_from_slice(&8_u64.to_le_bytes());
-    let sum: u64 = block.chunks(4).map(|word| u64::from(u32::from_le_bytes([word[0], word[1], word[2], word[3]]))).sum();
+    let sum: u64 =
+        block.chunks(4).map(|word| u64::from(u32::from_le_bytes([word[0], word[1], word[2], word[3]]))).sum();
     let folded = u32::try_from((sum & 0xffff_ffff) + (sum >> 32)).map_err(|error| error.to_string())?;
     block[216..220].copy_from_slice(&folded.to_le_bytes());
     put(path, 4096, &block)
@@ -231,8 +232,7 @@ fn used() -> Vec<Row> {
             let device = Device::over(bench, 16 * MIB, ext4)?;
             let point = bench.file("mnt");
             std::fs::create_dir_all(&point).map_err(|error| error.to_string())?;
-            let script =
-                format!("mount -o ro,noload {} {} && echo mounted && cat", device.name(), text(&point));
+            let script = format!("mount -o ro,noload {} {} && echo mounted && cat", device.name(), text(&point));
             let mut other = Command::new("unshare")
                 .args(["--mount", "--propagation", "private", "sh", "-c", &script])
                 .stdin(Stdio::piped())
@@ -326,11 +326,8 @@ fn named() -> Vec<Row> {
         Row::new("guard: consent", "write_consent=SIZE on an ext4", |bench| {
             let device = Device::over(bench, 16 * MIB, ext4)?;
             let before = device.hash()?;
-            let words = format!(
-                "--name=a --filename={} --size=1m --rw=write --write_consent=x,{}",
-                device.name(),
-                16 * MIB
-            );
+            let words =
+                format!("--name=a --filename={} --size=1m --rw=write --write_consent=x,{}", device.name(), 16 * MIB);
             let ran = bench.run(&mut bench.fio(&words))?;
             let shown = ran.expect(0, &[])?;
             ran.expect_ios("write", 256..=256)?;

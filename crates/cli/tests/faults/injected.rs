@@ -66,9 +66,9 @@ const ANSWERS: &[Answer] = &[
         says: &["a.0.0", "too large"], counted: ("read", 0, 0) },
     Answer { fault: "EIO while laying out", inject: "write,pwrite64:error=EIO:when=1", on: FILE,
         words: READ, status: 1, says: &["a.0.0"], counted: ("read", 0, 0) },
-    Answer { fault: "EMFILE at open", inject: "openat:error=EMFILE:when=2+", on: FILE, words: READ, status: 1,
+    Answer { fault: "EMFILE at open", inject: "open,openat:error=EMFILE", on: FILE, words: READ, status: 1,
         says: &["a.0.0", "Too many open files"], counted: ("read", 0, 0) },
-    Answer { fault: "EACCES at open", inject: "openat:error=EACCES", on: FILE, words: READ, status: 1,
+    Answer { fault: "EACCES at open", inject: "open,openat:error=EACCES", on: FILE, words: READ, status: 1,
         says: &["a.0.0", "Permission denied"], counted: ("read", 0, 0) },
     Answer { fault: "io_uring forbidden", inject: "io_uring_setup:error=EPERM", on: None,
         words: "--name=a --size=64k --rw=read --ioengine=io_uring", status: 0,
@@ -97,6 +97,10 @@ const ANSWERS: &[Answer] = &[
     Answer { fault: "memory may not be pinned", inject: "mlock,mlock2:error=ENOMEM", on: None,
         words: "--name=a --size=64k --rw=read --lockmem=1m", status: 1,
         says: &["lock"], counted: ("read", 0, 0) },
+    Answer { fault: "stuck I/O is named", inject: "pread64:delay_enter=5000000:when=3", on: FILE,
+        words: "--name=a --size=64k --rw=read --fallocate=none --stuck_after=2s", status: 0,
+        says: &["job `a`: I/O is stuck: pread64 at offset 8192 of", "a.0.0 has not come back for"],
+        counted: ("read", 16, 16) },
     Answer { fault: "slow I/O", inject: "pread64:delay_enter=300000:when=3", on: FILE,
         words: "--name=a --size=64k --rw=read --fallocate=none --max_latency=100ms", status: 1,
         says: &["a: "], counted: ("read", 2, 3) },
@@ -105,7 +109,9 @@ const ANSWERS: &[Answer] = &[
 pub(crate) fn rows() -> Vec<Row> {
     ANSWERS
         .iter()
-        .map(|answer| Row::new(answer.fault, format!("strace inject={}", answer.inject), move |bench| run(bench, answer)))
+        .map(|answer| {
+            Row::new(answer.fault, format!("strace inject={}", answer.inject), move |bench| run(bench, answer))
+        })
         .collect()
 }
 

@@ -241,7 +241,11 @@ fn places() -> Vec<Row> {
                 return Err(format!("{}: {said}", output.status));
             }
             let status = output.status.code().unwrap_or(-1).to_string();
-            Ok(Shown { did: said.lines().next().unwrap_or("").into(), status, kept: "the run was stopped or told".into() })
+            Ok(Shown {
+                did: said.lines().next().unwrap_or("").into(),
+                status,
+                kept: "the run was stopped or told".into(),
+            })
         }),
         Row::new("log that cannot be made", "write_bw_log below a directory that is not there", |bench| {
             let ran = bench.run(&mut bench.fio(&format!("--name=a {KIB_64} --write_bw_log=none/x")))?;
@@ -269,7 +273,36 @@ fn places() -> Vec<Row> {
                 return Err(format!("files outside of its directory: {outside:?}"));
             }
             let status = ran.status.map_or_else(String::new, |status| status.to_string());
-            Ok(Shown { did: "slashes become underscores".into(), status, kept: "nothing outside of its directory".into() })
+            Ok(Shown {
+                did: "slashes become underscores".into(),
+                status,
+                kept: "nothing outside of its directory".into(),
+            })
+        }),
+        Row::new("a stranger's job file", "--untrusted", |bench| {
+            let marker = bench.file("ran");
+            let lines = [
+                format!("exec_prerun=touch {}", marker.display()),
+                "ioengine=exec".to_owned(),
+                "filename=/etc/plumb-x".to_owned(),
+                "directory=..".to_owned(),
+                "write_bw_log=../x".to_owned(),
+                "write_consent=1".to_owned(),
+                "include /etc/passwd".to_owned(),
+                "verify_pattern='/etc/passwd'".to_owned(),
+                "ioscheduler=none".to_owned(),
+            ];
+            let mut shown = None;
+            for line in lines {
+                std::fs::write(bench.file("j.fio"), format!("[a]\nsize=64k\nrw=read\n{line}\n"))
+                    .map_err(|error| error.to_string())?;
+                let ran = bench.run(&mut bench.fio("--untrusted j.fio"))?;
+                shown = shown.or(Some(ran.expect(1, &["--untrusted: "]).map_err(|why| format!("{line}: {why}"))?));
+            }
+            std::fs::write(bench.file("j.fio"), "[a]\nsize=64k\nrw=read\ndescription=/x\nbssplit=4k/50:8k/50\n")
+                .map_err(|error| error.to_string())?;
+            bench.run(&mut bench.fio("--untrusted j.fio"))?.expect(0, &[])?;
+            if marker.exists() { Err("the command ran".into()) } else { shown.ok_or_else(|| "no line".into()) }
         }),
         Row::new("a file with a control sequence in a name", "name=ESC[2J", |bench| {
             std::fs::write(bench.file("j.fio"), "[\u{1b}[2Jx]\nsize=64k\nrw=read\nallow_file_create=0\n")

@@ -62,6 +62,7 @@ pub(crate) fn work(setup: &WorkerSetup<'_>, record: &mut Record, priorities: Opt
     if !pass(control, Gate::SetUp) {
         return;
     }
+    control.thread.store(rustix::thread::gettid().as_raw_nonzero().get().unsigned_abs(), Relaxed);
     control.state.store(WorkerState::SettingUp as u32, Relaxed);
     if let Err(error) = set_up_and_run(setup, record, priorities) {
         record.fault.keep_first(error.errno, &error.operation, &error.message);

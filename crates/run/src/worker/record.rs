@@ -25,7 +25,8 @@ pub(crate) struct Control {
     pub(crate) stop: AtomicU32,
     /// Files that are open.
     pub(crate) open_files: AtomicU32,
-    reserved: u32,
+    /// The worker's thread, as the kernel numbers it.
+    pub(crate) thread: AtomicU32,
     /// Sum of completion latencies, as far as the worker tells it.
     pub(crate) latency_ns: AtomicU64,
     /// Bytes completed per direction since the start; never falls.
