@@ -56,7 +56,6 @@ struct Ran {
     stderr: String,
     /// The result, where one was written.
     json: Option<Value>,
-    took: Duration,
 }
 
 /// No row takes longer; one that does hangs.
@@ -106,7 +105,6 @@ impl Bench {
             }
             std::thread::sleep(Duration::from_millis(10));
         }
-        let took = started.elapsed();
         let Output { status, stdout: _, stderr } =
             waiter.join().map_err(|_| "the waiting thread")?.map_err(|error| error.to_string())?;
         // As with fio, lines about failed jobs stand before the document.
@@ -117,7 +115,7 @@ impl Bench {
         if stderr.contains("panicked") {
             return Err(format!("panics: {stderr}"));
         }
-        Ok(Ran { status: status.code(), stderr, json: json.transpose()?, took })
+        Ok(Ran { status: status.code(), stderr, json: json.transpose()? })
     }
 }
 
