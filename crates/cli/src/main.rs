@@ -8,10 +8,12 @@ mod file_system;
 mod fio;
 mod grade;
 mod iostat;
+mod limit;
 mod native;
 mod output;
 mod parse;
 mod survey;
+mod watch;
 
 use std::process::ExitCode;
 

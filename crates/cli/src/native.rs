@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::survey;
+use crate::{survey, watch};
 use clap::{Parser, Subcommand};
 use std::ffi::OsString;
 
@@ -17,6 +17,7 @@ Examples:
   plumb survey .                  how fast is the disk under this directory?
   plumb survey --quick /data      the same in under a minute
   plumb survey /dev/nvme0n1       read a device directly; nothing is written to it
+  plumb fio.sh -w /data -f        the runs of fio.sh, by its own letters
   plumb fio job.fio               run an fio job file as fio does
   plumb fio --name=a --rw=randread --size=1g --direct=1
   ln -s plumb fio                 called as `fio`, plumb is fio
@@ -24,6 +25,7 @@ Examples:
   plumb iostat -dx 2              what the disks do, every two seconds
   plumb parse *.out               a table of what fio, iozone or iostat ever printed
   plumb grade data.csv            a report card of a sweep
+  plumb watch                     the same live, with curves and processes
 
 fio's own options: plumb fio --help; iostat's: plumb iostat --help",
     arg_required_else_help = true
@@ -39,6 +41,7 @@ enum Command {
     Survey(survey::Args),
     Parse(crate::parse::Args),
     Grade(crate::grade::Args),
+    Watch(watch::Args),
     /// Run fio command lines and job files as fio does
     // Taken by the dispatcher before clap sees it; it stands here for the list of commands.
     #[command(
@@ -52,6 +55,14 @@ Examples:
     )]
     Fio {
         /// fio's own words
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        words: Vec<OsString>,
+    },
+    /// Run what fio.sh runs, by its own letters
+    // Taken by the dispatcher before clap sees it, too.
+    #[command(name = "fio.sh", disable_help_flag = true)]
+    FioSh {
+        /// fio.sh's own words
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         words: Vec<OsString>,
     },
@@ -71,7 +82,9 @@ pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
         Ok(Cli { command: Command::Survey(args) }) => survey::run(&args),
         Ok(Cli { command: Command::Parse(args) }) => crate::parse::run(&args),
         Ok(Cli { command: Command::Grade(args) }) => crate::grade::run(&args),
+        Ok(Cli { command: Command::Watch(args) }) => watch::run(&args),
         Ok(Cli { command: Command::Fio { words } }) => crate::fio::run(&words),
+        Ok(Cli { command: Command::FioSh { words } }) => survey::run_fio_sh(&words),
         Ok(Cli { command: Command::Iostat { words } }) => crate::iostat::run(&words),
         Err(error) => show(&error),
     }

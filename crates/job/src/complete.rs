@@ -445,6 +445,8 @@ fn record_plan(draft: &Draft, engine: &EngineSpec) -> RecordPlan {
             ..record.logs.clone()
         },
         iolog: draft.replay.written_log.clone(),
+        tells: crate::plan::TellPlan::default(),
+        states_in: None,
     }
 }
 

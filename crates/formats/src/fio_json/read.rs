@@ -69,6 +69,7 @@ pub fn read(text: &str) -> Result<RunResult, FormatError> {
         result.jobs.push(read_job(job, number, &result.global_options));
     }
     result.devices = root.get("disk_util").and_then(Value::as_array).map(|disks| read_disks(disks)).unwrap_or_default();
+    super::own::read_into(&root, &mut result);
     Ok(result)
 }
 

@@ -12,6 +12,7 @@ mod place;
 mod record;
 mod replay;
 mod steer;
+mod tell;
 mod verify;
 mod zones;
 
@@ -24,6 +25,7 @@ pub use place::{CgroupPlan, ClockChoice, MemoryPolicy, PlacePlan};
 pub use record::{LogPlan, PERCENTILES, RecordPlan, Unified, WindowValue};
 pub use replay::{Hold, MergePlan, ReplayPlan, Skip, Timing};
 pub use steer::{FlowPlan, LatencyPlan, SteadyCriterion, SteadyMeasure, SteadyPlan};
+pub use tell::{Subject, TellPlan};
 pub use verify::{Digest, Pattern, TrimPlan, VerifyFormat, VerifyMethod, VerifyPlan, VerifyPolicy};
 pub use zones::{Gap, Strides, ZonePlan, Zoned};
 

@@ -1,7 +1,7 @@
 //! Before the workers: is the plan allowed and possible, and are its files there?
 
 use super::devices;
-use crate::files::{Guard, PlannedFile, lay_out, plan_files};
+use crate::files::{Guard, PlannedFile, announce_own, lay_out, plan_files};
 use crate::replay::{Replayed, Replays};
 use crate::signals::Signals;
 use crate::{Observer, RunError, RunOptions};
@@ -112,6 +112,8 @@ fn prepare_job(
         let shared = job.clones > 1 && !(job.files.names.is_empty() && job.files.handling.below.is_empty());
         if job.files.handling.laid_out_first || shared {
             lay_out(job, &clones, observer, &mut || signals.received().is_none())?;
+        } else {
+            announce_own(job, &clones, observer);
         }
     }
     let replayed = replayed.into_iter().flatten().map(Some).chain(std::iter::repeat_with(|| None));

@@ -25,7 +25,7 @@ pub(crate) struct Control {
     pub(crate) stop: AtomicU32,
     /// Files that are open.
     pub(crate) open_files: AtomicU32,
-    /// The worker's thread, as the kernel numbers it.
+    /// The worker's thread; 0 before it runs.
     pub(crate) thread: AtomicU32,
     /// Sum of completion latencies, as far as the worker tells it.
     pub(crate) latency_ns: AtomicU64,
