@@ -1,5 +1,6 @@
-# The targets: demo shows the program, test is the whole gate, bench measures the cost of measuring; oracles installs
-# what we are held against, charts fetches what pictures are drawn with, gallery draws the pictures of the documents.
+# The targets: demo shows the program, test is the whole gate, bench measures the cost of measuring, faults prints what
+# becomes of the worst days; oracles installs what we are held against, charts fetches what pictures are drawn with,
+# gallery draws the pictures of the documents.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -7,13 +8,14 @@ SHELL := /bin/bash
 CARGO ?= cargo
 DEMO_OUTPUT ?= target/demo
 
-.PHONY: help demo test test-r bench oracles charts gallery clean
+.PHONY: help demo test test-r bench faults oracles charts gallery clean
 
 help:
 	@echo 'make demo     build plumb and survey the disk under this directory (about a minute of measuring)'
 	@echo 'make test     format, lints, tests, docs and a short bench: the whole gate'
 	@echo 'make test-r   Debian'\''s R reads surveys of a disk and of a loop device (installs r-base-core)'
 	@echo 'make bench    CPU time per I/O: plumb, fio and the bare loop'
+	@echo 'make faults   inject every fault we know, and print what became of it; as root'
 	@echo 'make oracles  install fio, sysstat and iozone3 from Debian, readers of their output from PyPI'
 	@echo 'make charts   fetch ECharts and the typeface of the pictures anew'
 	@echo 'make gallery  draw docs/gallery anew (needs pngquant)'
@@ -43,6 +45,9 @@ test-r:
 bench: oracles
 	$(CARGO) bench --locked -p plumb-cli --bench cost
 	$(CARGO) bench --locked -p plumb-cli --bench parse
+
+faults: oracles
+	$(CARGO) test --locked -p plumb-cli --test faults -- --nocapture
 
 oracles:
 	@tools/oracles

@@ -106,6 +106,7 @@ fn counted(source: &Source, wishes: &Wishes) -> Vec<(String, String, Sweep)> {
     let mut tables: Vec<Table> = Vec::new();
     let table = |workload: String, axis: Axis| Table {
         system: source.name.clone(),
+        plural: workload.clone(),
         workload,
         axis,
         target_ns: wishes.target_ns,
