@@ -16,6 +16,7 @@ mod native;
 mod output;
 mod parse;
 mod remarks;
+mod report;
 mod survey;
 mod watch;
 

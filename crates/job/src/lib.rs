@@ -11,6 +11,7 @@ mod complete;
 mod complete_replay;
 mod complete_timing;
 mod complete_verify;
+mod debug;
 mod draft;
 mod draft_section;
 mod engines;
@@ -27,14 +28,15 @@ mod sections;
 mod showcmd;
 mod surroundings;
 mod table;
+mod untrusted;
 mod values;
 
 pub use engines::{Capabilities, EngineOptions, EngineSpec, Submission, Work};
 pub use error::{JobError, Warning};
 pub use help::VERSION;
 pub use invocation::{
-    Action, BesideRequest, EtaRequest, EtaWhen, IdleProfile, Invocation, OutputFormat, OutputRequest, TerseVersion,
-    TriggerRequest,
+    Action, BesideRequest, Copying, EtaRequest, EtaWhen, IdleProfile, Invocation, OutputFormat, OutputRequest,
+    TerseVersion, Trial, TriggerRequest,
 };
 pub use parser::Parser;
 pub use plan::Plan;

@@ -6,10 +6,12 @@ use crate::error::{JobError, Place, Problem, Sources, Warning, did_you_mean};
 use crate::help;
 use crate::invocation::{Action, IdleProfile, Invocation};
 use crate::jobs::{Depth, Maker, Outcome};
+use crate::plan::Subject;
 use crate::sections::{self, Section, SectionKind};
 use crate::showcmd;
 use crate::surroundings::Surroundings;
 use crate::table;
+use crate::untrusted::{self, Trust};
 
 /// Reads fio's words with a given set of engines.
 #[derive(Clone, Copy, Debug)]
@@ -69,6 +71,8 @@ impl Parser {
     fn answer(&self, ask: &Ask) -> Result<Action, Box<Problem>> {
         match ask {
             Ask::Version => Ok(Action::Version(format!("{}\n", help::VERSION))),
+            Ask::DebugHelp => Ok(Action::Help(crate::debug::help())),
+            Ask::Try(trial) => Ok(Action::Try(trial.clone())),
             Ask::InflateLog(path) => Ok(Action::InflateLog(path.clone())),
             Ask::Help => Ok(Action::Help(help::usage())),
             Ask::CommandHelp(option) => Ok(Action::CmdHelp(help::options(option.as_deref()))),
@@ -109,6 +113,7 @@ fn read_files(
     sources: &mut Sources,
     problems: &mut Vec<Problem>,
 ) -> Vec<Section> {
+    let trust = words.trust;
     let mut all = Vec::new();
     let mut found = Vec::new();
     let mut standard_input: Option<&Place> = None;
@@ -117,10 +122,14 @@ fn read_files(
             problems.push(Problem::at(place.clone(), "standard input can be read only once", None));
             continue;
         }
-        let mut reader = sections::Reader { surroundings, sources, problems, sections: Vec::new(), scope, includes: 0 };
+        let mut reader =
+            sections::Reader { surroundings, sources, problems, sections: Vec::new(), scope, trust, includes: 0 };
         reader.file(path, place);
         let mut of_file = reader.sections;
         of_file.iter_mut().for_each(sort);
+        if trust == Trust::None {
+            untrusted::check(&of_file, problems);
+        }
         let jobs = of_file.iter().filter(|section| section.kind == SectionKind::Job);
         found.extend(jobs.map(|section| section.title.clone()));
         let wanted = |section: &Section| {
@@ -193,10 +202,14 @@ fn conclude(
         }
         return Ok(invocation(words, Action::MergeTraces(outcome.plan), warnings));
     }
-    Ok(invocation(words, Action::Run(outcome.plan), warnings))
+    for job in &mut outcome.plan.jobs {
+        (job.record.tells, job.record.states_in) = (words.tells, words.states_in.clone());
+    }
+    let parsed = if words.tells.has(Subject::Parse) { crate::debug::parsed(sections) } else { Vec::new() };
+    Ok(Invocation { parsed, ..invocation(words, Action::Run(outcome.plan), warnings) })
 }
 
 fn invocation(words: Words, action: Action, warnings: Vec<Warning>) -> Invocation {
     let Words { output, eta, beside, read_only, idle, trigger, .. } = words;
-    Invocation { action, output, eta, beside, read_only, idle, trigger, warnings }
+    Invocation { action, output, eta, beside, read_only, idle, trigger, parsed: Vec::new(), warnings }
 }

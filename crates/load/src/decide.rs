@@ -211,6 +211,12 @@ impl Load {
         Ok(load)
     }
 
+    /// The seeds of all streams of random numbers of this worker, in a fixed order.
+    pub fn seeds(setup: &LoadSetup<'_>) -> Vec<u64> {
+        let seed = setup.job.load.seed.unwrap_or(setup.system_seed);
+        Purpose::ALL.map(|purpose| stream_seed(seed, setup.number, purpose)).to_vec()
+    }
+
     /// The same load, seen by `witness`: every I/O is told to it when it is issued.
     pub fn witnessed(mut self, witness: Box<dyn Witness>) -> Load {
         self.witness = Some(witness);
@@ -293,8 +299,30 @@ impl Load {
     pub fn completed(&mut self, request: &Request) {
         if request.direction().is_some() {
             self.think.completed();
-        } else if let Some(review) = &mut self.review {
+        } else {
+            self.synced(request);
+        }
+    }
+
+    #[cold]
+    fn synced(&mut self, request: &Request) {
+        if let Some(review) = &mut self.review {
             review.flushed(request.target);
+        }
+        self.note_completed(request);
+    }
+
+    /// An I/O came back: the witness hears of it, where the loop looks at each.
+    pub fn note_completed(&mut self, request: &Request) {
+        if let Some(witness) = &mut self.witness {
+            witness.completed(request);
+        }
+    }
+
+    /// Something else happened to the worker: the witness hears of it.
+    pub fn note(&mut self, text: &str) {
+        if let Some(witness) = &mut self.witness {
+            witness.told(text);
         }
     }
 
@@ -304,6 +332,7 @@ impl Load {
         if let (Some(review), Operation::Write) = (&mut self.review, request.operation) {
             review.failed(request);
         }
+        self.note_completed(request);
     }
 
     /// Passes that used up the data; grows with the [`Next::Drain`] or the [`Next::Stop`] that follows such a pass.
@@ -349,10 +378,13 @@ impl Load {
     fn choose_and_note(&mut self, now: Nanos) -> Next {
         let next = self.choose(now);
         let next = if self.detour.is_none() { next } else { self.take_detour(next, now) };
-        if let Some(witness) = &mut self.witness
-            && let Next::Issue(request) | Next::Review { request, .. } = &next
-        {
-            witness.issued(now, request);
+        if let Some(witness) = &mut self.witness {
+            match &next {
+                Next::Issue(request) => witness.issued(now, request),
+                Next::Review { request, .. } => witness.reviewed(now, request),
+                Next::Wait(until) => witness.waits(now, *until),
+                _ => {}
+            }
         }
         next
     }

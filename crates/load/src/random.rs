@@ -18,6 +18,23 @@ pub(super) enum Purpose {
     Trim,
 }
 
+impl Purpose {
+    /// All of them.
+    pub(super) const ALL: [Purpose; 11] = [
+        Purpose::Offset,
+        Purpose::Permutation,
+        Purpose::Size,
+        Purpose::Mix,
+        Purpose::Sequential,
+        Purpose::Gap,
+        Purpose::Content,
+        Purpose::Repeat,
+        Purpose::File,
+        Purpose::WorkingSet,
+        Purpose::Trim,
+    ];
+}
+
 /// The seed of one stream of one worker.
 pub(super) const fn stream_seed(seed: u64, number: u32, purpose: Purpose) -> u64 {
     mix(mix(mix(seed) ^ (number as u64)) ^ (purpose as u64))

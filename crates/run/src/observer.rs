@@ -2,7 +2,9 @@
 
 use measure::{Nanos, PerDirection};
 use model::RunResult;
+use std::fs::File;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// How to run a plan, apart from what the plan says.
 #[derive(Clone, Debug)]
@@ -15,6 +17,8 @@ pub struct RunOptions {
     pub progress_interval: Option<Nanos>,
     /// How often the counters of the devices under the targets are read during the run.
     pub device_interval: Nanos,
+    /// Where workers tell of themselves as their plans want it; shared by all of them.
+    pub tell_to: Option<Arc<File>>,
 }
 
 /// Told of a run's events, from the main thread, between its other duties.

@@ -107,6 +107,7 @@ fn hashes(directory: &Path, mut job: JobPlan, isolation: Isolation) -> Vec<Strin
         read_only: false,
         progress_interval: None,
         device_interval: Nanos::from_millis(500),
+        tell_to: None,
     };
     let result = crate::execute(&Plan { jobs: vec![job], global_options: Vec::new() }, &options, &mut Blind).unwrap();
     *HASHES.lock().unwrap() = None;

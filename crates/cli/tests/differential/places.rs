@@ -113,10 +113,7 @@ pub(crate) fn amounts() -> Vec<Case> {
         // fio keeps its map in blocks of 4 KiB there and leaves some of the region out.
         Case::status("subtlety_17_sizes_by_order", "--name=a --size=256k --rw=randwrite --bs=4k,8k --bs_is_seq_rand=1")
             .ends(0),
-        Case::own_format(
-            "subtlety_17_sizes_by_order_in_sequence",
-            "--output-format=json --name=a --size=256k --rw=write --bs=4k,8k --bs_is_seq_rand=1",
-        ),
+        job("subtlety_17_sizes_by_order_in_sequence", "--size=256k --rw=write --bs=4k,8k --bs_is_seq_rand=1"),
         job("softrandommap", "--size=256k --rw=randread --softrandommap=1"),
         Case::report(
             "subtlety_3_an_aligned_offset",

@@ -12,6 +12,7 @@ mod place;
 mod record;
 mod replay;
 mod steer;
+mod tell;
 mod verify;
 mod zones;
 
@@ -24,6 +25,7 @@ pub use place::{CgroupPlan, ClockChoice, MemoryPolicy, PlacePlan};
 pub use record::{LogPlan, PERCENTILES, RecordPlan, Unified, WindowValue};
 pub use replay::{Hold, MergePlan, ReplayPlan, Skip, Timing};
 pub use steer::{FlowPlan, LatencyPlan, SteadyCriterion, SteadyMeasure, SteadyPlan};
+pub use tell::{Subject, TellPlan};
 pub use verify::{Digest, Pattern, TrimPlan, VerifyFormat, VerifyMethod, VerifyPlan, VerifyPolicy};
 pub use zones::{Gap, Strides, ZonePlan, Zoned};
 
@@ -173,6 +175,8 @@ pub struct Limits {
     pub ignored: IgnoredErrors,
     /// Tell of every error, also of those that are forgiven.
     pub error_dump: bool,
+    /// Tell of an I/O that has not come back for so long; `None` never.
+    pub stuck_after: Option<Nanos>,
 }
 
 impl Default for Limits {
@@ -190,6 +194,7 @@ impl Default for Limits {
             continue_on_error: ContinueOnError::default(),
             ignored: IgnoredErrors::default(),
             error_dump: false,
+            stuck_after: Some(Nanos::from_secs(30)),
         }
     }
 }

@@ -11,7 +11,7 @@ const fn works(name: &'static str, kind: Kind, set: Set, help: &'static str) -> 
     Row::works(GROUP, name, kind, set, help)
 }
 
-const METHOD: Kind = Kind::Word(&[
+const METHODS: &[(&str, &str)] = &[
     ("0", "no check"),
     ("md5", "digest of 16 bytes"),
     ("crc64", "digest of 8 bytes"),
@@ -32,7 +32,9 @@ const METHOD: Kind = Kind::Word(&[
     ("pattern", "verify_pattern without a header"),
     ("pattern_hdr", "verify_pattern behind a header"),
     ("null", "read back, compare nothing"),
-]);
+];
+
+const METHOD: Kind = Kind::Word(METHODS);
 
 fn method(word: &str) -> Option<VerifyMethod> {
     let digest = match word {
@@ -57,6 +59,19 @@ fn method(word: &str) -> Option<VerifyMethod> {
         _ => return None,
     };
     Some(VerifyMethod::Digest(digest))
+}
+
+/// The words of all digests.
+pub(crate) fn digest_words() -> impl Iterator<Item = &'static str> {
+    METHODS.iter().map(|&(word, _)| word).filter(|word| digest(word).is_some())
+}
+
+/// The digest of this word.
+pub(crate) fn digest(word: &str) -> Option<Digest> {
+    match method(word) {
+        Some(VerifyMethod::Digest(digest)) => Some(digest),
+        _ => None,
+    }
 }
 
 const POLICY: Kind = Kind::Word(&[

@@ -133,7 +133,11 @@ const COMMAND_LINES: &[(&[&str], &str)] = &[
         &["--ignore_error=EFOO"],
         "ignore_error=EFOO names an error `EFOO` that there is not; write it like EIO:ENOSPC or by number, 5:28",
     ),
-    (&["--write_hist_log=x"], "option `write_hist_log` is refused: known, not built yet; leave it out"),
+    (
+        &["--io_submit_mode=offload"],
+        "option `io_submit_mode` is refused: handing I/Os to other threads adds the way there to each latency; numjobs \
+         submits from more threads; leave it out",
+    ),
     (&["--rwmixcycle=5"], "option `rwmixcycle` is refused: withdrawn: the mix is drawn for each I/O; leave it out"),
     (&["--rw=write", "--readonly"], "writes or trims, but --readonly was given"),
 ];
@@ -153,9 +157,10 @@ const WHOLE: &[(&[&str], &str)] = &[
     (&["--terse-version=6"], "command line: terse-version=6 is not a version; use 2, 3, 4 or 5"),
     (&["--terse-version=3x"], "command line: terse-version=3x is not a version; use 2, 3, 4 or 5"),
     (&["--minimal=1"], "command line: option `minimal` takes no value, but was given `1`"),
+    (&["--latency-log"], "command line: option `--latency-log` is refused: withdrawn: use write_lat_log; leave it out"),
     (
-        &["--status-interval=1"],
-        "command line: option `--status-interval` is refused: known, not built yet; leave it out",
+        &["--status-interval=x"],
+        "command line: status-interval=x is not a time; write it like 10s, 5m or 500ms; a bare number means seconds",
     ),
     (&["--eta=maybe"], "command line: eta=maybe is not a word it knows; it takes always, never, auto"),
     (&["--eta-interval=100"], "command line: eta-interval=100 is shorter than 250 ms; give 250ms or more"),
@@ -197,7 +202,7 @@ const FILES: &[(&str, &str)] = &[
     ("[a]\nioengine=libaio\nnowait=2\n", "job `a` (f:3): nowait=2 is neither 0 nor 1; write 1 for yes, 0 for no"),
     (
         "[a]\nioengine=libaio\ncmdprio=1\n",
-        "job `a` (f:3): option `cmdprio` is refused: known, not built yet; leave it out",
+        "job `a` (f:3): option `cmdprio` is refused: its kernel has none; leave it out",
     ),
     ("[a]\nioengine=io_uring\nforce_async=10\n", "job `a` (f:3): force_async=10 is above the largest value, 9"),
     ("[global]\nbs=9x\n[a]\n", "f:2: bs=9x is not a size; write it like 4k, 1m or 4096"),

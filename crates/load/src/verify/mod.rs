@@ -42,6 +42,11 @@ struct Piece<'a> {
     expected: Expected,
 }
 
+/// The digest that a header would hold of these bytes, and zeros behind it.
+pub fn digest_of(digest: Digest, payload: &[u8]) -> [u8; digest::LONGEST] {
+    digest::of(digest, payload)
+}
+
 impl Verifier {
     /// A verifier for worker number `worker`; `seed` decides the random payload.
     pub fn new(plan: &VerifyPlan, worker: u32, seed: u64) -> Self {

@@ -252,9 +252,11 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
         let mut state = state::describe(self.job, checker.number);
         (state.writes, state.completed) = (checker.writes, checker.last_writes());
         let name = load::verify::state::State::file_name(&state.name, state.index);
+        let name = state::path(self.job, &name);
         if let Err(error) = std::fs::write(&name, state.to_bytes(checker.plan.format)) {
             self.tally.control.notices.tell(&format!(
-                "fio: {name}: {error}: how far the writes came is not kept (verify_state_save=0 does not try)"
+                "fio: {}: {error}: how far the writes came is not kept (verify_state_save=0 does not try)",
+                name.display()
             ));
         }
     }

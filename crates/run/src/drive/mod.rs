@@ -135,7 +135,7 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
             load,
             content_is_idle: content.is_idle(),
             content,
-            attends: checker.is_some() || tally.has_logs() || priorities.is_some(),
+            attends: checker.is_some() || tally.has_logs() || priorities.is_some() || job.record.tells.follows_ios(),
             checker,
             priorities,
             kernel_cpu_before: Nanos::ZERO,
@@ -314,6 +314,7 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
             priorities.record(self.engine.priority_of(slot), direction, life.reaped.saturating_sub(from));
         }
         self.judge_block(slot, request);
+        self.load.note_completed(request);
     }
 
     /// Makes the buffer of `slot` ready for `request`.

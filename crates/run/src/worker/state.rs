@@ -4,7 +4,7 @@ use crate::files::{file_error, refusal};
 use job::plan::JobPlan;
 use load::verify::state::{Order, State};
 use model::JobError;
-use std::path::Path;
+use std::path::PathBuf;
 
 /// What an earlier run of this job wrote, where the job wants to know.
 ///
@@ -15,9 +15,11 @@ pub(crate) fn load(job: &JobPlan, number: u32) -> Result<Option<State>, JobError
         return Ok(None);
     }
     let name = State::file_name(&job.name, u64::from(number) - 1);
-    let advice = " (verify_state_load reads what a job of this name and number left in the current directory)";
-    let bytes = std::fs::read(&name).map_err(|error| file_error("read", Path::new(&name), error, advice))?;
-    let wrong = |what: String| refusal(libc::EINVAL, "read", format!("state file {name}: {what}"));
+    let advice =
+        " (verify_state_load reads what a job of this name and number left in the current directory or --aux-path)";
+    let name = path(job, &name);
+    let bytes = std::fs::read(&name).map_err(|error| file_error("read", &name, error, advice))?;
+    let wrong = |what: String| refusal(libc::EINVAL, "read", format!("state file {}: {what}", name.display()));
     let state = State::from_bytes(&bytes).map_err(|error| wrong(error.to_string()))?;
     match state.order {
         Order::Foreign if job.load.random => {
@@ -28,6 +30,11 @@ pub(crate) fn load(job: &JobPlan, number: u32) -> Result<Option<State>, JobError
         }
         _ => Ok(Some(state)),
     }
+}
+
+/// Where a state file of this name lies: where `--aux-path` says, or in the current directory.
+pub(crate) fn path(job: &JobPlan, name: &str) -> PathBuf {
+    job.record.states_in.as_ref().map_or_else(|| PathBuf::from(name), |folder| folder.join(name))
 }
 
 /// What this worker wrote, except for the writes themselves.
