@@ -104,27 +104,28 @@ fn by_direction(mut rows: Vec<Measurement>) -> Vec<Measurement> {
 /// The sweeps of our own results, from everything that was counted.
 fn counted(source: &Source, wishes: &Wishes) -> Vec<(String, String, Sweep)> {
     let mut tables: Vec<Table> = Vec::new();
-    let table = |workload: String, axis: Axis| Table {
+    let table = |workload: String, plural: String, axis: Axis| Table {
         system: source.name.clone(),
         plural: workload.clone(),
         workload,
+        plural,
         axis,
         target_ns: wishes.target_ns,
         levels: Vec::new(),
         notes: Vec::new(),
     };
-    let mut put = |workload: String, axis: Axis, level: Option<Measured>| {
+    let mut put = |workload: String, plural: String, axis: Axis, level: Option<Measured>| {
         let Some(level) = level else { return };
         match tables.iter_mut().find(|table| table.axis == axis && table.workload == workload) {
             Some(found) => found.levels.push(level),
-            None => tables.push(Table { levels: vec![level], ..table(workload, axis) }),
+            None => tables.push(Table { levels: vec![level], ..table(workload, plural, axis) }),
         }
     };
     for test in &source.tests {
         let level = |load| Measured::of(load, &test.result, test.direction);
-        put(test.workload.clone(), Axis::Load(Load::Users), level(test.users));
+        put(test.workload.clone(), plural(test), Axis::Load(Load::Users), level(test.users));
         if test.users == 1 && test.block_bytes > 0 {
-            put(format!("{}, 1 user", words(&test.pattern)), Axis::BlockSize, level(test.block_bytes));
+            put(format!("{}, 1 user", words(&test.pattern)), plural(test), Axis::BlockSize, level(test.block_bytes));
         }
     }
     let several = tables.iter().any(|table| table.levels.len() > 1);
@@ -134,6 +135,15 @@ fn counted(source: &Source, wishes: &Wishes) -> Vec<(String, String, Sweep)> {
     });
     tables.truncate(4 * MOST_SINGLES);
     tables.into_iter().map(|table| (source.name.clone(), table.workload.clone(), Sweep::of(table))).collect()
+}
+
+/// `8 KiB random reads`; a name that is no pattern stays as it is.
+fn plural(test: &Test) -> String {
+    match words(&test.pattern) {
+        name if name == test.pattern && name != "read" && name != "write" => test.workload.clone(),
+        pattern if test.block_bytes > 0 => format!("{} {pattern}s", super::native::size(test.block_bytes)),
+        pattern => format!("{pattern}s"),
+    }
 }
 
 /// What a sweep is of, without whose and how much.
