@@ -1,5 +1,6 @@
-# Six targets: demo shows the program, test is the whole gate, bench measures the cost of measuring,
-# oracles installs what we are held against, charts fetches what pictures are drawn with, clean removes what we built.
+# The targets: demo shows the program, test is the whole gate, bench measures the cost of measuring, checks shows each
+# check fire, faults prints what becomes of the worst days; oracles installs what we are held against, charts fetches what pictures are drawn with,
+# gallery draws the pictures of the documents.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -7,20 +8,26 @@ SHELL := /bin/bash
 CARGO ?= cargo
 DEMO_OUTPUT ?= target/demo
 
-.PHONY: help demo test bench oracles charts clean
+.PHONY: help demo test test-r bench checks faults oracles charts gallery clean
 
 help:
 	@echo 'make demo     build plumb and survey the disk under this directory (about a minute of measuring)'
 	@echo 'make test     format, lints, tests, docs and a short bench: the whole gate'
+	@echo 'make test-r   Debian'\''s R reads surveys of a disk and of a loop device (installs r-base-core)'
 	@echo 'make bench    CPU time per I/O: plumb, fio and the bare loop'
+	@echo 'make checks   make each check fire, and twenty clean runs; print the table of both'
+	@echo 'make faults   inject every fault we know, and print what became of it; as root'
 	@echo 'make oracles  install fio, sysstat and iozone3 from Debian, readers of their output from PyPI'
 	@echo 'make charts   fetch ECharts and the typeface of the pictures anew'
+	@echo 'make gallery  draw docs/gallery anew (needs pngquant)'
 
 demo:
 	$(CARGO) build --release --locked --bin plumb
 	@mkdir -p $(DEMO_OUTPUT)
 	target/release/plumb survey --quick --output $(DEMO_OUTPUT)/survey.json . | tee $(DEMO_OUTPUT)/survey.txt
-	@echo 'The table is in $(DEMO_OUTPUT)/survey.txt, all that was measured in $(DEMO_OUTPUT)/survey.json.'
+	@mv $(DEMO_OUTPUT)/survey.html $(DEMO_OUTPUT)/report.html
+	@echo 'The table is in $(DEMO_OUTPUT)/survey.txt, all that was measured in $(DEMO_OUTPUT)/survey.json,'
+	@echo 'pictures, checks and all numbers in $(DEMO_OUTPUT)/report.html: open it in a browser.'
 
 test: oracles
 	$(CARGO) fmt --all --check
@@ -31,15 +38,34 @@ test: oracles
 	$(CARGO) bench --locked -p plumb-cli --bench parse -- --short
 	@echo 'test: format, lints, docs, tests and the short bench passed'
 
+# Not in the gate: R and what it needs take 200 MB and minutes to install.
+test-r:
+	@tools/oracles r-base-core
+	PLUMB_R=1 $(CARGO) test --locked -p plumb-cli --test r
+
 bench: oracles
 	$(CARGO) bench --locked -p plumb-cli --bench cost
 	$(CARGO) bench --locked -p plumb-cli --bench parse
+
+checks:
+	PLUMB_CHECKS=full $(CARGO) test --locked -p plumb-cli --test checks -- --nocapture --test-threads=1
+
+faults: oracles
+	$(CARGO) test --locked -p plumb-cli --test faults -- --nocapture
 
 oracles:
 	@tools/oracles
 
 charts:
 	@tools/charts
+
+# Sixty-four colours are enough for flat pictures, and a third of the bytes.
+gallery:
+	@command -v pngquant > /dev/null || { echo 'make gallery: pngquant is missing; apt-get install pngquant' >&2; exit 1; }
+	@mkdir -p docs/gallery
+	PLUMB_GALLERY=$(CURDIR)/docs/gallery $(CARGO) test --locked -p plumb-report --test old_data the_gallery_is_drawn
+	PLUMB_GALLERY=$(CURDIR)/docs/gallery $(CARGO) test --locked -p plumb-report --test kinds
+	pngquant --force --ext .png --speed 1 --nofs 64 docs/gallery/*.png
 
 clean:
 	$(CARGO) clean

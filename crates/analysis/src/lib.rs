@@ -5,16 +5,27 @@
 #![forbid(unsafe_code)]
 
 mod checks;
+mod cost;
+pub mod costs;
 mod evidence;
+mod identities;
 mod limiter;
+mod regime;
 pub mod report_card;
 mod samples;
+mod scaling;
 mod summary;
+mod verdict;
 
-pub use checks::{CHECKS, Check, grade, judge};
+pub use checks::{CHECKS, Check, Needs, grade, grade_title, is_finding, judge, unchecked};
+pub use cost::CostModel;
+pub use identities::{Identity, Verdict, identities};
 pub use limiter::limited_by;
+pub use regime::changes;
 pub use samples::{percentile_as_fact, samples_needed};
-pub use summary::{Point, sentences, thousands};
+pub use scaling::{contradiction, knee, queueing};
+pub use summary::{Load, Point, sentences, sentences_over, thousands};
+pub use verdict::{Judged, verdict};
 
 #[cfg(test)]
 mod fixtures;

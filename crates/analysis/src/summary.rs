@@ -10,7 +10,7 @@ const NEAR_PEAK: f64 = 0.9;
 /// One load level of a sweep.
 #[derive(Clone, Debug)]
 pub struct Point {
-    /// Users at work, as asked.
+    /// Users at work, as asked; the depth where that is what rises.
     pub users: u32,
     /// I/Os per second of all users together.
     pub iops: f64,
@@ -47,50 +47,88 @@ impl Point {
     }
 }
 
-/// The two sentences about a sweep of `what` (`8k random reads`); empty when nothing was measured.
+/// What the levels of a sweep count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Load {
+    /// Processes with one I/O at a time each.
+    #[default]
+    Users,
+    /// The depth of a queue.
+    InFlight,
+}
+
+impl Load {
+    /// `1 user`, `8 I/Os in flight`.
+    pub fn counted(self, count: u32) -> String {
+        match (self, count) {
+            (Load::Users, 1) => "1 user".to_owned(),
+            (Load::Users, _) => format!("{count} users"),
+            (Load::InFlight, 1) => "1 I/O in flight".to_owned(),
+            (Load::InFlight, _) => format!("{count} I/Os in flight"),
+        }
+    }
+
+    /// In the plural: `users`.
+    pub fn plural(self) -> &'static str {
+        match self {
+            Load::Users => "users",
+            Load::InFlight => "I/Os in flight",
+        }
+    }
+
+    fn reach(self, count: u32) -> String {
+        format!("{} {}", self.counted(count), if count == 1 { "reaches" } else { "reach" })
+    }
+}
+
+/// The two sentences about a sweep of `what` (`8k random reads`) over users; empty when nothing was measured.
 pub fn sentences(what: &str, points: &[Point]) -> Vec<String> {
+    sentences_over(Load::Users, what, points)
+}
+
+/// The two sentences about a sweep of `what` over any kind of load; empty when nothing was measured.
+pub fn sentences_over(load: Load, what: &str, points: &[Point]) -> Vec<String> {
     let Some(peak) = points.iter().rev().max_by(|a, b| a.iops.total_cmp(&b.iops)) else {
         return Vec::new();
     };
     let near = points.iter().find(|point| point.iops >= NEAR_PEAK * peak.iops).unwrap_or(peak);
-    let idle: Vec<String> =
-        points.iter().filter(|point| !point.all_busy).map(|point| point.users.to_string()).collect();
+    let idle: Vec<u32> = points.iter().filter(|point| !point.all_busy).map(|point| point.users).collect();
     let of_memory = if points.iter().any(|point| point.from_memory) { " These are numbers of memory." } else { "" };
     if !idle.is_empty() {
         return vec![
-            format!("The highest rate seen for {what} is {}.{of_memory}", rate(peak)),
-            format!("No scaling verdict: with {} not all users were busy.", list(&idle)),
+            format!("The highest rate seen for {what} is {}.{of_memory}", rate(load, peak)),
+            format!("No scaling verdict: with {} not all {} were busy.", list(load, &idle), load.plural()),
         ];
     }
-    vec![format!("{}{of_memory}", peak_sentence(what, points, peak, near)), cost_sentence(points, near)]
+    vec![format!("{}{of_memory}", peak_sentence(load, what, points, [peak, near])), cost_sentence(load, points, near)]
 }
 
-fn peak_sentence(what: &str, points: &[Point], peak: &Point, near: &Point) -> String {
+fn peak_sentence(load: Load, what: &str, points: &[Point], [peak, near]: [&Point; 2]) -> String {
     let what = capitalised(what);
     if points.len() == 1 {
-        return format!("{what} reach {}; no other load was measured.", rate(peak));
+        return format!("{what} reach {}; no other load was measured.", rate(load, peak));
     }
     if near.users == peak.users {
         let lesser = points.iter().filter(|point| point.users < peak.users).max_by(|a, b| a.iops.total_cmp(&b.iops));
         return match lesser {
             Some(lesser) => format!(
                 "{what} peak at {}; fewer stay more than 10 % below ({} {} % of it).",
-                rate(peak),
-                reach(lesser.users),
+                rate(load, peak),
+                load.reach(lesser.users),
                 percent(lesser.iops / peak.iops)
             ),
-            None => format!("{what} peak at {} already; more users bring nothing.", rate(peak)),
+            None => format!("{what} peak at {} already; more {} bring nothing.", rate(load, peak), load.plural()),
         };
     }
     format!(
         "{what} peak at {}; already {} {} % of that.",
-        rate(peak),
-        reach(near.users),
+        rate(load, peak),
+        load.reach(near.users),
         percent(near.iops / peak.iops)
     )
 }
 
-fn cost_sentence(points: &[Point], near: &Point) -> String {
+fn cost_sentence(load: Load, points: &[Point], near: &Point) -> String {
     let (Some(least), Some(most)) =
         (points.iter().min_by_key(|point| point.users), points.iter().max_by_key(|point| point.users))
     else {
@@ -118,28 +156,20 @@ fn cost_sentence(points: &[Point], near: &Point) -> String {
     };
     format!(
         "Going from {} to {} brings {gain} and moves the average latency from {} to {}{tail}.",
-        users(from.users),
+        load.counted(from.users),
         most.users,
         milliseconds(from.mean_ns),
         milliseconds(most.mean_ns)
     )
 }
 
-fn rate(point: &Point) -> String {
+fn rate(load: Load, point: &Point) -> String {
     format!(
         "{} IOPS ({} MiB/s) with {}",
         thousands(point.iops),
         thousands(point.bytes_per_second / f64::from(1 << 20)),
-        users(point.users)
+        load.counted(point.users)
     )
-}
-
-fn users(count: u32) -> String {
-    if count == 1 { "1 user".to_owned() } else { format!("{count} users") }
-}
-
-fn reach(count: u32) -> String {
-    format!("{} {}", users(count), if count == 1 { "reaches" } else { "reach" })
 }
 
 fn percent(ratio: f64) -> String {
@@ -156,11 +186,14 @@ fn milliseconds(ns: f64) -> String {
     }
 }
 
-fn list(words: &[String]) -> String {
-    match words {
+fn list(load: Load, counts: &[u32]) -> String {
+    match counts {
         [] => String::new(),
-        [one] => format!("{one} {}", if one == "1" { "user" } else { "users" }),
-        [first @ .., last] => format!("{} and {last} users", first.join(", ")),
+        [one] => load.counted(*one),
+        [first @ .., last] => {
+            let first: Vec<String> = first.iter().map(u32::to_string).collect();
+            format!("{} and {}", first.join(", "), load.counted(*last))
+        }
     }
 }
 

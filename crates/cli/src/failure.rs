@@ -28,6 +28,11 @@ impl Failure {
         }
     }
 
+    /// The message, for those who go on without what failed.
+    pub(crate) fn message(&self) -> &str {
+        &self.message
+    }
+
     /// Prints the message, if there is one. A closed stderr changes nothing about the failure.
     pub(crate) fn report(&self, to: &mut impl Write) {
         if !self.message.is_empty() {

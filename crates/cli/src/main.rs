@@ -2,7 +2,10 @@
 
 #![forbid(unsafe_code)]
 
+mod check;
+mod cost_model;
 mod dispatch;
+mod explain;
 mod failure;
 mod file_system;
 mod fio;
@@ -12,6 +15,8 @@ mod limit;
 mod native;
 mod output;
 mod parse;
+mod remarks;
+mod report;
 mod survey;
 mod watch;
 

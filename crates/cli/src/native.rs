@@ -17,6 +17,7 @@ Examples:
   plumb survey .                  how fast is the disk under this directory?
   plumb survey --quick /data      the same in under a minute
   plumb survey /dev/nvme0n1       read a device directly; nothing is written to it
+  plumb fio.sh -w /data -f        the runs of fio.sh, by its own letters
   plumb fio job.fio               run an fio job file as fio does
   plumb fio --name=a --rw=randread --size=1g --direct=1
   ln -s plumb fio                 called as `fio`, plumb is fio
@@ -24,6 +25,11 @@ Examples:
   plumb iostat -dx 2              what the disks do, every two seconds
   plumb parse *.out               a table of what fio, iozone or iostat ever printed
   plumb grade data.csv            a report card of a sweep
+  plumb check run.json            is this number true?
+  plumb explain run.json          both sides of every identity, with the numbers put in
+  plumb model sweep.json          access time, transfer rate, and where more users stop helping
+  plumb report a.json b.json      pictures, checks and all numbers of results, as a page
+  plumb plot data.csv             a picture of a sweep, in letters or into a file
   plumb watch                     the same live, with curves and processes
 
 fio's own options: plumb fio --help; iostat's: plumb iostat --help",
@@ -37,9 +43,14 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     // Its help stands with its options.
-    Survey(survey::Args),
+    Survey(Box<survey::Args>),
     Parse(crate::parse::Args),
     Grade(crate::grade::Args),
+    Check(crate::check::Args),
+    Explain(crate::explain::Args),
+    Model(crate::cost_model::Args),
+    Report(crate::report::Args),
+    Plot(crate::report::plot::Args),
     Watch(watch::Args),
     /// Run fio command lines and job files as fio does
     // Taken by the dispatcher before clap sees it; it stands here for the list of commands.
@@ -54,6 +65,14 @@ Examples:
     )]
     Fio {
         /// fio's own words
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        words: Vec<OsString>,
+    },
+    /// Run what fio.sh runs, by its own letters
+    // Taken by the dispatcher before clap sees it, too.
+    #[command(name = "fio.sh", disable_help_flag = true)]
+    FioSh {
+        /// fio.sh's own words
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         words: Vec<OsString>,
     },
@@ -73,8 +92,14 @@ pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
         Ok(Cli { command: Command::Survey(args) }) => survey::run(&args),
         Ok(Cli { command: Command::Parse(args) }) => crate::parse::run(&args),
         Ok(Cli { command: Command::Grade(args) }) => crate::grade::run(&args),
+        Ok(Cli { command: Command::Check(args) }) => crate::check::run(&args),
+        Ok(Cli { command: Command::Explain(args) }) => crate::explain::run(&args),
+        Ok(Cli { command: Command::Model(args) }) => crate::cost_model::run(&args),
+        Ok(Cli { command: Command::Report(args) }) => crate::report::run(&args),
+        Ok(Cli { command: Command::Plot(args) }) => crate::report::plot::run(&args),
         Ok(Cli { command: Command::Watch(args) }) => watch::run(&args),
         Ok(Cli { command: Command::Fio { words } }) => crate::fio::run(&words),
+        Ok(Cli { command: Command::FioSh { words } }) => survey::run_fio_sh(&words),
         Ok(Cli { command: Command::Iostat { words } }) => crate::iostat::run(&words),
         Err(error) => show(&error),
     }

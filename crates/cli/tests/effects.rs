@@ -24,6 +24,8 @@ const TESTS: &[(&str, &str, &str)] = &[
         "crates/run/tests/run/files.rs",
         "a_block_device_gives_its_size_and_is_guarded_while_somebody_holds_it",
     ),
+    ("stuck_after", "crates/cli/tests/faults/main.rs", "every_fault_ends_as_the_table_says"),
+    ("write_consent", "crates/cli/tests/faults/main.rs", "every_fault_ends_as_the_table_says"),
     ("unit_base", "crates/formats/tests/fio.rs", "kept_outputs_of_fio_3_33_are_printed_again_line_by_line"),
     ("significant_figures", "crates/formats/tests/fio.rs", "what_we_print_from_fios_json_is_what_fio_printed"),
     (

@@ -21,6 +21,7 @@ pub mod native;
 mod number;
 mod numeral;
 pub mod printable;
+pub mod results;
 mod shares;
 pub mod stream;
 pub mod sweep;

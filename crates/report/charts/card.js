@@ -5,8 +5,13 @@ plumb.gradeColours = {
   'A+': '#1d7f5a', A: '#41a06a', 'A-': '#7fbb7a', 'B+': '#b8cf72', B: '#d9d36b', 'B-': '#e6cf62', 'C+': '#eebf55', C: '#f0a94a', 'C-': '#ec9140', D: '#c8352e',
 };
 
+plumb.cardNotes = (data, look) => data.notes.flatMap((note) => plumb.wrap(note, look.width - 96, look.font(10))).slice(0, 12);
+
+plumb.heights.card = (data, look) => 154 + 148 * data.rows.length + 34 + 14 * plumb.cardNotes(data, look).length;
+
 plumb.charts.card = (data, look) => {
-  const rowHeight = Math.min(148, (look.height - 155 - 30 - 14 * data.notes.length * 2) / Math.max(data.rows.length, 1));
+  const notes = plumb.cardNotes(data, look);
+  const rowHeight = Math.min(148, (look.height - 154 - 34 - 14 * notes.length) / Math.max(data.rows.length, 1));
   const marks = [...plumb.cardHead(data, look)];
   const scale = plumb.cardScale(data);
   data.rows.forEach((row, index) => {
@@ -15,7 +20,6 @@ plumb.charts.card = (data, look) => {
     marks.push(...plumb.cardLetters(row, look, top), ...plumb.cardScaling(row, look, top));
     marks.push({ shape: plumb.line([[48, top + rowHeight], [look.width - 48, top + rowHeight]], look.line, 1) });
   });
-  const notes = data.notes.flatMap((note) => plumb.wrap(note, look.width - 96, look.font(10)));
   notes.forEach((line, index) => marks.push({ shape: plumb.text(48, look.height - 14 * (notes.length - index) - 6, line, look.font(10), look.soft) }));
   return {
     backgroundColor: look.paper,
@@ -28,9 +32,11 @@ plumb.charts.card = (data, look) => {
 plumb.cardColumns = { workload: 48, histogram: 243, histogramEnd: 562, letters: 600, rate: 832, scaling: 978 };
 
 plumb.cardHead = (data, look) => {
-  const marks = [{ shape: plumb.text(48, 46, plumb.fit(data.title, look.width - 96, look.font(26, true)), look.font(26, true), look.ink) }];
+  const marks = [{ shape: plumb.text(48, 46, plumb.fit(look.title || data.title, look.width - 96, look.font(26, true)), look.font(26, true), look.ink) }];
   data.sentences.slice(0, 2).forEach((text, index) => {
-    marks.push({ shape: plumb.text(48, 83 + index * 24, plumb.fit(text, look.width - 96, look.font(15)), look.font(15), look.ink) });
+    // A long verdict is written smaller before it is cut.
+    const font = look.font(echarts.format.getTextRect(text, look.font(15)).width <= look.width - 96 ? 15 : 12.5);
+    marks.push({ shape: plumb.text(48, 83 + index * 24, plumb.fit(text, look.width - 96, font), font, look.ink) });
   });
   const columns = plumb.cardColumns;
   const heads = [

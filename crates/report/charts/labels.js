@@ -38,7 +38,8 @@ plumb.sparse = (items, gap) => items.filter(((last) => (item) => {
 plumb.fit = (text, width, font) => {
   const wide = (part) => echarts.format.getTextRect(part, font).width;
   if (wide(text) <= width) return text;
-  const letters = Array.from(text);
+  // No letter is narrower than two pixels.
+  const letters = Array.from(text).slice(0, Math.max(Math.ceil(width / 2), 1));
   while (letters.length > 1 && wide(`${letters.join('')}…`) > width) letters.pop();
   return `${letters.join('')}…`;
 };
@@ -54,3 +55,32 @@ plumb.wrap = (text, width, font) => {
   }
   return lines.filter(Boolean);
 };
+
+// The box of a text mark, as wide as its longest line.
+plumb.boxOf = (mark) => {
+  const { style, x, y, rotation } = mark.shape;
+  const width = echarts.format.getTextRect(style.text, style.font).width + (style.padding ? 2 * style.padding[1] : 0);
+  const size = parseFloat(style.font.match(/([\d.]+)px/)[1]);
+  const height = (style.text.split('\n').length - 1) * (style.lineHeight || size * 1.2) + size;
+  const left = style.align === 'right' ? x - width : style.align === 'center' ? x - width / 2 : x;
+  if (rotation) return { left: x - height / 2, right: x + height / 2, top: y - width / 2, bottom: y + width / 2 };
+  return { left, right: left + width, top: y - height / 2, bottom: y + height / 2 };
+};
+
+// What is written so far on a sheet: `take` writes, `offer` writes only where nothing is yet.
+plumb.written = () => {
+  const boxes = [];
+  const meets = (one, other) => one.left < other.right + 2 && other.left < one.right + 2 && one.top < other.bottom && other.top < one.bottom;
+  return {
+    take: (marks) => { for (const mark of marks) if (mark.shape.type === 'text') boxes.push(plumb.boxOf(mark)); return marks; },
+    offer: (...candidates) => {
+      const found = candidates.find((mark) => !boxes.some((box) => meets(box, plumb.boxOf(mark))));
+      if (found) boxes.push(plumb.boxOf(found));
+      return found ? [found] : [];
+    },
+  };
+};
+
+// The longest of the texts that fits a width, or the last one cut.
+plumb.longest = (texts, width, font) =>
+  texts.find((text) => echarts.format.getTextRect(text, font).width <= width) || plumb.fit(texts[texts.length - 1], width, font);

@@ -21,12 +21,12 @@ plumb.themes = {
   light: {
     paper: '#ffffff', ink: '#1a2433', soft: '#5b6776', faint: '#8a94a3', line: '#e3e7ec', axis: '#a9b4c2', veil: 'rgba(255,255,255,0.8)',
     wedge: 'rgba(91,103,118,0.12)', alarm: '#a31328', target: '#c8861a', under: '#d1e1f2', between: '#d6efe4', over: '#fde3c4',
-    underInk: '#0b559f', betweenInk: '#1f8765', overInk: '#c05a0a', slower: '#f6cfcf', falling: '#dfa1a3', faster: '#cfe1f5', average: '#000000',
+    underInk: '#0b559f', betweenInk: '#1f8765', overInk: '#c05a0a', slower: '#f6cfcf', falling: '#dfa1a3', faster: '#cfe1f5', average: '#000000', max: '#c71b29',
   },
   dark: {
     paper: '#141a22', ink: '#e8edf3', soft: '#a9b4c2', faint: '#7d8896', line: '#2a333f', axis: '#55606e', veil: 'rgba(20,26,34,0.75)',
     wedge: 'rgba(169,180,194,0.16)', alarm: '#ff6b7a', target: '#e5a94b', under: '#1d3a5c', between: '#1c4637', over: '#5a3a14',
-    underInk: '#9cc9f3', betweenInk: '#85d0ad', overInk: '#fdc04e', slower: '#5a2a30', falling: '#84333c', faster: '#24466b', average: '#ffffff',
+    underInk: '#9cc9f3', betweenInk: '#85d0ad', overInk: '#fdc04e', slower: '#5a2a30', falling: '#84333c', faster: '#24466b', average: '#ffffff', max: '#ff5a66',
   },
 };
 
@@ -35,6 +35,26 @@ plumb.look = (chosen) => {
   const font = (size, bold) => `${bold ? 'bold ' : ''}${size}px ${plumb.family}`;
   return { ...chosen, ...plumb.themes[chosen.theme || 'light'], font };
 };
+
+// The data of a chart, from its JSON: without signs that no picture can hold, and no text longer than a page.
+plumb.read = (json) => JSON.parse(json, (key, value) => {
+  if (typeof value !== 'string') return value;
+  const clean = value.replace(/[\u0000-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufffe\uffff]+/g, ' ');
+  return Array.from(clean.slice(0, 4000)).slice(0, 1000).map((letter) => (/^[\ud800-\udfff]$/.test(letter) ? '\ufffd' : letter)).join('');
+});
+
+// The look with colours, type and a height: the one asked for, or the one that the data needs.
+plumb.heights = {};
+plumb.sized = (name, data, chosen) => {
+  const look = plumb.look(chosen);
+  look.height = look.height || (plumb.heights[name] ? Math.ceil(plumb.heights[name](data, look)) : 620);
+  return look;
+};
+
+// Whether a line of latency is wanted: `avg`, `p95`, `p99`, `p99.99`, `max`.
+plumb.shows = (look, name) => !look.lines || look.lines.includes(name);
+
+plumb.target = (data, look) => look.target_ns || data.target_ns || 0;
 
 const decimals = (value) => (value < 9.995 ? 2 : value < 99.95 ? 1 : 0);
 
@@ -48,6 +68,7 @@ plumb.time = (ns) => {
 
 // A round latency on an axis: `100 µs`, `10 s`.
 plumb.tick = (ns) => {
+  if (ns === 0) return '0';
   const [unit, name] = ns < 1e3 ? [1, 'ns'] : ns < 1e6 ? [1e3, 'µs'] : ns < 1e9 ? [1e6, 'ms'] : [1e9, 's'];
   return `${+(ns / unit).toPrecision(3)} ${name}`;
 };
@@ -71,12 +92,13 @@ plumb.count = (value) => {
 // A share of one: `63 %`, `0.4 %`, `<0.1 %`.
 plumb.percent = (share) => {
   const percent = share * 100;
+  if (percent >= 999.5) return '>999 %';
   if (percent > 0 && percent < 0.1) return '<0.1 %';
-  return `${percent < 9.95 && percent % 1 ? percent.toFixed(1) : Math.round(percent)} %`;
+  return `${percent < 9.95 ? +percent.toFixed(1) : Math.round(percent)} %`;
 };
 
 // A ratio: `×3.58`.
-plumb.times = (ratio) => `×${ratio >= 10 ? +ratio.toFixed(1) : +ratio.toFixed(2)}`;
+plumb.times = (ratio) => `×${ratio >= 999.5 ? plumb.count(ratio) : ratio >= 10 ? +ratio.toFixed(1) : +ratio.toFixed(2)}`;
 
 // A round step so that about `wanted` of them cover `span`.
 plumb.step = (span, wanted) => {

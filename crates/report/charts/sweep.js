@@ -2,15 +2,10 @@
 'use strict';
 
 plumb.charts.sweep = (data, look) => {
-  const sheet = plumb.sweepSheet(data, look);
-  const marks = [
-    ...plumb.sweepHead(data, look, sheet),
-    ...plumb.sweepStrip(data, look, sheet),
-    ...plumb.sweepLatency(data, look, sheet),
-    ...plumb.sweepQueueing(data, look, sheet),
-    ...plumb.sweepThroughput(data, look, sheet),
-    ...plumb.sweepNotes(data, look, sheet),
-  ];
+  const figures = { ...data, target_ns: plumb.target(data, look), title: look.title || data.title };
+  const sheet = plumb.sweepSheet(figures, look);
+  const parts = [plumb.sweepHead, plumb.sweepStrip, plumb.sweepLatency, plumb.sweepQueueing, plumb.sweepThroughput, plumb.sweepNotes];
+  const marks = parts.flatMap((part) => part(figures, look, sheet));
   return {
     backgroundColor: look.paper,
     tooltip: { trigger: 'item', confine: true },
@@ -23,27 +18,37 @@ plumb.charts.sweep = (data, look) => {
 plumb.sweepSheet = (data, look) => {
   const [left, right] = [90, look.width - 130];
   const levels = data.levels;
-  const spacing = (right - left - 62) / Math.max(levels.length, 1);
+  const spacing = (right - left - 82) / Math.max(levels.length, 1);
   const column = levels.map((_, index) => left + 62 + index * spacing);
-  const noteLines = data.notes.flatMap((note) => plumb.wrap(note, look.width - left - 40, look.font(10)));
+  const noteLines = data.notes.flatMap((note) => plumb.wrap(note, look.width - left - 40, look.font(10))).slice(0, 10);
   const below = 30 + 14 * noteLines.length;
+  const headLines = plumb.sweepHeadLines(data, look, left);
   // Above the panels: title, sentences, flag, level names and the strip; between them, room for words.
-  const top = 228;
+  const shift = Math.max(headLines.length - 4, 0) * 20;
+  const top = 228 + shift;
   const height = look.height - top - below - 85;
   const log = { top, bottom: top + height * 0.54 };
   const linear = { top: log.bottom + 38, bottom: log.bottom + 38 + height * 0.21 };
   const rate = { top: linear.bottom + 47, bottom: look.height - below - 22 };
   const narrow = spacing < 95;
-  return { left, right, spacing, column, log, linear, rate, noteLines, width: Math.min(spacing * 0.84, 130), small: narrow ? 9 : 10.5, narrow };
+  return { left, right, spacing, column, log, linear, rate, noteLines, headLines, shift, width: Math.min(spacing * 0.84, 130), small: narrow ? 9 : 10.5, narrow };
 };
+
+// The flag and the sentences, broken into lines.
+plumb.sweepHeadLines = (data, look, left) => {
+  const room = look.width - left - 20;
+  const lines = [...(data.flag ? [[`⚠ ${data.flag}`, look.alarm, true]] : []), ...data.sentences.map((text) => [text, look.ink, false])];
+  return lines.flatMap(([text, fill, bold]) => plumb.wrap(text, room, look.font(13, bold)).map((line) => [line, fill, bold])).slice(0, 8);
+};
+
+// A level's name as long as there is room for it; its bare number where not.
+plumb.sweepName = (level, room, font) => plumb.longest([level.label, plumb.count(level.load)], room, font);
 
 plumb.sweepHead = (data, look, sheet) => {
   const room = look.width - sheet.left - 20;
   const marks = [{ shape: plumb.text(sheet.left, 34, plumb.fit(data.title, room, look.font(20, true)), look.font(20, true), look.ink) }];
-  const lines = [...(data.flag ? [[`⚠ ${data.flag}`, look.alarm, true]] : []), ...data.sentences.map((text) => [text, look.ink, false])];
-  const broken = lines.flatMap(([text, fill, bold]) => plumb.wrap(text, room, look.font(13.5, bold)).map((line) => [line, fill, bold]));
-  broken.slice(0, 4).forEach(([line, fill, bold], index) => {
-    marks.push({ shape: plumb.text(sheet.left, 62 + index * 20, line, look.font(13.5, bold), fill) });
+  sheet.headLines.forEach(([line, fill, bold], index) => {
+    marks.push({ shape: plumb.text(sheet.left, 62 + index * 20, line, look.font(13, bold), fill) });
   });
   return marks;
 };
@@ -57,17 +62,18 @@ plumb.sweepShares = (level) => {
 
 plumb.sweepStrip = (data, look, sheet) => {
   const kinds = [['under 1 ms', look.under, look.underInk], ['1–10 ms', look.between, look.betweenInk], ['over 10 ms', look.over, look.overInk]];
-  const marks = [{ shape: plumb.text(sheet.left - 12, 172, 'share of\nI/Os', look.font(10), look.soft, 'left', { lineHeight: 12 }) }];
+  const marks = [{ shape: plumb.text(sheet.left - 12, 172 + sheet.shift, 'share of\nI/Os', look.font(10), look.soft, 'left', { lineHeight: 12 }) }];
   kinds.forEach(([name, fill, ink], index) => {
-    const y = 160 + index * 13;
+    const y = 160 + sheet.shift + index * 13;
     marks.push({ shape: plumb.rect(sheet.right + 8, y - 4, 6, 8, fill, { stroke: ink, lineWidth: 1 }) });
     marks.push({ shape: plumb.text(sheet.right + 18, y, name, look.font(10), ink) });
   });
+  const written = plumb.written();
   data.levels.forEach((level, index) => {
     const x = sheet.column[index] - 2;
     const width = sheet.width;
     const head = look.font(sheet.narrow ? 10 : 12.5, true);
-    marks.push({ shape: plumb.text(x, 147, plumb.fit(level.label, sheet.spacing - 4, head), head, look.ink) });
+    marks.push({ shape: plumb.text(x, 147 + sheet.shift, plumb.sweepName(level, sheet.spacing - 5, head), head, look.ink) });
     const shares = plumb.sweepShares(level);
     const all = shares.reduce((sum, share) => sum + share, 0);
     const says = `${level.label}\n${kinds.map(([name], kind) => `${name}: ${plumb.percent(shares[kind])}`).join('\n')}`;
@@ -75,38 +81,50 @@ plumb.sweepStrip = (data, look, sheet) => {
     shares.forEach((share, kind) => {
       const part = all > 0 ? (share / all) * width : 0;
       if (part <= 0) return;
-      marks.push({ shape: plumb.rect(from, 160, part, 20, kinds[kind][1]), says });
+      marks.push({ shape: plumb.rect(from, 160 + sheet.shift, part, 20, kinds[kind][1]), says });
       const text = plumb.percent(share);
       const font = look.font(sheet.small, true);
       if (echarts.format.getTextRect(text, font).width + 6 <= part) {
-        marks.push({ shape: { ...plumb.text(from + part / 2, 170.5, text, font, kinds[kind][2], 'center'), silent: true } });
+        marks.push({ shape: { ...plumb.text(from + part / 2, 170.5 + sheet.shift, text, font, kinds[kind][2], 'center'), silent: true } });
+      } else {
+        // What does not fit into its part stands under it.
+        const small = look.font(sheet.small - 1.5, true);
+        const under = (at, align) => ({ shape: { ...plumb.text(at, 187 + sheet.shift, text, small, kinds[kind][2], align), silent: true } });
+        marks.push(...written.offer(under(from, 'left'), under(from + part, 'right'), under(from + part + 16, 'left')).filter((mark) => plumb.boxOf(mark).right < x + sheet.spacing - 4));
       }
       from += part;
     });
-    if (all <= 0) marks.push({ shape: plumb.text(x, 170, 'no histogram', look.font(sheet.small), look.faint) });
+    if (all <= 0) marks.push({ shape: plumb.text(x, 170 + sheet.shift, plumb.fit('no histogram', sheet.spacing - 4, look.font(sheet.small)), look.font(sheet.small), look.faint) });
   });
   return marks;
 };
 
 // The latency axis: from below everything to above everything, never clipped.
-plumb.sweepScale = (data, sheet) => {
+plumb.sweepScale = (data, look, sheet) => {
   const values = [data.target_ns];
   for (const level of data.levels) {
-    values.push(level.average_ns, level.p95_ns, level.p99_ns, level.p9999_ns, level.max_ns);
+    values.push(...plumb.sweepKinds(look).map((kind) => level[kind.key]));
     for (const bin of level.bins) if (bin.share > 0) values.push(bin.to_ns, bin.from_ns);
   }
   const known = values.filter((value) => value > 0 && Number.isFinite(value));
-  const low = Math.min(...known) / 2.5;
-  const high = Math.max(...known) * 2;
   const { top, bottom } = sheet.log;
-  const at = (ns) => bottom - (Math.log(Math.min(Math.max(ns, low), high) / low) / Math.log(high / low)) * (bottom - top);
+  const high = Math.max(...known, 1) * (look.scale === 'linear' ? 1.12 : 2);
   const ticks = [];
+  if (look.scale === 'linear') {
+    const at = (ns) => bottom - (Math.min(Math.max(ns, 0), high) / high) * (bottom - top);
+    const step = plumb.step(high, 6);
+    for (let tick = 0; tick <= high; tick += step) ticks.push(tick);
+    return { low: 0, high, at, ticks };
+  }
+  const low = Math.min(...known, high / 20) / 2.5;
+  const at = (ns) => bottom - (Math.log(Math.min(Math.max(ns, low), high) / low) / Math.log(high / low)) * (bottom - top);
   for (let power = Math.ceil(Math.log10(low)); 10 ** power <= high; power += 1) ticks.push(10 ** power);
   return { low, high, at, ticks };
 };
 
 plumb.sweepLatency = (data, look, sheet) => {
-  const scale = plumb.sweepScale(data, sheet);
+  const scale = plumb.sweepScale(data, look, sheet);
+  const written = plumb.written();
   const marks = [];
   const target = scale.at(data.target_ns);
   for (const tick of scale.ticks) {
@@ -117,22 +135,26 @@ plumb.sweepLatency = (data, look, sheet) => {
   }
   marks.push({ shape: plumb.line([[sheet.left, sheet.log.top], [sheet.left, sheet.log.bottom]], look.axis, 1) });
   const middle = (sheet.log.top + sheet.log.bottom) / 2;
-  marks.push({ shape: { ...plumb.text(0, 0, 'latency (log scale)', look.font(11.5), look.ink, 'center'), x: 20, y: middle, rotation: Math.PI / 2 } });
-  marks.push(...plumb.sweepLines(data, look, sheet, scale), ...plumb.sweepBars(data, look, sheet, scale));
+  marks.push({ shape: { ...plumb.text(0, 0, look.scale === 'linear' ? 'latency (linear, from 0)' : 'latency (log scale)', look.font(11.5), look.ink, 'center'), x: 20, y: middle, rotation: Math.PI / 2 } });
+  // What must be read takes its place first; a share is written only where nothing else is.
+  const points = written.take(plumb.sweepPoints(data, look, sheet, scale));
+  const key = written.take(plumb.sweepKey(data, look, sheet, scale));
+  const bars = plumb.sweepBars(data, look, sheet, scale);
+  marks.push(...plumb.sweepLines(data, look, sheet, scale), ...bars);
   marks.push({ shape: plumb.line([[sheet.left, target], [sheet.right, target]], look.target, 1.2, [9, 4]) });
   marks.push({ shape: plumb.text(sheet.left - 7, target, plumb.tick(data.target_ns), look.font(11.5, true), look.target, 'right') });
-  marks.push(...plumb.sweepPoints(data, look, sheet, scale), ...plumb.sweepKey(data, look, sheet, scale));
+  marks.push(...points, ...key, ...plumb.sweepBarWords(data, look, sheet, scale).flatMap((candidates) => written.offer(...candidates)));
   return marks;
 };
 
 // The lines of the latency panel: key, name, stroke, width, dash, whether its points are labelled.
 plumb.sweepKinds = (look) => [
-  { key: 'max_ns', name: 'max', stroke: '#c71b29', width: 1.5, dash: [3, 3], labelled: true, ink: look.alarm },
+  { key: 'max_ns', name: 'max', stroke: look.max, width: 1.5, dash: [3, 3], labelled: true, ink: look.alarm },
   { key: 'p9999_ns', name: 'p99.99', stroke: look.faint, width: 1.2, dash: [2, 2.5], labelled: false, ink: look.faint },
   { key: 'p99_ns', name: 'p99', stroke: look.soft, width: 1.5, dash: [9, 4], labelled: true, ink: look.soft },
   { key: 'p95_ns', name: 'p95', stroke: look.soft, width: 1.5, dash: [14, 4], labelled: true, ink: look.soft },
   { key: 'average_ns', name: 'avg', stroke: look.average, width: 2.2, dash: null, labelled: true, ink: look.average, bold: true },
-];
+].filter((kind) => plumb.shows(look, kind.name));
 
 // Each line breaks where a level does not know its value.
 plumb.sweepLines = (data, look, sheet, scale) => {
@@ -140,7 +162,7 @@ plumb.sweepLines = (data, look, sheet, scale) => {
   const known = (key) => data.levels.map((level, index) => [index, level[key]]).filter(([, value]) => value > 0);
   const point = ([index, value]) => [sheet.column[index], scale.at(value)];
   const both = data.levels.map((level, index) => index).filter((index) => data.levels[index].p95_ns > 0 && data.levels[index].p99_ns > 0);
-  if (both.length > 1) {
+  if (both.length > 1 && plumb.shows(look, 'p95') && plumb.shows(look, 'p99')) {
     const up = both.map((index) => point([index, data.levels[index].p99_ns]));
     const down = both.map((index) => point([index, data.levels[index].p95_ns])).reverse();
     marks.push({ shape: { type: 'polygon', shape: { points: [...up, ...down] }, style: { fill: look.wedge } } });
@@ -167,17 +189,22 @@ plumb.sweepBars = (data, look, sheet, scale) => {
       const edges = bin.from_ns > 0 ? `${plumb.tick(bin.from_ns)} to ${plumb.tick(bin.to_ns)}` : `up to ${plumb.tick(bin.to_ns)}`;
       const says = `${level.label}\n${plumb.percent(bin.share)} of I/Os\n${edges}`;
       marks.push({ shape: { ...plumb.rect(x, top, width, bottom - top, fill), name: 'bin' }, says });
-      const font = look.font(sheet.small, true);
-      const text = plumb.percent(bin.share);
-      const wide = echarts.format.getTextRect(text, font).width;
-      if (bin.share < 0.095 || bottom - top < 11) continue;
-      const y = (top + bottom) / 2;
-      if (wide + 6 <= width) marks.push({ shape: { ...plumb.text(x + width - 3, y, text, font, plumb.inkOn(fill), 'right'), silent: true } });
-      else if (x + width + wide + 4 < x + sheet.spacing) marks.push({ shape: { ...plumb.text(x + width + 3, y, text, font, look.ink), silent: true } });
     }
   });
   return marks;
 };
+
+// The shares, each where it may stand: inside its bar, right of it.
+plumb.sweepBarWords = (data, look, sheet, scale) => data.levels.flatMap((level, index) => level.bins.flatMap((bin) => {
+  const [bottom, top] = [bin.from_ns > 0 ? scale.at(bin.from_ns) : sheet.log.bottom, scale.at(bin.to_ns)];
+  if (bin.share < 0.045 || bottom - top < 9) return [];
+  const [x, y, width] = [sheet.column[index], (top + bottom) / 2, bin.share * sheet.width];
+  const [font, text] = [look.font(sheet.small, true), plumb.percent(bin.share)];
+  const inside = { shape: { ...plumb.text(x + width - 3, y, text, font, plumb.inkOn(plumb.colourOf(bin.to_ns)), 'right'), silent: true } };
+  const outside = { shape: { ...plumb.text(x + width + 3, y, text, font, look.ink), silent: true } };
+  const wide = echarts.format.getTextRect(text, font).width;
+  return [[...(wide + 6 <= width ? [inside] : []), ...(x + width + wide + 4 < x + sheet.spacing ? [outside] : [])]];
+}));
 
 // The value of every line at every level, pushed apart, left of the level's axis.
 plumb.sweepPoints = (data, look, sheet, scale) => {
@@ -187,7 +214,7 @@ plumb.sweepPoints = (data, look, sheet, scale) => {
     const x = sheet.column[index];
     const here = kinds.filter((kind) => level[kind.key] > 0);
     const labelled = here.filter((kind) => kind.labelled);
-    const places = plumb.apart(labelled.map((kind) => scale.at(level[kind.key])), 14, sheet.log.top + 6, sheet.log.bottom - 7);
+    const places = plumb.apart(labelled.map((kind) => scale.at(level[kind.key])), 15, sheet.log.top + 6, sheet.log.bottom - 7);
     const says = `${level.label}\n${here.map((kind) => `${kind.name}: ${plumb.time(level[kind.key])}`).join('\n')}`;
     for (const kind of here) {
       const y = scale.at(level[kind.key]);
@@ -197,7 +224,7 @@ plumb.sweepPoints = (data, look, sheet, scale) => {
       marks.push({ shape: dot, says });
     }
     labelled.forEach((kind, place) => {
-      const font = look.font(kind.bold ? (sheet.narrow ? 10 : 12.5) : sheet.small, kind.bold);
+      const font = look.font(kind.bold ? (sheet.narrow ? 9.5 : 12.5) : sheet.small, kind.bold);
       const veil = { backgroundColor: look.veil, padding: [1, 2] };
       marks.push({ shape: plumb.text(x - 6, places[place], plumb.time(level[kind.key]), font, kind.ink, 'right', veil), says });
     });
@@ -211,7 +238,7 @@ plumb.sweepKey = (data, look, sheet, scale) => {
   const last = data.levels.length - 1;
   const kinds = last < 0 ? [] : plumb.sweepKinds(look).filter((kind) => data.levels[last][kind.key] > 0);
   const wanted = [...kinds.map((kind) => scale.at(data.levels[last][kind.key])), scale.at(data.target_ns)];
-  const places = plumb.apart(wanted, 12, sheet.log.top + 6, sheet.log.bottom - 6);
+  const places = plumb.apart(wanted, 13, sheet.log.top + 6, sheet.log.bottom - 6);
   marks.push({ shape: plumb.text(sheet.right - 21, places[kinds.length], 'target', look.font(10), look.target, 'left', { backgroundColor: look.veil }) });
   kinds.forEach((kind, index) => {
     marks.push({ shape: plumb.line([[sheet.column[last] + 8, wanted[index]], [sheet.right - 24, places[index]]], look.axis, 0.6) });
@@ -234,6 +261,31 @@ plumb.sweepKey = (data, look, sheet, scale) => {
   return marks;
 };
 
+// What more load brought, from one level to the next: its bar, and the words under it.
+plumb.sweepStep = (data, look, sheet, one, full, share) => {
+  const [from, to, bottom] = [sheet.column[one.index], sheet.column[one.index + 1], sheet.linear.bottom];
+  const [centre, room] = [(from + to) / 2, to - from - 6];
+  const [head, foot] = [look.font(sheet.narrow ? 9 : 11, true), look.font(sheet.narrow ? 8.5 : 10)];
+  const under = (y, texts, font, ink) => ({ shape: plumb.text(centre, y, plumb.longest(texts, room, font), font, ink, 'center') });
+  if (one.missing) return [under(bottom + 12, ['not judged', '?'], head, look.faint)];
+  const names = [data.levels[one.index], data.levels[one.index + 1]].map((level) => level.label);
+  const [load, rate] = [plumb.times(one.load_ratio), plumb.times(one.rate_ratio)];
+  const ratios = under(bottom + 30, [`${data.load} ${load} → MiB/s ${rate}`, `${load} → MiB/s ${rate}`, `${load} → ${rate}`, rate], foot, look.soft);
+  if (typeof one.queueing !== 'number') return [ratios];
+  const faster = one.queueing < -0.0005;
+  const falling = one.rate_ratio < 0.995;
+  const words = faster ? ['faster'] : [`${plumb.percent(one.queueing)} queueing`, plumb.percent(one.queueing)];
+  const says = `${names.join(' → ')}\n${words[0]}\nload ${load}, throughput ${rate}`;
+  const y = faster ? bottom - 6 : share(one.queueing);
+  const fill = falling ? look.falling : faster ? look.faster : look.slower;
+  const ink = falling ? look.alarm : faster ? look.underInk : one.queueing < 0.05 ? look.soft : look.alarm;
+  const marks = [{ shape: { ...plumb.rect(from + 0.5, y, to - from - 1, bottom - y, fill), name: 'queueing' }, says }];
+  // A bar that is higher than the panel says so.
+  if (one.queueing > full) marks.push({ shape: plumb.text(centre, y + 8, '▲', look.font(10, true), look.alarm, 'center') });
+  ratios.shape.style.fill = ink;
+  return [...marks, under(bottom + 12, words, head, ink), ratios];
+};
+
 plumb.sweepQueueing = (data, look, sheet) => {
   const { top, bottom } = sheet.linear;
   const most = Math.max(...data.levels.map((level) => level.average_ns), 1) * 1.25;
@@ -242,47 +294,42 @@ plumb.sweepQueueing = (data, look, sheet) => {
   const step = plumb.step(most, 4);
   for (let tick = 0; tick <= most; tick += step) {
     marks.push({ shape: plumb.line([[sheet.left, at(tick)], [sheet.right, at(tick)]], tick === 0 ? look.axis : look.line, 1) });
-    marks.push({ shape: plumb.text(sheet.left - 7, at(tick), tick === 0 ? '0' : plumb.tick(tick), look.font(11), look.ink, 'right') });
+    marks.push({ shape: plumb.text(sheet.left - 7, at(tick), plumb.tick(tick), look.font(11), look.ink, 'right') });
   }
-  const steps = data.levels.slice(0, -1).map((level, index) => ({ ...level.step, index })).filter((one) => one.queueing !== undefined);
-  // The bars have a scale of their own at the right: full height is the most of them, and never less than 150 %.
-  const full = Math.max(1.5, ...steps.map((one) => one.queueing * 1.1));
+  const steps = data.levels.slice(0, -1).map((level, index) => ({ ...level.step, index, missing: !level.step }));
+  const judged = steps.filter((one) => typeof one.queueing === 'number');
+  // The bars have a scale of their own at the right, of 150 % at least and 400 % at most.
+  const full = Math.min(Math.max(1.5, ...judged.map((one) => one.queueing * 1.1)), 4);
   const share = (queueing) => bottom - (Math.min(Math.max(queueing, 0), full) / full) * (bottom - top);
-  for (const one of steps) {
-    const [from, to] = [sheet.column[one.index], sheet.column[one.index + 1]];
-    const falling = one.rate_ratio < 0.995;
-    const fill = one.queueing < 0 ? look.faster : falling ? look.falling : look.slower;
-    const y = one.queueing < 0 ? bottom - 6 : share(one.queueing);
-    const words = one.queueing < 0 ? 'faster' : `${plumb.percent(one.queueing)} queueing`;
-    const says = `${data.levels[one.index].label} → ${data.levels[one.index + 1].label}\n${words}\nload ${plumb.times(one.load_ratio)}, throughput ${plumb.times(one.rate_ratio)}`;
-    marks.push({ shape: { ...plumb.rect(from + 0.5, y, to - from - 1, bottom - y, fill), name: 'queueing' }, says });
-    const centre = (from + to) / 2;
-    const ink = one.queueing < 0 ? look.underInk : look.alarm;
-    const head = look.font(sheet.narrow ? 9 : 11, true);
-    const shortHead = sheet.narrow && one.queueing >= 0 ? plumb.percent(one.queueing) : words;
-    const ratios = sheet.narrow ? `${plumb.times(one.load_ratio)} → ${plumb.times(one.rate_ratio)}` : `${data.load} ${plumb.times(one.load_ratio)} → MiB/s ${plumb.times(one.rate_ratio)}`;
-    marks.push({ shape: plumb.text(centre, bottom + 12, shortHead, head, ink, 'center') });
-    marks.push({ shape: plumb.text(centre, bottom + 30, plumb.fit(ratios, to - from, look.font(sheet.narrow ? 8.5 : 10)), look.font(sheet.narrow ? 8.5 : 10), ink, 'center') });
-  }
-  if (steps.length > 0) {
+  for (const one of steps) marks.push(...plumb.sweepStep(data, look, sheet, one, full, share));
+  const points = data.levels.map((level, index) => [sheet.column[index], at(level.average_ns)]);
+  const written = plumb.written();
+  const values = data.levels.map((level, index) => ({
+    shape: plumb.text(points[index][0] - 5, points[index][1] - 12, plumb.time(level.average_ns), look.font(sheet.narrow ? 9.5 : 11.5, true), look.ink, 'right', { backgroundColor: look.veil, padding: [1, 2] }),
+    says: `${level.label}\navg: ${plumb.time(level.average_ns)}`,
+  }));
+  written.take(values);
+  if (judged.length > 0) {
     const y = share(1);
     marks.push({ shape: plumb.line([[sheet.left, y], [sheet.right, y]], look.alarm, 1, [4, 3]) });
-    marks.push({ shape: plumb.text(sheet.left + 4, y - 8, 'saturated: what is added only waits', look.font(10), look.alarm, 'left', { backgroundColor: look.veil }) });
-    for (let tick = 0; tick <= full; tick += full > 4 ? Math.ceil(full / 4) : 0.5) {
+    for (let tick = 0; tick <= full * 1.001; tick += full > 2 ? 1 : 0.5) {
       marks.push({ shape: plumb.text(sheet.right + 6, share(tick), `${Math.round(tick * 100)} %`, look.font(10), look.soft) });
     }
-    const words = 'share of the added\nload that only queued';
-    marks.push({ shape: { ...plumb.text(0, 0, words, look.font(10), look.soft, 'center', { lineHeight: 13 }), x: sheet.right + 58, y: (top + bottom) / 2, rotation: Math.PI / 2 } });
+    const words = ['saturated: what is added only waits', 'saturated'];
+    const places = words.flatMap((text) => [sheet.left + 4, ...sheet.column.slice(1).map((x) => x + 6)].flatMap((x) => [y - 8, y + 8].map((at) => (
+      { shape: plumb.text(x, at, text, look.font(10), look.alarm, 'left', { backgroundColor: look.veil }) }))));
+    const inside = places.filter((mark) => plumb.boxOf(mark).right < sheet.right);
+    marks.push(...written.offer(...inside));
+    const side = 'share of the added\nload that only queued';
+    marks.push({ shape: { ...plumb.text(0, 0, side, look.font(10), look.soft, 'center', { lineHeight: 13 }), x: sheet.right + 58, y: (top + bottom) / 2, rotation: Math.PI / 2 } });
   }
-  const points = data.levels.map((level, index) => [sheet.column[index], at(level.average_ns)]);
   marks.push({ shape: plumb.line([[sheet.left, top], [sheet.left, bottom]], look.axis, 1), }, { shape: plumb.line([[sheet.right, top], [sheet.right, bottom]], look.axis, 1) });
   if (points.length > 1) marks.push({ shape: plumb.line(points, look.average, 2.2) });
   data.levels.forEach((level, index) => {
     const [x, y] = points[index];
-    const says = `${level.label}\navg: ${plumb.time(level.average_ns)}`;
+    const { says } = values[index];
     marks.push({ shape: { type: 'circle', shape: { cx: x, cy: y, r: 4 }, style: { fill: look.average, stroke: look.paper, lineWidth: 1.2 } }, says });
-    const veil = { backgroundColor: look.veil, padding: [1, 2] };
-    marks.push({ shape: plumb.text(x - 5, y - 12, plumb.time(level.average_ns), look.font(sheet.narrow ? 9.5 : 11.5, true), look.ink, 'right', veil), says });
+    marks.push(values[index]);
   });
   const title = { ...plumb.text(0, 0, 'average latency\n(linear, from 0)', look.font(11), look.ink, 'center', { lineHeight: 14 }), x: 18, y: (top + bottom) / 2, rotation: Math.PI / 2 };
   marks.push({ shape: title });
@@ -293,7 +340,8 @@ plumb.sweepThroughput = (data, look, sheet) => {
   const { top, bottom } = sheet.rate;
   const mib = (rate) => rate / 1048576;
   const highest = Math.max(...data.levels.map((level) => mib(level.rate)), 1e-9);
-  const most = highest * 1.24;
+  // Room for the words over the highest bar.
+  const most = (highest * (bottom - top)) / (bottom - top - (data.levels.some((level) => level.at_work) ? 50 : 36));
   const at = (value) => bottom - (value / most) * (bottom - top);
   const marks = [];
   const step = plumb.step(most, 4);
@@ -318,16 +366,25 @@ plumb.sweepThroughput = (data, look, sheet) => {
     }
     const y = at(mib(level.rate));
     const centre = x + wide / 2;
-    const star = index === peak ? (sheet.narrow ? ' ★' : '  ★ peak') : '';
-    const bold = look.font(sheet.narrow ? 9.5 : 11.5, true);
-    const rate = sheet.narrow ? plumb.rate(level.rate).replace(' MiB/s', '') : plumb.rate(level.rate);
-    marks.push({ shape: plumb.text(centre, y - 9, rate, bold, look.ink, 'center') });
-    marks.push({ shape: plumb.text(centre, y - 23, `${plumb.count(level.iops)}${sheet.narrow ? '' : ' IOPS'}${star}`, look.font(sheet.narrow ? 9 : 10), look.soft, 'center') });
-    marks.push({ shape: plumb.text(centre, bottom + 14, plumb.fit(level.label, sheet.spacing - 4, look.font(sheet.narrow ? 10 : 12)), look.font(sheet.narrow ? 10 : 12), look.ink, 'center') });
+    const star = index === peak ? '★' : '';
+    const [bold, small, room] = [look.font(sheet.narrow ? 9.5 : 11.5, true), look.font(sheet.narrow ? 9 : 10), sheet.spacing - 6];
+    const rate = plumb.rate(level.rate);
+    const iops = plumb.count(level.iops);
+    marks.push({ shape: plumb.text(centre, y - 9, plumb.longest([rate, rate.replace(' MiB/s', '')], room, bold), bold, look.ink, 'center') });
+    const counts = star ? [`${iops} IOPS  ★ peak`, `${iops} IOPS ★`, `${iops} ★`] : [`${iops} IOPS`, iops];
+    marks.push({ shape: plumb.text(centre, y - 23, plumb.longest(sheet.narrow ? counts.slice(-1) : counts, room, small), small, look.soft, 'center') });
+    if (level.at_work) {
+      const { busy, asked } = level.at_work;
+      const [some, all] = [busy < 9.95 ? busy.toFixed(1) : Math.round(busy), Math.round(asked)];
+      const words = [`⚠ ${some} of ${all} busy`, `⚠ ${some}/${all}`, '⚠'];
+      const font = look.font(sheet.narrow ? 8.5 : 10, true);
+      marks.push({ shape: plumb.text(centre, y - 37, plumb.longest(words, room, font), font, look.alarm, 'center'), says: `${level.label}\n${words[0]}` });
+    }
+    marks.push({ shape: plumb.text(centre, bottom + 14, plumb.sweepName(level, sheet.spacing - 5, look.font(sheet.narrow ? 10 : 12)), look.font(sheet.narrow ? 10 : 12), look.ink, 'center') });
   });
   marks.push({ shape: plumb.line([[sheet.left, top], [sheet.left, bottom]], look.axis, 1) });
-  const words = sheet.narrow ? 'throughput in MiB/s, IOPS above\n(linear, colour = latency)' : 'throughput in MiB/s\n(linear, colour = latency)';
-  marks.push({ shape: { ...plumb.text(0, 0, words, look.font(11), look.ink, 'center', { lineHeight: 14 }), x: 22, y: (top + bottom) / 2, rotation: Math.PI / 2 } });
+  const sides = sheet.narrow ? 'throughput in MiB/s, IOPS above\n(linear, colour = latency)' : 'throughput in MiB/s\n(linear, colour = latency)';
+  marks.push({ shape: { ...plumb.text(0, 0, sides, look.font(11), look.ink, 'center', { lineHeight: 14 }), x: 22, y: (top + bottom) / 2, rotation: Math.PI / 2 } });
   return marks;
 };
 

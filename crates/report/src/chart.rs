@@ -9,14 +9,15 @@ pub struct Chart {
     pub title: &'static str,
     /// Its definition.
     pub(crate) source: &'static str,
-    /// Pixels at scale 1.
+    /// Pixels at scale 1; the height is 0 where it follows from the data.
     pub size: (u32, u32),
 }
 
 /// What every chart shares: colours, sizes of type, how numbers are written, how labels are kept apart.
-pub(crate) const SHARED: &[&str] = &[include_str!("../charts/look.js"), include_str!("../charts/labels.js")];
+pub(crate) const SHARED: &[&str] =
+    &[include_str!("../charts/look.js"), include_str!("../charts/labels.js"), include_str!("../charts/frame.js")];
 
-/// All charts.
+/// All charts. A height of 0 is one that follows from the data.
 pub const CHARTS: &[Chart] = &[
     Chart {
         name: "sweep",
@@ -25,10 +26,52 @@ pub const CHARTS: &[Chart] = &[
         size: (1040, 1190),
     },
     Chart {
+        name: "overlay",
+        title: "Several sweeps over each other: latency and throughput over the load",
+        source: include_str!("../charts/overlay.js"),
+        size: (1040, 1000),
+    },
+    Chart {
         name: "card",
         title: "The report card: a grade for each workload",
         source: include_str!("../charts/card.js"),
-        size: (1320, 910),
+        size: (1320, 0),
+    },
+    Chart {
+        name: "series",
+        title: "A run over time: rate, latency, queue and utilisation on one time axis",
+        source: include_str!("../charts/series.js"),
+        size: (1200, 0),
+    },
+    Chart {
+        name: "cdf",
+        title: "The latency distribution on a percentile axis",
+        source: include_str!("../charts/cdf.js"),
+        size: (1040, 620),
+    },
+    Chart {
+        name: "curve",
+        title: "What latency a rate costs, and where the knee is",
+        source: include_str!("../charts/curve.js"),
+        size: (1040, 620),
+    },
+    Chart {
+        name: "blocks",
+        title: "Time over block size, with the fitted cost model and its errors",
+        source: include_str!("../charts/blocks.js"),
+        size: (1040, 760),
+    },
+    Chart {
+        name: "devices",
+        title: "What the program counted beside what the devices counted",
+        source: include_str!("../charts/devices.js"),
+        size: (1040, 0),
+    },
+    Chart {
+        name: "surface",
+        title: "Throughput over file size and record size",
+        source: include_str!("../charts/surface.js"),
+        size: (1040, 0),
     },
 ];
 

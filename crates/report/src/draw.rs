@@ -14,9 +14,10 @@ const BROWSER: &str = "globalThis.setTimeout = () => 0; globalThis.clearTimeout 
 
 /// Draws one chart and forgets it.
 const DRAW: &str = "(name, data, look) => {
-    const chosen = JSON.parse(look);
+    const figures = plumb.read(data);
+    const chosen = plumb.sized(name, figures, JSON.parse(look));
     const chart = echarts.init(null, null, { renderer: 'svg', ssr: true, width: chosen.width, height: chosen.height });
-    chart.setOption({ animation: false, ...plumb.charts[name](JSON.parse(data), plumb.look(chosen)) });
+    chart.setOption({ animation: false, ...plumb.charts[name](figures, chosen) });
     const drawn = chart.renderToSVGString();
     chart.dispose();
     return drawn;
@@ -30,10 +31,56 @@ const MEMORY: usize = 200 << 20;
 pub struct Look {
     /// Pixels.
     pub width: u32,
-    /// Pixels.
+    /// Pixels; 0 for as many as the data needs.
     pub height: u32,
     /// Light or dark.
     pub theme: Theme,
+    /// How latencies are spread, where a chart has a choice.
+    pub scale: Scale,
+    /// The lines of latency that are drawn.
+    pub lines: Vec<Shown>,
+    /// The latency to stay under, in nanoseconds, instead of the data's own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target_ns: Option<f64>,
+    /// Instead of the data's own title.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+}
+
+/// How an axis of latencies is spread.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Scale {
+    /// Each factor of ten as long as the other.
+    #[default]
+    Log,
+    /// From 0.
+    Linear,
+}
+
+/// A line of latency.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub enum Shown {
+    /// The mean.
+    #[serde(rename = "avg")]
+    Average,
+    /// 95 %.
+    #[serde(rename = "p95")]
+    P95,
+    /// 99 %.
+    #[serde(rename = "p99")]
+    P99,
+    /// 99.99 %.
+    #[serde(rename = "p99.99")]
+    P9999,
+    /// The slowest.
+    #[serde(rename = "max")]
+    Max,
+}
+
+impl Shown {
+    /// All of them.
+    pub const ALL: [Shown; 5] = [Shown::Average, Shown::P95, Shown::P99, Shown::P9999, Shown::Max];
 }
 
 /// Light or dark.
@@ -51,7 +98,8 @@ impl Look {
     /// The size at which a chart was designed.
     pub fn of(chart: &Chart) -> Look {
         let (width, height) = chart.size;
-        Look { width, height, theme: Theme::Light }
+        let lines = Shown::ALL.to_vec();
+        Look { width, height, theme: Theme::Light, scale: Scale::Log, lines, target_ns: None, title: None }
     }
 }
 

@@ -9,8 +9,13 @@ mod chart;
 pub mod data;
 mod draw;
 mod font;
+mod marker;
+pub mod page;
 mod raster;
+pub mod sources;
+mod terminal;
 
 pub use chart::{CHARTS, Chart};
-pub use draw::{DrawError, Easel, Look, Theme};
+pub use draw::{DrawError, Easel, Look, Scale, Shown, Theme};
+pub use marker::{LOOKED_AT, is_ours, mark_png, mark_svg};
 pub use raster::{RasterError, png};

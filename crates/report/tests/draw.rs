@@ -16,6 +16,7 @@ fn level(users: f64, average_us: f64, rate_mib: f64, shares: &[(f64, f64, f64)])
         rate: rate_mib * 1048576.0,
         iops: rate_mib * 128.0,
         step: None,
+        at_work: None,
     }
 }
 
@@ -36,7 +37,7 @@ fn sweep() -> Sweep {
         let (here, there) = (levels[at].clone(), levels[at + 1].clone());
         let load_ratio = there.load / here.load;
         let queueing = (there.average_ns / here.average_ns - 1.0) / (load_ratio - 1.0);
-        levels[at].step = Some(Step { load_ratio, rate_ratio: there.rate / here.rate, queueing });
+        levels[at].step = Some(Step { load_ratio, rate_ratio: there.rate / here.rate, queueing: Some(queueing) });
     }
     Sweep {
         title: "ssd · random read 8 KiB · 1–64 users".into(),

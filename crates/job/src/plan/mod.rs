@@ -175,6 +175,8 @@ pub struct Limits {
     pub ignored: IgnoredErrors,
     /// Tell of every error, also of those that are forgiven.
     pub error_dump: bool,
+    /// Tell of an I/O that has not come back for so long; `None` never.
+    pub stuck_after: Option<Nanos>,
 }
 
 impl Default for Limits {
@@ -192,6 +194,7 @@ impl Default for Limits {
             continue_on_error: ContinueOnError::default(),
             ignored: IgnoredErrors::default(),
             error_dump: false,
+            stuck_after: Some(Nanos::from_secs(30)),
         }
     }
 }

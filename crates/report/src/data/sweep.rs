@@ -46,6 +46,18 @@ pub struct Level {
     pub iops: f64,
     /// From this level to the next; none at the last, or where the numbers are not to be believed.
     pub step: Option<Step>,
+    /// How many were at work, where IOPS × latency contradicts the number asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_work: Option<AtWork>,
+}
+
+/// How many were at work, and how many should have been.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AtWork {
+    /// IOPS × mean latency.
+    pub busy: f64,
+    /// Users × depth.
+    pub asked: f64,
 }
 
 /// Latencies from one edge to the next.
@@ -62,10 +74,11 @@ pub struct Bin {
 /// What more load brought.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Step {
-    /// Load there ÷ load here.
+    /// Load there ÷ here.
     pub load_ratio: f64,
     /// Bytes per second there ÷ here.
     pub rate_ratio: f64,
-    /// (latency ratio − 1) ÷ (load ratio − 1): 0 stays flat, 1 means that what was added only waits.
-    pub queueing: f64,
+    /// (latency ratio − 1) ÷ (load ratio − 1): 0 stays flat, 1 means that what was added only waits. None where the
+    /// levels are no load, but block sizes.
+    pub queueing: Option<f64>,
 }

@@ -1,0 +1,123 @@
+//! Where a report goes: never over something that plumb did not make.
+
+use crate::failure::Failure;
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{self, ErrorKind, Read, Write};
+use std::path::{Path, PathBuf};
+
+/// What is written, by the file's name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    /// A page.
+    Html,
+    /// A drawing.
+    Svg,
+    /// A picture.
+    Png,
+}
+
+impl Form {
+    /// By the end of the name.
+    pub(super) fn of(path: &Path) -> Result<Form, Failure> {
+        let end = path.extension().and_then(OsStr::to_str).map(str::to_ascii_lowercase);
+        match end.as_deref() {
+            Some("html" | "htm") => Ok(Form::Html),
+            Some("svg") => Ok(Form::Svg),
+            Some("png") => Ok(Form::Png),
+            Some("pdf") => Err(Failure::new(format!(
+                "{}: plumb writes no PDF; write .html, open it in a browser and print it to PDF: one page per section",
+                path.display()
+            ))),
+            _ => Err(Failure::new(format!(
+                "{}: the end of the name says what is written; .html, .svg and .png work",
+                path.display()
+            ))),
+        }
+    }
+}
+
+/// Whether a report may be written here.
+pub(super) fn check(path: &Path) -> Result<(), Failure> {
+    let told = |what: String| Failure::new(format!("{}: {what}", path.display()));
+    let found = match std::fs::metadata(path) {
+        Ok(found) => found,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(told(error.to_string())),
+    };
+    if !found.is_file() {
+        return Err(told("it is there and no file; name another place".to_owned()));
+    }
+    let mut head = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(report::LOOKED_AT as u64).read_to_end(&mut head));
+    read.map_err(|error| told(error.to_string()))?;
+    if head.is_empty() || report::is_ours(&head) {
+        return Ok(());
+    }
+    Err(told(
+        "it is there and has no mark of plumb in it, so it is somebody's; name another file or move it away".to_owned(),
+    ))
+}
+
+/// Writes a report in one step: nobody ever sees half of one.
+pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    check(path)?;
+    // Through links to the file itself, which is what was asked for.
+    let target = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let part = part_of(&target);
+    let mut made = false;
+    let written = (|| -> io::Result<()> {
+        let mut file = File::options().write(true).create_new(true).open(&part)?;
+        made = true;
+        file.write_all(bytes)?;
+        std::fs::rename(&part, &target)
+    })();
+    written.map_err(|error| {
+        if made {
+            // Ours, and of no use.
+            let _ = std::fs::remove_file(&part);
+        } else if error.kind() == ErrorKind::AlreadyExists {
+            let what = "is there: remove it unless another report is being written";
+            return Failure::new(format!("{}: {what}", part.display()));
+        }
+        Failure::writing(&path.display().to_string(), &error)
+    })
+}
+
+fn part_of(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".part");
+    PathBuf::from(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_plumb_made_is_replaced() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("r.svg");
+        let ours = report::mark_svg("<svg a=\"1\"></svg>", "plumb 0.1.0");
+        assert!(write(&path, ours.as_bytes()).is_ok(), "nothing is there");
+        assert!(write(&path, ours.as_bytes()).is_ok(), "a drawing of ours");
+        std::fs::write(&path, "<svg a=\"1\">mine</svg>").unwrap();
+        let failure = format!("{:?}", write(&path, ours.as_bytes()).unwrap_err());
+        assert!(failure.contains("no mark of plumb"), "{failure}");
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "<svg a=\"1\">mine</svg>");
+        assert!(check(directory.path()).is_err(), "a directory");
+        assert!(check(Path::new("/dev/null")).is_err(), "a rename would replace the device");
+    }
+
+    #[test]
+    fn the_end_of_the_name_says_what_is_written() {
+        for (name, form) in
+            [("a.html", Form::Html), ("a.HTM", Form::Html), ("a.svg", Form::Svg), ("a.b.png", Form::Png)]
+        {
+            assert_eq!(Form::of(Path::new(name)).unwrap(), form, "{name}");
+        }
+        for name in ["a.pdf", "a", "a.jpg", ".html"] {
+            assert!(Form::of(Path::new(name)).is_err(), "{name}");
+        }
+    }
+}

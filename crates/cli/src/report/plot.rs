@@ -1,0 +1,168 @@
+//! `plumb plot`: one kind of picture of any result, into a file or onto the terminal.
+
+use super::{Wanted, place::Form, read, write};
+use crate::failure::Failure;
+use crate::output::Output;
+use formats::printable;
+use report::CHARTS;
+use report::page::{Dress, Picture};
+use std::path::PathBuf;
+
+/// Draw a picture of results, into a file or in letters
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  plumb plot data_ssd.csv                                 in letters, on the terminal
+  plumb plot --list data_ssd.csv                          which pictures these results allow
+  plumb plot data_ssd.csv --chart sweep:2 -o sweep.png    the second sweep
+  plumb plot run.json --chart cdf --theme dark --target 2ms -o latency.svg
+  plumb plot bw_bw.1.log iops_iops.1.log --chart series -o time.png
+
+RESULT is anything that plumb parse reads. Without --chart, the first picture is drawn.
+A file that plumb did not make is never overwritten.
+Exit status: 0 all was read, 3 a part was not, 1 nothing was drawn.")]
+pub(crate) struct Args {
+    /// Results, as for plumb parse
+    #[arg(value_name = "RESULT", required_unless_present = "list")]
+    files: Vec<PathBuf>,
+    /// Name the charts, and the pictures that these results allow
+    #[arg(long)]
+    list: bool,
+    /// Which chart: all pictures of this name below each other, or with :N the Nth
+    #[arg(long, value_name = "NAME[:N]")]
+    chart: Option<String>,
+    /// Pixels [default: the chart's own]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(200..=8000))]
+    width: Option<u32>,
+    /// Pixels [default: the chart's own]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(150..=8000))]
+    height: Option<u32>,
+    /// Where it goes; .svg, .png or .html
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    #[command(flatten)]
+    wishes: Wanted,
+}
+
+/// Lists or draws.
+pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
+    let form = args.output.as_deref().map(Form::of).transpose()?;
+    if let Some(chart) = &args.chart {
+        known(chart)?;
+    }
+    if args.list && args.files.is_empty() {
+        let text: String = CHARTS.iter().map(|chart| format!("{:<9} {}\n", chart.name, chart.title)).collect();
+        Output::stdout().write(&text)?;
+        return Ok(0);
+    }
+    let wishes = args.wishes.wishes()?;
+    if let Some(path) = &args.output {
+        super::place::check(path)?;
+    }
+    let (sources, status) = read(&args.files)?;
+    if let (None, false) = (&args.output, args.list) {
+        return in_letters(&sources, &wishes, args).map(|()| status);
+    }
+    let mut page = report::sources::page(&sources, &wishes);
+    if args.list {
+        Output::stdout().write(&listed(&page.pictures))?;
+        return Ok(status);
+    }
+    page.pictures = chosen(page.pictures, args.chart.as_deref())?;
+    let dress = Dress { width: args.width, height: args.height, ..args.wishes.dress() };
+    let (Some(path), Some(form)) = (&args.output, form) else { return Ok(status) };
+    let pictures: Vec<&Picture> = page.pictures.iter().collect();
+    write(path, form, &page, &pictures, &dress, args.wishes.scale)?;
+    Ok(status)
+}
+
+/// The sweeps in letters; the other charts need a file.
+fn in_letters(
+    sources: &[report::sources::Source],
+    wishes: &report::sources::Wishes,
+    args: &Args,
+) -> Result<(), Failure> {
+    let (name, number) = asked(args.chart.as_deref().unwrap_or("sweep"));
+    if name != "sweep" {
+        return Err(Failure::new(format!("--chart {name} is not drawn in letters; name a file: -o {name}.svg")));
+    }
+    let mut sketches = report::sources::sketches(sources, wishes);
+    if let Some(number) = number {
+        sketches = sketches.into_iter().skip(number - 1).take(1).collect();
+    }
+    sketches.retain(|sketch| !sketch.is_empty());
+    if sketches.is_empty() {
+        return Err(Failure::new(
+            "these results have no such sweep to draw in letters; --list names what they allow, -o FILE.svg draws it",
+        ));
+    }
+    Output::stdout().write(&sketches.join("\n"))
+}
+
+/// `sweep:2` → sweep, 2.
+fn asked(chart: &str) -> (&str, Option<usize>) {
+    match chart.rsplit_once(':') {
+        Some((name, number)) => (name, number.parse().ok().filter(|&number| number > 0)),
+        None => (chart, None),
+    }
+}
+
+fn known(chart: &str) -> Result<(), Failure> {
+    let (name, number) = asked(chart);
+    let names: Vec<&str> = CHARTS.iter().map(|chart| chart.name).collect();
+    if !names.contains(&name) {
+        return Err(Failure::new(format!("--chart {chart}: no chart is named {name}; there are {}", names.join(", "))));
+    }
+    if chart.contains(':') && number.is_none() {
+        return Err(Failure::new(format!("--chart {chart}: after the colon stands a number from 1, as in {name}:2")));
+    }
+    Ok(())
+}
+
+/// A line per picture, with the words that choose it.
+fn listed(pictures: &[Picture]) -> String {
+    let mut text = String::new();
+    for (at, picture) in pictures.iter().enumerate() {
+        let name = picture.chart.name;
+        let number = pictures[..=at].iter().filter(|other| other.chart.name == name).count();
+        text.push_str(&format!("{:<12} {}\n", format!("{name}:{number}"), printable::line(&picture.title)));
+    }
+    if text.is_empty() {
+        text.push_str("These results allow no picture; plumb report -o FILE.html has their numbers.\n");
+    }
+    text
+}
+
+/// The pictures that were asked for: the first of all, all of one name, or one of these.
+fn chosen(pictures: Vec<Picture>, chart: Option<&str>) -> Result<Vec<Picture>, Failure> {
+    let Some(chart) = chart else {
+        return Ok(pictures.into_iter().take(1).collect());
+    };
+    let (name, number) = asked(chart);
+    let mut same: Vec<Picture> = pictures.into_iter().filter(|picture| picture.chart.name == name).collect();
+    let count = same.len();
+    if let Some(number) = number {
+        same = same.into_iter().skip(number - 1).take(1).collect();
+    }
+    if same.is_empty() {
+        return Err(Failure::new(format!(
+            "--chart {chart}: these results allow {count} pictures of {name}; --list names what they allow"
+        )));
+    }
+    Ok(same)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_chart_is_asked_for_by_name_and_number() {
+        assert_eq!(asked("sweep:2"), ("sweep", Some(2)));
+        assert_eq!(asked("sweep"), ("sweep", None));
+        for wrong in ["pie", "sweep:0", "sweep:x", "sweep:"] {
+            assert!(known(wrong).is_err(), "{wrong}");
+        }
+        assert!(known("card").is_ok() && known("sweep:3").is_ok());
+    }
+}

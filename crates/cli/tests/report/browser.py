@@ -1,0 +1,156 @@
+# Opens a report in a browser and uses it as its reader does. The page must have an overlay of two systems.
+import csv
+import io
+import json
+import re
+import sys
+
+from playwright.sync_api import sync_playwright
+
+page_file = sys.argv[1]
+errors = []
+
+
+def check(holds, what):
+    if not holds:
+        errors.append(what)
+
+
+def opened(browser, **wishes):
+    page = browser.new_page(**wishes)
+    page.on("console", lambda message: errors.append("console: " + message.text) if message.type == "error" else None)
+    page.on("pageerror", lambda error: errors.append("error: " + str(error)))
+    page.on("dialog", lambda dialog: errors.append("dialog: " + dialog.message))
+    page.on("request", lambda request: errors.append("fetched: " + request.url) if not request.url.startswith(("file:", "data:", "blob:")) else None)
+    page.goto("file://" + page_file)
+    page.wait_for_selector("html[data-ready]" if wishes.get("java_script_enabled", True) else "figure svg", state="attached")
+    return page
+
+
+def texts(page, chart):
+    return sorted(page.locator(f"#{chart} .live svg text").all_text_contents())
+
+
+def tip(page):
+    page.wait_for_timeout(120)
+    return " ".join(page.locator(".tip").all_inner_texts())
+
+
+with sync_playwright() as playwright:
+    browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
+    page = opened(browser, viewport={"width": 1280, "height": 900}, color_scheme="light")
+    data = json.loads(page.locator("#data").text_content())
+    page.wait_for_selector("#picture-1 .live svg")
+
+    # Names are text.
+    check("owned" not in page.title(), "a name ran as a script")
+    check(page.locator("img").count() == 0, "a name became an element")
+    check("<script>" in page.locator("h1").text_content(), "the title is not shown as it is")
+
+    # Keys and hovering show numbers; a screen reader hears them.
+    sweep = next(i for i, picture in enumerate(data["pictures"]) if picture["chart"] == "sweep")
+    identity = f"picture-{sweep + 1}"
+    figure = page.locator(f"#{identity} figure")
+    figure.scroll_into_view_if_needed()
+    page.wait_for_selector(f"#{identity} .live svg")
+    figure.focus()
+    page.keyboard.press("Home")
+    check(re.search(r"\d+ %|\d+ [µmn]s", tip(page)), "the first key shows no number: " + tip(page))
+    said = page.locator("#said").text_content()
+    check(re.search(r"\d", said), "a screen reader hears no number")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Escape")
+    figure.hover(position={"x": 3, "y": 3})
+    centre = page.evaluate("""(index) => {
+        const one = plumb.page.charts[index];
+        const model = one.chart.getModel().getSeriesByIndex(0).getData();
+        const names = one.option.series[0].data;
+        const at = names.findIndex((item) => item.name.includes('of I/Os'));
+        const box = model.getItemGraphicEl(at).getBoundingRect().clone();
+        scrollTo({ top: scrollY + one.live.getBoundingClientRect().y + box.y - 300, behavior: 'instant' });
+        const place = one.live.getBoundingClientRect();
+        return [place.x + box.x + box.width / 2, place.y + box.y + Math.min(box.height / 2, 4), names[at].name];
+    }""", sweep)
+    page.mouse.move(centre[0], centre[1])
+    page.mouse.move(centre[0] + 1, centre[1])
+    check("of I/Os" in tip(page), "hovering a bar shows no share: " + tip(page))
+
+    # Switches.
+    before = texts(page, identity)
+    check(any("p99" == text for text in before), "no p99 to switch off")
+    page.locator("input[data-line=p99_ns]").uncheck()
+    check("p99" not in texts(page, identity), "p99 is drawn though switched off")
+    page.locator("input[data-line=p99_ns]").check()
+    page.locator("input[value=linear]").check()
+    check(texts(page, identity) != before, "the linear axis looks like the logarithmic one")
+    page.locator("input[value=log]").check()
+    check(texts(page, identity) == before, "back to the logarithmic axis is not as before")
+    target = page.get_by_label("Latency target, like 10 ms")
+    target.fill("3ms")
+    target.press("Tab")
+    check("3 ms" in texts(page, identity), "the target is not at 3 ms")
+    target.fill("nonsense")
+    target.press("Tab")
+    check(target.get_attribute("aria-invalid") == "true", "a wrong target is taken")
+    page.get_by_label("Theme").select_option("dark")
+    check(page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 26, 34)", "dark is not dark")
+    page.get_by_label("Theme").select_option("auto")
+
+    # The overlay toggles, in all pictures that know the system.
+    overlay = next(i for i, picture in enumerate(data["pictures"]) if picture["chart"] == "overlay")
+    page.locator(f"#picture-{overlay + 1}").scroll_into_view_if_needed()
+    page.wait_for_selector(f"#picture-{overlay + 1} .live svg")
+    paths = page.locator(f"#picture-{overlay + 1} .live svg path")
+    many = paths.count()
+    toggle = page.locator(".legend button").nth(1)
+    toggle.click()
+    check(toggle.get_attribute("aria-pressed") == "false" and paths.count() < many, "the overlay does not toggle")
+    toggle.click()
+    check(paths.count() == many, "the overlay does not toggle back")
+
+    # The table sorts both ways, and what is handed out equals the data.
+    columns = [column["id"] for column in data["numbers"]["columns"]]
+    iops = columns.index("iops")
+    head = page.locator("table.numbers th").nth(iops)
+    for order in ["ascending", "descending"]:
+        head.locator("button").click()
+        shown = [int(row) for row in page.locator("table.numbers tbody tr").evaluate_all("rows => rows.map((row) => row.dataset.row)")]
+        values = [data["numbers"]["rows"][row][iops] for row in shown]
+        check(values == sorted(values, reverse=order == "descending"), "not sorted " + order)
+        check(head.get_attribute("aria-sort") == order, "the heading does not say " + order)
+    for name, reader in [("Download CSV", csv.reader), ("Download JSON", None)]:
+        with page.expect_download() as waiting:
+            page.get_by_role("button", name=name).click()
+        with open(waiting.value.path(), encoding="utf-8", newline="") as file:
+            text = file.read()
+        if reader is None:
+            check(json.loads(text) == data, "the JSON is not the data")
+            continue
+        rows = list(reader(io.StringIO(text)))
+        check(rows[0] == columns, "the CSV's head is not the columns")
+        for row, truth in zip(rows[1:], data["numbers"]["rows"], strict=True):
+            for cell, value in zip(row, truth, strict=True):
+                same = cell == "" if value is None else cell == value if isinstance(value, str) else float(cell) == value
+                check(same, f"CSV has {cell!r}, the data {value!r}")
+
+    # Paper: one page per section.
+    pdf = page.pdf(prefer_css_page_size=True)
+    pages = len(re.findall(rb"/Type\s*/Page\b", pdf))
+    sections = page.locator("main > section").count()
+    check(pages == sections, f"{pages} pages for {sections} sections")
+    page.close()
+
+    # Narrow and dark: nothing wider than the screen but what scrolls by itself.
+    page = opened(browser, viewport={"width": 400, "height": 800}, color_scheme="dark")
+    check(page.evaluate("document.documentElement.scrollWidth") <= 400, "the page is wider than a narrow screen")
+    check(page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 26, 34)", "a dark reader gets a light page")
+    page.close()
+
+    # Without scripts: pictures and numbers are there.
+    page = opened(browser, java_script_enabled=False)
+    check(page.locator("figure noscript svg, figure svg").count() == len(data["pictures"]), "pictures are missing without scripts")
+    check(page.locator("table.numbers tbody tr").count() == len(data["numbers"]["rows"]), "numbers are missing without scripts")
+    browser.close()
+
+print("\n".join(errors) if errors else "all is well")
+sys.exit(1 if errors else 0)

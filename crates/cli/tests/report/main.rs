@@ -1,0 +1,133 @@
+//! `plumb report` and `plumb plot` as programs: what they write, what they refuse, and the page in a browser (Debian's
+//! chromium, driven by playwright from `tools/readers.txt`).
+
+use assert_cmd::Command;
+use std::fmt::Write;
+use std::path::Path;
+
+fn plumb(words: &[&str]) -> (Option<i32>, String, String) {
+    let output = Command::cargo_bin("plumb").expect("built").args(words).output().expect("runs");
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("text");
+    (output.status.code(), text(output.stdout), text(output.stderr))
+}
+
+/// A sweep as fio_scripts kept them: one system, three workloads over users.
+fn table(system: &str, slower: f64) -> String {
+    let mut text = "system,name,users,bs,MB,lat,min,max,std,iops,us50,us100,us250,us500,ms1,ms2,ms4,ms10,ms20,ms50,\
+        ms100,ms250,ms500,s1,s2,s5,p95_00,p99_00,p99_50,p99_90,p99_95,p99_99\n"
+        .to_owned();
+    let system = format!("\"{}\"", system.replace('"', "\"\""));
+    for (name, bs, mib) in [("randread", "8K", 8.0 / 1024.0), ("read", "1M", 1.0), ("write", "8K", 8.0 / 1024.0)] {
+        for users in [1.0_f64, 8.0, 16.0, 32.0] {
+            let latency = slower * (0.05 + 0.01 * users);
+            let iops = users * 1000.0 / latency;
+            let (rate, max, p95, p99, p9999) =
+                (iops * mib, latency * 50.0, latency * 1.2, latency * 2.0, latency * 20.0);
+            writeln!(
+                text,
+                "{system},{name},{users},{bs},{rate},{latency},0.01,{max},0.1,{iops},10,60,20,5,3,1,1,0,0,0,0,0,0,0,0,0,\
+                 {p95},{p99},{p99},{p99},{p99},{p9999}"
+            )
+            .expect("a string");
+        }
+    }
+    text
+}
+
+fn write(directory: &Path, name: &str, text: &str) -> String {
+    let path = directory.join(name);
+    std::fs::write(&path, text).expect("a temporary file");
+    path.to_string_lossy().into_owned()
+}
+
+#[test]
+fn a_report_is_one_small_file_that_plumb_may_replace_and_nobody_elses() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let data = write(directory.path(), "a.csv", &table("ssd", 1.0));
+    let page = directory.path().join("r.html").to_string_lossy().into_owned();
+    for _ in 0..2 {
+        let (status, shown, error) = plumb(&["report", &data, "-o", &page]);
+        assert_eq!((status, error.as_str()), (Some(0), ""), "{shown}");
+        assert_eq!(shown, format!("Report: {page}\n"));
+    }
+    let text = std::fs::read_to_string(&page).expect("written");
+    assert!(text.len() < 2_500_000, "{} bytes", text.len());
+    assert!(text.contains("<noscript><svg "), "readable without scripts");
+    for fetched in ["src=\"http", "href=\"http", "url(http", "@import"] {
+        assert!(!text.contains(fetched), "{fetched}");
+    }
+    std::fs::write(&page, "<!doctype html><p>my thesis").expect("a temporary file");
+    let (status, _, error) = plumb(&["report", &data, "-o", &page]);
+    assert_eq!(status, Some(1));
+    assert!(error.contains("no mark of plumb"), "{error}");
+    assert_eq!(std::fs::read_to_string(&page).expect("there"), "<!doctype html><p>my thesis");
+}
+
+#[test]
+fn a_picture_is_drawn_as_svg_and_png_and_pdf_is_refused_by_name() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let data = write(directory.path(), "a.csv", &table("ssd", 1.0));
+    for (name, begins) in [("p.svg", &b"<svg "[..]), ("p.png", b"\x89PNG")] {
+        let path = directory.path().join(name).to_string_lossy().into_owned();
+        for _ in 0..2 {
+            let words = ["plot", &data, "--chart", "sweep:2", "--target", "2ms", "--theme", "dark", "-o", &path];
+            assert_eq!(plumb(&words), (Some(0), String::new(), String::new()));
+        }
+        assert!(std::fs::read(&path).expect("written").starts_with(begins), "{name}");
+    }
+    let (status, _, error) = plumb(&["plot", &data, "-o", "p.pdf"]);
+    assert_eq!(status, Some(1));
+    assert!(error.contains("plumb writes no PDF") && error.contains(".html"), "{error}");
+}
+
+#[test]
+fn the_list_names_what_a_file_allows_and_a_wrong_name_names_the_list() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let data = write(directory.path(), "a.csv", &table("ssd", 1.0));
+    let (status, shown, _) = plumb(&["plot", "--list", &data]);
+    assert_eq!(status, Some(0));
+    for word in ["card:1 ", "sweep:1 ", "sweep:3 ", "random read 8 KiB"] {
+        assert!(shown.contains(word), "{word}\n{shown}");
+    }
+    let (status, _, error) = plumb(&["plot", &data, "--chart", "pie", "-o", "x.svg"]);
+    assert_eq!(status, Some(1));
+    assert!(error.contains("no chart is named pie") && error.contains("sweep"), "{error}");
+    let empty = write(directory.path(), "b.txt", "nothing\n");
+    let (status, _, error) = plumb(&["plot", &empty]);
+    assert_eq!(status, Some(1));
+    assert!(error.contains("nothing found"), "{error}");
+}
+
+#[test]
+fn without_a_file_a_sweep_is_drawn_in_80_columns() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let data = write(directory.path(), "a.csv", &table("ssd", 1.0));
+    let (status, shown, error) = plumb(&["plot", &data, "--chart", "sweep:1"]);
+    assert_eq!((status, error.as_str()), (Some(0), ""));
+    assert!(shown.lines().all(|line| line.chars().count() <= 80), "{shown}");
+    for word in ["IOPS ▃▇▇█", "≤100µs", "60%", "avg", "370 µs"] {
+        assert!(shown.contains(word), "{word}\n{shown}");
+    }
+}
+
+/// The page as its reader uses it; the script says what it finds wrong.
+#[test]
+fn a_reader_can_use_the_page_in_a_browser() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let hostile = format!(
+        "<script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">\u{202e}لا😀{}",
+        "x".repeat(300)
+    );
+    let one = write(directory.path(), "one.csv", &table(&hostile, 1.0));
+    let two = write(directory.path(), "two.csv", &table("second", 2.0));
+    let page = directory.path().join("r.html").to_string_lossy().into_owned();
+    let (status, _, error) =
+        plumb(&["report", &one, &two, "--title", "</title><script>alert(1)</script>", "-o", &page]);
+    assert_eq!((status, error.as_str()), (Some(0), ""));
+    let python = Path::new(env!("CARGO_TARGET_TMPDIR")).join("../oracles/readers/bin/python");
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/report/browser.py");
+    let output = std::process::Command::new(python).arg(script).arg(&page).output().expect("make oracles installs it");
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
+    assert!(said.ends_with("all is well\n"), "{said}");
+}

@@ -1,0 +1,41 @@
+// What latency a rate costs: a curve per system, its average solid and its p99 dashed, the knee marked.
+'use strict';
+
+plumb.charts.curve = (data, look) => {
+  const left = 96;
+  const frame = plumb.frame(data, look, left);
+  const names = data.systems.map((system) => system.name);
+  const target = plumb.target(data, look);
+  const kinds = [['average_ns', 'avg', 'solid', 2.2], ['p99_ns', 'p99', [7, 4], 1.3]].filter(([, name]) => plumb.shows(look, name));
+  const values = data.systems.flatMap((system) => system.points.flatMap((point) => kinds.map(([key]) => point[key])));
+  const series = data.systems.flatMap((system, index) => kinds.map(([key, kind, type, width]) => ({
+    type: 'line', name: system.name, symbol: 'circle', symbolSize: 6, animation: false,
+    lineStyle: { width, type, color: plumb.systemColour(index) }, itemStyle: { color: plumb.systemColour(index) },
+    labelLayout: { hideOverlap: true },
+    endLabel: { show: true, formatter: kind, color: look.soft, fontFamily: plumb.family, fontSize: 10.5, distance: 6 },
+    data: system.points.map((point, place) => {
+      const isKnee = key === 'average_ns' && place === system.knee;
+      return {
+        value: [point.iops, point[key] > 0 ? point[key] : null], point, kind, system: system.name,
+        symbol: isKnee ? 'diamond' : 'circle', symbolSize: isKnee ? 15 : 6,
+        label: {
+          show: key === 'average_ns', distance: 7,
+          position: place > system.knee && system.knee !== null ? 'left' : 'bottom', fontFamily: plumb.family, fontSize: isKnee ? 11.5 : 10.5,
+          fontWeight: isKnee ? 'bold' : 'normal', color: isKnee ? look.ink : look.soft, formatter: isKnee ? `knee: ${point.label}` : point.label,
+        },
+      };
+    }),
+    ...(index === 0 && kind === kinds[0][1] ? { markLine: plumb.targetLine(target, look) } : {}),
+  })));
+  return plumb.option(data, look, frame, {
+    legend: plumb.legend(names, look, frame.top - 6, left),
+    tooltip: {
+      trigger: 'item', confine: true, backgroundColor: look.paper, borderColor: look.axis, textStyle: { color: look.ink, fontFamily: plumb.family, fontSize: 12 },
+      formatter: (item) => (item.data && item.data.point ? plumb.said([`${item.data.system}: ${item.data.point.label}`, `${item.data.kind} ${plumb.time(item.value[1])}`, `${plumb.count(item.data.point.iops)} IOPS, ${plumb.rate(item.data.point.rate)}`]) : ''),
+    },
+    grid: { left, right: 60, top: frame.top + plumb.legendHeight(names, look, left) + 10, bottom: frame.below + 56 },
+    xAxis: plumb.axis(look, 'I/Os per second', plumb.count, { min: 0, nameGap: 32 }),
+    yAxis: plumb.latencyAxis(look, look.scale === 'linear' ? 'latency' : 'latency (log scale)', [...values, target]),
+    series,
+  });
+};

@@ -1,0 +1,58 @@
+// Several sweeps over each other: latency (log), average latency (linear from 0), throughput; the legend switches systems.
+'use strict';
+
+plumb.charts.overlay = (data, look) => {
+  const left = 96;
+  const frame = plumb.frame(data, look, left);
+  const names = data.systems.map(([name]) => name);
+  const levels = data.systems.flatMap(([, sweep]) => sweep.levels);
+  const loads = plumb.unique(levels.map((level) => level.load)).sort((one, other) => one - other);
+  const labels = loads.map((load) => levels.find((level) => level.load === load).label);
+  const target = plumb.target(data, look);
+  const kinds = [
+    ['average_ns', 'avg', 'solid', 2.2], ['p95_ns', 'p95', [12, 4], 1.2], ['p99_ns', 'p99', [7, 4], 1.2], ['p9999_ns', 'p99.99', [2, 3], 1.1], ['max_ns', 'max', [2, 2], 1],
+  ].filter(([, name]) => plumb.shows(look, name));
+  const top = frame.top + plumb.legendHeight(names, look, left) + 12;
+  const height = look.height - top - frame.below - 50;
+  const panels = [{ top, height: height * 0.46 - 26 }, { top: top + height * 0.46, height: height * 0.25 - 26 }, { top: top + height * 0.71, height: height * 0.29 }];
+  const line = (system, index, panel, kind, type, width, value) => ({
+    type: 'line', name: names[index], xAxisIndex: panel, yAxisIndex: panel, animation: false, symbol: 'circle', symbolSize: kind === 'avg' || panel > 0 ? 6 : 3,
+    connectNulls: true, lineStyle: { type, width, color: plumb.systemColour(index) }, itemStyle: { color: plumb.systemColour(index) },
+    labelLayout: { hideOverlap: true },
+    endLabel: { show: panel === 0, formatter: kind, color: plumb.systemColour(index), fontFamily: plumb.family, fontSize: 10 },
+    data: loads.map((load) => {
+      const level = system.levels.find((one) => one.load === load);
+      const found = level && value(level);
+      return { value: found > 0 ? found : null, level, kind, system: names[index] };
+    }),
+  });
+  const series = data.systems.flatMap(([, system], index) => [
+    ...kinds.map(([key, kind, type, width]) => line(system, index, 0, kind, type, width, (level) => level[key])),
+    line(system, index, 1, 'avg', 'solid', 2.2, (level) => level.average_ns),
+    line(system, index, 2, 'throughput', 'solid', 2.2, (level) => level.rate),
+  ]);
+  if (series.length > 0) series[0].markLine = plumb.targetLine(target, look);
+  const values = levels.flatMap((level) => kinds.map(([key]) => level[key]));
+  return plumb.option(data, look, frame, {
+    legend: plumb.legend(names, look, frame.top - 6, left),
+    tooltip: {
+      trigger: 'item', confine: true, backgroundColor: look.paper, borderColor: look.axis, textStyle: { color: look.ink, fontFamily: plumb.family, fontSize: 12 },
+      formatter: (item) => (item.data && item.data.level ? plumb.said([
+        `${item.data.system}: ${item.data.level.label}`,
+        ...kinds.filter(([key]) => item.data.level[key] > 0).map(([key, kind]) => `${kind} ${plumb.time(item.data.level[key])}`),
+        `${plumb.rate(item.data.level.rate)}, ${plumb.count(item.data.level.iops)} IOPS`,
+      ]) : ''),
+    },
+    grid: panels.map((panel) => ({ left, right: 70, ...panel })),
+    xAxis: panels.map((_, index) => plumb.axis(look, index === 2 ? data.load : '', undefined, {
+      type: 'category', gridIndex: index, data: labels, nameGap: 30, splitLine: { show: false },
+      axisLabel: { show: index === 2, color: look.ink, fontFamily: plumb.family, fontSize: 11, hideOverlap: true },
+    })),
+    yAxis: [
+      plumb.latencyAxis(look, look.scale === 'linear' ? 'latency' : 'latency (log scale)', [...values, target], { gridIndex: 0 }),
+      plumb.axis(look, 'average latency\n(linear, from 0)', plumb.tick, { gridIndex: 1, min: 0, splitNumber: 3, nameGap: 58 }),
+      plumb.rateAxis(look, 'throughput\n(MiB/s)', levels.map((level) => level.rate), { gridIndex: 2, nameGap: 58 }),
+    ],
+    series,
+  });
+};

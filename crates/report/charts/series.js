@@ -1,0 +1,66 @@
+// A run over time: panels on one time axis that zoom and pan together, with the changes of regime.
+'use strict';
+
+const seriesLeft = 96;
+const seriesPanel = 150;
+
+plumb.heights.series = (data, look) => {
+  const frame = plumb.frame(data, { ...look, height: 0 }, seriesLeft);
+  const names = plumb.unique(data.panels.flatMap((panel) => panel.lines.map((line) => line.name)));
+  return frame.top + plumb.legendHeight(names, look, seriesLeft) + 24 + data.panels.length * seriesPanel + 46 + (plumb.live ? 40 : 0) + frame.below;
+};
+
+plumb.charts.series = (data, look) => {
+  const frame = plumb.frame(data, look, seriesLeft);
+  const names = plumb.unique(data.panels.flatMap((panel) => panel.lines.map((line) => line.name)));
+  const top = frame.top + plumb.legendHeight(names, look, seriesLeft) + 24;
+  const below = frame.below + 46 + (plumb.live ? 40 : 0);
+  const each = (look.height - top - below) / Math.max(data.panels.length, 1);
+  const all = data.panels.map((_, index) => index);
+  const times = data.panels.flatMap((panel) => panel.lines.flatMap((line) => line.points.map((point) => point[0])));
+  const [from, to] = times.reduce(([low, high], time) => [Math.min(low, time), Math.max(high, time)], [Infinity, -Infinity]);
+  const range = Number.isFinite(from) ? { min: from, max: to > from ? to : from + 1 } : { min: 0, max: 1 };
+  const seconds = (value) => `${+value.toFixed(3)} s`;
+  // A mark's words stand over the first panel, as far as there is room.
+  const width = look.width - seriesLeft - 40;
+  const places = data.changes.map((change) => ({ at: ((change.at_s - range.min) / (range.max - range.min)) * width, change }));
+  const worded = plumb.sparse(places, 60).map((place) => place.change);
+  const mark = (index) => ({
+    symbol: 'none', silent: true, animation: false,
+    lineStyle: { color: look.alarm, type: [4, 3], width: 1.2 },
+    data: data.changes.map((change) => ({
+      xAxis: change.at_s,
+      label: { show: index === 0 && worded.includes(change), formatter: `▼ ${seconds(change.at_s)}`, color: look.alarm, fontSize: 10, fontFamily: plumb.family, position: 'end' },
+    })),
+  });
+  const series = data.panels.flatMap((panel, index) => panel.lines.map((line, place) => ({
+    type: 'line', name: line.name, xAxisIndex: index, yAxisIndex: index, symbol: 'none', animation: false, sampling: 'lttb',
+    lineStyle: { width: 1.4, color: plumb.systemColour(names.indexOf(line.name)) },
+    itemStyle: { color: plumb.systemColour(names.indexOf(line.name)) },
+    data: line.points.map(([time, value]) => [time, panel.unit === 'latency' && !(value > 0) ? null : value]),
+    ...(place === 0 ? { markLine: mark(index) } : {}),
+  })));
+  const values = (panel) => panel.lines.flatMap((line) => line.points.map((point) => point[1]));
+  return plumb.option(data, look, frame, {
+    legend: plumb.legend(names, look, frame.top - 6, seriesLeft),
+    tooltip: {
+      trigger: 'axis', confine: true, backgroundColor: look.paper, borderColor: look.axis, textStyle: { color: look.ink, fontFamily: plumb.family, fontSize: 12 },
+      formatter: (items) => plumb.said([
+        seconds(items[0].axisValue),
+        ...items.filter((item) => item.value[1] !== null).map((item) => `${data.panels[item.axisIndex].name}, ${item.seriesName}: ${plumb.units[data.panels[item.axisIndex].unit].says(item.value[1])}`),
+      ]),
+    },
+    axisPointer: { link: [{ xAxisIndex: 'all' }] },
+    dataZoom: plumb.live ? [{ type: 'inside', xAxisIndex: all }, { type: 'slider', xAxisIndex: all, height: 22, bottom: frame.below + 8, left: seriesLeft, right: 40 }] : [],
+    grid: all.map((index) => ({ left: seriesLeft, right: 40, top: top + index * each, height: each - 22 })),
+    xAxis: all.map((index) => plumb.axis(look, '', index === all.length - 1 ? seconds : () => '', { gridIndex: index, ...range, splitLine: { show: false } })),
+    yAxis: data.panels.map((panel, index) => {
+      const name = panel.unit === 'rate' ? `${panel.name}\n(MiB/s)` : panel.name;
+      const parts = { gridIndex: index, nameGap: panel.unit === 'rate' ? 58 : 64, splitNumber: 3, nameTextStyle: { color: look.ink, fontFamily: plumb.family, fontSize: 11, lineHeight: 14, width: each, overflow: 'truncate' } };
+      if (panel.unit === 'latency') return plumb.latencyAxis(look, name, values(panel), parts);
+      if (panel.unit === 'rate') return plumb.rateAxis(look, name, values(panel), parts);
+      return plumb.axis(look, name, plumb.units[panel.unit].axis, { min: 0, ...(panel.unit === 'share' ? { max: 1, interval: 0.5 } : {}), ...parts });
+    }),
+    series,
+  });
+};

@@ -1,0 +1,48 @@
+//! The data of the latency distribution on a percentile axis.
+
+use measure::Histogram;
+use serde::{Deserialize, Serialize};
+
+/// One distribution or several over each other.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Cdf {
+    /// `before and after · random read 8 KiB`.
+    pub title: String,
+    /// Plain sentences under the title.
+    pub sentences: Vec<String>,
+    /// The latency to stay under, in nanoseconds.
+    pub target_ns: Option<f64>,
+    /// One per result; the legend switches them.
+    pub systems: Vec<Distribution>,
+    /// In small type below.
+    pub notes: Vec<String>,
+}
+
+/// One distribution.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Distribution {
+    /// Its name in the legend.
+    pub name: String,
+    /// (percent, nanoseconds), ascending: so many percent of the I/Os took no longer.
+    pub points: Vec<(f64, f64)>,
+}
+
+/// The percentages that are drawn, as far as there are samples for them.
+const PERCENTS: [f64; 31] = [
+    0.0, 1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 75.0, 80.0, 85.0, 90.0, 92.5, 95.0, 96.0, 97.0, 98.0,
+    98.5, 99.0, 99.3, 99.5, 99.7, 99.8, 99.9, 99.95, 99.97, 99.99, 99.995, 99.999,
+];
+
+impl Distribution {
+    /// From a histogram; percentages with fewer than ten I/Os beyond them are left out.
+    pub fn of(name: &str, histogram: &Histogram) -> Distribution {
+        let total = histogram.total() as f64;
+        let known: Vec<f64> =
+            PERCENTS.into_iter().filter(|percent| total * (100.0 - percent) / 100.0 >= 9.99).collect();
+        let found = histogram.percentiles(&known).unwrap_or_default();
+        Distribution {
+            name: name.to_owned(),
+            points: known.into_iter().zip(found.iter().map(|ns| ns.as_f64())).collect(),
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! The data of load/latency curves: what latency a rate costs.
+
+use super::Sweep;
+use analysis::knee;
+use serde::{Deserialize, Serialize};
+
+/// One curve or several over each other.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Curve {
+    /// `ssd · random read 8 KiB`.
+    pub title: String,
+    /// Plain sentences under the title.
+    pub sentences: Vec<String>,
+    /// The latency to stay under, in nanoseconds.
+    pub target_ns: Option<f64>,
+    /// One per result; the legend switches them.
+    pub systems: Vec<LoadCurve>,
+    /// In small type below.
+    pub notes: Vec<String>,
+}
+
+/// One curve.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LoadCurve {
+    /// Its name in the legend.
+    pub name: String,
+    /// By rising load.
+    pub points: Vec<LoadPoint>,
+    /// Which of them is the knee.
+    pub knee: Option<usize>,
+}
+
+/// One level.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LoadPoint {
+    /// `8 users`.
+    pub label: String,
+    /// I/Os per second.
+    pub iops: f64,
+    /// Bytes per second.
+    pub rate: f64,
+    /// Mean latency in nanoseconds.
+    pub average_ns: f64,
+    /// The 99th percentile.
+    pub p99_ns: Option<f64>,
+}
+
+impl Curve {
+    /// From sweeps over load, each with its name.
+    pub fn of(title: &str, sweeps: &[(String, &Sweep)]) -> Curve {
+        let systems: Vec<LoadCurve> = sweeps.iter().map(|(name, sweep)| LoadCurve::of(name, sweep)).collect();
+        let tell = |curve: &LoadCurve| {
+            let at = &curve.points[curve.knee?];
+            let rate = analysis::thousands(at.iops);
+            Some(format!(
+                "{}: the knee is at {} with {rate} IOPS; beyond it latency grows faster than the rate.",
+                curve.name, at.label
+            ))
+        };
+        Curve {
+            title: title.to_owned(),
+            sentences: systems.iter().filter_map(tell).take(3).collect(),
+            target_ns: sweeps.first().map(|(_, sweep)| sweep.target_ns),
+            notes: vec!["Knee: the level with the largest rate ÷ average latency (Kleinrock's power).".to_owned()],
+            systems,
+        }
+    }
+}
+
+impl LoadCurve {
+    fn of(name: &str, sweep: &Sweep) -> LoadCurve {
+        let point = |level: &super::Level| LoadPoint {
+            label: level.label.clone(),
+            iops: level.iops,
+            rate: level.rate,
+            average_ns: level.average_ns,
+            p99_ns: level.p99_ns,
+        };
+        let powers: Vec<(f64, f64)> = sweep.levels.iter().map(|level| (level.iops, level.average_ns)).collect();
+        let knee = if sweep.flag.is_some() { None } else { knee(&powers) };
+        LoadCurve { name: name.to_owned(), points: sweep.levels.iter().map(point).collect(), knee }
+    }
+}

@@ -1,0 +1,110 @@
+//! The data of a run over time.
+
+use analysis::changes;
+use serde::{Deserialize, Serialize};
+
+/// Panels on one time axis.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Series {
+    /// `run.fio · 60 s`.
+    pub title: String,
+    /// Plain sentences under the title.
+    pub sentences: Vec<String>,
+    /// From top to bottom.
+    pub panels: Vec<Panel>,
+    /// Where the regime changes.
+    pub changes: Vec<Change>,
+    /// In small type below.
+    pub notes: Vec<String>,
+}
+
+/// What a panel's axis counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Unit {
+    /// A plain number: I/Os per second, a queue.
+    #[default]
+    Count,
+    /// Bytes per second.
+    Rate,
+    /// Nanoseconds, on a log axis.
+    Latency,
+    /// A share of 1.
+    Share,
+}
+
+/// One panel.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Panel {
+    /// `IOPS`.
+    pub name: String,
+    /// Its axis.
+    pub unit: Unit,
+    /// Over each other.
+    pub lines: Vec<Line>,
+}
+
+/// One line.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Line {
+    /// Its name in the legend; lines of the same name in several panels switch together.
+    pub name: String,
+    /// (seconds, value), ascending; no value is a gap.
+    pub points: Vec<(f64, Option<f64>)>,
+}
+
+/// A change of regime.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Change {
+    /// Seconds.
+    pub at_s: f64,
+    /// `IOPS of write: 90,120 → 12,040`.
+    pub says: String,
+}
+
+impl Series {
+    /// Panels on one axis, with the changes of the first panel's lines marked.
+    pub fn of(title: &str, panels: Vec<Panel>, notes: Vec<String>) -> Series {
+        let first = panels.first();
+        let mut changes: Vec<Change> =
+            first.iter().flat_map(|panel| panel.lines.iter().flat_map(|line| of_line(panel, line))).collect();
+        changes.sort_by(|one, other| one.at_s.total_cmp(&other.at_s));
+        let told = changes
+            .iter()
+            .take(2)
+            .map(|change| format!("At {:.0} s the regime changes: {}.", change.at_s, change.says));
+        let sentences = if changes.is_empty() && first.is_some() {
+            vec!["No change of regime: the rate stays what it is from beginning to end.".to_owned()]
+        } else {
+            told.collect()
+        };
+        Series { title: title.to_owned(), sentences, panels, changes, notes }
+    }
+}
+
+fn of_line(panel: &Panel, line: &Line) -> Vec<Change> {
+    let known: Vec<(f64, f64)> = line.points.iter().filter_map(|&(at, value)| Some((at, value?))).collect();
+    let values: Vec<f64> = known.iter().map(|&(_, value)| value).collect();
+    let cuts = changes(&values);
+    let mean = |from: usize, to: usize| values[from..to].iter().sum::<f64>() / (to - from) as f64;
+    let shown = |value: f64| match panel.unit {
+        Unit::Count => analysis::thousands(value),
+        Unit::Rate => format!("{} MiB/s", analysis::thousands(value / f64::from(1 << 20))),
+        Unit::Latency => format!("{} µs", analysis::thousands(value / 1e3)),
+        Unit::Share => format!("{:.0} %", 100.0 * value),
+    };
+    let edges: Vec<usize> = std::iter::once(0).chain(cuts.iter().copied()).chain([values.len()]).collect();
+    edges
+        .windows(3)
+        .map(|edge| Change {
+            at_s: known[edge[1]].0,
+            says: format!(
+                "{} of {}: {} → {}",
+                panel.name,
+                line.name,
+                shown(mean(edge[0], edge[1])),
+                shown(mean(edge[1], edge[2]))
+            ),
+        })
+        .collect()
+}

@@ -1,0 +1,50 @@
+//! The mark by which plumb knows a file of its own: only such a file is ever replaced.
+
+use crc::{CRC_32_ISO_HDLC, Crc};
+
+/// What every mark says.
+const WORDS: &str = "made by plumb";
+/// The mark stands within this many bytes from the start.
+pub const LOOKED_AT: usize = 4096;
+/// The signature of a PNG file and its first chunk, which has a fixed length.
+const PNG_HEAD: usize = 8 + 25;
+
+/// The mark as a comment, for HTML and SVG.
+pub(crate) fn comment(program: &str) -> String {
+    format!("<!-- {WORDS}: {} -->", program.replace("--", "-"))
+}
+
+/// A drawing with its mark.
+pub fn mark_svg(svg: &str, program: &str) -> String {
+    let head = svg.find('>').map_or(0, |at| at + 1);
+    format!("{}{}{}\n", &svg[..head], comment(program), &svg[head..])
+}
+
+/// A picture with its mark: a text chunk after the first one.
+pub fn mark_png(png: &[u8], program: &str) -> Vec<u8> {
+    let text = format!("tEXtSoftware\0{WORDS}: {program}");
+    let length = u32::try_from(text.len() - 4).unwrap_or(0);
+    let (head, rest) = png.split_at(PNG_HEAD.min(png.len()));
+    let checksum = Crc::<u32>::new(&CRC_32_ISO_HDLC).checksum(text.as_bytes());
+    [head, &length.to_be_bytes(), text.as_bytes(), &checksum.to_be_bytes(), rest].concat()
+}
+
+/// Whether a file that begins like this was made by plumb.
+pub fn is_ours(head: &[u8]) -> bool {
+    let looks = head.starts_with(b"<!doctype html>") || head.starts_with(b"<svg ") || head.starts_with(b"\x89PNG");
+    looks && head[..head.len().min(LOOKED_AT)].windows(WORDS.len()).any(|part| part == WORDS.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_carries_the_mark_is_ours() {
+        let svg = mark_svg("<svg width=\"1\"><g/></svg>", "plumb 0.1.0");
+        assert_eq!(svg, "<svg width=\"1\"><!-- made by plumb: plumb 0.1.0 --><g/></svg>\n");
+        assert!(is_ours(svg.as_bytes()));
+        assert!(!is_ours(b"<svg width=\"1\"><g/></svg>"));
+        assert!(!is_ours(b"how plots are made by plumb\n"), "a text about plumb is not plumb's");
+    }
+}

@@ -1,0 +1,221 @@
+//! The page as one HTML file.
+
+use super::{Check, Page, Picture, Surroundings, table};
+use crate::chart::{CHARTS, SHARED};
+use crate::draw::{DrawError, ECHARTS, Easel, Look};
+use crate::font::{FAMILY, FILES};
+use crate::marker;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+
+const STYLE: &str = include_str!("../../page/page.css");
+const SCRIPTS: &[&str] = &[include_str!("../../page/page.js"), include_str!("../../page/table.js")];
+const ECHARTS_NOTICE: &str = include_str!("../../vendor/echarts-NOTICE");
+
+/// Nothing is fetched, whatever a name in the data may try.
+const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; \
+    font-src data:; img-src data: blob:; base-uri 'none'; form-action 'none'";
+
+/// Pictures drawn for readers without scripts; of more there are the numbers, or the file would not be read at all.
+const MOST_STATIC: usize = 40;
+
+impl Page {
+    /// The whole page.
+    ///
+    /// # Errors
+    /// When a chart cannot be drawn from its data.
+    pub fn html(&self, easel: &Easel) -> Result<String, DrawError> {
+        let mut page = String::with_capacity(3 << 20);
+        self.head(&mut page);
+        self.top(&mut page);
+        page.push_str("<main>\n");
+        for (index, picture) in self.pictures.iter().enumerate() {
+            let drawn = if index < MOST_STATIC { Some(still(easel, picture)?) } else { None };
+            section_of_picture(&mut page, index, picture, drawn.as_deref());
+        }
+        self.numbers(&mut page);
+        self.checks(&mut page);
+        self.surroundings(&mut page);
+        page.push_str("</main>\n");
+        self.foot(&mut page)?;
+        Ok(page)
+    }
+
+    fn head(&self, page: &mut String) {
+        page.push_str("<!doctype html>\n");
+        page.push_str(&marker::comment(&self.made_by));
+        page.push_str("\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
+        page.push_str(&format!("<meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n"));
+        page.push_str("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
+        page.push_str(&format!("<title>{}</title>\n<style>\n", escaped(&self.title)));
+        for (file, weight) in FILES.iter().zip(["normal", "bold"]) {
+            let font = STANDARD.encode(file);
+            page.push_str(&format!(
+                "@font-face {{ font-family: '{FAMILY}'; font-weight: {weight}; src: url(data:font/ttf;base64,{font}); }}\n"
+            ));
+        }
+        page.push_str(STYLE);
+        page.push_str("</style>\n</head>\n<body>\n");
+    }
+
+    fn top(&self, page: &mut String) {
+        page.push_str("<a class=\"skip\" href=\"#numbers\">Skip to the numbers</a>\n<header>\n");
+        page.push_str(&format!("<h1 dir=\"auto\">{}</h1>\n", escaped(&self.title)));
+        for sentence in &self.sentences {
+            page.push_str(&format!("<p class=\"verdict\" dir=\"auto\">{}</p>\n", escaped(sentence)));
+        }
+        for remark in &self.remarks {
+            page.push_str(&format!("<p class=\"remark\" dir=\"auto\">{}</p>\n", escaped(remark)));
+        }
+        page.push_str("<nav aria-label=\"Contents\"><ol>\n");
+        let mut entry = |anchor: &str, title: &str| {
+            page.push_str(&format!("<li><a href=\"#{anchor}\" dir=\"auto\">{}</a></li>\n", escaped(title)));
+        };
+        for (index, picture) in self.pictures.iter().enumerate() {
+            entry(&format!("picture-{}", index + 1), &picture.title);
+        }
+        entry("numbers", "All numbers");
+        if !self.checks.is_empty() {
+            entry("checks", "Checks");
+        }
+        if !self.runs.is_empty() {
+            entry("runs", "Where it was measured");
+        }
+        page.push_str("</ol></nav>\n<div id=\"controls\" role=\"toolbar\" aria-label=\"Switches\" hidden></div>\n");
+        page.push_str("<noscript><p class=\"remark\">Scripts are off: the pictures are still, all numbers are below.</p></noscript>\n");
+        page.push_str("</header>\n");
+    }
+
+    fn numbers(&self, page: &mut String) {
+        page.push_str(
+            "<section id=\"numbers\" aria-labelledby=\"numbers-title\">\n<h2 id=\"numbers-title\">All numbers</h2>\n",
+        );
+        page.push_str("<p class=\"downloads\" hidden></p>\n");
+        table::write(page, &self.numbers);
+        page.push_str("</section>\n");
+    }
+
+    fn checks(&self, page: &mut String) {
+        if self.checks.is_empty() {
+            return;
+        }
+        page.push_str(
+            "<section id=\"checks\" aria-labelledby=\"checks-title\">\n<h2 id=\"checks-title\">Checks</h2>\n",
+        );
+        page.push_str("<div class=\"wide\"><table class=\"checks\"><thead><tr><th scope=\"col\">of</th><th scope=\"col\">check</th>");
+        page.push_str("<th scope=\"col\">verdict</th><th scope=\"col\">why</th><th scope=\"col\">evidence</th></tr></thead>\n<tbody>\n");
+        self.checks.iter().for_each(|check| row_of_check(page, check));
+        page.push_str("</tbody></table></div>\n</section>\n");
+    }
+
+    fn surroundings(&self, page: &mut String) {
+        if self.runs.is_empty() {
+            return;
+        }
+        page.push_str(
+            "<section id=\"runs\" aria-labelledby=\"runs-title\">\n<h2 id=\"runs-title\">Where it was measured</h2>\n",
+        );
+        self.runs.iter().for_each(|run| surroundings_of(page, run));
+        page.push_str("</section>\n");
+    }
+
+    fn foot(&self, page: &mut String) -> Result<(), DrawError> {
+        let notice = ECHARTS_NOTICE.lines().take(2).collect::<Vec<_>>().join(", ");
+        page.push_str(&format!(
+            "<footer><p>Made by {} on {}. Charts: {}, Apache License 2.0.</p></footer>\n<p id=\"said\" role=\"status\" aria-live=\"polite\"></p>\n",
+            escaped(&self.made_by),
+            escaped(&self.made_at),
+            escaped(&notice)
+        ));
+        let data = serde_json::to_string(self).map_err(|source| DrawError::Data { chart: "page", source })?;
+        // A script element ends at `</script`, wherever that stands; JSON can do without the sign.
+        page.push_str("<script type=\"application/json\" id=\"data\">");
+        page.push_str(&data.replace('<', "\\u003c"));
+        page.push_str("</script>\n");
+        let begin = format!("globalThis.plumb = {{ charts: {{}}, family: '{FAMILY}', live: true }};");
+        let charts = SHARED.iter().copied().chain(CHARTS.iter().map(|chart| chart.source));
+        // Each chart's file stands alone, so that one's `'use strict'` and constants are its own.
+        for script in [ECHARTS, &begin].into_iter().chain(charts).chain(SCRIPTS.iter().copied()) {
+            page.push_str("<script>");
+            page.push_str(script);
+            page.push_str("</script>\n");
+        }
+        page.push_str("</body>\n</html>\n");
+        Ok(())
+    }
+}
+
+/// A picture as it looks without scripts.
+fn still(easel: &Easel, picture: &Picture) -> Result<String, DrawError> {
+    easel.svg(picture.chart, &picture.data, &Look::of(picture.chart))
+}
+
+fn section_of_picture(page: &mut String, index: usize, picture: &Picture, drawn: Option<&str>) {
+    let number = index + 1;
+    let title = escaped(&picture.title);
+    page.push_str(&format!(
+        "<section class=\"picture\" id=\"picture-{number}\" aria-labelledby=\"picture-{number}-title\">\n\
+         <h2 id=\"picture-{number}-title\" dir=\"auto\">{title}</h2>\n\
+         <figure class=\"chart\" data-picture=\"{index}\" tabindex=\"0\" role=\"img\" aria-label=\"{title}\">\n<noscript>"
+    ));
+    page.push_str(drawn.unwrap_or("<p>Beyond the first pictures, see the numbers below.</p>"));
+    page.push_str("</noscript>\n</figure>\n</section>\n");
+}
+
+fn row_of_check(page: &mut String, check: &Check) {
+    let class = match check.verdict.as_str() {
+        "TRUSTED" => "good",
+        "NOT A STORAGE RESULT" => "bad",
+        "VALID WITH LIMITS" => "limits",
+        _ => "open",
+    };
+    let evidence = check.evidence.iter().map(|(name, value)| format!("{} = {}", escaped(name), table::shown(*value)));
+    page.push_str(&format!(
+        "<tr class=\"{class}\"><td><bdi>{}</bdi></td><td>{}</td><td><b>{}</b></td><td dir=\"auto\">{}</td><td>{}</td></tr>\n",
+        escaped(&check.of),
+        escaped(&check.check),
+        escaped(&check.verdict),
+        escaped(&check.sentence),
+        evidence.collect::<Vec<_>>().join("<br>")
+    ));
+}
+
+fn surroundings_of(page: &mut String, run: &Surroundings) {
+    page.push_str(&format!("<h3 dir=\"auto\">{}</h3>\n<dl>\n", escaped(&run.source)));
+    for (what, which) in &run.facts {
+        page.push_str(&format!("<dt>{}</dt><dd dir=\"auto\">{}</dd>\n", escaped(what), escaped(which)));
+    }
+    page.push_str("</dl>\n");
+    if let Some(command) = &run.command {
+        page.push_str(&format!("<p>To repeat it:</p>\n<pre tabindex=\"0\"><code>{}</code></pre>\n", escaped(command)));
+    }
+}
+
+/// Text as HTML: nothing in it is markup, and what steers terminals or is no character is shown by its picture.
+pub(super) fn escaped(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len() + 8);
+    for letter in text.chars() {
+        match letter {
+            '<' => safe.push_str("&lt;"),
+            '>' => safe.push_str("&gt;"),
+            '&' => safe.push_str("&amp;"),
+            '"' => safe.push_str("&quot;"),
+            '\'' => safe.push_str("&#39;"),
+            '\n' | '\t' => safe.push(letter),
+            '\0'..='\u{1f}' => safe.push(char::from_u32(0x2400 + u32::from(letter)).unwrap_or('\u{fffd}')),
+            '\u{7f}'..='\u{9f}' => safe.push('\u{fffd}'),
+            _ => safe.push(letter),
+        }
+    }
+    safe
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_never_markup() {
+        assert_eq!(escaped("<b a='\"'>&\u{1}\u{85}é"), "&lt;b a=&#39;&quot;&#39;&gt;&amp;\u{2401}\u{fffd}é");
+    }
+}

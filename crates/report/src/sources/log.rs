@@ -1,0 +1,136 @@
+//! fio's logs as points over time, in bounded memory: neighbours are made one when there are too many.
+
+use crate::data::{Line, Panel, Unit};
+use formats::sweep::LogKind;
+
+/// Points of a line; a screen has no more columns.
+const MOST_POINTS: usize = 2000;
+/// The longest line that can be a log's.
+const LONGEST: usize = 256;
+
+/// The points of one log.
+#[derive(Clone, Debug)]
+pub struct Log {
+    kind: LogKind,
+    /// Reads, writes, trims.
+    lines: [Thinned; 3],
+    rest: Vec<u8>,
+}
+
+/// (seconds, value) of a line, at most `MOST_POINTS`.
+#[derive(Clone, Debug, Default)]
+struct Thinned {
+    points: Vec<(f64, f64)>,
+    /// How many lines of the log one point is the mean of.
+    each: usize,
+    open: (f64, f64, usize),
+}
+
+impl Thinned {
+    fn add(&mut self, at: f64, value: f64) {
+        self.each = self.each.max(1);
+        self.open = (self.open.0 + at, self.open.1 + value, self.open.2 + 1);
+        if self.open.2 >= self.each {
+            self.close();
+        }
+        if self.points.len() >= 2 * MOST_POINTS {
+            let pair = |pair: &[(f64, f64)]| {
+                let count = pair.len() as f64;
+                let sum = pair.iter().fold((0.0, 0.0), |sum, point| (sum.0 + point.0, sum.1 + point.1));
+                (sum.0 / count, sum.1 / count)
+            };
+            self.points = self.points.chunks(2).map(pair).collect();
+            self.each *= 2;
+        }
+    }
+
+    fn close(&mut self) {
+        let (at, value, count) = std::mem::take(&mut self.open);
+        if count > 0 {
+            self.points.push((at / count as f64, value / count as f64));
+        }
+    }
+}
+
+impl Log {
+    pub(super) fn new(kind: LogKind) -> Log {
+        Log { kind, lines: Default::default(), rest: Vec::new() }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.lines.iter().all(|line| line.points.is_empty() && line.open.2 == 0)
+    }
+
+    pub(super) fn feed(&mut self, bytes: &[u8]) {
+        let mut parts = bytes.split(|&byte| byte == b'\n').peekable();
+        while let Some(part) = parts.next() {
+            if self.rest.len() + part.len() <= LONGEST {
+                self.rest.extend_from_slice(part);
+            }
+            if parts.peek().is_some() {
+                let line = std::mem::take(&mut self.rest);
+                self.line(&String::from_utf8_lossy(&line));
+            }
+        }
+    }
+
+    /// `time in ms, value, direction, ...`; whatever else is nothing.
+    fn line(&mut self, line: &str) {
+        let mut fields = line.split(',').map(str::trim);
+        let mut number = || fields.next()?.parse::<f64>().ok().filter(|value| value.is_finite());
+        let (Some(at), Some(value), Some(direction)) = (number(), number(), number()) else { return };
+        let unit = if self.kind == LogKind::Bandwidth { 1024.0 } else { 1.0 };
+        let line = if direction < 0.5 {
+            0
+        } else if direction < 1.5 {
+            1
+        } else {
+            2
+        };
+        self.lines[line].add(at / 1000.0, value * unit);
+    }
+
+    /// The panel of this log.
+    pub(super) fn panel(&self) -> Panel {
+        let (name, unit) = match self.kind {
+            LogKind::Bandwidth => ("throughput", Unit::Rate),
+            LogKind::Iops => ("IOPS", Unit::Count),
+            LogKind::Total => ("latency", Unit::Latency),
+            LogKind::Part => ("part of the latency", Unit::Latency),
+        };
+        let mut lines = Vec::new();
+        for (line, name) in self.lines.iter().zip(["reads", "writes", "trims"]) {
+            let mut line = line.clone();
+            line.close();
+            if !line.points.is_empty() {
+                let points = line.points.iter().map(|&(at, value)| (at, Some(value))).collect();
+                lines.push(Line { name: name.to_owned(), points });
+            }
+        }
+        Panel { name: name.to_owned(), unit, lines }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_log_keeps_its_mean_in_few_points() {
+        let mut log = Log::new(LogKind::Iops);
+        let text: String = (0..50_000).map(|at| format!("{at}, {}, 0, 4096\n", 100 + at % 2)).collect();
+        text.as_bytes().chunks(777).for_each(|chunk| log.feed(chunk));
+        let panel = log.panel();
+        let points = &panel.lines[0].points;
+        assert!(points.len() <= 2 * MOST_POINTS, "{}", points.len());
+        let mean = points.iter().filter_map(|point| point.1).sum::<f64>() / points.len() as f64;
+        assert!((mean - 100.5).abs() < 0.01, "{mean}");
+    }
+
+    #[test]
+    fn what_is_no_log_line_is_nothing() {
+        let mut log = Log::new(LogKind::Iops);
+        log.feed(b"# head\nnan, 1, 0\n1, x, 0\n");
+        assert!(log.is_empty());
+    }
+}

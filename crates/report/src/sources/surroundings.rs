@@ -1,0 +1,175 @@
+//! Where results come from, how to repeat them, and what the checks say about them.
+
+use super::Source;
+use super::native::{Test, size};
+use crate::page::{Check, Surroundings};
+use model::{Grade, RunResult};
+
+/// What is known about a source.
+pub(super) fn of(source: &Source) -> Surroundings {
+    let mut facts = vec![("result".to_owned(), source.path.clone())];
+    let first = source.tests.first().map(|test| &test.result);
+    if let Some(result) = first {
+        machine(&mut facts, result);
+        devices(&mut facts, result);
+    }
+    let versions: Vec<&str> = source.runs.iter().filter_map(|run| run.version.as_deref()).collect();
+    if let Some(version) = versions.first() {
+        facts.push(("program".to_owned(), (*version).to_owned()));
+    }
+    let engines: Vec<&str> = source.rows.iter().filter_map(|row| row.engine.as_deref()).collect();
+    if let Some(engine) = engines.first() {
+        facts.push(("engine".to_owned(), (*engine).to_owned()));
+    }
+    let command = first.map(|result| shell(&result.environment.command)).filter(|command| !command.is_empty());
+    Surroundings { source: source.name.clone(), facts, command }
+}
+
+fn machine(facts: &mut Vec<(String, String)>, result: &RunResult) {
+    let here = &result.environment;
+    let mut fact = |what: &str, which: String| {
+        if !which.is_empty() {
+            facts.push((what.to_owned(), which));
+        }
+    };
+    fact("program", here.program.clone());
+    fact("kernel", here.kernel.clone());
+    fact("processor", here.processor.clone());
+    fact("CPUs", if here.cpus > 0 { here.cpus.to_string() } else { String::new() });
+    fact("memory", if here.memory_bytes > 0 { about(here.memory_bytes) } else { String::new() });
+    if let Some(clock) = &here.clock {
+        let drift = clock.drift_ppm.map(|drift| format!(", drift {drift:.3} ppm")).unwrap_or_default();
+        let why = clock.why_not_tsc.as_ref().map(|why| format!(" ({why})")).unwrap_or_default();
+        fact("clock", format!("{}{drift}{why}", clock.source));
+    }
+    for note in &here.engine_notes {
+        fact("engine", note.clone());
+    }
+    for system in &here.file_systems {
+        fact("file system", format!("{}: {}", system.path, system.kind));
+    }
+    if let Some(monitored) = &result.monitored {
+        fact("virtual machine", monitored.hypervisor.clone().unwrap_or_default());
+        for target in &monitored.targets {
+            let device = target.device.as_ref().map(|device| format!(" on {device}")).unwrap_or_default();
+            let mount = target.mount.as_ref().map(|at| format!(", {} at {} ({})", at.kind, at.point, at.options));
+            fact(
+                "target",
+                format!("{}, {}{device}{}", target.path, about(target.size_bytes), mount.unwrap_or_default()),
+            );
+        }
+        if let Some(limits) = &monitored.group_limits {
+            let cpus = limits.cpus.map(|cpus| format!("{cpus} CPUs"));
+            let memory = limits.memory_bytes.map(|bytes| format!("{} of memory", about(bytes)));
+            fact("control group", [cpus, memory].into_iter().flatten().collect::<Vec<_>>().join(", "));
+        }
+    }
+}
+
+fn devices(facts: &mut Vec<(String, String)>, result: &RunResult) {
+    let Some(monitored) = &result.monitored else {
+        facts.extend(result.devices.iter().map(|device| ("device".to_owned(), device.name.clone())));
+        return;
+    };
+    for device in &monitored.devices {
+        let kind = device.rotational.map(|moving| if moving { "rotating" } else { "not rotating" }.to_owned());
+        let cache = device.write_back.map(|back| if back { "write-back cache" } else { "write-through" }.to_owned());
+        let parts = [
+            device.model.clone(),
+            device.size_bytes.map(about),
+            kind,
+            device.scheduler.as_ref().map(|scheduler| format!("scheduler {scheduler}")),
+            device.queue_requests.map(|requests| format!("{requests} requests per queue")),
+            device.hardware_queues.map(|queues| format!("{queues} hardware queues")),
+            device.logical_block_bytes.map(|bytes| format!("blocks of {}", size(bytes))),
+            cache,
+        ];
+        let said: Vec<String> = parts.into_iter().flatten().collect();
+        facts.push((format!("device {}", device.name), said.join(", ")));
+    }
+}
+
+/// `15.5 GiB`.
+fn about(bytes: u64) -> String {
+    let value = bytes as f64;
+    let unit = [(40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")].into_iter().find(|&(shift, _)| bytes >> shift > 0);
+    unit.map_or_else(|| format!("{bytes} B"), |(shift, name)| format!("{:.1} {name}", value / (1_u64 << shift) as f64))
+}
+
+/// Words as a shell takes them.
+fn shell(words: &[String]) -> String {
+    let plain = |word: &str| {
+        !word.is_empty() && word.chars().all(|letter| letter.is_ascii_alphanumeric() || "-_./=:,+@%".contains(letter))
+    };
+    let quoted = |word: &String| {
+        if plain(word) { word.clone() } else { format!("'{}'", word.replace('\'', "'\\''")) }
+    };
+    words.iter().map(quoted).collect::<Vec<_>>().join(" ")
+}
+
+/// What the checks say about all tests of all sources.
+pub(super) fn checks(sources: &[Source]) -> Vec<Check> {
+    let tests = || sources.iter().flat_map(|source| source.tests.iter().map(move |test| (source, test)));
+    let of = |source: &Source, test: &Test| {
+        if sources.len() > 1 { format!("{}: {}", source.name, test.shown()) } else { test.shown() }
+    };
+    let mut all = Vec::new();
+    for (source, test) in tests() {
+        let judged;
+        let notes = if test.result.notes.is_empty() {
+            judged = analysis::judge(&test.result);
+            &judged
+        } else {
+            &test.result.notes
+        };
+        if notes.is_empty() {
+            all.push(nothing_against(of(source, test)));
+        }
+        all.extend(notes.iter().map(|note| Check {
+            of: of(source, test),
+            check: note.check.clone(),
+            verdict: verdict(note.grade).to_owned(),
+            sentence: note.sentence.clone(),
+            evidence: note.evidence.clone(),
+        }));
+        all.extend(test.result.limited_by.iter().map(|limit| Check {
+            of: of(source, test),
+            check: "limited by".to_owned(),
+            verdict: limit.limiter.title().to_owned(),
+            sentence: limit.sentence.clone(),
+            evidence: limit.evidence.clone(),
+        }));
+    }
+    all
+}
+
+fn nothing_against(of: String) -> Check {
+    let checked: Vec<&str> = analysis::CHECKS.iter().map(|check| check.id).collect();
+    Check {
+        of,
+        check: "all".to_owned(),
+        verdict: verdict(Grade::Trusted).to_owned(),
+        sentence: format!("Nothing against it; checked: {}.", checked.join(", ")),
+        evidence: Vec::new(),
+    }
+}
+
+fn verdict(grade: Grade) -> &'static str {
+    match grade {
+        Grade::NotChecked => "NOT CHECKED",
+        Grade::Trusted => "TRUSTED",
+        Grade::ValidWithLimits => "VALID WITH LIMITS",
+        Grade::NotAStorageResult => "NOT A STORAGE RESULT",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_is_ready_for_a_shell() {
+        let words = ["plumb", "survey", "/mnt/my disk", "it's"].map(str::to_owned);
+        assert_eq!(shell(&words), "plumb survey '/mnt/my disk' 'it'\\''s'");
+    }
+}

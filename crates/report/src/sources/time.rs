@@ -1,0 +1,100 @@
+//! A run over time, from what was seen beside the jobs: rates, the device's queue and utilisation, processors.
+
+use crate::data::{Line, Panel, Series, Unit};
+use model::{Interval, Monitored};
+
+/// Intervals that are drawn; neighbours of more are made one.
+const MOST: usize = 1500;
+/// Devices that get a line each.
+const MOST_DEVICES: usize = 6;
+
+/// A stretch of the run and what was gained in it.
+struct Stretch<'run> {
+    seconds: f64,
+    middle: f64,
+    intervals: &'run [Interval],
+}
+
+impl Stretch<'_> {
+    fn sum(&self, of: impl Fn(&Interval) -> Option<u64>) -> Option<f64> {
+        self.intervals.iter().map(of).sum::<Option<u64>>().map(|sum| sum as f64)
+    }
+}
+
+/// The panels of a run; none when too little of it was seen.
+pub(super) fn series(title: &str, monitored: &Monitored) -> Option<Series> {
+    let stretches = stretches(&monitored.intervals);
+    if stretches.len() < 4 {
+        return None;
+    }
+    let per_second = |of: &dyn Fn(&Interval) -> Option<u64>, unit: f64| -> Vec<(f64, Option<f64>)> {
+        stretches.iter().map(|one| (one.middle, one.sum(of).map(|sum| sum * unit / one.seconds))).collect()
+    };
+    let mut panels = vec![
+        jobs("IOPS", Unit::Count, |at| per_second(&|interval| interval.ios.get(at).copied(), 1.0)),
+        jobs("throughput", Unit::Rate, |at| per_second(&|interval| interval.bytes.get(at).copied(), 1.0)),
+    ];
+    let devices = |name: &str, unit, scale: f64, of: fn(&model::DeviceGain) -> u64| Panel {
+        name: name.to_owned(),
+        unit,
+        lines: (0..monitored.devices.len().min(MOST_DEVICES))
+            .map(|at| Line {
+                name: monitored.devices[at].name.clone(),
+                points: per_second(&|interval| interval.devices.get(at).map(of), scale),
+            })
+            .collect(),
+    };
+    panels.push(devices("device queue", Unit::Count, 1e-3, |gain| gain.in_queue_ms));
+    panels.push(devices("utilisation", Unit::Share, 1e-3, |gain| gain.busy_ms));
+    panels.push(processors(&stretches));
+    panels.retain(|panel| panel.lines.iter().any(|line| line.points.iter().any(|point| point.1.is_some())));
+    let notes = vec![
+        "Rates are those of the interval in which the I/O finished; the queue is the mean of the interval.".to_owned(),
+    ];
+    Some(Series::of(title, panels, notes))
+}
+
+fn jobs(name: &str, unit: Unit, of: impl Fn(usize) -> Vec<(f64, Option<f64>)>) -> Panel {
+    let lines = ["reads", "writes", "trims"]
+        .iter()
+        .enumerate()
+        .map(|(at, name)| Line { name: (*name).to_owned(), points: of(at) });
+    let moved = |line: &Line| line.points.iter().any(|point| point.1.is_some_and(|value| value > 0.0));
+    Panel { name: name.to_owned(), unit, lines: lines.filter(moved).collect() }
+}
+
+fn processors(stretches: &[Stretch<'_>]) -> Panel {
+    let share = |of: fn(&model::CpuTicks) -> u64| -> Vec<(f64, Option<f64>)> {
+        let all = |ticks: &model::CpuTicks| ticks.user + ticks.system + ticks.iowait + ticks.steal + ticks.idle;
+        let point = |one: &Stretch<'_>| {
+            let part = one.sum(|interval| interval.cpu.as_ref().map(of))?;
+            let whole = one.sum(|interval| interval.cpu.as_ref().map(all))?;
+            (whole > 0.0).then(|| part / whole)
+        };
+        stretches.iter().map(|one| (one.middle, point(one))).collect()
+    };
+    let line = |name: &str, points| Line { name: name.to_owned(), points };
+    Panel {
+        name: "processors".to_owned(),
+        unit: Unit::Share,
+        lines: vec![
+            line("user", share(|ticks| ticks.user)),
+            line("system", share(|ticks| ticks.system)),
+            line("iowait", share(|ticks| ticks.iowait)),
+        ],
+    }
+}
+
+fn stretches(intervals: &[Interval]) -> Vec<Stretch<'_>> {
+    let together = intervals.len().div_ceil(MOST).max(1);
+    let mut from = 0.0;
+    let mut all = Vec::new();
+    for chunk in intervals.chunks(together) {
+        let Some(until) = chunk.last().map(|last| last.until.as_secs_f64()) else { continue };
+        if until > from {
+            all.push(Stretch { seconds: until - from, middle: (from + until) / 2.0, intervals: chunk });
+        }
+        from = until.max(from);
+    }
+    all
+}

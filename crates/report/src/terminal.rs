@@ -1,0 +1,204 @@
+//! A sweep in letters: for a terminal of 80 columns, without colour.
+
+use crate::data::{Bin, Level, Sweep};
+use formats::printable;
+
+/// Columns of the picture.
+const WIDTH: usize = 80;
+/// Columns of the latencies at the left.
+const LEFT: usize = 9;
+/// Levels beside each other; of more, some are left out.
+const MOST_LEVELS: usize = 6;
+/// Eighths of a cell.
+const EIGHTHS: [char; 9] = [' ', '▏', '▎', '▍', '▌', '▋', '▊', '▉', '█'];
+const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+
+/// The picture: a line about the rate, the ladder of latencies with a bar per level and step, and two lines of numbers.
+pub(crate) fn sketch(sweep: &Sweep) -> String {
+    let shown = chosen(&sweep.levels);
+    if shown.is_empty() {
+        return String::new();
+    }
+    let column = (WIDTH - LEFT) / shown.len().max(3);
+    let mut text = format!("{}\n", cut(&printable::line(&sweep.title), WIDTH));
+    if let Some(flag) = &sweep.flag {
+        text.push_str(&format!("! {}\n", cut(&printable::line(flag), WIDTH - 2)));
+    }
+    text.push_str(&format!("{}\n\n", cut(&rates(&sweep.levels), WIDTH)));
+    let row = |name: &str, cells: Vec<String>| {
+        let cells: String = cells.iter().map(|cell| padded(cell, column)).collect();
+        format!("{}\n", format!("{name:>width$}  {cells}", width = LEFT - 2).trim_end())
+    };
+    text.push_str(&row("", shown.iter().map(|level| cut(&printable::line(&level.label), column - 1)).collect()));
+    for (name, step) in steps(&shown) {
+        text.push_str(&row(&name, shown.iter().map(|level| bar(share(level, step), column - 1)).collect()));
+    }
+    text.push_str(&row("avg", shown.iter().map(|level| time(level.average_ns)).collect()));
+    if shown.iter().any(|level| level.p99_ns.is_some()) {
+        text.push_str(&row("p99", shown.iter().map(|level| level.p99_ns.map_or("-".into(), time)).collect()));
+    }
+    text
+}
+
+/// The first, the last, and what stands evenly between.
+fn chosen(levels: &[Level]) -> Vec<&Level> {
+    let count = levels.len().min(MOST_LEVELS);
+    let at = |index: usize| if count < 2 { 0 } else { index * (levels.len() - 1) / (count - 1) };
+    (0..count).map(|index| &levels[at(index)]).collect()
+}
+
+/// `IOPS ▂▆▆▇█ 18.9k to 73.6k, most with 64 users: 575 MiB/s`
+fn rates(levels: &[Level]) -> String {
+    let most = levels.iter().map(|level| level.iops).fold(0.0, f64::max);
+    let least = levels.iter().map(|level| level.iops).fold(f64::INFINITY, f64::min);
+    let Some(peak) = levels.iter().find(|level| level.iops >= most) else { return String::new() };
+    let rate = analysis::thousands(peak.rate / f64::from(1 << 20));
+    if levels.len() == 1 {
+        return format!("{} IOPS, {rate} MiB/s", count(most));
+    }
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a place in a list of eight")]
+    let height = |level: &Level| HEIGHTS[((level.iops / most.max(1e-9) * 7.0).round().clamp(0.0, 7.0)) as usize];
+    let spark: String = levels.iter().take(24).map(height).collect();
+    let label = printable::line(&peak.label);
+    format!("IOPS {spark} {} to {}, most with {label}: {rate} MiB/s", count(least), count(most))
+}
+
+/// The steps of the ladder in which any of these levels has I/Os, the slowest first: name, and edges.
+fn steps(levels: &[&Level]) -> Vec<(String, Bin)> {
+    let mut steps: Vec<Bin> = levels.iter().flat_map(|level| level.bins.iter().copied()).collect();
+    steps.retain(|bin| bin.share > 0.0);
+    steps.sort_by(|one, other| other.to_ns.total_cmp(&one.to_ns));
+    steps.dedup_by(|one, other| (one.to_ns - other.to_ns).abs() < 0.5);
+    let open =
+        |bin: &Bin| levels.iter().any(|level| level.bins.iter().any(|one| (one.from_ns - bin.to_ns).abs() < 0.5));
+    let last = steps.first().filter(|bin| bin.to_ns > 2.5e9 && !open(bin)).map(|bin| bin.to_ns);
+    let name = |bin: &Bin| {
+        if last == Some(bin.to_ns) { format!(">{}", tick(bin.from_ns)) } else { format!("≤{}", tick(bin.to_ns)) }
+    };
+    steps.into_iter().map(|bin| (name(&bin), bin)).collect()
+}
+
+fn share(level: &Level, step: Bin) -> f64 {
+    level.bins.iter().filter(|bin| (bin.to_ns - step.to_ns).abs() < 0.5).map(|bin| bin.share).sum()
+}
+
+/// `████▌ 48%`: the bar is as long as the share of the column that is free of the number.
+fn bar(share: f64, width: usize) -> String {
+    if share <= 0.0 {
+        return String::new();
+    }
+    let number = if share < 0.001 {
+        "<.1%".to_owned()
+    } else if share < 0.0995 {
+        format!("{:.1}%", share * 100.0)
+    } else {
+        format!("{:.0}%", share * 100.0)
+    };
+    let room = width.saturating_sub(5);
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at most eight times the width")]
+    let eighths = ((share.min(1.0) * room as f64 * 8.0).round() as usize).max(1);
+    let mut bar: String = std::iter::repeat_n(EIGHTHS[8], eighths / 8).collect();
+    if eighths % 8 > 0 {
+        bar.push(EIGHTHS[eighths % 8]);
+    }
+    format!("{bar}{number}")
+}
+
+fn padded(text: &str, width: usize) -> String {
+    let length = text.chars().count();
+    format!("{text}{}", " ".repeat(width.saturating_sub(length)))
+}
+
+fn cut(text: &str, width: usize) -> String {
+    if text.chars().count() <= width {
+        return text.to_owned();
+    }
+    let short: String = text.chars().take(width.saturating_sub(1)).collect();
+    format!("{short}…")
+}
+
+fn unit(ns: f64) -> (f64, &'static str) {
+    match ns {
+        ns if ns < 999.5 => (1.0, "ns"),
+        ns if ns < 999.5e3 => (1e3, "µs"),
+        ns if ns < 999.5e6 => (1e6, "ms"),
+        _ => (1e9, "s"),
+    }
+}
+
+/// `250µs`: a step's edge.
+fn tick(ns: f64) -> String {
+    let (scale, name) = unit(ns);
+    format!("{}{name}", ns / scale)
+}
+
+/// `2.16 ms`.
+fn time(ns: f64) -> String {
+    let (scale, name) = unit(ns);
+    let value = ns / scale;
+    let digits = if value < 9.995 {
+        2
+    } else if value < 99.95 {
+        1
+    } else {
+        0
+    };
+    format!("{value:.digits$} {name}")
+}
+
+/// `18.9k`.
+fn count(value: f64) -> String {
+    let (scale, name) = match value {
+        value if value < 999.5 => (1.0, ""),
+        value if value < 999.5e3 => (1e3, "k"),
+        _ => (1e6, "M"),
+    };
+    let value = value / scale;
+    let digits = if name.is_empty() || value >= 99.95 { 0 } else { 1 };
+    format!("{value:.digits$}{name}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn level(users: u32, iops: f64, bins: &[(f64, f64, f64)]) -> Level {
+        Level {
+            label: format!("{users} users"),
+            load: f64::from(users),
+            average_ns: 115e3,
+            p99_ns: Some(2.16e6),
+            bins: bins.iter().map(|&(from_ns, to_ns, share)| Bin { from_ns, to_ns, share }).collect(),
+            rate: iops * 8192.0,
+            iops,
+            ..Level::default()
+        }
+    }
+
+    #[test]
+    fn a_sketch_fits_80_columns_and_shows_the_ladder_with_the_slowest_on_top() {
+        let levels: Vec<Level> = (1..=12)
+            .map(|at| level(at * 1000, f64::from(at) * 1e4, &[(5e4, 1e5, 0.5), (1e5, 2.5e5, 0.49), (2e9, 4e9, 0.0004)]))
+            .collect();
+        let sweep = Sweep { title: "\u{1b}[31m".repeat(60), levels, ..Sweep::default() };
+        let text = sketch(&sweep);
+        assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
+        assert!(!text.contains('\u{1b}'), "{text}");
+        let lines: Vec<&str> = text.lines().collect();
+        let at = |word: &str| lines.iter().position(|line| line.trim_start().starts_with(word)).unwrap();
+        assert!(at(">2s") < at("≤250µs") && at("≤250µs") < at("≤100µs") && at("≤100µs") < at("avg"), "{text}");
+        assert!(text.contains("IOPS ▂▂▃▃▄▅▅▆▆▇▇█ 10.0k to 120k"), "{text}");
+        assert_eq!(lines[at("≤100µs")].matches("50%").count(), MOST_LEVELS);
+    }
+
+    #[test]
+    fn a_bar_is_as_long_as_its_share() {
+        let cells = |share| bar(share, 25).chars().filter(|&cell| cell == '█').count();
+        assert_eq!((cells(1.0), cells(0.5), cells(0.25)), (20, 10, 5));
+    }
+
+    #[test]
+    fn nothing_measured_is_no_picture() {
+        assert_eq!(sketch(&Sweep::default()), "");
+    }
+}

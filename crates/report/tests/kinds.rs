@@ -1,0 +1,271 @@
+//! Each kind of chart drawn from data with a known truth.
+
+use analysis::Load;
+use measure::{Histogram, Nanos};
+use plumb_report::data::{
+    Axis, Blocks, Cdf, Curve, DeviceRow, Devices, Distribution, Line, Measured, Overlay, Panel, Quantity, Series,
+    Surface, Sweep, Table, Unit,
+};
+use plumb_report::{CHARTS, Chart, Easel, Look, Scale, Shown, Theme, png};
+use serde::Serialize;
+
+/// Draws, and writes the picture where PLUMB_GALLERY names a directory.
+fn drawn(file: &str, name: &str, data: &impl Serialize, look: &Look) -> String {
+    let svg = Easel::new()
+        .expect("a test's own data")
+        .svg(Chart::named(name).expect("a test's own data"), data, look)
+        .expect("a test's own data");
+    if let Some(place) = std::env::var_os("PLUMB_GALLERY") {
+        std::fs::write(
+            std::path::Path::new(&place).join(format!("chart-{file}.png")),
+            png(&svg, 1.0).expect("a test's own data"),
+        )
+        .expect("a test's own data");
+    }
+    svg
+}
+
+fn plain(name: &str) -> Look {
+    Look::of(Chart::named(name).expect("a test's own data"))
+}
+
+fn has(svg: &str, words: &[&str]) {
+    for word in words {
+        assert!(svg.contains(&format!(">{word}</text>")), "{word}");
+    }
+}
+
+/// A closed loop: latency flat up to `knee` users, then in step with them.
+fn sweep(system: &str, alone_us: f64, knee: f64) -> Sweep {
+    let level = |users: u64| {
+        let average_ns = alone_us * 1e3 * (users as f64 / knee).max(1.0);
+        let iops = users as f64 * 1e9 / average_ns;
+        Measured {
+            load: users,
+            average_ns,
+            p95_ns: Some(average_ns * 1.6),
+            p99_ns: Some(average_ns * 2.5),
+            max_ns: Some(average_ns * 40.0),
+            rate: iops * 8192.0,
+            iops,
+            ..Measured::default()
+        }
+    };
+    Sweep::of(Table {
+        system: system.into(),
+        workload: "random read 8 KiB".into(),
+        plural: "8 KiB random reads".into(),
+        axis: Axis::Load(Load::Users),
+        target_ns: 1e6,
+        levels: [1, 2, 4, 8, 16, 32, 64].into_iter().map(level).collect(),
+        notes: Vec::new(),
+    })
+}
+
+#[test]
+fn a_run_over_time_marks_the_end_of_the_write_cache() {
+    let wave = |at: u32, value: f64| value * (1.0 + 0.03 * f64::from(at * 7919 % 17) / 8.0);
+    let iops = |at: u32| wave(at, if at < 60 { 90_000.0 } else { 12_000.0 });
+    let line = |name: &str, of: &dyn Fn(u32) -> f64| Line {
+        name: name.into(),
+        points: (0..180).map(|at| (f64::from(at), Some(of(at)))).collect(),
+    };
+    let panel = |name: &str, unit, lines| Panel { name: name.into(), unit, lines };
+    let data = Series::of(
+        "fill.fio · 180 s",
+        vec![
+            panel("IOPS", Unit::Count, vec![line("write", &iops)]),
+            panel("throughput", Unit::Rate, vec![line("write", &|at| iops(at) * 8192.0)]),
+            panel(
+                "latency",
+                Unit::Latency,
+                vec![line("avg", &|at| 32e9 / iops(at)), line("p99", &|at| 90e9 / iops(at))],
+            ),
+            panel("device queue", Unit::Count, vec![line("sda", &|at| wave(at, 31.0))]),
+            panel("utilisation", Unit::Share, vec![line("sda", &|at| wave(at, 0.93).min(1.0))]),
+            panel(
+                "CPU",
+                Unit::Share,
+                vec![line("user", &|at| wave(at, 0.08)), line("system", &|at| iops(at) / 300_000.0)],
+            ),
+        ],
+        Vec::new(),
+    );
+    assert_eq!(data.changes.len(), 1);
+    assert_eq!(data.changes[0].at_s, 60.0);
+    let svg = drawn("series", "series", &data, &plain("series"));
+    has(&svg, &["▼ 60 s", "utilisation", "device queue", "10 ms"]);
+}
+
+#[test]
+fn a_distribution_ends_where_its_samples_end() {
+    let histogram = |scale: u64| {
+        let mut histogram = Histogram::new();
+        for (us, count) in [(80, 700_000), (120, 250_000), (300, 45_000), (2_000, 4_900), (15_000, 90), (60_000, 10)] {
+            histogram.record_many(Nanos::from_micros(us * scale), count);
+        }
+        histogram
+    };
+    let one = Distribution::of("ssd", &histogram(1));
+    assert_eq!(one.points.last().unwrap().0, 99.999);
+    assert!((one.points.iter().find(|point| point.0 == 50.0).unwrap().1 / 80e3 - 1.0).abs() < 0.02);
+    let mut few = Histogram::new();
+    few.record_many(Nanos(100), 100);
+    assert_eq!(Distribution::of("few", &few).points.last().unwrap().0, 90.0);
+    let mut data =
+        Cdf { title: "ssd · random read 8 KiB".into(), target_ns: Some(10e6), systems: vec![one], ..Cdf::default() };
+    has(&drawn("cdf", "cdf", &data, &plain("cdf")), &["99.999 %", "50 %", "target 10 ms"]);
+    data.systems.push(Distribution::of("ssd, other scheduler", &histogram(3)));
+    has(&drawn("cdf-two", "cdf", &data, &plain("cdf")), &["ssd, other scheduler"]);
+}
+
+#[test]
+fn a_curve_names_its_knee() {
+    let (ssd, disk) = (sweep("ssd", 90.0, 8.0), sweep("array", 400.0, 16.0));
+    let data = Curve::of("random read 8 KiB", &[("ssd".into(), &ssd), ("array".into(), &disk)]);
+    assert_eq!(data.systems.iter().map(|system| system.knee).collect::<Vec<_>>(), [Some(3), Some(4)]);
+    has(&drawn("curve", "curve", &data, &plain("curve")), &["knee: 8 users", "knee: 16 users", "I/Os per second"]);
+}
+
+#[test]
+fn block_sizes_show_the_model_and_its_errors() {
+    let measured: Vec<(u64, f64, f64)> = (12..23)
+        .map(|power| {
+            let bytes = 1u64 << power;
+            let off = if power == 17 { 1.25 } else { 1.0 + 0.01 * f64::from(power % 3) };
+            let time = (85e3 + 0.45 * bytes as f64) * off;
+            (bytes, time, bytes as f64 * 1e9 / time)
+        })
+        .collect();
+    let data = Blocks::of("nvme0 · sequential read · 4 KiB to 4 MiB", &measured, Vec::new());
+    let worst = data.points.iter().max_by(|a, b| a.error.unwrap().abs().total_cmp(&b.error.unwrap().abs())).unwrap();
+    assert_eq!(worst.label, "128 KiB");
+    assert!((-0.22..-0.15).contains(&worst.error.unwrap()), "{worst:?}");
+    has(&drawn("blocks", "blocks", &data, &plain("blocks")), &["4 KiB", "4 MiB", "model", "measured"]);
+}
+
+#[test]
+fn the_device_table_shows_ratios() {
+    let row = |what: &str, quantity, program, value: f64| DeviceRow {
+        what: what.into(),
+        quantity,
+        program,
+        devices: vec![("nvme0n1".into(), value), ("nvme1n1".into(), value / 2.0)],
+        ratio: program.map(|program: f64| 1.5 * value / program),
+    };
+    let data = Devices {
+        title: "mixed.fio · the program and the devices".into(),
+        sentences: vec!["read throughput: the devices moved only 43 % of what the program counted.".into()],
+        rows: vec![
+            row("reads", Quantity::Iops, Some(70_000.0), 46_700.0),
+            row("read throughput", Quantity::Rate, Some(573e6), 164e6),
+            row("read latency", Quantity::Latency, None, 110e3),
+            row("queue", Quantity::Queue, None, 7.9),
+            row("utilisation", Quantity::Utilisation, None, 0.98),
+        ],
+        notes: vec!["A ratio under 1: the page cache served the rest.".into()],
+    };
+    has(
+        &drawn("devices", "devices", &data, &plain("devices")),
+        &["×0.43", "×1", "98 %", "nvme1n1", "70,000 /s", "110 µs"],
+    );
+}
+
+#[test]
+fn a_surface_has_a_number_in_each_cell() {
+    let sizes =
+        |from: u32, count: u32| (from..from + count).map(|power| format!("{} KiB", 1u64 << power)).collect::<Vec<_>>();
+    let rates = |file: u32| {
+        (0..9)
+            .map(|record| {
+                (record <= file + 2)
+                    .then(|| 1048576.0 * (800.0 + 300.0 * f64::from(record) - 30.0 * f64::from(file * record)))
+            })
+            .collect()
+    };
+    let data = Surface {
+        title: "iozone · random read".into(),
+        sentences: vec!["The highest is 3,200 MiB/s.".into()],
+        records: sizes(2, 9),
+        files: sizes(6, 8),
+        rates: (0..8).map(rates).collect(),
+        notes: Vec::new(),
+    };
+    has(
+        &drawn("surface", "surface", &data, &plain("surface")),
+        &["800 MiB/s".trim_end_matches(" MiB/s"), "8192 KiB", "record size"],
+    );
+}
+
+#[test]
+fn an_overlay_draws_each_system_in_three_panels() {
+    let data = Overlay::of(
+        "random read 8 KiB",
+        vec![("ssd".into(), sweep("ssd", 90.0, 8.0)), ("array".into(), sweep("array", 400.0, 16.0))],
+    );
+    has(&drawn("overlay", "overlay", &data, &plain("overlay")), &["ssd", "array", "64 users", "target 1 ms"]);
+}
+
+#[test]
+fn a_look_chooses_theme_scale_lines_target_and_title() {
+    let mut look = plain("sweep");
+    look.theme = Theme::Dark;
+    look.scale = Scale::Linear;
+    look.lines = vec![Shown::Average, Shown::P99];
+    look.target_ns = Some(5e5);
+    look.title = Some("mine".into());
+    let svg = drawn("sweep-dark", "sweep", &sweep("ssd", 90.0, 8.0), &look);
+    has(&svg, &["mine", "500 µs", "p99"]);
+    assert!(!svg.contains(">p95</text>") && !svg.contains(">max</text>") && svg.contains("#141a22"));
+    assert!(svg.contains("latency (linear, from 0)"));
+}
+
+#[test]
+fn every_chart_is_drawn_in_the_dark_and_without_data() {
+    let easel = Easel::new().unwrap();
+    for chart in CHARTS {
+        let empty = match chart.name {
+            "sweep" => serde_json::to_value(Sweep::default()),
+            "overlay" => serde_json::to_value(Overlay::default()),
+            "card" => serde_json::to_value(plumb_report::data::Card::default()),
+            "series" => serde_json::to_value(Series::default()),
+            "cdf" => serde_json::to_value(Cdf::default()),
+            "curve" => serde_json::to_value(Curve::default()),
+            "blocks" => serde_json::to_value(Blocks::default()),
+            "devices" => serde_json::to_value(Devices::default()),
+            "surface" => serde_json::to_value(Surface::default()),
+            other => panic!("{other} has no data here"),
+        };
+        let look = Look { theme: Theme::Dark, ..Look::of(chart) };
+        let svg = easel.svg(chart, &empty.unwrap(), &look).unwrap();
+        assert!(!svg.contains("NaN") && !svg.contains("Infinity"), "{}", chart.name);
+        png(&svg, 0.2).unwrap();
+    }
+}
+
+#[test]
+fn hostile_names_are_harmless() {
+    let names = [
+        "<script>alert(1)</script>".to_owned(),
+        "x".repeat(100_000),
+        "\u{202e}drow\u{1}\u{0}\u{ffff}".into(),
+        "🦀 عربى".into(),
+        "a\nb".into(),
+    ];
+    let easel = Easel::new().unwrap();
+    for name in names {
+        let mut data = sweep(&name, 90.0, 8.0);
+        data.load = name.clone();
+        data.levels.iter_mut().for_each(|level| level.label = name.clone());
+        let curve = Curve::of(&name, &[(name.clone(), &data), ("other".into(), &data)]);
+        let overlay = Overlay::of(&name, vec![(name.clone(), data.clone()), ("other".into(), data.clone())]);
+        let draw = |chart: &str, svg: Result<String, plumb_report::DrawError>| {
+            let svg = svg.unwrap();
+            assert!(!svg.contains("<script") && svg.len() < 3_000_000, "{chart}: {}", svg.len());
+            png(&svg, 0.2).unwrap();
+        };
+        draw("sweep", easel.svg(Chart::named("sweep").unwrap(), &data, &plain("sweep")));
+        draw("curve", easel.svg(Chart::named("curve").unwrap(), &curve, &plain("curve")));
+        draw("overlay", easel.svg(Chart::named("overlay").unwrap(), &overlay, &plain("overlay")));
+    }
+}
