@@ -54,7 +54,7 @@ const TESTS: &[(&str, &str, &str)] = &[
     ("bwavgtime", "crates/run/tests/run/logs.rs", "subtlety_24_samples_keep_to_their_own_intervals"),
     ("iopsavgtime", "crates/run/tests/run/logs.rs", "subtlety_24_samples_keep_to_their_own_intervals"),
     ("create_fsync", "crates/cli/tests/calls.rs", "a_file_that_is_laid_out_is_flushed_unless_create_fsync_is_off"),
-    ("end_syncfs", "crates/cli/tests/calls.rs", "end_syncfs_flushes_the_file_system_once"),
+    ("end_syncfs", "crates/cli/tests/calls.rs", "end_syncfs_flushes_the_file_system_of_each_file"),
     ("write_hint", "crates/cli/tests/calls.rs", "a_write_hint_is_given_to_the_kernel"),
     ("atomic", "crates/cli/tests/calls.rs", "an_atomic_write_carries_its_flag"),
     ("filetype", "crates/cli/tests/calls.rs", "a_file_type_is_believed_without_a_look"),
