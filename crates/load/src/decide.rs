@@ -12,6 +12,7 @@ use super::replay::{RecordFailure, Recording, Replay, Witness};
 use super::review::{Review, Turn};
 use super::service::Service;
 use super::think::{Think, Verdict};
+use super::walk::Walk;
 use super::{LoadError, LoadSetup, Next, Region, Request};
 use engine::Operation;
 use job::plan::{JobPlan, Mix, Step, ZonePlan};
@@ -132,6 +133,7 @@ impl Load {
         let think = Think::new(&job.pace);
         let syncs = Syncs::new(job, setup.regions.len());
         let review = Review::new(job);
+        let walk = Walk::new(setup);
         let free = pace.is_free() && think.is_off() && syncs.is_off() && review.is_none();
         let rules = Rules {
             runtime: job.limits.runtime,
@@ -140,7 +142,7 @@ impl Load {
             repeats: job.load.repeat_per_loop,
             rate_ignores_think: job.pace.rate_ignores_think,
             largest: job.load.largest(),
-            plain: plain(setup).filter(|_| free),
+            plain: plain(setup).filter(|_| free && walk.is_none()),
         };
         Ok(Load {
             run: PlainRun::empty(),
@@ -159,7 +161,7 @@ impl Load {
             turn: 0,
             passes: Passes::default(),
             review,
-            replay: None,
+            replay: walk.map(|walk| Box::new(Replay::of_walk(job, Box::new(walk)))),
             witness: None,
             rules,
         })

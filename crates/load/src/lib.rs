@@ -24,6 +24,7 @@ mod sizes;
 mod tausworthe;
 mod think;
 pub mod verify;
+mod walk;
 mod zones;
 
 #[cfg(test)]
