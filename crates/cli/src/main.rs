@@ -7,6 +7,7 @@ mod failure;
 mod file_system;
 mod fio;
 mod iostat;
+mod iozone;
 mod native;
 mod output;
 mod survey;

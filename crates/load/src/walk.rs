@@ -24,7 +24,6 @@ enum Path {
     Backward,
     Same,
     Strided { stride: u64, at: u64, round: u64 },
-    Given(Box<[(u64, u32)]>),
 }
 
 impl Walk {
@@ -34,17 +33,13 @@ impl Walk {
         let load = &setup.job.load;
         let length = load.smallest();
         let region = setup.regions.first().copied().unwrap_or(Region { start: 0, end: 0, reach: super::Reach::Whole });
-        let mut records = region.bytes() / u64::from(length);
+        let records = region.bytes() / u64::from(length);
         let path = match &pass.order {
             RecordOrder::ByLoad => return None,
             RecordOrder::Shuffled => Path::Shuffled(shuffled(u32::try_from(records).unwrap_or(u32::MAX))),
             RecordOrder::Backward => Path::Backward,
             RecordOrder::Same => Path::Same,
             RecordOrder::Strided(stride) => Path::Strided { stride: *stride, at: 0, round: 0 },
-            RecordOrder::Given(list) => {
-                records = list.len() as u64;
-                Path::Given(list.as_slice().into())
-            }
         };
         let operation = match load.mix {
             Mix::Only(Direction::Read) => Operation::Read,
@@ -60,7 +55,7 @@ impl Walk {
                 usize::try_from(self.taken).ok().and_then(|at| order.get(at)).map_or(0, |&record| u64::from(record))
             }
             Path::Backward => self.records - 1 - self.taken,
-            Path::Same | Path::Given(_) => 0,
+            Path::Same => 0,
             Path::Strided { stride, at, round } => {
                 let this = *at;
                 // A round ends where the record after the next would reach the last one.
@@ -81,14 +76,7 @@ impl Recording for Walk {
         if self.taken >= self.records {
             return Ok(None);
         }
-        let given = match &self.path {
-            Path::Given(list) => usize::try_from(self.taken).ok().and_then(|at| list.get(at)).copied(),
-            _ => None,
-        };
-        let (offset, length) = match given {
-            Some((offset, length)) => (offset, length),
-            None => (self.record() * u64::from(self.length), self.length),
-        };
+        let (offset, length) = (self.record() * u64::from(self.length), self.length);
         self.taken += 1;
         let request = Request { operation: self.operation, target: 0, offset: self.start + offset, length };
         Ok(Some(Recorded { at: Nanos::ZERO, request }))

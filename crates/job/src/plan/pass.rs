@@ -92,6 +92,4 @@ pub enum RecordOrder {
     Same,
     /// Every so many records, in rounds.
     Strided(u64),
-    /// These: offset and length in bytes.
-    Given(Vec<(u64, u32)>),
 }

@@ -2,7 +2,6 @@
 //! timed part.
 
 use super::Drive;
-use crate::worker::gate;
 use crate::worker::record::{Control, MARK, MarkRecord, Record};
 use engine::{Engine, EngineError, Operation};
 use job::plan::{JobPlan, Marks, PassPlan, Race};
@@ -32,14 +31,11 @@ impl<'w> Pass<'w> {
 
     /// This worker is the first that is done, as far as it can see: the others hear of it.
     fn tell_rivals(&self) {
-        for (_, control) in self.controls.iter().enumerate().filter(|&(index, _)| index != self.own) {
-            match self.plan.race {
-                Race::None => {}
-                Race::Stop => gate::stop(control),
-                Race::Mark => {
-                    control.stop.fetch_or(MARK, Relaxed);
-                }
-            }
+        if self.plan.race == Race::None {
+            return;
+        }
+        for (_, control) in self.controls.iter().enumerate().filter(|(index, _)| *index != self.own) {
+            control.stop.fetch_or(MARK, Relaxed);
         }
     }
 }
@@ -74,14 +70,19 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
         Ok(())
     }
 
-    /// Another worker was first: notes how far this one is.
+    /// Another worker was first: notes how far this one is, and ends it where that is the rule.
     pub(super) fn mark(&mut self) {
         self.tally.control.stop.fetch_and(!MARK, Relaxed);
-        if self.tally.record.mark.present == 0 {
-            let at = self.clock.now().get();
-            let amounts = Direction::ALL.map(|direction| self.tally.record.amounts(self.tally.control, direction));
-            self.tally.record.mark =
-                MarkRecord { present: 1, at, bytes: amounts.map(|(bytes, _)| bytes), ios: amounts.map(|(_, ios)| ios) };
+        let race = self.pass.as_ref().map_or(Race::None, |pass| pass.plan.race);
+        if race == Race::None || self.tally.record.mark.present != 0 {
+            return;
+        }
+        let at = self.clock.now().get();
+        let amounts = Direction::ALL.map(|direction| self.tally.record.amounts(self.tally.control, direction));
+        let (bytes, ios) = (amounts.map(|(bytes, _)| bytes), amounts.map(|(_, ios)| ios));
+        self.tally.record.mark = MarkRecord { present: 1, at, bytes, ios };
+        if race == Race::Stop {
+            self.load.stop();
         }
     }
 
