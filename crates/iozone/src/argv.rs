@@ -446,7 +446,7 @@ impl Reader<'_> {
     fn plus(&mut self, letters: &str) -> Result<(), Refusal> {
         let letter = letters.chars().next().unwrap_or('?');
         let value = match plus_shape(letter) {
-            None => return original(255, format!("\nUnsupported Plus option -> {letter} <-\n")),
+            None => return original(255, format!("Unsupported Plus option -> {letter} <-\n")),
             Some(Shape::Alone) => String::new(),
             Some(Shape::WithValue) => match self.next_word() {
                 Some(value) => value,

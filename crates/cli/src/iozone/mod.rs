@@ -99,5 +99,5 @@ fn machine() -> String {
     let parts = [name.sysname(), name.nodename(), name.release(), name.version(), name.machine()];
     let parts: Vec<String> = parts.iter().map(|part| part.to_string_lossy().into_owned()).collect();
     let line: String = format!("{} GNU/Linux\n", parts.join(" ")).chars().take(99).collect();
-    format!("\tMachine = {}", formats::printable::lines(&line))
+    format!("\n\tMachine = {}", formats::printable::lines(&line))
 }

@@ -20,7 +20,7 @@ struct Line {
 pub(crate) fn run(session: &mut Session<'_>) -> Result<u8, Failure> {
     let settings = session.settings;
     let kind = if settings.threads { ChildKind::Thread } else { ChildKind::Process };
-    let first = settings.bounds.map_or_else(|| settings.children.first().copied().unwrap_or(1), |(least, _)| least);
+    let first = settings.bounds.map_or_else(|| settings.children.last().copied().unwrap_or(1), |(least, _)| least);
     session.out.write(&iozone_text::throughput_start(kind, first, settings.bounds))?;
     let record_kb = settings.records_kb.first().copied().unwrap_or(Settings::RECORD_KB);
     let size_kb = settings.sizes_kb.first().copied().unwrap_or(Settings::SIZE_KB);
