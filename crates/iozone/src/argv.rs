@@ -160,105 +160,16 @@ impl Reader<'_> {
 
     fn flag(&mut self, letter: char) -> Result<(), Refusal> {
         refuse(&letter.to_string())?;
-        let settings = &mut self.settings;
-        let text = match letter {
-            'a' => {
-                settings.mode = Mode::Auto;
-                "Auto Mode"
-            }
-            'A' => {
-                settings.mode = Mode::Auto;
-                settings.no_crossover = true;
-                settings.tests.extend([0, 1]);
-                "Auto Mode 2. This option is obsolete. Use -az -i0 -i1 "
-            }
-            'B' => {
-                settings.mapping = settings.mapping.or(Some(Mapping::AtEnd));
-                "Using mmap files"
-            }
-            'c' => {
-                settings.times_close = true;
-                "Include close in write timing"
-            }
-            'C' => {
-                settings.each_child = true;
-                return Ok(());
-            }
-            'D' => {
-                settings.mapping = settings.mapping.or(Some(Mapping::AtEnd));
-                "Using msync(MS_ASYNC) on mmap files"
-            }
-            'e' => {
-                settings.times_flush = true;
-                "Include fsync in write timing"
-            }
-            'E' => {
-                settings.extensions = true;
-                return Ok(());
-            }
-            'G' => {
-                self.given.each_record_flush = true;
-                "Using msync(MS_SYNC) on mmap files"
-            }
+        match letter {
             'h' => return Err(Refusal::Help),
-            'I' => {
-                settings.direct = true;
-                "O_DIRECT feature enabled"
-            }
-            'M' => {
-                settings.splash.push(MACHINE.to_owned());
-                return Ok(());
-            }
-            'N' => {
-                settings.unit = Unit::Microseconds;
-                "Microseconds/op Mode. Output is in microseconds per operation."
-            }
-            'o' => {
-                settings.sync = true;
-                "SYNC Mode. "
-            }
-            'O' => {
-                if settings.unit == Unit::Rate {
-                    settings.unit = Unit::Operations;
-                }
-                "OPS Mode. Output is in operations per second."
-            }
-            'p' => {
-                settings.purge_bytes = 1;
-                "Purge Mode On"
-            }
-            'Q' => {
-                settings.latencies = true;
-                "Offset/latency files enabled."
-            }
-            'R' => {
-                settings.report.text = true;
-                "Excel chart generation enabled"
-            }
-            'T' => {
-                settings.threads = true;
-                return Ok(());
-            }
             'v' => return Err(Refusal::Version),
-            'w' => {
-                settings.keep = true;
-                "Setting no_unlink"
-            }
-            'W' => {
-                settings.lock = true;
-                "Lock file when reading/writing."
-            }
-            'x' => {
-                settings.no_stonewall = true;
-                "Stonewall disabled"
-            }
-            'z' => {
-                settings.no_crossover = true;
-                "Cross over of record size disabled."
-            }
-            _ => return Ok(()),
-        };
-        self.say(text);
+            'G' => self.given.each_record_flush = true,
+            'M' => self.settings.splash.push(MACHINE.to_owned()),
+            _ => set_flag(&mut self.settings, letter),
+        }
+        if let Some(text) = splash_of(letter) {
+            self.say(text);
+        }
         Ok(())
     }
 
@@ -458,72 +369,9 @@ impl Reader<'_> {
         if plus_shape(letter) == Some(Shape::WithValue) {
             self.kept.push(value.clone());
         }
-        let asked = number(&value);
-        let settings = &mut self.settings;
-        let text = match letter {
-            'B' => {
-                settings.mix_sequential = true;
-                ">>> Sequential Mixed workload. <<<".to_owned()
-            }
-            'D' => {
-                settings.data_sync = true;
-                ">>> O_DSYNC mode enabled. <<<".to_owned()
-            }
-            'E' => {
-                settings.foreign_file = true;
-                settings.keep = true;
-                ">>> No Verify mode. <<<".to_owned()
-            }
-            'J' => {
-                settings.compute_counts = true;
-                ">>> Think time is included in throughput cal. <<<".to_owned()
-            }
-            'k' => {
-                settings.divides = true;
-                return Ok(());
-            }
-            'K' => {
-                settings.mix_readers = Some(u32::try_from(asked.max(0)).unwrap_or(0));
-                "Manual control of test 8. >>> Very Experimental. Sony special <<<".to_owned()
-            }
-            'n' => {
-                settings.no_retest = true;
-                "No retest option selected".to_owned()
-            }
-            'N' => {
-                settings.reuse = true;
-                return Ok(());
-            }
-            'O' => {
-                settings.operations_per_second = Some(asked.max(1).unsigned_abs());
-                format!("Rate control active {asked} Ops/sec .")
-            }
-            'p' => {
-                let percent = u32::try_from(asked.clamp(0, 100)).unwrap_or(0);
-                settings.mix_percent = Some(percent);
-                format!("Percent read in mix test is {percent}")
-            }
-            'q' => {
-                settings.rest = Nanos::from_secs(asked.max(0).unsigned_abs());
-                format!("Delay {} seconds between tests enabled.", asked.max(0))
-            }
-            'r' => {
-                settings.sync = true;
-                settings.sync_reads = true;
-                "Read & Write sync mode active.".to_owned()
-            }
-            'u' => {
-                settings.cpu = true;
-                self.say("CPU utilization Resolution = 0.000 seconds.");
-                "CPU utilization Excel chart enabled".to_owned()
-            }
-            'x' => {
-                settings.multiplier = asked.max(2).unsigned_abs();
-                return Ok(());
-            }
-            _ => return Ok(()),
-        };
-        self.say(text);
+        if let Some(text) = set_plus(&mut self.settings, letter, number(&value)) {
+            self.say(text);
+        }
         Ok(())
     }
 
@@ -572,6 +420,128 @@ impl Reader<'_> {
         settings.words.append(&mut self.strays);
         Ok(self.settings)
     }
+}
+
+/// What a letter without a value means.
+fn set_flag(settings: &mut Settings, letter: char) {
+    match letter {
+        'a' => settings.mode = Mode::Auto,
+        'A' => {
+            settings.mode = Mode::Auto;
+            settings.no_crossover = true;
+            settings.tests.extend([0, 1]);
+        }
+        'B' | 'D' => settings.mapping = settings.mapping.or(Some(Mapping::AtEnd)),
+        'c' => settings.times_close = true,
+        'C' => settings.each_child = true,
+        'e' => settings.times_flush = true,
+        'E' => settings.extensions = true,
+        'I' => settings.direct = true,
+        'N' => settings.unit = Unit::Microseconds,
+        'o' => settings.sync = true,
+        'O' if settings.unit == Unit::Rate => settings.unit = Unit::Operations,
+        'p' => settings.purge_bytes = 1,
+        'Q' => settings.latencies = true,
+        'R' => settings.report.text = true,
+        'T' => settings.threads = true,
+        'w' => settings.keep = true,
+        'W' => settings.lock = true,
+        'x' => settings.no_stonewall = true,
+        'z' => settings.no_crossover = true,
+        _ => {}
+    }
+}
+
+/// What a letter without a value says of itself.
+fn splash_of(letter: char) -> Option<&'static str> {
+    Some(match letter {
+        'a' => "Auto Mode",
+        'A' => "Auto Mode 2. This option is obsolete. Use -az -i0 -i1 ",
+        'B' => "Using mmap files",
+        'c' => "Include close in write timing",
+        'D' => "Using msync(MS_ASYNC) on mmap files",
+        'e' => "Include fsync in write timing",
+        'G' => "Using msync(MS_SYNC) on mmap files",
+        'I' => "O_DIRECT feature enabled",
+        'N' => "Microseconds/op Mode. Output is in microseconds per operation.",
+        'o' => "SYNC Mode. ",
+        'O' => "OPS Mode. Output is in operations per second.",
+        'p' => "Purge Mode On",
+        'Q' => "Offset/latency files enabled.",
+        'R' => "Excel chart generation enabled",
+        'w' => "Setting no_unlink",
+        'W' => "Lock file when reading/writing.",
+        'x' => "Stonewall disabled",
+        'z' => "Cross over of record size disabled.",
+        _ => return None,
+    })
+}
+
+/// What a plus option means, and what it says of itself.
+fn set_plus(settings: &mut Settings, letter: char, asked: i64) -> Option<String> {
+    let text = match letter {
+        'B' => {
+            settings.mix_sequential = true;
+            ">>> Sequential Mixed workload. <<<"
+        }
+        'D' => {
+            settings.data_sync = true;
+            ">>> O_DSYNC mode enabled. <<<"
+        }
+        'E' => {
+            settings.foreign_file = true;
+            settings.keep = true;
+            ">>> No Verify mode. <<<"
+        }
+        'J' => {
+            settings.compute_counts = true;
+            ">>> Think time is included in throughput cal. <<<"
+        }
+        'K' => {
+            settings.mix_readers = Some(u32::try_from(asked.max(0)).unwrap_or(0));
+            "Manual control of test 8. >>> Very Experimental. Sony special <<<"
+        }
+        'n' => {
+            settings.no_retest = true;
+            "No retest option selected"
+        }
+        'r' => {
+            (settings.sync, settings.sync_reads) = (true, true);
+            "Read & Write sync mode active."
+        }
+        _ => return set_plus_number(settings, letter, asked),
+    };
+    Some(text.to_owned())
+}
+
+/// The same of those whose text holds a number, or that have none.
+fn set_plus_number(settings: &mut Settings, letter: char, asked: i64) -> Option<String> {
+    match letter {
+        'k' => settings.divides = true,
+        'N' => settings.reuse = true,
+        'x' => settings.multiplier = asked.max(2).unsigned_abs(),
+        'O' => {
+            settings.operations_per_second = Some(asked.max(1).unsigned_abs());
+            return Some(format!("Rate control active {asked} Ops/sec ."));
+        }
+        'p' => {
+            let percent = u32::try_from(asked.clamp(0, 100)).unwrap_or(0);
+            settings.mix_percent = Some(percent);
+            return Some(format!("Percent read in mix test is {percent}"));
+        }
+        'q' => {
+            settings.rest = Nanos::from_secs(asked.max(0).unsigned_abs());
+            return Some(format!("Delay {} seconds between tests enabled.", asked.max(0)));
+        }
+        'u' => {
+            settings.cpu = true;
+            return Some(
+                "CPU utilization Resolution = 0.000 seconds.\n\tCPU utilization Excel chart enabled".to_owned(),
+            );
+        }
+        _ => {}
+    }
+    None
 }
 
 /// Stands in the splash where the machine's own line comes; only who runs knows it.

@@ -7,11 +7,11 @@ const CROSSOVER_KB: u64 = 16 << 10;
 /// The smallest record of such files.
 const CROSSOVER_RECORD_KB: u64 = 64;
 
-/// The rows: file size and record size in kB. In throughput mode the one pair.
-///
-/// # Errors
-/// The first record that is larger than its file: where iozone stops, after the rows before it.
-pub fn rows(settings: &Settings) -> (Vec<(u64, u64)>, Option<(u64, u64)>) {
+/// File size and record size in kB.
+pub type Row = (u64, u64);
+
+/// The rows, and the first whose record is larger than its file: there iozone stops, after the rows before it.
+pub fn rows(settings: &Settings) -> (Vec<Row>, Option<Row>) {
     let lists = settings.sizes_kb.len() > 1 || settings.records_kb.len() > 1;
     if settings.mode != Mode::Auto && !lists {
         let size = settings.sizes_kb.first().copied().unwrap_or(Settings::SIZE_KB);

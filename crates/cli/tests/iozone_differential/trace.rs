@@ -1,6 +1,7 @@
 //! What strace sees of a pass: which records, in which order, through which kind of open.
 
 use super::{PLUMB, Place, scratch};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -36,8 +37,8 @@ fn events(program: &[&str], words: &[&str], place: &Path) -> Vec<Event> {
     assert!(status.success(), "{program:?} {words:?}: {status}");
     let text = std::fs::read_to_string(&log).unwrap();
     let mut found = Vec::new();
-    let mut open: Option<String> = None;
-    let mut position = 0;
+    // Where each open descriptor of the file stands.
+    let mut positions: BTreeMap<String, u64> = BTreeMap::new();
     for line in text.lines() {
         let Some((call, rest)) = line.split_once(' ').and_then(|(_, line)| line.trim_start().split_once('(')) else {
             continue;
@@ -59,28 +60,31 @@ fn events(program: &[&str], words: &[&str], place: &Path) -> Vec<Event> {
                 // Whether it may be made, and who inherits it, is no part of how data moves.
                 let mut flags: Vec<String> = flags
                     .split('|')
-                    .filter(|flag| !matches!(*flag, "O_CREAT" | "O_TRUNC" | "O_CLOEXEC"))
+                    .filter(|flag| !matches!(*flag, "O_CREAT" | "O_TRUNC" | "O_CLOEXEC" | "O_LARGEFILE"))
                     .map(str::to_owned)
                     .collect();
                 flags.sort();
-                (open, position) = (Some(result.to_string()), 0);
+                positions.insert(result.to_string(), 0);
                 // Only made, and not used: no part either.
                 if flags != ["O_WRONLY"] {
                     found.push(Event::Open(flags));
                 }
             }
-            "close" if open.as_deref() == Some(&descriptor) => open = None,
-            "lseek" if open.as_deref() == Some(&descriptor) && result >= 0 => position = result.unsigned_abs(),
-            "read" | "write" | "pread64" | "pwrite64" if open.as_deref() == Some(&descriptor) && result > 0 => {
+            "close" => drop(positions.remove(&descriptor)),
+            "lseek" if positions.contains_key(&descriptor) && result >= 0 => {
+                positions.insert(descriptor, result.unsigned_abs());
+            }
+            "read" | "write" | "pread64" | "pwrite64" if result > 0 => {
+                let Some(position) = positions.get_mut(&descriptor) else { continue };
                 let bytes = result.unsigned_abs();
                 let placed = call.ends_with("64");
                 let argument = rest.rsplit_once(") ").and_then(|(arguments, _)| arguments.rsplit_once(", "));
                 let offset = match argument {
-                    Some((_, offset)) if placed => offset.trim().parse().unwrap_or(u64::MAX),
-                    _ => position,
+                    Some((_, offset)) if placed => offset.trim_end_matches([')', ' ']).parse().unwrap_or(u64::MAX),
+                    _ => *position,
                 };
                 if !placed {
-                    position += bytes;
+                    *position += bytes;
                 }
                 found.push(Event::Moved { reads: call.contains("read"), offset, bytes });
             }

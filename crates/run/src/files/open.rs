@@ -225,6 +225,9 @@ fn drop_cache(descriptor: &OwnedFd, path: &Path) -> Result<(), JobError> {
     fadvise(descriptor, 0, None, Advice::DontNeed).map_err(|error| file_error("drop the cache of", path, error, ""))
 }
 
+/// O_DSYNC. The library's own constant of that name is O_SYNC, which also waits for times and sizes.
+const DATA_SYNC: OFlags = OFlags::from_bits_retain(libc::O_DSYNC.cast_unsigned());
+
 /// The lock and the flush with which a timed pass begins.
 fn prepare_pass(job: &JobPlan, file: &PlannedFile, descriptor: &OwnedFd) -> Result<(), JobError> {
     let Some(pass) = &job.pass else { return Ok(()) };
@@ -270,7 +273,7 @@ fn open_one(job: &JobPlan, file: &PlannedFile, writable: bool) -> Result<OwnedFd
     flags |= match job.files.sync {
         SyncMode::None => OFlags::empty(),
         SyncMode::Sync => OFlags::SYNC,
-        SyncMode::DataSync => OFlags::DSYNC,
+        SyncMode::DataSync => DATA_SYNC,
     };
     rustix::fs::open(&file.path, flags, mode).map_err(|error| {
         let advice = match error {
