@@ -23,7 +23,7 @@ Examples:
 
   plumb iostat -dx 2              what the disks do, every two seconds
 
-fio's own options: plumb fio --help; iostat's: plumb iostat --help",
+fio's own options: plumb fio --help; iostat's: plumb iostat --help; iozone's: plumb iozone -h",
     arg_required_else_help = true
 )]
 struct Cli {
@@ -51,6 +51,14 @@ Examples:
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         words: Vec<OsString>,
     },
+    /// Run iozone command lines as iozone does
+    // Taken by the dispatcher before clap sees it, too.
+    #[command(disable_help_flag = true)]
+    Iozone {
+        /// iozone's own words
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        words: Vec<OsString>,
+    },
     /// Show what disks and processors do, as iostat does
     // Taken by the dispatcher before clap sees it, too.
     #[command(disable_help_flag = true)]
@@ -66,6 +74,7 @@ pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
     match Cli::try_parse_from(words) {
         Ok(Cli { command: Command::Survey(args) }) => survey::run(&args),
         Ok(Cli { command: Command::Fio { words } }) => crate::fio::run(&words),
+        Ok(Cli { command: Command::Iozone { words } }) => crate::iozone::run(&words),
         Ok(Cli { command: Command::Iostat { words } }) => crate::iostat::run(&words),
         Err(error) => show(&error),
     }

@@ -129,7 +129,7 @@ struct Seen {
 }
 
 fn run(program: &[&str], words: &str, place: &Path) -> Seen {
-    std::fs::create_dir_all(place).unwrap();
+    std::fs::create_dir_all(place).expect("as made just before");
     let output = Command::new(program[0])
         .args(&program[1..])
         .args(words.split_whitespace())
@@ -138,11 +138,11 @@ fn run(program: &[&str], words: &str, place: &Path) -> Seen {
         .output()
         .unwrap_or_else(|error| panic!("{}: {error}", program[0]));
     let text = String::from_utf8_lossy(&output.stdout);
-    let files = std::fs::read_dir(place).unwrap().map(|entry| {
-        let entry = entry.unwrap();
+    let files = std::fs::read_dir(place).expect("as made just before").map(|entry| {
+        let entry = entry.expect("as made just before");
         let name = entry.file_name().to_string_lossy().into_owned();
         // How many digits a latency has decides the length of such a file.
-        let length = if name.ends_with(".dat") { 0 } else { entry.metadata().unwrap().len() };
+        let length = if name.ends_with(".dat") { 0 } else { entry.metadata().expect("as made just before").len() };
         (name, length)
     });
     Seen { lines: folded(&text), status: output.status.code().unwrap_or(-1), files: files.collect() }
@@ -199,17 +199,17 @@ fn compare(name: &str, cases: &str) -> usize {
         for _ in 0..16 {
             scope.spawn(|| {
                 while let Some(words) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let index = cases.iter().position(|case| case == words).unwrap();
+                    let index = cases.iter().position(|case| case == words).expect("as made just before");
                     let theirs = run(&["iozone"], words, &place.0.join(format!("theirs-{index}")));
                     let ours = run(&[PLUMB, "iozone"], words, &place.0.join(format!("ours-{index}")));
                     if theirs != ours {
-                        findings.lock().unwrap().push(difference(words, &theirs, &ours));
+                        findings.lock().expect("no thread panicked").push(difference(words, &theirs, &ours));
                     }
                 }
             });
         }
     });
-    let findings = findings.into_inner().unwrap();
+    let findings = findings.into_inner().expect("no thread panicked");
     assert!(findings.is_empty(), "{} of {} differ:\n{}", findings.len(), cases.len(), findings.join("\n"));
     cases.len()
 }

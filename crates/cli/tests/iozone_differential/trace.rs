@@ -14,7 +14,7 @@ enum Event {
 
 /// The events of one run, the file's alone.
 fn events(program: &[&str], words: &[&str], place: &Path) -> Vec<Event> {
-    std::fs::create_dir_all(place).unwrap();
+    std::fs::create_dir_all(place).expect("as made just before");
     let log = place.join("strace");
     let status = Command::new("strace")
         .args([
@@ -35,7 +35,7 @@ fn events(program: &[&str], words: &[&str], place: &Path) -> Vec<Event> {
         .status()
         .expect("strace, which tools/oracles installs");
     assert!(status.success(), "{program:?} {words:?}: {status}");
-    let text = std::fs::read_to_string(&log).unwrap();
+    let text = std::fs::read_to_string(&log).expect("as made just before");
     let mut found = Vec::new();
     // Where each open descriptor of the file stands.
     let mut positions: BTreeMap<String, u64> = BTreeMap::new();
