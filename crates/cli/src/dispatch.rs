@@ -1,7 +1,7 @@
 //! Which command is meant: by the name the program was called by, or by the first word.
 
 use crate::failure::Failure;
-use crate::{fio, iostat, iozone, native};
+use crate::{fio, iostat, iozone, native, survey};
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -9,6 +9,7 @@ use std::path::Path;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum DropIn {
     Fio,
+    FioSh,
     Iozone,
     Iostat,
 }
@@ -17,6 +18,7 @@ enum DropIn {
 pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
     match choose(words) {
         Some((DropIn::Fio, rest)) => fio::run(rest),
+        Some((DropIn::FioSh, rest)) => survey::run_fio_sh(rest),
         Some((DropIn::Iozone, rest)) => iozone::run(rest),
         Some((DropIn::Iostat, rest)) => iostat::run(rest),
         None => native::run(words),
@@ -37,6 +39,7 @@ fn choose(words: &[OsString]) -> Option<(DropIn, &[OsString])> {
 fn named(name: &str) -> Option<DropIn> {
     match name {
         "fio" => Some(DropIn::Fio),
+        "fio.sh" => Some(DropIn::FioSh),
         "iozone" => Some(DropIn::Iozone),
         "iostat" => Some(DropIn::Iostat),
         _ => None,
@@ -53,6 +56,7 @@ mod tests {
             (&["fio", "--version"][..], Some((DropIn::Fio, &["--version"][..]))),
             (&["/usr/local/bin/fio", "iostat"], Some((DropIn::Fio, &["iostat"]))),
             (&["plumb", "fio", "job.fio"], Some((DropIn::Fio, &["job.fio"]))),
+            (&["fio.sh", "-h"], Some((DropIn::FioSh, &["-h"]))),
             (&["plumb", "iostat"], Some((DropIn::Iostat, &[]))),
             (&["iozone", "-a"], Some((DropIn::Iozone, &["-a"]))),
             (&["plumb", "survey", "."], None),

@@ -6,11 +6,15 @@ mod dispatch;
 mod failure;
 mod file_system;
 mod fio;
+mod grade;
 mod iostat;
 mod iozone;
+mod limit;
 mod native;
 mod output;
+mod parse;
 mod survey;
+mod watch;
 
 use std::process::ExitCode;
 

@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::survey;
+use crate::{survey, watch};
 use clap::{Parser, Subcommand};
 use std::ffi::OsString;
 
@@ -17,11 +17,15 @@ Examples:
   plumb survey .                  how fast is the disk under this directory?
   plumb survey --quick /data      the same in under a minute
   plumb survey /dev/nvme0n1       read a device directly; nothing is written to it
+  plumb fio.sh -w /data -f        the runs of fio.sh, by its own letters
   plumb fio job.fio               run an fio job file as fio does
   plumb fio --name=a --rw=randread --size=1g --direct=1
   ln -s plumb fio                 called as `fio`, plumb is fio
 
   plumb iostat -dx 2              what the disks do, every two seconds
+  plumb parse *.out               a table of what fio, iozone or iostat ever printed
+  plumb grade data.csv            a report card of a sweep
+  plumb watch                     the same live, with curves and processes
 
 fio's own options: plumb fio --help; iostat's: plumb iostat --help; iozone's: plumb iozone -h",
     arg_required_else_help = true
@@ -35,6 +39,9 @@ struct Cli {
 enum Command {
     // Its help stands with its options.
     Survey(survey::Args),
+    Parse(crate::parse::Args),
+    Grade(crate::grade::Args),
+    Watch(watch::Args),
     /// Run fio command lines and job files as fio does
     // Taken by the dispatcher before clap sees it; it stands here for the list of commands.
     #[command(
@@ -59,6 +66,14 @@ Examples:
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         words: Vec<OsString>,
     },
+    /// Run what fio.sh runs, by its own letters
+    // Taken by the dispatcher before clap sees it, too.
+    #[command(name = "fio.sh", disable_help_flag = true)]
+    FioSh {
+        /// fio.sh's own words
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        words: Vec<OsString>,
+    },
     /// Show what disks and processors do, as iostat does
     // Taken by the dispatcher before clap sees it, too.
     #[command(disable_help_flag = true)]
@@ -73,8 +88,12 @@ Examples:
 pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
     match Cli::try_parse_from(words) {
         Ok(Cli { command: Command::Survey(args) }) => survey::run(&args),
+        Ok(Cli { command: Command::Parse(args) }) => crate::parse::run(&args),
+        Ok(Cli { command: Command::Grade(args) }) => crate::grade::run(&args),
+        Ok(Cli { command: Command::Watch(args) }) => watch::run(&args),
         Ok(Cli { command: Command::Fio { words } }) => crate::fio::run(&words),
         Ok(Cli { command: Command::Iozone { words } }) => crate::iozone::run(&words),
+        Ok(Cli { command: Command::FioSh { words } }) => survey::run_fio_sh(&words),
         Ok(Cli { command: Command::Iostat { words } }) => crate::iostat::run(&words),
         Err(error) => show(&error),
     }

@@ -3,6 +3,7 @@
 use crate::failure::Failure;
 use std::fs::File;
 use std::io::{self, Write};
+use std::os::fd::AsFd;
 use std::path::Path;
 
 /// A place for results.
@@ -10,24 +11,36 @@ pub(crate) struct Output {
     name: String,
     writer: Box<dyn Write>,
     to_stdout: bool,
+    /// The file, once more.
+    file: Option<File>,
 }
 
 impl Output {
     /// Standard output.
     pub(crate) fn stdout() -> Self {
-        Output { name: "standard output".into(), writer: Box::new(io::stdout()), to_stdout: true }
+        Output { name: "standard output".into(), writer: Box::new(io::stdout()), to_stdout: true, file: None }
     }
 
     /// A file, made or emptied.
     pub(crate) fn file(path: &Path) -> Result<Self, Failure> {
         let name = path.display().to_string();
         let file = File::create(path).map_err(|error| Failure::new(format!("{name}: cannot be written: {error}")))?;
-        Ok(Output { name, writer: Box::new(file), to_stdout: false })
+        let twin = file.try_clone().ok();
+        Ok(Output { name, writer: Box::new(file), to_stdout: false, file: twin })
     }
 
     /// Whether results go to standard output.
     pub(crate) fn is_stdout(&self) -> bool {
         self.to_stdout
+    }
+
+    /// A second way to the same place, for others; both continue where the other ended.
+    pub(crate) fn twin(&self) -> Result<File, Failure> {
+        let twin = match &self.file {
+            Some(file) => file.try_clone(),
+            None => io::stdout().as_fd().try_clone_to_owned().map(File::from),
+        };
+        twin.map_err(|error| Failure::writing(&self.name, &error))
     }
 
     /// Writes text as it is and hands it on at once.

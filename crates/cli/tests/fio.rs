@@ -308,3 +308,58 @@ fn a_terminal_that_hangs_up_ends_the_run_with_its_report() {
     assert_eq!(child.wait().unwrap().code(), Some(128));
     assert!(shown.contains("terminating on signal 1") && shown.contains("read: IOPS="), "{shown}");
 }
+
+#[test]
+fn a_second_interrupt_ends_a_run_whose_thread_is_stuck() {
+    let folder = tempfile::tempdir().unwrap();
+    let pipe = folder.path().join("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    // Nobody writes to the pipe, so opening it waits forever.
+    let name = format!("--filename={}", pipe.display());
+    let mut child = fio(&["--name=stuck", &name, "--size=4k", "--thread"]).stdout(Stdio::piped()).spawn().unwrap();
+    let pid = Pid::from_child(&child);
+    let began = std::time::Instant::now();
+    for _ in 0..2 {
+        std::thread::sleep(Duration::from_millis(700));
+        kill_process(pid, Signal::INT).unwrap();
+    }
+    while child.try_wait().unwrap().is_none() {
+        if began.elapsed() > Duration::from_secs(20) {
+            child.kill().unwrap();
+            panic!("it is still there");
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(128));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("terminating on signal 2"));
+}
+
+#[test]
+fn a_trigger_file_ends_the_run_and_its_command_is_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let (pull, mark) = (folder.path().join("pull"), folder.path().join("mark"));
+    std::fs::write(&pull, "").unwrap();
+    let words = [
+        format!("--trigger-file={}", pull.display()),
+        format!("--trigger=touch {}", mark.display()),
+        "--runtime=30".to_owned(),
+        "--time_based".to_owned(),
+        "--rate_iops=100".to_owned(),
+    ];
+    let began = std::time::Instant::now();
+    let (status, _, _) = outcome_with_job(&words.iter().map(String::as_str).collect::<Vec<_>>());
+    assert_eq!(status, Some(0));
+    assert!(mark.exists() && !pull.exists() && began.elapsed() < Duration::from_secs(20));
+}
+
+#[test]
+fn idle_cpus_are_in_text_and_json() {
+    let (status, text, _) =
+        outcome_with_job(&["--idle-prof=percpu", "--output-format=json,normal", "--runtime=1", "--time_based"]);
+    assert_eq!(status, Some(0));
+    for part in ["\"cpu_idleness\" : {", "\"cpu-0\" : ", "\"unit_mean\" : ", "CPU idleness:\n  system: ", "  percpu: "]
+    {
+        assert!(text.contains(part), "{part} is missing in\n{text}");
+    }
+}

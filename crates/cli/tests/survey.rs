@@ -278,3 +278,267 @@ fn a_read_only_directory_is_named() {
     assert_eq!(status, Some(1), "{shown}");
     assert!(shown.contains("cannot be made: Read-only file system"), "{shown}");
 }
+
+#[test]
+fn all_tests_run_in_virtual_time_and_each_has_its_row() {
+    let stage = Stage::new();
+    let words = ["--size", "128M", "--time", "1", "--tests", "all", "--engine", "sim", "--warm-up", "0"];
+    let (status, shown, error) = stage.run(&words);
+    assert_eq!(status, Some(0), "{shown}{error}");
+    for (name, rows) in [("rand read", 5), ("seq read", 8), ("log write", 12), ("mix read", 5), ("mix write", 5)] {
+        let found = shown.lines().filter(|line| line.starts_with(name)).count();
+        assert_eq!(found, rows, "rows of {name}\n{shown}");
+    }
+    assert_eq!(stage.saved()["tests"].as_array().unwrap().len(), 30);
+    assert_eq!(stage.saved()["tests_planned"], 30);
+}
+
+#[test]
+fn a_sweep_has_a_column_for_each_option_and_says_what_was_best() {
+    let stage = Stage::new();
+    let words = ["--size", "16M", "--time", "1", "--vary", "bs=4k..16k", "--vary", "iodepth=1,4", "--engine", "sim"];
+    let (status, shown, error) = stage.run(&words);
+    assert_eq!(status, Some(0), "{shown}{error}");
+    assert!(shown.lines().any(|line| line.contains("iodepth")), "{shown}");
+    assert_eq!(shown.lines().filter(|line| line.starts_with("rand read")).count(), 6, "{shown}");
+    assert!(shown.contains("The highest rate:"), "{shown}");
+    let saved = stage.saved();
+    assert_eq!(saved["tests"][1]["options"], serde_json::json!([["iodepth", "4"]]));
+    assert_eq!(saved["request"]["vary"]["bs"], serde_json::json!(["4k", "8k", "16k"]));
+}
+
+#[test]
+fn a_dry_run_tells_time_bytes_and_wear_and_touches_nothing() {
+    let stage = Stage::new();
+    let (status, shown, error) = stage.run(&["--size", "1G", "--time", "60", "--tests", "all", "--dry-run"]);
+    assert_eq!(status, Some(0), "{shown}{error}");
+    let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(shown.contains("a work file of 1G") && shown.contains("30 8k rand mix, 64 users"), "{shown}");
+    assert!(shown.contains("30 tests of 60 s are 30:00 min") && shown.contains("33:00 min in all"), "{shown}");
+    assert!(shown.contains("Wear: 1G are written before the first test"), "{shown}");
+    assert_eq!(names(stage.surveyed.path()), [""; 0]);
+    assert_eq!(names(stage.results.path()), [""; 0]);
+}
+
+#[test]
+fn a_survey_file_says_what_to_do_and_its_mistakes_have_lines() {
+    let stage = Stage::new();
+    let file = stage.results.path().join("nightly.toml");
+    let text = "tests = [\"randread\"]\nusers = [1, 2]\nsize = \"16M\"\ntime = 1\nengine = \"sim\"\nrepeat = 2\nshuffle = true\n";
+    std::fs::write(&file, text).unwrap();
+    let config = file.to_str().unwrap();
+    let (status, shown, error) = stage.run(&["--config", config]);
+    assert_eq!(status, Some(0), "{shown}{error}");
+    assert_eq!(shown.lines().filter(|line| line.starts_with("rand read")).count(), 4, "{shown}");
+    assert!(shown.contains("Of 2 rounds the rates of one test lie"), "{shown}");
+    std::fs::write(&file, format!("{text}sise = 3\n")).unwrap();
+    let (status, _, error) = stage.run(&["--config", config]);
+    assert_eq!(status, Some(1));
+    assert!(
+        error.contains("nightly.toml") && error.contains("line 8") && error.contains("unknown field `sise`"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_survey_that_was_cut_short_is_gone_on_with() {
+    let stage = Stage::new();
+    let mut child = stage
+        .command(&["--size", "16M", "--time", "1", "--tests", "randread", "--users", "1,2,4", "--keep"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap());
+    let mut line = String::new();
+    while !line.starts_with("[1/3]") {
+        line.clear();
+        assert_ne!(lines.read_line(&mut line).unwrap(), 0, "ended before its first test");
+    }
+    // Killed outright: what was finished is on disk already, whole.
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let before = stage.saved();
+    assert_eq!(before["tests"].as_array().unwrap().len(), 1);
+    let resume = || {
+        let output = std::process::Command::new(env!("CARGO_BIN_EXE_plumb"))
+            .args(["survey", "--resume"])
+            .arg(stage.result())
+            .output()
+            .unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        (output.status.code(), text(output.stdout), text(output.stderr))
+    };
+    let (status, shown, error) = resume();
+    assert_eq!(status, Some(0), "{shown}{error}");
+    assert!(shown.contains("Going on: finished before: 1 test."), "{shown}");
+    assert!(!error.contains("[1/3]") && error.contains("[3/3]"), "{error}");
+    let after = stage.saved();
+    assert_eq!(after["tests"].as_array().unwrap().len(), 3);
+    assert_eq!(after["tests"][0], before["tests"][0], "what was measured stays as it was");
+    let (status, _, error) = resume();
+    assert_eq!(status, Some(0), "nothing is left to do, and that is no mistake\n{error}");
+    assert!(!error.contains("/3]"), "{error}");
+}
+
+#[test]
+fn what_cannot_be_gone_on_with_is_named() {
+    let stage = Stage::new();
+    for (text, says) in [
+        ("{}", "no survey that can be gone on with"),
+        ("{\"command\":\"survey\",\"tests\":[]}", "earlier version"),
+        ("not json", "no survey that can be gone on with"),
+    ] {
+        std::fs::write(stage.result(), text).unwrap();
+        let output = std::process::Command::new(env!("CARGO_BIN_EXE_plumb"))
+            .args(["survey", "--resume"])
+            .arg(stage.result())
+            .output()
+            .unwrap();
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.code() == Some(1) && error.contains(says), "{text}\n{error}");
+    }
+}
+
+#[test]
+fn each_user_has_a_file_of_its_own() {
+    let stage = Stage::new();
+    let words = [
+        "--size",
+        "16M",
+        "--time",
+        "1",
+        "--tests",
+        "read",
+        "--users",
+        "1,3",
+        "--block-sizes",
+        "64k",
+        "--file-per-user",
+        "--keep",
+    ];
+    let (status, shown, error) = stage.run(&words);
+    assert_eq!(status, Some(0), "{shown}{error}");
+    let files: Vec<String> = (1..=3).map(|number| format!("{WORK_FILE}.{number}")).collect();
+    assert_eq!(names(stage.surveyed.path()), files);
+    assert!(shown.contains("3 work files of 16M"), "{shown}");
+    assert_eq!(stage.saved()["tests"][1]["result"]["jobs"].as_array().unwrap().len(), 3);
+}
+
+#[test]
+fn a_file_of_others_is_read_and_left_as_it_was() {
+    let stage = Stage::new();
+    let file = stage.surveyed.path().join("theirs.dat");
+    let data: Vec<u8> = (0..17u32 << 20).map(|at| (at.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+    std::fs::write(&file, &data).unwrap();
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_plumb"))
+        .args(["survey", "--time", "1", "--users", "2", "--tests", "all", "--block-sizes", "8k", "--output"])
+        .arg(stage.result())
+        .arg(&file)
+        .output()
+        .unwrap();
+    let shown = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{shown}{}", String::from_utf8_lossy(&output.stderr));
+    assert!(shown.contains("Log writes and mixes: skipped, they would overwrite the file"), "{shown}");
+    assert!(std::fs::read(&file).unwrap() == data, "the file was written to");
+}
+
+/// Surveys devices with some words; status, output and messages.
+fn survey_devices(stage: &Stage, devices: &[&str], words: &[&str]) -> (Option<i32>, String, String) {
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_plumb"))
+        .args(["survey", "--time", "1", "--warm-up", "0", "--output"])
+        .arg(stage.result())
+        .args(words)
+        .args(devices)
+        .output()
+        .unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (output.status.code(), text(output.stdout), text(output.stderr))
+}
+
+#[test]
+fn a_device_is_overwritten_only_for_who_repeats_its_identity() {
+    let (Some(one), Some(two)) = (LoopDevice::attach(), LoopDevice::attach()) else { return };
+    let stage = Stage::new();
+    let devices = [one.path.as_str(), two.path.as_str()];
+    let identity = |device: &LoopDevice| format!("{}:{}", device.path.trim_start_matches("/dev/"), 32 << 20);
+    let before = std::fs::read(one.backing.path()).unwrap();
+    let (first, second) = (identity(&one), identity(&two));
+    let writes = ["--tests", "write", "--users", "2", "--block-sizes", "8k"];
+    for (consent, says) in [
+        (&[][..], "nothing is left to measure"),
+        (&["--overwrite", "yes"], &*format!("it is {first}")),
+        (&["--overwrite", &first], &*format!("it is {second}")),
+        (&["--overwrite", &first, "--overwrite", &second, "--overwrite", "x"], "none of the devices is called so"),
+    ] {
+        let words: Vec<&str> = writes.iter().chain(consent).copied().collect();
+        let (status, _, error) = survey_devices(&stage, &devices, &words);
+        assert_eq!(status, Some(1), "{consent:?}");
+        assert!(error.contains(says), "{consent:?}: {says}\n{error}");
+    }
+    assert!(std::fs::read(one.backing.path()).unwrap() == before, "written to without consent");
+    let words: Vec<&str> = writes.into_iter().chain(["--overwrite", &first, "--overwrite", &second]).collect();
+    let (status, shown, error) = survey_devices(&stage, &devices, &words);
+    assert_eq!(status, Some(0), "{shown}{error}");
+    let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(shown.contains("each of 2 devices, overwritten"), "{shown}");
+    for device in [&one, &two] {
+        assert!(std::fs::read(device.backing.path()).unwrap() != before, "{} was not written to", device.path);
+    }
+}
+
+#[test]
+fn a_device_with_a_file_system_is_not_overwritten() {
+    let Some(device) = LoopDevice::attach() else { return };
+    let made = Command::new("mkfs.ext4").args(["-q", "-F", &device.path]).output().unwrap();
+    assert!(made.status.success(), "{made:?}");
+    let stage = Stage::new();
+    let identity = format!("{}:{}", device.path.trim_start_matches("/dev/"), 32 << 20);
+    let (status, _, error) = survey_devices(&stage, &[&device.path], &["--overwrite", &identity]);
+    assert_eq!(status, Some(1));
+    assert!(error.contains("ext4") && error.contains("wipefs"), "{error}");
+}
+
+#[test]
+fn fio_sh_leaves_job_files_that_fio_runs_and_outputs_that_parse_reads() {
+    let stage = Stage::new();
+    let results = stage.results.path();
+    let run = |words: &[&str]| {
+        let output = std::process::Command::new(env!("CARGO_BIN_EXE_plumb"))
+            .arg("fio.sh")
+            .args(["-w", stage.surveyed.path().to_str().unwrap(), "-o", results.to_str().unwrap()])
+            .args(words)
+            .output()
+            .unwrap();
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    // DTrace's letter swallows nothing; two tests are two tests.
+    let (status, error) = run(&["-d", "-f", "-s", "1", "-m", "16", "-u", "2", "-l", "8", "-t", "read readrand"]);
+    assert_eq!(status, Some(0), "{error}");
+    assert!(error.contains("DTrace is not needed"), "{error}");
+    for name in ["read_u02_kb0008", "readrand_u02_kb0008"] {
+        let job = std::fs::read_to_string(results.join(format!("{name}.job"))).unwrap();
+        let kind = if name.starts_with("readrand") { "rw=randread\n" } else { "rw=read\n" };
+        assert!(job.contains(kind) && job.contains("numjobs=2\n") && job.contains("bs=8192\n"), "{job}");
+        let parsed = Command::new(env!("CARGO_BIN_EXE_plumb"))
+            .arg("parse")
+            .arg(results.join(format!("{name}.out")))
+            .output()
+            .unwrap();
+        let table = String::from_utf8_lossy(&parsed.stdout).into_owned();
+        let row: Vec<&str> = table.lines().last().unwrap_or_default().split_whitespace().collect();
+        assert_eq!(row.get(1..3), Some(&["2", "8K"][..]), "{table}");
+        let checked = Command::new("fio").arg("--parse-only").arg(results.join(format!("{name}.job"))).output();
+        if let Ok(checked) = checked {
+            assert!(checked.status.success(), "{job}{}", String::from_utf8_lossy(&checked.stderr));
+        }
+    }
+    assert!(std::fs::read_to_string(results.join("fio_summary.out")).unwrap().contains("rand read"));
+    assert_eq!(names(stage.surveyed.path()), [WORK_FILE], "kept without -x, as fio.sh does");
+    let (status, error) = run(&["-s", "1"]);
+    assert_eq!(status, Some(1), "without -f it asks, and nobody said yes");
+    assert!(error.contains("-f asks no questions"), "{error}");
+    let (status, error) = run(&["-w", "/does/not/exist", "-f"]);
+    assert_eq!(status, Some(1));
+    assert!(error.contains("is no directory"), "{error}");
+}

@@ -2,11 +2,14 @@
 //!
 //! Owns key names, their order and their units. Strings are escaped, which fio forgets.
 
+mod own;
 mod read;
+mod reading;
 mod spell;
 mod steer;
 mod words;
 mod write;
 
 pub use read::{last_document, read};
+pub(crate) use reading::from_json;
 pub use write::{write, write_with_bins};

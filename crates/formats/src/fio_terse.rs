@@ -4,9 +4,11 @@
 //! what a line does not state stays absent, see [`read`].
 
 mod read;
+mod reading;
 mod write;
 
 pub use read::{looks_like, read};
+pub(crate) use reading::{describe, reading};
 pub use write::write;
 
 /// Percentiles a line has room for; unused places are filled.

@@ -1,15 +1,18 @@
 //! fio's normal text: the lines at the start of a run, the block of each job, group and disk lines.
 //!
-//! Owns layout, units and rounding. Leaves merging of workers to `model`, and printing to the caller.
+//! Owns layout, units and rounding, and the reader of reports of every generation. Leaves merging of workers to `model`, and printing to the caller.
 
 mod disk;
 mod group_lines;
 mod job_block;
 mod latency;
+mod read;
 mod start;
 
 pub(crate) use disk::Members;
 pub(crate) use job_block::cpu_percent;
+pub(crate) use read::TextReader;
+pub use read::read;
 pub use start::{error_line, job_lines, layout_line, starting_line, version_line};
 
 use crate::{View, group};

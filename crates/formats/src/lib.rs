@@ -4,6 +4,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod exact;
 pub mod fio_eta;
 pub mod fio_json;
 pub mod fio_log;
@@ -13,13 +14,18 @@ mod group;
 mod inverse;
 pub mod iolog;
 pub mod iostat;
+mod iozone;
 pub mod iozone_sheet;
 pub mod iozone_text;
 pub mod local_time;
+mod log_summary;
 pub mod native;
 mod number;
+mod numeral;
 pub mod printable;
 mod shares;
+pub mod stream;
+pub mod sweep;
 mod table;
 
 pub use table::{FORMATS, Format, FormatError, ReadFn, View, WriteFn, sniff};

@@ -65,7 +65,7 @@ pub const FORMATS: &[Format] = &[
         name: "fio-text",
         help: "fio's report for people (--output-format=normal)",
         write: Some(|result, view| Ok(fio_text::write(result, view))),
-        read: None,
+        read: Some(fio_text::read),
         sniff: |bytes| has(bytes, "Run status group") || has(bytes, ": (groupid="),
     },
 ];

@@ -5,7 +5,8 @@ use serde_json::Value;
 /// Whether the workload fixes the counts.
 pub type Counts = crate::Amounts;
 
-/// Keys that fio 3.42 has and the oracle's 3.33 has not; ours must have them or not at all, nothing else may differ.
+/// Keys that fio 3.42 has and the oracle's 3.33 has not, and our own; ours must have them or not at all, nothing else
+/// may differ.
 const ADDITIONS: &[&str] = &[
     "job_start",
     "latency_target_ns",
@@ -15,6 +16,7 @@ const ADDITIONS: &[&str] = &[
     "aggr_read_sectors",
     "aggr_write_sectors",
     "aggr_sectors",
+    "plumb",
 ];
 
 /// Keys whose values say what was asked, not what was measured.

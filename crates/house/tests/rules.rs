@@ -14,6 +14,7 @@ const FLOORS: &[(&str, u32)] = &[
     ("monitor", 2),
     ("formats", 2),
     ("analysis", 2),
+    ("survey", 2),
     ("iozone", 2),
     ("load", 3),
     ("report", 3),

@@ -1,12 +1,15 @@
 //! fio's command line: long options with one or two dashes, unique abbreviations, `--name` opens a job, job files last.
 
 use crate::command::{Argument, CommandOption, Effect, OPTIONS};
+use crate::debug;
 use crate::engines::EngineSpec;
 use crate::error::{COMMAND_LINE, Place, Problem, Sources, did_you_mean};
+use crate::invocation::Trial;
 use crate::invocation::{
     BesideRequest, EtaRequest, EtaWhen, IdleProfile, OutputFormat, OutputRequest, TerseVersion, TriggerRequest,
 };
 use crate::option::{Kind, OptionSpec, Support, TimeUnit};
+use crate::plan::TellPlan;
 use crate::sections::{Assignment, Section, SectionKind};
 use crate::table;
 use crate::values::span_of_time;
@@ -33,6 +36,10 @@ pub(crate) struct Words {
     pub merge_only: bool,
     pub idle: Option<IdleProfile>,
     pub trigger: TriggerRequest,
+    /// Where state files lie.
+    pub states_in: Option<PathBuf>,
+    /// What is told of the run.
+    pub tells: TellPlan,
     /// Help or version, which ends everything else.
     pub ask: Option<Ask>,
 }
@@ -45,6 +52,8 @@ pub(crate) enum Ask {
     InflateLog(PathBuf),
     CommandHelp(Option<String>),
     EngineHelp(Option<String>, Place),
+    DebugHelp,
+    Try(Trial),
 }
 
 /// An option found by its name.
@@ -294,6 +303,11 @@ impl<'a> Reader<'a> {
                 self.result.trigger.timeout = self.time(option, text, TimeUnit::Seconds, place);
             }
             Effect::Trigger => self.result.trigger.command = Some(text.to_owned()),
+            Effect::AuxPath => self.result.states_in = Some(PathBuf::from(text)),
+            Effect::Debug => self.debug(text, &place),
+            Effect::TimeDigests => self.trial(text, &place, Trial::digests),
+            Effect::TimeCopies => self.trial(text, &place, Trial::copies),
+            Effect::CheckClock => self.result.ask = Some(Ask::Try(Trial::Clock)),
             Effect::Refuse => {}
         }
     }
@@ -358,6 +372,25 @@ impl<'a> Reader<'a> {
                 return;
             }
         });
+    }
+
+    fn debug(&mut self, list: &str, place: &Place) {
+        if list == "help" {
+            self.result.ask = Some(Ask::DebugHelp);
+            return;
+        }
+        for word in list.split(',').map(str::trim) {
+            if let Err((what, help)) = debug::add(&mut self.result.tells, word) {
+                self.problems.push(Problem::at(place.clone(), what, Some(help)));
+            }
+        }
+    }
+
+    fn trial(&mut self, list: &str, place: &Place, read: fn(&str) -> Result<Trial, (String, String)>) {
+        match read(list) {
+            Ok(trial) => self.result.ask = Some(Ask::Try(trial)),
+            Err((what, help)) => self.problems.push(Problem::at(place.clone(), what, Some(help))),
+        }
     }
 
     fn eta(&mut self, word: &str, place: Place) {

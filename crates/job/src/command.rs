@@ -1,7 +1,6 @@
 //! The options of the command itself, as opposed to those of jobs: one row each.
 
 use crate::option::Support;
-use crate::table::NOT_YET;
 
 /// Whether an option of the command takes a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +42,11 @@ pub(crate) enum Effect {
     TriggerFile,
     TriggerTimeout,
     Trigger,
+    AuxPath,
+    Debug,
+    TimeDigests,
+    TimeCopies,
+    CheckClock,
     /// Nothing: the option is refused by name.
     Refuse,
 }
@@ -98,9 +102,9 @@ pub(crate) const OPTIONS: &[CommandOption] = &[
     refused("daemonize", Needed("FILE"), NO_NETWORK, "Server in the background"),
     refused("remote-config", Needed("FILE"), NO_NETWORK, "Job file on the other host"),
     works("idle-prof", Needed("MODE"), Effect::IdleProfile, "Report idle CPU: system, percpu; or calibrate alone"),
-    refused("crctest", Possible("LIST"), NOT_YET, "Time the digests"),
-    refused("memcpytest", Possible("LIST"), NOT_YET, "Time memory copies"),
-    refused("cpuclock-test", Nothing, NOT_YET, "Check the CPU's clock"),
+    works("crctest", Possible("LIST"), Effect::TimeDigests, "Time the digests of verify, and run nothing"),
+    works("memcpytest", Possible("LIST"), Effect::TimeCopies, "Time memcpy, memmove, simple; and run nothing"),
+    works("cpuclock-test", Nothing, Effect::CheckClock, "Check the CPU's clock, and run nothing"),
     works("inflate-log", Needed("FILE"), Effect::InflateLog, "Unpack a compressed log"),
     works("merge-blktrace-only", Nothing, Effect::MergeOnly, "Merge the traces of read_iolog and stop"),
     refused("latency-log", Possible("STEM"), "withdrawn: use write_lat_log", "Log latencies"),
@@ -113,6 +117,6 @@ pub(crate) const OPTIONS: &[CommandOption] = &[
     works("trigger-timeout", Needed("TIME"), Effect::TriggerTimeout, "Pull the trigger after so long"),
     works("trigger", Needed("COMMAND"), Effect::Trigger, "What the trigger runs; then all jobs end"),
     refused("trigger-remote", Needed("COMMAND"), "there is no other host", "What the trigger runs on the other host"),
-    refused("aux-path", Needed("DIR"), "no state files are written", "Where state files go"),
-    refused("debug", Needed("LIST"), NOT_YET, "Tell more"),
+    works("aux-path", Needed("DIR"), Effect::AuxPath, "Where state files of verify lie"),
+    works("debug", Needed("LIST"), Effect::Debug, "Tell more: subjects with commas, job:N, all or help"),
 ];

@@ -4,13 +4,14 @@ mod zones;
 
 use crate::complete_replay as replay;
 use crate::complete_timing;
+use crate::complete_verify;
 use crate::draft::{Draft, LoadDraft, Movement};
 use crate::engines::{EngineSpec, Submission, Work};
 use crate::error::{Problem, did_you_mean};
 use crate::known_engines;
 use crate::plan::{
     BlockSize, BufferPlan, ContinueOnError, DepthPlan, Distribution, Extent, FileLock, FilePlan, Fill, JobPlan, Limits,
-    LoadPlan, LogPlan, Mix, PacePlan, PlacePlan, RecordPlan, StartPlan, Step, VerifyMethod, VerifyPlan, WorkingSet,
+    LoadPlan, LogPlan, Mix, PacePlan, PlacePlan, RecordPlan, StartPlan, Step, WorkingSet,
 };
 use crate::table::{self, Set};
 use crate::values::{Amount, UnitBase};
@@ -82,7 +83,7 @@ pub(crate) fn job_plan(draft: &Draft, engine: &'static EngineSpec, findings: &mu
         steady: complete_timing::steady_plan(draft, findings),
         buffers: buffer_plan(draft),
         place: complete_timing::complete_place(draft, place_plan(draft)),
-        verify: verify_plan(draft),
+        verify: complete_verify::plan(draft, &load),
         pass: None,
         replay: replay::plan(draft),
         record: record_plan(draft, engine),
@@ -114,7 +115,7 @@ fn check(draft: &Draft, engine: &EngineSpec, load: &LoadPlan, findings: &mut Fin
     }
     check_stream(draft, engine, load, findings);
     check_atomic(draft, engine, findings);
-    check_verify(draft, findings);
+    complete_verify::check(draft, load, findings);
     check_logs(draft, findings);
     zones::check(draft, load, findings);
     check_files(draft, load, engine, findings);
@@ -181,16 +182,6 @@ fn check_files(draft: &Draft, load: &LoadPlan, engine: &EngineSpec, findings: &m
     }
 }
 
-/// A check against a pattern needs one: without it every block would pass.
-fn check_verify(draft: &Draft, findings: &mut Findings<'_>) {
-    let verify = &draft.verify;
-    let by_pattern = matches!(verify.method, Some(VerifyMethod::Pattern | VerifyMethod::PatternHeader));
-    if by_pattern && verify.pattern.is_empty() {
-        let help = Some("give the pattern with verify_pattern, or choose a digest such as crc32c".to_owned());
-        findings.problems.push(about(draft, &["verify"], "there is no pattern to verify", help));
-    }
-}
-
 /// The moment of issue has its column in logs of latencies with offsets only.
 fn check_logs(draft: &Draft, findings: &mut Findings<'_>) {
     let logs = &draft.record.logs;
@@ -216,10 +207,19 @@ fn limits(draft: &Draft, findings: &mut Findings<'_>) -> Limits {
         exit_all: draft.exit_all,
         exit_scope: draft.exit_scope,
         exit_all_on_error: draft.exit_all_on_error,
-        continue_on_error: ContinueOnError {
-            verify: draft.continue_on_error.verify && !draft.verify.fatal,
-            ..draft.continue_on_error
-        },
+        continue_on_error: forgiving(draft),
+        ignored: draft.ignore_error.clone(),
+        error_dump: draft.error_dump,
+    }
+}
+
+/// A class whose forgiven errors are listed is forgiven; a fatal check never is.
+fn forgiving(draft: &Draft) -> ContinueOnError {
+    let (asked, listed) = (draft.continue_on_error, &draft.ignore_error);
+    ContinueOnError {
+        read: asked.read || !listed.read.is_empty(),
+        write: asked.write || !listed.write.is_empty(),
+        verify: (asked.verify || !listed.verify.is_empty()) && !draft.verify.plan.fatal,
     }
 }
 
@@ -413,19 +413,6 @@ fn place_plan(draft: &Draft) -> PlacePlan {
     }
 }
 
-/// A pattern without a method is checked as a pattern.
-fn verify_plan(draft: &Draft) -> Option<VerifyPlan> {
-    let verify = &draft.verify;
-    let implied = (!draft.given("verify") && !verify.pattern.is_empty()).then_some(VerifyMethod::Pattern);
-    Some(VerifyPlan {
-        method: verify.method.or(implied)?,
-        check: verify.check,
-        interval: verify.interval,
-        pattern: verify.pattern.clone(),
-        backlog: verify.backlog,
-    })
-}
-
 fn record_plan(draft: &Draft, engine: &EngineSpec) -> RecordPlan {
     let record = &draft.record;
     let named = |stem: &Option<String>| stem.as_ref().map(|stem| or_name(stem, &draft.name));
@@ -457,6 +444,8 @@ fn record_plan(draft: &Draft, engine: &EngineSpec) -> RecordPlan {
             ..record.logs.clone()
         },
         iolog: draft.replay.written_log.clone(),
+        tells: crate::plan::TellPlan::default(),
+        states_in: None,
     }
 }
 

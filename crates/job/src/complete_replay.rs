@@ -40,8 +40,8 @@ pub(crate) fn check(draft: &Draft, findings: &mut Findings<'_>) {
         let help = Some("leave it out, or use replay_time_scale, or replay_no_stall with thinktime".to_owned());
         findings.problems.push(about(draft, &[name, "read_iolog"], what, help));
     }
-    if draft.verify.method.is_some() || !draft.verify.pattern.is_empty() {
-        let what = "verify and read_iolog exclude each other: verifying a replay is not built yet";
+    if draft.verify.method.is_some() || !draft.verify.plan.pattern.is_empty() {
+        let what = "verify and read_iolog exclude each other: a record does not say what was in the blocks";
         let help = Some("leave verify out".to_owned());
         findings.problems.push(about(draft, &["verify", "verify_pattern", "read_iolog"], what, help));
     }

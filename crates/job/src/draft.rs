@@ -4,8 +4,8 @@ use crate::engines::EngineOptions;
 use crate::error::Place;
 use crate::plan::{
     AccessAdvice, Allocate, BlockSize, ClockChoice, ContinueOnError, Distribution, ExitScope, FileHandling, Fill,
-    Generator, Isolation, LatencyPlan, Memory, MemoryPolicy, RangeSync, RecordPlan, ReplayPlan, SteadyCriterion,
-    SteadyMeasure, SyncMode, ThinkCount, VerifyMethod,
+    Generator, IgnoredErrors, Isolation, LatencyPlan, Memory, MemoryPolicy, RangeSync, RecordPlan, ReplayPlan,
+    SteadyCriterion, SteadyMeasure, SyncMode, ThinkCount, VerifyMethod, VerifyPlan,
 };
 use crate::values::{Amount, UnitBase};
 use measure::{Nanos, PerDirection};
@@ -39,6 +39,9 @@ pub(crate) struct Draft {
     pub clock_id: Option<u32>,
     pub exit_all_on_error: bool,
     pub continue_on_error: ContinueOnError,
+    /// Errors that are forgiven, per class; an empty list forgives what the medium does.
+    pub ignore_error: IgnoredErrors,
+    pub error_dump: bool,
     pub engine: String,
     pub engine_options: EngineOptions,
     pub files: FileDraft,
@@ -268,11 +271,15 @@ pub(crate) struct PlaceDraft {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct VerifyDraft {
     pub method: Option<VerifyMethod>,
-    pub check: bool,
-    pub fatal: bool,
-    pub interval: Option<u32>,
-    pub pattern: Vec<u8>,
-    pub backlog: Option<u64>,
+    /// Share of written blocks to trim, in percent; 0 for none.
+    pub trim_percent: u8,
+    pub trim_zero: bool,
+    pub trim_backlog: u64,
+    pub trim_batch: u32,
+    pub check_sequence: bool,
+    pub check_seed: bool,
+    /// All that needs no second look; its method and trims are not used.
+    pub plan: VerifyPlan,
 }
 
 /// Options about recorded I/O.
@@ -338,6 +345,8 @@ impl Default for Draft {
             clock_id: None,
             exit_all_on_error: false,
             continue_on_error: ContinueOnError::default(),
+            ignore_error: IgnoredErrors::default(),
+            error_dump: true,
             engine: "psync".into(),
             engine_options: EngineOptions::default(),
             files: FileDraft::default(),
@@ -350,11 +359,13 @@ impl Default for Draft {
             place: PlaceDraft::default(),
             verify: VerifyDraft {
                 method: None,
-                check: true,
-                fatal: false,
-                interval: None,
-                pattern: Vec::new(),
-                backlog: None,
+                trim_percent: 0,
+                trim_zero: true,
+                trim_backlog: 0,
+                trim_batch: 0,
+                check_sequence: true,
+                check_seed: true,
+                plan: VerifyPlan { check: true, state_save: true, ..VerifyPlan::default() },
             },
             replay: ReplayDraft::default(),
             record: RecordPlan::default(),

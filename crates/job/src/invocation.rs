@@ -1,7 +1,8 @@
 //! What a command line asks for.
 
 use crate::error::Warning;
-use crate::plan::Plan;
+use crate::plan::{Digest, Plan};
+use crate::table;
 use measure::Nanos;
 use std::path::PathBuf;
 
@@ -22,6 +23,8 @@ pub struct Invocation {
     pub idle: Option<IdleProfile>,
     /// What ends the run from outside.
     pub trigger: TriggerRequest,
+    /// Options as they were read, where that shall be told: sections, names, values.
+    pub parsed: Vec<String>,
     /// What was doubtful, in the order of the text.
     pub warnings: Vec<Warning>,
 }
@@ -47,8 +50,76 @@ pub enum Action {
     ShowCmd(String),
     /// Unpack this compressed log.
     InflateLog(PathBuf),
+    /// Try something on this machine and run nothing.
+    Try(Trial),
     /// Time the unit of work by which idle CPU is told, and run nothing.
     CalibrateIdle,
+}
+
+/// Something that is tried on this machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Trial {
+    /// How fast these digests are, with the words they were asked for by.
+    Digests(Vec<(&'static str, Digest)>),
+    /// How fast these ways to copy memory are.
+    Copies(Vec<Copying>),
+    /// Whether the CPU's clock can be trusted.
+    Clock,
+}
+
+/// A way to copy memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Copying {
+    /// As memcpy does.
+    Apart,
+    /// As memmove does.
+    Overlapping,
+    /// Byte by byte.
+    Simple,
+}
+
+impl Copying {
+    /// All of them.
+    pub const ALL: [Copying; 3] = [Copying::Apart, Copying::Overlapping, Copying::Simple];
+
+    /// Its word.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Copying::Apart => "memcpy",
+            Copying::Overlapping => "memmove",
+            Copying::Simple => "simple",
+        }
+    }
+}
+
+impl Trial {
+    /// The digests of a list; all of them for an empty one.
+    pub(crate) fn digests(list: &str) -> Result<Trial, (String, String)> {
+        let known: Vec<&'static str> = table::digest_words().collect();
+        let words = named("crctest", list, &known)?;
+        let of = |word| table::digest(word).map(|digest| (word, digest));
+        Ok(Trial::Digests(words.into_iter().filter_map(of).collect()))
+    }
+
+    /// The ways to copy of a list; all of them for an empty one.
+    pub(crate) fn copies(list: &str) -> Result<Trial, (String, String)> {
+        let words = named("memcpytest", list, &Copying::ALL.map(Copying::word))?;
+        Ok(Trial::Copies(Copying::ALL.into_iter().filter(|way| words.contains(&way.word())).collect()))
+    }
+}
+
+/// The words of a list, each one of those that are known; all of these for an empty list.
+fn named(option: &str, list: &str, known: &[&'static str]) -> Result<Vec<&'static str>, (String, String)> {
+    if list.is_empty() {
+        return Ok(known.to_vec());
+    }
+    let find = |word: &str| {
+        let found = known.iter().find(|&&one| one == word).copied();
+        found.ok_or_else(|| {
+            (format!("{option}={word} is nothing it can time"), format!("it takes {}", known.join(", ")))
+        })
+    };
+    list.split(',').map(str::trim).map(find).collect()
 }
 
 /// How idle CPU is reported.

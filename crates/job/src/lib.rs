@@ -10,9 +10,12 @@ mod command;
 mod complete;
 mod complete_replay;
 mod complete_timing;
+mod complete_verify;
+mod debug;
 mod draft;
 mod draft_section;
 mod engines;
+mod errno;
 mod error;
 mod help;
 mod invocation;
@@ -31,8 +34,8 @@ pub use engines::{Capabilities, EngineOptions, EngineSpec, Submission, Work};
 pub use error::{JobError, Warning};
 pub use help::VERSION;
 pub use invocation::{
-    Action, BesideRequest, EtaRequest, EtaWhen, IdleProfile, Invocation, OutputFormat, OutputRequest, TerseVersion,
-    TriggerRequest,
+    Action, BesideRequest, Copying, EtaRequest, EtaWhen, IdleProfile, Invocation, OutputFormat, OutputRequest,
+    TerseVersion, Trial, TriggerRequest,
 };
 pub use parser::Parser;
 pub use plan::Plan;

@@ -52,7 +52,7 @@ pub enum TimeUnit {
 pub enum Support {
     /// It works.
     Works,
-    /// Known and not built yet, or not possible here: using it is refused by name with this reason.
+    /// Known and not done: using it is refused by name with this reason.
     Refused(&'static str),
 }
 

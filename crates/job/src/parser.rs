@@ -6,6 +6,7 @@ use crate::error::{JobError, Place, Problem, Sources, Warning, did_you_mean};
 use crate::help;
 use crate::invocation::{Action, IdleProfile, Invocation};
 use crate::jobs::{Depth, Maker, Outcome};
+use crate::plan::Subject;
 use crate::sections::{self, Section, SectionKind};
 use crate::showcmd;
 use crate::surroundings::Surroundings;
@@ -69,6 +70,8 @@ impl Parser {
     fn answer(&self, ask: &Ask) -> Result<Action, Box<Problem>> {
         match ask {
             Ask::Version => Ok(Action::Version(format!("{}\n", help::VERSION))),
+            Ask::DebugHelp => Ok(Action::Help(crate::debug::help())),
+            Ask::Try(trial) => Ok(Action::Try(trial.clone())),
             Ask::InflateLog(path) => Ok(Action::InflateLog(path.clone())),
             Ask::Help => Ok(Action::Help(help::usage())),
             Ask::CommandHelp(option) => Ok(Action::CmdHelp(help::options(option.as_deref()))),
@@ -193,10 +196,14 @@ fn conclude(
         }
         return Ok(invocation(words, Action::MergeTraces(outcome.plan), warnings));
     }
-    Ok(invocation(words, Action::Run(outcome.plan), warnings))
+    for job in &mut outcome.plan.jobs {
+        (job.record.tells, job.record.states_in) = (words.tells, words.states_in.clone());
+    }
+    let parsed = if words.tells.has(Subject::Parse) { crate::debug::parsed(sections) } else { Vec::new() };
+    Ok(Invocation { parsed, ..invocation(words, Action::Run(outcome.plan), warnings) })
 }
 
 fn invocation(words: Words, action: Action, warnings: Vec<Warning>) -> Invocation {
     let Words { output, eta, beside, read_only, idle, trigger, .. } = words;
-    Invocation { action, output, eta, beside, read_only, idle, trigger, warnings }
+    Invocation { action, output, eta, beside, read_only, idle, trigger, parsed: Vec::new(), warnings }
 }

@@ -3,6 +3,7 @@
 //! The plain cases (one target, one direction, one size, no rate, no pause, no sync) are decided ahead for as many
 //! I/Os as nothing can happen in, and [`Load::next`] only counts these down.
 
+use super::detour::Detour;
 use super::limits::Limits;
 use super::pace::Pace;
 use super::permutation::Permutation;
@@ -15,7 +16,7 @@ use super::think::{Think, Verdict};
 use super::walk::Walk;
 use super::{LoadError, LoadSetup, Next, Region, Request};
 use engine::Operation;
-use job::plan::{JobPlan, Mix, Step, ZonePlan};
+use job::plan::{JobPlan, Mix, PacePlan, Step, ZonePlan};
 use measure::{Direction, Nanos};
 
 /// One worker's load.
@@ -41,7 +42,9 @@ pub struct Load {
     service: Option<Box<Service>>,
     passes: Passes,
     /// Blocks that are to be read back, in a job that verifies.
-    review: Option<Review>,
+    pub(super) review: Option<Review>,
+    /// I/Os that are not done, in a job that checks what an earlier run wrote.
+    pub(super) detour: Option<Box<Detour>>,
     /// Recorded I/Os take the place of drawn ones.
     replay: Option<Box<Replay>>,
     /// Who writes down what is issued.
@@ -129,12 +132,17 @@ impl Load {
         let job = setup.job;
         check(setup)?;
         let seed = |purpose| stream_seed(job.load.seed.unwrap_or(setup.system_seed), setup.number, purpose);
-        let pace = Pace::new(&job.pace, &job.load.block_size, seed(Purpose::Gap));
-        let think = Think::new(&job.pace);
+        let detour = Detour::new(job);
+        // What is not done takes no time.
+        let at_will = PacePlan::default();
+        let pace_plan = if detour.is_some() { &at_will } else { &job.pace };
+        let pace = Pace::new(pace_plan, &job.load.block_size, seed(Purpose::Gap));
+        let think = Think::new(pace_plan);
         let syncs = Syncs::new(job, setup.regions.len());
-        let review = Review::new(job);
+        let review = Review::new(job, seed(Purpose::Trim));
+        let replays = Review::may_replay(job) && pace.is_free() && think.is_off();
+        let free = pace.is_free() && think.is_off() && syncs.is_off() && review.is_none() && detour.is_none();
         let walk = Walk::new(setup);
-        let free = pace.is_free() && think.is_off() && syncs.is_off() && review.is_none();
         let rules = Rules {
             runtime: job.limits.runtime,
             ramps: !job.limits.ramp.is_zero() || job.limits.ramp_bytes > 0,
@@ -144,7 +152,7 @@ impl Load {
             largest: job.load.largest(),
             plain: plain(setup).filter(|_| free && walk.is_none()),
         };
-        Ok(Load {
+        let mut load = Load {
             run: PlainRun::empty(),
             deadline: Nanos::MAX,
             stopped: false,
@@ -161,10 +169,35 @@ impl Load {
             turn: 0,
             passes: Passes::default(),
             review,
+            detour,
             replay: walk.map(|walk| Box::new(Replay::of_walk(job, Box::new(walk)))),
             witness: None,
             rules,
-        })
+        };
+        if replays && let Some(mut review) = load.review.take() {
+            review.replay(load.again());
+            load.review = Some(review);
+        }
+        Ok(load)
+    }
+
+    /// A load that has still to do what this one has: the same sequence, and nothing else.
+    fn again(&self) -> Load {
+        Load {
+            run: self.run.clone(),
+            places: self.places.clone(),
+            limits: self.limits.clone(),
+            pace: self.pace.clone(),
+            think: self.think.clone(),
+            syncs: self.syncs.clone(),
+            service: self.service.clone(),
+            mix_draws: self.mix_draws.clone(),
+            review: None,
+            detour: None,
+            replay: None,
+            witness: None,
+            ..*self
+        }
     }
 
     /// A load that issues what was recorded, when it was recorded. `setup` gives its limits; its regions are not used.
@@ -178,6 +211,12 @@ impl Load {
         load.replay = Some(Box::new(Replay::new(setup.job, recording)));
         load.rules.plain = None;
         Ok(load)
+    }
+
+    /// The seeds of all streams of random numbers of this worker, in a fixed order.
+    pub fn seeds(setup: &LoadSetup<'_>) -> Vec<u64> {
+        let seed = setup.job.load.seed.unwrap_or(setup.system_seed);
+        Purpose::ALL.map(|purpose| stream_seed(seed, setup.number, purpose)).to_vec()
     }
 
     /// The same load, seen by `witness`: every I/O is told to it when it is issued.
@@ -262,12 +301,55 @@ impl Load {
     pub fn completed(&mut self, request: &Request) {
         if request.direction().is_some() {
             self.think.completed();
+        } else {
+            self.synced(request);
         }
+    }
+
+    #[cold]
+    fn synced(&mut self, request: &Request) {
+        if let Some(review) = &mut self.review {
+            review.flushed(request.target);
+        }
+        self.note_completed(request);
+    }
+
+    /// An I/O came back: the witness hears of it, where the loop looks at each.
+    pub fn note_completed(&mut self, request: &Request) {
+        if let Some(witness) = &mut self.witness {
+            witness.completed(request);
+        }
+    }
+
+    /// Something else happened to the worker: the witness hears of it.
+    pub fn note(&mut self, text: &str) {
+        if let Some(witness) = &mut self.witness {
+            witness.told(text);
+        }
+    }
+
+    /// An I/O failed, and the job goes on.
+    #[cold]
+    pub fn failed(&mut self, request: &Request) {
+        if let (Some(review), Operation::Write) = (&mut self.review, request.operation) {
+            review.failed(request);
+        }
+        self.note_completed(request);
     }
 
     /// Passes that used up the data; grows with the [`Next::Drain`] or the [`Next::Stop`] that follows such a pass.
     pub const fn passes(&self) -> u64 {
         self.passes.over
+    }
+
+    /// What moves.
+    pub(super) const fn mix(&self) -> Mix {
+        self.mix
+    }
+
+    /// From now on nothing is decided ahead.
+    pub(super) const fn decide_each(&mut self) {
+        self.rules.plain = None;
     }
 
     fn set_deadline(&mut self, now: Nanos) {
@@ -297,15 +379,19 @@ impl Load {
 
     fn choose_and_note(&mut self, now: Nanos) -> Next {
         let next = self.choose(now);
-        if let Some(witness) = &mut self.witness
-            && let Next::Issue(request) | Next::Review { request, .. } = &next
-        {
-            witness.issued(now, request);
+        let next = if self.detour.is_none() { next } else { self.take_detour(next, now) };
+        if let Some(witness) = &mut self.witness {
+            match &next {
+                Next::Issue(request) => witness.issued(now, request),
+                Next::Review { request, .. } => witness.reviewed(now, request),
+                Next::Wait(until) => witness.waits(now, *until),
+                _ => {}
+            }
         }
         next
     }
 
-    fn choose(&mut self, now: Nanos) -> Next {
+    pub(super) fn choose(&mut self, now: Nanos) -> Next {
         self.settle();
         if self.stopped || now >= self.deadline {
             return Next::Stop;
@@ -334,6 +420,9 @@ impl Load {
             return Next::Stop;
         }
         if let Some(next) = self.syncs.take_due() {
+            if let (Some(review), Next::Issue(sync)) = (&mut self.review, &next) {
+                review.flushing(sync.target);
+            }
             return next;
         }
         let direction = match self.choose_direction(now) {
@@ -589,8 +678,10 @@ const fn review_step(turn: Turn) -> Option<Next> {
     match turn {
         Turn::None => None,
         Turn::Begin => Some(Next::BeginReview),
-        Turn::Read(request, sequence) => Some(Next::Review { request, sequence }),
+        Turn::Read(request, expects) => Some(Next::Review { request, expects }),
         Turn::End => Some(Next::EndReview),
+        Turn::Settle => Some(Next::Drain),
+        Turn::Trim(request) => Some(Next::Issue(request)),
     }
 }
 

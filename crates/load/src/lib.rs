@@ -9,6 +9,7 @@
 
 pub mod content;
 mod decide;
+mod detour;
 mod distribution;
 mod lfsr;
 mod limits;
@@ -132,13 +133,31 @@ pub enum Next {
     Review {
         /// The read.
         request: Request,
-        /// Which write it was, counted from 1.
-        sequence: u64,
+        /// What it must hold.
+        expects: Expects,
     },
     /// Let everything in flight complete, then ask again: the blocks that were due are read back.
     EndReview,
     /// Nothing more to do.
     Stop,
+}
+
+/// What a block must hold that is read back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Expects {
+    /// What this write left, counted from 1.
+    Write(u64),
+    /// Zeros: it was trimmed.
+    Zeros,
+    /// It was trimmed, and the device may return what it likes.
+    Anything,
+}
+
+impl Expects {
+    /// Whether it is a write no later than this one.
+    const fn is_up_to(self, number: u64) -> bool {
+        matches!(self, Expects::Write(write) if write <= number)
+    }
 }
 
 /// What a load is made from.

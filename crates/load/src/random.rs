@@ -15,6 +15,24 @@ pub(super) enum Purpose {
     Repeat,
     File,
     WorkingSet,
+    Trim,
+}
+
+impl Purpose {
+    /// All of them.
+    pub(super) const ALL: [Purpose; 11] = [
+        Purpose::Offset,
+        Purpose::Permutation,
+        Purpose::Size,
+        Purpose::Mix,
+        Purpose::Sequential,
+        Purpose::Gap,
+        Purpose::Content,
+        Purpose::Repeat,
+        Purpose::File,
+        Purpose::WorkingSet,
+        Purpose::Trim,
+    ];
 }
 
 /// The seed of one stream of one worker.

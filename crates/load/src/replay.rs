@@ -40,6 +40,26 @@ pub trait Witness: Debug + Send {
     /// This I/O is issued.
     fn issued(&mut self, now: Nanos, request: &Request);
 
+    /// This read is issued to judge what comes back.
+    fn reviewed(&mut self, now: Nanos, request: &Request) {
+        self.issued(now, request);
+    }
+
+    /// This I/O came back, well or not; told only by loops that look at each.
+    fn completed(&mut self, request: &Request) {
+        let _ = request;
+    }
+
+    /// There is nothing to do before `until`.
+    fn waits(&mut self, now: Nanos, until: Nanos) {
+        let _ = (now, until);
+    }
+
+    /// Something else that happened to the worker.
+    fn told(&mut self, text: &str) {
+        let _ = text;
+    }
+
     /// Nothing more is issued.
     ///
     /// # Errors

@@ -221,7 +221,7 @@ impl Seats {
         let sits = |request: Request| Request { target: target(seat), ..request };
         Some(match next {
             Next::Issue(request) => Next::Issue(sits(request)),
-            Next::Review { request, sequence } => Next::Review { request: sits(request), sequence },
+            Next::Review { request, expects } => Next::Review { request: sits(request), expects },
             Next::SyncRange { offset, length, .. } => Next::SyncRange { target: target(seat), offset, length },
             _ => Next::DropCache(target(seat)),
         })

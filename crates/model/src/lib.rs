@@ -7,7 +7,10 @@
 mod activity;
 mod device;
 mod job;
+mod limit;
+mod monitored;
 mod native;
+pub mod reading;
 mod result;
 mod steer;
 
@@ -16,6 +19,11 @@ pub use device::DeviceUsage;
 pub use job::{
     CpuUsage, DepthStatistics, DirectionResult, Echo, JobError, JobResult, LatencyBins, LatencyStatistics, PassMark,
     PassResult, PriorityLatency, ReportStyle, SyncResult, Unified,
+};
+pub use limit::{LimitedBy, Limiter};
+pub use monitored::{
+    CachedBytes, CpuTicks, DeviceFacts, DeviceGain, GroupGain, GroupLimits, Interval, IoCap, Monitored, MountFacts,
+    PressureGain, RequestGain, TargetFacts, WorkerGain,
 };
 pub use native::SCHEMA;
 pub use result::{ClockNote, CpuIdleness, Environment, FileSystem, Grade, LowestTraffic, Note, RunResult};

@@ -1,6 +1,6 @@
 //! The whole of a run.
 
-use crate::{DeviceUsage, JobResult};
+use crate::{DeviceUsage, JobResult, LimitedBy, Monitored};
 use serde::{Deserialize, Serialize};
 
 /// Everything one invocation found.
@@ -17,6 +17,12 @@ pub struct RunResult {
     /// What the disks at the bottom of all stacks moved; `None` when nobody looked or there is no such disk.
     #[serde(default)]
     pub lowest_traffic: Option<LowestTraffic>,
+    /// What was seen beside the jobs while they ran; `None` in foreign results.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub monitored: Option<Monitored>,
+    /// What held the run back, where that can be told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limited_by: Option<LimitedBy>,
     /// Where it ran.
     pub environment: Environment,
     /// What there is to say about it.

@@ -17,6 +17,7 @@ mod steady;
 #[cfg(test)]
 mod stream;
 mod supervise;
+mod tell;
 mod worker;
 
 pub use error::RunError;

@@ -2,7 +2,9 @@
 
 use measure::{Nanos, PerDirection};
 use model::RunResult;
+use std::fs::File;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// How to run a plan, apart from what the plan says.
 #[derive(Clone, Debug)]
@@ -15,6 +17,8 @@ pub struct RunOptions {
     pub progress_interval: Option<Nanos>,
     /// How often the counters of the devices under the targets are read during the run.
     pub device_interval: Nanos,
+    /// Where workers tell of themselves as their plans want it; shared by all of them.
+    pub tell_to: Option<Arc<File>>,
 }
 
 /// Told of a run's events, from the main thread, between its other duties.
@@ -34,6 +38,10 @@ pub trait Observer {
     /// The state of things, once per interval.
     fn progress(&mut self, progress: &Progress) {
         let _ = progress;
+    }
+    /// A worker found data that are not what was written, or forgives an error: what, in which file, where.
+    fn finding(&mut self, text: &str) {
+        let _ = text;
     }
     /// All workers have ended; told like progress, where that is told.
     fn ended(&mut self, progress: &Progress) {

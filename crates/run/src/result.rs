@@ -56,6 +56,8 @@ pub(crate) fn assemble(
         jobs,
         devices: watched.devices,
         lowest_traffic: watched.lowest_traffic,
+        monitored: watched.monitored,
+        limited_by: None,
         environment: environment(engine_notes),
         notes: Vec::new(),
         ended_by_signal: watched.signal,

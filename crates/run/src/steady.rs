@@ -110,6 +110,22 @@ impl Steadiness {
         Distance { own, criterion: if self.plan.relative { relative } else { own.abs() } }
     }
 
+    /// The last sample and how far the window is from being steady, in words.
+    pub(crate) fn describe(&self) -> String {
+        let last = self.window.back().copied().unwrap_or_default();
+        format!(
+            "bw={}, iops={}, lat={}, window={}/{}, distance={:.6}, limit={:.6}, attained={}",
+            last.bandwidth,
+            last.iops,
+            last.latency_ns,
+            self.window.len(),
+            self.plan.intervals(),
+            self.distance().criterion,
+            self.plan.limit,
+            u8::from(self.attained)
+        )
+    }
+
     /// What was found so far.
     pub(crate) fn result(&self) -> SteadyResult {
         let distance = self.distance();

@@ -4,11 +4,10 @@
 //! works across processes.
 
 use engine::{Completion, ENGINES, Engine, EngineError, Io, Setup, Submitted};
-use job::EngineSpec;
-use job::Plan;
 use job::plan::{
     BlockSize, Distribution, Extent, FileService, Gap, Isolation, JobPlan, Mix, Step, Strides, ZonePlan, Zoned,
 };
+use job::{EngineSpec, Plan, Work};
 use measure::{Direction, Nanos, PerDirection};
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -108,6 +107,7 @@ fn hashes(directory: &Path, mut job: JobPlan, isolation: Isolation) -> Vec<Strin
         read_only: false,
         progress_interval: None,
         device_interval: Nanos::from_millis(500),
+        tell_to: None,
     };
     let result = crate::execute(&Plan { jobs: vec![job], global_options: Vec::new() }, &options, &mut Blind).unwrap();
     *HASHES.lock().unwrap() = None;
@@ -200,7 +200,10 @@ fn on_files(directory: &Path) -> (Vec<JobPlan>, [&'static str; 5]) {
 #[test]
 fn subtlety_14_the_same_seed_gives_the_same_stream_whatever_carries_it_out() {
     let directory = tempfile::tempdir().unwrap();
-    let all: Vec<&'static str> = ENGINES.iter().map(|engine| engine.name).collect();
+    let moves = |engine: &&EngineSpec| {
+        matches!(engine.capabilities.work, Work::Data | Work::Pretence) && !["sg", "mtd"].contains(&engine.name)
+    };
+    let all: Vec<&'static str> = ENGINES.iter().filter(moves).map(|engine| engine.name).collect();
     let (special, engines) = on_files(directory.path());
     let plain = shapes().into_iter().map(|shape| (shape, all.as_slice()));
     let shapes: Vec<_> = plain.chain(special.into_iter().map(|shape| (shape, engines.as_slice()))).collect();

@@ -1,4 +1,5 @@
-//! Limits that the control group of this process sets, cgroup v2: they can be what a benchmark measures.
+//! Limits and counters of the control group of this process, versions 1 and 2: a limit can be what a benchmark
+//! measures.
 
 use crate::device::DeviceNumber;
 use crate::mounts;
@@ -32,58 +33,190 @@ pub struct IoLimit {
     pub write_iops: Option<u64>,
 }
 
-/// How often and how long the group of this process was held back from the processors.
+/// What the group of this process did and how it was held back, since it was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct CpuThrottle {
-    /// Periods in which it was.
-    pub periods: u64,
+pub struct Counters {
+    /// CPU time in microseconds.
+    pub cpu_us: Option<u64>,
+    /// Periods in which it, or a group above it, was held back from the processors.
+    pub throttled_periods: Option<u64>,
     /// For how long in all, in microseconds.
-    pub throttled_us: u64,
+    pub throttled_us: Option<u64>,
+    /// Bytes read from and written to devices.
+    pub io_bytes: Option<(u64, u64)>,
+    /// Requests read from and written to devices.
+    pub io_requests: Option<(u64, u64)>,
 }
 
-/// The limits that hold for this process; `None` where it is in no group of version 2.
+/// The groups that this process is in, by controller; found once, read often.
+#[derive(Clone, Debug, Default)]
+pub struct Groups {
+    /// From the group of this process up to the mount, innermost first; of version 2.
+    unified: Vec<PathBuf>,
+    /// The same of version 1: processor limits, processor account, memory, devices.
+    cpu: Vec<PathBuf>,
+    account: Vec<PathBuf>,
+    memory: Vec<PathBuf>,
+    devices: Vec<PathBuf>,
+}
+
+impl Groups {
+    /// Finds the groups of this process.
+    ///
+    /// # Errors
+    /// When /proc/self cannot be read.
+    pub fn own(root: &Path) -> Result<Self, SysError> {
+        let membership = text::lines(&root.join("proc/self/cgroup"))?;
+        let mounted = mounts::read(root)?;
+        let unified = mounted.iter().find(|mount| mount.kind == "cgroup2");
+        let old = |controller: &str| {
+            let holds = |mount: &&mounts::Mount| {
+                mount.kind == "cgroup" && mount.options.split(',').any(|option| option == controller)
+            };
+            way_up(root, &membership, controller, mounted.iter().find(holds))
+        };
+        Ok(Groups {
+            unified: way_up(root, &membership, "", unified),
+            cpu: old("cpu"),
+            account: old("cpuacct"),
+            memory: old("memory"),
+            devices: old("blkio"),
+        })
+    }
+
+    /// Whether there is none at all.
+    pub fn is_empty(&self) -> bool {
+        [&self.unified, &self.cpu, &self.account, &self.memory, &self.devices].iter().all(|groups| groups.is_empty())
+    }
+
+    /// The limits that hold for this process.
+    pub fn limits(&self) -> Limits {
+        let mut limits = Limits::default();
+        for group in &self.unified {
+            let file = |name: &str| word(&group.join(name)).unwrap_or_default();
+            limits.cpus = tighter(limits.cpus, cpu_limit(&file("cpu.max")), f64::min);
+            limits.memory_bytes = tighter(limits.memory_bytes, file("memory.max").parse().ok(), u64::min);
+            file("io.max").lines().filter_map(parse_io_limit).for_each(|limit| limits.add(&limit));
+        }
+        for group in &self.cpu {
+            let file = |name: &str| word(&group.join(name)).unwrap_or_default();
+            let cpus = cpu_limit(&format!("{} {}", file("cpu.cfs_quota_us"), file("cpu.cfs_period_us")));
+            limits.cpus = tighter(limits.cpus, cpus, f64::min);
+        }
+        for group in &self.memory {
+            // What is no limit is written as the largest number of pages.
+            let bytes = text::number(&group.join("memory.limit_in_bytes")).filter(|&bytes| bytes < 1 << 62);
+            limits.memory_bytes = tighter(limits.memory_bytes, bytes, u64::min);
+        }
+        for group in &self.devices {
+            for (file, set) in OLD_IO_LIMITS {
+                let lines = word(&group.join(file)).unwrap_or_default();
+                for (device, value) in lines.lines().filter_map(parse_old_limit) {
+                    let mut limit = IoLimit::none(device);
+                    set(&mut limit, value);
+                    limits.add(&limit);
+                }
+            }
+        }
+        limits
+    }
+
+    /// What the group did so far. What nobody counts is `None`.
+    pub fn counters(&self) -> Counters {
+        let mut found = Counters::default();
+        for group in self.unified.iter().chain(&self.cpu) {
+            let text = word(&group.join("cpu.stat")).unwrap_or_default();
+            let add = |sum: Option<u64>, more: Option<u64>| tighter(sum, more, u64::saturating_add);
+            found.throttled_periods = add(found.throttled_periods, keyed(&text, "nr_throttled"));
+            let old = || Some(keyed(&text, "throttled_time")? / 1000);
+            found.throttled_us = add(found.throttled_us, keyed(&text, "throttled_usec").or_else(old));
+            found.cpu_us = found.cpu_us.or_else(|| keyed(&text, "usage_usec"));
+        }
+        if let Some(nanoseconds) = self.account.first().and_then(|group| text::number(&group.join("cpuacct.usage"))) {
+            found.cpu_us = Some(nanoseconds / 1000);
+        }
+        let innermost = |groups: &[PathBuf], file: &str| word(&groups.first()?.join(file));
+        if let Some(text) = innermost(&self.unified, "io.stat") {
+            found.io_bytes = Some((summed(&text, "rbytes="), summed(&text, "wbytes=")));
+            found.io_requests = Some((summed(&text, "rios="), summed(&text, "wios=")));
+        }
+        let old = |file: &str| {
+            let text = innermost(&self.devices, file)?;
+            Some((old_sum(&text, "Read"), old_sum(&text, "Write")))
+        };
+        found.io_bytes = old("blkio.throttle.io_service_bytes_recursive").or(found.io_bytes);
+        found.io_requests = old("blkio.throttle.io_serviced_recursive").or(found.io_requests);
+        found
+    }
+}
+
+/// The limits that hold for this process; `None` where it is in no group.
 ///
 /// # Errors
 /// When /proc/self cannot be read.
 pub fn limits(root: &Path) -> Result<Option<Limits>, SysError> {
-    let Some(groups) = own_groups(root)? else { return Ok(None) };
-    let mut limits = Limits::default();
-    for group in &groups {
-        let file = |name: &str| word(&group.join(name)).unwrap_or_default();
-        limits.cpus = tighter(limits.cpus, cpu_limit(&file("cpu.max")), f64::min);
-        limits.memory_bytes = tighter(limits.memory_bytes, file("memory.max").parse().ok(), u64::min);
-        for limit in file("io.max").lines().filter_map(parse_io_limit) {
-            match limits.io.iter_mut().find(|known| known.device == limit.device) {
-                Some(known) => known.tighten(&limit),
-                None => limits.io.push(limit),
-            }
-        }
-    }
-    Ok(Some(limits))
+    let groups = Groups::own(root)?;
+    Ok((!groups.is_empty()).then(|| groups.limits()))
 }
 
-/// How this process's group was held back so far; `None` where nobody counts.
-///
-/// # Errors
-/// When /proc/self cannot be read.
-pub fn cpu_throttle(root: &Path) -> Result<Option<CpuThrottle>, SysError> {
-    let Some(groups) = own_groups(root)? else { return Ok(None) };
-    let read = |group: &PathBuf| parse_throttle(&word(&group.join("cpu.stat"))?);
-    Ok(groups.iter().find_map(read))
-}
+/// The files of version 1 with limits, and which limit each sets.
+type OldLimit = (&'static str, fn(&mut IoLimit, u64));
+const OLD_IO_LIMITS: [OldLimit; 4] = [
+    ("blkio.throttle.read_bps_device", |limit, value| limit.read_bytes_per_second = Some(value)),
+    ("blkio.throttle.write_bps_device", |limit, value| limit.write_bytes_per_second = Some(value)),
+    ("blkio.throttle.read_iops_device", |limit, value| limit.read_iops = Some(value)),
+    ("blkio.throttle.write_iops_device", |limit, value| limit.write_iops = Some(value)),
+];
 
-/// Directories from the group of this process up to the mount of the hierarchy, innermost first.
-fn own_groups(root: &Path) -> Result<Option<Vec<PathBuf>>, SysError> {
-    let membership = text::lines(&root.join("proc/self/cgroup"))?;
-    let Some(own) = membership.lines().find_map(|line| line.strip_prefix("0::/")) else { return Ok(None) };
-    let mounted = mounts::read(root)?.into_iter().find(|mount| mount.kind == "cgroup2");
-    let Some(mounted) = mounted else { return Ok(None) };
+/// Directories from the group of this process under a controller up to where it is mounted, innermost first.
+fn way_up(root: &Path, membership: &str, controller: &str, mounted: Option<&mounts::Mount>) -> Vec<PathBuf> {
+    let path = |line: &'_ str| {
+        let mut fields = line.splitn(3, ':').skip(1);
+        let (controllers, path) = (fields.next()?, fields.next()?);
+        controllers.split(',').any(|name| name == controller).then(|| path.trim_start_matches('/').to_owned())
+    };
+    let (Some(own), Some(mounted)) = (membership.lines().find_map(path), mounted) else { return Vec::new() };
     let top = root.join(mounted.point.strip_prefix("/").unwrap_or(&mounted.point));
     // In a namespace of its own the path may lead above the mount; then only the mount itself can be seen.
-    let inside = if own.split('/').any(|part| part == "..") { "" } else { own };
+    let inside = if own.split('/').any(|part| part == "..") { "" } else { own.as_str() };
     let innermost = top.join(inside);
     let groups = innermost.ancestors().take_while(|group| group.starts_with(&top)).map(Path::to_owned);
-    Ok(Some(groups.collect()))
+    groups.collect()
+}
+
+impl Limits {
+    fn add(&mut self, limit: &IoLimit) {
+        match self.io.iter_mut().find(|known| known.device == limit.device) {
+            Some(known) => known.tighten(limit),
+            None => self.io.push(*limit),
+        }
+    }
+}
+
+/// `7:0 500`.
+fn parse_old_limit(line: &str) -> Option<(DeviceNumber, u64)> {
+    let (device, value) = line.trim().split_once(' ')?;
+    Some((DeviceNumber::parse(device)?, value.trim().parse().ok()?))
+}
+
+/// The number behind `key ` at the start of a line.
+fn keyed(text: &str, key: &str) -> Option<u64> {
+    text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(' '))?.trim().parse().ok()
+}
+
+/// The sum of all `key=number` in version 2's io.stat.
+fn summed(text: &str, key: &str) -> u64 {
+    let numbers = text.split_whitespace().filter_map(|field| field.strip_prefix(key)?.parse::<u64>().ok());
+    numbers.fold(0, u64::saturating_add)
+}
+
+/// The sum of `7:0 Read 4096` over all devices of version 1.
+fn old_sum(text: &str, operation: &str) -> u64 {
+    let number = |line: &str| {
+        let mut fields = line.split_whitespace().skip(1);
+        (fields.next()? == operation).then(|| fields.next()?.parse::<u64>().ok())?
+    };
+    text.lines().filter_map(number).fold(0, u64::saturating_add)
 }
 
 fn tighter<T>(one: Option<T>, other: Option<T>, pick: impl Fn(T, T) -> T) -> Option<T> {
@@ -117,6 +250,10 @@ fn parse_io_limit(line: &str) -> Option<IoLimit> {
 }
 
 impl IoLimit {
+    fn none(device: DeviceNumber) -> Self {
+        IoLimit { device, read_bytes_per_second: None, write_bytes_per_second: None, read_iops: None, write_iops: None }
+    }
+
     fn tighten(&mut self, other: &IoLimit) {
         let min = |one, other| tighter(one, other, u64::min);
         self.read_bytes_per_second = min(self.read_bytes_per_second, other.read_bytes_per_second);
@@ -124,14 +261,6 @@ impl IoLimit {
         self.read_iops = min(self.read_iops, other.read_iops);
         self.write_iops = min(self.write_iops, other.write_iops);
     }
-}
-
-fn parse_throttle(text: &str) -> Option<CpuThrottle> {
-    let find = |key: &str| {
-        let value = text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(' '))?;
-        value.trim().parse().ok()
-    };
-    Some(CpuThrottle { periods: find("nr_throttled")?, throttled_us: find("throttled_usec")? })
 }
 
 #[cfg(test)]
@@ -176,19 +305,59 @@ mod tests {
         assert_eq!(first.device, DeviceNumber { major: 8, minor: 0 });
         assert_eq!((first.read_iops, first.read_bytes_per_second), (Some(3000), Some(2_097_152)));
         assert_eq!((first.write_iops, limits.io[1].write_bytes_per_second), (None, Some(1)));
-        let throttle = cpu_throttle(root.path()).unwrap();
-        assert_eq!(throttle, Some(CpuThrottle { periods: 2, throttled_us: 1234 }));
+        let counters = Groups::own(root.path()).unwrap().counters();
+        assert_eq!((counters.throttled_periods, counters.throttled_us), (Some(2), Some(1234)));
+        assert_eq!((counters.cpu_us, counters.io_bytes), (Some(9), None));
     }
 
     #[test]
     fn no_files_no_limits_and_no_version_2_no_answer() {
         let free = recorded("0::/\n", &[]);
         assert_eq!(limits(free.path()).unwrap(), Some(Limits::default()));
-        assert_eq!(cpu_throttle(free.path()).unwrap(), None);
+        assert_eq!(Groups::own(free.path()).unwrap().counters(), Counters::default());
         let old = recorded("4:memory:/a\n1:cpu:/\n", &[]);
         assert_eq!(limits(old.path()).unwrap(), None);
         let above = recorded("0::/../x\n", &[("cpu.max", "50000 100000")]);
         assert_eq!(limits(above.path()).unwrap().unwrap().cpus, Some(0.5));
+    }
+
+    #[test]
+    fn version_1_has_its_limits_in_files_of_their_own() {
+        let root = recorded(
+            "7:blkio:/a\n4:memory:/\n2:cpu,cpuacct:/a/b\n0::/\n",
+            &[
+                ("blkio/a/blkio.throttle.read_iops_device", "7:0 500\n8:0 900\n"),
+                ("blkio/blkio.throttle.read_iops_device", "7:0 800\n"),
+                ("blkio/a/blkio.throttle.write_bps_device", "7:0 1048576\n"),
+                (
+                    "blkio/a/blkio.throttle.io_service_bytes_recursive",
+                    "7:0 Read 8192\n7:0 Write 1\n7:0 Total 9\n8:0 Read 8\nTotal 9\n",
+                ),
+                ("blkio/a/blkio.throttle.io_serviced_recursive", "7:0 Read 2\n7:0 Write 1\n"),
+                ("memory/memory.limit_in_bytes", "9223372036854771712\n"),
+                ("cpu/a/b/cpu.cfs_quota_us", "-1\n"),
+                ("cpu/a/b/cpu.cfs_period_us", "100000\n"),
+                ("cpu/a/cpu.cfs_quota_us", "50000\n"),
+                ("cpu/a/cpu.cfs_period_us", "100000\n"),
+                ("cpu/a/cpu.stat", "nr_periods 9\nnr_throttled 4\nthrottled_time 7000000\n"),
+                ("cpu/a/b/cpuacct.usage", "5000000\n"),
+            ],
+        );
+        let table = "30 24 0:26 / /sys/fs/cgroup/blkio rw - cgroup cgroup rw,blkio\n\
+                     31 24 0:27 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu,cpuacct\n\
+                     32 24 0:28 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n";
+        std::fs::write(root.path().join("proc/self/mountinfo"), table).unwrap();
+        let groups = Groups::own(root.path()).unwrap();
+        let limits = groups.limits();
+        assert_eq!((limits.cpus, limits.memory_bytes, limits.io.len()), (Some(0.5), None, 2));
+        let loop0 = limits.io.iter().find(|limit| limit.device.major == 7).unwrap();
+        assert_eq!((loop0.read_iops, loop0.write_bytes_per_second, loop0.write_iops), (Some(500), Some(1 << 20), None));
+        let counters = groups.counters();
+        assert_eq!((counters.throttled_periods, counters.throttled_us), (Some(4), Some(7000)));
+        assert_eq!(
+            (counters.cpu_us, counters.io_bytes, counters.io_requests),
+            (Some(5000), Some((8200, 1)), Some((2, 1)))
+        );
     }
 
     #[test]
@@ -198,20 +367,21 @@ mod tests {
         }
         assert_eq!(parse_io_limit("x rbps=1"), None);
         assert_eq!(parse_io_limit("8:0").unwrap().read_iops, None);
-        assert_eq!(parse_throttle("nr_throttled x\n"), None);
+        assert_eq!((keyed("nr_throttled x\n", "nr_throttled"), keyed("", "x")), (None, None));
     }
 
     #[test]
     fn this_process_can_be_looked_at() {
         limits(Path::new("/")).unwrap();
-        cpu_throttle(Path::new("/")).unwrap();
+        Groups::own(Path::new("/")).unwrap().counters();
     }
 
     proptest::proptest! {
         #[test]
         fn no_text_breaks_the_readers(text in "[ -~\n]{0,80}", numbers in "[0-9, =:max\n-]{0,40}") {
             for text in [&text, &numbers] {
-                let _ = (cpu_limit(text), parse_io_limit(text), parse_throttle(text));
+                let _ = (cpu_limit(text), parse_io_limit(text), parse_old_limit(text), keyed(text, "a"));
+                let _ = (summed(text, "="), old_sum(text, "Read"));
                 let _ = crate::host::parse_list(text);
             }
         }

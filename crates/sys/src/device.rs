@@ -250,6 +250,40 @@ impl BlockDevice {
         self.queue_number("nr_requests")
     }
 
+    /// Hardware queues.
+    pub fn hardware_queues(&self) -> Option<u64> {
+        let entries = std::fs::read_dir(self.whole().directory.join("mq")).ok()?;
+        Some(entries.flatten().count() as u64).filter(|&count| count > 0)
+    }
+
+    /// Read-ahead of buffered sequential reads, in KiB.
+    pub fn read_ahead_kib(&self) -> Option<u64> {
+        self.queue_number("read_ahead_kb")
+    }
+
+    /// The memory node it is attached to.
+    pub fn numa_node(&self) -> Option<u32> {
+        let whole = self.whole();
+        let nodes = ["device/numa_node", "device/device/numa_node"];
+        // -1 stands for none.
+        nodes.iter().find_map(|file| word(&whole.directory.join(file))?.parse().ok())
+    }
+
+    /// What its link carries at most in bytes per second, encoding taken off: PCIe of an NVMe drive, or SATA.
+    pub fn link_bytes_per_second(&self) -> Option<u64> {
+        let whole = self.whole();
+        let file = |name: &str| word(&whole.directory.join("device/device").join(name));
+        if let (Some(speed), Some(width)) = (file("current_link_speed"), file("current_link_width")) {
+            return pcie_rate(&speed, &width);
+        }
+        let port = whole.directory.components().find_map(|part| {
+            let number = part.as_os_str().to_str()?.strip_prefix("ata")?;
+            number.parse::<u32>().ok()
+        })?;
+        let at = whole.directory.ancestors().find(|at| at.ends_with(format!("ata{port}")))?;
+        sata_rate(&word(&at.join(format!("link{port}/ata_link/link{port}/sata_spd")))?)
+    }
+
     /// How writes are acknowledged.
     pub fn write_cache(&self) -> Option<WriteCache> {
         match word(&self.whole().directory.join("queue/write_cache"))?.as_str() {
@@ -272,6 +306,29 @@ impl BlockDevice {
     }
 }
 
+/// `8.0 GT/s PCIe` and `4`: 8b/10b below 8 GT/s, 128b/130b from there.
+fn pcie_rate(speed: &str, width: &str) -> Option<u64> {
+    let tenths = tenths(speed.split_whitespace().next()?)?;
+    let lanes: u64 = width.trim().parse().ok()?;
+    let bits = tenths.checked_mul(100_000_000)?.checked_mul(lanes)?;
+    Some(if tenths < 80 { bits / 10 } else { bits / 130 * 16 })
+}
+
+/// `6.0 Gbps`: 8b/10b.
+fn sata_rate(speed: &str) -> Option<u64> {
+    tenths(speed.split_whitespace().next()?)?.checked_mul(10_000_000)
+}
+
+/// `8.0` in tenths.
+fn tenths(text: &str) -> Option<u64> {
+    let (whole, tenth) = text.split_once('.').unwrap_or((text, "0"));
+    whole
+        .parse::<u64>()
+        .ok()?
+        .checked_mul(10)?
+        .checked_add(tenth.parse::<u8>().ok().filter(|&tenth| tenth < 10)?.into())
+}
+
 /// All whole and stacked devices, by name.
 ///
 /// # Errors
@@ -290,6 +347,19 @@ pub(crate) mod tests {
     use super::*;
     use std::fs;
     use std::os::unix::fs::symlink;
+
+    #[test]
+    fn links_carry_what_their_encoding_leaves() {
+        for (speed, width, expected) in [
+            ("8.0 GT/s PCIe", "4", Some(3_938_461_536)),
+            ("5.0 GT/s PCIe", "1", Some(500_000_000)),
+            ("Unknown", "4", None),
+            ("8.0 GT/s", "x", None),
+        ] {
+            assert_eq!(pcie_rate(speed, width), expected, "{speed} x{width}");
+        }
+        assert_eq!((sata_rate("6.0 Gbps"), sata_rate("<unknown>")), (Some(600_000_000), None));
+    }
 
     /// A recorded tree: sda with sda1 and sda2, sdb, and dm-0 striped over sda2 and sdb.
     pub(crate) fn recorded() -> tempfile::TempDir {

@@ -118,10 +118,22 @@ const SHARED: u32 = 0x2000;
 /// # Errors
 /// EOPNOTSUPP on file systems that do not tell (tmpfs, most network ones), and for block devices.
 pub fn of_file(file: &File, path: &Path) -> Result<Extents, SysError> {
+    read(file, path, SYNC)
+}
+
+/// The extents of an open file as they are, with delayed ones as such: nothing is written out for it.
+///
+/// # Errors
+/// As [`of_file`].
+pub fn as_they_are(file: &File, path: &Path) -> Result<Extents, SysError> {
+    read(file, path, 0)
+}
+
+fn read(file: &File, path: &Path, flags: u32) -> Result<Extents, SysError> {
     let mut found = Extents::default();
     let mut start = 0;
     loop {
-        let (batch, last) = batch_from(file, start).map_err(|source| SysError::path("FIEMAP", path, source))?;
+        let (batch, last) = batch_from(file, start, flags).map_err(|source| SysError::path("FIEMAP", path, source))?;
         let Some(end) = batch.last().map(|extent| extent.start.saturating_add(extent.length)) else {
             return Ok(found);
         };
@@ -133,11 +145,11 @@ pub fn of_file(file: &File, path: &Path) -> Result<Extents, SysError> {
     }
 }
 
-fn batch_from(file: &File, start: u64) -> std::io::Result<(Vec<Extent>, bool)> {
+fn batch_from(file: &File, start: u64, flags: u32) -> std::io::Result<(Vec<Extent>, bool)> {
     let header = Header {
         start,
         length: u64::MAX - start,
-        flags: SYNC,
+        flags,
         extent_count: u32::try_from(BATCH).unwrap_or(0),
         ..Header::default()
     };

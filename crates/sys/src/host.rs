@@ -68,6 +68,18 @@ pub fn clocksource(root: &Path) -> Option<String> {
     word(&root.join("sys/devices/system/clocksource/clocksource0/current_clocksource"))
 }
 
+/// What virtualises the machine: the product's name where firmware tells, else `a hypervisor`; `None` on bare metal.
+pub fn hypervisor(root: &Path) -> Option<String> {
+    let processors = word(&root.join("proc/cpuinfo")).unwrap_or_default();
+    let flagged = processors.lines().any(|line| {
+        let (key, flags) = line.split_once(':').unwrap_or_default();
+        key.trim() == "flags" && flags.split_whitespace().any(|flag| flag == "hypervisor")
+    });
+    let told = word(&root.join("sys/hypervisor/type")).filter(|text| !text.is_empty());
+    let vendor = || word(&root.join("sys/class/dmi/id/sys_vendor")).filter(|text| !text.is_empty());
+    told.or_else(|| flagged.then(|| vendor().unwrap_or_else(|| "a hypervisor".to_owned())))
+}
+
 /// What tasks wait for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resource {
@@ -141,6 +153,16 @@ mod tests {
         assert_eq!(pressure(root, Resource::Io), Some(Pressure { some_us: 77, full_us: Some(33) }));
         assert_eq!(pressure(root, Resource::Cpu), Some(Pressure { some_us: 5, full_us: None }));
         assert_eq!((pressure(root, Resource::Memory), name(root)), (None, None));
+    }
+
+    #[test]
+    fn a_virtual_machine_is_known_by_its_processor() {
+        let flags = ("proc/cpuinfo", "model name : x\nflags\t\t: fpu hypervisor lahf_lm\n");
+        assert_eq!(hypervisor(recorded(&[flags]).path()).as_deref(), Some("a hypervisor"));
+        let named = recorded(&[flags, ("sys/class/dmi/id/sys_vendor", "QEMU\n")]);
+        assert_eq!(hypervisor(named.path()).as_deref(), Some("QEMU"));
+        let metal = recorded(&[("proc/cpuinfo", "flags : fpu\n"), ("sys/class/dmi/id/sys_vendor", "Dell Inc.\n")]);
+        assert_eq!(hypervisor(metal.path()), None);
     }
 
     #[test]

@@ -32,6 +32,13 @@ pub fn of_children() -> Usage {
     read(libc::RUSAGE_CHILDREN)
 }
 
+/// CPU time of the calling thread in nanoseconds, finer than rusage tells it.
+pub fn thread_cpu_ns() -> u64 {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
+    seconds.saturating_mul(1_000_000_000).saturating_add(u64::try_from(time.tv_nsec).unwrap_or(0))
+}
+
 fn read(who: libc::c_int) -> Usage {
     // SAFETY: rusage is plain numbers, for which zeros are valid.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
@@ -85,6 +92,18 @@ mod tests {
         let used = of_thread().since(&before);
         assert!(used.minor_faults > 0, "{used:?}");
         assert!(of_process().minor_faults >= used.minor_faults);
+    }
+
+    #[test]
+    fn work_takes_cpu_time_and_sleep_does_not() {
+        let before = thread_cpu_ns();
+        std::thread::sleep(std::time::Duration::from_millis(30));
+        let slept = thread_cpu_ns() - before;
+        let mut sum = 0u64;
+        while thread_cpu_ns() - before - slept < 5_000_000 {
+            sum = std::hint::black_box(sum + 1);
+        }
+        assert!(slept < 20_000_000, "{slept} ns of sleep were counted");
     }
 
     #[test]

@@ -11,9 +11,9 @@ use model::{Grade, JobResult, Note, RunResult};
 pub(super) const ID: &str = "busy users";
 
 /// Below this share of busy users the rate is not the rate of that many users.
-const LEAST_SHARE: f64 = 0.85;
+pub(crate) const LEAST_SHARE: f64 = 0.85;
 /// Above this share rate and latency contradict each other; windows and rounding stay far below it.
-const MOST_SHARE: f64 = 1.15;
+pub(crate) const MOST_SHARE: f64 = 1.15;
 
 /// Judges each reporting group that ran as one closed loop.
 pub(super) fn run(result: &RunResult) -> Vec<Note> {

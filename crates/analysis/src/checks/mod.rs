@@ -4,6 +4,8 @@ mod busy_users;
 mod cache;
 mod errors;
 
+pub(crate) use busy_users::{LEAST_SHARE as LEAST_BUSY_SHARE, MOST_SHARE as MOST_BUSY_SHARE};
+
 use model::{Grade, Note, RunResult};
 
 /// One question to a result.

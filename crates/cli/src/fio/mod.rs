@@ -5,15 +5,18 @@ mod eta;
 mod idle;
 mod interim;
 mod surroundings;
+mod trials;
 mod trigger;
 mod watch;
 
 use crate::failure::Failure;
+use crate::limit;
 use crate::output::Output;
 use bandwidth::BandwidthLog;
 use formats::{View, fio_json, fio_log, fio_terse, fio_text, printable};
 use idle::{Detail, IdleAccount};
 use interim::Interim;
+use job::plan::TellPlan;
 use job::{Action, EtaWhen, IdleProfile, Invocation, JobError, OutputFormat, OutputRequest, Parser, Plan};
 use measure::Nanos;
 use model::RunResult;
@@ -21,6 +24,8 @@ use run::RunOptions;
 use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+pub(crate) use surroundings::Machine;
 use watch::{Live, Talk, Watch};
 
 /// What fio answers to a signal, whichever it was.
@@ -48,6 +53,7 @@ pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
         },
         Action::ParseOnly => Ok(0),
         Action::InflateLog(path) => inflate(path, &mut out),
+        Action::Try(trial) => trials::run(trial, &mut out),
         Action::CalibrateIdle => {
             let unit = fio_text::unit_of_work(&idle::unit_of_work());
             out.write(&format!("CPU idleness:\n{unit}")).map(|()| 0)
@@ -119,6 +125,7 @@ fn tell(text: &str) {
 fn measure(plan: &Plan, invocation: &Invocation, out: &mut Output) -> Result<u8, Failure> {
     let talk = if invocation.output.formats.contains(&OutputFormat::Normal) { Talk::Normal } else { Talk::Silent };
     if talk == Talk::Normal {
+        out.write(&parsed(invocation))?;
         out.write(&fio_text::job_lines(plan))?;
         out.write(&format!("{}\n", job::VERSION))?;
     }
@@ -128,6 +135,7 @@ fn measure(plan: &Plan, invocation: &Invocation, out: &mut Output) -> Result<u8,
         read_only: invocation.read_only,
         progress_interval: watched_every(invocation, live),
         device_interval: Nanos::from_millis(500),
+        tell_to: told(plan, out)?,
     };
     let idle_before = invocation.idle.map(|_| IdleAccount::now());
     let log = invocation.beside.bandwidth_log.as_deref().map(BandwidthLog::create).transpose()?;
@@ -138,9 +146,22 @@ fn measure(plan: &Plan, invocation: &Invocation, out: &mut Output) -> Result<u8,
     let mut result = result.map_err(|error| Failure::new(error.to_string()))?;
     let detail = if invocation.idle == Some(IdleProfile::PerCpu) { Detail::PerCpu } else { Detail::System };
     result.cpu_idleness = idle_before.map(|before| idle::since(&before, detail));
+    result.limited_by = analysis::limited_by(&result);
     report(&result, invocation, talk, out)?;
     watched?;
     Ok(status(&result))
+}
+
+/// The options as they were read, where `--debug=parse` wants them.
+fn parsed(invocation: &Invocation) -> String {
+    let pid = std::process::id();
+    invocation.parsed.iter().map(|line| format!("{:<8} {pid:<5} {line}\n", "parse")).collect()
+}
+
+/// Where workers tell of themselves: beside the results, as fio does it.
+fn told(plan: &Plan, out: &Output) -> Result<Option<Arc<std::fs::File>>, Failure> {
+    let wanted = plan.jobs.iter().any(|job| job.record.tells != TellPlan::default());
+    wanted.then(|| out.twin().map(Arc::new)).transpose()
 }
 
 /// Everything that is told after a run.
@@ -166,6 +187,9 @@ fn print(result: &RunResult, request: &OutputRequest, out: &mut Output) -> Resul
             OutputFormat::Normal => fio_text::write(result, &view),
         };
         out.write(&text)?;
+    }
+    if let Some(line) = limit::line_of(result).filter(|_| limit::remarks_are_wanted()) {
+        tell(&format!("plumb: {line}"));
     }
     Ok(())
 }

@@ -6,7 +6,7 @@ use super::interim::Interim;
 use super::trigger::Trigger;
 use crate::failure::Failure;
 use crate::output::Output;
-use formats::{fio_eta, fio_text};
+use formats::{fio_eta, fio_text, printable};
 use job::{Invocation, OutputRequest, Plan};
 use measure::Nanos;
 use model::RunResult;
@@ -112,6 +112,11 @@ impl Observer for Watch<'_> {
             log.record(progress);
         }
         self.live.draw(progress);
+    }
+
+    fn finding(&mut self, text: &str) {
+        self.live.end();
+        let _ = writeln!(std::io::stderr(), "{}", printable::lines(text));
     }
 
     fn ended(&mut self, progress: &Progress) {

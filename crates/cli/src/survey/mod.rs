@@ -1,116 +1,183 @@
-//! `plumb survey`: a first answer to "how fast is this disk, and is that true?".
+//! `plumb survey`: "how fast is this disk, and is that true?".
 //!
-//! Makes a work file of its own (or reads a device), runs a fixed suite of tests, judges each result and says in a
-//! table and two sentences what was found.
+//! Makes work files of its own (or reads devices), runs a suite of tests, judges each result and says in a table and
+//! two sentences what was found. What the tests are, `survey` knows; here they are run, watched, saved and shown.
 
+mod args;
+mod conclusions;
+mod consent;
+mod dry_run;
+mod fio_sh;
 mod progress;
 mod remarks;
 mod save;
-mod suite;
+mod session;
 mod table;
 mod target;
 mod work_file;
 
 use crate::failure::Failure;
+use crate::limit;
 use crate::output::Output;
-use clap::Parser;
+pub(crate) use args::Args;
+pub(crate) use fio_sh::run as run_fio_sh;
 use formats::printable;
-use measure::{Direction, Nanos};
-use model::RunResult;
-use progress::Display;
-use run::RunOptions;
+use measure::Nanos;
+use session::{Findings, Session};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use suite::{Access, Kind, Nature, Test};
+use survey::{Access, Kind, Nature, Outline, Pace, Suite, WarmUp, Wishes};
 use sys::signals::Watch;
 use table::Row;
-use target::Place;
-use work_file::Afterwards;
+use target::{Place, Subject};
 
 /// Measuring time per test with `--quick`.
-pub(crate) const QUICK_TIME: Nanos = Nanos::from_secs(4);
+const QUICK_TIME: Nanos = Nanos::from_secs(4);
 /// Where /proc and /sys are read.
 const SYSTEM_ROOT: &str = "/";
 const USUAL_TIME: Nanos = Nanos::from_secs(30);
+/// The warm-up is this part of the measuring time unless it is given.
+const WARM_UP_PART: u64 = 10;
 
-/// Survey a disk: random reads, sequential reads and log writes, with checks
-#[derive(Debug, Parser)]
-#[command(
-    next_line_help = false,
-    long_about = "\
-Measures the disk under a directory, or a block device, and says whether the numbers are true.
-
-In a directory, plumb makes a work file of random data, reads it past the page cache \
-(8k random reads with 1 to 64 users, 1M sequential reads), writes to it as a database \
-writes its log, and removes it. A device is only read: nothing is ever written to it, \
-and log writes are left out.",
-    after_help = "\
-Examples:
-  plumb survey .                          the disk under this directory, about five minutes
-  plumb survey --quick .                  the same in under a minute
-  plumb survey --size 64G --time 1m .     more data than a cache holds, longer tests
-  plumb survey --keep /data               keep the work file for the next survey
-  sudo plumb survey /dev/nvme0n1          read a device itself
-
-Ctrl-C ends the survey and keeps the tests that were finished.
-Exit status: 0; 1 when something could not be measured; 128 + signal after a signal"
-)]
-pub(crate) struct Args {
-    /// A directory on the disk, or a block device (read only)
-    #[arg(value_name = "PATH|DEVICE")]
-    path: PathBuf,
-    /// Size of the work file, like 512M or 16G [default: 16G or a quarter of the free space; 1G with --quick]
-    #[arg(long, value_parser = target::parse_size)]
-    size: Option<u64>,
-    /// Measuring time per test, like 10s or 2m [default: 30s; 4s with --quick]
-    #[arg(long, value_parser = target::parse_seconds)]
-    time: Option<u64>,
-    /// A small file and short tests: at most 40 s of measuring
-    #[arg(long)]
-    quick: bool,
-    /// Where the result goes as JSON [default: plumb-survey-NNN.json here]
-    #[arg(long, short, value_name = "FILE")]
+/// What is to be done, and what of it was done before.
+struct Order {
+    wishes: Wishes,
+    done: HashMap<String, model::RunResult>,
     output: Option<PathBuf>,
-    /// Leave the work file in place for the next survey
-    #[arg(long)]
-    keep: bool,
+    fill: Fill,
 }
 
-/// What was measured until the end, or until a signal or a failure came.
-struct Findings {
-    rows: Vec<Row>,
-    signal: Option<i32>,
-    failure: Option<Failure>,
+/// When a work file is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fill {
+    /// Unless an earlier survey kept one that fits.
+    WhereNeeded,
+    /// Always.
+    Anew,
 }
+
+/// Told of each finished test with its Plan and fio's words for it.
+type Each<'each> = &'each mut dyn FnMut(&Row, &job::Plan, &[(String, String)]) -> Result<(), Failure>;
 
 /// Runs a survey; 0, 1 when a test failed, or 128 + signal when a signal cut it short.
 pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
-    let signals = Watch::begin().map_err(|error| Failure::new(error.to_string()))?;
-    let mut out = Output::stdout();
-    let time = match (args.time, args.quick) {
+    let order = match &args.resume {
+        Some(path) => {
+            let (wishes, done) = save::read_earlier(path)?;
+            Order { wishes, done: done.into_iter().collect(), output: Some(path.clone()), fill: Fill::WhereNeeded }
+        }
+        None => {
+            let wishes = args.wishes()?;
+            Order { output: wishes.output.clone(), wishes, done: HashMap::new(), fill: Fill::WhereNeeded }
+        }
+    };
+    if args.dry_run {
+        return Output::stdout().write(&printable::lines(&outline(order.wishes)?)).map(|()| 0);
+    }
+    conduct(order, &mut |_, _, _| Ok(()))
+}
+
+/// What the wishes come to: looked up, nothing touched.
+struct Prepared {
+    wishes: Wishes,
+    subject: Subject,
+    suite: Suite,
+    pace: Pace,
+    warm_up: WarmUp,
+}
+
+fn prepare(mut wishes: Wishes) -> Result<Prepared, Failure> {
+    if wishes.shuffle {
+        wishes.seed = Some(wishes.seed.unwrap_or_else(seed_from_clock));
+    }
+    let mut subject = Subject::look(&wishes)?;
+    let suite = survey::suite(&wishes, subject.writes).map_err(Failure::new)?;
+    subject.fit(&suite, &wishes)?;
+    let time = match (wishes.time, wishes.quick) {
         (Some(seconds), _) => Nanos::from_secs(seconds),
         (None, true) => QUICK_TIME,
         (None, false) => USUAL_TIME,
     };
-    let afterwards = if args.keep { Afterwards::Keep } else { Afterwards::Remove };
-    let mut file = save::ResultFile::reserve(args.output.as_deref())?;
-    let mut place = Place::open(&args.path, args.size, args.quick, afterwards)?;
-    let tests = suite::suite(place.target.nature);
-    out.write(&printable::lines(&heading(&place, &tests, time)))?;
-    let total = Nanos(time.get().saturating_mul(tests.len() as u64));
-    let mut display = Display::new(total);
-    let mut found = measure_all(&mut place, &tests, time, &mut display, &signals);
-    display.clear();
-    let sentences = conclusions(&found.rows);
+    let (warm_up, ramp) = match wishes.warm_up {
+        Some(WarmUp::Steady) => (WarmUp::Steady, Nanos::ZERO),
+        Some(WarmUp::Seconds(seconds)) => (WarmUp::Seconds(seconds), Nanos::from_secs(seconds)),
+        None => (WarmUp::Seconds(0), Nanos(time.get() / WARM_UP_PART)),
+    };
+    Ok(Prepared { wishes, subject, suite, pace: Pace { ramp, time }, warm_up })
+}
+
+fn seed_from_clock() -> u64 {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    // In the result as a number that every reader of JSON can hold.
+    u64::from(now.subsec_nanos()) ^ now.as_secs()
+}
+
+fn outline(wishes: Wishes) -> Result<String, Failure> {
+    let prepared = prepare(wishes)?;
+    let Prepared { wishes, subject, suite, pace, warm_up } = &prepared;
+    session::check(suite, &subject.outlined(wishes), *pace)?;
+    let outline = Outline::of(&suite.tests, *pace, subject.prepared_bytes(wishes));
+    Ok(dry_run::render(subject, suite, *pace, *warm_up, &outline))
+}
+
+/// Runs the order, tells each test's end, saves and shows what was found.
+fn conduct(order: Order, each: Each<'_>) -> Result<u8, Failure> {
+    let signals = Watch::begin().map_err(|error| Failure::new(error.to_string()))?;
+    let mut out = Output::stdout();
+    let Order { wishes, done, output, fill } = order;
+    let mut prepared = prepare(wishes)?;
+    session::check(&prepared.suite, &prepared.subject.outlined(&prepared.wishes), prepared.pace)?;
+    let mut file = save::ResultFile::reserve(output.as_deref(), prepared.wishes.output_dir.as_deref())?;
+    let mut place = Place::open(&prepared.subject, &prepared.wishes)?;
+    session::check(&prepared.suite, &place.target, prepared.pace)?;
+    if fill == Fill::Anew {
+        place.work_files.iter_mut().try_for_each(work_file::WorkFile::forget)?;
+    }
+    settle(&mut prepared, &place);
+    out.write(&printable::lines(&heading(&place, &prepared, done.len())))?;
+    let mut session = Session::new(&prepared, done, &signals);
+    let mut found = session.measure_all(&mut place, &mut file, each);
+    session.clear();
+    sort(&mut found.rows, &prepared.wishes, prepared.subject.writes);
+    let sentences = conclusions::of(&found.rows);
     // Saved before it is shown: whoever reads us may be gone.
     let saved = match found.rows.is_empty() {
         true => Ok(String::new()),
-        false => file
-            .write(&save::Survey::of(&place, &found.rows, &sentences, found.signal))
-            .map(|path| format!("\nResult: {}\n", path.display())),
+        false => {
+            let survey = save::Survey::of(&place, &prepared.wishes, prepared.suite.tests.len(), &found.rows);
+            let survey = survey.ended(&sentences, found.signal);
+            file.write(&survey).map(|path| {
+                let shown = path.display();
+                let more = found.rows.len() < prepared.suite.tests.len();
+                let go_on = if more { format!("Go on with: plumb survey --resume {shown}\n") } else { String::new() };
+                format!("\nResult: {shown}\n{go_on}")
+            })
+        }
     };
-    out.write(&report(&place, &found, &sentences))?;
+    out.write(&report(&place, &prepared.suite, &found, &sentences))?;
     out.write(&printable::lines(&saved?))?;
     found.failure.take().map_or_else(|| Ok(status(&found)), Err)
+}
+
+/// What going on with this survey must not decide anew.
+fn settle(prepared: &mut Prepared, place: &Place) {
+    let wishes = &mut prepared.wishes;
+    wishes.size = Some(place.target.size);
+    wishes.time = Some(prepared.pace.time.get() / 1_000_000_000);
+    wishes.direct = Some(place.target.access == Access::Direct);
+    for path in &mut wishes.targets {
+        *path = std::path::absolute(&*path).unwrap_or_else(|_| path.clone());
+    }
+}
+
+/// In the order of the tests, whatever order they ran in.
+fn sort(rows: &mut [Row], wishes: &Wishes, writes: survey::Writes) {
+    let plain = Wishes { shuffle: false, ..wishes.clone() };
+    let Ok(suite) = survey::suite(&plain, writes) else { return };
+    let once = suite.tests.len() / wishes.repeat.unwrap_or(1).max(1) as usize;
+    let places: HashMap<String, (usize, u32)> =
+        suite.tests.iter().enumerate().map(|(at, test)| (test.key(), (at % once.max(1), test.round))).collect();
+    rows.sort_by_key(|row| places.get(&row.test.key()).copied());
 }
 
 fn status(found: &Findings) -> u8 {
@@ -118,104 +185,45 @@ fn status(found: &Findings) -> u8 {
     found.signal.map_or(u8::from(failed), |signal| u8::try_from(128 + signal).unwrap_or(128))
 }
 
-fn heading(place: &Place, tests: &[Test], time: Nanos) -> String {
-    let target = &place.target;
-    let access = match target.access {
+fn heading(place: &Place, prepared: &Prepared, done: usize) -> String {
+    let access = match place.target.access {
         Access::Direct => "O_DIRECT",
         Access::Buffered => "through the page cache",
     };
+    let (suite, pace) = (&prepared.suite, prepared.pace);
+    let before = match prepared.warm_up {
+        WarmUp::Steady => " once it is steady".to_owned(),
+        WarmUp::Seconds(_) if pace.ramp == Nanos::ZERO => String::new(),
+        WarmUp::Seconds(_) => format!(" after {} s of warm-up", pace.ramp.as_secs_f64()),
+    };
+    let engine = if suite.engine == "psync" { String::new() } else { format!(", engine {}", suite.engine) };
     let what = format!(
-        "Survey of {}: {}, {access}, {} tests of {} s.",
+        "Survey of {}: {}, {access}{engine}, {} of {} s{before}.",
         place.shown,
         place.describe(),
-        tests.len(),
-        time.as_secs_f64()
+        counted(suite.tests.len()),
+        pace.time.as_secs_f64()
     );
     let mut text = remarks::wrapped(&what, "");
+    if done > 0 {
+        text.push_str(&remarks::wrapped(&format!("Going on: finished before: {}.", counted(done)), ""));
+    }
+    if suite.tests.iter().any(|test| place.target.access == Access::Direct && test.goes_through_cache(&place.target)) {
+        let multiple = place.target.direct_multiple;
+        let why = format!("Note: log writes below {multiple} bytes go through the page cache, O_DSYNC empties it.");
+        text.push_str(&remarks::wrapped(&why, ""));
+    }
     for remark in &place.remarks {
         text.push_str(&remarks::wrapped(&format!("Note: {remark}."), ""));
     }
     text
 }
 
-/// Fills the work file where there is one, then runs test after test. What is done by the time of a failure is kept.
-fn measure_all(place: &mut Place, tests: &[Test], time: Nanos, display: &mut Display, signals: &Watch) -> Findings {
-    let mut found = Findings { rows: Vec::new(), signal: None, failure: None };
-    match fill(place, display, signals) {
-        Ok(signal) => found.signal = signal,
-        Err(failure) => found.failure = Some(failure),
-    }
-    for (index, test) in tests.iter().enumerate() {
-        found.signal = found.signal.or_else(|| signals.caught());
-        if found.signal.is_some() || found.failure.is_some() {
-            break;
-        }
-        let unit = if test.kind == Kind::SequentialRead { "MiB/s" } else { "IOPS" };
-        display.testing(index + 1, tests.len(), test.describe(), unit, time);
-        match measure(place, *test, time, display) {
-            // A test that was cut short is no row.
-            Ok(row) if row.result.ended_by_signal.is_some() => found.signal = row.result.ended_by_signal,
-            Ok(row) => {
-                display.tested(&table::one_line(&row));
-                found.rows.push(row);
-            }
-            Err(failure) => found.failure = Some(failure),
-        }
-    }
-    found
+fn counted(tests: usize) -> String {
+    if tests == 1 { "1 test".to_owned() } else { format!("{tests} tests") }
 }
 
-/// One test, judged.
-fn measure(place: &Place, test: Test, time: Nanos, display: &mut Display) -> Result<Row, Failure> {
-    let mut result = execute(&test.plan(&place.target, time), display)?;
-    result.environment.command = command();
-    result.notes = analysis::judge(&result);
-    Ok(Row { test, result })
-}
-
-/// Fills the work file and proves that it is all there; the signal that came meanwhile.
-fn fill(place: &mut Place, display: &mut Display, signals: &Watch) -> Result<Option<i32>, Failure> {
-    let Some(work) = &mut place.work_file else {
-        return Ok(None);
-    };
-    if !work.is_filled() {
-        display.filling(work.size());
-        let result = execute(&suite::fill_plan(&place.target), display)?;
-        if let Some(signal) = result.ended_by_signal.or_else(|| signals.caught()) {
-            return Ok(Some(signal));
-        }
-        if let Some(error) = result.jobs.iter().find_map(|job| job.error.as_ref()) {
-            return Err(Failure::new(format!("{}: cannot be filled: {}", work.path().display(), error.message)));
-        }
-        work.set_filled()?;
-    }
-    if let Some(unknown) = work.prove_written()? {
-        display.remark(&format!("plumb: {}: {unknown}", work.path().display()));
-    }
-    Ok(None)
-}
-
-fn execute(plan: &job::Plan, display: &mut Display) -> Result<RunResult, Failure> {
-    let options = RunOptions {
-        system_root: PathBuf::from(SYSTEM_ROOT),
-        read_only: false,
-        progress_interval: Some(Nanos::from_millis(250)),
-        device_interval: Nanos::from_millis(500),
-    };
-    run::execute(plan, &options, display).map_err(|error| Failure::new(error.to_string()))
-}
-
-/// The sentences on the random reads, the sweep over users.
-fn conclusions(rows: &[Row]) -> Vec<String> {
-    let sweep: Vec<analysis::Point> = rows
-        .iter()
-        .filter(|row| row.test.kind == Kind::RandomRead)
-        .filter_map(|row| analysis::Point::of(row.test.users, &row.result, Direction::Read, &row.result.notes))
-        .collect();
-    analysis::sentences("8k random reads", &sweep)
-}
-
-fn report(place: &Place, found: &Findings, sentences: &[String]) -> String {
+fn report(place: &Place, suite: &Suite, found: &Findings, sentences: &[String]) -> String {
     let mut text = String::new();
     if let Some(signal) = found.signal {
         text.push_str(&format!("Cut short by signal {signal}; "));
@@ -228,8 +236,22 @@ fn report(place: &Place, found: &Findings, sentences: &[String]) -> String {
     text.push_str(&table::render(&found.rows));
     text.push('\n');
     text.push_str(&remarks::render(&found.rows));
-    if place.target.nature == Nature::Device {
-        text.push_str("Log writes: skipped, they would overwrite the device; survey a directory on it.\n\n");
+    if !suite.left_out.is_empty() {
+        let named = |kind: &Kind| if *kind == Kind::Mixed { "mixes" } else { "log writes" };
+        let kinds = suite.left_out.iter().map(named).collect::<Vec<_>>().join(" and ");
+        let kinds = format!("{}{}", kinds[..1].to_uppercase(), &kinds[1..]);
+        let instead = match place.target.nature {
+            Nature::Device => "they would overwrite the device; survey a directory on it, or see --overwrite",
+            _ => "they would overwrite the file; survey a directory",
+        };
+        text.push_str(&remarks::wrapped(&format!("{kinds}: skipped, {instead}."), ""));
+        text.push('\n');
+    }
+    for line in limits(&found.rows) {
+        text.push_str(&remarks::wrapped(&line, "  "));
+    }
+    if let Some(spread) = conclusions::spread(&found.rows) {
+        text.push_str(&remarks::wrapped(&spread, "  "));
     }
     for sentence in sentences {
         text.push_str(&remarks::wrapped(sentence, ""));
@@ -237,12 +259,38 @@ fn report(place: &Place, found: &Findings, sentences: &[String]) -> String {
     text
 }
 
-/// The words that repeat this survey.
-fn command() -> Vec<String> {
-    std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect()
+/// What held back the heaviest load of each kind.
+fn limits(rows: &[Row]) -> Vec<String> {
+    let heaviest =
+        |row: &&Row| !rows.iter().any(|one| one.test.kind == row.test.kind && one.test.users > row.test.users);
+    let mut told = Vec::new();
+    let lines = rows.iter().filter(heaviest).filter_map(|row| {
+        // Of several levels with as many users the first speaks for the kind.
+        if told.contains(&row.test.kind) {
+            return None;
+        }
+        told.push(row.test.kind);
+        let line = limit::line_of(&row.result)?;
+        let users = if row.test.users == 1 { "1 user".to_owned() } else { format!("{} users", row.test.users) };
+        Some(printable::lines(&format!("Of {} with {users}: {line}.", row.test.kind.title())).into_owned())
+    });
+    lines.collect()
 }
 
 /// The directory that holds results when none is named.
 fn here() -> &'static Path {
     Path::new(".")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quick_measuring_ends_within_forty_seconds() {
+        let wishes = Wishes { quick: true, targets: vec!["/tmp".into()], ..Wishes::default() };
+        let prepared = prepare(Wishes { size: Some(16 << 20), ..wishes }).unwrap();
+        let all = prepared.pace.total().get() * prepared.suite.tests.len() as u64;
+        assert!(all <= Nanos::from_secs(40).get(), "{all} ns");
+    }
 }

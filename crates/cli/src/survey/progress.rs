@@ -1,18 +1,20 @@
 //! What a person sees while a survey runs: a bar with the time left on a terminal, plain lines elsewhere.
 
-use super::suite::short_size;
 use analysis::thousands;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use measure::Nanos;
 use run::{Observer, Progress};
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
+use survey::short_size;
 
 /// What is going on.
 #[derive(Clone, Debug)]
 enum Phase {
     /// So many bytes are written to the work file.
     Fill { bytes: u64 },
+    /// I/O before a test, until it is steady.
+    Warm { number: usize, count: usize, title: String },
     /// Test `number` of `count`.
     Test { number: usize, count: usize, title: String, unit: &'static str },
 }
@@ -62,6 +64,13 @@ impl Display {
         }
     }
 
+    /// I/O that does not count, before a test begins.
+    pub(crate) fn warming(&mut self, number: usize, count: usize, title: String) {
+        self.before += self.this;
+        self.this = Nanos::ZERO;
+        self.begin(Phase::Warm { number, count, title });
+    }
+
     /// A test begins that measures for `time`.
     pub(crate) fn testing(&mut self, number: usize, count: usize, title: String, unit: &'static str, time: Nanos) {
         self.before += self.this;
@@ -99,7 +108,7 @@ impl Display {
         self.rate = 0.0;
         match self.phase {
             Phase::Fill { .. } => self.draw(0.0, None),
-            Phase::Test { .. } => {
+            Phase::Test { .. } | Phase::Warm { .. } => {
                 let left = self.total.saturating_sub(self.before).as_duration();
                 self.draw(self.before.as_f64() / self.total.as_f64().max(1.0), Some(left));
             }
@@ -129,6 +138,7 @@ impl Display {
         };
         match &self.phase {
             Phase::Fill { bytes } => format!("{left}writing {} of random data{rate}", short_size(*bytes)),
+            Phase::Warm { number, count, title } => format!("{left}{number}/{count} warming up for {title}{rate}"),
             Phase::Test { number, count, title, .. } => format!("{left}{number}/{count} {title}{rate}"),
         }
     }
@@ -162,7 +172,7 @@ impl Observer for Display {
                     (done > 0.02).then(|| self.started.elapsed().div_f64(done).saturating_sub(self.started.elapsed()));
                 self.draw(done, left);
             }
-            Phase::Test { .. } => {
+            Phase::Test { .. } | Phase::Warm { .. } => {
                 let elapsed = self.before + progress.elapsed.min(self.this);
                 let done = elapsed.as_f64() / self.total.as_f64().max(1.0);
                 self.draw(done, Some(self.total.saturating_sub(elapsed).as_duration()));

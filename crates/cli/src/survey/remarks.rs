@@ -1,8 +1,8 @@
 //! What the checks say, under the table: every sentence once, with the rows it holds for.
 
-use super::suite::{Kind, short_size};
 use super::table::Row;
 use model::Grade;
+use survey::{Kind, Test, short_size};
 
 /// Columns of running text.
 const WIDTH: usize = 80;
@@ -35,15 +35,37 @@ fn names(some: &[&Row], all: &[Row]) -> String {
     if some.len() == all.len() && all.len() > 1 {
         return "all tests".to_owned();
     }
-    let mut kinds: Vec<Kind> = some.iter().map(|row| row.test.kind).collect();
-    kinds.dedup();
-    let named = kinds.into_iter().map(|kind| {
-        let name = format!("{} {}", short_size(u64::from(kind.block_size())), kind.title());
-        let users: Vec<u32> = some.iter().filter(|row| row.test.kind == kind).map(|row| row.test.users).collect();
-        let whole = users.len() > 1 && users.len() == all.iter().filter(|row| row.test.kind == kind).count();
+    let mut labels: Vec<String> = Vec::new();
+    for row in some {
+        let label = label(&row.test);
+        if !labels.contains(&label) {
+            labels.push(label);
+        }
+    }
+    let counts = |rows: &mut dyn Iterator<Item = &&Row>, name: &str| -> Vec<u32> {
+        let mut users: Vec<u32> = rows.filter(|row| label(&row.test) == name).map(|row| row.test.users).collect();
+        users.dedup();
+        users
+    };
+    let named = labels.into_iter().map(|name| {
+        let users = counts(&mut some.iter(), &name);
+        let every: Vec<&Row> = all.iter().collect();
+        let whole = users.len() > 1 && users.len() == counts(&mut every.iter(), &name).len();
         if whole { format!("{name}, all users") } else { format!("{name}, {}", user_list(&users)) }
     });
     named.collect::<Vec<_>>().join("; ")
+}
+
+/// A test without its users: `8k rand read`, `4k rand read iodepth=4`.
+fn label(test: &Test) -> String {
+    let mut name = format!("{} {}", short_size(u64::from(test.block)), test.kind.title());
+    if let Some(set) = test.set {
+        name.push_str(&format!(" size={}", short_size(set)));
+    }
+    if test.kind != Kind::LogWrite {
+        test.extras.iter().for_each(|(option, value)| name.push_str(&format!(" {option}={value}")));
+    }
+    name
 }
 
 fn user_list(users: &[u32]) -> String {
@@ -88,7 +110,6 @@ pub(crate) fn wrapped(text: &str, indent: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::suite::Test;
     use super::*;
     use model::{Note, RunResult};
 
@@ -102,7 +123,8 @@ mod tests {
                 evidence: Vec::new(),
             });
         }
-        Row { test: Test { kind, users }, result }
+        let test = Test { kind, block: kind.usual_block(), users, set: None, extras: Vec::new(), round: 1 };
+        Row { test, result }
     }
 
     #[test]

@@ -1,14 +1,15 @@
-//! The survey's result on disk: native JSON with every test's RunResult.
+//! The survey's result on disk: native JSON with every test's RunResult, written anew after each test.
 
+use super::here;
 use super::table::Row;
 use super::target::Place;
-use super::{Nature, here, suite};
 use crate::failure::Failure;
 use model::{Grade, RunResult, SCHEMA};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
+use survey::{Access, Nature, Wishes};
 
 /// A whole survey, as it is written.
 #[derive(Serialize)]
@@ -17,6 +18,9 @@ pub(crate) struct Survey<'rows> {
     program: String,
     command: &'static str,
     target: Target<'rows>,
+    /// What was asked, so that it can be gone on with.
+    request: &'rows Wishes,
+    tests_planned: usize,
     tests: Vec<Test<'rows>>,
     sentences: &'rows [String],
     ended_by_signal: Option<i32>,
@@ -35,15 +39,34 @@ struct Target<'rows> {
 #[derive(Serialize)]
 struct Test<'rows> {
     test: &'static str,
+    key: String,
     users: u32,
     block_bytes: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    set_bytes: Option<u64>,
+    options: &'rows [(String, String)],
+    round: u32,
     grade: Grade,
     result: &'rows RunResult,
 }
 
+/// What is read of a survey that is gone on with.
+#[derive(Deserialize)]
+struct Earlier {
+    command: String,
+    request: Option<Wishes>,
+    tests: Vec<EarlierTest>,
+}
+
+#[derive(Deserialize)]
+struct EarlierTest {
+    key: String,
+    result: RunResult,
+}
+
 impl<'rows> Survey<'rows> {
-    /// Everything that was found.
-    pub(crate) fn of(place: &'rows Place, rows: &'rows [Row], sentences: &'rows [String], signal: Option<i32>) -> Self {
+    /// Everything that was found so far.
+    pub(crate) fn of(place: &'rows Place, request: &'rows Wishes, planned: usize, rows: &'rows [Row]) -> Self {
         Survey {
             schema: SCHEMA,
             program: format!("plumb {}", env!("CARGO_PKG_VERSION")),
@@ -53,40 +76,73 @@ impl<'rows> Survey<'rows> {
                 file_system: place.file_system.as_deref(),
                 nature: match place.target.nature {
                     Nature::WorkFile => "work_file",
+                    Nature::ForeignFile => "file",
                     Nature::Device => "device",
                 },
-                size_bytes: place.target.size,
-                direct: place.target.access == suite::Access::Direct,
+                size_bytes: place.target.total(),
+                direct: place.target.access == Access::Direct,
                 remarks: &place.remarks,
             },
-            tests: rows
-                .iter()
-                .map(|row| Test {
-                    test: row.test.kind.id(),
-                    users: row.test.users,
-                    block_bytes: row.test.kind.block_size(),
-                    grade: analysis::grade(&row.result.notes),
-                    result: &row.result,
-                })
-                .collect(),
-            sentences,
-            ended_by_signal: signal,
+            request,
+            tests_planned: planned,
+            tests: rows.iter().map(test).collect(),
+            sentences: &[],
+            ended_by_signal: None,
         }
+    }
+
+    /// With what was concluded, and what cut it short.
+    pub(crate) fn ended(self, sentences: &'rows [String], signal: Option<i32>) -> Self {
+        Survey { sentences, ended_by_signal: signal, ..self }
     }
 }
 
-/// The file the result will go to; made before anything is measured, so that a survey never ends without a place
-/// for its result, and removed again if nothing was written.
+fn test(row: &Row) -> Test<'_> {
+    Test {
+        test: row.test.kind.id(),
+        key: row.test.key(),
+        users: row.test.users,
+        block_bytes: row.test.block,
+        set_bytes: row.test.set,
+        options: &row.test.extras,
+        round: row.test.round,
+        grade: analysis::grade(&row.result.notes),
+        result: &row.result,
+    }
+}
+
+/// What an earlier survey was asked, and the results it has, by their tests' keys.
+pub(crate) fn read_earlier(path: &Path) -> Result<(Wishes, Vec<(String, RunResult)>), Failure> {
+    let failure = |what: &dyn std::fmt::Display| Failure::new(format!("{}: {what}", path.display()));
+    let text = std::fs::read(path).map_err(|error| failure(&format!("cannot be read: {error}")))?;
+    let earlier: Earlier = serde_json::from_slice(&text)
+        .map_err(|error| failure(&format!("is no survey that can be gone on with: {error}")))?;
+    let Earlier { command, request: Some(request), tests } = earlier else {
+        return Err(failure(&"does not say what was asked; it was made by an earlier version"));
+    };
+    if command != "survey" {
+        return Err(failure(&"is no survey"));
+    }
+    Ok((request, tests.into_iter().map(|test| (test.key, test.result)).collect()))
+}
+
+/// The file the result will go to; made sure of before anything is measured, so that a survey never ends without a
+/// place for its result.
 #[derive(Debug)]
 pub(crate) struct ResultFile {
     path: PathBuf,
     part: PathBuf,
-    file: File,
+    /// Made and not yet renamed into place.
+    pending: Option<File>,
 }
 
 impl ResultFile {
-    /// Makes sure that `asked`, or a new name here, can be written.
-    pub(crate) fn reserve(asked: Option<&Path>) -> Result<Self, Failure> {
+    /// Makes sure that `asked`, or a new name in `directory` or here, can be written.
+    pub(crate) fn reserve(asked: Option<&Path>, directory: Option<&Path>) -> Result<Self, Failure> {
+        if let Some(directory) = directory {
+            std::fs::create_dir_all(directory)
+                .map_err(|error| Failure::new(format!("{}: cannot be made: {error}", directory.display())))?;
+        }
         match asked {
             Some(path) => Self::at(path).map_err(|error| {
                 let why = match error.kind() {
@@ -97,7 +153,7 @@ impl ResultFile {
                 };
                 Failure::new(format!("{}: the result cannot be written there: {why}", path.display()))
             }),
-            None => Self::numbered(here()).map_err(|error| {
+            None => Self::numbered(directory.unwrap_or(here())).map_err(|error| {
                 Failure::new(format!("the result cannot be written here: {error}; name another place with --output"))
             }),
         }
@@ -110,7 +166,7 @@ impl ResultFile {
         // New, or not at all: what lies there under this name is somebody's.
         let part = part_of(path);
         let file = OpenOptions::new().write(true).create_new(true).open(&part)?;
-        Ok(ResultFile { path: path.to_owned(), part, file })
+        Ok(ResultFile { path: path.to_owned(), part, pending: Some(file) })
     }
 
     fn numbered(directory: &Path) -> io::Result<Self> {
@@ -128,13 +184,22 @@ impl ResultFile {
         Err(io::Error::other("all names up to plumb-survey-999999.json are taken"))
     }
 
-    /// Writes the survey and makes it last; its path.
+    /// Writes the survey and makes it last, in one step for whoever looks; its path.
     pub(crate) fn write(&mut self, survey: &Survey<'_>) -> Result<&Path, Failure> {
         let written = serde_json::to_vec(survey).map_err(io::Error::from).and_then(|mut text| {
             text.push(b'\n');
-            self.file.write_all(&text)?;
-            self.file.sync_all()?;
-            std::fs::rename(&self.part, &self.path)
+            let mut file = match self.pending.take() {
+                Some(file) => file,
+                None => OpenOptions::new().write(true).create_new(true).open(&self.part)?,
+            };
+            let renamed = file
+                .write_all(&text)
+                .and_then(|()| file.sync_all())
+                .and_then(|()| std::fs::rename(&self.part, &self.path));
+            if renamed.is_err() {
+                self.pending = Some(file);
+            }
+            renamed
         });
         match written {
             Ok(()) => Ok(&self.path),
@@ -172,8 +237,10 @@ fn replaceable(path: &Path) -> io::Result<bool> {
 
 impl Drop for ResultFile {
     fn drop(&mut self) {
-        // Gone already once the result was renamed into place.
-        let _ = std::fs::remove_file(&self.part);
+        // Gone already where the result was renamed into place; then one of this name is somebody else's.
+        if self.pending.is_some() {
+            let _ = std::fs::remove_file(&self.part);
+        }
     }
 }
 
@@ -193,7 +260,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let (path, part) = (directory.path().join("r.json"), directory.path().join("r.json.part"));
         std::fs::write(&part, "my thesis\n").unwrap();
-        let failure = ResultFile::reserve(Some(&path)).unwrap_err();
+        let failure = ResultFile::reserve(Some(&path), None).unwrap_err();
         assert!(format!("{failure:?}").contains("r.json.part"), "{failure:?}");
         assert_eq!(std::fs::read_to_string(&part).unwrap(), "my thesis\n");
     }

@@ -1,10 +1,10 @@
 //! The survey's table: one row per test, every column with its unit, no percentile without the samples for it.
 
-use super::suite::{Test, short_size};
 use analysis::{percentile_as_fact, thousands};
 use comfy_table::{Cell, CellAlignment, ColumnConstraint, Table, Width, presets};
-use measure::Nanos;
+use measure::{Direction, Nanos};
 use model::{DirectionResult, JobResult, LatencyStatistics, RunResult};
+use survey::{Kind, Test, short_size};
 
 /// A finished test.
 #[derive(Clone, Debug)]
@@ -16,6 +16,12 @@ pub(crate) struct Row {
 }
 
 impl Row {
+    /// I/Os per second of all users, whichever way they go.
+    pub(crate) fn iops(&self) -> f64 {
+        let all = self.merged().unwrap_or_default();
+        self.test.kind.directions().iter().filter_map(|direction| all.directions[*direction].iops()).sum()
+    }
+
     /// All workers of the test as one.
     pub(crate) fn merged(&self) -> Option<JobResult> {
         let mut jobs = self.result.jobs.iter();
@@ -25,32 +31,44 @@ impl Row {
     }
 }
 
-const HEADS: [(&str, &str); 11] = [
-    ("test", ""),
-    ("users", ""),
-    ("size", ""),
-    ("rate", "MiB/s"),
-    ("IOPS", "1/s"),
-    ("avg", "ms"),
-    ("p50", "ms"),
-    ("p95", "ms"),
-    ("p99", "ms"),
-    ("p99.9", "ms"),
-    ("max", "ms"),
+/// Name, unit and least width of a column.
+type Head = (&'static str, &'static str, u16);
+
+const BEFORE: [Head; 3] = [("test", "", 5), ("users", "", 5), ("size", "", 5)];
+const AFTER: [Head; 8] = [
+    ("rate", "MiB/s", 5),
+    ("IOPS", "1/s", 5),
+    ("avg", "ms", 7),
+    ("p50", "ms", 7),
+    ("p95", "ms", 7),
+    ("p99", "ms", 7),
+    ("p99.9", "ms", 7),
+    ("max", "ms", 7),
 ];
 
-/// The table as text; fits 80 columns. A row with notes carries a `!`.
+/// The table as text; fits 80 columns unless options are swept. A row with notes carries a `!`.
 pub(crate) fn render(rows: &[Row]) -> String {
+    let swept = swept(rows);
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
-    table.set_header(HEADS.iter().map(|(name, unit)| cell(format!("{name}\n{unit}"))));
+    let heads = |heads: &[Head]| heads.iter().map(|(name, unit, _)| format!("{name}\n{unit}")).collect::<Vec<_>>();
+    let names = swept.iter().map(|name| format!("{name}\n"));
+    table.set_header(heads(&BEFORE).into_iter().chain(names).chain(heads(&AFTER)).map(cell));
     for row in rows {
-        table.add_row(cells(row).into_iter().map(cell));
+        for &direction in row.test.kind.directions() {
+            table.add_row(cells(row, direction, &swept).into_iter().map(cell));
+        }
     }
-    for (index, column) in table.column_iter_mut().enumerate() {
-        column.set_padding((0, if index + 1 == HEADS.len() { 0 } else { 1 }));
+    let widths: Vec<u16> = BEFORE
+        .iter()
+        .map(|head| head.2)
+        .chain(swept.iter().map(|_| 4))
+        .chain(AFTER.iter().map(|head| head.2))
+        .collect();
+    for (index, (column, width)) in table.column_iter_mut().zip(&widths).enumerate() {
+        column.set_padding((0, if index + 1 == widths.len() { 0 } else { 1 }));
         column.set_cell_alignment(if index == 0 { CellAlignment::Left } else { CellAlignment::Right });
-        column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(if index > 4 { 7 } else { 5 })));
+        column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(*width)));
     }
     let mut lines: Vec<String> = table.lines().map(|line| line.trim_end().to_owned()).collect();
     let width = lines.iter().map(|line| line.chars().count()).max().unwrap_or(0);
@@ -58,25 +76,63 @@ pub(crate) fn render(rows: &[Row]) -> String {
     lines.join("\n") + "\n"
 }
 
+/// What is swept beside users and block sizes, each once.
+fn swept(rows: &[Row]) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    let mut add = |name: &str| {
+        if !names.iter().any(|known| known == name) {
+            names.push(name.to_owned());
+        }
+    };
+    for row in rows {
+        if row.test.set.is_some() {
+            add(SET);
+        }
+        let extras = row.test.extras.iter().filter(|_| row.test.kind != Kind::LogWrite || !is_fio_sh(&row.test));
+        extras.for_each(|(name, _)| add(name));
+    }
+    names
+}
+
+/// The column of a swept size, beside that of block sizes.
+const SET: &str = "of";
+
+/// fio.sh's log writes differ from ours by two options that are the same in each row.
+fn is_fio_sh(test: &Test) -> bool {
+    test.extras.iter().all(|(name, _)| ["sync", "direct"].contains(&name.as_str()))
+}
+
 /// The row in a few words: `12,000 IOPS, 93.8 MiB/s, average 0.667 ms`.
 pub(crate) fn one_line(row: &Row) -> String {
-    let cells = cells(row);
-    format!("{} IOPS, {} MiB/s, average {} ms", cells[4], cells[3], cells[5])
+    let said = |direction: Direction| {
+        let cells = cells(row, direction, &[]);
+        format!("{} IOPS, {} MiB/s, average {} ms", cells[4], cells[3], cells[5])
+    };
+    row.test.kind.directions().iter().map(|direction| said(*direction)).collect::<Vec<_>>().join("; writes: ")
 }
 
 fn cell(text: String) -> Cell {
     Cell::new(text)
 }
 
-fn cells(row: &Row) -> Vec<String> {
+fn cells(row: &Row, direction: Direction, swept: &[String]) -> Vec<String> {
     let mark = if row.result.notes.is_empty() { "" } else { " !" };
-    let mut cells = vec![
-        format!("{}{mark}", row.test.kind.title()),
-        row.test.users.to_string(),
-        short_size(u64::from(row.test.kind.block_size())),
-    ];
+    let title = match (row.test.kind, direction) {
+        (Kind::Mixed, Direction::Read) => "mix read",
+        (Kind::Mixed, _) => "mix write",
+        (kind, _) => kind.title(),
+    };
+    let mut cells = vec![format!("{title}{mark}"), row.test.users.to_string(), short_size(u64::from(row.test.block))];
+    let value = |name: &String| match row.test.set {
+        Some(set) if name == SET => short_size(set),
+        _ => {
+            let found = row.test.extras.iter().find(|(known, _)| known == name);
+            found.map_or_else(absent, |(_, value)| value.clone())
+        }
+    };
+    cells.extend(swept.iter().map(value));
     let merged = row.merged().unwrap_or_default();
-    let direction = &merged.directions[row.test.kind.direction()];
+    let direction = &merged.directions[direction];
     cells.extend(rates(direction));
     match &direction.total {
         Some(latency) => cells.extend(latencies(latency)),
@@ -124,7 +180,6 @@ fn span(nanoseconds: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::suite::Kind;
     use super::*;
     use measure::{Histogram, Moments};
 
@@ -142,7 +197,8 @@ mod tests {
             ..DirectionResult::default()
         };
         let result = RunResult { jobs: vec![job], ..RunResult::default() };
-        Row { test: Test { kind: Kind::RandomRead, users }, result }
+        let test = Test { kind: Kind::RandomRead, block: 8192, users, set: None, extras: Vec::new(), round: 1 };
+        Row { test, result }
     }
 
     #[test]
@@ -177,6 +233,20 @@ mod tests {
         for line in text.lines() {
             assert!(line.chars().count() <= 80, "{} columns\n{text}", line.chars().count());
         }
+    }
+
+    #[test]
+    fn what_is_swept_has_a_column_and_a_mix_two_rows() {
+        let mut deep = row(1, 12_000, Nanos::MILLISECOND);
+        deep.test.extras = vec![("iodepth".into(), "16".into())];
+        let mut mixed = row(1, 12_000, Nanos::MILLISECOND);
+        mixed.test.kind = Kind::Mixed;
+        let text = render(&[deep, mixed]);
+        let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split_whitespace().collect()).collect();
+        assert_eq!(lines[0][3], "iodepth", "{text}");
+        assert_eq!(lines[3][..5], ["rand", "read", "1", "8k", "16"], "{text}");
+        assert_eq!(lines[4][..5], ["mix", "read", "1", "8k", "–"], "{text}");
+        assert_eq!(lines[5][..2], ["mix", "write"], "{text}");
     }
 
     #[test]

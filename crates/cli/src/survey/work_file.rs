@@ -3,7 +3,6 @@
 //! Never touches a file that plumb did not make. The mark is the extended attribute `user.plumb`; where the file
 //! system has none, a small file beside the work file names its inode.
 
-use super::suite::short_size;
 use crate::failure::Failure;
 use crate::file_system::{Room, room};
 use rustix::fs::{FallocateFlags, Mode, OFlags, XattrFlags, fallocate, fgetxattr, fsetxattr, open};
@@ -12,6 +11,7 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use survey::short_size;
 
 /// The work file's name in the directory that is surveyed.
 pub(crate) const NAME: &str = "plumb-survey.dat";
@@ -38,9 +38,9 @@ pub(crate) struct WorkFile {
 }
 
 impl WorkFile {
-    /// Makes the work file in `directory` with its space reserved, or takes over one that an earlier survey kept.
-    pub(crate) fn prepare(directory: &Path, size: u64, afterwards: Afterwards) -> Result<Self, Failure> {
-        let path = directory.join(NAME);
+    /// Makes the work file at `path` with its space reserved, or takes over one that an earlier survey kept.
+    pub(crate) fn prepare(path: &Path, size: u64, afterwards: Afterwards) -> Result<Self, Failure> {
+        let path = path.to_owned();
         let file = match open_existing(&path)? {
             Some(file) => file,
             None => create(&path)?,
@@ -68,9 +68,10 @@ impl WorkFile {
         &self.path
     }
 
-    /// Its bytes.
-    pub(crate) fn size(&self) -> u64 {
-        self.size
+    /// What it holds counts for nothing: it is filled anew.
+    pub(crate) fn forget(&mut self) -> Result<(), Failure> {
+        self.filled = false;
+        self.set_mark("started")
     }
 
     /// Marks it as filled: a later survey may use it as it is.
@@ -101,7 +102,7 @@ impl WorkFile {
     }
 
     fn make_room(&mut self) -> Result<(), Failure> {
-        let found = room(self.path.parent().unwrap_or(Path::new(".")))?;
+        let found = room(directory_of(&self.path))?;
         let held = self.file.metadata().map_err(|error| self.failure("cannot be read", &error))?.blocks() * 512;
         check_room(found, held, self.size).map_err(|problem| self.give_up(&problem))?;
         self.set_mark("started")?;
@@ -150,6 +151,16 @@ impl Drop for WorkFile {
             let _ = std::fs::remove_file(manifest_path(&self.path));
         }
     }
+}
+
+/// Whether plumb made this file.
+pub(crate) fn is_ours(path: &Path) -> bool {
+    File::open(path).is_ok_and(|file| matches!(read_mark(&file, path), Ok(Some(_))))
+}
+
+/// Where a file lies.
+pub(crate) fn directory_of(path: &Path) -> &Path {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// The room a work file may take: a twentieth of the file system (at most 16 GiB, at least 16 MiB) stays free.
@@ -252,7 +263,7 @@ mod tests {
     const SMALL: u64 = 4 * MIB;
 
     fn refusal(directory: &Path) -> String {
-        format!("{:?}", WorkFile::prepare(directory, SMALL, Afterwards::Remove).unwrap_err())
+        format!("{:?}", WorkFile::prepare(&directory.join(NAME), SMALL, Afterwards::Remove).unwrap_err())
     }
 
     #[test]
@@ -277,7 +288,7 @@ mod tests {
     #[test]
     fn an_unfilled_work_file_goes_with_its_owner() {
         let directory = tempfile::tempdir().unwrap();
-        let work = WorkFile::prepare(directory.path(), SMALL, Afterwards::Keep).unwrap();
+        let work = WorkFile::prepare(&directory.path().join(NAME), SMALL, Afterwards::Keep).unwrap();
         assert!(work.path().exists() && !work.is_filled());
         drop(work);
         assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
@@ -286,20 +297,20 @@ mod tests {
     #[test]
     fn a_kept_work_file_is_taken_over_when_its_size_fits() {
         let directory = tempfile::tempdir().unwrap();
-        let mut work = WorkFile::prepare(directory.path(), SMALL, Afterwards::Keep).unwrap();
+        let mut work = WorkFile::prepare(&directory.path().join(NAME), SMALL, Afterwards::Keep).unwrap();
         work.set_filled().unwrap();
         drop(work);
-        let again = WorkFile::prepare(directory.path(), SMALL, Afterwards::Keep).unwrap();
+        let again = WorkFile::prepare(&directory.path().join(NAME), SMALL, Afterwards::Keep).unwrap();
         assert!(again.is_filled());
         drop(again);
-        let other = WorkFile::prepare(directory.path(), 2 * SMALL, Afterwards::Remove).unwrap();
+        let other = WorkFile::prepare(&directory.path().join(NAME), 2 * SMALL, Afterwards::Remove).unwrap();
         assert!(!other.is_filled(), "another size is filled anew");
     }
 
     #[test]
     fn two_surveys_do_not_share_a_file() {
         let directory = tempfile::tempdir().unwrap();
-        let _first = WorkFile::prepare(directory.path(), SMALL, Afterwards::Remove).unwrap();
+        let _first = WorkFile::prepare(&directory.path().join(NAME), SMALL, Afterwards::Remove).unwrap();
         assert!(refusal(directory.path()).contains("another survey"));
     }
 

@@ -2,7 +2,7 @@
 
 use crate::case::Case;
 
-/// Write, then read back. fio keeps a state file of what it wrote unless it is told not to; we keep none.
+/// Write, then read back. The state files of what was written are left by both, and held to their names.
 pub(crate) fn verify() -> Vec<Case> {
     let job = |name, words: &str| Case::report(name, &format!("--name=a --size=256k --verify_state_save=0 {words}"));
     // Blocks whose headers lie: what was written by one job is read at another size.
@@ -24,6 +24,47 @@ pub(crate) fn verify() -> Vec<Case> {
         job("verify_fatal_without_a_fault", "--rw=write --verify=md5 --verify_fatal=1"),
         job("verify_at_depth", "--rw=randwrite --verify=crc32c --ioengine=libaio --direct=1 --iodepth=8").free_depths(),
         job("verify_with_a_backlog", "--rw=write --verify=crc32c --verify_backlog=16"),
+        job("verify_with_a_small_batch", "--rw=write --verify=crc32c --verify_backlog=8 --verify_backlog_batch=2"),
+        job("verify_with_a_large_batch", "--rw=write --verify=crc32c --verify_backlog=4 --verify_backlog_batch=8"),
+        job("verify_with_the_header_inside", "--rw=write --verify=md5 --verify_offset=100"),
+        job("verify_an_offset_in_a_pattern", "--rw=randwrite --verify=pattern --verify_pattern=0xaa%o\"x\"")
+            .same_contents(),
+        job("verify_by_threads", "--rw=write --verify=sha256 --verify_async=2").free_depths(),
+        job("verify_by_threads_on_a_cpu", "--rw=write --verify=sha1 --verify_async=1 --verify_async_cpus=0")
+            .free_depths(),
+        job("verify_by_replay", "--rw=randwrite --verify=crc32c --experimental_verify=1"),
+        job("verify_sizes_of_a_range", "--rw=write --bsrange=4k-16k --verify=crc64").free_amounts(),
+        job("verify_dumps_nothing_without_a_fault", "--rw=write --verify=crc16 --verify_dump=1"),
+        job("verify_errors_that_may_come", "--rw=write --verify=crc32c --ignore_error=EIO,ENOSPC:28,84 --error_dump=1"),
+        Case::report("verify_leaves_a_state", "--name=a --size=64k --rw=write --verify=xxhash"),
+        Case::report(
+            "verify_leaves_a_state_of_what_is_not_checked",
+            "--name=a --size=64k --rw=write --verify=md5 --do_verify=0",
+        ),
+        Case::report("verify_leaves_states_of_clones", "--name=a --size=64k --rw=randwrite --verify=md5 --numjobs=3"),
+        Case::report(
+            "verify_leaves_a_state_without_a_file",
+            "--name=a --size=64k --rw=write --verify=md5 --ioengine=null",
+        ),
+        Case::report("verify_leaves_no_state_of_reads", "--name=a --size=64k --rw=read --verify=null"),
+        Case::report(
+            "verify_leaves_states_by_number",
+            "--name=a --size=64k --rw=write --verify=md5 --name=b --size=64k --rw=write --verify=crc7",
+        ),
+        Case::status(
+            "verify_only_what_is_not_there",
+            "--name=a --filename=f --size=16k --rw=write --verify=md5 --verify_only --verify_state_save=0",
+        )
+        .file("f", &"\0".repeat(16384)),
+        Case::refused(
+            "verify_interval_below_two_headers",
+            "--name=a --size=64k --rw=write --verify=md5 --verify_interval=64",
+        ),
+        Case::refused(
+            "verify_offset_within_the_header",
+            "--name=a --size=64k --rw=write --verify=md5 --verify_offset=20",
+        ),
+        Case::refused("ignore_error_that_there_is_not", "--name=a --size=64k --ignore_error=EFOO"),
         Case::own_format("verify_finds_what_another_job_wrote", torn).ends(1).free_amounts(),
         Case::status(
             "verify_finds_nothing_in_a_file_of_zeros",

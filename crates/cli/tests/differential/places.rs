@@ -101,15 +101,19 @@ pub(crate) fn regions() -> Vec<Case> {
         )
         .on_device()
         .ends(1),
+    ]
+}
+
+/// Sizes, alignment, amounts and what is in the blocks.
+pub(crate) fn amounts() -> Vec<Case> {
+    let job = |name, words: &str| Case::report(name, &format!("--name=a {words}"));
+    vec![
         job("blocks_aligned_to_more", "--size=256k --rw=randread --ba=8k"),
         job("blocks_aligned_to_less", "--size=256k --rw=randwrite --blockalign=512"),
         // fio keeps its map in blocks of 4 KiB there and leaves some of the region out.
         Case::status("subtlety_17_sizes_by_order", "--name=a --size=256k --rw=randwrite --bs=4k,8k --bs_is_seq_rand=1")
             .ends(0),
-        Case::own_format(
-            "subtlety_17_sizes_by_order_in_sequence",
-            "--output-format=json --name=a --size=256k --rw=write --bs=4k,8k --bs_is_seq_rand=1",
-        ),
+        job("subtlety_17_sizes_by_order_in_sequence", "--size=256k --rw=write --bs=4k,8k --bs_is_seq_rand=1"),
         job("softrandommap", "--size=256k --rw=randread --softrandommap=1"),
         Case::report(
             "subtlety_3_an_aligned_offset",

@@ -1,7 +1,7 @@
 //! The example job files of Debian's fio: read as fio reads them, and those that need nothing special run.
 //!
-//! `tools/oracles` unpacks them (package fio-examples). What cannot run here stands in two lists: [`ELSEWHERE`], for
-//! files that need hardware, a service or a library, and [`NOT_YET`], for files that wait for an option or engine. A
+//! `tools/oracles` unpacks them (package fio-examples). What cannot run here stands in a list, [`ELSEWHERE`]: files that
+//! need hardware, a service or a library. A
 //! file that works although it is listed fails the test: take it off the list.
 
 mod reduced;
@@ -54,31 +54,6 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("xnvme-zoned", "rw="),
     ("zbd-rand-write", "zonemode"),
     ("zbd-seq-read", "zonemode"),
-];
-
-/// Files that wait for an option or an engine that is not built yet. Take a file off when it works.
-const NOT_YET: &[&str] = &[
-    "cmdprio-bssplit",
-    "cmdprio-percentage",
-    "cpuio",
-    "cross-stripe-verify",
-    "dedupe-global",
-    "disk-zone-profile",
-    "e4defrag",
-    "e4defrag2",
-    "enospc-pressure",
-    "exec",
-    "falloc",
-    "filecreate-ioengine",
-    "filedelete-ioengine",
-    "filestat-ioengine",
-    "fixed-rate-submission",
-    "ftruncate",
-    "jesd219",
-    "netio",
-    "netio_multicast",
-    "poisson-rate-submission",
-    "surface-scan",
 ];
 
 /// Every example by its name, in order.
@@ -169,7 +144,7 @@ fn words_of(shown: &[u8]) -> Vec<String> {
 #[test]
 fn every_example_is_read_as_fio_reads_it() {
     judge_all(|name, path| {
-        if NOT_YET.contains(&name) || elsewhere(name).is_some() {
+        if elsewhere(name).is_some() {
             return Ok(());
         }
         let text = path.to_str().expect("a path in text");
@@ -212,13 +187,12 @@ fn every_example_runs_or_is_refused_by_name() {
         if errors.contains("panicked") {
             return Err(errors);
         }
-        match (output.status.success(), NOT_YET.contains(&name), elsewhere(name)) {
-            (true, false, None) => has_moved(&output.stdout),
-            (true, ..) => Err("it works: take it off the list in crates/cli/tests/examples/main.rs".to_owned()),
-            (false, _, Some(word)) if errors.contains(word) => Ok(()),
-            (false, _, Some(word)) => Err(format!("is refused without `{word}`: {errors}")),
-            (false, true, None) if errors.contains("refused") || errors.contains("not built yet") => Ok(()),
-            (false, ..) => Err(format!("ends with {}: {errors}", output.status)),
+        match (output.status.success(), elsewhere(name)) {
+            (true, None) => has_moved(&output.stdout),
+            (true, Some(_)) => Err("it works: take it off the list in crates/cli/tests/examples/main.rs".to_owned()),
+            (false, Some(word)) if errors.contains(word) => Ok(()),
+            (false, Some(word)) => Err(format!("is refused without `{word}`: {errors}")),
+            (false, None) => Err(format!("ends with {}: {errors}", output.status)),
         }
     });
 }
@@ -237,12 +211,12 @@ fn has_moved(report: &[u8]) -> Verdict {
 }
 
 #[test]
-fn every_name_on_a_list_is_an_example_and_stands_there_once() {
+fn every_name_on_the_list_is_an_example_and_stands_there_once() {
     let known: Vec<String> = examples().into_iter().map(|(name, _)| name).collect();
-    let mut listed: Vec<&str> = ELSEWHERE.iter().map(|&(name, _)| name).chain(NOT_YET.iter().copied()).collect();
+    let mut listed: Vec<&str> = ELSEWHERE.iter().map(|&(name, _)| name).collect();
     assert!(listed.iter().all(|name| known.iter().any(|known| known == name)), "{listed:?}");
     let count = listed.len();
     listed.sort_unstable();
     listed.dedup();
-    assert_eq!(listed.len(), count, "a name stands on the lists twice");
+    assert_eq!(listed.len(), count, "a name stands on the list twice");
 }

@@ -148,7 +148,11 @@ fn command_lines() -> Vec<Input> {
         ),
         line("help on an engine that is none", "--enghelp=warp", &["warp"]),
         line("a random draw for less than one block", "--name=a --size=64k --rw=randread:-8", &["rw", "randread:-8"]),
-        line("an option not built yet", "--name=a --size=64k --zonemode=zbd --zonesize=64k", &["zonemode"]),
+        line(
+            "an option that is refused",
+            "--name=a --size=64k --io_submit_mode=offload",
+            &["io_submit_mode", "numjobs"],
+        ),
         line("a bad value with parse-only", "--parse-only --name=a --size=64k --bs=4q", &["bs", "4q"]),
     ]
 }

@@ -209,7 +209,12 @@ impl Meeting {
         let host = options.text("hostname").filter(|host| !host.is_empty());
         let listens = options.is_on("listen");
         let protocol = match word {
-            "vsock" => return Err(wrong("protocol=vsock is not built; tcp, udp and unix are".to_owned())),
+            "vsock" => {
+                return Err(wrong(
+                    "protocol=vsock needs a virtual machine, and none was at hand to prove it on; use tcp, udp or unix"
+                        .to_owned(),
+                ));
+            }
             "udp" | "udpv6" if engine != "net" => {
                 return Err(wrong(format!("{engine} cannot splice datagrams; take ioengine=net for protocol={word}")));
             }

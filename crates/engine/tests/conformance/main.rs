@@ -16,4 +16,5 @@ mod sandbox;
 mod script;
 mod signals;
 mod simulated;
+mod waiting;
 mod works;

@@ -167,7 +167,7 @@ fn an_engine_that_lacks_its_device_its_file_system_or_an_option_says_what_would_
         ("exec", named("program", "/no/such/program"), "/no/such/program"),
         ("net", vec![], "port="),
         ("net", vec![("port", Value::Integer(1))], "hostname="),
-        ("net", named("protocol", "vsock"), "not built"),
+        ("net", named("protocol", "vsock"), "needs a virtual machine"),
         ("net", vec![("protocol", text("udp")), ("listen", Value::Flag(true))], "listen"),
         ("netsplice", named("protocol", "udp"), "ioengine=net"),
         ("libaio", vec![("cmdprio_percentage", text("5")), ("cmdprio_bssplit", text("4k/5"))], "exclude"),

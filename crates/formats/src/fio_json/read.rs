@@ -69,6 +69,7 @@ pub fn read(text: &str) -> Result<RunResult, FormatError> {
         result.jobs.push(read_job(job, number, &result.global_options));
     }
     result.devices = root.get("disk_util").and_then(Value::as_array).map(|disks| read_disks(disks)).unwrap_or_default();
+    super::own::read_into(&root, &mut result);
     Ok(result)
 }
 
@@ -163,6 +164,8 @@ fn read_job(job: &Object, number: u32, global: &[(String, String)]) -> JobResult
         let latency = child(sync, "lat_ns").and_then(|object| read_latency(object, &mut found.style));
         found.sync = SyncResult { count: whole(sync, "total_ios"), latency: latency.unwrap_or_default() };
     }
+    found.latency_goal = super::steer::read_goal(job);
+    found.steady = super::steer::read_steady(job);
     let ios = found.ios();
     found.depth = read_depth(job, ios);
     found.latency_bins = read_latency_bins(job, ios);

@@ -49,7 +49,7 @@ fn document(result: &RunResult, view: &View, detail: Detail) -> String {
         root.insert("disk_util".into(), Value::Array(entries));
     }
     steer::put_idleness(&mut root, result);
-    spelled(&Value::Object(root)) + "\n"
+    super::own::appended(spelled(&Value::Object(root)), result) + "\n"
 }
 
 fn options(pairs: &[(String, String)]) -> Value {

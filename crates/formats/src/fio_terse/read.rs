@@ -12,10 +12,10 @@ use model::{
 };
 
 /// Fields of a direction up to its percentiles, and behind them before version 5.
-const BEFORE_PERCENTILES: usize = 12;
-const AFTER_PERCENTILES: usize = 9;
+pub(super) const BEFORE_PERCENTILES: usize = 12;
+pub(super) const AFTER_PERCENTILES: usize = 9;
 /// Fields that version 5 adds to a direction: the number of bandwidth samples and the IOPS samples.
-const ADDED_SAMPLES: usize = 6;
+pub(super) const ADDED_SAMPLES: usize = 6;
 /// What the reader takes.
 const WORKS: &str = "the output of fio --output-format=terse, versions 2 to 5";
 
@@ -60,7 +60,7 @@ fn refused(line: usize, what: String) -> FormatError {
 }
 
 /// The version and the fields behind it, when this is the line of a job.
-fn fields_of(line: &str) -> Option<(TerseVersion, Vec<&str>)> {
+pub(super) fn fields_of(line: &str) -> Option<(TerseVersion, Vec<&str>)> {
     let (first, rest) = line.split_once(';')?;
     let version = TerseVersion::of_word(first)?;
     let fields: Vec<&str> = rest.split(';').collect();
@@ -69,13 +69,13 @@ fn fields_of(line: &str) -> Option<(TerseVersion, Vec<&str>)> {
 }
 
 /// Where the percentiles of the first direction begin. They alone tell where a name with semicolons ends.
-fn first_percentile(fields: &[&str]) -> Option<usize> {
+pub(super) fn first_percentile(fields: &[&str]) -> Option<usize> {
     let is_percentile = |field: &&str| percentile(field).is_some();
     fields.windows(PERCENTILE_PLACES).position(|places| places.iter().all(is_percentile))
 }
 
 /// `99.900000%=12` as (99.9, 12).
-fn percentile(field: &str) -> Option<(f64, u64)> {
+pub(super) fn percentile(field: &str) -> Option<(f64, u64)> {
     let (percent, value) = field.split_once("%=")?;
     let percent = percent.parse().ok().filter(|percent: &f64| percent.is_finite())?;
     Some((percent, value.parse::<u64>().ok()?.min(LARGEST / 1000)))
@@ -148,12 +148,12 @@ fn read_line(version: TerseVersion, fields: &[&str], result: &mut RunResult) -> 
 }
 
 /// The fields of each direction, and those behind them.
-struct Blocks<'line> {
-    directions: Vec<&'line [&'line str]>,
-    tail: &'line [&'line str],
+pub(super) struct Blocks<'line> {
+    pub(super) directions: Vec<&'line [&'line str]>,
+    pub(super) tail: &'line [&'line str],
 }
 
-fn blocks<'line>(version: TerseVersion, fields: &'line [&'line str]) -> Result<Blocks<'line>, String> {
+pub(super) fn blocks<'line>(version: TerseVersion, fields: &'line [&'line str]) -> Result<Blocks<'line>, String> {
     let added = if version == TerseVersion::V5 { ADDED_SAMPLES } else { 0 };
     let length = BEFORE_PERCENTILES + PERCENTILE_PLACES + AFTER_PERCENTILES + added;
     let expected = if version == TerseVersion::V3 { 2 } else { 3 };

@@ -24,7 +24,7 @@ pub fn job_lines(plan: &Plan) -> String {
 fn job_line(job: &JobPlan, depth: u32) -> String {
     let step = Step::of_base(job.record.unit_base);
     let figures = job.record.significant_figures;
-    let sizes: Vec<String> = job
+    let mut sizes: Vec<String> = job
         .load
         .block_size
         .iter()
@@ -38,6 +38,11 @@ fn job_line(job: &JobPlan, depth: u32) -> String {
             format!("({letter}) {}-{}", spelled(size.smallest()), spelled(size.largest()))
         })
         .collect();
+    if job.load.sizes_by_order {
+        // The two sizes are of I/Os in sequence and at random, whatever the letters say.
+        sizes.truncate(2);
+        sizes.push("bs_is_seq_rand".to_owned());
+    }
     format!(
         "{}: (g={}): rw={}, bs={}, ioengine={}, iodepth={}",
         printable::line(&job.name),

@@ -5,9 +5,11 @@
 mod cell;
 mod columns;
 pub mod json;
+mod read;
 pub mod text;
 
 pub use cell::Colours;
+pub(crate) use read::{IostatReader, device_from_json, from_json};
 
 use model::{CpuActivity, DeviceActivity};
 

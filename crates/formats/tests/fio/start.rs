@@ -22,16 +22,11 @@ const fn engine(name: &'static str, submission: Submission) -> EngineSpec {
     EngineSpec { name, help: "", capabilities, options: &[] }
 }
 
-/// Workloads with an option that the parser refuses as not yet built; whoever builds it takes them off.
-const NOT_YET: [&str; 2] = ["continue-on-error", "forgiven-errors"];
-
 /// Differences in the job lines and the line that tells how many workers start.
 pub(crate) fn differences(workload: &Workload, printed: &str) -> Vec<String> {
-    let plan = match (plan(workload), NOT_YET.contains(&workload.name)) {
-        (Ok(plan), false) => plan,
-        (Err(_), true) => return Vec::new(),
-        (Ok(_), true) => return vec![format!("{}: no longer refused; take it off the list", workload.name)],
-        (Err(error), false) => return vec![format!("{}: {error}", workload.name)],
+    let plan = match plan(workload) {
+        Ok(plan) => plan,
+        Err(error) => return vec![format!("{}: {error}", workload.name)],
     };
     let workers = |wanted| plan.jobs.iter().filter(|job| job.isolation == wanted).map(|job| job.clones).sum();
     let ours = format!(

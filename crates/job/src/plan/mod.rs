@@ -13,6 +13,7 @@ mod place;
 mod record;
 mod replay;
 mod steer;
+mod tell;
 mod verify;
 mod zones;
 
@@ -26,7 +27,8 @@ pub use place::{CgroupPlan, ClockChoice, MemoryPolicy, PlacePlan};
 pub use record::{LogPlan, PERCENTILES, RecordPlan, Unified, WindowValue};
 pub use replay::{Hold, MergePlan, ReplayPlan, Skip, Timing};
 pub use steer::{FlowPlan, LatencyPlan, SteadyCriterion, SteadyMeasure, SteadyPlan};
-pub use verify::{Digest, VerifyMethod, VerifyPlan};
+pub use tell::{Subject, TellPlan};
+pub use verify::{Digest, Pattern, TrimPlan, VerifyFormat, VerifyMethod, VerifyPlan, VerifyPolicy};
 pub use zones::{Gap, Strides, ZonePlan, Zoned};
 
 use crate::engines::{EngineOptions, Work};
@@ -174,6 +176,10 @@ pub struct Limits {
     pub exit_all_on_error: bool,
     /// Go on after the errors in these classes.
     pub continue_on_error: ContinueOnError,
+    /// Which errors are forgiven in these classes.
+    pub ignored: IgnoredErrors,
+    /// Tell of every error, also of those that are forgiven.
+    pub error_dump: bool,
 }
 
 impl Default for Limits {
@@ -189,8 +195,21 @@ impl Default for Limits {
             exit_scope: ExitScope::Group,
             exit_all_on_error: false,
             continue_on_error: ContinueOnError::default(),
+            ignored: IgnoredErrors::default(),
+            error_dump: false,
         }
     }
+}
+
+/// Errors that are forgiven, as errno, per class; none in a class stands for those of the medium, EIO and EILSEQ.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct IgnoredErrors {
+    /// Of reads.
+    pub read: Vec<i32>,
+    /// Of writes and trims.
+    pub write: Vec<i32>,
+    /// Of checks.
+    pub verify: Vec<i32>,
 }
 
 /// Whom a job takes along that ends the others.

@@ -1,5 +1,6 @@
 //! What is measured and written beside the result.
 
+use super::tell::TellPlan;
 use measure::Nanos;
 use std::path::PathBuf;
 
@@ -46,6 +47,10 @@ pub struct RecordPlan {
     pub logs: LogPlan,
     /// A record of every I/O is appended to this file.
     pub iolog: Option<PathBuf>,
+    /// What is told of the run while it lasts.
+    pub tells: TellPlan,
+    /// Where state files of verify lie; `None` for the current directory.
+    pub states_in: Option<PathBuf>,
 }
 
 /// What reports show of reads, writes and trims together.
@@ -172,6 +177,8 @@ impl Default for RecordPlan {
             unified: Unified::None,
             logs: LogPlan { per_job: true, ..LogPlan::default() },
             iolog: None,
+            tells: TellPlan::default(),
+            states_in: None,
         }
     }
 }

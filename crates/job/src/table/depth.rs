@@ -1,6 +1,6 @@
 //! Options about the engine and how many I/Os are in flight.
 
-use super::row::{NOT_YET, Row, Set, kind, put};
+use super::row::{Row, Set, kind, put};
 use crate::engines::EngineOptions;
 use crate::option::Kind;
 
@@ -12,6 +12,10 @@ const fn works(name: &'static str, kind: Kind, set: Set, help: &'static str) -> 
 
 /// Why placement is refused.
 const PLACEMENT: &str = "it needs an NVMe device with data placement and the engine io_uring_cmd";
+
+/// Why only inline submission is there.
+const OFFLOAD: &str =
+    "handing I/Os to other threads adds the way there to each latency; numjobs submits from more threads";
 
 const fn refused(name: &'static str, kind: Kind, reason: &'static str, help: &'static str) -> Row {
     Row::refused(GROUP, name, kind, reason, help)
@@ -61,7 +65,7 @@ pub(super) const ROWS: &[Row] = &[
         "Hold back I/Os that overlap one in flight",
     )
     .default("0"),
-    refused("io_submit_mode", Kind::Text, NOT_YET, "Submit from the worker or from helper threads").default("inline"),
+    refused("io_submit_mode", Kind::Text, OFFLOAD, "Submit from the worker or from helper threads").default("inline"),
     refused("fdp", Kind::Bool, PLACEMENT, "Flexible data placement").default("0"),
     refused("dataplacement", Kind::Text, PLACEMENT, "Kind of data placement")
         .default("none")

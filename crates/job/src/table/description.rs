@@ -1,6 +1,6 @@
 //! Options that name, multiply and order jobs.
 
-use super::row::{NOT_YET, Row, Set, kind, put};
+use super::row::{Row, Set, kind, put};
 use crate::option::Kind;
 use crate::plan::{ExitScope, Isolation};
 
@@ -9,6 +9,9 @@ const GROUP: &str = "Jobs";
 const fn works(name: &'static str, kind: Kind, set: Set, help: &'static str) -> Row {
     Row::works(GROUP, name, kind, set, help)
 }
+
+/// Why there are no profiles.
+const PROFILE: &str = "what act and tiobench do is described nowhere; write their jobs into a job file";
 
 const fn refused(name: &'static str, kind: Kind, reason: &'static str, help: &'static str) -> Row {
     Row::refused(GROUP, name, kind, reason, help)
@@ -88,7 +91,7 @@ pub(super) const ROWS: &[Row] = &[
     )
     .default("group"),
     works("exitall_on_error", Kind::Flag, put!(Switch, exit_all_on_error), "When one job fails, end the others"),
-    refused("profile", Kind::Text, NOT_YET, "Run a built-in workload such as tiobench or act"),
+    refused("profile", Kind::Text, PROFILE, "Run a built-in workload such as tiobench or act"),
     works(
         "exec_prerun",
         Kind::Text,

@@ -1,17 +1,15 @@
 //! Options about what happens on errors.
 
-use super::row::{NOT_YET, Row, Set};
+use super::row::{Row, Set, put};
+use crate::errno;
+use crate::error::Complaint;
 use crate::option::Kind;
-use crate::plan::ContinueOnError;
+use crate::plan::{ContinueOnError, IgnoredErrors};
 
 const GROUP: &str = "Errors";
 
 const fn works(name: &'static str, kind: Kind, set: Set, help: &'static str) -> Row {
     Row::works(GROUP, name, kind, set, help)
-}
-
-const fn refused(name: &'static str, kind: Kind, reason: &'static str, help: &'static str) -> Row {
-    Row::refused(GROUP, name, kind, reason, help)
 }
 
 const CLASSES: Kind = Kind::Word(&[
@@ -41,6 +39,55 @@ pub(super) const ROWS: &[Row] = &[
         "Which I/O errors do not end the job",
     )
     .default("none"),
-    refused("ignore_error", Kind::Text, NOT_YET, "Which error numbers are forgiven"),
-    refused("error_dump", Kind::Bool, NOT_YET, "Print every error").default("0"),
+    works(
+        "ignore_error",
+        Kind::Text,
+        Set::Text(|draft, text, _| {
+            draft.ignore_error = ignored(text)?;
+            Ok(())
+        }),
+        "Which errors of reads, writes and checks are forgiven: EIO:5,ENOSPC,EILSEQ",
+    ),
+    works("error_dump", Kind::Bool, put!(Switch, error_dump), "Tell of each error, also of forgiven ones").default("1"),
 ];
+
+/// Up to three lists of errors, by name or number: of reads, writes and checks.
+fn ignored(text: &str) -> Result<IgnoredErrors, Complaint> {
+    let list = |part: Option<&str>| -> Result<Vec<i32>, Complaint> {
+        let words = part.unwrap_or("").split(':').map(str::trim).filter(|word| !word.is_empty());
+        words.map(one_error).collect()
+    };
+    let mut parts = text.split(',');
+    let ignored = IgnoredErrors { read: list(parts.next())?, write: list(parts.next())?, verify: list(parts.next())? };
+    match parts.next() {
+        None => Ok(ignored),
+        Some(_) => {
+            Err(Complaint::new("has more than three lists", "write it like EIO,ENOSPC,EILSEQ: reads, writes, checks"))
+        }
+    }
+}
+
+fn one_error(word: &str) -> Result<i32, Complaint> {
+    let number = word.parse().ok().filter(|number| *number > 0);
+    number.or_else(|| errno::number(word)).ok_or_else(|| {
+        Complaint::new(
+            format!("names an error `{word}` that there is not"),
+            "write it like EIO:ENOSPC or by number, 5:28",
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_are_lists_by_direction_of_names_and_numbers() {
+        let expected = IgnoredErrors { read: vec![5], write: vec![28, 122], verify: vec![84] };
+        assert_eq!(ignored("EIO,ENOSPC:122,EILSEQ").unwrap(), expected);
+        assert_eq!(ignored(",25").unwrap(), IgnoredErrors { write: vec![25], ..IgnoredErrors::default() });
+        for wrong in ["EFOO", "1,2,3,4", "0", "-5"] {
+            assert!(ignored(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -131,15 +131,13 @@ pub(super) const ROWS: &[Row] = &[
         }),
         "CPUs of the thread that compresses and writes logs",
     ),
-    works("log_store_compressed", Kind::Bool, put!(Switch, record.logs.packed), "Keep logs compressed on disk")
-        .default("0"),
+    works("log_store_compressed", Kind::Bool, put!(Switch, record.logs.packed), "Keep logs compressed on disk"),
     works(
         "log_alternate_epoch",
         Kind::Bool,
         put!(Switch, record.logs.alternate_epoch),
         "Log times of another clock rather than since the start",
     )
-    .default("0")
     .alias(&["log_unix_epoch"]),
     works(
         "log_alternate_epoch_clock_id",
@@ -153,8 +151,7 @@ pub(super) const ROWS: &[Row] = &[
             Ok(())
         }),
         "Which clock that is, as clock_gettime(2) numbers them",
-    )
-    .default("0"),
+    ),
 ];
 
 /// Clocks of the system, as opposed to those of a process.

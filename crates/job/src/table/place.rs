@@ -132,7 +132,7 @@ pub(super) const ROWS: &[Row] = &[
             draft.place.memory = Some(memory_policy(text)?);
             Ok(())
         }),
-        "Where memory comes from: default, local, prefer:N, bind:N,.. or interleave:N,..",
+        "Where memory comes from: default, local, prefer:N, bind:LIST or interleave:LIST",
     ),
     works(
         "cgroup",

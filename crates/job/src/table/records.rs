@@ -1,6 +1,6 @@
 //! Options about what is measured and reported.
 
-use super::row::{NOT_YET, Row, Set, kind, put};
+use super::row::{Row, Set, kind, put};
 use crate::error::Complaint;
 use crate::option::Kind;
 use crate::plan::Unified;
@@ -145,5 +145,11 @@ pub(super) const ROWS: &[Row] = &[
         "Report reads, writes and trims together",
     )
     .default("none"),
-    refused("block_error_percentiles", Kind::Bool, NOT_YET, "Percentiles of trimmed blocks that failed").default("0"),
+    refused(
+        "block_error_percentiles",
+        Kind::Bool,
+        "fio itself aborts with it, and there is nothing to be held against",
+        "Percentiles of trimmed blocks that failed",
+    )
+    .default("0"),
 ];

@@ -56,9 +56,6 @@ pub(crate) struct Row {
     pub order: u8,
 }
 
-/// The reason of every option that waits for its turn.
-pub(crate) const NOT_YET: &str = "known, not built yet";
-
 impl Row {
     /// An option that works.
     pub(crate) const fn works(

@@ -70,7 +70,7 @@ fn verify_words_are_ready_to_be_switched_on() {
     }
     assert_eq!(draft.verify.method, Some(VerifyMethod::Digest(Digest::Sha3_256)));
     assert_eq!(
-        (draft.verify.pattern, draft.verify.backlog, draft.verify.interval),
+        (draft.verify.plan.pattern.bytes, draft.verify.plan.backlog, draft.verify.plan.interval),
         (vec![0xab], Some(1024), Some(512))
     );
 }

@@ -78,8 +78,7 @@ pub(super) const ROWS: &[Row] = &[
         kind::COUNT,
         "reading the clock costs plumb less than reading another CPU's copy of it would",
         "CPU that does nothing but read the clock",
-    )
-    .default("0"),
+    ),
     works(
         "job_start_clock_id",
         kind::COUNT,

@@ -1,9 +1,9 @@
 //! Options about write-then-check.
 
-use super::row::{NOT_YET, Row, Set, kind, put};
+use super::row::{Row, Set, kind, put};
 use crate::option::Kind;
-use crate::plan::{Digest, VerifyMethod};
-use crate::values::pattern;
+use crate::plan::{Digest, VerifyFormat, VerifyMethod, VerifyPolicy};
+use crate::values::{cpu_list, pattern_with_offsets};
 
 const GROUP: &str = "Verification";
 
@@ -11,13 +11,7 @@ const fn works(name: &'static str, kind: Kind, set: Set, help: &'static str) -> 
     Row::works(GROUP, name, kind, set, help)
 }
 
-const fn refused(name: &'static str, kind: Kind, reason: &'static str, help: &'static str) -> Row {
-    Row::refused(GROUP, name, kind, reason, help)
-}
-
-const NO_STATE: &str = "plumb keeps no state file of what was written";
-
-const METHOD: Kind = Kind::Word(&[
+const METHODS: &[(&str, &str)] = &[
     ("0", "no check"),
     ("md5", "digest of 16 bytes"),
     ("crc64", "digest of 8 bytes"),
@@ -38,7 +32,9 @@ const METHOD: Kind = Kind::Word(&[
     ("pattern", "verify_pattern without a header"),
     ("pattern_hdr", "verify_pattern behind a header"),
     ("null", "read back, compare nothing"),
-]);
+];
+
+const METHOD: Kind = Kind::Word(METHODS);
 
 fn method(word: &str) -> Option<VerifyMethod> {
     let digest = match word {
@@ -65,6 +61,32 @@ fn method(word: &str) -> Option<VerifyMethod> {
     Some(VerifyMethod::Digest(digest))
 }
 
+/// The words of all digests.
+pub(crate) fn digest_words() -> impl Iterator<Item = &'static str> {
+    METHODS.iter().map(|&(word, _)| word).filter(|word| digest(word).is_some())
+}
+
+/// The digest of this word.
+pub(crate) fn digest(word: &str) -> Option<Digest> {
+    match method(word) {
+        Some(VerifyMethod::Digest(digest)) => Some(digest),
+        _ => None,
+    }
+}
+
+const POLICY: Kind = Kind::Word(&[
+    ("completed", "all writes that came back without an error"),
+    ("fsynced", "writes that a flush of their file has followed"),
+]);
+
+const FORMAT: Kind =
+    Kind::Word(&[("3.42", "48 bytes, state files of version 7"), ("3.33", "40 bytes, state files of version 3")]);
+
+/// The smallest interval that fio takes: two headers.
+const INTERVAL: Kind = Kind::Integer { least: 80, most: u32::MAX as i64 };
+/// The smallest offset that fio takes: a header, whose bytes are exchanged with those that lie there.
+const OFFSET: Kind = Kind::Integer { least: 40, most: u32::MAX as i64 };
+
 pub(super) const ROWS: &[Row] = &[
     works(
         "verify",
@@ -76,14 +98,14 @@ pub(super) const ROWS: &[Row] = &[
         "How written blocks are checked",
     )
     .default("0"),
-    refused("verify_only", Kind::Flag, NOT_YET, "Check what an earlier run wrote"),
-    works("do_verify", Kind::Bool, put!(Switch, verify.check), "Check after writing").default("1"),
-    refused("verify_offset", kind::COUNT, NOT_YET, "Where the header lies in its block"),
+    works("verify_only", Kind::Flag, put!(Switch, verify.plan.only), "Write nothing, check what an earlier run wrote"),
+    works("do_verify", Kind::Bool, put!(Switch, verify.plan.check), "Check after writing").default("1"),
+    works("verify_offset", OFFSET, put!(Count, verify.plan.offset), "Where the header lies in its block"),
     works(
         "verify_interval",
-        kind::COUNT,
+        INTERVAL,
         Set::Count(|draft, bytes| {
-            draft.verify.interval = (bytes > 0).then_some(bytes);
+            draft.verify.plan.interval = Some(bytes);
             Ok(())
         }),
         "Bytes per header",
@@ -92,36 +114,113 @@ pub(super) const ROWS: &[Row] = &[
         "verify_pattern",
         Kind::Text,
         Set::Text(|draft, text, context| {
-            draft.verify.pattern = pattern(text, context.read)?;
+            draft.verify.plan.pattern = pattern_with_offsets(text, context.read)?;
             Ok(())
         }),
-        "Pattern of the payload",
+        "Pattern of the payload; %o is the offset, in 8 bytes",
     ),
-    refused("verify_pattern_interval", kind::COUNT, NOT_YET, "Bytes per pattern").default("0"),
-    refused("verify_policy", Kind::Text, NOT_YET, "Which writes are checked").default("completed"),
-    works("verify_fatal", Kind::Bool, put!(Switch, verify.fatal), "End at the first mismatch").default("0"),
-    refused("verify_dump", Kind::Bool, NOT_YET, "Write mismatching blocks to files").default("0"),
-    refused("verify_async", kind::COUNT, NOT_YET, "Threads that check").default("0"),
-    refused("verify_async_cpus", Kind::Text, NOT_YET, "CPUs of these threads"),
+    works(
+        "verify_pattern_interval",
+        kind::COUNT,
+        Set::Count(|draft, bytes| {
+            draft.verify.plan.pattern_interval = (bytes > 0).then_some(bytes);
+            Ok(())
+        }),
+        "The pattern starts anew every so many bytes",
+    )
+    .default("0"),
+    works(
+        "verify_policy",
+        POLICY,
+        Set::Word(|draft, word, _| {
+            let synced = word == "fsynced";
+            draft.verify.plan.policy = if synced { VerifyPolicy::Synced } else { VerifyPolicy::Completed };
+            Ok(())
+        }),
+        "Which writes are checked",
+    )
+    .default("completed"),
+    works("verify_fatal", Kind::Bool, put!(Switch, verify.plan.fatal), "End at the first mismatch").default("0"),
+    works("verify_dump", Kind::Bool, put!(Switch, verify.plan.dump), "Write mismatching blocks to files").default("0"),
+    works("verify_async", kind::COUNT, put!(Count, verify.plan.threads), "Threads that check").default("0"),
+    works(
+        "verify_async_cpus",
+        Kind::Text,
+        Set::Text(|draft, text, context| {
+            draft.verify.plan.thread_cpus = cpu_list(text, context.cpus)?;
+            Ok(())
+        }),
+        "CPUs of these threads: 0,2,4-7",
+    ),
     works(
         "verify_backlog",
         kind::BYTES,
         Set::Number(|draft, blocks| {
-            draft.verify.backlog = (blocks > 0).then_some(blocks);
+            draft.verify.plan.backlog = (blocks > 0).then_some(blocks);
             Ok(())
         }),
         "Check after so many blocks rather than at the end",
     ),
-    refused("verify_backlog_batch", kind::COUNT, NOT_YET, "How many blocks are then checked"),
-    refused("verify_state_save", Kind::Bool, NO_STATE, "Keep what was written in a state file").default("0"),
-    refused("verify_state_load", Kind::Bool, NOT_YET, "Use such a state file"),
-    refused("experimental_verify", Kind::Bool, NOT_YET, "Replay the sequence rather than remember it"),
-    refused("verify_write_sequence", Kind::Bool, NOT_YET, "Check the sequence numbers of writes").default("1"),
-    refused("verify_header_seed", Kind::Bool, NOT_YET, "Check the seed in headers").default("1"),
+    works(
+        "verify_backlog_batch",
+        kind::COUNT,
+        Set::Count(|draft, blocks| {
+            draft.verify.plan.backlog_batch = (blocks > 0).then_some(blocks.into());
+            Ok(())
+        }),
+        "How many blocks are then checked",
+    ),
+    works(
+        "verify_state_save",
+        Kind::Bool,
+        put!(Switch, verify.plan.state_save),
+        "Leave a file that tells how far writes came",
+    )
+    .default("1"),
+    works(
+        "verify_state_load",
+        Kind::Bool,
+        put!(Switch, verify.plan.state_load),
+        "Check only what such a file tells of",
+    ),
+    works(
+        "experimental_verify",
+        Kind::Bool,
+        put!(Switch, verify.plan.replay),
+        "Replay the sequence rather than remember it",
+    ),
+    works(
+        "verify_write_sequence",
+        Kind::Bool,
+        put!(Switch, verify.check_sequence),
+        "Check the numbers of writes in headers",
+    )
+    .default("1"),
+    works("verify_header_seed", Kind::Bool, put!(Switch, verify.check_seed), "Check the seed in headers").default("1"),
+    works(
+        "verify_format",
+        FORMAT,
+        Set::Word(|draft, word, _| {
+            draft.verify.plan.format = if word == "3.33" { VerifyFormat::Fio3_33 } else { VerifyFormat::Fio3_42 };
+            Ok(())
+        }),
+        "plumb's own: which fio can read what is written",
+    )
+    .default("3.42"),
     works("verifysort", Kind::Text, Set::Withdrawn, "Withdrawn: checks need no sorting"),
     works("verifysort_nr", Kind::Text, Set::Withdrawn, "Withdrawn: checks need no sorting"),
-    refused("trim_percentage", kind::PERCENT, NOT_YET, "Share of checked blocks that are trimmed").default("0"),
-    refused("trim_verify_zero", Kind::Bool, NOT_YET, "Trimmed blocks must read as zeros").default("1"),
-    refused("trim_backlog", kind::BYTES, NOT_YET, "Trim after so many blocks"),
-    refused("trim_backlog_batch", kind::COUNT, NOT_YET, "How many blocks are then trimmed"),
+    works(
+        "trim_percentage",
+        kind::PERCENT,
+        Set::Count(|draft, percent| {
+            draft.verify.trim_percent = u8::try_from(percent).unwrap_or(100);
+            Ok(())
+        }),
+        "Share of written blocks that are trimmed before they are checked",
+    )
+    .default("0"),
+    works("trim_verify_zero", Kind::Bool, put!(Switch, verify.trim_zero), "Trimmed blocks must read as zeros")
+        .default("1"),
+    works("trim_backlog", kind::BYTES, put!(Number, verify.trim_backlog), "Trim after so many blocks"),
+    works("trim_backlog_batch", kind::COUNT, put!(Count, verify.trim_batch), "How many blocks are then trimmed"),
 ];

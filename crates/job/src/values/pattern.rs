@@ -1,15 +1,26 @@
 //! Patterns for buffers: `0xdeadbeef`, `"text"`, `'file'`, decimal numbers, one after the other.
 
 use crate::error::Complaint;
+use crate::plan::Pattern;
 
 /// A pattern is cut to this many bytes, as fio does.
 const LONGEST: usize = 512;
 
 /// The bytes of a pattern. `read` gives the content of a file.
 pub(crate) fn pattern(text: &str, read: &dyn Fn(&str) -> Option<Vec<u8>>) -> Result<Vec<u8>, Complaint> {
+    let whole = pattern_with_offsets(text, read)?;
+    if !whole.offsets.is_empty() {
+        return Err(Complaint::new("holds %o, which only verify_pattern knows", "leave %o out"));
+    }
+    Ok(whole.bytes)
+}
+
+/// The bytes of a pattern in which `%o` stands for the offset of what it fills.
+pub(crate) fn pattern_with_offsets(text: &str, read: &dyn Fn(&str) -> Option<Vec<u8>>) -> Result<Pattern, Complaint> {
     let help = r#"write it like 0xdeadbeef, "text", 'file' or 42"#;
     let wrong = || Complaint::new("is not a pattern", help);
     let mut bytes = Vec::new();
+    let mut offsets = Vec::new();
     let mut rest = text.trim();
     while !rest.is_empty() {
         let (part, after) = match rest.as_bytes()[0] {
@@ -23,6 +34,10 @@ pub(crate) fn pattern(text: &str, read: &dyn Fn(&str) -> Option<Vec<u8>>) -> Res
                     .ok_or_else(|| Complaint::plain(format!("names the file `{file}`, which cannot be read")))?;
                 (content, after)
             }
+            b'%' => {
+                offsets.push(bytes.len());
+                (vec![0; 8], rest.strip_prefix("%o").ok_or_else(wrong)?)
+            }
             _ => number(rest).ok_or_else(wrong)?,
         };
         bytes.extend(part);
@@ -32,7 +47,8 @@ pub(crate) fn pattern(text: &str, read: &dyn Fn(&str) -> Option<Vec<u8>>) -> Res
         return Err(wrong());
     }
     bytes.truncate(LONGEST);
-    Ok(bytes)
+    offsets.retain(|at| at + 8 <= bytes.len());
+    Ok(Pattern { bytes, offsets })
 }
 
 /// Hexadecimal digits in the order written, or a decimal number with its lowest byte first.
@@ -83,5 +99,15 @@ mod tests {
         for &(text, expected) in table {
             assert_eq!(pattern(text, &read).ok().as_deref(), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn an_offset_stands_where_it_is_written_and_only_in_verify_patterns() {
+        let read = |_: &str| None;
+        let found = pattern_with_offsets(r#"0xaabb%o"x"%o"#, &read).unwrap();
+        assert_eq!(found.offsets, [2, 11]);
+        assert_eq!(found.bytes, b"\xaa\xbb\0\0\0\0\0\0\0\0x\0\0\0\0\0\0\0\0");
+        assert!(pattern("%o", &read).is_err());
+        assert!(pattern_with_offsets("%d", &read).is_err());
     }
 }

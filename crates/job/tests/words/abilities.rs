@@ -23,7 +23,7 @@ const fn own(name: &'static str, kind: Kind) -> OptionSpec {
 const LIBAIO: &[OptionSpec] = &[
     own("userspace_reap", Kind::Flag),
     own("nowait", Kind::Bool),
-    OptionSpec { support: Support::Refused("known, not built yet"), ..own("cmdprio", Kind::Bool) },
+    OptionSpec { support: Support::Refused("its kernel has none"), ..own("cmdprio", Kind::Bool) },
 ];
 const URING: &[OptionSpec] = &[own("fixedbufs", Kind::Flag), own("force_async", Kind::Integer { least: 0, most: 9 })];
 

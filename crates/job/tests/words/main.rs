@@ -9,4 +9,6 @@ mod files;
 mod malformed;
 mod oracle;
 mod semantics;
+mod timing;
+mod verify;
 mod wild;

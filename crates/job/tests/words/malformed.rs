@@ -118,8 +118,26 @@ const COMMAND_LINES: &[(&[&str], &str)] = &[
     (&["--ioengine=mmap", "--rw=trim"], "engine mmap cannot trim"),
     (&["--wait_for=y"], "wait_for=y names no earlier job; name one earlier job"),
     (&["--wait_for=x"], "wait_for names the job itself; name one earlier job"),
-    (&["--verify_only=1"], "option `verify_only` is refused: known, not built yet; leave it out"),
-    (&["--write_hist_log=x"], "option `write_hist_log` is refused: known, not built yet; leave it out"),
+    (&["--verify_only=1"], "verify_only needs a way to verify; give it with verify="),
+    (
+        &["--verify=md5", "--verify_only=1", "--time_based", "--runtime=1"],
+        "verify_only writes nothing, so there is no amount of it that a time would give; leave time_based out",
+    ),
+    (
+        &["--trim_percentage=5", "--verify=md5"],
+        "trim_percentage trims blocks that are verified, after trim_backlog of them; give verify and trim_backlog, or leave trim_percentage out",
+    ),
+    (&["--verify=md5", "--verify_offset=42"], "verify_offset is 42, within the header of 48 bytes; give 48 or more"),
+    (&["--verify_pattern=%d"], r#"verify_pattern=%d is not a pattern; write it like 0xdeadbeef, "text", 'file' or 42"#),
+    (
+        &["--ignore_error=EFOO"],
+        "ignore_error=EFOO names an error `EFOO` that there is not; write it like EIO:ENOSPC or by number, 5:28",
+    ),
+    (
+        &["--io_submit_mode=offload"],
+        "option `io_submit_mode` is refused: handing I/Os to other threads adds the way there to each latency; numjobs \
+         submits from more threads; leave it out",
+    ),
     (&["--rwmixcycle=5"], "option `rwmixcycle` is refused: withdrawn: the mix is drawn for each I/O; leave it out"),
     (&["--rw=write", "--readonly"], "writes or trims, but --readonly was given"),
 ];
@@ -139,9 +157,10 @@ const WHOLE: &[(&[&str], &str)] = &[
     (&["--terse-version=6"], "command line: terse-version=6 is not a version; use 2, 3, 4 or 5"),
     (&["--terse-version=3x"], "command line: terse-version=3x is not a version; use 2, 3, 4 or 5"),
     (&["--minimal=1"], "command line: option `minimal` takes no value, but was given `1`"),
+    (&["--latency-log"], "command line: option `--latency-log` is refused: withdrawn: use write_lat_log; leave it out"),
     (
-        &["--status-interval=1"],
-        "command line: option `--status-interval` is refused: known, not built yet; leave it out",
+        &["--status-interval=x"],
+        "command line: status-interval=x is not a time; write it like 10s, 5m or 500ms; a bare number means seconds",
     ),
     (&["--eta=maybe"], "command line: eta=maybe is not a word it knows; it takes always, never, auto"),
     (&["--eta-interval=100"], "command line: eta-interval=100 is shorter than 250 ms; give 250ms or more"),
@@ -183,7 +202,7 @@ const FILES: &[(&str, &str)] = &[
     ("[a]\nioengine=libaio\nnowait=2\n", "job `a` (f:3): nowait=2 is neither 0 nor 1; write 1 for yes, 0 for no"),
     (
         "[a]\nioengine=libaio\ncmdprio=1\n",
-        "job `a` (f:3): option `cmdprio` is refused: known, not built yet; leave it out",
+        "job `a` (f:3): option `cmdprio` is refused: its kernel has none; leave it out",
     ),
     ("[a]\nioengine=io_uring\nforce_async=10\n", "job `a` (f:3): force_async=10 is above the largest value, 9"),
     ("[global]\nbs=9x\n[a]\n", "f:2: bs=9x is not a size; write it like 4k, 1m or 4096"),

@@ -1,18 +1,23 @@
 //! The digests of the verify options, each as fio lays it down on disk.
 //!
 //! The parameters were established from blocks that fio 3.33 wrote with a known payload: crc32 is the unreflected
-//! polynomial from zero, sha1 is stored as five host-order words, the xxhash seed is 1. sha256 and sha512 as fio stores
-//! them are not digests of the payload; here they are.
+//! polynomial from zero, sha1 is stored as five host-order words, the xxhash seed is 1. What fio calls sha256 takes 64
+//! bytes: the last byte of each word of a SHA-256 whose length was appended lowest byte first, then the rest of the
+//! last block that was hashed. Its sha512 takes 128 bytes and is no digest: it holds the first and the last bytes of
+//! the payload and finds no damage between them. Ours is SHA-512, unless blocks are to be read by fio.
 
 use crc::{Algorithm, CRC_16_ARC, Crc, Table};
 use job::plan::Digest;
 use md5::Md5;
 use sha1::Sha1;
-use sha2::{Sha256, Sha512};
+use sha2::Sha512;
 use sha3::{Digest as _, Sha3_224, Sha3_256, Sha3_384, Sha3_512};
 
 /// The longest digest, in bytes.
-pub(super) const LONGEST: usize = 64;
+pub(super) const LONGEST: usize = 128;
+/// The block of SHA-256, and of SHA-512.
+const BLOCK_256: usize = 64;
+const BLOCK_512: usize = 128;
 
 /// Bits and polynomial as in the field's catalogue; fio starts from zero and inverts nothing.
 const CRC_7: Algorithm<u8> =
@@ -53,9 +58,11 @@ pub(super) const fn length(digest: Digest) -> usize {
         Digest::Md5 => 16,
         Digest::Sha1 => 20,
         Digest::Sha3_224 => 28,
-        Digest::Sha256 | Digest::Sha3_256 => 32,
+        Digest::Sha3_256 => 32,
         Digest::Sha3_384 => 48,
-        Digest::Sha512 | Digest::Sha3_512 => 64,
+        Digest::Sha3_512 => 64,
+        Digest::Sha256 => BLOCK_256,
+        Digest::Sha512 => BLOCK_512,
     }
 }
 
@@ -76,7 +83,7 @@ pub(super) fn of(digest: Digest, payload: &[u8]) -> [u8; LONGEST] {
             words.chunks_exact_mut(4).for_each(<[u8]>::reverse);
             put(&words);
         }
-        Digest::Sha256 => put(&Sha256::digest(payload)),
+        Digest::Sha256 => put(&sha256(payload)),
         Digest::Sha512 => put(&Sha512::digest(payload)),
         Digest::Sha3_224 => put(&Sha3_224::digest(payload)),
         Digest::Sha3_256 => put(&Sha3_256::digest(payload)),
@@ -84,6 +91,38 @@ pub(super) fn of(digest: Digest, payload: &[u8]) -> [u8; LONGEST] {
         Digest::Sha3_512 => put(&Sha3_512::digest(payload)),
     }
     out
+}
+
+/// fio's sha256.
+fn sha256(payload: &[u8]) -> [u8; BLOCK_256] {
+    let mut state =
+        [0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19];
+    let mut compress = |block: &[u8; BLOCK_256]| sha2::compress256(&mut state, &[(*block).into()]);
+    let (blocks, rest) = payload.as_chunks::<BLOCK_256>();
+    blocks.iter().for_each(&mut compress);
+    let mut last = [0; BLOCK_256];
+    last[..rest.len()].copy_from_slice(rest);
+    last[rest.len()] = 0x80;
+    let length = BLOCK_256 - 8;
+    if rest.len() >= length {
+        compress(&last);
+        last = [0; BLOCK_256];
+    }
+    last[length..].copy_from_slice(&(payload.len() as u64 * 8).to_le_bytes());
+    compress(&last);
+    for (byte, word) in last.iter_mut().zip(state) {
+        *byte = word.to_be_bytes()[3];
+    }
+    last
+}
+
+/// What fio keeps as sha512: its buffer, through which the first block went and then the rest that fills no block.
+/// `None` for payloads shorter than a block.
+pub(super) fn fio_sha512(payload: &[u8]) -> Option<[u8; BLOCK_512]> {
+    let (blocks, rest) = payload.as_chunks::<BLOCK_512>();
+    let mut kept = *blocks.first()?;
+    kept[..rest.len()].copy_from_slice(rest);
+    Some(kept)
 }
 
 /// CRC-32C from all ones without the final inversion.
@@ -121,6 +160,17 @@ mod tests {
             let ours = of(digest, &payload(40 + length(digest)));
             assert_eq!(&ours[..length(digest)], expected, "{digest:?}");
         }
+    }
+
+    #[test]
+    fn sha256_is_what_fio_stores_where_the_rest_is_short() {
+        // The rest of the payload is 24 bytes: 8 of digest over them, 16 left, the end mark, zeros, the length in bits.
+        let mut expected = vec![0xf9, 0x06, 0x3f, 0x9b, 0x5d, 0x03, 0x44, 0xae];
+        expected.extend([0xde, 0xad, 0xbe, 0xef].repeat(4));
+        expected.push(0x80);
+        expected.resize(56, 0);
+        expected.extend([0xc0, 0x7c, 0, 0, 0, 0, 0, 0]);
+        assert_eq!(of(Digest::Sha256, &payload(104))[..64], expected);
     }
 
     #[test]

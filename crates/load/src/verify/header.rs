@@ -1,14 +1,25 @@
-//! The 48 bytes in front of every verified block, laid out as fio 3.42 does: little endian,
-//! magic u16, version u8, type u8, length u32, seed u64, offset u64, seconds u32, nanoseconds u32, write number u64,
-//! worker u16, padding u16, and the CRC-32C of the 44 bytes before it.
+//! The header in front of every verified block, little endian, in the two layouts that there are.
+//!
+//! fio 3.42, 48 bytes: magic u16, version u8, type u8, length u32, seed u64, offset u64, seconds u32, nanoseconds u32,
+//! write number u64, worker u16, padding u16, and the CRC-32C of the 44 bytes before it. fio 3.33, 40 bytes: magic u16,
+//! type u16, the same up to the nanoseconds, worker u16, write number u16, and the CRC-32C of the 36 bytes before it.
+//! Which one a block has is seen by the version, which is larger than any type. fio counts writes from 0, we from 1.
 
 use super::{Expected, Fault, digest};
-use job::plan::{Digest, VerifyMethod};
+use job::plan::{Digest, VerifyFormat, VerifyMethod};
 
-/// Bytes of the header.
-pub(super) const HEADER: usize = 48;
+/// Bytes of the longer header.
+pub(super) const LONGEST: usize = 48;
 const MAGIC: u16 = 0xacca;
 const VERSION: u8 = 0x81;
+
+/// Bytes of the header.
+pub(super) const fn length(format: VerifyFormat) -> usize {
+    match format {
+        VerifyFormat::Fio3_42 => LONGEST,
+        VerifyFormat::Fio3_33 => 40,
+    }
+}
 
 /// What a block says of itself.
 pub(super) struct Header {
@@ -23,43 +34,86 @@ pub(super) struct Header {
 }
 
 impl Header {
-    pub(super) fn to_bytes(&self) -> [u8; HEADER] {
-        let mut bytes = [0; HEADER];
+    /// Writes the header to the start of a block.
+    pub(super) fn write(&self, format: VerifyFormat, block: &mut [u8]) {
+        let bytes = &mut block[..length(format)];
         bytes[0..2].copy_from_slice(&MAGIC.to_le_bytes());
-        bytes[2] = VERSION;
-        bytes[3] = method_number(self.method);
         bytes[4..8].copy_from_slice(&self.length.to_le_bytes());
         bytes[8..16].copy_from_slice(&self.seed.to_le_bytes());
         bytes[16..24].copy_from_slice(&self.offset.to_le_bytes());
         bytes[24..28].copy_from_slice(&self.seconds.to_le_bytes());
         bytes[28..32].copy_from_slice(&self.nanoseconds.to_le_bytes());
-        bytes[32..40].copy_from_slice(&self.sequence.to_le_bytes());
-        bytes[40..42].copy_from_slice(&self.worker.to_le_bytes());
-        let checksum = digest::crc32c(&bytes[..44]);
-        bytes[44..48].copy_from_slice(&checksum.to_le_bytes());
-        bytes
+        let number = self.sequence.wrapping_sub(1).to_le_bytes();
+        match format {
+            VerifyFormat::Fio3_42 => {
+                (bytes[2], bytes[3]) = (VERSION, method_number(self.method));
+                bytes[32..40].copy_from_slice(&number);
+                bytes[40..42].copy_from_slice(&self.worker.to_le_bytes());
+                bytes[42..44].fill(0);
+            }
+            VerifyFormat::Fio3_33 => {
+                (bytes[2], bytes[3]) = (method_number(self.method), 0);
+                bytes[32..34].copy_from_slice(&self.worker.to_le_bytes());
+                bytes[34..36].copy_from_slice(&number[..2]);
+            }
+        }
+        let (before, checksum) = bytes.split_at_mut(length(format) - 4);
+        checksum.copy_from_slice(&digest::crc32c(before).to_le_bytes());
     }
 }
 
-/// Judges a header, in the order in which a wrong block is best explained: is it one of ours at all, of the right kind
-/// and size, whole, from this place, from this write.
-pub(super) fn check(bytes: &[u8], method: VerifyMethod, length: u64, expected: Expected) -> Result<(), Fault> {
-    let number = |range: std::ops::Range<usize>| {
-        bytes[range].iter().rev().fold(0u64, |value, &byte| value << 8 | u64::from(byte))
-    };
+/// The layout of the header that `block` begins with, as far as one can be seen; `format` where none can.
+pub(super) fn format_of(block: &[u8], format: VerifyFormat) -> VerifyFormat {
+    match block {
+        [0xca, 0xac, VERSION, ..] => VerifyFormat::Fio3_42,
+        [0xca, 0xac, method, 0, ..] if METHODS.iter().any(|row| row.1 == *method) => VerifyFormat::Fio3_33,
+        _ => format,
+    }
+}
+
+/// The seed that a block's header holds.
+pub(super) fn seed_of(block: &[u8]) -> u64 {
+    number(&block[8..16])
+}
+
+fn number(bytes: &[u8]) -> u64 {
+    bytes.iter().rev().fold(0u64, |value, &byte| value << 8 | u64::from(byte))
+}
+
+/// Judges a header in fio's order: magic, version, type, length, seed, offset, write number, checksum.
+pub(super) fn check(
+    block: &[u8],
+    format: VerifyFormat,
+    method: VerifyMethod,
+    expected: Expected,
+    seed: Option<u64>,
+) -> Result<(), Fault> {
     let must = |field: &'static str, found: u64, expected: u64| {
         if found == expected { Ok(()) } else { Err(Fault::Header { field, found, expected }) }
     };
-    must("magic", number(0..2), u64::from(MAGIC))?;
-    must("version", number(2..3), u64::from(VERSION))?;
-    must("type", number(3..4), u64::from(method_number(method)))?;
-    must("length", number(4..8), length)?;
-    must("header checksum", number(44..48), u64::from(digest::crc32c(&bytes[..44])))?;
-    must("offset", number(16..24), expected.offset)?;
-    match expected.sequence {
-        Some(sequence) => must("sequence", number(32..40), sequence),
-        None => Ok(()),
+    let kind = u64::from(method_number(method));
+    let end = length(format) - 4;
+    must("magic", number(&block[0..2]), u64::from(MAGIC))?;
+    match format {
+        VerifyFormat::Fio3_42 => {
+            must("version", number(&block[2..3]), u64::from(VERSION))?;
+            must("type", number(&block[3..4]), kind)?;
+        }
+        VerifyFormat::Fio3_33 => must("type", number(&block[2..4]), kind)?,
     }
+    must("length", number(&block[4..8]), block.len() as u64)?;
+    if let Some(seed) = seed {
+        must("rand_seed", seed_of(block), seed)?;
+    }
+    must("offset", number(&block[16..24]), expected.offset)?;
+    if let Some(sequence) = expected.sequence {
+        let wanted = sequence.wrapping_sub(1);
+        match format {
+            VerifyFormat::Fio3_42 => must("write number", number(&block[32..40]), wanted)?,
+            VerifyFormat::Fio3_33 => must("write number", number(&block[34..36]), wanted & 0xffff)?,
+        }
+    }
+    must("crc", number(&block[end..end + 4]), u64::from(digest::crc32c(&block[..end])))
 }
 
 /// The kinds and their numbers on disk.

@@ -3,12 +3,17 @@
 //! Owns the block format and the comparison. Which blocks are read back, and when, is the load's business.
 
 mod digest;
+mod fault;
+mod fill;
 mod header;
+pub mod state;
 
-use header::{HEADER, Header};
-use job::plan::{VerifyMethod, VerifyPlan};
+pub use fault::{Fault, Mismatch};
+
+use fill::Laid;
+use header::Header;
+use job::plan::{Digest, VerifyFormat, VerifyMethod, VerifyPlan};
 use measure::Nanos;
-use std::fmt;
 
 /// Writes and judges blocks by one job's verify options.
 #[derive(Clone, Debug)]
@@ -27,65 +32,19 @@ pub struct Expected {
     pub sequence: Option<u64>,
 }
 
-/// A block that is not what was written.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Mismatch {
-    /// Where in the file, in bytes.
-    pub offset: u64,
-    /// What is wrong with it.
-    pub fault: Fault,
+/// A block within an I/O: one header and what it covers.
+#[derive(Clone, Copy, Debug)]
+struct Piece<'a> {
+    /// Where it begins in the I/O.
+    start: usize,
+    /// The pattern as it lies in the I/O; `None` for random data.
+    laid: Option<Laid<'a>>,
+    expected: Expected,
 }
 
-/// What is wrong with a block.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Fault {
-    /// A field of the header does not hold what it must.
-    Header {
-        /// Name of the field.
-        field: &'static str,
-        /// What it holds.
-        found: u64,
-        /// What it must hold.
-        expected: u64,
-    },
-    /// The digest over the payload does not agree with the header's.
-    Digest {
-        /// Name of the digest.
-        name: &'static str,
-        /// As stored, in hex.
-        stored: String,
-        /// As computed from what was read, in hex.
-        computed: String,
-    },
-    /// A byte differs from the pattern.
-    Pattern {
-        /// Where in the block.
-        at: usize,
-        /// What was read.
-        found: u8,
-        /// What was written.
-        expected: u8,
-    },
-}
-
-impl fmt::Display for Mismatch {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let offset = self.offset;
-        match &self.fault {
-            Fault::Header { field, found, expected } => {
-                write!(f, "verify: bad header at offset {offset}: its {field} is {found:#x}, not {expected:#x}")
-            }
-            Fault::Digest { name, stored, computed } => {
-                write!(f, "{name}: verify failed at offset {offset}: {stored} is stored, {computed} computed")
-            }
-            Fault::Pattern { at, found, expected } => {
-                write!(
-                    f,
-                    "pattern: verify failed at offset {offset}: byte {at} is {found:#04x}, expected {expected:#04x}"
-                )
-            }
-        }
-    }
+/// The digest that a header would hold of these bytes, and zeros behind it.
+pub fn digest_of(digest: Digest, payload: &[u8]) -> [u8; digest::LONGEST] {
+    digest::of(digest, payload)
 }
 
 impl Verifier {
@@ -97,21 +56,27 @@ impl Verifier {
 
     /// The smallest block that can carry this plan's header and digest, in bytes.
     pub fn smallest_block(plan: &VerifyPlan) -> usize {
-        match plan.method {
-            VerifyMethod::Digest(digest) => HEADER + digest::length(digest),
-            VerifyMethod::Meta | VerifyMethod::PatternHeader => HEADER,
-            VerifyMethod::Pattern | VerifyMethod::Null => 1,
+        if !has_header(plan) {
+            return 1;
         }
+        plan.offset as usize + front(plan.method, plan.format)
+    }
+
+    /// The bytes in front of the payload that `verify_offset` exchanges with others: it must not be less.
+    pub fn front(plan: &VerifyPlan) -> usize {
+        if has_header(plan) { front(plan.method, plan.format) } else { 0 }
     }
 
     /// Fills a buffer that is about to be written at `offset` as write number `sequence`.
     pub fn seal(&self, buffer: &mut [u8], offset: u64, sequence: u64, now: Nanos) {
-        let (mut rest, mut at) = (buffer, offset);
-        while !rest.is_empty() {
-            let length = self.piece(rest.len());
-            let (block, after) = rest.split_at_mut(length);
-            self.seal_block(block, at, sequence, now);
-            (rest, at) = (after, at + length as u64);
+        if let Some(laid) = self.laid(offset) {
+            laid.fill(buffer);
+        }
+        let mut start = 0;
+        while start < buffer.len() {
+            let length = self.piece(buffer.len() - start);
+            self.seal_block(&mut buffer[start..start + length], offset + start as u64, sequence, now);
+            start += length;
         }
     }
 
@@ -119,16 +84,60 @@ impl Verifier {
     ///
     /// # Errors
     /// The first block in it that is not what was written.
-    pub fn check(&self, buffer: &[u8], expected: Expected) -> Result<(), Mismatch> {
-        let (mut rest, mut at) = (buffer, expected.offset);
-        while !rest.is_empty() {
-            let length = self.piece(rest.len());
-            let (block, after) = rest.split_at(length);
-            self.check_block(block, Expected { offset: at, ..expected })
-                .map_err(|fault| Mismatch { offset: at, fault })?;
-            (rest, at) = (after, at + length as u64);
+    pub fn check(&self, buffer: &mut [u8], expected: Expected) -> Result<(), Mismatch> {
+        let mut first = Ok(());
+        self.check_each(buffer, expected, &mut |mismatch, _| {
+            if first.is_ok() {
+                first = Err(mismatch);
+            }
+        });
+        first
+    }
+
+    /// Judges a buffer that was read back; `tell` hears of each block that is not what was written, with its bytes.
+    pub fn check_each(&self, buffer: &mut [u8], expected: Expected, tell: &mut dyn FnMut(Mismatch, &[u8])) {
+        let laid = self.laid(expected.offset);
+        let mut start = 0;
+        while start < buffer.len() {
+            let length = self.piece(buffer.len() - start);
+            let block = &mut buffer[start..start + length];
+            let at = expected.offset + start as u64;
+            let piece = Piece { start, laid, expected: Expected { offset: at, ..expected } };
+            if let Err(fault) = self.check_block(block, piece) {
+                tell(Mismatch { offset: at, length: length as u64, fault }, block);
+            }
+            start += length;
         }
-        Ok(())
+    }
+
+    /// What a block that was found wrong should hold, so far as it can be known: by the seed in its header, or by the
+    /// number of the write.
+    pub fn regenerate(&self, read: &[u8], request_offset: u64, expected: Expected) -> Vec<u8> {
+        let mut block = read.to_vec();
+        let start = usize::try_from(expected.offset - request_offset).unwrap_or(0);
+        if let Some(laid) = self.laid(request_offset) {
+            let mut whole = vec![0; start + block.len()];
+            laid.fill(&mut whole);
+            block.copy_from_slice(&whole[start..]);
+        }
+        if !has_header(&self.plan) {
+            return block;
+        }
+        let format = header::format_of(read.get(self.plan.offset as usize..).unwrap_or(read), self.plan.format);
+        let front = front(self.plan.method, format);
+        if block.len() < front + self.plan.offset as usize {
+            return block;
+        }
+        let mut held = read.to_vec();
+        self.exchange(&mut held, front);
+        let known = expected.sequence.map(|sequence| self.seed_of(expected.offset, sequence));
+        if self.laid(0).is_none() {
+            fill::fill_random(&mut block, known.unwrap_or_else(|| header::seed_of(&held)));
+        }
+        block[..front].copy_from_slice(&held[..front]);
+        self.put_digest(&mut block, format);
+        self.exchange(&mut block, front);
+        block
     }
 
     /// How long the next piece with a header of its own is, with `left` bytes to go. A rest that could not hold a
@@ -138,24 +147,27 @@ impl Verifier {
         if left < interval.saturating_add(Self::smallest_block(&self.plan)) { left } else { interval }
     }
 
+    fn laid(&self, offset: u64) -> Option<Laid<'_>> {
+        let pattern = &self.plan.pattern;
+        (!pattern.is_empty()).then(|| Laid::new(pattern, self.plan.pattern_interval, offset))
+    }
+
+    /// The seed of a block's data. Odd, because the data are its multiples.
+    fn seed_of(&self, offset: u64, sequence: u64) -> u64 {
+        mix(self.seed ^ offset.rotate_left(17) ^ sequence) | 1
+    }
+
     fn seal_block(&self, block: &mut [u8], offset: u64, sequence: u64, now: Nanos) {
-        let seed = mix(self.seed ^ offset.rotate_left(17) ^ sequence);
-        let start = match self.plan.method {
-            VerifyMethod::Pattern | VerifyMethod::Null => 0,
-            _ => Self::smallest_block(&self.plan).min(block.len()),
-        };
+        let seed = self.seed_of(offset, sequence);
         if self.plan.pattern.is_empty() {
-            fill_random(&mut block[start..], seed);
-        } else {
-            fill_pattern(&mut block[start..], &self.plan.pattern, start);
+            fill::fill_random(block, seed);
         }
-        if matches!(self.plan.method, VerifyMethod::Pattern | VerifyMethod::Null) || block.len() < start {
+        if !has_header(&self.plan) || block.len() < Self::smallest_block(&self.plan) {
             return;
         }
-        let length = u32::try_from(block.len()).unwrap_or(u32::MAX);
         let header = Header {
             method: self.plan.method,
-            length,
+            length: u32::try_from(block.len()).unwrap_or(u32::MAX),
             seed,
             offset,
             seconds: u32::try_from(now.get() / Nanos::SECOND.get()).unwrap_or(u32::MAX),
@@ -163,38 +175,88 @@ impl Verifier {
             sequence,
             worker: self.worker,
         };
-        if let VerifyMethod::Digest(digest) = self.plan.method {
-            let computed = digest::of(digest, &block[start..]);
-            block[HEADER..start].copy_from_slice(&computed[..digest::length(digest)]);
-        }
-        block[..HEADER].copy_from_slice(&header.to_bytes());
+        header.write(self.plan.format, block);
+        self.put_digest(block, self.plan.format);
+        self.exchange(block, front(self.plan.method, self.plan.format));
     }
 
-    fn check_block(&self, block: &[u8], expected: Expected) -> Result<(), Fault> {
-        match self.plan.method {
-            VerifyMethod::Null => return Ok(()),
-            VerifyMethod::Pattern => return compare_pattern(block, &self.plan.pattern, 0),
+    /// Puts the digest of its payload behind a block's header.
+    fn put_digest(&self, block: &mut [u8], format: VerifyFormat) {
+        let VerifyMethod::Digest(digest) = self.plan.method else { return };
+        let (place, payload) = block.split_at_mut(front(self.plan.method, format));
+        let place = &mut place[header::length(format)..];
+        let for_fio = digest == Digest::Sha512 && format == VerifyFormat::Fio3_33;
+        let kept = if for_fio { digest::fio_sha512(payload) } else { None };
+        place.copy_from_slice(&kept.unwrap_or_else(|| digest::of(digest, payload))[..digest::length(digest)]);
+    }
+
+    /// Exchanges the bytes in front with those where the header is to lie; twice is as before.
+    fn exchange(&self, block: &mut [u8], front: usize) {
+        let at = self.plan.offset as usize;
+        if at >= front && block.len() >= at + front {
+            let (head, rest) = block.split_at_mut(at);
+            head[..front].swap_with_slice(&mut rest[..front]);
+        }
+    }
+
+    fn check_block(&self, block: &mut [u8], piece: Piece<'_>) -> Result<(), Fault> {
+        match (self.plan.method, piece.laid) {
+            (VerifyMethod::Null, _) | (VerifyMethod::Pattern, None) => return Ok(()),
+            (VerifyMethod::Pattern, Some(laid)) => return laid.compare(block, piece.start),
             _ => {}
         }
-        let start = Self::smallest_block(&self.plan);
-        if block.len() < start {
-            return Err(Fault::Header { field: "length", found: block.len() as u64, expected: start as u64 });
+        let at = self.plan.offset as usize;
+        let format = header::format_of(block.get(at..).unwrap_or_default(), self.plan.format);
+        let front = front(self.plan.method, format);
+        if block.len() < at + front {
+            let expected = (at + front) as u64;
+            return Err(Fault::Header { field: "length", found: block.len() as u64, expected });
         }
-        header::check(&block[..HEADER], self.plan.method, block.len() as u64, expected)?;
-        match self.plan.method {
-            VerifyMethod::Digest(digest) => {
-                let computed = digest::of(digest, &block[start..]);
-                let (stored, computed) = (&block[HEADER..start], &computed[..digest::length(digest)]);
-                if stored == computed {
+        self.exchange(block, front);
+        let judged = self.check_sealed(block, piece, format, front);
+        if judged.is_err() {
+            self.exchange(block, front);
+        }
+        judged
+    }
+
+    /// Judges a block whose header is in front.
+    fn check_sealed(&self, block: &[u8], piece: Piece<'_>, format: VerifyFormat, front: usize) -> Result<(), Fault> {
+        let Expected { offset, sequence } = piece.expected;
+        let seed = sequence.filter(|_| self.plan.seed).map(|sequence| self.seed_of(offset, sequence));
+        let numbered = Expected { sequence: sequence.filter(|_| self.plan.sequence), offset };
+        header::check(block, format, self.plan.method, numbered, seed)?;
+        let payload = &block[front..];
+        match (self.plan.method, piece.laid) {
+            (VerifyMethod::Digest(digest), _) => {
+                let stored = &block[header::length(format)..front];
+                let computed = digest::of(digest, payload);
+                let computed = &computed[..digest::length(digest)];
+                if stored == computed
+                    || (digest == Digest::Sha512 && digest::fio_sha512(payload).is_some_and(|kept| stored == kept))
+                {
                     return Ok(());
                 }
                 let name = header::method_word(self.plan.method);
-                Err(Fault::Digest { name, stored: hex(stored), computed: hex(computed) })
+                Err(Fault::Digest { name, stored: fault::hex(stored), computed: fault::hex(computed) })
             }
-            VerifyMethod::PatternHeader => compare_pattern(&block[start..], &self.plan.pattern, start),
+            (_, Some(laid)) => laid.compare(payload, piece.start + front),
             _ => Ok(()),
         }
     }
+}
+
+const fn has_header(plan: &VerifyPlan) -> bool {
+    !matches!(plan.method, VerifyMethod::Pattern | VerifyMethod::Null)
+}
+
+/// Bytes of header and digest.
+const fn front(method: VerifyMethod, format: VerifyFormat) -> usize {
+    header::length(format)
+        + match method {
+            VerifyMethod::Digest(digest) => digest::length(digest),
+            _ => 0,
+        }
 }
 
 /// One round of splitmix64: neighbouring inputs give unrelated outputs.
@@ -205,128 +267,5 @@ fn mix(value: u64) -> u64 {
     value ^ (value >> 31)
 }
 
-fn fill_random(payload: &mut [u8], seed: u64) {
-    let mut state = seed;
-    for chunk in payload.chunks_mut(8) {
-        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        chunk.copy_from_slice(&mix(state).to_le_bytes()[..chunk.len()]);
-    }
-}
-
-/// Lays the pattern down in phase with the start of its block, so that a header only hides what it covers.
-fn fill_pattern(payload: &mut [u8], pattern: &[u8], skipped: usize) {
-    for (byte, wanted) in payload.iter_mut().zip(pattern.iter().cycle().skip(skipped % pattern.len().max(1))) {
-        *byte = *wanted;
-    }
-}
-
-fn compare_pattern(payload: &[u8], pattern: &[u8], skipped: usize) -> Result<(), Fault> {
-    let wanted = pattern.iter().cycle().skip(skipped % pattern.len().max(1));
-    match payload.iter().zip(wanted).position(|(found, wanted)| found != wanted) {
-        None => Ok(()),
-        Some(at) => Err(Fault::Pattern {
-            at: at + skipped,
-            found: payload[at],
-            expected: pattern[(at + skipped) % pattern.len()],
-        }),
-    }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        use fmt::Write;
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use job::plan::Digest;
-
-    fn plan(method: VerifyMethod, interval: Option<u32>) -> VerifyPlan {
-        VerifyPlan { method, check: true, interval, pattern: vec![0xca, 0xfe, 0x01], backlog: None }
-    }
-
-    const METHODS: [VerifyMethod; 6] = [
-        VerifyMethod::Digest(Digest::Crc32c),
-        VerifyMethod::Digest(Digest::Sha512),
-        VerifyMethod::Digest(Digest::Crc7),
-        VerifyMethod::Meta,
-        VerifyMethod::Pattern,
-        VerifyMethod::PatternHeader,
-    ];
-
-    fn sealed(method: VerifyMethod, interval: Option<u32>) -> (Verifier, Vec<u8>) {
-        let verifier = Verifier::new(&plan(method, interval), 3, 99);
-        let mut buffer = vec![0; 4096];
-        verifier.seal(&mut buffer, 8192, 7, Nanos(1_500_000_000));
-        (verifier, buffer)
-    }
-
-    #[test]
-    fn what_was_sealed_passes() {
-        for method in METHODS {
-            // 4090 leaves 6 bytes over, 1000 leaves 96, 8192 is more than there is.
-            for interval in [None, Some(512), Some(4090), Some(1000), Some(8192)] {
-                let (verifier, buffer) = sealed(method, interval);
-                let expected = Expected { offset: 8192, sequence: Some(7) };
-                assert_eq!(verifier.check(&buffer, expected), Ok(()), "{method:?} {interval:?}");
-            }
-        }
-    }
-
-    #[test]
-    fn a_changed_payload_byte_is_named_with_its_block() {
-        for method in METHODS.into_iter().filter(|method| *method != VerifyMethod::Meta) {
-            let (verifier, mut buffer) = sealed(method, Some(1024));
-            buffer[2048 + 700] ^= 0x10;
-            let mismatch = verifier.check(&buffer, Expected { offset: 8192, sequence: Some(7) }).unwrap_err();
-            assert_eq!(mismatch.offset, 8192 + 2048, "{method:?}");
-        }
-    }
-
-    #[test]
-    fn a_rest_too_short_for_a_header_is_checked_with_the_piece_before_it() {
-        let (verifier, mut buffer) = sealed(VerifyMethod::Digest(Digest::Crc32c), Some(4090));
-        buffer[4095] ^= 1;
-        assert!(verifier.check(&buffer, Expected { offset: 8192, sequence: Some(7) }).is_err());
-    }
-
-    #[test]
-    fn a_block_from_elsewhere_or_from_an_earlier_write_fails_by_its_header() {
-        for method in METHODS.into_iter().filter(|method| *method != VerifyMethod::Pattern) {
-            let (verifier, buffer) = sealed(method, None);
-            let field = |expected| match verifier.check(&buffer, expected) {
-                Err(Mismatch { fault: Fault::Header { field, .. }, .. }) => field,
-                other => panic!("{method:?}: {other:?}"),
-            };
-            assert_eq!(field(Expected { offset: 4096, sequence: Some(7) }), "offset");
-            assert_eq!(field(Expected { offset: 8192, sequence: Some(8) }), "sequence");
-        }
-    }
-
-    #[test]
-    fn a_torn_header_fails_by_its_own_checksum() {
-        let (verifier, mut buffer) = sealed(VerifyMethod::Meta, None);
-        buffer[25] ^= 1;
-        let mismatch = verifier.check(&buffer, Expected { offset: 8192, sequence: Some(7) }).unwrap_err();
-        assert!(matches!(mismatch.fault, Fault::Header { field: "header checksum", .. }), "{mismatch}");
-    }
-
-    #[test]
-    fn random_payload_depends_on_offset_and_write() {
-        let mut random = plan(VerifyMethod::Digest(Digest::Md5), None);
-        random.pattern.clear();
-        let verifier = Verifier::new(&random, 1, 5);
-        let payload = |offset, sequence| {
-            let mut buffer = vec![0; 512];
-            verifier.seal(&mut buffer, offset, sequence, Nanos::ZERO);
-            buffer.split_off(64)
-        };
-        assert_ne!(payload(0, 1), payload(512, 1));
-        assert_ne!(payload(0, 1), payload(0, 2));
-        assert_eq!(payload(0, 1), payload(0, 1));
-    }
-}
+mod tests;

@@ -83,12 +83,20 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
         if forgiving != ContinueOnError::default() {
             self.tally.count_error(errno);
         }
-        if class && matches!(errno, libc::EIO | libc::EILSEQ) {
+        let ignored = &self.job.limits.ignored;
+        let listed = if request.operation == Operation::Read { &ignored.read } else { &ignored.write };
+        let operation = word(request.operation);
+        let path = self.path(request);
+        self.load.failed(request);
+        if class && is_forgiven(listed, errno) {
+            if self.job.limits.error_dump {
+                let error = Error::from_raw_os_error(errno);
+                let (offset, length) = (request.offset, request.length);
+                let place = format!("{operation} offset={offset}, buflen={length}");
+                self.tally.control.notices.tell(&format!("fio: io_u error on file {path}: {error}: {place}"));
+            }
             return;
         }
-        let operation = word(request.operation);
-        let path =
-            self.files.paths.get(request.target as usize).map(|path| path.display().to_string()).unwrap_or_default();
         let message = format!(
             "{operation} of {} bytes at offset {} of {path}: {}{}",
             request.length,
@@ -99,6 +107,12 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
         self.tally.record.fault.keep_first(errno, operation, &message);
         self.ended_by_fault = true;
         self.load.stop();
+    }
+
+    /// The path of a request's target, for messages.
+    pub(super) fn path(&self, request: &Request) -> String {
+        let path = self.files.paths.get(request.target as usize);
+        path.map(|path| path.display().to_string()).unwrap_or_default()
     }
 
     /// Carries out one I/O with nothing else in flight and returns its result.
@@ -126,6 +140,11 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
         self.slots.give_back(done);
         Ok(result)
     }
+}
+
+/// Whether a class forgives an error: those listed, or where none is, those of the medium.
+pub(super) fn is_forgiven(listed: &[i32], errno: i32) -> bool {
+    if listed.is_empty() { matches!(errno, libc::EIO | libc::EILSEQ) } else { listed.contains(&errno) }
 }
 
 /// What may help, where the kernel's word alone is a riddle.

@@ -52,8 +52,8 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
             now = present;
             let request = match next {
                 Next::Issue(request) => request,
-                Next::Review { request, sequence } => {
-                    self.expect(0, sequence);
+                Next::Review { request, expects } => {
+                    self.expect(0, expects);
                     request
                 }
                 Next::Stop => break,
@@ -106,6 +106,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
         if whole {
             self.tally.synchronous::<LATENCY>(direction, u64::from(moved), life);
             self.judge_block(0, request);
+            self.load.note_completed(request);
         } else {
             self.count_failed(direction, moved, life);
         }

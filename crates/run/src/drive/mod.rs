@@ -5,6 +5,7 @@
 //! Leaves to others which I/O comes next (the load) and how it reaches the kernel (the engine).
 
 mod checker;
+mod checkers;
 mod faults;
 mod floor;
 mod handling;
@@ -140,7 +141,7 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
             load,
             content_is_idle: content.is_idle(),
             content,
-            attends: judges || tally.has_logs() || priorities.is_some(),
+            attends: judges || tally.has_logs() || priorities.is_some() || job.record.tells.follows_ios(),
             checker,
             priorities,
             kernel_cpu_before: Nanos::ZERO,
@@ -174,6 +175,7 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
             self.tally.mute_logs();
         }
         self.load.begin(now);
+        self.begin_checks();
         if self.rein.is_some() {
             self.tally.control.stop.fetch_or(ATTENTION, Relaxed);
         }
@@ -196,6 +198,7 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
         }
         self.end_review();
         self.close_inside();
+        self.save_state();
         let now = self.clock.now();
         self.watch_time(now);
         if now == self.next_event {
@@ -324,6 +327,7 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
         }
         self.judge_block(slot, request);
         self.judge_marks(slot, request);
+        self.load.note_completed(request);
     }
 
     /// Makes the buffer of `slot` ready for `request`.

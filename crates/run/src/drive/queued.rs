@@ -41,12 +41,12 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
             *now = present;
             let (request, reviewed) = match next {
                 Next::Issue(request) => (request, None),
-                Next::Review { request, sequence } => (request, Some(sequence)),
+                Next::Review { request, expects } => (request, Some(expects)),
                 other => return Ok(Some(other)),
             };
             let slot = self.slots.take(request, *now);
-            if let Some(sequence) = reviewed {
-                self.expect(slot, sequence);
+            if let Some(expects) = reviewed {
+                self.expect(slot, expects);
             }
             self.prepare(slot, &request, *now);
             *now = self.hand_over(first_io(slot, &request), *now)?;

@@ -11,7 +11,7 @@ use crate::steady::{Steadiness, Totals};
 use crate::worker::record::{Control, SteadyRecord};
 use crate::worker::ties::{SteadyJudge, Ties};
 use engine::{Engine, EngineError};
-use job::plan::{JobPlan, SteadyPlan};
+use job::plan::{JobPlan, SteadyPlan, Subject};
 use load::{Next, Request};
 use measure::{Clock, Nanos};
 use std::sync::atomic::Ordering::Relaxed;
@@ -233,7 +233,11 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
         let totals = self.tally.totals();
         match steady {
             Steady::Own(steadiness) => {
-                if steadiness.look(moment, totals) {
+                let is_steady = steadiness.look(moment, totals);
+                if self.job.record.tells.has(Subject::SteadyState) {
+                    self.load.note(&steadiness.describe());
+                }
+                if is_steady {
                     self.load.stop();
                 }
             }
@@ -247,8 +251,13 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
     /// Leaves in the record what was found out.
     pub(super) fn drop_reins(&mut self) {
         self.look_at_latency();
-        let Some(rein) = self.rein.take() else { return };
-        if let Some(Steady::Own(steadiness)) = &rein.steady {
+        self.keep_steadiness();
+        self.rein = None;
+    }
+
+    /// Leaves in the record how steady the job is so far.
+    pub(super) fn keep_steadiness(&mut self) {
+        if let Some(Steady::Own(steadiness)) = self.rein.as_ref().and_then(|rein| rein.steady.as_ref()) {
             SteadyRecord::keep(&mut self.tally.record.steady, steadiness);
         }
     }

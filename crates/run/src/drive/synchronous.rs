@@ -15,8 +15,8 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
             let (next, present) = self.next(now)?;
             now = match next {
                 Next::Issue(request) => self.carry_out(&request, present)?,
-                Next::Review { request, sequence } => {
-                    self.expect(0, sequence);
+                Next::Review { request, expects } => {
+                    self.expect(0, expects);
                     self.carry_out(&request, present)?
                 }
                 Next::Stop => break,

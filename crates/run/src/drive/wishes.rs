@@ -26,6 +26,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
         if is_synchronous::<E>(self.job) {
             self.count_calls();
         }
+        self.keep_steadiness();
         let record = &mut *self.tally.record;
         record.settle();
         record.measured_until = now.get();

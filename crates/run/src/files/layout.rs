@@ -41,6 +41,14 @@ pub(crate) fn lay_out(
     if to_make.is_empty() {
         return Ok(());
     }
+    if job.verify.as_ref().is_some_and(|plan| plan.only) {
+        let (path, size) = to_make.first_key_value().expect("not empty, as just seen");
+        let message = format!(
+            "{} has fewer than the {size} bytes that verify_only would read, and verify_only makes no file",
+            path.display()
+        );
+        return Err(refusal(libc::ENOENT, "verify_only", message));
+    }
     if !job.files.may_create {
         let (path, _) = to_make.first_key_value().expect("not empty, as just seen");
         let message = format!("{} would have to be made, and allow_file_create=0 forbids it", path.display());
@@ -65,7 +73,17 @@ pub(crate) fn lay_out(
     Ok(())
 }
 
-/// Nobody is told of the layout: workers lay out their own files side by side.
+/// Tells which files workers are going to make for themselves, side by side.
+pub(crate) fn announce_own(job: &JobPlan, clones: &[Vec<PlannedFile>], observer: &mut dyn Observer) {
+    if job.files.handling.create_on_open || job.files.handling.fill || !job.files.may_create {
+        return;
+    }
+    for files in clones.iter().map(std::slice::from_ref).map(missing).filter(|files| !files.is_empty()) {
+        observer.layout(&job.name, u32::try_from(files.len()).unwrap_or(u32::MAX), files.values().sum());
+    }
+}
+
+/// Nobody is told of the layout any more: workers lay out their own files side by side.
 pub(crate) struct Alone;
 
 impl Observer for Alone {}

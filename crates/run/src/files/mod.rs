@@ -8,7 +8,7 @@ mod open;
 mod plan;
 
 pub(crate) use guard::guard_devices;
-pub(crate) use layout::{Alone, lay_out, unlink};
+pub(crate) use layout::{Alone, announce_own, lay_out, unlink};
 pub(crate) use lock::FileLocks;
 pub(crate) use open::OpenFiles;
 pub(crate) use plan::{FileKind, PlannedFile, clone_index, largest_block, look_at, plan_files};

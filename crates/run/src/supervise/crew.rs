@@ -1,5 +1,6 @@
 //! The workers as processes and threads: forked or spawned, watched, told to stop, collected.
 
+use crate::RunOptions;
 use crate::files::PlannedFile;
 use crate::replay::Replayed;
 use crate::worker::gate;
@@ -8,7 +9,9 @@ use crate::worker::ties::Ties;
 use crate::worker::{PriorityRecord, WorkerSetup, work};
 use job::plan::{Isolation, WorkerPlan};
 use measure::SystemClock;
+use std::fs::File;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::Ordering::Acquire;
 use std::thread::{Scope, ScopedJoinHandle};
 use sys::process::{Child, Ended, Exit, KILL};
@@ -47,6 +50,7 @@ pub(crate) struct Crew<'run, 'scope> {
     clock: SystemClock,
     system_seed: u64,
     root: &'run Path,
+    tell_to: Option<&'run Arc<File>>,
     hands: Vec<Hand<'scope>>,
 }
 
@@ -79,10 +83,11 @@ impl<'run, 'scope> Crew<'run, 'scope> {
         recruits: Vec<Recruit<'run>>,
         clock: SystemClock,
         system_seed: u64,
-        root: &'run Path,
+        options: &'run RunOptions,
     ) -> Result<Self, SysError> {
         let hands = Vec::with_capacity(recruits.len());
-        let mut crew = Crew { shared, recruits, clock, system_seed, root, hands };
+        let (root, tell_to) = (options.system_root.as_path(), options.tell_to.as_ref());
+        let mut crew = Crew { shared, recruits, clock, system_seed, root, tell_to, hands };
         for index in 0..crew.recruits.len() {
             let hand = if crew.recruits[index].plan.job.isolation == Isolation::Process {
                 let setup = crew.setup(index);
@@ -113,6 +118,7 @@ impl<'run, 'scope> Crew<'run, 'scope> {
             root: self.root,
             clock: self.clock,
             system_seed: self.system_seed,
+            tell_to: self.tell_to,
         }
     }
 

@@ -36,6 +36,7 @@ impl<'run> Watch<'run> {
             remaining: self.remaining(now),
             devices: self.devices.usage(),
             lowest_traffic: None,
+            settling: self.watched.settling.clone(),
             ..Watched::default()
         };
         let root = &self.options.system_root;

@@ -8,6 +8,7 @@ mod prepare;
 mod schedule;
 mod settle;
 mod watch;
+mod watching;
 
 use crate::{Observer, RunError, RunOptions};
 pub(crate) use crew::{End, Shared};
@@ -60,7 +61,7 @@ pub fn execute(plan: &Plan, options: &RunOptions, observer: &mut dyn Observer) -
         .map(|((&plan, ready), ties)| Recruit { plan, files: &ready.files, replay: ready.replay.as_ref(), ties })
         .collect();
     let watched = std::thread::scope(|scope| {
-        let mut crew = Crew::fork(&shared, recruits, clock, system_seed, &options.system_root)?;
+        let mut crew = Crew::fork(&shared, recruits, clock, system_seed, options)?;
         let watch = Watch::new(&workers, &prepared, &shared, options, clock).of_plan(plan);
         let watched = watch.run(&mut crew, scope, observer, &signals)?;
         if watched.leaves_threads {

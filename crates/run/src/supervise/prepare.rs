@@ -1,7 +1,7 @@
 //! Before the workers: is the plan allowed and possible, and are its files there?
 
 use super::devices;
-use crate::files::{PlannedFile, guard_devices, lay_out, plan_files};
+use crate::files::{PlannedFile, announce_own, guard_devices, lay_out, plan_files};
 use crate::replay::{Replayed, Replays};
 use crate::signals::Signals;
 use crate::{Observer, RunError, RunOptions};
@@ -34,6 +34,15 @@ pub(crate) fn check(plan: &Plan, options: &RunOptions) -> Result<(), RunError> {
         };
         if !ENGINES.iter().any(|engine| engine.name == job.engine) {
             return unsupported(&format!("there is no engine `{}`", job.engine));
+        }
+        if let Some(plan) = job.verify.as_ref()
+            && plan.offset > 0
+            && (plan.offset as usize) < Verifier::front(plan)
+        {
+            let front = Verifier::front(plan);
+            return unsupported(&format!(
+                "verify_offset is within its header and digest of {front} bytes; give {front} or more"
+            ));
         }
         if let Some(least) = job.verify.as_ref().map(Verifier::smallest_block)
             && let Some(block) = smallest_checked_block(job).filter(|&block| block < least)
@@ -98,6 +107,8 @@ fn prepare_job(
         let shared = job.clones > 1 && !(job.files.names.is_empty() && job.files.handling.below.is_empty());
         if job.files.handling.laid_out_first || shared {
             lay_out(job, &clones, observer, &mut || signals.received().is_none())?;
+        } else {
+            announce_own(job, &clones, observer);
         }
     }
     let replayed = replayed.into_iter().flatten().map(Some).chain(std::iter::repeat_with(|| None));

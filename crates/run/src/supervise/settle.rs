@@ -10,12 +10,12 @@ use model::SteadyResult;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// All groups that wait for steady state.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Settling {
     groups: Vec<Group>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Group {
     members: Vec<usize>,
     plan: job::plan::SteadyPlan,
@@ -38,7 +38,8 @@ impl Settling {
     }
 
     /// Looks at the groups at `now`; returns the workers of those that settled just now.
-    pub(crate) fn look(&mut self, now: Nanos, shared: &Shared) -> Vec<usize> {
+    /// tells each sample where that is wanted.
+    pub(crate) fn look(&mut self, now: Nanos, shared: &Shared, tell: &mut dyn FnMut(usize, &str)) -> Vec<usize> {
         let mut settled = Vec::new();
         for group in &mut self.groups {
             let state = |index: usize| shared.controls[index].state.load(Relaxed);
@@ -47,7 +48,12 @@ impl Settling {
                 group.steadiness = Some(Steadiness::new(group.plan, now));
             }
             let Some(steadiness) = &mut group.steadiness else { continue };
-            if now >= steadiness.due() && steadiness.look(now, totals(&group.members, shared)) {
+            if now < steadiness.due() {
+                continue;
+            }
+            let is_steady = steadiness.look(now, totals(&group.members, shared));
+            tell(group.members[0], &steadiness.describe());
+            if is_steady {
                 settled.extend(&group.members);
             }
         }

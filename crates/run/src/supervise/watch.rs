@@ -2,19 +2,19 @@
 
 use super::crew::{Crew, End, Shared};
 use super::estimate::Estimate;
-use super::prepare::{Prepared, needs_files};
+use super::prepare::Prepared;
 use super::schedule::{Schedule, Standing};
 use super::settle::Settling;
+use super::watching::{lowest_traffic, targets_of, watched_paths};
 use crate::signals::Signals;
+use crate::tell::Teller;
 use crate::worker::record::SIGNALLED;
 use crate::{Observer, Progress, RunError, RunOptions, WorkerProgress, WorkerState};
 use job::Plan;
-use job::plan::WorkerPlan;
+use job::plan::{Isolation, WorkerPlan};
 use measure::{Clock, Nanos, PerDirection, SystemClock};
-use model::{DeviceUsage, LowestTraffic};
-use monitor::{DeviceWatch, TrafficWatch};
-use std::collections::BTreeSet;
-use std::path::Path;
+use model::{DeviceUsage, LowestTraffic, Monitored};
+use monitor::{Account, DeviceWatch, Recorder, TrafficWatch, WorkerSeen};
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::thread::Scope;
 
@@ -44,6 +44,8 @@ pub(crate) struct Watched {
     pub(crate) devices: Vec<DeviceUsage>,
     /// What the disks at the bottom moved.
     pub(crate) lowest_traffic: Option<LowestTraffic>,
+    /// What was seen beside the workers.
+    pub(crate) monitored: Option<Monitored>,
     /// Whether threads are left that do not end.
     pub(crate) leaves_threads: bool,
     /// What groups that settle as one have come to.
@@ -62,8 +64,8 @@ pub(crate) struct Watch<'run> {
     started_at: Nanos,
     last_dead_check: Nanos,
     next_progress: Nanos,
-    next_device_sample: Nanos,
     pub(super) devices: DeviceWatch,
+    recorder: Recorder,
     traffic: TrafficWatch,
     setting_up: Vec<usize>,
     reaped: Vec<bool>,
@@ -90,6 +92,7 @@ impl<'run> Watch<'run> {
             seed >> 16
         };
         let now = clock.now();
+        let (root, paths) = (&options.system_root, watched_paths(workers, prepared));
         Watch {
             workers,
             prepared,
@@ -101,9 +104,9 @@ impl<'run> Watch<'run> {
             started_at: now,
             last_dead_check: now,
             next_progress: options.progress_interval.map_or(Nanos::MAX, |interval| now.saturating_add(interval)),
-            next_device_sample: now.saturating_add(options.device_interval),
-            devices: DeviceWatch::start(&options.system_root, &watched_paths(workers, prepared), now),
-            traffic: TrafficWatch::start(&options.system_root, &watched_paths(workers, prepared)),
+            devices: DeviceWatch::start(root, &paths, now),
+            traffic: TrafficWatch::start(root, &paths),
+            recorder: Recorder::start(root, &paths, options.device_interval, now),
             setting_up: Vec::new(),
             reaped: vec![false; workers.len()],
             plan: None,
@@ -137,6 +140,7 @@ impl<'run> Watch<'run> {
             self.obey(crew, signals);
             self.start(crew, scope)?;
             self.collect(crew)?;
+            self.hear(observer);
             if self.schedule.is_over() {
                 break;
             }
@@ -159,6 +163,7 @@ impl<'run> Watch<'run> {
             self.release_unstarted(crew)?;
         }
         self.watched.elapsed = self.elapsed();
+        let seen = self.seen();
         if self.options.progress_interval.is_some() {
             let workers = (0..self.workers.len()).map(|index| self.progress_of(index)).collect();
             observer.ended(&Progress {
@@ -171,7 +176,15 @@ impl<'run> Watch<'run> {
         self.watched.remaining = (self.watched.elapsed > NO_ESTIMATE_UNTIL).then_some(Nanos::ZERO);
         self.watched.devices = self.devices.finish(self.clock.now());
         self.watched.lowest_traffic = lowest_traffic(&mut self.traffic);
+        self.watched.monitored = Some(self.recorder.finish(self.clock.now(), &seen));
         Ok(self.watched)
+    }
+
+    /// Passes on what workers have to say.
+    fn hear(&self, observer: &mut dyn Observer) {
+        for control in self.shared.controls.iter() {
+            control.notices.hear(&mut |text| observer.finding(text));
+        }
     }
 
     pub(super) fn elapsed(&self) -> Nanos {
@@ -244,7 +257,9 @@ impl<'run> Watch<'run> {
 
     /// Ends the groups that have settled.
     fn settle(&mut self, crew: &Crew<'_, '_>) {
-        let settled = self.watched.settling.look(self.clock.now(), self.shared);
+        let (workers, to) = (self.workers, self.options.tell_to.as_ref());
+        let mut tell = |leader: usize, text: &str| Teller::say_of_group(&workers[leader], to, text);
+        let settled = self.watched.settling.look(self.clock.now(), self.shared, &mut tell);
         self.end_along(crew, &settled);
     }
 
@@ -272,7 +287,9 @@ impl<'run> Watch<'run> {
         }
         let ready = |&index: &usize| self.reaped[index] || crew.is_ready(index);
         if !self.setting_up.is_empty() && self.setting_up.iter().all(ready) {
-            for index in std::mem::take(&mut self.setting_up) {
+            let turn = std::mem::take(&mut self.setting_up);
+            self.recorder.begin_targets(&targets_of(&turn, self.workers, self.prepared));
+            for index in turn {
                 crew.go(index);
                 self.estimate.started(index, self.clock.now());
             }
@@ -292,6 +309,7 @@ impl<'run> Watch<'run> {
             if !self.is_running(index) || !(look_at_all || finishing()) {
                 continue;
             }
+            self.recorder.look_at(index, &self.seen_of(index));
             let Some(end) = crew.collect(index)? else { continue };
             self.watched.ends[index] = Some(end);
             self.reaped[index] = true;
@@ -337,7 +355,7 @@ impl<'run> Watch<'run> {
             crew.stop(index);
         }
         for index in left {
-            if self.workers[index].job.isolation == job::plan::Isolation::Process {
+            if self.workers[index].job.isolation == Isolation::Process {
                 crew.wait(index)?;
             }
         }
@@ -346,9 +364,27 @@ impl<'run> Watch<'run> {
 
     fn sample_devices(&mut self) {
         let now = self.clock.now();
-        if now >= self.next_device_sample {
-            self.next_device_sample = now.saturating_add(self.options.device_interval);
+        if self.recorder.is_due(now) {
             self.devices.sample(now);
+            self.recorder.sample(now, &self.seen());
+        }
+    }
+
+    fn seen(&self) -> Vec<WorkerSeen> {
+        (0..self.workers.len()).map(|index| self.seen_of(index)).collect()
+    }
+
+    fn seen_of(&self, index: usize) -> WorkerSeen {
+        let control = &self.shared.controls[index];
+        WorkerSeen {
+            thread: Some(control.thread.load(Relaxed)).filter(|&thread| thread != 0),
+            account: match self.workers[index].job.isolation {
+                Isolation::Process => Account::Process,
+                Isolation::Thread => Account::Thread,
+            },
+            measuring: self.state(index) == WorkerState::Running as u32,
+            bytes: control.bytes.each_ref().map(|bytes| bytes.load(Relaxed)),
+            ios: control.ios.each_ref().map(|ios| ios.load(Relaxed)),
         }
     }
 
@@ -376,22 +412,6 @@ impl<'run> Watch<'run> {
             ios: PerDirection { read, write, trim },
         }
     }
-}
-
-fn lowest_traffic(watch: &mut TrafficWatch) -> Option<LowestTraffic> {
-    let disks: Vec<String> = watch.disks().map(|disk| disk.name().to_owned()).collect();
-    let traffic = watch.traffic();
-    let found = LowestTraffic { disks, read_bytes: traffic.read_bytes, written_bytes: traffic.written_bytes };
-    (!found.disks.is_empty() && watch.without_disk().is_empty()).then_some(found)
-}
-
-/// The files whose disks are to be watched.
-fn watched_paths<'a>(workers: &[WorkerPlan<'_>], prepared: &'a [Prepared]) -> Vec<&'a Path> {
-    let wanted =
-        workers.iter().zip(prepared).filter(|(worker, _)| worker.job.record.disk_usage && needs_files(worker.job));
-    let paths: BTreeSet<&Path> =
-        wanted.flat_map(|(_, ready)| ready.files.iter().map(|file| file.path.as_path())).collect();
-    paths.into_iter().collect()
 }
 
 /// The state with this number.

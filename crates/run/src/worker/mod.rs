@@ -4,10 +4,12 @@
 pub(crate) mod gate;
 mod hook;
 pub(crate) mod memory;
+pub(crate) mod notices;
 mod place;
 mod priorities;
 mod purge;
 pub(crate) mod record;
+pub(crate) mod state;
 pub(crate) mod ties;
 
 use crate::WorkerState;
@@ -15,6 +17,7 @@ use crate::drive::{DriveSetup, Judge, Logs, Queued, Tally, drive, is_synchronous
 use crate::files::{Alone, FileLocks, OpenFiles, PlannedFile, lay_out, refusal};
 use crate::replay::{Player, Recorder, Replayed};
 use crate::supervise::needs_files;
+use crate::tell::Teller;
 use engine::{Engine, EngineClock, EngineError, JobFacts, Setup, Visitor};
 use gate::pass;
 use job::Submission;
@@ -26,6 +29,8 @@ use memory::Memory;
 use model::{CpuUsage, JobError};
 pub(crate) use priorities::PriorityRecord;
 use record::{Control, Gate, Mailbox, Record};
+use std::fs::File;
+use std::sync::Arc;
 use std::sync::atomic::Ordering::{Relaxed, Release};
 use ties::Ties;
 
@@ -52,16 +57,22 @@ pub(crate) struct WorkerSetup<'run> {
     pub(crate) clock: SystemClock,
     /// Takes the seed's place when the plan has none.
     pub(crate) system_seed: u64,
+    /// Where it tells of itself, if it is to.
+    pub(crate) tell_to: Option<&'run Arc<File>>,
 }
 
 /// A worker from its turn to its end. Everything it has to say is in `record`.
 pub(crate) fn work(setup: &WorkerSetup<'_>, record: &mut Record, priorities: Option<&mut PriorityRecord>) {
     let control = setup.control;
     record.pid = sys::placement::thread_id();
+    control.thread.store(record.pid, Relaxed);
     if !pass(control, Gate::SetUp) {
         return;
     }
     control.state.store(WorkerState::SettingUp as u32, Relaxed);
+    if let Some(teller) = Teller::of(setup) {
+        teller.begin(setup);
+    }
     if let Err(error) = set_up_and_run(setup, record, priorities) {
         record.fault.keep_first(error.errno, &error.operation, &error.message);
     }
@@ -108,7 +119,10 @@ fn set_up_and_run(
         content.prepare_start(memory.whole_slot(slot));
     }
     hook::run(job, hook::Hook::Before)?;
-    let load = make_load(setup, &open)?;
+    let mut load = make_load(setup, &open)?;
+    if let Some(state) = state::load(job, setup.plan.number)? {
+        load.resume(state);
+    }
     let ready = Ready { setup, record, priorities, open: &mut open, locks, memory: &mut memory, content, load };
     match engine::dispatch(job.engine, ready) {
         Some(result) => result.and_then(|()| hook::run(job, hook::Hook::After)),
@@ -120,21 +134,26 @@ fn set_up_and_run(
 fn make_load(setup: &WorkerSetup<'_>, open: &OpenFiles) -> Result<Load, JobError> {
     let job = setup.plan.job;
     let regions: Vec<Region> = setup.files.iter().map(|file| file.region).collect();
-    let load = LoadSetup { job, number: setup.plan.number, regions: &regions, system_seed: setup.system_seed };
+    let given = LoadSetup { job, number: setup.plan.number, regions: &regions, system_seed: setup.system_seed };
     let load = match (&job.replay, setup.replay) {
         (Some(plan), Some(replayed)) => {
             let player = Player::new(plan, replayed).map_err(record_error)?;
-            Load::replaying(&load, Box::new(player))
+            Load::replaying(&given, Box::new(player))
         }
-        _ => Load::new(&load),
+        _ => Load::new(&given),
     };
+    if let Some(teller) = Teller::of(setup) {
+        teller.seeds(&Load::seeds(&given));
+    }
     let load = load.map_err(|error| refusal(libc::EINVAL, "load", error.to_string()))?;
     if let Some(bytes) = job.pass.as_ref().map(|pass| pass.purge_bytes).filter(|&bytes| bytes > 0) {
         return Ok(load.witnessed(Box::new(purge::Purge::new(bytes))));
     }
-    Ok(match Recorder::open(job, &open.targets)? {
-        Some(recorder) => load.witnessed(recorder),
-        None => load,
+    let recorder = Recorder::open(job, &open.targets)?;
+    Ok(match (Teller::of(setup), recorder) {
+        (Some(teller), recorder) => load.witnessed(Box::new(teller.beside(recorder, &open.targets))),
+        (None, Some(recorder)) => load.witnessed(recorder),
+        (None, None) => load,
     })
 }
 

@@ -3,6 +3,7 @@
 //! Both have a fixed layout and no pointers. The parent reads the block at any time and the record when the worker
 //! has ended, however it ended: what was measured before a SIGBUS is still there.
 
+use super::notices::Notices;
 use crate::steady::{Sample, Steadiness};
 use job::plan::SteadyPlan;
 use measure::{Direction, Histogram, Moments, Nanos, SampleStatistics};
@@ -24,13 +25,16 @@ pub(crate) struct Control {
     pub(crate) stop: AtomicU32,
     /// Files that are open.
     pub(crate) open_files: AtomicU32,
-    reserved: u32,
+    /// The worker's thread; 0 before it runs.
+    pub(crate) thread: AtomicU32,
     /// Sum of completion latencies, as far as the worker tells it.
     pub(crate) latency_ns: AtomicU64,
     /// Bytes completed per direction since the start; never falls.
     pub(crate) bytes: [AtomicU64; 3],
     /// I/Os completed per direction since the start; never falls.
     pub(crate) ios: [AtomicU64; 3],
+    /// What the worker has to say while it runs.
+    pub(crate) notices: Notices,
 }
 
 /// The worker shall end in order.

@@ -1,6 +1,6 @@
 //! Logs beside the result, against a device whose truth is known.
 
-use crate::support::{depth, run_jobs, run_one, sim};
+use crate::support::{depth, run_jobs, run_one, sim, use_engine};
 use job::plan::{JobPlan, Mix, WindowValue};
 use measure::Nanos;
 use std::path::Path;
@@ -288,7 +288,8 @@ fn rows_over_windows_of_a_real_run_add_up_to_its_bytes() {
     for (engine, ms) in [("null", 10), ("null", 100), ("null", 1000), ("psync", 10), ("psync", 100)] {
         let directory = tempfile::Builder::new().tempdir_in("/dev/shm").unwrap();
         let mut job = logged(directory.path(), 1);
-        (job.engine, job.engine_options) = (engine, Default::default());
+        use_engine(&mut job, engine);
+        job.engine_options = Default::default();
         job.files.directories = vec![directory.path().to_owned()];
         job.limits.runtime = Some(Nanos::from_millis(1100));
         job.record.logs.average = Nanos::from_millis(ms);

@@ -8,6 +8,7 @@ mod files;
 mod life;
 #[cfg(test)]
 mod logs;
+mod monitored;
 #[cfg(test)]
 mod replay;
 #[cfg(test)]

@@ -16,13 +16,19 @@ impl Observer for Blind {}
 /// A job as fio's defaults have it: sequential 4 KiB reads of 1 MiB by a thread.
 pub(crate) fn job(name: &str, engine: &'static str) -> JobPlan {
     let mut job = JobPlan::with_defaults(name, "test", engine);
-    let spec = engine::ENGINES.iter().find(|spec| spec.name == engine);
-    job.work = spec.map(|spec| spec.capabilities.work).unwrap_or_default();
+    use_engine(&mut job, engine);
     job.isolation = Isolation::Thread;
     job.files.size = Some(Extent::Bytes(1 << 20));
     job.record.percentiles = vec![1.0, 50.0, 99.0, 99.99];
     job.record.logs = LogPlan::default();
     job
+}
+
+/// Takes an engine, and what it works on.
+pub(crate) fn use_engine(job: &mut JobPlan, engine: &'static str) {
+    job.engine = engine;
+    let spec = engine::ENGINES.iter().find(|spec| spec.name == engine);
+    job.work = spec.map(|spec| spec.capabilities.work).unwrap_or_default();
 }
 
 /// The simulated device with this service time and parallelism.
@@ -52,6 +58,7 @@ pub(crate) fn options() -> RunOptions {
         read_only: false,
         progress_interval: None,
         device_interval: Nanos::from_millis(500),
+        tell_to: None,
     }
 }
 

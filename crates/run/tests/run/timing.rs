@@ -424,3 +424,53 @@ fn a_rate_catches_up_after_a_pause_unless_it_ignores_think_time() {
     assert!(caught_up > 1_850, "{caught_up}");
     assert!(forgiven.abs_diff(1_000) < 60, "{forgiven}");
 }
+
+// Subtleties 4 and 5: the runtime counts from the end of the ramp, at which everything is zeroed.
+#[test]
+fn the_runtime_counts_from_the_end_of_the_ramp() {
+    let mut job = timed(sim(SERVICE, 1), 1, 1);
+    job.limits.ramp = Nanos::from_millis(500);
+    let result = run_one(job);
+    assert_eq!((result.runtime, ios(&result)), (SECOND, 10_000));
+    assert_eq!(result.directions.read.bytes, 10_000 * 4096);
+    assert_eq!(result.directions.write.runtime, Nanos::ZERO, "a direction that moved nothing has no runtime");
+}
+
+// Subtlety 42: fsync counts issued writes, comes not after the last, and has latencies of its own.
+#[test]
+fn syncs_are_counted_apart_from_the_writes_they_follow() {
+    let mut job = sim(SERVICE, 1);
+    job.files.size = Some(Extent::Bytes(16 * 4096));
+    job.load.mix = Mix::Only(Direction::Write);
+    job.load.fsync_every = 4;
+    let result = run_one(job);
+    let write = &result.directions.write;
+    assert_eq!((write.ios, write.completion.as_ref().unwrap().moments.count(), result.sync.count), (16, 16, 3));
+    assert_eq!(result.sync.latency.moments.maximum(), Some(SERVICE));
+}
+
+// Subtlety 45: a job whose files cannot be set up does not stop the others.
+#[test]
+fn a_job_without_its_files_leaves_the_others_alone() {
+    let mut lost = job("lost", "psync");
+    lost.files.names = vec!["/proc/no/such/file".into()];
+    let result = run_jobs(vec![lost, job("fine", "null")]);
+    assert!(result.jobs[0].error.is_some());
+    assert_eq!((result.jobs[1].error.clone(), ios(&result.jobs[1])), (None, 256));
+}
+
+// Subtlety 46: startdelay delays the start of a worker, wait_for makes it wait for another's end.
+#[test]
+fn a_worker_starts_after_its_delay_and_after_whom_it_waits_for() {
+    let mut first = timed(job("first", "null"), 1, 1);
+    (first.pace.iops.read, first.limits.runtime) = (Some(1000), Some(Nanos::from_millis(400)));
+    let mut late = job("late", "null");
+    late.start.delay = (Nanos::from_millis(300), Nanos::from_millis(300));
+    let mut waits = job("waits", "null");
+    waits.start.wait_for = Some("first".to_owned());
+    let result = run_jobs(vec![first, late, waits]);
+    let since_first = |index: usize| result.jobs[index].started_unix_ms.saturating_sub(result.jobs[0].started_unix_ms);
+    // The first takes a moment to start itself.
+    assert!(since_first(1) >= 250, "{} ms", since_first(1));
+    assert!(since_first(2) >= 390, "{} ms", since_first(2));
+}

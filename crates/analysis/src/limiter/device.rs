@@ -1,0 +1,161 @@
+//! The device and the way to it: others on it, flushes, its link, locks above it, its own time, its depth.
+
+use super::seen::{Seen, bytes, float};
+use super::{percent, verdict};
+use model::{DeviceFacts, DeviceGain, LimitedBy, Limiter};
+
+/// From this share of a device's traffic on, others matter.
+const OTHERS: f64 = 0.20;
+/// From this share of its time on, a device has little left to give.
+const BUSY: f64 = 0.90;
+/// A device that is busy for less than this has time left, whatever its kind.
+const HALF_IDLE: f64 = 0.60;
+/// From this share of the workers' time in flushes on, they are what was measured.
+const FLUSHES: f64 = 0.50;
+/// From this share of what a link carries on, it is full.
+const LINK_FULL: f64 = 0.90;
+/// A device without moving parts works on so many requests at once, or it could do more than it was asked for.
+const PARALLEL: f64 = 4.0;
+
+/// Other programs' I/O on the same device.
+pub(super) fn neighbour(seen: &Seen<'_>) -> Option<LimitedBy> {
+    let moved = |of: fn(&DeviceFacts) -> bool| {
+        let sum = |count: fn(&DeviceGain) -> u64| -> u64 {
+            seen.devices().filter(|(facts, _)| of(facts)).map(|(_, gain)| bytes(count(gain))).sum()
+        };
+        [sum(|gain| gain.reads.sectors), sum(|gain| gain.writes.sectors)]
+    };
+    let caused = |index: usize| -> u64 {
+        let accounts = seen.steady.workers.iter().filter_map(|worker| worker.io_bytes);
+        accounts.map(|account| account[2 + index]).sum()
+    };
+    let own = [0, 1].map(|index| seen.steady.bytes[index].max(caused(index)));
+    let top = moved(|facts| facts.top);
+    // Mirrors and parities write more than they are given: only a plain pile is followed down.
+    let piled = seen.devices().all(|(facts, _)| facts.below.len() <= 1);
+    let leaf = if piled { moved(|facts| facts.leaf) } else { [0, 0] };
+    let excess = |device: [u64; 2], above: [u64; 2]| -> f64 {
+        let more: u64 = [0, 1].iter().map(|&index| device[index].saturating_sub(above[index])).sum();
+        let all = device[0] + device[1];
+        if all == 0 { 0.0 } else { float(more) / float(all) }
+    };
+    let below_top = [0, 1].map(|index| own[index].max(top[index]));
+    let share = excess(top, own).max(excess(leaf, below_top));
+    let (facts, _, busy) = seen.busiest()?;
+    (share >= OTHERS && busy >= HALF_IDLE).then(|| {
+        let sentence = format!("other programs made {} of the traffic of {}", percent(share), facts.name);
+        let evidence = [
+            ("own_bytes", float(own[0] + own[1])),
+            ("device_bytes", float(top[0] + top[1])),
+            ("busy_percent", 100.0 * busy),
+        ];
+        verdict(Limiter::Neighbour, share, sentence, &evidence)
+    })
+}
+
+/// Flushes: fsync and fdatasync of the jobs, or those that synchronous writes cause at the device.
+pub(super) fn flush(seen: &Seen<'_>) -> Option<LimitedBy> {
+    let own = seen.flush_share();
+    let ticks = seen.devices().filter_map(|(_, gain)| gain.flushes).map(|(_, ms)| ms).max().unwrap_or(0);
+    let workers = f64::from(seen.workers().max(1));
+    let at_device = seen.share_of_time(float(ticks) / 1e3 / workers);
+    let share = own.max(at_device);
+    (share >= FLUSHES).then(|| {
+        let sentence = format!("the workers waited for flushes {} of the time", percent(share));
+        let evidence = [("in_fsync_percent", 100.0 * own), ("flushing_percent", 100.0 * at_device)];
+        verdict(Limiter::Flush, share, sentence, &evidence)
+    })
+}
+
+/// A link that is full.
+pub(super) fn link(seen: &Seen<'_>) -> Option<LimitedBy> {
+    let used = seen.devices().filter_map(|(facts, gain)| {
+        let carries = float(facts.link_bytes_per_second?);
+        // A link carries as much each way; SATA only one way at a time, for which the larger is right as well.
+        let rate = seen.per_second(bytes(gain.reads.sectors.max(gain.writes.sectors)));
+        Some((rate / carries, rate, carries, facts.name.as_str()))
+    });
+    let (share, rate, carries, name) = used.max_by(|a, b| a.0.total_cmp(&b.0))?;
+    (share >= LINK_FULL).then(|| {
+        let sentence = format!(
+            "the link to {name} carries {:.0} MB/s at most, and {:.0} MB/s went over it, {} of it",
+            carries / 1e6,
+            rate / 1e6,
+            percent(share)
+        );
+        verdict(Limiter::Link, share, sentence, &[("link_bytes_per_second", carries), ("bytes_per_second", rate)])
+    })
+}
+
+/// Workers that wait, and neither a processor nor the device is what they wait for.
+pub(super) fn file_system_lock(seen: &Seen<'_>) -> Option<LimitedBy> {
+    let monitored = seen.monitored?;
+    let on_files = monitored.targets.iter().any(|target| target.mount.is_some());
+    let (_, _, busy) = seen.busiest()?;
+    if !on_files || seen.workers() < 2 || busy >= HALF_IDLE {
+        return None;
+    }
+    let (on, waiting) = seen.processor_shares()?;
+    let latency = seen.latency_ms()?;
+    let share_elsewhere = 1.0 - (device_await_ms(seen)? / latency).min(1.0) - (on + waiting).min(1.0);
+    (share_elsewhere >= 0.5).then(|| {
+        let sentence = format!(
+            "the workers waited {} of the time for neither a processor nor the device: for each other, in the file system",
+            percent(share_elsewhere)
+        );
+        let evidence = [
+            ("latency_ms", latency),
+            ("device_busy_percent", 100.0 * busy),
+            ("on_cpu_percent", 100.0 * on),
+            ("run_delay_percent", 100.0 * waiting),
+        ];
+        verdict(Limiter::FileSystemLock, share_elsewhere, sentence, &evidence)
+    })
+}
+
+/// Mean time of a request at the devices on top; `None` when they had none.
+fn device_await_ms(seen: &Seen<'_>) -> Option<f64> {
+    let (mut ticks, mut ios) = (0, 0);
+    for (_, gain) in seen.devices().filter(|(facts, _)| facts.top) {
+        ticks += gain.reads.ticks_ms + gain.writes.ticks_ms;
+        ios += gain.reads.ios + gain.writes.ios;
+    }
+    (ios > 0).then(|| float(ticks) / float(ios))
+}
+
+/// The device that is at work all the time, or that could do more at once than it was asked for.
+pub(super) fn busy_or_shallow(seen: &Seen<'_>) -> Option<LimitedBy> {
+    let (facts, gain, busy) = seen.busiest()?;
+    let queue = float(gain.in_queue_ms) / 1e3 / seen.seconds;
+    let users = seen.users();
+    let evidence = [("busy_percent", 100.0 * busy), ("mean_queue", queue), ("users", f64::from(users))];
+    // What a virtual disk says of moving parts is not its own.
+    let virtualised = seen.monitored.is_some_and(|monitored| monitored.hypervisor.is_some());
+    let one_at_a_time = facts.rotational == Some(true) && !is_stacked(facts) && !virtualised;
+    if busy >= BUSY && (one_at_a_time || queue >= PARALLEL) {
+        let sentence =
+            format!("{} was at work {} of the time, with {queue:.1} requests on average", facts.name, percent(busy));
+        return Some(verdict(Limiter::Device, busy, sentence, &evidence));
+    }
+    let waited = seen.share_of_time(
+        seen.latency_ms()? / 1e3 * seen.per_second(all_ios(seen)) / f64::from(users.max(1)) * seen.seconds,
+    );
+    (queue < PARALLEL && waited >= 0.5).then(|| {
+        let users = if users == 1 { "one I/O".to_owned() } else { format!("{users} I/Os") };
+        let sentence = format!(
+            "{users} in flight at most, waited for {} of the time, and {queue:.1} at {} on average: more could bring more",
+            percent(waited),
+            facts.name
+        );
+        verdict(Limiter::Depth, waited, sentence, &evidence)
+    })
+}
+
+fn all_ios(seen: &Seen<'_>) -> u64 {
+    seen.steady.ios.iter().sum()
+}
+
+/// Loop, dm and md devices: what they say of moving parts is not theirs.
+fn is_stacked(facts: &DeviceFacts) -> bool {
+    !facts.below.is_empty() || ["loop", "dm-", "md"].iter().any(|prefix| facts.name.starts_with(prefix))
+}

@@ -1,0 +1,218 @@
+//! One run of known nature per verdict.
+
+use super::limited_by;
+use crate::fixtures::closed_loop;
+use measure::{Moments, Nanos};
+use model::{
+    CpuTicks, DeviceFacts, DeviceGain, GroupGain, GroupLimits, Interval, IoCap, Limiter, Monitored, MountFacts,
+    RequestGain, RunResult, TargetFacts, WorkerGain,
+};
+
+/// Ten seconds of 2,000 reads of 8 KiB per second by 8 users, each waiting 4 ms; the disk busy for `busy_ms` of each
+/// interval of a second with a queue of `queue`.
+fn run(busy_ms: u64, queue: u64) -> RunResult {
+    let mut result = closed_loop(8, 20_000, Nanos::from_millis(4), Nanos::from_secs(10));
+    result.jobs[0].runtime = Nanos::from_secs(80);
+    let interval = |second: u64| Interval {
+        until: Nanos::from_secs(second),
+        measuring: 8,
+        bytes: [2_000 * 8192, 0, 0],
+        ios: [2_000 + second % 3 * 40, 0, 0],
+        devices: vec![DeviceGain {
+            reads: RequestGain { ios: 2_000, merges: 0, sectors: 32_000, ticks_ms: 8_000 },
+            busy_ms,
+            in_queue_ms: queue * 1000,
+            flushes: Some((0, 0)),
+            ..DeviceGain::default()
+        }],
+        cpu: Some(CpuTicks { user: 10, system: 10, idle: 180, ..CpuTicks::default() }),
+        workers: vec![
+            WorkerGain {
+                on_cpu: Some(Nanos::from_millis(50)),
+                run_delay: Some(Nanos::from_millis(1)),
+                switches: Some(500),
+                io_bytes: Some([0, 0, 250 * 8192, 0]),
+                ios: 250,
+            };
+            8
+        ],
+        ..Interval::default()
+    };
+    result.monitored = Some(Monitored {
+        devices: vec![DeviceFacts { name: "sda".into(), leaf: true, top: true, ..DeviceFacts::default() }],
+        targets: vec![TargetFacts { path: "a".into(), mount: Some(MountFacts::default()), ..TargetFacts::default() }],
+        intervals: (1..=10).map(interval).collect(),
+        ..Monitored::default()
+    });
+    result
+}
+
+fn monitored(result: &mut RunResult) -> &mut Monitored {
+    result.monitored.as_mut().unwrap()
+}
+
+fn each(result: &mut RunResult, change: impl Fn(&mut Interval)) {
+    monitored(result).intervals.iter_mut().for_each(change);
+}
+
+fn check(result: &RunResult, limiter: Limiter, share: std::ops::RangeInclusive<f64>, says: &str) {
+    let found = limited_by(result).unwrap_or_else(|| panic!("{limiter:?} expected, nothing said"));
+    assert_eq!(found.limiter, limiter, "{found:?}");
+    assert!(share.contains(&found.share_percent), "{found:?}");
+    assert!(found.sentence.contains(says), "{}", found.sentence);
+}
+
+#[test]
+fn a_device_at_work_all_the_time_with_a_queue_is_the_limit() {
+    check(&run(990, 8), Limiter::Device, 98.9..=99.1, "sda was at work 99 % of the time, with 8.0 requests");
+}
+
+#[test]
+fn a_disk_with_moving_parts_is_the_limit_with_one_request_too() {
+    let mut result = run(990, 1);
+    monitored(&mut result).devices[0].rotational = Some(true);
+    check(&result, Limiter::Device, 98.9..=99.1, "at work");
+}
+
+#[test]
+fn few_requests_at_a_device_that_takes_many_are_a_matter_of_depth() {
+    let mut result = run(990, 1);
+    result.jobs[0].workers = 1;
+    check(&result, Limiter::Depth, 90.0..=100.0, "one I/O in flight at most");
+}
+
+#[test]
+fn a_limit_of_the_control_group_that_is_reached_is_a_cap() {
+    let mut result = run(300, 1);
+    let cap = IoCap { device: "sda".into(), read_iops: Some(2_000), ..IoCap::default() };
+    monitored(&mut result).group_limits = Some(GroupLimits { io: vec![cap], ..GroupLimits::default() });
+    check(&result, Limiter::Cap, 99.9..=100.0, "limit of 2000 reads/s on sda: 2000.0, 100 % of it");
+    monitored(&mut result).group_limits.as_mut().unwrap().io[0].read_iops = Some(4_000);
+    assert_ne!(limited_by(&result).map(|found| found.limiter), Some(Limiter::Cap), "half of it is not reached");
+}
+
+#[test]
+fn the_plans_own_rate_is_a_cap() {
+    let mut result = run(300, 1);
+    result.jobs[0].echo.options.push(("rate_iops".into(), "250".into()));
+    check(&result, Limiter::Cap, 99.9..=100.0, "rate_iops: 2000.0 of 2000");
+    result.jobs[0].echo.options[0].1 = "900".into();
+    assert_ne!(limited_by(&result).map(|found| found.limiter), Some(Limiter::Cap));
+    result.jobs[0].echo.options[0] = ("thinktime".into(), "1ms".into());
+    check(&result, Limiter::Cap, 100.0..=100.0, "thinktime=1ms");
+}
+
+#[test]
+fn a_flat_rate_at_a_round_number_is_a_cap_and_an_uneven_one_is_not() {
+    let mut result = run(990, 8);
+    each(&mut result, |interval| interval.ios = [3_001, 0, 0]);
+    check(&result, Limiter::Cap, 99.9..=100.0, "plateau of 3001 IOPS ± 0.0 %");
+    each(&mut result, |interval| interval.ios = [3_071, 0, 0]);
+    check(&result, Limiter::Device, 98.9..=99.1, "at work");
+}
+
+#[test]
+fn workers_on_the_processor_are_the_limit_themselves() {
+    let mut result = run(100, 1);
+    each(&mut result, |interval| {
+        interval.workers.iter_mut().for_each(|worker| {
+            worker.on_cpu = Some(Nanos::from_millis(700));
+            worker.run_delay = Some(Nanos::from_millis(270));
+        });
+    });
+    check(&result, Limiter::ClientCpu, 96.9..=97.1, "97 % of the time, 28 % of it waiting for one");
+    result.jobs[0].echo.options.push(("hipri".into(), String::new()));
+    assert_ne!(limited_by(&result).map(|found| found.limiter), Some(Limiter::ClientCpu), "polling is waiting");
+}
+
+#[test]
+fn a_full_machine_limits_those_who_wait_for_it() {
+    let mut result = run(100, 1);
+    each(&mut result, |interval| {
+        interval.cpu = Some(CpuTicks { user: 90, system: 90, steal: 20, ..CpuTicks::default() });
+        interval.workers.iter_mut().for_each(|worker| worker.run_delay = Some(Nanos::from_millis(400)));
+    });
+    check(&result, Limiter::ClientCpu, 100.0..=100.0, "10 % taken by the hypervisor");
+}
+
+#[test]
+fn a_quota_on_processors_is_the_clients_limit() {
+    let mut result = run(100, 1);
+    monitored(&mut result).group_limits = Some(GroupLimits { cpus: Some(0.5), ..GroupLimits::default() });
+    each(&mut result, |interval| {
+        interval.group = Some(GroupGain { throttled_us: Some(380_000), ..GroupGain::default() });
+    });
+    check(&result, Limiter::ClientCpu, 37.9..=38.1, "quota of 0.5 processors held the workers back 38 %");
+}
+
+#[test]
+fn flushes_that_take_most_of_the_time_are_the_limit() {
+    let mut result = run(600, 1);
+    let ns = 900_000;
+    let count = 8 * 10_000_u64 * 7 / 9;
+    let sum = u128::from(ns) * u128::from(count);
+    result.jobs[0].sync.count = count;
+    result.jobs[0].sync.latency.moments = Moments::from_parts(count, ns, ns, sum, sum * u128::from(ns));
+    check(&result, Limiter::Flush, 69.0..=71.0, "waited for flushes 70 %");
+    let mut synchronous = run(600, 1);
+    synchronous.jobs[0].workers = 1;
+    each(&mut synchronous, |interval| interval.devices[0].flushes = Some((900, 800)));
+    check(&synchronous, Limiter::Flush, 79.9..=80.1, "80 %");
+}
+
+#[test]
+fn a_link_that_is_full_is_the_limit() {
+    let mut result = run(990, 8);
+    monitored(&mut result).devices[0].link_bytes_per_second = Some(17_000_000);
+    check(&result, Limiter::Link, 96.0..=96.8, "carries 17 MB/s at most, and 16 MB/s went over it");
+}
+
+#[test]
+fn others_on_the_device_are_named_with_their_share() {
+    let mut result = run(990, 8);
+    each(&mut result, |interval| interval.devices[0].writes.sectors = 32_000);
+    check(&result, Limiter::Neighbour, 49.9..=50.1, "other programs made 50 % of the traffic of sda");
+    each(&mut result, |interval| interval.devices[0].writes.sectors = 3_000);
+    check(&result, Limiter::Device, 98.9..=99.1, "at work");
+}
+
+#[test]
+fn a_neighbour_below_a_loop_device_is_seen_too() {
+    let mut result = run(990, 8);
+    let lower = DeviceFacts { name: "sdb".into(), leaf: true, ..DeviceFacts::default() };
+    let upper = &mut monitored(&mut result).devices;
+    (upper[0].leaf, upper[0].below) = (false, vec!["sdb".into()]);
+    upper.push(lower);
+    each(&mut result, |interval| {
+        let mut gain = interval.devices[0];
+        gain.reads.sectors *= 4;
+        interval.devices.push(gain);
+    });
+    check(&result, Limiter::Neighbour, 74.9..=75.1, "75 %");
+}
+
+#[test]
+fn waiting_for_neither_processor_nor_device_is_waiting_for_each_other() {
+    let mut result = run(200, 1);
+    each(&mut result, |interval| interval.devices[0].reads.ticks_ms = 500);
+    check(&result, Limiter::FileSystemLock, 85.0..=90.0, "for each other, in the file system");
+    monitored(&mut result).targets[0].mount = None;
+    assert_ne!(limited_by(&result).map(|found| found.limiter), Some(Limiter::FileSystemLock), "no file system");
+}
+
+#[test]
+fn nothing_is_said_of_nothing_and_of_virtual_time() {
+    assert_eq!(limited_by(&RunResult::default()), None);
+    let mut virtual_time = run(990, 8);
+    virtual_time.jobs[0].echo.engine = "sim".into();
+    assert_eq!(limited_by(&virtual_time), None);
+}
+
+#[test]
+fn a_foreign_result_is_judged_by_what_it_says() {
+    let mut result = run(990, 8);
+    result.monitored = None;
+    assert_eq!(limited_by(&result), None);
+    result.jobs[0].cpu.system = Nanos::from_secs(78);
+    check(&result, Limiter::ClientCpu, 97.0..=98.0, "on a processor");
+}

@@ -1,0 +1,73 @@
+//! Grades, their bounds and their refusals.
+
+use super::*;
+
+fn row(name: &str, size: &str, users: u32, mean_ms: f64, p95_ms: f64) -> Measurement {
+    let mut row = Measurement {
+        name: name.to_owned(),
+        users: Some(f64::from(users)),
+        block_size: Some(size.to_owned()),
+        mean_ms: Some(mean_ms),
+        iops: Some(f64::from(users) * 1000.0 / mean_ms),
+        ..Measurement::default()
+    };
+    row.percentiles_ms[0] = Some(p95_ms);
+    row
+}
+
+fn mark(rows: &[Measurement], metric: usize) -> (Mark, Mark) {
+    let card = card("x", rows, profile("oracle-2012").unwrap());
+    let marks = &card.lines[0].marks[metric];
+    (marks.latency.clone(), marks.scaling.clone())
+}
+
+#[test]
+fn a_value_on_the_bound_has_the_better_grade_and_the_last_bound_too() {
+    let bounds = &profile("oracle-2012").unwrap().tests[0].bounds_ms;
+    for (value, grade) in [(0.0, "A+"), (2.0, "A+"), (2.001, "A"), (14.0, "C-"), (14.001, "D"), (1e9, "D")] {
+        assert_eq!(grade_of(value, bounds), grade, "{value}");
+    }
+}
+
+#[test]
+fn no_scaling_at_all_is_a_d_whatever_the_step() {
+    for users in [2.0, 4.0, 8.0] {
+        assert_eq!(grade_of(queueing(users, users), &SCALING), "D");
+        assert_eq!(grade_of(queueing(1.0, users), &SCALING), "A+");
+    }
+    let rows = [row("randread", "8K", 16, 5.0, 8.0), row("randread", "8K", 32, 10.0, 9.6)];
+    let graded = |grade, value| Mark::Graded { grade, value };
+    assert_eq!(mark(&rows, 0), (graded("A-", 5.0), graded("D", 1.0)));
+    let (latency, scaling) = mark(&rows, 1);
+    assert_eq!(latency, graded("B", 8.0));
+    assert!(matches!(scaling, Mark::Graded { grade: "A-", value } if (value - 0.2).abs() < 1e-9), "{scaling:?}");
+}
+
+#[test]
+fn idle_users_get_a_question_mark_and_the_reason() {
+    let mut rows = [row("randread", "8K", 16, 5.0, 8.0), row("randread", "8K", 32, 10.0, 9.6)];
+    rows[1].iops = rows[1].iops.map(|iops| iops / 2.0);
+    let (latency, scaling) = mark(&rows, 0);
+    assert!(matches!(latency, Mark::Graded { .. }));
+    let Mark::Unknown { reason } = scaling else { panic!("{scaling:?}") };
+    assert_eq!(reason, "IOPS × latency says that 16.0 of 32 users were busy");
+}
+
+#[test]
+fn what_is_missing_is_named() {
+    let reason = |mark: Mark| match mark {
+        Mark::Unknown { reason } => reason,
+        Mark::Graded { .. } => panic!("{mark:?}"),
+    };
+    let rows = [row("randread", "8K", 16, 5.0, 8.0)];
+    assert_eq!(reason(mark(&rows, 0).1), "there is no run of randread 8K by 32");
+    assert_eq!(reason(mark(&rows, 2).0), "this latency was not measured");
+    assert_eq!(reason(mark(&[], 0).0), "there is no run of randread 8K by 16");
+}
+
+#[test]
+fn bounds_of_every_profile_ascend() {
+    for test in PROFILES.iter().flat_map(|profile| &profile.tests) {
+        assert!(test.bounds_ms.windows(2).all(|pair| pair[0] < pair[1]), "{test:?}");
+    }
+}

@@ -1,0 +1,206 @@
+//! `plumb parse`: reads what fio, iozone, iostat and their scripts ever printed, and shows it as a table or hands it on.
+//!
+//! Owns files, options, messages and exit status. Leaves reading and writing of formats to `formats`.
+
+mod views;
+
+use crate::failure::Failure;
+use crate::output::Output;
+use clap::ValueEnum;
+use formats::stream::{Event, Parser};
+use formats::sweep::{Detail, LogKind};
+use model::reading::{Damage, Reading};
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use views::View;
+
+/// Bytes read at once.
+const CHUNK: usize = 256 * 1024;
+/// Messages about damage that are shown for one file; the rest is counted.
+const MOST_MESSAGES: u64 = 50;
+/// The status when a part could not be read.
+const PARTIAL: u8 = 3;
+
+/// Read outputs of fio, iozone, iostat and fioparse.sh, of any version
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  plumb parse *.out                     a table of all runs, as fioparse.sh shows it
+  plumb parse -v -p run.txt             with histogram and percentiles
+  plumb parse -r -n lab run.txt >lab.r  R: source(\"lab.r\") makes the data frame m
+  plumb parse --format csv *.json >a.csv
+  plumb parse --format parquet -o a.parquet old-logs/*
+  ssh host cat run.log | plumb parse -
+
+Everything may stand in one file, among other text, quoted, indented or coloured.
+What is cut short or damaged is named with its line on standard error.
+Exit status: 0 all was read, 3 a part was not, 1 nothing was found.")]
+pub(crate) struct Args {
+    /// Files to read; - is standard input
+    #[arg(required = true)]
+    files: Vec<PathBuf>,
+    /// Show the histogram of latencies
+    #[arg(short = 'v', long)]
+    histogram: bool,
+    /// Show percentiles of the completion latency
+    #[arg(short, long)]
+    percentiles: bool,
+    /// How to show it
+    #[arg(short, long, value_enum, default_value_t = Format::Table)]
+    format: Format,
+    /// The same as --format r
+    #[arg(short, conflicts_with = "format")]
+    r: bool,
+    /// Name of the test in R code (testtype)
+    #[arg(short, long)]
+    name: Option<String>,
+    /// Write to this file instead of standard output
+    #[arg(short, long)]
+    output: Option<PathBuf>,
+}
+
+/// How to show it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// A table for people
+    Table,
+    /// R code that makes the data frame m
+    R,
+    /// Comma-separated values with a head
+    Csv,
+    /// Everything that was read, as JSON
+    Json,
+    /// A Parquet file
+    Parquet,
+    /// A Markdown table
+    Markdown,
+}
+
+/// How much was found.
+#[derive(Clone, Copy, Debug, Default)]
+struct Tally {
+    readings: u64,
+    damages: u64,
+    empty_files: u64,
+}
+
+/// Reads the files and shows what is in them.
+pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
+    let detail = Detail { buckets: args.histogram, percentiles: args.percentiles };
+    let format = if args.r { Format::R } else { args.format };
+    let mut view = View::begin(format, detail, args.name.as_deref(), args.output.as_deref())?;
+    let mut tally = Tally::default();
+    for path in &args.files {
+        let before = tally.readings;
+        let mut failed = None;
+        let read = read_file(path, |event| {
+            if failed.is_some() {
+                return;
+            }
+            let taken = match event {
+                Event::Reading(reading) => {
+                    tally.readings += 1;
+                    view.reading(path, log_kind(path), &reading)
+                }
+                Event::Damage(damage) => {
+                    tally.damages += 1;
+                    if tally.damages <= MOST_MESSAGES {
+                        tell(path, &damage);
+                    }
+                    view.damage(path, &damage)
+                }
+            };
+            failed = taken.err();
+        });
+        if let Some(failure) = failed {
+            return Err(failure);
+        }
+        match read {
+            Err(failure) => {
+                failure.report(&mut std::io::stderr());
+                tally.empty_files += 1;
+            }
+            Ok(()) if tally.readings == before => {
+                Failure::new(format!("{}: nothing found that fio, iozone or iostat print", path.display()))
+                    .report(&mut std::io::stderr());
+                tally.empty_files += 1;
+            }
+            Ok(()) => {}
+        }
+    }
+    if tally.damages > MOST_MESSAGES {
+        let more = tally.damages - MOST_MESSAGES;
+        Failure::new(format!("{more} more damaged places; --format json lists all")).report(&mut std::io::stderr());
+    }
+    view.end()?;
+    Ok(match tally {
+        Tally { readings: 0, .. } => 1,
+        Tally { damages: 0, empty_files: 0, .. } => 0,
+        _ => PARTIAL,
+    })
+}
+
+fn tell(path: &Path, damage: &Damage) {
+    Failure::new(format!("{}:{}: {}", path.display(), damage.line, damage.what)).report(&mut std::io::stderr());
+}
+
+/// What the values of a log are, by the name of its file.
+pub(crate) fn log_kind(path: &Path) -> Option<LogKind> {
+    LogKind::of_file(&path.file_name()?.to_string_lossy())
+}
+
+/// Gives everything in a file to `sink`.
+pub(crate) fn read_file(path: &Path, sink: impl FnMut(Event)) -> Result<(), Failure> {
+    let failed = |error: std::io::Error| Failure::new(format!("{}: cannot be read: {error}", path.display()));
+    let mut source: Box<dyn Read> =
+        if path == Path::new("-") { Box::new(std::io::stdin()) } else { Box::new(File::open(path).map_err(failed)?) };
+    let mut parser = Parser::new(sink);
+    let mut chunk = vec![0; CHUNK];
+    let read = loop {
+        match source.read(&mut chunk) {
+            Ok(0) => break Ok(()),
+            Ok(length) => parser.feed(&chunk[..length]),
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(error) => break Err(failed(error)),
+        }
+    };
+    parser.finish();
+    read
+}
+
+/// Every measurement in the files, for those who need them together; damage is told.
+pub(crate) fn measurements(files: &[PathBuf]) -> Result<(Vec<Found>, u64), Failure> {
+    let (mut found, mut damages) = (Vec::new(), 0);
+    for path in files {
+        let mut rows = Vec::new();
+        read_file(path, |event| match event {
+            Event::Reading(reading) => rows.extend(measured(path, &reading)),
+            Event::Damage(damage) => {
+                damages += 1;
+                if damages <= MOST_MESSAGES {
+                    tell(path, &damage);
+                }
+            }
+        })?;
+        found.push(Found { source: path.display().to_string(), rows });
+    }
+    Ok((found, damages))
+}
+
+fn measured(path: &Path, reading: &Reading) -> Vec<model::reading::Measurement> {
+    formats::sweep::measurements(reading, log_kind(path))
+}
+
+/// What one file holds.
+pub(crate) struct Found {
+    /// Its name.
+    pub(crate) source: String,
+    /// Its measurements.
+    pub(crate) rows: Vec<model::reading::Measurement>,
+}
+
+/// Standard output, or the file that was asked for.
+fn output(path: Option<&Path>) -> Result<Output, Failure> {
+    path.map_or_else(|| Ok(Output::stdout()), Output::file)
+}

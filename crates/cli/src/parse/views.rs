@@ -1,0 +1,153 @@
+//! The views of `plumb parse`: each takes readings as they come and writes them on.
+
+use super::{Format, output};
+use crate::failure::Failure;
+use crate::output::Output;
+use formats::sweep::{self, Detail, LogKind, ParquetWriter};
+use model::reading::{Damage, Reading};
+use serde::Serialize;
+use std::fs::File;
+use std::path::Path;
+
+/// Text that is written at once.
+const ENOUGH: usize = 64 * 1024;
+/// Damages that are kept for the end of a JSON document; more are counted.
+const MOST_DAMAGES: usize = 10_000;
+
+/// One of the views.
+pub(super) struct View {
+    format: Format,
+    detail: Detail,
+    name: Option<String>,
+    to: Target,
+    rows: usize,
+    damages: Vec<String>,
+    more_damages: u64,
+}
+
+enum Target {
+    Text { output: Output, pending: String },
+    Parquet(Box<ParquetWriter<File>>),
+}
+
+/// A reading in JSON.
+#[derive(Serialize)]
+struct Sourced<'reading, T: Serialize> {
+    source: &'reading str,
+    #[serde(flatten)]
+    what: &'reading T,
+}
+
+impl View {
+    /// Writes what stands before the first reading.
+    pub(super) fn begin(
+        format: Format,
+        detail: Detail,
+        name: Option<&str>,
+        path: Option<&Path>,
+    ) -> Result<View, Failure> {
+        let to = match (format, path) {
+            (Format::Parquet, None) => {
+                return Err(Failure::new("a Parquet file is not text: say where it goes with --output FILE"));
+            }
+            (Format::Parquet, Some(path)) => {
+                let file = File::create(path)
+                    .map_err(|error| Failure::new(format!("{}: cannot be written: {error}", path.display())))?;
+                Target::Parquet(Box::new(ParquetWriter::new(file).map_err(|error| Failure::new(error.to_string()))?))
+            }
+            _ => Target::Text { output: output(path)?, pending: String::new() },
+        };
+        let mut view =
+            View { format, detail, name: name.map(str::to_owned), to, rows: 0, damages: Vec::new(), more_damages: 0 };
+        match format {
+            Format::R => view.text(sweep::r_head())?,
+            Format::Csv => view.text(&sweep::csv_head())?,
+            Format::Json => {
+                let program = format!("plumb {}", env!("CARGO_PKG_VERSION"));
+                view.text(&format!("{{\"parse_schema\": 1, \"program\": \"{program}\", \"readings\": ["))?;
+            }
+            Format::Table | Format::Markdown | Format::Parquet => {}
+        }
+        Ok(view)
+    }
+
+    /// Takes a reading.
+    pub(super) fn reading(&mut self, path: &Path, log: Option<LogKind>, reading: &Reading) -> Result<(), Failure> {
+        let source = path.display().to_string();
+        if self.format == Format::Json {
+            let text = json(&Sourced { source: &source, what: reading })?;
+            let comma = if self.rows > 0 { ",\n" } else { "\n" };
+            self.rows += 1;
+            return self.text(&format!("{comma}{text}"));
+        }
+        for row in sweep::measurements(reading, log) {
+            let text = match self.format {
+                Format::Table => {
+                    let head = if self.rows == 0 { sweep::table_head(self.detail) } else { String::new() };
+                    head + &sweep::table_row(&row, self.detail)
+                }
+                Format::Markdown => {
+                    let head = if self.rows == 0 { sweep::markdown_head(self.detail) } else { String::new() };
+                    head + &sweep::markdown_row(&row, self.detail)
+                }
+                Format::R => sweep::r_row(&row, self.rows),
+                Format::Csv => sweep::csv_row(&row, &source, reading.line),
+                Format::Parquet | Format::Json => String::new(),
+            };
+            self.rows += 1;
+            match &mut self.to {
+                Target::Parquet(file) => file.row(&row, &source).map_err(|error| Failure::new(error.to_string()))?,
+                Target::Text { .. } => self.text(&text)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes a damage; only JSON keeps it.
+    pub(super) fn damage(&mut self, path: &Path, damage: &Damage) -> Result<(), Failure> {
+        if self.format != Format::Json {
+            return Ok(());
+        }
+        if self.damages.len() < MOST_DAMAGES {
+            self.damages.push(json(&Sourced { source: &path.display().to_string(), what: damage })?);
+        } else {
+            self.more_damages += 1;
+        }
+        Ok(())
+    }
+
+    /// Writes what stands behind the last reading.
+    pub(super) fn end(mut self) -> Result<(), Failure> {
+        match self.format {
+            Format::R => {
+                let tail = sweep::r_tail(self.name.as_deref());
+                self.text(&tail)?;
+            }
+            Format::Json => {
+                let damages = self.damages.join(",\n");
+                let more = self.more_damages;
+                self.text(&format!("\n], \"damages\": [\n{damages}\n], \"more_damages\": {more}}}\n"))?;
+            }
+            Format::Table | Format::Csv | Format::Markdown | Format::Parquet => {}
+        }
+        match self.to {
+            Target::Text { mut output, pending } => output.write(&pending),
+            Target::Parquet(file) => file.finish().map_err(|error| Failure::new(error.to_string())),
+        }
+    }
+
+    fn text(&mut self, text: &str) -> Result<(), Failure> {
+        if let Target::Text { output, pending } = &mut self.to {
+            pending.push_str(text);
+            if pending.len() >= ENOUGH {
+                output.write(pending)?;
+                pending.clear();
+            }
+        }
+        Ok(())
+    }
+}
+
+fn json(what: &impl Serialize) -> Result<String, Failure> {
+    serde_json::to_string(what).map_err(|error| Failure::new(format!("the results cannot be written as JSON: {error}")))
+}

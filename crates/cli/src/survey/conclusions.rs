@@ -1,0 +1,126 @@
+//! The two plain sentences at the end: about the sweep over users where there is one, else about the swept option.
+
+use super::table::Row;
+use analysis::{Point, thousands};
+use survey::{Kind, Test, short_size};
+
+/// The sentences about these rows; none when nothing was measured.
+pub(crate) fn of(rows: &[Row]) -> Vec<String> {
+    let Some(first) = best_sweep(rows) else { return Vec::new() };
+    let group: Vec<&Row> = rows.iter().filter(|row| same_but_users(&row.test, first)).collect();
+    let users = medians(&group);
+    if users.len() > 1 || rows.iter().all(|row| same_but_users(&row.test, first)) {
+        return analysis::sentences(&plural(first), &users);
+    }
+    let kind: Vec<&Row> = rows.iter().filter(|row| row.test.kind == first.kind).collect();
+    of_sweep(first.kind, &kind)
+}
+
+/// What is measured, as the subject of a sentence: `8k random reads`.
+fn plural(test: &Test) -> String {
+    let block = short_size(u64::from(test.block));
+    let what = match test.kind {
+        Kind::RandomRead => "random reads",
+        Kind::SequentialRead => "sequential reads",
+        Kind::LogWrite => "log writes",
+        Kind::Mixed => "random reads beside writes",
+    };
+    let extras: Vec<String> = test
+        .extras
+        .iter()
+        .filter(|(name, _)| !["sync", "direct"].contains(&name.as_str()))
+        .map(|(name, value)| format!(" {name}={value}"))
+        .collect();
+    format!("{block} {what}{}", extras.concat())
+}
+
+/// A test of the group with the most user counts; random reads first where groups are equal.
+fn best_sweep(rows: &[Row]) -> Option<&Test> {
+    let levels = |test: &Test| {
+        let mut users: Vec<u32> =
+            rows.iter().filter(|row| same_but_users(&row.test, test)).map(|row| row.test.users).collect();
+        users.sort_unstable();
+        users.dedup();
+        users.len()
+    };
+    // Of thousands of tests the first few hundred tell which sweep there is.
+    let candidates = rows.iter().take(500).map(|row| &row.test);
+    let mut best: Option<(usize, &Test)> = None;
+    for test in candidates {
+        let found = (levels(test), test);
+        let better = |(count, kept): (usize, &Test)| {
+            found.0 > count || (found.0 == count && kept.kind != Kind::RandomRead && test.kind == Kind::RandomRead)
+        };
+        if best.is_none_or(better) {
+            best = Some(found);
+        }
+    }
+    best.map(|(_, test)| test)
+}
+
+fn same_but_users(a: &Test, b: &Test) -> bool {
+    a.kind == b.kind && a.block == b.block && a.set == b.set && a.extras == b.extras
+}
+
+/// A point for each user count: of several rounds the one in the middle.
+fn medians(rows: &[&Row]) -> Vec<Point> {
+    let mut users: Vec<u32> = rows.iter().map(|row| row.test.users).collect();
+    users.sort_unstable();
+    users.dedup();
+    let middle = |users: u32| {
+        let of = rows.iter().filter(|row| row.test.users == users);
+        let mut points: Vec<Point> = of.filter_map(|row| point(row)).collect();
+        points.sort_by(|a, b| a.iops.total_cmp(&b.iops));
+        let at = points.len().checked_sub(1)? / 2;
+        points.into_iter().nth(at)
+    };
+    users.into_iter().filter_map(middle).collect()
+}
+
+fn point(row: &Row) -> Option<Point> {
+    let direction = *row.test.kind.directions().first()?;
+    Point::of(row.test.users, &row.result, direction, &row.result.notes)
+}
+
+/// Where no users are swept: what gives the most requests, and what the most bytes.
+fn of_sweep(kind: Kind, rows: &[&Row]) -> Vec<String> {
+    let points: Vec<(&Row, Point)> = rows.iter().filter_map(|row| Some((*row, point(row)?))).collect();
+    let most_ios = points.iter().max_by(|(_, a), (_, b)| a.iops.total_cmp(&b.iops));
+    let most_bytes = points.iter().max_by(|(_, a), (_, b)| a.bytes_per_second.total_cmp(&b.bytes_per_second));
+    let (Some((ios_row, ios)), Some((bytes_row, bytes))) = (most_ios, most_bytes) else { return Vec::new() };
+    let memory = if points.iter().any(|(_, point)| point.from_memory) { " These are numbers of memory." } else { "" };
+    let mean = |point: &Point| format!("{:.3} ms", point.mean_ns / 1e6);
+    vec![
+        format!(
+            "The most requests per second of {} levels of {}: {} IOPS at {}, {} each on average.{memory}",
+            points.len(),
+            kind.title(),
+            thousands(ios.iops),
+            ios_row.test.describe(),
+            mean(ios)
+        ),
+        format!(
+            "The highest rate: {} MiB/s at {}, {} each on average.",
+            thousands(bytes.bytes_per_second / f64::from(1 << 20)),
+            bytes_row.test.describe(),
+            mean(bytes)
+        ),
+    ]
+}
+
+/// How far the rounds of one test lie apart, where there are several: the widest.
+pub(crate) fn spread(rows: &[Row]) -> Option<String> {
+    let firsts = rows.iter().filter(|row| row.test.round == 1);
+    let spreads = firsts.filter_map(|first| {
+        let rates: Vec<f64> = rows
+            .iter()
+            .filter(|row| row.test.repeats(&first.test))
+            .filter_map(|row| point(row).map(|point| point.iops))
+            .collect();
+        let (least, most) = rates.iter().fold((f64::MAX, 0.0_f64), |(a, b), &rate| (a.min(rate), b.max(rate)));
+        (rates.len() > 1 && most > 0.0).then(|| ((most - least) / most * 100.0, rates.len(), first))
+    });
+    let (widest, rounds, row) = spreads.max_by(|a, b| a.0.total_cmp(&b.0))?;
+    let test = row.test.describe();
+    Some(format!("Of {rounds} rounds the rates of one test lie {widest:.0} % apart at most ({test})."))
+}

@@ -1,0 +1,88 @@
+//! What a survey would do, with time, bytes and wear: printed instead of doing it.
+
+use super::remarks::wrapped;
+use super::target::Subject;
+use measure::Nanos;
+use survey::{Outline, Pace, Suite, WarmUp, short_size};
+
+/// Tests that are listed one by one; the rest is counted.
+const MOST_LINES: usize = 200;
+const GB: f64 = 1e9;
+
+/// The whole plan as text.
+pub(super) fn render(subject: &Subject, suite: &Suite, pace: Pace, warm_up: WarmUp, outline: &Outline) -> String {
+    let mut text = wrapped(&format!("Dry run: nothing is done. {}", subject.describe()), "");
+    text.push('\n');
+    for (number, test) in suite.tests.iter().take(MOST_LINES).enumerate() {
+        text.push_str(&format!("{:>5}  {}\n", number + 1, test.describe()));
+    }
+    if suite.tests.len() > MOST_LINES {
+        text.push_str(&format!("       and {} more\n", suite.tests.len() - MOST_LINES));
+    }
+    let left: Vec<&str> = suite.left_out.iter().map(|kind| kind.title()).collect();
+    if !left.is_empty() {
+        text.push_str(&wrapped(&format!("Left out, because it would overwrite data: {}.", left.join(", ")), ""));
+    }
+    text.push('\n');
+    text.push_str(&wrapped(&time(pace, warm_up, outline), "  "));
+    text.push_str(&wrapped(&wear(outline), "  "));
+    text.push_str(&wrapped(&format!("Engine: {}.", suite.engine), "  "));
+    text
+}
+
+fn time(pace: Pace, warm_up: WarmUp, outline: &Outline) -> String {
+    let each = format!("{} tests of {} s", outline.tests, pace.time.as_secs_f64());
+    let measured = clock(outline.measured);
+    match warm_up {
+        WarmUp::Steady => format!("Time: {each} are {measured}, and before each of them I/O until it is steady."),
+        WarmUp::Seconds(_) if pace.ramp == Nanos::ZERO => format!("Time: {each} are {measured}."),
+        WarmUp::Seconds(_) => format!(
+            "Time: {each} are {measured}, and {} s before each of them that do not count: {} in all{}.",
+            pace.ramp.as_secs_f64(),
+            clock(outline.measured.saturating_add(outline.warm_up)),
+            if outline.prepared_bytes > 0 { ", after the writing" } else { "" }
+        ),
+    }
+}
+
+fn wear(outline: &Outline) -> String {
+    if outline.prepared_bytes == 0 && outline.writing == Nanos::ZERO {
+        return "Wear: nothing is written.".to_owned();
+    }
+    let mut text = format!("Wear: {} are written before the first test", short_size(outline.prepared_bytes));
+    if outline.writing > Nanos::ZERO {
+        text.push_str(&format!(
+            ", and for {} tests write as fast as the disk takes it: {:.0} GB in all at 100 MB/s, {:.0} GB at 1 GB/s",
+            clock(outline.writing),
+            outline.written_at(0.1 * GB) / GB,
+            outline.written_at(GB) / GB
+        ));
+    }
+    text + "."
+}
+
+/// `4:30` minutes, or `1:02:03` hours.
+fn clock(span: Nanos) -> String {
+    let seconds = span.get().div_ceil(1_000_000_000);
+    let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    if hours > 0 { format!("{hours}:{minutes:02}:{seconds:02} h") } else { format!("{minutes}:{seconds:02} min") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spans_are_minutes_or_hours() {
+        for (seconds, text) in [(0, "0:00 min"), (61, "1:01 min"), (3723, "1:02:03 h")] {
+            assert_eq!(clock(Nanos::from_secs(seconds)), text);
+        }
+    }
+
+    #[test]
+    fn a_survey_that_only_reads_wears_nothing() {
+        assert_eq!(wear(&Outline::default()), "Wear: nothing is written.");
+        let writes = Outline { prepared_bytes: 1 << 30, writing: Nanos::from_secs(60), ..Outline::default() };
+        assert!(wear(&writes).contains("1G are written") && wear(&writes).contains("7 GB in all at 100 MB/s"));
+    }
+}

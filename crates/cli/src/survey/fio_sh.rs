@@ -1,0 +1,157 @@
+//! `plumb fio.sh`: the letters of fio.sh, its workload, and its files: a job file and fio's text for each run.
+
+use super::table::{self, Row};
+use super::{Fill, Order, conduct, outline};
+use crate::failure::Failure;
+use crate::output::Output;
+use formats::{View, fio_text, printable};
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::io::{IsTerminal, Write};
+use std::path::Path;
+use survey::{Kind, Letters, Test, short_size};
+
+const USAGE: &str = "\
+usage: plumb fio.sh [options]
+run fio.sh's set of I/O benchmarks; what is done differently, and why: docs/survey.md
+OPTIONS:
+  -h             show this message
+  -w directory   where the work file is made; it must exist (default ./workdir)
+  -o directory   where job files, outputs and the result go; made if needed (default .)
+  -t tests       readrand, read, write, randrw or all (default: readrand, write and read)
+  -s seconds     measuring time of each run (default 60)
+  -m megabytes   size of the work file, or of what is used of all devices (default 65536; devices: all)
+  -i             a file for each user, of 100 MB or of -m
+  -f             ask no questions
+  -c             write the work file anew, even if it is there
+  -u users       only this number of users
+  -l kilobytes   only this block size
+  -x             remove the work file after the runs
+  -r devices     raw devices instead of a file, separated by colons; they are only read, unless
+  --overwrite=IDENTITY  repeats a device's serial number, WWID or size; once per device
+  -y             write the devices twice before the runs
+  -z sizes       sizes of the devices; they are asked themselves, only the count is compared
+  -b, -d, -e     taken and told that they are not needed: other fio, DTrace, record size
+
+Examples:
+  plumb fio.sh -w /data -t readrand -s 10 -m 1000 -f
+  plumb fio.sh -w /data -o results -f && plumb parse results/*.out
+";
+
+/// Runs the command line of fio.sh, given without the program's name.
+pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
+    let (letters, overwrite) = read(words)?;
+    let mut out = Output::stdout();
+    if letters.help {
+        return out.write(USAGE).map(|()| 0);
+    }
+    for remark in &letters.remarks {
+        let _ = writeln!(std::io::stderr(), "plumb: {}", printable::lines(remark));
+    }
+    let Letters { mut wishes, force, recreate, .. } = letters;
+    wishes.overwrite = overwrite;
+    let on_devices = wishes.size.is_none() || wishes.targets.iter().all(|path| path.starts_with("/dev"));
+    if let Some(missing) = wishes.targets.iter().find(|path| !on_devices && !path.is_dir()) {
+        let missing = missing.display();
+        return Err(Failure::new(format!("{missing}: is no directory; make it, or name another one with -w")));
+    }
+    if !force {
+        out.write(&printable::lines(&outline(wishes.clone())?))?;
+        if !agreed(&mut out)? {
+            return Err(Failure::new("nothing was done; -f asks no questions"));
+        }
+    }
+    let directory = wishes.output_dir.clone().unwrap_or_default();
+    let fill = if recreate { Fill::Anew } else { Fill::WhereNeeded };
+    let order = Order { wishes, done: HashMap::new(), output: None, fill };
+    let mut rows: Vec<Row> = Vec::new();
+    let status = conduct(order, &mut |row, plan, words| {
+        write_run(&directory, row, plan, words)?;
+        rows.push(row.clone());
+        Ok(())
+    });
+    if !rows.is_empty() {
+        write_text(&directory.join("fio_summary.out"), &table::render(&rows))?;
+    }
+    status
+}
+
+/// The letters, and the words of consent, which fio.sh has no letter for.
+fn read(words: &[OsString]) -> Result<(Letters, Vec<String>), Failure> {
+    let mut overwrite = Vec::new();
+    let mut letters = Vec::new();
+    for word in words {
+        let text = word
+            .to_str()
+            .ok_or_else(|| Failure::new(format!("{} is not UTF-8; give it another name", word.display())))?;
+        match text.strip_prefix("--overwrite=") {
+            Some(identity) => overwrite.push(identity.to_owned()),
+            None => letters.push(text.to_owned()),
+        }
+    }
+    let letters = survey::letters(&letters).map_err(Failure::new)?;
+    Ok((letters, overwrite))
+}
+
+fn agreed(out: &mut Output) -> Result<bool, Failure> {
+    out.write("\nproceed? [y/N] ")?;
+    let mut answer = String::new();
+    let read = std::io::stdin().read_line(&mut answer);
+    if !std::io::stdin().is_terminal() {
+        out.write("\n")?;
+    }
+    Ok(read.is_ok() && ["y", "yes"].contains(&answer.trim().to_ascii_lowercase().as_str()))
+}
+
+/// The name of a run's files, without their ending: `readrand_u08_kb0008`.
+fn stem(test: &Test) -> String {
+    let users = test.users;
+    match test.kind {
+        Kind::Mixed => format!("randrw_u{users:02}"),
+        Kind::RandomRead => format!("readrand_u{users:02}_kb{:04}", test.block >> 10),
+        kind => format!("{}_u{users:02}_kb{:04}", kind.word(), test.block >> 10),
+    }
+}
+
+/// A job file that any fio runs, and what fio would have printed.
+fn write_run(directory: &Path, row: &Row, plan: &job::Plan, words: &[(String, String)]) -> Result<(), Failure> {
+    let stem = stem(&row.test);
+    write_text(&directory.join(format!("{stem}.job")), &job_file(&row.test, plan, words))?;
+    let view = View { zone: jiff::tz::TimeZone::system() };
+    let text = format!("{}{}\n{}", fio_text::job_lines(plan), job::VERSION, fio_text::write(&row.result, &view));
+    write_text(&directory.join(format!("{stem}.out")), &text)
+}
+
+fn job_file(test: &Test, plan: &job::Plan, words: &[(String, String)]) -> String {
+    let size = short_size(u64::from(test.block));
+    let mut text = format!("; {size} {}, users: {}\n", test.kind.title(), test.users);
+    for (index, job) in plan.jobs.iter().enumerate() {
+        let names: Vec<String> =
+            job.files.names.iter().map(|path| path.display().to_string().replace(':', "\\:")).collect();
+        text.push_str(&format!("[job{}]\nfilename={}\n", index + 1, names.join(":")));
+        words.iter().for_each(|(name, value)| text.push_str(&format!("{name}={value}\n")));
+    }
+    text
+}
+
+fn write_text(path: &Path, text: &str) -> Result<(), Failure> {
+    std::fs::write(path, text).map_err(|error| Failure::writing(&path.display().to_string(), &error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_have_the_names_that_fio_sh_gives_them() {
+        let test = |kind, block, users| Test { kind, block, users, set: None, extras: Vec::new(), round: 1 };
+        for (test, name) in [
+            (test(Kind::RandomRead, 8 << 10, 8), "readrand_u08_kb0008"),
+            (test(Kind::SequentialRead, 1 << 20, 64), "read_u64_kb1024"),
+            (test(Kind::LogWrite, 1 << 10, 1), "write_u01_kb0001"),
+            (test(Kind::Mixed, 8 << 10, 16), "randrw_u16"),
+        ] {
+            assert_eq!(stem(&test), name);
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! `plumb watch`: what the disks do, live on a terminal.
+//!
+//! Owns the command, the loop and the terminal, which is as it was after any end: a key, a signal, a panic. Leaves
+//! reading to `sampling`, keys to `state` and drawing to `screen`.
+
+mod processes;
+mod sampling;
+mod save;
+mod screen;
+mod state;
+#[cfg(test)]
+mod tests;
+
+use crate::failure::Failure;
+use clap::Parser;
+use ratatui::DefaultTerminal;
+use ratatui::crossterm::event::{self, Event, KeyEventKind};
+use sampling::Machine;
+use state::{State, Then};
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+use sys::signals::Watch;
+
+/// Between two looks at whether a signal came.
+const SIGNAL_PAUSE: Duration = Duration::from_millis(100);
+
+/// Watch the disks live: rates, queues, curves, and the processes behind them
+#[derive(Debug, Parser)]
+#[command(
+    next_line_help = false,
+    long_about = "\
+Shows what the disks do, live on the terminal: I/Os and bytes per second, request size, queue, await and \
+utilisation of each device with its curve, and the processes that cause the most I/O.",
+    after_help = "\
+Keys: q quit, p pause, s sort, arrows choose a device, + - interval, w save, ? help
+
+Examples:
+  plumb watch                     all disks that were ever used
+  plumb watch nvme0n1 sda1        these
+  plumb watch --interval 0.5      look twice per second
+  sudo plumb watch                see the processes of all users
+
+Without a terminal (pipes, logs) use plumb iostat -x 1.
+Exit status: 0; 1 when it cannot be shown; 128 + signal after a signal"
+)]
+pub(crate) struct Args {
+    /// Devices or partitions, with or without /dev/
+    #[arg(value_name = "DEVICE")]
+    devices: Vec<String>,
+    /// Seconds between two looks, 0.1 to 3600
+    #[arg(long, short, value_name = "SECONDS", default_value = "1", value_parser = parse_interval)]
+    interval: Duration,
+    /// Read DIR/proc and DIR/sys in place of this machine's (also PLUMB_ROOT=DIR)
+    #[arg(long, value_name = "DIR")]
+    root: Option<PathBuf>,
+}
+
+fn parse_interval(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse::<f64>().ok().filter(|seconds| (0.1..=3600.0).contains(seconds));
+    seconds.map(Duration::from_secs_f64).ok_or_else(|| "it is no number of seconds from 0.1 to 3600".to_owned())
+}
+
+/// Shows the screen until it is quit; 0, or 128 + signal.
+pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
+    let root = args.root.clone().or_else(|| std::env::var_os("PLUMB_ROOT").map(PathBuf::from));
+    let root = root.filter(|root| !root.as_os_str().is_empty()).unwrap_or_else(|| PathBuf::from("/"));
+    let names: Vec<String> = args.devices.iter().map(|name| kernel_name(name)).collect();
+    let mut machine = Machine::default();
+    machine.look(&root, &names).map_err(Failure::new)?;
+    if let Some(missing) = names.iter().find(|name| !machine.devices.contains_key(*name)) {
+        return Err(Failure::new(format!(
+            "{missing}: there is no such block device; lsblk shows those that there are"
+        )));
+    }
+    if !std::io::stdout().is_terminal() || !std::io::stdin().is_terminal() {
+        return Err(Failure::new(
+            "plumb watch needs a terminal; without one, plumb iostat -x 1 prints the same numbers",
+        ));
+    }
+    let signals = Watch::begin().map_err(|error| Failure::new(error.to_string()))?;
+    let host = sys::host::name(&root).unwrap_or_default();
+    let mut screen = Screen::open()?;
+    let mut state = State::new(args.interval);
+    watch(&mut screen.terminal, &Source { root: &root, names: &names, host: &host }, &mut machine, &mut state, &signals)
+}
+
+/// The name in sysfs of what was given: `/dev/disk/by-id/x` leads to `sda`.
+fn kernel_name(given: &str) -> String {
+    let path = Path::new(given);
+    let real = if given.starts_with('/') { path.canonicalize().ok() } else { None };
+    let real = real.as_deref().unwrap_or(path);
+    real.strip_prefix("/dev").unwrap_or(real).to_string_lossy().into_owned()
+}
+
+/// The terminal while the screen is shown; as it was before once this is dropped. A panic restores it, too, before
+/// its message is printed.
+struct Screen {
+    terminal: DefaultTerminal,
+}
+
+impl Screen {
+    fn open() -> Result<Self, Failure> {
+        let terminal = ratatui::try_init();
+        terminal.map(|terminal| Screen { terminal }).map_err(|error| {
+            let _ = ratatui::try_restore();
+            Failure::new(format!("the terminal cannot be used: {error}"))
+        })
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        // In a crash it was restored before the message; once more would move the cursor back over that. A terminal
+        // that is gone needs no restoring.
+        if !std::thread::panicking() {
+            let _ = ratatui::try_restore();
+        }
+    }
+}
+
+/// Where numbers come from.
+struct Source<'a> {
+    root: &'a Path,
+    names: &'a [String],
+    host: &'a str,
+}
+
+fn watch(
+    terminal: &mut DefaultTerminal,
+    source: &Source<'_>,
+    machine: &mut Machine,
+    state: &mut State,
+    signals: &Watch,
+) -> Result<u8, Failure> {
+    let gone = |error: std::io::Error| Failure::new(format!("the terminal cannot be used: {error}"));
+    let mut looked = Instant::now();
+    loop {
+        terminal.draw(|frame| screen::draw(frame, machine, state, source.host)).map_err(gone)?;
+        let mut redraw = false;
+        while !redraw {
+            if let Some(signal) = signals.caught() {
+                return Ok(u8::try_from(128 + signal).unwrap_or(128));
+            }
+            let left = state.interval.saturating_sub(looked.elapsed());
+            if left.is_zero() {
+                looked = Instant::now();
+                if !state.paused {
+                    machine.look(source.root, source.names).map_err(Failure::new)?;
+                    redraw = true;
+                }
+            }
+            if !event::poll(left.min(SIGNAL_PAUSE)).map_err(gone)? {
+                continue;
+            }
+            redraw = true;
+            match event::read().map_err(gone)? {
+                Event::Key(key) if key.kind == KeyEventKind::Press => match state.press(key, machine) {
+                    Then::Quit => return Ok(0),
+                    Then::Save => state.message = Some(saved(source, machine)),
+                    Then::Stay => {}
+                },
+                _ => {}
+            }
+        }
+    }
+}
+
+fn saved(source: &Source<'_>, machine: &Machine) -> String {
+    match save::save(Path::new("."), source.host, machine) {
+        Ok(path) => format!("saved: {}", path.display()),
+        Err(error) => format!("not saved: {error}"),
+    }
+}

@@ -1,0 +1,71 @@
+//! What was seen, as a file of ours: always a new one.
+
+use super::sampling::Machine;
+use serde_json::{Value, json};
+use std::fs::OpenOptions;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// Writes everything that is kept to the first free `plumb-watch-NNN.json` in `directory`; its path.
+pub(super) fn save(directory: &Path, host: &str, machine: &Machine) -> io::Result<PathBuf> {
+    let text = serde_json::to_vec_pretty(&document(host, machine))?;
+    for number in 1..=999_999 {
+        let path = directory.join(format!("plumb-watch-{number:03}.json"));
+        // New, or not at all: what lies there under this name is somebody's.
+        match OpenOptions::new().write(true).create_new(true).open(&path) {
+            Ok(mut file) => {
+                file.write_all(&text).and_then(|()| file.write_all(b"\n"))?;
+                return Ok(path);
+            }
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Err(io::Error::other("all names up to plumb-watch-999999.json are taken"))
+}
+
+fn document(host: &str, machine: &Machine) -> Value {
+    let devices: Vec<Value> = machine
+        .devices
+        .iter()
+        .map(|(name, track)| {
+            let samples = track.history.iter().map(|(at, now)| {
+                json!({
+                    "uptime_s": at.as_secs_f64(),
+                    "reads_per_second": now.reads.per_second,
+                    "writes_per_second": now.writes.per_second,
+                    "discards_per_second": now.discards.per_second,
+                    "flushes_per_second": now.flushes.per_second,
+                    "read_bytes_per_second": now.reads.sectors_per_second * 512.0,
+                    "written_bytes_per_second": now.writes.sectors_per_second * 512.0,
+                    "request_bytes": now.together.request_sectors * 512.0,
+                    "read_await_ms": now.reads.await_ms,
+                    "write_await_ms": now.writes.await_ms,
+                    "queue": now.queue,
+                    "utilisation_percent": now.utilisation_percent,
+                })
+            });
+            json!({ "name": name, "samples": samples.collect::<Vec<_>>() })
+        })
+        .collect();
+    let processes: Vec<Value> = machine
+        .busiest
+        .iter()
+        .map(|rate| {
+            json!({
+                "process": rate.process,
+                "name": rate.name,
+                "read_bytes_per_second": rate.read_bytes,
+                "written_bytes_per_second": rate.written_bytes,
+            })
+        })
+        .collect();
+    json!({
+        "schema": model::SCHEMA,
+        "program": concat!("plumb ", env!("CARGO_PKG_VERSION")),
+        "command": "watch",
+        "host": host,
+        "devices": devices,
+        "processes": processes,
+    })
+}

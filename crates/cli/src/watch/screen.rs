@@ -1,0 +1,270 @@
+//! The screen: a pure function of what is known and what was chosen.
+
+use super::processes::Rate;
+use super::sampling::{Machine, Track};
+use super::state::State;
+use formats::printable;
+use model::DeviceActivity;
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::style::{Color, Modifier, Style};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Block, Cell, Clear, Paragraph, Row, Table};
+
+/// The smallest terminal that shows everything.
+const SMALLEST: (u16, u16) = (80, 24);
+/// Rows of the part about the device in focus, its heading included.
+const FOCUS_ROWS: u16 = 5;
+/// Rows that the processes get at least, heading included.
+const PROCESS_ROWS: u16 = 5;
+
+const KEYS: &str = " q quit  p pause  s sort  ↑↓ device  +- interval  w save  ? help";
+const HELP: &[&str] = &[
+    "q, Esc, Ctrl-C   quit",
+    "p, space         pause and go on",
+    "s                sort by the next: util, IOPS, throughput,",
+    "                 queue, await, name",
+    "↑ ↓, k j         the device whose curves are shown",
+    "+ -              look less often, more often",
+    "w                save what was seen: plumb-watch-NNN.json",
+    "? h              this help, and away with it",
+    "",
+    "size, await      mean of a request; the time with its queue",
+    "queue            mean number of requests under way",
+    "util             time with a request under way; a device that",
+    "                 works on many at once can do more at 100 %",
+];
+
+/// Draws everything.
+pub(super) fn draw(frame: &mut Frame<'_>, machine: &Machine, state: &State, host: &str) {
+    let area = frame.area();
+    if area.width < SMALLEST.0 || area.height < SMALLEST.1 {
+        let text = format!(
+            "{} × {} is too small: plumb watch needs {} × {}. q quits.",
+            area.width, area.height, SMALLEST.0, SMALLEST.1
+        );
+        frame.render_widget(Paragraph::new(text).wrap(ratatui::widgets::Wrap { trim: true }), area);
+        return;
+    }
+    let names = state.order.arrange(machine);
+    let wanted = u16::try_from(names.len().max(1)).unwrap_or(u16::MAX).saturating_add(1);
+    let room = area.height - 3 - FOCUS_ROWS - PROCESS_ROWS;
+    let rows = [
+        Constraint::Length(1),
+        Constraint::Length(1),
+        Constraint::Length(wanted.min(room)),
+        Constraint::Length(FOCUS_ROWS),
+        Constraint::Min(PROCESS_ROWS),
+        Constraint::Length(1),
+    ];
+    let [title, cpu, devices, focus, processes, bottom] = Layout::vertical(rows).areas(area);
+    frame.render_widget(title_line(machine, state, host), title);
+    frame.render_widget(cpu_line(machine), cpu);
+    draw_devices(frame, devices, machine, state, &names);
+    draw_focus(frame, focus, machine, state.focused(&names));
+    draw_processes(frame, processes, machine);
+    let message = state.message.as_deref().map_or(KEYS.to_owned(), |message| format!(" {}", shown(message)));
+    frame.render_widget(Paragraph::new(message).style(Style::new().add_modifier(Modifier::REVERSED)), bottom);
+    if state.help {
+        draw_help(frame, area);
+    }
+}
+
+/// Foreign text on one line, unable to steer the terminal.
+fn shown(text: &str) -> String {
+    printable::line(text).into_owned()
+}
+
+fn title_line(machine: &Machine, state: &State, host: &str) -> Line<'static> {
+    let paused = if state.paused { "  PAUSED" } else { "" };
+    let text = format!(
+        "every {} s, sort: {}, {} device{}{}",
+        state.interval.as_secs_f64(),
+        state.order.title(),
+        machine.devices.len(),
+        if machine.devices.len() == 1 { "" } else { "s" },
+        paused
+    );
+    Line::from(vec![
+        Span::styled("plumb watch ", Style::new().add_modifier(Modifier::BOLD)),
+        Span::raw(format!("{}  {text}", shown(host))),
+    ])
+}
+
+fn cpu_line(machine: &Machine) -> Line<'static> {
+    let Some(cpu) = machine.cpu else { return Line::from("CPU  a moment, please: rates need two looks") };
+    let shares = [
+        ("user", cpu.user + cpu.nice),
+        ("system", cpu.system),
+        ("iowait", cpu.iowait),
+        ("steal", cpu.steal),
+        ("idle", cpu.idle),
+    ];
+    Line::from(format!("CPU{}", shares.map(|(name, share)| format!("  {name} {share:.1} %")).concat()))
+}
+
+fn draw_devices(frame: &mut Frame<'_>, area: Rect, machine: &Machine, state: &State, names: &[&str]) {
+    const WIDTHS: [u16; 9] = [9, 8, 8, 8, 8, 6, 6, 7, 5];
+    let curve = usize::from(area.width.saturating_sub(WIDTHS.iter().sum::<u16>() + 9));
+    let heads = ["r/s", "w/s", "read/s", "write/s", "size", "queue", "await", "util"];
+    let heads = std::iter::once(Cell::from("Device")).chain(heads.map(right)).chain([Cell::from("IOPS")]);
+    let focus = state.focused(names);
+    let body = usize::from(area.height.saturating_sub(1));
+    // The device in focus is always to be seen.
+    let at = names.iter().position(|name| Some(*name) == focus).unwrap_or(0);
+    let skipped = (at + 1).saturating_sub(body);
+    let rows = names.iter().skip(skipped).filter_map(|&name| {
+        let style = if Some(name) == focus { Style::new().add_modifier(Modifier::BOLD) } else { Style::new() };
+        Some(device_row(name, machine.devices.get(name)?, curve).style(style))
+    });
+    let widths = WIDTHS.map(Constraint::Length).into_iter().chain([Constraint::Min(3)]);
+    let header = Row::new(heads).style(Style::new().add_modifier(Modifier::UNDERLINED));
+    frame.render_widget(Table::new(rows, widths).header(header).column_spacing(1), area);
+}
+
+fn right(text: impl Into<String>) -> Cell<'static> {
+    Cell::from(Line::from(text.into()).right_aligned())
+}
+
+fn device_row(name: &str, track: &Track, curve: usize) -> Row<'static> {
+    let name = Cell::from(shown(name));
+    let Some(now) = track.now() else { return Row::new([name]) };
+    let util = now.utilisation_percent;
+    let colour = match util {
+        _ if util >= 90.0 => Style::new().fg(Color::Red),
+        _ if util >= 60.0 => Style::new().fg(Color::Yellow),
+        _ => Style::new(),
+    };
+    let mut cells = vec![name];
+    cells.extend(
+        [
+            count(now.reads.per_second),
+            count(now.writes.per_second),
+            amount(now.reads.sectors_per_second * 512.0),
+            amount(now.writes.sectors_per_second * 512.0),
+            if now.together.request_sectors > 0.0 { amount(now.together.request_sectors * 512.0) } else { "-".into() },
+            count(now.queue),
+            if now.together.per_second > 0.0 { format!("{} ms", brief(now.together.await_ms)) } else { "-".into() },
+        ]
+        .map(right),
+    );
+    cells.push(right(format!("{util:.0}%")).style(colour));
+    cells.push(
+        Cell::from(sparks(&values(track, |now| now.together.per_second), curve)).style(Style::new().fg(Color::Cyan)),
+    );
+    Row::new(cells)
+}
+
+fn values(track: &Track, of: fn(&DeviceActivity) -> f64) -> Vec<f64> {
+    track.history.iter().map(|(_, activity)| of(activity)).collect()
+}
+
+/// Curves of the device in focus, each with its present value and its peak.
+fn draw_focus(frame: &mut Frame<'_>, area: Rect, machine: &Machine, focus: Option<&str>) {
+    let Some((name, track)) = focus.and_then(|name| Some((name, machine.devices.get(name)?))) else {
+        frame.render_widget(Paragraph::new("No device was ever used; name one to see it."), area);
+        return;
+    };
+    type Curve = (&'static str, fn(&DeviceActivity) -> f64, fn(f64) -> String);
+    const CURVES: [Curve; 4] = [
+        ("IOPS", |now| now.together.per_second, count),
+        ("bytes/s", |now| now.together.sectors_per_second * 512.0, amount),
+        ("await", |now| now.together.await_ms, |ms| format!("{} ms", brief(ms))),
+        ("util", |now| now.utilisation_percent, |percent| format!("{percent:.0} %")),
+    ];
+    let heading =
+        Line::from(Span::styled(shown(name), Style::new().add_modifier(Modifier::BOLD | Modifier::UNDERLINED)));
+    let mut lines = vec![heading];
+    let width = usize::from(area.width).saturating_sub(40);
+    for (title, of, spelled) in CURVES {
+        let values = values(track, of);
+        let now = values.last().copied().unwrap_or(0.0);
+        let peak = values.iter().copied().fold(0.0, f64::max);
+        lines.push(Line::from(vec![
+            Span::raw(format!("  {title:<8}{:>10}  ", spelled(now))),
+            Span::styled(format!("{:<width$}", sparks(&values, width)), Style::new().fg(Color::Cyan)),
+            Span::raw(format!("  peak {:>10}", spelled(peak))),
+        ]));
+    }
+    frame.render_widget(Paragraph::new(lines), area);
+}
+
+fn draw_processes(frame: &mut Frame<'_>, area: Rect, machine: &Machine) {
+    let hidden = match machine.hidden {
+        0 => String::new(),
+        hidden => format!("  ({hidden} hide their account: run as root to see them)"),
+    };
+    let header = Row::new([right("PID"), right("read/s"), right("write/s"), Cell::from(format!("Process{hidden}"))])
+        .style(Style::new().add_modifier(Modifier::UNDERLINED));
+    let row = |rate: &Rate| {
+        let cells = [rate.process.to_string(), amount(rate.read_bytes), amount(rate.written_bytes)].map(right);
+        Row::new(cells.into_iter().chain([Cell::from(shown(&rate.name))]))
+    };
+    let mut rows: Vec<Row<'_>> = machine.busiest.iter().map(row).collect();
+    if rows.is_empty() {
+        rows.push(Row::new([Cell::new(""), Cell::new(""), Cell::new(""), Cell::from("no process caused I/O")]));
+    }
+    let widths = [Constraint::Length(9), Constraint::Length(8), Constraint::Length(8), Constraint::Min(20)];
+    frame.render_widget(Table::new(rows, widths).header(header).column_spacing(1), area);
+}
+
+fn draw_help(frame: &mut Frame<'_>, area: Rect) {
+    let (width, height) = (64, u16::try_from(HELP.len()).unwrap_or(u16::MAX).saturating_add(2));
+    let place = Rect {
+        x: area.x + area.width.saturating_sub(width) / 2,
+        y: area.y + area.height.saturating_sub(height) / 2,
+        width: width.min(area.width),
+        height: height.min(area.height),
+    };
+    frame.render_widget(Clear, place);
+    let lines: Vec<Line<'_>> = HELP.iter().map(|&line| Line::from(line)).collect();
+    frame.render_widget(Paragraph::new(lines).block(Block::bordered().title(" plumb watch ")), place);
+}
+
+/// The last values as bars that reach from nothing to the largest of them.
+fn sparks(values: &[f64], width: usize) -> String {
+    const BARS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    let last = &values[values.len().saturating_sub(width)..];
+    let peak = last.iter().copied().fold(0.0, f64::max);
+    let bar = |&value: &f64| match peak > 0.0 && value > 0.0 {
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 1 and 8")]
+        true => BARS[((value / peak * 8.0).round().clamp(1.0, 8.0)) as usize],
+        false => BARS[0],
+    };
+    last.iter().map(bar).collect()
+}
+
+/// Three digits: 0.04, 1.23, 45.6, 789.
+fn brief(value: f64) -> String {
+    match value {
+        _ if value >= 99.95 => format!("{value:.0}"),
+        _ if value >= 9.995 => format!("{value:.1}"),
+        _ => format!("{value:.2}"),
+    }
+}
+
+/// A number in at most six places: 0.04, 789, 12345, 123 k.
+fn count(value: f64) -> String {
+    match value {
+        0.0 => "0".to_owned(),
+        _ if value >= 1e9 => format!("{} G", brief(value / 1e9)),
+        _ if value >= 1e7 => format!("{} M", brief(value / 1e6)),
+        _ if value >= 1e5 => format!("{} k", brief(value / 1e3)),
+        _ => brief(value),
+    }
+}
+
+/// Bytes: 512 B, 4.00 K, 1.23 M.
+fn amount(bytes: f64) -> String {
+    const UNITS: [&str; 6] = ["B", "K", "M", "G", "T", "P"];
+    let mut value = bytes;
+    let mut unit = 0;
+    while value >= 999.5 && unit + 1 < UNITS.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    match unit {
+        0 => format!("{value:.0} B"),
+        _ => format!("{}{}", brief(value), UNITS[unit]),
+    }
+}

@@ -1,0 +1,120 @@
+//! What the person at the screen chose: order, pause, interval, the device in focus; and what each key does.
+
+use super::sampling::Machine;
+use model::DeviceActivity;
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use std::time::Duration;
+
+/// The order of the devices.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Order {
+    #[default]
+    Utilisation,
+    Iops,
+    Throughput,
+    Queue,
+    Await,
+    Name,
+}
+
+/// Each order: its title, the key's next, and what is compared.
+type OrderRow = (Order, &'static str, fn(&DeviceActivity) -> f64);
+const ORDERS: [OrderRow; 6] = [
+    (Order::Utilisation, "util", |device| device.utilisation_percent),
+    (Order::Iops, "IOPS", |device| device.together.per_second),
+    (Order::Throughput, "throughput", |device| device.together.sectors_per_second),
+    (Order::Queue, "queue", |device| device.queue),
+    (Order::Await, "await", |device| device.together.await_ms),
+    (Order::Name, "name", |_| 0.0),
+];
+
+impl Order {
+    fn row(self) -> &'static OrderRow {
+        ORDERS.iter().find(|(order, ..)| *order == self).unwrap_or(&ORDERS[0])
+    }
+
+    /// Its name on the screen.
+    pub(super) fn title(self) -> &'static str {
+        self.row().1
+    }
+
+    fn next(self) -> Self {
+        let at = ORDERS.iter().position(|(order, ..)| *order == self).unwrap_or(0);
+        ORDERS[(at + 1) % ORDERS.len()].0
+    }
+
+    /// The devices in this order; equals by name.
+    pub(super) fn arrange(self, machine: &Machine) -> Vec<&str> {
+        let key = self.row().2;
+        let weight = |name: &str| machine.devices.get(name).and_then(|track| track.now()).map_or(0.0, key);
+        let mut names: Vec<&str> = machine.devices.keys().map(String::as_str).collect();
+        names.sort_by(|a, b| weight(b).total_cmp(&weight(a)));
+        names
+    }
+}
+
+/// What the loop is to do after a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Then {
+    Stay,
+    Save,
+    Quit,
+}
+
+/// The state of the screen.
+#[derive(Debug)]
+pub(super) struct State {
+    pub(super) order: Order,
+    pub(super) paused: bool,
+    pub(super) help: bool,
+    /// Between two looks.
+    pub(super) interval: Duration,
+    /// The device in focus; the first one while nothing was chosen.
+    pub(super) focus: Option<String>,
+    /// What happened last, for the bottom line.
+    pub(super) message: Option<String>,
+}
+
+/// The shortest and longest interval that keys reach.
+const INTERVALS: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(60));
+
+impl State {
+    pub(super) fn new(interval: Duration) -> Self {
+        State { order: Order::default(), paused: false, help: false, interval, focus: None, message: None }
+    }
+
+    /// The name of the device in focus.
+    pub(super) fn focused<'a>(&self, names: &[&'a str]) -> Option<&'a str> {
+        let chosen = self.focus.as_deref().and_then(|focus| names.iter().find(|name| **name == focus));
+        chosen.or(names.first()).copied()
+    }
+
+    /// Obeys a key.
+    pub(super) fn press(&mut self, key: KeyEvent, machine: &Machine) -> Then {
+        self.message = None;
+        if key.modifiers.contains(KeyModifiers::CONTROL) {
+            return if key.code == KeyCode::Char('c') { Then::Quit } else { Then::Stay };
+        }
+        match key.code {
+            KeyCode::Esc if self.help => self.help = false,
+            KeyCode::Char('q') | KeyCode::Esc => return Then::Quit,
+            KeyCode::Char('?' | 'h') => self.help = !self.help,
+            KeyCode::Char('p' | ' ') => self.paused = !self.paused,
+            KeyCode::Char('s') => self.order = self.order.next(),
+            KeyCode::Char('w') => return Then::Save,
+            KeyCode::Char('+') => self.interval = (self.interval * 2).min(INTERVALS.1),
+            KeyCode::Char('-') => self.interval = (self.interval / 2).max(INTERVALS.0),
+            KeyCode::Up | KeyCode::Char('k') => self.step(machine, -1),
+            KeyCode::Down | KeyCode::Char('j') => self.step(machine, 1),
+            _ => {}
+        }
+        Then::Stay
+    }
+
+    fn step(&mut self, machine: &Machine, by: isize) {
+        let names = self.order.arrange(machine);
+        let at = self.focused(&names).and_then(|focus| names.iter().position(|name| *name == focus)).unwrap_or(0);
+        let to = at.saturating_add_signed(by).min(names.len().saturating_sub(1));
+        self.focus = names.get(to).map(|&name| name.to_owned());
+    }
+}

@@ -1,0 +1,204 @@
+//! The screen over recorded machines, letter by letter, and what keys do.
+
+use super::sampling::Machine;
+use super::state::{Order, State, Then};
+use super::{save, screen};
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use std::path::Path;
+use std::time::Duration;
+
+/// A machine at second `n` of its record: sda reads 4 KiB at a rising rate, sdb writes 64 KiB, sdc rests.
+fn record(root: &Path, n: u64) {
+    let write = |file: &str, text: &str| {
+        let path = root.join(file);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    };
+    let reads = 50 * n * n;
+    write("proc/uptime", &format!("{}.00 0\n", 100 + n));
+    write("proc/stat", &format!("cpu  {} 0 {} {} {} 0 0 0 0 0\n", 20 * n, 30 * n, 140 * n, 10 * n));
+    write(
+        "sys/block/sda/stat",
+        &format!("{reads} 0 {} {} 0 0 0 0 0 {} {}\n", reads * 8, reads / 2, 450 * n, reads / 2),
+    );
+    write(
+        "sys/block/sdb/stat",
+        &format!("0 0 0 0 {} 0 {} {} 2 {} {}\n", 80 * n, 80 * n * 128, 960 * n, 970 * n, 960 * n),
+    );
+    write("sys/block/sdc/stat", "7 0 56 3 0 0 0 0 0 3 3\n");
+    write("proc/812/comm", "postgres\n");
+    write("proc/812/io", &format!("rchar: 1\nwchar: 1\nread_bytes: {}\nwrite_bytes: {}\n", reads * 4096, 8192 * n));
+    write("proc/9/comm", "ev\u{1b}[31mil\n");
+    write("proc/9/io", &format!("rchar: 1\nwchar: 1\nread_bytes: 0\nwrite_bytes: {}\n", 5_242_880 * n));
+    write("proc/3/comm", "idle\n");
+    write("proc/3/io", "rchar: 1\nwchar: 1\nread_bytes: 5\nwrite_bytes: 5\n");
+}
+
+fn watched(names: &[String]) -> Machine {
+    let root = tempfile::tempdir().unwrap();
+    let mut machine = Machine::default();
+    for n in 1..=12 {
+        record(root.path(), n);
+        machine.look(root.path(), names).unwrap();
+    }
+    machine
+}
+
+fn state() -> State {
+    State::new(Duration::from_secs(1))
+}
+
+fn drawn(machine: &Machine, state: &State, width: u16, height: u16) -> String {
+    let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
+    terminal.draw(|frame| screen::draw(frame, machine, state, "db1")).unwrap();
+    let buffer = terminal.backend().buffer();
+    let line = |y| (0..width).map(|x| buffer[(x, y)].symbol()).collect::<String>().trim_end().to_owned();
+    (0..height).map(line).collect::<Vec<_>>().join("\n")
+}
+
+fn press(state: &mut State, machine: &Machine, code: KeyCode) -> Then {
+    state.press(KeyEvent::new(code, KeyModifiers::NONE), machine)
+}
+
+#[test]
+fn the_smallest_screen_shows_devices_curves_and_processes() {
+    insta::assert_snapshot!(drawn(&watched(&[]), &state(), 80, 24));
+}
+
+#[test]
+fn a_wide_screen_has_longer_curves() {
+    let machine = watched(&["sdb".to_owned()]);
+    insta::assert_snapshot!(drawn(&machine, &state(), 120, 30));
+}
+
+#[test]
+fn help_lies_over_the_screen() {
+    let (machine, mut state) = (watched(&[]), state());
+    press(&mut state, &machine, KeyCode::Char('?'));
+    insta::assert_snapshot!(drawn(&machine, &state, 80, 24));
+    assert_eq!(press(&mut state, &machine, KeyCode::Esc), Then::Stay);
+    assert!(!state.help, "Esc takes the help away before it quits");
+}
+
+#[test]
+fn the_first_look_has_no_rates_and_says_so() {
+    let root = tempfile::tempdir().unwrap();
+    record(root.path(), 1);
+    let mut machine = Machine::default();
+    machine.look(root.path(), &[]).unwrap();
+    let text = drawn(&machine, &state(), 80, 24);
+    assert!(text.contains("rates need two looks") && text.contains("sda"), "{text}");
+}
+
+#[test]
+fn a_screen_that_is_too_small_says_how_much_it_needs() {
+    assert!(drawn(&watched(&[]), &state(), 79, 24).contains("needs 80 × 24"));
+    for (width, height) in [(1, 1), (10, 3), (80, 23)] {
+        drawn(&watched(&[]), &state(), width, height);
+    }
+}
+
+#[test]
+fn more_devices_than_rows_keep_the_one_in_focus_in_sight() {
+    let root = tempfile::tempdir().unwrap();
+    let mut machine = Machine::default();
+    for n in 1..=2u64 {
+        record(root.path(), n);
+        for disk in 0..40 {
+            let folder = root.path().join(format!("sys/block/vd{disk:02}"));
+            std::fs::create_dir_all(&folder).unwrap();
+            std::fs::write(folder.join("stat"), format!("{} 0 8 1 0 0 0 0 0 1 1\n", n * (disk + 1))).unwrap();
+        }
+        machine.look(root.path(), &[]).unwrap();
+    }
+    let mut state = state();
+    state.order = Order::Name;
+    for _ in 0..60 {
+        press(&mut state, &machine, KeyCode::Down);
+    }
+    let text = drawn(&machine, &state, 80, 24);
+    assert_eq!(state.focus.as_deref(), Some("vd39"));
+    assert!(text.matches("vd39").count() == 2 && text.contains("Process"), "{text}");
+}
+
+#[test]
+fn keys_sort_pause_and_quit() {
+    let (machine, mut state) = (watched(&[]), state());
+    assert_eq!(state.order.arrange(&machine), ["sdb", "sda", "sdc"], "by utilisation");
+    press(&mut state, &machine, KeyCode::Char('s'));
+    assert_eq!((state.order, state.order.arrange(&machine)[0]), (Order::Iops, "sda"));
+    for _ in 0..5 {
+        press(&mut state, &machine, KeyCode::Char('s'));
+    }
+    assert_eq!(state.order, Order::Utilisation, "round and round");
+    press(&mut state, &machine, KeyCode::Char(' '));
+    assert!(state.paused && drawn(&machine, &state, 80, 24).contains("PAUSED"));
+    press(&mut state, &machine, KeyCode::Char('-'));
+    press(&mut state, &machine, KeyCode::Char('-'));
+    press(&mut state, &machine, KeyCode::Char('-'));
+    assert_eq!(state.interval, Duration::from_millis(250));
+    assert_eq!(press(&mut state, &machine, KeyCode::Char('x')), Then::Stay);
+    assert_eq!(press(&mut state, &machine, KeyCode::Char('q')), Then::Quit);
+    let control_c = KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL);
+    assert_eq!(state.press(control_c, &machine), Then::Quit);
+}
+
+#[test]
+fn a_device_that_vanishes_leaves_the_screen() {
+    let root = tempfile::tempdir().unwrap();
+    let mut machine = Machine::default();
+    record(root.path(), 1);
+    machine.look(root.path(), &[]).unwrap();
+    std::fs::remove_dir_all(root.path().join("sys/block/sdb")).unwrap();
+    machine.look(root.path(), &[]).unwrap();
+    assert_eq!(machine.devices.keys().collect::<Vec<_>>(), ["sda", "sdc"]);
+}
+
+#[test]
+fn what_is_saved_is_new_and_complete() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("plumb-watch-001.json"), "my thesis").unwrap();
+    let path = save::save(folder.path(), "db1", &watched(&[])).unwrap();
+    assert!(path.ends_with("plumb-watch-002.json"));
+    assert_eq!(std::fs::read_to_string(folder.path().join("plumb-watch-001.json")).unwrap(), "my thesis");
+    let saved: serde_json::Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
+    assert_eq!((&saved["command"], &saved["devices"][0]["name"]), (&"watch".into(), &"sda".into()));
+    let samples = saved["devices"][0]["samples"].as_array().unwrap();
+    assert_eq!((samples.len(), &samples[0]["reads_per_second"]), (11, &150.0.into()));
+    assert_eq!(saved["processes"][0]["process"], 9);
+}
+
+#[test]
+fn a_crash_leaves_the_terminal_as_it_was() {
+    // On a terminal of its own this very test crashes on purpose.
+    if std::env::var_os("PLUMB_TEST_CRASH").is_some() {
+        let _screen = super::Screen::open().unwrap();
+        panic!("on purpose");
+    }
+    let server = format!("plumb-crash-{}", std::process::id());
+    let tmux = |words: &[&str]| {
+        let outcome = std::process::Command::new("tmux").args(["-L", &server]).args(words).output();
+        String::from_utf8_lossy(&outcome.expect("tmux: make oracles").stdout).into_owned()
+    };
+    let program = std::env::current_exe().unwrap();
+    let script = format!(
+        "PLUMB_TEST_CRASH=1 {} --exact --nocapture watch::tests::a_crash_leaves_the_terminal_as_it_was; echo ended; \
+         stty -a | tr ' ' '\\n' | grep -c '^icanon'; sleep 60",
+        program.display()
+    );
+    tmux(&["-f", "/dev/null", "new-session", "-d", "-x", "80", "-y", "50", &script]);
+    let mut shown = String::new();
+    for _ in 0..200 {
+        std::thread::sleep(Duration::from_millis(100));
+        shown = tmux(&["capture-pane", "-p"]);
+        if shown.contains("ended\n1") {
+            break;
+        }
+    }
+    let modes = tmux(&["display-message", "-p", "#{alternate_on} #{cursor_flag}"]);
+    tmux(&["kill-server"]);
+    assert!(shown.contains("on purpose") && shown.contains("ended\n1"), "{shown}");
+    assert_eq!(modes.trim(), "0 1");
+}

@@ -1,0 +1,359 @@
+//! Options whose effect neither the report nor the files show: what the kernel is asked for, seen by strace; and what
+//! a run tells of itself.
+
+#![expect(clippy::unwrap_used, reason = "a test's helper fails as the test does")]
+
+use house::LoopDevice;
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::{Command, Output};
+use tempfile::TempDir;
+
+/// Runs `plumb fio` in a directory.
+fn plumb(directory: &Path, words: &str) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_plumb"));
+    command.arg("fio").args(words.split_whitespace()).current_dir(directory).output().unwrap()
+}
+
+/// Standard output of a run that must succeed.
+fn good(directory: &Path, words: &str) -> String {
+    let output = plumb(directory, words);
+    assert!(output.status.success(), "{words}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Standard error of a run that must fail.
+fn bad(directory: &Path, words: &str) -> String {
+    let output = plumb(directory, words);
+    assert!(!output.status.success(), "{words} succeeded");
+    String::from_utf8(output.stderr).unwrap()
+}
+
+/// The lines of strace in which one of these calls stands; how the run ends does not matter.
+fn traced(calls: &str, words: &str) -> Vec<String> {
+    let directory = TempDir::new().unwrap();
+    let program = env!("CARGO_BIN_EXE_plumb");
+    let mut strace = Command::new("strace");
+    strace.args(["-f", "-qq", "-e", &format!("trace={calls}"), "-o", "trace", program, "fio"]);
+    strace.args(words.split_whitespace()).current_dir(directory.path()).output().unwrap();
+    let text = std::fs::read_to_string(directory.path().join("trace")).unwrap();
+    let lines = text.lines().filter(|line| calls.split(',').any(|call| line.contains(&format!("{call}("))));
+    lines.map(str::to_owned).collect()
+}
+
+fn json(directory: &Path, words: &str) -> serde_json::Value {
+    serde_json::from_str(&good(directory, &format!("--output-format=json {words}"))).unwrap()
+}
+
+#[test]
+fn a_file_that_is_laid_out_is_flushed_unless_create_fsync_is_off() {
+    let flushes = |on| traced("fsync", &format!("--name=a --size=64k --rw=read --create_fsync={on}")).len();
+    assert_eq!((flushes(1), flushes(0)), (1, 0));
+}
+
+#[test]
+fn end_syncfs_flushes_the_file_system_once() {
+    let words = "--name=a --size=64k --rw=write --nrfiles=2";
+    assert_eq!(traced("syncfs", &format!("{words} --end_syncfs=1")).len(), 1);
+    assert_eq!(traced("syncfs", words).len(), 0);
+}
+
+#[test]
+fn a_write_hint_is_given_to_the_kernel() {
+    let lines = traced("fcntl", "--name=a --size=16k --rw=write --write_hint=short");
+    assert!(lines.iter().any(|line| line.contains("F_SET_RW_HINT")), "{lines:?}");
+}
+
+#[test]
+fn an_atomic_write_carries_its_flag() {
+    let lines = traced("pwritev2", "--name=a --size=16k --rw=write --ioengine=pvsync2 --direct=1 --atomic=1");
+    let flagged = |line: &String| line.contains("0x40") || line.contains("RWF_ATOMIC");
+    assert!(!lines.is_empty() && lines.iter().all(flagged), "{lines:?}");
+}
+
+#[test]
+fn ranges_are_synced_after_so_many_writes() {
+    let lines = traced("sync_file_range", "--name=a --size=64k --bs=4k --rw=write --sync_file_range=write:4");
+    assert_eq!(lines.len(), 4, "{lines:?}");
+    assert!(lines.iter().all(|line| line.contains(", 16384, SYNC_FILE_RANGE_WRITE")), "{lines:?}");
+}
+
+#[test]
+fn memory_is_locked_as_told() {
+    let lines = traced("mmap,mlock,mlock2,munlock", "--name=a --size=16k --ioengine=null --lockmem=1m");
+    assert!(lines.iter().any(|line| line.contains("lock") && line.contains("1048576")), "{lines:?}");
+}
+
+#[test]
+fn a_worker_takes_its_name_its_priority_with_a_hint_and_the_cpus_of_its_node() {
+    let words =
+        "--name=a --size=4k --ioengine=null --comm=tuned --prioclass=2 --prio=3 --priohint=1 --numa_cpu_nodes=0";
+    let lines = traced("prctl,ioprio_set,sched_setaffinity", words).join("\n");
+    assert!(lines.contains("PR_SET_NAME, \"tuned\""), "{lines}");
+    // Class 2, hint 1, level 3: 2 << 13 | 1 << 3 | 3.
+    let priority = 2 << 13 | 1 << 3 | 3;
+    assert!(lines.contains("ioprio_set(") && lines.contains(&format!("{priority:#x}")), "{lines}");
+    assert!(lines.contains("sched_setaffinity("), "{lines}");
+}
+
+#[test]
+fn a_file_type_is_believed_without_a_look() {
+    let directory = TempDir::new().unwrap();
+    std::fs::write(directory.path().join("f"), vec![0; 16 << 10]).unwrap();
+    let words = "--name=a --filename=f --rw=read --size=16k";
+    good(directory.path(), &format!("{words} --filetype=file"));
+    let error = bad(directory.path(), &format!("{words} --filetype=block"));
+    assert!(error.contains("filetype=block") || error.contains("block device"), "{error}");
+}
+
+#[test]
+fn a_scheduler_is_switched_and_an_unknown_one_is_refused_with_those_there_are() {
+    let directory = TempDir::new().unwrap();
+    let device = LoopDevice::new(directory.path(), 1 << 20).unwrap();
+    let name = device.path().file_name().unwrap().to_str().unwrap().to_owned();
+    let queue = format!("/sys/block/{name}/queue/scheduler");
+    let known = std::fs::read_to_string(&queue).unwrap();
+    let base = format!("--name=a --filename={} --rw=read", device.path().display());
+    for scheduler in known.split_whitespace().map(|word| word.trim_matches(['[', ']'])) {
+        good(directory.path(), &format!("{base} --ioscheduler={scheduler}"));
+        let now = std::fs::read_to_string(&queue).unwrap();
+        assert!(now.contains(&format!("[{scheduler}]")) || now.trim() == scheduler, "{scheduler}: {now}");
+    }
+    let error = bad(directory.path(), &format!("{base} --ioscheduler=no-such"));
+    assert!(error.contains("ioscheduler=no-such"), "{error}");
+}
+
+#[test]
+fn cycles_of_thinking_take_their_time() {
+    let directory = TempDir::new().unwrap();
+    let runtime = |cycles: &str| {
+        let words = format!("--name=a --ioengine=null --size=16k --thinktime=1 --thinktime_blocks=1 {cycles}");
+        json(directory.path(), &words)["jobs"][0]["usr_cpu"].clone();
+        json(directory.path(), &words)["jobs"][0]["job_runtime"].as_u64().unwrap()
+    };
+    let (with, without) = (runtime("--thinkcycles=50000000"), runtime(""));
+    assert!(with > without + 40, "{with} ms with, {without} ms without");
+}
+
+#[test]
+fn the_percentile_of_a_latency_target_says_how_many_may_miss_it() {
+    let directory = TempDir::new().unwrap();
+    // Every tenth I/O takes two milliseconds.
+    let base = "--name=a --ioengine=sim --size=1g --sim_service_time=100us --sim_faults=read:10:delay=2000 --iodepth=1 \
+                --latency_target=500 --latency_window=50ms --runtime=1";
+    good(directory.path(), &format!("{base} --latency_percentile=80"));
+    let error = bad(directory.path(), &format!("{base} --latency_percentile=95"));
+    assert!(error.contains("latency"), "{error}");
+}
+
+#[test]
+fn a_verify_pattern_starts_anew_at_each_interval() {
+    let directory = TempDir::new().unwrap();
+    let words = "--name=a --filename=f --size=64k --bs=8k --rw=write --verify=pattern --verify_pattern=%o \
+                 --verify_state_save=0 --verify_pattern_interval=512";
+    good(directory.path(), words);
+    let data = std::fs::read(directory.path().join("f")).unwrap();
+    for (index, piece) in data.chunks(512).enumerate() {
+        assert_eq!(piece[..8], (index as u64 * 512).to_le_bytes(), "piece {index}");
+    }
+}
+
+#[test]
+fn a_larger_working_set_repeats_more_different_blocks() {
+    let directory = TempDir::new().unwrap();
+    let distinct = |percent: u32| {
+        let base =
+            "--name=a --filename=f --size=2m --bs=4k --rw=write --dedupe_percentage=80 --dedupe_mode=working_set";
+        good(directory.path(), &format!("{base} --dedupe_working_set_percentage={percent}"));
+        let data = std::fs::read(directory.path().join("f")).unwrap();
+        data.chunks(4096).map(<[u8]>::to_vec).collect::<BTreeSet<_>>().len()
+    };
+    let (small, large) = (distinct(1), distinct(90));
+    assert!(small + 50 < large, "{small} different blocks of 512 with 1 %, {large} with 90 %");
+}
+
+#[test]
+fn steadiness_is_judged_by_samples_as_often_as_asked() {
+    let directory = TempDir::new().unwrap();
+    let samples = |interval: &str| {
+        let words = format!(
+            "--debug=steadystate --name=a --ioengine=sim --size=100g --sim_service_time=100us --time_based --runtime=60 \
+             --steadystate=iops:1% --steadystate_duration=4 --steadystate_check_interval={interval}"
+        );
+        good(directory.path(), &words).lines().filter(|line| line.starts_with("steadystate ")).count()
+    };
+    assert_eq!((samples("1s"), samples("500ms")), (4, 8));
+}
+
+#[test]
+fn a_report_in_between_says_how_steady_a_job_or_a_group_is_so_far() {
+    for group in ["", "--numjobs=2 --group_reporting"] {
+        let directory = TempDir::new().unwrap();
+        let words = format!(
+            "--output-format=json --status-interval=700ms --name=a --ioengine=null --size=1m --rate_iops=500 --time_based \
+             --runtime=2 --steadystate=iops:0.000001% --steadystate_duration=10 {group} --steadystate_check_interval=200ms"
+        );
+        let shown = good(directory.path(), &words);
+        let reports = serde_json::Deserializer::from_str(&shown).into_iter::<serde_json::Value>();
+        let samples: Vec<usize> = reports
+            .map(|report| report.unwrap()["jobs"][0]["steadystate"]["data"]["iops"].clone())
+            .map(|iops| iops.as_array().unwrap().iter().filter(|rate| rate.as_u64() > Some(0)).count())
+            .collect();
+        assert!(samples.len() >= 3 && samples[0] >= 1 && samples.is_sorted(), "{group}: {samples:?}");
+    }
+}
+
+#[test]
+fn a_control_group_stays_where_that_is_said() {
+    let directory = TempDir::new().unwrap();
+    let name = format!("plumb-stays-{}", std::process::id());
+    let words = format!("--name=a --ioengine=null --size=4k --cgroup={name} --cgroup_nodelete=1");
+    let output = plumb(directory.path(), &words);
+    let folders = ["blkio/", "unified/", ""].map(|top| Path::new("/sys/fs/cgroup").join(top).join(&name));
+    let left = folders.iter().filter(|folder| std::fs::remove_dir(folder).is_ok()).count();
+    if output.status.success() {
+        assert!(left > 0, "the group is gone");
+    } else {
+        // A sandbox may keep them from us.
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert!(error.contains("cgroup"), "{error}");
+    }
+}
+
+#[test]
+fn subtlety_29_zeros_are_scrambled_only_where_that_is_said() {
+    let directory = TempDir::new().unwrap();
+    let is_zero = |words: &str| {
+        good(directory.path(), &format!("--name=a --filename=f --size=16k --rw=write --zero_buffers {words}"));
+        std::fs::read(directory.path().join("f")).unwrap().iter().all(|&byte| byte == 0)
+    };
+    assert!(is_zero(""));
+    assert!(!is_zero("--scramble_buffers=1"));
+}
+
+#[test]
+fn subtlety_37_a_full_device_is_a_success() {
+    let directory = TempDir::new().unwrap();
+    let device = LoopDevice::new(directory.path(), 1 << 20).unwrap();
+    let words =
+        format!("--name=a --filename={} --rw=write --bs=64k --fill_device=1 --size=64m", device.path().display());
+    let result = json(directory.path(), &words);
+    assert_eq!(result["jobs"][0]["error"], 0);
+    assert_eq!(result["jobs"][0]["write"]["io_bytes"], 1 << 20);
+}
+
+#[test]
+fn subtlety_45_an_error_names_its_job_and_a_wrong_job_stops_all() {
+    let directory = TempDir::new().unwrap();
+    let error = bad(
+        directory.path(),
+        "--name=good --ioengine=null --size=4k --name=lost --filename=no/f --rw=read --size=4k --allow_file_create=0",
+    );
+    assert!(error.contains("lost") && error.contains("fio: pid="), "{error}");
+    let output = plumb(directory.path(), "--name=good --ioengine=null --size=4k --name=wrong --rw=sideways --size=4k");
+    assert!(!output.status.success() && output.stdout.is_empty());
+    assert!(String::from_utf8_lossy(&output.stderr).contains("wrong") || !output.stderr.is_empty());
+}
+
+#[test]
+fn each_io_is_told_when_it_is_issued_and_when_it_came_back() {
+    for engine in ["psync", "libaio --iodepth=4 --direct=1", "io_uring --iodepth=4"] {
+        let directory = TempDir::new().unwrap();
+        let words =
+            format!("--debug=io --name=a --filename=f --size=64k --bs=4k --rw=randwrite --fsync=8 --ioengine={engine}");
+        let shown = good(directory.path(), &words);
+        let lines = |what: &str| {
+            let told = shown.lines().filter(|line| line.starts_with("io ")).filter_map(|line| line.split_once(what));
+            told.map(|(_, io)| io.split_once(": ").unwrap().1.to_owned()).collect::<Vec<_>>()
+        };
+        let (mut issued, mut back) = (lines("queue: "), lines("complete: "));
+        let writes: BTreeSet<&str> = issued.iter().filter(|io| io.contains("ddir=1")).map(String::as_str).collect();
+        assert_eq!(writes.len(), 16, "{engine}: {shown}");
+        assert!(writes.contains("off=0xf000,len=0x1000,ddir=1,file=f"), "{engine}: {writes:?}");
+        assert!(issued.iter().any(|io| io.contains("ddir=3")), "{engine}: {issued:?}");
+        issued.sort();
+        back.sort();
+        assert_eq!(issued, back, "{engine}");
+    }
+}
+
+#[test]
+fn each_subject_is_told_in_lines_of_its_own_and_others_are_refused_with_their_reason() {
+    let directory = TempDir::new().unwrap();
+    let base =
+        "--name=a --filename=f --size=32k --bs=4k --rw=randwrite --verify=crc32c --verify_state_save=0 --rate_iops=400";
+    for (subject, expected) in [
+        ("process", "runstate SETTING_UP -> RUNNING"),
+        ("file", "fd open f"),
+        ("parse", "handle_option=verify, ptr=crc32c"),
+        ("verify", "get_next_verify: off=0x7000,len=0x1000"),
+        ("random", "rand_seeds[0]="),
+        ("rate", "wait "),
+        ("time", "measuring begins at "),
+    ] {
+        let shown = good(directory.path(), &format!("--debug={subject} {base}"));
+        let head = format!("{subject:<8} ");
+        assert!(shown.lines().any(|line| line.starts_with(&head) && line.contains(expected)), "{subject}: {shown}");
+        let other = good(directory.path(), &format!("--debug={subject},job:2 {base}"));
+        assert!(subject == "parse" || !other.lines().any(|line| line.starts_with(&head)), "{subject}: {other}");
+    }
+    assert!(bad(directory.path(), &format!("--debug=mutex {base}")).contains("workers share no lock"));
+    assert!(good(directory.path(), "--debug=help").contains("process,file,io,parse,verify"));
+    good(directory.path(), &format!("--debug=io --output=o {base}"));
+    let report = std::fs::read_to_string(directory.path().join("o")).unwrap();
+    assert!(report.contains("\nio ") && report.ends_with('\n') && report.contains("Run status"), "{report}");
+}
+
+#[test]
+fn state_files_lie_where_aux_path_says() {
+    let directory = TempDir::new().unwrap();
+    std::fs::create_dir(directory.path().join("aux")).unwrap();
+    let base = "--aux-path=aux --name=a --filename=f --size=16k --verify=crc32c";
+    good(directory.path(), &format!("{base} --rw=write"));
+    assert!(directory.path().join("aux/local-a-0-verify.state").exists());
+    assert!(!directory.path().join("local-a-0-verify.state").exists());
+    good(directory.path(), &format!("{base} --rw=write --verify_only --verify_state_load=1"));
+}
+
+#[test]
+fn digests_copies_and_the_clock_are_tried_without_a_run() {
+    let directory = TempDir::new().unwrap();
+    let shown = good(directory.path(), "--crctest=crc32c,md5");
+    let rates: Vec<&str> = shown.lines().collect();
+    assert!(rates.len() == 2 && rates[0].starts_with("crc32c:") && rates[1].ends_with(" MiB/sec"), "{shown}");
+    assert!(bad(directory.path(), "--crctest=murmur3").contains("crctest=murmur3"));
+    let shown = good(directory.path(), "--memcpytest=memcpy");
+    assert!(shown.starts_with("memcpy\n\t8 bytes:\t") && shown.lines().count() == 12, "{shown}");
+    let output = plumb(directory.path(), "--cpuclock-test");
+    let shown = String::from_utf8_lossy(&output.stdout);
+    let answer = if output.status.success() { "cs: reliable_tsc: yes" } else { "cs: reliable_tsc: no" };
+    assert!(shown.starts_with(answer), "{shown}");
+}
+
+#[test]
+fn the_ios_that_are_told_are_those_that_fio_tells() {
+    let told = |program: &mut Command, words: &str| {
+        let directory = TempDir::new().unwrap();
+        let words = format!("--debug=io --name=a --filename=f --size=64k --bs=4k {words}");
+        let output = program.args(words.split_whitespace()).current_dir(directory.path()).output().unwrap();
+        let shown = String::from_utf8(output.stdout).unwrap();
+        let queued = shown.lines().filter(|line| line.starts_with("io ")).filter_map(|line| line.split_once("queue: "));
+        let ios = queued.map(|(_, io)| io.split_once(": ").unwrap().1);
+        // fio shows the place of the write before a sync as the sync's.
+        let ios = ios.map(|io| if io.contains("ddir=3") { "sync".to_owned() } else { io.to_owned() });
+        ios.collect::<Vec<_>>()
+    };
+    for words in [
+        "--rw=read",
+        "--rw=write --fsync=4 --bs=8k",
+        "--rw=write:4k --io_size=32k",
+        "--rw=read --offset=16k --size=32k --bs=3k",
+        "--rw=read --zonemode=strided --zonesize=8k --zonerange=16k",
+        "--rw=trimwrite --ioengine=null",
+        "--rw=write --verify=crc32c --verify_state_save=0",
+    ] {
+        let ours = told(Command::new(env!("CARGO_BIN_EXE_plumb")).arg("fio"), words);
+        assert!(!ours.is_empty(), "{words}");
+        assert_eq!(ours, told(&mut Command::new("fio"), words), "{words}");
+    }
+}

@@ -1,0 +1,219 @@
+//! `plumb parse` and `plumb grade` as programs: what Debian's fio prints in all formats is one run, damage shows in
+//! the exit status, and what is written is read by others.
+
+use assert_cmd::Command;
+use house::{Call, End, Program, Scene};
+use model::reading::{Found, ReadDirection, ReadJob, ReadLatency, Reading};
+use std::path::Path;
+
+fn plumb(words: &[&str], input: &str) -> (i32, String, String) {
+    let mut command = Command::cargo_bin("plumb").expect("the test's own data");
+    let output = command.args(words).write_stdin(input).output().expect("the test's own data");
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("the test's own data");
+    (output.status.code().expect("the test's own data"), text(output.stdout), text(output.stderr))
+}
+
+fn seed(name: &str) -> String {
+    format!("{}/../formats/tests/seeds/{name}.txt", env!("CARGO_MANIFEST_DIR"))
+}
+
+/// 60 workloads: patterns by sizes, depths, clones, percentiles and what shifts a report.
+fn jobs() -> Vec<String> {
+    let patterns = ["read", "write", "randread", "randwrite", "rw", "randrw"];
+    let manners = [
+        "bs=4k",
+        "bs=8k numjobs=2 group_reporting=1",
+        "bs=1k,4k",
+        "bs=64k iodepth=8 ioengine=libaio",
+        "bsrange=4k-16k lat_percentiles=1",
+        "bs=4k slat_percentiles=1 lat_percentiles=1 ioengine=libaio iodepth=4",
+        "bs=4k percentile_list=50:99:99.9",
+        "bs=512 kb_base=1000 unit_base=1",
+        "bs=4k clat_percentiles=0 description=words_of_a_job",
+        "bs=16k numjobs=3",
+    ];
+    let job = |pattern: &str, manner: &str| {
+        let engine = if manner.contains("ioengine") { "" } else { "ioengine=null\n" };
+        format!("[j_{pattern}]\n{engine}rw={pattern}\nsize=256k\nfilename=f\n{}\n", manner.replace(' ', "\n"))
+    };
+    patterns.iter().flat_map(|pattern| manners.iter().map(move |manner| job(pattern, manner))).collect()
+}
+
+fn blocks(readings: Vec<Reading>) -> [Vec<ReadJob>; 3] {
+    let mut blocks = [const { Vec::new() }; 3];
+    for reading in readings {
+        let at = ["fio-text", "fio-json", "fio-terse"]
+            .iter()
+            .position(|format| *format == reading.format)
+            .expect("the test's own data");
+        match reading.found {
+            Found::Run(run) => blocks[at].extend(run.jobs),
+            other => panic!("{other:?}"),
+        }
+    }
+    blocks
+}
+
+/// Equal as far as the other format prints it.
+fn near(what: &str, found: Option<f64>, truth: Option<f64>, part: f64, step: f64) {
+    match (found, truth) {
+        (Some(found), Some(truth)) => {
+            assert!((found - truth).abs() <= part * truth.abs() + step, "{what}: {found}, JSON says {truth}");
+        }
+        (None, Some(truth)) => assert!(truth.abs() <= step, "{what}: lost, JSON says {truth}"),
+        (found, None) => assert!(found.is_none_or(|found| found == 0.0), "{what}: {found:?}, JSON has none"),
+    }
+}
+
+fn same_latency(what: &str, found: Option<&ReadLatency>, truth: Option<&ReadLatency>, part: f64, step: f64) {
+    let get = |get: fn(&ReadLatency) -> Option<f64>| (found.and_then(get), truth.and_then(get));
+    for (name, (found, truth)) in [
+        ("min", get(|latency| latency.min_ns)),
+        ("max", get(|latency| latency.max_ns)),
+        ("mean", get(|latency| latency.mean_ns)),
+        ("deviation", get(|latency| latency.deviation_ns)),
+    ] {
+        near(&format!("{what} {name}"), found, truth, part, step);
+    }
+    for (percent, value) in found.into_iter().flat_map(|found| &found.percentiles) {
+        let truth = truth.and_then(|truth| truth.percentiles.iter().find(|(known, _)| (known - percent).abs() < 1e-6));
+        near(&format!("{what} {percent} %"), Some(*value), truth.map(|(_, value)| *value), part, step);
+    }
+}
+
+fn same(what: &str, found: &ReadDirection, truth: &ReadDirection, is_terse: Terse) {
+    // Text has four figures, and its latencies are whole µs once they are large; terse has whole KiB and µs.
+    let (part, step, rate_step) = match is_terse {
+        Terse::Yes => (1e-6, 1024.0, 1.0),
+        Terse::No => (0.011, 512.0, 1.0),
+    };
+    near(&format!("{what} bytes"), found.bytes, truth.bytes, part, step);
+    near(&format!("{what} rate"), found.bytes_per_second, truth.bytes_per_second, part, step);
+    near(&format!("{what} iops"), found.iops, truth.iops, part, rate_step);
+    near(&format!("{what} runtime"), found.runtime_ms, truth.runtime_ms, 0.0, 0.0);
+    let step_ns = 1000.0;
+    same_latency(&format!("{what} slat"), found.submission.as_ref(), truth.submission.as_ref(), part, step_ns);
+    same_latency(&format!("{what} clat"), found.completion.as_ref(), truth.completion.as_ref(), part, step_ns);
+    same_latency(&format!("{what} lat"), found.total.as_ref(), truth.total.as_ref(), part, step_ns);
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Terse {
+    Yes,
+    No,
+}
+
+#[test]
+fn text_terse_and_json_of_debians_fio_say_the_same_for_60_job_files() {
+    let fio = Program { path: "fio".into(), first: Vec::new() };
+    let jobs = jobs();
+    assert_eq!(jobs.len(), 60);
+    // fio sleeps more than it works.
+    let numbered: Vec<(usize, String)> = jobs.into_iter().enumerate().collect();
+    std::thread::scope(|scope| {
+        for part in numbered.chunks(8) {
+            scope.spawn(|| part.iter().for_each(|(number, job)| one_job_file(&fio, *number, job)));
+        }
+    });
+}
+
+fn one_job_file(fio: &Program, number: usize, job: &str) {
+    let scene = Scene::new(Path::new("/dev/shm"), None).expect("the test's own data");
+    let words = ["--output-format=normal,terse,json+", "j.fio"].map(str::to_owned).to_vec();
+    let call = Call { words, files: vec![("j.fio".to_owned(), job.to_owned())], ..Call::default() };
+    let outcome = scene.run(fio, &call).expect("the test's own data");
+    assert_eq!(outcome.end, End::Status(0), "{job}{}", outcome.stderr);
+    let (readings, damages) = formats::stream::parse(outcome.stdout.as_bytes());
+    assert!(damages.is_empty(), "{job}{damages:?}\n{}", outcome.stdout);
+    let [text, json, terse] = blocks(readings);
+    assert!(!json.is_empty() && text.len() == json.len() && terse.len() == json.len(), "{job}{}", outcome.stdout);
+    for ((truth, text), terse) in json.iter().zip(&text).zip(&terse) {
+        let what = format!("case {number}, {}", truth.name.as_deref().unwrap_or_default());
+        assert_eq!((&text.name, &terse.name), (&truth.name, &truth.name), "{what}");
+        assert_eq!((text.group, text.errno), (truth.group, truth.errno), "{what}");
+        assert_eq!((text.switches, text.minor_faults), (truth.switches, truth.minor_faults), "{what}");
+        assert_eq!(text.issued, truth.issued, "{what}");
+        assert_eq!(text.directions.len(), truth.directions.len(), "{what}");
+        assert_eq!(terse.directions.len(), truth.directions.len(), "{what}");
+        for ((truth, text), terse) in truth.directions.iter().zip(&text.directions).zip(&terse.directions) {
+            same(&format!("{what} text {}", truth.kind.word()), text, truth, Terse::No);
+            let mut terse = terse.clone();
+            // A terse line does not say whose percentiles it has: those of the total latency, if a job asks for them.
+            if job.contains("lat_percentiles=1\n") && !job.contains("clat_percentiles=0") {
+                let percentiles = terse.completion.as_mut().map(|latency| std::mem::take(&mut latency.percentiles));
+                if let (Some(total), Some(percentiles)) = (&mut terse.total, percentiles) {
+                    total.percentiles = percentiles;
+                }
+            }
+            same(&format!("{what} terse {}", truth.kind.word()), &terse, truth, Terse::Yes);
+        }
+    }
+}
+
+#[test]
+fn the_exit_status_tells_all_part_or_nothing() {
+    let (status, table, errors) = plumb(&["parse", &seed("fio_2.0.13")], "");
+    assert_eq!((status, errors.as_str()), (0, ""));
+    assert!(table.contains("109.665") && table.contains("28074"), "{table}");
+    let (status, _, errors) = plumb(&["parse", &seed("fio_2.0.8_iostat")], "");
+    assert_eq!(status, 3);
+    assert!(errors.contains("fio_2.0.8_iostat.txt:14: the run of `regular_read`"), "{errors}");
+    let (status, table, errors) = plumb(&["parse", "-"], "nothing of interest\n");
+    assert_eq!((status, table.as_str()), (1, ""));
+    assert!(errors.contains("nothing found"), "{errors}");
+    let (status, _, errors) = plumb(&["parse", "no-such-file", &seed("fio_2.0.13")], "");
+    assert_eq!(status, 3);
+    assert!(errors.contains("no-such-file: cannot be read"), "{errors}");
+}
+
+#[test]
+fn every_format_holds_the_same_rows() {
+    let file = seed("fio_2.0.13");
+    let (_, csv, _) = plumb(&["parse", "--format", "csv", &file], "");
+    assert_eq!(csv.lines().count(), 5);
+    assert!(csv.starts_with("system,name,users,bs,MB,lat,min,max,std,iops,us50,"), "{csv}");
+    let (status, again, errors) = plumb(&["parse", "-v", "-p", "-"], &csv);
+    assert_eq!((status, errors.as_str()), (0, ""));
+    let (_, table, _) = plumb(&["parse", "-v", "-p", &file], "");
+    assert_eq!(again, table, "the CSV read back is the same table");
+    let (_, r, _) = plumb(&["parse", "-r", "-n", "lab", &file], "");
+    assert!(r.contains("nrow=31") && r.contains("testtype <- \"lab\""), "{r}");
+    let (_, markdown, _) = plumb(&["parse", "--format", "markdown", &file], "");
+    assert_eq!(markdown.lines().count(), 6);
+    let (_, json, _) = plumb(&["parse", "--format", "json", &file], "");
+    let json: serde_json::Value = serde_json::from_str(&json).expect("the test's own data");
+    assert_eq!(json["readings"].as_array().expect("the test's own data").len(), 4);
+    assert_eq!(json["readings"][0]["run"]["jobs"][0]["directions"][0]["iops"], 28074.0);
+}
+
+#[test]
+fn a_parquet_file_needs_a_name_and_has_its_marks_at_both_ends() {
+    let (status, _, errors) = plumb(&["parse", "--format", "parquet", &seed("fio_2.0.13")], "");
+    assert_eq!(status, 1);
+    assert!(errors.contains("--output FILE"), "{errors}");
+    let directory = tempfile::tempdir().expect("the test's own data");
+    let path = directory.path().join("a.parquet");
+    let (status, _, errors) = plumb(
+        &["parse", "--format", "parquet", "-o", path.to_str().expect("the test's own data"), &seed("fio_2.0.13")],
+        "",
+    );
+    assert_eq!((status, errors.as_str()), (0, ""));
+    let bytes = std::fs::read(path).expect("the test's own data");
+    assert!(bytes.starts_with(b"PAR1") && bytes.ends_with(b"PAR1") && bytes.len() > 1000);
+}
+
+#[test]
+fn a_card_is_printed_as_text_and_json_and_an_unknown_profile_is_refused() {
+    let rows = "system,name,users,bs,MB,lat,min,max,std,iops,p95_00,p99_00\n\
+                lab,randread,16,8K,25,5,1,9,1,3200,8,14\nlab,randread,32,8K,25,10,1,9,1,3200,15,20\n";
+    let (status, card, _) = plumb(&["grade", "-"], rows);
+    assert_eq!(status, 0);
+    assert!(card.contains("A-/D") && card.contains("5.000/1.00"), "{card}");
+    assert!(card.contains("? log write 1K (latency): there is no run of write 1K by 4"), "{card}");
+    let (_, json, _) = plumb(&["grade", "--format", "json", "--profile", "nvme-2026", "-"], rows);
+    let json: serde_json::Value = serde_json::from_str(&json).expect("the test's own data");
+    assert_eq!(json["cards"][0]["lines"][0]["marks"][0]["latency"]["graded"]["grade"], "D");
+    let (status, _, errors) = plumb(&["grade", "--profile", "best", "-"], rows);
+    assert_eq!(status, 1);
+    assert!(errors.contains("oracle-2012, ssd-2026, nvme-2026"), "{errors}");
+}

@@ -1,0 +1,354 @@
+//! Verification from outside: blocks that fio wrote are checked by us and the other way round, damage is named, and
+//! state files are exchanged. fio is Debian's 3.33, which writes and reads headers of 40 bytes.
+
+#![expect(clippy::unwrap_used, reason = "a test's helper fails as the test does")]
+
+use house::LoopDevice;
+use std::fs::{self, OpenOptions};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::process::Command;
+use tempfile::TempDir;
+
+/// Every method that lays something down on disk and has a word in fio 3.33.
+const SHARED: [&str; 15] = [
+    "md5",
+    "crc64",
+    "crc32",
+    "crc32c",
+    "crc32c-intel",
+    "crc16",
+    "crc7",
+    "sha1",
+    "sha256",
+    "sha3-224",
+    "sha3-256",
+    "sha3-384",
+    "sha3-512",
+    "xxhash",
+    "meta",
+];
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Who {
+    Fio,
+    Plumb,
+}
+
+/// Status, standard output and standard error of a job `w` in a directory.
+fn job(who: Who, directory: &Path, words: &str) -> (i32, String, String) {
+    let mut command = match who {
+        Who::Fio => Command::new("fio"),
+        Who::Plumb => {
+            let mut command = Command::new(env!("CARGO_BIN_EXE_plumb"));
+            command.arg("fio");
+            command
+        }
+    };
+    let output = command.current_dir(directory).arg("--name=w").args(words.split_whitespace()).output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+}
+
+/// A job that must end well.
+fn good(who: Who, directory: &Path, words: &str) -> String {
+    let (status, shown, error) = job(who, directory, words);
+    assert_eq!(status, 0, "{who:?} {words}\n{shown}{error}");
+    assert!(!error.contains("verify"), "{who:?} {words}\n{error}");
+    shown
+}
+
+fn flip(file: &Path, at: u64) {
+    let file = OpenOptions::new().read(true).write(true).open(file).unwrap();
+    let mut byte = [0];
+    file.read_exact_at(&mut byte, at).unwrap();
+    file.write_all_at(&[byte[0] ^ 0x10], at).unwrap();
+}
+
+/// The exchange of files of 64 KiB between two programs, one per line of words.
+fn exchange(writer: Who, reader: Who, lines: &[String]) {
+    let directory = TempDir::new().unwrap();
+    let format = if reader == Who::Fio { "--verify_format=3.33" } else { "" };
+    let jobs = |common: &str| {
+        let job = |(number, words): (usize, &String)| {
+            format!("--name=j{number} --filename=f{number} --size=64k --verify_state_save=0 {words} {common}")
+        };
+        // fio starts jobs one by one, so many at once in one run are faster than many runs.
+        lines.iter().enumerate().map(job).collect::<Vec<String>>().join(" ")
+    };
+    let quiet = "--ioengine=null --size=4k --rw=read";
+    good(
+        writer,
+        directory.path(),
+        &format!("{quiet} {}", jobs(&format!("--ioengine=psync --rw=randwrite --do_verify=0 {format}"))),
+    );
+    let reading = format!("{quiet} {}", jobs("--ioengine=psync --rw=read"));
+    good(reader, directory.path(), &reading);
+    // That the reader looks at all: damage in a header, or where there is none, in the data.
+    (0..lines.len()).for_each(|number| flip(&directory.path().join(format!("f{number}")), 0x4008));
+    let (_, _, error) = job(reader, directory.path(), &reading);
+    for (number, words) in lines.iter().enumerate() {
+        assert!(
+            error.contains(&format!("at file f{number} offset 16384,")),
+            "{reader:?} overlooks damage: {words}\n{error}"
+        );
+    }
+}
+
+/// Each method with random data and with a pattern, and patterns without a header.
+fn every_method<'a>(methods: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let both =
+        |method: &str| ["", "--verify_pattern=0xdeadbeef11"].map(|pattern| format!("--verify={method} {pattern}"));
+    let mut lines: Vec<String> = methods.flat_map(both).collect();
+    lines.push("--verify=pattern --verify_pattern=0xaa%o\"xyz\"".to_owned());
+    lines
+}
+
+#[test]
+fn subtlety_31_what_fio_writes_we_verify_with_every_method() {
+    exchange(Who::Fio, Who::Plumb, &every_method(SHARED.into_iter()));
+}
+
+#[test]
+fn subtlety_31_what_we_write_in_its_format_fio_verifies_with_every_method() {
+    exchange(Who::Plumb, Who::Fio, &every_method(SHARED.into_iter()));
+}
+
+#[test]
+fn subtlety_31_what_we_write_as_sha512_in_its_format_fio_takes_for_its_own() {
+    let directory = TempDir::new().unwrap();
+    let base = "--filename=data --size=64k --verify=sha512 --verify_state_save=0";
+    good(Who::Plumb, directory.path(), &format!("{base} --rw=write --verify_format=3.33"));
+    good(Who::Fio, directory.path(), &format!("{base} --rw=read"));
+    good(Who::Fio, directory.path(), &format!("{base} --rw=write"));
+    good(Who::Plumb, directory.path(), &format!("{base} --rw=read"));
+}
+
+#[test]
+fn layouts_of_headers_agree_both_ways() {
+    let lines = [
+        "--bs=16k --verify=crc32c --verify_interval=1k",
+        "--bs=16k --verify=crc32c --verify_interval=1000",
+        "--bs=4k --verify=crc64 --verify_offset=100",
+        "--bsrange=4k-16k --verify=xxhash",
+        "--bssplit=4k/50:8k/50 --verify=sha256",
+    ]
+    .map(str::to_owned);
+    exchange(Who::Fio, Who::Plumb, &lines);
+    exchange(Who::Plumb, Who::Fio, &lines);
+}
+
+#[test]
+fn one_changed_byte_is_named_with_file_and_offset_by_every_method() {
+    let methods = SHARED.into_iter().filter(|method| *method != "meta").chain(["sha512", "pattern", "pattern_hdr"]);
+    for format in ["3.42", "3.33"] {
+        for method in methods.clone() {
+            let directory = TempDir::new().unwrap();
+            let pattern = if method.starts_with("pattern") { "--verify_pattern=0xcafe%o" } else { "" };
+            let base = format!("--filename=data --size=64k --verify={method} {pattern} --verify_format={format}");
+            good(Who::Plumb, directory.path(), &format!("{base} --rw=randwrite --verify_state_save=0"));
+            // The payload of the block at 32768; fio's sha512 sees only the ends of it.
+            flip(&directory.path().join("data"), 32768 + if method == "sha512" { 4050 } else { 1001 });
+            let (status, _, error) = job(Who::Plumb, directory.path(), &format!("{base} --rw=read"));
+            let place =
+                "verify failed at file data offset 32768, length 4096 (requested block: offset=32768, length=4096)";
+            assert!(status == 1 && error.contains(place), "{method} {format}: {status}\n{error}");
+        }
+    }
+}
+
+#[test]
+fn our_sha512_finds_damage_that_fio_overlooks() {
+    let directory = TempDir::new().unwrap();
+    let base = "--filename=data --size=64k --verify=sha512 --verify_state_save=0";
+    good(Who::Plumb, directory.path(), &format!("{base} --rw=write"));
+    flip(&directory.path().join("data"), 8192 + 1001);
+    assert_eq!(job(Who::Plumb, directory.path(), &format!("{base} --rw=read")).0, 1);
+    good(Who::Fio, directory.path(), &format!("{base} --rw=write"));
+    flip(&directory.path().join("data"), 8192 + 1001);
+    good(Who::Fio, directory.path(), &format!("{base} --rw=read"));
+}
+
+/// The first line about what is wrong with the header of the only block after a change to it.
+fn header_fault(words: &str, at: u64, value: &[u8]) -> String {
+    let directory = TempDir::new().unwrap();
+    let base = format!("--filename=data --size=4k --verify=md5 --verify_state_save=0 {words}");
+    good(Who::Plumb, directory.path(), &format!("{base} --rw=write"));
+    let file = OpenOptions::new().write(true).open(directory.path().join("data")).unwrap();
+    file.write_all_at(value, at).unwrap();
+    let (status, _, error) = job(Who::Plumb, directory.path(), &format!("{base} --rw=read"));
+    assert_eq!(status, 1);
+    error.lines().next().unwrap().to_owned()
+}
+
+#[test]
+fn subtlety_32_headers_are_judged_in_fios_order() {
+    // Each change also breaks the checksum, which comes last.
+    for (at, value, field) in [
+        (0, &[0x11, 0x22][..], "magic 2211, wanted acca"),
+        (2, &[0x80], "version 80, wanted 81"),
+        (3, &[5], "type 5, wanted 2"),
+        (4, &[0xff], "length 4351, wanted 4096"),
+        (17, &[1], "offset 256, wanted 0"),
+        (24, &[0xff, 0xff], "crc "),
+    ] {
+        let line = header_fault("", at, value);
+        assert!(line.starts_with(&format!("verify: bad header {field}")), "{line}");
+        assert!(line.contains("at file data offset 0, length 4096"), "{line}");
+    }
+    assert!(header_fault("--verify_format=3.33", 2, &[5]).starts_with("verify: bad header type 5, wanted 2"));
+}
+
+#[test]
+fn subtlety_32_numbers_and_seeds_are_judged_where_they_are_known_or_asked_for() {
+    // Blocks written by another sequence: same places, other numbers and seeds.
+    let directory = TempDir::new().unwrap();
+    let base = "--filename=data --size=64k --verify=crc32c --verify_state_save=0";
+    good(Who::Plumb, directory.path(), &format!("{base} --rw=randwrite --do_verify=0"));
+    let only = format!("{base} --rw=write --verify_only");
+    good(Who::Plumb, directory.path(), &only);
+    let fault = |words: &str| job(Who::Plumb, directory.path(), &format!("{only} {words}")).2;
+    assert!(fault("--verify_write_sequence=1 --verify_header_seed=0").starts_with("verify: bad header write number"));
+    assert!(fault("--verify_header_seed=1").starts_with("verify: bad header rand_seed"));
+    let same = format!("{base} --rw=randwrite --verify_only --verify_header_seed=1 --verify_write_sequence=1");
+    good(Who::Plumb, directory.path(), &same);
+}
+
+#[test]
+fn subtlety_33_a_forgiving_job_ends_well_and_shows_its_errors() {
+    let directory = TempDir::new().unwrap();
+    let base = "--filename=data --size=64k --verify=crc32c --verify_state_save=0";
+    good(Who::Plumb, directory.path(), &format!("{base} --rw=write"));
+    flip(&directory.path().join("data"), 5000);
+    flip(&directory.path().join("data"), 50_000);
+    for (words, status, named) in [
+        ("", 1, 1),
+        ("--continue_on_error=verify", 0, 2),
+        ("--ignore_error=,,EILSEQ", 0, 2),
+        ("--ignore_error=,,EIO", 1, 1),
+        ("--continue_on_error=all --verify_fatal=1", 1, 1),
+    ] {
+        let (ended, shown, error) = job(Who::Plumb, directory.path(), &format!("{base} --rw=read {words}"));
+        let count = error.lines().filter(|line| line.starts_with("crc32c: verify failed at file data offset ")).count();
+        assert_eq!((ended, count), (status, named), "{words}\n{error}");
+        assert!(shown.contains("err=84"), "{words}\n{shown}");
+    }
+}
+
+#[test]
+fn bad_blocks_are_dumped_as_read_and_as_they_should_be() {
+    for writer in [Who::Plumb, Who::Fio] {
+        let directory = TempDir::new().unwrap();
+        let file = |name: &str| fs::read(directory.path().join(name)).unwrap();
+        let base = "--filename=data --size=64k --verify=sha1 --verify_state_save=0";
+        good(writer, directory.path(), &format!("{base} --rw=write"));
+        let right = file("data")[8192..12288].to_vec();
+        flip(&directory.path().join("data"), 8192 + 1001);
+        flip(&directory.path().join("data"), 16384 + 9);
+        flip(&directory.path().join("data"), 16384);
+        let words = format!("{base} --rw=read --verify_dump=1 --continue_on_error=verify");
+        let (_, _, error) = job(Who::Plumb, directory.path(), &words);
+        assert!(error.contains("received data dumped as data.8192.received"), "{error}");
+        assert_eq!(file("data.8192.received"), file("data")[8192..12288]);
+        assert_eq!(file("data.8192.expected"), right, "{writer:?}");
+        assert_eq!(file("data.16384.hdr_fail"), file("data")[16384..20480]);
+    }
+}
+
+#[test]
+fn subtlety_35_a_state_is_left_by_every_job_that_writes_and_verifies() {
+    let directory = TempDir::new().unwrap();
+    let left = |name: &str| directory.path().join(name).exists();
+    good(Who::Plumb, directory.path(), "--size=16k --rw=read --verify=null --ioengine=null");
+    good(Who::Plumb, directory.path(), "--size=16k --rw=write --verify=md5 --verify_state_save=0");
+    assert!(!left("local-w-0-verify.state"));
+    good(
+        Who::Plumb,
+        directory.path(),
+        "--size=16k --rw=write --verify=md5 --do_verify=0 --numjobs=2 --group_reporting",
+    );
+    assert!(left("local-w-0-verify.state") && left("local-w-1-verify.state"));
+    good(
+        Who::Plumb,
+        directory.path(),
+        "--size=16k --rw=write --verify=md5 --name=b --size=16k --rw=write --verify=md5",
+    );
+    assert!(left("local-b-1-verify.state"));
+}
+
+/// Reads that a job issued, by its report.
+fn reads(report: &str) -> &str {
+    report.split_once("issued rwts: total=").unwrap().1.split_once(',').unwrap().0
+}
+
+#[test]
+fn subtlety_35_states_are_exchanged_with_fio_in_both_directions() {
+    for (writer, reader) in [(Who::Plumb, Who::Fio), (Who::Fio, Who::Plumb), (Who::Plumb, Who::Plumb)] {
+        let directory = TempDir::new().unwrap();
+        let format = if reader == Who::Fio { "--verify_format=3.33" } else { "" };
+        let base = "--filename=data --verify=crc32c";
+        let words =
+            format!("{base} --rw=write --size=64k --do_verify=0 {}", if writer == Who::Plumb { format } else { "" });
+        good(writer, directory.path(), &words);
+        // A state of 6 writes, and damage behind them.
+        good(writer, directory.path(), &words.replace("size=64k", "size=24k"));
+        flip(&directory.path().join("data"), 40_000);
+        let load = "--verify_state_load=1 --verify_state_save=0";
+        for how in ["--rw=read", "--rw=write --verify_only"] {
+            let shown = good(reader, directory.path(), &format!("{base} --size=64k {how} {load}"));
+            assert_eq!(reads(&shown), "6", "{writer:?} to {reader:?} {how}");
+        }
+        assert_eq!(job(reader, directory.path(), &format!("{base} --size=64k --rw=read")).0, 1);
+    }
+}
+
+#[test]
+fn a_state_that_cannot_be_used_ends_the_job_with_its_reason() {
+    let directory = TempDir::new().unwrap();
+    let words = "--filename=data --size=64k --verify=crc32c --rw=randwrite";
+    let fault = |words: &str| {
+        let (status, _, error) =
+            job(Who::Plumb, directory.path(), &format!("{words} --verify_only --verify_state_load=1"));
+        assert_eq!(status, 1, "{error}");
+        error
+    };
+    good(Who::Fio, directory.path(), words);
+    assert!(fault(words).contains("fio drew the random order"));
+    good(Who::Plumb, directory.path(), words);
+    assert!(fault(&format!("{words} --randseed=5")).contains("give randseed=137"));
+    flip(&directory.path().join("local-w-0-verify.state"), 40);
+    assert!(fault(words).contains("checksum"));
+    fs::remove_file(directory.path().join("local-w-0-verify.state")).unwrap();
+    assert!(fault(words).contains("No such file"));
+}
+
+#[test]
+fn subtlety_15_trimmed_blocks_of_the_history_read_as_zeros() {
+    let directory = TempDir::new().unwrap();
+    let device = LoopDevice::new(directory.path(), 1 << 20).unwrap();
+    let base = format!(
+        "--filename={} --direct=1 --size=1m --rw=randwrite --verify=crc32c --verify_state_save=0 --ioengine=libaio \
+         --iodepth=4 --trim_percentage=50 --trim_backlog=16",
+        device.path().display()
+    );
+    let shown = good(Who::Plumb, directory.path(), &base);
+    let issued = shown.split_once("issued rwts: total=").unwrap().1.lines().next().unwrap();
+    let counts: Vec<u64> = issued.split([',', ' ']).take(3).map(|count| count.parse().unwrap()).collect();
+    assert_eq!((counts[0], counts[1]), (256, 256), "{issued}");
+    assert!((90..=170).contains(&counts[2]), "half of the blocks: {issued}");
+    let zeros =
+        fs::read(device.path()).unwrap().chunks(4096).filter(|block| block.iter().all(|byte| *byte == 0)).count();
+    assert_eq!(zeros as u64, counts[2]);
+}
+
+#[test]
+fn verify_threads_find_what_the_loop_finds_and_stay_on_their_cpus() {
+    let directory = TempDir::new().unwrap();
+    let base = "--filename=data --size=1m --verify=md5 --verify_state_save=0 --verify_async=3 --verify_async_cpus=0";
+    good(Who::Plumb, directory.path(), &format!("{base} --rw=randwrite --ioengine=libaio --iodepth=16"));
+    flip(&directory.path().join("data"), 77_777);
+    let (status, _, error) = job(Who::Plumb, directory.path(), &format!("{base} --rw=read"));
+    assert!(status == 1 && error.contains("md5: verify failed at file data offset 73728"), "{error}");
+    let (status, _, error) = job(Who::Plumb, directory.path(), &base.replace("cpus=0", "cpus=4000"));
+    assert!(status == 1 && error.contains("verify_async_cpus"), "{error}");
+}

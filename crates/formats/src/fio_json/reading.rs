@@ -1,0 +1,221 @@
+//! fio's JSON of any generation → [`ReadRun`]: 2.x in KiB and µs, 3.x in ns, json+ with its bins.
+
+use crate::numeral::{Era, bytes};
+use crate::stream::{Event, Sink};
+use model::reading::{
+    Found, LatencyShare, ReadDirection, ReadDisk, ReadJob, ReadKind, ReadLatency, ReadRun, ReadSamples, Reading,
+};
+use serde_json::{Map, Value};
+
+type Object = Map<String, Value>;
+
+/// Hands on the run in a document.
+pub(crate) fn from_json(root: &Value, line: u64, sink: &mut Sink<'_>) {
+    let list = root.get("jobs").or_else(|| root.get("client_stats")).and_then(Value::as_array);
+    let Some(list) = list else {
+        sink(Event::damage(line, "a JSON document of fio without its list `jobs`".to_owned()));
+        return;
+    };
+    let global = root.get("global options").and_then(Value::as_object);
+    let mut run = ReadRun {
+        version: root.get("fio version").and_then(Value::as_str).map(str::to_owned),
+        ended_unix_s: number(root.get("timestamp_ms")).map(|ms| ms / 1000.0).or_else(|| number(root.get("timestamp"))),
+        ..ReadRun::default()
+    };
+    for job in list.iter().filter_map(Value::as_object) {
+        run.jobs.push(read_job(job, global, line));
+    }
+    let disks = root.get("disk_util").and_then(Value::as_array);
+    run.disks = disks.into_iter().flatten().filter_map(Value::as_object).map(read_disk).collect();
+    if run.jobs.is_empty() {
+        sink(Event::damage(line, "a JSON document of fio without a job".to_owned()));
+        return;
+    }
+    for job in run.jobs.iter().filter(|job| job.directions.is_empty() && job.errno.is_none_or(|errno| errno == 0.0)) {
+        let name = job.name.as_deref().unwrap_or_default();
+        sink(Event::damage(line, format!("the job `{name}` has no numbers")));
+    }
+    sink(Event::Reading(Reading { format: "fio-json", line, found: Found::Run(Box::new(run)) }));
+}
+
+fn number(value: Option<&Value>) -> Option<f64> {
+    value.and_then(Value::as_f64).filter(|value| value.is_finite())
+}
+
+fn get(object: &Object, key: &str) -> Option<f64> {
+    number(object.get(key))
+}
+
+fn option<'value>(job: &'value Object, global: Option<&'value Object>, names: &[&str]) -> Option<&'value str> {
+    let own = job.get("job options").and_then(Value::as_object);
+    [own, global].into_iter().flatten().find_map(|options| names.iter().find_map(|name| options.get(*name)?.as_str()))
+}
+
+fn read_job(job: &Object, global: Option<&Object>, line: u64) -> ReadJob {
+    let words = |names: &[&str]| option(job, global, names);
+    let grouped = words(&["group_reporting"]).is_some_and(|value| value != "0");
+    let clones = words(&["numjobs"]).and_then(|value| value.parse::<f64>().ok());
+    let sizes = words(&["bs", "blocksize"]).map(|sizes| {
+        sizes.split(',').filter_map(|size| Some((bytes(size, Era::Binary)?, bytes(size, Era::Binary)?))).collect()
+    });
+    let range = words(&["bsrange", "blocksize_range"]).and_then(|range| {
+        let (low, high) = range.split(',').next()?.split_once(['-', ':'])?;
+        Some(vec![(bytes(low, Era::Binary)?, bytes(high, Era::Binary)?)])
+    });
+    let mut found = ReadJob {
+        line,
+        name: job.get("jobname").and_then(Value::as_str).map(str::to_owned),
+        group: get(job, "groupid"),
+        // Without group_reporting an entry is one worker; with it the clones of all jobs of the group are in it.
+        workers: if grouped { clones.or(Some(1.0)) } else { Some(1.0) },
+        errno: get(job, "error"),
+        description: job.get("desc").and_then(Value::as_str).map(str::to_owned),
+        pattern: words(&["rw", "readwrite"]).map(str::to_owned),
+        engine: words(&["ioengine"]).map(str::to_owned),
+        depth: get(job, "latency_depth").or_else(|| words(&["iodepth"]).and_then(|depth| depth.parse().ok())),
+        block_sizes: range.or(sizes).unwrap_or_default(),
+        user_percent: get(job, "usr_cpu"),
+        system_percent: get(job, "sys_cpu"),
+        switches: get(job, "ctx"),
+        major_faults: get(job, "majf"),
+        minor_faults: get(job, "minf"),
+        depth_percent: shares(job, "iodepth_level"),
+        submit_percent: shares(job, "iodepth_submit"),
+        complete_percent: shares(job, "iodepth_complete"),
+        forgiven_errors: get(job, "total_err"),
+        ..ReadJob::default()
+    };
+    for (key, unit) in [("latency_ns", 1.0), ("latency_us", 1e3), ("latency_ms", 1e6)] {
+        let bins = job.get(key).and_then(Value::as_object).into_iter().flatten();
+        found.latency_shares.extend(bins.filter_map(|(bound, share)| {
+            let below_ns = bound.parse::<f64>().ok().filter(|bound| bound.is_finite()).map(|bound| bound * unit);
+            let percent = number(Some(share)).filter(|share| *share > 0.0)?;
+            (below_ns.is_some() || bound == ">=2000").then_some(LatencyShare { below_ns, percent })
+        }));
+    }
+    let kinds = [ReadKind::Read, ReadKind::Write, ReadKind::Trim, ReadKind::Mixed];
+    found.directions =
+        kinds.into_iter().filter_map(|kind| read_direction(job.get(kind.word())?.as_object()?, kind)).collect();
+    let moved =
+        |kind: ReadKind, key: &str| job.get(kind.word()).and_then(Value::as_object).and_then(|object| get(object, key));
+    found.issued = totals(kinds, |kind| moved(kind, "total_ios"));
+    found.short = totals(kinds, |kind| moved(kind, "short_ios"));
+    found.dropped = totals(kinds, |kind| moved(kind, "drop_ios"));
+    if let Some(sync) = job.get("sync").and_then(Value::as_object) {
+        let count = get(sync, "total_ios").unwrap_or(0.0);
+        if found.issued.len() == 3 {
+            found.issued.push(count);
+        }
+        found.sync = latency(sync, "lat");
+    }
+    found
+}
+
+/// Reads, writes and trims, if the first two are there.
+fn totals(kinds: [ReadKind; 4], count: impl Fn(ReadKind) -> Option<f64>) -> Vec<f64> {
+    match (count(kinds[0]), count(kinds[1])) {
+        (Some(reads), Some(writes)) => vec![reads, writes, count(kinds[2]).unwrap_or(0.0)],
+        _ => Vec::new(),
+    }
+}
+
+fn shares(job: &Object, key: &str) -> Vec<f64> {
+    job.get(key).and_then(Value::as_object).into_iter().flatten().filter_map(|(_, share)| number(Some(share))).collect()
+}
+
+/// `None` where nothing was moved: fio prints zeros there.
+fn read_direction(object: &Object, kind: ReadKind) -> Option<ReadDirection> {
+    // Up to 2.x `io_bytes` was in KiB; 3.x says `io_kbytes` beside it.
+    let modern = object.contains_key("io_kbytes") || object.contains_key("slat_ns") || object.contains_key("clat_ns");
+    let io = get(object, "io_bytes");
+    let moved = if modern { io } else { io.map(|kib| kib * 1024.0) };
+    let ios = get(object, "total_ios");
+    if moved.or(ios).is_none_or(|moved| moved == 0.0) && ios.is_none_or(|ios| ios == 0.0) {
+        return None;
+    }
+    let kib = |key: &str| get(object, key).map(|kib| kib * 1024.0);
+    let bandwidth = ReadSamples {
+        min: kib("bw_min"),
+        max: kib("bw_max"),
+        percent_of_group: get(object, "bw_agg"),
+        mean: kib("bw_mean"),
+        deviation: kib("bw_dev"),
+        count: get(object, "bw_samples"),
+    };
+    let iops_samples = ReadSamples {
+        min: get(object, "iops_min"),
+        max: get(object, "iops_max"),
+        percent_of_group: None,
+        mean: get(object, "iops_mean"),
+        deviation: get(object, "iops_stddev"),
+        count: get(object, "iops_samples"),
+    };
+    // No sample: the report for people has no such line either.
+    let taken = |samples: ReadSamples| {
+        (samples.max.unwrap_or(0.0) > 0.0 || samples.count.unwrap_or(0.0) > 0.0).then_some(samples)
+    };
+    Some(ReadDirection {
+        bytes: moved,
+        bytes_per_second: get(object, "bw_bytes").or_else(|| kib("bw")),
+        iops: get(object, "iops"),
+        runtime_ms: get(object, "runtime"),
+        ios,
+        submission: latency(object, "slat"),
+        completion: latency(object, "clat"),
+        total: latency(object, "lat"),
+        bandwidth: taken(bandwidth),
+        iops_samples: taken(iops_samples),
+        ..ReadDirection::new(kind)
+    })
+}
+
+/// `NAME_ns` of 3.x, or `NAME` in µs before; `None` where nothing was measured.
+fn latency(object: &Object, name: &str) -> Option<ReadLatency> {
+    let (found, unit) = match object.get(&format!("{name}_ns")) {
+        Some(found) => (found, 1.0),
+        None => (object.get(name)?, 1e3),
+    };
+    let found = found.as_object()?;
+    let value = |key: &str| get(found, key).map(|value| value * unit);
+    if get(found, "N").map_or_else(|| value("max").unwrap_or(0.0) == 0.0, |count| count == 0.0) {
+        return None;
+    }
+    let pairs = |key: &str, of_key: f64, of_value: f64| -> Vec<(f64, f64)> {
+        let entries = found.get(key).and_then(Value::as_object).into_iter().flatten();
+        let mut pairs: Vec<(f64, f64)> = entries
+            .filter_map(|(name, value)| {
+                Some((
+                    name.parse::<f64>().ok().filter(|name| name.is_finite())? * of_key,
+                    number(Some(value))? * of_value,
+                ))
+            })
+            .collect();
+        pairs.sort_by(|one, other| one.0.total_cmp(&other.0));
+        pairs
+    };
+    let mut percentiles = pairs("percentile", 1.0, unit);
+    // Unused places of old reports.
+    percentiles.retain(|&(percent, _)| percent > 0.0);
+    Some(ReadLatency {
+        count: get(found, "N"),
+        min_ns: value("min"),
+        max_ns: value("max"),
+        mean_ns: value("mean"),
+        deviation_ns: value("stddev"),
+        percentiles,
+        bins: pairs("bins", unit, 1.0),
+    })
+}
+
+fn read_disk(disk: &Object) -> ReadDisk {
+    let pair = |reads: &str, writes: &str| Some((get(disk, reads)?, get(disk, writes)?));
+    ReadDisk {
+        name: disk.get("name").and_then(Value::as_str).unwrap_or_default().to_owned(),
+        ios: pair("read_ios", "write_ios"),
+        sectors: pair("read_sectors", "write_sectors"),
+        merges: pair("read_merges", "write_merges"),
+        ticks_ms: pair("read_ticks", "write_ticks"),
+        in_queue_ms: get(disk, "in_queue"),
+        utilisation_percent: get(disk, "util"),
+    }
+}

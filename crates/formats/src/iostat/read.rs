@@ -1,0 +1,209 @@
+//! iostat's text and JSON of any generation → lines of named values.
+
+use crate::numeral::{Era, bytes};
+use crate::stream::{Event, Sink};
+use model::reading::{Found, IostatRow, Reading};
+use serde_json::Value;
+use std::sync::Arc;
+
+/// The columns under a heading.
+#[derive(Clone, Debug)]
+struct Table {
+    columns: Arc<[String]>,
+    /// The device stands last, as `-h` prints it.
+    device_last: bool,
+    rows: u64,
+}
+
+/// The reader's state between lines.
+#[derive(Debug, Default)]
+pub(crate) struct IostatReader {
+    devices: Option<Table>,
+    processors: Option<Table>,
+    date: Option<String>,
+    heading: u64,
+}
+
+impl IostatReader {
+    /// Takes a line if it is iostat's.
+    pub(crate) fn line(&mut self, number: u64, line: &str, sink: &mut Sink<'_>) -> bool {
+        let text = line.trim();
+        if text.is_empty() {
+            self.end(sink);
+            return false;
+        }
+        if let Some(rest) = text.strip_prefix("avg-cpu:") {
+            self.end(sink);
+            self.processors = Some(table(rest, false));
+            return true;
+        }
+        let first = text.split_whitespace().next().unwrap_or_default();
+        if (first == "Device:" || first == "Device") && (text.contains("/s") || text.contains("tps")) {
+            self.end(sink);
+            self.devices = Some(table(&text[first.len()..], false));
+            self.heading = number;
+            return true;
+        }
+        if text.ends_with(" Device") && text.contains("tps") || text.ends_with("%util Device") {
+            self.end(sink);
+            self.devices = Some(table(&text[..text.len() - "Device".len()], true));
+            self.heading = number;
+            return true;
+        }
+        if let Some(processors) = self.processors.take() {
+            return Self::processor_line(number, text, &processors, self.date.as_ref(), sink);
+        }
+        if self.devices.is_some() {
+            return self.device_line(number, text, sink);
+        }
+        if is_date(text) {
+            self.date = Some(text.to_owned());
+            return true;
+        }
+        false
+    }
+
+    /// Nothing more comes.
+    pub(crate) fn finish(&mut self, sink: &mut Sink<'_>) {
+        self.end(sink);
+    }
+
+    fn end(&mut self, sink: &mut Sink<'_>) {
+        if self.devices.take().is_some_and(|table| table.rows == 0) {
+            sink(Event::damage(self.heading, "a heading of iostat without a device under it".to_owned()));
+        }
+        if self.processors.take().is_some() {
+            sink(Event::damage(self.heading, "a processor heading of iostat without its line".to_owned()));
+        }
+    }
+
+    fn processor_line(number: u64, text: &str, table: &Table, date: Option<&String>, sink: &mut Sink<'_>) -> bool {
+        let values: Option<Vec<f64>> = text.split_whitespace().map(value).collect();
+        match values.filter(|values| values.len() == table.columns.len()) {
+            Some(values) => {
+                let row = IostatRow {
+                    device: String::new(),
+                    date: date.cloned(),
+                    columns: Arc::clone(&table.columns),
+                    values,
+                };
+                sink(Event::Reading(Reading {
+                    format: "iostat",
+                    line: number,
+                    found: Found::Processors(Box::new(row)),
+                }));
+            }
+            None => sink(Event::damage(number, "damaged processor line of iostat".to_owned())),
+        }
+        true
+    }
+
+    fn device_line(&mut self, number: u64, text: &str, sink: &mut Sink<'_>) -> bool {
+        let Some(table) = &mut self.devices else {
+            return false;
+        };
+        let mut words: Vec<&str> = text.split_whitespace().collect();
+        let device = if table.device_last { words.pop() } else { (!words.is_empty()).then(|| words.remove(0)) };
+        let values: Option<Vec<f64>> = words.iter().copied().map(value).collect();
+        // Prose behind a table that no empty line ends.
+        let Some(device) = device.filter(|_| words.first().is_some_and(|word| value(word).is_some())) else {
+            // A name alone is a line that was cut; anything else is prose.
+            let is_name =
+                text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'/' | b':'));
+            let cut = words.is_empty()
+                && table.rows > 0
+                && is_name
+                && text.starts_with(|letter: char| letter.is_ascii_lowercase());
+            self.end(sink);
+            if cut {
+                sink(Event::damage(number, "damaged device line of iostat".to_owned()));
+            }
+            return cut;
+        };
+        table.rows += 1;
+        match values.filter(|values| values.len() == table.columns.len()) {
+            Some(values) => {
+                let row = IostatRow {
+                    device: device.to_owned(),
+                    date: self.date.clone(),
+                    columns: Arc::clone(&table.columns),
+                    values,
+                };
+                sink(Event::Reading(Reading { format: "iostat", line: number, found: Found::Device(Box::new(row)) }));
+            }
+            None => sink(Event::damage(
+                number,
+                format!("damaged line of iostat: {} values under {} headings", words.len(), table.columns.len()),
+            )),
+        }
+        true
+    }
+}
+
+fn table(columns: &str, device_last: bool) -> Table {
+    Table { columns: columns.split_whitespace().map(str::to_owned).collect(), device_last, rows: 0 }
+}
+
+/// `12.50`, `12,50` of some locales, `1.2k` of `-h`, `3.1%`.
+fn value(text: &str) -> Option<f64> {
+    let text = text.strip_suffix('%').unwrap_or(text);
+    if text.contains(',') {
+        return bytes(&text.replace(',', "."), Era::Binary);
+    }
+    bytes(text, Era::Binary)
+}
+
+/// `11/20/2026 12:00:01 PM`, `2026-11-20T12:00:01+0000`: a line of nothing but a date and a time.
+fn is_date(text: &str) -> bool {
+    const LONGEST: usize = 40;
+    text.len() <= LONGEST
+        && text.starts_with(|letter: char| letter.is_ascii_digit())
+        && text.matches(':').count() >= 2
+        && (text.matches('/').count() == 2 || text.matches('-').count() >= 2)
+        && text.split_whitespace().count() <= 3
+}
+
+/// Hands on every line of a document of `iostat -o JSON`.
+pub(crate) fn from_json(root: &Value, line: u64, sink: &mut Sink<'_>) {
+    let list = |value: &Value, key: &str| value.get(key).and_then(Value::as_array).cloned().unwrap_or_default();
+    let mut found = false;
+    for host in root.get("sysstat").map(|root| list(root, "hosts")).unwrap_or_default() {
+        for statistics in list(&host, "statistics") {
+            let date = statistics.get("timestamp").and_then(Value::as_str).map(str::to_owned);
+            if let Some(processors) = statistics.get("avg-cpu") {
+                found |= processors_from_json(processors, date.clone(), line, sink);
+            }
+            for disk in list(&statistics, "disk") {
+                found |= device_from_json(&disk, date.clone(), line, sink);
+            }
+        }
+    }
+    if !found {
+        sink(Event::damage(line, "a JSON document of iostat without a line".to_owned()));
+    }
+}
+
+fn processors_from_json(value: &Value, date: Option<String>, line: u64, sink: &mut Sink<'_>) -> bool {
+    let Some(row) = row(value, date) else {
+        return false;
+    };
+    sink(Event::Reading(Reading { format: "iostat", line, found: Found::Processors(Box::new(row)) }));
+    true
+}
+
+/// Hands on one device; false if it is none.
+pub(crate) fn device_from_json(value: &Value, date: Option<String>, line: u64, sink: &mut Sink<'_>) -> bool {
+    let Some(row) = row(value, date) else {
+        return false;
+    };
+    sink(Event::Reading(Reading { format: "iostat", line, found: Found::Device(Box::new(row)) }));
+    true
+}
+
+fn row(value: &Value, date: Option<String>) -> Option<IostatRow> {
+    let object = value.as_object()?;
+    let numbers = object.iter().filter_map(|(name, value)| Some((name.clone(), value.as_f64()?)));
+    let (columns, values): (Vec<String>, Vec<f64>) = numbers.unzip();
+    let device = object.get("disk_device").and_then(Value::as_str).unwrap_or_default().to_owned();
+    (!values.is_empty()).then(|| IostatRow { device, date, columns: columns.into(), values })
+}

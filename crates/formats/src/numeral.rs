@@ -1,0 +1,139 @@
+//! Numbers of foreign text: fast, exact, with the units that fio's generations print.
+
+/// Powers of ten that a float holds exactly.
+const TENS: [f64; 16] = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];
+
+/// The number at the start, blanks before it skipped, and what follows it; `None` when there is none.
+#[expect(clippy::cast_precision_loss, reason = "at most 15 digits")]
+pub(crate) fn leading(text: &str) -> Option<(f64, &str)> {
+    let text = text.trim_start_matches(' ');
+    let bytes = text.as_bytes();
+    let negative = bytes.first() == Some(&b'-');
+    let (mut at, mut mantissa, mut digits, mut point) = (usize::from(negative), 0u64, 0usize, None);
+    while let Some(&byte) = bytes.get(at) {
+        if byte.is_ascii_digit() {
+            mantissa = mantissa.wrapping_mul(10).wrapping_add(u64::from(byte - b'0'));
+            digits += 1;
+        } else if byte == b'.' && point.is_none() && bytes.get(at + 1).is_some_and(u8::is_ascii_digit) {
+            point = Some(digits);
+        } else {
+            break;
+        }
+        at += 1;
+    }
+    if digits == 0 {
+        return None;
+    }
+    let exponent = bytes.get(at).is_some_and(|byte| matches!(byte, b'e' | b'E'))
+        && bytes.get(at + 1).is_some_and(|byte| byte.is_ascii_digit() || matches!(byte, b'+' | b'-'))
+        && bytes.get(at + 2).is_some_and(u8::is_ascii_digit);
+    if exponent || digits > 15 {
+        if exponent {
+            at += 2;
+            while bytes.get(at).is_some_and(u8::is_ascii_digit) {
+                at += 1;
+            }
+        }
+        let value: f64 = text[..at].parse().ok()?;
+        return value.is_finite().then_some((value, &text[at..]));
+    }
+    // Both are exact, so the quotient is the nearest float.
+    let value = mantissa as f64 / TENS[digits - point.unwrap_or(digits)];
+    Some((if negative { -value } else { value }, &text[at..]))
+}
+
+/// A number and nothing else but blanks around it.
+pub(crate) fn whole(text: &str) -> Option<f64> {
+    leading(text).filter(|(_, rest)| rest.trim().is_empty()).map(|(value, _)| value)
+}
+
+/// A number, with `%` behind it or not.
+pub(crate) fn percent(text: &str) -> Option<f64> {
+    leading(text).filter(|(_, rest)| matches!(rest.trim(), "" | "%")).map(|(value, _)| value)
+}
+
+/// What `K`, `M` and `KB` mean in a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Era {
+    /// Up to fio 2: KB is 1024 bytes.
+    Binary,
+    /// Since fio 3: kB is 1000 bytes, KiB is 1024.
+    Decimal,
+}
+
+/// The factor of `KB/s`, `KiB`, `MB/s`, `Kibit/s`, `B`, `K` or nothing; `None` for something else.
+pub(crate) fn unit(text: &str, era: Era) -> Option<f64> {
+    let text = text.trim();
+    let text = text.strip_suffix("/s").unwrap_or(text).trim_end();
+    let (prefix, bits) = match text.strip_suffix("bit") {
+        Some(prefix) => (prefix, true),
+        None => (text.strip_suffix('B').unwrap_or(text), false),
+    };
+    let (letter, binary) = match prefix.strip_suffix('i') {
+        Some(letter) => (letter, true),
+        None => (prefix, era == Era::Binary),
+    };
+    let power = match letter {
+        "" => 0,
+        "k" | "K" => 1,
+        "m" | "M" => 2,
+        "g" | "G" => 3,
+        "t" | "T" => 4,
+        "p" | "P" => 5,
+        _ => return None,
+    };
+    let step: f64 = if binary { 1024.0 } else { 1000.0 };
+    Some(step.powi(power) / if bits { 8.0 } else { 1.0 })
+}
+
+/// `112297KB/s`, `17.8MiB/s` or `4096B` in bytes.
+pub(crate) fn bytes(text: &str, era: Era) -> Option<f64> {
+    let (value, rest) = leading(text)?;
+    Some(value * unit(rest, era)?)
+}
+
+/// `28074`, `22.4K`: a count with a decimal prefix.
+pub(crate) fn count(text: &str) -> Option<f64> {
+    bytes(text, Era::Decimal)
+}
+
+/// `key=value` pairs behind one another, with commas, blanks or both between them.
+pub(crate) struct Pairs<'line>(pub(crate) &'line str);
+
+impl<'line> Iterator for Pairs<'line> {
+    type Item = (&'line str, &'line str);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let (key, rest) = self.0.split_once('=')?;
+        let (value, rest) = rest.split_once(',').unwrap_or((rest, ""));
+        self.0 = rest;
+        Some((key.trim(), value.trim()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_and_units_of_every_generation() {
+        for (text, era, expected) in [
+            ("112297KB/s", Era::Binary, Some(112_297.0 * 1024.0)),
+            ("4213.1KB/s", Era::Binary, Some(4213.1 * 1024.0)),
+            ("718776 B/s", Era::Binary, Some(718_776.0)),
+            ("6580.3MB", Era::Binary, Some(6580.3 * 1_048_576.0)),
+            ("17.8MiB/s", Era::Decimal, Some(17.8 * 1_048_576.0)),
+            ("3965kB", Era::Decimal, Some(3_965_000.0)),
+            ("80kbit/s", Era::Decimal, Some(10_000.0)),
+            ("  12", Era::Decimal, Some(12.0)),
+            ("1x", Era::Decimal, None),
+            ("KB", Era::Binary, None),
+        ] {
+            assert_eq!(bytes(text, era), expected, "{text}");
+        }
+        assert_eq!(count("22.4K"), Some(22_400.0));
+        assert_eq!(whole("12345678901234567890"), Some(12_345_678_901_234_567_890.0));
+        assert_eq!((whole("1e+05"), whole("-3"), whole("1.5.2"), whole("-")), (Some(1e5), Some(-3.0), None, None));
+        assert_eq!(Pairs("min=36 , max=  5, x").collect::<Vec<_>>(), [("min", "36"), ("max", "5")]);
+    }
+}

@@ -1,0 +1,159 @@
+//! Bytes → lines of text, whatever they were wrapped in: UTF-16, a byte order mark, CRLF, progress lines that end in
+//! CR, quotes of mails, colour codes, HTML entities, the time stamps of logs.
+
+use memchr::{memchr, memchr3};
+use std::borrow::Cow;
+
+/// The longest line that is kept; of a longer one the rest is dropped, and that is said.
+pub(super) const LONGEST_LINE: usize = 64 << 20;
+
+/// How the bytes are to be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Encoding {
+    Utf8,
+    Utf16Le,
+    Utf16Be,
+}
+
+/// The encoding and the length of the mark that says so.
+pub(super) fn encoding(head: &[u8]) -> (Encoding, usize) {
+    match head {
+        [0xef, 0xbb, 0xbf, ..] => (Encoding::Utf8, 3),
+        [0xff, 0xfe, ..] => (Encoding::Utf16Le, 2),
+        [0xfe, 0xff, ..] => (Encoding::Utf16Be, 2),
+        // Without a mark: ASCII text in which every other byte is 0.
+        [1..=0x7f, 0, 1..=0x7f, 0, ..] => (Encoding::Utf16Le, 0),
+        [0, 1..=0x7f, 0, 1..=0x7f, ..] => (Encoding::Utf16Be, 0),
+        _ => (Encoding::Utf8, 0),
+    }
+}
+
+/// UTF-16 as UTF-8, an odd byte at the end left out.
+pub(super) fn utf8_of(bytes: &[u8], encoding: Encoding) -> String {
+    let unit = |pair: &[u8]| match encoding {
+        Encoding::Utf16Be => u16::from_be_bytes([pair[0], pair[1]]),
+        _ => u16::from_le_bytes([pair[0], pair[1]]),
+    };
+    let units = bytes.chunks_exact(2).map(unit);
+    char::decode_utf16(units).map(|letter| letter.unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
+}
+
+/// How many bytes of UTF-16 can be decoded: an odd byte and the first half of a pair wait for what follows.
+pub(super) fn whole_letters(bytes: &[u8], encoding: Encoding) -> usize {
+    let even = bytes.len() & !1;
+    let high = match (encoding, bytes[..even].last_chunk::<2>()) {
+        (Encoding::Utf16Be, Some([high, _])) | (_, Some([_, high])) => *high,
+        (_, None) => 0,
+    };
+    if matches!(high, 0xd8..=0xdb) { even - 2 } else { even }
+}
+
+/// A line without what it was wrapped in; its indentation stays.
+pub(super) fn unwrapped(line: &[u8]) -> Cow<'_, str> {
+    let text = String::from_utf8_lossy(line);
+    if memchr3(b'\x1b', b'&', b'\r', line).is_none()
+        && memchr(b'\0', line).is_none()
+        && !line.trim_ascii_start().starts_with(b">")
+        && !looks_stamped(line)
+    {
+        return text;
+    }
+    let mut text = without_colour(&text);
+    if text.contains('&') {
+        text = without_entities(&text);
+    }
+    while let Some(rest) = text.trim_start().strip_prefix('>').filter(|rest| !rest.starts_with('=')) {
+        text = rest.strip_prefix(' ').unwrap_or(rest).to_owned();
+    }
+    if looks_stamped(text.as_bytes()) {
+        text = without_stamp(&text).to_owned();
+    }
+    Cow::Owned(text)
+}
+
+/// Terminal sequences and other control characters out, tabs stay.
+fn without_colour(text: &str) -> String {
+    let mut clean = String::with_capacity(text.len());
+    let mut letters = text.chars().peekable();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '\x1b' => {
+                if letters.next_if_eq(&'[').is_some() {
+                    while letters.next().is_some_and(|letter| !('@'..='~').contains(&letter)) {}
+                } else {
+                    letters.next();
+                }
+            }
+            '\t' => clean.push('\t'),
+            letter if letter.is_control() => {}
+            letter => clean.push(letter),
+        }
+    }
+    clean
+}
+
+fn without_entities(text: &str) -> String {
+    const ENTITIES: &[(&str, &str)] = &[
+        ("&lt;", "<"),
+        ("&gt;", ">"),
+        ("&quot;", "\""),
+        ("&#34;", "\""),
+        ("&#39;", "'"),
+        ("&nbsp;", " "),
+        ("&#160;", " "),
+        ("&amp;", "&"),
+    ];
+    ENTITIES.iter().fold(text.to_owned(), |text, (entity, letter)| text.replace(entity, letter))
+}
+
+/// Whether a line opens with `2021-03-01T12:` or `[2021-03-01 12:`.
+fn looks_stamped(line: &[u8]) -> bool {
+    let line = line.strip_prefix(b"[").unwrap_or(line);
+    line.len() > 14
+        && line[4] == b'-'
+        && line[7] == b'-'
+        && matches!(line[10], b'T' | b' ')
+        && line[13] == b':'
+        && [0, 1, 2, 3, 5, 6, 8, 9, 11, 12].iter().all(|&at| line[at].is_ascii_digit())
+}
+
+/// What follows the stamp, with its own indentation.
+fn without_stamp(text: &str) -> &str {
+    let inner = text.strip_prefix('[').unwrap_or(text);
+    let after = inner.get(11..).unwrap_or_default();
+    let end = after.find([' ', '\t', ']']).unwrap_or(after.len());
+    let rest = &after[end..];
+    let rest = rest.strip_prefix(']').unwrap_or(rest);
+    rest.strip_prefix([' ', '\t']).unwrap_or(rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wrappings_come_off_and_the_line_stays() {
+        for (line, expected) in [
+            ("  read : io=1MB", "  read : io=1MB"),
+            ("> >   read : io=1MB\r", "  read : io=1MB"),
+            ("\x1b[32m  read\x1b[0m : io=1MB", "  read : io=1MB"),
+            ("&gt;=64=0.1%, a &amp; b", ">=64=0.1%, a & b"),
+            (">=64=0.1%", ">=64=0.1%"),
+            ("2021-03-01T12:25:11.123Z   read: IOPS=1", "  read: IOPS=1"),
+            ("[2021-03-01 12:25:11] read: IOPS=1", "read: IOPS=1"),
+            ("a&nbsp;b", "a b"),
+        ] {
+            assert_eq!(unwrapped(line.as_bytes()), expected, "{line:?}");
+        }
+    }
+
+    #[test]
+    fn utf_16_is_told_by_its_mark_or_its_zeros() {
+        let little: Vec<u8> = "fio-2".encode_utf16().flat_map(u16::to_le_bytes).collect();
+        let big: Vec<u8> = "fio-2".encode_utf16().flat_map(u16::to_be_bytes).collect();
+        assert_eq!((encoding(&little), encoding(&big)), ((Encoding::Utf16Le, 0), (Encoding::Utf16Be, 0)));
+        assert_eq!(utf8_of(&little, Encoding::Utf16Le), "fio-2");
+        assert_eq!(utf8_of(&big, Encoding::Utf16Be), "fio-2");
+        assert_eq!(encoding(b"\xff\xfef\0"), (Encoding::Utf16Le, 2));
+    }
+}

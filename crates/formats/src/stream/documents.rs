@@ -1,0 +1,226 @@
+//! JSON documents in the middle of other text: where one begins and ends, and what is left of a damaged one.
+
+use super::{Event, Sink};
+use crate::{fio_json, iostat};
+use serde_json::Value;
+
+/// The largest document that is read.
+const LARGEST: usize = 256 << 20;
+/// Bytes after which a document must have shown a key of ours.
+const PATIENCE: usize = 4096;
+/// The keys of which one stands near the start of every document that is ours.
+const KEYS: &[&str] = &["\"fio version\"", "\"sysstat\"", "\"schema\"", "\"jobs\"", "\"client_stats\""];
+
+/// A document, or what there is of it.
+#[derive(Debug, Default)]
+pub(super) struct Document {
+    first_line: u64,
+    text: String,
+    /// Braces and brackets that are still open.
+    depth: i64,
+    in_string: bool,
+    escaped: bool,
+    ours: bool,
+    too_large: bool,
+}
+
+/// What became of a line.
+pub(super) enum Collected {
+    /// It belongs to a document that goes on.
+    More,
+    /// It ended a document.
+    Whole(Box<Document>),
+    /// It showed that these lines are no document of ours.
+    NotOurs(Vec<(u64, String)>),
+}
+
+/// Collects documents.
+#[derive(Debug, Default)]
+pub(super) struct Documents {
+    open: Option<Box<Document>>,
+}
+
+impl Documents {
+    /// `None` if no document is open and none begins here.
+    pub(super) fn line(&mut self, number: u64, line: &str) -> Option<Collected> {
+        let mut document = match self.open.take() {
+            Some(open) => open,
+            None if line.trim_start().starts_with('{') => {
+                Box::new(Document { first_line: number, ..Document::default() })
+            }
+            None => return None,
+        };
+        // fio begins its document with a lone brace: a second one means that the first never ended.
+        if document.ours && document.depth > 0 && line == "{" && !document.text.is_empty() && !document.in_string {
+            let cut =
+                std::mem::replace(&mut document, Box::new(Document { first_line: number, ..Document::default() }));
+            document.push(line);
+            self.open = Some(document);
+            return Some(Collected::Whole(cut));
+        }
+        document.push(line);
+        if !document.ours && (document.text.len() > PATIENCE || document.depth <= 0) {
+            return Some(document.given_back());
+        }
+        if document.depth <= 0 {
+            return Some(Collected::Whole(document));
+        }
+        self.open = Some(document);
+        Some(Collected::More)
+    }
+
+    /// What is still open at the end.
+    pub(super) fn finish(&mut self) -> Option<Collected> {
+        let document = self.open.take()?;
+        Some(if document.ours { Collected::Whole(document) } else { document.given_back() })
+    }
+}
+
+impl Document {
+    fn push(&mut self, line: &str) {
+        if self.text.len() + line.len() > LARGEST {
+            self.too_large = true;
+        } else {
+            self.text.push_str(line);
+            self.text.push('\n');
+        }
+        for byte in line.bytes() {
+            self.count(byte);
+        }
+        // fio does not escape what it quotes: a string never runs over the end of its line.
+        self.in_string = false;
+        self.escaped = false;
+        if !self.ours {
+            self.ours = KEYS.iter().any(|key| self.text.contains(key));
+        }
+    }
+
+    fn count(&mut self, byte: u8) {
+        if self.escaped {
+            self.escaped = false;
+            return;
+        }
+        match byte {
+            b'\\' if self.in_string => self.escaped = true,
+            b'"' => self.in_string = !self.in_string,
+            b'{' | b'[' if !self.in_string => self.depth += 1,
+            b'}' | b']' if !self.in_string => self.depth -= 1,
+            _ => {}
+        }
+    }
+
+    fn given_back(&self) -> Collected {
+        Collected::NotOurs((self.first_line..).zip(self.text.lines().map(str::to_owned)).collect())
+    }
+
+    /// Reads it whole, or what is whole of it.
+    pub(super) fn read(&self, sink: &mut Sink<'_>) {
+        if self.too_large {
+            let what = format!("the JSON document that begins here is larger than {} MiB", LARGEST >> 20);
+            sink(Event::damage(self.first_line, what));
+        }
+        match serde_json::from_str::<Value>(&self.text) {
+            Ok(value) => self.read_value(&value, sink),
+            Err(error) => {
+                let at = error.line().min(self.text.lines().count());
+                let line = self.first_line + u64::try_from(at).unwrap_or(1).saturating_sub(1);
+                let what = if error.is_eof() {
+                    "the JSON document ends here, too early".to_owned()
+                } else {
+                    format!("damaged JSON: {error}")
+                };
+                sink(Event::damage(line, what));
+                self.salvage(sink);
+            }
+        }
+    }
+
+    fn read_value(&self, value: &Value, sink: &mut Sink<'_>) {
+        if value.get("sysstat").is_some() {
+            iostat::from_json(value, self.first_line, sink);
+        } else if let Some(tests) = value.get("tests").and_then(Value::as_array) {
+            self.read_survey(tests, sink);
+        } else if value.get("schema").is_some() {
+            match crate::native::read(&self.text) {
+                Ok(result) => sink(Event::Reading(crate::exact::reading(&result, "native", self.first_line))),
+                Err(error) => sink(Event::damage(self.first_line, error.to_string())),
+            }
+        } else {
+            fio_json::from_json(value, self.first_line, sink);
+        }
+    }
+
+    /// The results of a survey, a run per test.
+    fn read_survey(&self, tests: &[Value], sink: &mut Sink<'_>) {
+        for (number, test) in tests.iter().enumerate() {
+            let result = test.get("result").cloned().map(serde_json::from_value);
+            match result {
+                Some(Ok(result)) => sink(Event::Reading(crate::exact::reading(&result, "native", self.first_line))),
+                Some(Err(error)) => {
+                    sink(Event::damage(self.first_line, format!("test {} of a survey: {error}", number + 1)))
+                }
+                None => sink(Event::damage(self.first_line, format!("test {} of a survey has no result", number + 1))),
+            }
+        }
+    }
+
+    /// The whole entries of the innermost lists: jobs of fio, lines of iostat.
+    fn salvage(&self, sink: &mut Sink<'_>) {
+        for (list, wrap) in [("\"jobs\"", "jobs"), ("\"client_stats\"", "client_stats")] {
+            if let Some(at) = self.text.find(list) {
+                let entries = whole_entries(&self.text[at..]);
+                if !entries.is_empty() {
+                    let head = self.text.lines().find_map(|line| line.trim().strip_prefix("\"fio version\" : \""));
+                    let mut root = serde_json::Map::new();
+                    if let Some(version) = head.and_then(|rest| rest.split('"').next()) {
+                        root.insert("fio version".to_owned(), Value::from(version));
+                    }
+                    root.insert(wrap.to_owned(), Value::from(entries));
+                    fio_json::from_json(&Value::from(root), self.first_line, sink);
+                    return;
+                }
+            }
+        }
+        if let Some(at) = self.text.find("\"disk\"") {
+            let disks = self.text[at..].lines().filter_map(|line| {
+                serde_json::from_str::<Value>(line.trim().trim_end_matches(','))
+                    .ok()
+                    .filter(|value| value.get("disk_device").is_some())
+            });
+            for disk in disks {
+                iostat::device_from_json(&disk, None, self.first_line, sink);
+            }
+        }
+    }
+}
+
+/// The entries at the start of a JSON list that are whole, broken ones left out.
+fn whole_entries(text: &str) -> Vec<Value> {
+    let mut entries = Vec::new();
+    let Some(open) = text.find('[') else {
+        return entries;
+    };
+    let mut entry = Document::default();
+    let mut start = None;
+    for (at, byte) in text.bytes().enumerate().skip(open + 1) {
+        let before = entry.depth;
+        entry.count(byte);
+        if byte == b'\n' {
+            entry.in_string = false;
+        }
+        if before == 0 && entry.depth == 1 {
+            start = Some(at);
+        }
+        if entry.depth < 0 {
+            break;
+        }
+        if before == 1
+            && entry.depth == 0
+            && let Some(start) = start.take()
+            && let Ok(value) = serde_json::from_str(&text[start..=at])
+        {
+            entries.push(value);
+        }
+    }
+    entries
+}

@@ -1,0 +1,127 @@
+//! Measurements as a Parquet file, written in groups of rows, so that any number of them needs little memory.
+
+use super::{BUCKET_NAMES, PERCENTILE_NAMES};
+use crate::FormatError;
+use model::reading::{Measurement, ReadKind};
+use parquet::basic::Compression;
+use parquet::data_type::{ByteArray, ByteArrayType, DoubleType};
+use parquet::file::properties::WriterProperties;
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::parser::parse_message_type;
+use std::io::Write;
+use std::sync::Arc;
+
+/// Rows that are written together.
+const GROUP: usize = 65_536;
+
+/// A column of text or of numbers.
+struct Text(&'static str, fn(&Measurement) -> Option<&str>);
+struct Number(&'static str, fn(&Measurement) -> Option<f64>);
+
+const TEXTS: &[Text] = &[
+    Text("system", |row| row.system.as_deref()),
+    Text("name", |row| Some(&row.name)),
+    Text("block_size", |row| row.block_size.as_deref()),
+    Text("direction", |row| row.kind.map(ReadKind::word)),
+    Text("engine", |row| row.engine.as_deref()),
+];
+const NUMBERS: &[Number] = &[
+    Number("users", |row| row.users),
+    Number("depth", |row| row.depth),
+    Number("mib_per_second", |row| row.mib_per_second),
+    Number("iops", |row| row.iops),
+    Number("mean_ms", |row| row.mean_ms),
+    Number("min_ms", |row| row.min_ms),
+    Number("max_ms", |row| row.max_ms),
+    Number("deviation_ms", |row| row.deviation_ms),
+    Number("errno", |row| row.errno),
+];
+
+/// Writes rows to a file as they come.
+pub struct ParquetWriter<W: Write + Send> {
+    file: SerializedFileWriter<W>,
+    rows: Vec<(Measurement, String)>,
+}
+
+impl<W: Write + Send> ParquetWriter<W> {
+    /// A file with the table's columns.
+    ///
+    /// Errors: the head cannot be written.
+    pub fn new(to: W) -> Result<Self, FormatError> {
+        let mut schema = String::from("message measurements {");
+        for name in TEXTS.iter().map(|text| text.0).chain(["source"]) {
+            schema += &format!(" optional binary {name} (UTF8);");
+        }
+        let names = NUMBERS.iter().map(|number| number.0);
+        let tables = BUCKET_NAMES.iter().chain(&PERCENTILE_NAMES).map(|&(name, _)| name);
+        for name in names.chain(tables) {
+            schema += &format!(" optional double {name};");
+        }
+        schema.push('}');
+        let schema = parse_message_type(&schema).map_err(|error| not_written(&error))?;
+        let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
+        let file = SerializedFileWriter::new(to, Arc::new(schema), Arc::new(properties))
+            .map_err(|error| not_written(&error))?;
+        Ok(ParquetWriter { file, rows: Vec::new() })
+    }
+
+    /// Adds a row of `source`.
+    ///
+    /// Errors: rows cannot be written.
+    pub fn row(&mut self, row: &Measurement, source: &str) -> Result<(), FormatError> {
+        self.rows.push((row.clone(), source.to_owned()));
+        if self.rows.len() >= GROUP { self.flush() } else { Ok(()) }
+    }
+
+    /// Writes what is left and the file's end.
+    ///
+    /// Errors: rows cannot be written.
+    pub fn finish(mut self) -> Result<(), FormatError> {
+        self.flush()?;
+        self.file.close().map(|_| ()).map_err(|error| not_written(&error))
+    }
+
+    fn flush(&mut self) -> Result<(), FormatError> {
+        let rows = std::mem::take(&mut self.rows);
+        if rows.is_empty() {
+            return Ok(());
+        }
+        write_group(&mut self.file, &rows).map_err(|error| not_written(&error))
+    }
+}
+
+fn not_written(error: &parquet::errors::ParquetError) -> FormatError {
+    FormatError::NotWritten(error.to_string())
+}
+
+fn write_group<W: Write + Send>(
+    file: &mut SerializedFileWriter<W>,
+    rows: &[(Measurement, String)],
+) -> Result<(), parquet::errors::ParquetError> {
+    let mut group = file.next_row_group()?;
+    let texts = TEXTS.iter().map(|text| rows.iter().map(|(row, _)| text.1(row)).collect::<Vec<_>>());
+    let sources: Vec<Option<&str>> = rows.iter().map(|(_, source)| Some(source.as_str())).collect();
+    for column in texts.chain([sources]) {
+        let levels: Vec<i16> = column.iter().map(|cell| i16::from(cell.is_some())).collect();
+        let values: Vec<ByteArray> = column.into_iter().flatten().map(ByteArray::from).collect();
+        if let Some(mut writer) = group.next_column()? {
+            writer.typed::<ByteArrayType>().write_batch(&values, Some(&levels), None)?;
+            writer.close()?;
+        }
+    }
+    let numbers = NUMBERS.iter().map(|number| rows.iter().map(|(row, _)| number.1(row)).collect::<Vec<_>>());
+    let buckets = (0..BUCKET_NAMES.len())
+        .map(|at| rows.iter().map(|(row, _)| row.buckets.map(|buckets| buckets[at])).collect::<Vec<_>>());
+    let percentiles =
+        (0..PERCENTILE_NAMES.len()).map(|at| rows.iter().map(|(row, _)| row.percentiles_ms[at]).collect::<Vec<_>>());
+    for column in numbers.chain(buckets).chain(percentiles) {
+        let levels: Vec<i16> = column.iter().map(|cell| i16::from(cell.is_some())).collect();
+        let values: Vec<f64> = column.into_iter().flatten().collect();
+        if let Some(mut writer) = group.next_column()? {
+            writer.typed::<DoubleType>().write_batch(&values, Some(&levels), None)?;
+            writer.close()?;
+        }
+    }
+    group.close()?;
+    Ok(())
+}

@@ -1,0 +1,229 @@
+//! The file that says how far a verify job's writes came: `local-NAME-INDEX-verify.state`.
+//!
+//! All numbers are little endian. A header of three u64: version, bytes that follow, their CRC-32C. Then, in version 7
+//! (fio 3.42): depth u32, padding u32, writes u64, index u64, 56 bytes of the generator's state, the name in 64 bytes,
+//! and per slot the number of the write in flight, all ones where there is none. In version 3 (fio 3.33): completions
+//! u64, depth u32, files u32, writes u64, index u64, the same 56 and 64 bytes, and per completion, the last one first,
+//! the file's number u64 and the offset u64.
+
+use super::digest::crc32c;
+use job::plan::VerifyFormat;
+
+const HEADER: usize = 24;
+const GENERATOR: usize = 56;
+const NAME: usize = 64;
+const IDLE: u64 = u64::MAX;
+/// Marks a random order that is ours: fio draws others from the same seed.
+const OURS: &[u8; 8] = b"plumb\0\0\0";
+
+/// How far writes came.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct State {
+    /// Writes that were issued.
+    pub writes: u64,
+    /// The worker's number over the whole run, from 0.
+    pub index: u64,
+    /// The job's name.
+    pub name: String,
+    /// I/Os at once.
+    pub depth: u32,
+    /// Numbers of writes that did not come back, from 0.
+    pub in_flight: Vec<u64>,
+    /// Files and offsets of the last writes that came back, the last one first.
+    pub completed: Vec<(u64, u64)>,
+    /// Who drew the order.
+    pub order: Order,
+}
+
+/// Who drew the order of writes that a state counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Order {
+    /// Nobody: they were sequential.
+    #[default]
+    Sequential,
+    /// plumb, from this seed.
+    Ours(u64),
+    /// Another program: its order cannot be gone through again.
+    Foreign,
+}
+
+/// Why a file is no state.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum StateError {
+    /// It ends early.
+    #[error("it has {0} bytes, fewer than a state takes")]
+    Short(usize),
+    /// Another layout.
+    #[error("it is of version {0}; versions 3 (fio 3.33) and 7 (fio 3.42) can be read")]
+    Version(u64),
+    /// It was changed.
+    #[error("its checksum is {found:#x} and must be {expected:#x}")]
+    Checksum {
+        /// As stored.
+        found: u64,
+        /// As computed.
+        expected: u64,
+    },
+}
+
+impl State {
+    /// The name of a worker's file; `index` is its number from 0.
+    pub fn file_name(job: &str, index: u64) -> String {
+        format!("local-{}-{index}-verify.state", job.replace('/', "_"))
+    }
+
+    /// The file's bytes.
+    pub fn to_bytes(&self, format: VerifyFormat) -> Vec<u8> {
+        let mut body = Vec::new();
+        let mut word = |value: u64| body.extend(value.to_le_bytes());
+        match format {
+            VerifyFormat::Fio3_42 => word(u64::from(self.depth)),
+            VerifyFormat::Fio3_33 => {
+                word(self.completed.len() as u64);
+                word(u64::from(self.depth) | 1 << 32);
+            }
+        }
+        word(self.writes);
+        word(self.index);
+        let mut generator = [0; GENERATOR];
+        if let Order::Ours(seed) = self.order {
+            generator[..8].copy_from_slice(OURS);
+            generator[8..16].copy_from_slice(&seed.to_le_bytes());
+        }
+        body.extend(generator);
+        let mut name = [0; NAME];
+        let length = self.name.len().min(NAME - 1);
+        name[..length].copy_from_slice(&self.name.as_bytes()[..length]);
+        body.extend(name);
+        match format {
+            VerifyFormat::Fio3_42 => {
+                let idle = std::iter::repeat(IDLE);
+                let slots = self.in_flight.iter().copied().chain(idle).take(self.depth as usize);
+                slots.for_each(|number| body.extend(number.to_le_bytes()));
+            }
+            VerifyFormat::Fio3_33 => {
+                self.completed.iter().flat_map(|&(file, offset)| [file, offset]).for_each(|value| {
+                    body.extend(value.to_le_bytes());
+                });
+            }
+        }
+        let version: u64 = if format == VerifyFormat::Fio3_42 { 7 } else { 3 };
+        let head = [version, body.len() as u64, u64::from(crc32c(&body))];
+        head.iter().flat_map(|value| value.to_le_bytes()).chain(body).collect()
+    }
+
+    /// Reads a state of either version.
+    ///
+    /// # Errors
+    /// When the bytes are no state.
+    pub fn from_bytes(bytes: &[u8]) -> Result<State, StateError> {
+        let word = |at: usize| {
+            let eight = bytes.get(at..at + 8).and_then(|eight| eight.try_into().ok());
+            eight.map(u64::from_le_bytes).ok_or(StateError::Short(bytes.len()))
+        };
+        let version = word(0)?;
+        let format = match version {
+            3 => VerifyFormat::Fio3_33,
+            7 => VerifyFormat::Fio3_42,
+            other => return Err(StateError::Version(other)),
+        };
+        let size = usize::try_from(word(8)?).unwrap_or(usize::MAX);
+        let body = bytes.get(HEADER..).and_then(|body| body.get(..size)).ok_or(StateError::Short(bytes.len()))?;
+        let (found, expected) = (word(16)?, u64::from(crc32c(body)));
+        if found != expected {
+            return Err(StateError::Checksum { found, expected });
+        }
+        let mut at = if format == VerifyFormat::Fio3_33 { HEADER + 8 } else { HEADER };
+        let depth = u32::try_from(word(at)? & u64::from(u32::MAX)).unwrap_or(0);
+        let (writes, index) = (word(at + 8)?, word(at + 16)?);
+        at += 24;
+        let short = || StateError::Short(bytes.len());
+        let generator = bytes.get(at..at + GENERATOR).ok_or_else(short)?;
+        let name = bytes.get(at + GENERATOR..at + GENERATOR + NAME).ok_or_else(short)?;
+        let name = name.split(|&byte| byte == 0).next().unwrap_or_default();
+        at += GENERATOR + NAME;
+        let rest = bytes.get(at..HEADER + size).ok_or_else(short)?.as_chunks::<8>().0;
+        let rest: Vec<u64> = rest.iter().map(|bytes| u64::from_le_bytes(*bytes)).collect();
+        let mut state = State {
+            writes,
+            index,
+            name: String::from_utf8_lossy(name).into_owned(),
+            depth,
+            order: order_of(generator),
+            ..State::default()
+        };
+        match format {
+            VerifyFormat::Fio3_42 => state.in_flight = rest.into_iter().filter(|&number| number != IDLE).collect(),
+            VerifyFormat::Fio3_33 => {
+                state.completed = rest.as_chunks::<2>().0.iter().map(|pair| (pair[0], pair[1])).collect()
+            }
+        }
+        Ok(state)
+    }
+
+    /// Whether write `number`, counted from 0, is known to have come back.
+    pub fn has(&self, number: u64) -> bool {
+        number < self.writes && !self.in_flight.contains(&number)
+    }
+}
+
+fn order_of(generator: &[u8]) -> Order {
+    match generator {
+        _ if generator.iter().all(|&byte| byte == 0) => Order::Sequential,
+        [b'p', b'l', b'u', b'm', b'b', 0, 0, 0, seed @ ..] => {
+            Order::Ours(seed[..8].iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte)))
+        }
+        _ => Order::Foreign,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn state() -> State {
+        State {
+            writes: 16,
+            index: 2,
+            name: "a".into(),
+            depth: 4,
+            in_flight: vec![13, 15],
+            completed: vec![(0, 0xc000), (0, 0x9000)],
+            order: Order::Ours(0x89),
+        }
+    }
+
+    #[test]
+    fn both_versions_are_read_as_they_were_written() {
+        let (new, old) = (VerifyFormat::Fio3_42, VerifyFormat::Fio3_33);
+        let read = State::from_bytes(&state().to_bytes(new)).unwrap();
+        assert_eq!(read, State { completed: Vec::new(), ..state() });
+        let read = State::from_bytes(&state().to_bytes(old)).unwrap();
+        assert_eq!(read, State { in_flight: Vec::new(), ..state() });
+        assert_eq!(state().to_bytes(new).len(), HEADER + 8 + 16 + 56 + 64 + 4 * 8);
+    }
+
+    #[test]
+    fn a_changed_or_shortened_state_is_refused() {
+        let bytes = state().to_bytes(VerifyFormat::Fio3_42);
+        for at in HEADER..bytes.len() {
+            let mut changed = bytes.clone();
+            changed[at] ^= 1;
+            assert!(matches!(State::from_bytes(&changed), Err(StateError::Checksum { .. })), "byte {at}");
+        }
+        for length in 0..bytes.len() {
+            assert!(State::from_bytes(&bytes[..length]).is_err(), "{length} bytes");
+        }
+        // A body that is whole by its checksum and too short for its fields.
+        let mut tiny: Vec<u8> =
+            [7u64, 8, u64::from(crc32c(&[0; 8]))].iter().flat_map(|word| word.to_le_bytes()).collect();
+        tiny.extend([0; 8]);
+        assert!(State::from_bytes(&tiny).is_err());
+    }
+
+    #[test]
+    fn a_write_counts_once_it_came_back() {
+        let has = |number| state().has(number);
+        assert!(has(0) && has(14) && !has(13) && !has(15) && !has(16));
+    }
+}

@@ -1,0 +1,150 @@
+//! The facts of the files and devices that jobs use: where they lie, what of them was ever written, what is cached.
+
+use model::{CachedBytes, GroupLimits, IoCap, MountFacts, TargetFacts};
+use std::fs::File;
+use std::os::unix::fs::FileTypeExt;
+use std::path::{Path, PathBuf};
+use sys::cgroup::Groups;
+use sys::device::BlockDevice;
+
+/// Targets that are looked at.
+const TARGETS_MAX: usize = 64;
+
+/// A file or block device that a job uses, with the part of it that it works on. Other kinds of files are not looked
+/// at: to open a pipe is to take part.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// Its path.
+    pub path: PathBuf,
+    /// First byte of the job's region.
+    pub start: u64,
+    /// The byte behind its last.
+    pub end: u64,
+}
+
+/// Adds the facts of those targets that are not known yet; regions of one target are taken as one.
+pub(crate) fn begin(root: &Path, targets: &[Target], known: &mut Vec<TargetFacts>) {
+    let mut fresh: Vec<Target> = Vec::new();
+    for target in targets {
+        if known.iter().any(|facts| Path::new(&facts.path) == target.path) {
+            continue;
+        }
+        match fresh.iter_mut().find(|one| one.path == target.path) {
+            Some(one) => (one.start, one.end) = (one.start.min(target.start), one.end.max(target.end)),
+            None => fresh.push(target.clone()),
+        }
+    }
+    let room = TARGETS_MAX.saturating_sub(known.len());
+    known.extend(fresh.iter().take(room).map(|target| facts(root, target)));
+}
+
+/// Looks at the cache once more, now that the run is over.
+pub(crate) fn end(known: &mut [TargetFacts]) {
+    for facts in known {
+        let path = PathBuf::from(&facts.path);
+        facts.cached_after = open(&path).and_then(|(file, _)| cached(&file, &path, facts.size_bytes));
+    }
+}
+
+/// The limits of the groups, with the names of the devices; `None` where there is no group.
+pub(crate) fn group_limits(root: &Path, groups: &Groups) -> Option<GroupLimits> {
+    if groups.is_empty() {
+        return None;
+    }
+    let limits = groups.limits();
+    let io = limits.io.iter().map(|limit| IoCap {
+        device: BlockDevice::by_number(root, limit.device)
+            .map_or_else(|| limit.device.to_string(), |device| device.name().to_owned()),
+        read_bytes_per_second: limit.read_bytes_per_second,
+        write_bytes_per_second: limit.write_bytes_per_second,
+        read_iops: limit.read_iops,
+        write_iops: limit.write_iops,
+    });
+    Some(GroupLimits { cpus: limits.cpus, memory_bytes: limits.memory_bytes, io: io.collect() })
+}
+
+/// What a target is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Nature {
+    Regular,
+    Block,
+}
+
+/// The target, open for reading; `None` when it is not there, may not be read or is of another kind.
+fn open(path: &Path) -> Option<(File, Nature)> {
+    let kind = std::fs::metadata(path).ok()?.file_type();
+    let nature = match (kind.is_file(), kind.is_block_device()) {
+        (true, _) => Nature::Regular,
+        (_, true) => Nature::Block,
+        _ => return None,
+    };
+    Some((File::open(path).ok()?, nature))
+}
+
+fn facts(root: &Path, target: &Target) -> TargetFacts {
+    let path = target.path.as_path();
+    let device = BlockDevice::under(root, path).ok().flatten().map(|device| device.whole().name().to_owned());
+    let mut facts = TargetFacts {
+        path: path.display().to_string(),
+        region_bytes: target.end.saturating_sub(target.start),
+        device,
+        ..TargetFacts::default()
+    };
+    let Some((file, nature)) = open(path) else { return facts };
+    facts.size_bytes = match nature {
+        Nature::Regular => file.metadata().map_or(0, |found| found.len()),
+        Nature::Block => sys::block::size(&file, path).unwrap_or(0),
+    };
+    if nature == Nature::Regular {
+        let mount = sys::mounts::holding(root, path).ok().flatten();
+        facts.mount = mount.map(|mount| MountFacts {
+            point: mount.point.display().to_string(),
+            kind: mount.kind,
+            options: mount.options,
+        });
+        let end = target.end.min(facts.size_bytes);
+        let extents = sys::extents::as_they_are(&file, path).ok();
+        let unwritten = extents.map(|extents| extents.unwritten_within(target.start.min(end), end));
+        facts.cached_before = cached(&file, path, facts.size_bytes);
+        facts.unwritten_bytes = unwritten.and_then(|bytes| never_written(bytes, facts.cached_before));
+    } else {
+        facts.cached_before = cached(&file, path, facts.size_bytes);
+    }
+    facts
+}
+
+/// What was never written, of the bytes that have no data on the device: dirty pages are on their way there. `None`
+/// where that cannot be told apart.
+fn never_written(unwritten: u64, cached: Option<CachedBytes>) -> Option<u64> {
+    match cached {
+        _ if unwritten == 0 => Some(0),
+        Some(CachedBytes { dirty_bytes: Some(dirty), .. }) => Some(unwritten.saturating_sub(dirty)),
+        Some(CachedBytes { bytes: 0, .. }) => Some(unwritten),
+        _ => None,
+    }
+}
+
+fn cached(file: &File, path: &Path, size: u64) -> Option<CachedBytes> {
+    let found = sys::residency::of_file(file, path, size).ok()?;
+    Some(CachedBytes { bytes: found.cached_bytes, dirty_bytes: found.dirty_bytes })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dirty_pages_are_not_taken_for_holes() {
+        let cached = |bytes, dirty_bytes| Some(CachedBytes { bytes, dirty_bytes });
+        for (unwritten, seen, expected) in [
+            (100, cached(60, Some(60)), Some(40)),
+            (100, cached(100, Some(0)), Some(100)),
+            (100, cached(0, None), Some(100)),
+            (100, cached(1, None), None),
+            (100, None, None),
+            (0, None, Some(0)),
+        ] {
+            assert_eq!(never_written(unwritten, seen), expected, "{unwritten} {seen:?}");
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! The monitor of a run over recorded trees: what changes between two recordings is what it tells.
+
+#![expect(clippy::unwrap_used, reason = "a tree that cannot be made fails the test")]
+
+use measure::Nanos;
+use model::{CpuTicks, GroupGain, PressureGain, RequestGain};
+use plumb_monitor::{Account, Recorder, Target, WorkerSeen};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+/// A machine whose one disk holds the directory of this test, so that a path of it leads there.
+struct Recorded(tempfile::TempDir);
+
+impl Recorded {
+    fn new() -> Self {
+        let recorded = Recorded(tempfile::tempdir().unwrap());
+        let number = std::fs::metadata(recorded.path()).unwrap().dev();
+        let number = format!("{}:{}", rustix::fs::major(number), rustix::fs::minor(number));
+        let disk = recorded.path().join("sys/devices/sda");
+        recorded.write("sys/devices/sda/dev", &number);
+        for (file, text) in [
+            ("queue/rotational", "1\n"),
+            ("queue/scheduler", "none [mq-deadline]\n"),
+            ("queue/write_cache", "write back\n"),
+            ("queue/max_sectors_kb", "1280\n"),
+            ("queue/read_ahead_kb", "128\n"),
+            ("size", "2048\n"),
+            ("device/model", "Fast 9000\n"),
+        ] {
+            recorded.write(&format!("sys/devices/sda/{file}"), text);
+        }
+        std::fs::create_dir_all(recorded.path().join("sys/dev/block")).unwrap();
+        std::os::unix::fs::symlink(disk, recorded.path().join(format!("sys/dev/block/{number}"))).unwrap();
+        recorded.write("proc/self/cgroup", "0::/job\n");
+        recorded.write("proc/self/mountinfo", "30 24 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
+        recorded.write("sys/fs/cgroup/job/io.max", &format!("{number} rbps=max wbps=max riops=500 wiops=max\n"));
+        recorded.write("sys/fs/cgroup/job/cpu.max", "150000 100000\n");
+        recorded.at(1);
+        recorded
+    }
+
+    fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    fn write(&self, file: &str, text: &str) {
+        let path = self.path().join(file);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+
+    /// The machine's counters after so many units of work.
+    fn at(&self, n: u64) {
+        let stat =
+            format!("{} 0 {} {} 0 0 0 0 0 {} {} 0 0 0 0 {n} {}\n", 100 * n, 800 * n, 50 * n, 40 * n, 60 * n, 3 * n);
+        self.write("sys/devices/sda/stat", &stat);
+        self.write("proc/stat", &format!("cpu  {} 0 {} {} {} 0 0 {} 0 0\n", 10 * n, 20 * n, 60 * n, 5 * n, 5 * n));
+        let pressure = |total: u64| format!("some avg10=0.00 total={total}\nfull avg10=0.00 total={}\n", total / 2);
+        self.write("proc/pressure/io", &pressure(1000 * n));
+        let group = format!("usage_usec {}\nnr_throttled {n}\nthrottled_usec {}\n", 900 * n, 70 * n);
+        self.write("sys/fs/cgroup/job/cpu.stat", &group);
+        self.write(
+            "sys/fs/cgroup/job/io.stat",
+            &format!("8:0 rbytes={} wbytes=0 rios={} wios=0\n", 409_600 * n, 100 * n),
+        );
+        self.write("proc/77/task/77/schedstat", &format!("{} {} {}\n", 3_000 * n, 500 * n, 7 * n));
+        let io = format!("rchar: {}\nwchar: 0\nread_bytes: {}\nwrite_bytes: 0\n", 4096 * n, 8192 * n);
+        self.write("proc/77/io", &io);
+    }
+}
+
+fn worker(ios: u64, measuring: bool) -> WorkerSeen {
+    WorkerSeen { thread: Some(77), account: Account::Process, measuring, bytes: [ios * 4096, 0, 0], ios: [ios, 0, 0] }
+}
+
+#[test]
+fn a_recorded_machine_gives_its_gains() {
+    let machine = Recorded::new();
+    let paths = [machine.path()];
+    let mut recorder = Recorder::start(machine.path(), &paths, Nanos::from_millis(500), Nanos::ZERO);
+    assert!(!recorder.is_due(Nanos::from_millis(499)) && recorder.is_due(Nanos::from_millis(500)));
+    machine.at(2);
+    recorder.sample(Nanos::from_millis(500), &[worker(100, true)]);
+    machine.at(5);
+    let found = recorder.finish(Nanos::from_millis(1000), &[worker(400, false)]);
+
+    let [disk] = &found.devices[..] else { panic!("{:?}", found.devices) };
+    assert_eq!((disk.name.as_str(), disk.leaf, disk.top, disk.size_bytes), ("sda", true, true, Some(1 << 20)));
+    assert_eq!((disk.rotational, disk.write_back), (Some(true), Some(true)));
+    assert_eq!((disk.request_max_bytes, disk.read_ahead_bytes), (Some(1280 << 10), Some(128 << 10)));
+    assert_eq!((disk.scheduler.as_deref(), disk.model.as_deref()), (Some("mq-deadline"), Some("Fast 9000")));
+    let limits = found.group_limits.as_ref().unwrap();
+    assert_eq!((limits.cpus, limits.io[0].read_iops, limits.io[0].device.as_str()), (Some(1.5), Some(500), "sda"));
+
+    let [first, second] = &found.intervals[..] else { panic!("{:?}", found.intervals) };
+    assert_eq!((first.measuring, first.ios[0], second.measuring, second.ios[0]), (1, 100, 0, 300));
+    let reads = RequestGain { ios: 300, merges: 0, sectors: 2400, ticks_ms: 150 };
+    assert_eq!((second.devices[0].reads, second.devices[0].flushes), (reads, Some((3, 9))));
+    let cpu = CpuTicks { user: 30, system: 60, idle: 180, iowait: 15, steal: 15 };
+    assert_eq!(second.cpu, Some(cpu));
+    assert_eq!(second.pressure, Some(PressureGain { io_us: Some((3000, 1500)), ..PressureGain::default() }));
+    let group = GroupGain {
+        cpu_us: Some(2700),
+        throttled_periods: Some(3),
+        throttled_us: Some(210),
+        io_bytes: Some((1_228_800, 0)),
+        io_requests: Some((300, 0)),
+    };
+    assert_eq!(second.group, Some(group));
+    let one = second.workers[0];
+    assert_eq!(
+        (one.on_cpu, one.run_delay, one.switches, one.ios),
+        (Some(Nanos(9_000)), Some(Nanos(1_500)), Some(21), 300)
+    );
+    assert_eq!(one.io_bytes, Some([12_288, 0, 24_576, 0]));
+    assert_eq!(found.whole().devices[0].reads.ios, 400);
+}
+
+#[test]
+fn a_machine_that_tells_nothing_gives_nothing_rather_than_zeros() {
+    let bare = tempfile::tempdir().unwrap();
+    let recorder = Recorder::start(bare.path(), &[bare.path()], Nanos::from_millis(500), Nanos::ZERO);
+    let found = recorder.finish(Nanos::SECOND, &[worker(5, true)]);
+    let [only] = &found.intervals[..] else { panic!("{:?}", found.intervals) };
+    assert_eq!((only.cpu, only.pressure, only.group, only.devices.len()), (None, None, None, 0));
+    assert_eq!((only.workers[0].on_cpu, only.workers[0].io_bytes, only.ios[0]), (None, None, 5));
+    assert_eq!((found.group_limits, found.hypervisor), (None, None));
+}
+
+#[test]
+fn a_run_of_any_length_keeps_a_bounded_number_of_intervals() {
+    let machine = Recorded::new();
+    let mut recorder = Recorder::start(machine.path(), &[], Nanos::from_millis(1), Nanos::ZERO);
+    for n in 1..=1500u64 {
+        recorder.sample(Nanos::from_millis(n), &[worker(n * 10, true)]);
+    }
+    let found = recorder.finish(Nanos::from_millis(1501), &[worker(15_010, true)]);
+    assert!((200..512).contains(&found.intervals.len()), "{}", found.intervals.len());
+    assert!(found.intervals.windows(2).all(|pair| pair[0].until < pair[1].until));
+    assert_eq!((found.whole().ios[0], found.whole().until), (15_010, Nanos::from_millis(1501)));
+}
+
+#[test]
+fn a_sparse_file_is_known_to_be_one_before_the_run_begins() {
+    let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+    let path = folder.path().join("sparse");
+    let file = std::fs::File::create(&path).unwrap();
+    file.set_len(1 << 20).unwrap();
+    std::os::unix::fs::FileExt::write_all_at(&file, &[1; 65_536], 0).unwrap();
+    file.sync_all().unwrap();
+    let root = Path::new("/");
+    let mut recorder = Recorder::start(root, &[&path], Nanos::SECOND, Nanos::ZERO);
+    let target = Target { path: path.clone(), start: 0, end: 1 << 20 };
+    recorder.begin_targets(&[target.clone(), target]);
+    let found = recorder.finish(Nanos::SECOND, &[]);
+    let [facts] = &found.targets[..] else { panic!("{:?}", found.targets) };
+    assert_eq!((facts.size_bytes, facts.region_bytes), (1 << 20, 1 << 20));
+    assert!(facts.mount.is_some() && facts.cached_after.is_some());
+    assert_eq!(facts.cached_before.unwrap().bytes, 65_536);
+    // A file system without FIEMAP tells nothing.
+    if let Some(unwritten) = facts.unwritten_bytes {
+        assert_eq!(unwritten, (1 << 20) - 65_536);
+    }
+}

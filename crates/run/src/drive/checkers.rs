@@ -1,0 +1,124 @@
+//! Threads that judge blocks (`verify_async`), so that the loop goes on with its I/O.
+//!
+//! A block is copied into one of a fixed number of buffers, so that its slot is free at once; where all buffers are
+//! out, the loop waits for one. Nothing is allocated per block.
+
+use super::checker::{Finding, judge};
+use crate::files::refusal;
+use job::plan::VerifyPlan;
+use load::verify::Verifier;
+use load::{Expects, Request};
+use model::JobError;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+
+/// A block on its way to a thread and back.
+#[derive(Debug)]
+struct Task {
+    buffer: Vec<u8>,
+    request: Request,
+    expects: Option<Expects>,
+    findings: Vec<Finding>,
+}
+
+/// The threads, and the buffers that are not out.
+#[derive(Debug)]
+pub(super) struct Checkers {
+    threads: Vec<SyncSender<Task>>,
+    turn: usize,
+    done: Receiver<Task>,
+    idle: Vec<Task>,
+    out: usize,
+}
+
+/// Buffers per thread: one that is judged, and the next.
+const BUFFERS: usize = 2;
+
+impl Checkers {
+    /// Starts the threads; `largest` is the size of the largest block.
+    ///
+    /// # Errors
+    /// When the kernel gives no thread, or not on these CPUs.
+    pub(super) fn start(plan: &VerifyPlan, verifier: &Arc<Verifier>, largest: usize) -> Result<Self, JobError> {
+        let threads = plan.threads.max(1) as usize;
+        let buffers = threads * BUFFERS;
+        let (finished, done) = sync_channel(buffers);
+        let (placed, placing) = sync_channel(threads);
+        let mut senders = Vec::with_capacity(threads);
+        for number in 0..threads {
+            let (sender, tasks) = sync_channel::<Task>(buffers);
+            senders.push(sender);
+            let (verifier, cpus, dump) = (Arc::clone(verifier), plan.thread_cpus.clone(), plan.dump);
+            let (finished, placed) = (finished.clone(), placed.clone());
+            let work = move || {
+                let place = if cpus.is_empty() { Ok(()) } else { sys::placement::set_affinity(&cpus) };
+                if placed.send(place).is_err() {
+                    return;
+                }
+                while let Ok(mut task) = tasks.recv() {
+                    let Task { buffer, request, expects, .. } = &mut task;
+                    task.findings = judge(&verifier, buffer, request, *expects, dump);
+                    if finished.send(task).is_err() {
+                        return;
+                    }
+                }
+            };
+            let spawned = std::thread::Builder::new().name(format!("verify{number}")).spawn(work);
+            spawned.map_err(|error| {
+                refusal(error.raw_os_error().unwrap_or(libc::EAGAIN), "verify_async", format!("no thread: {error}"))
+            })?;
+        }
+        for _ in 0..threads {
+            if let Ok(Err(error)) = placing.recv() {
+                let errno = error.errno().unwrap_or(libc::EINVAL);
+                return Err(refusal(errno, "verify_async_cpus", format!("verify_async_cpus: {error}")));
+            }
+        }
+        let request = Request { operation: engine::Operation::Read, target: 0, offset: 0, length: 0 };
+        let task = || Task { buffer: Vec::with_capacity(largest), request, expects: None, findings: Vec::new() };
+        let idle = (0..buffers).map(|_| task()).collect();
+        Ok(Checkers { threads: senders, turn: 0, done, idle, out: 0 })
+    }
+
+    /// Hands a block to the next thread. What came back meanwhile is put into `found`.
+    pub(super) fn hand_over(
+        &mut self,
+        buffer: &[u8],
+        request: Request,
+        expects: Option<Expects>,
+        found: &mut Vec<(Request, Vec<Finding>)>,
+    ) {
+        while let Ok(task) = self.done.try_recv() {
+            self.take_back(task, found);
+        }
+        if self.idle.is_empty()
+            && let Ok(task) = self.done.recv()
+        {
+            self.take_back(task, found);
+        }
+        let Some(mut task) = self.idle.pop() else { return };
+        task.buffer.clear();
+        task.buffer.extend_from_slice(buffer);
+        (task.request, task.expects) = (request, expects);
+        self.turn = (self.turn + 1) % self.threads.len();
+        if self.threads[self.turn].send(task).is_ok() {
+            self.out += 1;
+        }
+    }
+
+    /// Waits for all blocks that are out.
+    pub(super) fn finish(&mut self, found: &mut Vec<(Request, Vec<Finding>)>) {
+        while self.out > 0 {
+            let Ok(task) = self.done.recv() else { return };
+            self.take_back(task, found);
+        }
+    }
+
+    fn take_back(&mut self, mut task: Task, found: &mut Vec<(Request, Vec<Finding>)>) {
+        self.out -= 1;
+        if !task.findings.is_empty() {
+            found.push((task.request, std::mem::take(&mut task.findings)));
+        }
+        self.idle.push(task);
+    }
+}

@@ -1,0 +1,50 @@
+//! The state files of verify jobs: read before the first I/O, written after the last.
+
+use crate::files::{file_error, refusal};
+use job::plan::JobPlan;
+use load::verify::state::{Order, State};
+use model::JobError;
+use std::path::PathBuf;
+
+/// What an earlier run of this job wrote, where the job wants to know.
+///
+/// # Errors
+/// When there is no such file, or one that cannot be used.
+pub(crate) fn load(job: &JobPlan, number: u32) -> Result<Option<State>, JobError> {
+    if !job.verify.as_ref().is_some_and(|plan| plan.state_load) {
+        return Ok(None);
+    }
+    let name = State::file_name(&job.name, u64::from(number) - 1);
+    let advice =
+        " (verify_state_load reads what a job of this name and number left in the current directory or --aux-path)";
+    let name = path(job, &name);
+    let bytes = std::fs::read(&name).map_err(|error| file_error("read", &name, error, advice))?;
+    let wrong = |what: String| refusal(libc::EINVAL, "read", format!("state file {}: {what}", name.display()));
+    let state = State::from_bytes(&bytes).map_err(|error| wrong(error.to_string()))?;
+    match state.order {
+        Order::Foreign if job.load.random => {
+            Err(wrong("fio drew the random order of its writes, and plumb draws another from the same seed".to_owned()))
+        }
+        Order::Ours(seed) if job.load.random && Some(seed) != job.load.seed => {
+            Err(wrong(format!("its writes were drawn from the seed {seed}; give randseed={seed}")))
+        }
+        _ => Ok(Some(state)),
+    }
+}
+
+/// Where a state file of this name lies: where `--aux-path` says, or in the current directory.
+pub(crate) fn path(job: &JobPlan, name: &str) -> PathBuf {
+    job.record.states_in.as_ref().map_or_else(|| PathBuf::from(name), |folder| folder.join(name))
+}
+
+/// What this worker wrote, except for the writes themselves.
+pub(crate) fn describe(job: &JobPlan, number: u32) -> State {
+    let seed = job.load.seed.unwrap_or(0);
+    State {
+        index: u64::from(number) - 1,
+        name: job.name.clone(),
+        depth: job.depth.depth,
+        order: if job.load.random { Order::Ours(seed) } else { Order::Sequential },
+        ..State::default()
+    }
+}

@@ -1,0 +1,34 @@
+//! What is seen beside a run: it adds up to what the run itself counted.
+
+use crate::support::{job, run_jobs};
+use job::plan::Extent;
+use measure::{Direction, Nanos};
+
+#[test]
+fn the_intervals_add_up_to_what_the_jobs_counted() {
+    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let mut jobs = Vec::new();
+    for name in ["one", "another"] {
+        let mut one = job(name, "psync");
+        one.files.directories = vec![directory.path().to_owned()];
+        one.files.size = Some(Extent::Bytes(8 << 20));
+        one.limits.runtime = Some(Nanos::from_millis(1200));
+        one.limits.time_based = true;
+        jobs.push(one);
+    }
+    let result = run_jobs(jobs);
+    let monitored = result.monitored.as_ref().unwrap();
+    let whole = monitored.whole();
+    let counted: u64 = result.jobs.iter().map(|job| job.directions[Direction::Read].ios).sum();
+    assert_eq!((whole.ios, whole.bytes[0]), ([counted, 0, 0], counted * 4096));
+    assert!(monitored.intervals.len() >= 2 && monitored.intervals.iter().any(|interval| interval.measuring == 2));
+    assert_eq!((monitored.targets.len(), whole.workers.len()), (2, 2));
+    for (index, worker) in whole.workers.iter().enumerate() {
+        assert_eq!(worker.ios, result.jobs[index].ios(), "worker {index}");
+        // Where the kernel keeps the account: reads of a cached file take processor time and pass through the kernel.
+        if let (Some(on_cpu), Some(io_bytes)) = (worker.on_cpu, worker.io_bytes) {
+            assert!(on_cpu > Nanos::ZERO && io_bytes[0] >= 4096, "worker {index}: {worker:?}");
+        }
+    }
+    assert!(whole.cpu.is_some_and(|cpu| cpu.total() > 0));
+}

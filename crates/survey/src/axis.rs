@@ -1,0 +1,126 @@
+//! An axis of a sweep: an option of fio's, and the values it takes.
+
+use crate::word;
+
+/// An option and its values.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Axis {
+    /// `bs`, `users`, `size`, or the name of a job option.
+    pub name: String,
+    /// In the order in which they are measured.
+    pub values: Vec<String>,
+}
+
+/// What the survey itself decides; with any of these a test would measure something else than its row says.
+const OURS: &[&str] = &[
+    "allow_file_create",
+    "allow_mounted_write",
+    "create_only",
+    "description",
+    "directory",
+    "exec_postrun",
+    "exec_prerun",
+    "exitall",
+    "file_service_type",
+    "filename",
+    "filename_format",
+    "filesize",
+    "fill_device",
+    "group_reporting",
+    "io_limit",
+    "io_size",
+    "loops",
+    "name",
+    "new_group",
+    "nrfiles",
+    "number_ios",
+    "offset",
+    "offset_increment",
+    "opendir",
+    "ramp_size",
+    "ramp_time",
+    "read_iolog",
+    "readwrite",
+    "replay_redirect",
+    "runtime",
+    "rw",
+    "startdelay",
+    "stonewall",
+    "thread",
+    "time_based",
+    "timeout",
+    "trim_percentage",
+    "unlink",
+    "wait_for",
+    "write_iolog",
+];
+
+impl Axis {
+    /// `iodepth=1,2,4..64`.
+    ///
+    /// # Errors
+    /// What is wrong with it and what would work.
+    pub fn parse(text: &str) -> Result<Axis, String> {
+        let (name, values) = text
+            .split_once('=')
+            .ok_or_else(|| format!("`{text}` names no values; write it like bs=512..16m or iodepth=1,2,4..64"))?;
+        Axis::new(name, values)
+    }
+
+    /// The axis of this name with these values.
+    ///
+    /// # Errors
+    /// What is wrong with it and what would work.
+    pub fn new(name: &str, values: &str) -> Result<Axis, String> {
+        let name = match name.trim().to_ascii_lowercase().as_str() {
+            "bs" | "blocksize" => "bs".to_owned(),
+            "users" | "numjobs" => "users".to_owned(),
+            other => other.to_owned(),
+        };
+        if name.is_empty() || !name.bytes().all(|letter| letter.is_ascii_alphanumeric() || b"_-".contains(&letter)) {
+            return Err(format!("`{name}` is no option; write it like bs=512..16m or iodepth=1,2,4..64"));
+        }
+        if OURS.contains(&name.as_str()) || name.ends_with("_log") || name.starts_with("verify") {
+            return Err(format!(
+                "`{name}` cannot be swept: the survey sets it itself; any other option that plumb fio --cmdhelp=all \
+                 lists can, and so can bs, users and size"
+            ));
+        }
+        let values = match name.as_str() {
+            "bs" => spelled(word::block_sizes(values)?),
+            "users" => spelled(word::user_counts(values)?),
+            "size" => {
+                let sizes: Result<Vec<u64>, String> =
+                    word::values(values)?.iter().map(|value| word::size(value)).collect();
+                sizes?.into_iter().map(word::short_size).collect()
+            }
+            _ => word::values(values)?,
+        };
+        Ok(Axis { name, values })
+    }
+}
+
+fn spelled(numbers: Vec<u32>) -> Vec<String> {
+    numbers.into_iter().map(|number| word::short_size(u64::from(number))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_axis_is_a_name_and_its_values() {
+        let axis = Axis::parse("bs=512..2k").unwrap();
+        assert_eq!((axis.name.as_str(), axis.values.as_slice()), ("bs", &["512".into(), "1k".into(), "2k".into()][..]));
+        assert_eq!(Axis::parse("NumJobs=1,2").unwrap().name, "users");
+        assert_eq!(Axis::parse("size=16M..64M").unwrap().values, ["16M", "32M", "64M"]);
+        assert_eq!(Axis::parse("random_distribution=zipf:1.2").unwrap().values, ["zipf:1.2"]);
+    }
+
+    #[test]
+    fn what_the_survey_sets_itself_is_no_axis() {
+        for text in ["rw=write", "filename=/dev/sda", "runtime=1", "bw_log=x", "bs", "=1", "a b=1", "bs=x", "users=0"] {
+            assert!(Axis::parse(text).is_err(), "{text}");
+        }
+    }
+}
