@@ -11,6 +11,7 @@ mod file_system;
 mod fio;
 mod grade;
 mod iostat;
+mod iozone;
 mod limit;
 mod native;
 mod output;

@@ -32,7 +32,7 @@ Examples:
   plumb plot data.csv             a picture of a sweep, in letters or into a file
   plumb watch                     the same live, with curves and processes
 
-fio's own options: plumb fio --help; iostat's: plumb iostat --help",
+fio's own options: plumb fio --help; iostat's: plumb iostat --help; iozone's: plumb iozone -h",
     arg_required_else_help = true
 )]
 struct Cli {
@@ -68,6 +68,14 @@ Examples:
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         words: Vec<OsString>,
     },
+    /// Run iozone command lines as iozone does
+    // Taken by the dispatcher before clap sees it, too.
+    #[command(disable_help_flag = true)]
+    Iozone {
+        /// iozone's own words
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        words: Vec<OsString>,
+    },
     /// Run what fio.sh runs, by its own letters
     // Taken by the dispatcher before clap sees it, too.
     #[command(name = "fio.sh", disable_help_flag = true)]
@@ -99,6 +107,7 @@ pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
         Ok(Cli { command: Command::Plot(args) }) => crate::report::plot::run(&args),
         Ok(Cli { command: Command::Watch(args) }) => watch::run(&args),
         Ok(Cli { command: Command::Fio { words } }) => crate::fio::run(&words),
+        Ok(Cli { command: Command::Iozone { words } }) => crate::iozone::run(&words),
         Ok(Cli { command: Command::FioSh { words } }) => survey::run_fio_sh(&words),
         Ok(Cli { command: Command::Iostat { words } }) => crate::iostat::run(&words),
         Err(error) => show(&error),

@@ -84,6 +84,7 @@ pub(crate) fn job_plan(draft: &Draft, engine: &'static EngineSpec, findings: &mu
         buffers: buffer_plan(draft),
         place: complete_timing::complete_place(draft, place_plan(draft)),
         verify: complete_verify::plan(draft, &load),
+        pass: None,
         replay: replay::plan(draft),
         record: record_plan(draft, engine),
         load,

@@ -8,6 +8,7 @@ mod files;
 mod handling;
 mod load;
 mod pace;
+mod pass;
 mod place;
 mod record;
 mod replay;
@@ -21,6 +22,7 @@ pub use files::{AccessAdvice, Allocate, Extent, FilePlan, SyncMode};
 pub use handling::{FileHandling, FileLock, FileService, FileType, WriteHint};
 pub use load::{BlockSize, Distribution, Generator, LoadPlan, Mix, RangeSync, Step};
 pub use pace::{DepthPlan, PacePlan, ThinkCount};
+pub use pass::{Access, Birth, Marks, PassPlan, Race, RecordOrder};
 pub use place::{CgroupPlan, ClockChoice, MemoryPolicy, PlacePlan};
 pub use record::{LogPlan, PERCENTILES, RecordPlan, Unified, WindowValue};
 pub use replay::{Hold, MergePlan, ReplayPlan, Skip, Timing};
@@ -85,6 +87,8 @@ pub struct JobPlan {
     pub place: PlacePlan,
     /// Write-then-check; `None` does not verify.
     pub verify: Option<VerifyPlan>,
+    /// What lies around the job, where it is one timed pass.
+    pub pass: Option<Box<PassPlan>>,
     /// Recorded I/Os take the place of the load; `None` draws them.
     pub replay: Option<ReplayPlan>,
     /// What is measured and written beside the result.
@@ -116,6 +120,7 @@ impl JobPlan {
             buffers: BufferPlan::default(),
             place: PlacePlan::default(),
             verify: None,
+            pass: None,
             replay: None,
             record: RecordPlan::default(),
         }
