@@ -55,12 +55,12 @@ pub fn scalability(points: &[UserPoint]) -> Option<Scalability> {
             points.iter().map(|point| (alone(point.users), point.users / point.iops)).collect();
         let picked: Vec<usize> = (0..3).filter(|&k| kept[k]).collect();
         let mut fitted = [Estimate { value: 0.0, standard_error: 0.0 }; 3];
-        match picked.as_slice() {
-            &[a, b, c] => {
+        match *picked.as_slice() {
+            [a, b, c] => {
                 fitted =
                     least_squares::relative(&rows.iter().map(|(x, y)| ([x[a], x[b], x[c]], *y)).collect::<Vec<_>>())?
             }
-            &[a, b] => {
+            [a, b] => {
                 let two = least_squares::relative(&rows.iter().map(|(x, y)| ([x[a], x[b]], *y)).collect::<Vec<_>>())?;
                 (fitted[a], fitted[b]) = (two[0], two[1]);
             }

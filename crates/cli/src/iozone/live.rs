@@ -36,7 +36,7 @@ impl Observer for Live {
         let bytes: u64 = progress.workers.iter().flat_map(|worker| worker.bytes.iter()).map(|(_, bytes)| *bytes).sum();
         let (then, moved) = self.before;
         let time_us = progress.elapsed.saturating_sub(then).get() / 1000;
-        let rate = bytes.saturating_sub(moved).saturating_mul(1_000_000) / time_us.max(1) >> 20;
+        let rate = (bytes.saturating_sub(moved).saturating_mul(1_000_000) / time_us.max(1)) >> 20;
         self.before = (progress.elapsed, bytes);
         let done = progress.done.map_or(String::new(), |done| format!(" {:3.0} %,", done * 100.0));
         let left = progress.remaining.map_or(String::new(), |left| format!(", {} s left", left.get() / 1_000_000_000));

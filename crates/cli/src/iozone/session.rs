@@ -38,6 +38,7 @@ impl<'a> Session<'a> {
     /// Carries out a pass; what one of its workers could not do is the pass's failure.
     pub(crate) fn measure(&mut self, plan: &Plan, title: &str, pass: Pass) -> Result<Result<RunResult, Ill>, Failure> {
         let options = RunOptions {
+            tell_to: None,
             system_root: PathBuf::from("/"),
             read_only: false,
             progress_interval: Live::interval(),

@@ -106,7 +106,6 @@ fn counted(source: &Source, wishes: &Wishes) -> Vec<(String, String, Sweep)> {
     let mut tables: Vec<Table> = Vec::new();
     let table = |workload: String, plural: String, axis: Axis| Table {
         system: source.name.clone(),
-        plural: workload.clone(),
         workload,
         plural,
         axis,
