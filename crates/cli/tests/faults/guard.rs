@@ -195,6 +195,7 @@ pub(crate) fn rows() -> Vec<Row> {
         MARKS.iter().map(|mark| Row::new(mark.fault, mark.injected, move |bench| marked(bench, mark))).collect();
     rows.extend(used());
     rows.extend(named());
+    rows.extend(allowed());
     rows
 }
 
@@ -323,6 +324,12 @@ fn named() -> Vec<Row> {
             shown.kept = "not a byte changed (sha256)".into();
             Ok(shown)
         }),
+    ]
+}
+
+/// Devices that may be written to.
+fn allowed() -> Vec<Row> {
+    vec![
         Row::new("guard: consent", "write_consent=SIZE on an ext4", |bench| {
             let device = Device::over(bench, 16 * MIB, ext4)?;
             let before = device.hash()?;

@@ -22,8 +22,11 @@ struct Row {
     /// How it is brought about.
     injected: String,
     /// Brings it about in a directory of its own; what came of it, or why that is wrong.
-    run: Box<dyn Fn(&Bench) -> Result<Shown, String> + Send + Sync>,
+    run: Box<Deed>,
 }
+
+/// What is done, in a directory of its own.
+type Deed = dyn Fn(&Bench) -> Result<Shown, String> + Send + Sync;
 
 impl Row {
     fn new(

@@ -44,6 +44,7 @@ pub(crate) fn rows() -> Vec<Row> {
     rows.extend(changes());
     rows.extend(ends());
     rows.extend(places());
+    rows.extend(strangers());
     rows
 }
 
@@ -254,6 +255,12 @@ fn places() -> Vec<Row> {
         Row::new("directory that is not there", "directory=none", |bench| {
             bench.run(&mut bench.fio(&format!("--name=a {KIB_64} --directory=none")))?.expect(1, &["none"])
         }),
+    ]
+}
+
+/// Words of strangers.
+fn strangers() -> Vec<Row> {
+    vec![
         Row::new("a job's name that leads elsewhere", "name=../../x with logs", |bench| {
             std::fs::create_dir_all(bench.file("in/side")).map_err(|error| error.to_string())?;
             let mut command = bench.fio(&format!("--name=../../x {KIB_64} --log_avg_msec=1"));

@@ -165,7 +165,7 @@ fn folded(text: &str) -> Vec<String> {
             if folded == '#' && out.ends_with(' ') {
                 out.pop();
             }
-            if !repeats && !(folded == '#' && out.ends_with('#')) {
+            if !(repeats || folded == '#' && out.ends_with('#')) {
                 out.push(folded);
             }
         }

@@ -50,20 +50,7 @@ fn events(program: &[&str], words: &[&str], place: &Path) -> Vec<Event> {
         let descriptor = rest.split([',', ')']).next().unwrap_or_default().to_owned();
         match call {
             "open" | "openat" if rest.contains("\"f\"") && result >= 0 => {
-                let flags = rest
-                    .split(", ")
-                    .nth(if call == "open" { 1 } else { 2 })
-                    .unwrap_or_default()
-                    .split([')', ','])
-                    .next()
-                    .unwrap_or_default();
-                // Whether it may be made, and who inherits it, is no part of how data moves.
-                let mut flags: Vec<String> = flags
-                    .split('|')
-                    .filter(|flag| !matches!(*flag, "O_CREAT" | "O_TRUNC" | "O_CLOEXEC" | "O_LARGEFILE"))
-                    .map(str::to_owned)
-                    .collect();
-                flags.sort();
+                let flags = flags(rest.split(", ").nth(if call == "open" { 1 } else { 2 }).unwrap_or_default());
                 positions.insert(result.to_string(), 0);
                 // Only made, and not used: no part either.
                 if flags != ["O_WRONLY"] {
@@ -91,7 +78,20 @@ fn events(program: &[&str], words: &[&str], place: &Path) -> Vec<Event> {
             _ => {}
         }
     }
-    // A file that is only looked at (opened and closed again) moved nothing: such opens differ.
+    used(found)
+}
+
+/// The flags of an open, sorted. Whether the file may be made, and who inherits it, is no part of how data moves.
+fn flags(argument: &str) -> Vec<String> {
+    let words = argument.split([')', ',']).next().unwrap_or_default().split('|');
+    let about_data = |flag: &&str| !matches!(*flag, "O_CREAT" | "O_TRUNC" | "O_CLOEXEC" | "O_LARGEFILE");
+    let mut flags: Vec<String> = words.filter(about_data).map(str::to_owned).collect();
+    flags.sort();
+    flags
+}
+
+/// Without the opens of a file that is only looked at (opened and closed again): it moved nothing, and they differ.
+fn used(found: Vec<Event>) -> Vec<Event> {
     let mut kept: Vec<Event> = Vec::new();
     for event in found {
         if matches!((kept.last(), &event), (Some(Event::Open(_)), Event::Open(_))) {
