@@ -1,6 +1,6 @@
-# Eight targets: demo shows the program, test is the whole gate, test-r has R read surveys, bench measures the cost of
-# measuring, oracles installs what we are held against, charts fetches what pictures are drawn with, gallery draws the
-# pictures of the documents, clean removes what we built.
+# The targets: demo shows the program, test is the whole gate, bench measures the cost of measuring, checks shows each
+# check fire, faults prints what becomes of the worst days; oracles installs what we are held against, charts fetches what pictures are drawn with,
+# gallery draws the pictures of the documents.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -8,13 +8,15 @@ SHELL := /bin/bash
 CARGO ?= cargo
 DEMO_OUTPUT ?= target/demo
 
-.PHONY: help demo test test-r bench oracles charts gallery clean
+.PHONY: help demo test test-r bench checks faults oracles charts gallery clean
 
 help:
 	@echo 'make demo     build plumb and survey the disk under this directory (about a minute of measuring)'
 	@echo 'make test     format, lints, tests, docs and a short bench: the whole gate'
 	@echo 'make test-r   Debian'\''s R reads surveys of a disk and of a loop device (installs r-base-core)'
 	@echo 'make bench    CPU time per I/O: plumb, fio and the bare loop'
+	@echo 'make checks   make each check fire, and twenty clean runs; print the table of both'
+	@echo 'make faults   inject every fault we know, and print what became of it; as root'
 	@echo 'make oracles  install fio, sysstat and iozone3 from Debian, readers of their output from PyPI'
 	@echo 'make charts   fetch ECharts and the typeface of the pictures anew'
 	@echo 'make gallery  draw docs/gallery anew (needs pngquant)'
@@ -44,6 +46,12 @@ test-r:
 bench: oracles
 	$(CARGO) bench --locked -p plumb-cli --bench cost
 	$(CARGO) bench --locked -p plumb-cli --bench parse
+
+checks:
+	PLUMB_CHECKS=full $(CARGO) test --locked -p plumb-cli --test checks -- --nocapture --test-threads=1
+
+faults: oracles
+	$(CARGO) test --locked -p plumb-cli --test faults -- --nocapture
 
 oracles:
 	@tools/oracles

@@ -63,3 +63,74 @@ pub(crate) fn is_paced(job: &JobResult, result: &RunResult) -> bool {
     let paces = |(name, _): &(String, String)| matches!(name.as_str(), "rate" | "rate_iops" | "thinktime" | "flow");
     job.echo.options.iter().any(paces) || result.global_options.iter().any(paces)
 }
+
+/// The last value of an option that a job was given: its own before the global one.
+pub(crate) fn option<'a>(job: &'a JobResult, result: &'a RunResult, names: &[&str]) -> Option<&'a str> {
+    let last = |options: &'a [(String, String)]| {
+        options.iter().rev().find(|(name, _)| names.contains(&name.as_str())).map(|(_, value)| value.as_str())
+    };
+    last(&job.echo.options).or_else(|| last(&result.global_options))
+}
+
+/// Whether an option was given with a value that is not zero.
+pub(crate) fn is_on(job: &JobResult, result: &RunResult, names: &[&str]) -> bool {
+    option(job, result, names).is_some_and(|value| !matches!(value.trim(), "0" | "none" | "false"))
+}
+
+/// A time of an option in seconds: `10`, `500ms`, `1m`.
+pub(crate) fn seconds(text: &str) -> Option<f64> {
+    let text = text.trim();
+    let end = text.find(|letter: char| !letter.is_ascii_digit() && letter != '.').unwrap_or(text.len());
+    let number: f64 = text[..end].parse().ok()?;
+    let unit = match text[end..].trim() {
+        "" | "s" => 1.0,
+        "ms" => 1e-3,
+        "us" => 1e-6,
+        "m" => 60.0,
+        "h" => 3600.0,
+        "d" => 86400.0,
+        _ => return None,
+    };
+    Some(number * unit)
+}
+
+/// Whether a job goes through its files in order.
+pub(crate) fn is_sequential(job: &JobResult, result: &RunResult) -> bool {
+    let pattern = option(job, result, &["rw", "readwrite"]).unwrap_or("read");
+    !pattern.trim_start_matches("trim").starts_with("rand")
+}
+
+/// Jobs that moved something.
+pub(crate) fn busy_jobs(result: &RunResult) -> impl Iterator<Item = &JobResult> {
+    result.jobs.iter().filter(|job| job.directions.iter().any(|(_, direction)| direction.ios > 0))
+}
+
+/// The one block size of all busy jobs in a direction.
+pub(crate) fn block_size(result: &RunResult, direction: Direction) -> Option<u32> {
+    let mut sizes =
+        busy_jobs(result).filter(|job| job.directions[direction].ios > 0).map(|job| job.echo.block_sizes[direction]);
+    let (low, high) = sizes.next()?;
+    (low == high && low > 0 && sizes.all(|size| size == (low, high))).then_some(low)
+}
+
+/// A size as people say it: `4 KiB`, `1.2 GiB`.
+pub(crate) fn size(bytes: f64) -> String {
+    const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
+    let (mut value, mut unit) = (bytes, 0);
+    // Sizes of requests are told in KiB up to 9,999: 1,280 KiB is not 1.2 MiB.
+    while value >= 1024.0 && unit + 1 < UNITS.len() && (unit != 1 || value >= 10_000.0 || value % 1024.0 == 0.0) {
+        value /= 1024.0;
+        unit += 1;
+    }
+    if value.fract().abs() < 0.005 || value >= 100.0 {
+        let whole = if value < 1000.0 { format!("{value:.0}") } else { crate::summary::thousands(value.round()) };
+        format!("{whole} {}", UNITS[unit])
+    } else {
+        format!("{value:.1} {}", UNITS[unit])
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a ratio is made of it")]
+pub(crate) fn float(count: u64) -> f64 {
+    count as f64
+}

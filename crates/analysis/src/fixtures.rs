@@ -1,7 +1,10 @@
 //! Results with a known truth, for the tests of all checks.
 
 use measure::{Histogram, Moments, Nanos};
-use model::{DeviceUsage, DirectionResult, Echo, JobResult, LatencyStatistics, RunResult};
+use model::{
+    DeviceFacts, DeviceGain, DeviceUsage, DirectionResult, Echo, Interval, JobResult, LatencyStatistics, Monitored,
+    RequestGain, RunResult, TargetFacts, WorkerGain,
+};
 
 /// `users` workers merged into one job that did `ios` reads of 8 KiB, each of the same `latency`, in `window`.
 pub(crate) fn closed_loop(users: u32, ios: u64, latency: Nanos, window: Nanos) -> RunResult {
@@ -34,6 +37,48 @@ pub(crate) fn closed_loop(users: u32, ios: u64, latency: Nanos, window: Nanos) -
 /// 8 users, 1 ms per read, all busy for a second, every byte from the device.
 pub(crate) fn clean_random_read() -> RunResult {
     closed_loop(8, 8_000, Nanos::MILLISECOND, Nanos::SECOND)
+}
+
+/// Ten seconds of 2,000 reads of 8 KiB per second by 8 users from a device used directly, seen second by second.
+pub(crate) fn watched_random_read() -> RunResult {
+    let mut result = closed_loop(8, 20_000, Nanos::from_millis(4), Nanos::from_secs(10));
+    result.jobs[0].runtime = Nanos::from_secs(80);
+    let interval = |second: u64| Interval {
+        until: Nanos::from_secs(second),
+        measuring: 8,
+        bytes: [2_000 * 8192, 0, 0],
+        ios: [1_950 + second % 3 * 40, 0, 0],
+        devices: vec![DeviceGain {
+            reads: RequestGain { ios: 2_000, merges: 0, sectors: 32_000, ticks_ms: 8_000 },
+            busy_ms: 990,
+            in_queue_ms: 8_000,
+            ..DeviceGain::default()
+        }],
+        workers: vec![
+            WorkerGain {
+                on_cpu: Some(Nanos::from_millis(50)),
+                run_delay: Some(Nanos::from_millis(1)),
+                switches: Some(500),
+                io_bytes: Some([0, 0, 250 * 8192, 0]),
+                ios: 250,
+            };
+            8
+        ],
+        ..Interval::default()
+    };
+    let region_bytes = 64 << 20;
+    result.monitored = Some(Monitored {
+        devices: vec![DeviceFacts { name: "sda".into(), leaf: true, top: true, ..DeviceFacts::default() }],
+        targets: vec![TargetFacts {
+            path: "a".into(),
+            unwritten_bytes: Some(0),
+            region_bytes,
+            ..TargetFacts::default()
+        }],
+        intervals: (1..=10).map(interval).collect(),
+        ..Monitored::default()
+    });
+    result
 }
 
 /// A device that moved so many sectors.

@@ -6,7 +6,9 @@
 
 mod checks;
 mod cost;
+pub mod costs;
 mod evidence;
+mod identities;
 mod limiter;
 mod regime;
 pub mod report_card;
@@ -15,8 +17,9 @@ mod scaling;
 mod summary;
 mod verdict;
 
-pub use checks::{CHECKS, Check, grade, judge};
+pub use checks::{CHECKS, Check, Needs, grade, grade_title, is_finding, judge, unchecked};
 pub use cost::CostModel;
+pub use identities::{Identity, Verdict, identities};
 pub use limiter::limited_by;
 pub use regime::changes;
 pub use samples::{percentile_as_fact, samples_needed};

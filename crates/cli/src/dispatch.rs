@@ -1,7 +1,7 @@
 //! Which command is meant: by the name the program was called by, or by the first word.
 
 use crate::failure::Failure;
-use crate::{fio, iostat, native, survey};
+use crate::{fio, iostat, iozone, native, survey};
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -19,16 +19,10 @@ pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
     match choose(words) {
         Some((DropIn::Fio, rest)) => fio::run(rest),
         Some((DropIn::FioSh, rest)) => survey::run_fio_sh(rest),
-        Some((DropIn::Iozone, _)) => Err(not_built("iozone")),
+        Some((DropIn::Iozone, rest)) => iozone::run(rest),
         Some((DropIn::Iostat, rest)) => iostat::run(rest),
         None => native::run(words),
     }
-}
-
-fn not_built(name: &str) -> Failure {
-    Failure::new(format!(
-        "this version has no {name} yet; it has `plumb fio`, `plumb iostat` and `plumb survey` (see plumb --help)"
-    ))
 }
 
 /// The drop-in program and its own words; `None` for plumb's native commands.

@@ -2,16 +2,21 @@
 
 #![forbid(unsafe_code)]
 
+mod check;
+mod cost_model;
 mod dispatch;
+mod explain;
 mod failure;
 mod file_system;
 mod fio;
 mod grade;
 mod iostat;
+mod iozone;
 mod limit;
 mod native;
 mod output;
 mod parse;
+mod remarks;
 mod report;
 mod survey;
 mod watch;

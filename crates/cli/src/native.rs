@@ -25,11 +25,14 @@ Examples:
   plumb iostat -dx 2              what the disks do, every two seconds
   plumb parse *.out               a table of what fio, iozone or iostat ever printed
   plumb grade data.csv            a report card of a sweep
+  plumb check run.json            is this number true?
+  plumb explain run.json          both sides of every identity, with the numbers put in
+  plumb model sweep.json          access time, transfer rate, and where more users stop helping
   plumb report a.json b.json      pictures, checks and all numbers of results, as a page
   plumb plot data.csv             a picture of a sweep, in letters or into a file
   plumb watch                     the same live, with curves and processes
 
-fio's own options: plumb fio --help; iostat's: plumb iostat --help",
+fio's own options: plumb fio --help; iostat's: plumb iostat --help; iozone's: plumb iozone -h",
     arg_required_else_help = true
 )]
 struct Cli {
@@ -40,9 +43,12 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     // Its help stands with its options.
-    Survey(survey::Args),
+    Survey(Box<survey::Args>),
     Parse(crate::parse::Args),
     Grade(crate::grade::Args),
+    Check(crate::check::Args),
+    Explain(crate::explain::Args),
+    Model(crate::cost_model::Args),
     Report(crate::report::Args),
     Plot(crate::report::plot::Args),
     Watch(watch::Args),
@@ -59,6 +65,14 @@ Examples:
     )]
     Fio {
         /// fio's own words
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        words: Vec<OsString>,
+    },
+    /// Run iozone command lines as iozone does
+    // Taken by the dispatcher before clap sees it, too.
+    #[command(disable_help_flag = true)]
+    Iozone {
+        /// iozone's own words
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         words: Vec<OsString>,
     },
@@ -86,10 +100,14 @@ pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
         Ok(Cli { command: Command::Survey(args) }) => survey::run(&args),
         Ok(Cli { command: Command::Parse(args) }) => crate::parse::run(&args),
         Ok(Cli { command: Command::Grade(args) }) => crate::grade::run(&args),
+        Ok(Cli { command: Command::Check(args) }) => crate::check::run(&args),
+        Ok(Cli { command: Command::Explain(args) }) => crate::explain::run(&args),
+        Ok(Cli { command: Command::Model(args) }) => crate::cost_model::run(&args),
         Ok(Cli { command: Command::Report(args) }) => crate::report::run(&args),
         Ok(Cli { command: Command::Plot(args) }) => crate::report::plot::run(&args),
         Ok(Cli { command: Command::Watch(args) }) => watch::run(&args),
         Ok(Cli { command: Command::Fio { words } }) => crate::fio::run(&words),
+        Ok(Cli { command: Command::Iozone { words } }) => crate::iozone::run(&words),
         Ok(Cli { command: Command::FioSh { words } }) => survey::run_fio_sh(&words),
         Ok(Cli { command: Command::Iostat { words } }) => crate::iostat::run(&words),
         Err(error) => show(&error),

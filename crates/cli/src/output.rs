@@ -6,6 +6,11 @@ use std::io::{self, Write};
 use std::os::fd::AsFd;
 use std::path::Path;
 
+/// Whether a path leads to a block device: what is written there overwrites somebody's data.
+pub(crate) fn is_block_device(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|found| std::os::unix::fs::FileTypeExt::is_block_device(&found.file_type()))
+}
+
 /// A place for results.
 pub(crate) struct Output {
     name: String,
@@ -24,6 +29,9 @@ impl Output {
     /// A file, made or emptied.
     pub(crate) fn file(path: &Path) -> Result<Self, Failure> {
         let name = path.display().to_string();
+        if is_block_device(path) {
+            return Err(Failure::new(format!("{name}: is a block device; results go to a file")));
+        }
         let file = File::create(path).map_err(|error| Failure::new(format!("{name}: cannot be written: {error}")))?;
         let twin = file.try_clone().ok();
         Ok(Output { name, writer: Box::new(file), to_stdout: false, file: twin })

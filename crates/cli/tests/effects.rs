@@ -24,6 +24,8 @@ const TESTS: &[(&str, &str, &str)] = &[
         "crates/run/tests/run/files.rs",
         "a_block_device_gives_its_size_and_is_guarded_while_somebody_holds_it",
     ),
+    ("stuck_after", "crates/cli/tests/faults/main.rs", "every_fault_ends_as_the_table_says"),
+    ("write_consent", "crates/cli/tests/faults/main.rs", "every_fault_ends_as_the_table_says"),
     ("unit_base", "crates/formats/tests/fio.rs", "kept_outputs_of_fio_3_33_are_printed_again_line_by_line"),
     ("significant_figures", "crates/formats/tests/fio.rs", "what_we_print_from_fios_json_is_what_fio_printed"),
     (
@@ -52,7 +54,7 @@ const TESTS: &[(&str, &str, &str)] = &[
     ("bwavgtime", "crates/run/tests/run/logs.rs", "subtlety_24_samples_keep_to_their_own_intervals"),
     ("iopsavgtime", "crates/run/tests/run/logs.rs", "subtlety_24_samples_keep_to_their_own_intervals"),
     ("create_fsync", "crates/cli/tests/calls.rs", "a_file_that_is_laid_out_is_flushed_unless_create_fsync_is_off"),
-    ("end_syncfs", "crates/cli/tests/calls.rs", "end_syncfs_flushes_the_file_system_once"),
+    ("end_syncfs", "crates/cli/tests/calls.rs", "end_syncfs_flushes_the_file_system_of_each_file"),
     ("write_hint", "crates/cli/tests/calls.rs", "a_write_hint_is_given_to_the_kernel"),
     ("atomic", "crates/cli/tests/calls.rs", "an_atomic_write_carries_its_flag"),
     ("filetype", "crates/cli/tests/calls.rs", "a_file_type_is_believed_without_a_look"),

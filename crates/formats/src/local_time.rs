@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 /// Milliseconds since 1970 UTC as date and time in `zone`, in the layout of C's ctime.
-pub(crate) fn spelled(unix_ms: u64, zone: &TimeZone) -> String {
+pub fn spelled(unix_ms: u64, zone: &TimeZone) -> String {
     let moment =
         i64::try_from(unix_ms).ok().and_then(|ms| Timestamp::from_millisecond(ms).ok()).unwrap_or(Timestamp::MAX);
     moment.to_zoned(zone.clone()).strftime("%a %b %e %H:%M:%S %Y").to_string()

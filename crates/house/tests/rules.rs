@@ -15,6 +15,7 @@ const FLOORS: &[(&str, u32)] = &[
     ("formats", 2),
     ("analysis", 2),
     ("survey", 2),
+    ("iozone", 2),
     ("load", 3),
     ("report", 3),
     ("run", 4),

@@ -12,6 +12,7 @@ use crate::option::{Kind, OptionSpec, Support, TimeUnit};
 use crate::plan::TellPlan;
 use crate::sections::{Assignment, Section, SectionKind};
 use crate::table;
+use crate::untrusted::Trust;
 use crate::values::span_of_time;
 use measure::Nanos;
 use std::ops::Range;
@@ -30,6 +31,7 @@ pub(crate) struct Words {
     pub eta: EtaRequest,
     pub beside: BesideRequest,
     pub read_only: bool,
+    pub trust: Trust,
     pub parse_only: bool,
     pub show_command: bool,
     pub warnings_fatal: bool,
@@ -282,6 +284,7 @@ impl<'a> Reader<'a> {
             Effect::ShowCommand => self.result.show_command = true,
             Effect::MergeOnly => self.result.merge_only = true,
             Effect::ParseOnly => self.result.parse_only = true,
+            Effect::Untrusted => self.result.trust = Trust::None,
             Effect::ReadOnly => self.result.read_only = true,
             Effect::Section => self.section(text, place),
             Effect::Eta => self.eta(text, place),
@@ -289,6 +292,7 @@ impl<'a> Reader<'a> {
             Effect::EtaInterval => self.eta_interval(option, text, place),
             Effect::StatusInterval => self.status_interval(option, text, place),
             Effect::BandwidthLog => self.result.beside.bandwidth_log = Some(value.unwrap_or("agg").to_owned()),
+            Effect::Strict => self.result.beside.strict = true,
             Effect::InflateLog => self.result.ask = Some(Ask::InflateLog(PathBuf::from(text))),
             Effect::WarningsFatal => self.result.warnings_fatal = true,
             Effect::MaxJobs => {

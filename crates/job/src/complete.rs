@@ -84,6 +84,7 @@ pub(crate) fn job_plan(draft: &Draft, engine: &'static EngineSpec, findings: &mu
         buffers: buffer_plan(draft),
         place: complete_timing::complete_place(draft, place_plan(draft)),
         verify: complete_verify::plan(draft, &load),
+        pass: None,
         replay: replay::plan(draft),
         record: record_plan(draft, engine),
         load,
@@ -209,6 +210,7 @@ fn limits(draft: &Draft, findings: &mut Findings<'_>) -> Limits {
         continue_on_error: forgiving(draft),
         ignored: draft.ignore_error.clone(),
         error_dump: draft.error_dump,
+        stuck_after: (!draft.stuck_after.is_zero()).then_some(draft.stuck_after),
     }
 }
 
@@ -257,6 +259,7 @@ fn file_plan(draft: &Draft, mix: Mix) -> FilePlan {
         advice: files.advice,
         may_create: files.may_create,
         may_write_mounted: files.may_write_mounted,
+        consent: files.consent.clone(),
         handling: files.handling.clone(),
     }
 }
@@ -453,7 +456,7 @@ fn sampled(interval: Nanos, log: &Option<String>, logs: &LogPlan) -> Nanos {
     if log.is_some() && !logs.average.is_zero() { logs.average } else { interval }
 }
 
-/// A log without a stem takes the job's name.
+/// A log without a stem takes the job's name; a slash in that would lead elsewhere.
 fn or_name(stem: &str, name: &str) -> String {
-    if stem.is_empty() { name.to_owned() } else { stem.to_owned() }
+    if stem.is_empty() { name.replace('/', "_") } else { stem.to_owned() }
 }

@@ -42,6 +42,7 @@ pub(crate) struct Draft {
     /// Errors that are forgiven, per class; an empty list forgives what the medium does.
     pub ignore_error: IgnoredErrors,
     pub error_dump: bool,
+    pub stuck_after: Nanos,
     pub engine: String,
     pub engine_options: EngineOptions,
     pub files: FileDraft,
@@ -81,6 +82,7 @@ pub(crate) struct FileDraft {
     pub advice: AccessAdvice,
     pub may_create: bool,
     pub may_write_mounted: bool,
+    pub consent: Vec<String>,
     pub handling: FileHandling,
 }
 
@@ -347,6 +349,7 @@ impl Default for Draft {
             continue_on_error: ContinueOnError::default(),
             ignore_error: IgnoredErrors::default(),
             error_dump: true,
+            stuck_after: Nanos::from_secs(30),
             engine: "psync".into(),
             engine_options: EngineOptions::default(),
             files: FileDraft::default(),
@@ -397,6 +400,7 @@ impl Default for FileDraft {
             advice: AccessAdvice::ByLoad,
             may_create: true,
             may_write_mounted: false,
+            consent: Vec::new(),
             handling: FileHandling::default(),
         }
     }

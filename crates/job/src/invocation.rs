@@ -226,6 +226,8 @@ pub struct BesideRequest {
     pub status_interval: Option<Nanos>,
     /// Logs of what all jobs move together: the first part of their names.
     pub bandwidth_log: Option<String>,
+    /// A finding of a check is a failure (a word of plumb's own).
+    pub strict: bool,
 }
 
 /// Whether there is a live status line.

@@ -11,6 +11,7 @@ use crate::sections::{self, Section, SectionKind};
 use crate::showcmd;
 use crate::surroundings::Surroundings;
 use crate::table;
+use crate::untrusted::{self, Trust};
 
 /// Reads fio's words with a given set of engines.
 #[derive(Clone, Copy, Debug)]
@@ -112,6 +113,7 @@ fn read_files(
     sources: &mut Sources,
     problems: &mut Vec<Problem>,
 ) -> Vec<Section> {
+    let trust = words.trust;
     let mut all = Vec::new();
     let mut found = Vec::new();
     let mut standard_input: Option<&Place> = None;
@@ -120,10 +122,14 @@ fn read_files(
             problems.push(Problem::at(place.clone(), "standard input can be read only once", None));
             continue;
         }
-        let mut reader = sections::Reader { surroundings, sources, problems, sections: Vec::new(), scope, includes: 0 };
+        let mut reader =
+            sections::Reader { surroundings, sources, problems, sections: Vec::new(), scope, trust, includes: 0 };
         reader.file(path, place);
         let mut of_file = reader.sections;
         of_file.iter_mut().for_each(sort);
+        if trust == Trust::None {
+            untrusted::check(&of_file, problems);
+        }
         let jobs = of_file.iter().filter(|section| section.kind == SectionKind::Job);
         found.extend(jobs.map(|section| section.title.clone()));
         let wanted = |section: &Section| {

@@ -2,6 +2,7 @@
 
 use crate::error::{Place, Problem, Sources};
 use crate::surroundings::Surroundings;
+use crate::untrusted::Trust;
 use std::path::{Path, PathBuf};
 
 /// One option as written.
@@ -67,6 +68,7 @@ pub(crate) struct Reader<'a> {
     pub problems: &'a mut Vec<Problem>,
     pub sections: Vec<Section>,
     pub scope: usize,
+    pub trust: Trust,
     /// Files included so far.
     pub includes: usize,
 }
@@ -175,6 +177,12 @@ impl Reader<'_> {
 
     /// `include FILE`, or with `=` between.
     fn include(&mut self, file: &str, place: &Place, including: &str, depth: usize) {
+        if self.trust == Trust::None {
+            let what = format!("--untrusted: include {file} reads another file");
+            let help = Some("put its lines here".to_owned());
+            self.problems.push(Problem::at(place.clone(), what, help));
+            return;
+        }
         if depth >= DEEPEST_INCLUDE || self.includes >= MOST_INCLUDES {
             if self.includes <= MOST_INCLUDES {
                 let what = format!("includes nest deeper than {DEEPEST_INCLUDE} or are more than {MOST_INCLUDES}");

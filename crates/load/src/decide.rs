@@ -13,6 +13,7 @@ use super::replay::{RecordFailure, Recording, Replay, Witness};
 use super::review::{Review, Turn};
 use super::service::Service;
 use super::think::{Think, Verdict};
+use super::walk::Walk;
 use super::{LoadError, LoadSetup, Next, Region, Request};
 use engine::Operation;
 use job::plan::{JobPlan, Mix, PacePlan, Step, ZonePlan};
@@ -141,6 +142,7 @@ impl Load {
         let review = Review::new(job, seed(Purpose::Trim));
         let replays = Review::may_replay(job) && pace.is_free() && think.is_off();
         let free = pace.is_free() && think.is_off() && syncs.is_off() && review.is_none() && detour.is_none();
+        let walk = Walk::new(setup);
         let rules = Rules {
             runtime: job.limits.runtime,
             ramps: !job.limits.ramp.is_zero() || job.limits.ramp_bytes > 0,
@@ -148,7 +150,7 @@ impl Load {
             repeats: job.load.repeat_per_loop,
             rate_ignores_think: job.pace.rate_ignores_think,
             largest: job.load.largest(),
-            plain: plain(setup).filter(|_| free),
+            plain: plain(setup).filter(|_| free && walk.is_none()),
         };
         let mut load = Load {
             run: PlainRun::empty(),
@@ -168,7 +170,7 @@ impl Load {
             passes: Passes::default(),
             review,
             detour,
-            replay: None,
+            replay: walk.map(|walk| Box::new(Replay::of_walk(job, Box::new(walk)))),
             witness: None,
             rules,
         };

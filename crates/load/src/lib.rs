@@ -25,6 +25,7 @@ mod sizes;
 mod tausworthe;
 mod think;
 pub mod verify;
+mod walk;
 mod zones;
 
 #[cfg(test)]

@@ -47,6 +47,33 @@ pub struct JobResult {
     /// Whether its numbers settled; `None` where nobody asked.
     #[serde(default)]
     pub steady: Option<SteadyResult>,
+    /// Its moments, where it was one timed pass.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pass: Option<PassResult>,
+}
+
+/// The moments of one timed pass, on the run's clock.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PassResult {
+    /// The timed part began.
+    pub from: Nanos,
+    /// The timed part ended.
+    pub until: Nanos,
+    /// The worker had closed its files.
+    pub closed: Nanos,
+    /// What was reached when another worker was done first; `None` where this one was, or nobody told it.
+    pub mark: Option<PassMark>,
+}
+
+/// What a worker had reached at one moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PassMark {
+    /// When, on the run's clock.
+    pub at: Nanos,
+    /// Bytes by then.
+    pub bytes: u64,
+    /// I/Os by then.
+    pub ios: u64,
 }
 
 /// The job's words, for reports.

@@ -17,8 +17,8 @@ mod steer;
 pub use activity::{CpuActivity, DeviceActivity, FlushActivity, OperationActivity};
 pub use device::DeviceUsage;
 pub use job::{
-    CpuUsage, DepthStatistics, DirectionResult, Echo, JobError, JobResult, LatencyBins, LatencyStatistics,
-    PriorityLatency, ReportStyle, SyncResult, Unified,
+    CpuUsage, DepthStatistics, DirectionResult, Echo, JobError, JobResult, LatencyBins, LatencyStatistics, PassMark,
+    PassResult, PriorityLatency, ReportStyle, SyncResult, Unified,
 };
 pub use limit::{LimitedBy, Limiter};
 pub use monitored::{

@@ -98,7 +98,7 @@ fn bar(share: f64, width: usize) -> String {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at most eight times the width")]
     let eighths = ((share.min(1.0) * room as f64 * 8.0).round() as usize).max(1);
     let mut bar: String = std::iter::repeat_n(EIGHTHS[8], eighths / 8).collect();
-    if eighths % 8 > 0 {
+    if !eighths.is_multiple_of(8) {
         bar.push(EIGHTHS[eighths % 8]);
     }
     format!("{bar}{number}")

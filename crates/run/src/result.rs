@@ -9,8 +9,8 @@ use job::plan::{BlockSize, JobPlan, RecordPlan, WorkerPlan};
 use job::{Plan, Submission};
 use measure::{Direction, Histogram, Moments, Nanos, PerDirection};
 use model::{
-    CpuUsage, DirectionResult, Echo, Environment, JobError, JobResult, LatencyGoal, LatencyStatistics, ReportStyle,
-    RunResult, SteadyResult, SyncResult,
+    CpuUsage, DirectionResult, Echo, Environment, JobError, JobResult, LatencyGoal, LatencyStatistics, PassMark,
+    PassResult, ReportStyle, RunResult, SteadyResult, SyncResult,
 };
 use std::sync::PoisonError;
 
@@ -108,6 +108,7 @@ impl Found<'_> {
         }
         result.pid = record.pid;
         result.started_unix_ms = record.started_unix_ms;
+        result.pass = job.pass.is_some().then(|| pass(record));
         result.forgiven_errors = record.forgiven_errors;
         result.first_forgiven_errno = record.first_forgiven_errno;
         for direction in Direction::ALL {
@@ -243,6 +244,20 @@ impl Found<'_> {
             },
             region_bytes: files.iter().map(|file| file.region.end - file.region.start).sum(),
         }
+    }
+}
+
+/// The moments of a timed pass.
+fn pass(record: &Record) -> PassResult {
+    PassResult {
+        from: Nanos(record.measured_from),
+        until: Nanos(record.measured_until),
+        closed: Nanos(record.closed_at),
+        mark: record.marked().map(|mark| PassMark {
+            at: Nanos(mark.at),
+            bytes: mark.bytes.iter().sum(),
+            ios: mark.ios.iter().sum(),
+        }),
     }
 }
 

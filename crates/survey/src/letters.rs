@@ -46,8 +46,7 @@ pub fn letters(words: &[String]) -> Result<Letters, String> {
             found.set('h', String::new());
             continue;
         }
-        let mut characters = cluster.char_indices();
-        while let Some((at, letter)) = characters.next() {
+        for (at, letter) in cluster.char_indices() {
             if PLAIN.contains(letter) {
                 found.set(letter, String::new());
             } else if VALUED.contains(letter) {
@@ -139,7 +138,7 @@ impl Raw {
 
     fn check_raw(&self, wishes: &Wishes) -> Result<(), String> {
         if !self.has('r') {
-            for letter in ['y', 'z'].into_iter().filter(|letter| self.has(*letter)) {
+            if let Some(letter) = ['y', 'z'].into_iter().find(|letter| self.has(*letter)) {
                 return Err(format!("-{letter} is for raw devices; name them with -r"));
             }
             return Ok(());

@@ -130,6 +130,20 @@ impl BlockDevice {
         self.directory.join("partition").exists()
     }
 
+    /// The number of a partition on its disk.
+    pub fn partition_number(&self) -> Option<u64> {
+        number(&self.directory.join("partition"))
+    }
+
+    /// The partitions that the kernel knows of it, by name.
+    pub fn partitions(&self) -> Vec<BlockDevice> {
+        let entries = std::fs::read_dir(&self.directory).into_iter().flatten().flatten();
+        let found = entries.filter_map(|entry| Self::at(&entry.path()));
+        let mut partitions: Vec<_> = found.filter(BlockDevice::is_partition).collect();
+        partitions.sort();
+        partitions
+    }
+
     /// The disk of a partition; any other device is its own.
     pub fn whole(&self) -> BlockDevice {
         let parent = || Self::at(self.directory.parent()?);
@@ -207,6 +221,19 @@ impl BlockDevice {
     /// The serial number or another name that stays with the device.
     pub fn serial(&self) -> Option<String> {
         self.first_word(&["serial", "device/serial", "wwid", "device/wwid", "dm/uuid", "md/uuid"])
+    }
+
+    /// Every name of the whole device that stays with it: serial number, WWID, UUID.
+    pub fn identifiers(&self) -> Vec<String> {
+        let whole = self.whole();
+        let files = ["serial", "device/serial", "wwid", "device/wwid", "dm/uuid", "md/uuid"];
+        let mut words: Vec<String> = Vec::new();
+        for found in files.iter().filter_map(|file| word(&whole.directory.join(file))) {
+            if !found.is_empty() && !words.contains(&found) {
+                words.push(found);
+            }
+        }
+        words
     }
 
     fn first_word(&self, files: &[&str]) -> Option<String> {

@@ -4,8 +4,10 @@
 //! Decides nothing: what to do with a fact is the business of the crates above. Depends on none of ours.
 
 pub mod block;
+pub mod blocked;
 pub mod buffers;
 pub mod cgroup;
+pub mod claims;
 pub mod device;
 mod error;
 pub mod extents;

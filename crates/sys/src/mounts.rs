@@ -87,14 +87,54 @@ pub fn holding(root: &Path, path: &Path) -> Result<Option<Mount>, SysError> {
 /// When the mount table cannot be read.
 pub fn using(root: &Path, device: &BlockDevice) -> Result<Vec<Mount>, SysError> {
     let mounts = read(root)?;
-    let rests_on = |mount: &Mount| {
-        let mounted = BlockDevice::by_number(root, mount.device).or_else(|| {
-            let source = std::fs::metadata(&mount.source).ok()?;
-            BlockDevice::by_number(root, DeviceNumber::from_stat(std::os::unix::fs::MetadataExt::rdev(&source)))
-        });
-        mounted.is_some_and(|mounted| reaches(root, &mounted, device))
-    };
+    let rests_on = |mount: &Mount| mounted_device(root, mount).is_some_and(|mounted| reaches(root, &mounted, device));
     Ok(mounts.into_iter().filter(rests_on).collect())
+}
+
+/// As [`using`], in every mount namespace whose processes can be seen; a mount that we do not see ourselves comes with
+/// a process that does. A partition is in use as well where its whole disk is mounted.
+///
+/// # Errors
+/// When our own mount table cannot be read.
+pub fn using_anywhere(root: &Path, device: &BlockDevice) -> Result<Vec<(Mount, Option<u32>)>, SysError> {
+    let mut tables: Vec<(Option<u32>, Vec<Mount>)> = vec![(None, read(root)?)];
+    let namespace = |process: &str| std::fs::read_link(root.join("proc").join(process).join("ns/mnt")).ok();
+    let mut known: Vec<PathBuf> = namespace("self").into_iter().collect();
+    for entry in std::fs::read_dir(root.join("proc")).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let Some((process, text)) = name.to_str().and_then(|text| Some((text.parse::<u32>().ok()?, text))) else {
+            continue;
+        };
+        // A process that has ended meanwhile, or that we may not look at, has nothing to say.
+        let Some(namespace) = namespace(text) else { continue };
+        if known.contains(&namespace) {
+            continue;
+        }
+        if let Ok(table) = lines(&entry.path().join("mountinfo")) {
+            tables.push((Some(process), table.lines().filter_map(parse).collect()));
+            known.push(namespace);
+        }
+    }
+    let whole = device.whole();
+    let mut found: Vec<(Mount, Option<u32>)> = Vec::new();
+    for (process, mounts) in tables {
+        for mount in mounts {
+            let mounted = mounted_device(root, &mount);
+            let uses = mounted.is_some_and(|mounted| mounted == whole || reaches(root, &mounted, device));
+            if uses && !found.iter().any(|(other, _)| other.device == mount.device && other.point == mount.point) {
+                found.push((mount, process));
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// The device that a file system lies on; file systems that hide it tell its path.
+fn mounted_device(root: &Path, mount: &Mount) -> Option<BlockDevice> {
+    BlockDevice::by_number(root, mount.device).or_else(|| {
+        let source = std::fs::metadata(&mount.source).ok()?;
+        BlockDevice::by_number(root, DeviceNumber::from_stat(std::os::unix::fs::MetadataExt::rdev(&source)))
+    })
 }
 
 /// Whether `target` is `device` or somewhere below it. A partition rests on its disk, but not on its neighbours.

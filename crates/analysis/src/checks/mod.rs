@@ -1,12 +1,40 @@
 //! The checks: one file and one row each.
 
+mod amplification;
 mod busy_users;
 mod cache;
+mod client_cpu;
+mod compressible;
+mod coordinated_omission;
+mod depth;
 mod errors;
+mod holes;
+mod impossible_plan;
+mod limiter;
+mod link_ceiling;
+mod neighbour;
+mod no_flush;
+mod not_steady;
+mod overlap;
+mod small_set;
+mod split_merge;
+mod throttled;
+mod too_short;
 
 pub(crate) use busy_users::{LEAST_SHARE as LEAST_BUSY_SHARE, MOST_SHARE as MOST_BUSY_SHARE};
 
 use model::{Grade, Note, RunResult};
+
+/// What a check needs to be made at all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Needs {
+    /// What the jobs say of themselves.
+    Own,
+    /// Counters of the devices under the files.
+    Devices,
+    /// What was seen beside the jobs, which foreign results do not have.
+    Beside,
+}
 
 /// One question to a result.
 #[derive(Clone, Copy)]
@@ -15,6 +43,8 @@ pub struct Check {
     pub id: &'static str,
     /// Why it is asked, one line.
     pub why: &'static str,
+    /// What it needs.
+    pub needs: Needs,
     /// The answer: empty when there is nothing to say.
     pub run: fn(&RunResult) -> Vec<Note>,
 }
@@ -24,15 +54,144 @@ pub const CHECKS: &[Check] = &[
     Check {
         id: errors::ID,
         why: "a run with errors or short I/Os is not the run that was asked for",
+        needs: Needs::Own,
         run: errors::run,
     },
-    Check { id: cache::ID, why: "reads that memory answers say nothing about the device", run: cache::run },
+    Check {
+        id: impossible_plan::ID,
+        why: "some words cannot give the number that they ask for",
+        needs: Needs::Own,
+        run: impossible_plan::run,
+    },
+    Check {
+        id: cache::ID,
+        why: "reads that memory answers say nothing about the device",
+        needs: Needs::Devices,
+        run: cache::run,
+    },
+    Check {
+        id: holes::ID,
+        why: "reads of blocks that were never written reach no disk, also with O_DIRECT",
+        needs: Needs::Beside,
+        run: holes::run,
+    },
+    Check {
+        id: link_ceiling::ID,
+        why: "what a link cannot carry did not come over it",
+        needs: Needs::Beside,
+        run: link_ceiling::run,
+    },
+    Check {
+        id: small_set::ID,
+        why: "a working set that fits a cache is measured in the cache",
+        needs: Needs::Beside,
+        run: small_set::run,
+    },
+    Check {
+        id: overlap::ID,
+        why: "workers in step over the same blocks read what the others just read",
+        needs: Needs::Own,
+        run: overlap::run,
+    },
     Check {
         id: busy_users::ID,
         why: "in a closed loop IOPS × latency is the number of users; if it is less, some did nothing",
+        needs: Needs::Own,
         run: busy_users::run,
     },
+    Check {
+        id: depth::ID,
+        why: "a queue depth that never came about is not what was measured",
+        needs: Needs::Own,
+        run: depth::run,
+    },
+    Check {
+        id: client_cpu::ID,
+        why: "a tester without processor time measures itself",
+        needs: Needs::Own,
+        run: client_cpu::run,
+    },
+    Check { id: throttled::ID, why: "a processor quota shows as latency", needs: Needs::Beside, run: throttled::run },
+    Check {
+        id: limiter::ID,
+        why: "a limit that somebody set says nothing about the device",
+        needs: Needs::Beside,
+        run: limiter::run,
+    },
+    Check {
+        id: neighbour::ID,
+        why: "other programs on the same disk take part of it",
+        needs: Needs::Beside,
+        run: neighbour::run,
+    },
+    Check {
+        id: not_steady::ID,
+        why: "an average over a cliff describes neither side",
+        needs: Needs::Beside,
+        run: not_steady::run,
+    },
+    Check {
+        id: coordinated_omission::ID,
+        why: "a closed loop asks for nothing while it stalls",
+        needs: Needs::Own,
+        run: coordinated_omission::run,
+    },
+    Check {
+        id: too_short::ID,
+        why: "a percentile is a fact when a hundred I/Os lie beyond it",
+        needs: Needs::Own,
+        run: too_short::run,
+    },
+    Check {
+        id: no_flush::ID,
+        why: "a write that was not flushed may be in memory",
+        needs: Needs::Beside,
+        run: no_flush::run,
+    },
+    Check {
+        id: amplification::ID,
+        why: "a device that moves more than it was asked for has less left",
+        needs: Needs::Beside,
+        run: amplification::run,
+    },
+    Check {
+        id: split_merge::ID,
+        why: "requests of another size are another workload",
+        needs: Needs::Beside,
+        run: split_merge::run,
+    },
+    Check {
+        id: compressible::ID,
+        why: "data that compresses is as fast as it is simple",
+        needs: Needs::Own,
+        run: compressible::run,
+    },
 ];
+
+/// The names of the checks that cannot be made on this result, for lack of what they need. Not checked is not passed.
+pub fn unchecked(result: &RunResult) -> Vec<&'static str> {
+    let missing = |check: &&Check| match check.needs {
+        Needs::Own => false,
+        Needs::Devices => result.monitored.is_none() && result.devices.is_empty() && result.lowest_traffic.is_none(),
+        Needs::Beside => result.monitored.is_none(),
+    };
+    CHECKS.iter().filter(missing).map(|check| check.id).collect()
+}
+
+/// Whether a note says that something is wrong, as opposed to unknown.
+pub fn is_finding(note: &Note) -> bool {
+    note.grade > Grade::Trusted
+}
+
+/// A grade as people read it.
+pub fn grade_title(grade: Grade) -> &'static str {
+    match grade {
+        Grade::NotChecked => "NOT CHECKED",
+        Grade::Trusted => "TRUSTED",
+        Grade::ValidWithLimits => "VALID WITH LIMITS",
+        Grade::NotAStorageResult => "NOT A STORAGE RESULT",
+    }
+}
 
 /// The notes of all checks. A clean result has none.
 pub fn judge(result: &RunResult) -> Vec<Note> {
@@ -55,11 +214,20 @@ fn note(check: &str, grade: Grade, sentence: String, evidence: &[(&str, f64)]) -
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixtures::clean_random_read;
+    use crate::fixtures::{clean_random_read, watched_random_read};
 
     #[test]
     fn a_clean_run_stays_silent() {
         assert_eq!(judge(&clean_random_read()), []);
+        assert_eq!(judge(&watched_random_read()), []);
+    }
+
+    #[test]
+    fn what_a_result_does_not_have_is_not_checked() {
+        assert_eq!(unchecked(&watched_random_read()), Vec::<&str>::new());
+        let foreign = unchecked(&clean_random_read());
+        assert!(foreign.contains(&"holes") && !foreign.contains(&"cache") && !foreign.contains(&"busy users"));
+        assert!(unchecked(&RunResult::default()).contains(&"cache"));
     }
 
     #[test]

@@ -15,7 +15,7 @@ const ROUND: f64 = 0.003;
 const INTERVALS_MIN: usize = 8;
 
 /// The plan's own rate or pauses.
-pub(super) fn of_the_plan(seen: &Seen<'_>) -> Option<LimitedBy> {
+pub(crate) fn of_the_plan(seen: &Seen<'_>) -> Option<LimitedBy> {
     let paused = seen.jobs().find_map(|job| seen.option(job, "thinktime"));
     if let Some(value) = paused.filter(|value| !value.starts_with('0')) {
         let sentence = format!("the jobs' own pauses, thinktime={value}");
@@ -45,7 +45,7 @@ fn own_iops(seen: &Seen<'_>, job: &JobResult) -> Option<f64> {
 }
 
 /// A limit of the control group on a device under the targets.
-pub(super) fn of_the_group(seen: &Seen<'_>) -> Option<LimitedBy> {
+pub(crate) fn of_the_group(seen: &Seen<'_>) -> Option<LimitedBy> {
     let limits = seen.monitored?.group_limits.as_ref()?;
     let reached = limits.io.iter().flat_map(|cap| {
         let gain = seen.devices().find(|(facts, _)| facts.name == cap.device).map(|(_, gain)| *gain);
@@ -69,7 +69,7 @@ pub(super) fn of_the_group(seen: &Seen<'_>) -> Option<LimitedBy> {
 }
 
 /// A rate that stays on a round number: a service level of the device, or a limit that cannot be read from here.
-pub(super) fn plateau(seen: &Seen<'_>) -> Option<LimitedBy> {
+pub(crate) fn plateau(seen: &Seen<'_>) -> Option<LimitedBy> {
     let steady = seen.monitored?.steady();
     if steady.len() < INTERVALS_MIN {
         return None;

@@ -17,8 +17,8 @@ const LINK_FULL: f64 = 0.90;
 /// A device without moving parts works on so many requests at once, or it could do more than it was asked for.
 const PARALLEL: f64 = 4.0;
 
-/// Other programs' I/O on the same device.
-pub(super) fn neighbour(seen: &Seen<'_>) -> Option<LimitedBy> {
+/// Other programs' I/O on the same devices: its share of their traffic, our bytes, and theirs at the top.
+pub(crate) fn others_share(seen: &Seen<'_>) -> (f64, f64, f64) {
     let moved = |of: fn(&DeviceFacts) -> bool| {
         let sum = |count: fn(&DeviceGain) -> u64| -> u64 {
             seen.devices().filter(|(facts, _)| of(facts)).map(|(_, gain)| bytes(count(gain))).sum()
@@ -41,14 +41,16 @@ pub(super) fn neighbour(seen: &Seen<'_>) -> Option<LimitedBy> {
     };
     let below_top = [0, 1].map(|index| own[index].max(top[index]));
     let share = excess(top, own).max(excess(leaf, below_top));
+    (share, float(own[0] + own[1]), float(top[0] + top[1]))
+}
+
+/// Other programs' I/O on the same device.
+pub(crate) fn neighbour(seen: &Seen<'_>) -> Option<LimitedBy> {
+    let (share, own, top) = others_share(seen);
     let (facts, _, busy) = seen.busiest()?;
     (share >= OTHERS && busy >= HALF_IDLE).then(|| {
         let sentence = format!("other programs made {} of the traffic of {}", percent(share), facts.name);
-        let evidence = [
-            ("own_bytes", float(own[0] + own[1])),
-            ("device_bytes", float(top[0] + top[1])),
-            ("busy_percent", 100.0 * busy),
-        ];
+        let evidence = [("own_bytes", own), ("device_bytes", top), ("busy_percent", 100.0 * busy)];
         verdict(Limiter::Neighbour, share, sentence, &evidence)
     })
 }

@@ -3,10 +3,10 @@
 //! Rules are asked in an order in which an earlier one explains what a later one would see: a cap makes a device look
 //! idle, a saturated processor makes a queue look short. The first that answers is the verdict; none is an answer too.
 
-mod caps;
+pub(crate) mod caps;
 mod client;
-mod device;
-mod seen;
+pub(crate) mod device;
+pub(crate) mod seen;
 
 use model::{LimitedBy, Limiter, RunResult};
 use seen::Seen;

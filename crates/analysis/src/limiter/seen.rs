@@ -5,19 +5,19 @@ use measure::Nanos;
 use model::{DeviceFacts, DeviceGain, Interval, JobResult, Monitored, RunResult};
 
 /// A run as the rules see it.
-pub(super) struct Seen<'a> {
-    pub(super) result: &'a RunResult,
+pub(crate) struct Seen<'a> {
+    pub(crate) result: &'a RunResult,
     /// What was seen beside the jobs; `None` in foreign results.
-    pub(super) monitored: Option<&'a Monitored>,
+    pub(crate) monitored: Option<&'a Monitored>,
     /// The part in which all workers measured, as one interval.
-    pub(super) steady: Interval,
+    pub(crate) steady: Interval,
     /// Its length in seconds, never 0.
-    pub(super) seconds: f64,
+    pub(crate) seconds: f64,
 }
 
 impl<'a> Seen<'a> {
     /// `None` for a run without I/O, and for one in virtual time.
-    pub(super) fn of(result: &'a RunResult) -> Option<Self> {
+    pub(crate) fn of(result: &'a RunResult) -> Option<Self> {
         let moved = result.jobs.iter().any(|job| job.directions.iter().any(|(_, direction)| direction.ios > 0));
         if !moved || result.jobs.iter().any(|job| job.echo.engine == "sim") {
             return None;
@@ -30,49 +30,49 @@ impl<'a> Seen<'a> {
         (length > Nanos::ZERO).then(|| Seen { result, monitored, steady, seconds: length.as_secs_f64() })
     }
 
-    pub(super) fn jobs(&self) -> impl Iterator<Item = &'a JobResult> {
+    pub(crate) fn jobs(&self) -> impl Iterator<Item = &'a JobResult> {
         self.result.jobs.iter().filter(|job| job.directions.iter().any(|(_, direction)| direction.ios > 0))
     }
 
     /// Workers that did I/O.
-    pub(super) fn workers(&self) -> u32 {
+    pub(crate) fn workers(&self) -> u32 {
         self.jobs().map(|job| job.workers.max(1)).sum()
     }
 
     /// I/Os that could be in flight at once.
-    pub(super) fn users(&self) -> u32 {
+    pub(crate) fn users(&self) -> u32 {
         self.jobs().map(|job| job.workers.max(1).saturating_mul(slots(job))).sum()
     }
 
     /// The last value of an option over all jobs that say it, the job's own before the global one.
-    pub(super) fn option(&self, job: &'a JobResult, name: &str) -> Option<&'a str> {
+    pub(crate) fn option(&self, job: &'a JobResult, name: &str) -> Option<&'a str> {
         let last = |options: &'a [(String, String)]| {
             options.iter().rev().find(|(option, _)| option == name).map(|(_, value)| value.as_str())
         };
         last(&job.echo.options).or_else(|| last(&self.result.global_options))
     }
 
-    pub(super) fn devices(&self) -> impl Iterator<Item = (&'a DeviceFacts, &DeviceGain)> {
+    pub(crate) fn devices(&self) -> impl Iterator<Item = (&'a DeviceFacts, &DeviceGain)> {
         self.monitored.into_iter().flat_map(|monitored| &monitored.devices).zip(&self.steady.devices)
     }
 
     /// The share of the time in which a device had something to do, by name; the busiest of all.
-    pub(super) fn busiest(&self) -> Option<(&'a DeviceFacts, &DeviceGain, f64)> {
+    pub(crate) fn busiest(&self) -> Option<(&'a DeviceFacts, &DeviceGain, f64)> {
         let busy = self.devices().map(|(facts, gain)| (facts, gain, self.share_of_time(float(gain.busy_ms) / 1e3)));
         busy.max_by(|a, b| a.2.total_cmp(&b.2))
     }
 
     /// Seconds as a share of the steady part, at most 1.
-    pub(super) fn share_of_time(&self, seconds: f64) -> f64 {
+    pub(crate) fn share_of_time(&self, seconds: f64) -> f64 {
         (seconds / self.seconds).min(1.0)
     }
 
-    pub(super) fn per_second(&self, count: u64) -> f64 {
+    pub(crate) fn per_second(&self, count: u64) -> f64 {
         float(count) / self.seconds
     }
 
     /// Mean share of its time that a worker's main thread was on a processor, and that it waited for one.
-    pub(super) fn processor_shares(&self) -> Option<(f64, f64)> {
+    pub(crate) fn processor_shares(&self) -> Option<(f64, f64)> {
         let told: Vec<_> =
             self.steady.workers.iter().filter(|worker| worker.ios > 0 && worker.on_cpu.is_some()).collect();
         if told.is_empty() {
@@ -92,7 +92,7 @@ impl<'a> Seen<'a> {
     }
 
     /// Mean latency of an I/O in milliseconds, flushes left out; `None` when it was not measured.
-    pub(super) fn latency_ms(&self) -> Option<f64> {
+    pub(crate) fn latency_ms(&self) -> Option<f64> {
         let (mut sum, mut count) = (0.0, 0);
         for job in self.jobs() {
             sum += latency_sum_ns(job)? - flush_ns(job);
@@ -102,7 +102,7 @@ impl<'a> Seen<'a> {
     }
 
     /// The share of the workers' time that they spent in flushes.
-    pub(super) fn flush_share(&self) -> f64 {
+    pub(crate) fn flush_share(&self) -> f64 {
         let time: f64 = self.jobs().map(|job| window(job).as_secs_f64() * f64::from(job.workers.max(1))).sum();
         let flushes: f64 = self.jobs().map(flush_ns).sum::<f64>() / 1e9;
         if time > 0.0 { (flushes / time).min(1.0) } else { 0.0 }
@@ -119,11 +119,11 @@ fn wide(sum: u128) -> f64 {
 }
 
 /// Bytes of requests.
-pub(super) fn bytes(sectors: u64) -> u64 {
+pub(crate) fn bytes(sectors: u64) -> u64 {
     sectors.saturating_mul(512)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a ratio is made of it")]
-pub(super) fn float(count: u64) -> f64 {
+pub(crate) fn float(count: u64) -> f64 {
     count as f64
 }

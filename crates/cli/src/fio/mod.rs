@@ -10,8 +10,8 @@ mod trigger;
 mod watch;
 
 use crate::failure::Failure;
-use crate::limit;
 use crate::output::Output;
+use crate::remarks;
 use bandwidth::BandwidthLog;
 use formats::{View, fio_json, fio_log, fio_terse, fio_text, printable};
 use idle::{Detail, IdleAccount};
@@ -146,10 +146,11 @@ fn measure(plan: &Plan, invocation: &Invocation, out: &mut Output) -> Result<u8,
     let mut result = result.map_err(|error| Failure::new(error.to_string()))?;
     let detail = if invocation.idle == Some(IdleProfile::PerCpu) { Detail::PerCpu } else { Detail::System };
     result.cpu_idleness = idle_before.map(|before| idle::since(&before, detail));
-    result.limited_by = analysis::limited_by(&result);
+    remarks::judge(&mut result);
     report(&result, invocation, talk, out)?;
     watched?;
-    Ok(status(&result))
+    let status = status(&result);
+    Ok(if invocation.beside.strict { remarks::strict_status(status, &result.notes) } else { status })
 }
 
 /// The options as they were read, where `--debug=parse` wants them.
@@ -188,9 +189,7 @@ fn print(result: &RunResult, request: &OutputRequest, out: &mut Output) -> Resul
         };
         out.write(&text)?;
     }
-    if let Some(line) = limit::line_of(result).filter(|_| limit::remarks_are_wanted()) {
-        tell(&format!("plumb: {line}"));
-    }
+    remarks::tell(result);
     Ok(())
 }
 

@@ -57,6 +57,8 @@ pub struct FilePlan {
     pub may_create: bool,
     /// Write to block devices that are mounted.
     pub may_write_mounted: bool,
+    /// The block devices that may be overwritten although they hold data, by serial number, WWID or size in bytes.
+    pub consent: Vec<String>,
     /// How files are chosen, opened, locked and made.
     pub handling: FileHandling,
 }
@@ -129,6 +131,7 @@ impl Default for FilePlan {
             advice: AccessAdvice::ByLoad,
             may_create: true,
             may_write_mounted: false,
+            consent: Vec::new(),
             handling: FileHandling::default(),
         }
     }

@@ -8,6 +8,7 @@ mod files;
 mod handling;
 mod load;
 mod pace;
+mod pass;
 mod place;
 mod record;
 mod replay;
@@ -21,6 +22,7 @@ pub use files::{AccessAdvice, Allocate, Extent, FilePlan, SyncMode};
 pub use handling::{FileHandling, FileLock, FileService, FileType, WriteHint};
 pub use load::{BlockSize, Distribution, Generator, LoadPlan, Mix, RangeSync, Step};
 pub use pace::{DepthPlan, PacePlan, ThinkCount};
+pub use pass::{Access, Birth, Marks, PassPlan, Race, RecordOrder};
 pub use place::{CgroupPlan, ClockChoice, MemoryPolicy, PlacePlan};
 pub use record::{LogPlan, PERCENTILES, RecordPlan, Unified, WindowValue};
 pub use replay::{Hold, MergePlan, ReplayPlan, Skip, Timing};
@@ -85,6 +87,8 @@ pub struct JobPlan {
     pub place: PlacePlan,
     /// Write-then-check; `None` does not verify.
     pub verify: Option<VerifyPlan>,
+    /// What lies around the job, where it is one timed pass.
+    pub pass: Option<Box<PassPlan>>,
     /// Recorded I/Os take the place of the load; `None` draws them.
     pub replay: Option<ReplayPlan>,
     /// What is measured and written beside the result.
@@ -116,6 +120,7 @@ impl JobPlan {
             buffers: BufferPlan::default(),
             place: PlacePlan::default(),
             verify: None,
+            pass: None,
             replay: None,
             record: RecordPlan::default(),
         }
@@ -175,6 +180,8 @@ pub struct Limits {
     pub ignored: IgnoredErrors,
     /// Tell of every error, also of those that are forgiven.
     pub error_dump: bool,
+    /// Tell of an I/O that has not come back for so long; `None` never.
+    pub stuck_after: Option<Nanos>,
 }
 
 impl Default for Limits {
@@ -192,6 +199,7 @@ impl Default for Limits {
             continue_on_error: ContinueOnError::default(),
             ignored: IgnoredErrors::default(),
             error_dump: false,
+            stuck_after: Some(Nanos::from_secs(30)),
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::row::{Row, Set, put};
 use crate::errno;
 use crate::error::Complaint;
-use crate::option::Kind;
+use crate::option::{Kind, TimeUnit};
 use crate::plan::{ContinueOnError, IgnoredErrors};
 
 const GROUP: &str = "Errors";
@@ -49,6 +49,13 @@ pub(super) const ROWS: &[Row] = &[
         "Which errors of reads, writes and checks are forgiven: EIO:5,ENOSPC,EILSEQ",
     ),
     works("error_dump", Kind::Bool, put!(Switch, error_dump), "Tell of each error, also of forgiven ones").default("1"),
+    works(
+        "stuck_after",
+        Kind::Time(TimeUnit::Seconds),
+        put!(Time, stuck_after),
+        "Tell of an I/O that has not come back for so long, with its file and offset; 0 never",
+    )
+    .default("30s"),
 ];
 
 /// Up to three lists of errors, by name or number: of reads, writes and checks.

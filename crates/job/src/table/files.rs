@@ -81,9 +81,25 @@ pub(super) const ROWS: &[Row] = &[
         "allow_mounted_write",
         Kind::Bool,
         put!(Switch, files.may_write_mounted),
-        "Write to block devices that are mounted",
+        "Write to block devices that are mounted; write_consent must name them as well",
     )
     .default("0"),
+    works(
+        "write_consent",
+        Kind::Text,
+        Set::Text(|draft, text, _| {
+            draft.files.consent = text.split(',').map(|word| word.trim().to_owned()).collect();
+            if draft.files.consent.iter().any(String::is_empty) {
+                return Err(Complaint::new(
+                    "names no device",
+                    "write the serial number, the WWID or the size in bytes of the device that may be overwritten",
+                ));
+            }
+            Ok(())
+        }),
+        "Overwrite the block devices with these serial numbers, WWIDs or sizes in bytes, separated by `,`, although \
+         they hold data",
+    ),
     works(
         "pre_read",
         Kind::Bool,

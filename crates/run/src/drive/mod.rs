@@ -11,6 +11,7 @@ mod floor;
 mod handling;
 mod judge;
 mod log;
+mod pass;
 mod pause;
 mod queued;
 mod rein;
@@ -40,6 +41,7 @@ use job::{Submission, Work};
 use load::content::Content;
 use load::{Load, Next, Request};
 use measure::{Clock, Nanos};
+use pass::Pass;
 use rein::Rein;
 use slots::Slots;
 use std::sync::atomic::Ordering::Relaxed;
@@ -106,6 +108,8 @@ pub(crate) struct Drive<'w, E: Engine, const LATENCY: bool> {
     stride: Stride,
     /// What holds the worker back or ends it early; most have none.
     rein: Option<Box<Rein<'w>>>,
+    /// The job is one timed pass.
+    pass: Option<Pass<'w>>,
 }
 
 /// Runs a job's I/O to its end. What went wrong is in the record.
@@ -128,6 +132,8 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
         let (number, seed) = identity;
         let priorities = setup.priorities.filter(|_| engine.priorities().len() > 1);
         let checker = Checker::new::<E>(job, number, seed);
+        let pass = Pass::of(job, ties.0.own, ties.1);
+        let judges = checker.is_some() || pass.as_ref().is_some_and(Pass::judges_reads);
         Drive {
             job,
             engine,
@@ -135,7 +141,7 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
             load,
             content_is_idle: content.is_idle(),
             content,
-            attends: checker.is_some() || tally.has_logs() || priorities.is_some() || job.record.tells.follows_ios(),
+            attends: judges || tally.has_logs() || priorities.is_some() || job.record.tells.follows_ios(),
             checker,
             priorities,
             kernel_cpu_before: Nanos::ZERO,
@@ -153,6 +159,7 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
             ended_by_fault: false,
             stride: Stride::default(),
             rein: Rein::of(job, ties.0, ties.1),
+            pass,
         }
     }
 
@@ -183,12 +190,14 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
             None if is_synchronous::<E>(self.job) => self.run_synchronous(),
             None => self.run_queued(),
         };
+        self.end_timed_part();
         let ended = ended.and_then(|()| self.end_pass());
         if let Err(error) = ended {
             let errno = error.errno;
             self.tally.record.fault.keep_first(errno, error.operation, &error.to_string());
         }
         self.end_review();
+        self.close_inside();
         self.save_state();
         let now = self.clock.now();
         self.watch_time(now);
@@ -197,6 +206,9 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
         }
         self.tally.record.measured_until = now.get();
         self.account_for_the_kernel();
+        if let Err(error) = self.after_timed_part() {
+            self.tally.record.fault.keep_first(error.errno, error.operation, &error.to_string());
+        }
         if let Err(failure) = self.load.conclude(now) {
             self.tally.record.fault.keep_first(failure.errno, failure.operation, &failure.message);
         }
@@ -314,6 +326,7 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
             priorities.record(self.engine.priority_of(slot), direction, life.reaped.saturating_sub(from));
         }
         self.judge_block(slot, request);
+        self.judge_marks(slot, request);
         self.load.note_completed(request);
     }
 

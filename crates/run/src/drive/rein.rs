@@ -121,6 +121,9 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
             self.load.stop();
             return Ok((self.load.next(now), now));
         }
+        if self.tally.control.stop.load(Relaxed) & crate::worker::record::MARK != 0 {
+            self.mark();
+        }
         self.heed_report();
         let Some(mut rein) = self.rein.take() else { return Ok((self.load.next(now), now)) };
         let next = self.guided(&mut rein, &mut now);

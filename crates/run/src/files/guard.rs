@@ -1,53 +1,166 @@
-//! Devices that must not be written to: mounted ones, and those that somebody holds.
+//! Which devices may be written to: those that nobody uses and on which nothing lies, and those that the user named.
+//!
+//! The one place of this decision, for every command: all that writes comes as a job of a plan. What is on a device
+//! is found by `sys::claims`.
 
-use super::plan::{FileKind, PlannedFile};
-use super::{file_error, refusal};
+use super::{PlannedFile, refusal};
 use job::plan::{JobPlan, Mix};
 use measure::Direction;
 use model::JobError;
-use rustix::fs::{Mode, OFlags};
-use std::collections::BTreeSet;
-use std::path::Path;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 use sys::SysError;
+use sys::claims::{self, Claim};
 use sys::device::BlockDevice;
 
-/// Refuses a job that would write to a block device which is mounted, has a mounted partition, or is held by
-/// somebody else (another file system, LVM, md, swap), unless the job says that it may.
-///
-/// # Errors
-/// The refusal, or when a device cannot be looked at.
-pub(crate) fn guard_devices(job: &JobPlan, clones: &[Vec<PlannedFile>], root: &Path) -> Result<(), JobError> {
-    if job.load.mix == Mix::Only(Direction::Read) || job.files.may_write_mounted {
-        return Ok(());
-    }
-    let devices: BTreeSet<&Path> =
-        clones.iter().flatten().filter(|file| file.kind == FileKind::Block).map(|file| file.path.as_path()).collect();
-    for path in devices {
-        let unknown = |error: SysError| refusal(error.errno().unwrap_or(libc::EIO), "look at", error.to_string());
-        let number = sys::device::number_under(path).map_err(unknown)?;
-        let device = BlockDevice::by_number(root, number);
-        let mounts = device.map(|device| sys::mounts::using(root, &device)).transpose().map_err(unknown)?;
-        if let Some(mount) = mounts.unwrap_or_default().first() {
-            return Err(refuse(job, path, &format!("is mounted at {}", mount.point.display())));
-        }
-        match rustix::fs::open(path, OFlags::RDWR | OFlags::EXCL | OFlags::CLOEXEC, Mode::empty()) {
-            Err(rustix::io::Errno::BUSY) => {
-                return Err(refuse(job, path, "is in use (a file system, swap, LVM or RAID holds it)"));
-            }
-            Err(error) => return Err(file_error("open", path, error, "")),
-            Ok(_closed_at_once) => {}
-        }
-    }
-    Ok(())
+/// What was found on the devices of a plan; each is looked at once.
+#[derive(Debug)]
+pub(crate) struct Guard<'root> {
+    root: &'root Path,
+    found: BTreeMap<PathBuf, Found>,
 }
 
-fn refuse(job: &JobPlan, path: &Path, why: &str) -> JobError {
-    let message = format!(
-        "job `{}` ({}): {} {why}, and writing to it would destroy data; unmount it, or set allow_mounted_write=1 \
-         if that is what you want",
-        job.name,
-        job.origin,
-        path.display()
-    );
-    refusal(libc::EBUSY, "open", message)
+/// One device.
+#[derive(Clone, Debug)]
+struct Found {
+    claims: Vec<Claim>,
+    /// The words that name it.
+    identities: Vec<String>,
+}
+
+impl<'root> Guard<'root> {
+    /// Nothing has been looked at yet.
+    pub(crate) fn new(root: &'root Path) -> Self {
+        Guard { root, found: BTreeMap::new() }
+    }
+
+    /// Refuses a job that would write to a block device which somebody uses or on which data lie, unless the job
+    /// names this very device by something that stays with it. `by_number` are devices that nobody named: a trace
+    /// holds their numbers on the machine on which it was taken.
+    ///
+    /// # Errors
+    /// The refusal, or when a device cannot be looked at.
+    pub(crate) fn check(
+        &mut self,
+        job: &JobPlan,
+        clones: &[Vec<PlannedFile>],
+        by_number: &BTreeSet<&Path>,
+    ) -> Result<(), JobError> {
+        let only_checks = job.verify.as_ref().is_some_and(|verify| verify.only);
+        if job.load.mix == Mix::Only(Direction::Read) || only_checks {
+            return Ok(());
+        }
+        // Whatever filetype= says: the kernel writes to what the path leads to.
+        let paths: BTreeSet<&Path> = clones.iter().flatten().map(|file| file.path.as_path()).collect();
+        for path in paths {
+            if let Some(device) = claims::behind(self.root, path) {
+                let found = self.look_at(job, &device)?;
+                if let Some(why) = objection(job, &found, by_number.contains(path)) {
+                    return Err(refuse(job, path, &found, why));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn look_at(&mut self, job: &JobPlan, path: &Path) -> Result<Found, JobError> {
+        if let Some(found) = self.found.get(path) {
+            return Ok(found.clone());
+        }
+        let unknown = |error: SysError| {
+            let errno = error.errno().unwrap_or(libc::EIO);
+            let message = format!(
+                "job `{}` ({}): whether {} may be written to cannot be found out: {error}",
+                job.name,
+                job.origin,
+                path.display()
+            );
+            refusal(errno, "look at", message)
+        };
+        let number = sys::device::number_under(path).map_err(unknown)?;
+        let device = BlockDevice::by_number(self.root, number)
+            .ok_or_else(|| unknown(SysError::Impossible(format!("/sys shows no device {number}"))))?;
+        let claims = claims::on(self.root, path, &device).map_err(unknown)?;
+        let found = Found { claims, identities: claims::identities(&device) };
+        self.found.insert(path.to_owned(), found.clone());
+        Ok(found)
+    }
+}
+
+/// Why a job may not write to a device.
+#[derive(Clone, Copy, Debug)]
+enum Objection {
+    /// Only a trace names it.
+    ByNumber,
+    /// Somebody uses it, and the job does not say everything that it must.
+    InUse,
+    /// There are data on it, and the job does not name it.
+    Data,
+}
+
+fn objection(job: &JobPlan, found: &Found, by_number: bool) -> Option<Objection> {
+    let consents = job.files.consent.iter().any(|word| found.identities.contains(word));
+    if found.claims.iter().any(Claim::is_use) {
+        let allowed = consents && job.files.may_write_mounted;
+        return (!allowed).then_some(Objection::InUse);
+    }
+    if consents {
+        return None;
+    }
+    if found.claims.is_empty() { by_number.then_some(Objection::ByNumber) } else { Some(Objection::Data) }
+}
+
+fn refuse(job: &JobPlan, path: &Path, found: &Found, why: Objection) -> JobError {
+    // As many marks as a person reads; a disk has a hundred partitions at times.
+    let shown: Vec<String> = found.claims.iter().take(4).map(ToString::to_string).collect();
+    let more = found.claims.len().saturating_sub(4);
+    let more = if more > 0 { format!(", and {more} more") } else { String::new() };
+    let word = found.identities.first().map_or("its size in bytes", String::as_str);
+    let named = match job.files.consent.as_slice() {
+        [] => String::new(),
+        words => format!(" (write_consent={} is another device)", words.join(",")),
+    };
+    let named = if job.files.consent.iter().any(|word| found.identities.contains(word)) { "" } else { &named };
+    let all = shown.join(", ");
+    let (errno, what) = match why {
+        Objection::ByNumber => (
+            libc::EPERM,
+            format!(
+                "is named only by a device number in the trace, which was another device's where the trace was taken; \
+                 name the device with replay_redirect={}, or set write_consent={word}{named}",
+                path.display()
+            ),
+        ),
+        Objection::InUse => (
+            libc::EBUSY,
+            format!(
+                "{all}{more}, and writing to it would destroy data; stop what uses it, or set both \
+                 allow_mounted_write=1 and write_consent={word}{named}"
+            ),
+        ),
+        Objection::Data => (
+            libc::EPERM,
+            format!(
+                "{all}{more}, and writing to it would destroy that; erase it first (wipefs --all), or set \
+                 write_consent={word}{named}"
+            ),
+        ),
+    };
+    let message = format!("job `{}` ({}): {} {what}", job.name, job.origin, path.display());
+    refusal(errno, "open", message)
+}
+
+/// Refuses a block device as the place of something that is written beside the I/O: a report, a log, a record.
+///
+/// # Errors
+/// When `path` leads to a block device.
+pub(crate) fn no_device(operation: &str, path: &Path) -> Result<(), JobError> {
+    use std::os::unix::fs::FileTypeExt;
+    match std::fs::metadata(path) {
+        Ok(found) if found.file_type().is_block_device() => {
+            let message = format!("{operation} {}: is a block device; name a file", path.display());
+            Err(refusal(libc::ENOTBLK, operation, message))
+        }
+        _ => Ok(()),
+    }
 }

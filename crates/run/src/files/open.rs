@@ -5,10 +5,10 @@ use super::plan::{FileKind, PlannedFile};
 use crate::worker::record::Control;
 use engine::Target;
 use job::Work;
-use job::plan::{AccessAdvice, JobPlan, Mix, RangeSync, SyncMode};
+use job::plan::{Access, AccessAdvice, Birth, JobPlan, Mix, RangeSync, SyncMode};
 use measure::Direction;
 use model::JobError;
-use rustix::fs::{Advice, Mode, OFlags, fadvise};
+use rustix::fs::{Advice, FlockOperation, Mode, OFlags, fadvise, fcntl_lock};
 use std::num::NonZeroU64;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
@@ -55,7 +55,8 @@ impl OpenFiles {
 
     fn add(&mut self, job: &JobPlan, file: &PlannedFile) -> Result<(), JobError> {
         // To reserve or cut space is to write, whatever direction stands for it.
-        let writable = job.load.mix != Mix::Only(Direction::Read) || job.work == Work::Space;
+        let both = job.pass.as_ref().is_some_and(|pass| pass.access == Access::Both);
+        let writable = both || job.load.mix != Mix::Only(Direction::Read) || job.work == Work::Space;
         self.paths.push(file.path.clone());
         let mut target = Target {
             path: file.path.clone(),
@@ -156,6 +157,28 @@ impl OpenFiles {
         Ok(())
     }
 
+    /// Reads the first record of each file once, so that what the first read costs more is outside of the time.
+    ///
+    /// # Errors
+    /// When it cannot be read whole.
+    pub(crate) fn prime(&self, record: &mut [u8]) -> Result<(), JobError> {
+        for (descriptor, path) in self.descriptors.iter().zip(&self.paths) {
+            let read =
+                rustix::io::pread(descriptor, &mut *record, 0).map_err(|error| file_error("prime", path, error, ""))?;
+            if read < record.len() {
+                let message =
+                    format!("{}: holds {read} bytes, less than one record of {}", path.display(), record.len());
+                return Err(super::refusal(libc::ENODATA, "prime", message));
+            }
+        }
+        Ok(())
+    }
+
+    /// Closes the files early. What the kernel says of it comes too late for any of them.
+    pub(crate) fn close(&mut self) {
+        self.descriptors.clear();
+    }
+
     /// Drops the pages of one target from the cache, when a pass over it starts anew.
     pub(crate) fn drop_cache(&self, target: u32) {
         if let Some(descriptor) = self.descriptors.get(target as usize) {
@@ -168,6 +191,7 @@ impl OpenFiles {
 /// Opens a file, drops its cache and tells the kernel what is known of it, as the job wants.
 fn open_ready(job: &JobPlan, file: &PlannedFile, writable: bool) -> Result<OwnedFd, JobError> {
     let descriptor = open_one(job, file, writable)?;
+    prepare_pass(job, file, &descriptor)?;
     if file.kind == FileKind::Other {
         return Ok(descriptor);
     }
@@ -201,9 +225,46 @@ fn drop_cache(descriptor: &OwnedFd, path: &Path) -> Result<(), JobError> {
     fadvise(descriptor, 0, None, Advice::DontNeed).map_err(|error| file_error("drop the cache of", path, error, ""))
 }
 
+/// O_DSYNC. The library's own constant of that name is O_SYNC, which also waits for times and sizes.
+const DATA_SYNC: OFlags = OFlags::from_bits_retain(libc::O_DSYNC.cast_unsigned());
+
+/// The lock and the flush with which a timed pass begins.
+fn prepare_pass(job: &JobPlan, file: &PlannedFile, descriptor: &OwnedFd) -> Result<(), JobError> {
+    let Some(pass) = &job.pass else { return Ok(()) };
+    if pass.lock {
+        let reads = job.load.mix == Mix::Only(Direction::Read);
+        let how = if reads { FlockOperation::LockShared } else { FlockOperation::LockExclusive };
+        fcntl_lock(descriptor, how).map_err(|error| file_error("lock", &file.path, error, ""))?;
+    }
+    if pass.flush_before {
+        rustix::fs::fsync(descriptor).map_err(|error| file_error("fsync", &file.path, error, ""))?;
+    }
+    Ok(())
+}
+
+/// Removes what lies at the path and makes an empty file.
+fn make_anew(path: &Path, mode: Mode) -> Result<(), JobError> {
+    let create = || rustix::fs::open(path, OFlags::CLOEXEC | OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC, mode);
+    // What is there already may belong to somebody else: it must be writable before it is removed.
+    create().map_err(|error| file_error("create", path, error, ""))?;
+    rustix::fs::unlink(path).map_err(|error| file_error("unlink", path, error, ""))?;
+    create().map(drop).map_err(|error| file_error("create", path, error, ""))
+}
+
 fn open_one(job: &JobPlan, file: &PlannedFile, writable: bool) -> Result<OwnedFd, JobError> {
     let mut flags = OFlags::CLOEXEC | if writable { OFlags::RDWR } else { OFlags::RDONLY };
-    if (writable || job.files.handling.create_on_open) && job.files.may_create && file.kind == FileKind::Regular {
+    let pass = job.pass.as_deref();
+    let mode = Mode::from_raw_mode(pass.map_or(0o644, |pass| pass.mode));
+    let birth = pass.map(|pass| pass.birth);
+    if birth == Some(Birth::Anew) && file.kind == FileKind::Regular {
+        make_anew(&file.path, mode)?;
+    }
+    let never = matches!(birth, Some(Birth::Exists | Birth::Anew));
+    if !never
+        && (writable || job.files.handling.create_on_open)
+        && job.files.may_create
+        && file.kind == FileKind::Regular
+    {
         flags |= OFlags::CREATE;
     }
     if job.files.direct {
@@ -212,9 +273,9 @@ fn open_one(job: &JobPlan, file: &PlannedFile, writable: bool) -> Result<OwnedFd
     flags |= match job.files.sync {
         SyncMode::None => OFlags::empty(),
         SyncMode::Sync => OFlags::SYNC,
-        SyncMode::DataSync => OFlags::DSYNC,
+        SyncMode::DataSync => DATA_SYNC,
     };
-    rustix::fs::open(&file.path, flags, Mode::from_raw_mode(0o644)).map_err(|error| {
+    rustix::fs::open(&file.path, flags, mode).map_err(|error| {
         let advice = match error {
             rustix::io::Errno::INVAL if job.files.direct => {
                 " (its file system has no O_DIRECT; use direct=0, or a file on another file system)"

@@ -26,6 +26,8 @@ pub(crate) struct Replayed {
     pub(crate) moves: PerDirection<bool>,
     /// The largest read or write.
     pub(crate) largest: u32,
+    /// Devices that only a number in the record leads to: on another machine it was another device's.
+    pub(crate) by_number: Vec<PathBuf>,
 }
 
 /// What was found in one record.
@@ -113,11 +115,15 @@ fn replayed(
 ) -> Result<Replayed, JobError> {
     let (mut files, mut targets, mut known) = (Vec::<PlannedFile>::new(), Vec::new(), HashMap::new());
     let real = needs_files(job);
+    let mut by_number = Vec::new();
     for (number, place) in found.places.iter().enumerate() {
         let path = match &plan.redirect {
             Some(path) => path.clone(),
             None => path_of(job, place, index, real, root)?,
         };
+        if plan.redirect.is_none() && matches!(place, Place::Device { .. }) {
+            by_number.push(path.clone());
+        }
         // With a redirection everything is done in place 0.
         let end = found.end(number);
         let target = *known.entry(path.clone()).or_insert(files.len());
@@ -133,7 +139,7 @@ fn replayed(
         // What is there is not made anew, however far the record goes: a record may name anybody's files.
         file.region.end = file.region.end.min(file.real_size);
     }
-    Ok(Replayed { source, files, targets, moves: found.moves, largest: found.largest })
+    Ok(Replayed { source, files, targets, moves: found.moves, largest: found.largest, by_number })
 }
 
 fn path_of(job: &JobPlan, place: &Place, index: u32, real: bool, root: &Path) -> Result<PathBuf, JobError> {

@@ -2,7 +2,7 @@
 
 use super::source::Source;
 use super::wrong;
-use crate::files::file_error;
+use crate::files::{file_error, no_device};
 use formats::iolog::{MergeError, Trace, merge};
 use job::Plan;
 use job::plan::{JobPlan, MergePlan, ReplayPlan};
@@ -43,6 +43,7 @@ pub(super) fn merge_job(job: &JobPlan, replay: &ReplayPlan, plan: &MergePlan) ->
         });
     }
     let not_written = |error| file_error("merge_blktrace_file", &plan.file, error, "");
+    no_device("merge_blktrace_file", &plan.file)?;
     let mut out = BufWriter::new(File::create(&plan.file).map_err(not_written)?);
     merge(&traces, &mut out).map_err(|error| match error {
         MergeError::Trace(error) => wrong(job, error.errno(), &error.to_string()),

@@ -7,6 +7,7 @@ mod interim;
 mod prepare;
 mod schedule;
 mod settle;
+mod stuck;
 mod watch;
 mod watching;
 

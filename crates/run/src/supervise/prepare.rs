@@ -1,7 +1,7 @@
 //! Before the workers: is the plan allowed and possible, and are its files there?
 
 use super::devices;
-use crate::files::{PlannedFile, announce_own, guard_devices, lay_out, plan_files};
+use crate::files::{Guard, PlannedFile, announce_own, lay_out, plan_files};
 use crate::replay::{Replayed, Replays};
 use crate::signals::Signals;
 use crate::{Observer, RunError, RunOptions};
@@ -11,6 +11,8 @@ use job::plan::{JobPlan, Mix, WorkerPlan};
 use load::verify::Verifier;
 use measure::Direction;
 use model::JobError;
+use std::collections::BTreeSet;
+use std::path::Path;
 
 /// What is ready for one worker.
 #[derive(Clone, Debug, Default)]
@@ -75,8 +77,9 @@ pub(crate) fn prepare(
 ) -> Vec<Prepared> {
     let mut prepared: Vec<Prepared> = Vec::with_capacity(workers.len());
     let replays = replays.into_iter().chain(std::iter::repeat_with(|| None));
+    let mut guard = Guard::new(&options.system_root);
     for (job, replay) in plan.jobs.iter().zip(replays) {
-        match prepare_job(job, replay, options, observer, signals) {
+        match prepare_job(job, replay, &mut guard, options, observer, signals) {
             Ok(clones) => prepared.extend(clones),
             Err(error) => {
                 let failed = Prepared { files: Vec::new(), replay: None, error: Some(error) };
@@ -90,6 +93,7 @@ pub(crate) fn prepare(
 fn prepare_job(
     job: &JobPlan,
     replay: Option<Result<Vec<Replayed>, JobError>>,
+    guard: &mut Guard<'_>,
     options: &RunOptions,
     observer: &mut dyn Observer,
     signals: &Signals,
@@ -101,7 +105,8 @@ fn prepare_job(
         None => (0..job.clones).map(|clone| plan_files(job, clone, needs_files)).collect::<Result<Vec<_>, _>>()?,
     };
     if needs_files {
-        guard_devices(job, &clones, &options.system_root)?;
+        let by_number = replayed.iter().flatten().flat_map(|worker| worker.by_number.iter());
+        guard.check(job, &clones, &by_number.map(|path| path.as_path()).collect::<BTreeSet<&Path>>())?;
         devices::prepare(job, &clones, &options.system_root)?;
         // Clones that share a file would each make it; then it is made for all of them first, whatever was said.
         let shared = job.clones > 1 && !(job.files.names.is_empty() && job.files.handling.below.is_empty());

@@ -5,6 +5,7 @@ use super::estimate::Estimate;
 use super::prepare::Prepared;
 use super::schedule::{Schedule, Standing};
 use super::settle::Settling;
+use super::stuck::{Stuck, Suspect};
 use super::watching::{lowest_traffic, targets_of, watched_paths};
 use crate::signals::Signals;
 use crate::tell::Teller;
@@ -64,6 +65,7 @@ pub(crate) struct Watch<'run> {
     started_at: Nanos,
     last_dead_check: Nanos,
     next_progress: Nanos,
+    stuck: Stuck,
     pub(super) devices: DeviceWatch,
     recorder: Recorder,
     traffic: TrafficWatch,
@@ -104,6 +106,7 @@ impl<'run> Watch<'run> {
             started_at: now,
             last_dead_check: now,
             next_progress: options.progress_interval.map_or(Nanos::MAX, |interval| now.saturating_add(interval)),
+            stuck: Stuck::default(),
             devices: DeviceWatch::start(root, &paths, now),
             traffic: TrafficWatch::start(root, &paths),
             recorder: Recorder::start(root, &paths, options.device_interval, now),
@@ -154,6 +157,7 @@ impl<'run> Watch<'run> {
                 self.end_all(crew);
             }
             self.sample_devices();
+            self.name_stuck(observer);
             self.report(observer);
             self.report_so_far(observer, signals);
             let pause = if self.setting_up.is_empty() { LONG } else { SHORT };
@@ -185,6 +189,24 @@ impl<'run> Watch<'run> {
         for control in self.shared.controls.iter() {
             control.notices.hear(&mut |text| observer.finding(text));
         }
+    }
+
+    /// Tells of I/O that does not come back.
+    fn name_stuck(&mut self, observer: &mut dyn Observer) {
+        let now = self.clock.now();
+        if !self.stuck.is_due(now) {
+            return;
+        }
+        let mut stuck = std::mem::take(&mut self.stuck);
+        let suspects = (0..self.workers.len()).filter(|&index| self.is_running(index)).filter_map(|index| {
+            let job = self.workers[index].job;
+            let thread = self.shared.controls[index].thread.load(Relaxed);
+            let limit = job.limits.stuck_after.filter(|_| thread != 0)?;
+            Some(Suspect { index, job: &job.name, thread, limit })
+        });
+        let found = stuck.look(now, &self.options.system_root, suspects);
+        self.stuck = stuck;
+        found.iter().for_each(|text| observer.finding(text));
     }
 
     pub(super) fn elapsed(&self) -> Nanos {

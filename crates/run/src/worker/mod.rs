@@ -7,6 +7,7 @@ pub(crate) mod memory;
 pub(crate) mod notices;
 mod place;
 mod priorities;
+mod purge;
 pub(crate) mod record;
 pub(crate) mod state;
 pub(crate) mod ties;
@@ -23,7 +24,7 @@ use job::Submission;
 use job::plan::{Isolation, JobPlan, WorkerPlan};
 use load::content::Content;
 use load::{Load, LoadSetup, RecordFailure, Region};
-use measure::{Nanos, SystemClock};
+use measure::{Clock, Nanos, SystemClock};
 use memory::Memory;
 use model::{CpuUsage, JobError};
 pub(crate) use priorities::PriorityRecord;
@@ -75,6 +76,9 @@ pub(crate) fn work(setup: &WorkerSetup<'_>, record: &mut Record, priorities: Opt
     if let Err(error) = set_up_and_run(setup, record, priorities) {
         record.fault.keep_first(error.errno, &error.operation, &error.message);
     }
+    if setup.plan.job.pass.is_some() {
+        record.closed_at = setup.clock.now().get();
+    }
     record.finished = 1;
     control.open_files.store(0, Relaxed);
     control.state.store(WorkerState::Finishing as u32, Release);
@@ -101,6 +105,9 @@ fn set_up_and_run(
     }
     let depth = usable_depth(job);
     let mut memory = Memory::new(job, depth)?;
+    if job.pass.as_ref().is_some_and(|pass| pass.prime) {
+        open.prime(memory.slot(0, job.load.smallest()))?;
+    }
     let seed = job.load.seed.unwrap_or(setup.system_seed);
     let bytes: u64 = setup.files.iter().map(|file| file.region.bytes()).sum();
     let mut content = Content::new(&job.buffers, seed, setup.plan.number).with_working_set(
@@ -139,6 +146,9 @@ fn make_load(setup: &WorkerSetup<'_>, open: &OpenFiles) -> Result<Load, JobError
         teller.seeds(&Load::seeds(&given));
     }
     let load = load.map_err(|error| refusal(libc::EINVAL, "load", error.to_string()))?;
+    if let Some(bytes) = job.pass.as_ref().map(|pass| pass.purge_bytes).filter(|&bytes| bytes > 0) {
+        return Ok(load.witnessed(Box::new(purge::Purge::new(bytes))));
+    }
     let recorder = Recorder::open(job, &open.targets)?;
     Ok(match (Teller::of(setup), recorder) {
         (Some(teller), recorder) => load.witnessed(Box::new(teller.beside(recorder, &open.targets))),
@@ -196,6 +206,9 @@ impl Visitor for Ready<'_, '_> {
         control.ready.store(1, Release);
         if !pass(control, Gate::Go) {
             return Ok(());
+        }
+        if let Some(gap) = job.pass.as_ref().map(|pass| pass.start_gap).filter(|gap| !gap.is_zero()) {
+            clock.sleep_until(clock.now().saturating_add(gap));
         }
         engine.start(&|| !control.stop_requested()).map_err(|error| engine_error(job, &error))?;
         let queued = if is_synchronous::<E>(job) { Queued::No } else { Queued::Yes };

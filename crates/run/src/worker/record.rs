@@ -43,6 +43,8 @@ pub(crate) const STOP: u32 = 1;
 pub(crate) const ATTENTION: u32 = 2;
 /// A signal reached the worker's process.
 pub(crate) const SIGNALLED: u32 = 4;
+/// Another worker is done first: this one shall note how far it is, then take this back.
+pub(crate) const MARK: u32 = 16;
 /// The worker shall bring its record up to date, then take this back.
 pub(crate) const REPORT: u32 = 8;
 
@@ -157,8 +159,26 @@ pub(crate) struct Record {
     pub(crate) note: Text<500>,
     /// The last window of a job that waits for steady state.
     pub(crate) steady: SteadyRecord,
+    /// What was reached when another worker of a pass was done first.
+    pub(crate) mark: MarkRecord,
+    /// When a pass had closed its files, on the worker's clock; 0 where that is not asked for.
+    pub(crate) closed_at: u64,
     /// Histograms, on pages of their own: touched only where percentiles are wanted.
     pub(crate) histograms: Histograms,
+}
+
+/// What a worker had reached at one moment.
+#[derive(Clone, Copy, Debug, Default, FromBytes)]
+#[repr(C)]
+pub(crate) struct MarkRecord {
+    /// Not zero once it is filled in.
+    pub(crate) present: u64,
+    /// When, on the worker's clock.
+    pub(crate) at: u64,
+    /// Bytes of the measured part by then.
+    pub(crate) bytes: [u64; 3],
+    /// I/Os of the measured part by then.
+    pub(crate) ios: [u64; 3],
 }
 
 /// The last window of a job that waits for steady state.

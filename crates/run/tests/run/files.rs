@@ -270,6 +270,7 @@ fn a_block_device_gives_its_size_and_is_guarded_while_somebody_holds_it() {
     );
     let message = error_of(on_device(WRITE));
     assert!(message.contains("in use") && message.contains("allow_mounted_write=1"), "{message}");
+    assert!(message.contains("write_consent=8388608"), "{message}");
     assert_eq!(run_one(on_device(Mix::Only(Direction::Read))).directions.read.bytes, 8 << 20);
     drop(holder);
     run_one(on_device(WRITE));

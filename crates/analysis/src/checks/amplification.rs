@@ -1,0 +1,96 @@
+//! Amplification: more bytes at the device than were asked for, or reads that a write-only test caused.
+//!
+//! Signals: bytes asked, the sectors of the devices on top, what the workers caused (/proc/PID/io).
+
+use super::note;
+use crate::evidence::float;
+use crate::limiter::seen::Seen;
+use model::{DeviceGain, Grade, Note, RunResult};
+
+/// The name in notes.
+pub(super) const ID: &str = "amplification";
+
+/// Above this share of what was asked, the device did more than it was asked for.
+const MOST_SHARE: f64 = 1.05;
+/// Less than this is a file system's bookkeeping.
+const LEAST_BYTES: f64 = 1_048_576.0;
+
+/// Compares the devices on top with what was asked, over the whole run: writes arrive late.
+pub(super) fn run(result: &RunResult) -> Vec<Note> {
+    judge(result).into_iter().collect()
+}
+
+fn judge(result: &RunResult) -> Option<Note> {
+    let seen = Seen::of(result)?;
+    let monitored = seen.monitored?;
+    let whole = monitored.whole();
+    let at_top = |count: fn(&DeviceGain) -> u64| -> f64 {
+        let pairs = monitored.devices.iter().zip(&whole.devices).filter(|(facts, _)| facts.top);
+        pairs.map(|(_, gain)| 512.0 * float(count(gain))).sum()
+    };
+    let caused = |at: usize| -> f64 {
+        whole.workers.iter().filter_map(|worker| worker.io_bytes).map(|account| float(account[at])).sum()
+    };
+    let (read, written) = (float(whole.bytes[0]), float(whole.bytes[1]));
+    let (device_read, device_written) = (at_top(|gain| gain.reads.sectors), at_top(|gain| gain.writes.sectors));
+    let evidence = [
+        ("asked_read_bytes", read),
+        ("asked_write_bytes", written),
+        ("device_read_bytes", device_read),
+        ("device_write_bytes", device_written),
+        ("caused_read_bytes", caused(2)),
+    ];
+    // What the workers did not cause is a neighbour's.
+    let own_reads = device_read.min(caused(2));
+    let sentence = if read == 0.0 && written > 0.0 && own_reads > LEAST_BYTES && own_reads / written > MOST_SHARE - 1.0
+    {
+        let percent = 100.0 * own_reads / written;
+        format!("write-only test caused {percent:.0} % device reads: misaligned or sub-page writes")
+    } else if read > 0.0 && own_reads > MOST_SHARE * read && own_reads - read > LEAST_BYTES {
+        format!("the device read {:.1} times what was asked for: read-ahead or larger blocks below", own_reads / read)
+    } else if written > 0.0
+        && on_files(&seen)
+        && device_written > MOST_SHARE * written
+        && device_written - written > LEAST_BYTES
+    {
+        let times = device_written / written;
+        format!("the device wrote {times:.1} times what was asked for: journals, larger blocks, or a stack that copies")
+    } else {
+        return None;
+    };
+    Some(note(ID, Grade::ValidWithLimits, sentence, &evidence))
+}
+
+fn on_files(seen: &Seen<'_>) -> bool {
+    seen.monitored.is_some_and(|monitored| monitored.targets.iter().any(|target| target.mount.is_some()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixtures::watched_random_read;
+    use model::MountFacts;
+
+    #[test]
+    fn reads_of_a_write_only_test_are_told() {
+        let mut result = watched_random_read();
+        assert_eq!(run(&result), []);
+        for interval in &mut result.monitored.as_mut().unwrap().intervals {
+            interval.bytes = [0, 2_000 * 8192, 0];
+            interval.devices[0].reads.sectors = 9_920;
+        }
+        assert_eq!(run(&result)[0].sentence, "write-only test caused 31 % device reads: misaligned or sub-page writes");
+    }
+
+    #[test]
+    fn a_device_that_writes_twice_is_told_on_files_only() {
+        let mut result = watched_random_read();
+        for interval in &mut result.monitored.as_mut().unwrap().intervals {
+            interval.bytes = [2_000 * 8192, 100 * 8192, 0];
+            interval.devices[0].writes.sectors = 3_200;
+        }
+        assert_eq!(run(&result), [], "on a device it is a neighbour");
+        result.monitored.as_mut().unwrap().targets[0].mount = Some(MountFacts::default());
+        assert!(run(&result)[0].sentence.starts_with("the device wrote 2.0 times"));
+    }
+}

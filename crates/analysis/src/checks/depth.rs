@@ -1,0 +1,113 @@
+//! Depth: a queue depth that was asked for and never came about.
+//!
+//! Signals: depth bins, latency sums and windows (Little's law), the time inside submission.
+
+use super::note;
+use crate::evidence::{busy_jobs, float, is_paced, latency_sum_ns, slots, window};
+use model::{Grade, JobResult, LatencyStatistics, Note, RunResult};
+
+/// The name in notes.
+pub(super) const ID: &str = "depth";
+
+/// From this share of a latency on, submission itself is what waits.
+const IN_SUBMISSION: f64 = 0.5;
+
+/// One note for each way in which depth was missed; jobs alike are told once.
+pub(super) fn run(result: &RunResult) -> Vec<Note> {
+    let mut notes: Vec<Note> = Vec::new();
+    for job in busy_jobs(result).filter(|job| job.echo.iodepth > 1 && !is_paced(job, result)) {
+        if let Some(found) = judge(job)
+            && notes.iter().all(|known| known.sentence != found.sentence)
+        {
+            notes.push(found);
+        }
+    }
+    notes
+}
+
+fn judge(job: &JobResult) -> Option<Note> {
+    let (asked, enough) = (job.echo.iodepth, 10 * u64::from(job.echo.iodepth));
+    if job.ios() < enough {
+        return None;
+    }
+    let users = f64::from(job.workers.max(1));
+    let achieved = latency_sum_ns(job).map(|sum| sum / window(job).as_f64().max(1.0) / users);
+    let evidence = [("depth_asked", f64::from(asked)), ("depth_achieved", achieved.unwrap_or(0.0))];
+    if slots(job) < asked && job.depth.level.iter().any(|&count| count > 0) {
+        let told = achieved.map_or_else(|| format!("at most {}", slots(job)), |depth| format!("achieved {depth:.1}"));
+        let why = if slots(job) == 1 {
+            format!("engine `{}` has one I/O per worker", job.echo.engine)
+        } else {
+            "the jobs never had more to give".to_owned()
+        };
+        let sentence = format!("asked depth {asked}, {told}: {why}");
+        return Some(note(ID, Grade::ValidWithLimits, sentence, &evidence));
+    }
+    let share = share_in_submission(job)?;
+    (share >= IN_SUBMISSION).then(|| {
+        let buffered = if job.echo.direct { "" } else { ", as it does without direct=1" };
+        let sentence = format!(
+            "asked depth {asked}, but {:.0} % of the latency passed inside submission: engine `{}` waited for each I/O{buffered}",
+            100.0 * share,
+            job.echo.engine
+        );
+        note(ID, Grade::ValidWithLimits, sentence, &evidence)
+    })
+}
+
+/// How much of the latency of a queued engine passed before its I/Os were in the queue.
+fn share_in_submission(job: &JobResult) -> Option<f64> {
+    let sum = |latency: &Option<LatencyStatistics>| latency.as_ref().map(|latency| float(low(latency.moments.sum())));
+    let (mut submission, mut completion) = (0.0, 0.0);
+    for (_, direction) in job.directions.iter().filter(|(_, direction)| direction.ios > 0) {
+        submission += sum(&direction.submission)?;
+        completion += sum(&direction.completion)?;
+    }
+    let all = submission + completion;
+    // Below 20 µs per I/O it is the cost of calling, which is the processor's business.
+    (all > 0.0 && submission / float(job.ios().max(1)) > 20_000.0).then_some(submission / all)
+}
+
+fn low(sum: u128) -> u64 {
+    u64::try_from(sum).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixtures::closed_loop;
+    use measure::{Moments, Nanos};
+
+    fn sentence(result: &RunResult) -> Option<String> {
+        run(result).into_iter().next().map(|note| note.sentence)
+    }
+
+    #[test]
+    fn a_synchronous_engine_has_one_io_per_worker() {
+        let mut result = closed_loop(1, 1_000, Nanos::MILLISECOND, Nanos::SECOND);
+        result.jobs[0].echo.engine = "sync".into();
+        result.jobs[0].depth.level[0] = 1_000;
+        assert_eq!(sentence(&result), None);
+        result.jobs[0].echo.iodepth = 32;
+        assert_eq!(
+            sentence(&result).as_deref(),
+            Some("asked depth 32, achieved 1.0: engine `sync` has one I/O per worker")
+        );
+    }
+
+    #[test]
+    fn a_queue_that_fills_is_silent_and_one_that_waits_in_submission_is_not() {
+        let mut result = closed_loop(1, 32_000, Nanos::MILLISECOND, Nanos::SECOND);
+        let job = &mut result.jobs[0];
+        (job.echo.iodepth, job.echo.engine) = (32, "libaio".into());
+        job.depth.level[5] = 32_000;
+        assert_eq!(sentence(&result), None);
+        let part = |ns: u64| {
+            let moments = Moments::from_parts(32_000, ns, ns, u128::from(ns) * 32_000, 0);
+            Some(LatencyStatistics { moments, histogram: None })
+        };
+        let read = &mut result.jobs[0].directions.read;
+        (read.submission, read.completion) = (part(900_000), part(100_000));
+        assert!(sentence(&result).unwrap().contains("90 % of the latency passed inside submission"));
+    }
+}

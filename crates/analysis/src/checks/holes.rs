@@ -1,0 +1,55 @@
+//! Holes: reads of blocks that were never written are answered by the file system, also with O_DIRECT.
+//!
+//! Signals: holes and unwritten extents of the jobs' regions when their I/O began (FIEMAP), options of the jobs.
+
+use super::note;
+use crate::evidence::{bytes_asked, float};
+use measure::Direction;
+use model::{Grade, Note, RunResult};
+
+/// The name in notes.
+pub(super) const ID: &str = "holes";
+
+/// Below this share of unwritten bytes nobody sees it in a number.
+const LEAST_SHARE: f64 = 0.02;
+
+/// Counts what was never written under the reads of a run.
+pub(super) fn run(result: &RunResult) -> Vec<Note> {
+    let Some(monitored) = &result.monitored else { return Vec::new() };
+    let (read, written) = (bytes_asked(result, Direction::Read), bytes_asked(result, Direction::Write));
+    let told = || monitored.targets.iter().filter_map(|target| Some((target, target.unwritten_bytes?)));
+    let unwritten: u64 = told().map(|(_, bytes)| bytes).sum();
+    // A run that writes as much as was missing fills its own holes.
+    if read == 0 || written >= unwritten {
+        return Vec::new();
+    }
+    let region: u64 = told().map(|(target, _)| target.region_bytes).sum();
+    let share = float(unwritten) / float(region.max(1));
+    if share < LEAST_SHARE {
+        return Vec::new();
+    }
+    let grade = if share >= 0.5 { Grade::NotAStorageResult } else { Grade::ValidWithLimits };
+    let sentence =
+        format!("{:.0} % of the region was never written; those reads never reached the disk", 100.0 * share.min(1.0));
+    let evidence = [("unwritten_bytes", float(unwritten)), ("region_bytes", float(region))];
+    vec![note(ID, grade, sentence, &evidence)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixtures::watched_random_read;
+
+    #[test]
+    fn a_region_that_was_never_written_is_no_disk() {
+        let mut result = watched_random_read();
+        assert_eq!(run(&result), []);
+        let target = &mut result.monitored.as_mut().unwrap().targets[0];
+        target.unwritten_bytes = Some(target.region_bytes * 62 / 100);
+        let notes = run(&result);
+        assert_eq!(notes[0].sentence, "62 % of the region was never written; those reads never reached the disk");
+        assert_eq!(notes[0].grade, Grade::NotAStorageResult);
+        result.jobs[0].directions.write.bytes = u64::MAX / 2;
+        assert_eq!(run(&result), [], "what a run writes itself is there");
+    }
+}

@@ -1,0 +1,52 @@
+//! Limiter: a rate that somebody set, seen as a limit that is reached or as a plateau at a round number.
+//!
+//! Signals: limits of the control group with the devices' counters, the per-interval rates.
+
+use super::note;
+use crate::limiter::caps;
+use crate::limiter::seen::Seen;
+use model::{Grade, Note, RunResult};
+
+/// The name in notes.
+pub(super) const ID: &str = "limiter";
+
+/// A limit of the control group that is reached, else a plateau.
+pub(super) fn run(result: &RunResult) -> Vec<Note> {
+    let Some(seen) = Seen::of(result) else { return Vec::new() };
+    // A plateau that the plan asked for is what was wanted.
+    let found = caps::of_the_group(&seen)
+        .map(|cap| (format!("{}: a limiter, not a device", cap.sentence), cap.evidence))
+        .or_else(|| match caps::of_the_plan(&seen) {
+            Some(_) => None,
+            None => caps::plateau(&seen).map(|cap| (cap.sentence, cap.evidence)),
+        });
+    let Some((sentence, evidence)) = found else { return Vec::new() };
+    let evidence: Vec<(&str, f64)> = evidence.iter().map(|(name, value)| (name.as_str(), *value)).collect();
+    vec![note(ID, Grade::ValidWithLimits, sentence, &evidence)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixtures::watched_random_read;
+    use model::{GroupLimits, IoCap};
+
+    #[test]
+    fn a_plateau_at_a_round_number_is_a_limiter() {
+        let mut result = watched_random_read();
+        assert_eq!(run(&result), []);
+        for interval in &mut result.monitored.as_mut().unwrap().intervals {
+            interval.ios = [3_001, 0, 0];
+        }
+        assert!(run(&result)[0].sentence.contains("plateau of 3001 IOPS"));
+    }
+
+    #[test]
+    fn a_limit_of_the_control_group_is_named() {
+        let mut result = watched_random_read();
+        let cap = IoCap { device: "sda".into(), read_iops: Some(2_000), ..IoCap::default() };
+        result.monitored.as_mut().unwrap().group_limits = Some(GroupLimits { io: vec![cap], ..GroupLimits::default() });
+        let told = run(&result).remove(0).sentence;
+        assert!(told.contains("2000 reads/s on sda") && told.ends_with("a limiter, not a device"), "{told}");
+    }
+}

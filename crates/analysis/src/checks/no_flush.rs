@@ -1,0 +1,96 @@
+//! No flush: writes that nobody asked to be durable may be in memory, or in the drive's cache, when a run ends.
+//!
+//! Signals: options and flushes of the jobs, dirty pages of the targets at the end, the devices' write caches.
+
+use super::note;
+use crate::evidence::{busy_jobs, bytes_asked, bytes_at_devices, float, is_on};
+use measure::Direction;
+use model::{Grade, JobResult, Note, RunResult};
+
+/// The name in notes.
+pub(super) const ID: &str = "no flush";
+
+/// Below this share nobody misses it.
+const LEAST_SHARE: f64 = 0.02;
+/// Options that make writes durable before a run ends.
+const FLUSHING: [&str; 9] = [
+    "fsync",
+    "fdatasync",
+    "end_fsync",
+    "fsync_on_close",
+    "sync",
+    "end_syncfs",
+    "sync_file_range",
+    "writefua",
+    "verify_only",
+];
+
+/// Counts what was still on its way.
+pub(super) fn run(result: &RunResult) -> Vec<Note> {
+    judge(result).into_iter().collect()
+}
+
+fn judge(result: &RunResult) -> Option<Note> {
+    let monitored = result.monitored.as_ref()?;
+    let unflushed =
+        |job: &&JobResult| job.directions.write.bytes > 0 && job.sync.count == 0 && !is_on(job, result, &FLUSHING);
+    let jobs: Vec<&JobResult> = busy_jobs(result).filter(unflushed).filter(|job| !job.echo.paths.is_empty()).collect();
+    if jobs.is_empty() || monitored.devices.is_empty() {
+        return None;
+    }
+    let written = float(bytes_asked(result, Direction::Write));
+    let dirty: u64 = monitored.targets.iter().filter_map(|target| target.cached_after?.dirty_bytes).sum();
+    let arrived = bytes_at_devices(result, Direction::Write).map_or(written, float);
+    let missing = float(dirty).max(if jobs.iter().any(|job| !job.echo.direct) { written - arrived } else { 0.0 });
+    let share = (missing / written).clamp(0.0, 1.0);
+    let evidence = [("bytes_asked", written), ("bytes_dirty", float(dirty)), ("bytes_at_device", arrived)];
+    if share >= LEAST_SHARE {
+        let sentence =
+            format!("{:.0} % of the data was still in RAM or in the drive's cache at the end", 100.0 * share);
+        return Some(note(ID, Grade::ValidWithLimits, sentence, &evidence));
+    }
+    let caches = monitored.devices.iter().find(|device| device.write_back == Some(true))?;
+    let sentence = format!(
+        "nothing was flushed and {} says that it acknowledges writes before they are durable: end_fsync=1 would tell",
+        caches.name
+    );
+    Some(note(ID, Grade::ValidWithLimits, sentence, &evidence))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixtures::watched_random_read;
+    use model::CachedBytes;
+
+    fn writes() -> RunResult {
+        let mut result = watched_random_read();
+        let job = &mut result.jobs[0];
+        job.directions.write = std::mem::take(&mut job.directions.read);
+        job.echo.direct = true;
+        let sectors = job.directions.write.bytes / 512;
+        result.devices = vec![crate::fixtures::device(0, sectors)];
+        result
+    }
+
+    #[test]
+    fn dirty_pages_at_the_end_are_told_with_their_share() {
+        let mut result = writes();
+        assert_eq!(run(&result), [], "a cache that writes through has all of it");
+        let written = result.jobs[0].directions.write.bytes;
+        result.monitored.as_mut().unwrap().targets[0].cached_after =
+            Some(CachedBytes { bytes: written, dirty_bytes: Some(written * 3 / 10) });
+        assert!(run(&result)[0].sentence.starts_with("30 % of the data was still in RAM"));
+        result.jobs[0].echo.options.push(("end_fsync".into(), "1".into()));
+        assert_eq!(run(&result), []);
+    }
+
+    #[test]
+    fn a_write_back_cache_without_a_flush_is_named() {
+        let mut result = writes();
+        result.monitored.as_mut().unwrap().devices[0].write_back = Some(true);
+        assert!(run(&result)[0].sentence.contains("sda says that it acknowledges writes before they are durable"));
+        result.jobs[0].sync.count = 1;
+        assert_eq!(run(&result), []);
+    }
+}

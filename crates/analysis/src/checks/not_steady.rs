@@ -1,0 +1,150 @@
+//! Not steady: a rate that fell off a cliff, or that climbs all the way, is not described by its average.
+//!
+//! Signals: the workers' bytes interval by interval. Method: the best single change point against the best line, both
+//! by least squares.
+
+use super::note;
+use crate::evidence::{float, is_paced, size};
+use crate::limiter::seen::Seen;
+use model::{Grade, Note, RunResult};
+
+/// The name in notes.
+pub(super) const ID: &str = "not steady";
+
+/// Fewer intervals show no course.
+const INTERVALS_MIN: usize = 8;
+/// On each side of a change.
+const SIDE_MIN: usize = 3;
+/// A change of less than this share is the weather.
+const CHANGE_MIN: f64 = 0.25;
+/// The least of the variance that a change must explain: noise of the same size explains about a third.
+const EXPLAINED_MIN: f64 = 0.70;
+
+/// Looks for one change, or one slope.
+pub(super) fn run(result: &RunResult) -> Vec<Note> {
+    judge(result).into_iter().collect()
+}
+
+fn judge(result: &RunResult) -> Option<Note> {
+    let seen = Seen::of(result)?;
+    if seen.jobs().any(|job| is_paced(job, result)) {
+        return None;
+    }
+    let steady = seen.monitored?.steady();
+    let rates: Vec<f64> = steady
+        .iter()
+        .map(|(length, interval)| float(interval.bytes.iter().sum()) / length.as_secs_f64().max(1e-9))
+        .collect();
+    let begins = steady.first().map(|(length, interval)| interval.until.saturating_sub(*length))?;
+    let change = change_point(&rates)?;
+    let at = steady.get(change.at).map(|(length, interval)| interval.until.saturating_sub(*length))?;
+    let at = at.saturating_sub(begins).as_secs_f64();
+    let all = steady.iter().map(|(length, _)| length.as_secs_f64()).sum::<f64>();
+    let (before, after) = (size(change.before), size(change.after));
+    let sentence = if change.is_slope {
+        let (first, last) = (size(change.before), size(change.after));
+        format!("the rate went from {first}/s to {last}/s all the way: the average describes neither end")
+    } else if change.before > change.after {
+        format!("fast phase 0–{at:.1} s {before}/s, then {after}/s: the average describes neither")
+    } else {
+        format!("slow phase 0–{at:.1} s {before}/s, then {after}/s: the average describes neither")
+    };
+    let evidence = [
+        ("before_bytes_per_second", change.before),
+        ("after_bytes_per_second", change.after),
+        ("change_after_s", at),
+        ("steady_s", all),
+        ("explained_percent", 100.0 * change.explained),
+    ];
+    Some(note(ID, Grade::ValidWithLimits, sentence, &evidence))
+}
+
+/// What changed and when.
+struct Change {
+    at: usize,
+    before: f64,
+    after: f64,
+    explained: f64,
+    is_slope: bool,
+}
+
+fn change_point(rates: &[f64]) -> Option<Change> {
+    let count = rates.len();
+    if count < INTERVALS_MIN {
+        return None;
+    }
+    let all = squares(rates);
+    let splits = (SIDE_MIN..=count - SIDE_MIN).map(|at| {
+        let (before, after) = rates.split_at(at);
+        (at, squares(before) + squares(after))
+    });
+    let (at, left) = splits.min_by(|a, b| a.1.total_cmp(&b.1))?;
+    let (before, after) = (mean(&rates[..at]), mean(&rates[at..]));
+    let (first, last, left_by_line) = line(rates);
+    let is_slope = left_by_line < left;
+    let (before, after, left) = if is_slope { (first, last, left_by_line) } else { (before, after, left) };
+    let explained = if all > 0.0 { 1.0 - left / all } else { 0.0 };
+    let change = (before - after).abs() / before.max(after).max(1.0);
+    (change >= CHANGE_MIN && explained >= EXPLAINED_MIN).then_some(Change { at, before, after, explained, is_slope })
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / float(values.len().max(1) as u64)
+}
+
+/// The sum of squares about the mean.
+fn squares(values: &[f64]) -> f64 {
+    let mean = mean(values);
+    values.iter().map(|value| (value - mean).powi(2)).sum()
+}
+
+/// The line of least squares: its first and last value, and what it leaves.
+fn line(values: &[f64]) -> (f64, f64, f64) {
+    let middle = float(values.len() as u64 - 1) / 2.0;
+    let level = mean(values);
+    let places = || (0..values.len()).map(|at| float(at as u64) - middle);
+    let spread: f64 = places().map(|place| place * place).sum();
+    let slope = places().zip(values).map(|(place, value)| place * value).sum::<f64>() / spread;
+    let left = places().zip(values).map(|(place, value)| (value - level - slope * place).powi(2)).sum();
+    (level - slope * middle, level + slope * middle, left)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixtures::watched_random_read;
+
+    fn with_rates(rates: &[u64]) -> Option<String> {
+        let mut result = watched_random_read();
+        let monitored = result.monitored.as_mut().unwrap();
+        let one = monitored.intervals[0].clone();
+        monitored.intervals = (0_u64..)
+            .zip(rates)
+            .map(|(at, &rate)| model::Interval {
+                until: measure::Nanos::from_secs(at + 1),
+                bytes: [rate << 20, 0, 0],
+                ..one.clone()
+            })
+            .collect();
+        run(&result).into_iter().next().map(|note| note.sentence)
+    }
+
+    #[test]
+    fn a_cliff_is_told_with_both_rates() {
+        let told = with_rates(&[9, 400, 410, 405, 395, 400, 400, 100, 101, 99, 100, 102]).unwrap();
+        assert!(told.starts_with("fast phase 0–6.0 s 402 MiB/s, then 100 MiB/s"), "{told}");
+    }
+
+    #[test]
+    fn a_slope_is_told_as_one() {
+        let told = with_rates(&[0, 100, 110, 120, 130, 140, 150, 160, 170, 180, 190, 200]).unwrap();
+        assert!(told.contains("all the way"), "{told}");
+    }
+
+    #[test]
+    fn noise_and_a_single_dip_are_silent() {
+        assert_eq!(with_rates(&[0, 100, 130, 90, 120, 95, 125, 100, 135, 90, 128, 99]), None);
+        assert_eq!(with_rates(&[0, 100, 100, 100, 20, 100, 100, 101, 100, 99, 100, 100]), None);
+        assert_eq!(with_rates(&[100, 10, 100]), None);
+    }
+}

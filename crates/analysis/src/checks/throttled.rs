@@ -1,0 +1,48 @@
+//! Throttled: the control group took the processors away.
+//!
+//! Signals: cpu.max (or cpu.cfs_quota_us) and the counters of the time held back.
+
+use super::note;
+use crate::evidence::float;
+use crate::limiter::seen::Seen;
+use model::{Grade, Note, RunResult};
+
+/// The name in notes.
+pub(super) const ID: &str = "throttled";
+
+/// Below this share of the time it is no more than the edge of a period.
+const LEAST_SHARE: f64 = 0.05;
+
+/// The share of the time that a quota held the workers back.
+pub(super) fn run(result: &RunResult) -> Vec<Note> {
+    judge(result).into_iter().collect()
+}
+
+fn judge(result: &RunResult) -> Option<Note> {
+    let seen = Seen::of(result)?;
+    let group = seen.steady.group?;
+    let held_us = float(group.throttled_us?);
+    let share = seen.share_of_time(held_us / 1e6);
+    (share >= LEAST_SHARE).then(|| {
+        let periods = float(group.throttled_periods.unwrap_or(0));
+        let sentence = format!("cpu.max held you back {:.0} % of the time", 100.0 * share);
+        note(ID, Grade::ValidWithLimits, sentence, &[("throttled_us", held_us), ("throttled_periods", periods)])
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixtures::watched_random_read;
+    use model::GroupGain;
+
+    #[test]
+    fn a_quota_that_held_back_is_told_with_its_share() {
+        let mut result = watched_random_read();
+        assert_eq!(run(&result), []);
+        for interval in &mut result.monitored.as_mut().unwrap().intervals {
+            interval.group = Some(GroupGain { throttled_us: Some(380_000), ..GroupGain::default() });
+        }
+        assert_eq!(run(&result)[0].sentence, "cpu.max held you back 38 % of the time");
+    }
+}

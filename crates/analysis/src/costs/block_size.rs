@@ -1,0 +1,105 @@
+//! Time per I/O by block size: access time + size ÷ transfer rate of a device, system call + size ÷ copy rate of memory.
+
+use super::{Estimate, least_squares};
+use crate::evidence::{bytes_asked, bytes_at_devices, float, is_sequential, slots, window};
+use measure::Direction;
+use model::{JobResult, RunResult};
+
+/// One measured point.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SizePoint {
+    /// Block size.
+    pub bytes: f64,
+    /// Mean time of an I/O, by the users at work: users × window ÷ I/Os.
+    pub seconds: f64,
+}
+
+/// The model, and what it is a model of.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AccessModel {
+    /// Access time of a device, or time of a system call.
+    pub fixed_s: Estimate,
+    /// Transfer rate of a device, or copy rate of memory.
+    pub bytes_per_second: Estimate,
+    /// Each point with the time that the model predicts.
+    pub points: Vec<(SizePoint, f64)>,
+}
+
+/// The points of a block-size sweep: each reported job of one block size and one direction. A job in order is left out
+/// where jobs in random order are there: read-ahead is another model.
+pub fn size_points(result: &RunResult) -> Vec<SizePoint> {
+    let rows = result.reported_jobs();
+    let random = rows.iter().any(|job| !is_sequential(job, result));
+    rows.iter().filter(|job| !random || !is_sequential(job, result)).filter_map(of_job).collect()
+}
+
+fn of_job(job: &JobResult) -> Option<SizePoint> {
+    let mut busy = job.directions.iter().filter(|(_, found)| found.ios > 0);
+    let (direction, found) = busy.next()?;
+    let (low, high) = job.echo.block_sizes[direction];
+    if busy.next().is_some() || low != high || low == 0 {
+        return None;
+    }
+    let users = f64::from(job.workers.max(1)) * f64::from(slots(job));
+    // Of one user the latency is the time itself, without what passes between two I/Os.
+    let latency = found.total.as_ref().or(found.completion.as_ref()).and_then(|latency| latency.moments.mean());
+    let seconds = match latency {
+        Some(mean_ns) if users < 1.5 => mean_ns / 1e9,
+        _ => users * window(job).as_secs_f64() / float(found.ios),
+    };
+    (seconds > 0.0).then_some(SizePoint { bytes: f64::from(low), seconds })
+}
+
+/// Whether memory, not a device, answered: less than half of what was asked reached a device that was watched.
+pub fn is_memory(result: &RunResult) -> bool {
+    let asked = bytes_asked(result, Direction::Read);
+    bytes_at_devices(result, Direction::Read).is_some_and(|moved| moved < asked / 2)
+}
+
+/// The line through the points, each counting by its relative error; `None` with fewer than three sizes, or where
+/// larger I/Os take no longer.
+pub fn access_model(points: &[SizePoint]) -> Option<AccessModel> {
+    let rows: Vec<([f64; 2], f64)> = points.iter().map(|point| ([1.0, point.bytes], point.seconds)).collect();
+    if rows.len() < 3 {
+        return None;
+    }
+    let [fixed_s, per_byte] = least_squares::relative(&rows)?;
+    if per_byte.value <= 0.0 {
+        return None;
+    }
+    let rate = 1.0 / per_byte.value;
+    let bytes_per_second = Estimate { value: rate, standard_error: per_byte.standard_error * rate * rate };
+    let predicted = |point: &SizePoint| fixed_s.value + point.bytes * per_byte.value;
+    let points = points.iter().map(|point| (*point, predicted(point))).collect();
+    Some(AccessModel { fixed_s, bytes_per_second, points })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixtures::closed_loop;
+    use measure::Nanos;
+
+    #[test]
+    fn access_time_and_rate_of_a_known_device_are_found() {
+        let mut result = RunResult::default();
+        for power in 9..24_u32 {
+            let bytes = 1_u32 << power;
+            let latency = Nanos(100_000 + u64::from(bytes) * 2);
+            let mut one = closed_loop(1, 1_000, latency, Nanos(latency.get() * 1_000));
+            one.jobs[0].echo.block_sizes[Direction::Read] = (bytes, bytes);
+            result.jobs.append(&mut one.jobs);
+        }
+        let model = access_model(&size_points(&result)).unwrap();
+        assert!((model.fixed_s.value / 1e-4 - 1.0).abs() < 0.001, "{model:?}");
+        assert!((model.bytes_per_second.value / 5e8 - 1.0).abs() < 0.001, "{model:?}");
+        assert_eq!(model.points.len(), 15);
+    }
+
+    #[test]
+    fn too_few_sizes_are_no_model() {
+        let point = |bytes: f64, seconds: f64| SizePoint { bytes, seconds };
+        assert_eq!(access_model(&[point(512.0, 1e-4), point(1024.0, 2e-4)]), None);
+        assert_eq!(access_model(&[point(512.0, 3e-4), point(1024.0, 2e-4), point(2048.0, 1e-4)]), None);
+    }
+}

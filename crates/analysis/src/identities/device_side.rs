@@ -1,0 +1,139 @@
+//! What the devices counted, by themselves and against the jobs.
+
+use super::{Equation, Identity, unknown};
+use crate::evidence::{block_size, bytes_asked, bytes_at_devices, float};
+use measure::Direction;
+use model::{DeviceUsage, RunResult};
+
+const COUNTERS: (f64, &str) = (0.03, "the kernel counts milliseconds, and requests in flight at the edges");
+const SAMPLED: (f64, &str) =
+    (0.05, "devices are read just before and after the jobs, others and file systems add a little");
+
+/// The identities of every device, then those that hold jobs against devices.
+pub(super) fn identities(result: &RunResult) -> Vec<Identity> {
+    let mut found: Vec<Identity> = result.devices.iter().flat_map(of_device).collect();
+    for direction in [Direction::Read, Direction::Write] {
+        found.extend(asked_and_moved(result, direction));
+        found.extend(requests(result, direction));
+    }
+    found
+}
+
+fn of_device(device: &DeviceUsage) -> Vec<Identity> {
+    let subject = format!("device {}", device.name);
+    let requests = device.ios[0] + device.ios[1];
+    if requests == 0 {
+        return Vec::new();
+    }
+    if device.elapsed_ms == 0 {
+        return vec![unknown(&subject, "queue = requests/s × await", "how long it was watched is not stated")];
+    }
+    let seconds = float(device.elapsed_ms) / 1e3;
+    let per_second = float(requests) / seconds;
+    let await_ms = float(device.ticks_ms[0] + device.ticks_ms[1]) / float(requests);
+    let mut all = vec![
+        Equation {
+            equation: "queue = requests/s × await",
+            unit: "requests",
+            left: float(device.in_queue_ms) / float(device.elapsed_ms),
+            right: per_second * await_ms / 1e3,
+            numbers: format!("{per_second:.2} /s × {await_ms:.4} ms"),
+            tolerance: COUNTERS,
+            broken: "discards and flushes waited in its queue, too, or the counters wrapped",
+        }
+        .of(&subject),
+    ];
+    let busy = 100.0 * float(device.busy_ms) / float(device.elapsed_ms);
+    all.push(
+        Equation {
+            equation: "%util = busy time ÷ elapsed",
+            unit: "%",
+            left: device.utilisation_percent().unwrap_or(0.0),
+            right: busy,
+            numbers: format!("{} ms ÷ {} ms", device.busy_ms, device.elapsed_ms),
+            tolerance: COUNTERS,
+            broken: "it was busy for longer than it was watched: the counter is read late",
+        }
+        .of(&subject),
+    );
+    for (at, name) in [(0, "r"), (1, "w")].into_iter().filter(|&(at, _)| device.ios[at] > 0) {
+        let rate = float(device.ios[at]) / seconds;
+        let kib = float(device.sectors[at]) / 2.0 / float(device.ios[at]);
+        all.push(
+            Equation {
+                equation: if at == 0 { "rkB/s = r/s × rareq-sz" } else { "wkB/s = w/s × wareq-sz" },
+                unit: "KiB/s",
+                left: float(device.sectors[at]) / 2.0 / seconds,
+                right: rate * kib,
+                numbers: format!("{rate:.2} {name}/s × {kib:.2} KiB"),
+                tolerance: (0.001, "both come from the same counters"),
+                broken: "the device's counters contradict each other",
+            }
+            .of(&subject),
+        );
+    }
+    all
+}
+
+/// Every byte that was asked for, once, at the disks.
+fn asked_and_moved(result: &RunResult, direction: Direction) -> Option<Identity> {
+    const EQUATION: &str = "bytes at the device = bytes asked";
+    let asked = bytes_asked(result, direction);
+    if asked == 0 {
+        return None;
+    }
+    let subject = if direction == Direction::Read { "all jobs, read" } else { "all jobs, write" };
+    let Some(moved) = bytes_at_devices(result, direction) else {
+        return Some(unknown(subject, EQUATION, "no device was watched under the files"));
+    };
+    let identity = Equation {
+        equation: EQUATION,
+        unit: "B",
+        left: float(moved),
+        right: float(asked),
+        numbers: format!("{asked} B by the jobs"),
+        tolerance: SAMPLED,
+        broken: if moved < asked {
+            "memory answered, or holds what was written"
+        } else {
+            "read-ahead, journals, sub-page writes, or other programs"
+        },
+    };
+    Some(identity.of(subject))
+}
+
+/// One request at the device for each direct I/O, where nothing was split or merged.
+fn requests(result: &RunResult, direction: Direction) -> Option<Identity> {
+    const EQUATION: &str = "device requests × bs = io";
+    let asked = bytes_asked(result, direction);
+    if asked == 0 {
+        return None;
+    }
+    let at = usize::from(direction == Direction::Write);
+    let subject = if direction == Direction::Read { "all jobs, read" } else { "all jobs, write" };
+    let tops: Vec<&DeviceUsage> = result.devices.iter().collect();
+    let [device] = tops.as_slice() else {
+        return Some(unknown(subject, EQUATION, "there is not one device, but several or none"));
+    };
+    let Some(block) = block_size(result, direction) else {
+        return Some(unknown(subject, EQUATION, "there is not one block size"));
+    };
+    if !result.jobs.iter().all(|job| job.echo.direct) {
+        return Some(unknown(subject, EQUATION, "the page cache chooses its own requests without direct=1"));
+    }
+    let count = device.ios[at];
+    let identity = Equation {
+        equation: EQUATION,
+        unit: "B",
+        left: float(asked),
+        right: float(count) * f64::from(block),
+        numbers: format!("{count} requests × {block} B, {} merged", device.merges[at]),
+        tolerance: SAMPLED,
+        broken: if float(count) * f64::from(block) > float(asked) {
+            "the device split the blocks (max_sectors_kb), or others were at work"
+        } else {
+            "requests were merged, or memory answered"
+        },
+    };
+    Some(identity.of(subject))
+}

@@ -1,0 +1,102 @@
+//! What the jobs say of themselves.
+
+use super::{Equation, Identity, unknown};
+use crate::evidence::{float, is_paced, latency_sum_ns, slots, window};
+use measure::Direction;
+use model::{JobResult, RunResult};
+
+const ROUNDED: (f64, &str) = (0.01, "rates and times are printed rounded, to whole bytes and milliseconds at best");
+const LITTLE: (f64, &str) = (0.15, "users start, end and pass from I/O to I/O at different times");
+
+/// The identities of every reported row.
+pub(super) fn identities(result: &RunResult) -> Vec<Identity> {
+    let mut found = Vec::new();
+    for job in result.reported_jobs() {
+        for direction in Direction::ALL {
+            if job.directions[direction].ios > 0 || job.directions[direction].bytes > 0 {
+                found.extend(of_direction(&job, direction));
+            }
+        }
+        found.extend(little(&job, result));
+    }
+    found
+}
+
+fn of_direction(job: &JobResult, direction: Direction) -> Vec<Identity> {
+    let word = ["read", "write", "trim"][direction as usize];
+    let subject = format!("job {}, {word}", job.echo.name);
+    let found = &job.directions[direction];
+    let (bytes, ios, seconds) = (float(found.bytes), float(found.ios), found.runtime.as_secs_f64());
+    let (Some(rate), Some(iops)) = (found.bytes_per_second(), found.iops()) else {
+        return vec![unknown(&subject, "io = bw × runtime", "its runtime is not stated")];
+    };
+    let mut all = vec![
+        Equation {
+            equation: "io = bw × runtime",
+            unit: "B",
+            left: bytes,
+            right: float(rate) * seconds,
+            numbers: format!("{rate} B/s × {seconds:.3} s"),
+            tolerance: ROUNDED,
+            broken: "bytes and bandwidth are of different spans of time",
+        }
+        .of(&subject),
+        Equation {
+            equation: "issued = iops × runtime",
+            unit: "I/Os",
+            left: ios,
+            right: iops * seconds,
+            numbers: format!("{iops:.2} /s × {seconds:.3} s"),
+            tolerance: ROUNDED,
+            broken: "the I/Os counted and the rate are of different spans of time",
+        }
+        .of(&subject),
+    ];
+    let (low, high) = job.echo.block_sizes[direction];
+    if low == high && low > 0 {
+        all.push(
+            Equation {
+                equation: "io = iops × bs × runtime",
+                unit: "B",
+                left: bytes,
+                right: iops * f64::from(low) * seconds,
+                numbers: format!("{iops:.2} /s × {low} B × {seconds:.3} s"),
+                tolerance: ROUNDED,
+                broken: "I/Os were cut short, failed, or were not of the stated size",
+            }
+            .of(&subject),
+        );
+    } else {
+        let why = if high > low { "block sizes differ from I/O to I/O" } else { "the block size is not stated" };
+        all.push(unknown(&subject, "io = iops × bs × runtime", why));
+    }
+    all
+}
+
+/// Little's law over the users of a closed loop.
+fn little(job: &JobResult, result: &RunResult) -> Option<Identity> {
+    const EQUATION: &str = "users = iops × latency";
+    let subject = format!("job {}", job.echo.name);
+    if job.ios() == 0 {
+        return None;
+    }
+    if is_paced(job, result) {
+        return Some(unknown(&subject, EQUATION, "the job held itself back, so its users rested"));
+    }
+    let seconds = window(job).as_secs_f64();
+    let Some(sum) = latency_sum_ns(job).filter(|_| seconds > 0.0) else {
+        return Some(unknown(&subject, EQUATION, "latency was not measured"));
+    };
+    let users = f64::from(job.workers.max(1)) * f64::from(slots(job));
+    let (iops, mean_ms) = (float(job.ios()) / seconds, sum / float(job.ios()) / 1e6);
+    let identity = Equation {
+        equation: EQUATION,
+        unit: "in flight",
+        left: users,
+        right: iops * mean_ms / 1e3,
+        numbers: format!("{iops:.2} /s × {mean_ms:.4} ms"),
+        tolerance: LITTLE,
+        broken: "not all users were at work all the time, or rate and latency are not of the same run",
+    };
+    Some(identity.of(&subject))
+}

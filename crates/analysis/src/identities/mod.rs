@@ -1,0 +1,157 @@
+//! Identities: equations that hold for every true result, with both sides as numbers.
+//!
+//! Owns which identities there are, their tolerances and the verdicts. Leaves showing them to `cli`.
+
+mod device_side;
+mod job_side;
+
+use model::RunResult;
+
+/// How an identity came out.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Verdict {
+    /// Both sides agree within the tolerance.
+    Holds,
+    /// They do not, and what that means.
+    Broken(String),
+    /// A side is not known, or the identity does not apply; and why.
+    CannotTell(String),
+}
+
+/// One identity of one job and direction, or of one device.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Identity {
+    /// Whose it is: `job a, read` or `device sda`.
+    pub subject: String,
+    /// The equation in words.
+    pub equation: &'static str,
+    /// The left side; `None` where it is not known.
+    pub left: Option<f64>,
+    /// The right side.
+    pub right: Option<f64>,
+    /// The right side with the numbers put in.
+    pub numbers: String,
+    /// The unit of both.
+    pub unit: &'static str,
+    /// How far the sides may be apart, as a share of the larger.
+    pub tolerance: f64,
+    /// Why so far.
+    pub because: &'static str,
+    /// How it came out.
+    pub verdict: Verdict,
+}
+
+impl Identity {
+    /// How far the sides are apart, as a share of the larger; `None` where one is not known.
+    pub fn apart(&self) -> Option<f64> {
+        let (left, right) = (self.left?, self.right?);
+        let larger = left.abs().max(right.abs());
+        Some(if larger > 0.0 { (left - right).abs() / larger } else { 0.0 })
+    }
+}
+
+/// Every identity of a result, the jobs' side first.
+pub fn identities(result: &RunResult) -> Vec<Identity> {
+    let mut found = job_side::identities(result);
+    found.extend(device_side::identities(result));
+    found
+}
+
+/// An equation before its verdict.
+struct Equation {
+    equation: &'static str,
+    unit: &'static str,
+    left: f64,
+    right: f64,
+    numbers: String,
+    tolerance: (f64, &'static str),
+    /// What it means when the sides are apart.
+    broken: &'static str,
+}
+
+impl Equation {
+    fn of(self, subject: &str) -> Identity {
+        let mut identity = Identity {
+            subject: subject.to_owned(),
+            equation: self.equation,
+            left: Some(self.left),
+            right: Some(self.right),
+            numbers: self.numbers,
+            unit: self.unit,
+            tolerance: self.tolerance.0,
+            because: self.tolerance.1,
+            verdict: Verdict::Holds,
+        };
+        if identity.apart().is_none_or(|apart| apart.is_nan() || apart > self.tolerance.0) {
+            identity.verdict = Verdict::Broken(self.broken.to_owned());
+        }
+        identity
+    }
+}
+
+/// An identity that cannot be told.
+fn unknown(subject: &str, equation: &'static str, why: &str) -> Identity {
+    Identity {
+        subject: subject.to_owned(),
+        equation,
+        left: None,
+        right: None,
+        numbers: String::new(),
+        unit: "",
+        tolerance: 0.0,
+        because: "",
+        verdict: Verdict::CannotTell(why.to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixtures::watched_random_read;
+    use measure::Direction;
+
+    fn whole() -> RunResult {
+        let mut result = watched_random_read();
+        result.jobs[0].echo.block_sizes[Direction::Read] = (8192, 8192);
+        result.jobs[0].echo.direct = true;
+        let device = &mut result.devices[0];
+        (device.ios, device.ticks_ms, device.in_queue_ms) = ([20_000, 0], [79_900, 0], 79_900);
+        (device.busy_ms, device.elapsed_ms) = (9_900, 10_000);
+        result
+    }
+
+    #[test]
+    fn all_identities_of_a_true_result_hold() {
+        let found = identities(&whole());
+        assert!(found.len() >= 8, "{found:#?}");
+        for identity in &found {
+            assert_eq!(identity.verdict, Verdict::Holds, "{identity:#?}");
+        }
+    }
+
+    #[test]
+    fn each_identity_breaks_with_its_number() {
+        let broken = |change: &dyn Fn(&mut RunResult)| -> Vec<&'static str> {
+            let mut result = whole();
+            change(&mut result);
+            let found = identities(&result);
+            let broken = found.iter().filter(|identity| matches!(identity.verdict, Verdict::Broken(_)));
+            broken.map(|identity| identity.equation).collect()
+        };
+        assert!(broken(&|result| result.jobs[0].directions.read.bytes /= 2).contains(&"io = iops × bs × runtime"));
+        assert!(broken(&|result| result.jobs[0].workers = 16).contains(&"users = iops × latency"));
+        assert!(broken(&|result| result.devices[0].sectors[0] /= 3).contains(&"bytes at the device = bytes asked"));
+        assert!(broken(&|result| result.devices[0].in_queue_ms /= 2).contains(&"queue = requests/s × await"));
+    }
+
+    #[test]
+    fn what_is_not_known_is_not_told() {
+        let mut result = whole();
+        result.devices.clear();
+        result.jobs[0].echo.block_sizes = Default::default();
+        result.jobs[0].directions.read.total = None;
+        let told = identities(&result);
+        let unknown = told.iter().filter(|identity| matches!(identity.verdict, Verdict::CannotTell(_))).count();
+        assert!(unknown >= 3, "{told:#?}");
+    }
+}

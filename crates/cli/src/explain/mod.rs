@@ -1,0 +1,117 @@
+//! `plumb explain`: both sides of every identity with the numbers put in, and what follows.
+
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::{check, limit, remarks};
+use analysis::{Identity, Verdict, identities};
+use formats::printable;
+use formats::results::{Located, results};
+use std::fmt::Write;
+use std::path::PathBuf;
+
+/// The status when a part could not be read.
+const PARTIAL: u8 = 3;
+
+/// Put a result's numbers into the equations that hold for every true one
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  plumb explain run.json          plumb's or fio's JSON
+  plumb explain old-run.txt       fio's text of any version, as far as it tells
+  plumb fio job.fio --output-format=json | plumb explain -
+
+For each identity: holds, BROKEN or cannot tell; its left side, its right side with the numbers put in, how far they
+are apart, how far they may be, and why. The jobs' side comes first, then the devices', then both against each other.
+Which identities there are: docs/explain.md
+Exit status: 0; 1 nothing could be explained; 3 a part could not be read")]
+pub(crate) struct Args {
+    /// Files to read; - is standard input
+    #[arg(required = true)]
+    files: Vec<PathBuf>,
+}
+
+/// Reads the files and explains what is in them.
+pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
+    let mut out = Output::stdout();
+    let (mut explained, mut damaged) = (0, 0);
+    for path in &args.files {
+        let (found, damages) = results(&check::read(path)?);
+        for damage in &damages {
+            Failure::new(format!("{}:{}: {}", path.display(), damage.line, damage.what)).report(&mut std::io::stderr());
+        }
+        if found.is_empty() {
+            Failure::new(format!("{}: no result was found; what works is what plumb parse reads", path.display()))
+                .report(&mut std::io::stderr());
+        }
+        damaged += damages.len() + usize::from(found.is_empty());
+        for located in found {
+            explained += 1;
+            let head = format!("{}:{}: {}\n", path.display(), located.line, located.title);
+            out.write(&printable::lines(&(head + &explanation(located))))?;
+        }
+    }
+    Ok(match (explained, damaged) {
+        (0, _) => 1,
+        (_, 0) => 0,
+        _ => PARTIAL,
+    })
+}
+
+fn explanation(mut located: Located) -> String {
+    remarks::judge(&mut located.result);
+    let result = &located.result;
+    let mut text = String::new();
+    let mut subject = String::new();
+    for identity in identities(result) {
+        if identity.subject != subject {
+            subject.clone_from(&identity.subject);
+            let _ = writeln!(text, "\n  {subject}");
+        }
+        text.push_str(&shown(&identity));
+    }
+    text.push('\n');
+    if let Some(line) = limit::line_of(result) {
+        let _ = writeln!(text, "  {line}");
+    }
+    for note in remarks::findings(&result.notes) {
+        let _ = writeln!(text, "  check: {}", remarks::line(note));
+    }
+    let unchecked = analysis::unchecked(result);
+    if !unchecked.is_empty() {
+        let _ = writeln!(text, "  not checked, for lack of what they need: {}", unchecked.join(", "));
+    }
+    text
+}
+
+fn shown(identity: &Identity) -> String {
+    let word = match &identity.verdict {
+        Verdict::Holds => "holds",
+        Verdict::Broken(_) => "BROKEN",
+        Verdict::CannotTell(_) => "cannot tell",
+    };
+    let mut text = format!("    {word:<12}{}\n", identity.equation);
+    let indent = " ".repeat(16);
+    if let (Some(left), Some(right), Some(apart)) = (identity.left, identity.right, identity.apart()) {
+        let (unit, numbers) = (identity.unit, &identity.numbers);
+        let _ = writeln!(text, "{indent}{} {unit} = {numbers} = {} {unit}", number(left), number(right));
+        let _ = writeln!(
+            text,
+            "{indent}apart by {:.2} %, allowed {:.1} %: {}",
+            100.0 * apart,
+            100.0 * identity.tolerance,
+            identity.because
+        );
+    }
+    match &identity.verdict {
+        Verdict::Holds => {}
+        Verdict::Broken(why) | Verdict::CannotTell(why) => {
+            let _ = writeln!(text, "{indent}{why}");
+        }
+    }
+    text
+}
+
+/// Whole numbers in groups of three, small ones with two digits.
+fn number(value: f64) -> String {
+    if value.abs() >= 1000.0 { analysis::thousands(value.round()) } else { format!("{value:.2}") }
+}

@@ -1,0 +1,55 @@
+//! iozone's help, in our words.
+
+/// The options.
+pub(crate) const TEXT: &str = "\
+iozone: help mode
+
+    Usage: iozone [options]        sizes: a number of kB, or with k, m, g
+
+  What is measured
+    -i #     a test, repeatable: 0 write/rewrite, 1 read/re-read, 2 random read/write, 3 backwards,
+             4 one record again and again, 5 strides, 6 fwrite, 7 fread, 8 mix (with -t), 9 pwrite, 10 pread
+    -s #     file size (512k), repeatable      -r #   record size (4k), repeatable
+    -a       matrix of file and record sizes   -n # -g #  its file sizes (64k to 512m)
+    -z       small records for large files too -y # -q #  its record sizes (4k to 16m)
+    -+x #    factor from one size to the next  -E     tests 9 and 10 in the table
+    -j #     records apart in test 5 (17)      -+n    no second passes
+    -f FILE  the file (iozone.tmp)             -w     keep it
+
+  Many at once
+    -t #     children, repeatable              -l # -u #  from so many to so many
+    -F NAME ...  a file for each               -T     threads
+    -x       nobody stops with the first       -C     a line for each
+    -d #     microseconds between starts       -P #   bind them to CPUs from # on
+    -+p # -+K # -+B   readers in the mix: percent, number; sequential
+    -+k      divide the size among them        -+O #  operations per second of each
+
+  How
+    -I       O_DIRECT                          -o -+r -+D  O_SYNC; for reads too; O_DSYNC
+    -e -c    flush, close inside the time      -B -D -G    mapped files, and their msync
+    -H # -k #  POSIX asynchronous I/O          -W     lock the file
+    -V #     this byte everywhere, all checked -p -S -L  purge the cache; its size and line
+    -J # -+J compute before each record        -+q #  rest between tests
+    -U DIR   unmount and mount between tests   -+N -+E  existing files: written over, read only
+
+  What is shown
+    -O -N    operations, microseconds          -R     tables as text
+    -b FILE  tables as worksheet (.xls, .xlsx) -Q     latency of each record, in files
+    -+u -M   CPU time; the machine             -h -v  this help; the version
+
+  plumb's own
+    --json=FILE  everything that was measured: percentiles, devices, checks
+    --csv=FILE   the tables, a line per number
+
+  What plumb adds (percentiles, what speaks against a number) goes to standard error.
+  docs/iozone.md lists where it differs from iozone, and why.
+";
+
+/// The version.
+pub(crate) fn version() -> String {
+    format!(
+        "       'Iozone' Filesystem Benchmark Program, by plumb {}\n \n        Version $Revision: 3.489 $\n\
+         \t\tCompiled for 64 bit mode.\n \n",
+        env!("CARGO_PKG_VERSION")
+    )
+}

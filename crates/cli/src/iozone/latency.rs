@@ -1,0 +1,68 @@
+//! The latency files of -Q: one line per record.
+
+use super::session::Session;
+use crate::failure::Failure;
+use iozone::Pass;
+use model::JobResult;
+use std::fmt::Write;
+use std::path::PathBuf;
+
+/// The stem of the log that a worker writes on the way to the file.
+pub(crate) fn stem(settings: &iozone::Settings, child: usize) -> Option<String> {
+    settings.latencies.then(|| format!(".plumb-iozone-{}-{child}", std::process::id()))
+}
+
+/// What the file of a pass is called.
+fn name(pass: Pass) -> Option<&'static str> {
+    match (pass.test, pass.number) {
+        (0, 0) => Some("wol.dat"),
+        (0, _) => Some("rwol.dat"),
+        (1, 0) => Some("rol.dat"),
+        (1, _) => Some("rrol.dat"),
+        (2, 0) => Some("randrol.dat"),
+        (2, _) => Some("randwol.dat"),
+        _ => None,
+    }
+}
+
+/// Turns the logs of a pass's workers into iozone's files.
+pub(crate) fn convert(session: &Session<'_>, pass: Pass, jobs: &[JobResult], whose: Whose) -> Result<(), Failure> {
+    for (index, job) in jobs.iter().enumerate() {
+        let Some(stem) = stem(session.settings, index) else { return Ok(()) };
+        let (slow, total, full) = ("slat", "lat", "clat");
+        let path = |kind: &str| PathBuf::from(format!("{stem}_{kind}.{}.log", index + 1));
+        let rows = std::fs::read_to_string(path(full)).unwrap_or_default();
+        for kind in [slow, total, full] {
+            // Only those exist that the pass had a use for.
+            let _ = std::fs::remove_file(path(kind));
+        }
+        let Some(name) = name(pass) else { continue };
+        let (name, gap) =
+            if whose == Whose::Child { (format!("Child_{index}_{name}"), "") } else { (name.to_owned(), " ") };
+        let mut text = format!("Offset in kBytes   Latency in microseconds {gap}Transfer size in bytes\n");
+        for row in rows.lines() {
+            let field =
+                |at: usize| row.split(',').nth(at).and_then(|field| field.trim().parse::<u64>().ok()).unwrap_or(0);
+            let _ = writeln!(text, "{:10} {:10} {:10}", field(4) / 1024, (field(1) + 500) / 1000, field(3));
+        }
+        let cpu = job.cpu;
+        let _ = write!(
+            text,
+            "\nSystem time {:10.3} User time {:10.3} Real {:10.3}  (seconds)\n",
+            super::seconds(cpu.system),
+            super::seconds(cpu.user),
+            super::seconds(job.runtime)
+        );
+        std::fs::write(&name, text).map_err(|error| Failure::writing(&name, &error))?;
+    }
+    Ok(())
+}
+
+/// Whose latencies a file holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Whose {
+    /// The run's one worker's.
+    Only,
+    /// A child's.
+    Child,
+}

@@ -1,0 +1,137 @@
+//! Throughput mode: many children at once, a block of lines per test.
+
+use super::ill::Ill;
+use super::latency::{self, Whose};
+use super::session::Session;
+use super::unit_name;
+use crate::failure::Failure;
+use formats::iozone_text::{self, Block, COMPLETE, ChildKind, Order};
+use iozone::{Figures, Pass, Scene, Settings, THROUGHPUT, ThroughputTest};
+use std::path::PathBuf;
+
+/// A test's values, one per number of children.
+struct Line {
+    name: &'static str,
+    throughput: Vec<f64>,
+    cpu_percent: Vec<f64>,
+}
+
+/// Runs all tests for each number of children; the status.
+pub(crate) fn run(session: &mut Session<'_>) -> Result<u8, Failure> {
+    let settings = session.settings;
+    let kind = if settings.threads { ChildKind::Thread } else { ChildKind::Process };
+    let first = settings.bounds.map_or_else(|| settings.children.last().copied().unwrap_or(1), |(least, _)| least);
+    session.out.write(&iozone_text::throughput_start(kind, first, settings.bounds))?;
+    let record_kb = settings.records_kb.first().copied().unwrap_or(Settings::RECORD_KB);
+    let size_kb = settings.sizes_kb.first().copied().unwrap_or(Settings::SIZE_KB);
+    let line = |test: &ThroughputTest| Line { name: test.report, throughput: Vec::new(), cpu_percent: Vec::new() };
+    let mut lines: Vec<Line> = selected(settings).map(line).collect();
+    for &count in &settings.children {
+        let size_kb = if settings.divides { size_kb / u64::from(count.max(1)) } else { size_kb };
+        session.out.write(&iozone_text::each_writes(kind, size_kb, record_kb))?;
+        for (test, line) in selected(settings).zip(&mut lines) {
+            if test.retest && settings.no_retest {
+                line.throughput.push(0.0);
+                line.cpu_percent.push(0.0);
+                continue;
+            }
+            match run_test(session, *test, count, (size_kb, record_kb))? {
+                Ok(figures) => {
+                    show(session, *test, &figures, kind)?;
+                    line.throughput.push(figures.together());
+                    line.cpu_percent.push(iozone_text::percent(figures.cpu_s(), figures.wall_s));
+                }
+                Err(ill) => return session.fail(&ill),
+            }
+            session.settle()?;
+        }
+        session.out.write("\n\n")?;
+    }
+    session.files.clean(settings);
+    report(session, kind, record_kb, &lines)?;
+    session.out.write(COMPLETE)?;
+    Ok(0)
+}
+
+/// The tests that were asked for, in their order.
+fn selected(settings: &Settings) -> impl Iterator<Item = &'static ThroughputTest> {
+    let stdio = !settings.without_stdio();
+    THROUGHPUT.iter().filter(move |test| settings.runs(test.number) && (stdio || !matches!(test.number, 6 | 7)))
+}
+
+fn run_test(
+    session: &mut Session<'_>,
+    test: ThroughputTest,
+    count: u32,
+    (size_kb, record_kb): (u64, u64),
+) -> Result<Result<Figures, Ill>, Failure> {
+    let settings = session.settings;
+    let mut scenes = Vec::new();
+    for index in 0..count as usize {
+        let file = settings.files.get(index).cloned().unwrap_or_else(|| PathBuf::from(format!("iozone.DUMMY.{index}")));
+        session.files.use_file(&file);
+        scenes.push(Scene {
+            is_there: file.exists(),
+            file,
+            size_kb,
+            record_kb,
+            latency_log: latency::stem(settings, index),
+            cpus: session.cpus,
+        });
+    }
+    let pass = Pass { test: test.number, number: test.pass };
+    if size_kb < record_kb {
+        return Ok(Ok(Figures { children: vec![iozone::Child::default(); scenes.len()], ..Figures::default() }));
+    }
+    let plan = iozone::throughput_plan(settings, pass, &scenes);
+    let result = match session.measure(&plan, &format!("{count} {}", test.title), pass)? {
+        Ok(result) => result,
+        Err(ill) => return Ok(Err(ill)),
+    };
+    latency::convert(session, pass, &result.jobs, Whose::Child)?;
+    let compute = if settings.compute_counts { measure::Nanos::ZERO } else { settings.compute };
+    let figures = Figures::of(&result.jobs, settings.unit, compute);
+    session.beside.add(&format!("{count} {}", test.title), size_kb, record_kb, result, settings);
+    Ok(Ok(figures))
+}
+
+fn show(session: &mut Session<'_>, test: ThroughputTest, figures: &Figures, kind: ChildKind) -> Result<(), Failure> {
+    let settings = session.settings;
+    let child =
+        |child: &iozone::Child| (f64::from(child.amount), f64::from(child.throughput), child.wall_s, child.cpu_s);
+    let block = Block {
+        title: test.title,
+        together: figures.together(),
+        parent: figures.parent,
+        spread: (figures.least(), figures.most(), figures.mean()),
+        least_amount: figures.least_amount(),
+        cpu: settings.cpu.then(|| (figures.wall_s, figures.cpu_s())),
+        children: if settings.each_child { figures.children.iter().map(child).collect() } else { Vec::new() },
+        count: u32::try_from(figures.children.len()).unwrap_or(u32::MAX),
+    };
+    let order = if (test.number, test.pass) == (0, 0) { Order::First } else { Order::Later };
+    session.out.write(&iozone_text::block(&block, kind, unit_name(settings.unit), order))
+}
+
+fn report(session: &mut Session<'_>, kind: ChildKind, record_kb: u64, lines: &[Line]) -> Result<(), Failure> {
+    let settings = session.settings;
+    if settings.report.text || settings.report.sheet.is_some() {
+        let throughput: Vec<_> = lines.iter().map(|line| (line.name, line.throughput.clone())).collect();
+        let unit = unit_name(settings.unit);
+        session.out.write(&format!("\n{}", iozone_text::throughput_report(kind, unit, record_kb, &throughput)))?;
+        if settings.cpu {
+            let cpu: Vec<_> = lines.iter().map(|line| (line.name, line.cpu_percent.clone())).collect();
+            session.out.write(&format!("\n{}", iozone_text::cpu_report(kind, record_kb, &cpu)))?;
+        }
+    }
+    if let Some(path) = &settings.csv {
+        let mut text = String::from("test,children,value\n");
+        for line in lines {
+            for (count, value) in settings.children.iter().zip(&line.throughput) {
+                text.push_str(&format!("{},{count},{value:.2}\n", line.name));
+            }
+        }
+        std::fs::write(path, text).map_err(|error| Failure::writing(&path.display().to_string(), &error))?;
+    }
+    Ok(())
+}

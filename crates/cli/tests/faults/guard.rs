@@ -1,0 +1,352 @@
+//! Devices that must not be written to: not a byte of them changes, whatever the words are, unless they name the device.
+
+use super::devices::Device;
+use super::{Bench, Row, Shown, run_tool};
+use std::io::{Seek, SeekFrom, Write};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+const MIB: u64 = 1 << 20;
+
+/// Something that lies on a device.
+struct Mark {
+    fault: &'static str,
+    injected: &'static str,
+    bytes: u64,
+    put: fn(&Path) -> Result<(), String>,
+    /// What the refusal calls it.
+    called: &'static str,
+}
+
+#[rustfmt::skip]
+const MARKS: &[Mark] = &[
+    Mark { fault: "guard: ext4", injected: "mkfs.ext4", bytes: 16 * MIB, put: ext4, called: "ext4" },
+    Mark { fault: "guard: xfs", injected: "mkfs.xfs", bytes: 320 * MIB, put: xfs, called: "xfs" },
+    Mark { fault: "guard: swap", injected: "mkswap", bytes: 16 * MIB, put: swap, called: "swap" },
+    Mark { fault: "guard: GPT", injected: "sfdisk, label: gpt", bytes: 16 * MIB, put: gpt, called: "gpt" },
+    Mark { fault: "guard: MBR", injected: "sfdisk, label: dos", bytes: 16 * MIB, put: mbr, called: "dos" },
+    Mark { fault: "guard: LVM", injected: "a label of LVM2", bytes: 16 * MIB, put: lvm, called: "LVM2_member" },
+    Mark { fault: "guard: md", injected: "a superblock of md 1.2", bytes: 16 * MIB, put: md, called: "linux_raid_member" },
+];
+
+fn text(path: &Path) -> String {
+    path.display().to_string()
+}
+
+fn ext4(path: &Path) -> Result<(), String> {
+    run_tool("mkfs.ext4", &["-q", &text(path)]).map(drop)
+}
+
+fn xfs(path: &Path) -> Result<(), String> {
+    run_tool("mkfs.xfs", &["-q", &text(path)]).map(drop)
+}
+
+fn swap(path: &Path) -> Result<(), String> {
+    run_tool("mkswap", &[&text(path)]).map(drop)
+}
+
+fn gpt(path: &Path) -> Result<(), String> {
+    table(path, "label: gpt\nstart=2048, size=8192\n")
+}
+
+fn mbr(path: &Path) -> Result<(), String> {
+    table(path, "label: dos\nstart=2048, size=8192, type=83\n")
+}
+
+fn table(path: &Path, script: &str) -> Result<(), String> {
+    let mut tool = Command::new("sfdisk")
+        .args(["--quiet", &text(path)])
+        .stdin(Stdio::piped())
+        .spawn()
+        .map_err(|error| format!("sfdisk: {error}"))?;
+    let mut input = tool.stdin.take().ok_or("sfdisk's input")?;
+    input.write_all(script.as_bytes()).map_err(|error| error.to_string())?;
+    drop(input);
+    let status = tool.wait().map_err(|error| error.to_string())?;
+    if status.success() { Ok(()) } else { Err(format!("sfdisk: {status}")) }
+}
+
+fn put(path: &Path, offset: u64, bytes: &[u8]) -> Result<(), String> {
+    let mut file = std::fs::File::options().write(true).open(path).map_err(|error| error.to_string())?;
+    file.seek(SeekFrom::Start(offset)).and_then(|_| file.write_all(bytes)).map_err(|error| error.to_string())
+}
+
+/// The label of an LVM2 physical volume, in sector 1 (lib/format_text/layout.h): its checksum covers it from byte 20.
+fn lvm(path: &Path) -> Result<(), String> {
+    let mut sector = vec![0; 512];
+    sector[..8].copy_from_slice(b"LABELONE");
+    sector[8..16].copy_from_slice(&1_u64.to_le_bytes());
+    sector[20..24].copy_from_slice(&32_u32.to_le_bytes());
+    sector[24..32].copy_from_slice(b"LVM2 001");
+    sector[32..64].copy_from_slice(b"abcdefghijklmnopqrstuvwxyz012345");
+    sector[64..72].copy_from_slice(&(16 * MIB).to_le_bytes());
+    let mut crc = 0xf597_a6cf_u32;
+    for &byte in &sector[20..] {
+        crc ^= u32::from(byte);
+        for _ in 0..8 {
+            crc = if crc & 1 == 1 { (crc >> 1) ^ 0xedb8_8320 } else { crc >> 1 };
+        }
+    }
+    sector[16..20].copy_from_slice(&crc.to_le_bytes());
+    put(path, 512, &sector)
+}
+
+/// The superblock of an md array of version 1.2, at 4 KiB (md_p.h).
+fn md(path: &Path) -> Result<(), String> {
+    let mut block = vec![0; 256];
+    block[..4].copy_from_slice(&0xa92b_4efc_u32.to_le_bytes());
+    block[4..8].copy_from_slice(&1_u32.to_le_bytes());
+    block[16..32].copy_from_slice(b"0123456789abcdef");
+    block[144..152].copy_from_slice(&8_u64.to_le_bytes());
+    let sum: u64 =
+        block.chunks(4).map(|word| u64::from(u32::from_le_bytes([word[0], word[1], word[2], word[3]]))).sum();
+    let folded = u32::try_from((sum & 0xffff_ffff) + (sum >> 32)).map_err(|error| error.to_string())?;
+    block[216..220].copy_from_slice(&folded.to_le_bytes());
+    put(path, 4096, &block)
+}
+
+/// Every way to write that has its own path to the device; refused, and not a byte is changed.
+fn refused(bench: &Bench, device: &Device, target: &str, ways: &[&str], says: &[&str]) -> Result<Shown, String> {
+    let before = device.hash()?;
+    let mut shown = None;
+    for way in ways {
+        let words = format!("--name=a --filename={target} --size=1m {way}");
+        let ran = bench.run(&mut bench.fio(&words))?;
+        let mut said = ran.expect(1, says).map_err(|why| format!("{way}: {why}"))?;
+        for direction in ["write", "trim"] {
+            ran.expect_ios(direction, 0..=0)?;
+        }
+        said.kept = "not a byte changed (sha256)".into();
+        shown = shown.or(Some(said));
+    }
+    let after = device.hash()?;
+    if before != after {
+        return Err(format!("bytes of {target} have changed"));
+    }
+    shown.ok_or_else(|| "no way was tried".into())
+}
+
+const WAYS: &[&str] = &[
+    "--rw=write",
+    "--rw=randrw --ioengine=libaio --iodepth=4",
+    "--rw=trim",
+    "--rw=write --filetype=file",
+    "--rw=write --allow_mounted_write=1",
+    "--rw=write --write_consent=1",
+];
+
+fn marked(bench: &Bench, mark: &Mark) -> Result<Shown, String> {
+    let device = Device::over(bench, mark.bytes, mark.put)?;
+    let consent = format!("write_consent={}", mark.bytes);
+    let shown = refused(bench, &device, &device.name(), WAYS, &[mark.called, &consent])?;
+    let ran = bench.run(&mut bench.fio(&format!("--name=a --filename={} --size=1m --rw=read", device.name())))?;
+    ran.expect(0, &[])?;
+    Ok(shown)
+}
+
+/// A file system mounted for a row.
+struct Mounted(String);
+
+impl Mounted {
+    fn new(bench: &Bench, device: &str) -> Result<Mounted, String> {
+        let point = bench.file("mnt");
+        std::fs::create_dir_all(&point).map_err(|error| error.to_string())?;
+        // Nothing changes on a device that is mounted like this.
+        run_tool("mount", &["-o", "ro,noload", device, &text(&point)])?;
+        Ok(Mounted(text(&point)))
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        let _ = run_tool("umount", &[&self.0]);
+    }
+}
+
+fn partitioned(bench: &Bench) -> Result<Device, String> {
+    let mut device = Device::over(bench, 16 * MIB, |_| Ok(()))?;
+    run_tool("addpart", &[&device.name(), "1", "2048", "8192"])?;
+    let partition = device.partition()?;
+    ext4(&partition)?;
+    Ok(device)
+}
+
+/// A trace of blktrace that writes 4 KiB at the start of a device.
+fn trace(device: &Device) -> Result<Vec<u8>, String> {
+    let name = device.path.file_name().and_then(|name| name.to_str()).ok_or("a name")?;
+    let number = std::fs::read_to_string(format!("/sys/block/{name}/dev")).map_err(|error| error.to_string())?;
+    let (major, minor) = number.trim().split_once(':').ok_or("a number")?;
+    let part = |text: &str| text.parse::<u32>().map_err(|error| error.to_string());
+    let number = (part(major)? << 20) | part(minor)?;
+    let queued_write = 1_u32 | (((1 << 1) | (1 << 4)) << 16);
+    let mut bytes = Vec::new();
+    bytes.extend(0x6561_7407_u32.to_le_bytes());
+    bytes.extend(1_u32.to_le_bytes());
+    bytes.extend(1000_u64.to_le_bytes());
+    bytes.extend(0_u64.to_le_bytes());
+    for word in [4096, queued_write, 1, number, 0, 0] {
+        bytes.extend(word.to_le_bytes());
+    }
+    Ok(bytes)
+}
+
+pub(crate) fn rows() -> Vec<Row> {
+    let mut rows: Vec<Row> =
+        MARKS.iter().map(|mark| Row::new(mark.fault, mark.injected, move |bench| marked(bench, mark))).collect();
+    rows.extend(used());
+    rows.extend(named());
+    rows.extend(allowed());
+    rows
+}
+
+fn used() -> Vec<Row> {
+    vec![
+        Row::new("guard: mounted", "mount of an ext4", |bench| {
+            let device = Device::over(bench, 16 * MIB, ext4)?;
+            let _mounted = Mounted::new(bench, &device.name())?;
+            let consent = format!("--rw=write --write_consent={}", 16 * MIB);
+            let ways: Vec<&str> = WAYS.iter().copied().chain([consent.as_str()]).collect();
+            refused(bench, &device, &device.name(), &ways, &["is mounted at", "allow_mounted_write=1"])
+        }),
+        Row::new("guard: a partition is mounted", "write to its disk", |bench| {
+            let mut device = partitioned(bench)?;
+            let partition = device.partition()?;
+            let mounted = Mounted::new(bench, &text(&partition))?;
+            let shown = refused(bench, &device, &device.name(), WAYS, &["is mounted at"]);
+            drop(mounted);
+            let _ = run_tool("delpart", &[&device.name(), "1"]);
+            shown
+        }),
+        Row::new("guard: the disk is mounted", "write to a partition of it", |bench| {
+            let mut device = Device::over(bench, 16 * MIB, ext4)?;
+            // A partition in the middle of a file system that was made on the whole disk.
+            let name = device.name();
+            run_tool("addpart", &[&name, "1", "2048", "8192"])?;
+            let partition = device.partition()?;
+            let mounted = Mounted::new(bench, &name)?;
+            let shown = refused(bench, &device, &text(&partition), WAYS, &["is mounted at"]);
+            drop(mounted);
+            let _ = run_tool("delpart", &[&name, "1"]);
+            shown
+        }),
+        Row::new("guard: mounted in another namespace", "unshare --mount", |bench| {
+            let device = Device::over(bench, 16 * MIB, ext4)?;
+            let point = bench.file("mnt");
+            std::fs::create_dir_all(&point).map_err(|error| error.to_string())?;
+            let script = format!("mount -o ro,noload {} {} && echo mounted && cat", device.name(), text(&point));
+            let mut other = Command::new("unshare")
+                .args(["--mount", "--propagation", "private", "sh", "-c", &script])
+                .stdin(Stdio::piped())
+                .stdout(Stdio::piped())
+                .spawn()
+                .map_err(|error| error.to_string())?;
+            let mut line = String::new();
+            let output = other.stdout.take().ok_or("its output")?;
+            std::io::BufRead::read_line(&mut std::io::BufReader::new(output), &mut line)
+                .map_err(|error| error.to_string())?;
+            let shown = if line.trim() == "mounted" {
+                refused(bench, &device, &device.name(), WAYS, &["in the mount namespace of process"])
+            } else {
+                Err("the other namespace has not mounted it".to_owned())
+            };
+            drop(other.stdin.take());
+            let _ = other.wait();
+            shown
+        }),
+        Row::new("guard: held", "open with O_EXCL", |bench| {
+            let device = Device::over(bench, 16 * MIB, |_| Ok(()))?;
+            let mut options = std::fs::File::options();
+            std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_EXCL);
+            let _holder = options.read(true).write(true).open(&device.path).map_err(|error| error.to_string())?;
+            refused(bench, &device, &device.name(), WAYS, &["is in use"])
+        }),
+        Row::new("guard: idle partitions", "a partition that only the kernel knows", |bench| {
+            let device = Device::over(bench, 16 * MIB, |_| Ok(()))?;
+            run_tool("addpart", &[&device.name(), "1", "2048", "8192"])?;
+            let shown = refused(bench, &device, &device.name(), WAYS, &["has the partition"]);
+            let _ = run_tool("delpart", &[&device.name(), "1"]);
+            shown
+        }),
+    ]
+}
+
+fn named() -> Vec<Row> {
+    vec![
+        Row::new("guard: a trace's own number", "a blktrace that writes", |bench| {
+            let device = Device::over(bench, 16 * MIB, |_| Ok(()))?;
+            std::fs::write(bench.file("t.bin"), trace(&device)?).map_err(|error| error.to_string())?;
+            let before = device.hash()?;
+            let ran = bench.run(&mut bench.fio("--name=a --read_iolog=t.bin"))?;
+            let mut shown = ran.expect(1, &["replay_redirect=", "write_consent="])?;
+            if device.hash()? != before {
+                return Err("the trace was played on this machine's device".into());
+            }
+            for words in [format!("--replay_redirect={}", device.name()), format!("--write_consent={}", 16 * MIB)] {
+                let ran = bench.run(&mut bench.fio(&format!("--name=a --read_iolog=t.bin {words}")))?;
+                ran.expect(0, &[])?;
+                ran.expect_ios("write", 1..=1)?;
+            }
+            shown.kept = "not a byte changed (sha256); redirected or consented it plays".into();
+            Ok(shown)
+        }),
+        Row::new("guard: a report on a device", "--output=DEVICE, write_iolog=DEVICE", |bench| {
+            let device = Device::over(bench, 16 * MIB, ext4)?;
+            let before = device.hash()?;
+            let name = device.name();
+            let words = format!("--name=a --size=64k --rw=read --write_iolog={name}");
+            let mut shown = bench.run(&mut bench.fio(&words))?.expect(1, &["is a block device"])?;
+            let words = format!("--output={name} --name=a --size=64k --rw=read");
+            bench.run(&mut bench.fio(&words))?.expect(1, &["is a block device"])?;
+            if device.hash()? != before {
+                return Err("the report overwrote the device".into());
+            }
+            shown.kept = "not a byte changed (sha256)".into();
+            Ok(shown)
+        }),
+        Row::new("guard: a link to the device", "ln -s", |bench| {
+            let device = Device::over(bench, 16 * MIB, ext4)?;
+            std::os::unix::fs::symlink(&device.path, bench.file("disk")).map_err(|error| error.to_string())?;
+            refused(bench, &device, "disk", WAYS, &["ext4"])
+        }),
+        Row::new("guard: no tool to look", "PATH and chroot without wipefs: strace answers ENOENT", |bench| {
+            let device = Device::over(bench, 16 * MIB, ext4)?;
+            let before = device.hash()?;
+            let strace = ["strace", "-f", "-qq", "-o", "trace.txt", "-e", "trace=execve", "-e"];
+            let mut strace: Vec<String> = strace.map(str::to_owned).into();
+            strace.push("inject=execve:error=ENOENT:when=1+".into());
+            let words = format!("--name=a --filename={} --rw=write --size=1m", device.name());
+            // strace counts per process, and its own start of plumb is not counted.
+            let ran = bench.run(&mut bench.fio_under(&strace, &words))?;
+            let mut shown = ran.expect(1, &["wipefs"])?;
+            if device.hash()? != before {
+                return Err("it was written to".into());
+            }
+            shown.kept = "not a byte changed (sha256)".into();
+            Ok(shown)
+        }),
+    ]
+}
+
+/// Devices that may be written to.
+fn allowed() -> Vec<Row> {
+    vec![
+        Row::new("guard: consent", "write_consent=SIZE on an ext4", |bench| {
+            let device = Device::over(bench, 16 * MIB, ext4)?;
+            let before = device.hash()?;
+            let words =
+                format!("--name=a --filename={} --size=1m --rw=write --write_consent=x,{}", device.name(), 16 * MIB);
+            let ran = bench.run(&mut bench.fio(&words))?;
+            let shown = ran.expect(0, &[])?;
+            ran.expect_ios("write", 256..=256)?;
+            if device.hash()? == before { Err("nothing was written".into()) } else { Ok(shown) }
+        }),
+        Row::new("guard: a fresh device", "losetup, nothing on it", |bench| {
+            let device = Device::over(bench, 16 * MIB, |_| Ok(()))?;
+            let words = format!("--name=a --filename={} --size=1m --rw=write", device.name());
+            let ran = bench.run(&mut bench.fio(&words))?;
+            let shown = ran.expect(0, &[])?;
+            ran.expect_ios("write", 256..=256)?;
+            Ok(shown)
+        }),
+    ]
+}

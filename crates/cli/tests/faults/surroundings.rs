@@ -1,0 +1,324 @@
+//! Faults around a run: limits, signals, files that change under it, places where nothing can be written.
+
+use super::{Bench, Ran, Row, Shown, run_tool};
+use std::io::{Seek, SeekFrom, Write};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+const KIB_64: &str = "--size=64k --rw=read --fallocate=none";
+
+/// What strace or prlimit starts plumb with.
+fn starter(words: &str) -> Vec<String> {
+    words.split_whitespace().map(str::to_owned).collect()
+}
+
+/// A run that something is done to after a while.
+fn disturbed(
+    bench: &Bench,
+    words: &str,
+    after: Duration,
+    disturb: impl FnOnce(u32) -> Result<(), String>,
+) -> Result<(Ran, Duration), String> {
+    let (mut done, mut at) = (Ok(()), Instant::now());
+    let ran = bench.run_with(&mut bench.fio(words), |id| {
+        std::thread::sleep(after);
+        done = disturb(id);
+        at = Instant::now();
+    })?;
+    done?;
+    Ok((ran, at.elapsed()))
+}
+
+/// The processes that a process has started.
+fn children(id: u32) -> Result<Vec<String>, String> {
+    let text = std::fs::read_to_string(format!("/proc/{id}/task/{id}/children")).map_err(|error| error.to_string())?;
+    Ok(text.split_whitespace().map(str::to_owned).collect())
+}
+
+fn signal(name: &str, id: &str) -> Result<(), String> {
+    run_tool("kill", &[&format!("-{name}"), id]).map(drop)
+}
+
+pub(crate) fn rows() -> Vec<Row> {
+    let mut rows = limits();
+    rows.extend(changes());
+    rows.extend(ends());
+    rows.extend(places());
+    rows.extend(strangers());
+    rows
+}
+
+fn limits() -> Vec<Row> {
+    vec![
+        Row::new("limit of descriptors", "prlimit --nofile=24", |bench| {
+            let ran = bench.run(&mut bench.fio_under(
+                &starter("prlimit --nofile=24:24"),
+                "--name=a --size=4m --nrfiles=64 --rw=read --fallocate=none",
+            ))?;
+            ran.expect(1, &["Too many open files"])
+        }),
+        Row::new("limit of memory", "prlimit --as=1G, buffers of 2 GiB", |bench| {
+            let ran = bench.run(&mut bench.fio_under(
+                &starter("prlimit --as=1073741824"),
+                "--name=a --ioengine=null --size=1t --io_size=8g --rw=read --bs=1g --iodepth=2",
+            ))?;
+            ran.expect(1, &["job `a`", "no memory"])
+        }),
+        Row::new("limit of file size", "prlimit --fsize=32K", |bench| {
+            let words = "--name=a --size=64k --rw=write --fallocate=none";
+            let ran = bench.run(&mut bench.fio_under(&starter("prlimit --fsize=32768"), words))?;
+            // SIGXFSZ ends whoever does not ignore it: it must be the result of the job.
+            ran.expect(1, &["a"])
+        }),
+        Row::new("no process can be made", "strace: clone and fork answer EAGAIN", |bench| {
+            let strace = "strace -f -qq -o trace.txt -e trace=clone,clone3,fork,vfork \
+                          -e inject=clone,clone3,fork,vfork:error=EAGAIN";
+            let ran = bench.run(&mut bench.fio_under(&starter(strace), &format!("--name=a {KIB_64}")))?;
+            ran.expect(1, &["Resource temporarily unavailable"])
+        }),
+    ]
+}
+
+fn changes() -> Vec<Row> {
+    vec![
+        Row::new("file cut under mmap (SIGBUS)", "truncate --size=0 after 0.4 s", |bench| {
+            let words = "--size=4m --rw=randread --time_based --runtime=1 --name=a --ioengine=mmap \
+                         --name=b --ioengine=psync --rate_iops=100";
+            let file = bench.file("a.0.0");
+            let (ran, _) = disturbed(bench, words, Duration::from_millis(600), |_| {
+                run_tool("truncate", &["--size=0", &file.display().to_string()]).map(drop)
+            })?;
+            let shown = ran.expect(1, &["job `a`", "signal 7"])?;
+            if ran.ios_of(1, "read") < 50 { Err("the other job did not go on".into()) } else { Ok(shown) }
+        }),
+        Row::new("file removed while it is read", "rm after 0.3 s", |bench| {
+            let words = "--name=a --size=1m --rw=randread --time_based --runtime=1 --rate_iops=100";
+            let file = bench.file("a.0.0");
+            let (ran, _) = disturbed(bench, words, Duration::from_millis(300), |_| {
+                std::fs::remove_file(&file).map_err(|error| error.to_string())
+            })?;
+            ran.expect(0, &[])
+        }),
+        Row::new("file that may not be made", "allow_file_create=0", |bench| {
+            bench.run(&mut bench.fio(&format!("--name=a {KIB_64} --allow_file_create=0")))?.expect(1, &["a.0.0"])
+        }),
+        Row::new("file shorter than it was", "truncate --size=16K before verify_only", |bench| {
+            bench.run(&mut bench.fio("--name=a --size=64k --rw=write --verify=crc32c"))?.expect(0, &[])?;
+            run_tool("truncate", &["--size=16K", &bench.file("a.0.0").display().to_string()])?;
+            let ran = bench.run(&mut bench.fio("--name=a --size=64k --rw=write --verify=crc32c --verify_only"))?;
+            ran.expect(1, &["a.0.0"])
+        }),
+        Row::new("a byte that flipped", "one byte at 20000, then verify_only", |bench| {
+            bench.run(&mut bench.fio("--name=a --size=64k --rw=write --verify=crc32c"))?.expect(0, &[])?;
+            let mut file = std::fs::File::options().write(true).open(bench.file("a.0.0")).map_err(|e| e.to_string())?;
+            file.seek(SeekFrom::Start(20_000)).and_then(|_| file.write_all(b"!")).map_err(|e| e.to_string())?;
+            let ran = bench.run(&mut bench.fio("--name=a --size=64k --rw=write --verify=crc32c --verify_only"))?;
+            ran.expect(1, &["offset 16384"])
+        }),
+        Row::new("record that ends in the middle", "an iolog without its end", |bench| {
+            std::fs::write(bench.file("r.log"), "fio version 2 iolog\na.0.0 add\na.0.0 open\na.0.0 read 0")
+                .map_err(|error| error.to_string())?;
+            bench.run(&mut bench.fio("--name=a --size=64k --rw=read --read_iolog=r.log"))?.expect(1, &["r.log"])
+        }),
+    ]
+}
+
+fn ends() -> Vec<Row> {
+    const LONG: &str = "--name=a --size=1m --rw=randread --time_based --runtime=25 --rate_iops=200 --numjobs=3";
+    let orderly = |name: &'static str, thread: &'static str| {
+        move |bench: &Bench| -> Result<Shown, String> {
+            let mut workers = Vec::new();
+            let words = format!("{LONG} {thread}");
+            let (ran, took) = disturbed(bench, &words, Duration::from_millis(700), |id| {
+                workers = children(id)?;
+                signal(name, &id.to_string())
+            })?;
+            let shown = ran.expect(128, &[])?;
+            ran.expect_ios("read", 100..=1000)?;
+            if took > Duration::from_secs(2) {
+                return Err(format!("ended {took:?} after the signal"));
+            }
+            match workers.iter().find(|id| std::path::Path::new(&format!("/proc/{id}")).exists()) {
+                Some(id) => Err(format!("worker {id} is still there")),
+                None => Ok(Shown { did: format!("ended in order within {} ms", took.as_millis()), ..shown }),
+            }
+        }
+    };
+    vec![
+        Row::new("Ctrl-C once", "SIGINT after 0.7 s", orderly("INT", "")),
+        Row::new("Ctrl-C once, threads", "SIGINT after 0.7 s", orderly("INT", "--thread")),
+        Row::new("asked to end", "SIGTERM after 0.7 s", orderly("TERM", "")),
+        Row::new("Ctrl-C twice, a worker is stuck", "SIGSTOP to one of two, then SIGINT twice", |bench| {
+            let words = "--size=1m --rw=randread --time_based --runtime=20 --rate_iops=100 --name=a --name=b";
+            let (ran, took) = disturbed(bench, words, Duration::from_millis(600), |id| {
+                signal("STOP", children(id)?.first().ok_or("no worker")?)?;
+                signal("INT", &id.to_string())?;
+                std::thread::sleep(Duration::from_millis(200));
+                signal("INT", &id.to_string())
+            })?;
+            let shown = ran.expect(128, &["killed"])?;
+            ran.expect_ios("read", 60..=300)?;
+            if took > Duration::from_secs(2) { Err(format!("took {took:?}")) } else { Ok(shown) }
+        }),
+        Row::new("worker killed", "SIGKILL to one of two", |bench| {
+            let words = "--size=1m --rw=randread --time_based --runtime=1 --rate_iops=100 --name=a --name=b";
+            let (ran, _) = disturbed(bench, words, Duration::from_millis(600), |id| {
+                signal("KILL", children(id)?.first().ok_or("no worker")?)
+            })?;
+            let shown = ran.expect(1, &["signal 9"])?;
+            ran.expect_ios("read", 90..=220)?;
+            Ok(shown)
+        }),
+        Row::new("worker out of memory", "memory cgroup of 48 MiB, 256 MiB pinned", out_of_memory),
+        Row::new("everybody killed", "SIGKILL to the supervisor", |bench| {
+            let words = "--name=a --size=1m --rw=randread --time_based --runtime=20 --rate_iops=100";
+            let mut workers = Vec::new();
+            let (ran, _) = disturbed(bench, words, Duration::from_millis(600), |id| {
+                workers = children(id)?;
+                signal("KILL", &id.to_string())
+            })?;
+            std::thread::sleep(Duration::from_millis(300));
+            if let Some(id) = workers.iter().find(|id| is_alive(id)) {
+                let _ = signal("KILL", id);
+                return Err(format!("worker {id} runs on without a supervisor"));
+            }
+            let kept = "no worker is left".to_owned();
+            Ok(Shown { did: "the workers end with it".into(), status: format!("{:?}", ran.status), kept })
+        }),
+    ]
+}
+
+fn is_alive(id: &str) -> bool {
+    let state = std::fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
+    let state = state.rsplit(") ").next().and_then(|rest| rest.chars().next());
+    state.is_some_and(|state| state != 'Z' && state != 'X')
+}
+
+/// A control group, removed when dropped.
+struct Group(std::path::PathBuf);
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir(&self.0);
+    }
+}
+
+fn out_of_memory(bench: &Bench) -> Result<Shown, String> {
+    let (folder, limit) = if std::path::Path::new("/sys/fs/cgroup/memory").is_dir() {
+        ("/sys/fs/cgroup/memory", "memory.limit_in_bytes")
+    } else {
+        ("/sys/fs/cgroup", "memory.max")
+    };
+    let group = Group(std::path::Path::new(folder).join(format!("plumb-faults-{}", std::process::id())));
+    if std::fs::create_dir(&group.0).is_err() || std::fs::write(group.0.join(limit), "50331648").is_err() {
+        let kept = "not shown: this machine grants no memory group".to_owned();
+        return Ok(Shown { did: String::new(), status: String::new(), kept });
+    }
+    let script = format!("echo $$ > {}/cgroup.procs && exec \"$@\"", group.0.display());
+    let starter = ["sh".to_owned(), "-c".to_owned(), script, "sh".to_owned()];
+    let words = "--size=64k --rw=read --fallocate=none --name=a --lockmem=256m --name=b";
+    let ran = bench.run(&mut bench.fio_under(&starter, words))?;
+    let shown = ran.expect(1, &["a"])?;
+    if ran.ios_of(1, "read") == 16 { Ok(shown) } else { Err("the other job did not go on".into()) }
+}
+
+fn places() -> Vec<Row> {
+    vec![
+        Row::new("full output disk", "--output=/dev/full", |bench| {
+            bench.run(&mut bench.fio(&format!("--output=/dev/full --name=a {KIB_64}")))?.expect(1, &["/dev/full"])
+        }),
+        Row::new("output into a directory that is not there", "--output=none/x", |bench| {
+            let ran = bench.run(&mut bench.fio(&format!("--output=none/x --name=a {KIB_64}")))?;
+            ran.expect(1, &["none/x"])
+        }),
+        Row::new("closed standard output", "a reader that has gone", |bench| {
+            let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_plumb"));
+            command.args(["fio", "--name=a"]).args(KIB_64.split(' ')).current_dir(bench.path());
+            let (reader, writer) = std::io::pipe().map_err(|error| error.to_string())?;
+            drop(reader);
+            let output = command.stdout(writer).stderr(Stdio::piped()).output().map_err(|error| error.to_string())?;
+            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            if said.contains("panicked") || output.status.code().is_none() {
+                return Err(format!("{}: {said}", output.status));
+            }
+            let status = output.status.code().unwrap_or(-1).to_string();
+            Ok(Shown {
+                did: said.lines().next().unwrap_or("").into(),
+                status,
+                kept: "the run was stopped or told".into(),
+            })
+        }),
+        Row::new("log that cannot be made", "write_bw_log below a directory that is not there", |bench| {
+            let ran = bench.run(&mut bench.fio(&format!("--name=a {KIB_64} --write_bw_log=none/x")))?;
+            ran.expect(1, &["none/x_bw.1.log"])
+        }),
+        Row::new("directory that is not there", "directory=none", |bench| {
+            bench.run(&mut bench.fio(&format!("--name=a {KIB_64} --directory=none")))?.expect(1, &["none"])
+        }),
+    ]
+}
+
+/// Words of strangers.
+fn strangers() -> Vec<Row> {
+    vec![
+        Row::new("a job's name that leads elsewhere", "name=../../x with logs", |bench| {
+            std::fs::create_dir_all(bench.file("in/side")).map_err(|error| error.to_string())?;
+            let mut command = bench.fio(&format!("--name=../../x {KIB_64} --log_avg_msec=1"));
+            std::fs::write(bench.file("in/side/j.fio"), "[../../x]\nsize=64k\nrw=read\nwrite_bw_log\nwrite_lat_log=\n")
+                .map_err(|error| error.to_string())?;
+            drop(command);
+            command = bench.fio("j.fio");
+            command.current_dir(bench.file("in/side"));
+            let ran = bench.run(&mut command)?;
+            let outside: Vec<String> = [bench.path().to_owned(), bench.file("in")]
+                .iter()
+                .filter_map(|folder| std::fs::read_dir(folder).ok())
+                .flat_map(|entries| entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()))
+                .filter(|name| name != "in" && name != "side")
+                .collect();
+            if !outside.is_empty() {
+                return Err(format!("files outside of its directory: {outside:?}"));
+            }
+            let status = ran.status.map_or_else(String::new, |status| status.to_string());
+            Ok(Shown {
+                did: "slashes become underscores".into(),
+                status,
+                kept: "nothing outside of its directory".into(),
+            })
+        }),
+        Row::new("a stranger's job file", "--untrusted", |bench| {
+            let marker = bench.file("ran");
+            let lines = [
+                format!("exec_prerun=touch {}", marker.display()),
+                "ioengine=exec".to_owned(),
+                "filename=/etc/plumb-x".to_owned(),
+                "directory=..".to_owned(),
+                "write_bw_log=../x".to_owned(),
+                "write_consent=1".to_owned(),
+                "include /etc/passwd".to_owned(),
+                "verify_pattern='/etc/passwd'".to_owned(),
+                "ioscheduler=none".to_owned(),
+            ];
+            let mut shown = None;
+            for line in lines {
+                std::fs::write(bench.file("j.fio"), format!("[a]\nsize=64k\nrw=read\n{line}\n"))
+                    .map_err(|error| error.to_string())?;
+                let ran = bench.run(&mut bench.fio("--untrusted j.fio"))?;
+                shown = shown.or(Some(ran.expect(1, &["--untrusted: "]).map_err(|why| format!("{line}: {why}"))?));
+            }
+            std::fs::write(bench.file("j.fio"), "[a]\nsize=64k\nrw=read\ndescription=/x\nbssplit=4k/50:8k/50\n")
+                .map_err(|error| error.to_string())?;
+            bench.run(&mut bench.fio("--untrusted j.fio"))?.expect(0, &[])?;
+            if marker.exists() { Err("the command ran".into()) } else { shown.ok_or_else(|| "no line".into()) }
+        }),
+        Row::new("a file with a control sequence in a name", "name=ESC[2J", |bench| {
+            std::fs::write(bench.file("j.fio"), "[\u{1b}[2Jx]\nsize=64k\nrw=read\nallow_file_create=0\n")
+                .map_err(|error| error.to_string())?;
+            let ran = bench.run(&mut bench.fio("j.fio"))?;
+            if ran.stderr.contains('\u{1b}') {
+                return Err(format!("a control sequence reaches the terminal: {:?}", ran.stderr));
+            }
+            ran.expect(1, &["x"])
+        }),
+    ]
+}

@@ -1,0 +1,194 @@
+//! `plumb iozone` where things go wrong, on six file systems at once, and as its readers read it. As root.
+
+use house::{LoopDevice, Tmpfs};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+const PLUMB: &str = env!("CARGO_BIN_EXE_plumb");
+
+fn iozone(words: &str, place: &Path) -> Output {
+    Command::new(PLUMB)
+        .arg("iozone")
+        .args(words.split_whitespace())
+        .current_dir(place)
+        .stdin(Stdio::null())
+        .output()
+        .expect("plumb")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// Fails with this status, says why with these words, and leaves nothing.
+fn fails(words: &str, place: &Path, status: i32, why: &str) {
+    let output = iozone(words, place);
+    assert_eq!(output.status.code(), Some(status), "{words}: {}", text(&output.stderr));
+    assert!(text(&output.stderr).contains(why), "{words}: {}", text(&output.stderr));
+    assert!(!text(&output.stdout).contains("iozone test complete"), "{words}");
+    let left: Vec<_> = std::fs::read_dir(place)
+        .expect("as made just before")
+        .map(|entry| entry.expect("as made just before").file_name())
+        .collect();
+    assert!(left.is_empty(), "{words} leaves {left:?}");
+}
+
+#[test]
+fn what_cannot_be_opened_ends_the_run_with_its_status() {
+    let place = tempfile::tempdir().expect("a directory");
+    for (words, status) in [
+        ("-i 1 -s 64 -f nofile", 58),
+        ("-i 3 -s 64 -f nofile", 75),
+        ("-i 5 -s 64 -f nofile", 86),
+        ("-i 0 -s 64 -f /no/such/directory/x", 44),
+        ("-t 2 -i 1 -s 64", 58),
+        ("-t 2 -i 0 -s 64 -F /no/such/directory/a /no/such/directory/b", 44),
+    ] {
+        fails(words, place.path(), status, "No such file or directory");
+    }
+}
+
+#[test]
+fn a_full_file_system_ends_the_run() {
+    let small = Tmpfs::new(1 << 20).expect("a tmpfs (needs root)");
+    fails("-i 0 -s 4m -r 64", small.path(), 74, "No space left on device");
+    fails("-t 2 -i 0 -s 4m -r 64", small.path(), 74, "No space left on device");
+}
+
+#[test]
+fn a_file_that_somebody_else_wrote_does_not_verify() {
+    let place = tempfile::tempdir().expect("a directory");
+    let file = place.path().join("f");
+    std::fs::write(&file, vec![7; 64 << 10]).expect("as made just before");
+    let output = iozone("-i 1 -s 64 -f f", place.path());
+    assert_eq!(output.status.code(), Some(63), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("holds 0x07 where 0x5f"), "{}", text(&output.stderr));
+    assert!(file.exists(), "it was there before");
+    assert_eq!(iozone("-+E -i 1 -s 64 -f f", place.path()).status.code(), Some(0), "nothing is verified");
+}
+
+#[test]
+fn a_file_that_ends_early_is_no_result() {
+    let place = tempfile::tempdir().expect("a directory");
+    std::fs::write(place.path().join("f"), [b'_'; 8192]).expect("as made just before");
+    let output = iozone("-i 1 -s 64 -f f", place.path());
+    assert_eq!(output.status.code(), Some(61), "{}", text(&output.stderr));
+}
+
+#[test]
+fn a_read_only_file_system_is_named() {
+    let mount = Mounted::new(8 << 20);
+    let remount = Command::new("mount").args(["-o", "remount,ro"]).arg(mount.path()).status().expect("it runs");
+    assert!(remount.success());
+    let words = format!("-i 0 -s 64 -f {}/f", mount.path().display());
+    let output = iozone(&words, Path::new("/"));
+    assert_eq!(output.status.code(), Some(44));
+    assert!(text(&output.stderr).contains("Read-only file system"), "{}", text(&output.stderr));
+}
+
+/// An ext4 of its own, unmounted at the end.
+struct Mounted {
+    directory: tempfile::TempDir,
+    _device: LoopDevice,
+}
+
+impl Mounted {
+    fn new(bytes: u64) -> Mounted {
+        let device = LoopDevice::new(&std::env::temp_dir(), bytes).expect("a loop device (needs root)");
+        let made =
+            Command::new("mkfs.ext4").args(["-q", "-O", "^has_journal"]).arg(device.path()).status().expect("it runs");
+        assert!(made.success());
+        let directory = tempfile::tempdir().expect("a directory");
+        let mounted = Command::new("mount").arg(device.path()).arg(directory.path()).status().expect("it runs");
+        assert!(mounted.success());
+        Mounted { directory, _device: device }
+    }
+
+    fn path(&self) -> &Path {
+        self.directory.path()
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(self.directory.path()).status();
+    }
+}
+
+/// The number behind `=` in the lines that begin so.
+fn numbers(text: &str, beginning: &str) -> Vec<f64> {
+    let lines = text.lines().filter(|line| line.trim_start().starts_with(beginning));
+    lines
+        .map(|line| {
+            line.split('=')
+                .nth(1)
+                .expect("as made just before")
+                .split_whitespace()
+                .next()
+                .expect("as made just before")
+                .parse()
+                .expect("as made just before")
+        })
+        .collect()
+}
+
+#[test]
+fn six_file_systems_give_all_lines_and_the_identities_hold() {
+    let mounts: Vec<Mounted> = (0..6).map(|_| Mounted::new(16 << 20)).collect();
+    let files: Vec<PathBuf> = mounts.iter().map(|mount| mount.path().join("testfile1")).collect();
+    let names: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
+    let place = tempfile::tempdir().expect("a directory");
+    let words = format!("-i 0 -i 1 -i 2 -i 8 -r 4k -s 8m -t 6 -I -F {}", names.join(" "));
+    let output = iozone(&words, place.path());
+    let said = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let lines: Vec<&str> = said.lines().skip_while(|line| !line.contains("Children see")).collect();
+    let lines = lines.iter().filter(|line| line.contains(" = ") || line.contains("\t= ")).count();
+    assert_eq!((lines, numbers(&said, "Children see throughput for").len()), (42, 7), "{said}");
+    assert!(said.trim_end().ends_with("iozone test complete."));
+    let all = |what| numbers(&said, what);
+    for ((least, moved), most) in all("Min throughput")
+        .into_iter()
+        .zip(all("Min xfer"))
+        .zip(all("Max throughput"))
+        .filter(|((least, _), _)| *least > 0.0)
+    {
+        let (slowest, fastest) = (moved / least, 8192.0 / most);
+        // The slowest moved for as long as the fastest took, up to the moment at which each began.
+        assert!((slowest / fastest - 1.0).abs() < 0.2, "{slowest} s and {fastest} s\n{said}");
+    }
+    assert!(files.iter().all(|file| !file.exists()));
+}
+
+#[test]
+fn rows_are_read_by_position_and_json_has_the_percentiles() {
+    let place = tempfile::tempdir().expect("a directory");
+    let output = iozone("-s 64 -r 4 -+n --json=r.json --csv=r.csv -b r.xls", place.path());
+    let said = text(&output.stdout);
+    let row = said.lines().find(|line| line.starts_with("              64")).expect("a row");
+    let value = |from: usize, to: usize| row[from..to].trim().parse::<u64>().expect("as made just before");
+    assert_eq!((value(0, 16), value(16, 24)), (64, 4));
+    assert!(value(24, 33) > 0 && value(33, 42) == 0, "{row}");
+    assert_eq!(row.split_whitespace().count(), 15, "{row}");
+    let json: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(place.path().join("r.json")).expect("as made just before"))
+            .expect("as made just before");
+    assert!(json["passes"][0]["latency"]["p99_ns"].as_u64().expect("as made just before") > 0);
+    assert_eq!(json["passes"][0]["test"], "Writer");
+    let csv = std::fs::read_to_string(place.path().join("r.csv")).expect("as made just before");
+    assert!(csv.lines().any(|line| line.starts_with("Writer,64,4,")), "{csv}");
+    assert!(std::fs::read(place.path().join("r.xls")).expect("as made just before").starts_with(&[9, 0, 4, 0]));
+}
+
+#[test]
+fn called_by_its_name_it_is_iozone() {
+    let place = tempfile::tempdir().expect("a directory");
+    let link = place.path().join("iozone");
+    std::os::unix::fs::symlink(PLUMB, &link).expect("as made just before");
+    let output = Command::new(&link)
+        .args(["-s", "64", "-i", "0"])
+        .current_dir(place.path())
+        .output()
+        .expect("as made just before");
+    assert!(text(&output.stdout).contains("iozone test complete."));
+}

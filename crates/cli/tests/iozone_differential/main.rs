@@ -1,0 +1,245 @@
+//! The same iozone command lines to Debian's iozone and to ours: the same lines in the same order once numbers are
+//! folded, the same status, the same files left behind; and by strace the same records in the same order, and files
+//! opened the same way.
+
+mod trace;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+const PLUMB: &str = env!("CARGO_BIN_EXE_plumb");
+
+/// Command lines that end alike, one per line.
+const ALIKE: &str = "
+-s 64 -r 4
+-s 64 -E
+-s 64 -i 0
+-s 64 -i 0 -i 1
+-s 64 -i 0 -i 2
+-s 64 -i 0 -i 3
+-s 64 -i 0 -i 4
+-s 64 -i 0 -i 5
+-s 64 -i 0 -i 6 -i 7
+-s 64 -i 0 -i 7
+-s 64 -i 0 -i 9 -i 10 -E
+-s 64 -i 9
+-s 64 -i 11
+-s 64 -i 12
+-s 64 -i 99
+-s64 -i0 -r8
+-s 1m -r 64k -i 0
+-s 250 -r 16 -i 0 -i 1
+-s 4 -r 64 -i 0
+-s 64 -s 128 -r 4 -r 16 -i 0
+-a -n 64 -g 128 -i 0
+-a -n 64 -g 64 -i 0 -i 1 -y 8 -q 16
+-a -n 64 -g 128 -q 8 -i 0 -i 1 -R
+-a -n 64 -g 64 -q 8 -i 0 -b x.xls
+-a -n 64 -g 32
+-a -y 128 -n 64 -i 0
+-A -n 64 -g 64
+-+x 4 -a -n 64 -g 256 -i 0
+-n 1 -g 4 -a -i 0
+-z -s 64 -i 0
+-s 64 -i 0 -e
+-s 64 -i 0 -i 1 -e -c
+-s 64 -i 0 -o
+-s 64 -i 0 -I
+-s 64 -i 0 -i 1 -+r
+-s 64 -i 0 -+D
+-s 64 -i 0 -+n
+-s 64 -i 0 -w
+-s 64 -i 0 -w -f here
+-s 64 -i 0 -W
+-s 64 -i 0 -p
+-s 64 -i 0 -O
+-s 64 -i 0 -N
+-s 64 -i 0 -O -N
+-s 64 -i 0 -B
+-s 64 -B -i 0 -i 1
+-s 64 -i 0 -D
+-s 64 -i 0 -G
+-s 64 -i 0 -k 3
+-s 64 -i 0 -V 90
+-s 64 -i 0 -i 1 -V 300
+-s 64 -i 0 -P 0
+-s 64 -i 0 -j 3 -S 64 -L 64
+-s 64 -i 0 -J 1
+-s 64 -i 0 -M
+-s 64 -i 0 -x
+-s 64 -i 0 -d 10
+-s 64 -i 0 -+p 50
+-s 64 -i 0 -+n -+p 200
+-s 64 -i 0 -+N -+J -+k
+-s 64 -i 0 -+B
+-s 64 -i 0 -+K 2
+-s 64 -i 0 -+O 1000
+-s 64 -i 0 -+q 0
+-s 64 -i 0 -Q
+-s 0 -i 0
+-s abc -i 0
+-r 0 -s 64 -i 0
+-+n foo -s 64 -i 0
+-l 3 -u 2 -s 64 -i 0
+-t 2 -s 64 -i 0 -i 1 -i 2 -i 8
+-t 2 -s 64 -i 3 -i 5 -i 0 -+n
+-t 2 -s 64 -i 6 -i 7 -i 9 -i 10 -i 0 -+n
+-t 0 -s 64 -i 9
+-t 2 -s 64 -i 9 -T -x
+-t 2 -s 64 -i 9 -C -w
+-t 2 -s 64 -i 9 -O
+-t 2 -s 64 -i 9 -F a b
+-t 2 -F a -+n -s 64 -i 9
+-t 2 -s 64 -r 8 -i 0 -+n -R
+-l 1 -u 2 -s 64 -i 0 -+n -R
+-t 1 -t 2 -s 64 -i 9
+-t 2 -s 64 -i 9 -+k -C -+u
+";
+
+/// Command lines that nothing is run for: the same words and status.
+const REFUSED: &str = "
+-+m
+-+q
+-+o
+-f x -F a b
+-F a b -t 2
+-t 2 -F a
+-t 2000
+-t 2 -U /mnt
+-U /mnt -t 2
+-r 32m
+-X no-such-file -i 0
+-B -H 2 -s 64 -i 0
+-H 2 -k 2
+-t 2 -a
+-a -t 2 -i 9 -s 64
+-i 0 -s 64 -N -t 2
+-s 16 -+E
+";
+
+/// What one of the two did.
+#[derive(Debug, PartialEq, Eq)]
+struct Seen {
+    lines: Vec<String>,
+    status: i32,
+    files: BTreeMap<String, u64>,
+}
+
+fn run(program: &[&str], words: &str, place: &Path) -> Seen {
+    std::fs::create_dir_all(place).expect("as made just before");
+    let output = Command::new(program[0])
+        .args(&program[1..])
+        .args(words.split_whitespace())
+        .current_dir(place)
+        .stdin(Stdio::null())
+        .output()
+        .unwrap_or_else(|error| panic!("{}: {error}", program[0]));
+    let text = String::from_utf8_lossy(&output.stdout);
+    let files = std::fs::read_dir(place).expect("as made just before").map(|entry| {
+        let entry = entry.expect("as made just before");
+        let name = entry.file_name().to_string_lossy().into_owned();
+        // How many digits a latency has decides the length of such a file.
+        let length = if name.ends_with(".dat") { 0 } else { entry.metadata().expect("as made just before").len() };
+        (name, length)
+    });
+    Seen { lines: folded(&text), status: output.status.code().unwrap_or(-1), files: files.collect() }
+}
+
+/// Lines with numbers folded to `#` and runs of blanks to one.
+fn folded(text: &str) -> Vec<String> {
+    let mut lines = Vec::new();
+    for line in text.lines() {
+        // When, and that the other's clock has a coarse tick.
+        if line.contains("Run began") || line.starts_with("Timer resolution") || line.starts_with("reported inaccurate")
+        {
+            continue;
+        }
+        let mut out = String::new();
+        for letter in line.chars() {
+            let folded = if letter.is_ascii_digit() || letter == '.' { '#' } else { letter };
+            // Between two numbers there may be any number of blanks, or none.
+            let repeats = out.ends_with(folded) && folded == ' ' || out.ends_with('#') && matches!(folded, '#' | ' ');
+            if folded == '#' && out.ends_with(' ') {
+                out.pop();
+            }
+            if !(repeats || folded == '#' && out.ends_with('#')) {
+                out.push(folded);
+            }
+        }
+        lines.push(out);
+    }
+    lines
+}
+
+fn scratch(name: &str) -> PathBuf {
+    let shared = Path::new("/dev/shm");
+    let base = if shared.is_dir() { shared.to_owned() } else { std::env::temp_dir() };
+    base.join(format!("plumb-iozone-{name}-{}", std::process::id()))
+}
+
+/// A directory that goes away.
+struct Place(PathBuf);
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Compares the two over all lines; the original rests for seconds between its tests, so many run at once.
+fn compare(name: &str, cases: &str) -> usize {
+    let filter = std::env::var("PLUMB_CASES").unwrap_or_default();
+    let cases: Vec<&str> = cases.lines().filter(|line| !line.is_empty() && line.contains(&filter)).collect();
+    let place = Place(scratch(name));
+    let (next, findings) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    std::thread::scope(|scope| {
+        for _ in 0..16 {
+            scope.spawn(|| {
+                while let Some(words) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let index = cases.iter().position(|case| case == words).expect("as made just before");
+                    let theirs = run(&["iozone"], words, &place.0.join(format!("theirs-{index}")));
+                    let ours = run(&[PLUMB, "iozone"], words, &place.0.join(format!("ours-{index}")));
+                    if theirs != ours {
+                        findings.lock().expect("no thread panicked").push(difference(words, &theirs, &ours));
+                    }
+                }
+            });
+        }
+    });
+    let findings = findings.into_inner().expect("no thread panicked");
+    assert!(findings.is_empty(), "{} of {} differ:\n{}", findings.len(), cases.len(), findings.join("\n"));
+    cases.len()
+}
+
+fn difference(words: &str, theirs: &Seen, ours: &Seen) -> String {
+    let mut text = format!("iozone {words}\n");
+    if theirs.status != ours.status {
+        text += &format!("  status {} and ours {}\n", theirs.status, ours.status);
+    }
+    if theirs.files != ours.files {
+        text += &format!("  files {:?}\n   ours {:?}\n", theirs.files, ours.files);
+    }
+    let longest = theirs.lines.len().max(ours.lines.len());
+    for at in 0..longest {
+        let (their, our) = (theirs.lines.get(at), ours.lines.get(at));
+        if their != our {
+            text += &format!("  line {at}\n    {their:?}\n    {our:?}\n");
+            break;
+        }
+    }
+    text
+}
+
+#[test]
+fn runs_print_the_same_lines_and_leave_the_same_files() {
+    let compared = compare("alike", ALIKE);
+    assert!(compared >= 60 || std::env::var_os("PLUMB_CASES").is_some(), "{compared} command lines");
+}
+
+#[test]
+fn refusals_have_the_same_words_and_status() {
+    compare("refused", REFUSED);
+}

@@ -1,0 +1,136 @@
+//! What strace sees of a pass: which records, in which order, through which kind of open.
+
+use super::{PLUMB, Place, scratch};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// An open of the file, or a record that moved.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Event {
+    Open(Vec<String>),
+    Moved { reads: bool, offset: u64, bytes: u64 },
+}
+
+/// The events of one run, the file's alone.
+fn events(program: &[&str], words: &[&str], place: &Path) -> Vec<Event> {
+    std::fs::create_dir_all(place).expect("as made just before");
+    let log = place.join("strace");
+    let status = Command::new("strace")
+        .args([
+            "-f",
+            "-qq",
+            "-e",
+            "signal=none",
+            "-e",
+            "trace=open,openat,creat,read,write,pread64,pwrite64,lseek,close",
+            "-o",
+        ])
+        .arg(&log)
+        .args(program)
+        .args(words)
+        .current_dir(place)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .expect("strace, which tools/oracles installs");
+    assert!(status.success(), "{program:?} {words:?}: {status}");
+    let text = std::fs::read_to_string(&log).expect("as made just before");
+    let mut found = Vec::new();
+    // Where each open descriptor of the file stands.
+    let mut positions: BTreeMap<String, u64> = BTreeMap::new();
+    for line in text.lines() {
+        let Some((call, rest)) = line.split_once(' ').and_then(|(_, line)| line.trim_start().split_once('(')) else {
+            continue;
+        };
+        let Some(result) = rest.rsplit_once("= ").and_then(|(_, result)| result.split(' ').next()?.parse::<i64>().ok())
+        else {
+            continue;
+        };
+        let descriptor = rest.split([',', ')']).next().unwrap_or_default().to_owned();
+        match call {
+            "open" | "openat" if rest.contains("\"f\"") && result >= 0 => {
+                let flags = flags(rest.split(", ").nth(if call == "open" { 1 } else { 2 }).unwrap_or_default());
+                positions.insert(result.to_string(), 0);
+                // Only made, and not used: no part either.
+                if flags != ["O_WRONLY"] {
+                    found.push(Event::Open(flags));
+                }
+            }
+            "close" => drop(positions.remove(&descriptor)),
+            "lseek" if positions.contains_key(&descriptor) && result >= 0 => {
+                positions.insert(descriptor, result.unsigned_abs());
+            }
+            "read" | "write" | "pread64" | "pwrite64" if result > 0 => {
+                let Some(position) = positions.get_mut(&descriptor) else { continue };
+                let bytes = result.unsigned_abs();
+                let placed = call.ends_with("64");
+                let argument = rest.rsplit_once(") ").and_then(|(arguments, _)| arguments.rsplit_once(", "));
+                let offset = match argument {
+                    Some((_, offset)) if placed => offset.trim_end_matches([')', ' ']).parse().unwrap_or(u64::MAX),
+                    _ => *position,
+                };
+                if !placed {
+                    *position += bytes;
+                }
+                found.push(Event::Moved { reads: call.contains("read"), offset, bytes });
+            }
+            _ => {}
+        }
+    }
+    used(found)
+}
+
+/// The flags of an open, sorted. Whether the file may be made, and who inherits it, is no part of how data moves.
+fn flags(argument: &str) -> Vec<String> {
+    let words = argument.split([')', ',']).next().unwrap_or_default().split('|');
+    let about_data = |flag: &&str| !matches!(*flag, "O_CREAT" | "O_TRUNC" | "O_CLOEXEC" | "O_LARGEFILE");
+    let mut flags: Vec<String> = words.filter(about_data).map(str::to_owned).collect();
+    flags.sort();
+    flags
+}
+
+/// Without the opens of a file that is only looked at (opened and closed again): it moved nothing, and they differ.
+fn used(found: Vec<Event>) -> Vec<Event> {
+    let mut kept: Vec<Event> = Vec::new();
+    for event in found {
+        if matches!((kept.last(), &event), (Some(Event::Open(_)), Event::Open(_))) {
+            kept.pop();
+        }
+        kept.push(event);
+    }
+    kept
+}
+
+fn check(words: &str) {
+    let place = Place(scratch(&format!("trace-{}", words.replace(' ', "_"))));
+    let words: Vec<&str> = words.split_whitespace().chain(["-f", "f"]).collect();
+    let theirs = events(&["iozone"], &words, &place.0.join("theirs"));
+    let ours = events(&[PLUMB, "iozone"], &words, &place.0.join("ours"));
+    assert!(theirs.iter().any(|event| matches!(event, Event::Moved { .. })), "nothing moved: {words:?}");
+    for (at, (their, our)) in theirs.iter().zip(&ours).enumerate() {
+        assert_eq!(their, our, "event {at} of iozone {words:?}");
+    }
+    assert_eq!(theirs.len(), ours.len(), "iozone {words:?}");
+}
+
+#[test]
+fn records_come_in_the_same_order_for_4_to_128_records() {
+    for records in [4, 7, 16, 20, 33, 64, 100, 128] {
+        check(&format!("-s {} -r 4 -E", records * 4));
+    }
+}
+
+#[test]
+fn strides_of_all_kinds_are_the_same() {
+    for (records, stride) in [(4, 1), (8, 3), (64, 5), (100, 7), (17, 17), (19, 17)] {
+        check(&format!("-s {} -r 4 -i 0 -i 5 -j {stride}", records * 4));
+    }
+}
+
+#[test]
+fn files_are_opened_with_the_same_flags() {
+    for options in ["-I", "-o", "-+r", "-+D", "-e -c", "-W", "-+n", "-+N"] {
+        check(&format!("-s 16 -r 4 -E {options}"));
+    }
+}

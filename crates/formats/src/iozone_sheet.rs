@@ -1,0 +1,142 @@
+//! iozone's tables as files: the BIFF worksheet that iozone writes, .xlsx, and CSV.
+
+use crate::iozone_text::Table;
+use rust_xlsxwriter::{Workbook, XlsxError};
+
+/// Bytes of a label's text in iozone's worksheets: always as many, filled up with zeros.
+const LABEL: usize = 256;
+
+/// A worksheet in BIFF2, the oldest format of Excel: a head, then each table with its name above it.
+pub fn biff(command: &str, tables: &[Table]) -> Vec<u8> {
+    let mut sheet = Sheet { bytes: vec![0x09, 0x00, 0x04, 0x00, 0x02, 0x00, 0x10, 0x00], row: 0 };
+    sheet.label(command);
+    sheet.label(" ");
+    sheet.label("The top row is records sizes, the left column is file sizes");
+    for table in tables {
+        sheet.label(&format!("{} Report", table.name));
+        for (column, &record) in (1..).zip(&table.records_kb) {
+            sheet.number(column, record);
+        }
+        sheet.row += 1;
+        for (size, values) in &table.rows {
+            sheet.number(0, *size);
+            for (column, &value) in (1..).zip(values) {
+                sheet.number(column, value);
+            }
+            sheet.row += 1;
+        }
+    }
+    sheet.bytes.extend([0x0a, 0x00, 0x00, 0x00]);
+    sheet.bytes
+}
+
+struct Sheet {
+    bytes: Vec<u8>,
+    row: u16,
+}
+
+impl Sheet {
+    /// A text in the first column; the next row begins.
+    fn label(&mut self, text: &str) {
+        let end = text.floor_char_boundary(LABEL - 1);
+        let text = &text.as_bytes()[..end];
+        self.bytes.extend([0x04, 0x00, 0x08, 0x01]);
+        self.place(0);
+        self.bytes.push(u8::try_from(text.len()).unwrap_or(u8::MAX));
+        self.bytes.extend(text);
+        self.bytes.extend(std::iter::repeat_n(0, LABEL - text.len()));
+        self.row += 1;
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "rates and sizes far below 2^53")]
+    fn number(&mut self, column: u16, value: u64) {
+        self.bytes.extend([0x03, 0x00, 0x0f, 0x00]);
+        self.place(column);
+        self.bytes.extend((value as f64).to_le_bytes());
+    }
+
+    /// Row, column, and three bytes of attributes: none.
+    fn place(&mut self, column: u16) {
+        self.bytes.extend(self.row.to_le_bytes());
+        self.bytes.extend(column.to_le_bytes());
+        self.bytes.extend([0, 0, 0]);
+    }
+}
+
+/// A workbook with a sheet per table.
+///
+/// # Errors
+/// When a table does not fit into a sheet.
+pub fn xlsx(command: &str, tables: &[Table]) -> Result<Vec<u8>, XlsxError> {
+    let mut book = Workbook::new();
+    for table in tables {
+        let sheet = book.add_worksheet();
+        sheet.set_name(&table.name)?;
+        sheet.write(0, 0, command)?;
+        sheet.write(1, 0, "file kB \\ record kB")?;
+        for (column, &record) in (1..).zip(&table.records_kb) {
+            sheet.write(1, column, record)?;
+        }
+        for (row, (size, values)) in (2..).zip(&table.rows) {
+            sheet.write(row, 0, *size)?;
+            for (column, &value) in (1..).zip(values) {
+                sheet.write(row, column, value)?;
+            }
+        }
+    }
+    book.save_to_buffer()
+}
+
+/// A line per number: test, file size, record size, value.
+pub fn csv(tables: &[Table]) -> String {
+    let mut text = String::from("test,file_kb,record_kb,value\n");
+    for table in tables {
+        for (size, values) in &table.rows {
+            for (record, value) in table.records_kb.iter().zip(values) {
+                text.push_str(&format!("{},{size},{record},{value}\n", table.name));
+            }
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table() -> Table {
+        Table { name: "Writer".into(), records_kb: vec![4, 8], rows: vec![(64, vec![1_722_886, 2_133_730])] }
+    }
+
+    /// The records of a worksheet: kind and length.
+    fn records(sheet: &[u8]) -> Vec<(u16, usize)> {
+        let mut found = Vec::new();
+        let mut at = 0;
+        while at + 4 <= sheet.len() {
+            let word = |at: usize| u16::from_le_bytes([sheet[at], sheet[at + 1]]);
+            found.push((word(at), usize::from(word(at + 2))));
+            at += 4 + usize::from(word(at + 2));
+        }
+        assert_eq!(at, sheet.len());
+        found
+    }
+
+    /// As iozone 3.489 writes it.
+    #[test]
+    fn a_worksheet_has_the_records_of_the_original() {
+        let sheet = biff("iozone -b x.xls ", &[table()]);
+        let expected =
+            [(9, 4), (4, 264), (4, 264), (4, 264), (4, 264), (3, 15), (3, 15), (3, 15), (3, 15), (3, 15), (10, 0)];
+        assert_eq!(records(&sheet), expected);
+    }
+
+    #[test]
+    fn a_line_of_csv_is_a_number() {
+        assert_eq!(csv(&[table()]).lines().nth(2), Some("Writer,64,8,2133730"));
+    }
+
+    #[test]
+    fn a_workbook_is_a_zip_archive() {
+        assert!(xlsx("iozone", &[table()]).unwrap().starts_with(b"PK"));
+    }
+}

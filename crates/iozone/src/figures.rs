@@ -1,0 +1,167 @@
+//! iozone's arithmetic: from what a pass moved and how long it took to the numbers it prints.
+
+use crate::settings::Unit;
+use measure::{Direction, Nanos};
+use model::JobResult;
+
+/// What one worker did in a pass, and how long it took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PassTime {
+    /// Bytes.
+    pub bytes: u64,
+    /// Records.
+    pub records: u64,
+    /// Time, without what was spent computing.
+    pub time: Nanos,
+}
+
+impl PassTime {
+    /// What a worker did until the first of all was done, `compute` spent before each record left out.
+    pub fn of(job: &JobResult, compute: Nanos) -> PassTime {
+        let moved = |direction: Direction| (job.directions[direction].bytes, job.directions[direction].ios);
+        let (bytes, records) =
+            Direction::ALL.into_iter().map(moved).fold((0, 0), |all, one| (all.0 + one.0, all.1 + one.1));
+        let Some(pass) = job.pass else { return PassTime { bytes, records, time: job.runtime } };
+        let (bytes, records, until) = match pass.mark {
+            Some(mark) => (mark.bytes, mark.ios, mark.at),
+            None => (bytes, records, pass.until),
+        };
+        let spent = Nanos(compute.get().saturating_mul(records.saturating_sub(1)));
+        PassTime { bytes, records, time: until.saturating_sub(pass.from).saturating_sub(spent) }
+    }
+
+    fn seconds(self) -> f64 {
+        seconds(self.time.max(Nanos(1)))
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "times are far below 2^53 ns")]
+fn seconds(time: Nanos) -> f64 {
+    time.get() as f64 / 1e9
+}
+
+/// The integer of a row's column.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss, reason = "a rate")]
+pub fn rate(pass: PassTime, unit: Unit) -> u64 {
+    match unit {
+        Unit::Rate => (pass.bytes as f64 / pass.seconds()) as u64 >> 10,
+        Unit::Operations => operations(pass) as u64,
+        Unit::Microseconds if pass.records == 0 => 0,
+        Unit::Microseconds => (1e6 * pass.seconds() / pass.records as f64) as u64,
+    }
+}
+
+/// Records per second.
+#[expect(clippy::cast_precision_loss, reason = "a rate")]
+pub fn operations(pass: PassTime) -> f64 {
+    pass.records as f64 / pass.seconds()
+}
+
+/// One child of a throughput test.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Child {
+    /// kB, or operations, by the time the first was done.
+    pub amount: f32,
+    /// That over its own time.
+    pub throughput: f32,
+    /// Time of its timed part.
+    pub wall_s: f64,
+    /// CPU in it.
+    pub cpu_s: f64,
+}
+
+/// The numbers of a throughput test.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Figures {
+    /// Each child.
+    pub children: Vec<Child>,
+    /// Everything over the time from the first release to the last end.
+    pub parent: f64,
+    /// That time.
+    pub wall_s: f64,
+}
+
+impl Figures {
+    /// From what the children found.
+    #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "iozone keeps 32-bit floats")]
+    pub fn of(jobs: &[JobResult], unit: Unit, compute: Nanos) -> Figures {
+        let child = |job: &JobResult| {
+            let pass = PassTime::of(job, compute);
+            let amount = match unit {
+                Unit::Operations => pass.records as f64,
+                Unit::Rate | Unit::Microseconds => pass.bytes as f64 / 1024.0,
+            };
+            let throughput = if pass.records == 0 { 0.0 } else { amount / pass.seconds() };
+            let cpu = job.cpu.user.saturating_add(job.cpu.system);
+            Child { amount: amount as f32, throughput: throughput as f32, wall_s: pass.seconds(), cpu_s: seconds(cpu) }
+        };
+        let children: Vec<Child> = jobs.iter().map(child).collect();
+        let passes = || jobs.iter().filter_map(|job| job.pass);
+        let from = passes().map(|pass| pass.from).filter(|from| !from.is_zero()).min().unwrap_or_default();
+        let to = passes().map(|pass| pass.closed).max().unwrap_or_default();
+        let wall_s = seconds(to.saturating_sub(from).max(Nanos(1)));
+        let all: f64 = children.iter().map(|child| f64::from(child.amount)).sum();
+        Figures { children, parent: all / wall_s, wall_s }
+    }
+
+    /// The sum of what each saw.
+    pub fn together(&self) -> f64 {
+        self.children.iter().map(|child| f64::from(child.throughput)).sum()
+    }
+
+    /// The mean.
+    #[expect(clippy::cast_precision_loss, reason = "some children")]
+    pub fn mean(&self) -> f64 {
+        self.together() / self.children.len().max(1) as f64
+    }
+
+    /// The largest throughput.
+    pub fn most(&self) -> f64 {
+        self.children.iter().map(|child| f64::from(child.throughput)).fold(0.0, f64::max)
+    }
+
+    /// The smallest throughput, as iozone finds it.
+    pub fn least(&self) -> f64 {
+        running_least(self.children.iter().map(|child| child.throughput))
+    }
+
+    /// The smallest amount, as iozone finds it.
+    pub fn least_amount(&self) -> f64 {
+        running_least(self.children.iter().map(|child| child.amount))
+    }
+
+    /// CPU of all children.
+    pub fn cpu_s(&self) -> f64 {
+        self.children.iter().map(|child| child.cpu_s).sum()
+    }
+}
+
+/// The smallest value, where a zero at the beginning stands for "none yet": later values take its place.
+fn running_least(values: impl Iterator<Item = f32>) -> f64 {
+    let step = |least: f64, value: f64| if least == 0.0 || value < least { value } else { least };
+    values
+        .map(f64::from)
+        .fold(None, |least: Option<f64>, value| Some(least.map_or(value, |least| step(least, value))))
+        .unwrap_or(0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_are_whole_kib_of_whole_bytes() {
+        let pass = PassTime { bytes: 1 << 20, records: 256, time: Nanos::from_millis(3) };
+        assert_eq!(rate(pass, Unit::Rate), 341_333);
+        assert_eq!(rate(pass, Unit::Operations), 85_333);
+        assert_eq!(rate(pass, Unit::Microseconds), 11);
+        assert_eq!(rate(PassTime::default(), Unit::Microseconds), 0);
+    }
+
+    #[test]
+    fn a_zero_at_the_beginning_gives_way_and_a_later_one_stays() {
+        assert_eq!(running_least([0.0, 5.0, 3.0].into_iter()), 3.0);
+        assert_eq!(running_least([4.0, 0.0].into_iter()), 0.0);
+        assert_eq!(running_least([0.0].into_iter()), 0.0);
+    }
+}

@@ -1,0 +1,20 @@
+//! iozone's words and what they mean: its command line, its tests as passes, each a [`job::Plan`], and its arithmetic.
+//!
+//! Leaves to others: running the plans (`run`), and how iozone prints (`formats`).
+
+#![forbid(unsafe_code)]
+
+mod argv;
+mod figures;
+mod matrix;
+mod option;
+mod passes;
+mod settings;
+mod tests_table;
+
+pub use argv::{MACHINE, Refusal, read};
+pub use figures::{Child, Figures, PassTime, operations, rate};
+pub use matrix::{Row, rows};
+pub use passes::{Pass, Scene, pass_plan, throughput_plan};
+pub use settings::{Asynchronous, Data, Mapping, Mode, Report, Settings, Unit};
+pub use tests_table::{SINGLE, THROUGHPUT, Test, ThroughputTest};

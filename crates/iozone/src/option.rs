@@ -1,0 +1,75 @@
+//! The options: which letters take a value, and which plumb does not do, with the reason.
+
+/// Letters that stand alone.
+const ALONE: &str = "ZQNIBDGCTOMREWovAxamwphcezK";
+/// Letters with a value, glued or in the next word.
+const WITH_VALUE: &str = "JjkVrtsfFdluUSLH+PibXYgnyq";
+
+/// Whether a letter takes a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shape {
+    /// No value.
+    Alone,
+    /// A value.
+    WithValue,
+}
+
+/// The shape of a letter; `None` where iozone does not know it.
+pub(crate) fn shape(letter: char) -> Option<Shape> {
+    if ALONE.contains(letter) {
+        Some(Shape::Alone)
+    } else if WITH_VALUE.contains(letter) {
+        Some(Shape::WithValue)
+    } else {
+        None
+    }
+}
+
+/// Plus options that take the next word.
+const PLUS_WITH_VALUE: &str = "AbcHhiKmOPpQqRSwWyCaMx";
+
+/// Plus options that stand alone.
+const PLUS_ALONE: &str = "BdDEFJklLnNrstTuVXZz";
+
+/// The shape of a plus option.
+pub(crate) fn plus_shape(letter: char) -> Option<Shape> {
+    if letter == 'M' || PLUS_ALONE.contains(letter) {
+        Some(Shape::Alone)
+    } else if PLUS_WITH_VALUE.contains(letter) {
+        Some(Shape::WithValue)
+    } else {
+        None
+    }
+}
+
+/// Why plumb refuses an option, by its name without the dash; `None` where it does it.
+pub(crate) fn refused(name: &str) -> Option<&'static str> {
+    let reason = match name {
+        "+m" | "+c" | "+h" | "+i" | "+s" | "+t" => {
+            "clusters of several machines are not built; run plumb on each machine"
+        }
+        "+H" | "+P" => "there is no time server; the clock of this machine is used, and its drift is checked",
+        "+d" => {
+            "the diagnostic mode is not built; -V N checks every byte, plumb fio --verify=crc32c finds misplaced blocks"
+        }
+        "+S" | "+w" | "+W" | "+y" | "+C" | "+Q" | "+M" | "+a" => {
+            "its data for deduplication and compression is not built; plumb fio has dedupe_percentage and \
+             buffer_compress_percentage"
+        }
+        "+X" | "+Z" => "the fixed patterns of old releases are not built; -V N writes a byte of your choice",
+        "+b" => "bursts are not built; plumb fio has thinktime and thinktime_blocks",
+        "+F" => "truncating in the mix is not built; remove the files before the run",
+        "+l" | "+L" => "record locks are not built; -W locks the whole file",
+        "+V" => "a shared file is not built; plumb fio has filename= with numjobs=",
+        "+T" => "the log of starts is not built; --json FILE has the moments of each child",
+        "+z" => "the histogram files are not built; --json FILE has the percentiles of each test",
+        "+R" => "names from a file are not built; give them after -F",
+        "+A" => "advice for mapped files is not built; plumb fio has fadvise_hint",
+        "X" | "Y" => "telemetry files are not built; plumb fio --read_iolog replays recorded I/O",
+        "K" => "disturbed reads are not built; plumb fio has percentage_random",
+        "m" => "many buffers are not built; every record goes through one buffer",
+        "Z" => "mixing mapped and plain I/O is not built; leave out -Z",
+        _ => return None,
+    };
+    Some(reason)
+}

@@ -1,0 +1,297 @@
+//! A test's pass as a Plan: which I/Os in which order, how the file is opened, and what lies inside the time.
+
+use crate::argv::PATTERN;
+use crate::settings::{Data, Mapping, Settings};
+use job::Plan;
+use job::plan::{
+    Access, AccessAdvice, Allocate, Birth, BlockSize, BufferPlan, DepthPlan, Extent, Fill, Isolation, JobPlan, Marks,
+    Mix, PassPlan, Race, RecordOrder, SyncMode,
+};
+use measure::{Direction, Nanos, PerDirection};
+use std::path::PathBuf;
+
+/// A page, at whose beginning iozone marks its data.
+const PAGE: usize = 4096;
+/// So many bytes of each page are marked.
+const MARKED: usize = 8;
+
+/// One pass of one test.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pass {
+    /// The test's number.
+    pub test: u8,
+    /// The first pass is 0.
+    pub number: u8,
+}
+
+/// Where a pass takes place.
+#[derive(Clone, Debug, Default)]
+pub struct Scene {
+    /// The file.
+    pub file: PathBuf,
+    /// Whether it is there already.
+    pub is_there: bool,
+    /// Its size.
+    pub size_kb: u64,
+    /// The record.
+    pub record_kb: u64,
+    /// The latency log's stem, where one is wanted.
+    pub latency_log: Option<String>,
+    /// CPUs of the machine.
+    pub cpus: u32,
+}
+
+impl Scene {
+    /// Whole records in the file.
+    pub fn record_count(&self) -> u64 {
+        self.size_kb / self.record_kb.max(1)
+    }
+}
+
+/// The plan of a pass by one worker.
+pub fn pass_plan(settings: &Settings, pass: Pass, scene: &Scene) -> Plan {
+    let mut job = base(settings, pass, scene, shape(pass, settings.stride));
+    let around = around(pass, settings);
+    if let Some(plan) = job.pass.as_mut() {
+        plan.flush_before = around.flush_before;
+        plan.prime = around.prime;
+        plan.access = around.access;
+        plan.birth = match around.birth {
+            Birth::IfMissing if pass.test == 6 && scene.is_there => Birth::Exists,
+            birth => birth,
+        };
+    }
+    open_flags(settings, pass, &mut job, Company::Alone);
+    Plan { jobs: vec![job], global_options: Vec::new() }
+}
+
+/// The plan of a throughput test: a child per file.
+pub fn throughput_plan(settings: &Settings, pass: Pass, scenes: &[Scene]) -> Plan {
+    let count = u32::try_from(scenes.len()).unwrap_or(u32::MAX);
+    let jobs = (0..count).zip(scenes).map(|(index, scene)| {
+        let own = child_pass(settings, pass, index, count);
+        let mut job = base(settings, own, scene, child_shape(settings, pass, own));
+        job.name = format!("child{index}");
+        if settings.threads {
+            job.isolation = Isolation::Thread;
+        }
+        if let Some(plan) = job.pass.as_mut() {
+            plan.start_gap = Nanos(settings.release_gap.get().saturating_mul(u64::from(index)));
+            plan.flush_before = own.test == 6;
+            plan.birth = match (own.test, own.number) {
+                (0, 0) | (2, 1) => Birth::IfMissing,
+                (9, _) => Birth::Anew,
+                (6, _) if !scene.is_there => Birth::IfMissing,
+                _ => Birth::Exists,
+            };
+            plan.race = match (own.test, own.number) {
+                _ if settings.no_stonewall => Race::None,
+                (6 | 7, _) => Race::None,
+                (0 | 9, 0) | (2, 1) => Race::Mark,
+                _ => Race::Stop,
+            };
+        }
+        if let Some(first) = settings.first_cpu {
+            job.place.cpus = vec![first.wrapping_add(index) % scene.cpus.max(1)];
+        }
+        open_flags(settings, own, &mut job, Company::Children);
+        job
+    });
+    Plan { jobs: jobs.collect(), global_options: Vec::new() }
+}
+
+/// What a child does: its test's pass, or in the mix random reads or writes.
+fn child_pass(settings: &Settings, pass: Pass, index: u32, count: u32) -> Pass {
+    if pass.test != 8 {
+        return pass;
+    }
+    let reads = match (settings.mix_readers, settings.mix_percent) {
+        (Some(readers), _) => index < readers,
+        (None, Some(percent)) => index < percent * count / 100,
+        (None, None) => index.is_multiple_of(2),
+    };
+    Pass { test: 2, number: u8::from(!reads) }
+}
+
+fn child_shape(settings: &Settings, asked: Pass, own: Pass) -> RecordOrder {
+    if asked.test == 8 && settings.mix_sequential { RecordOrder::ByLoad } else { shape(own, settings.stride) }
+}
+
+/// The order of records.
+fn shape(pass: Pass, stride: u64) -> RecordOrder {
+    match pass.test {
+        2 => RecordOrder::Shuffled,
+        3 => RecordOrder::Backward,
+        4 => RecordOrder::Same,
+        5 => RecordOrder::Strided(stride),
+        _ => RecordOrder::ByLoad,
+    }
+}
+
+/// Which way a pass moves data.
+fn direction(pass: Pass) -> Direction {
+    match (pass.test, pass.number) {
+        (0 | 4 | 6 | 9, _) | (2, 1) => Direction::Write,
+        _ => Direction::Read,
+    }
+}
+
+/// What lies around the time of a pass by one worker.
+struct Around {
+    flush_before: bool,
+    prime: bool,
+    access: Access,
+    birth: Birth,
+}
+
+fn around(pass: Pass, settings: &Settings) -> Around {
+    let plain = Around { flush_before: true, prime: false, access: Access::ByMix, birth: Birth::Exists };
+    match (pass.test, pass.number) {
+        (0, 0) if settings.reuse => Around { birth: Birth::IfMissing, ..plain },
+        (0, 0) => Around { birth: Birth::Anew, ..plain },
+        (1, _) => Around { prime: true, ..plain },
+        (2, _) => Around { flush_before: false, access: Access::Both, birth: Birth::IfMissing, ..plain },
+        (10, _) => Around { flush_before: false, ..plain },
+        (4 | 6 | 9, _) => Around { birth: Birth::IfMissing, ..plain },
+        _ => plain,
+    }
+}
+
+/// Who opens the file: some flags differ.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Company {
+    Alone,
+    Children,
+}
+
+fn open_flags(settings: &Settings, pass: Pass, job: &mut JobPlan, company: Company) {
+    if matches!(pass.test, 6 | 7) {
+        return;
+    }
+    job.files.direct = settings.direct;
+    let writes = direction(pass) == Direction::Write || (pass.test == 2 && company == Company::Alone);
+    let syncs = settings.sync && (writes || settings.sync_reads || company == Company::Children);
+    job.files.sync = if syncs {
+        SyncMode::Sync
+    } else if settings.data_sync && writes {
+        SyncMode::DataSync
+    } else {
+        SyncMode::None
+    };
+}
+
+/// What all passes have in common.
+fn base(settings: &Settings, pass: Pass, scene: &Scene, order: RecordOrder) -> JobPlan {
+    let moves = direction(pass);
+    let mut job = JobPlan::with_defaults("iozone", "command line", engine(settings, pass));
+    let record = scene.record_kb.saturating_mul(1024);
+    let size = u32::try_from(record).unwrap_or(u32::MAX);
+    job.load.mix = Mix::Only(moves);
+    job.load.block_size = PerDirection::all(BlockSize::Fixed(size));
+    job.load.end_fsync = settings.times_flush && moves == Direction::Write;
+    job.load.fsync_every = u64::from(moves == Direction::Write && settings.mapping == Some(Mapping::EachRecord));
+    let files = &mut job.files;
+    files.names = vec![scene.file.clone()];
+    files.size = Some(Extent::Bytes(scene.record_count() * record));
+    files.allocate = Allocate::None;
+    files.invalidate = false;
+    files.advice = AccessAdvice::None;
+    files.handling.create_on_open = true;
+    job.buffers = buffers(settings.data, moves);
+    if let Some(asynchronous) = settings.asynchronous {
+        let depth = asynchronous.depth;
+        job.depth = DepthPlan { depth, low: depth, ..DepthPlan::default() };
+    }
+    if !settings.compute.is_zero() {
+        (job.pace.think, job.pace.think_spin) = (settings.compute, settings.compute);
+    }
+    if let Some(rate) = settings.operations_per_second {
+        job.pace.iops = PerDirection::all(Some(rate));
+    }
+    if let Some(first) = settings.first_cpu {
+        job.place.cpus = vec![first % scene.cpus.max(1)];
+    }
+    job.record.samples = false;
+    job.record.submission_latency = false;
+    job.record.total_latency = false;
+    job.record.logs.latency.clone_from(&scene.latency_log);
+    job.record.logs.offset = true;
+    let plan = PassPlan {
+        mode: 0o640,
+        flush_after: !job.load.end_fsync,
+        close_inside: settings.times_close && matches!(pass.test, 0 | 1),
+        lock: settings.lock,
+        marks: (moves == Direction::Read && !settings.foreign_file).then(|| marks(settings.data)),
+        order,
+        purge_bytes: settings.purge_bytes,
+        ..PassPlan::default()
+    };
+    job.pass = Some(Box::new(plan));
+    job
+}
+
+/// The calls by which data moves.
+fn engine(settings: &Settings, pass: Pass) -> &'static str {
+    match pass.test {
+        9 | 10 if !settings.without_stdio() => "psync",
+        _ if settings.mapping.is_some() => "mmap",
+        _ if settings.asynchronous.is_some() => "posixaio",
+        _ => "sync",
+    }
+}
+
+fn buffers(data: Data, moves: Direction) -> BufferPlan {
+    let fill = match (data, moves) {
+        (_, Direction::Read | Direction::Trim) => Fill::Zero,
+        (Data::Full(byte), Direction::Write) => Fill::Pattern(vec![byte]),
+        (Data::Marks, Direction::Write) => {
+            let mut page = vec![0; PAGE];
+            page[..MARKED].fill(PATTERN);
+            Fill::Pattern(page)
+        }
+    };
+    BufferPlan { fill, scramble: false, ..BufferPlan::default() }
+}
+
+fn marks(data: Data) -> Marks {
+    match data {
+        Data::Marks => Marks { byte: PATTERN, bytes: MARKED, page: PAGE },
+        Data::Full(byte) => Marks { byte, bytes: PAGE, page: PAGE },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scene() -> Scene {
+        Scene { file: "f".into(), size_kb: 250, record_kb: 16, cpus: 2, ..Scene::default() }
+    }
+
+    #[test]
+    fn a_file_holds_whole_records() {
+        let plan = pass_plan(&Settings::default(), Pass { test: 0, number: 0 }, &scene());
+        assert_eq!(plan.jobs[0].files.size, Some(Extent::Bytes(240 << 10)));
+        assert_eq!(plan.jobs[0].pass.as_ref().unwrap().birth, Birth::Anew);
+    }
+
+    #[test]
+    fn half_of_the_mix_reads_unless_said_otherwise() {
+        let readers = |settings: &Settings, count: usize| {
+            let plan = throughput_plan(settings, Pass { test: 8, number: 0 }, &vec![scene(); count]);
+            plan.jobs.iter().map(|job| job.load.mix == Mix::Only(Direction::Read)).collect::<Vec<_>>()
+        };
+        assert_eq!(readers(&Settings::default(), 3), [true, false, true]);
+        let quarter = Settings { mix_percent: Some(25), ..Settings::default() };
+        assert_eq!(readers(&quarter, 4), [true, false, false, false]);
+    }
+
+    #[test]
+    fn flushes_are_inside_the_time_only_where_asked_for() {
+        let pass = Pass { test: 0, number: 1 };
+        let plain = pass_plan(&Settings::default(), pass, &scene());
+        let timed = pass_plan(&Settings { times_flush: true, ..Settings::default() }, pass, &scene());
+        let of = |plan: &Plan| (plan.jobs[0].load.end_fsync, plan.jobs[0].pass.as_ref().unwrap().flush_after);
+        assert_eq!((of(&plain), of(&timed)), ((false, true), (true, false)));
+    }
+}

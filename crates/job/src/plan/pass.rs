@@ -1,0 +1,95 @@
+//! One pass of a benchmark that times whole passes: what lies around the timed part, and in which order records come.
+
+use measure::Nanos;
+
+/// One timed pass over the records of a file. fio's jobs have none: for them the parts of a job lie elsewhere.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PassPlan {
+    /// How the file is opened.
+    pub access: Access,
+    /// What becomes of the file before it is opened.
+    pub birth: Birth,
+    /// Permissions of a file that is made.
+    pub mode: u32,
+    /// Flush the file before the timed part.
+    pub flush_before: bool,
+    /// Flush the file after the timed part; `LoadPlan::end_fsync` flushes inside.
+    pub flush_after: bool,
+    /// Close the file inside the timed part.
+    pub close_inside: bool,
+    /// Read the first record once before the timed part.
+    pub prime: bool,
+    /// Hold a lock of the whole file (fcntl(2)) around the pass.
+    pub lock: bool,
+    /// Begin so long after the barrier opened.
+    pub start_gap: Nanos,
+    /// What happens to the others when the first worker is done.
+    pub race: Race,
+    /// Bytes that every page of a record begins with, and that reads must bring back.
+    pub marks: Option<Marks>,
+    /// In which order the records come.
+    pub order: RecordOrder,
+    /// Touch so many bytes of memory before each record, to push other data out of the processor's caches.
+    pub purge_bytes: usize,
+}
+
+/// How the file of a pass is opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Access {
+    /// As the load needs it.
+    #[default]
+    ByMix,
+    /// For reading and writing, whatever moves.
+    Both,
+}
+
+/// What becomes of the file before it is opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Birth {
+    /// It must be there.
+    #[default]
+    Exists,
+    /// It is made where it is missing.
+    IfMissing,
+    /// It is removed and made anew.
+    Anew,
+}
+
+/// What happens to the other workers when the first one is done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Race {
+    /// Nothing.
+    #[default]
+    None,
+    /// They end at once.
+    Stop,
+    /// They note how far they are and go on.
+    Mark,
+}
+
+/// Bytes at the beginning of every page of a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Marks {
+    /// The byte.
+    pub byte: u8,
+    /// How many of each page carry it.
+    pub bytes: usize,
+    /// Bytes of a page.
+    pub page: usize,
+}
+
+/// In which order records come.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum RecordOrder {
+    /// As the load has it.
+    #[default]
+    ByLoad,
+    /// Each once, in iozone's shuffled order.
+    Shuffled,
+    /// From the last to the first.
+    Backward,
+    /// The first one, again and again.
+    Same,
+    /// Every so many records, in rounds.
+    Strided(u64),
+}

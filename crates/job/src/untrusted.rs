@@ -1,0 +1,95 @@
+//! Job files of strangers: what they may not ask for under `--untrusted`.
+//!
+//! Words on the command line are the user's own and may say everything. Looks at words only: what a link inside the
+//! directory leads to is left to the kernel's permissions.
+
+use crate::error::Problem;
+use crate::sections::{Assignment, Section};
+use crate::table;
+
+/// Whether the author of job files may do everything that the user may.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Trust {
+    /// The author is the user, or somebody like that.
+    #[default]
+    Full,
+    /// A stranger.
+    None,
+}
+
+/// Options that a stranger's file may not set, and why.
+const REFUSED: &[(&str, &str)] = &[
+    ("exec_prerun", "runs a command"),
+    ("exec_postrun", "runs a command"),
+    ("ioscheduler", "changes the machine"),
+    ("cgroup", "changes the machine"),
+    ("cgroup_weight", "changes the machine"),
+    ("uid", "changes who does the I/O"),
+    ("gid", "changes who does the I/O"),
+    ("allow_mounted_write", "lifts the guard of devices"),
+    ("write_consent", "lifts the guard of devices"),
+];
+
+/// Engines that do something else than I/O on files here, and what.
+const ENGINES: &[(&str, &str)] =
+    &[("exec", "runs a command"), ("net", "reaches other hosts"), ("netsplice", "reaches other hosts")];
+
+/// Everything in these sections that a stranger may not ask for.
+pub(crate) fn check(sections: &[Section], problems: &mut Vec<Problem>) {
+    for section in sections {
+        if leads_outside(&section.title) && section.title.starts_with('/') {
+            let what = format!("--untrusted: a job called `{}` may mean that device", section.title);
+            problems.push(Problem::at(section.place.clone(), what, Some("give it another name".to_owned())));
+        }
+        problems.extend(section.assignments.iter().filter_map(|given| problem(given, &section.title)));
+    }
+}
+
+fn problem(given: &Assignment, job: &str) -> Option<Problem> {
+    let name = table::find(&given.name).map_or(given.name.as_str(), |row| row.spec.name);
+    let value = given.value.as_deref().unwrap_or("");
+    let refused = REFUSED.iter().find(|(option, _)| *option == name).map(|(_, why)| *why);
+    let engine = ENGINES.iter().find(|(engine, _)| name == "ioengine" && value.split(':').next() == Some(engine));
+    if let Some(why) = refused.or(engine.map(|(_, why)| *why)) {
+        let what = format!("--untrusted: {name}={value} {why}");
+        let help = "leave it out, or give it on the command line if you want it".to_owned();
+        return Some(Problem::at(given.name_place.clone(), what, Some(help)).of_job(Some(job)));
+    }
+    if name == "description" || !leads_outside(value) {
+        return None;
+    }
+    let what = format!("--untrusted: {name}={value} leads out of this directory");
+    let help = "name files in this directory or below it".to_owned();
+    Some(Problem::at(given.value_place.clone(), what, Some(help)).of_job(Some(job)))
+}
+
+/// Whether a part of a value, as options divide theirs, is an absolute path or goes up.
+fn leads_outside(value: &str) -> bool {
+    let parts = value.split([':', ',', '=', '"', '\'', ' ', '\\']);
+    parts.map(str::trim).any(|part| part.starts_with('/') || part.split('/').any(|step| step == ".."))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_leads_outside_by_an_absolute_path_or_by_going_up() {
+        for (value, expected) in [
+            ("a", false),
+            ("a/b:c", false),
+            ("4k/60:8k/40", false),
+            ("zoned:60/10:40/90", false),
+            ("..a", false),
+            ("/dev/sda", true),
+            ("a:/dev/sda", true),
+            ("../a", true),
+            ("a/../../b", true),
+            ("mmap:/tmp/x", true),
+            ("\"/etc/shadow\"", true),
+            ("a\\:/dev/sda", true),
+        ] {
+            assert_eq!(leads_outside(value), expected, "{value}");
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! I/O that does not come back: which job, which file, where, and for how long. The parent looks from outside, so that
+//! it costs the loop nothing, and a worker that hangs in the kernel need not answer.
+
+use measure::Nanos;
+use std::path::Path;
+use sys::blocked::{BlockedCall, call_of};
+
+/// Between two looks.
+const LOOK: Nanos = Nanos::from_secs(1);
+
+/// Where each worker was found last.
+#[derive(Debug, Default)]
+pub(crate) struct Stuck {
+    next: Nanos,
+    last: Vec<Option<Last>>,
+}
+
+#[derive(Debug)]
+struct Last {
+    fingerprint: String,
+    since: Nanos,
+    told: bool,
+}
+
+/// A worker as this needs it.
+pub(crate) struct Suspect<'run> {
+    /// Which one.
+    pub(crate) index: usize,
+    /// Its job.
+    pub(crate) job: &'run str,
+    /// Its thread, as the kernel numbers it; 0 before it has one.
+    pub(crate) thread: u32,
+    /// How long one call may last before it is told.
+    pub(crate) limit: Nanos,
+}
+
+impl Stuck {
+    /// Whether it is time to look again.
+    pub(crate) fn is_due(&self, now: Nanos) -> bool {
+        now >= self.next
+    }
+
+    /// What to tell about these workers; each stuck call is told once.
+    pub(crate) fn look<'run>(
+        &mut self,
+        now: Nanos,
+        root: &Path,
+        suspects: impl Iterator<Item = Suspect<'run>>,
+    ) -> Vec<String> {
+        self.next = now.saturating_add(LOOK);
+        suspects.filter_map(|suspect| self.judge(now, &suspect, call_of(root, suspect.thread))).collect()
+    }
+
+    fn judge(&mut self, now: Nanos, suspect: &Suspect<'_>, found: Option<BlockedCall>) -> Option<String> {
+        if self.last.len() <= suspect.index {
+            self.last.resize_with(suspect.index + 1, || None);
+        }
+        let slot = &mut self.last[suspect.index];
+        let Some(found) = found else {
+            *slot = None;
+            return None;
+        };
+        match slot {
+            Some(last) if last.fingerprint == found.fingerprint => {
+                let age = now.saturating_sub(last.since);
+                if last.told || age < suspect.limit {
+                    return None;
+                }
+                last.told = true;
+                Some(sentence(suspect.job, &found, age))
+            }
+            _ => {
+                *slot = Some(Last { fingerprint: found.fingerprint, since: now, told: false });
+                None
+            }
+        }
+    }
+}
+
+fn sentence(job: &str, found: &BlockedCall, age: Nanos) -> String {
+    let seconds = age.as_duration().as_secs();
+    let place = match (&found.file, found.offset) {
+        (Some(file), Some(offset)) => format!(" at offset {offset} of {}", file.display()),
+        (Some(file), None) => format!(" of {}", file.display()),
+        (None, _) => ", which waits for I/Os that were submitted".to_owned(),
+    };
+    format!("job `{job}`: I/O is stuck: {}{place} has not come back for {seconds} s", found.call)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_that_stays_is_told_once_after_its_time_and_one_that_moves_never() {
+        let mut stuck = Stuck::default();
+        let suspect = Suspect { index: 2, job: "a", thread: 7, limit: Nanos::from_secs(3) };
+        let at = |fingerprint: &str| {
+            let file = Some("/x/a.0.0".into());
+            Some(BlockedCall { call: "pread64", file, offset: Some(8192), fingerprint: fingerprint.into() })
+        };
+        let mut told = Vec::new();
+        for (second, fingerprint) in (0..9).zip(["a", "a", "b", "b", "b", "b", "b", "b", "b"]) {
+            told.extend(stuck.judge(Nanos::from_secs(second), &suspect, at(fingerprint)));
+        }
+        assert_eq!(told, ["job `a`: I/O is stuck: pread64 at offset 8192 of /x/a.0.0 has not come back for 3 s"]);
+        assert_eq!(stuck.judge(Nanos::from_secs(20), &suspect, None), None);
+        assert_eq!(stuck.judge(Nanos::from_secs(21), &suspect, at("b")), None, "it moved in between");
+    }
+}

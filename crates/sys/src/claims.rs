@@ -1,0 +1,187 @@
+//! Who has a claim on a block device: what is mounted from it, who holds it, what lies on it, and how it is called.
+//!
+//! Only finds; whether a device may be written to is decided above. Reads, and opens devices for reading only.
+
+use crate::SysError;
+use crate::device::BlockDevice;
+use crate::{block, mounts};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A reason not to write to a device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Claim {
+    /// It, a partition of it, its whole disk or something built on it is mounted.
+    Mounted {
+        /// Where.
+        point: PathBuf,
+        /// A process that sees it, where we do not: it is in another mount namespace.
+        seen_by: Option<u32>,
+    },
+    /// It is swap space in use.
+    Swap,
+    /// A device built on it or on a partition of it, by name.
+    Holder(String),
+    /// Somebody holds it exclusively (O_EXCL).
+    Held,
+    /// The kernel knows a partition of it, by name.
+    Partition(String),
+    /// What says that there are data: the type as libblkid calls it, and where it lies.
+    Signature {
+        /// `ext4`, `LVM2_member`, `gpt`.
+        kind: String,
+        /// In bytes from the start, as it is written by `wipefs`.
+        offset: String,
+    },
+}
+
+impl Claim {
+    /// Whether somebody works with the device right now; the others are traces of somebody's data.
+    pub fn is_use(&self) -> bool {
+        !matches!(self, Claim::Partition(_) | Claim::Signature { .. })
+    }
+}
+
+impl std::fmt::Display for Claim {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Claim::Mounted { point, seen_by: None } => write!(f, "is mounted at {}", point.display()),
+            Claim::Mounted { point, seen_by: Some(process) } => {
+                write!(f, "is mounted at {} in the mount namespace of process {process}", point.display())
+            }
+            Claim::Swap => write!(f, "is swap space in use"),
+            Claim::Holder(name) => write!(f, "is in use: {name} is built on it"),
+            Claim::Held => write!(f, "is in use (a file system, swap, LVM, RAID or another program holds it)"),
+            Claim::Partition(name) => write!(f, "has the partition {name}"),
+            Claim::Signature { kind, offset } => write!(f, "holds data: {kind} (its mark is at byte {offset})"),
+        }
+    }
+}
+
+/// All claims on the device at `path`; those that are uses come first.
+///
+/// # Errors
+/// When the mount table cannot be read, the device cannot be opened, or its marks cannot be looked for.
+pub fn on(root: &Path, path: &Path, device: &BlockDevice) -> Result<Vec<Claim>, SysError> {
+    let mut found = Vec::new();
+    for (mount, seen_by) in mounts::using_anywhere(root, device)? {
+        let claim = Claim::Mounted { point: mount.point, seen_by };
+        if !found.contains(&claim) {
+            found.push(claim);
+        }
+    }
+    if is_swap(root, device) {
+        found.push(Claim::Swap);
+    }
+    let partitions = device.partitions();
+    let around = partitions.iter().chain([device]);
+    for holder in around.flat_map(BlockDevice::holders) {
+        found.push(Claim::Holder(holder.name().to_owned()));
+    }
+    if block::is_held(path)? {
+        found.push(Claim::Held);
+    }
+    found.extend(partitions.iter().map(|partition| Claim::Partition(partition.name().to_owned())));
+    found.extend(signatures(path)?);
+    Ok(found)
+}
+
+/// Whether the device, or a partition of it, is listed in /proc/swaps.
+fn is_swap(root: &Path, device: &BlockDevice) -> bool {
+    let table = std::fs::read_to_string(root.join("proc/swaps")).unwrap_or_default();
+    let areas = table.lines().skip(1).filter_map(|line| line.split_whitespace().next());
+    areas.filter_map(|area| BlockDevice::under(root, Path::new(area)).ok().flatten()).any(|area| {
+        // A swap file lies on a device that is mounted, which is found anyway.
+        area == *device || area.whole() == *device
+    })
+}
+
+/// Where the tool may be: a user's PATH often lacks the administrator's directories.
+const TOOLS: &[&str] = &["wipefs", "/usr/sbin/wipefs", "/sbin/wipefs"];
+
+/// The marks of file systems, RAID, LVM, swap and partition tables, as util-linux's `wipefs` finds them; with these
+/// words it only reads.
+fn signatures(path: &Path) -> Result<Vec<Claim>, SysError> {
+    for tool in TOOLS {
+        let run = Command::new(tool).args(["--no-act", "--output", "OFFSET,TYPE", "--parsable"]).arg(path).output();
+        match run {
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(error) => return Err(SysError::path("look for data with wipefs", path, error)),
+            Ok(output) if output.status.success() => return Ok(marks(&String::from_utf8_lossy(&output.stdout))),
+            Ok(output) => {
+                let said = String::from_utf8_lossy(&output.stderr);
+                return Err(SysError::Impossible(format!(
+                    "{}: wipefs cannot say whether it holds data: {}",
+                    path.display(),
+                    said.trim()
+                )));
+            }
+        }
+    }
+    Err(SysError::Impossible(format!(
+        "{}: whether it holds data cannot be found out: the program wipefs is missing (install util-linux)",
+        path.display()
+    )))
+}
+
+/// `0x438,ext4` in each line, after a heading that begins with `#`.
+fn marks(text: &str) -> Vec<Claim> {
+    let lines = text.lines().filter(|line| !line.starts_with('#')).filter_map(|line| line.split_once(','));
+    let printable = |text: &str| text.chars().filter(|letter| !letter.is_control()).collect::<String>();
+    lines.map(|(offset, kind)| Claim::Signature { kind: printable(kind.trim()), offset: printable(offset) }).collect()
+}
+
+/// The words that name this device and stay with it, best first: its serial number or WWID (with `-partN` for a
+/// partition), and its size in bytes.
+pub fn identities(device: &BlockDevice) -> Vec<String> {
+    let part = device.partition_number().map(|number| format!("-part{number}")).unwrap_or_default();
+    let mut words: Vec<String> = device.identifiers().into_iter().map(|word| format!("{word}{part}")).collect();
+    words.extend(device.size().map(|size| size.to_string()));
+    words
+}
+
+/// The block device that a device for raw commands leads to: `/dev/sg2` to `/dev/sda`; a block device is its own.
+pub fn behind(root: &Path, path: &Path) -> Option<PathBuf> {
+    use std::os::unix::fs::{FileTypeExt, MetadataExt};
+    let found = std::fs::metadata(path).ok()?;
+    if found.file_type().is_block_device() {
+        return Some(path.to_owned());
+    }
+    if !found.file_type().is_char_device() {
+        return None;
+    }
+    let number = crate::device::DeviceNumber::from_stat(found.rdev());
+    let folder = root.join(format!("sys/dev/char/{number}/device/block"));
+    let name = std::fs::read_dir(folder).ok()?.flatten().next()?.file_name();
+    Some(root.join("dev").join(name.to_str()?.replace('!', "/")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tools_lines_become_claims_and_odd_bytes_go() {
+        let text = "# OFFSET,TYPE\n0x438,ext4\n0x1fe,dos\n0x0,a\u{1b}[31mb\nnonsense\n";
+        let found: Vec<String> = marks(text).iter().map(ToString::to_string).collect();
+        assert_eq!(
+            found,
+            [
+                "holds data: ext4 (its mark is at byte 0x438)",
+                "holds data: dos (its mark is at byte 0x1fe)",
+                "holds data: a[31mb (its mark is at byte 0x0)"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_disk_goes_by_its_wwid_a_partition_by_that_and_its_number_and_both_by_size() {
+        let root = crate::device::tests::recorded();
+        let disk = BlockDevice::by_name(root.path(), "sda").unwrap();
+        assert_eq!(identities(&disk), ["naa.5000c5003a", "1073741824"]);
+        let partitions = disk.partitions();
+        assert_eq!(partitions.iter().map(BlockDevice::name).collect::<Vec<_>>(), ["sda1", "sda2"]);
+        assert_eq!(identities(&partitions[0]), ["naa.5000c5003a-part1", "1048576"]);
+    }
+}
