@@ -75,7 +75,7 @@ fn explain_puts_the_numbers_in_and_says_which_equation_breaks() {
     let text =
         std::fs::read_to_string(&file).expect("readable").replace("\"io_bytes\" : 67108864", "\"io_bytes\" : 33554432");
     std::fs::write(&file, text).expect("written");
-    assert!(explain().contains("BROKEN      io = bw × runtime"));
+    assert!(explain().contains("BROKEN      io = iops × bs × runtime"));
 }
 
 #[test]
