@@ -7,7 +7,7 @@
 //!
 //! Beside the times stand the instructions per I/O under callgrind, which no neighbour changes.
 //!
-//! `--short` is the form for the gate: fewer rounds, and a failure when plumb's best round takes more user time per I/O
+//! `--short` judges: fewer rounds, and a failure when plumb's best round takes more user time per I/O
 //! than fio's middle one, when a row takes more instructions than it may, or when it cannot be measured at all.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "what a bench finds is for a person to read")]

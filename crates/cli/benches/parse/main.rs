@@ -1,6 +1,6 @@
 //! How fast and in how much memory `plumb parse` reads text: reports of fio, and a log in which there are few.
 //!
-//! `--short` is the form for the gate: a smaller file, and a failure only when memory grows with the file.
+//! `--short` judges: a smaller file, and a failure only when memory grows with the file.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "what a bench finds is for a person to read")]
 

@@ -37,21 +37,20 @@ fn events(program: &[&str], words: &[&str], place: &Path) -> Vec<Event> {
     assert!(status.success(), "{program:?} {words:?}: {status}");
     let text = std::fs::read_to_string(&log).expect("as made just before");
     let mut found = Vec::new();
-    // Where each open descriptor of the file stands.
-    let mut positions: BTreeMap<String, u64> = BTreeMap::new();
+    // Where each open descriptor of the file stands, by process: the monitor looks at the file from another one.
+    let mut positions: BTreeMap<(String, String), u64> = BTreeMap::new();
     for line in text.lines() {
-        let Some((call, rest)) = line.split_once(' ').and_then(|(_, line)| line.trim_start().split_once('(')) else {
-            continue;
-        };
+        let Some((process, line)) = line.split_once(' ') else { continue };
+        let Some((call, rest)) = line.trim_start().split_once('(') else { continue };
         let Some(result) = rest.rsplit_once("= ").and_then(|(_, result)| result.split(' ').next()?.parse::<i64>().ok())
         else {
             continue;
         };
-        let descriptor = rest.split([',', ')']).next().unwrap_or_default().to_owned();
+        let descriptor = (process.to_owned(), rest.split([',', ')']).next().unwrap_or_default().to_owned());
         match call {
             "open" | "openat" if rest.contains("\"f\"") && result >= 0 => {
                 let flags = flags(rest.split(", ").nth(if call == "open" { 1 } else { 2 }).unwrap_or_default());
-                positions.insert(result.to_string(), 0);
+                positions.insert((process.to_owned(), result.to_string()), 0);
                 // Only made, and not used: no part either.
                 if flags != ["O_WRONLY"] {
                     found.push(Event::Open(flags));
