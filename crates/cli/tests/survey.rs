@@ -164,7 +164,7 @@ fn an_interrupt_keeps_what_is_done() {
     assert_eq!(saved["tests"].as_array().unwrap().len(), 1, "the test that was cut short is no result");
     assert_eq!(saved["ended_by_signal"], 2);
     assert_eq!(names(stage.surveyed.path()), [""; 0], "the work file is gone");
-    assert_eq!(names(stage.results.path()), ["result.json"]);
+    assert_eq!(names(stage.results.path()), ["result.html", "result.json"]);
 }
 
 #[test]
