@@ -38,7 +38,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("librpma_gpspm-server", "librpma_gpspm_server"),
     ("libzbc-rand-write", "libzbc"),
     ("libzbc-seq-read", "libzbc"),
-    ("mtd", "mtd"),
+    ("mtd", "block_error_percentiles"),
     ("nbd", "nbd"),
     ("nfs", "nfs"),
     ("pmemblk", "pmemblk"),
@@ -54,8 +54,8 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("uring-cmd-zoned", "io_uring_cmd"),
     ("xnvme-compare", "rw="),
     ("xnvme-zoned", "rw="),
-    ("zbd-rand-write", "zonemode"),
-    ("zbd-seq-read", "zonemode"),
+    ("zbd-rand-write", "zonesize"),
+    ("zbd-seq-read", "zonesize"),
 ];
 
 /// Files that plumb does not carry through yet, each with a word of what it says.
