@@ -136,7 +136,7 @@ const COMMAND_LINES: &[(&[&str], &str)] = &[
     (
         &["--io_submit_mode=offload"],
         "option `io_submit_mode` is refused: handing I/Os to other threads adds the way there to each latency; numjobs \
-         submits from more threads; leave it out",
+         submits from more threads; only its default, inline, is accepted",
     ),
     (&["--rwmixcycle=5"], "option `rwmixcycle` is refused: withdrawn: the mix is drawn for each I/O; leave it out"),
     (&["--rw=write", "--readonly"], "writes or trims, but --readonly was given"),
