@@ -2,7 +2,7 @@
 
 use super::{PLUMB, Place, scratch};
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// An open of the file, or a record that moved.
@@ -18,7 +18,7 @@ fn events(program: &[&str], words: &[&str], place: &Path) -> Vec<Event> {
     let log = place.join("strace");
     let status = Command::new("strace")
         .args([
-            "-f",
+            "-ff",
             "-qq",
             "-e",
             "signal=none",
@@ -35,22 +35,21 @@ fn events(program: &[&str], words: &[&str], place: &Path) -> Vec<Event> {
         .status()
         .expect("strace, which tools/oracles installs");
     assert!(status.success(), "{program:?} {words:?}: {status}");
-    let text = std::fs::read_to_string(&log).expect("as made just before");
+    let text = logs(program, place);
     let mut found = Vec::new();
-    // Where each open descriptor of the file stands, by process: the monitor looks at the file from another one.
-    let mut positions: BTreeMap<(String, String), u64> = BTreeMap::new();
+    // Where each open descriptor of the file stands.
+    let mut positions: BTreeMap<String, u64> = BTreeMap::new();
     for line in text.lines() {
-        let Some((process, line)) = line.split_once(' ') else { continue };
-        let Some((call, rest)) = line.trim_start().split_once('(') else { continue };
+        let Some((call, rest)) = line.split_once('(') else { continue };
         let Some(result) = rest.rsplit_once("= ").and_then(|(_, result)| result.split(' ').next()?.parse::<i64>().ok())
         else {
             continue;
         };
-        let descriptor = (process.to_owned(), rest.split([',', ')']).next().unwrap_or_default().to_owned());
+        let descriptor = rest.split([',', ')']).next().unwrap_or_default().to_owned();
         match call {
             "open" | "openat" if rest.contains("\"f\"") && result >= 0 => {
                 let flags = flags(rest.split(", ").nth(if call == "open" { 1 } else { 2 }).unwrap_or_default());
-                positions.insert((process.to_owned(), result.to_string()), 0);
+                positions.insert(result.to_string(), 0);
                 // Only made, and not used: no part either.
                 if flags != ["O_WRONLY"] {
                     found.push(Event::Open(flags));
@@ -78,6 +77,18 @@ fn events(program: &[&str], words: &[&str], place: &Path) -> Vec<Event> {
         }
     }
     used(found)
+}
+
+/// What the processes did, one after the other, in the order in which they began. Our first one moves nothing: it only
+/// watches the file from beside.
+fn logs(program: &[&str], place: &Path) -> String {
+    let entries = std::fs::read_dir(place).expect("as made just before").flatten();
+    let number = |path: &Path| path.extension()?.to_str()?.parse::<u32>().ok();
+    let mut found: Vec<(u32, PathBuf)> =
+        entries.filter_map(|entry| Some((number(&entry.path())?, entry.path()))).collect();
+    found.sort();
+    let watchers = usize::from(program.len() > 1);
+    found.iter().skip(watchers).map(|(_, path)| std::fs::read_to_string(path).expect("a log")).collect()
 }
 
 /// The flags of an open, sorted. Whether the file may be made, and who inherits it, is no part of how data moves.
