@@ -5,7 +5,6 @@
 #![forbid(unsafe_code)]
 
 mod checks;
-mod cost;
 pub mod costs;
 mod evidence;
 mod identities;
@@ -18,7 +17,6 @@ mod summary;
 mod verdict;
 
 pub use checks::{CHECKS, Check, Needs, grade, grade_title, is_finding, judge, unchecked};
-pub use cost::CostModel;
 pub use identities::{Identity, Verdict, identities};
 pub use limiter::limited_by;
 pub use regime::changes;

@@ -181,28 +181,15 @@ fn a_result_that_cannot_be_written_is_told_before_anything_runs() {
     assert_eq!(names(stage.surveyed.path()), [""; 0]);
 }
 
-#[expect(clippy::print_stderr, reason = "a skipped test says so")]
-fn skipped(why: &str) {
-    eprintln!("skipped: {why}");
-}
-
-/// Runs a shell script in a mount namespace of its own with `$plumb` set; `None` where that is not allowed.
-fn in_own_mounts(script: &str) -> Option<(Option<i32>, String)> {
-    let unshare = |script: &str| {
-        Command::new("unshare")
-            .args(["--user", "--map-root-user", "--mount", "bash", "-c", script])
-            .env("plumb", env!("CARGO_BIN_EXE_plumb"))
-            .output()
-            .ok()
-    };
-    let allowed = unshare("mount -t tmpfs none /mnt")?.status.success();
-    if !allowed {
-        skipped("mount namespaces are not allowed here");
-        return None;
-    }
-    let output = unshare(script)?;
+/// Runs a shell script in a mount namespace of its own with `$plumb` set.
+fn in_own_mounts(script: &str) -> (Option<i32>, String) {
+    let output = Command::new("unshare")
+        .args(["--mount", "bash", "-c", script])
+        .env("plumb", env!("CARGO_BIN_EXE_plumb"))
+        .output()
+        .expect("unshare of util-linux, as root");
     let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
-    Some((output.status.code(), text))
+    (output.status.code(), text)
 }
 
 /// A loop device over a file of random-looking data, detached when it goes.
@@ -212,17 +199,14 @@ struct LoopDevice {
 }
 
 impl LoopDevice {
-    /// `None` where loop devices are not allowed.
-    fn attach() -> Option<Self> {
+    /// Needs root.
+    fn attach() -> Self {
         let backing = tempfile::NamedTempFile::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         let data: Vec<u8> = (0..32u32 << 20).map(|at| (at.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
         std::fs::write(backing.path(), data).unwrap();
-        let output = Command::new("losetup").args(["--find", "--show"]).arg(backing.path()).output().ok()?;
-        if !output.status.success() {
-            skipped("loop devices are not allowed here");
-            return None;
-        }
-        Some(LoopDevice { path: String::from_utf8(output.stdout).unwrap().trim().to_owned(), backing })
+        let output = Command::new("losetup").args(["--find", "--show"]).arg(backing.path()).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        LoopDevice { path: String::from_utf8(output.stdout).unwrap().trim().to_owned(), backing }
     }
 }
 
@@ -234,7 +218,7 @@ impl Drop for LoopDevice {
 
 #[test]
 fn a_device_is_read_and_left_as_it_was() {
-    let Some(device) = LoopDevice::attach() else { return };
+    let device = LoopDevice::attach();
     let before = std::fs::read(device.backing.path()).unwrap();
     let stage = Stage::new();
     let output = std::process::Command::new(env!("CARGO_BIN_EXE_plumb"))
@@ -252,7 +236,7 @@ fn a_device_is_read_and_left_as_it_was() {
 #[test]
 fn a_tmpfs_is_called_memory() {
     let script = "mount -t tmpfs -o size=128m none /mnt && cd /mnt && mkdir d && $plumb survey --size 16M --time 1 d";
-    let Some((status, shown)) = in_own_mounts(script) else { return };
+    let (status, shown) = in_own_mounts(script);
     assert_eq!(status, Some(0), "{shown}");
     let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(shown.contains("is tmpfs: its files live in memory"), "{shown}");
@@ -265,7 +249,7 @@ fn a_tmpfs_is_called_memory() {
 fn a_full_file_system_is_told_and_left_clean() {
     let script = "mount -t tmpfs -o size=24m none /mnt && cd / && \
                   $plumb survey --size 16M --time 1 --output /dev/shm/plumb-test-r.json /mnt; s=$?; ls -A /mnt; exit $s";
-    let Some((status, shown)) = in_own_mounts(script) else { return };
+    let (status, shown) = in_own_mounts(script);
     assert_eq!(status, Some(1), "{shown}");
     assert!(shown.contains("16M do not fit"), "{shown}");
     assert!(!shown.contains(WORK_FILE) || shown.lines().all(|line| line != WORK_FILE), "{shown}");
@@ -274,7 +258,7 @@ fn a_full_file_system_is_told_and_left_clean() {
 #[test]
 fn a_read_only_directory_is_named() {
     let script = "mount -t tmpfs -o ro none /mnt && $plumb survey --size 16M --output /dev/shm/plumb-test-ro.json /mnt";
-    let Some((status, shown)) = in_own_mounts(script) else { return };
+    let (status, shown) = in_own_mounts(script);
     assert_eq!(status, Some(1), "{shown}");
     assert!(shown.contains("cannot be made: Read-only file system"), "{shown}");
 }
@@ -458,7 +442,7 @@ fn survey_devices(stage: &Stage, devices: &[&str], words: &[&str]) -> (Option<i3
 
 #[test]
 fn a_device_is_overwritten_only_for_who_repeats_its_identity() {
-    let (Some(one), Some(two)) = (LoopDevice::attach(), LoopDevice::attach()) else { return };
+    let (one, two) = (LoopDevice::attach(), LoopDevice::attach());
     let stage = Stage::new();
     let devices = [one.path.as_str(), two.path.as_str()];
     let identity = |device: &LoopDevice| format!("{}:{}", device.path.trim_start_matches("/dev/"), 32 << 20);
@@ -489,7 +473,7 @@ fn a_device_is_overwritten_only_for_who_repeats_its_identity() {
 
 #[test]
 fn a_device_with_a_file_system_is_not_overwritten() {
-    let Some(device) = LoopDevice::attach() else { return };
+    let device = LoopDevice::attach();
     let made = Command::new("mkfs.ext4").args(["-q", "-F", &device.path]).output().unwrap();
     assert!(made.status.success(), "{made:?}");
     let stage = Stage::new();

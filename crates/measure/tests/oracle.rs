@@ -1,23 +1,24 @@
-//! Side by side with fio, where it is installed: its histogram bins are our bucket values, its percentiles ours.
+//! Side by side with fio: its histogram bins are our bucket values, its percentiles ours.
 
 use plumb_measure::{Histogram, Nanos};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::process::Command;
 
-/// One fio run of the null engine; its completion latencies as JSON. `None` where fio is not installed.
-fn completion_latencies(options: &[&str]) -> Option<Value> {
-    let folder = tempfile::tempdir().ok()?;
+/// One fio run of the null engine; its completion latencies as JSON.
+fn completion_latencies(options: &[&str]) -> Value {
+    let folder = tempfile::tempdir().expect("a directory");
     let base = ["--name=a", "--ioengine=null", "--size=1g", "--bs=4k", "--rw=read", "--output-format=json+"];
-    let run = Command::new("fio").args(base).args(options).current_dir(folder.path()).output().ok()?;
+    let run =
+        Command::new("fio").args(base).args(options).current_dir(folder.path()).output().expect("fio: make oracles");
     let text = String::from_utf8(run.stdout).expect("fio writes UTF-8");
     let object = &text[text.find('{').expect("a JSON object")..=text.rfind('}').expect("its end")];
     let mut found: Value = serde_json::from_str(object).expect("fio writes JSON");
-    Some(found["jobs"][0]["read"]["clat_ns"].take())
+    found["jobs"][0]["read"]["clat_ns"].take()
 }
 
 fn check(options: &[&str]) {
-    let Some(latencies) = completion_latencies(options) else { return };
+    let latencies = completion_latencies(options);
     let bins: BTreeMap<u64, u64> = serde_json::from_value::<BTreeMap<String, u64>>(latencies["bins"].clone())
         .expect("json+ has bins")
         .iter()

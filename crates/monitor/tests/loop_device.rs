@@ -19,15 +19,15 @@ struct Loop {
 }
 
 impl Loop {
-    /// `None` where loop devices cannot be made: no rights, no losetup.
-    fn attach() -> Option<Self> {
+    /// Needs root.
+    fn attach() -> Self {
         let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
         let image = folder.path().join("image");
         fs::write(&image, vec![0; SIZE]).unwrap();
         File::open(&image).unwrap().sync_all().unwrap();
-        let made = Command::new("losetup").args(["--find", "--show", "--direct-io=on"]).arg(&image).output().ok()?;
-        let device = String::from_utf8(made.stdout).ok().filter(|_| made.status.success())?;
-        Some(Loop { device: PathBuf::from(device.trim()), folder })
+        let made = Command::new("losetup").args(["--find", "--show", "--direct-io=on"]).arg(&image).output().unwrap();
+        assert!(made.status.success(), "{made:?}");
+        Loop { device: PathBuf::from(String::from_utf8(made.stdout).unwrap().trim()), folder }
     }
 
     fn read_direct(&self) {
@@ -46,7 +46,7 @@ impl Drop for Loop {
 #[test]
 fn a_loop_device_shows_what_was_read_from_it_and_from_the_disk_below() {
     let root = Path::new("/");
-    let Some(target) = Loop::attach() else { return };
+    let target = Loop::attach();
     let name = target.device.file_name().unwrap().to_str().unwrap().to_owned();
     let watch = DeviceWatch::start(root, &[&target.device], Nanos::ZERO);
     let mut below = TrafficWatch::start(root, &[&target.device]);

@@ -56,22 +56,34 @@ pub fn is_memory(result: &RunResult) -> bool {
     bytes_at_devices(result, Direction::Read).is_some_and(|moved| moved < asked / 2)
 }
 
+impl AccessModel {
+    /// What the model says an I/O of so many bytes takes, in seconds.
+    pub fn seconds(&self, bytes: f64) -> f64 {
+        self.fixed_s.value + bytes / self.bytes_per_second.value
+    }
+}
+
 /// The line through the points, each counting by its relative error; `None` with fewer than three sizes, or where
-/// larger I/Os take no longer.
+/// larger I/Os take no longer. No time is negative: where the best line would begin below zero, it begins there.
 pub fn access_model(points: &[SizePoint]) -> Option<AccessModel> {
     let rows: Vec<([f64; 2], f64)> = points.iter().map(|point| ([1.0, point.bytes], point.seconds)).collect();
     if rows.len() < 3 {
         return None;
     }
-    let [fixed_s, per_byte] = least_squares::relative(&rows)?;
+    let [mut fixed_s, mut per_byte] = least_squares::relative(&rows)?;
+    if fixed_s.value < 0.0 {
+        let through_zero: Vec<([f64; 1], f64)> = rows.iter().map(|&([_, bytes], seconds)| ([bytes], seconds)).collect();
+        fixed_s = Estimate { value: 0.0, standard_error: 0.0 };
+        [per_byte] = least_squares::relative(&through_zero)?;
+    }
     if per_byte.value <= 0.0 {
         return None;
     }
     let rate = 1.0 / per_byte.value;
     let bytes_per_second = Estimate { value: rate, standard_error: per_byte.standard_error * rate * rate };
-    let predicted = |point: &SizePoint| fixed_s.value + point.bytes * per_byte.value;
-    let points = points.iter().map(|point| (*point, predicted(point))).collect();
-    Some(AccessModel { fixed_s, bytes_per_second, points })
+    let mut model = AccessModel { fixed_s, bytes_per_second, points: Vec::new() };
+    model.points = points.iter().map(|point| (*point, model.seconds(point.bytes))).collect();
+    Some(model)
 }
 
 #[cfg(test)]
@@ -94,6 +106,14 @@ mod tests {
         assert!((model.fixed_s.value / 1e-4 - 1.0).abs() < 0.001, "{model:?}");
         assert!((model.bytes_per_second.value / 5e8 - 1.0).abs() < 0.001, "{model:?}");
         assert_eq!(model.points.len(), 15);
+    }
+
+    #[test]
+    fn no_access_takes_less_than_no_time() {
+        let points = [(4096.0, 1e-6), (8192.0, 4e-6), (16384.0, 16e-6)];
+        let model = access_model(&points.map(|(bytes, seconds)| SizePoint { bytes, seconds })).unwrap();
+        assert_eq!(model.fixed_s.value, 0.0);
+        assert!(model.bytes_per_second.value > 0.0 && model.points[2].1 > model.points[0].1, "{model:?}");
     }
 
     #[test]

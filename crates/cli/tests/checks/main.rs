@@ -79,20 +79,18 @@ fn clean_runs_on_a_loop_device_are_silent() {
     for run in 0..runs {
         let load = CLEAN[run % CLEAN.len()];
         let words = format!("--name=clean --filename={} --direct=1 --runtime=2 --time_based {load}", rig.device());
-        // A machine that is busy with something else is told, and truly so: that a run shares it is not the point here.
-        let truly = |(check, _): &(String, String)| {
-            !matches!(check.as_str(), "client CPU" | "throttled" | "coordinated omission" | "not steady")
+        // A machine that is busy with something else is told, and truly so: then the run is made once more.
+        let of_neighbours = |(check, _): &(String, String)| {
+            matches!(check.as_str(), "client CPU" | "throttled" | "coordinated omission" | "not steady")
         };
-        let mut tries = 0;
-        let found = loop {
-            let found = findings(fio(&words));
+        let mut tries = 1;
+        let mut found = findings(fio(&words));
+        while !found.is_empty() && found.iter().all(of_neighbours) && tries < 4 {
+            found = findings(fio(&words));
             tries += 1;
-            assert!(!found.iter().any(truly), "{words}: {found:?}");
-            if found.is_empty() || tries == 4 {
-                break found;
-            }
-        };
-        println!("clean run {:>2} {load:<75} {}", run + 1, if found.is_empty() { "silent" } else { "machine busy" });
+        }
+        assert!(found.is_empty(), "{words}: {found:?}");
+        println!("clean run {:>2} {load:<75} silent at try {tries}", run + 1);
     }
 }
 

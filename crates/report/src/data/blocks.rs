@@ -1,7 +1,7 @@
 //! The data of a block-size sweep with its fitted cost model.
 
 use super::measured::size;
-use analysis::CostModel;
+use analysis::costs::{AccessModel, SizePoint, access_model};
 use serde::{Deserialize, Serialize};
 
 /// Times over block sizes.
@@ -50,42 +50,38 @@ impl Blocks {
     pub fn of(title: &str, measured: &[(u64, f64, f64)], notes: Vec<String>) -> Blocks {
         let mut measured = measured.to_vec();
         measured.sort_by_key(|&(bytes, ..)| bytes);
-        let times: Vec<(f64, f64)> = measured.iter().map(|&(bytes, time, _)| (bytes as f64, time)).collect();
-        let model = CostModel::fit(&times);
+        let times: Vec<SizePoint> =
+            measured.iter().map(|&(bytes, time, _)| SizePoint { bytes: bytes as f64, seconds: time / 1e9 }).collect();
+        let model = access_model(&times);
         let point = |&(bytes, time_ns, rate): &(u64, f64, f64)| {
-            let model_ns = model.map(|model| model.time_ns(bytes as f64));
+            let model_ns = model.as_ref().map(|model| model.seconds(bytes as f64) * 1e9);
             let error = model_ns.map(|model| model / time_ns - 1.0);
             BlockPoint { label: size(bytes), bytes: bytes as f64, time_ns, rate, model_ns, error }
         };
         let points: Vec<BlockPoint> = measured.iter().map(point).collect();
         let worst = points.iter().filter_map(|point| point.error).map(f64::abs).fold(0.0, f64::max);
-        let sentences = model.map(|model| tell(&model, worst)).unwrap_or_default();
-        let curve = model.map(|model| curve(&model, &times)).unwrap_or_default();
+        let sentences = model.as_ref().map(|model| tell(model, worst)).unwrap_or_default();
+        let curve = model.as_ref().map(|model| curve(model, &times)).unwrap_or_default();
         Blocks { title: title.to_owned(), sentences, points, curve, notes }
     }
 }
 
-fn tell(model: &CostModel, worst: f64) -> Vec<String> {
-    let fixed = model.fixed_ns / 1e3;
-    let rate = model.highest_rate().map_or_else(
-        || "the size costs nothing".to_owned(),
-        |rate| {
-            format!(
-                "every KiB {:.2} µs more, so no block size exceeds {} MiB/s",
-                1024.0 * model.per_byte_ns / 1e3,
-                analysis::thousands(rate / f64::from(1 << 20))
-            )
-        },
-    );
+fn tell(model: &AccessModel, worst: f64) -> Vec<String> {
+    let (fixed, rate) = (model.fixed_s.value * 1e6, model.bytes_per_second.value);
     vec![
-        format!("An I/O costs {fixed:.1} µs whatever its size; {rate}."),
+        format!(
+            "An I/O costs {fixed:.1} µs whatever its size; every KiB {:.2} µs more, so no block size exceeds {} MiB/s.",
+            1024.0 * 1e6 / rate,
+            analysis::thousands(rate / f64::from(1 << 20))
+        ),
         format!("The model misses no point by more than {:.0} %.", 100.0 * worst),
     ]
 }
 
 /// Fifty points from the smallest to the largest size, evenly on a log axis.
-fn curve(model: &CostModel, times: &[(f64, f64)]) -> Vec<CurvePoint> {
-    let (Some(&(low, _)), Some(&(high, _))) = (times.first(), times.last()) else { return Vec::new() };
+fn curve(model: &AccessModel, times: &[SizePoint]) -> Vec<CurvePoint> {
+    let (Some(first), Some(last)) = (times.first(), times.last()) else { return Vec::new() };
+    let (low, high) = (first.bytes, last.bytes);
     let bytes = |at: i32| low * (high / low).powf(f64::from(at) / 49.0);
-    (0..50).map(bytes).map(|bytes| CurvePoint { bytes, time_ns: model.time_ns(bytes) }).collect()
+    (0..50).map(bytes).map(|bytes| CurvePoint { bytes, time_ns: model.seconds(bytes) * 1e9 }).collect()
 }
