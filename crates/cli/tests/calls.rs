@@ -442,7 +442,8 @@ fn an_offloaded_error_is_the_jobs_and_what_threads_cannot_do_is_refused() {
 #[test]
 fn zones_that_are_written_again_are_reset_and_counted() {
     let directory = TempDir::new().unwrap();
-    let words = "--name=a --size=4m --bs=256k --rw=write --zonemode=zbd --zonesize=1m";
+    std::fs::write(directory.path().join("f"), vec![0; 4 << 20]).unwrap();
+    let words = "--name=a --filename=f --size=4m --bs=256k --rw=randwrite --zonemode=zbd --zonesize=1m";
     for (loops, expected) in [(1, 0), (3, 8)] {
         let said = good(directory.path(), &format!("{words} --loops={loops}"));
         assert!(said.contains(&format!("; {expected} zone resets")), "{said}");
