@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 /// Options whose effect another test shows: the option, the test's file, and its name.
 const TESTS: &[(&str, &str, &str)] = &[
+    ("io_submit_mode", "crates/cli/tests/calls.rs", "offloaded_writes_that_block_do_not_hold_up_the_schedule"),
     ("log_issue_time", "crates/run/tests/run/logs.rs", "offsets_priorities_and_moments_of_issue_have_their_columns"),
     ("log_window_value", "crates/run/tests/run/logs.rs", "a_window_keeps_its_mean_its_largest_or_both"),
     (

@@ -181,6 +181,11 @@ impl Load {
         Ok(load)
     }
 
+    /// Zones reset so far, before they were written again.
+    pub fn zone_resets(&self) -> u64 {
+        self.places.targets.iter().map(places::Place::zone_resets).sum()
+    }
+
     /// A load that has still to do what this one has: the same sequence, and nothing else.
     fn again(&self) -> Load {
         Load {

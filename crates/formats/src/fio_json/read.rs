@@ -210,6 +210,8 @@ fn read_direction(object: &Object, style: &mut model::ReportStyle) -> DirectionR
         ios: whole(object, "total_ios"),
         short_ios: whole(object, "short_ios"),
         dropped_ios: whole(object, "drop_ios"),
+        // On the job in newer documents, not on the direction.
+        zone_resets: 0,
         runtime: milliseconds(object, "runtime"),
         submission,
         completion,

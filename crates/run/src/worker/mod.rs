@@ -124,6 +124,9 @@ fn set_up_and_run(
         load.resume(state);
     }
     let ready = Ready { setup, record, priorities, open: &mut open, locks, memory: &mut memory, content, load };
+    if job.depth.offload {
+        return ready.visit::<engine::Offload>().and_then(|()| hook::run(job, hook::Hook::After));
+    }
     match engine::dispatch(job.engine, ready) {
         Some(result) => result.and_then(|()| hook::run(job, hook::Hook::After)),
         None => Err(refusal(libc::ENOENT, "engine", format!("there is no engine `{}`", job.engine))),
@@ -164,6 +167,9 @@ pub(crate) fn record_error(failure: RecordFailure) -> JobError {
 
 /// The depth that the job's engine can use: 1 for those that complete each I/O before the next.
 pub(crate) fn usable_depth(job: &JobPlan) -> u32 {
+    if job.depth.offload {
+        return job.depth.depth;
+    }
     let engine = engine::ENGINES.iter().find(|engine| engine.name == job.engine);
     match engine.map(|engine| engine.capabilities.submission) {
         Some(Submission::Synchronous) => 1,
@@ -211,7 +217,7 @@ impl Visitor for Ready<'_, '_> {
             clock.sleep_until(clock.now().saturating_add(gap));
         }
         engine.start(&|| !control.stop_requested()).map_err(|error| engine_error(job, &error))?;
-        let queued = if is_synchronous::<E>(job) { Queued::No } else { Queued::Yes };
+        let queued = if is_synchronous::<E>(job) || E::STAMPS { Queued::No } else { Queued::Yes };
         let logs = Logs::open(job, self.setup.plan.number, queued)?;
         self.record.started_unix_ms = place::start_ms(job)?;
         #[cfg(test)]
@@ -231,7 +237,7 @@ impl Visitor for Ready<'_, '_> {
             locks: self.locks,
             ties: (self.setup.ties, self.setup.controls),
         });
-        let used = usage_now(job.isolation);
+        let used = usage_now(job.isolation) + self.record.helpers_usage;
         self.record.usage = used_since(used, self.record.usage);
         if job.isolation == Isolation::Thread {
             // A thread's own account does not have what the kernel's thread did for it; a process's has.
@@ -248,6 +254,7 @@ fn facts(job: &JobPlan) -> JobFacts<'_> {
         runtime: job.limits.runtime,
         priority: job.place.io_priority.map_or(0, |(class, level)| u16::from(class) << 13 | u16::from(level)),
         atomic: job.files.atomic,
+        offloads_to: if job.depth.offload { job.engine } else { "" },
     }
 }
 
