@@ -287,7 +287,7 @@ fn each_subject_is_told_in_lines_of_its_own_and_others_are_refused_with_their_re
         ("process", "runstate SETTING_UP -> RUNNING"),
         ("file", "fd open f"),
         ("parse", "handle_option=verify, ptr=crc32c"),
-        ("verify", "get_next_verify: off=0x7000,len=0x1000"),
+        ("verify", "get_next_verify: ret io_u 0x10: off=0x7000,len=0x1000"),
         ("random", "rand_seeds[0]="),
         ("rate", "wait "),
         ("time", "measuring begins at "),
@@ -303,6 +303,39 @@ fn each_subject_is_told_in_lines_of_its_own_and_others_are_refused_with_their_re
     good(directory.path(), &format!("--debug=io --output=o {base}"));
     let report = std::fs::read_to_string(directory.path().join("o")).unwrap();
     assert!(report.contains("\nio ") && report.ends_with('\n') && report.contains("Run status"), "{report}");
+}
+
+#[test]
+fn what_is_told_has_the_shape_and_the_number_of_fios_lines() {
+    let told = |program: &mut Command, subject: &str, words: &str| {
+        let directory = TempDir::new().unwrap();
+        let words = format!("--debug={subject} --name=a --filename=f --size=64k --bs=4k {words}");
+        let output = program.args(words.split_whitespace()).current_dir(directory.path()).output().unwrap();
+        let shown = String::from_utf8(output.stdout).unwrap();
+        // The subject in eight columns, the process in five, the text.
+        let lines = shown.lines().filter_map(|line| line.strip_prefix(&format!("{subject:<8} ")));
+        lines.filter_map(|line| line.get(6..).map(|text| text.trim_start().to_owned())).collect::<Vec<_>>()
+    };
+    for (subject, words, starts, deep) in [
+        ("parse", "--rw=randwrite --rwmixread=30 --direct=0", &["handle_option="][..], usize::MAX),
+        ("io", "--rw=write --fsync=4", &["queue: io_u", "complete: io_u"], 14),
+        ("random", "--rw=randread --norandommap", &["off rand"], 8),
+        ("random", "--rw=read", &["off rand"], 8),
+        ("verify", "--rw=write --verify=crc32c --verify_state_save=0", &["get_next_verify: ret io_u"], 25),
+        ("file", "--rw=write", &["fd close f"], usize::MAX),
+    ] {
+        let shape = |lines: Vec<String>| {
+            let wanted = lines.iter().filter(|line| starts.iter().any(|start| line.starts_with(start)));
+            let mut shape: Vec<String> = wanted.map(|line| line.chars().take(deep).collect()).collect();
+            shape.sort();
+            shape
+        };
+        let ours = shape(told(Command::new(env!("CARGO_BIN_EXE_plumb")).arg("fio"), subject, words));
+        let theirs = shape(told(&mut Command::new("fio"), subject, words));
+        assert_eq!(ours.is_empty(), words == "--rw=read", "{subject} {words}");
+        let (ours, theirs) = if subject == "file" { (ours[..1].to_vec(), theirs[..1].to_vec()) } else { (ours, theirs) };
+        assert_eq!(ours, theirs, "{subject} {words}");
+    }
 }
 
 #[test]

@@ -85,6 +85,17 @@ pub struct JobFacts<'a> {
     pub priority: u16,
     /// Its writes shall be whole or not there at all after a crash.
     pub atomic: bool,
+    /// In which order it goes through its files, where the kernel may be told.
+    pub order: Option<Order>,
+}
+
+/// In which order a job goes through its files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// Block after block: reading ahead helps.
+    Sequential,
+    /// As chance has it: what is read ahead is wasted.
+    Random,
 }
 
 /// What an engine is opened with.

@@ -31,5 +31,7 @@ mod splice;
 mod sync;
 mod vsync;
 
-pub use contract::{Completion, Engine, EngineClock, EngineError, Io, JobFacts, Operation, Setup, Submitted, Target};
+pub use contract::{
+    Completion, Engine, EngineClock, EngineError, Io, JobFacts, Operation, Order, Setup, Submitted, Target,
+};
 pub use registry::{ENGINES, Visitor, dispatch};
