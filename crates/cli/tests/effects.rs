@@ -1,12 +1,12 @@
-//! No option is accepted and ignored: every option of a job that works is used where its effect is compared with fio's,
-//! or in a test that is named here; every other one is refused by name.
+//! No option is accepted and ignored: every option of a job that works has a case of the comparison with fio that notices
+//! when it does nothing, or a test that is named here; every other one is refused by name.
 //!
-//! Found by itself: an option that occurs as `--option`, or as a line of a job file, in the cases of the comparison with
-//! fio. What is compared there is all that a report, the files left behind and the exit status show. An option that fio
-//! 3.33 does not know, or whose effect shows nowhere in these, has its test in [`TESTS`]: the test must exist.
+//! The cases are the rows of `NOTICED` in `differential/omitted.rs`, where each is tried: the program under test gets the
+//! case once more without the option, and must differ from fio. An option that fio 3.33 does not know, or whose effect
+//! shows neither in a report nor in I/Os, calls and files, has its test in [`TESTS`]: the test must exist.
 
 use assert_cmd::Command;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// Options whose effect another test shows: the option, the test's file, and its name.
@@ -177,29 +177,23 @@ fn rows() -> Vec<Row> {
     options.map(row).collect()
 }
 
-/// The sources of the comparison with fio.
-fn cases() -> String {
-    let directory = root().join("crates/cli/tests/differential");
-    let files = std::fs::read_dir(directory).expect("the cases").flatten().map(|entry| entry.path());
-    files.map(|path| std::fs::read_to_string(path).expect("readable")).collect()
-}
-
-/// Whether an option is used: `--name`, or `name` at the start of a line of a job file, in a text of Rust.
-fn occurs(cases: &str, name: &str) -> bool {
-    cases.match_indices(name).any(|(at, _)| {
-        let (before, after) = (&cases[..at], &cases[at + name.len()..]);
-        let begins = before.ends_with("--") || before.ends_with("\\n") || before.ends_with('\n');
-        let ends = after.starts_with(['=', ' ', '"']) || after.starts_with("\\n");
-        begins && ends
-    })
+/// The options whose omission a case of the comparison notices.
+fn noticed() -> BTreeSet<String> {
+    let file = root().join("crates/cli/tests/differential/omitted.rs");
+    let text = std::fs::read_to_string(file).expect("readable");
+    let (_, table) = text.split_once("NOTICED: &[(&str, &str)] = &[").expect("the table");
+    let (table, _) = table.split_once("\n];").expect("its end");
+    let rows = table.lines().filter_map(|line| line.trim().strip_prefix("(\"")?.split_once('"'));
+    rows.map(|(name, _)| name.to_owned()).collect()
 }
 
 #[test]
 fn every_option_that_works_has_a_case_or_a_test_of_its_effect() {
-    let (rows, cases) = (rows(), cases());
+    let (rows, noticed) = (rows(), noticed());
     assert!(rows.len() > 200, "{} rows: the list of options is not read any more", rows.len());
     let tested: BTreeMap<&str, ()> = TESTS.iter().map(|&(name, ..)| (name, ())).collect();
-    let is_shown = |row: &Row| row.names.iter().any(|name| occurs(&cases, name) || tested.contains_key(name.as_str()));
+    let is_shown =
+        |row: &Row| row.names.iter().any(|name| noticed.contains(name) || tested.contains_key(name.as_str()));
     let working: Vec<&Row> = rows.iter().filter(|row| row.works).collect();
     assert!(working.len() > 100, "{} rows work", working.len());
     let missing: Vec<&str> = working.iter().filter(|row| !is_shown(row)).map(|row| row.names[0].as_str()).collect();

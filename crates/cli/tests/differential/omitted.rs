@@ -60,9 +60,11 @@ fn without(case: &Case, option: &str) -> Case {
     less
 }
 
-/// A report whose JSON does not say what was asked.
+/// A report that does not say what was asked: neither options in JSON nor a job's first line.
 fn without_echo(report: &str) -> String {
-    let Ok((Some(mut json), text)) = house::split_output(report) else { return report.to_owned() };
+    let report: String =
+        report.lines().filter(|line| !line.contains(": (g=")).map(|line| format!("{line}\n")).collect();
+    let Ok((Some(mut json), text)) = house::split_output(&report) else { return report };
     let forget = |from: &mut serde_json::Value, key| from.as_object_mut().and_then(|map| map.shift_remove(key));
     forget(&mut json, "global options");
     for job in json["jobs"].as_array_mut().into_iter().flatten() {

@@ -255,7 +255,6 @@ pub(crate) fn calls() -> Vec<Case> {
             "--direct=1 --ioengine=libaio --iodepth=8 --iodepth_batch=4 --iodepth_batch_complete_min=4",
         ),
         call("calls_polled_completions", "preadv2", &["HIPRI"], "--direct=1 --ioengine=pvsync2 --hipri"),
-        call("calls_no_waiting", "preadv2", &["NOWAIT"], "--ioengine=pvsync2 --nowait=1"),
         call("calls_huge_pages", "madvise", &["MADV_HUGEPAGE"], "--ioengine=mmap --rw=read --thp=1"),
         call("calls_order_of_a_mapping", "madvise", &["MADV_RANDOM"], "--ioengine=mmap --rw=randread"),
         call(

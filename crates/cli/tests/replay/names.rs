@@ -165,9 +165,12 @@ fn a_trace_of_a_device_that_is_not_here_asks_for_a_redirection() {
 fn what_a_record_writes_is_verified_after_each_pass_and_by_fio_too() {
     let record = "fio version 2 iolog\nf add\nf open\nf write 0 4096\nf write 8192 8192\nf write 4096 4096\n\
                   f write 0 4096\nf datasync 0 0\nf read 4096 4096\nf close\n";
-    for (words, reads, writes) in
-        [("--iodepth=1", 4, 4), ("--ioengine=libaio --iodepth=4", 4, 4), ("--loops=2", 8, 8), ("--verify_backlog=2", 5, 4)]
-    {
+    for (words, reads, writes) in [
+        ("--iodepth=1", 4, 4),
+        ("--ioengine=libaio --iodepth=4", 4, 4),
+        ("--loops=2", 8, 8),
+        ("--verify_backlog=2", 5, 4),
+    ] {
         let place = with(record);
         let base = "--name=a --output-format=json --read_iolog=in --replay_no_stall=1 --verify=crc32c \
                     --verify_state_save=0 --verify_format=3.33";

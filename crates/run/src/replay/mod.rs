@@ -73,7 +73,9 @@ fn take_over(job: &mut JobPlan, workers: &[Replayed]) -> Result<(), JobError> {
         verify.interval = Some(step);
     }
     let room = verify.interval.or(workers.iter().filter_map(|worker| worker.smallest_write).min());
-    match room.filter(|&room| room < ROOM_FOR_HEADER && !matches!(verify.method, VerifyMethod::Pattern | VerifyMethod::Null)) {
+    match room
+        .filter(|&room| room < ROOM_FOR_HEADER && !matches!(verify.method, VerifyMethod::Pattern | VerifyMethod::Null))
+    {
         Some(room) => {
             let what = format!(
                 "verify puts headers into what is written, and the record writes in steps of {room} bytes; use \
