@@ -526,3 +526,75 @@ fn locks_are_exclusive_or_shared_by_reads() {
     assert_eq!(locks("--rw=write --lockfile=readwrite", "LOCK_EX"), 2);
     assert_eq!(locks("--rw=read", "LOCK"), 0);
 }
+
+#[test]
+fn jobs_repeat_from_one_set_where_it_is_global() {
+    let common = |words: &str| {
+        let directory = TempDir::new().unwrap();
+        let base = "--name=a --numjobs=2 --size=1m --bs=4k --rw=write --dedupe_percentage=50 --dedupe_mode=working_set";
+        good(directory.path(), &format!("{base} {words}"));
+        let [one, other] = ["a.0.0", "a.1.0"].map(|name| std::fs::read(directory.path().join(name)).unwrap());
+        let known: BTreeSet<&[u8]> = one.chunks(4096).collect();
+        other.chunks(4096).filter(|block| known.contains(block)).count()
+    };
+    assert_eq!(common(""), 0);
+    assert!(common("--dedupe_global=1") > 20);
+}
+
+#[test]
+fn rows_of_logs_are_written_as_many_at_a_time_as_told() {
+    let writes = |words: &str| {
+        let lines = traced("write", &format!("--name=a --ioengine=null --size=20m --write_iops_log=x {words}"));
+        lines.iter().filter(|line| line.contains(", 4096, 0\\n")).count()
+    };
+    // 5120 rows.
+    let (few, default, many) = (writes("--log_entries=6000"), writes(""), writes("--log_compression=1k"));
+    assert!(few < default && default < many, "{few}, {default} and {many} writes");
+}
+
+#[test]
+fn so_many_zones_are_open_and_reset_as_the_options_say() {
+    // The most zones that are partly written at once, and how often a zone was begun anew.
+    let zones = |words: &str| {
+        let directory = TempDir::new().unwrap();
+        std::fs::write(directory.path().join("f"), vec![0; 8 << 20]).unwrap();
+        let base =
+            "--name=a --filename=f --size=8m --bs=64k --rw=randwrite --zonemode=zbd --zonesize=1m --write_iolog=out";
+        good(directory.path(), &format!("{base} {words}"));
+        let text = std::fs::read_to_string(directory.path().join("out")).unwrap();
+        let (mut filled, mut most, mut resets) = ([0; 8], 0, 0);
+        for line in text.lines().filter(|line| line.contains(" write ")) {
+            let offset: usize = line.split(' ').nth(3).unwrap().parse().unwrap();
+            let (zone, place) = (offset >> 20, offset % (1 << 20));
+            resets += usize::from(place == 0 && filled[zone] > 0);
+            filled[zone] = place + (64 << 10);
+            most = most.max(filled.iter().filter(|&&filled| (1..1 << 20).contains(&filled)).count());
+        }
+        (most, resets)
+    };
+    assert_eq!(zones("").0, 8);
+    assert_eq!(zones("--max_open_zones=2").0, 2);
+    assert_eq!(zones("--max_open_zones=4 --job_max_open_zones=2").0, 2);
+    let again = "--io_size=32m --zone_reset_threshold=0.3";
+    let (few, some, many) = (
+        zones("--io_size=32m").1,
+        zones(&format!("{again} --zone_reset_frequency=0.3")).1,
+        zones(&format!("{again} --zone_reset_frequency=1")).1,
+    );
+    assert!(few < some && some < many, "{few}, {some}, {many} resets");
+}
+
+#[test]
+fn what_is_not_measured_is_not_in_the_result_and_what_is_asked_for_is() {
+    let directory = TempDir::new().unwrap();
+    let samples = |words: &str| {
+        let base = "--name=a --ioengine=sim --size=1g --runtime=2 --time_based";
+        json(directory.path(), &format!("{base} {words}"))["jobs"][0]["read"]["bw_samples"].as_u64().unwrap()
+    };
+    assert_eq!((samples(""), samples("--disable_bw=1")), (4, 0));
+    let percentiles = |words: &str| {
+        let base = "--name=a --ioengine=libaio --iodepth=2 --size=64k";
+        !json(directory.path(), &format!("{base} {words}"))["jobs"][0]["read"]["slat_ns"]["percentile"].is_null()
+    };
+    assert!(percentiles("--slat_percentiles=1") && !percentiles(""));
+}

@@ -169,9 +169,8 @@ fn blocks(words: &str) -> (Value, String) {
     let directory = tempfile::tempdir().unwrap();
     let words = format!("--output-format=json,normal --name=a --block_error_percentiles=1 {words}");
     let text = said(&mut plumb(directory.path(), &words));
-    let (json, text) = text.split_once("\n}\n").expect("JSON before text");
-    let result: Value = serde_json::from_str(&format!("{json}\n}}")).expect("JSON");
-    (result["jobs"][0]["block"].clone(), text.to_owned())
+    let (result, text) = house::split_output(&text).expect("JSON");
+    (result.expect("JSON")["jobs"][0]["block"].clone(), text)
 }
 
 #[test]
