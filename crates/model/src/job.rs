@@ -1,6 +1,6 @@
 //! What one worker found, and how workers of a group become one.
 
-use crate::{LatencyGoal, SteadyResult};
+use crate::{BlockLives, LatencyGoal, SteadyResult};
 use measure::{Direction, Histogram, Moments, Nanos, PerDirection, SampleStatistics};
 use serde::{Deserialize, Serialize};
 use zerocopy::FromBytes;
@@ -50,6 +50,9 @@ pub struct JobResult {
     /// Its moments, where it was one timed pass.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pass: Option<PassResult>,
+    /// What became of its blocks; `None` where nobody asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blocks: Option<BlockLives>,
 }
 
 /// The moments of one timed pass, on the run's clock.
@@ -452,6 +455,9 @@ impl JobResult {
         self.depth.submits += other.depth.submits;
         self.depth.completes += other.depth.completes;
         self.latency_bins.merge(&other.latency_bins);
+        if let Some(theirs) = &other.blocks {
+            self.blocks.get_or_insert_default().merge(theirs);
+        }
     }
 
     /// All directions as one: counts and histograms added, the rates side by side.

@@ -166,6 +166,7 @@ fn read_job(job: &Object, number: u32, global: &[(String, String)]) -> JobResult
     }
     found.latency_goal = super::steer::read_goal(job);
     found.steady = super::steer::read_steady(job);
+    found.blocks = super::blocks::read(job);
     let ios = found.ios();
     found.depth = read_depth(job, ios);
     found.latency_bins = read_latency_bins(job, ios);

@@ -3,6 +3,7 @@
 //! Both have a fixed layout and no pointers. The parent reads the block at any time and the record when the worker
 //! has ended, however it ended: what was measured before a SIGBUS is still there.
 
+use super::lives::BlockRecord;
 use super::notices::Notices;
 use crate::steady::{Sample, Steadiness};
 use job::plan::SteadyPlan;
@@ -167,6 +168,8 @@ pub(crate) struct Record {
     pub(crate) mark: MarkRecord,
     /// When a pass had closed its files, on the worker's clock; 0 where that is not asked for.
     pub(crate) closed_at: u64,
+    /// What became of the blocks of a job that watches them.
+    pub(crate) blocks: BlockRecord,
     /// Histograms, on pages of their own: touched only where percentiles are wanted.
     pub(crate) histograms: Histograms,
 }
