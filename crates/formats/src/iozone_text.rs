@@ -52,6 +52,8 @@ pub struct Preamble<'a> {
     pub cache: (u64, u64),
     /// Records from one to the next in the stride test.
     pub stride: u64,
+    /// kB of a burst, and milliseconds of rest behind it.
+    pub burst: Option<(u64, u64)>,
 }
 
 /// The command line, and what its numbers will be.
@@ -76,6 +78,9 @@ pub fn circumstances(preamble: &Preamble<'_>) -> String {
          \tProcessor cache line size set to {line} bytes.\n\tFile stride size set to {} * record size.\n",
         preamble.stride
     );
+    if let Some((kb, ms)) = preamble.burst {
+        let _ = write!(text, "\tBurst size set to {kb} Kbytes.\n\tBurst sleep duration set to {ms} msec\n");
+    }
     text
 }
 

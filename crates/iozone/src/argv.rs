@@ -65,6 +65,7 @@ struct Given {
     with_copy: bool,
     without_copy: bool,
     each_record_flush: bool,
+    names_from_file: bool,
 }
 
 struct Reader<'a> {
@@ -111,6 +112,8 @@ impl Reader<'_> {
         match name {
             "json" => self.settings.json = Some(PathBuf::from(value(self)?)),
             "csv" => self.settings.csv = Some(PathBuf::from(value(self)?)),
+            "report" => self.settings.pictures = Some(PathBuf::from(value(self)?)),
+            "strict" => self.settings.strict = true,
             _ => {
                 let err = format!("{}: invalid option -- '-'\n", self.program);
                 return Err(Refusal::Original { status: 255, out: USAGE.to_owned(), err });
@@ -355,6 +358,10 @@ impl Reader<'_> {
     }
 
     fn plus(&mut self, letters: &str) -> Result<(), Refusal> {
+        // plumb's own, among iozone's.
+        if letters == "report" {
+            return self.own(letters);
+        }
         let letter = letters.chars().next().unwrap_or('?');
         let value = match plus_shape(letter) {
             None => return original(255, format!("Unsupported Plus option -> {letter} <-\n")),
@@ -369,9 +376,24 @@ impl Reader<'_> {
         if plus_shape(letter) == Some(Shape::WithValue) {
             self.kept.push(value.clone());
         }
-        if let Some(text) = set_plus(&mut self.settings, letter, number(&value)) {
-            self.say(text);
+        match letter {
+            'R' => return self.names_from(&value),
+            'b' => self.settings.burst = Some(burst(&value)),
+            _ => {
+                if let Some(text) = set_plus(&mut self.settings, letter, number(&value)) {
+                    self.say(text);
+                }
+            }
         }
+        Ok(())
+    }
+
+    /// The children's files, a name in each line.
+    fn names_from(&mut self, path: &str) -> Result<(), Refusal> {
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| Refusal::NotBuilt(format!("-+R {path}: the file of names cannot be read: {error}")))?;
+        self.settings.files = text.lines().filter(|line| !line.trim().is_empty()).map(PathBuf::from).collect();
+        self.given.names_from_file = true;
         Ok(())
     }
 
@@ -386,6 +408,10 @@ impl Reader<'_> {
             if settings.children.is_empty() {
                 settings.children = (least..=most).collect();
             }
+        }
+        let most = settings.children.iter().copied().max().unwrap_or(0);
+        if given.names_from_file && (most == 0 || settings.files.len() < most as usize) {
+            return original(13, format!("invalid options: not enough filenames for {most} streams\n"));
         }
         if settings.purge_bytes > 0 {
             settings.purge_bytes =
@@ -488,6 +514,26 @@ fn set_plus(settings: &mut Settings, letter: char, asked: i64) -> Option<String>
             settings.data_sync = true;
             ">>> O_DSYNC mode enabled. <<<"
         }
+        'T' => {
+            settings.start_log = true;
+            return None;
+        }
+        'V' => {
+            settings.shared_file = true;
+            ">>> Shared file mode enabled. <<<"
+        }
+        'X' => {
+            settings.marks_byte = SHORT_CIRCUIT;
+            "Short circuit mode. For\n\t filesystem development testing ONLY !"
+        }
+        'z' => {
+            settings.histograms = true;
+            "Histogram summary enabled."
+        }
+        'Z' => {
+            settings.marks_byte = OLD_DATA;
+            "Using old data sets.\n\t Performance measurements may be invalid in this\n\t mode due to published hack."
+        }
         'E' => {
             settings.foreign_file = true;
             settings.keep = true;
@@ -549,6 +595,18 @@ pub const MACHINE: &str = "\0machine";
 
 /// iozone 3.489's byte.
 pub(crate) const PATTERN: u8 = b'_';
+/// The byte of -+X.
+const SHORT_CIRCUIT: u8 = 0xbb;
+/// The byte of -+Z.
+const OLD_DATA: u8 = 0xa5;
+
+/// kB, and milliseconds of rest behind them, with anything between the two.
+fn burst(text: &str) -> (u64, Nanos) {
+    let digits = text.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(text.len());
+    let (kb, rest) = text.split_at(digits);
+    let rest = rest.trim_start_matches(|letter: char| !letter.is_ascii_digit());
+    (number(kb).max(1).unsigned_abs(), Nanos::from_millis(number(rest).max(0).unsigned_abs()))
+}
 
 fn refuse(name: &str) -> Result<(), Refusal> {
     match refused(name) {
@@ -651,7 +709,7 @@ mod tests {
 
     #[test]
     fn what_is_not_built_is_refused_by_name() {
-        for text in ["-+m hosts", "-+d", "-K", "-Z", "-m", "-+w 10", "-+b 4,5", "-+t"] {
+        for text in ["-+m hosts", "-+d", "-K", "-Z", "-m", "-+w 10", "-+l", "-+t"] {
             assert!(matches!(words(text), Err(Refusal::NotBuilt(_))), "{text}");
         }
     }

@@ -56,14 +56,8 @@ pub(crate) fn refused(name: &str) -> Option<&'static str> {
             "its data for deduplication and compression is not built; plumb fio has dedupe_percentage and \
              buffer_compress_percentage"
         }
-        "+X" | "+Z" => "the fixed patterns of old releases are not built; -V N writes a byte of your choice",
-        "+b" => "bursts are not built; plumb fio has thinktime and thinktime_blocks",
         "+F" => "truncating in the mix is not built; remove the files before the run",
-        "+l" | "+L" => "record locks are not built; -W locks the whole file",
-        "+V" => "a shared file is not built; plumb fio has filename= with numjobs=",
-        "+T" => "the log of starts is not built; --json FILE has the moments of each child",
-        "+z" => "the histogram files are not built; --json FILE has the percentiles of each test",
-        "+R" => "names from a file are not built; give them after -F",
+        "+l" | "+L" => "record locks are not built; -W locks the whole file, -+V shares one file",
         "+A" => "advice for mapped files is not built; plumb fio has fadvise_hint",
         "X" | "Y" => "telemetry files are not built; plumb fio --read_iolog replays recorded I/O",
         "K" => "disturbed reads are not built; plumb fio has percentage_random",

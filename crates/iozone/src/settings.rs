@@ -109,10 +109,24 @@ pub struct Settings {
     pub rest: Nanos,
     /// Unmounted and mounted between tests.
     pub remount: Option<String>,
+    /// The byte at the beginning of each page.
+    pub marks_byte: u8,
+    /// After so many kB, rest so long.
+    pub burst: Option<(u64, Nanos)>,
+    /// All children share the first one's file.
+    pub shared_file: bool,
+    /// Each child logs when its tests began and ended.
+    pub start_log: bool,
+    /// Each child's latencies as histograms, in files.
+    pub histograms: bool,
     /// plumb's own: results as JSON go here.
     pub json: Option<PathBuf>,
     /// plumb's own: rows as CSV go here.
     pub csv: Option<PathBuf>,
+    /// plumb's own: pictures of the tables go here.
+    pub pictures: Option<PathBuf>,
+    /// plumb's own: a number that is not to be trusted fails the run.
+    pub strict: bool,
 }
 
 /// One row, a matrix, or many children.
@@ -229,8 +243,15 @@ impl Default for Settings {
             operations_per_second: None,
             rest: Nanos::ZERO,
             remount: None,
+            marks_byte: crate::argv::PATTERN,
+            burst: None,
+            shared_file: false,
+            start_log: false,
+            histograms: false,
             json: None,
             csv: None,
+            pictures: None,
+            strict: false,
         }
     }
 }

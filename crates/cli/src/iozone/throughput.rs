@@ -1,5 +1,6 @@
 //! Throughput mode: many children at once, a block of lines per test.
 
+use super::child_files;
 use super::ill::Ill;
 use super::latency::{self, Whose};
 use super::session::Session;
@@ -21,14 +22,14 @@ pub(crate) fn run(session: &mut Session<'_>) -> Result<u8, Failure> {
     let settings = session.settings;
     let kind = if settings.threads { ChildKind::Thread } else { ChildKind::Process };
     let first = settings.bounds.map_or_else(|| settings.children.last().copied().unwrap_or(1), |(least, _)| least);
-    session.out.write(&iozone_text::throughput_start(kind, first, settings.bounds))?;
+    session.write(&iozone_text::throughput_start(kind, first, settings.bounds))?;
     let record_kb = settings.records_kb.first().copied().unwrap_or(Settings::RECORD_KB);
     let size_kb = settings.sizes_kb.first().copied().unwrap_or(Settings::SIZE_KB);
     let line = |test: &ThroughputTest| Line { name: test.report, throughput: Vec::new(), cpu_percent: Vec::new() };
     let mut lines: Vec<Line> = selected(settings).map(line).collect();
     for &count in &settings.children {
         let size_kb = if settings.divides { size_kb / u64::from(count.max(1)) } else { size_kb };
-        session.out.write(&iozone_text::each_writes(kind, size_kb, record_kb))?;
+        session.write(&iozone_text::each_writes(kind, size_kb, record_kb))?;
         for (test, line) in selected(settings).zip(&mut lines) {
             if test.retest && settings.no_retest {
                 line.throughput.push(0.0);
@@ -45,21 +46,22 @@ pub(crate) fn run(session: &mut Session<'_>) -> Result<u8, Failure> {
             }
             session.settle()?;
         }
-        session.out.write("\n\n")?;
+        session.write("\n\n")?;
     }
     session.files.clean(settings);
     report(session, kind, record_kb, &lines)?;
-    session.out.write(COMPLETE)?;
+    session.write(COMPLETE)?;
     Ok(0)
 }
 
 /// The tests that were asked for, in their order.
-fn selected(settings: &Settings) -> impl Iterator<Item = &'static ThroughputTest> {
+pub(super) fn selected(settings: &Settings) -> impl Iterator<Item = &'static ThroughputTest> {
     let stdio = !settings.without_stdio();
     THROUGHPUT.iter().filter(move |test| settings.runs(test.number) && (stdio || !matches!(test.number, 6 | 7)))
 }
 
-fn run_test(
+/// One test with so many children.
+pub(super) fn run_test(
     session: &mut Session<'_>,
     test: ThroughputTest,
     count: u32,
@@ -68,7 +70,9 @@ fn run_test(
     let settings = session.settings;
     let mut scenes = Vec::new();
     for index in 0..count as usize {
-        let file = settings.files.get(index).cloned().unwrap_or_else(|| PathBuf::from(format!("iozone.DUMMY.{index}")));
+        let number = if settings.shared_file { 0 } else { index };
+        let made_up = || PathBuf::from(format!("iozone.DUMMY.{number}"));
+        let file = settings.files.get(number).cloned().unwrap_or_else(made_up);
         session.files.use_file(&file);
         scenes.push(Scene {
             is_there: file.exists(),
@@ -84,14 +88,18 @@ fn run_test(
         return Ok(Ok(Figures { children: vec![iozone::Child::default(); scenes.len()], ..Figures::default() }));
     }
     let plan = iozone::throughput_plan(settings, pass, &scenes);
+    let start = super::began();
     let result = match session.measure(&plan, &format!("{count} {}", test.title), pass)? {
         Ok(result) => result,
         Err(ill) => return Ok(Err(ill)),
     };
     latency::convert(session, pass, &result.jobs, Whose::Child)?;
+    if child_files::are_wanted(settings) {
+        child_files::write(session, pass, &start, &result.jobs)?;
+    }
     let compute = if settings.compute_counts { measure::Nanos::ZERO } else { settings.compute };
     let figures = Figures::of(&result.jobs, settings.unit, compute);
-    session.beside.add(&format!("{count} {}", test.title), size_kb, record_kb, result, settings);
+    session.keep(&format!("{count} {}", test.title), (size_kb, record_kb), result);
     Ok(Ok(figures))
 }
 
@@ -110,7 +118,7 @@ fn show(session: &mut Session<'_>, test: ThroughputTest, figures: &Figures, kind
         count: u32::try_from(figures.children.len()).unwrap_or(u32::MAX),
     };
     let order = if (test.number, test.pass) == (0, 0) { Order::First } else { Order::Later };
-    session.out.write(&iozone_text::block(&block, kind, unit_name(settings.unit), order))
+    session.write(&iozone_text::block(&block, kind, unit_name(settings.unit), order))
 }
 
 fn report(session: &mut Session<'_>, kind: ChildKind, record_kb: u64, lines: &[Line]) -> Result<(), Failure> {
@@ -118,10 +126,10 @@ fn report(session: &mut Session<'_>, kind: ChildKind, record_kb: u64, lines: &[L
     if settings.report.text || settings.report.sheet.is_some() {
         let throughput: Vec<_> = lines.iter().map(|line| (line.name, line.throughput.clone())).collect();
         let unit = unit_name(settings.unit);
-        session.out.write(&format!("\n{}", iozone_text::throughput_report(kind, unit, record_kb, &throughput)))?;
+        session.write(&format!("\n{}", iozone_text::throughput_report(kind, unit, record_kb, &throughput)))?;
         if settings.cpu {
             let cpu: Vec<_> = lines.iter().map(|line| (line.name, line.cpu_percent.clone())).collect();
-            session.out.write(&format!("\n{}", iozone_text::cpu_report(kind, record_kb, &cpu)))?;
+            session.write(&format!("\n{}", iozone_text::cpu_report(kind, record_kb, &cpu)))?;
         }
     }
     if let Some(path) = &settings.csv {
