@@ -78,7 +78,11 @@ pub(crate) struct Args {
 
 /// Finds the knee.
 pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
-    if args.iozone.is_empty() { survey::find_knee(args.wishes()?) } else { iozone::find_knee(&args.iozone, args.output.as_deref()) }
+    if args.iozone.is_empty() {
+        survey::find_knee(args.wishes()?)
+    } else {
+        iozone::find_knee(&args.iozone, args.output.as_deref())
+    }
 }
 
 impl Args {
@@ -148,7 +152,8 @@ mod tests {
 
     #[test]
     fn levels_that_fall_are_refused() {
-        let args = Words::try_parse_from(["knee", "--users", "4,2", "."]).unwrap_or_else(|error| panic!("{error}")).args;
+        let args =
+            Words::try_parse_from(["knee", "--users", "4,2", "."]).unwrap_or_else(|error| panic!("{error}")).args;
         assert!(args.wishes().is_err());
     }
 }

@@ -1,7 +1,7 @@
 //! iozone's command line: getopt's rules, the order in which iozone complains, and its statuses.
 
 use crate::option::{Shape, plus_shape, refused, shape};
-use crate::settings::{Asynchronous, Data, Mapping, Mode, Settings, Unit};
+use crate::settings::{Asynchronous, Data, Mapping, Member, Mode, Settings, Unit};
 use measure::Nanos;
 use std::path::PathBuf;
 
@@ -19,6 +19,8 @@ pub enum Refusal {
     },
     /// plumb does not do it: a message.
     NotBuilt(String),
+    /// This process is to be a member of a cluster: the rest is told through standard input.
+    Member,
     /// The help was asked for.
     Help,
     /// The version was asked for.
@@ -66,6 +68,8 @@ struct Given {
     without_copy: bool,
     each_record_flush: bool,
     names_from_file: bool,
+    stride: bool,
+    cluster: bool,
 }
 
 struct Reader<'a> {
@@ -114,6 +118,7 @@ impl Reader<'_> {
             "csv" => self.settings.csv = Some(PathBuf::from(value(self)?)),
             "report" => self.settings.pictures = Some(PathBuf::from(value(self)?)),
             "strict" => self.settings.strict = true,
+            "member" => return Err(Refusal::Member),
             _ => {
                 let err = format!("{}: invalid option -- '-'\n", self.program);
                 return Err(Refusal::Original { status: 255, out: USAGE.to_owned(), err });
@@ -197,7 +202,10 @@ impl Reader<'_> {
                     self.settings.tests.insert(11);
                 }
             }
-            'j' => self.settings.stride = number(value).max(1).unsigned_abs(),
+            'j' => {
+                self.given.stride = true;
+                self.settings.stride = number(value).max(1).unsigned_abs();
+            }
             'J' => self.settings.compute = Nanos::from_millis(number(value).max(0).unsigned_abs()),
             'H' => {
                 self.given.with_copy = true;
@@ -238,8 +246,13 @@ impl Reader<'_> {
                 self.settings.remount = Some(value.to_owned());
             }
             'X' | 'Y' => {
-                telemetry(value, if letter == 'X' { "write" } else { "read" })?;
-                refuse(&letter.to_string())?;
+                let way = if letter == 'X' { "write" } else { "read" };
+                telemetry(value, way)?;
+                let records = crate::telemetry::read(std::path::Path::new(value))
+                    .map_err(|why| Refusal::NotBuilt(format!("-{letter}: {why}")))?;
+                let slot = if letter == 'X' { &mut self.settings.written } else { &mut self.settings.read };
+                *slot = Some(records);
+                self.say(format!("Using {way} telemetry file \"{value}\""));
             }
             _ => {}
         }
@@ -378,6 +391,7 @@ impl Reader<'_> {
         }
         match letter {
             'R' => return self.names_from(&value),
+            'm' => return self.members_from(&value),
             'b' => self.settings.burst = Some(burst(&value)),
             _ => {
                 if let Some(text) = set_plus(&mut self.settings, letter, number(&value)) {
@@ -385,6 +399,18 @@ impl Reader<'_> {
                 }
             }
         }
+        Ok(())
+    }
+
+    /// The machines of a cluster.
+    fn members_from(&mut self, path: &str) -> Result<(), Refusal> {
+        let members = std::fs::read_to_string(path)
+            .map_err(|error| format!("{path}: cannot be read: {error}"))
+            .and_then(|text| Member::all(path, &text))
+            .map_err(|why| Refusal::NotBuilt(format!("-+m: {why}")))?;
+        self.settings.members = members;
+        self.given.cluster = true;
+        self.say("Network distribution mode enabled.");
         Ok(())
     }
 
@@ -410,6 +436,18 @@ impl Reader<'_> {
             }
         }
         let most = settings.children.iter().copied().max().unwrap_or(0);
+        if given.cluster && (most == 0 || settings.members.len() < most as usize) {
+            let why = format!(
+                "-+m names {} machines for {most} children; there is one line for each, and -t says how many",
+                settings.members.len()
+            );
+            return Err(Refusal::NotBuilt(why));
+        }
+        if given.cluster && (settings.threads || settings.latencies || settings.start_log || settings.histograms) {
+            return Err(Refusal::NotBuilt(
+                "-T, -Q, -+T and -+z are not done for the members of a cluster; leave them out".to_owned(),
+            ));
+        }
         if given.names_from_file && (most == 0 || settings.files.len() < most as usize) {
             return original(13, format!("invalid options: not enough filenames for {most} streams\n"));
         }
@@ -431,6 +469,14 @@ impl Reader<'_> {
             Some((17, "\n\tMicrosecond mode not supported in throughput mode.\n\n".to_owned()))
         } else if settings.foreign_file && settings.tests.is_empty() {
             Some((19, "You must specify which tests ( -i # ) when using -+E\n".to_owned()))
+        } else if settings.has_telemetry() && auto {
+            Some((17, "\n\tAuto mode not supported in telemetry mode.\n\tTry:   -i 0 -i 1 \n\n".to_owned()))
+        } else if settings.has_telemetry() && !settings.sizes_kb.is_empty() {
+            Some((17, "\n\tSize of file is determined by telemetry file.\n\n".to_owned()))
+        } else if settings.has_telemetry() && !settings.records_kb.is_empty() {
+            Some((17, "\n\tRecord size of file is determined by telemetry file.\n\n".to_owned()))
+        } else if settings.has_telemetry() && given.stride {
+            Some((17, "\n\tStride size is determined by telemetry file.\n\n".to_owned()))
         } else {
             None
         };
@@ -441,6 +487,9 @@ impl Reader<'_> {
             for test in [0, 4, 6, 8, 9] {
                 settings.tests.remove(&test);
             }
+        }
+        if let Some(size) = settings.telemetry_kb() {
+            settings.sizes_kb = vec![size];
         }
         settings.words = self.kept;
         settings.words.append(&mut self.strays);
@@ -709,7 +758,7 @@ mod tests {
 
     #[test]
     fn what_is_not_built_is_refused_by_name() {
-        for text in ["-+m hosts", "-+d", "-K", "-Z", "-m", "-+w 10", "-+l", "-+t"] {
+        for text in ["-+m no-such-file", "-+d", "-K", "-Z", "-m", "-+w 10", "-+l", "-+t"] {
             assert!(matches!(words(text), Err(Refusal::NotBuilt(_))), "{text}");
         }
     }

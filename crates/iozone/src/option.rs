@@ -45,9 +45,10 @@ pub(crate) fn plus_shape(letter: char) -> Option<Shape> {
 /// Why plumb refuses an option, by its name without the dash; `None` where it does it.
 pub(crate) fn refused(name: &str) -> Option<&'static str> {
     let reason = match name {
-        "+m" | "+c" | "+h" | "+i" | "+s" | "+t" => {
-            "clusters of several machines are not built; run plumb on each machine"
+        "+c" | "+h" | "+i" | "+s" => {
+            "members of a cluster talk through the remote shell that started them; -+m FILE alone is enough"
         }
+        "+t" => "the network is not measured here; plumb fio --ioengine=net does it",
         "+H" | "+P" => "there is no time server; the clock of this machine is used, and its drift is checked",
         "+d" => {
             "the diagnostic mode is not built; -V N checks every byte, plumb fio --verify=crc32c finds misplaced blocks"
@@ -59,7 +60,6 @@ pub(crate) fn refused(name: &str) -> Option<&'static str> {
         "+F" => "truncating in the mix is not built; remove the files before the run",
         "+l" | "+L" => "record locks are not built; -W locks the whole file, -+V shares one file",
         "+A" => "advice for mapped files is not built; plumb fio has fadvise_hint",
-        "X" | "Y" => "telemetry files are not built; plumb fio --read_iolog replays recorded I/O",
         "K" => "disturbed reads are not built; plumb fio has percentage_random",
         "m" => "many buffers are not built; every record goes through one buffer",
         "Z" => "mixing mapped and plain I/O is not built; leave out -Z",

@@ -1,6 +1,7 @@
 //! A test's pass as a Plan: which I/Os in which order, how the file is opened, and what lies inside the time.
 
 use crate::settings::{Data, Mapping, Settings};
+use crate::telemetry;
 use job::Plan;
 use job::plan::{
     Access, AccessAdvice, Allocate, Birth, BlockSize, BufferPlan, DepthPlan, Extent, Fill, Isolation, JobPlan, Marks,
@@ -8,6 +9,7 @@ use job::plan::{
 };
 use measure::{Direction, Nanos, PerDirection};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// A page, at whose beginning iozone marks its data.
 const PAGE: usize = 4096;
@@ -183,7 +185,8 @@ fn open_flags(settings: &Settings, pass: Pass, job: &mut JobPlan, company: Compa
 fn base(settings: &Settings, pass: Pass, scene: &Scene, order: RecordOrder) -> JobPlan {
     let moves = direction(pass);
     let mut job = JobPlan::with_defaults("iozone", "command line", engine(settings, pass));
-    let record = scene.record_kb.saturating_mul(1024);
+    let listed = settings.listed(pass.test);
+    let record = listed.map_or(scene.record_kb.saturating_mul(1024), |records| u64::from(telemetry::longest(records)));
     let size = u32::try_from(record).unwrap_or(u32::MAX);
     job.load.mix = Mix::Only(moves);
     job.load.block_size = PerDirection::all(BlockSize::Fixed(size));
@@ -191,7 +194,10 @@ fn base(settings: &Settings, pass: Pass, scene: &Scene, order: RecordOrder) -> J
     job.load.fsync_every = u64::from(moves == Direction::Write && settings.mapping == Some(Mapping::EachRecord));
     let files = &mut job.files;
     files.names = vec![scene.file.clone()];
-    files.size = Some(Extent::Bytes(scene.record_count() * record));
+    files.size = Some(Extent::Bytes(match listed {
+        Some(_) => scene.size_kb.saturating_mul(1024),
+        None => scene.record_count() * record,
+    }));
     files.allocate = Allocate::None;
     files.invalidate = false;
     files.advice = AccessAdvice::None;
@@ -224,8 +230,9 @@ fn base(settings: &Settings, pass: Pass, scene: &Scene, order: RecordOrder) -> J
         flush_after: !job.load.end_fsync,
         close_inside: settings.times_close && matches!(pass.test, 0 | 1),
         lock: settings.lock,
-        marks: (moves == Direction::Read && !settings.foreign_file).then(|| marks(settings)),
-        order,
+        marks: (moves == Direction::Read && !settings.foreign_file && !settings.has_telemetry())
+            .then(|| marks(settings)),
+        order: listed.map_or(order, |records| RecordOrder::Listed(Arc::clone(records))),
         purge_bytes: settings.purge_bytes,
         ..PassPlan::default()
     };

@@ -129,12 +129,10 @@ mod tests {
             histogram.record(Nanos::from_micros(us));
         }
         let moments = measure::Moments::default();
-        job.directions.read.completion = Some(model::LatencyStatistics { moments, histogram: Some(Box::new(histogram)) });
+        job.directions.read.completion =
+            Some(model::LatencyStatistics { moments, histogram: Some(Box::new(histogram)) });
         let text = bands(&job);
-        let counts: u64 = text
-            .split_whitespace()
-            .filter_map(|word| word.split_once(':')?.1.parse::<u64>().ok())
-            .sum();
+        let counts: u64 = text.split_whitespace().filter_map(|word| word.split_once(':')?.1.parse::<u64>().ok()).sum();
         assert_eq!((counts, text.lines().count()), (10, 9), "{text}");
         assert!(text.starts_with("Band 1:    20us:1        40us:1       "), "{text}");
     }

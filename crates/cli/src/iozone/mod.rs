@@ -69,6 +69,7 @@ fn refuse(refusal: Refusal) -> Result<u8, Failure> {
             Ok(status)
         }
         Refusal::NotBuilt(message) => Err(Failure::new(format!("iozone: {message}"))),
+        Refusal::Member => Err(Failure::new("iozone: --member is not built")),
         Refusal::Help => Output::stdout().write(help::TEXT).map(|()| 0),
         Refusal::Version => Output::stdout().write(&help::version()).map(|()| 0),
     }
@@ -81,6 +82,7 @@ fn preamble<'a>(settings: &Settings, command: &'a str) -> Preamble<'a> {
         compute_s: seconds(settings.compute),
         cache: settings.cache,
         stride: settings.stride,
+        telemetry: settings.written.is_some() && settings.read.is_some(),
         burst: settings.burst.map(|(kb, rest)| (kb, rest.get() / 1_000_000)),
     }
 }
@@ -88,6 +90,11 @@ fn preamble<'a>(settings: &Settings, command: &'a str) -> Preamble<'a> {
 #[expect(clippy::cast_precision_loss, reason = "some milliseconds")]
 fn seconds(time: measure::Nanos) -> f64 {
     time.get() as f64 / 1e9
+}
+
+/// Whether tables go there as a workbook rather than as the worksheet of the original.
+fn is_workbook(path: &std::path::Path) -> bool {
+    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("xlsx"))
 }
 
 /// What the format calls a unit.

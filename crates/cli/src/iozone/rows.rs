@@ -18,7 +18,8 @@ pub(crate) fn run(session: &mut Session<'_>) -> Result<u8, Failure> {
     let mut values = Values::default();
     for &(size_kb, record_kb) in &rows {
         session.settle()?;
-        session.write(&iozone_text::row_start(size_kb, record_kb))?;
+        let shown_kb = if settings.has_telemetry() { 0 } else { record_kb };
+        session.write(&iozone_text::row_start(size_kb, shown_kb))?;
         for test in SINGLE.iter().filter(|test| has_column(settings, test.number)) {
             if let Err(ill) = run_test(session, *test, (size_kb, record_kb), &mut values)? {
                 return session.fail(&ill);
@@ -201,7 +202,7 @@ fn report(session: &mut Session<'_>, tables: &[Table]) -> Result<(), Failure> {
 
 /// A workbook where the name says so, else the worksheet of the original.
 fn sheet(path: &Path, command: &str, tables: &[Table]) -> Result<Vec<u8>, Failure> {
-    if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("xlsx")) {
+    if super::is_workbook(path) {
         return iozone_sheet::xlsx(command, tables)
             .map_err(|error| Failure::new(format!("{}: {error}", path.display())));
     }

@@ -6,6 +6,7 @@ use super::latency::{self, Whose};
 use super::session::Session;
 use super::unit_name;
 use crate::failure::Failure;
+use formats::iozone_sheet;
 use formats::iozone_text::{self, Block, COMPLETE, ChildKind, Order};
 use iozone::{Figures, Pass, Scene, Settings, THROUGHPUT, ThroughputTest};
 use std::path::PathBuf;
@@ -29,7 +30,11 @@ pub(crate) fn run(session: &mut Session<'_>) -> Result<u8, Failure> {
     let mut lines: Vec<Line> = selected(settings).map(line).collect();
     for &count in &settings.children {
         let size_kb = if settings.divides { size_kb / u64::from(count.max(1)) } else { size_kb };
-        session.write(&iozone_text::each_writes(kind, size_kb, record_kb))?;
+        session.write(&if settings.has_telemetry() {
+            iozone_text::each_writes_by_telemetry(kind, size_kb)
+        } else {
+            iozone_text::each_writes(kind, size_kb, record_kb)
+        })?;
         for (test, line) in selected(settings).zip(&mut lines) {
             if test.retest && settings.no_retest {
                 line.throughput.push(0.0);
@@ -131,6 +136,21 @@ fn report(session: &mut Session<'_>, kind: ChildKind, record_kb: u64, lines: &[L
             let cpu: Vec<_> = lines.iter().map(|line| (line.name, line.cpu_percent.clone())).collect();
             session.write(&format!("\n{}", iozone_text::cpu_report(kind, record_kb, &cpu)))?;
         }
+    }
+    if let Some(path) = &settings.report.sheet {
+        let rows: Vec<_> = lines.iter().map(|line| (line.name, line.throughput.clone())).collect();
+        let head = iozone_text::throughput_head(kind, unit_name(settings.unit), record_kb);
+        let bytes = if super::is_workbook(path) {
+            iozone_sheet::throughput_xlsx(&session.command, &head, &settings.children, &rows)
+                .map_err(|error| Failure::new(format!("{}: {error}", path.display())))?
+        } else {
+            iozone_sheet::throughput_biff(
+                &format!("{} ", session.command),
+                &head.map(|line| line.trim_end().to_owned()),
+                &rows,
+            )
+        };
+        std::fs::write(path, bytes).map_err(|error| Failure::writing(&path.display().to_string(), &error))?;
     }
     if let Some(path) = &settings.csv {
         let mut text = String::from("test,children,value\n");

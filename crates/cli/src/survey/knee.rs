@@ -119,11 +119,11 @@ impl Ended {
             None => String::new(),
         };
         let counts = joined(self.beyond.iter().map(|(users, _)| users.to_string()).collect());
-        let changes =
-            joined(self.beyond.iter().map(|(_, share)| format!("{:+.0} %", 100.0 * (share - 1.0))).collect());
-        let law = self.predicted.filter(|users| *users < 1e6).map_or_else(String::new, |users| {
-            format!("; the scalability law puts the peak at {users:.0}")
-        });
+        let changes = joined(self.beyond.iter().map(|(_, share)| format!("{:+.0} %", 100.0 * (share - 1.0))).collect());
+        let law = self
+            .predicted
+            .filter(|users| *users < 1e6)
+            .map_or_else(String::new, |users| format!("; the scalability law puts the peak at {users:.0}"));
         format!("throughput stops growing at {level} with {rate}; {counts} bring {changes}{law}")
     }
 }

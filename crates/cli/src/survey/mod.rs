@@ -22,8 +22,8 @@ use crate::limit;
 use crate::output::Output;
 pub(crate) use args::Args;
 pub(crate) use fio_sh::run as run_fio_sh;
-pub(crate) use knee::{Ended, find as find_knee};
 use formats::printable;
+pub(crate) use knee::{Ended, find as find_knee};
 use measure::Nanos;
 use session::{Findings, Session};
 use std::collections::HashMap;
@@ -77,11 +77,23 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     let order = match &args.resume {
         Some(path) => {
             let (wishes, done) = save::read_earlier(path)?;
-            Order { wishes, done: done.into_iter().collect(), output: Some(path.clone()), fill: Fill::WhereNeeded, reach: Reach::Whole }
+            Order {
+                wishes,
+                done: done.into_iter().collect(),
+                output: Some(path.clone()),
+                fill: Fill::WhereNeeded,
+                reach: Reach::Whole,
+            }
         }
         None => {
             let wishes = args.wishes()?;
-            Order { output: wishes.output.clone(), wishes, done: HashMap::new(), fill: Fill::WhereNeeded, reach: Reach::Whole }
+            Order {
+                output: wishes.output.clone(),
+                wishes,
+                done: HashMap::new(),
+                fill: Fill::WhereNeeded,
+                reach: Reach::Whole,
+            }
         }
     };
     if args.dry_run {

@@ -3,8 +3,8 @@
 
 use super::record::Control;
 use measure::Nanos;
-use rustix::time::Timespec;
 use rustix::thread::futex;
+use rustix::time::Timespec;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::{Acquire, Release};
 use sys::SharedBlocks;
