@@ -392,6 +392,7 @@ impl Reader<'_> {
         match letter {
             'R' => return self.names_from(&value),
             'm' => return self.members_from(&value),
+            'h' => self.say(format!("Hostname = {value}")),
             'b' => self.settings.burst = Some(burst(&value)),
             _ => {
                 if let Some(text) = set_plus(&mut self.settings, letter, number(&value)) {

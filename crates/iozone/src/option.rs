@@ -45,7 +45,7 @@ pub(crate) fn plus_shape(letter: char) -> Option<Shape> {
 /// Why plumb refuses an option, by its name without the dash; `None` where it does it.
 pub(crate) fn refused(name: &str) -> Option<&'static str> {
     let reason = match name {
-        "+c" | "+h" | "+i" | "+s" => {
+        "+c" | "+i" | "+s" => {
             "members of a cluster talk through the remote shell that started them; -+m FILE alone is enough"
         }
         "+t" => "the network is not measured here; plumb fio --ioengine=net does it",

@@ -2,12 +2,14 @@
 
 mod beside;
 mod child_files;
+mod cluster;
 mod files;
 mod help;
 mod ill;
 mod knee;
 mod latency;
 mod live;
+mod member;
 mod rows;
 mod session;
 mod throughput;
@@ -69,7 +71,7 @@ fn refuse(refusal: Refusal) -> Result<u8, Failure> {
             Ok(status)
         }
         Refusal::NotBuilt(message) => Err(Failure::new(format!("iozone: {message}"))),
-        Refusal::Member => Err(Failure::new("iozone: --member is not built")),
+        Refusal::Member => member::serve(),
         Refusal::Help => Output::stdout().write(help::TEXT).map(|()| 0),
         Refusal::Version => Output::stdout().write(&help::version()).map(|()| 0),
     }

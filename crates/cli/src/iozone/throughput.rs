@@ -1,14 +1,15 @@
 //! Throughput mode: many children at once, a block of lines per test.
 
-use super::child_files;
 use super::ill::Ill;
 use super::latency::{self, Whose};
 use super::session::Session;
 use super::unit_name;
+use super::{child_files, cluster};
 use crate::failure::Failure;
 use formats::iozone_sheet;
 use formats::iozone_text::{self, Block, COMPLETE, ChildKind, Order};
 use iozone::{Figures, Pass, Scene, Settings, THROUGHPUT, ThroughputTest};
+use model::RunResult;
 use std::path::PathBuf;
 
 /// A test's values, one per number of children.
@@ -47,16 +48,31 @@ pub(crate) fn run(session: &mut Session<'_>) -> Result<u8, Failure> {
                     line.throughput.push(figures.together());
                     line.cpu_percent.push(iozone_text::percent(figures.cpu_s(), figures.wall_s));
                 }
-                Err(ill) => return session.fail(&ill),
+                Err(ill) => {
+                    clean_members(settings)?;
+                    return session.fail(&ill);
+                }
             }
             session.settle()?;
         }
-        session.write("\n\n")?;
+        if settings.members.is_empty() {
+            session.write("\n\n")?;
+        }
+    }
+    if !settings.members.is_empty() {
+        session.write("\n\tTest cleanup:\n\n")?;
+        clean_members(settings)?;
     }
     session.files.clean(settings);
     report(session, kind, record_kb, &lines)?;
     session.write(COMPLETE)?;
     Ok(0)
+}
+
+/// Members take their files away.
+fn clean_members(settings: &Settings) -> Result<(), Failure> {
+    let most = settings.children.iter().copied().max().unwrap_or(0);
+    if settings.members.is_empty() || settings.keep { Ok(()) } else { cluster::clean(settings, most) }
 }
 
 /// The tests that were asked for, in their order.
@@ -73,6 +89,14 @@ pub(super) fn run_test(
     (size_kb, record_kb): (u64, u64),
 ) -> Result<Result<Figures, Ill>, Failure> {
     let settings = session.settings;
+    let pass = Pass { test: test.number, number: test.pass };
+    if !settings.members.is_empty() {
+        let result = match cluster::measure(settings, pass, count, (size_kb, record_kb))? {
+            Ok(result) => result,
+            Err(ill) => return Ok(Err(ill)),
+        };
+        return Ok(Ok(keep(session, test, (size_kb, record_kb), result)));
+    }
     let mut scenes = Vec::new();
     for index in 0..count as usize {
         let number = if settings.shared_file { 0 } else { index };
@@ -88,7 +112,6 @@ pub(super) fn run_test(
             cpus: session.cpus,
         });
     }
-    let pass = Pass { test: test.number, number: test.pass };
     if size_kb < record_kb {
         return Ok(Ok(Figures { children: vec![iozone::Child::default(); scenes.len()], ..Figures::default() }));
     }
@@ -102,10 +125,21 @@ pub(super) fn run_test(
     if child_files::are_wanted(settings) {
         child_files::write(session, pass, &start, &result.jobs)?;
     }
+    Ok(Ok(keep(session, test, (size_kb, record_kb), result)))
+}
+
+/// The numbers of a test, which is kept.
+fn keep(
+    session: &mut Session<'_>,
+    test: ThroughputTest,
+    (size_kb, record_kb): (u64, u64),
+    result: RunResult,
+) -> Figures {
+    let settings = session.settings;
     let compute = if settings.compute_counts { measure::Nanos::ZERO } else { settings.compute };
     let figures = Figures::of(&result.jobs, settings.unit, compute);
-    session.keep(&format!("{count} {}", test.title), (size_kb, record_kb), result);
-    Ok(Ok(figures))
+    session.keep(&format!("{} {}", figures.children.len(), test.title), (size_kb, record_kb), result);
+    figures
 }
 
 fn show(session: &mut Session<'_>, test: ThroughputTest, figures: &Figures, kind: ChildKind) -> Result<(), Failure> {
@@ -123,7 +157,8 @@ fn show(session: &mut Session<'_>, test: ThroughputTest, figures: &Figures, kind
         count: u32::try_from(figures.children.len()).unwrap_or(u32::MAX),
     };
     let order = if (test.number, test.pass) == (0, 0) { Order::First } else { Order::Later };
-    session.write(&iozone_text::block(&block, kind, unit_name(settings.unit), order))
+    let text = iozone_text::block(&block, kind, unit_name(settings.unit), order);
+    session.write(&if settings.members.is_empty() { text } else { cluster::block(&text) })
 }
 
 fn report(session: &mut Session<'_>, kind: ChildKind, record_kb: u64, lines: &[Line]) -> Result<(), Failure> {
