@@ -45,6 +45,7 @@ test-r:
 bench: oracles
 	$(CARGO) bench --locked -p plumb-cli --bench cost
 	$(CARGO) bench --locked -p plumb-cli --bench parse
+	$(CARGO) bench --locked -p plumb-cli --bench iozone
 
 checks:
 	PLUMB_CHECKS=full $(CARGO) test --locked -p plumb-cli --test checks -- --nocapture --test-threads=1
@@ -55,6 +56,7 @@ faults: oracles
 bench-short: oracles
 	$(CARGO) bench --locked -p plumb-cli --bench cost -- --short
 	$(CARGO) bench --locked -p plumb-cli --bench parse -- --short
+	$(CARGO) bench --locked -p plumb-cli --bench iozone -- --short
 
 oracles:
 	@tools/oracles

@@ -1,6 +1,7 @@
 //! One worker's life: its turn comes, it opens its files and gets its memory, waits for the others, does its I/O,
 //! and leaves its record.
 
+pub(crate) mod bell;
 pub(crate) mod gate;
 mod hook;
 mod lives;
@@ -85,6 +86,8 @@ pub(crate) fn work(setup: &WorkerSetup<'_>, record: &mut Record, priorities: Opt
     control.open_files.store(0, Relaxed);
     control.state.store(WorkerState::Finishing as u32, Release);
     control.ready.store(1, Release);
+    control.left.store(1, Release);
+    bell::ring(setup.controls);
 }
 
 fn set_up_and_run(
@@ -228,6 +231,7 @@ impl Visitor for Ready<'_, '_> {
         }
         self.record.blind_to_submission = u32::from(!engine.sees_submission());
         control.ready.store(1, Release);
+        bell::ring(self.setup.controls);
         if !pass(control, Gate::Go) {
             return Ok(());
         }

@@ -28,6 +28,10 @@ pub(crate) struct Control {
     pub(crate) open_files: AtomicU32,
     /// The worker's thread; 0 before it runs.
     pub(crate) thread: AtomicU32,
+    /// Not zero once the worker is done with everything; its process only has to end.
+    pub(crate) left: AtomicU32,
+    /// In the first worker's block: how often a worker rang for the parent.
+    pub(crate) bell: AtomicU32,
     /// Sum of completion latencies, as far as the worker tells it.
     pub(crate) latency_ns: AtomicU64,
     /// Bytes completed per direction since the start; never falls.
