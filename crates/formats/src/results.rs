@@ -3,7 +3,7 @@
 //! A report is one result. A row of a sweep is one, too: its users in a closed loop for ten seconds at the stated rate
 //! and latency.
 
-use crate::inverse::{moments, rounded};
+use crate::inverse::{moments, rounded, stated};
 use crate::{FormatError, exact, sniff, stream};
 use measure::{Nanos, PerDirection};
 use model::reading::{Damage, Found, Measurement, ReadKind};
@@ -97,6 +97,7 @@ fn of_row(row: &Measurement) -> Option<RunResult> {
     direction.ios = ios;
     direction.bytes = rounded(row.mib_per_second.unwrap_or(0.0) * f64::from(1 << 20) * SECONDS);
     direction.runtime = Nanos::from_secs(10);
+    direction.stated = stated(row.mib_per_second.map(|rate| rate * f64::from(1 << 20)), Some(iops));
     direction.total = row.mean_ms.map(|mean| {
         // A longest latency says something of a run whose length is known; that of a row is not.
         let moments = moments(ios, [rounded(mean * 1e6); 2], [mean * 1e6, 0.0]);

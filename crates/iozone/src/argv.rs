@@ -111,6 +111,7 @@ impl Reader<'_> {
         match name {
             "json" => self.settings.json = Some(PathBuf::from(value(self)?)),
             "csv" => self.settings.csv = Some(PathBuf::from(value(self)?)),
+            "strict" if glued.is_none() => self.settings.strict = true,
             _ => {
                 let err = format!("{}: invalid option -- '-'\n", self.program);
                 return Err(Refusal::Original { status: 255, out: USAGE.to_owned(), err });

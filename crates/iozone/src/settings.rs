@@ -113,6 +113,8 @@ pub struct Settings {
     pub json: Option<PathBuf>,
     /// plumb's own: rows as CSV go here.
     pub csv: Option<PathBuf>,
+    /// plumb's own: a check that speaks is a failure.
+    pub strict: bool,
 }
 
 /// One row, a matrix, or many children.
@@ -231,6 +233,7 @@ impl Default for Settings {
             remount: None,
             json: None,
             csv: None,
+            strict: false,
         }
     }
 }

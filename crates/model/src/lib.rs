@@ -18,7 +18,7 @@ pub use activity::{CpuActivity, DeviceActivity, FlushActivity, OperationActivity
 pub use device::DeviceUsage;
 pub use job::{
     CpuUsage, DepthStatistics, DirectionResult, Echo, JobError, JobResult, LatencyBins, LatencyStatistics, PassMark,
-    PassResult, PriorityLatency, ReportStyle, SyncResult, Unified,
+    PassResult, PriorityLatency, ReportStyle, StatedRates, SyncResult, Unified,
 };
 pub use limit::{LimitedBy, Limiter};
 pub use monitored::{

@@ -2,9 +2,10 @@
 
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::remarks;
 use iozone::Settings;
 use measure::{Direction, Histogram, Nanos};
-use model::{Grade, RunResult};
+use model::RunResult;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -23,8 +24,8 @@ pub(crate) struct Beside {
 
 impl Beside {
     /// A pass is over.
-    pub(crate) fn add(&mut self, title: &str, size_kb: u64, record_kb: u64, result: RunResult, settings: &Settings) {
-        let notes = analysis::judge(&result);
+    pub(crate) fn add(&mut self, title: &str, size_kb: u64, record_kb: u64, mut result: RunResult, settings: &Settings) {
+        remarks::judge(&mut result);
         let latency = merged(&result);
         let percents = [50.0, 90.0, 99.0, 99.9];
         let found = latency.as_ref().and_then(|latency| latency.percentiles(&percents));
@@ -33,18 +34,22 @@ impl Beside {
             let microseconds: Vec<String> = found.iter().map(|&value| format!("{:9.1}", in_us(value))).collect();
             self.lines.push(format!("{title:<18} {size_kb:>10} {record_kb:>6} {}", microseconds.join(" ")));
         }
-        for note in notes.iter().filter(|note| note.grade > Grade::Trusted) {
-            self.doubts.entry(note.sentence.clone()).or_default().push(place.clone());
+        for note in remarks::findings(&result.notes) {
+            self.doubts.entry(remarks::line(note)).or_default().push(place.clone());
         }
         if settings.json.is_some() {
             let named = |(percent, value): (&f64, &Nanos)| (format!("p{percent}_ns"), json!(value.get()));
             let latency: serde_json::Map<String, Value> =
                 found.iter().flatten().zip(&percents).map(|(value, percent)| named((percent, value))).collect();
-            let result = RunResult { notes, ..result };
             self.passes.push(json!({
                 "test": title, "file_kb": size_kb, "record_kb": record_kb, "latency": latency, "result": result,
             }));
         }
+    }
+
+    /// The status for `--strict`: `status` where that tells of a failure already, or nothing speaks against a number.
+    pub(crate) fn strict_status(&self, status: u8) -> u8 {
+        if status == 0 && !self.doubts.is_empty() { remarks::STRICT } else { status }
     }
 
     /// Tells it: percentiles and doubts to standard error, everything to the file that was named.

@@ -40,6 +40,7 @@ iozone: help mode
   plumb's own
     --json=FILE  everything that was measured: percentiles, devices, checks
     --csv=FILE   the tables, a line per number
+  --strict     status 4 where a check speaks against a number
 
   What plumb adds (percentiles, what speaks against a number) goes to standard error.
   docs/iozone.md lists where it differs from iozone, and why.

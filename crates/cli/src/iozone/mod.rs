@@ -44,8 +44,7 @@ pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
         Mode::Single | Mode::Auto => rows::run(&mut session),
         Mode::Throughput => throughput::run(&mut session),
     }?;
-    session.finish()?;
-    Ok(status)
+    session.finish(status)
 }
 
 fn refuse(refusal: Refusal) -> Result<u8, Failure> {

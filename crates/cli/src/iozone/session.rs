@@ -80,9 +80,10 @@ impl<'a> Session<'a> {
         Ok(ill.status)
     }
 
-    /// What is told when all is done.
-    pub(crate) fn finish(self) -> Result<(), Failure> {
-        self.beside.tell(self.settings, &self.command)
+    /// What is told when all is done; the status, where what was printed ended with this one.
+    pub(crate) fn finish(self, status: u8) -> Result<u8, Failure> {
+        self.beside.tell(self.settings, &self.command)?;
+        Ok(if self.settings.strict { self.beside.strict_status(status) } else { status })
     }
 }
 

@@ -62,6 +62,16 @@ fn each_check_fires_on_the_setup_made_for_it() {
     assert!(silent.is_empty(), "did not fire:\n  {}", silent.join("\n  "));
 }
 
+#[test]
+fn every_check_has_a_setup() {
+    let without: Vec<&str> = analysis::CHECKS
+        .iter()
+        .map(|check| check.id)
+        .filter(|id| SETUPS.iter().all(|setup| setup.check != *id))
+        .collect();
+    assert_eq!(without, Vec::<&str>::new(), "nothing makes these fire");
+}
+
 /// Loads without anything to say against them, on a loop device over memory: nobody else is on it.
 const CLEAN: [&str; 5] = [
     "--rw=randread --bs=4k --ioengine=psync --percentile_list=50:90",
