@@ -5,7 +5,7 @@ mod files;
 mod help;
 mod ill;
 mod latency;
-mod live;
+pub(crate) mod live;
 mod rows;
 mod session;
 mod throughput;

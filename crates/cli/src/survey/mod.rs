@@ -8,6 +8,7 @@ mod conclusions;
 mod consent;
 mod dry_run;
 mod fio_sh;
+mod lent;
 mod progress;
 mod remarks;
 mod save;
@@ -21,6 +22,8 @@ use crate::limit;
 use crate::output::Output;
 pub(crate) use args::Args;
 pub(crate) use fio_sh::run as run_fio_sh;
+pub(crate) use lent::filled_place;
+
 use formats::printable;
 use measure::Nanos;
 use session::{Findings, Session};
@@ -29,7 +32,8 @@ use std::path::{Path, PathBuf};
 use survey::{Access, Kind, Nature, Outline, Pace, Suite, WarmUp, Wishes};
 use sys::signals::Watch;
 use table::Row;
-use target::{Place, Subject};
+pub(crate) use target::Place;
+use target::Subject;
 
 /// Measuring time per test with `--quick`.
 const QUICK_TIME: Nanos = Nanos::from_secs(4);
