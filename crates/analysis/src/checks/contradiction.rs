@@ -48,7 +48,8 @@ mod tests {
     #[test]
     fn rates_that_follow_from_the_counts_are_silent_also_when_rounded() {
         assert_eq!(run(&clean_random_read()), []);
-        for (bytes_per_second, iops) in [(Some(65_536_000.0), Some(8_000.0)), (Some(64e6), None), (None, Some(8_100.0))] {
+        for (bytes_per_second, iops) in [(Some(65_536_000.0), Some(8_000.0)), (Some(64e6), None), (None, Some(8_100.0))]
+        {
             assert_eq!(check(bytes_per_second, iops), None);
         }
     }
@@ -56,7 +57,10 @@ mod tests {
     #[test]
     fn a_printed_rate_that_its_own_bytes_deny_is_told_with_both() {
         let told = check(Some(131_072_000.0), Some(8_000.0)).unwrap();
-        assert!(told.contains("io = bw × runtime does not hold: 65,536,000 B against 131072000 B/s × 1.000 s"), "{told}");
+        assert!(
+            told.contains("io = bw × runtime does not hold: 65,536,000 B against 131072000 B/s × 1.000 s"),
+            "{told}"
+        );
         assert!(check(None, Some(16_000.0)).unwrap().contains("issued = iops × runtime"));
     }
 }

@@ -51,9 +51,8 @@ fn absolute<const N: usize>(rows: &[([f64; N], f64)]) -> Option<Fit<N>> {
     if rows.len() < N || rows.iter().any(|(x, y)| !y.is_finite() || x.iter().any(|x| !x.is_finite())) {
         return None;
     }
-    let scale: [f64; N] = std::array::from_fn(|k| {
-        rows.iter().map(|(x, _)| x[k].powi(2)).sum::<f64>().sqrt().max(f64::MIN_POSITIVE)
-    });
+    let scale: [f64; N] =
+        std::array::from_fn(|k| rows.iter().map(|(x, _)| x[k].powi(2)).sum::<f64>().sqrt().max(f64::MIN_POSITIVE));
     let scaled: Vec<([f64; N], f64)> =
         rows.iter().map(|(x, y)| (std::array::from_fn(|k| x[k] / scale[k]), *y)).collect();
     let mut normal = [[0.0; N]; N];
@@ -73,9 +72,7 @@ fn absolute<const N: usize>(rows: &[([f64; N], f64)]) -> Option<Fit<N>> {
     let variance = if freedom == 0 { 0.0 } else { left / crate::evidence::float(freedom as u64) };
     Some(Fit {
         values: std::array::from_fn(|k| fitted[k] / scale[k]),
-        covariance: std::array::from_fn(|i| {
-            std::array::from_fn(|j| variance * inverse[i][j] / scale[i] / scale[j])
-        }),
+        covariance: std::array::from_fn(|i| std::array::from_fn(|j| variance * inverse[i][j] / scale[i] / scale[j])),
         freedom,
     })
 }

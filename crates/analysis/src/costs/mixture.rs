@@ -64,7 +64,8 @@ pub(super) fn mixture_point(job: &JobResult, result: &RunResult) -> Option<Mixtu
     let again = file_bytes > 0.0 && float(read.bytes) > MORE_THAN_ONCE * file_bytes;
     // What no device answered at all did not start cold.
     let met_device = result.lowest_traffic.as_ref().is_none_or(|lowest| {
-        lowest.disks.is_empty() || float(lowest.read_bytes) > 0.2 * file_bytes.min(float(bytes_asked(result, Direction::Read)))
+        lowest.disks.is_empty()
+            || float(lowest.read_bytes) > 0.2 * file_bytes.min(float(bytes_asked(result, Direction::Read)))
     });
     let seconds = window(job).as_secs_f64();
     (is_cold(job, result) && alone && again && met_device && low == high && low > 0 && is_sequential(job, result))

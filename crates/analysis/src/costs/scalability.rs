@@ -64,7 +64,8 @@ pub fn scalability(points: &[UserPoint]) -> Option<Scalability> {
 
 /// λ, σ and κ from N ÷ rate = 1/λ + σ/λ · (N − 1) + κ/λ · N(N − 1), with those terms alone that are not negative.
 fn fitted(points: &[UserPoint]) -> Option<(Estimate, Estimate, Estimate)> {
-    let (zero, fits) = (Estimate::exact(0.0), |found: &[f64]| found.iter().all(|value| *value >= 0.0) && found[0] > 0.0);
+    let (zero, fits) =
+        (Estimate::exact(0.0), |found: &[f64]| found.iter().all(|value| *value >= 0.0) && found[0] > 0.0);
     let rows = points.iter().map(|point| (point.users, point.users / point.iops));
     let (shared, pairs) = (|n: f64| n - 1.0, |n: f64| n * (n - 1.0));
     let all: Vec<([f64; 3], f64)> = rows.clone().map(|(n, y)| ([1.0, shared(n), pairs(n)], y)).collect();

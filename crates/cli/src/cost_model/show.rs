@@ -80,11 +80,8 @@ pub(super) fn mixture(mixture: &Mixture) -> String {
         let error = 100.0 * (predicted / measured - 1.0);
         errors.push((point.bytes, error));
         let crossing = part.crossing_s.map_or_else(|| "never".to_owned(), |seconds| format!("{seconds:.3} s"));
-        let _ = writeln!(
-            text,
-            "  {:>12.0} {measured:>14.0} {predicted:>14.0} {error:>+8.2} {crossing:>12}",
-            point.bytes
-        );
+        let _ =
+            writeln!(text, "  {:>12.0} {measured:>14.0} {predicted:>14.0} {error:>+8.2} {crossing:>12}", point.bytes);
     }
     text + &summary(&errors)
 }

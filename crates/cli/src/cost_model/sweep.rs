@@ -89,7 +89,8 @@ impl Sweep {
         let lowest = self.points.iter().filter_map(|point| point.lowest_traffic.as_ref());
         let mut traffic: Option<LowestTraffic> = None;
         for one in lowest {
-            let sum = traffic.get_or_insert_with(|| LowestTraffic { disks: one.disks.clone(), ..LowestTraffic::default() });
+            let sum =
+                traffic.get_or_insert_with(|| LowestTraffic { disks: one.disks.clone(), ..LowestTraffic::default() });
             sum.read_bytes += one.read_bytes;
             sum.written_bytes += one.written_bytes;
         }
@@ -106,8 +107,8 @@ impl Sweep {
 impl<'a> Bench<'a> {
     fn new(place: &'a Place, args: &'a Args, signals: Watch) -> Result<Self, Failure> {
         let path = place.target.paths.first().cloned().unwrap_or_default();
-        let held =
-            File::open(&path).map_err(|error| Failure::new(format!("{}: cannot be opened: {error}", path.display())))?;
+        let held = File::open(&path)
+            .map_err(|error| Failure::new(format!("{}: cannot be opened: {error}", path.display())))?;
         let (parser, machine) = (Parser::new(engine::ENGINES), Machine::here());
         Ok(Bench { place, args, path, _held: held, parser, machine, signals, signal: None, notes: Vec::new() })
     }
@@ -138,7 +139,8 @@ impl<'a> Bench<'a> {
         let text = format!("\nDevice: one random read, O_DIRECT\n{}", show::access(&model, &device));
         self.done(out, "device", &device, &text)?;
 
-        let pass = self.measure("cold pass", &format!("--name=pass --rw=read --bs=1m --size={}", self.place.target.size))?;
+        let pass =
+            self.measure("cold pass", &format!("--name=pass --rw=read --bs=1m --size={}", self.place.target.size))?;
         let memory = self.by_size("memory", "--invalidate=0 --rw=randread", Judged::No)?;
         let Some(memory_model) = costs::access_model(&costs::size_points(&memory)) else {
             return self.unless_cut_short("memory's times do not grow with the block size: no line fits them");
@@ -156,7 +158,12 @@ impl<'a> Bench<'a> {
         self.footer(out)
     }
 
-    fn cold_to_cached(&mut self, out: &mut Output, pass: RunResult, memory: &costs::AccessModel) -> Result<(), Failure> {
+    fn cold_to_cached(
+        &mut self,
+        out: &mut Output,
+        pass: RunResult,
+        memory: &costs::AccessModel,
+    ) -> Result<(), Failure> {
         let Some(rate) = costs::device_rate(&pass) else {
             return self.unless_cut_short("a cold pass over the target read nothing");
         };

@@ -24,7 +24,14 @@ pub(crate) struct Beside {
 
 impl Beside {
     /// A pass is over.
-    pub(crate) fn add(&mut self, title: &str, size_kb: u64, record_kb: u64, mut result: RunResult, settings: &Settings) {
+    pub(crate) fn add(
+        &mut self,
+        title: &str,
+        size_kb: u64,
+        record_kb: u64,
+        mut result: RunResult,
+        settings: &Settings,
+    ) {
         remarks::judge(&mut result);
         let latency = merged(&result);
         let percents = [50.0, 90.0, 99.0, 99.9];

@@ -1,9 +1,9 @@
 //! The survey's place for others who measure and only read: a work file made, filled and proven to be all there, or a
 //! file or device of others that stays as it is.
 
+use super::SYSTEM_ROOT;
 use super::target::{Place, Subject};
 use super::work_file::WorkFile;
-use super::SYSTEM_ROOT;
 use crate::failure::Failure;
 use measure::Nanos;
 use run::{Observer, RunOptions};
@@ -33,8 +33,8 @@ pub(crate) fn filled_place(target: &Path, size: u64, observer: &mut dyn Observer
         device_interval: Nanos::from_millis(500),
         tell_to: None,
     };
-    let result = run::execute(&fill_plan(&place.target), &options, observer)
-        .map_err(|error| Failure::new(error.to_string()))?;
+    let result =
+        run::execute(&fill_plan(&place.target), &options, observer).map_err(|error| Failure::new(error.to_string()))?;
     let why = result.jobs.iter().find_map(|job| job.error.as_ref()).map(|error| error.message.clone());
     let why = why.or_else(|| result.ended_by_signal.map(|signal| format!("signal {signal} came")));
     if let Some(why) = why {

@@ -3,6 +3,7 @@
 //! Needs root, loop devices, tmpfs and control groups. `PLUMB_CHECKS=full` makes all twenty clean runs; the table of
 //! both is printed with `--nocapture` (`make checks`).
 
+mod costs;
 #[path = "../device/group.rs"]
 mod group;
 mod setups;

@@ -74,6 +74,18 @@ fn on_a_slow_link(rig: &Rig, command: &Command) -> Command {
 
 const RANDOM: &str = "--rw=randread --bs=4k --ioengine=psync --runtime=1 --time_based";
 
+/// What `plumb check` says of a report: (check, the rest of the line).
+fn judged_elsewhere(file: &Path, report: &str) -> Vec<(String, String)> {
+    std::fs::write(file, report).expect("as made just before");
+    let outcome = Command::new(super::PLUMB).arg("check").arg(file).output().expect("plumb runs");
+    let said = String::from_utf8(outcome.stdout).expect("text");
+    let checks = analysis::CHECKS.iter().map(|check| check.id);
+    let told = |line: &str| {
+        checks.clone().find_map(|id| line.split_once(&format!(": {id}: ")).map(|(_, rest)| (id.into(), rest.into())))
+    };
+    said.lines().filter_map(told).collect()
+}
+
 /// Every set-up, in the order of the checks.
 pub(crate) const SETUPS: &[Setup] = &[
     Setup {
@@ -84,6 +96,16 @@ pub(crate) const SETUPS: &[Setup] = &[
             shell("truncate -s 4M \"$1\"", device.backing());
             let words = "--rw=randread --bs=4k --direct=1 --ioengine=psync --continue_on_error=all";
             findings(fio(&format!("--name=a --filename={} {words}", device.path().display())))
+        },
+    },
+    Setup {
+        check: "contradiction",
+        how: "a report of fio with another bandwidth",
+        run: |rig| {
+            let words = "fio --name=a --ioengine=sim --rw=randread --bs=4k --size=64m";
+            let outcome = Command::new(super::PLUMB).args(words.split_whitespace()).output().expect("plumb runs");
+            let report = String::from_utf8(outcome.stdout).expect("text");
+            judged_elsewhere(&rig.folder.path().join("report"), &report.replacen("BW=", "BW=9", 1))
         },
     },
     Setup {

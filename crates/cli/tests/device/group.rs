@@ -70,6 +70,11 @@ impl Group {
         fs::write(self.0.join(file), value).map(|()| self)
     }
 
+    /// Its name below the top of its hierarchy.
+    pub(crate) fn name(&self) -> String {
+        self.0.file_name().expect("as made").to_string_lossy().into_owned()
+    }
+
     /// The same command, started inside the group.
     pub(crate) fn inside(&self, command: Command) -> Command {
         let mut inside = Command::new("sh");
