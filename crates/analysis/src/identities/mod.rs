@@ -4,6 +4,9 @@
 
 mod device_side;
 mod job_side;
+mod sides;
+
+pub use sides::{Side, sides};
 
 use measure::Direction;
 use model::{JobResult, RunResult};

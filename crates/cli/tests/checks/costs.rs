@@ -19,13 +19,14 @@ fn a_printed_rate_is_held_against_its_own_counts_in_text_json_and_tables() {
         let outcome = Command::new(PLUMB).args(words).arg(format!("--output-format={format}")).output();
         String::from_utf8(outcome.expect("plumb runs").stdout).expect("text")
     };
-    let table = "system,name,users,bs,MB,lat,min,max,std,iops\nsd,randread,4,4K, 156.1, 0.1, 0.1,1, 0.1,39961\n";
+    let table = include_str!("sweeps/data_colorado.csv").lines().take(2).map(|line| format!("{line}\n"));
+    let table: String = table.collect();
     let iops = sim("json").lines().find(|line| line.contains("\"iops\" : ")).expect("a rate").to_owned();
     for (report, from, to, broken) in [
         (sim("normal"), "BW=", "BW=9".to_owned(), "io = bw × runtime"),
         (sim("normal"), "IOPS=", "IOPS=5".to_owned(), "= iops × "),
         (sim("json"), iops.as_str(), "\"iops\" : 12.5,".to_owned(), "= iops × "),
-        (table.to_owned(), "156.1", "312.2".to_owned(), "io = iops × bs × runtime"),
+        (table, "1.163,", "2.326,".to_owned(), "io = iops × bs × runtime"),
     ] {
         assert!(report.contains(from), "{report}");
         std::fs::write(&file, &report).expect("as made just before");
@@ -78,6 +79,28 @@ fn a_block_size_sweep_of_a_real_device_is_measured_fitted_and_told_with_its_erro
     assert_eq!(access(&again), access(&told), "{again}");
     let (_, again) = plumb(&["model"], &costs.join("mixture.json"));
     assert!(again.contains("from cold to cached") && again.contains("cached from"), "{again}");
+}
+
+#[test]
+fn what_jobs_and_device_say_of_the_same_stands_side_by_side() {
+    let _alone = alone();
+    let rig = Rig::new();
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
+    let file = folder.path().join("run.json");
+    let words = "--name=a --rw=randread --bs=16k --direct=1 --ioengine=libaio --iodepth=4 --size=64m --loops=4";
+    let found = fio(&format!("{words} --filename={}", rig.device())).output().expect("plumb runs").stdout;
+    std::fs::write(&file, found).expect("as made just before");
+    let (_, told) = plumb(&["explain"], &file);
+    let row = |column: &str| -> (f64, f64) {
+        let line = told.lines().find(|line| line.ends_with(&format!("  {column}"))).unwrap_or_else(|| panic!("{told}"));
+        let words: Vec<&str> = line.split_whitespace().rev().skip(1).collect();
+        let number = |at: usize| words[at].replace(',', "").parse().expect("a number");
+        (number(1), number(0))
+    };
+    assert_eq!(row("rareq-sz"), (16.0, 16.0), "{told}");
+    let (jobs, device) = row("r/s");
+    // The device is watched a little longer than the jobs run.
+    assert!(device <= jobs * 1.01 && device > jobs * 0.5, "{told}");
 }
 
 #[test]
