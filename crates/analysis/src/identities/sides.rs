@@ -1,6 +1,6 @@
 //! The jobs' numbers and the device's next to each other, quantity by quantity.
 
-use crate::evidence::{float, latency_sum_ns, window};
+use crate::evidence::{float, latency_sum_ns, watched_devices, window};
 use measure::Direction;
 use model::{DeviceUsage, RunResult};
 
@@ -18,8 +18,9 @@ pub struct Side {
 }
 
 /// The device's name and the quantities; `None` where the jobs' files are not all on one device that was watched.
-pub fn sides(result: &RunResult) -> Option<(&str, Vec<Side>)> {
-    let [device] = result.devices.as_slice() else { return None };
+pub fn sides(result: &RunResult) -> Option<(String, Vec<Side>)> {
+    let watched = watched_devices(result);
+    let [device] = watched.as_slice() else { return None };
     let seconds = float(device.elapsed_ms) / 1e3;
     let asked = result.jobs.iter().map(window).max()?.as_secs_f64();
     if seconds <= 0.0 || asked <= 0.0 {
@@ -40,7 +41,7 @@ pub fn sides(result: &RunResult) -> Option<(&str, Vec<Side>)> {
         device: Some(float(device.in_queue_ms) / float(device.elapsed_ms)),
     });
     found.push(Side { quantity: "% busy", column: "%util", jobs: None, device: device.utilisation_percent() });
-    Some((&device.name, found))
+    Some((device.name.clone(), found))
 }
 
 const COLUMNS: [[(&str, &str); 4]; 2] = [
@@ -85,12 +86,16 @@ mod tests {
     #[test]
     fn both_sides_of_a_direct_run_say_the_same() {
         let mut result = watched_random_read();
+        let monitored = result.monitored.take();
         assert_eq!(sides(&result), None, "how long the device was watched is not known");
+        result.monitored = monitored;
+        let (_, found) = sides(&result).unwrap();
+        assert_eq!((found[0].device, found[3].device), (Some(2_000.0), Some(4.0)), "as the monitor saw it");
         let device = &mut result.devices[0];
         (device.ios, device.ticks_ms, device.in_queue_ms) = ([20_000, 0], [80_000, 0], 80_000);
         (device.busy_ms, device.elapsed_ms) = (9_900, 10_000);
         let (name, found) = sides(&result).unwrap();
-        assert_eq!((name, found.len()), ("sda", 6));
+        assert_eq!((name.as_str(), found.len()), ("sda", 6));
         for side in &found[..5] {
             let (jobs, device) = (side.jobs.unwrap(), side.device.unwrap());
             assert!((jobs / device - 1.0).abs() < 0.001, "{side:?}");

@@ -39,17 +39,17 @@ pub(crate) struct Args {
     /// Measure the sweeps: in a directory, on a file or a block device (both are only read)
     #[arg(long, value_name = "TARGET")]
     run: Option<PathBuf>,
-    /// Bytes that are read, like 256M; they must fit into memory twice
-    #[arg(long, value_parser = survey::size, requires = "run", default_value = "256M")]
-    size: u64,
-    /// Time of each measurement, like 500ms or 2s
-    #[arg(long, value_parser = sweep::milliseconds, requires = "run", default_value = "1s")]
-    time: u64,
+    /// Bytes that are read, which must fit into memory twice [default: 256M]
+    #[arg(long, value_parser = survey::size)]
+    size: Option<u64>,
+    /// Time of each measurement, like 500ms or 2s [default: 1s]
+    #[arg(long, value_parser = sweep::milliseconds)]
+    time: Option<u64>,
     /// Keep the sweeps in this directory, made if it is not there
-    #[arg(long, short, value_name = "DIR", requires = "run")]
+    #[arg(long, short, value_name = "DIR")]
     output: Option<PathBuf>,
     /// Exit status 4 where a check speaks against a measurement of the device
-    #[arg(long, requires = "run")]
+    #[arg(long)]
     strict: bool,
 }
 
@@ -63,6 +63,11 @@ struct Sweep {
 pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     if let Some(target) = &args.run {
         return sweep::run(target, args);
+    }
+    if args.size.is_some() || args.time.is_some() || args.output.is_some() || args.strict {
+        return Err(Failure::new(
+            "--size, --time, --output and --strict are for sweeps that are measured: plumb model --run TARGET",
+        ));
     }
     let mut text = String::new();
     for path in &args.files {

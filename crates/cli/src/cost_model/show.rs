@@ -14,7 +14,8 @@ pub(super) fn access(model: &AccessModel, result: &RunResult) -> String {
         estimate(model.fixed_s, 1e6),
         estimate(model.bytes_per_second, 1e-6)
     );
-    for device in result.monitored.iter().flat_map(|monitored| &monitored.devices).filter(|device| device.top) {
+    let bends = |device: &&model::DeviceFacts| device.top && !costs::is_memory(result);
+    for device in result.monitored.iter().flat_map(|monitored| &monitored.devices).filter(bends) {
         let kib =
             |bytes: Option<u64>| bytes.map_or_else(|| "unknown".to_owned(), |bytes| format!("{} KiB", bytes / 1024));
         let _ = writeln!(

