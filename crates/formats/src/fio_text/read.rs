@@ -10,7 +10,9 @@ use crate::numeral::Era;
 use crate::stream::{Event, Sink};
 use lines::LatencyLine;
 use model::RunResult;
-use model::reading::{Found, ReadDirection, ReadJob, ReadKind, ReadLatency, ReadProgress, ReadRun, Reading};
+use model::reading::{
+    Found, PriorityTime, ReadDirection, ReadJob, ReadKind, ReadLatency, ReadPriority, ReadProgress, ReadRun, Reading,
+};
 
 /// A report with more jobs than this is handed on in parts, so that memory stays bounded.
 const MOST_JOBS: usize = 4096;
@@ -67,6 +69,37 @@ enum Target {
     Completion,
     Total,
     Sync,
+    Priority(Priority),
+}
+
+/// One priority of a direction; which of its times is reported is part of its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Priority {
+    time: PriorityTime,
+    class: u16,
+    level: u16,
+    hint: Option<u16>,
+}
+
+impl Priority {
+    /// Its place among the direction's, made if it is not there.
+    fn of(self, direction: &mut ReadDirection) -> &mut ReadPriority {
+        let new = ReadPriority {
+            time: self.time,
+            class: f64::from(self.class),
+            level: f64::from(self.level),
+            hint: self.hint.map(f64::from),
+            ..ReadPriority::default()
+        };
+        let known = direction.priorities.iter().position(|known| {
+            (known.time, known.class, known.level, known.hint) == (new.time, new.class, new.level, new.hint)
+        });
+        let at = known.unwrap_or_else(|| {
+            direction.priorities.push(new);
+            direction.priorities.len() - 1
+        });
+        &mut direction.priorities[at]
+    }
 }
 
 /// Reads the first report in `text`, as far as it goes; see [`crate::exact::result`] for what is rebuilt.
@@ -339,6 +372,9 @@ impl TextReader {
         let target = if self.in_sync && line.target == Target::Completion { Target::Sync } else { line.target };
         if line.heads_percentiles {
             self.percentiles = Some((target, line.unit_ns));
+            if let (Target::Priority(priority), Some(direction)) = (target, self.direction()) {
+                priority.of(direction).percent = line.percent;
+            }
             return;
         }
         let read = lines::moments(line);
@@ -381,8 +417,14 @@ impl TextReader {
             Target::Submission => &mut direction.submission,
             Target::Completion => &mut direction.completion,
             Target::Total | Target::Sync => &mut direction.total,
+            Target::Priority(priority) => return Some(&mut priority.of(direction).latency),
         };
         Some(slot.get_or_insert_default())
+    }
+
+    /// The direction that was read last.
+    fn direction(&mut self) -> Option<&mut ReadDirection> {
+        self.run.jobs.last_mut()?.directions.last_mut()
     }
 
     /// Groups and disks.

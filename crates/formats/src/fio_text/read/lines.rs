@@ -1,10 +1,10 @@
 //! Single lines of fio's report: their numbers in base units.
 
-use super::{Announced, Target};
+use super::{Announced, Priority, Target};
 use crate::numeral::{Era, Pairs, bytes, count, leading, percent, unit, whole};
 use crate::printable;
 use model::reading::{
-    LatencyShare, ReadDirection, ReadDisk, ReadGroup, ReadJob, ReadKind, ReadLatency, ReadProgress, ReadSamples,
+    LatencyShare, PriorityTime, ReadDirection, ReadDisk, ReadGroup, ReadJob, ReadKind, ReadLatency, ReadProgress, ReadSamples,
 };
 
 /// The beginning of a line for a message.
@@ -176,6 +176,8 @@ pub(super) struct LatencyLine<'line> {
     pub(super) target: Target,
     pub(super) unit_ns: f64,
     pub(super) heads_percentiles: bool,
+    /// The share of I/Os that have this priority, where the line states it.
+    pub(super) percent: Option<f64>,
     pub(super) rest: &'line str,
 }
 
@@ -189,6 +191,10 @@ impl<'line> LatencyLine<'line> {
             ("sync ", Target::Sync),
         ];
         let (target, rest) = NAMES.iter().find_map(|&(name, target)| Some((target, text.strip_prefix(name)?)))?;
+        let (target, percent, rest) = match rest.strip_prefix("prio ") {
+            Some(rest) => priority(target, rest)?,
+            None => (target, None, rest),
+        };
         let (rest, heads_percentiles) = match rest.strip_prefix("percentiles ") {
             Some(rest) => (rest, true),
             None => (rest, false),
@@ -200,9 +206,31 @@ impl<'line> LatencyLine<'line> {
             target,
             unit_ns,
             heads_percentiles,
+            percent,
             rest,
         })
     }
+}
+
+/// `2/3 (usec): ..`, `1/0/4 (58.62% of IOs) percentiles ..`: class, level and hint; the share; and what follows.
+fn priority(target: Target, text: &str) -> Option<(Target, Option<f64>, &str)> {
+    let time = match target {
+        Target::Completion => PriorityTime::Completion,
+        Target::Total => PriorityTime::Total,
+        Target::Submission | Target::Sync | Target::Priority(_) => return None,
+    };
+    let (numbers, rest) = text.split_once(' ')?;
+    let mut fields = numbers.split('/').map(|field| field.parse::<u16>().ok());
+    let (class, level) = (fields.next()??, fields.next()??);
+    let hint = match fields.next() {
+        Some(hint) => Some(hint?),
+        None => None,
+    };
+    let (percent, rest) = match rest.strip_prefix('(').and_then(|rest| rest.split_once("% of IOs) ")) {
+        Some((percent, rest)) => (Some(count(percent)?), rest),
+        None => (None, rest),
+    };
+    Some((Target::Priority(Priority { time, class, level, hint }), percent, rest))
 }
 
 fn unit_ns(name: &str) -> Option<f64> {
