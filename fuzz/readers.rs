@@ -79,6 +79,9 @@ fn any(bytes: &[u8]) {
 
 /// Every view of `plumb parse`.
 fn show(readings: &[Reading]) {
+    if readings.is_empty() {
+        return;
+    }
     let detail = Detail { buckets: true, percentiles: true };
     let mut file = ParquetWriter::new(Vec::new()).expect("a Parquet file in memory");
     let (mut matrix, mut table, mut rows, mut plain) = (String::from(sweep::r_head()), sweep::csv_head(), 0, true);

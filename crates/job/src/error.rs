@@ -218,15 +218,27 @@ impl fmt::Display for Warning {
     }
 }
 
+/// Twice the longest name there is.
+const LONGEST_WORD: usize = 64;
+
 /// The candidate closest to a mistyped word, when it is close enough to be meant.
 pub(crate) fn closest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let limit = (word.chars().count() / 2).max(1);
-    candidates
-        .into_iter()
-        .map(|candidate| (strsim::damerau_levenshtein(word, candidate), candidate))
-        .filter(|&(distance, _)| distance <= limit)
-        .min_by_key(|&(distance, _)| distance)
-        .map(|(_, candidate)| candidate)
+    let length = word.chars().count();
+    // Nothing is within half of its letters of a word so long; and comparing takes time that grows with it.
+    if length > LONGEST_WORD {
+        return None;
+    }
+    let mut best = ((length / 2).max(1) + 1, None);
+    for candidate in candidates {
+        // Two words are no closer than their lengths.
+        if candidate.chars().count().abs_diff(length) < best.0 {
+            let distance = strsim::damerau_levenshtein(word, candidate);
+            if distance < best.0 {
+                best = (distance, Some(candidate));
+            }
+        }
+    }
+    best.1
 }
 
 /// `did you mean X?`, when something is close.

@@ -6,7 +6,7 @@
 mod lines;
 
 use crate::FormatError;
-use crate::numeral::Era;
+use crate::numeral::{Era, split_at_parenthesis, trimmed};
 use crate::stream::{Event, Sink};
 use lines::LatencyLine;
 use model::RunResult;
@@ -137,7 +137,7 @@ pub(crate) struct TextReader {
 impl TextReader {
     /// Takes a line if it is part of a report.
     pub(crate) fn line(&mut self, number: u64, line: &str, sink: &mut Sink<'_>) -> bool {
-        let text = line.trim();
+        let text = trimmed(line);
         let taken = match text.as_bytes().first() {
             None => return self.blank(),
             Some(b'|') => self.percentile_line(number, text, sink),
@@ -240,7 +240,7 @@ impl TextReader {
 
     /// What fio prints before its results.
     fn announcement(&mut self, number: u64, text: &str, sink: &mut Sink<'_>) -> bool {
-        if let Some((name, rest)) = text.split_once(": (g=") {
+        if let Some((name, rest)) = split_at_parenthesis(text, ": (g=") {
             self.begin_session(number, sink);
             let (job, whole) = lines::announced(name, rest);
             if !whole {
@@ -288,7 +288,7 @@ impl TextReader {
 
     /// The lines of a job's block.
     fn in_job(&mut self, number: u64, text: &str, sink: &mut Sink<'_>) -> bool {
-        if let Some((name, rest)) = text.split_once(": (groupid=") {
+        if let Some((name, rest)) = split_at_parenthesis(text, ": (groupid=") {
             self.job_head(number, name, rest, sink);
             return true;
         }
