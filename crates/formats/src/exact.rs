@@ -9,7 +9,9 @@ use model::reading::{
     Found, LatencyShare, PriorityTime, ReadDirection, ReadDisk, ReadJob, ReadKind, ReadLatency, ReadPriority, ReadRun,
     ReadSamples, Reading,
 };
-use model::{DeviceUsage, DirectionResult, JobError, JobResult, LatencyBins, LatencyStatistics, PriorityLatency, RunResult};
+use model::{
+    DeviceUsage, DirectionResult, JobError, JobResult, LatencyBins, LatencyStatistics, PriorityLatency, RunResult,
+};
 
 /// A count as a float; exact up to 2^53.
 #[expect(clippy::cast_precision_loss, reason = "a count of a run")]
@@ -56,8 +58,7 @@ fn read_job(job: &JobResult, line: u64) -> ReadJob {
         counts.push(float(sync));
         counts
     };
-    let priority_time =
-        if job.style.total_percentiles { PriorityTime::Total } else { PriorityTime::Completion };
+    let priority_time = if job.style.total_percentiles { PriorityTime::Total } else { PriorityTime::Completion };
     ReadJob {
         line,
         name: Some(job.echo.name.clone()),

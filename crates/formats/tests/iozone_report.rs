@@ -15,11 +15,16 @@ fn whole(text: &str) -> Vec<Reading> {
 }
 
 fn rows(readings: &[Reading]) -> Vec<&IozoneRow> {
-    readings.iter().filter_map(|reading| if let Found::Iozone(row) = &reading.found { Some(&**row) } else { None }).collect()
+    readings
+        .iter()
+        .filter_map(|reading| if let Found::Iozone(row) = &reading.found { Some(&**row) } else { None })
+        .collect()
 }
 
 fn blocks(readings: &[Reading]) -> Vec<&IozoneThroughput> {
-    let block = |reading| if let &Reading { found: Found::Throughput(ref block), .. } = reading { Some(&**block) } else { None };
+    let block = |reading| {
+        if let &Reading { found: Found::Throughput(ref block), .. } = reading { Some(&**block) } else { None }
+    };
     readings.iter().filter_map(block).collect()
 }
 
@@ -74,7 +79,8 @@ fn blocks_have_their_processor_times_and_their_report_adds_only_its_own() {
 fn a_throughput_report_alone_gives_its_rates_without_inventing_users() {
     let (_, report) = THROUGHPUT.split_once("\"Throughput report").expect("the test's own data");
     let readings = whole(&format!("\"Throughput report{report}"));
-    let rates: Vec<&IozoneThroughput> = blocks(&readings).into_iter().filter(|block| block.children.is_some()).collect();
+    let rates: Vec<&IozoneThroughput> =
+        blocks(&readings).into_iter().filter(|block| block.children.is_some()).collect();
     assert_eq!(rates.len(), 8);
     assert!(rates.iter().all(|block| block.workers.is_none() && block.head.record_bytes == Some(4096.0)));
     assert_eq!((rates[0].test.as_str(), rates[7].test.as_str()), ("Initial write", "Re-read"));
@@ -93,6 +99,7 @@ fn a_damaged_report_is_named_and_what_is_whole_is_kept() {
         let (readings, damages) = parse(text.as_bytes());
         assert_eq!((rows(&readings).len(), damages.len(), damages[0].line), (rows_left, 1, line), "{text}");
     }
-    let (_, damages) = parse(b"\"Throughput report Y-axis is type of test X-axis is number of processes\"\n\"  Read \"  fast \n");
+    let (_, damages) =
+        parse(b"\"Throughput report Y-axis is type of test X-axis is number of processes\"\n\"  Read \"  fast \n");
     assert_eq!((damages.len(), damages[0].line), (1, 2));
 }

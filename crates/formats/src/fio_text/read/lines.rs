@@ -4,7 +4,8 @@ use super::{Announced, Priority, Target};
 use crate::numeral::{Era, Pairs, bytes, count, leading, percent, split_at, trimmed, unit, whole};
 use crate::printable;
 use model::reading::{
-    LatencyShare, PriorityTime, ReadDirection, ReadDisk, ReadGroup, ReadJob, ReadKind, ReadLatency, ReadProgress, ReadSamples,
+    LatencyShare, PriorityTime, ReadDirection, ReadDisk, ReadGroup, ReadJob, ReadKind, ReadLatency, ReadProgress,
+    ReadSamples,
 };
 
 /// The beginning of a line for a message.
