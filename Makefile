@@ -46,6 +46,7 @@ test-r:
 bench: oracles
 	$(CARGO) bench --locked -p plumb-cli --bench cost
 	$(CARGO) bench --locked -p plumb-cli --bench parse
+	$(CARGO) bench --locked -p plumb-cli --bench iozone
 
 checks:
 	PLUMB_CHECKS=full $(CARGO) test --locked -p plumb-cli --test checks -- --nocapture --test-threads=1
@@ -56,6 +57,7 @@ faults: oracles
 bench-short: oracles
 	$(CARGO) bench --locked -p plumb-cli --bench cost -- --short
 	$(CARGO) bench --locked -p plumb-cli --bench parse -- --short
+	$(CARGO) bench --locked -p plumb-cli --bench iozone -- --short
 
 oracles:
 	@tools/oracles

@@ -1,5 +1,9 @@
 //! `plumb iozone` where things go wrong, on six file systems at once, and as its readers read it. As root.
 
+mod killed;
+mod knee;
+mod parsers;
+
 use house::{LoopDevice, Tmpfs};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -173,8 +177,8 @@ fn rows_are_read_by_position_and_json_has_the_percentiles() {
     let json: serde_json::Value =
         serde_json::from_str(&std::fs::read_to_string(place.path().join("r.json")).expect("as made just before"))
             .expect("as made just before");
-    assert!(json["passes"][0]["latency"]["p99_ns"].as_u64().expect("as made just before") > 0);
-    assert_eq!(json["passes"][0]["test"], "Writer");
+    assert!(json["tests"][0]["latency"]["p99_ns"].as_u64().expect("as made just before") > 0);
+    assert_eq!(json["tests"][0]["test"], "Writer");
     let csv = std::fs::read_to_string(place.path().join("r.csv")).expect("as made just before");
     assert!(csv.lines().any(|line| line.starts_with("Writer,64,4,")), "{csv}");
     assert!(std::fs::read(place.path().join("r.xls")).expect("as made just before").starts_with(&[9, 0, 4, 0]));
