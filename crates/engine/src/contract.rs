@@ -87,6 +87,17 @@ pub struct JobFacts<'a> {
     pub atomic: bool,
     /// The engine that threads carry its I/Os out with, where they do (`io_submit_mode=offload`).
     pub offloads_to: &'a str,
+    /// In which order it goes through its files, where the kernel may be told.
+    pub order: Option<Order>,
+}
+
+/// In which order a job goes through its files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// Block after block: reading ahead helps.
+    Sequential,
+    /// As chance has it: what is read ahead is wasted.
+    Random,
 }
 
 /// What an engine is opened with.

@@ -33,6 +33,8 @@ mod splice;
 mod sync;
 mod vsync;
 
-pub use contract::{Completion, Engine, EngineClock, EngineError, Io, JobFacts, Operation, Setup, Submitted, Target};
+pub use contract::{
+    Completion, Engine, EngineClock, EngineError, Io, JobFacts, Operation, Order, Setup, Submitted, Target,
+};
 pub use offload::Offload;
 pub use registry::{ENGINES, Visitor, dispatch};

@@ -119,6 +119,7 @@ fn check(draft: &Draft, engine: &EngineSpec, load: &LoadPlan, findings: &mut Fin
     check_working_set(draft, findings);
     complete_verify::check(draft, load, findings);
     check_logs(draft, findings);
+    check_block_lives(draft, findings);
     zones::check(draft, load, findings);
     check_files(draft, load, engine, findings);
     replay::check(draft, findings);
@@ -217,6 +218,16 @@ fn check_files(draft: &Draft, load: &LoadPlan, engine: &EngineSpec, findings: &m
         let what = format!("engine {} keeps its files, and cannot exchange them while it runs", engine.name);
         let help = Some("leave openfiles, unlink_each_loop and registerfiles out, or use another engine".to_owned());
         findings.problems.push(about(draft, &["openfiles", "unlink_each_loop", "ioengine"], what, help));
+    }
+}
+
+/// The lives of blocks are those of one file.
+fn check_block_lives(draft: &Draft, findings: &mut Findings<'_>) {
+    if draft.record.block_lives && (draft.files.count > 1 || draft.files.names.len() > 1) {
+        let count = draft.files.names.len().max(draft.files.count as usize);
+        let what = format!("block_error_percentiles looks at the blocks of one file, and the job has {count}");
+        let help = Some("give each file a job of its own".to_owned());
+        findings.problems.push(about(draft, &["block_error_percentiles", "nrfiles", "filename"], what, help));
     }
 }
 
@@ -487,6 +498,7 @@ fn record_plan(draft: &Draft, engine: &EngineSpec) -> RecordPlan {
         iolog: draft.replay.written_log.clone(),
         tells: crate::plan::TellPlan::default(),
         states_in: None,
+        block_lives: record.block_lives,
     }
 }
 

@@ -109,6 +109,10 @@ impl Found<'_> {
         result.pid = record.pid;
         result.started_unix_ms = record.started_unix_ms;
         result.pass = job.pass.is_some().then(|| pass(record));
+        if job.record.block_lives && record.finished != 0 {
+            // Without trims there are no blocks to look at, as in fio.
+            result.blocks = Some(record.blocks.found().unwrap_or_default());
+        }
         result.forgiven_errors = record.forgiven_errors;
         result.first_forgiven_errno = record.first_forgiven_errno;
         for direction in Direction::ALL {
@@ -155,6 +159,7 @@ impl Found<'_> {
             bandwidth_samples: record.bandwidth_samples[at],
             iops_samples: record.iops_samples[at],
             worker_rates: None,
+            stated: None,
         }
     }
 

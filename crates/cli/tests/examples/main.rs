@@ -38,7 +38,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("librpma_gpspm-server", "librpma_gpspm_server"),
     ("libzbc-rand-write", "libzbc"),
     ("libzbc-seq-read", "libzbc"),
-    ("mtd", "block_error_percentiles"),
+    ("mtd", "mtd"),
     ("nbd", "nbd"),
     ("nfs", "nfs"),
     ("pmemblk", "pmemblk"),

@@ -8,7 +8,9 @@ use crate::number::{Step, scaled};
 use crate::{local_time, printable, shares};
 use jiff::tz::TimeZone;
 use measure::{Direction, PerDirection, SampleStatistics};
-use model::{DirectionResult, JobResult, LatencyStatistics, PriorityLatency, ReportStyle, SteadyResult, Unified};
+use model::{
+    BlockLives, DirectionResult, JobResult, LatencyStatistics, PriorityLatency, ReportStyle, SteadyResult, Unified,
+};
 use std::fmt::Write;
 
 /// The moment in the block's first line.
@@ -266,9 +268,23 @@ fn write_tail(text: &mut String, job: &JobResult) {
     };
     let (share, depth) = (goal.percentile.unwrap_or(100.0), goal.depth.unwrap_or(job.echo.iodepth));
     let _ = writeln!(text, "     latency   : target={target}, window={window}, percentile={share:.2}%, depth={depth}");
+    if let Some(found) = &job.blocks {
+        write_blocks(text, job, found);
+    }
     if let Some(found) = &job.steady {
         write_steady(text, job, found);
     }
+}
+
+/// After how many trims blocks failed, and what became of all of them.
+fn write_blocks(text: &mut String, job: &JobResult, found: &BlockLives) {
+    let _ = writeln!(text, "  block lifetime percentiles :");
+    let values = found.percentiles(&job.style.percentiles).unwrap_or_default();
+    for (percent, trims) in job.style.percentiles.iter().zip(values) {
+        let _ = writeln!(text, "   | {percent:>6.digits$}th=[{trims:>5}]", digits = job.style.percentile_digits);
+    }
+    let states: Vec<String> = found.states().iter().map(|(state, count)| format!("{state}={count}")).collect();
+    let _ = writeln!(text, "   |        states               : {}", states.join(", "));
 }
 
 fn write_steady(text: &mut String, job: &JobResult, found: &SteadyResult) {

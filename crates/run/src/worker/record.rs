@@ -3,6 +3,7 @@
 //! Both have a fixed layout and no pointers. The parent reads the block at any time and the record when the worker
 //! has ended, however it ended: what was measured before a SIGBUS is still there.
 
+use super::lives::BlockRecord;
 use super::notices::Notices;
 use crate::steady::{Sample, Steadiness};
 use job::plan::SteadyPlan;
@@ -27,6 +28,10 @@ pub(crate) struct Control {
     pub(crate) open_files: AtomicU32,
     /// The worker's thread; 0 before it runs.
     pub(crate) thread: AtomicU32,
+    /// Not zero once the worker is done with everything; its process only has to end.
+    pub(crate) left: AtomicU32,
+    /// In the first worker's block: how often a worker rang for the parent.
+    pub(crate) bell: AtomicU32,
     /// Sum of completion latencies, as far as the worker tells it.
     pub(crate) latency_ns: AtomicU64,
     /// Bytes completed per direction since the start; never falls.
@@ -167,6 +172,8 @@ pub(crate) struct Record {
     pub(crate) mark: MarkRecord,
     /// When a pass had closed its files, on the worker's clock; 0 where that is not asked for.
     pub(crate) closed_at: u64,
+    /// What became of the blocks of a job that watches them.
+    pub(crate) blocks: BlockRecord,
     /// Histograms, on pages of their own: touched only where percentiles are wanted.
     pub(crate) histograms: Histograms,
 }
