@@ -7,6 +7,7 @@
 mod activity;
 mod device;
 mod job;
+mod latency;
 mod limit;
 mod monitored;
 mod native;
@@ -20,6 +21,7 @@ pub use job::{
     CpuUsage, DepthStatistics, DirectionResult, Echo, JobError, JobResult, LatencyBins, LatencyStatistics, PassMark,
     PassResult, PriorityLatency, ReportStyle, SyncResult, Unified,
 };
+pub use latency::LatencyCounts;
 pub use limit::{LimitedBy, Limiter};
 pub use monitored::{
     CachedBytes, CpuTicks, DeviceFacts, DeviceGain, GroupGain, GroupLimits, Interval, IoCap, Monitored, MountFacts,

@@ -41,6 +41,8 @@ pub struct Source {
     pub iozone: Vec<IozoneRow>,
     /// plumb's own results, with everything that was counted.
     pub tests: Vec<Test>,
+    /// What plumb saw beside a run that is told in fio's words: its own key in fio's JSON.
+    pub beside: Vec<Test>,
     /// The sentences of a survey.
     pub sentences: Vec<String>,
     /// The points of a log over time.
@@ -73,12 +75,15 @@ impl Source {
         let name = path.rsplit('/').next().unwrap_or(path);
         let mut source = Source { name: name.to_owned(), path: path.to_owned(), ..Source::default() };
         let mut reader = BufReader::with_capacity(256 << 10, reader);
-        if native::begins(reader.fill_buf()?) {
+        let head = reader.fill_buf()?;
+        let (ours, json) = (native::begins(head), native::may_be_json(head));
+        if json {
             let mut text = Vec::new();
             reader.take(LARGEST).read_to_end(&mut text)?;
-            if source.native(&text) {
+            if ours && source.native(&text) {
                 return Ok(source);
             }
+            source.beside(&text);
             source.foreign(&text[..])?;
         } else {
             source.foreign(reader)?;

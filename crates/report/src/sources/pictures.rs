@@ -280,10 +280,9 @@ fn over_time(sources: &[Source]) -> Vec<Option<Picture>> {
     let mut all = Vec::new();
     for source in sources {
         // The heaviest load of each workload: the others stand in the sweep.
-        for (at, test) in source.tests.iter().enumerate() {
-            let heavier = source
-                .tests
-                .iter()
+        let watched = || source.tests.iter().chain(&source.beside);
+        for (at, test) in watched().enumerate() {
+            let heavier = watched()
                 .enumerate()
                 .any(|(other, one)| one.workload == test.workload && (one.users, other) > (test.users, at));
             let Some(monitored) = test.result.monitored.as_ref().filter(|_| !heavier) else { continue };
@@ -303,7 +302,7 @@ fn over_time(sources: &[Source]) -> Vec<Option<Picture>> {
 
 /// What the program counted beside what the devices counted, at the heaviest load.
 fn devices(source: &Source) -> Option<Option<Picture>> {
-    let heaviest = source.tests.iter().max_by_key(|test| test.users)?;
+    let heaviest = source.tests.iter().chain(&source.beside).max_by_key(|test| test.users)?;
     let title = format!("{} · {} · beside its devices", source.name, heaviest.shown());
     Devices::of(&title, &heaviest.result).map(|devices| picture("devices", &title, &devices))
 }

@@ -8,7 +8,7 @@ use model::{Grade, RunResult};
 /// What is known about a source.
 pub(super) fn of(source: &Source) -> Surroundings {
     let mut facts = vec![("result".to_owned(), source.path.clone())];
-    let first = source.tests.first().map(|test| &test.result);
+    let first = source.tests.iter().chain(&source.beside).next().map(|test| &test.result);
     if let Some(result) = first {
         machine(&mut facts, result);
         devices(&mut facts, result);
@@ -109,7 +109,8 @@ fn shell(words: &[String]) -> String {
 
 /// What the checks say about all tests of all sources.
 pub(super) fn checks(sources: &[Source]) -> Vec<Check> {
-    let tests = || sources.iter().flat_map(|source| source.tests.iter().map(move |test| (source, test)));
+    let tests =
+        || sources.iter().flat_map(|source| source.tests.iter().chain(&source.beside).map(move |test| (source, test)));
     let of = |source: &Source, test: &Test| {
         if sources.len() > 1 { format!("{}: {}", source.name, test.shown()) } else { test.shown() }
     };
