@@ -16,6 +16,20 @@ pub struct Series {
     pub changes: Vec<Change>,
     /// In small type below.
     pub notes: Vec<String>,
+    /// What the time axis counts.
+    #[serde(default)]
+    pub ticks: Ticks,
+}
+
+/// What a time axis counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ticks {
+    /// Seconds.
+    #[default]
+    Seconds,
+    /// Reports of a program that did not print when it made them.
+    Reports,
 }
 
 /// What a panel's axis counts.
@@ -63,11 +77,21 @@ pub struct Change {
 }
 
 impl Series {
-    /// Panels on one axis, with the changes of the first panel's lines marked.
+    /// Panels on one axis, with the changes of the first panel's lines marked, and those of the usual latency where the
+    /// rate stays.
     pub fn of(title: &str, panels: Vec<Panel>, notes: Vec<String>) -> Series {
         let first = panels.first();
         let mut changes: Vec<Change> =
             first.iter().flat_map(|panel| panel.lines.iter().flat_map(|line| of_line(panel, line))).collect();
+        // A jump of the usual latency is one of its own only where the rate does not jump.
+        let latency = panels.iter().skip(1).find(|panel| panel.unit == Unit::Latency);
+        let usual = latency.and_then(|panel| Some((panel, panel.lines.first()?)));
+        for change in usual.iter().flat_map(|(panel, line)| of_line(panel, line)) {
+            let near = duration(&panels) / 20.0;
+            if changes.iter().all(|known| (known.at_s - change.at_s).abs() > near) {
+                changes.push(change);
+            }
+        }
         changes.sort_by(|one, other| one.at_s.total_cmp(&other.at_s));
         let told = changes
             .iter()
@@ -78,8 +102,14 @@ impl Series {
         } else {
             told.collect()
         };
-        Series { title: title.to_owned(), sentences, panels, changes, notes }
+        Series { title: title.to_owned(), sentences, panels, changes, notes, ticks: Ticks::Seconds }
     }
+}
+
+/// Seconds from the first to the last point.
+fn duration(panels: &[Panel]) -> f64 {
+    let times = || panels.iter().flat_map(|panel| &panel.lines).flat_map(|line| &line.points).map(|point| point.0);
+    (times().fold(f64::NEG_INFINITY, f64::max) - times().fold(f64::INFINITY, f64::min)).max(0.0)
 }
 
 fn of_line(panel: &Panel, line: &Line) -> Vec<Change> {

@@ -3,6 +3,8 @@
 //! Owns what is drawn of what. Leaves reading foreign text to `formats`, judgements to `analysis`, and what a chart
 //! shows of its data to `data`.
 
+mod glance;
+mod iostat;
 mod log;
 mod native;
 mod numbers;
@@ -10,6 +12,7 @@ mod pictures;
 mod surroundings;
 mod time;
 
+pub use glance::glance;
 pub use native::Test;
 
 use crate::page::{Page, Picture};
@@ -47,6 +50,8 @@ pub struct Source {
     pub sentences: Vec<String>,
     /// The points of a log over time.
     pub log: Option<log::Log>,
+    /// iostat's reports.
+    pub iostat: iostat::Iostat,
     /// What could not be read, as sentences.
     pub remarks: Vec<String>,
 }
@@ -116,6 +121,8 @@ impl Source {
                 self.rows.extend(formats::sweep::measurements(&reading, kind));
                 match reading.found {
                     Found::Run(run) if self.runs.len() < MOST => self.runs.push(*run),
+                    Found::Device(row) => self.iostat.device(*row),
+                    Found::Processors(row) => self.iostat.processors(*row),
                     Found::Iozone(row) if self.iozone.len() < MOST => self.iozone.push(*row),
                     _ => {}
                 }

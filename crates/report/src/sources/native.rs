@@ -96,7 +96,7 @@ impl Source {
 }
 
 /// A run as a test of its workload, as far as somebody `said` what it was.
-fn test_of(said: &Value, result: RunResult) -> Option<Test> {
+pub(super) fn test_of(said: &Value, result: RunResult) -> Option<Test> {
     let directions = || result.jobs.iter().flat_map(|job| job.directions.iter());
     let moved = |direction: Direction| -> u64 {
         directions().filter(|(of, _)| *of == direction).map(|(_, found)| found.bytes).sum()
@@ -116,8 +116,11 @@ fn test_of(said: &Value, result: RunResult) -> Option<Test> {
         _ => first.echo.name.clone(),
     };
     let words = id.map_or_else(|| words(&pattern).to_owned(), |id| id.replace('_', " "));
-    let users = said.get("users").and_then(Value::as_u64).unwrap_or(result.jobs.len() as u64);
+    let users = said.get("users").and_then(Value::as_u64).unwrap_or_else(|| workers(&result));
     let mut workload = if block_bytes > 0 { format!("{words} {}", size(block_bytes)) } else { words };
+    if said.is_null() && first.echo.iodepth > 1 {
+        workload.push_str(&format!(", depth {}", first.echo.iodepth));
+    }
     // What a survey set apart is a workload of its own.
     for extra in said.get("options").and_then(Value::as_array).into_iter().flatten() {
         let word = |at: usize| extra.get(at).and_then(Value::as_str).unwrap_or_default();
@@ -127,6 +130,11 @@ fn test_of(said: &Value, result: RunResult) -> Option<Test> {
         workload.push_str(&format!(" in {}", size(bytes)));
     }
     Some(Test { workload, pattern, users, block_bytes, direction, result })
+}
+
+/// How many worked at once, where nobody says.
+fn workers(result: &RunResult) -> u64 {
+    result.jobs.iter().map(|job| u64::from(job.workers.max(1))).sum()
 }
 
 /// fio's word for a pattern in plain ones.

@@ -290,6 +290,10 @@ fn over_time(sources: &[Source]) -> Vec<Option<Picture>> {
             all.extend(super::time::series(&title, monitored).map(|series| picture("series", &title, &series)));
         }
     }
+    for source in sources {
+        let title = format!("{} · over time", source.name);
+        all.extend(source.iostat.series(&title).map(|series| picture("series", &title, &series)));
+    }
     let panels: Vec<_> = sources.iter().filter_map(|source| Some((source, source.log.as_ref()?.panel()))).collect();
     if let Some((first, _)) = panels.first() {
         let more = if panels.len() > 1 { format!(" and {} more", panels.len() - 1) } else { String::new() };

@@ -80,7 +80,9 @@ fn devices(facts: &mut Vec<(String, String)>, result: &RunResult) {
             kind,
             device.scheduler.as_ref().map(|scheduler| format!("scheduler {scheduler}")),
             device.queue_requests.map(|requests| format!("{requests} requests per queue")),
-            device.hardware_queues.map(|queues| format!("{queues} hardware queues")),
+            device
+                .hardware_queues
+                .map(|queues| format!("{queues} hardware queue{}", if queues == 1 { "" } else { "s" })),
             device.logical_block_bytes.map(|bytes| format!("blocks of {}", size(bytes))),
             cache,
         ];
