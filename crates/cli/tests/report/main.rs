@@ -1,6 +1,9 @@
 //! `plumb report` and `plumb plot` as programs: what they write, what they refuse, and the page in a browser (Debian's
 //! chromium, driven by playwright from `tools/readers.txt`).
 
+mod limits;
+mod origins;
+
 use assert_cmd::Command;
 use std::fmt::Write;
 use std::path::Path;
@@ -38,6 +41,15 @@ fn write(directory: &Path, name: &str, text: &str) -> String {
     let path = directory.join(name);
     std::fs::write(&path, text).expect("a temporary file");
     path.to_string_lossy().into_owned()
+}
+
+/// A survey of all tests at all levels, without a disk.
+fn survey_in_virtual_time(place: &Path, result: &str) {
+    let place = place.to_string_lossy().into_owned();
+    let words = ["survey", "--size", "128M", "--time", "1", "--tests", "all", "--engine", "sim", "--warm-up", "0"];
+    let words: Vec<&str> = words.into_iter().chain(["--output", result, &place]).collect();
+    let (status, shown, error) = plumb(&words);
+    assert_eq!(status, Some(0), "{shown}{error}");
 }
 
 #[test]

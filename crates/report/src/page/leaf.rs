@@ -130,6 +130,7 @@ impl Writer {
         for check in &page.checks {
             if of != Some(&check.of) {
                 self.gap(5.0);
+                self.keep(60.0);
                 self.paragraph(&check.of, SMALL_HEAD, MARGIN);
                 of = Some(&check.of);
             }
@@ -161,6 +162,7 @@ impl Writer {
         self.paragraph("Where it was measured", HEAD, MARGIN);
         for run in &page.runs {
             self.gap(6.0);
+            self.keep(60.0);
             self.paragraph(&run.source, SMALL_HEAD, MARGIN);
             for (what, which) in &run.facts {
                 self.fact(what, which);
@@ -264,6 +266,13 @@ impl Writer {
     fn gap(&mut self, points: f32) {
         if let Some(leaf) = self.leaves.last_mut() {
             leaf.end += points;
+        }
+    }
+
+    /// On a new page unless so much is left of this one: no heading stands alone at its foot.
+    fn keep(&mut self, points: f32) {
+        if self.leaves.last().is_some_and(|leaf| leaf.end + points > HEIGHT - MARGIN) {
+            self.leaves.push(Leaf::blank());
         }
     }
 
