@@ -290,6 +290,7 @@ fn result_of_direction(read: &ReadDirection, issued: Option<f64>) -> DirectionRe
         priorities: read.priorities.iter().filter_map(|of| priority_of(of, count(ios))).collect(),
         bandwidth_samples: samples(&read.bandwidth, 1024.0),
         iops_samples: samples(&read.iops_samples, 1.0),
+        stated: inverse::stated(read.bytes_per_second, read.iops),
         ..DirectionResult::default()
     }
 }
