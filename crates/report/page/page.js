@@ -41,9 +41,12 @@ plumb.page = (() => {
 
   const figures = [...document.querySelectorAll('figure.chart')].map((figure) => ({ figure, picture: page.pictures[Number(figure.dataset.picture)], chart: null, at: -1 }));
 
+  // All figures are as wide as the column; asking each after changing another would lay the page out a thousand times.
+  let column = 0;
+  const measure = () => { column = figures.length > 0 ? figures[0].figure.clientWidth : 0; };
   const sizeOf = (one, look) => {
     const [wide, high] = one.picture.size;
-    const room = one.figure.clientWidth || wide;
+    const room = column || wide;
     const width = Math.round(Math.min(Math.max(room, least[one.picture.chart] || Math.min(wide, 720)), wide * 1.3));
     const scale = Math.max(Math.min(room / width, 1), smallest);
     return { width, high, scale, dress: () => dressed(one, width, high, look) };
@@ -90,7 +93,10 @@ plumb.page = (() => {
 
   const again = () => figures.forEach((one) => {
     one.paper = null;
-    if (one.chart) draw(one);
+    if (!one.chart) return;
+    // What is not near is drawn when it is: a click must not wait for what nobody sees.
+    if (one.near) draw(one);
+    else forget(one);
   });
 
   // Keys: step through what a pointer would find.
@@ -217,6 +223,7 @@ plumb.page = (() => {
   };
 
   const begin = () => {
+    measure();
     controls();
     dress();
     dark.addEventListener('change', dress);
@@ -236,6 +243,7 @@ plumb.page = (() => {
     addEventListener('resize', () => {
       if (innerWidth === width) return;
       width = innerWidth;
+      measure();
       figures.forEach(reserve);
       figures.forEach((one) => one.chart && draw(one));
     });
