@@ -166,7 +166,7 @@ fn a_status_line_is_renewed_and_kept_as_often_as_asked() {
 }
 
 fn blocks(words: &str) -> (Value, String) {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().expect("a directory");
     let words = format!("--output-format=json,normal --name=a --block_error_percentiles=1 {words}");
     let text = said(&mut plumb(directory.path(), &words));
     let (result, text) = house::split_output(&text).expect("JSON");

@@ -191,6 +191,7 @@ fn without_echo(report: &str) -> String {
 }
 
 /// What each option of the case shows, printed for a person who fills the table.
+#[expect(clippy::print_stdout, reason = "this is for whoever fills the table")]
 fn search(case: &Case, oracle: &Answer) -> Result<Vec<String>, String> {
     const NO_OPTIONS: [&str; 6] = ["name", "output-format", "output", "terse-version", "minimal", "debug"];
     for option in spelled(case).into_iter().filter(|option| !NO_OPTIONS.contains(option)) {
