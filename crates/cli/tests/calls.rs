@@ -393,6 +393,115 @@ fn the_ios_that_are_told_are_those_that_fio_tells() {
     }
 }
 
+/// I/Os of a second of `--rate_iops=100` whose every write takes 50 ms.
+fn issued_in_a_second(words: &str) -> u64 {
+    let directory = TempDir::new().unwrap();
+    let mut strace = Command::new("strace");
+    strace.args(["-f", "-qq", "-e", "trace=pwrite64", "-e", "inject=pwrite64:delay_enter=50000", "-o", "trace"]);
+    strace.args([env!("CARGO_BIN_EXE_plumb"), "fio", "--output-format=json", "--output=report", "--name=a"]);
+    strace.args(["--size=1m", "--rw=randwrite", "--time_based", "--runtime=1", "--rate_iops=100", "--iodepth=12"]);
+    strace.args(words.split_whitespace()).current_dir(directory.path());
+    assert!(strace.output().unwrap().status.success(), "{words}");
+    let report = std::fs::read_to_string(directory.path().join("report")).unwrap();
+    let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+    let write = &report["jobs"][0]["write"];
+    assert!(write["clat_ns"]["min"].as_f64().unwrap() >= 50e6, "{write}");
+    assert!(write["lat_ns"]["mean"].as_f64().unwrap() >= write["clat_ns"]["mean"].as_f64().unwrap(), "{write}");
+    assert_eq!(write["slat_ns"]["N"].as_u64().unwrap_or(0), 0, "fio tells none either");
+    write["total_ios"].as_u64().unwrap()
+}
+
+#[test]
+fn offloaded_writes_that_block_do_not_hold_up_the_schedule() {
+    for words in ["--rate_process=linear", "--rate_process=poisson"] {
+        let (inline, offload) =
+            (issued_in_a_second(words), issued_in_a_second(&format!("{words} --io_submit_mode=offload")));
+        assert!(inline <= 21 && offload >= 50, "{words}: {inline} inline, {offload} by threads");
+    }
+}
+
+#[test]
+fn each_io_of_the_depth_has_its_thread_and_its_cpu_time_is_the_jobs() {
+    let words = "--name=a --size=256k --rw=randwrite --number_ios=64 --iodepth=4 --io_submit_mode=offload";
+    let lines = traced("pwrite64", words);
+    let threads: BTreeSet<&str> = lines.iter().filter_map(|line| line.split_whitespace().next()).collect();
+    assert_eq!((lines.len(), threads.len()), (64, 4), "{lines:?}");
+    let directory = TempDir::new().unwrap();
+    let words = "--name=a --size=4m --bs=64k --rw=write --iodepth=2 --time_based --runtime=1 --io_submit_mode=offload";
+    for isolation in ["", "--thread"] {
+        let report = json(directory.path(), &format!("{words} {isolation}"));
+        let (user, system) = (&report["jobs"][0]["usr_cpu"], &report["jobs"][0]["sys_cpu"]);
+        // The loop itself only waits: copying into the page cache is all there is.
+        assert!(system.as_f64().unwrap() > 10.0, "{isolation} usr {user} sys {system}");
+    }
+}
+
+#[test]
+fn offload_verifies_syncs_thinks_and_locks_as_inline_does() {
+    let base = "--name=a --filename=f --size=256k --bs=4k --iodepth=8 --verify_state_save=0 --io_submit_mode=offload";
+    for engine in ["sync", "psync", "vsync", "pvsync", "pvsync2", "mmap", "posixaio", "libaio", "io_uring", "splice"] {
+        let directory = TempDir::new().unwrap();
+        let report = json(directory.path(), &format!("{base} --ioengine={engine} --rw=randwrite --verify=crc32c"));
+        let job = &report["jobs"][0];
+        assert_eq!((job["write"]["total_ios"].as_u64(), job["read"]["total_ios"].as_u64()), (Some(64), Some(64)));
+    }
+    for words in ["--fsync=4", "--thinktime=100", "--lockfile=exclusive", "--serialize_overlap=1 --norandommap"] {
+        let directory = TempDir::new().unwrap();
+        let report = json(directory.path(), &format!("{base} --rw=randwrite {words}"));
+        assert_eq!(report["jobs"][0]["write"]["total_ios"].as_u64(), Some(64), "{words}");
+        let syncs = if words.starts_with("--fsync") { 15 } else { 0 };
+        assert_eq!(report["jobs"][0]["sync"]["total_ios"].as_u64().unwrap_or(0), syncs, "{words}");
+    }
+}
+
+#[test]
+fn an_offloaded_error_is_the_jobs_and_what_threads_cannot_do_is_refused() {
+    let directory = TempDir::new().unwrap();
+    std::fs::write(directory.path().join("f"), vec![0; 65536]).unwrap();
+    let words = "--name=a --size=64k --io_submit_mode=offload --iodepth=4";
+    let said = bad(directory.path(), &format!("{words} --filename=f --rw=randtrim"));
+    assert!(said.contains("Inappropriate ioctl"), "{said}");
+    for (words, expected) in [
+        ("--ioengine=sim", "cannot be driven by other threads"),
+        ("--ioengine=cpuio --cpuload=5", "cannot be driven by other threads"),
+        ("--ioengine=io_uring --sqthread_poll=1", "sqthread_poll is for one queue"),
+        ("--ioengine=libaio --cmdprio_percentage=5", "cmdprio_percentage is for one queue"),
+        ("--ioengine=sync --nrfiles=4 --openfiles=2", "keeps its files"),
+    ] {
+        let said = bad(directory.path(), &format!("--name=a --size=64k --io_submit_mode=offload {words}"));
+        assert!(said.contains(expected), "{words}: {said}");
+    }
+}
+
+#[test]
+fn zones_that_are_written_again_are_reset_and_counted() {
+    let directory = TempDir::new().unwrap();
+    let words = "--name=a --size=4m --bs=256k --rw=write --zonemode=zbd --zonesize=1m";
+    for (loops, expected) in [(1, 0), (3, 8)] {
+        let said = good(directory.path(), &format!("{words} --loops={loops}"));
+        assert!(said.contains(&format!("; {expected} zone resets")), "{said}");
+        let mut fio = Command::new("fio");
+        fio.args(words.split_whitespace()).arg(format!("--loops={loops}"));
+        let theirs = fio.current_dir(directory.path()).output().unwrap();
+        let theirs = String::from_utf8(theirs.stdout).unwrap();
+        assert!(theirs.contains(&format!("; {expected} zone resets")), "{theirs}");
+    }
+}
+
+#[test]
+fn a_share_of_repeats_that_a_working_set_leaves_no_room_for_is_refused_as_in_fio() {
+    let directory = TempDir::new().unwrap();
+    for (repeats, set, works) in [(50, 50, true), (50, 60, false), (80, 21, false), (0, 30, true), (100, 1, false)] {
+        let words = format!(
+            "--name=a --size=64k --rw=write --dedupe_mode=working_set --dedupe_percentage={repeats} \
+             --dedupe_working_set_percentage={set}"
+        );
+        assert_eq!(plumb(directory.path(), &words).status.success(), works, "{words}");
+        let theirs = Command::new("fio").args(words.split_whitespace()).current_dir(directory.path()).output().unwrap();
+        assert_eq!(theirs.status.success(), works, "{words}");
+    }
+}
+
 #[test]
 fn options_of_time_take_the_time_they_name() {
     // A hundred reads of 100 µs on a disk of virtual time: 10 ms.

@@ -10,12 +10,14 @@ mod exec;
 mod falloc;
 mod ftruncate;
 mod io_uring;
+mod io_uring_cmd;
 mod libaio;
 mod mmap;
 mod mtd;
 mod names;
 mod net;
 mod null;
+mod offload;
 mod page_fault;
 mod posixaio;
 mod priority;
@@ -34,4 +36,5 @@ mod vsync;
 pub use contract::{
     Completion, Engine, EngineClock, EngineError, Io, JobFacts, Operation, Order, Setup, Submitted, Target,
 };
+pub use offload::Offload;
 pub use registry::{ENGINES, Visitor, dispatch};

@@ -119,14 +119,17 @@ fn rate_line(found: &DirectionResult, kind: Shown, style: &ReportStyle) -> Strin
     let milliseconds = found.runtime.as_millis_ceil();
     let iops = (u128::from(found.ios) * 1000).checked_div(u128::from(milliseconds)).unwrap_or(0);
     let bandwidth = found.bytes_per_second().unwrap_or(0);
+    let resets = match kind {
+        Shown::One(Direction::Write) => format!("; {} zone resets", found.zone_resets),
+        _ => String::new(),
+    };
     format!(
-        "  {}: IOPS={}, BW={} ({})({}/{milliseconds}msec){}\n",
+        "  {}: IOPS={}, BW={} ({})({}/{milliseconds}msec){resets}\n",
         kind.word(),
         scaled(u64::try_from(iops).unwrap_or(u64::MAX), figures, Step::Decimal, ""),
         rate(bandwidth, style, step),
         rate(bandwidth, style, step.other()),
         scaled(found.bytes, figures, step, "B"),
-        if kind == Shown::One(Direction::Write) { "; 0 zone resets" } else { "" }
     )
 }
 

@@ -1,6 +1,7 @@
 //! One worker's life: its turn comes, it opens its files and gets its memory, waits for the others, does its I/O,
 //! and leaves its record.
 
+pub(crate) mod bell;
 pub(crate) mod gate;
 mod hook;
 mod lives;
@@ -85,6 +86,8 @@ pub(crate) fn work(setup: &WorkerSetup<'_>, record: &mut Record, priorities: Opt
     control.open_files.store(0, Relaxed);
     control.state.store(WorkerState::Finishing as u32, Release);
     control.ready.store(1, Release);
+    control.left.store(1, Release);
+    bell::ring(setup.controls);
 }
 
 fn set_up_and_run(
@@ -128,7 +131,10 @@ fn set_up_and_run(
     }
     let (open, memory) = (&mut open, &mut memory);
     let ready = Ready { setup, record: &mut *record, priorities, open, locks, memory, content, load };
-    let ended = engine::dispatch(job.engine, ready);
+    let ended = match job.depth.offload {
+        true => Some(ready.visit::<engine::Offload>()),
+        false => engine::dispatch(job.engine, ready),
+    };
     if let Some(blocks) = blocks {
         record.blocks.keep(&blocks.found());
     }
@@ -182,6 +188,9 @@ pub(crate) fn record_error(failure: RecordFailure) -> JobError {
 
 /// The depth that the job's engine can use: 1 for those that complete each I/O before the next.
 pub(crate) fn usable_depth(job: &JobPlan) -> u32 {
+    if job.depth.offload {
+        return job.depth.depth;
+    }
     let engine = engine::ENGINES.iter().find(|engine| engine.name == job.engine);
     match engine.map(|engine| engine.capabilities.submission) {
         Some(Submission::Synchronous) => 1,
@@ -222,6 +231,7 @@ impl Visitor for Ready<'_, '_> {
         }
         self.record.blind_to_submission = u32::from(!engine.sees_submission());
         control.ready.store(1, Release);
+        bell::ring(self.setup.controls);
         if !pass(control, Gate::Go) {
             return Ok(());
         }
@@ -229,7 +239,7 @@ impl Visitor for Ready<'_, '_> {
             clock.sleep_until(clock.now().saturating_add(gap));
         }
         engine.start(&|| !control.stop_requested()).map_err(|error| engine_error(job, &error))?;
-        let queued = if is_synchronous::<E>(job) { Queued::No } else { Queued::Yes };
+        let queued = if is_synchronous::<E>(job) || E::STAMPS { Queued::No } else { Queued::Yes };
         let logs = Logs::open(job, self.setup.plan.number, queued)?;
         self.record.started_unix_ms = place::start_ms(job)?;
         #[cfg(test)]
@@ -249,7 +259,7 @@ impl Visitor for Ready<'_, '_> {
             locks: self.locks,
             ties: (self.setup.ties, self.setup.controls),
         });
-        let used = usage_now(job.isolation);
+        let used = usage_now(job.isolation) + self.record.helpers_usage;
         self.record.usage = used_since(used, self.record.usage);
         if job.isolation == Isolation::Thread {
             // A thread's own account does not have what the kernel's thread did for it; a process's has.
@@ -266,6 +276,7 @@ fn facts(job: &JobPlan) -> JobFacts<'_> {
         runtime: job.limits.runtime,
         priority: job.place.io_priority.map_or(0, |(class, level)| u16::from(class) << 13 | u16::from(level)),
         atomic: job.files.atomic,
+        offloads_to: if job.depth.offload { job.engine } else { "" },
         order: order(job),
     }
 }
