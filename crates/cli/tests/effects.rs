@@ -276,6 +276,7 @@ const TESTS: &[(&str, &str, &str)] = &[
         "a_minimum_of_0_polls_after_each_io_and_waits_only_when_full",
     ),
     ("stonewall", "crates/run/tests/run/life.rs", "a_stonewalled_job_starts_after_all_before_it_ended"),
+    ("io_submit_mode", "crates/cli/tests/calls.rs", "each_io_of_the_depth_has_its_thread_and_its_cpu_time_is_the_jobs"),
 ];
 
 /// Options that have nothing to act upon here, and why.
