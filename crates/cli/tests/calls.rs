@@ -587,7 +587,7 @@ fn options_of_buffers_show_in_what_is_written() {
     // Blocks that repeat an earlier one, per cent of zeros, bytes in which the first two blocks differ, and the longest
     // run of zeros in the second.
     for (words, repeats, zeros, differences, run) in [
-        ("", 0..=0, 0..=9, 8..=24, 0..=64),
+        ("", 0..=0, 0..=9, 8..=200, 0..=64),
         ("--scramble_buffers=0", 63..=63, 0..=1, 0..=0, 0..=9),
         ("--refill_buffers", 0..=0, 0..=1, 4000..=4096, 0..=9),
         ("--zero_buffers", 63..=63, 100..=100, 0..=0, 4096..=4096),
