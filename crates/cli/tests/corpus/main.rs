@@ -1,7 +1,7 @@
 //! The inputs that fuzzing kept (`fuzz/corpus`), each through its reader: no panic, and an end within its time.
 
 #[path = "../../../../fuzz/readers.rs"]
-mod readers;
+pub mod readers;
 
 use readers::READERS;
 use std::collections::BTreeSet;
