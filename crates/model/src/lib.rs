@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod activity;
+mod blocks;
 mod device;
 mod job;
 mod latency;
@@ -16,10 +17,11 @@ mod result;
 mod steer;
 
 pub use activity::{CpuActivity, DeviceActivity, FlushActivity, OperationActivity};
+pub use blocks::BlockLives;
 pub use device::DeviceUsage;
 pub use job::{
     CpuUsage, DepthStatistics, DirectionResult, Echo, JobError, JobResult, LatencyBins, LatencyStatistics, PassMark,
-    PassResult, PriorityLatency, ReportStyle, SyncResult, Unified,
+    PassResult, PriorityLatency, ReportStyle, StatedRates, SyncResult, Unified,
 };
 pub use latency::LatencyCounts;
 pub use limit::{LimitedBy, Limiter};

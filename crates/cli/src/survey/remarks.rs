@@ -24,9 +24,25 @@ pub(crate) fn render(rows: &[Row]) -> String {
         text.push_str(&wrapped(&remark, "  "));
     }
     if text.is_empty() && !rows.is_empty() {
-        text.push_str("Checked: all users were busy, all bytes reached the device, no errors.\n");
+        text.push_str(&all_clear(rows));
     }
     text.push('\n');
+    text
+}
+
+/// What was asked and answered well, in the words of those checks that people know best; and what could not be asked.
+fn all_clear(rows: &[Row]) -> String {
+    const WORDS: [(&str, &str); 3] =
+        [("busy users", "all users were busy"), ("cache", "all bytes reached the device"), ("errors", "no errors")];
+    let unchecked = |id: &str| rows.iter().any(|row| analysis::unchecked(&row.result).contains(&id));
+    let (missing, made): (Vec<&str>, Vec<&str>) =
+        analysis::CHECKS.iter().map(|check| check.id).partition(|id| unchecked(id));
+    let told: Vec<&str> = WORDS.iter().filter(|(id, _)| made.contains(id)).map(|(_, word)| *word).collect();
+    let others = made.len() - told.len();
+    let mut text = wrapped(&format!("Checked: {}; {others} other checks found nothing.", told.join(", ")), "");
+    if !missing.is_empty() {
+        text.push_str(&wrapped(&format!("Not checked, for lack of what they need: {}.", missing.join(", ")), ""));
+    }
     text
 }
 
@@ -89,10 +105,11 @@ fn verdict(grade: Grade) -> &'static str {
     }
 }
 
-/// Running text in lines of at most 80 columns, further lines led by `indent`; ends in a line break.
+/// Running text in lines of at most 80 columns, further lines led by `indent`; ends in a line break. A number stays
+/// with its unit.
 pub(crate) fn wrapped(text: &str, indent: &str) -> String {
     let mut lines = vec![String::new()];
-    for word in text.split(' ') {
+    for word in words(text) {
         let begun = lines.len();
         let Some(line) = lines.last_mut() else { break };
         let lead = if begun > 1 { indent.len() } else { 0 };
@@ -106,6 +123,22 @@ pub(crate) fn wrapped(text: &str, indent: &str) -> String {
         }
     }
     lines.join("\n") + "\n"
+}
+
+/// The words of a text; a number and what follows it are one.
+fn words(text: &str) -> Vec<&str> {
+    let is_number = |word: &str| word.chars().any(|c| c.is_ascii_digit()) && !word.contains(char::is_alphabetic);
+    let mut words = Vec::new();
+    let (mut begin, mut end) = (0, 0);
+    for word in text.split_inclusive(' ') {
+        end += word.len();
+        if !is_number(word.trim_start_matches('(').trim_end()) || word.trim_end().ends_with(['.', ',', ';', ':', ')']) {
+            words.push(text[begin..end].trim_end_matches(' '));
+            begin = end;
+        }
+    }
+    words.extend((begin < end).then(|| text[begin..].trim_end_matches(' ')));
+    words
 }
 
 #[cfg(test)]
@@ -142,7 +175,19 @@ mod tests {
 
     #[test]
     fn no_notes_mean_that_all_was_checked() {
-        assert!(render(&[row(Kind::LogWrite, 1, "")]).starts_with("Checked: all users were busy"));
+        let mut watched = row(Kind::LogWrite, 1, "");
+        watched.result.monitored = Some(model::Monitored::default());
+        let others = analysis::CHECKS.len() - 3;
+        assert_eq!(
+            render(&[watched]),
+            format!(
+                "Checked: all users were busy, all bytes reached the device, no errors; {others} other\nchecks found \
+                 nothing.\n\n"
+            )
+        );
+        let told = render(&[row(Kind::LogWrite, 1, "")]);
+        assert!(told.starts_with("Checked: all users were busy, no errors; "), "{told}");
+        assert!(told.contains("\nNot checked, for lack of what they need: cache, holes,"), "{told}");
         assert_eq!(render(&[]), "\n", "nothing measured, nothing checked");
     }
 
@@ -155,5 +200,11 @@ mod tests {
         assert_eq!(text.lines().count(), 3, "{text}");
         assert!(text.lines().nth(1).unwrap().starts_with("  seven77 "));
         assert_eq!(wrapped("a b", ""), "a b\n");
+    }
+
+    #[test]
+    fn a_number_stays_with_its_unit() {
+        let text = wrapped(&format!("{} and 9 tests of 4 s, 12,345 IOPS (95 %), 3.", "x".repeat(73)), "");
+        assert_eq!(text, format!("{} and\n9 tests of 4 s, 12,345 IOPS (95 %), 3.\n", "x".repeat(73)));
     }
 }
