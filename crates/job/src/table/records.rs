@@ -145,11 +145,11 @@ pub(super) const ROWS: &[Row] = &[
         "Report reads, writes and trims together",
     )
     .default("none"),
-    refused(
+    works(
         "block_error_percentiles",
         Kind::Bool,
-        "fio itself aborts with it, and there is nothing to be held against",
-        "Percentiles of trimmed blocks that failed",
+        put!(Switch, record.block_lives),
+        "What became of each block of a job that trims, and after how many trims it failed",
     )
     .default("0"),
 ];
