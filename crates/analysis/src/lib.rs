@@ -17,7 +17,7 @@ mod summary;
 mod verdict;
 
 pub use checks::{CHECKS, Check, Needs, grade, grade_title, is_finding, judge, unchecked};
-pub use identities::{Identity, Verdict, identities};
+pub use identities::{Identity, Side, Verdict, identities, sides};
 pub use limiter::limited_by;
 pub use regime::changes;
 pub use samples::{percentile_as_fact, samples_needed};

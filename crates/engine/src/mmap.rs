@@ -262,7 +262,7 @@ mod tests {
             block_device: false,
             writable: true,
         };
-        let mut mapped = Mapped::open(&target, false).unwrap();
+        let mut mapped = Mapped::open(&target, false, None).unwrap();
         mapped.window = 16 << 10;
         mapped.map_around(0).unwrap();
         let io =

@@ -117,7 +117,7 @@ impl Reader<'_> {
             "json" => self.settings.json = Some(PathBuf::from(value(self)?)),
             "csv" => self.settings.csv = Some(PathBuf::from(value(self)?)),
             "report" => self.settings.pictures = Some(PathBuf::from(value(self)?)),
-            "strict" => self.settings.strict = true,
+            "strict" if glued.is_none() => self.settings.strict = true,
             "member" => return Err(Refusal::Member),
             _ => {
                 let err = format!("{}: invalid option -- '-'\n", self.program);

@@ -221,6 +221,18 @@ pub struct DirectionResult {
     pub iops_samples: SampleStatistics,
     /// Smallest and largest average rate of a single worker in bytes/s, once workers are merged.
     pub worker_rates: Option<(u64, u64)>,
+    /// The rates as a foreign report prints them; `None` for what was measured here, where rates follow from counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stated: Option<StatedRates>,
+}
+
+/// Rates as a report prints them, which its own counts may contradict.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct StatedRates {
+    /// Bytes per second.
+    pub bytes_per_second: Option<f64>,
+    /// I/Os per second.
+    pub iops: Option<f64>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks with a reference")]
@@ -408,6 +420,8 @@ impl DirectionResult {
             (Some(a), Some(b)) => Some((a.0.min(b.0), a.1.max(b.1))),
             (a, b) => a.or(b),
         };
+        // What was printed of one is not what would be printed of both.
+        self.stated = None;
         self.bytes += other.bytes;
         self.ios += other.ios;
         self.short_ios += other.short_ios;

@@ -20,7 +20,7 @@ pub use blocks::BlockLives;
 pub use device::DeviceUsage;
 pub use job::{
     CpuUsage, DepthStatistics, DirectionResult, Echo, JobError, JobResult, LatencyBins, LatencyStatistics, PassMark,
-    PassResult, PriorityLatency, ReportStyle, SyncResult, Unified,
+    PassResult, PriorityLatency, ReportStyle, StatedRates, SyncResult, Unified,
 };
 pub use limit::{LimitedBy, Limiter};
 pub use monitored::{

@@ -51,10 +51,12 @@ pub struct Recorder {
     began: Nanos,
     pause: Nanos,
     due: Nanos,
-    groups: Groups,
+    /// Those of the workers, each once; of this process until a worker is known to be elsewhere.
+    groups: Vec<Groups>,
     devices: Vec<Watched>,
     last: Readings,
     workers: Vec<WorkerReading>,
+    worker_groups: Vec<Groups>,
     totals: ([u64; 3], [u64; 3]),
     found: Monitored,
 }
@@ -80,11 +82,11 @@ impl Recorder {
     pub fn start(root: &Path, paths: &[&Path], interval: Nanos, now: Nanos) -> Self {
         let cost = Cost::begin();
         let devices = stack::under(root, paths);
-        let groups = Groups::own(root).unwrap_or_default();
+        let groups = vec![Groups::own(root).unwrap_or_default()];
         let found = Monitored {
             began_unix_ms: unix_ms(),
             devices: devices.iter().map(|watched| watched.facts.clone()).collect(),
-            group_limits: targets::group_limits(root, &groups),
+            group_limits: targets::group_limits(root, &groups[0]),
             hypervisor: sys::host::hypervisor(root),
             ..Monitored::default()
         };
@@ -97,6 +99,7 @@ impl Recorder {
             devices,
             last: Readings::default(),
             workers: Vec::new(),
+            worker_groups: Vec::new(),
             totals: Default::default(),
             found,
         };
@@ -109,6 +112,29 @@ impl Recorder {
     pub fn begin_targets(&mut self, targets: &[Target]) {
         let cost = Cost::begin();
         targets::begin(&self.root, targets, &mut self.found.targets);
+        self.found.own_cpu = self.found.own_cpu.saturating_add(cost.taken());
+    }
+
+    /// Looks for the control groups of workers that joined one of their own: from here on theirs are the counters and,
+    /// where all are in the same, the limits.
+    pub fn begin_workers(&mut self, workers: &[WorkerSeen]) {
+        let cost = Cost::begin();
+        let mut found: Vec<Groups> = std::mem::take(&mut self.worker_groups);
+        let threads = workers.iter().take(WORKERS_MAX).filter_map(|worker| worker.thread);
+        for groups in threads.filter_map(|thread| Groups::of_thread(&self.root, thread).ok()) {
+            if !found.contains(&groups) {
+                found.push(groups);
+            }
+        }
+        self.worker_groups.clone_from(&found);
+        if !found.is_empty() && found != self.groups {
+            self.groups = found;
+            self.last.group = group_counters(&self.groups);
+            self.found.group_limits = match self.groups.as_slice() {
+                [one] => targets::group_limits(&self.root, one),
+                _ => None,
+            };
+        }
         self.found.own_cpu = self.found.own_cpu.saturating_add(cost.taken());
     }
 
@@ -190,9 +216,33 @@ impl Recorder {
         Readings {
             cpu: CpuCounters::parse(&stat),
             pressures: resources.map(|resource| pressure(&self.root, resource)),
-            group: self.groups.counters(),
+            group: group_counters(&self.groups),
         }
     }
+}
+
+/// What several groups did together; an account that two of them share counts once.
+fn group_counters(groups: &[Groups]) -> Counters {
+    let both = |one: Option<(u64, u64)>, other: Option<(u64, u64)>| match (one, other) {
+        (Some(one), Some(other)) => Some((one.0.saturating_add(other.0), one.1.saturating_add(other.1))),
+        (one, other) => one.or(other),
+    };
+    let sum = |one: Option<u64>, other: Option<u64>| both(one.map(|one| (one, 0)), other.map(|other| (other, 0)));
+    let sum = |one, other| sum(one, other).map(|(sum, _)| sum);
+    let mut all = Counters::default();
+    for (at, one) in groups.iter().enumerate() {
+        let found = one.counters();
+        if !groups[..at].iter().any(|other| other.share_devices(one)) {
+            all.io_bytes = both(all.io_bytes, found.io_bytes);
+            all.io_requests = both(all.io_requests, found.io_requests);
+        }
+        if !groups[..at].iter().any(|other| other.share_processors(one)) {
+            all.cpu_us = sum(all.cpu_us, found.cpu_us);
+            all.throttled_periods = sum(all.throttled_periods, found.throttled_periods);
+            all.throttled_us = sum(all.throttled_us, found.throttled_us);
+        }
+    }
+    all
 }
 
 /// CPU time that something takes.

@@ -159,6 +159,7 @@ impl Found<'_> {
             bandwidth_samples: record.bandwidth_samples[at],
             iops_samples: record.iops_samples[at],
             worker_rates: None,
+            stated: None,
         }
     }
 

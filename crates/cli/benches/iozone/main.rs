@@ -69,7 +69,8 @@ fn bench(rounds: usize) -> io::Result<Vec<String>> {
     }
     let mut failures = Vec::new();
     for (at, test) in TESTS.iter().enumerate() {
-        let [ours, theirs] = [0, 1].map(|tool: usize| found[tool].iter().map(|round| round.rates[at]).collect::<Vec<_>>());
+        let [ours, theirs] =
+            [0, 1].map(|tool: usize| found[tool].iter().map(|round| round.rates[at]).collect::<Vec<_>>());
         println!("  {test:<14} MiB/s {:>24} {:>24}", spread(&ours, 1024.0), spread(&theirs, 1024.0));
         if most(&ours) < middle(&theirs) {
             failures.push(format!("{test}: {:.0} kB/s at best where iozone has {:.0}", most(&ours), middle(&theirs)));
@@ -111,7 +112,8 @@ fn run(tool: &str, mib: u64, place: &Path) -> io::Result<(f64, Vec<f64>)> {
     let taken = cpu_s()? - before;
     let said = String::from_utf8_lossy(&output.stdout);
     let row = said.lines().find(|line| line.trim_start().starts_with(&(mib << 10).to_string()));
-    let rates: Vec<f64> = row.into_iter().flat_map(str::split_whitespace).skip(2).filter_map(|word| word.parse().ok()).collect();
+    let rates: Vec<f64> =
+        row.into_iter().flat_map(str::split_whitespace).skip(2).filter_map(|word| word.parse().ok()).collect();
     if !output.status.success() || rates.len() != TESTS.len() {
         return Err(io::Error::other(format!("{command:?} ended with {}: {said}", output.status)));
     }
@@ -135,7 +137,10 @@ fn instructions(tool: &str, place: &Path) -> io::Result<f64> {
     let total = |mib: u64| -> io::Result<f64> {
         let ours = command(tool);
         let mut command = Command::new("valgrind");
-        command.args(["--tool=callgrind", "--callgrind-out-file=profile"]).arg(ours.get_program()).args(ours.get_args());
+        command
+            .args(["--tool=callgrind", "--callgrind-out-file=profile"])
+            .arg(ours.get_program())
+            .args(ours.get_args());
         command.args(["-T", "-t", "1", "-i", "0", "-i", "1", "-i", "2", "-r", "4k", "-s", &format!("{mib}m")]);
         let output = command.current_dir(place).stdin(Stdio::null()).output()?;
         let said = String::from_utf8_lossy(&output.stderr);

@@ -8,7 +8,7 @@ mod help;
 mod ill;
 mod knee;
 mod latency;
-mod live;
+pub(crate) mod live;
 mod member;
 mod rows;
 mod session;

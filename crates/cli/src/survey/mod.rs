@@ -9,6 +9,7 @@ mod consent;
 mod dry_run;
 mod fio_sh;
 mod knee;
+mod lent;
 mod progress;
 mod remarks;
 mod save;
@@ -24,6 +25,7 @@ pub(crate) use args::Args;
 pub(crate) use fio_sh::run as run_fio_sh;
 use formats::printable;
 pub(crate) use knee::{Ended, find as find_knee};
+pub(crate) use lent::filled_place;
 use measure::Nanos;
 use session::{Findings, Session};
 use std::collections::HashMap;
@@ -31,7 +33,8 @@ use std::path::{Path, PathBuf};
 use survey::{Access, Kind, Nature, Outline, Pace, Suite, WarmUp, Wishes};
 use sys::signals::Watch;
 use table::Row;
-use target::{Place, Subject};
+pub(crate) use target::Place;
+use target::Subject;
 
 /// Measuring time per test with `--quick`.
 const QUICK_TIME: Nanos = Nanos::from_secs(4);
@@ -187,7 +190,7 @@ fn conduct(order: Order, each: Each<'_>) -> Result<u8, Failure> {
     };
     out.write(&report(&place, &prepared.suite, &found, &sentences))?;
     out.write(&printable::lines(&saved?))?;
-    found.failure.take().map_or_else(|| Ok(status(&found)), Err)
+    found.failure.take().map_or_else(|| Ok(status(&found, &prepared.wishes)), Err)
 }
 
 /// What going on with this survey must not decide anew.
@@ -211,9 +214,11 @@ fn sort(rows: &mut [Row], wishes: &Wishes, writes: survey::Writes) {
     rows.sort_by_key(|row| places.get(&row.test.key()).copied());
 }
 
-fn status(found: &Findings) -> u8 {
+fn status(found: &Findings, wishes: &Wishes) -> u8 {
     let failed = found.rows.iter().any(|row| row.result.jobs.iter().any(|job| job.error.is_some()));
-    found.signal.map_or(u8::from(failed), |signal| u8::try_from(128 + signal).unwrap_or(128))
+    let status = found.signal.map_or(u8::from(failed), |signal| u8::try_from(128 + signal).unwrap_or(128));
+    let strict = |status, row: &Row| crate::remarks::strict_status(status, &row.result.notes);
+    if wishes.strict { found.rows.iter().fold(status, strict) } else { status }
 }
 
 fn heading(place: &Place, prepared: &Prepared, done: usize) -> String {

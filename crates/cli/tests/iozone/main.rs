@@ -196,3 +196,22 @@ fn called_by_its_name_it_is_iozone() {
         .expect("as made just before");
     assert!(text(&output.stdout).contains("iozone test complete."));
 }
+
+#[test]
+fn a_check_that_speaks_is_told_kept_and_fails_a_strict_run() {
+    let memory = Tmpfs::new(8 << 20).expect("a tmpfs (needs root)");
+    let words = "-i 0 -i 1 -s 1m -r 64 -f f";
+    let plain = iozone(&format!("{words} --json=found.json"), memory.path());
+    assert_eq!(plain.status.code(), Some(0), "{}", text(&plain.stderr));
+    let said = text(&plain.stderr);
+    let told = |line: &str| line.starts_with("plumb: write 1024/64") && line.ends_with("[NOT A STORAGE RESULT]");
+    assert!(said.lines().any(told), "{said}");
+    let kept = std::fs::read(memory.path().join("found.json")).expect("as asked for");
+    let kept: serde_json::Value = serde_json::from_slice(&kept).expect("JSON");
+    let notes = kept["passes"][0]["result"]["notes"].as_array().expect("notes");
+    assert!(notes.iter().any(|note| note["grade"] == "not_a_storage_result"), "{notes:?}");
+    let strict = iozone(&format!("{words} --strict"), memory.path());
+    assert_eq!(strict.status.code(), Some(4), "{}", text(&strict.stderr));
+    assert_eq!(text(&strict.stdout).lines().count(), text(&plain.stdout).lines().count(), "nothing else changes");
+    assert_eq!(iozone(&format!("{words} --strict=1"), memory.path()).status.code(), Some(255));
+}

@@ -272,7 +272,8 @@ fn cluster(program: &[&str], member: &str, place: &Path) -> Seen {
     }
     let shell = place.join("rsh");
     // iozone says -n: its members do not listen to standard input.
-    let script = "#!/bin/sh\nshift\nif [ \"$1\" = -n ]; then shift; exec sh -c \"$*\" < /dev/null; fi\nexec sh -c \"$*\"\n";
+    let script =
+        "#!/bin/sh\nshift\nif [ \"$1\" = -n ]; then shift; exec sh -c \"$*\" < /dev/null; fi\nexec sh -c \"$*\"\n";
     std::fs::write(&shell, script).expect("a script");
     std::fs::set_permissions(&shell, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("it is ours");
     let line = |directory: &str| format!("localhost {}/{directory} {member}\n", place.display());

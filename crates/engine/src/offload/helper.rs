@@ -1,7 +1,7 @@
 //! One thread of the pool: waits for an I/O, carries it out, says how it ended.
 
 use super::refused;
-use crate::contract::{Completion, Engine, EngineClock, EngineError, Io, JobFacts, Setup, Submitted, Target};
+use crate::contract::{Completion, Engine, EngineClock, EngineError, Io, JobFacts, Order, Setup, Submitted, Target};
 use crate::registry::{Visitor, dispatch};
 use job::EngineOptions;
 use measure::{Clock, Nanos, SystemClock};
@@ -27,6 +27,7 @@ pub(super) struct Facts {
     runtime: Option<Nanos>,
     priority: u16,
     atomic: bool,
+    order: Option<Order>,
     targets: Vec<Target>,
     buffers: Start,
     stride: usize,
@@ -52,6 +53,7 @@ impl Facts {
             runtime: setup.job.runtime,
             priority: setup.job.priority,
             atomic: setup.job.atomic,
+            order: setup.job.order,
             targets: setup.targets.to_vec(),
             buffers: Start(setup.buffers),
             stride: setup.buffer_stride,
@@ -132,7 +134,7 @@ fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// What a thread is told.
 #[derive(Clone, Copy, Debug)]
-enum Order {
+enum Errand {
     Nothing,
     CarryOut(Io),
     End,
@@ -141,7 +143,7 @@ enum Order {
 /// Where one thread is told what to do, and how much CPU it says it used.
 #[derive(Debug)]
 struct Desk {
-    order: Mutex<(Order, Usage)>,
+    errand: Mutex<(Errand, Usage)>,
     changed: Condvar,
 }
 
@@ -156,7 +158,7 @@ pub(super) struct Helper {
 impl Helper {
     /// Starts the thread of a slot; what the worker's thread has (CPUs, priority, user) the new one has, too.
     pub(super) fn start(slot: u32, facts: &Arc<Facts>, results: &Arc<Results>) -> Result<Self, EngineError> {
-        let desk = Arc::new(Desk { order: Mutex::new((Order::Nothing, Usage::default())), changed: Condvar::new() });
+        let desk = Arc::new(Desk { errand: Mutex::new((Errand::Nothing, Usage::default())), changed: Condvar::new() });
         let (tell, opened) = sync_channel(1);
         let mind = Mind { slot, facts: Arc::clone(facts), desk: Arc::clone(&desk), results: Arc::clone(results), tell };
         let thread = std::thread::Builder::new().name(format!("offload{slot}")).stack_size(STACK_BYTES);
@@ -179,16 +181,16 @@ impl Helper {
 
     /// Hands it an I/O; it has none.
     pub(super) fn order(&self, io: Io) {
-        self.tell(Order::CarryOut(io));
+        self.tell(Errand::CarryOut(io));
     }
 
     /// CPU time up to its last pause.
     pub(super) fn usage(&self) -> Usage {
-        held(&self.desk.order).1
+        held(&self.desk.errand).1
     }
 
-    fn tell(&self, order: Order) {
-        held(&self.desk.order).0 = order;
+    fn tell(&self, errand: Errand) {
+        held(&self.desk.errand).0 = errand;
         self.desk.changed.notify_one();
     }
 }
@@ -198,7 +200,7 @@ impl Drop for Helper {
     fn drop(&mut self) {
         if let Some(thread) = self.thread.take() {
             // An I/O that is still waiting at the desk is dropped with it: the worker is giving up.
-            self.tell(Order::End);
+            self.tell(Errand::End);
             let _ = thread.join();
         }
     }
@@ -226,13 +228,13 @@ impl Mind {
     /// for it is idle then.
     fn next(&self) -> Option<Io> {
         let used = sys::usage::of_thread();
-        let mut order = held(&self.desk.order);
-        order.1 = used;
-        let waiting = |order: &mut (Order, Usage)| matches!(order.0, Order::Nothing);
-        let mut order = self.desk.changed.wait_while(order, waiting).unwrap_or_else(PoisonError::into_inner);
-        match std::mem::replace(&mut order.0, Order::Nothing) {
-            Order::CarryOut(io) => Some(io),
-            Order::Nothing | Order::End => None,
+        let mut errand = held(&self.desk.errand);
+        errand.1 = used;
+        let waiting = |errand: &mut (Errand, Usage)| matches!(errand.0, Errand::Nothing);
+        let mut errand = self.desk.changed.wait_while(errand, waiting).unwrap_or_else(PoisonError::into_inner);
+        match std::mem::replace(&mut errand.0, Errand::Nothing) {
+            Errand::CarryOut(io) => Some(io),
+            Errand::Nothing | Errand::End => None,
         }
     }
 
@@ -283,6 +285,7 @@ impl Visitor for Mind {
                 priority: facts.priority,
                 atomic: facts.atomic,
                 offloads_to: "",
+                order: facts.order,
             },
             targets: &targets,
             depth: 1,

@@ -205,6 +205,7 @@ fn read_direction(object: &Object, style: &mut model::ReportStyle) -> DirectionR
         let latency = latency.and_then(|latency| read_latency(latency, style)).unwrap_or_default();
         PriorityLatency { class: level("prioclass"), level: level("prio"), hint: level("priohint"), latency }
     };
+    let printed = |key: &str| object.get(key).and_then(Value::as_f64);
     DirectionResult {
         priorities: by_priority.map(&mut priority).collect(),
         bytes: whole(object, "io_bytes"),
@@ -220,6 +221,7 @@ fn read_direction(object: &Object, style: &mut model::ReportStyle) -> DirectionR
         bandwidth_samples: read_samples(object, ["bw_samples", "bw_min", "bw_max", "bw_mean", "bw_dev"]),
         iops_samples: read_samples(object, ["iops_samples", "iops_min", "iops_max", "iops_mean", "iops_stddev"]),
         worker_rates: None,
+        stated: inverse::stated(printed("bw_bytes").or(printed("bw").map(|kib| kib * 1024.0)), printed("iops")),
     }
 }
 

@@ -13,10 +13,6 @@ const fn works(name: &'static str, kind: Kind, set: Set, help: &'static str) -> 
     Row::works(GROUP, name, kind, set, help)
 }
 
-const fn refused(name: &'static str, kind: Kind, reason: &'static str, help: &'static str) -> Row {
-    Row::refused(GROUP, name, kind, reason, help)
-}
-
 pub(super) const ROWS: &[Row] = &[
     works("stats", Kind::Bool, put!(Switch, record.shown), "Report this job").default("1"),
     works(

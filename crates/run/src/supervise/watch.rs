@@ -335,6 +335,10 @@ impl<'run> Watch<'run> {
         if !self.setting_up.is_empty() && self.setting_up.iter().all(ready) {
             let turn = std::mem::take(&mut self.setting_up);
             self.recorder.begin_targets(&targets_of(&turn, self.workers, self.prepared));
+            if self.workers.iter().any(|worker| worker.job.place.cgroup.is_some()) {
+                let seen: Vec<WorkerSeen> = turn.iter().map(|&index| self.seen_of(index)).collect();
+                self.recorder.begin_workers(&seen);
+            }
             for index in turn {
                 crew.go(index);
                 self.estimate.started(index, self.clock.now());

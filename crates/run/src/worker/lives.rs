@@ -224,7 +224,8 @@ mod tests {
 
     #[test]
     fn a_block_lives_until_its_first_failure() {
-        let blocks = Blocks::untouched(Region { start: 8192, end: 8192 + 5 * 4096 + 1 }, 4096);
+        let region = Region { start: 8192, end: 8192 + 5 * 4096 + 1, reach: load::Reach::Whole };
+        let blocks = Blocks::untouched(region, 4096);
         let io = |operation, offset, length| Request { operation, target: 0, offset, length };
         // The first is trimmed three times, the last time in vain, and nothing that follows revives it.
         for _ in 0..3 {
