@@ -159,7 +159,9 @@ fn six_file_systems_give_all_lines_and_the_identities_hold() {
     {
         let (slowest, fastest) = (moved / least, 8192.0 / most);
         // The slowest moved for as long as the fastest took, up to the moment at which each began.
-        assert!((slowest / fastest - 1.0).abs() < 0.2, "{slowest} s and {fastest} s\n{said}");
+        // On a busy machine that can be a turn of the scheduler.
+        let apart = (slowest - fastest).abs();
+        assert!(apart < 0.2 * fastest || apart < 0.03, "{slowest} s and {fastest} s\n{said}");
     }
     assert!(files.iter().all(|file| !file.exists()));
 }
