@@ -192,7 +192,8 @@ fn tables_are_drawn_where_a_report_is_asked_for() {
     let output = iozone("-a -n 64 -g 256 -i 0 -+n -+report r.svg", place.path());
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let picture = std::fs::read_to_string(place.path().join("r.svg")).expect("a picture");
-    assert!(picture.starts_with("<svg") && picture.contains("iozone") && picture.contains("write"), "no surface");
+    assert!(picture.starts_with("<svg") && picture.contains("iozone · write"), "no surface");
+    assert!(!picture.contains("iozone · rewrite"), "what was not measured is not drawn");
     assert!(place.path().join("r.svg").exists() && !place.path().join("iozone.tmp").exists());
     let refused = iozone("-s 64 -i 0 -+report r.doc", place.path());
     assert_eq!(refused.status.code(), Some(1), "{}", text(&refused.stdout));
