@@ -8,6 +8,7 @@ mod activity;
 mod blocks;
 mod device;
 mod job;
+mod latency;
 mod limit;
 mod monitored;
 mod native;
@@ -22,6 +23,7 @@ pub use job::{
     CpuUsage, DepthStatistics, DirectionResult, Echo, JobError, JobResult, LatencyBins, LatencyStatistics, PassMark,
     PassResult, PriorityLatency, ReportStyle, StatedRates, SyncResult, Unified,
 };
+pub use latency::LatencyCounts;
 pub use limit::{LimitedBy, Limiter};
 pub use monitored::{
     CachedBytes, CpuTicks, DeviceFacts, DeviceGain, GroupGain, GroupLimits, Interval, IoCap, Monitored, MountFacts,

@@ -7,8 +7,10 @@ use crate::counters::{DeviceCounters, OperationCounters};
 use crate::cpu::CpuCounters;
 use crate::stack::{self, Watched};
 use crate::targets::{self, Target};
-use measure::Nanos;
-use model::{CpuTicks, DeviceGain, GroupGain, Interval, Monitored, PressureGain, RequestGain, WorkerGain};
+use measure::{Histogram, Nanos};
+use model::{
+    CpuTicks, DeviceGain, GroupGain, Interval, LatencyCounts, Monitored, PressureGain, RequestGain, WorkerGain,
+};
 use std::path::{Path, PathBuf};
 use sys::cgroup::{Counters, Groups};
 use sys::host::{Pressure, Resource, pressure};
@@ -58,6 +60,7 @@ pub struct Recorder {
     workers: Vec<WorkerReading>,
     worker_groups: Vec<Groups>,
     totals: ([u64; 3], [u64; 3]),
+    latencies: LatenciesRead,
     found: Monitored,
 }
 
@@ -67,6 +70,26 @@ struct Readings {
     cpu: Option<CpuCounters>,
     pressures: [Option<Pressure>; 3],
     group: Counters,
+}
+
+/// The workers' latencies so far, as of the last sample and for the next one.
+#[derive(Debug, Default)]
+struct LatenciesRead {
+    then: Option<Box<[Histogram; 3]>>,
+    now: Option<Box<[Histogram; 3]>>,
+    cost: Nanos,
+}
+
+impl LatenciesRead {
+    fn gain(&mut self) -> [LatencyCounts; 3] {
+        let Some(now) = self.now.take() else { return Default::default() };
+        let gained = match &self.then {
+            Some(then) => std::array::from_fn(|at| LatencyCounts::gained(&now[at], &then[at])),
+            None => now.each_ref().map(|now| LatencyCounts::gained(now, &Histogram::new())),
+        };
+        self.then = Some(now);
+        gained
+    }
 }
 
 /// A worker's counters, as of the last interval and as of the last look.
@@ -101,6 +124,7 @@ impl Recorder {
             workers: Vec::new(),
             worker_groups: Vec::new(),
             totals: Default::default(),
+            latencies: LatenciesRead::default(),
             found,
         };
         recorder.last = recorder.read();
@@ -138,6 +162,14 @@ impl Recorder {
         self.found.own_cpu = self.found.own_cpu.saturating_add(cost.taken());
     }
 
+    /// Takes the workers' latencies so far, per direction, for the next sample; `read` gives them, and its cost counts
+    /// with that of the sample.
+    pub fn read_latencies(&mut self, read: impl FnOnce() -> Option<Box<[Histogram; 3]>>) {
+        let cost = Cost::begin();
+        self.latencies.now = read();
+        self.latencies.cost = cost.taken();
+    }
+
     /// Whether a sample is due at `now`.
     pub fn is_due(&self, now: Nanos) -> bool {
         now >= self.due
@@ -155,7 +187,7 @@ impl Recorder {
             halve(&mut self.found.intervals);
             self.pause = self.pause.saturating_add(self.pause);
         }
-        let taken = cost.taken();
+        let taken = cost.taken().saturating_add(std::mem::take(&mut self.latencies.cost));
         self.found.own_cpu = self.found.own_cpu.saturating_add(taken);
         self.due = now.saturating_add(self.pause.max(Nanos(taken.get().saturating_mul(PAUSE_PER_COST))));
     }
@@ -200,6 +232,7 @@ impl Recorder {
             measuring: u32::try_from(workers.iter().filter(|worker| worker.measuring).count()).unwrap_or(u32::MAX),
             bytes: since(&totals.0, &self.totals.0),
             ios: since(&totals.1, &self.totals.1),
+            latencies: self.latencies.gain(),
             devices: self.devices.iter_mut().map(gain_of).collect(),
             cpu: read.cpu.zip(self.last.cpu).map(|(now, then)| ticks(&now, &then)),
             pressure: pressure_gain(&read.pressures, &self.last.pressures),

@@ -2,7 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a tree that cannot be made fails the test")]
 
-use measure::Nanos;
+use measure::{Histogram, Nanos};
 use model::{CpuTicks, GroupGain, PressureGain, RequestGain};
 use plumb_monitor::{Account, Recorder, Target, WorkerSeen};
 use std::os::unix::fs::MetadataExt;
@@ -211,6 +211,24 @@ fn the_leaves_are_found_through_multipath_lvm_md_partitions_and_loop() {
             "sdd: leaf, over ",
         ]
     );
+}
+
+#[test]
+fn latencies_of_an_interval_are_what_came_since_the_last() {
+    let machine = Recorded::new();
+    let mut recorder = Recorder::start(machine.path(), &[], Nanos::from_millis(500), Nanos::ZERO);
+    let mut histograms = Box::new([const { Histogram::new() }; 3]);
+    histograms[0].record_many(Nanos(100_000), 10);
+    recorder.read_latencies(|| Some(histograms.clone()));
+    recorder.sample(Nanos::from_millis(500), &[worker(10, true)]);
+    histograms[0].record_many(Nanos(4_000_000), 5);
+    recorder.read_latencies(|| Some(histograms.clone()));
+    recorder.sample(Nanos::from_millis(1000), &[worker(15, true)]);
+    let found = recorder.finish(Nanos::from_millis(1500), &[worker(15, false)]);
+    let median = |at: usize| found.intervals[at].latencies[0].percentile(50.0).map(|ns| ns.as_f64() / 1e6);
+    assert!((median(0).unwrap() / 0.1 - 1.0).abs() < 0.04 && (median(1).unwrap() / 4.0 - 1.0).abs() < 0.04);
+    assert_eq!((median(2), found.intervals[1].latencies[0].total()), (None, 5));
+    assert_eq!(found.whole().latencies[0].total(), 15);
 }
 
 #[test]

@@ -149,7 +149,7 @@ fn pandas_reads_results_and_logs() {
 }
 
 #[test]
-fn pandas_and_duckdb_read_surveys_of_a_disk_and_of_a_loop_device() {
+fn pandas_duckdb_and_polars_read_surveys_of_a_disk_and_of_a_loop_device() {
     let place = place();
     let device = house::LoopDevice::new(Path::new(env!("CARGO_TARGET_TMPDIR")), 64 << 20).expect("a loop device");
     let disk = place.path().join("disk");
@@ -160,15 +160,16 @@ fn pandas_and_duckdb_read_surveys_of_a_disk_and_of_a_loop_device() {
         run(plumb().args(words.split(' ')).arg(target).current_dir(place.path()));
         run(plumb().args(["parse", "--format", "parquet", "-o", "s.parquet", "s.json"]).current_dir(place.path()));
         run(plumb().args(["parse", "--format", "csv", "-o", "s.csv", "s.json"]).current_dir(place.path()));
-        // All three readers find the numbers of the result itself.
+        // All four readers find the numbers of the result itself.
         let script = "
-import json, duckdb, pandas as pd
+import json, duckdb, pandas as pd, polars
 known = [sum(job['directions']['read']['ios'] for job in test['result']['jobs'])
          / max(job['directions']['read']['runtime'] for job in test['result']['jobs']) * 1e9
          for test in json.load(open('s.json'))['tests']]
 columns = pd.read_parquet('s.parquet'), pd.read_csv('s.csv')
 rows = [list(zip(m['users'], m['iops'])) for m in columns]
 rows.append(duckdb.sql(\"SELECT users, iops FROM 's.parquet' ORDER BY users\").fetchall())
+rows.append(polars.read_parquet('s.parquet').select('users', 'iops').rows())
 for read in rows:
     assert [int(users) for users, _ in read] == [1, 2, 4], read
     for (_, iops), true in zip(read, known):
@@ -176,7 +177,7 @@ for read in rows:
 print(len(rows))
 ";
         let output = run(Command::new(reader("python")).args(["-c", script]).current_dir(place.path()));
-        assert_eq!(text(&output.stdout), "3\n");
+        assert_eq!(text(&output.stdout), "4\n");
     }
 }
 

@@ -4,6 +4,7 @@ mod crew;
 mod devices;
 mod estimate;
 mod interim;
+mod latency;
 mod prepare;
 mod schedule;
 mod settle;

@@ -185,6 +185,7 @@ impl<'run> Watch<'run> {
         self.watched.remaining = (self.watched.elapsed > NO_ESTIMATE_UNTIL).then_some(Nanos::ZERO);
         self.watched.devices = self.devices.finish(self.clock.now());
         self.watched.lowest_traffic = lowest_traffic(&mut self.traffic);
+        self.recorder.read_latencies(|| super::latency::so_far(self.workers, self.shared));
         self.watched.monitored = Some(self.recorder.finish(self.clock.now(), &seen));
         Ok(self.watched)
     }
@@ -416,6 +417,7 @@ impl<'run> Watch<'run> {
         let now = self.clock.now();
         if self.recorder.is_due(now) {
             self.devices.sample(now);
+            self.recorder.read_latencies(|| super::latency::so_far(self.workers, self.shared));
             self.recorder.sample(now, &self.seen());
         }
     }

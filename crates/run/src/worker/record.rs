@@ -239,6 +239,12 @@ pub(crate) struct Recent {
 impl Recent {
     const ROOM: usize = 64;
 
+    /// Adds what waits here to a histogram of what is kept.
+    pub(crate) fn pour_into(&self, keeps: Keeps, histogram: &mut Histogram) {
+        let kept = if keeps.total != 0 { &self.total } else { &self.completion };
+        histogram.record_all(&kept[..self.length()]);
+    }
+
     fn length(&self) -> usize {
         usize::try_from(self.length).map_or(Self::ROOM, |length| length.min(Self::ROOM))
     }
