@@ -59,10 +59,10 @@ impl Beside {
             let named = |(percent, value): (&f64, &Nanos)| (format!("p{percent}_ns"), json!(value.get()));
             let latency: serde_json::Map<String, Value> =
                 found.iter().flatten().zip(&PERCENTS).map(|(value, percent)| named((percent, value))).collect();
-            // Of children the number stands in front of the title.
-            let test = title.trim_start_matches(|letter: char| letter.is_ascii_digit() || letter == ' ');
+            let test = test_of(title);
+            let users: u32 = result.jobs.iter().map(|job| job.workers.max(1)).sum();
             self.tests.push(json!({
-                "test": test, "users": result.jobs.len(), "block_bytes": record_kb * 1024,
+                "test": test, "users": users, "block_bytes": record_kb * 1024,
                 "file_kb": size_kb, "record_kb": record_kb, "latency": latency, "result": result,
             }));
         }
@@ -112,6 +112,11 @@ impl Beside {
         let text = serde_json::to_string_pretty(&all).map_err(|error| Failure::new(error.to_string()))?;
         Output::file(path)?.write(&(text + "\n"))
     }
+}
+
+/// The test in a title: of children their number stands in front of it.
+pub(crate) fn test_of(title: &str) -> &str {
+    title.trim_start_matches(|letter: char| letter.is_ascii_digit() || letter == ' ')
 }
 
 /// Whether the passes are kept for a file.
