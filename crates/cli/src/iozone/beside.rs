@@ -32,9 +32,11 @@ impl Beside {
         mut result: RunResult,
         settings: &Settings,
     ) {
+        let percents = [50.0, 90.0, 99.0, 99.9];
+        // The checks ask about what is shown.
+        result.jobs.iter_mut().for_each(|job| job.style.percentiles = percents.to_vec());
         remarks::judge(&mut result);
         let latency = merged(&result);
-        let percents = [50.0, 90.0, 99.0, 99.9];
         let found = latency.as_ref().and_then(|latency| latency.percentiles(&percents));
         let place = format!("{title} {size_kb}/{record_kb}");
         if let Some(found) = &found {

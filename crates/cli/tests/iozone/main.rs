@@ -200,12 +200,13 @@ fn a_check_that_speaks_is_told_kept_and_fails_a_strict_run() {
     let plain = iozone(&format!("{words} --json=found.json"), memory.path());
     assert_eq!(plain.status.code(), Some(0), "{}", text(&plain.stderr));
     let said = text(&plain.stderr);
-    let told = |line: &str| line.starts_with("plumb: write 1024/64") && line.ends_with("[NOT A STORAGE RESULT]");
+    let told = |line: &str| line.starts_with("plumb: Writer 1024/64") && line.ends_with("[NOT A STORAGE RESULT]");
     assert!(said.lines().any(told), "{said}");
     let kept = std::fs::read(memory.path().join("found.json")).expect("as asked for");
     let kept: serde_json::Value = serde_json::from_slice(&kept).expect("JSON");
     let notes = kept["passes"][0]["result"]["notes"].as_array().expect("notes");
     assert!(notes.iter().any(|note| note["grade"] == "not_a_storage_result"), "{notes:?}");
+    assert!(said.contains("p99.9 need"), "of the percentiles that are shown, and of no others: {said}");
     let strict = iozone(&format!("{words} --strict"), memory.path());
     assert_eq!(strict.status.code(), Some(4), "{}", text(&strict.stderr));
     assert_eq!(text(&strict.stdout).lines().count(), text(&plain.stdout).lines().count(), "nothing else changes");
