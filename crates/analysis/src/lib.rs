@@ -21,7 +21,7 @@ pub use identities::{Identity, Side, Verdict, identities, sides};
 pub use limiter::limited_by;
 pub use regime::changes;
 pub use samples::{percentile_as_fact, samples_needed};
-pub use scaling::{contradiction, knee, queueing};
+pub use scaling::{contradiction, growth_ends, knee, queueing};
 pub use summary::{Load, Point, sentences, sentences_over, thousands};
 pub use verdict::{Judged, verdict};
 

@@ -12,6 +12,7 @@ mod fio;
 mod grade;
 mod iostat;
 mod iozone;
+mod knee;
 mod limit;
 mod native;
 mod output;

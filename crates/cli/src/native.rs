@@ -18,11 +18,13 @@ Examples:
   plumb survey --quick /data      the same in under a minute
   plumb survey /dev/nvme0n1       read a device directly; nothing is written to it
   plumb fio.sh -w /data -f        the runs of fio.sh, by its own letters
+  plumb knee /data                how many threads until throughput stops growing?
   plumb fio job.fio               run an fio job file as fio does
   plumb fio --name=a --rw=randread --size=1g --direct=1
   ln -s plumb fio                 called as `fio`, plumb is fio
 
   plumb iostat -dx 2              what the disks do, every two seconds
+  plumb watch                     the same live, with curves and processes
   plumb parse *.out               a table of what fio, iozone or iostat ever printed
   plumb grade data.csv            a report card of a sweep
   plumb check run.json            is this number true?
@@ -30,7 +32,6 @@ Examples:
   plumb model sweep.json          access time, transfer rate, and where more users stop helping
   plumb report a.json b.json      pictures, checks and all numbers of results, as a page
   plumb plot data.csv             a picture of a sweep, in letters or into a file
-  plumb watch                     the same live, with curves and processes
 
 fio's own options: plumb fio --help; iostat's: plumb iostat --help; iozone's: plumb iozone -h",
     arg_required_else_help = true
@@ -46,6 +47,7 @@ enum Command {
     Survey(Box<survey::Args>),
     Parse(crate::parse::Args),
     Grade(crate::grade::Args),
+    Knee(Box<crate::knee::Args>),
     Check(crate::check::Args),
     Explain(crate::explain::Args),
     Model(crate::cost_model::Args),
@@ -100,6 +102,7 @@ pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
         Ok(Cli { command: Command::Survey(args) }) => survey::run(&args),
         Ok(Cli { command: Command::Parse(args) }) => crate::parse::run(&args),
         Ok(Cli { command: Command::Grade(args) }) => crate::grade::run(&args),
+        Ok(Cli { command: Command::Knee(args) }) => crate::knee::run(&args),
         Ok(Cli { command: Command::Check(args) }) => crate::check::run(&args),
         Ok(Cli { command: Command::Explain(args) }) => crate::explain::run(&args),
         Ok(Cli { command: Command::Model(args) }) => crate::cost_model::run(&args),

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod activity;
+mod blocks;
 mod device;
 mod job;
 mod limit;
@@ -15,6 +16,7 @@ mod result;
 mod steer;
 
 pub use activity::{CpuActivity, DeviceActivity, FlushActivity, OperationActivity};
+pub use blocks::BlockLives;
 pub use device::DeviceUsage;
 pub use job::{
     CpuUsage, DepthStatistics, DirectionResult, Echo, JobError, JobResult, LatencyBins, LatencyStatistics, PassMark,

@@ -1,84 +1,136 @@
-//! What iozone does not have: percentiles per test, what speaks against a number, and all of it as JSON.
+//! What iozone does not have: percentiles per test, what held it back, what speaks against a number, and all of it as
+//! JSON.
 
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::remarks;
+use crate::{limit, remarks};
+use formats::printable;
 use iozone::Settings;
 use measure::{Direction, Histogram, Nanos};
-use model::RunResult;
+use model::{Note, RunResult};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::path::Path;
 
 /// So many passes are told one by one; more are summed up.
 const MOST_LINES: usize = 60;
+/// The percentiles that are told.
+const PERCENTS: [f64; 4] = [50.0, 90.0, 99.0, 99.9];
 
 /// What was found beside iozone's numbers.
 #[derive(Debug, Default)]
 pub(crate) struct Beside {
-    passes: Vec<Value>,
+    tests: Vec<Value>,
     lines: Vec<String>,
-    /// Sentences that speak against numbers: of which passes.
-    doubts: BTreeMap<String, Vec<String>>,
+    /// What was found wrong, by the check: the first place, its sentence, and how many more there are.
+    doubts: BTreeMap<String, Told>,
+    /// What held passes back, likewise.
+    limits: BTreeMap<&'static str, Told>,
+    notes: Vec<Note>,
+}
+
+#[derive(Debug)]
+struct Told {
+    place: String,
+    sentence: String,
+    more: usize,
 }
 
 impl Beside {
-    /// A pass is over.
-    pub(crate) fn add(
-        &mut self,
-        title: &str,
-        size_kb: u64,
-        record_kb: u64,
-        mut result: RunResult,
-        settings: &Settings,
-    ) {
-        let percents = [50.0, 90.0, 99.0, 99.9];
+    /// A pass is over: judges it, and keeps of it what will be told or saved.
+    pub(crate) fn add(&mut self, title: &str, size_kb: u64, record_kb: u64, mut result: RunResult, saves: Saves) {
         // The checks ask about what is shown.
-        result.jobs.iter_mut().for_each(|job| job.style.percentiles = percents.to_vec());
+        result.jobs.iter_mut().for_each(|job| job.style.percentiles = PERCENTS.to_vec());
         remarks::judge(&mut result);
         let latency = merged(&result);
-        let found = latency.as_ref().and_then(|latency| latency.percentiles(&percents));
+        let found = latency.as_ref().and_then(|latency| latency.percentiles(&PERCENTS));
         let place = format!("{title} {size_kb}/{record_kb}");
         if let Some(found) = &found {
             let microseconds: Vec<String> = found.iter().map(|&value| format!("{:9.1}", in_us(value))).collect();
             self.lines.push(format!("{title:<18} {size_kb:>10} {record_kb:>6} {}", microseconds.join(" ")));
         }
         for note in remarks::findings(&result.notes) {
-            self.doubts.entry(remarks::line(note)).or_default().push(place.clone());
+            tell_of(&mut self.doubts, note.check.clone(), &place, || remarks::line(note));
+            self.notes.push(note.clone());
         }
-        if settings.json.is_some() {
+        if let Some(limited_by) = &result.limited_by {
+            tell_of(&mut self.limits, limited_by.limiter.title(), &place, || limit::line(limited_by));
+        }
+        if saves == Saves::All {
             let named = |(percent, value): (&f64, &Nanos)| (format!("p{percent}_ns"), json!(value.get()));
             let latency: serde_json::Map<String, Value> =
-                found.iter().flatten().zip(&percents).map(|(value, percent)| named((percent, value))).collect();
-            self.passes.push(json!({
-                "test": title, "file_kb": size_kb, "record_kb": record_kb, "latency": latency, "result": result,
+                found.iter().flatten().zip(&PERCENTS).map(|(value, percent)| named((percent, value))).collect();
+            // Of children the number stands in front of the title.
+            let test = title.trim_start_matches(|letter: char| letter.is_ascii_digit() || letter == ' ');
+            self.tests.push(json!({
+                "test": test, "users": result.jobs.len(), "block_bytes": record_kb * 1024,
+                "file_kb": size_kb, "record_kb": record_kb, "latency": latency, "result": result,
             }));
         }
     }
 
-    /// The status for `--strict`: `status` where that tells of a failure already, or nothing speaks against a number.
-    pub(crate) fn strict_status(&self, status: u8) -> u8 {
-        if status == 0 && !self.doubts.is_empty() { remarks::STRICT } else { status }
+    /// Whether anything was measured that can be saved.
+    pub(crate) fn has_tests(&self) -> bool {
+        !self.tests.is_empty()
     }
 
-    /// Tells it: percentiles and doubts to standard error, everything to the file that was named.
+    /// The status for `--strict`.
+    pub(crate) fn strict_status(&self, status: u8) -> u8 {
+        remarks::strict_status(status, &self.notes)
+    }
+
+    /// Tells it: everything to the file that was named; percentiles, limits and doubts to a person.
     pub(crate) fn tell(&self, settings: &Settings, command: &str) -> Result<(), Failure> {
+        if let Some(path) = &settings.json {
+            self.save(path, command, json!({ "target": { "path": "iozone" }, "sentences": [] }))?;
+        }
+        if !limit::remarks_are_wanted() {
+            return Ok(());
+        }
         let mut text = String::new();
         if !self.lines.is_empty() && self.lines.len() <= MOST_LINES {
             let _ = writeln!(text, "plumb: latency in us      kB reclen       p50       p90       p99     p99.9");
             self.lines.iter().for_each(|line| text.push_str(&format!("plumb: {line}\n")));
         }
-        for (sentence, places) in &self.doubts {
-            let first = places.first().map(String::as_str).unwrap_or_default();
-            let more = if places.len() > 1 { format!(" and {} more", places.len() - 1) } else { String::new() };
-            let _ = writeln!(text, "plumb: {first}{more}: {sentence}");
+        for told in self.doubts.values().chain(self.limits.values()) {
+            let more = if told.more > 0 { format!(" and {} more", told.more) } else { String::new() };
+            let _ = writeln!(text, "plumb: {}{more}: {}", told.place, told.sentence);
         }
         // Whoever closed standard error does not want to read it.
-        let _ = std::io::Write::write_all(&mut std::io::stderr(), formats::printable::lines(&text).as_bytes());
-        let Some(path) = &settings.json else { return Ok(()) };
-        let all = json!({ "schema": model::SCHEMA, "command": command, "passes": self.passes });
+        let _ = std::io::Write::write_all(&mut std::io::stderr(), printable::lines(&text).as_bytes());
+        Ok(())
+    }
+
+    /// Writes all tests, with `more` beside them, as `plumb report` and the others read it.
+    pub(crate) fn save(&self, path: &Path, command: &str, more: Value) -> Result<(), Failure> {
+        let mut all = json!({
+            "schema": model::SCHEMA, "program": format!("plumb {}", env!("CARGO_PKG_VERSION")), "command": command,
+        });
+        if let (Value::Object(all), Value::Object(more)) = (&mut all, more) {
+            all.extend(more);
+            all.insert("tests".to_owned(), Value::Array(self.tests.clone()));
+        }
         let text = serde_json::to_string_pretty(&all).map_err(|error| Failure::new(error.to_string()))?;
         Output::file(path)?.write(&(text + "\n"))
+    }
+}
+
+/// Whether the passes are kept for a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Saves {
+    /// With everything that was measured.
+    All,
+    /// What is told is enough.
+    Nothing,
+}
+
+fn tell_of<K: Ord>(all: &mut BTreeMap<K, Told>, key: K, place: &str, sentence: impl FnOnce() -> String) {
+    match all.get_mut(&key) {
+        Some(told) => told.more += 1,
+        None => {
+            all.insert(key, Told { place: place.to_owned(), sentence: sentence(), more: 0 });
+        }
     }
 }
 

@@ -166,6 +166,24 @@ fn page_of(result: &Path, html: &Path) -> Result<Option<String>, Failure> {
     Ok(report::sources::sketches(&sources, &wishes).into_iter().next())
 }
 
+/// Whether pictures may go there, and in which form.
+pub(crate) fn place_for(path: &Path) -> Result<(), Failure> {
+    Form::of(path)?;
+    place::check(path)
+}
+
+/// Pictures of a text that was printed just now.
+pub(crate) fn of_text(name: &str, text: &[u8], path: &Path) -> Result<(), Failure> {
+    let form = Form::of(path)?;
+    let profile = PROFILES.first().ok_or_else(|| Failure::new("there is no profile"))?;
+    let wishes = wishes(profile);
+    place::check(path)?;
+    let source = Source::read(name, text).map_err(|error| Failure::new(format!("{name}: {error}")))?;
+    let page = report::sources::page(&[source], &wishes);
+    let pictures: Vec<&Picture> = page.pictures.iter().collect();
+    write(path, form, &page, &pictures, &Dress::default(), 1.0)
+}
+
 /// Reads the files. One that cannot be read, or has nothing, is told; at least one must have something.
 fn read(files: &[PathBuf]) -> Result<(Vec<Source>, u8), Failure> {
     let mut sources: Vec<Source> = Vec::new();

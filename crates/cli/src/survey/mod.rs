@@ -8,6 +8,7 @@ mod conclusions;
 mod consent;
 mod dry_run;
 mod fio_sh;
+mod knee;
 mod lent;
 mod progress;
 mod remarks;
@@ -22,9 +23,9 @@ use crate::limit;
 use crate::output::Output;
 pub(crate) use args::Args;
 pub(crate) use fio_sh::run as run_fio_sh;
-pub(crate) use lent::filled_place;
-
 use formats::printable;
+pub(crate) use knee::{Ended, find as find_knee};
+pub(crate) use lent::filled_place;
 use measure::Nanos;
 use session::{Findings, Session};
 use std::collections::HashMap;
@@ -49,6 +50,17 @@ struct Order {
     done: HashMap<String, model::RunResult>,
     output: Option<PathBuf>,
     fill: Fill,
+    reach: Reach,
+}
+
+/// How far sweeps over users go.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Reach {
+    /// To their last level.
+    #[default]
+    Whole,
+    /// Until more users bring nothing.
+    UntilGrowthEnds,
 }
 
 /// When a work file is written.
@@ -68,11 +80,23 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     let order = match &args.resume {
         Some(path) => {
             let (wishes, done) = save::read_earlier(path)?;
-            Order { wishes, done: done.into_iter().collect(), output: Some(path.clone()), fill: Fill::WhereNeeded }
+            Order {
+                wishes,
+                done: done.into_iter().collect(),
+                output: Some(path.clone()),
+                fill: Fill::WhereNeeded,
+                reach: Reach::Whole,
+            }
         }
         None => {
             let wishes = args.wishes()?;
-            Order { output: wishes.output.clone(), wishes, done: HashMap::new(), fill: Fill::WhereNeeded }
+            Order {
+                output: wishes.output.clone(),
+                wishes,
+                done: HashMap::new(),
+                fill: Fill::WhereNeeded,
+                reach: Reach::Whole,
+            }
         }
     };
     if args.dry_run {
@@ -88,6 +112,7 @@ struct Prepared {
     suite: Suite,
     pace: Pace,
     warm_up: WarmUp,
+    reach: Reach,
 }
 
 fn prepare(mut wishes: Wishes) -> Result<Prepared, Failure> {
@@ -107,7 +132,7 @@ fn prepare(mut wishes: Wishes) -> Result<Prepared, Failure> {
         Some(WarmUp::Seconds(seconds)) => (WarmUp::Seconds(seconds), Nanos::from_secs(seconds)),
         None => (WarmUp::Seconds(0), Nanos(time.get() / WARM_UP_PART)),
     };
-    Ok(Prepared { wishes, subject, suite, pace: Pace { ramp, time }, warm_up })
+    Ok(Prepared { wishes, subject, suite, pace: Pace { ramp, time }, warm_up, reach: Reach::Whole })
 }
 
 fn seed_from_clock() -> u64 {
@@ -118,7 +143,7 @@ fn seed_from_clock() -> u64 {
 
 fn outline(wishes: Wishes) -> Result<String, Failure> {
     let prepared = prepare(wishes)?;
-    let Prepared { wishes, subject, suite, pace, warm_up } = &prepared;
+    let Prepared { wishes, subject, suite, pace, warm_up, .. } = &prepared;
     session::check(suite, &subject.outlined(wishes), *pace)?;
     let outline = Outline::of(&suite.tests, *pace, subject.prepared_bytes(wishes));
     Ok(dry_run::render(subject, suite, *pace, *warm_up, &outline))
@@ -128,8 +153,8 @@ fn outline(wishes: Wishes) -> Result<String, Failure> {
 fn conduct(order: Order, each: Each<'_>) -> Result<u8, Failure> {
     let signals = Watch::begin().map_err(|error| Failure::new(error.to_string()))?;
     let mut out = Output::stdout();
-    let Order { wishes, done, output, fill } = order;
-    let mut prepared = prepare(wishes)?;
+    let Order { wishes, done, output, fill, reach } = order;
+    let mut prepared = Prepared { reach, ..prepare(wishes)? };
     session::check(&prepared.suite, &prepared.subject.outlined(&prepared.wishes), prepared.pace)?;
     let mut file = save::ResultFile::reserve(output.as_deref(), prepared.wishes.output_dir.as_deref())?;
     let mut place = Place::open(&prepared.subject, &prepared.wishes)?;
@@ -143,16 +168,21 @@ fn conduct(order: Order, each: Each<'_>) -> Result<u8, Failure> {
     let mut found = session.measure_all(&mut place, &mut file, each);
     session.clear();
     sort(&mut found.rows, &prepared.wishes, prepared.subject.writes);
-    let sentences = conclusions::of(&found.rows);
+    let sentences = match reach {
+        Reach::Whole => conclusions::of(&found.rows),
+        Reach::UntilGrowthEnds => knee::conclusions(&found.rows),
+    };
     // Saved before it is shown: whoever reads us may be gone.
     let saved = match found.rows.is_empty() {
         true => Ok(String::new()),
         false => {
-            let survey = save::Survey::of(&place, &prepared.wishes, prepared.suite.tests.len(), &found.rows);
+            let whole = reach == Reach::UntilGrowthEnds;
+            let planned = if whole { found.rows.len() } else { prepared.suite.tests.len() };
+            let survey = save::Survey::of(&place, &prepared.wishes, planned, &found.rows);
             let survey = survey.ended(&sentences, found.signal);
             file.write(&survey).map(|path| {
                 let shown = path.display();
-                let more = found.rows.len() < prepared.suite.tests.len();
+                let more = found.rows.len() < planned;
                 let go_on = if more { format!("Go on with: plumb survey --resume {shown}\n") } else { String::new() };
                 format!("\n{}Result: {shown}\n{go_on}", crate::report::after_survey(path))
             })

@@ -166,6 +166,7 @@ fn read_job(job: &Object, number: u32, global: &[(String, String)]) -> JobResult
     }
     found.latency_goal = super::steer::read_goal(job);
     found.steady = super::steer::read_steady(job);
+    found.blocks = super::blocks::read(job);
     let ios = found.ios();
     found.depth = read_depth(job, ios);
     found.latency_bins = read_latency_bins(job, ios);
@@ -211,6 +212,8 @@ fn read_direction(object: &Object, style: &mut model::ReportStyle) -> DirectionR
         ios: whole(object, "total_ios"),
         short_ios: whole(object, "short_ios"),
         dropped_ios: whole(object, "drop_ios"),
+        // On the job in newer documents, not on the direction.
+        zone_resets: 0,
         runtime: milliseconds(object, "runtime"),
         submission,
         completion,

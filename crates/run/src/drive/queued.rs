@@ -37,17 +37,27 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
     fn fill(&mut self, now: &mut Nanos) -> Result<Option<Next>, EngineError> {
         let depth = self.job.depth;
         while !self.slots.is_full() {
-            let (next, present) = self.next(*now)?;
-            *now = present;
-            let (request, reviewed) = match next {
-                Next::Issue(request) => (request, None),
-                Next::Review { request, expects } => (request, Some(expects)),
-                other => return Ok(Some(other)),
+            let slot;
+            let request = match self.planned(*now) {
+                Some(request) => {
+                    slot = self.slots.take(request, *now);
+                    request
+                }
+                None => {
+                    let (next, present) = self.next(*now)?;
+                    *now = present;
+                    let (request, reviewed) = match next {
+                        Next::Issue(request) => (request, None),
+                        Next::Review { request, expects } => (request, Some(expects)),
+                        other => return Ok(Some(other)),
+                    };
+                    slot = self.slots.take(request, *now);
+                    if let Some(expects) = reviewed {
+                        self.expect(slot, expects);
+                    }
+                    request
+                }
             };
-            let slot = self.slots.take(request, *now);
-            if let Some(expects) = reviewed {
-                self.expect(slot, expects);
-            }
             self.prepare(slot, &request, *now);
             *now = self.hand_over(first_io(slot, &request), *now)?;
             if self.slots.queued() >= depth.batch {
@@ -225,7 +235,12 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
     fn finish(&mut self, completion: Completion, now: Nanos, alike: &mut Alike) -> Result<(), EngineError> {
         let slot = self.slots.get(completion.slot);
         let request = slot.request;
-        let life = Life { issued: slot.issued, accepted: slot.accepted, reaped: now };
+        let mut life = Life { issued: slot.issued, accepted: slot.accepted, reaped: now };
+        if E::STAMPS
+            && let Some((begun, ended)) = self.engine.stamps(completion.slot)
+        {
+            (life.accepted, life.reaped) = (begun, ended);
+        }
         match request.direction() {
             Some(direction) if slot.moved == 0 && completion.result == i64::from(request.length) => {
                 if !alike.includes(direction, request.length, life) {
