@@ -40,6 +40,8 @@ struct Told {
 impl Beside {
     /// A pass is over: judges it, and keeps of it what will be told or saved.
     pub(crate) fn add(&mut self, title: &str, size_kb: u64, record_kb: u64, mut result: RunResult, saves: Saves) {
+        // The checks ask about what is shown.
+        result.jobs.iter_mut().for_each(|job| job.style.percentiles = PERCENTS.to_vec());
         remarks::judge(&mut result);
         let latency = merged(&result);
         let found = latency.as_ref().and_then(|latency| latency.percentiles(&PERCENTS));
