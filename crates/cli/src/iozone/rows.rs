@@ -141,6 +141,7 @@ fn measure(
     let compute = if settings.compute_counts { measure::Nanos::ZERO } else { settings.compute };
     let value = result.jobs.first().map_or(0, |job| iozone::rate(PassTime::of(job, compute), settings.unit));
     session.beside.add(title, size_kb, record_kb, result, settings);
+    session.keep()?;
     Ok(Ok(value))
 }
 

@@ -10,7 +10,7 @@ use iozone::{Pass, Settings};
 use job::Plan;
 use measure::Nanos;
 use model::RunResult;
-use run::RunOptions;
+use run::{Observer, Progress, RunOptions};
 use std::path::PathBuf;
 
 /// A run of iozone.
@@ -44,9 +44,10 @@ impl<'a> Session<'a> {
             progress_interval: Live::interval(),
             device_interval: Nanos::from_millis(500),
         };
-        let mut live = Live::new(title);
-        let result = run::execute(plan, &options, &mut live).map_err(|error| Failure::new(error.to_string()))?;
-        live.clear();
+        let (settings, command) = (self.settings, self.command.as_str());
+        let mut meanwhile = Meanwhile { live: Live::new(title), beside: &mut self.beside, settings, command, title };
+        let result = run::execute(plan, &options, &mut meanwhile).map_err(|error| Failure::new(error.to_string()))?;
+        meanwhile.live.clear();
         if let Some(signal) = result.ended_by_signal {
             return Ok(Err(Ill::interrupted(signal)));
         }
@@ -55,6 +56,14 @@ impl<'a> Session<'a> {
             Some(error) => Ok(Err(ill::of(pass, error, &plan.jobs[0]))),
             None => Ok(Ok(result)),
         }
+    }
+
+    /// Keeps what was found so far, where that is due.
+    pub(crate) fn keep(&mut self) -> Result<(), Failure> {
+        if !self.beside.is_keeping_due(self.settings) {
+            return Ok(());
+        }
+        self.beside.keep(self.settings, &self.command, None)
     }
 
     /// Between two tests: what is written reaches the disk, and where it was asked for the file system is mounted anew.
@@ -83,6 +92,34 @@ impl<'a> Session<'a> {
     /// What is told when all is done.
     pub(crate) fn finish(self) -> Result<(), Failure> {
         self.beside.tell(self.settings, &self.command)
+    }
+}
+
+/// A pass under way: shown, and kept every few seconds where a file was named.
+struct Meanwhile<'a> {
+    live: Live,
+    beside: &'a mut Beside,
+    settings: &'a Settings,
+    command: &'a str,
+    title: &'a str,
+}
+
+impl Observer for Meanwhile<'_> {
+    fn progress(&mut self, progress: &Progress) {
+        self.live.progress(progress);
+    }
+
+    fn ended(&mut self, progress: &Progress) {
+        self.live.ended(progress);
+    }
+
+    fn keeping_wanted(&mut self, _elapsed: Nanos) -> bool {
+        self.beside.is_keeping_due(self.settings)
+    }
+
+    fn keep(&mut self, so_far: &RunResult) {
+        // What cannot be written is told at the end, which writes it once more.
+        let _ = self.beside.keep(self.settings, self.command, Some((self.title, so_far)));
     }
 }
 

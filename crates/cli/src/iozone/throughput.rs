@@ -92,6 +92,7 @@ fn run_test(
     let compute = if settings.compute_counts { measure::Nanos::ZERO } else { settings.compute };
     let figures = Figures::of(&result.jobs, settings.unit, compute);
     session.beside.add(&format!("{count} {}", test.title), size_kb, record_kb, result, settings);
+    session.keep()?;
     Ok(Ok(figures))
 }
 

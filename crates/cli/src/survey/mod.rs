@@ -8,6 +8,7 @@ mod conclusions;
 mod consent;
 mod dry_run;
 mod fio_sh;
+mod meanwhile;
 mod progress;
 mod remarks;
 mod save;
