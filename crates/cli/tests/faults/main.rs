@@ -4,8 +4,10 @@
 //! their own need root, as the comparison with fio does. `PLUMB_FAULTS=word` runs the rows with `word` in the name.
 
 mod devices;
+mod fuse;
 mod guard;
 mod injected;
+mod killed;
 mod surroundings;
 
 use serde_json::Value;
@@ -179,6 +181,8 @@ fn rows() -> Vec<Row> {
     let mut rows = guard::rows();
     rows.extend(injected::rows());
     rows.extend(devices::rows());
+    rows.extend(fuse::rows());
+    rows.extend(killed::rows());
     rows.extend(surroundings::rows());
     let wanted = std::env::var("PLUMB_FAULTS").unwrap_or_default();
     rows.retain(|row| row.fault.contains(&wanted));

@@ -62,6 +62,14 @@ impl Source {
                     Err(error) => self.remarks.push(format!("{}: test {}: {error}", self.path, number + 1)),
                 }
             }
+        } else if let Some(passes) = value.get("passes").and_then(Value::as_array) {
+            for (number, pass) in passes.iter().enumerate() {
+                match pass.get("result").cloned().map(serde_json::from_value::<RunResult>) {
+                    Some(Ok(result)) => self.take(pass, result),
+                    Some(Err(error)) => self.remarks.push(format!("{}: pass {}: {error}", self.path, number + 1)),
+                    None => {}
+                }
+            }
         } else if let Some(result) = value.get("result").cloned() {
             match serde_json::from_value::<RunResult>(result) {
                 Ok(result) => self.take(&Value::Null, result),
