@@ -157,7 +157,7 @@ fn ends() -> Vec<Row> {
                 signal("INT", &id.to_string())
             })?;
             let shown = ran.expect(128, &["killed"])?;
-            ran.expect_ios("read", 60..=300)?;
+            ran.expect_ios("read", 10..=300)?;
             if took > Duration::from_secs(2) { Err(format!("took {took:?}")) } else { Ok(shown) }
         }),
         Row::new("worker killed", "SIGKILL to one of two", |bench| {

@@ -116,7 +116,9 @@ fn draw_file(place: &Place, target: Target, draw: &mut Draw) -> Drawn {
         };
         let engines: Vec<&str> = engines.into_iter().filter(|name| !values::ENGINES_LEFT_OUT.contains(name)).collect();
         let engine = *draw.one(&engines);
-        let mut lines = vec![line("ioengine", engine), line("rw", *draw.one(MOVES))];
+        let trims = engine::ENGINES.iter().any(|spec| spec.name == engine && spec.capabilities.trim);
+        let moves: Vec<&str> = MOVES.iter().copied().filter(|words| trims || !words.contains("trim")).collect();
+        let mut lines = vec![line("ioengine", engine), line("rw", *draw.one(&moves))];
         lines.extend(some_of(values::of_jobs(), 10, draw));
         let own: Vec<&'static str> = values::of_engine(engine).map(|spec| spec.name).collect();
         lines.extend(some_named(&own, 3, draw));

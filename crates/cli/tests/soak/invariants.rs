@@ -46,6 +46,16 @@ fn status(jobs: &[Value], status: Option<i32>) -> Result<(), String> {
     }
 }
 
+/// Whether each I/O of a job's engine is an I/O on data: names are counted once per block of their file, as fio does it,
+/// and engines that keep others company count none of theirs.
+fn counts_ios(job: &Value, file: &str) -> bool {
+    let name = job["jobname"].as_str().unwrap_or_default();
+    let section = file.split_once(&format!("\n[{name}]\n")).map_or("", |(_, rest)| rest.split("\n[").next().unwrap_or(rest));
+    let engine = section.lines().find_map(|line| line.strip_prefix("ioengine=")).unwrap_or_default();
+    let spec = engine::ENGINES.iter().find(|spec| spec.name == engine);
+    spec.is_some_and(|spec| !matches!(spec.capabilities.work, job::Work::Names | job::Work::Company))
+}
+
 /// Sum of bins = count; issued = completed + failed; bytes within what blocks allow.
 fn of_job(job: &Value, file: &str, seen: &mut Seen) -> Result<(), String> {
     let failed = job["error"].as_i64() != Some(0);
@@ -65,7 +75,7 @@ fn of_job(job: &Value, file: &str, seen: &mut Seen) -> Result<(), String> {
         let measured = ["clat_ns", "lat_ns"].map(|kind| count(&part[kind]["N"])).into_iter().max().unwrap_or(0);
         let errors = count(&job["total_err"]);
         // Ramps count an I/O that was issued before them and came back after; a job cut off leaves some in flight.
-        let exact = !failed && errors == 0 && !file.contains("ramp_") && measured > 0 && !file.contains("gtod_reduce");
+        let exact = counts_ios(job, file) && !failed && errors == 0 && !file.contains("ramp_") && measured > 0 && !file.contains("gtod_reduce");
         let dropped = count(&part["drop_ios"]);
         if exact {
             if measured + dropped != ios {
@@ -147,7 +157,7 @@ fn logs(jobs: &[Value], file: &str, directory: &Path, seen: &mut Seen) -> Result
         let Some(name) = job["jobname"].as_str() else { continue };
         let log = directory.join(format!("exact-{name}_lat.{}.log", index + 1));
         let Ok(text) = std::fs::read_to_string(&log) else { continue };
-        if job["error"].as_i64() != Some(0) || count(&job["total_err"]) > 0 {
+        if job["error"].as_i64() != Some(0) || count(&job["total_err"]) > 0 || !counts_ios(job, file) {
             continue;
         }
         let (mut rows, mut bytes) = (0_u64, 0_u64);
