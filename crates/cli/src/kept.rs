@@ -117,7 +117,8 @@ mod tests {
     #[test]
     fn one_is_due_every_five_seconds_however_late_a_look_is() {
         let mut beat = Beat::new();
-        let due: Vec<u64> = [1, 4, 5, 6, 9, 12, 13, 17].into_iter().filter(|&s| beat.is_due(Nanos::from_secs(s))).collect();
+        let due: Vec<u64> =
+            [1, 4, 5, 6, 9, 12, 13, 17].into_iter().filter(|&s| beat.is_due(Nanos::from_secs(s))).collect();
         assert_eq!(due, [5, 12, 17]);
     }
 

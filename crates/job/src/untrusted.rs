@@ -110,7 +110,6 @@ mod tests {
         assert!(problem(&given("ioengine", "libaio"), "a").is_none());
     }
 
-
     #[test]
     fn a_value_leads_outside_by_an_absolute_path_or_by_going_up() {
         for (value, expected) in [

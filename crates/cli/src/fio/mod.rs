@@ -142,9 +142,8 @@ fn measure(plan: &Plan, invocation: &Invocation, out: &mut Output) -> Result<u8,
     let log = invocation.beside.bandwidth_log.as_deref().map(BandwidthLog::create).transpose()?;
     let interim = Interim::new(invocation.beside.status_interval, surroundings::dump_request());
     let mut kept = invocation.beside.result.as_deref().map(Kept::create).transpose()?;
-    let mut watch = Watch::new(out, plan, invocation, talk, live)
-        .with(log, interim, &invocation.output)
-        .keeping(kept.as_mut());
+    let mut watch =
+        Watch::new(out, plan, invocation, talk, live).with(log, interim, &invocation.output).keeping(kept.as_mut());
     let result = run::execute(plan, &options, &mut watch);
     let watched = watch.finish();
     let mut result = result.map_err(|error| Failure::new(error.to_string()))?;

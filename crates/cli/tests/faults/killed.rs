@@ -23,10 +23,12 @@ const CASES: &[Case] = &[
 ];
 
 pub(crate) fn rows() -> Vec<Row> {
-    let row = |case: &'static Case| Row::new(case.fault, "SIGKILL once a result is there", move |bench| run(bench, case));
+    let row =
+        |case: &'static Case| Row::new(case.fault, "SIGKILL once a result is there", move |bench| run(bench, case));
     let mut rows: Vec<Row> = CASES.iter().map(row).collect();
     rows.push(Row::new("Ctrl-C, iozone", "SIGINT after 0.7 s", |bench| {
-        let (status, took, told) = interrupted(bench, "iozone -i 0 -s 8m -r 4 -J 20 -f data/z", Duration::from_millis(700))?;
+        let (status, took, told) =
+            interrupted(bench, "iozone -i 0 -s 8m -r 4 -J 20 -f data/z", Duration::from_millis(700))?;
         let nothing_left = !bench.file("data/z").exists();
         if status != Some(130) || took > Duration::from_secs(2) || !nothing_left {
             return Err(format!("status {status:?} after {took:?}, its file removed: {nothing_left}; {told}"));
@@ -92,13 +94,15 @@ fn run(bench: &Bench, case: &Case) -> Result<Shown, String> {
 /// Whether a whole result with I/Os is there.
 fn has_numbers(path: &Path) -> bool {
     let Ok(text) = std::fs::read_to_string(path) else { return false };
-    serde_json::from_str::<serde_json::Value>(&text).is_ok() && numbers_after(&text, "\"ios\"").iter().any(|&ios| ios > 0)
+    serde_json::from_str::<serde_json::Value>(&text).is_ok()
+        && numbers_after(&text, "\"ios\"").iter().any(|&ios| ios > 0)
 }
 
 /// The numbers that follow a key.
 fn numbers_after(text: &str, key: &str) -> Vec<u64> {
     let number = |rest: &str| {
-        let digits: String = rest.trim_start_matches([':', ' ', '[', '\n']).chars().take_while(char::is_ascii_digit).collect();
+        let digits: String =
+            rest.trim_start_matches([':', ' ', '[', '\n']).chars().take_while(char::is_ascii_digit).collect();
         digits.parse().ok()
     };
     text.split(key).skip(1).filter_map(number).collect()

@@ -6,6 +6,7 @@
 mod devices;
 mod fuse;
 mod guard;
+mod guard_commands;
 mod injected;
 mod killed;
 mod surroundings;
@@ -179,6 +180,7 @@ fn run_tool(tool: &str, words: &[&str]) -> Result<String, String> {
 
 fn rows() -> Vec<Row> {
     let mut rows = guard::rows();
+    rows.extend(guard_commands::rows());
     rows.extend(injected::rows());
     rows.extend(devices::rows());
     rows.extend(fuse::rows());

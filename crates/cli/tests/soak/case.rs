@@ -95,8 +95,20 @@ impl Drawn {
 }
 
 const MOVES: &[&str] = &[
-    "read", "write", "randread", "randwrite", "rw", "randrw", "trim", "randtrim", "trimwrite", "randtrimwrite", "read:8",
-    "randwrite:4", "rw:4k", "write:1m",
+    "read",
+    "write",
+    "randread",
+    "randwrite",
+    "rw",
+    "randrw",
+    "trim",
+    "randtrim",
+    "trimwrite",
+    "randtrimwrite",
+    "read:8",
+    "randwrite:4",
+    "rw:4k",
+    "write:1m",
 ];
 const SIZES: &[&str] = &["4k", "64k", "100k", "1m", "3m"];
 
@@ -138,11 +150,7 @@ fn line(name: &'static str, value: impl Into<String>) -> Line {
     Line { name, value: value.into(), stays: true }
 }
 
-fn some_of(
-    specs: impl Iterator<Item = &'static job::option::OptionSpec>,
-    most: usize,
-    draw: &mut Draw,
-) -> Vec<Line> {
+fn some_of(specs: impl Iterator<Item = &'static job::option::OptionSpec>, most: usize, draw: &mut Draw) -> Vec<Line> {
     some_named(&specs.map(|spec| spec.name).collect::<Vec<_>>(), most, draw)
 }
 
@@ -235,7 +243,9 @@ pub(crate) fn run(place: &Place, seed: u64, number: u64) -> End {
 }
 
 fn prepare(directory: &PathBuf) -> Result<(), String> {
-    fs::create_dir(directory).and_then(|()| furnish(directory)).map_err(|error| format!("the case's place: {error}"))?;
+    fs::create_dir(directory)
+        .and_then(|()| furnish(directory))
+        .map_err(|error| format!("the case's place: {error}"))?;
     // Jobs of another user write here, too.
     let open = std::os::unix::fs::PermissionsExt::from_mode(0o777);
     fs::set_permissions(directory, open).map_err(|error| error.to_string())
@@ -288,6 +298,12 @@ fn carry_out(directory: &Path) -> Result<Ran, String> {
 
 /// Where the processes of a group wait.
 fn told_of(group: rustix::process::Pid) -> String {
-    let script = format!("ps -L -o pid,lwp,stat,wchan:20,comm -g {0} --no-headers; ps -L -o pid,lwp,stat,wchan:20,comm -p {0} --no-headers", group.as_raw_nonzero());
-    Command::new("sh").args(["-c", &script]).output().map_or_else(|error| error.to_string(), |output| String::from_utf8_lossy(&output.stdout).into_owned())
+    let script = format!(
+        "ps -L -o pid,lwp,stat,wchan:20,comm -g {0} --no-headers; ps -L -o pid,lwp,stat,wchan:20,comm -p {0} --no-headers",
+        group.as_raw_nonzero()
+    );
+    Command::new("sh")
+        .args(["-c", &script])
+        .output()
+        .map_or_else(|error| error.to_string(), |output| String::from_utf8_lossy(&output.stdout).into_owned())
 }

@@ -50,7 +50,8 @@ fn status(jobs: &[Value], status: Option<i32>) -> Result<(), String> {
 /// and engines that keep others company count none of theirs.
 fn counts_ios(job: &Value, file: &str) -> bool {
     let name = job["jobname"].as_str().unwrap_or_default();
-    let section = file.split_once(&format!("\n[{name}]\n")).map_or("", |(_, rest)| rest.split("\n[").next().unwrap_or(rest));
+    let section =
+        file.split_once(&format!("\n[{name}]\n")).map_or("", |(_, rest)| rest.split("\n[").next().unwrap_or(rest));
     let engine = section.lines().find_map(|line| line.strip_prefix("ioengine=")).unwrap_or_default();
     let spec = engine::ENGINES.iter().find(|spec| spec.name == engine);
     spec.is_some_and(|spec| !matches!(spec.capabilities.work, job::Work::Names | job::Work::Company))
@@ -75,7 +76,12 @@ fn of_job(job: &Value, file: &str, seen: &mut Seen) -> Result<(), String> {
         let measured = ["clat_ns", "lat_ns"].map(|kind| count(&part[kind]["N"])).into_iter().max().unwrap_or(0);
         let errors = count(&job["total_err"]);
         // Ramps count an I/O that was issued before them and came back after; a job cut off leaves some in flight.
-        let exact = counts_ios(job, file) && !failed && errors == 0 && !file.contains("ramp_") && measured > 0 && !file.contains("gtod_reduce");
+        let exact = counts_ios(job, file)
+            && !failed
+            && errors == 0
+            && !file.contains("ramp_")
+            && measured > 0
+            && !file.contains("gtod_reduce");
         let dropped = count(&part["drop_ios"]);
         if exact {
             if measured + dropped != ios {
@@ -141,12 +147,24 @@ fn intervals(json: &Value, jobs: &[Value], file: &str, seen: &mut Seen) -> Resul
 
 /// The directions of a job, none of them twice.
 fn shown(job: &Value) -> Vec<&Value> {
-    let apart: Vec<&Value> = ["read", "write", "trim"].iter().map(|&name| &job[name]).filter(|part| !part.is_null()).collect();
+    let apart: Vec<&Value> =
+        ["read", "write", "trim"].iter().map(|&name| &job[name]).filter(|part| !part.is_null()).collect();
     if apart.is_empty() { vec![&job["mixed"]] } else { apart }
 }
 
 /// Options that change what a log of latencies holds.
-const SHAPING: &[&str] = &["log_", "disable_", "gtod_reduce", "ramp", "stats", "loops", "steadystate", "group_reporting", "unified", "numjobs"];
+const SHAPING: &[&str] = &[
+    "log_",
+    "disable_",
+    "gtod_reduce",
+    "ramp",
+    "stats",
+    "loops",
+    "steadystate",
+    "group_reporting",
+    "unified",
+    "numjobs",
+];
 
 /// bytes = Σ sizes, count = rows: where every I/O is in a log.
 fn logs(jobs: &[Value], file: &str, directory: &Path, seen: &mut Seen) -> Result<(), String> {
@@ -169,7 +187,9 @@ fn logs(jobs: &[Value], file: &str, directory: &Path, seen: &mut Seen) -> Result
         let shorts = of("short_ios");
         if rows != of("total_ios") || (shorts == 0 && bytes != of("io_bytes")) {
             let (ios, all) = (of("total_ios"), of("io_bytes"));
-            return Err(format!("job {name}: the log has {rows} rows of {bytes} bytes, the result {ios} I/Os of {all}"));
+            return Err(format!(
+                "job {name}: the log has {rows} rows of {bytes} bytes, the result {ios} I/Os of {all}"
+            ));
         }
         seen.checks += 2;
     }

@@ -6,6 +6,7 @@
 
 mod case;
 mod draw;
+mod found;
 mod invariants;
 mod values;
 
@@ -117,7 +118,8 @@ fn random_job_files_end_and_their_numbers_agree() {
 
 #[test]
 fn the_generator_knows_a_value_for_every_option() {
-    let unknown: Vec<&str> = values::drawn().filter(|name| values::of(name, &mut draw::Draw::new(1, 1)).is_none()).collect();
+    let unknown: Vec<&str> =
+        values::drawn().filter(|name| values::of(name, &mut draw::Draw::new(1, 1)).is_none()).collect();
     assert!(unknown.is_empty(), "add them to the pools of values.rs, or to those left out: {unknown:?}");
     let gone: Vec<&str> = values::listed().filter(|name| values::spec(name).is_none()).collect();
     assert!(gone.is_empty(), "options that are no more: {gone:?}");

@@ -159,9 +159,7 @@ impl Document {
             let result = run.get("result").cloned().map(serde_json::from_value);
             match result {
                 Some(Ok(result)) => sink(Event::Reading(crate::exact::reading(&result, "native", self.first_line))),
-                Some(Err(error)) => {
-                    sink(Event::damage(self.first_line, format!("{what} {number} of {of}: {error}")))
-                }
+                Some(Err(error)) => sink(Event::damage(self.first_line, format!("{what} {number} of {of}: {error}"))),
                 None => sink(Event::damage(self.first_line, format!("{what} {number} of {of} has no result"))),
             }
         }

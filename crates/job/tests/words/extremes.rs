@@ -59,7 +59,10 @@ fn every_option_reads_or_refuses_numbers_at_the_edge() {
 
 fn numbered() -> Vec<&'static str> {
     let is_numbered = |kind: Kind| !matches!(kind, Kind::Text | Kind::Word(_) | Kind::Bool | Kind::Flag);
-    job::option::all().filter(|spec| spec.support == Support::Works && is_numbered(spec.kind)).map(|spec| spec.name).collect()
+    job::option::all()
+        .filter(|spec| spec.support == Support::Works && is_numbered(spec.kind))
+        .map(|spec| spec.name)
+        .collect()
 }
 
 proptest! {

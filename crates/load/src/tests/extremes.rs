@@ -67,7 +67,22 @@ fn extreme() -> impl Strategy<Value = Extreme> {
         let (amount, loops, ios) = ends;
         let region = Region { start: one.min(other), end: one.max(other), reach: Reach::Part };
         let service = service >> 24;
-        Extreme { region, block, mix, random, cover_all, tausworthe, percent, pace, amount, loops, ios, step, strides, service }
+        Extreme {
+            region,
+            block,
+            mix,
+            random,
+            cover_all,
+            tausworthe,
+            percent,
+            pace,
+            amount,
+            loops,
+            ios,
+            step,
+            strides,
+            service,
+        }
     })
 }
 
@@ -87,7 +102,8 @@ fn plan(extreme: &Extreme) -> JobPlan {
     let (rate, iops, think, blocks) = extreme.pace;
     job.pace.rate = alike(rate.filter(|&rate| rate > 0).map(BytesPerSecond));
     job.pace.iops = alike(iops.filter(|&iops| iops > 0));
-    (job.pace.think, job.pace.think_blocks, job.pace.think_counts) = (Nanos(think >> 8), blocks.max(1), ThinkCount::Issued);
+    (job.pace.think, job.pace.think_blocks, job.pace.think_counts) =
+        (Nanos(think >> 8), blocks.max(1), ThinkCount::Issued);
     job.files.io_size = extreme.amount.map(Extent::Bytes);
     (job.limits.loops, job.limits.ios) = (extreme.loops, extreme.ios.filter(|&ios| ios > 0));
     job.limits.runtime = Some(Nanos(SECOND * 3600));
