@@ -23,6 +23,7 @@ Examples:
   ln -s plumb fio                 called as `fio`, plumb is fio
 
   plumb iostat -dx 2              what the disks do, every two seconds
+  plumb watch                     the same live, with curves and processes
   plumb parse *.out               a table of what fio, iozone or iostat ever printed
   plumb grade data.csv            a report card of a sweep
   plumb check run.json            is this number true?
@@ -30,7 +31,6 @@ Examples:
   plumb model sweep.json          access time, transfer rate, and where more users stop helping
   plumb report a.json b.json      pictures, checks and all numbers of results, as a page
   plumb plot data.csv             a picture of a sweep, in letters or into a file
-  plumb watch                     the same live, with curves and processes
 
 fio's own options: plumb fio --help; iostat's: plumb iostat --help; iozone's: plumb iozone -h",
     arg_required_else_help = true

@@ -269,10 +269,18 @@ impl Load {
     }
 
     /// What to do at `now`. The I/O of a [`Next::Issue`] counts as issued.
-    #[inline(always)]
+    #[inline]
     pub fn next(&mut self, now: Nanos) -> Next {
+        self.planned(now).map_or_else(|| self.decide(now), Next::Issue)
+    }
+
+    /// The I/O at `now`, where it is decided already; else [`Load::next`] has to be asked. It counts as issued.
+    ///
+    /// By itself because a [`Next`] is large: the loop takes most I/Os from here, in registers.
+    #[inline(always)]
+    pub fn planned(&mut self, now: Nanos) -> Option<Request> {
         if self.run.left == 0 || now >= self.deadline {
-            return self.decide(now);
+            return None;
         }
         self.run.left -= 1;
         let length = self.run.length;
@@ -293,7 +301,7 @@ impl Load {
             None if self.mix_draws.below(100) < self.read_percent => Operation::Read,
             None => Operation::Write,
         };
-        Next::Issue(Request { operation, target: 0, offset, length })
+        Some(Request { operation, target: 0, offset, length })
     }
 
     /// An I/O came back, well or not. Think time counts these.

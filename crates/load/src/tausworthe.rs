@@ -29,7 +29,7 @@ impl Tausworthe {
     }
 
     /// A number in `0..bound`; with 32 bits `bound` is at most 2^32.
-    #[inline]
+    #[inline(always)]
     pub(super) fn below(&mut self, bound: u64) -> u64 {
         match self {
             Tausworthe::Bits32(state) => (u64::from(step32(state)) * bound) >> 32,
@@ -38,7 +38,7 @@ impl Tausworthe {
     }
 }
 
-#[inline]
+#[inline(always)]
 fn step32(state: &mut [u32; 3]) -> u32 {
     let [a, b, c] = state;
     *a = ((*a & 0xffff_fffe) << 12) ^ (((*a << 13) ^ *a) >> 19);
@@ -47,7 +47,7 @@ fn step32(state: &mut [u32; 3]) -> u32 {
     *a ^ *b ^ *c
 }
 
-#[inline]
+#[inline(never)]
 fn step64(state: &mut [u64; 5]) -> u64 {
     let [a, b, c, d, e] = state;
     *a = ((*a & 0xffff_ffff_ffff_fffe) << 10) ^ (((*a << 1) ^ *a) >> 53);

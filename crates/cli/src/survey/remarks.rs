@@ -89,10 +89,11 @@ fn verdict(grade: Grade) -> &'static str {
     }
 }
 
-/// Running text in lines of at most 80 columns, further lines led by `indent`; ends in a line break.
+/// Running text in lines of at most 80 columns, further lines led by `indent`; ends in a line break. A number stays
+/// with its unit.
 pub(crate) fn wrapped(text: &str, indent: &str) -> String {
     let mut lines = vec![String::new()];
-    for word in text.split(' ') {
+    for word in words(text) {
         let begun = lines.len();
         let Some(line) = lines.last_mut() else { break };
         let lead = if begun > 1 { indent.len() } else { 0 };
@@ -106,6 +107,22 @@ pub(crate) fn wrapped(text: &str, indent: &str) -> String {
         }
     }
     lines.join("\n") + "\n"
+}
+
+/// The words of a text; a number and what follows it are one.
+fn words(text: &str) -> Vec<&str> {
+    let is_number = |word: &str| word.chars().any(|c| c.is_ascii_digit()) && !word.contains(char::is_alphabetic);
+    let mut words = Vec::new();
+    let (mut begin, mut end) = (0, 0);
+    for word in text.split_inclusive(' ') {
+        end += word.len();
+        if !is_number(word.trim_start_matches('(').trim_end()) || word.trim_end().ends_with(['.', ',', ';', ':', ')']) {
+            words.push(text[begin..end].trim_end_matches(' '));
+            begin = end;
+        }
+    }
+    words.extend((begin < end).then(|| text[begin..].trim_end_matches(' ')));
+    words
 }
 
 #[cfg(test)]
@@ -155,5 +172,11 @@ mod tests {
         assert_eq!(text.lines().count(), 3, "{text}");
         assert!(text.lines().nth(1).unwrap().starts_with("  seven77 "));
         assert_eq!(wrapped("a b", ""), "a b\n");
+    }
+
+    #[test]
+    fn a_number_stays_with_its_unit() {
+        let text = wrapped(&format!("{} and 9 tests of 4 s, 12,345 IOPS (95 %), 3.", "x".repeat(73)), "");
+        assert_eq!(text, format!("{} and\n9 tests of 4 s, 12,345 IOPS (95 %), 3.\n", "x".repeat(73)));
     }
 }

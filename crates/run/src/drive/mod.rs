@@ -239,8 +239,14 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
         self.tally.record.note.set(&format!("{note}, {milliseconds} ms of CPU in the kernel's polling thread"));
     }
 
-    /// What to do next, and the present: the load's answer, unless the worker shall stop or has reins.
+    /// The next I/O, where it is decided already and nothing else is to be looked at; else [`Drive::next`] knows.
     #[inline(always)]
+    fn planned(&mut self, now: Nanos) -> Option<Request> {
+        if self.tally.control.wants_attention() { None } else { self.load.planned(now) }
+    }
+
+    /// What to do next, and the present: the load's answer, unless the worker shall stop or has reins.
+    #[inline]
     fn next(&mut self, now: Nanos) -> Result<(Next, Nanos), EngineError> {
         if self.tally.control.wants_attention() { self.attend(now) } else { Ok((self.load.next(now), now)) }
     }
@@ -331,15 +337,20 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
     }
 
     /// Makes the buffer of `slot` ready for `request`.
-    #[inline]
+    #[inline(always)]
     fn prepare(&mut self, slot: u32, request: &Request, now: Nanos) {
         if request.operation == Operation::Write {
-            self.unflushed = true;
-            if let Some(checker) = &mut self.checker {
-                checker.seal(self.memory.slot(slot, request.length), request, now);
-            } else if !self.content_is_idle {
-                self.content.before_write(self.memory.slot(slot, request.length), request, now);
-            }
+            self.prepare_write(slot, request, now);
+        }
+    }
+
+    #[inline(never)]
+    fn prepare_write(&mut self, slot: u32, request: &Request, now: Nanos) {
+        self.unflushed = true;
+        if let Some(checker) = &mut self.checker {
+            checker.seal(self.memory.slot(slot, request.length), request, now);
+        } else if !self.content_is_idle {
+            self.content.before_write(self.memory.slot(slot, request.length), request, now);
         }
     }
 

@@ -37,17 +37,27 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
     fn fill(&mut self, now: &mut Nanos) -> Result<Option<Next>, EngineError> {
         let depth = self.job.depth;
         while !self.slots.is_full() {
-            let (next, present) = self.next(*now)?;
-            *now = present;
-            let (request, reviewed) = match next {
-                Next::Issue(request) => (request, None),
-                Next::Review { request, expects } => (request, Some(expects)),
-                other => return Ok(Some(other)),
+            let slot;
+            let request = match self.planned(*now) {
+                Some(request) => {
+                    slot = self.slots.take(request, *now);
+                    request
+                }
+                None => {
+                    let (next, present) = self.next(*now)?;
+                    *now = present;
+                    let (request, reviewed) = match next {
+                        Next::Issue(request) => (request, None),
+                        Next::Review { request, expects } => (request, Some(expects)),
+                        other => return Ok(Some(other)),
+                    };
+                    slot = self.slots.take(request, *now);
+                    if let Some(expects) = reviewed {
+                        self.expect(slot, expects);
+                    }
+                    request
+                }
             };
-            let slot = self.slots.take(request, *now);
-            if let Some(expects) = reviewed {
-                self.expect(slot, expects);
-            }
             self.prepare(slot, &request, *now);
             *now = self.hand_over(first_io(slot, &request), *now)?;
             if self.slots.queued() >= depth.batch {

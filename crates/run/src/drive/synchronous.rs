@@ -12,16 +12,26 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
         // The end of one I/O is the moment at which the next is decided on: total latency includes making it.
         let mut now = self.clock.now();
         loop {
-            let (next, present) = self.next(now)?;
-            now = match next {
-                Next::Issue(request) => self.carry_out(&request, present)?,
-                Next::Review { request, expects } => {
-                    self.expect(0, expects);
-                    self.carry_out(&request, present)?
+            let request = match self.planned(now) {
+                Some(request) => request,
+                None => {
+                    let (next, present) = self.next(now)?;
+                    now = present;
+                    match next {
+                        Next::Issue(request) => request,
+                        Next::Review { request, expects } => {
+                            self.expect(0, expects);
+                            request
+                        }
+                        Next::Stop => break,
+                        other => {
+                            now = self.rest(other)?;
+                            continue;
+                        }
+                    }
                 }
-                Next::Stop => break,
-                other => self.rest(other)?,
             };
+            now = self.carry_out(&request, now)?;
         }
         self.count_calls();
         Ok(())
