@@ -77,8 +77,8 @@ deny: $(DENY)
 # What touches no kernel: Miri knows no mmap of files, no io_uring and no fork.
 miri:
 	rustup component add --toolchain nightly miri rust-src
-	MIRIFLAGS=-Zmiri-disable-isolation $(CARGO) +nightly miri test -p plumb-measure --lib -- --skip oracle
-	MIRIFLAGS=-Zmiri-disable-isolation $(CARGO) +nightly miri test -p plumb-sys --lib -- $(MIRI_SYS)
+	PROPTEST_CASES=4 MIRIFLAGS=-Zmiri-disable-isolation $(CARGO) +nightly miri test --target-dir target/miri -p plumb-measure --lib
+	MIRIFLAGS=-Zmiri-disable-isolation $(CARGO) +nightly miri test --target-dir target/miri -p plumb-sys --lib -- $(MIRI_SYS)
 
 MIRI_SYS ?= buffers shared
 

@@ -36,6 +36,19 @@ pub(crate) fn rows() -> Vec<Row> {
         let did = format!("ended within {} ms, its file removed", took.as_millis());
         Ok(Shown { did, status: "130".into(), kept: "the rows until then".into() })
     }));
+    rows.push(Row::new("Ctrl-C, a group of its own", "SIGINT after 0.7 s, cgroup=", |bench| {
+        let group = format!("plumb-faults-ctrl-c-{}", std::process::id());
+        let words = format!(
+            "fio --name=a --size=1m --rw=randread --time_based --runtime=20 --rate_iops=100 --cgroup={group} --output=out"
+        );
+        let (status, took, told) = interrupted(bench, &words, Duration::from_millis(700))?;
+        let left = run_tool("find", &["/sys/fs/cgroup", "-maxdepth", "3", "-name", &group])?;
+        if status != Some(128) || took > Duration::from_secs(2) || !left.is_empty() {
+            return Err(format!("status {status:?} after {took:?}, groups left: {left:?}; {told}"));
+        }
+        let did = format!("ended within {} ms, its group removed", took.as_millis());
+        Ok(Shown { did, status: "128".into(), kept: "the report".into() })
+    }));
     rows.push(Row::new("Ctrl-C, survey", "SIGINT after 1 s", |bench| {
         let words = "survey --output kept.json --size 16M --time 30 --tests randread --users 1 --buffered data";
         let (status, took, told) = interrupted(bench, words, Duration::from_secs(1))?;

@@ -35,6 +35,19 @@ fn children(id: u32) -> Result<Vec<String>, String> {
     Ok(text.split_whitespace().map(str::to_owned).collect())
 }
 
+/// Waits until a process that `id` has started maps a file: only then can it be cut under it.
+fn until_mapped(id: u32, file: &str) -> Result<(), String> {
+    let begun = Instant::now();
+    while begun.elapsed() < Duration::from_secs(5) {
+        let maps = |child: &String| std::fs::read_to_string(format!("/proc/{child}/maps")).unwrap_or_default();
+        if children(id)?.iter().any(|child| maps(child).contains(file)) {
+            return Ok(());
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    Err(format!("no process maps {file}"))
+}
+
 fn signal(name: &str, id: &str) -> Result<(), String> {
     run_tool("kill", &[&format!("-{name}"), id]).map(drop)
 }
@@ -89,7 +102,7 @@ fn clock_jump(bench: &Bench, jump: &'static str) -> Result<Shown, String> {
         return Err(format!("{FAKED_CLOCK} is missing; run `make oracles`"));
     }
     set("+0\n")?;
-    let words = "--name=a --size=1m --rw=randread --time_based --runtime=1.5 --rate_iops=200";
+    let words = "--name=a --size=1m --rw=randread --time_based --runtime=1500ms --rate_iops=200";
     let mut command = bench.fio(words);
     command.env("LD_PRELOAD", FAKED_CLOCK).env("FAKETIME_TIMESTAMP_FILE", &offset);
     command.env("FAKETIME_NO_CACHE", "1").env("FAKETIME_DONT_FAKE_MONOTONIC", "1");
@@ -115,7 +128,8 @@ fn changes() -> Vec<Row> {
             let words = "--size=4m --rw=randread --time_based --runtime=1 --name=a --ioengine=mmap \
                          --name=b --ioengine=psync --rate_iops=100";
             let file = bench.file("a.0.0");
-            let (ran, _) = disturbed(bench, words, Duration::from_millis(600), |_| {
+            let (ran, _) = disturbed(bench, words, Duration::from_millis(300), |id| {
+                until_mapped(id, "a.0.0")?;
                 run_tool("truncate", &["--size=0", &file.display().to_string()]).map(drop)
             })?;
             let shown = ran.expect(1, &["job `a`", "signal 7"])?;

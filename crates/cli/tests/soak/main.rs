@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// How long the gate lets it go on.
-const SLICE: Duration = Duration::from_secs(15);
+const SLICE: Duration = Duration::from_secs(12);
 /// The seed where none is given.
 const SEED: u64 = 20_240_601;
 /// Cases side by side.
