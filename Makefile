@@ -65,14 +65,15 @@ load:
 	$(CARGO) build --release --locked --bin plumb
 	PLUMB_LOAD=full PLUMB_LOAD_PROGRAM=$(CURDIR)/target/release/plumb $(CARGO) test --locked -p plumb-cli --test load -- --nocapture
 
-# Kept beside the build: it takes minutes to compile, once.
+# Kept beside the build: it takes minutes to compile, once. Advisories come from github.com.
 DENY := target/tools/bin/cargo-deny
 $(DENY):
 	$(CARGO) install cargo-deny --locked --root target/tools --target-dir target/tools/build
 	rm -rf target/tools/build
 
 deny: $(DENY)
-	$(DENY) --all-features check
+	$(DENY) --all-features check licenses bans sources
+	$(DENY) --all-features check advisories
 
 # What touches no kernel: Miri knows no mmap of files, no io_uring and no fork.
 miri:

@@ -31,17 +31,17 @@ const fn minutes(minutes: u64) -> Duration {
 #[rustfmt::skip]
 const ROWS: &[Row] = &[
     Row { what: "jobs as threads", words: "--name=a --numjobs={n} --thread --ioengine=null --size=64k --rw=read --group_reporting",
-        slice: 4096, full: 4096, most_mib: (4096, 4096), longest: minutes(5), holds: sixteen_each },
+        slice: 256, full: 4096, most_mib: (1024, 4096), longest: minutes(5), holds: sixteen_each },
     Row { what: "jobs as processes", words: "--name=a --numjobs={n} --ioengine=null --size=64k --rw=read --group_reporting",
         slice: 256, full: 4096, most_mib: (2048, 12_288), longest: minutes(10), holds: sixteen_each },
     Row { what: "files of one job", words: "--name=a --nrfiles={n} --filesize=4k --openfiles=64 --rw=randread --file_service_type=random \
-        --fallocate=none --size=400m --number_ios=20000 --create_fsync=0 --directory=files", slice: 2_000, full: 100_000,
+        --fallocate=none --size=400m --number_ios=20000 --create_fsync=0 --directory=files", slice: 1_000, full: 100_000,
         most_mib: (256, 512), longest: minutes(10), holds: files },
     Row { what: "hours, simulated", words: "--name=a --ioengine=sim --size=1t --rw=randread --norandommap --time_based --runtime={n}h \
         --sim_service_time=20ms --write_bw_log=bw --log_avg_msec=60000", slice: 1, full: 24, most_mib: (192, 192),
         longest: minutes(10), holds: hours },
     Row { what: "rows of per-I/O logs", words: "--name=a --ioengine=null --size=1t --rw=read --number_ios={n} --write_lat_log=log --log_offset=1",
-        slice: 1_000_000, full: 100_000_000, most_mib: (192, 192), longest: minutes(20), holds: rows_of_logs },
+        slice: 200_000, full: 100_000_000, most_mib: (192, 192), longest: minutes(20), holds: rows_of_logs },
 ];
 
 /// I/Os of all jobs.
