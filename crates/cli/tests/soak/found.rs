@@ -36,6 +36,12 @@ fn an_engine_without_files_has_nothing_to_lock_and_ends() {
 }
 
 #[test]
+fn time_goes_on_where_the_simulated_device_takes_none() {
+    let ran = fio("--name=a --ioengine=sim --size=1m --rw=read --time_based --runtime=2ms --sim_service_time=0");
+    assert_eq!(ran.status, Some(0), "{}", ran.stderr);
+}
+
+#[test]
 fn a_ramp_of_bytes_is_refused_where_no_bytes_move() {
     let ran = fio("--name=a --ioengine=cpuio --cpuload=10 --runtime=100ms --ramp_size=100k");
     assert_eq!(ran.status, Some(1));

@@ -37,7 +37,7 @@ struct Extreme {
     percent: u8,
     pace: (Option<u64>, Option<u64>, u64, u64),
     amount: Option<u64>,
-    loops: u32,
+    loops: u64,
     ios: Option<u64>,
     step: Step,
     strides: Option<(u64, u64, u64)>,
@@ -59,7 +59,7 @@ fn extreme() -> impl Strategy<Value = Extreme> {
         (1_u64..1 << 40).prop_map(|run| Step::Run(u32::try_from(run >> 10).unwrap_or(u32::MAX).max(1))),
     ];
     let pace = (prop::option::of(edge()), prop::option::of(edge()), edge(), edge());
-    let ends = (prop::option::of(edge()), prop_oneof![Just(1), Just(7), Just(u32::MAX)], prop::option::of(edge()));
+    let ends = (prop::option::of(edge()), prop_oneof![Just(1_u64), Just(7), Just(u64::MAX)], prop::option::of(edge()));
     let strides = prop::option::of((edge(), edge(), edge()));
     (place, order, step, pace, ends, strides, edge()).prop_map(|(place, order, step, pace, ends, strides, service)| {
         let (one, other, block) = place;
