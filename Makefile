@@ -1,6 +1,6 @@
 # The targets: demo shows the program, test is the whole gate, bench measures the cost of measuring, checks shows each
 # check fire, faults prints what becomes of the worst days; oracles installs what we are held against, charts fetches what pictures are drawn with,
-# gallery draws the pictures of the documents.
+# gallery draws the pictures of the documents; fuzz gives the readers what nobody thought of.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -8,7 +8,7 @@ SHELL := /bin/bash
 CARGO ?= cargo
 DEMO_OUTPUT ?= target/demo
 
-.PHONY: help demo test test-r bench bench-short checks faults soak load deny miri sanitize oracles charts gallery clean
+.PHONY: help demo test test-r bench bench-short checks faults soak load deny miri sanitize oracles charts gallery fuzz clean
 
 help:
 	@echo 'make demo     build plumb and survey the disk under this directory (about a minute of measuring)'
@@ -23,6 +23,7 @@ help:
 	@echo 'make deny     known weaknesses, licences and sources of the dependencies (builds cargo-deny once)'
 	@echo 'make miri     unsafe code that needs no kernel, under Miri (nightly)'
 	@echo 'make sanitize the engines under the address and the thread sanitizer (nightly)'
+	@echo 'make fuzz     FUZZ_SECONDS (300) per reader of foreign bytes, or READERS="fio-text iolog" alone'
 	@echo 'make oracles  install fio, sysstat and iozone3 from Debian, readers of their output from PyPI'
 	@echo 'make charts   fetch ECharts and the typeface of the pictures anew'
 	@echo 'make gallery  draw docs/gallery anew (needs pngquant)'
@@ -50,6 +51,7 @@ test-r:
 bench: oracles
 	$(CARGO) bench --locked -p plumb-cli --bench cost
 	$(CARGO) bench --locked -p plumb-cli --bench parse
+	$(CARGO) bench --locked -p plumb-cli --bench iozone
 
 checks:
 	PLUMB_CHECKS=full $(CARGO) test --locked -p plumb-cli --test checks -- --nocapture --test-threads=1
@@ -92,9 +94,14 @@ sanitize:
 bench-short: oracles
 	$(CARGO) bench --locked -p plumb-cli --bench cost -- --short
 	$(CARGO) bench --locked -p plumb-cli --bench parse -- --short
+	$(CARGO) bench --locked -p plumb-cli --bench iozone -- --short
 
 oracles:
 	@tools/oracles
+
+# Not in the gate: it takes as long as it is given. What it kept is (fuzz/corpus, read by a test).
+fuzz:
+	@tools/fuzz $(READERS)
 
 charts:
 	@tools/charts

@@ -26,6 +26,32 @@ pub(crate) fn bytes_at_devices(result: &RunResult, direction: Direction) -> Opti
     (!disks.is_empty()).then(|| 512 * disks.values().sum::<u64>())
 }
 
+/// The devices under the files; of a report that does not state how long they were watched (fio's formats), those that
+/// the monitor saw.
+pub(crate) fn watched_devices(result: &RunResult) -> Vec<DeviceUsage> {
+    let Some(monitored) = &result.monitored else { return result.devices.clone() };
+    let whole = monitored.whole();
+    let elapsed_ms = whole.until.get() / Nanos::MILLISECOND.get();
+    let seen = |device: &DeviceUsage| {
+        let (_, gain) = monitored.devices.iter().zip(&whole.devices).find(|(facts, _)| facts.name == device.name)?;
+        Some(DeviceUsage {
+            ios: [gain.reads.ios, gain.writes.ios],
+            merges: [gain.reads.merges, gain.writes.merges],
+            sectors: [gain.reads.sectors, gain.writes.sectors],
+            ticks_ms: [gain.reads.ticks_ms, gain.writes.ticks_ms],
+            in_queue_ms: gain.in_queue_ms,
+            busy_ms: gain.busy_ms,
+            elapsed_ms,
+            ..device.clone()
+        })
+    };
+    let of = |device: &DeviceUsage| match device.elapsed_ms {
+        0 => seen(device).unwrap_or_else(|| device.clone()),
+        _ => device.clone(),
+    };
+    result.devices.iter().map(of).collect()
+}
+
 fn collect_disks<'a>(device: &'a DeviceUsage, index: usize, disks: &mut BTreeMap<&'a str, u64>) {
     if device.members.is_empty() {
         disks.insert(&device.name, device.sectors[index]);

@@ -17,11 +17,11 @@ mod summary;
 mod verdict;
 
 pub use checks::{CHECKS, Check, Needs, grade, grade_title, is_finding, judge, unchecked};
-pub use identities::{Identity, Verdict, identities};
+pub use identities::{Identity, Side, Verdict, identities, sides};
 pub use limiter::limited_by;
 pub use regime::changes;
 pub use samples::{percentile_as_fact, samples_needed};
-pub use scaling::{contradiction, knee, queueing};
+pub use scaling::{contradiction, growth_ends, knee, queueing};
 pub use summary::{Load, Point, sentences, sentences_over, thousands};
 pub use verdict::{Judged, verdict};
 

@@ -30,6 +30,18 @@ pub fn knee(levels: &[(f64, f64)]) -> Option<usize> {
     (levels.len() >= 3 && best > 0.0).then(|| levels.iter().position(|level| power(level) >= best))?
 }
 
+/// Less growth than this is none.
+const GROWTH: f64 = 1.05;
+/// So many further levels must bring nothing before a sweep is over: one alone may be a hiccup.
+const PROOFS: usize = 2;
+
+/// The level at which a rate stops growing: the first that the [`PROOFS`] levels behind it do not beat by 5 %. `None`
+/// while it still grows, or too few levels are known. Levels rise.
+pub fn growth_ends(rates: &[f64]) -> Option<usize> {
+    let stops = |&at: &usize| rates[at] > 0.0 && rates[at + 1..].iter().all(|rate| *rate < rates[at] * GROWTH);
+    (0..rates.len().saturating_sub(PROOFS)).find(stops)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -54,6 +66,16 @@ mod tests {
         assert_eq!(contradiction(8_000.0, 1e6, 8.0), None);
         assert_eq!(contradiction(4_000.0, 1e6, 8.0), Some(4.0));
         assert_eq!(contradiction(16_000.0, 1e6, 8.0), Some(16.0));
+    }
+
+    #[test]
+    fn growth_ends_where_two_further_levels_bring_less_than_five_percent() {
+        assert_eq!(growth_ends(&[100.0, 200.0, 390.0, 400.0, 405.0]), Some(2));
+        assert_eq!(growth_ends(&[100.0, 200.0, 390.0, 400.0]), None, "one level proves nothing");
+        assert_eq!(growth_ends(&[100.0, 99.0, 180.0, 181.0, 150.0]), Some(2), "a hiccup ends nothing");
+        assert_eq!(growth_ends(&[100.0, 100.0, 100.0]), Some(0));
+        assert_eq!(growth_ends(&[0.0, 0.0, 0.0]), None);
+        assert_eq!(growth_ends(&[]), None);
     }
 
     #[test]

@@ -54,6 +54,7 @@ fn of<'rows>(
             .collect();
         match names.as_slice() {
             [] => {}
+            [_, _] if rows.len() == 2 => parts.push(format!("{} for both", words(range))),
             all if all.len() == rows.len() => parts.push(format!("{} for all {}", words(range), all.len())),
             [first @ .., last] if !first.is_empty() => {
                 parts.push(format!("{} for {} and {last}", words(range), first.join(", ")));
@@ -93,7 +94,7 @@ mod tests {
 
     #[test]
     fn all_alike_is_said_once_and_nothing_says_nothing() {
-        assert_eq!(verdict(&[row("a", "A+", "?"), row("b", "A-", "?")])[0], "Latency: good (A) for all 2.");
+        assert_eq!(verdict(&[row("a", "A+", "?"), row("b", "A-", "?")])[0], "Latency: good (A) for both.");
         assert_eq!(verdict(&[row("a", "A", "?")])[1], "Scaling: not graded, for the reasons below.");
         assert_eq!(verdict(&[]), Vec::<String>::new());
     }

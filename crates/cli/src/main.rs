@@ -13,6 +13,7 @@ mod grade;
 mod iostat;
 mod iozone;
 mod kept;
+mod knee;
 mod limit;
 mod native;
 mod output;

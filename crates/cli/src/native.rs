@@ -18,6 +18,7 @@ Examples:
   plumb survey --quick /data      the same in under a minute
   plumb survey /dev/nvme0n1       read a device directly; nothing is written to it
   plumb fio.sh -w /data -f        the runs of fio.sh, by its own letters
+  plumb knee /data                how many threads until throughput stops growing?
   plumb fio job.fio               run an fio job file as fio does
   plumb fio --name=a --rw=randread --size=1g --direct=1
   ln -s plumb fio                 called as `fio`, plumb is fio
@@ -46,6 +47,7 @@ enum Command {
     Survey(Box<survey::Args>),
     Parse(crate::parse::Args),
     Grade(crate::grade::Args),
+    Knee(Box<crate::knee::Args>),
     Check(crate::check::Args),
     Explain(crate::explain::Args),
     Model(crate::cost_model::Args),
@@ -100,6 +102,7 @@ pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
         Ok(Cli { command: Command::Survey(args) }) => survey::run(&args),
         Ok(Cli { command: Command::Parse(args) }) => crate::parse::run(&args),
         Ok(Cli { command: Command::Grade(args) }) => crate::grade::run(&args),
+        Ok(Cli { command: Command::Knee(args) }) => crate::knee::run(&args),
         Ok(Cli { command: Command::Check(args) }) => crate::check::run(&args),
         Ok(Cli { command: Command::Explain(args) }) => crate::explain::run(&args),
         Ok(Cli { command: Command::Model(args) }) => crate::cost_model::run(&args),

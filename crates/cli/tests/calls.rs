@@ -287,7 +287,7 @@ fn each_subject_is_told_in_lines_of_its_own_and_others_are_refused_with_their_re
         ("process", "runstate SETTING_UP -> RUNNING"),
         ("file", "fd open f"),
         ("parse", "handle_option=verify, ptr=crc32c"),
-        ("verify", "get_next_verify: off=0x7000,len=0x1000"),
+        ("verify", "get_next_verify: ret io_u 0x10: off=0x"),
         ("random", "rand_seeds[0]="),
         ("rate", "wait "),
         ("time", "measuring begins at "),
@@ -303,6 +303,40 @@ fn each_subject_is_told_in_lines_of_its_own_and_others_are_refused_with_their_re
     good(directory.path(), &format!("--debug=io --output=o {base}"));
     let report = std::fs::read_to_string(directory.path().join("o")).unwrap();
     assert!(report.contains("\nio ") && report.ends_with('\n') && report.contains("Run status"), "{report}");
+}
+
+#[test]
+fn what_is_told_has_the_shape_and_the_number_of_fios_lines() {
+    let told = |program: &mut Command, subject: &str, words: &str| {
+        let directory = TempDir::new().unwrap();
+        let words = format!("--debug={subject} --name=a --filename=f --size=64k --bs=4k {words}");
+        let output = program.args(words.split_whitespace()).current_dir(directory.path()).output().unwrap();
+        let shown = String::from_utf8(output.stdout).unwrap();
+        // The subject in eight columns, the process in five, the text.
+        let lines = shown.lines().filter_map(|line| line.strip_prefix(&format!("{subject:<8} ")));
+        lines.filter_map(|line| line.get(6..).map(|text| text.trim_start().to_owned())).collect::<Vec<_>>()
+    };
+    for (subject, words, starts, deep) in [
+        ("parse", "--rw=randwrite --rwmixread=30 --direct=0", &["handle_option="][..], usize::MAX),
+        ("io", "--rw=write --fsync=4", &["queue: io_u", "complete: io_u"], 14),
+        ("random", "--rw=randread --norandommap", &["off rand"], 8),
+        ("random", "--rw=read", &["off rand"], 8),
+        ("verify", "--rw=write --verify=crc32c --verify_state_save=0", &["get_next_verify: ret io_u"], 25),
+        ("file", "--rw=write", &["fd close f"], usize::MAX),
+    ] {
+        let shape = |lines: Vec<String>| {
+            let wanted = lines.iter().filter(|line| starts.iter().any(|start| line.starts_with(start)));
+            let mut shape: Vec<String> = wanted.map(|line| line.chars().take(deep).collect()).collect();
+            shape.sort();
+            shape
+        };
+        let ours = shape(told(Command::new(env!("CARGO_BIN_EXE_plumb")).arg("fio"), subject, words));
+        let theirs = shape(told(&mut Command::new("fio"), subject, words));
+        assert_eq!(ours.is_empty(), words == "--rw=read", "{subject} {words}");
+        let (ours, theirs) =
+            if subject == "file" { (ours[..1].to_vec(), theirs[..1].to_vec()) } else { (ours, theirs) };
+        assert_eq!(ours, theirs, "{subject} {words}");
+    }
 }
 
 #[test]
@@ -357,4 +391,319 @@ fn the_ios_that_are_told_are_those_that_fio_tells() {
         assert!(!ours.is_empty(), "{words}");
         assert_eq!(ours, told(&mut Command::new("fio"), words), "{words}");
     }
+}
+
+/// I/Os of a second of `--rate_iops=100` whose every write takes 50 ms.
+fn issued_in_a_second(words: &str) -> u64 {
+    let directory = TempDir::new().unwrap();
+    let mut strace = Command::new("strace");
+    strace.args(["-f", "-qq", "-e", "trace=pwrite64", "-e", "inject=pwrite64:delay_enter=50000", "-o", "trace"]);
+    strace.args([env!("CARGO_BIN_EXE_plumb"), "fio", "--output-format=json", "--output=report", "--name=a"]);
+    strace.args(["--size=1m", "--rw=randwrite", "--time_based", "--runtime=1", "--rate_iops=100", "--iodepth=12"]);
+    strace.args(words.split_whitespace()).current_dir(directory.path());
+    assert!(strace.output().unwrap().status.success(), "{words}");
+    let report = std::fs::read_to_string(directory.path().join("report")).unwrap();
+    let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+    let write = &report["jobs"][0]["write"];
+    assert!(write["clat_ns"]["min"].as_f64().unwrap() >= 50e6, "{write}");
+    assert!(write["lat_ns"]["mean"].as_f64().unwrap() >= write["clat_ns"]["mean"].as_f64().unwrap(), "{write}");
+    assert_eq!(write["slat_ns"]["N"].as_u64().unwrap_or(0), 0, "fio tells none either");
+    write["total_ios"].as_u64().unwrap()
+}
+
+#[test]
+fn offloaded_writes_that_block_do_not_hold_up_the_schedule() {
+    for words in ["--rate_process=linear", "--rate_process=poisson"] {
+        let (inline, offload) =
+            (issued_in_a_second(words), issued_in_a_second(&format!("{words} --io_submit_mode=offload")));
+        assert!(inline <= 21 && offload >= 50, "{words}: {inline} inline, {offload} by threads");
+    }
+}
+
+#[test]
+fn each_io_of_the_depth_has_its_thread_and_its_cpu_time_is_the_jobs() {
+    let words = "--name=a --size=256k --rw=randwrite --number_ios=64 --iodepth=4 --io_submit_mode=offload";
+    let lines = traced("pwrite64", words);
+    let threads: BTreeSet<&str> = lines.iter().filter_map(|line| line.split_whitespace().next()).collect();
+    assert_eq!((lines.len(), threads.len()), (64, 4), "{lines:?}");
+    let directory = TempDir::new().unwrap();
+    let words = "--name=a --size=4m --bs=64k --rw=write --iodepth=2 --time_based --runtime=1 --io_submit_mode=offload";
+    for isolation in ["", "--thread"] {
+        let report = json(directory.path(), &format!("{words} {isolation}"));
+        let (user, system) = (&report["jobs"][0]["usr_cpu"], &report["jobs"][0]["sys_cpu"]);
+        // The loop itself only waits: copying into the page cache is all there is.
+        assert!(system.as_f64().unwrap() > 10.0, "{isolation} usr {user} sys {system}");
+    }
+}
+
+#[test]
+fn offload_verifies_syncs_thinks_and_locks_as_inline_does() {
+    let base = "--name=a --filename=f --size=256k --bs=4k --iodepth=8 --verify_state_save=0 --io_submit_mode=offload";
+    for engine in ["sync", "psync", "vsync", "pvsync", "pvsync2", "mmap", "posixaio", "libaio", "io_uring", "splice"] {
+        let directory = TempDir::new().unwrap();
+        let report = json(directory.path(), &format!("{base} --ioengine={engine} --rw=randwrite --verify=crc32c"));
+        let job = &report["jobs"][0];
+        assert_eq!((job["write"]["total_ios"].as_u64(), job["read"]["total_ios"].as_u64()), (Some(64), Some(64)));
+    }
+    for words in ["--fsync=4", "--thinktime=100", "--lockfile=exclusive", "--serialize_overlap=1 --norandommap"] {
+        let directory = TempDir::new().unwrap();
+        let report = json(directory.path(), &format!("{base} --rw=randwrite {words}"));
+        assert_eq!(report["jobs"][0]["write"]["total_ios"].as_u64(), Some(64), "{words}");
+        let syncs = if words.starts_with("--fsync") { 15 } else { 0 };
+        assert_eq!(report["jobs"][0]["sync"]["total_ios"].as_u64().unwrap_or(0), syncs, "{words}");
+    }
+}
+
+#[test]
+fn an_offloaded_error_is_the_jobs_and_what_threads_cannot_do_is_refused() {
+    let directory = TempDir::new().unwrap();
+    std::fs::write(directory.path().join("f"), vec![0; 65536]).unwrap();
+    let words = "--name=a --size=64k --io_submit_mode=offload --iodepth=4";
+    let said = bad(directory.path(), &format!("{words} --filename=f --rw=randtrim"));
+    assert!(said.contains("Inappropriate ioctl"), "{said}");
+    for (words, expected) in [
+        ("--ioengine=sim", "cannot be driven by other threads"),
+        ("--ioengine=cpuio --cpuload=5", "cannot be driven by other threads"),
+        ("--ioengine=io_uring --sqthread_poll=1", "sqthread_poll is for one queue"),
+        ("--ioengine=libaio --cmdprio_percentage=5", "cmdprio_percentage is for one queue"),
+        ("--ioengine=sync --nrfiles=4 --openfiles=2", "keeps its files"),
+    ] {
+        let said = bad(directory.path(), &format!("--name=a --size=64k --io_submit_mode=offload {words}"));
+        assert!(said.contains(expected), "{words}: {said}");
+    }
+}
+
+#[test]
+fn zones_that_are_written_again_are_reset_and_counted() {
+    let directory = TempDir::new().unwrap();
+    let words = "--name=a --size=4m --bs=256k --rw=write --zonemode=zbd --zonesize=1m";
+    for (loops, expected) in [(1, 0), (3, 8)] {
+        let said = good(directory.path(), &format!("{words} --loops={loops}"));
+        assert!(said.contains(&format!("; {expected} zone resets")), "{said}");
+        let mut fio = Command::new("fio");
+        fio.args(words.split_whitespace()).arg(format!("--loops={loops}"));
+        let theirs = fio.current_dir(directory.path()).output().unwrap();
+        let theirs = String::from_utf8(theirs.stdout).unwrap();
+        assert!(theirs.contains(&format!("; {expected} zone resets")), "{theirs}");
+    }
+}
+
+#[test]
+fn a_share_of_repeats_that_a_working_set_leaves_no_room_for_is_refused_as_in_fio() {
+    let directory = TempDir::new().unwrap();
+    for (repeats, set, works) in [(50, 50, true), (50, 60, false), (80, 21, false), (0, 30, true), (100, 1, false)] {
+        let words = format!(
+            "--name=a --size=64k --rw=write --dedupe_mode=working_set --dedupe_percentage={repeats} \
+             --dedupe_working_set_percentage={set}"
+        );
+        assert_eq!(plumb(directory.path(), &words).status.success(), works, "{words}");
+        let theirs = Command::new("fio").args(words.split_whitespace()).current_dir(directory.path()).output().unwrap();
+        assert_eq!(theirs.status.success(), works, "{words}");
+    }
+}
+
+#[test]
+fn options_of_time_take_the_time_they_name() {
+    // A hundred reads of 100 µs on a disk of virtual time: 10 ms.
+    let base = "--name=a --ioengine=sim --sim_service_time=100us --size=400k";
+    for (words, runtime_ms, ios) in [
+        ("", 10, 100),
+        ("--thinktime=1ms", 110, 100),
+        ("--thinktime=1ms --thinktime_blocks=10", 20, 100),
+        ("--thinktime=10ms --thinktime_iotime=3ms --thinktime_blocks=1000", 40, 100),
+        ("--ramp_time=50ms --runtime=100ms --time_based", 100, 1000),
+        ("--runtime=4ms", 4, 40),
+        ("--time_based --runtime=20ms", 20, 200),
+        ("--rate=4m", 96, 100),
+        ("--rate_iops=1000", 99, 100),
+        ("--loops=3", 30, 300),
+        ("--io_size=40k", 1, 10),
+        ("--number_ios=30", 3, 30),
+        ("--iodepth=4", 2, 100),
+        ("--latency_target=1ms --latency_window=100ms --iodepth=8 --time_based --runtime=1", 100, 7692),
+    ] {
+        let result = json(TempDir::new().unwrap().path(), &format!("{base} {words}"));
+        let job = &result["jobs"][0];
+        let found = (job["job_runtime"].as_u64().unwrap(), job["read"]["total_ios"].as_u64().unwrap());
+        assert_eq!(found, (runtime_ms, ios), "{words}");
+    }
+}
+
+#[test]
+fn a_start_is_delayed() {
+    let result = json(TempDir::new().unwrap().path(), "--ioengine=null --size=4k --name=a --name=b --startdelay=300ms");
+    let start = |job: usize| result["jobs"][job]["job_start"].as_u64().unwrap();
+    let delay = start(1) - start(0);
+    assert!((250..3000).contains(&delay), "{delay} ms");
+}
+
+#[test]
+fn seeds_and_generators_draw_other_sequences_and_repeat_themselves() {
+    let drawn = |words: &str| {
+        let directory = TempDir::new().unwrap();
+        good(directory.path(), &format!("--name=a --ioengine=null --size=1m --rw=randread --write_iolog=out {words}"));
+        let text = std::fs::read_to_string(directory.path().join("out")).unwrap();
+        let offsets =
+            text.lines().filter(|line| line.contains(" read ")).map(|line| line.split(' ').nth(3).unwrap().to_owned());
+        offsets.collect::<Vec<_>>()
+    };
+    let plain = drawn("");
+    assert_eq!(plain, drawn("--randrepeat=1"));
+    let mut all = vec![plain];
+    for words in
+        ["--randseed=5", "--random_generator=lfsr", "--norandommap", "--norandommap --random_generator=tausworthe64"]
+    {
+        let sequence = drawn(words);
+        assert_eq!(sequence, drawn(words), "{words}");
+        all.push(sequence);
+    }
+    all.extend([drawn("--randrepeat=0"), drawn("--randrepeat=0")]);
+    let different: BTreeSet<&Vec<String>> = all.iter().collect();
+    assert_eq!(different.len(), all.len(), "some draw the same: {all:?}");
+    assert_eq!(all[0].iter().collect::<BTreeSet<_>>(), all[2].iter().collect::<BTreeSet<_>>(), "each block once");
+}
+
+#[test]
+fn checks_by_threads_are_made_by_so_many_threads() {
+    let words = "--name=a --size=64k --rw=write --verify=md5 --verify_state_save=0";
+    let threads = |words: &str| {
+        let lines = traced("clone,clone3", words);
+        lines.iter().filter(|line| line.contains("CLONE_THREAD")).count()
+    };
+    let (with, without) = (threads(&format!("{words} --verify_async=3")), threads(words));
+    assert_eq!(with, without + 3);
+}
+
+/// What a job of 64 blocks of 4 KiB leaves in its file.
+fn written(words: &str) -> Vec<u8> {
+    let directory = TempDir::new().unwrap();
+    good(directory.path(), &format!("--name=a --filename=f --size=256k --bs=4k --rw=write {words}"));
+    std::fs::read(directory.path().join("f")).unwrap()
+}
+
+#[test]
+fn options_of_buffers_show_in_what_is_written() {
+    // Blocks that repeat an earlier one, per cent of zeros, bytes in which the first two blocks differ, and the longest
+    // run of zeros in the second.
+    for (words, repeats, zeros, differences, run) in [
+        ("", 0..=0, 0..=9, 8..=24, 0..=64),
+        ("--scramble_buffers=0", 63..=63, 0..=1, 0..=0, 0..=9),
+        ("--refill_buffers", 0..=0, 0..=1, 4000..=4096, 0..=9),
+        ("--zero_buffers", 63..=63, 100..=100, 0..=0, 4096..=4096),
+        ("--dedupe_percentage=50", 20..=42, 0..=1, 0..=4096, 0..=9),
+        ("--buffer_compress_percentage=50", 0..=0, 48..=52, 1900..=2200, 256..=258),
+        ("--buffer_compress_percentage=50 --buffer_compress_chunk=4k", 0..=0, 48..=52, 1900..=2200, 2048..=2050),
+        ("--buffer_pattern=0xdeadbeef", 63..=63, 0..=0, 0..=0, 0..=0),
+    ] {
+        let data = written(words);
+        let blocks: Vec<&[u8]> = data.chunks(4096).collect();
+        let found_repeats = blocks.len() - blocks.iter().collect::<BTreeSet<_>>().len();
+        let found_zeros = data.iter().filter(|&&byte| byte == 0).count() * 100 / data.len();
+        let found_differences = blocks[0].iter().zip(blocks[1]).filter(|(one, other)| one != other).count();
+        let found_run = blocks[1].split(|&byte| byte != 0).map(<[u8]>::len).max().unwrap_or(0);
+        let found = (found_repeats, found_zeros, found_differences, found_run);
+        let agrees = repeats.contains(&found.0) && zeros.contains(&found.1);
+        assert!(agrees && differences.contains(&found.2) && run.contains(&found.3), "{words}: {found:?}");
+    }
+}
+
+#[test]
+fn files_are_read_ahead_and_laid_out_by_whom_it_is_said() {
+    let reads = |words: &str| {
+        let base = "--name=a --filename=f --size=64k --rw=write --overwrite=1";
+        traced("pread64", &format!("{base} {words}")).len()
+    };
+    assert_eq!(reads("--pre_read=1"), reads("") + 1);
+    // The processes that make the files of two clones: the first one of all, or each clone its own.
+    let makers = |serialize: u32| {
+        let words = format!("--name=a --size=8k --rw=write --overwrite=1 --numjobs=2 --create_serialize={serialize}");
+        let lines = traced("open,openat", &words);
+        let made = lines.iter().filter(|line| line.contains(".0\"") && line.contains("O_WRONLY|O_CREAT"));
+        made.map(|line| line.split(' ').next().unwrap().to_owned()).collect::<BTreeSet<_>>().len()
+    };
+    assert_eq!((makers(1), makers(0)), (1, 2));
+}
+
+#[test]
+fn locks_are_exclusive_or_shared_by_reads() {
+    let locks = |words: &str, kind: &str| {
+        let lines = traced("flock", &format!("--name=a --filename=f --size=8k {words}"));
+        lines.iter().filter(|line| line.contains(kind)).count()
+    };
+    assert_eq!(locks("--rw=read --lockfile=exclusive", "LOCK_EX"), 2);
+    assert_eq!(locks("--rw=read --lockfile=readwrite", "LOCK_SH"), 2);
+    assert_eq!(locks("--rw=write --lockfile=readwrite", "LOCK_EX"), 2);
+    assert_eq!(locks("--rw=read", "LOCK"), 0);
+}
+
+#[test]
+fn jobs_repeat_from_one_set_where_it_is_global() {
+    let common = |words: &str| {
+        let directory = TempDir::new().unwrap();
+        let base = "--name=a --numjobs=2 --size=1m --bs=4k --rw=write --dedupe_percentage=50 --dedupe_mode=working_set";
+        good(directory.path(), &format!("{base} {words}"));
+        let [one, other] = ["a.0.0", "a.1.0"].map(|name| std::fs::read(directory.path().join(name)).unwrap());
+        let known: BTreeSet<&[u8]> = one.chunks(4096).collect();
+        other.chunks(4096).filter(|block| known.contains(block)).count()
+    };
+    assert_eq!(common(""), 0);
+    assert!(common("--dedupe_global=1") > 20);
+}
+
+#[test]
+fn rows_of_logs_are_written_as_many_at_a_time_as_told() {
+    let writes = |words: &str| {
+        let lines = traced("write", &format!("--name=a --ioengine=null --size=20m --write_iops_log=x {words}"));
+        lines.iter().filter(|line| line.contains(", 4096, 0\\n")).count()
+    };
+    // 5120 rows.
+    let (few, default, many) = (writes("--log_entries=6000"), writes(""), writes("--log_compression=1k"));
+    assert!(few < default && default < many, "{few}, {default} and {many} writes");
+}
+
+#[test]
+fn so_many_zones_are_open_and_reset_as_the_options_say() {
+    // The most zones that are partly written at once, and how often a zone was begun anew.
+    let zones = |words: &str| {
+        let directory = TempDir::new().unwrap();
+        std::fs::write(directory.path().join("f"), vec![0; 8 << 20]).unwrap();
+        let base =
+            "--name=a --filename=f --size=8m --bs=64k --rw=randwrite --zonemode=zbd --zonesize=1m --write_iolog=out";
+        good(directory.path(), &format!("{base} {words}"));
+        let text = std::fs::read_to_string(directory.path().join("out")).unwrap();
+        let (mut filled, mut most, mut resets) = ([0; 8], 0, 0);
+        for line in text.lines().filter(|line| line.contains(" write ")) {
+            let offset: usize = line.split(' ').nth(3).unwrap().parse().unwrap();
+            let (zone, place) = (offset >> 20, offset % (1 << 20));
+            resets += usize::from(place == 0 && filled[zone] > 0);
+            filled[zone] = place + (64 << 10);
+            most = most.max(filled.iter().filter(|&&filled| (1..1 << 20).contains(&filled)).count());
+        }
+        (most, resets)
+    };
+    assert_eq!(zones("").0, 8);
+    assert_eq!(zones("--max_open_zones=2").0, 2);
+    assert_eq!(zones("--max_open_zones=4 --job_max_open_zones=2").0, 2);
+    let again = "--io_size=32m --zone_reset_threshold=0.3";
+    let (few, some, many) = (
+        zones("--io_size=32m").1,
+        zones(&format!("{again} --zone_reset_frequency=0.3")).1,
+        zones(&format!("{again} --zone_reset_frequency=1")).1,
+    );
+    assert!(few < some && some < many, "{few}, {some}, {many} resets");
+}
+
+#[test]
+fn what_is_not_measured_is_not_in_the_result_and_what_is_asked_for_is() {
+    let directory = TempDir::new().unwrap();
+    let samples = |words: &str| {
+        let base = "--name=a --ioengine=sim --size=1g --runtime=2 --time_based";
+        json(directory.path(), &format!("{base} {words}"))["jobs"][0]["read"]["bw_samples"].as_u64().unwrap()
+    };
+    assert_eq!((samples(""), samples("--disable_bw=1")), (4, 0));
+    let percentiles = |words: &str| {
+        let base = "--name=a --ioengine=libaio --iodepth=2 --size=64k";
+        !json(directory.path(), &format!("{base} {words}"))["jobs"][0]["read"]["slat_ns"]["percentile"].is_null()
+    };
+    assert!(percentiles("--slat_percentiles=1") && !percentiles(""));
 }

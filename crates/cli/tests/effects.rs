@@ -1,12 +1,12 @@
-//! No option is accepted and ignored: every option of a job that works is used where its effect is compared with fio's,
-//! or in a test that is named here; every other one is refused by name.
+//! No option is accepted and ignored: every option of a job that works has a case of the comparison with fio that notices
+//! when it does nothing, or a test that is named here; every other one is refused by name.
 //!
-//! Found by itself: an option that occurs as `--option`, or as a line of a job file, in the cases of the comparison with
-//! fio. What is compared there is all that a report, the files left behind and the exit status show. An option that fio
-//! 3.33 does not know, or whose effect shows nowhere in these, has its test in [`TESTS`]: the test must exist.
+//! The cases are the rows of `NOTICED` in `differential/omitted.rs`, where each is tried: the program under test gets the
+//! case once more without the option, and must differ from fio. An option that fio 3.33 does not know, or whose effect
+//! shows neither in a report nor in I/Os, calls and files, has its test in [`TESTS`]: the test must exist.
 
 use assert_cmd::Command;
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Options whose effect another test shows: the option, the test's file, and its name.
@@ -145,6 +145,126 @@ const TESTS: &[(&str, &str, &str)] = &[
     ("replay_align", "crates/cli/tests/replay/names.rs", "a_replay_is_moved_and_thinned_as_its_job_says"),
     ("replay_scale", "crates/cli/tests/replay/names.rs", "a_replay_is_moved_and_thinned_as_its_job_says"),
     ("replay_skip", "crates/cli/tests/replay/names.rs", "a_replay_is_moved_and_thinned_as_its_job_says"),
+    (
+        "error_dump",
+        "crates/run/tests/run/verify.rs",
+        "subtlety_37_a_list_of_errors_forgives_what_is_no_error_of_the_medium",
+    ),
+    ("experimental_verify", "crates/run/tests/run/verify.rs", "a_replay_reads_back_the_same_blocks_as_a_memory"),
+    ("fill_device", "crates/cli/tests/calls.rs", "subtlety_37_a_full_device_is_a_success"),
+    ("lockfile", "crates/cli/tests/calls.rs", "locks_are_exclusive_or_shared_by_reads"),
+    ("pre_read", "crates/cli/tests/calls.rs", "files_are_read_ahead_and_laid_out_by_whom_it_is_said"),
+    ("create_serialize", "crates/cli/tests/calls.rs", "files_are_read_ahead_and_laid_out_by_whom_it_is_said"),
+    ("zero_buffers", "crates/cli/tests/calls.rs", "options_of_buffers_show_in_what_is_written"),
+    ("scramble_buffers", "crates/cli/tests/calls.rs", "options_of_buffers_show_in_what_is_written"),
+    ("refill_buffers", "crates/cli/tests/calls.rs", "options_of_buffers_show_in_what_is_written"),
+    ("buffer_pattern", "crates/cli/tests/calls.rs", "options_of_buffers_show_in_what_is_written"),
+    ("buffer_compress_percentage", "crates/cli/tests/calls.rs", "options_of_buffers_show_in_what_is_written"),
+    ("buffer_compress_chunk", "crates/cli/tests/calls.rs", "options_of_buffers_show_in_what_is_written"),
+    ("dedupe_percentage", "crates/cli/tests/calls.rs", "options_of_buffers_show_in_what_is_written"),
+    ("dedupe_mode", "crates/cli/tests/calls.rs", "a_larger_working_set_repeats_more_different_blocks"),
+    ("dedupe_global", "crates/cli/tests/calls.rs", "jobs_repeat_from_one_set_where_it_is_global"),
+    ("ramp_time", "crates/cli/tests/calls.rs", "options_of_time_take_the_time_they_name"),
+    ("thinktime", "crates/cli/tests/calls.rs", "options_of_time_take_the_time_they_name"),
+    ("thinktime_blocks", "crates/cli/tests/calls.rs", "options_of_time_take_the_time_they_name"),
+    ("thinktime_iotime", "crates/cli/tests/calls.rs", "options_of_time_take_the_time_they_name"),
+    ("latency_target", "crates/cli/tests/calls.rs", "options_of_time_take_the_time_they_name"),
+    ("latency_window", "crates/cli/tests/calls.rs", "options_of_time_take_the_time_they_name"),
+    ("iodepth", "crates/cli/tests/calls.rs", "options_of_time_take_the_time_they_name"),
+    ("startdelay", "crates/cli/tests/calls.rs", "a_start_is_delayed"),
+    (
+        "random_generator",
+        "crates/cli/tests/calls.rs",
+        "seeds_and_generators_draw_other_sequences_and_repeat_themselves",
+    ),
+    ("randrepeat", "crates/cli/tests/calls.rs", "seeds_and_generators_draw_other_sequences_and_repeat_themselves"),
+    ("randseed", "crates/cli/tests/calls.rs", "seeds_and_generators_draw_other_sequences_and_repeat_themselves"),
+    ("verify_async", "crates/cli/tests/calls.rs", "checks_by_threads_are_made_by_so_many_threads"),
+    (
+        "verify_async_cpus",
+        "crates/cli/tests/verify.rs",
+        "verify_threads_find_what_the_loop_finds_and_stay_on_their_cpus",
+    ),
+    ("verify_dump", "crates/cli/tests/verify.rs", "bad_blocks_are_dumped_as_read_and_as_they_should_be"),
+    ("verify_fatal", "crates/cli/tests/verify.rs", "subtlety_33_a_forgiving_job_ends_well_and_shows_its_errors"),
+    ("verify_interval", "crates/cli/tests/verify.rs", "layouts_of_headers_agree_both_ways"),
+    ("verify_offset", "crates/cli/tests/verify.rs", "layouts_of_headers_agree_both_ways"),
+    (
+        "softrandommap",
+        "crates/load/src/tests/handling.rs",
+        "subtlety_12_a_map_that_does_not_fit_into_memory_is_an_error_or_done_without",
+    ),
+    (
+        "block_error_percentiles",
+        "crates/cli/tests/outputs.rs",
+        "the_lives_of_blocks_are_told_by_state_and_by_trims_until_they_failed",
+    ),
+    ("thinktime_blocks_type", "crates/run/tests/run/timing.rs", "think_time_counts_issued_blocks_or_time_where_told"),
+    ("serialize_overlap", "crates/run/tests/run/timing.rs", "ios_that_overlap_one_in_flight_wait_for_it"),
+    ("flow", "crates/run/tests/run/timing.rs", "jobs_of_one_flow_share_their_ios_by_weight"),
+    ("flow_id", "crates/run/tests/run/timing.rs", "jobs_of_one_flow_share_their_ios_by_weight"),
+    ("flow_sleep", "crates/run/tests/run/timing.rs", "jobs_of_one_flow_share_their_ios_by_weight"),
+    (
+        "rate_cycle",
+        "crates/run/tests/run/timing.rs",
+        "a_rate_below_rate_min_fails_the_job_after_its_grace_and_one_cycle",
+    ),
+    ("clocksource", "crates/run/tests/run/timing.rs", "a_clock_and_a_policy_that_are_not_there_are_named"),
+    ("cgroup", "crates/run/tests/run/timing.rs", "a_worker_joins_the_control_group_it_names"),
+    ("cgroup_weight", "crates/run/tests/run/timing.rs", "a_worker_joins_the_control_group_it_names"),
+    ("exit_what", "crates/run/tests/run/timing.rs", "exitall_takes_along_whom_it_is_told_to"),
+    (
+        "steadystate",
+        "crates/run/tests/run/timing.rs",
+        "a_device_that_settles_is_steady_at_the_known_second_by_all_six_criteria",
+    ),
+    (
+        "steadystate_duration",
+        "crates/run/tests/run/timing.rs",
+        "a_device_that_settles_is_steady_at_the_known_second_by_all_six_criteria",
+    ),
+    (
+        "steadystate_ramp_time",
+        "crates/run/tests/run/timing.rs",
+        "a_device_that_settles_is_steady_at_the_known_second_by_all_six_criteria",
+    ),
+    ("log_entries", "crates/cli/tests/calls.rs", "rows_of_logs_are_written_as_many_at_a_time_as_told"),
+    ("log_compression", "crates/cli/tests/calls.rs", "rows_of_logs_are_written_as_many_at_a_time_as_told"),
+    ("cpus_allowed", "crates/run/src/worker/place.rs", "a_worker_runs_where_it_may"),
+    (
+        "disable_bw_measurement",
+        "crates/cli/tests/calls.rs",
+        "what_is_not_measured_is_not_in_the_result_and_what_is_asked_for_is",
+    ),
+    (
+        "slat_percentiles",
+        "crates/cli/tests/calls.rs",
+        "what_is_not_measured_is_not_in_the_result_and_what_is_asked_for_is",
+    ),
+    ("exitall", "crates/run/tests/run/timing.rs", "exitall_takes_along_whom_it_is_told_to"),
+    ("iodepth_low", "crates/run/tests/run/sim.rs", "batches_of_4_at_depth_8_refill_at_the_low_mark_of_2"),
+    ("max_open_zones", "crates/cli/tests/calls.rs", "so_many_zones_are_open_and_reset_as_the_options_say"),
+    ("job_max_open_zones", "crates/cli/tests/calls.rs", "so_many_zones_are_open_and_reset_as_the_options_say"),
+    ("zone_reset_threshold", "crates/cli/tests/calls.rs", "so_many_zones_are_open_and_reset_as_the_options_say"),
+    ("zone_reset_frequency", "crates/cli/tests/calls.rs", "so_many_zones_are_open_and_reset_as_the_options_say"),
+    ("zonemode", "crates/cli/tests/calls.rs", "so_many_zones_are_open_and_reset_as_the_options_say"),
+    ("zonesize", "crates/cli/tests/calls.rs", "so_many_zones_are_open_and_reset_as_the_options_say"),
+    ("log_alternate_epoch", "crates/run/tests/run/logs.rs", "times_count_from_another_clock_where_that_is_asked_for"),
+    (
+        "log_alternate_epoch_clock_id",
+        "crates/run/tests/run/logs.rs",
+        "times_count_from_another_clock_where_that_is_asked_for",
+    ),
+    ("log_prio", "crates/cli/tests/outputs.rs", "a_compressed_log_is_unpacked_by_us_and_by_fio_alike"),
+    ("mem", "crates/sys/src/buffers.rs", "shared_files_take_what_is_written_and_private_ones_do_not"),
+    ("overwrite", "crates/run/tests/run/files.rs", "overwrite_lays_the_file_out_in_full_before_it_is_written"),
+    ("wait_for", "crates/run/tests/run/life.rs", "wait_for_waits_for_that_job_only"),
+];
+
+/// Options that have nothing to act upon here, and why.
+const IDLE: &[(&str, &str)] = &[
+    ("name", "it is in every case, and opens its job"),
+    ("unique_filename", "it puts a client's name before a file's, and there are no clients: --client is refused"),
 ];
 
 fn root() -> PathBuf {
@@ -177,29 +297,23 @@ fn rows() -> Vec<Row> {
     options.map(row).collect()
 }
 
-/// The sources of the comparison with fio.
-fn cases() -> String {
-    let directory = root().join("crates/cli/tests/differential");
-    let files = std::fs::read_dir(directory).expect("the cases").flatten().map(|entry| entry.path());
-    files.map(|path| std::fs::read_to_string(path).expect("readable")).collect()
-}
-
-/// Whether an option is used: `--name`, or `name` at the start of a line of a job file, in a text of Rust.
-fn occurs(cases: &str, name: &str) -> bool {
-    cases.match_indices(name).any(|(at, _)| {
-        let (before, after) = (&cases[..at], &cases[at + name.len()..]);
-        let begins = before.ends_with("--") || before.ends_with("\\n") || before.ends_with('\n');
-        let ends = after.starts_with(['=', ' ', '"']) || after.starts_with("\\n");
-        begins && ends
-    })
+/// The options whose omission a case of the comparison notices.
+fn noticed() -> BTreeSet<String> {
+    let file = root().join("crates/cli/tests/differential/omitted.rs");
+    let text = std::fs::read_to_string(file).expect("readable");
+    let (_, table) = text.split_once("NOTICED: &[(&str, &str)] = &[").expect("the table");
+    let (table, _) = table.split_once("\n];").expect("its end");
+    let rows = table.lines().filter_map(|line| line.trim().strip_prefix("(\"")?.split_once('"'));
+    rows.map(|(name, _)| name.to_owned()).collect()
 }
 
 #[test]
 fn every_option_that_works_has_a_case_or_a_test_of_its_effect() {
-    let (rows, cases) = (rows(), cases());
+    let (rows, noticed) = (rows(), noticed());
     assert!(rows.len() > 200, "{} rows: the list of options is not read any more", rows.len());
-    let tested: BTreeMap<&str, ()> = TESTS.iter().map(|&(name, ..)| (name, ())).collect();
-    let is_shown = |row: &Row| row.names.iter().any(|name| occurs(&cases, name) || tested.contains_key(name.as_str()));
+    let idle = IDLE.iter().map(|&(name, _)| name);
+    let tested: BTreeSet<&str> = TESTS.iter().map(|&(name, ..)| name).chain(idle).collect();
+    let is_shown = |row: &Row| row.names.iter().any(|name| noticed.contains(name) || tested.contains(name.as_str()));
     let working: Vec<&Row> = rows.iter().filter(|row| row.works).collect();
     assert!(working.len() > 100, "{} rows work", working.len());
     let missing: Vec<&str> = working.iter().filter(|row| !is_shown(row)).map(|row| row.names[0].as_str()).collect();

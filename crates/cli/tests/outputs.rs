@@ -164,3 +164,89 @@ fn a_status_line_is_renewed_and_kept_as_often_as_asked() {
     let kept = text.matches("\r\n").count();
     assert!((1..=3).contains(&kept), "{kept} kept");
 }
+
+fn blocks(words: &str) -> (Value, String) {
+    let directory = tempfile::tempdir().unwrap();
+    let words = format!("--output-format=json,normal --name=a --block_error_percentiles=1 {words}");
+    let text = said(&mut plumb(directory.path(), &words));
+    let (result, text) = house::split_output(&text).expect("JSON");
+    (result.expect("JSON")["jobs"][0]["block"].clone(), text)
+}
+
+#[test]
+fn the_lives_of_blocks_are_told_by_state_and_by_trims_until_they_failed() {
+    // Ten blocks are trimmed four times, and each seventh trim fails: after 1, 2, 3, 3 and 4 trims of their blocks.
+    let trims = "--ioengine=sim --rw=trim --bs=64k --size=640k --loops=4 --sim_faults=trim:7:error=EIO \
+                 --continue_on_error=all --percentile_list=20:40:50:100";
+    let (block, text) = blocks(trims);
+    let states = serde_json::json!({"unwritten": 0, "trimmed": 5, "written": 0, "trim failure": 5, "write failure": 0});
+    assert_eq!(block["states"], states);
+    let percentiles = serde_json::json!({"20.000000": 1, "40.000000": 2, "50.000000": 3, "100.000000": 4});
+    assert_eq!(block["percentiles"], percentiles);
+    let line = "   |        states               : unwritten=0, trimmed=5, written=0, trim failure=5, write failure=0";
+    assert!(text.contains("  block lifetime percentiles :\n   |  20.00th=[    1]\n") && text.contains(line), "{text}");
+    // Of a group the blocks are added up; a write after a trim makes a block a written one.
+    let both = "--ioengine=sim --rw=trimwrite --bs=64k --size=640k --numjobs=2 --group_reporting";
+    assert_eq!(blocks(both).0["states"]["written"], 20);
+    let (block, text) = blocks("--ioengine=null --rw=write --bs=64k --size=640k");
+    assert!(block.is_null() && text.contains("trim failure=0, write failure=0"), "as fio without trims: {text}");
+}
+
+#[test]
+fn the_lives_of_blocks_are_those_of_one_file_on_a_device_too() {
+    let directory = tempfile::tempdir().unwrap();
+    let device = house::LoopDevice::new(directory.path(), 1 << 20).expect("a loop device");
+    let base = format!("--filename={} --rw=trim --bs=64k --number_ios=5", device.path().display());
+    let states = &blocks(&base).0["states"];
+    assert_eq!((&states["trimmed"], &states["unwritten"]), (&5.into(), &11.into()));
+    let words = "--name=a --ioengine=null --size=1m --nrfiles=2 --rw=trim --block_error_percentiles=1";
+    let output = plumb(directory.path(), words).output().unwrap();
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success() && told.contains("the blocks of one file, and the job has 2"), "{told}");
+}
+
+/// What the rows of a direction add up to over time, each over its window of `ms`: KiB/s become KiB.
+fn sum_over_time(rows: &[Vec<u64>], direction: u64, ms: u64) -> u64 {
+    let (mut before, mut sum) = (0, 0);
+    for row in rows.iter().filter(|row| row[2] == direction) {
+        let began = (row[0].saturating_sub(1) / ms * ms).max(before);
+        sum += row[1] * (row[0] - began);
+        before = row[0];
+    }
+    sum / 1000
+}
+
+#[test]
+fn logs_of_10_ms_100_ms_and_1_s_agree_with_the_result_and_nothing_is_faster_than_the_device() {
+    // The simulated disk does 4 KiB in 100 µs, four at once: 160,000 KiB/s. The real one does what it can.
+    for (engine, most) in [
+        ("--ioengine=sim --sim_service_time=100us --iodepth=4 --size=100g", 160_000),
+        ("--ioengine=psync --size=1m", u64::MAX),
+    ] {
+        let directory = tempfile::tempdir().unwrap();
+        let base = format!("--output-format=json+ {engine} --rw=rw --time_based --runtime=1500ms");
+        let job =
+            |ms: &u64| format!("--name=w{ms} --write_bw_log --write_hist_log --log_avg_msec={ms} --log_hist_msec={ms}");
+        let windows = [10, 100, 1000];
+        let words = format!("{base} {}", windows.each_ref().map(job).join(" "));
+        let result: Value = serde_json::from_str(&said(&mut plumb(directory.path(), &words))).expect("JSON");
+        for (index, ms) in windows.into_iter().enumerate() {
+            let log = |kind| rows(&directory.path().join(format!("w{ms}_{kind}.{}.log", index + 1)));
+            let (bandwidth, histograms) = (log("bw"), log("clat_hist"));
+            assert!(bandwidth.iter().all(|row| row[1] <= most), "{engine} {ms} ms: {bandwidth:?}");
+            for (number, direction) in ["read", "write"].into_iter().enumerate() {
+                let found = &result["jobs"][index][direction];
+                let kib = found["io_bytes"].as_u64().unwrap() / 1024;
+                let logged = sum_over_time(&bandwidth, number as u64, ms);
+                assert!(kib > 0 && logged.abs_diff(kib) <= kib / 100, "{engine} {ms} ms: {logged} of {kib} KiB");
+                let mut sums = vec![0; 1856];
+                for row in histograms.iter().filter(|row| row[1] == number as u64) {
+                    sums.iter_mut().zip(&row[3..]).for_each(|(sum, count)| *sum += count);
+                }
+                let bins = found["clat_ns"]["bins"].as_object().unwrap().values().map(|count| count.as_u64().unwrap());
+                let sums: Vec<u64> = sums.into_iter().filter(|&sum| sum > 0).collect();
+                assert_eq!(sums, bins.collect::<Vec<_>>(), "{engine} {ms} ms {direction}");
+            }
+        }
+    }
+}

@@ -235,9 +235,10 @@ fn a_device_is_read_and_left_as_it_was() {
 
 #[test]
 fn a_tmpfs_is_called_memory() {
-    let script = "mount -t tmpfs -o size=128m none /mnt && cd /mnt && mkdir d && $plumb survey --size 16M --time 1 d";
+    let script =
+        "mount -t tmpfs -o size=128m none /mnt && cd /mnt && mkdir d && $plumb survey --strict --size 16M --time 1 d";
     let (status, shown) = in_own_mounts(script);
-    assert_eq!(status, Some(0), "{shown}");
+    assert_eq!(status, Some(4), "a check speaks, and --strict was asked for: {shown}");
     let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(shown.contains("is tmpfs: its files live in memory"), "{shown}");
     assert!(shown.contains("NOT A STORAGE RESULT"), "{shown}");

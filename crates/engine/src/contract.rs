@@ -85,6 +85,19 @@ pub struct JobFacts<'a> {
     pub priority: u16,
     /// Its writes shall be whole or not there at all after a crash.
     pub atomic: bool,
+    /// The engine that threads carry its I/Os out with, where they do (`io_submit_mode=offload`).
+    pub offloads_to: &'a str,
+    /// In which order it goes through its files, where the kernel may be told.
+    pub order: Option<Order>,
+}
+
+/// In which order a job goes through its files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// Block after block: reading ahead helps.
+    Sequential,
+    /// As chance has it: what is read ahead is wasted.
+    Random,
 }
 
 /// What an engine is opened with.
@@ -144,6 +157,8 @@ pub trait Engine: Sized {
     type Clock: EngineClock;
     /// Name, help, abilities, options.
     const SPEC: EngineSpec;
+    /// Whether the engine itself sees when an I/O reached the kernel and when it was done: [`Engine::stamps`].
+    const STAMPS: bool = false;
 
     /// Makes the engine ready for `setup.depth` I/Os in flight.
     ///
@@ -238,6 +253,17 @@ pub trait Engine: Sized {
 
     /// CPU time that a thread of the kernel spent on this engine's I/Os alone so far (SQPOLL).
     fn kernel_cpu(&self) -> Option<Nanos> {
+        None
+    }
+
+    /// When the last I/O of a slot was begun and when it was done, where somebody else than the loop does both.
+    fn stamps(&self, slot: u32) -> Option<(Nanos, Nanos)> {
+        let _ = slot;
+        None
+    }
+
+    /// What threads of this engine's own have used; `None` where it has none.
+    fn helpers_usage(&self) -> Option<sys::usage::Usage> {
         None
     }
 

@@ -10,12 +10,14 @@ mod exec;
 mod falloc;
 mod ftruncate;
 mod io_uring;
+mod io_uring_cmd;
 mod libaio;
 mod mmap;
 mod mtd;
 mod names;
 mod net;
 mod null;
+mod offload;
 mod page_fault;
 mod posixaio;
 mod priority;
@@ -31,5 +33,8 @@ mod splice;
 mod sync;
 mod vsync;
 
-pub use contract::{Completion, Engine, EngineClock, EngineError, Io, JobFacts, Operation, Setup, Submitted, Target};
+pub use contract::{
+    Completion, Engine, EngineClock, EngineError, Io, JobFacts, Operation, Order, Setup, Submitted, Target,
+};
+pub use offload::Offload;
 pub use registry::{ENGINES, Visitor, dispatch};

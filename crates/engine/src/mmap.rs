@@ -5,7 +5,7 @@
 //! the kernel has it: it ends the worker, and that is the job's result.
 
 use crate::call;
-use crate::contract::{Completion, Engine, EngineError, Io, Operation, Setup, Submitted, Target};
+use crate::contract::{Completion, Engine, EngineError, Io, Operation, Order, Setup, Submitted, Target};
 use crate::psync::SYNCHRONOUS;
 use crate::slots::Slots;
 use job::EngineSpec;
@@ -31,6 +31,7 @@ struct Mapped {
     descriptor: RawFd,
     writable: bool,
     huge_pages: bool,
+    order: Option<Order>,
     /// Bytes of the file; nothing behind is touched.
     size: u64,
     /// Bytes mapped at once, at most.
@@ -53,7 +54,8 @@ impl Engine for Mmap {
 
     fn open(setup: Setup<'_, SystemClock>) -> Result<Self, EngineError> {
         let huge_pages = setup.options.is_on("thp");
-        let files = setup.targets.iter().map(|target| Mapped::open(target, huge_pages)).collect::<Result<_, _>>()?;
+        let open = |target| Mapped::open(target, huge_pages, setup.job.order);
+        let files = setup.targets.iter().map(open).collect::<Result<_, _>>()?;
         Ok(Mmap { slots: Slots::new(&setup), files })
     }
 
@@ -72,12 +74,13 @@ impl Engine for Mmap {
 }
 
 impl Mapped {
-    fn open(target: &Target, huge_pages: bool) -> Result<Self, EngineError> {
+    fn open(target: &Target, huge_pages: bool, order: Option<Order>) -> Result<Self, EngineError> {
         let size = mappable(target)?;
         let mut file = Mapped {
             descriptor: target.descriptor,
             writable: target.writable,
             huge_pages,
+            order,
             size,
             window: size.next_multiple_of(WINDOW),
             address: std::ptr::null_mut(),
@@ -151,6 +154,14 @@ impl Mapped {
             return Err(call::errno());
         }
         (self.address, self.start, self.length) = (address.cast(), start, length);
+        let advice = match self.order {
+            Some(Order::Sequential) => libc::MADV_SEQUENTIAL,
+            Some(Order::Random) => libc::MADV_RANDOM,
+            None => libc::MADV_NORMAL,
+        };
+        // Page faults do not look at what posix_fadvise(2) said of the descriptor. Only advice: nothing hangs on it.
+        // SAFETY: the range was mapped just now and stays so for the call.
+        unsafe { libc::madvise(address, bytes, advice) };
         if self.huge_pages {
             // SAFETY: the range was mapped just now and stays so for the call.
             let advised = unsafe { libc::madvise(address, bytes, libc::MADV_HUGEPAGE) };
@@ -251,7 +262,7 @@ mod tests {
             block_device: false,
             writable: true,
         };
-        let mut mapped = Mapped::open(&target, false).unwrap();
+        let mut mapped = Mapped::open(&target, false, None).unwrap();
         mapped.window = 16 << 10;
         mapped.map_around(0).unwrap();
         let io =

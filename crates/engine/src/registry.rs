@@ -36,6 +36,7 @@ engines! {
     crate::posixaio::PosixAio,
     crate::libaio::Libaio,
     crate::io_uring::IoUring,
+    crate::io_uring_cmd::IoUringCmd,
     crate::splice::Splice,
     crate::net::Net,
     crate::net::NetSplice,

@@ -6,9 +6,12 @@ use crate::inverse::{self, LARGEST, histogram_of_percentiles, rounded};
 use crate::shares;
 use measure::{Direction, Histogram, Nanos, SampleStatistics};
 use model::reading::{
-    Found, LatencyShare, ReadDirection, ReadDisk, ReadJob, ReadKind, ReadLatency, ReadRun, ReadSamples, Reading,
+    Found, LatencyShare, PriorityTime, ReadDirection, ReadDisk, ReadJob, ReadKind, ReadLatency, ReadPriority, ReadRun,
+    ReadSamples, Reading,
 };
-use model::{DeviceUsage, DirectionResult, JobError, JobResult, LatencyBins, LatencyStatistics, RunResult};
+use model::{
+    DeviceUsage, DirectionResult, JobError, JobResult, LatencyBins, LatencyStatistics, PriorityLatency, RunResult,
+};
 
 /// A count as a float; exact up to 2^53.
 #[expect(clippy::cast_precision_loss, reason = "a count of a run")]
@@ -55,6 +58,7 @@ fn read_job(job: &JobResult, line: u64) -> ReadJob {
         counts.push(float(sync));
         counts
     };
+    let priority_time = if job.style.total_percentiles { PriorityTime::Total } else { PriorityTime::Completion };
     ReadJob {
         line,
         name: Some(job.echo.name.clone()),
@@ -74,7 +78,7 @@ fn read_job(job: &JobResult, line: u64) -> ReadJob {
             .collect(),
         directions: KINDS
             .iter()
-            .filter_map(|&(direction, kind)| read_direction(&job.directions[direction], kind))
+            .filter_map(|&(direction, kind)| read_direction(&job.directions[direction], kind, priority_time))
             .collect(),
         sync: latency(Some(&job.sync.latency), &job.style.percentiles),
         latency_shares,
@@ -94,7 +98,7 @@ fn read_job(job: &JobResult, line: u64) -> ReadJob {
     }
 }
 
-fn read_direction(found: &DirectionResult, kind: ReadKind) -> Option<ReadDirection> {
+fn read_direction(found: &DirectionResult, kind: ReadKind, time: PriorityTime) -> Option<ReadDirection> {
     if found.bytes == 0 && found.ios == 0 {
         return None;
     }
@@ -118,10 +122,27 @@ fn read_direction(found: &DirectionResult, kind: ReadKind) -> Option<ReadDirecti
         submission: latency(found.submission.as_ref(), percentiles),
         completion: latency(found.completion.as_ref(), percentiles),
         total: latency(found.total.as_ref(), percentiles),
+        priorities: priorities(found, time, percentiles),
         bandwidth: samples(&found.bandwidth_samples, 1024.0),
         iops_samples: samples(&found.iops_samples, 1.0),
         ..ReadDirection::new(kind)
     })
+}
+
+/// Where all I/Os had one priority there is nothing to tell apart.
+fn priorities(found: &DirectionResult, time: PriorityTime, percentiles: &[f64]) -> Vec<ReadPriority> {
+    let read = |of: &PriorityLatency| {
+        let latency = latency(Some(&of.latency), percentiles)?;
+        Some(ReadPriority {
+            class: f64::from(of.class),
+            level: f64::from(of.level),
+            hint: Some(f64::from(of.hint)),
+            percent: latency.count.filter(|_| found.ios > 0).map(|count| 100.0 * count / float(found.ios)),
+            time,
+            latency,
+        })
+    };
+    found.priorities.iter().filter(|_| found.priorities.len() > 1).filter_map(read).collect()
 }
 
 fn latency(found: Option<&LatencyStatistics>, wanted: &[f64]) -> Option<ReadLatency> {
@@ -266,10 +287,23 @@ fn result_of_direction(read: &ReadDirection, issued: Option<f64>) -> DirectionRe
         submission: statistics(&read.submission),
         completion: statistics(&read.completion),
         total: statistics(&read.total),
+        priorities: read.priorities.iter().filter_map(|of| priority_of(of, count(ios))).collect(),
         bandwidth_samples: samples(&read.bandwidth, 1024.0),
         iops_samples: samples(&read.iops_samples, 1.0),
+        stated: inverse::stated(read.bytes_per_second, read.iops),
         ..DirectionResult::default()
     }
+}
+
+fn priority_of(read: &ReadPriority, ios: u64) -> Option<PriorityLatency> {
+    let number = |value: f64| u16::try_from(count(Some(value))).unwrap_or(u16::MAX);
+    let share = read.percent.map_or(0, |percent| count(Some(percent / 100.0 * float(ios))));
+    Some(PriorityLatency {
+        class: number(read.class),
+        level: number(read.level),
+        hint: number(read.hint.unwrap_or(0.0)),
+        latency: statistics(&read.latency, share)?,
+    })
 }
 
 fn statistics(latency: &ReadLatency, ios: u64) -> Option<LatencyStatistics> {

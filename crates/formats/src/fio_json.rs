@@ -2,6 +2,7 @@
 //!
 //! Owns key names, their order and their units. Strings are escaped, which fio forgets.
 
+mod blocks;
 mod own;
 mod read;
 mod reading;

@@ -1,6 +1,7 @@
 //! From what reports print back to what was counted: means to sums, percentages to counts, percentiles to histograms.
 
 use measure::{Histogram, Moments, Nanos, SampleStatistics};
+use model::StatedRates;
 
 /// No count, size or time of a run comes near this; larger ones are cut, so that sums over jobs stay in range.
 pub(crate) const LARGEST: u64 = 1 << 53;
@@ -11,6 +12,13 @@ pub(crate) const LONGEST_MS: u64 = 1 << 36;
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the cast saturates, as wanted")]
 pub(crate) fn rounded(value: f64) -> u64 {
     value.round() as u64
+}
+
+/// The rates that a report prints, where it prints one.
+pub(crate) fn stated(bytes_per_second: Option<f64>, iops: Option<f64>) -> Option<StatedRates> {
+    let printed = |rate: Option<f64>| rate.filter(|rate| rate.is_finite() && *rate >= 0.0);
+    let rates = StatedRates { bytes_per_second: printed(bytes_per_second), iops: printed(iops) };
+    (rates != StatedRates::default()).then_some(rates)
 }
 
 /// So many percent of a time.

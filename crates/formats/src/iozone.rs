@@ -3,6 +3,7 @@
 //! Values of the table are read by their position under the heading, because the columns of tests that were not
 //! selected are blank, and columns touch when a value is wide.
 
+use crate::iozone_report::ReportReader;
 use crate::numeral::{leading, whole};
 use crate::stream::{Event, Sink};
 use model::reading::{Found, IozoneHead, IozoneRow, IozoneThroughput, IozoneUnit, Reading};
@@ -40,6 +41,7 @@ pub(crate) struct IozoneReader {
     /// How far the table stands to the right of where iozone puts it; `None` outside of a table.
     table_shift: Option<isize>,
     block: Option<(u64, IozoneThroughput)>,
+    report: ReportReader,
     line: u64,
     complete: bool,
     found: bool,
@@ -68,7 +70,10 @@ impl IozoneReader {
             self.complete = true;
             return true;
         }
-        self.row(number, line, sink) || self.throughput(number, text, sink) || self.head_line(text)
+        self.row(number, line, sink)
+            || self.throughput(number, text, sink)
+            || self.report.line(number, text, self.head.as_ref(), sink)
+            || self.head_line(text)
     }
 
     /// Hands on what is open; a run without its last line was cut.
@@ -140,11 +145,13 @@ impl IozoneReader {
         match read_row(line, shift) {
             Some(values) => {
                 let (file, record, values) = values;
+                self.report.seen_row(file, record, &values);
                 let row = IozoneRow {
                     head: self.head.clone().unwrap_or_default(),
                     file_bytes: file * KIB,
                     record_bytes: record * KIB,
                     values,
+                    ..IozoneRow::default()
                 };
                 sink(Event::Reading(Reading { format: "iozone", line: number, found: Found::Iozone(Box::new(row)) }));
             }
@@ -167,6 +174,8 @@ impl IozoneReader {
             let test = test.split('=').next().unwrap_or_default().trim().to_owned();
             let head = self.head.clone().unwrap_or_default();
             self.found = true;
+            self.report.seen_block(value(text));
+            let workers = Some(workers);
             self.block = Some((
                 number,
                 IozoneThroughput { head, test, workers, children: value(text), ..IozoneThroughput::default() },
@@ -194,6 +203,11 @@ impl IozoneReader {
             let rate = text.split_once("Throughput =").and_then(|(_, rest)| leading(rest)).map(|(value, _)| value);
             block.per_child.extend(moved.zip(rate));
             return true;
+        } else if text.starts_with("CPU Utilization: Wall time") || text.starts_with("CPU utilization: Wall time") {
+            if !processor_time(block, text) {
+                sink(Event::damage(number, "damaged processor time of iozone".to_owned()));
+            }
+            return true;
         } else {
             return false;
         };
@@ -212,6 +226,15 @@ impl IozoneReader {
             sink(Event::Reading(Reading { format: "iozone", line, found: Found::Throughput(Box::new(block)) }));
         }
     }
+}
+
+/// `CPU utilization: Wall time    0.001    CPU time    0.001    CPU utilization 102.59 %`.
+fn processor_time(block: &mut IozoneThroughput, text: &str) -> bool {
+    let after = |name: &str| text.rsplit_once(name).and_then(|(_, rest)| leading(rest)).map(|(value, _)| value);
+    block.wall_s = after("Wall time");
+    block.processor_s = after("CPU time");
+    block.processor_percent = after("CPU utilization");
+    block.wall_s.and(block.processor_s).and(block.processor_percent).is_some()
 }
 
 type Row = (f64, f64, Vec<(&'static str, f64)>);

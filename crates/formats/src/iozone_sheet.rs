@@ -30,6 +30,56 @@ pub fn biff(command: &str, tables: &[Table]) -> Vec<u8> {
     sheet.bytes
 }
 
+/// A test of throughput mode: its name and a value for each number of children.
+pub type ThroughputRow<'a> = (&'a str, Vec<f64>);
+
+/// The same of throughput mode: the lines of its head, then each test with a value per number of children.
+pub fn throughput_biff(command: &str, head: &[String], rows: &[ThroughputRow<'_>]) -> Vec<u8> {
+    let mut sheet = Sheet { bytes: vec![0x09, 0x00, 0x04, 0x00, 0x02, 0x00, 0x10, 0x00], row: 0 };
+    sheet.label(command);
+    head.iter().for_each(|line| sheet.label(line));
+    for (name, values) in rows {
+        sheet.label(&format!("{name:>15} "));
+        sheet.row -= 1;
+        for (column, &value) in (2..).zip(values) {
+            sheet.float(column, value);
+        }
+        sheet.row += 1;
+    }
+    sheet.bytes.extend([0x0a, 0x00, 0x00, 0x00]);
+    sheet.bytes
+}
+
+/// A workbook of throughput mode: the numbers of children above, the tests at the left.
+///
+/// # Errors
+/// When the table does not fit into a sheet.
+pub fn throughput_xlsx(
+    command: &str,
+    head: &[String],
+    children: &[u32],
+    rows: &[ThroughputRow<'_>],
+) -> Result<Vec<u8>, XlsxError> {
+    let mut book = Workbook::new();
+    let sheet = book.add_worksheet();
+    sheet.set_name("Throughput")?;
+    let mut row = 0;
+    for line in std::iter::once(command).chain(head.iter().map(String::as_str)) {
+        sheet.write(row, 0, line)?;
+        row += 1;
+    }
+    for (column, &count) in (1..).zip(children) {
+        sheet.write(row, column, count)?;
+    }
+    for (row, (name, values)) in (row + 1..).zip(rows) {
+        sheet.write(row, 0, *name)?;
+        for (column, &value) in (1..).zip(values) {
+            sheet.write(row, column, value)?;
+        }
+    }
+    book.save_to_buffer()
+}
+
 struct Sheet {
     bytes: Vec<u8>,
     row: u16,
@@ -50,9 +100,13 @@ impl Sheet {
 
     #[expect(clippy::cast_precision_loss, reason = "rates and sizes far below 2^53")]
     fn number(&mut self, column: u16, value: u64) {
+        self.float(column, value as f64);
+    }
+
+    fn float(&mut self, column: u16, value: f64) {
         self.bytes.extend([0x03, 0x00, 0x0f, 0x00]);
         self.place(column);
-        self.bytes.extend((value as f64).to_le_bytes());
+        self.bytes.extend(value.to_le_bytes());
     }
 
     /// Row, column, and three bytes of attributes: none.

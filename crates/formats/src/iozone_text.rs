@@ -52,6 +52,10 @@ pub struct Preamble<'a> {
     pub cache: (u64, u64),
     /// Records from one to the next in the stride test.
     pub stride: u64,
+    /// kB of a burst, and milliseconds of rest behind it.
+    pub burst: Option<(u64, u64)>,
+    /// Whether reads and writes both come from telemetry files.
+    pub telemetry: bool,
 }
 
 /// The command line, and what its numbers will be.
@@ -69,6 +73,9 @@ pub fn circumstances(preamble: &Preamble<'_>) -> String {
     if preamble.compute_s > 0.0 {
         let _ = writeln!(text, "\tCompute time {:.6} seconds for reads and writes.", preamble.compute_s);
     }
+    if preamble.telemetry {
+        text.push_str("\tNo compute time for reads.\n\tNo compute time for writes.\n");
+    }
     let (cache, line) = preamble.cache;
     let _ = write!(
         text,
@@ -76,6 +83,9 @@ pub fn circumstances(preamble: &Preamble<'_>) -> String {
          \tProcessor cache line size set to {line} bytes.\n\tFile stride size set to {} * record size.\n",
         preamble.stride
     );
+    if let Some((kb, ms)) = preamble.burst {
+        let _ = write!(text, "\tBurst size set to {kb} Kbytes.\n\tBurst sleep duration set to {ms} msec\n");
+    }
     text
 }
 
@@ -209,6 +219,11 @@ pub fn throughput_start(children: ChildKind, count: u32, bounds: Option<(u32, u3
     text
 }
 
+/// The same where a file says which records there are.
+pub fn each_writes_by_telemetry(children: ChildKind, size_kb: u64) -> String {
+    format!("\tEach {} writes a {size_kb} kByte file in telemetry controlled records\n", children.word())
+}
+
 /// The line before the blocks of one number of children.
 pub fn each_writes(children: ChildKind, size_kb: u64, record_kb: u64) -> String {
     format!("\tEach {} writes a {size_kb} kByte file in {record_kb} kByte records\n", children.word())
@@ -289,24 +304,31 @@ pub fn percent(cpu: f64, wall: f64) -> f64 {
 
 /// The report behind throughput blocks: a line per test, a value per number of children.
 pub fn throughput_report(kind: ChildKind, unit: UnitName, record_kb: u64, rows: &[(&str, Vec<f64>)]) -> String {
-    let output = match unit {
-        UnitName::Operations => "Output is in ops/sec",
-        UnitName::Rate | UnitName::Microseconds => "Output is in kBytes/sec",
-    };
-    sheet_text("Throughput", kind, output, record_kb, rows)
+    sheet_text(&throughput_head(kind, unit, record_kb), rows)
 }
 
 /// The same of CPU time in percent.
 pub fn cpu_report(kind: ChildKind, record_kb: u64, rows: &[(&str, Vec<f64>)]) -> String {
-    sheet_text("CPU utilization", kind, "Output is in CPU%", record_kb, rows)
+    sheet_text(&head_lines("CPU utilization", kind, "Output is in CPU%", record_kb), rows)
 }
 
-fn sheet_text(what: &str, kind: ChildKind, output: &str, record_kb: u64, rows: &[(&str, Vec<f64>)]) -> String {
-    let mut text = format!(
-        "\"{what} report Y-axis is type of test X-axis is number of {}\"\n\"Record size = {record_kb} kBytes \"\n\
-         \"{output}\"\n\n",
-        kind.plural(2)
-    );
+/// The lines above the throughput report, as its worksheet has them.
+pub fn throughput_head(kind: ChildKind, unit: UnitName, record_kb: u64) -> [String; 3] {
+    let output = match unit {
+        UnitName::Operations => "Output is in ops/sec",
+        UnitName::Rate | UnitName::Microseconds => "Output is in kBytes/sec",
+    };
+    head_lines("Throughput", kind, output, record_kb)
+}
+
+fn head_lines(what: &str, kind: ChildKind, output: &str, record_kb: u64) -> [String; 3] {
+    let axes = format!("{what} report Y-axis is type of test X-axis is number of {}", kind.plural(2));
+    [axes, format!("Record size = {record_kb} kBytes "), output.to_owned()]
+}
+
+fn sheet_text(head: &[String; 3], rows: &[(&str, Vec<f64>)]) -> String {
+    let mut text: String = head.iter().map(|line| format!("\"{line}\"\n")).collect();
+    text.push('\n');
     for (name, values) in rows {
         let _ = write!(text, "\"{name:>15} \" ");
         for value in values {

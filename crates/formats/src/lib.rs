@@ -15,6 +15,7 @@ mod inverse;
 pub mod iolog;
 pub mod iostat;
 mod iozone;
+mod iozone_report;
 pub mod iozone_sheet;
 pub mod iozone_text;
 pub mod local_time;

@@ -97,6 +97,33 @@ pub(crate) fn count(text: &str) -> Option<f64> {
     bytes(text, Era::Decimal)
 }
 
+/// What stands before and after the first of this ASCII letter; faster than `split_once` on short text.
+pub(crate) fn split_at(text: &str, letter: u8) -> Option<(&str, &str)> {
+    debug_assert!(letter.is_ascii());
+    let at = memchr::memchr(letter, text.as_bytes())?;
+    Some((&text[..at], &text[at + 1..]))
+}
+
+/// `trim`, fast where blanks are ASCII.
+pub(crate) fn trimmed(text: &str) -> &str {
+    let inner = text.trim_ascii();
+    match inner.as_bytes() {
+        // The rest may end in blanks that are not ASCII's.
+        [first, .., last] if first.is_ascii_graphic() && last.is_ascii_graphic() => inner,
+        _ => inner.trim(),
+    }
+}
+
+/// `split_once` at a pattern that begins with `: (`, which few lines have.
+pub(crate) fn split_at_parenthesis<'text>(text: &'text str, pattern: &str) -> Option<(&'text str, &'text str)> {
+    debug_assert!(pattern.starts_with(": ("));
+    let bytes = text.as_bytes();
+    memchr::memchr_iter(b'(', bytes).filter_map(|at| at.checked_sub(2)).find_map(|at| {
+        let rest = text.get(at..)?.strip_prefix(pattern)?;
+        Some((&text[..at], rest))
+    })
+}
+
 /// `key=value` pairs behind one another, with commas, blanks or both between them.
 pub(crate) struct Pairs<'line>(pub(crate) &'line str);
 
@@ -104,10 +131,10 @@ impl<'line> Iterator for Pairs<'line> {
     type Item = (&'line str, &'line str);
 
     fn next(&mut self) -> Option<Self::Item> {
-        let (key, rest) = self.0.split_once('=')?;
-        let (value, rest) = rest.split_once(',').unwrap_or((rest, ""));
+        let (key, rest) = split_at(self.0, b'=')?;
+        let (value, rest) = split_at(rest, b',').unwrap_or((rest, ""));
         self.0 = rest;
-        Some((key.trim(), value.trim()))
+        Some((trimmed(key), trimmed(value)))
     }
 }
 

@@ -3,7 +3,7 @@
 //! A report is one result. A row of a sweep is one, too: its users in a closed loop for ten seconds at the stated rate
 //! and latency.
 
-use crate::inverse::{moments, rounded};
+use crate::inverse::{moments, rounded, stated};
 use crate::{FormatError, exact, sniff, stream};
 use measure::{Nanos, PerDirection};
 use model::reading::{Damage, Found, Measurement, ReadKind};
@@ -49,13 +49,18 @@ fn whole(bytes: &[u8]) -> Option<Result<RunResult, FormatError>> {
     std::str::from_utf8(bytes).ok().map(read)
 }
 
-/// fio's JSON states the block size as the jobs' own word alone.
+/// fio's JSON states block sizes and regions as the jobs' own words alone.
 fn state_block_sizes(result: &mut RunResult) {
-    let word = |options: &[(String, String)]| {
-        options.iter().rev().find(|(name, _)| name == "bs" || name == "blocksize").map(|(_, value)| value.clone())
+    let last = |options: &[(String, String)], names: [&str; 2]| {
+        options.iter().rev().find(|(name, _)| names.contains(&name.as_str())).map(|(_, value)| value.clone())
     };
-    let global = word(&result.global_options);
+    let word = |options: &[(String, String)]| last(options, ["bs", "blocksize"]);
+    let (global, region) = (word(&result.global_options), last(&result.global_options, ["size", "filesize"]));
     for job in &mut result.jobs {
+        let own = last(&job.echo.options, ["size", "filesize"]).or_else(|| region.clone());
+        if let Some(bytes) = own.as_deref().and_then(bytes_of).filter(|_| job.echo.region_bytes == 0) {
+            job.echo.region_bytes = bytes;
+        }
         let stated = job.echo.block_sizes.iter().any(|(_, sizes)| sizes.1 > 0);
         let own = word(&job.echo.options).or_else(|| global.clone());
         if let Some(bytes) = own.as_deref().and_then(block_bytes).filter(|_| !stated) {
@@ -97,6 +102,7 @@ fn of_row(row: &Measurement) -> Option<RunResult> {
     direction.ios = ios;
     direction.bytes = rounded(row.mib_per_second.unwrap_or(0.0) * f64::from(1 << 20) * SECONDS);
     direction.runtime = Nanos::from_secs(10);
+    direction.stated = stated(row.mib_per_second.map(|rate| rate * f64::from(1 << 20)), Some(iops));
     direction.total = row.mean_ms.map(|mean| {
         // A longest latency says something of a run whose length is known; that of a row is not.
         let moments = moments(ios, [rounded(mean * 1e6); 2], [mean * 1e6, 0.0]);
@@ -107,14 +113,21 @@ fn of_row(row: &Measurement) -> Option<RunResult> {
 
 /// `8K`, `1M`, `512B`; `None` for a range.
 fn block_bytes(word: &str) -> Option<u32> {
+    u32::try_from(bytes_of(word)?).ok()
+}
+
+/// `8K`, `1m`, `3G`, `512B`; `None` for anything else.
+fn bytes_of(word: &str) -> Option<u64> {
     let end = word.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(word.len());
-    let unit: u32 = match word[end..].to_ascii_uppercase().as_str() {
+    let unit: u64 = match word[end..].to_ascii_uppercase().as_str() {
         "" | "B" => 1,
         "K" => 1 << 10,
         "M" => 1 << 20,
+        "G" => 1 << 30,
+        "T" => 1 << 40,
         _ => return None,
     };
-    word[..end].parse::<u32>().ok()?.checked_mul(unit)
+    word[..end].parse::<u64>().ok()?.checked_mul(unit)
 }
 
 #[cfg(test)]
@@ -146,6 +159,10 @@ mod tests {
         state_block_sizes(&mut result);
         assert_eq!(result.jobs[0].echo.block_sizes.write, (4096, 4096));
         assert_eq!(result.jobs[1].echo.block_sizes.read, (0, 0), "a list is not one size");
+        result.global_options.push(("size".into(), "3G".into()));
+        result.jobs[1].echo.options.push(("size".into(), "10%".into()));
+        state_block_sizes(&mut result);
+        assert_eq!((result.jobs[0].echo.region_bytes, result.jobs[1].echo.region_bytes), (3 << 30, 0));
     }
 
     #[test]

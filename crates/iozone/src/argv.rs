@@ -1,7 +1,7 @@
 //! iozone's command line: getopt's rules, the order in which iozone complains, and its statuses.
 
 use crate::option::{Shape, plus_shape, refused, shape};
-use crate::settings::{Asynchronous, Data, Mapping, Mode, Settings, Unit};
+use crate::settings::{Asynchronous, Data, Mapping, Member, Mode, Settings, Unit};
 use measure::Nanos;
 use std::path::PathBuf;
 
@@ -19,6 +19,8 @@ pub enum Refusal {
     },
     /// plumb does not do it: a message.
     NotBuilt(String),
+    /// This process is to be a member of a cluster: the rest is told through standard input.
+    Member,
     /// The help was asked for.
     Help,
     /// The version was asked for.
@@ -65,6 +67,9 @@ struct Given {
     with_copy: bool,
     without_copy: bool,
     each_record_flush: bool,
+    names_from_file: bool,
+    stride: bool,
+    cluster: bool,
 }
 
 struct Reader<'a> {
@@ -111,6 +116,9 @@ impl Reader<'_> {
         match name {
             "json" => self.settings.json = Some(PathBuf::from(value(self)?)),
             "csv" => self.settings.csv = Some(PathBuf::from(value(self)?)),
+            "report" => self.settings.pictures = Some(PathBuf::from(value(self)?)),
+            "strict" if glued.is_none() => self.settings.strict = true,
+            "member" => return Err(Refusal::Member),
             _ => {
                 let err = format!("{}: invalid option -- '-'\n", self.program);
                 return Err(Refusal::Original { status: 255, out: USAGE.to_owned(), err });
@@ -194,7 +202,10 @@ impl Reader<'_> {
                     self.settings.tests.insert(11);
                 }
             }
-            'j' => self.settings.stride = number(value).max(1).unsigned_abs(),
+            'j' => {
+                self.given.stride = true;
+                self.settings.stride = number(value).max(1).unsigned_abs();
+            }
             'J' => self.settings.compute = Nanos::from_millis(number(value).max(0).unsigned_abs()),
             'H' => {
                 self.given.with_copy = true;
@@ -235,8 +246,13 @@ impl Reader<'_> {
                 self.settings.remount = Some(value.to_owned());
             }
             'X' | 'Y' => {
-                telemetry(value, if letter == 'X' { "write" } else { "read" })?;
-                refuse(&letter.to_string())?;
+                let way = if letter == 'X' { "write" } else { "read" };
+                telemetry(value, way)?;
+                let records = crate::telemetry::read(std::path::Path::new(value))
+                    .map_err(|why| Refusal::NotBuilt(format!("-{letter}: {why}")))?;
+                let slot = if letter == 'X' { &mut self.settings.written } else { &mut self.settings.read };
+                *slot = Some(records);
+                self.say(format!("Using {way} telemetry file \"{value}\""));
             }
             _ => {}
         }
@@ -355,6 +371,10 @@ impl Reader<'_> {
     }
 
     fn plus(&mut self, letters: &str) -> Result<(), Refusal> {
+        // plumb's own, among iozone's.
+        if letters == "report" {
+            return self.own(letters);
+        }
         let letter = letters.chars().next().unwrap_or('?');
         let value = match plus_shape(letter) {
             None => return original(255, format!("Unsupported Plus option -> {letter} <-\n")),
@@ -369,9 +389,38 @@ impl Reader<'_> {
         if plus_shape(letter) == Some(Shape::WithValue) {
             self.kept.push(value.clone());
         }
-        if let Some(text) = set_plus(&mut self.settings, letter, number(&value)) {
-            self.say(text);
+        match letter {
+            'R' => return self.names_from(&value),
+            'm' => return self.members_from(&value),
+            'h' => self.say(format!("Hostname = {value}")),
+            'b' => self.settings.burst = Some(burst(&value)),
+            _ => {
+                if let Some(text) = set_plus(&mut self.settings, letter, number(&value)) {
+                    self.say(text);
+                }
+            }
         }
+        Ok(())
+    }
+
+    /// The machines of a cluster.
+    fn members_from(&mut self, path: &str) -> Result<(), Refusal> {
+        let members = std::fs::read_to_string(path)
+            .map_err(|error| format!("{path}: cannot be read: {error}"))
+            .and_then(|text| Member::all(path, &text))
+            .map_err(|why| Refusal::NotBuilt(format!("-+m: {why}")))?;
+        self.settings.members = members;
+        self.given.cluster = true;
+        self.say("Network distribution mode enabled.");
+        Ok(())
+    }
+
+    /// The children's files, a name in each line.
+    fn names_from(&mut self, path: &str) -> Result<(), Refusal> {
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| Refusal::NotBuilt(format!("-+R {path}: the file of names cannot be read: {error}")))?;
+        self.settings.files = text.lines().filter(|line| !line.trim().is_empty()).map(PathBuf::from).collect();
+        self.given.names_from_file = true;
         Ok(())
     }
 
@@ -386,6 +435,22 @@ impl Reader<'_> {
             if settings.children.is_empty() {
                 settings.children = (least..=most).collect();
             }
+        }
+        let most = settings.children.iter().copied().max().unwrap_or(0);
+        if given.cluster && (most == 0 || settings.members.len() < most as usize) {
+            let why = format!(
+                "-+m names {} machines for {most} children; there is one line for each, and -t says how many",
+                settings.members.len()
+            );
+            return Err(Refusal::NotBuilt(why));
+        }
+        if given.cluster && (settings.threads || settings.latencies || settings.start_log || settings.histograms) {
+            return Err(Refusal::NotBuilt(
+                "-T, -Q, -+T and -+z are not done for the members of a cluster; leave them out".to_owned(),
+            ));
+        }
+        if given.names_from_file && (most == 0 || settings.files.len() < most as usize) {
+            return original(13, format!("invalid options: not enough filenames for {most} streams\n"));
         }
         if settings.purge_bytes > 0 {
             settings.purge_bytes =
@@ -405,6 +470,14 @@ impl Reader<'_> {
             Some((17, "\n\tMicrosecond mode not supported in throughput mode.\n\n".to_owned()))
         } else if settings.foreign_file && settings.tests.is_empty() {
             Some((19, "You must specify which tests ( -i # ) when using -+E\n".to_owned()))
+        } else if settings.has_telemetry() && auto {
+            Some((17, "\n\tAuto mode not supported in telemetry mode.\n\tTry:   -i 0 -i 1 \n\n".to_owned()))
+        } else if settings.has_telemetry() && !settings.sizes_kb.is_empty() {
+            Some((17, "\n\tSize of file is determined by telemetry file.\n\n".to_owned()))
+        } else if settings.has_telemetry() && !settings.records_kb.is_empty() {
+            Some((17, "\n\tRecord size of file is determined by telemetry file.\n\n".to_owned()))
+        } else if settings.has_telemetry() && given.stride {
+            Some((17, "\n\tStride size is determined by telemetry file.\n\n".to_owned()))
         } else {
             None
         };
@@ -415,6 +488,9 @@ impl Reader<'_> {
             for test in [0, 4, 6, 8, 9] {
                 settings.tests.remove(&test);
             }
+        }
+        if let Some(size) = settings.telemetry_kb() {
+            settings.sizes_kb = vec![size];
         }
         settings.words = self.kept;
         settings.words.append(&mut self.strays);
@@ -488,6 +564,26 @@ fn set_plus(settings: &mut Settings, letter: char, asked: i64) -> Option<String>
             settings.data_sync = true;
             ">>> O_DSYNC mode enabled. <<<"
         }
+        'T' => {
+            settings.start_log = true;
+            return None;
+        }
+        'V' => {
+            settings.shared_file = true;
+            ">>> Shared file mode enabled. <<<"
+        }
+        'X' => {
+            settings.marks_byte = SHORT_CIRCUIT;
+            "Short circuit mode. For\n\t filesystem development testing ONLY !"
+        }
+        'z' => {
+            settings.histograms = true;
+            "Histogram summary enabled."
+        }
+        'Z' => {
+            settings.marks_byte = OLD_DATA;
+            "Using old data sets.\n\t Performance measurements may be invalid in this\n\t mode due to published hack."
+        }
         'E' => {
             settings.foreign_file = true;
             settings.keep = true;
@@ -549,6 +645,18 @@ pub const MACHINE: &str = "\0machine";
 
 /// iozone 3.489's byte.
 pub(crate) const PATTERN: u8 = b'_';
+/// The byte of -+X.
+const SHORT_CIRCUIT: u8 = 0xbb;
+/// The byte of -+Z.
+const OLD_DATA: u8 = 0xa5;
+
+/// kB, and milliseconds of rest behind them, with anything between the two.
+fn burst(text: &str) -> (u64, Nanos) {
+    let digits = text.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(text.len());
+    let (kb, rest) = text.split_at(digits);
+    let rest = rest.trim_start_matches(|letter: char| !letter.is_ascii_digit());
+    (number(kb).max(1).unsigned_abs(), Nanos::from_millis(number(rest).max(0).unsigned_abs()))
+}
 
 fn refuse(name: &str) -> Result<(), Refusal> {
     match refused(name) {
@@ -651,7 +759,7 @@ mod tests {
 
     #[test]
     fn what_is_not_built_is_refused_by_name() {
-        for text in ["-+m hosts", "-+d", "-K", "-Z", "-m", "-+w 10", "-+b 4,5", "-+t"] {
+        for text in ["-+m no-such-file", "-+d", "-K", "-Z", "-m", "-+w 10", "-+l", "-+t"] {
             assert!(matches!(words(text), Err(Refusal::NotBuilt(_))), "{text}");
         }
     }

@@ -10,11 +10,12 @@ mod matrix;
 mod option;
 mod passes;
 mod settings;
+mod telemetry;
 mod tests_table;
 
 pub use argv::{MACHINE, Refusal, read};
 pub use figures::{Child, Figures, PassTime, operations, rate};
 pub use matrix::{Row, rows};
-pub use passes::{Pass, Scene, pass_plan, throughput_plan};
-pub use settings::{Asynchronous, Data, Mapping, Mode, Report, Settings, Unit};
+pub use passes::{Pass, Scene, child_pass, pass_plan, throughput_plan};
+pub use settings::{Asynchronous, Data, Mapping, Member, Mode, Report, Settings, Unit};
 pub use tests_table::{SINGLE, THROUGHPUT, Test, ThroughputTest};

@@ -45,9 +45,10 @@ pub(crate) fn plus_shape(letter: char) -> Option<Shape> {
 /// Why plumb refuses an option, by its name without the dash; `None` where it does it.
 pub(crate) fn refused(name: &str) -> Option<&'static str> {
     let reason = match name {
-        "+m" | "+c" | "+h" | "+i" | "+s" | "+t" => {
-            "clusters of several machines are not built; run plumb on each machine"
+        "+c" | "+i" | "+s" => {
+            "members of a cluster talk through the remote shell that started them; -+m FILE alone is enough"
         }
+        "+t" => "the network is not measured here; plumb fio --ioengine=net does it",
         "+H" | "+P" => "there is no time server; the clock of this machine is used, and its drift is checked",
         "+d" => {
             "the diagnostic mode is not built; -V N checks every byte, plumb fio --verify=crc32c finds misplaced blocks"
@@ -56,16 +57,9 @@ pub(crate) fn refused(name: &str) -> Option<&'static str> {
             "its data for deduplication and compression is not built; plumb fio has dedupe_percentage and \
              buffer_compress_percentage"
         }
-        "+X" | "+Z" => "the fixed patterns of old releases are not built; -V N writes a byte of your choice",
-        "+b" => "bursts are not built; plumb fio has thinktime and thinktime_blocks",
         "+F" => "truncating in the mix is not built; remove the files before the run",
-        "+l" | "+L" => "record locks are not built; -W locks the whole file",
-        "+V" => "a shared file is not built; plumb fio has filename= with numjobs=",
-        "+T" => "the log of starts is not built; --json FILE has the moments of each child",
-        "+z" => "the histogram files are not built; --json FILE has the percentiles of each test",
-        "+R" => "names from a file are not built; give them after -F",
+        "+l" | "+L" => "record locks are not built; -W locks the whole file, -+V shares one file",
         "+A" => "advice for mapped files is not built; plumb fio has fadvise_hint",
-        "X" | "Y" => "telemetry files are not built; plumb fio --read_iolog replays recorded I/O",
         "K" => "disturbed reads are not built; plumb fio has percentage_random",
         "m" => "many buffers are not built; every record goes through one buffer",
         "Z" => "mixing mapped and plain I/O is not built; leave out -Z",

@@ -1,7 +1,7 @@
 //! A test's pass as a Plan: which I/Os in which order, how the file is opened, and what lies inside the time.
 
-use crate::argv::PATTERN;
 use crate::settings::{Data, Mapping, Settings};
+use crate::telemetry;
 use job::Plan;
 use job::plan::{
     Access, AccessAdvice, Allocate, Birth, BlockSize, BufferPlan, DepthPlan, Extent, Fill, Isolation, JobPlan, Marks,
@@ -9,6 +9,7 @@ use job::plan::{
 };
 use measure::{Direction, Nanos, PerDirection};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// A page, at whose beginning iozone marks its data.
 const PAGE: usize = 4096;
@@ -101,7 +102,7 @@ pub fn throughput_plan(settings: &Settings, pass: Pass, scenes: &[Scene]) -> Pla
 }
 
 /// What a child does: its test's pass, or in the mix random reads or writes.
-fn child_pass(settings: &Settings, pass: Pass, index: u32, count: u32) -> Pass {
+pub fn child_pass(settings: &Settings, pass: Pass, index: u32, count: u32) -> Pass {
     if pass.test != 8 {
         return pass;
     }
@@ -184,7 +185,8 @@ fn open_flags(settings: &Settings, pass: Pass, job: &mut JobPlan, company: Compa
 fn base(settings: &Settings, pass: Pass, scene: &Scene, order: RecordOrder) -> JobPlan {
     let moves = direction(pass);
     let mut job = JobPlan::with_defaults("iozone", "command line", engine(settings, pass));
-    let record = scene.record_kb.saturating_mul(1024);
+    let listed = settings.listed(pass.test);
+    let record = listed.map_or(scene.record_kb.saturating_mul(1024), |records| u64::from(telemetry::longest(records)));
     let size = u32::try_from(record).unwrap_or(u32::MAX);
     job.load.mix = Mix::Only(moves);
     job.load.block_size = PerDirection::all(BlockSize::Fixed(size));
@@ -192,18 +194,25 @@ fn base(settings: &Settings, pass: Pass, scene: &Scene, order: RecordOrder) -> J
     job.load.fsync_every = u64::from(moves == Direction::Write && settings.mapping == Some(Mapping::EachRecord));
     let files = &mut job.files;
     files.names = vec![scene.file.clone()];
-    files.size = Some(Extent::Bytes(scene.record_count() * record));
+    files.size = Some(Extent::Bytes(match listed {
+        Some(_) => scene.size_kb.saturating_mul(1024),
+        None => scene.record_count() * record,
+    }));
     files.allocate = Allocate::None;
     files.invalidate = false;
     files.advice = AccessAdvice::None;
     files.handling.create_on_open = true;
-    job.buffers = buffers(settings.data, moves);
+    job.buffers = buffers(settings, moves);
     if let Some(asynchronous) = settings.asynchronous {
         let depth = asynchronous.depth;
         job.depth = DepthPlan { depth, low: depth, ..DepthPlan::default() };
     }
     if !settings.compute.is_zero() {
         (job.pace.think, job.pace.think_spin) = (settings.compute, settings.compute);
+    }
+    if let Some((kb, rest)) = settings.burst {
+        job.pace.think = rest;
+        job.pace.think_blocks = (kb / scene.record_kb.max(1)).max(1);
     }
     if let Some(rate) = settings.operations_per_second {
         job.pace.iops = PerDirection::all(Some(rate));
@@ -221,8 +230,9 @@ fn base(settings: &Settings, pass: Pass, scene: &Scene, order: RecordOrder) -> J
         flush_after: !job.load.end_fsync,
         close_inside: settings.times_close && matches!(pass.test, 0 | 1),
         lock: settings.lock,
-        marks: (moves == Direction::Read && !settings.foreign_file).then(|| marks(settings.data)),
-        order,
+        marks: (moves == Direction::Read && !settings.foreign_file && !settings.has_telemetry())
+            .then(|| marks(settings)),
+        order: listed.map_or(order, |records| RecordOrder::Listed(Arc::clone(records))),
         purge_bytes: settings.purge_bytes,
         ..PassPlan::default()
     };
@@ -240,22 +250,22 @@ fn engine(settings: &Settings, pass: Pass) -> &'static str {
     }
 }
 
-fn buffers(data: Data, moves: Direction) -> BufferPlan {
-    let fill = match (data, moves) {
+fn buffers(settings: &Settings, moves: Direction) -> BufferPlan {
+    let fill = match (settings.data, moves) {
         (_, Direction::Read | Direction::Trim) => Fill::Zero,
         (Data::Full(byte), Direction::Write) => Fill::Pattern(vec![byte]),
         (Data::Marks, Direction::Write) => {
             let mut page = vec![0; PAGE];
-            page[..MARKED].fill(PATTERN);
+            page[..MARKED].fill(settings.marks_byte);
             Fill::Pattern(page)
         }
     };
     BufferPlan { fill, scramble: false, ..BufferPlan::default() }
 }
 
-fn marks(data: Data) -> Marks {
-    match data {
-        Data::Marks => Marks { byte: PATTERN, bytes: MARKED, page: PAGE },
+fn marks(settings: &Settings) -> Marks {
+    match settings.data {
+        Data::Marks => Marks { byte: settings.marks_byte, bytes: MARKED, page: PAGE },
         Data::Full(byte) => Marks { byte, bytes: PAGE, page: PAGE },
     }
 }

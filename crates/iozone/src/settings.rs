@@ -1,8 +1,11 @@
 //! What a command line asks for.
 
+use crate::telemetry;
+use job::plan::Listed;
 use measure::Nanos;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// What a command line asks for.
 #[derive(Clone, Debug, PartialEq)]
@@ -109,10 +112,74 @@ pub struct Settings {
     pub rest: Nanos,
     /// Unmounted and mounted between tests.
     pub remount: Option<String>,
+    /// The byte at the beginning of each page.
+    pub marks_byte: u8,
+    /// The machines of a cluster, a child on each; empty for this machine alone.
+    pub members: Vec<Member>,
+    /// The records of test 0, where a telemetry file has them.
+    pub written: Option<Arc<[Listed]>>,
+    /// The records of test 1, likewise.
+    pub read: Option<Arc<[Listed]>>,
+    /// After so many kB, rest so long.
+    pub burst: Option<(u64, Nanos)>,
+    /// All children share the first one's file.
+    pub shared_file: bool,
+    /// Each child logs when its tests began and ended.
+    pub start_log: bool,
+    /// Each child's latencies as histograms, in files.
+    pub histograms: bool,
     /// plumb's own: results as JSON go here.
     pub json: Option<PathBuf>,
     /// plumb's own: rows as CSV go here.
     pub csv: Option<PathBuf>,
+    /// plumb's own: pictures of the tables go here.
+    pub pictures: Option<PathBuf>,
+    /// plumb's own: a number that is not to be trusted fails the run.
+    pub strict: bool,
+}
+
+/// Where a child of a cluster runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Member {
+    /// The machine, as the remote shell names it.
+    pub host: String,
+    /// The directory it works in.
+    pub directory: String,
+    /// plumb there, or a link to it that is called iozone.
+    pub program: String,
+    /// Its file; made up where none is named.
+    pub file: Option<PathBuf>,
+}
+
+impl Member {
+    /// The members that a file names, one in each line.
+    ///
+    /// # Errors
+    /// Which line is none.
+    pub(crate) fn all(path: &str, text: &str) -> Result<Vec<Member>, String> {
+        let mut members = Vec::new();
+        for (number, line) in (1..).zip(text.lines()) {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            match *words.as_slice() {
+                [] => {}
+                [first, ..] if first.starts_with('#') => {}
+                [host, directory, program, ref file @ ..] if file.len() < 2 && !host.starts_with('-') => {
+                    members.push(Member {
+                        host: host.to_owned(),
+                        directory: directory.to_owned(),
+                        program: program.to_owned(),
+                        file: file.first().map(PathBuf::from),
+                    });
+                }
+                _ => {
+                    return Err(format!(
+                        "{path}:{number}: `{line}`: a line is host, directory, path of plumb and, if need be, a file"
+                    ));
+                }
+            }
+        }
+        Ok(members)
+    }
 }
 
 /// One row, a matrix, or many children.
@@ -229,8 +296,18 @@ impl Default for Settings {
             operations_per_second: None,
             rest: Nanos::ZERO,
             remount: None,
+            marks_byte: crate::argv::PATTERN,
+            members: Vec::new(),
+            written: None,
+            read: None,
+            burst: None,
+            shared_file: false,
+            start_log: false,
+            histograms: false,
             json: None,
             csv: None,
+            pictures: None,
+            strict: false,
         }
     }
 }
@@ -243,8 +320,31 @@ impl Settings {
     /// The largest record in kB.
     pub const LARGEST_RECORD_KB: u64 = 16 << 10;
 
-    /// Whether a test was selected.
+    /// Whether telemetry files say which records there are.
+    pub fn has_telemetry(&self) -> bool {
+        self.written.is_some() || self.read.is_some()
+    }
+
+    /// The size of the file in kB that telemetry files need.
+    pub(crate) fn telemetry_kb(&self) -> Option<u64> {
+        let lists = [&self.written, &self.read];
+        lists.into_iter().flatten().map(|records| telemetry::end(records).div_ceil(1024)).max()
+    }
+
+    /// The records of a pass, where a telemetry file has them.
+    pub(crate) fn listed(&self, test: u8) -> Option<&Arc<[Listed]>> {
+        match test {
+            0 => self.written.as_ref(),
+            1 => self.read.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// Whether a test was selected, and can be run.
     pub fn runs(&self, test: u8) -> bool {
+        if self.has_telemetry() && test > 1 {
+            return false;
+        }
         self.tests.is_empty() || self.tests.contains(&test)
     }
 

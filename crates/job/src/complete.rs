@@ -119,8 +119,11 @@ fn check(draft: &Draft, engine: &EngineSpec, load: &LoadPlan, findings: &mut Fin
     }
     check_stream(draft, engine, load, findings);
     check_atomic(draft, engine, findings);
+    check_offload(draft, engine, findings);
+    check_working_set(draft, findings);
     complete_verify::check(draft, load, findings);
     check_logs(draft, findings);
+    check_block_lives(draft, findings);
     zones::check(draft, load, findings);
     check_files(draft, load, engine, findings);
     replay::check(draft, findings);
@@ -146,6 +149,40 @@ fn check_atomic(draft: &Draft, engine: &EngineSpec, findings: &mut Findings<'_>)
     } else if draft.files.atomic && !draft.files.direct {
         let help = Some("add direct=1".to_owned());
         findings.problems.push(about(draft, &["atomic", "direct"], "atomic writes are direct I/O", help));
+    }
+}
+
+/// Blocks of the working set are unique themselves: with more than the rest of them no share of repeats can be reached.
+fn check_working_set(draft: &Draft, findings: &mut Findings<'_>) {
+    let buffers = &draft.buffers;
+    let (repeats, set) = (u32::from(buffers.dedupe_percent), u32::from(buffers.set_percent));
+    if (buffers.dedupe_by_set || buffers.set_shared) && repeats > 0 && repeats + set > 100 {
+        let what = format!("{repeats}% of the blocks cannot repeat others where {set}% are unique as the working set");
+        let help = Some(format!("the two may be 100 together: dedupe_percentage={} at most", 100 - set));
+        let words = ["dedupe_percentage", "dedupe_working_set_percentage", "dedupe_mode"];
+        findings.problems.push(about(draft, &words, what, help));
+    }
+}
+
+/// Threads can take over I/Os that stand for themselves, on the system's clock.
+fn check_offload(draft: &Draft, engine: &EngineSpec, findings: &mut Findings<'_>) {
+    if !draft.depth.offload {
+        return;
+    }
+    if engine.capabilities.virtual_time || !matches!(engine.capabilities.work, Work::Data | Work::Pretence) {
+        let what = format!("engine {} cannot be driven by other threads", engine.name);
+        let help = Some("io_submit_mode=offload is for engines that read and write files, psync say".to_owned());
+        findings.problems.push(about(draft, &["io_submit_mode", "ioengine"], what, help));
+    }
+    let shared = ["cmdprio_percentage", "cmdprio_bssplit", "sqthread_poll"];
+    if let Some(name) = shared.into_iter().find(|name| draft.engine_options.get(name).is_some()) {
+        let what = format!("{name} is for one queue, and with io_submit_mode=offload each thread has its own");
+        findings.problems.push(about(
+            draft,
+            &["io_submit_mode", name],
+            what,
+            Some("leave one of the two out".to_owned()),
+        ));
     }
 }
 
@@ -178,11 +215,23 @@ fn check_files(draft: &Draft, load: &LoadPlan, engine: &EngineSpec, findings: &m
         findings.problems.push(about(draft, &["lockfile", "openfiles", "unlink_each_loop"], what, help));
     }
     // These keep what they found out about a file for as long as they live.
-    let keeps = engine.name == "mmap" || engine.name == "io_uring" && draft.engine_options.is_on("registerfiles");
+    let keeps = engine.name == "mmap"
+        || engine.name == "io_uring" && draft.engine_options.is_on("registerfiles")
+        || draft.depth.offload && ["sync", "vsync"].contains(&engine.name);
     if keeps && (handling.open_at_once.is_some() || handling.unlink_each_pass) {
         let what = format!("engine {} keeps its files, and cannot exchange them while it runs", engine.name);
         let help = Some("leave openfiles, unlink_each_loop and registerfiles out, or use another engine".to_owned());
         findings.problems.push(about(draft, &["openfiles", "unlink_each_loop", "ioengine"], what, help));
+    }
+}
+
+/// The lives of blocks are those of one file.
+fn check_block_lives(draft: &Draft, findings: &mut Findings<'_>) {
+    if draft.record.block_lives && (draft.files.count > 1 || draft.files.names.len() > 1) {
+        let count = draft.files.names.len().max(draft.files.count as usize);
+        let what = format!("block_error_percentiles looks at the blocks of one file, and the job has {count}");
+        let help = Some("give each file a job of its own".to_owned());
+        findings.problems.push(about(draft, &["block_error_percentiles", "nrfiles", "filename"], what, help));
     }
 }
 
@@ -336,7 +385,7 @@ fn simplest(size: BlockSize) -> BlockSize {
 fn depth_plan(draft: &Draft, engine: &EngineSpec, findings: &mut Findings<'_>) -> DepthPlan {
     let asked = &draft.depth;
     let mut depth = asked.depth;
-    if engine.capabilities.submission == Submission::Synchronous && depth > 1 {
+    if engine.capabilities.submission == Submission::Synchronous && depth > 1 && !asked.offload {
         let what = format!("engine {} does one I/O at a time; iodepth={depth} is capped at 1", engine.name);
         let help = Some("use libaio or io_uring for more, or more jobs".to_owned());
         findings.doubts.push(about(draft, &["iodepth", "ioengine"], what, help));
@@ -357,6 +406,7 @@ fn depth_plan(draft: &Draft, engine: &EngineSpec, findings: &mut Findings<'_>) -
         low: or_depth(asked.low),
         // With one in flight nothing can overlap.
         serialises_overlap: asked.serialises_overlap && depth > 1,
+        offload: asked.offload,
     }
 }
 
@@ -452,6 +502,7 @@ fn record_plan(draft: &Draft, engine: &EngineSpec) -> RecordPlan {
         iolog: draft.replay.written_log.clone(),
         tells: crate::plan::TellPlan::default(),
         states_in: None,
+        block_lives: record.block_lives,
     }
 }
 

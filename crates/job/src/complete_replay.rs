@@ -40,10 +40,11 @@ pub(crate) fn check(draft: &Draft, findings: &mut Findings<'_>) {
         let help = Some("leave it out, or use replay_time_scale, or replay_no_stall with thinktime".to_owned());
         findings.problems.push(about(draft, &[name, "read_iolog"], what, help));
     }
-    if draft.verify.method.is_some() || !draft.verify.plan.pattern.is_empty() {
-        let what = "verify and read_iolog exclude each other: a record does not say what was in the blocks";
-        let help = Some("leave verify out".to_owned());
-        findings.problems.push(about(draft, &["verify", "verify_pattern", "read_iolog"], what, help));
+    // These go through the writes of a drawn sequence, or change it.
+    let drawn = ["verify_only", "verify_state_load", "experimental_verify", "trim_percentage"];
+    for name in drawn.into_iter().filter(|name| draft.given(name)) {
+        let what = format!("{name} and read_iolog exclude each other: what is written is what the record says");
+        findings.problems.push(about(draft, &[name, "read_iolog"], what, Some("leave it out".to_owned())));
     }
     let logs = draft.replay.plan.logs.len();
     for (name, given) in

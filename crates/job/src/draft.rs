@@ -177,6 +177,7 @@ pub(crate) struct DepthDraft {
     pub reap_max: Option<u32>,
     pub low: u32,
     pub serialises_overlap: bool,
+    pub offload: bool,
 }
 
 /// Options about speed.
@@ -354,7 +355,15 @@ impl Default for Draft {
             engine_options: EngineOptions::default(),
             files: FileDraft::default(),
             load: LoadDraft::default(),
-            depth: DepthDraft { depth: 1, batch: 1, reap_min: 1, reap_max: None, low: 0, serialises_overlap: false },
+            depth: DepthDraft {
+                depth: 1,
+                batch: 1,
+                reap_min: 1,
+                reap_max: None,
+                low: 0,
+                serialises_overlap: false,
+                offload: false,
+            },
             pace: PaceDraft { think_blocks: 1, rate_cycle_ms: 1000, ..PaceDraft::default() },
             latency: LatencyPlan::default(),
             steady: SteadyDraft::default(),

@@ -2,7 +2,6 @@
 
 /// Name and reason.
 pub(crate) const NOT_CARRIED: &[(&str, &str)] = &[
-    ("io_uring_cmd", "it sends NVMe commands to a character device, and none was at hand to prove that on"),
     ("rbd", LIBRARY),
     ("rados", LIBRARY),
     ("http", LIBRARY),

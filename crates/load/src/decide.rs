@@ -84,6 +84,8 @@ struct Passes {
     ios: u64,
     /// Targets from here on have their caches dropped before the pass begins.
     to_drop: Option<usize>,
+    /// A pass of a record is over, and what it wrote is to be read back.
+    to_review: bool,
 }
 
 /// fsync and fdatasync after so many writes.
@@ -179,6 +181,11 @@ impl Load {
             load.review = Some(review);
         }
         Ok(load)
+    }
+
+    /// Zones reset so far, before they were written again.
+    pub fn zone_resets(&self) -> u64 {
+        self.places.targets.iter().map(places::Place::zone_resets).sum()
     }
 
     /// A load that has still to do what this one has: the same sequence, and nothing else.
@@ -342,6 +349,9 @@ impl Load {
         if let (Some(review), Operation::Write) = (&mut self.review, request.operation) {
             review.failed(request);
         }
+        if let Some(witness) = &mut self.witness {
+            witness.failed(request);
+        }
         self.note_completed(request);
     }
 
@@ -413,12 +423,11 @@ impl Load {
             Verdict::Refreshed => {}
             Verdict::Pause(next) => return next,
         }
-        if let Some(replay) = &mut self.replay {
-            let next = replay.next(now);
-            return self.replayed(next);
-        }
         if let Some(next) = self.review.as_mut().map(Review::step).and_then(review_step) {
             return next;
+        }
+        if self.replay.is_some() {
+            return self.replayed(now);
         }
         if self.limits.reached() {
             if let Some(next) = self.rest_of_review() {
@@ -440,15 +449,38 @@ impl Load {
         self.choose_block(direction)
     }
 
-    /// Books what a record says comes next.
-    fn replayed(&mut self, next: Next) -> Next {
-        match next {
-            Next::Wait(moment) => return Next::Wait(moment.min(self.deadline)),
-            Next::Drain => self.passes.over += 1,
-            Next::Issue(request) if request.direction().is_some() => self.think.issued(),
+    /// What a record says comes next, booked. What it wrote is read back after each pass.
+    fn replayed(&mut self, now: Nanos) -> Next {
+        if self.passes.to_review {
+            if let Some(next) = self.rest_of_review() {
+                return next;
+            }
+            self.passes.to_review = false;
+        }
+        let next = self.replay.as_mut().map_or(Next::Stop, |replay| replay.next(now));
+        match &next {
+            Next::Wait(moment) => return Next::Wait((*moment).min(self.deadline)),
+            Next::Drain => {
+                self.passes.over += 1;
+                self.passes.to_review = true;
+            }
+            // The record is at its end, and says so again when all is read back.
+            Next::Stop => return self.rest_of_review().unwrap_or(next),
+            Next::Issue(request) => self.book_replayed(request),
             _ => {}
         }
         next
+    }
+
+    fn book_replayed(&mut self, request: &Request) {
+        if request.direction().is_some() {
+            self.think.issued();
+        }
+        match (&mut self.review, request.operation) {
+            (Some(review), Operation::Write) => review.wrote(request),
+            (Some(review), Operation::Sync | Operation::DataSync) => review.flushing(request.target),
+            _ => {}
+        }
     }
 
     /// The direction of the next I/O, or when the first that may go is due.

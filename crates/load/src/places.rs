@@ -211,6 +211,14 @@ impl Rules {
 }
 
 impl Place {
+    /// Zones reset so far.
+    pub(super) fn zone_resets(&self) -> u64 {
+        match self.zones.as_deref() {
+            Some(Zones::Zoned(map)) => map.resets(),
+            _ => 0,
+        }
+    }
+
     fn new(plan: &LoadPlan, region: Region, rules: &Rules, key: u64) -> Result<Self, NoMap> {
         let (mut start, mut end) = (region.start, region.end.max(region.start));
         let zones = match plan.zones {

@@ -50,6 +50,11 @@ pub trait Witness: Debug + Send {
         let _ = request;
     }
 
+    /// This I/O failed; told once, before it is completed.
+    fn failed(&mut self, request: &Request) {
+        let _ = request;
+    }
+
     /// There is nothing to do before `until`.
     fn waits(&mut self, now: Nanos, until: Nanos) {
         let _ = (now, until);

@@ -286,7 +286,7 @@ fn writes_once(job: &JobPlan) -> bool {
     let mapped = job.load.cover_all && job.load.distribution == Distribution::Uniform;
     let all_random = job.load.percent_random.write >= 100;
     let once = job.load.step == Step::Plain && (!job.load.random || (mapped && all_random));
-    once && job.files.io_size.is_none() && !job.limits.time_based
+    once && job.files.io_size.is_none() && !job.limits.time_based && job.replay.is_none()
 }
 
 impl Replay {

@@ -3,8 +3,9 @@
 use super::replay::{RecordFailure, Recorded, Recording};
 use super::{LoadSetup, Region, Request};
 use engine::Operation;
-use job::plan::{Mix, RecordOrder};
+use job::plan::{Listed, Mix, RecordOrder};
 use measure::{Direction, Nanos};
+use std::sync::Arc;
 
 /// A walk over the records of one target, each as soon as the one before is done.
 #[derive(Debug)]
@@ -24,6 +25,7 @@ enum Path {
     Backward,
     Same,
     Strided { stride: u64, at: u64, round: u64 },
+    Listed(Arc<[Listed]>),
 }
 
 impl Walk {
@@ -33,19 +35,32 @@ impl Walk {
         let load = &setup.job.load;
         let length = load.smallest();
         let region = setup.regions.first().copied().unwrap_or(Region { start: 0, end: 0, reach: super::Reach::Whole });
-        let records = region.bytes() / u64::from(length);
+        let records = match &pass.order {
+            RecordOrder::Listed(list) => list.len() as u64,
+            _ => region.bytes() / u64::from(length),
+        };
         let path = match &pass.order {
             RecordOrder::ByLoad => return None,
             RecordOrder::Shuffled => Path::Shuffled(shuffled(u32::try_from(records).unwrap_or(u32::MAX))),
             RecordOrder::Backward => Path::Backward,
             RecordOrder::Same => Path::Same,
             RecordOrder::Strided(stride) => Path::Strided { stride: *stride, at: 0, round: 0 },
+            RecordOrder::Listed(list) => Path::Listed(Arc::clone(list)),
         };
         let operation = match load.mix {
             Mix::Only(Direction::Read) => Operation::Read,
             _ => Operation::Write,
         };
         Some(Walk { path, operation, start: region.start, length, records, taken: 0 })
+    }
+
+    /// Where the record of this step is, and how long.
+    fn place(&mut self) -> (u64, u32) {
+        if let Path::Listed(list) = &self.path {
+            let listed = usize::try_from(self.taken).ok().and_then(|at| list.get(at));
+            return listed.map_or((0, self.length), |listed| (listed.offset, listed.length.min(self.length)));
+        }
+        (self.record() * u64::from(self.length), self.length)
     }
 
     /// The number of the record that comes at a step.
@@ -55,7 +70,8 @@ impl Walk {
                 usize::try_from(self.taken).ok().and_then(|at| order.get(at)).map_or(0, |&record| u64::from(record))
             }
             Path::Backward => self.records - 1 - self.taken,
-            Path::Same => 0,
+            // A list has places, no numbers.
+            Path::Same | Path::Listed(_) => 0,
             Path::Strided { stride, at, round } => {
                 let this = *at;
                 // A round ends where the record after the next would reach the last one.
@@ -76,7 +92,7 @@ impl Recording for Walk {
         if self.taken >= self.records {
             return Ok(None);
         }
-        let (offset, length) = (self.record() * u64::from(self.length), self.length);
+        let (offset, length) = self.place();
         self.taken += 1;
         let request = Request { operation: self.operation, target: 0, offset: self.start + offset, length };
         Ok(Some(Recorded { at: Nanos::ZERO, request }))

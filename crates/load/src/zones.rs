@@ -76,6 +76,8 @@ pub(super) struct ZoneMap {
     /// Zones begun and not full, where their number is limited.
     open: Vec<usize>,
     total: u64,
+    /// Zones reset so far.
+    resets: u64,
     /// Writes beyond the threshold since the last reset.
     since_reset: u64,
     least: u64,
@@ -98,9 +100,15 @@ impl ZoneMap {
             written: vec![0; zones].into_boxed_slice(),
             open: Vec::with_capacity(most),
             total: 0,
+            resets: 0,
             since_reset: 0,
             least: u64::from(least.max(1)),
         }
+    }
+
+    /// Zones reset so far.
+    pub(super) const fn resets(&self) -> u64 {
+        self.resets
     }
 
     /// Where an I/O that was meant for `offset` goes, and how much of it; `None` when no zone takes it.
@@ -191,6 +199,7 @@ impl ZoneMap {
     }
 
     fn reset(&mut self, zone: usize) {
+        self.resets += 1;
         self.total -= self.written[zone];
         self.written[zone] = 0;
     }

@@ -75,6 +75,18 @@ impl SystemClock {
         SystemClock { counter: None, why_not_tsc: Some("a call was asked for"), ..self }
     }
 
+    /// The same clock with its epoch now: another run may begin without calibrating again.
+    #[must_use]
+    pub fn anew(self) -> Self {
+        match self.counter {
+            Some(counter) => {
+                let (counter, epoch) = counter.anew();
+                SystemClock { counter: Some(counter), epoch, ..self }
+            }
+            None => SystemClock { epoch: monotonic(), ..self },
+        }
+    }
+
     /// What is to be said about the clock now, at the end of a run: the drift since calibration above all.
     pub fn report(&self) -> ClockReport {
         let source = if self.counter.is_some() { ClockSource::Tsc } else { ClockSource::Monotonic };
@@ -187,6 +199,20 @@ mod tests {
         let there = std::thread::spawn(move || clock.now()).join().unwrap();
         let after = clock.now();
         assert!(before <= there && there <= after, "{before:?} {there:?} {after:?}");
+    }
+
+    #[test]
+    fn a_clock_that_begins_anew_reads_nearly_zero_and_keeps_its_rate() {
+        for clock in [SystemClock::start(), SystemClock::calibrate(&clocksource())] {
+            std::thread::sleep(Duration::from_millis(30));
+            let (before, anew, after) = (clock.now(), clock.anew(), clock.now());
+            let behind = before.saturating_sub(Nanos(1000)) - anew.now().min(before);
+            assert!(anew.now() < before && behind < after, "{before:?} {after:?} {:?}", anew.now());
+            let (began, reference) = (anew.now(), Instant::now());
+            std::thread::sleep(Duration::from_millis(50));
+            let off = (anew.now() - began).as_duration().abs_diff(reference.elapsed());
+            assert!(off < Duration::from_millis(2), "{off:?}");
+        }
     }
 
     #[test]

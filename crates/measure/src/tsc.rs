@@ -39,6 +39,12 @@ impl Tsc {
         Ok((Tsc { epoch: first.ticks, nanoseconds_per_tick: rate }, first.nanoseconds))
     }
 
+    /// The same counter with its epoch now, and that moment on CLOCK_MONOTONIC.
+    pub(crate) fn anew(self) -> (Self, u64) {
+        let now = pair();
+        (Tsc { epoch: now.ticks, ..self }, now.nanoseconds)
+    }
+
     /// Nanoseconds since the epoch.
     #[inline]
     pub(crate) fn elapsed(&self) -> u64 {

@@ -1,6 +1,6 @@
 //! What one worker found, and how workers of a group become one.
 
-use crate::{LatencyGoal, SteadyResult};
+use crate::{BlockLives, LatencyGoal, SteadyResult};
 use measure::{Direction, Histogram, Moments, Nanos, PerDirection, SampleStatistics};
 use serde::{Deserialize, Serialize};
 use zerocopy::FromBytes;
@@ -50,6 +50,9 @@ pub struct JobResult {
     /// Its moments, where it was one timed pass.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pass: Option<PassResult>,
+    /// What became of its blocks; `None` where nobody asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blocks: Option<BlockLives>,
 }
 
 /// The moments of one timed pass, on the run's clock.
@@ -197,6 +200,9 @@ pub struct DirectionResult {
     pub short_ios: u64,
     /// I/Os dropped by the engine.
     pub dropped_ios: u64,
+    /// Zones reset before they were written again (`zonemode=zbd`).
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub zone_resets: u64,
     /// Time of the measured part; zero when nothing moved in this direction.
     pub runtime: Nanos,
     /// Issue to accepted by the kernel; `None` when not measured.
@@ -215,6 +221,23 @@ pub struct DirectionResult {
     pub iops_samples: SampleStatistics,
     /// Smallest and largest average rate of a single worker in bytes/s, once workers are merged.
     pub worker_rates: Option<(u64, u64)>,
+    /// The rates as a foreign report prints them; `None` for what was measured here, where rates follow from counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stated: Option<StatedRates>,
+}
+
+/// Rates as a report prints them, which its own counts may contradict.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct StatedRates {
+    /// Bytes per second.
+    pub bytes_per_second: Option<f64>,
+    /// I/Os per second.
+    pub iops: Option<f64>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks with a reference")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// Statistics of one kind of latency.
@@ -276,6 +299,20 @@ pub struct CpuUsage {
     pub major_faults: u64,
     /// Page faults that did not.
     pub minor_faults: u64,
+}
+
+impl std::ops::Add for CpuUsage {
+    type Output = CpuUsage;
+
+    fn add(self, other: CpuUsage) -> CpuUsage {
+        CpuUsage {
+            user: self.user + other.user,
+            system: self.system + other.system,
+            switches: self.switches + other.switches,
+            major_faults: self.major_faults + other.major_faults,
+            minor_faults: self.minor_faults + other.minor_faults,
+        }
+    }
 }
 
 /// Queue depths at issue, and sizes of submit and reap calls. Bins: see fio's report.
@@ -383,10 +420,13 @@ impl DirectionResult {
             (Some(a), Some(b)) => Some((a.0.min(b.0), a.1.max(b.1))),
             (a, b) => a.or(b),
         };
+        // What was printed of one is not what would be printed of both.
+        self.stated = None;
         self.bytes += other.bytes;
         self.ios += other.ios;
         self.short_ios += other.short_ios;
         self.dropped_ios += other.dropped_ios;
+        self.zone_resets += other.zone_resets;
         self.runtime = self.runtime.max(other.runtime);
         merge_latency(&mut self.submission, &other.submission);
         merge_latency(&mut self.completion, &other.completion);
@@ -429,6 +469,9 @@ impl JobResult {
         self.depth.submits += other.depth.submits;
         self.depth.completes += other.depth.completes;
         self.latency_bins.merge(&other.latency_bins);
+        if let Some(theirs) = &other.blocks {
+            self.blocks.get_or_insert_default().merge(theirs);
+        }
     }
 
     /// All directions as one: counts and histograms added, the rates side by side.

@@ -5,8 +5,10 @@
 #![forbid(unsafe_code)]
 
 mod activity;
+mod blocks;
 mod device;
 mod job;
+mod latency;
 mod limit;
 mod monitored;
 mod native;
@@ -15,11 +17,13 @@ mod result;
 mod steer;
 
 pub use activity::{CpuActivity, DeviceActivity, FlushActivity, OperationActivity};
+pub use blocks::BlockLives;
 pub use device::DeviceUsage;
 pub use job::{
     CpuUsage, DepthStatistics, DirectionResult, Echo, JobError, JobResult, LatencyBins, LatencyStatistics, PassMark,
-    PassResult, PriorityLatency, ReportStyle, SyncResult, Unified,
+    PassResult, PriorityLatency, ReportStyle, StatedRates, SyncResult, Unified,
 };
+pub use latency::LatencyCounts;
 pub use limit::{LimitedBy, Limiter};
 pub use monitored::{
     CachedBytes, CpuTicks, DeviceFacts, DeviceGain, GroupGain, GroupLimits, Interval, IoCap, Monitored, MountFacts,

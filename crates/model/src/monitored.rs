@@ -3,6 +3,7 @@
 //! Every interval holds what was *gained* in it, in the counters' own units, so that intervals add up to the run and
 //! two neighbours can be made one. A signal that could not be read is `None` or missing, never 0.
 
+use crate::LatencyCounts;
 use measure::Nanos;
 use serde::{Deserialize, Serialize};
 
@@ -177,6 +178,10 @@ pub struct Interval {
     pub bytes: [u64; 3],
     /// The workers' finished I/Os: reads, writes, trims.
     pub ios: [u64; 3],
+    /// Latencies of reads, writes and trims, total where those are counted, else completion: of the part of the run that
+    /// counts. Empty where workers are threads, keep no percentiles or are more than 128.
+    #[serde(default, skip_serializing_if = "crate::latency::none")]
+    pub latencies: [LatencyCounts; 3],
     /// What the devices gained, in the order of [`Monitored::devices`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub devices: Vec<DeviceGain>,
@@ -421,6 +426,7 @@ impl Interval {
         self.measuring = later.measuring;
         self.bytes = self.bytes.plus(later.bytes);
         self.ios = self.ios.plus(later.ios);
+        self.latencies.iter_mut().zip(&later.latencies).for_each(|(mine, more)| mine.add(more));
         plus_each(&mut self.devices, &later.devices);
         self.cpu = self.cpu.plus(later.cpu);
         self.pressure = self.pressure.plus(later.pressure);

@@ -234,6 +234,9 @@ pub struct ReadDirection {
     /// Issue to reaped.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub total: Option<ReadLatency>,
+    /// The latencies of each priority, where there were several.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub priorities: Vec<ReadPriority>,
     /// Samples of bandwidth, bytes per second.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bandwidth: Option<ReadSamples>,
@@ -256,10 +259,41 @@ impl ReadDirection {
             submission: None,
             completion: None,
             total: None,
+            priorities: Vec::new(),
             bandwidth: None,
             iops_samples: None,
         }
     }
+}
+
+/// Which time of an I/O the latencies of a priority are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PriorityTime {
+    /// Accepted to reaped.
+    #[default]
+    Completion,
+    /// Issue to reaped.
+    Total,
+}
+
+/// The I/Os of one priority.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct ReadPriority {
+    /// Class: 0 none, 1 real time, 2 best effort, 3 idle.
+    pub class: f64,
+    /// Level within the class, 0 the highest.
+    pub level: f64,
+    /// Hint to the device, where it is stated.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hint: Option<f64>,
+    /// Their share of the direction's I/Os in percent, where it is stated.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub percent: Option<f64>,
+    /// What was timed.
+    pub time: PriorityTime,
+    /// How long they took.
+    pub latency: ReadLatency,
 }
 
 /// One kind of latency in nanoseconds.
@@ -467,6 +501,9 @@ pub struct IozoneRow {
     pub record_bytes: f64,
     /// (test, value) of every filled column.
     pub values: Vec<(&'static str, f64)>,
+    /// (test, processor time in percent of the elapsed), where a report has it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub processor_percent: Vec<(&'static str, f64)>,
 }
 
 /// A block of iozone's throughput mode; rates in the head's unit.
@@ -476,8 +513,8 @@ pub struct IozoneThroughput {
     pub head: IozoneHead,
     /// The test, `initial writers`.
     pub test: String,
-    /// Processes or threads.
-    pub workers: f64,
+    /// Processes or threads; a report for spreadsheets does not say.
+    pub workers: Option<f64>,
     /// Sum of the children's rates.
     pub children: Option<f64>,
     /// Rate of the whole.
@@ -493,6 +530,15 @@ pub struct IozoneThroughput {
     /// (moved, rate) per child, where printed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub per_child: Vec<(f64, f64)>,
+    /// Seconds that passed, where printed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wall_s: Option<f64>,
+    /// Seconds of processor time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub processor_s: Option<f64>,
+    /// The one in percent of the other.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub processor_percent: Option<f64>,
 }
 
 /// A line of iostat: names of columns as printed, and their values.

@@ -7,8 +7,10 @@ use crate::counters::{DeviceCounters, OperationCounters};
 use crate::cpu::CpuCounters;
 use crate::stack::{self, Watched};
 use crate::targets::{self, Target};
-use measure::Nanos;
-use model::{CpuTicks, DeviceGain, GroupGain, Interval, Monitored, PressureGain, RequestGain, WorkerGain};
+use measure::{Histogram, Nanos};
+use model::{
+    CpuTicks, DeviceGain, GroupGain, Interval, LatencyCounts, Monitored, PressureGain, RequestGain, WorkerGain,
+};
 use std::path::{Path, PathBuf};
 use sys::cgroup::{Counters, Groups};
 use sys::host::{Pressure, Resource, pressure};
@@ -51,11 +53,14 @@ pub struct Recorder {
     began: Nanos,
     pause: Nanos,
     due: Nanos,
-    groups: Groups,
+    /// Those of the workers, each once; of this process until a worker is known to be elsewhere.
+    groups: Vec<Groups>,
     devices: Vec<Watched>,
     last: Readings,
     workers: Vec<WorkerReading>,
+    worker_groups: Vec<Groups>,
     totals: ([u64; 3], [u64; 3]),
+    latencies: LatenciesRead,
     found: Monitored,
 }
 
@@ -65,6 +70,26 @@ struct Readings {
     cpu: Option<CpuCounters>,
     pressures: [Option<Pressure>; 3],
     group: Counters,
+}
+
+/// The workers' latencies so far, as of the last sample and for the next one.
+#[derive(Debug, Default)]
+struct LatenciesRead {
+    then: Option<Box<[Histogram; 3]>>,
+    now: Option<Box<[Histogram; 3]>>,
+    cost: Nanos,
+}
+
+impl LatenciesRead {
+    fn gain(&mut self) -> [LatencyCounts; 3] {
+        let Some(now) = self.now.take() else { return Default::default() };
+        let gained = match &self.then {
+            Some(then) => std::array::from_fn(|at| LatencyCounts::gained(&now[at], &then[at])),
+            None => now.each_ref().map(|now| LatencyCounts::gained(now, &Histogram::new())),
+        };
+        self.then = Some(now);
+        gained
+    }
 }
 
 /// A worker's counters, as of the last interval and as of the last look.
@@ -80,11 +105,11 @@ impl Recorder {
     pub fn start(root: &Path, paths: &[&Path], interval: Nanos, now: Nanos) -> Self {
         let cost = Cost::begin();
         let devices = stack::under(root, paths);
-        let groups = Groups::own(root).unwrap_or_default();
+        let groups = vec![Groups::own(root).unwrap_or_default()];
         let found = Monitored {
             began_unix_ms: unix_ms(),
             devices: devices.iter().map(|watched| watched.facts.clone()).collect(),
-            group_limits: targets::group_limits(root, &groups),
+            group_limits: targets::group_limits(root, &groups[0]),
             hypervisor: sys::host::hypervisor(root),
             ..Monitored::default()
         };
@@ -97,7 +122,9 @@ impl Recorder {
             devices,
             last: Readings::default(),
             workers: Vec::new(),
+            worker_groups: Vec::new(),
             totals: Default::default(),
+            latencies: LatenciesRead::default(),
             found,
         };
         recorder.last = recorder.read();
@@ -110,6 +137,37 @@ impl Recorder {
         let cost = Cost::begin();
         targets::begin(&self.root, targets, &mut self.found.targets);
         self.found.own_cpu = self.found.own_cpu.saturating_add(cost.taken());
+    }
+
+    /// Looks for the control groups of workers that joined one of their own: from here on theirs are the counters and,
+    /// where all are in the same, the limits.
+    pub fn begin_workers(&mut self, workers: &[WorkerSeen]) {
+        let cost = Cost::begin();
+        let mut found: Vec<Groups> = std::mem::take(&mut self.worker_groups);
+        let threads = workers.iter().take(WORKERS_MAX).filter_map(|worker| worker.thread);
+        for groups in threads.filter_map(|thread| Groups::of_thread(&self.root, thread).ok()) {
+            if !found.contains(&groups) {
+                found.push(groups);
+            }
+        }
+        self.worker_groups.clone_from(&found);
+        if !found.is_empty() && found != self.groups {
+            self.groups = found;
+            self.last.group = group_counters(&self.groups);
+            self.found.group_limits = match self.groups.as_slice() {
+                [one] => targets::group_limits(&self.root, one),
+                _ => None,
+            };
+        }
+        self.found.own_cpu = self.found.own_cpu.saturating_add(cost.taken());
+    }
+
+    /// Takes the workers' latencies so far, per direction, for the next sample; `read` gives them, and its cost counts
+    /// with that of the sample.
+    pub fn read_latencies(&mut self, read: impl FnOnce() -> Option<Box<[Histogram; 3]>>) {
+        let cost = Cost::begin();
+        self.latencies.now = read();
+        self.latencies.cost = cost.taken();
     }
 
     /// Whether a sample is due at `now`.
@@ -129,7 +187,7 @@ impl Recorder {
             halve(&mut self.found.intervals);
             self.pause = self.pause.saturating_add(self.pause);
         }
-        let taken = cost.taken();
+        let taken = cost.taken().saturating_add(std::mem::take(&mut self.latencies.cost));
         self.found.own_cpu = self.found.own_cpu.saturating_add(taken);
         self.due = now.saturating_add(self.pause.max(Nanos(taken.get().saturating_mul(PAUSE_PER_COST))));
     }
@@ -174,6 +232,7 @@ impl Recorder {
             measuring: u32::try_from(workers.iter().filter(|worker| worker.measuring).count()).unwrap_or(u32::MAX),
             bytes: since(&totals.0, &self.totals.0),
             ios: since(&totals.1, &self.totals.1),
+            latencies: self.latencies.gain(),
             devices: self.devices.iter_mut().map(gain_of).collect(),
             cpu: read.cpu.zip(self.last.cpu).map(|(now, then)| ticks(&now, &then)),
             pressure: pressure_gain(&read.pressures, &self.last.pressures),
@@ -190,9 +249,33 @@ impl Recorder {
         Readings {
             cpu: CpuCounters::parse(&stat),
             pressures: resources.map(|resource| pressure(&self.root, resource)),
-            group: self.groups.counters(),
+            group: group_counters(&self.groups),
         }
     }
+}
+
+/// What several groups did together; an account that two of them share counts once.
+fn group_counters(groups: &[Groups]) -> Counters {
+    let both = |one: Option<(u64, u64)>, other: Option<(u64, u64)>| match (one, other) {
+        (Some(one), Some(other)) => Some((one.0.saturating_add(other.0), one.1.saturating_add(other.1))),
+        (one, other) => one.or(other),
+    };
+    let sum = |one: Option<u64>, other: Option<u64>| both(one.map(|one| (one, 0)), other.map(|other| (other, 0)));
+    let sum = |one, other| sum(one, other).map(|(sum, _)| sum);
+    let mut all = Counters::default();
+    for (at, one) in groups.iter().enumerate() {
+        let found = one.counters();
+        if !groups[..at].iter().any(|other| other.share_devices(one)) {
+            all.io_bytes = both(all.io_bytes, found.io_bytes);
+            all.io_requests = both(all.io_requests, found.io_requests);
+        }
+        if !groups[..at].iter().any(|other| other.share_processors(one)) {
+            all.cpu_us = sum(all.cpu_us, found.cpu_us);
+            all.throttled_periods = sum(all.throttled_periods, found.throttled_periods);
+            all.throttled_us = sum(all.throttled_us, found.throttled_us);
+        }
+    }
+    all
 }
 
 /// CPU time that something takes.

@@ -2,7 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a tree that cannot be made fails the test")]
 
-use measure::Nanos;
+use measure::{Histogram, Nanos};
 use model::{CpuTicks, GroupGain, PressureGain, RequestGain};
 use plumb_monitor::{Account, Recorder, Target, WorkerSeen};
 use std::os::unix::fs::MetadataExt;
@@ -114,6 +114,121 @@ fn a_recorded_machine_gives_its_gains() {
     );
     assert_eq!(one.io_bytes, Some([12_288, 0, 24_576, 0]));
     assert_eq!(found.whole().devices[0].reads.ios, 400);
+}
+
+#[test]
+fn a_group_of_the_workers_own_is_counted_in_place_of_ours() {
+    let machine = Recorded::new();
+    let number = std::fs::metadata(machine.path()).unwrap().dev();
+    let number = format!("{}:{}", rustix::fs::major(number), rustix::fs::minor(number));
+    machine.write("proc/77/cgroup", "0::/job/workers\n");
+    machine.write("sys/fs/cgroup/job/workers/io.max", &format!("{number} rbps=max wbps=max riops=200 wiops=max\n"));
+    let theirs = |reads: u64| {
+        let text = format!("8:0 rbytes={} wbytes=0 rios={reads} wios=0\n", reads * 4096);
+        machine.write("sys/fs/cgroup/job/workers/io.stat", &text);
+    };
+    theirs(1000);
+    let mut recorder = Recorder::start(machine.path(), &[machine.path()], Nanos::from_millis(500), Nanos::ZERO);
+    recorder.begin_workers(&[worker(0, false), worker(0, false)]);
+    theirs(1077);
+    machine.at(9);
+    let found = recorder.finish(Nanos::SECOND, &[worker(77, true)]);
+    let group = found.intervals[0].group.unwrap();
+    assert_eq!((group.io_requests, group.io_bytes), (Some((77, 0)), Some((77 * 4096, 0))));
+    assert_eq!(found.group_limits.unwrap().io[0].read_iops, Some(200), "the tighter of both");
+}
+
+/// Adds a device to a recorded machine: its number, counters, and what it is made of.
+fn add_device(machine: &Recorded, path: &str, number: &str, members: &[&str]) {
+    let folder = machine.path().join("sys/devices").join(path);
+    machine.write(&format!("sys/devices/{path}/dev"), number);
+    machine.write(&format!("sys/devices/{path}/stat"), "1 0 8 1 1 0 8 1 0 1 1\n");
+    let link = machine.path().join(format!("sys/dev/block/{number}"));
+    if !link.exists() {
+        std::os::unix::fs::symlink(&folder, link).unwrap();
+    }
+    for member in members {
+        let slaves = folder.join("slaves");
+        std::fs::create_dir_all(&slaves).unwrap();
+        let name = member.rsplit('/').next().unwrap();
+        std::os::unix::fs::symlink(machine.path().join("sys/devices").join(member), slaves.join(name)).unwrap();
+    }
+}
+
+#[test]
+fn the_leaves_are_found_through_multipath_lvm_md_partitions_and_loop() {
+    let machine = Recorded::new();
+    for (path, number) in [("p/sdb", "8:16"), ("p/sdc", "8:32"), ("p/sdd", "8:48"), ("p/sdd/sdd1", "8:49")] {
+        add_device(&machine, path, number, &[]);
+    }
+    machine.write("sys/devices/p/sdd/sdd1/partition", "1\n");
+    // A volume on a mirror of a multipath disk's two paths and of a partition.
+    add_device(&machine, "v/dm-0", "253:0", &["p/sdb", "p/sdc"]);
+    add_device(&machine, "v/md0", "9:0", &["v/dm-0", "p/sdd/sdd1"]);
+    add_device(&machine, "v/dm-1", "253:1", &["v/md0"]);
+    let below = tempfile::tempdir().unwrap();
+    // A loop device over a file on the volume, and a file system on the loop device: two paths of this machine stand in.
+    let place = |path: &Path, device: &str| {
+        let number = std::fs::metadata(path).unwrap().dev();
+        let number = format!("{}:{}", rustix::fs::major(number), rustix::fs::minor(number));
+        let link = machine.path().join(format!("sys/dev/block/{number}"));
+        std::fs::remove_file(&link).ok();
+        std::os::unix::fs::symlink(machine.path().join("sys/devices").join(device), link).unwrap();
+    };
+    let image = below.path().join("image");
+    std::fs::write(&image, "").unwrap();
+    place(&image, "v/dm-1");
+    add_device(&machine, "v/loop0", "7:0", &[]);
+    machine.write("sys/devices/v/loop0/loop/backing_file", &format!("{}\n", image.display()));
+    let on_the_loop = Path::new("/proc/version");
+    place(on_the_loop, "v/loop0");
+    let recorder = Recorder::start(machine.path(), &[on_the_loop], Nanos::SECOND, Nanos::ZERO);
+    let found = recorder.finish(Nanos::SECOND, &[]);
+    let mut told: Vec<String> = found
+        .devices
+        .iter()
+        .map(|device| {
+            let mut below = device.below.clone();
+            below.sort();
+            let role = match (device.top, device.leaf) {
+                (true, _) => "top",
+                (_, true) => "leaf",
+                _ => "between",
+            };
+            format!("{}: {role}, over {}", device.name, below.join(" "))
+        })
+        .collect();
+    told.sort();
+    assert_eq!(
+        told,
+        [
+            "dm-0: between, over sdb sdc",
+            "dm-1: between, over md0",
+            "loop0: top, over dm-1",
+            "md0: between, over dm-0 sdd",
+            "sdb: leaf, over ",
+            "sdc: leaf, over ",
+            "sdd: leaf, over ",
+        ]
+    );
+}
+
+#[test]
+fn latencies_of_an_interval_are_what_came_since_the_last() {
+    let machine = Recorded::new();
+    let mut recorder = Recorder::start(machine.path(), &[], Nanos::from_millis(500), Nanos::ZERO);
+    let mut histograms = Box::new([const { Histogram::new() }; 3]);
+    histograms[0].record_many(Nanos(100_000), 10);
+    recorder.read_latencies(|| Some(histograms.clone()));
+    recorder.sample(Nanos::from_millis(500), &[worker(10, true)]);
+    histograms[0].record_many(Nanos(4_000_000), 5);
+    recorder.read_latencies(|| Some(histograms.clone()));
+    recorder.sample(Nanos::from_millis(1000), &[worker(15, true)]);
+    let found = recorder.finish(Nanos::from_millis(1500), &[worker(15, false)]);
+    let median = |at: usize| found.intervals[at].latencies[0].percentile(50.0).map(|ns| ns.as_f64() / 1e6);
+    assert!((median(0).unwrap() / 0.1 - 1.0).abs() < 0.04 && (median(1).unwrap() / 4.0 - 1.0).abs() < 0.04);
+    assert_eq!((median(2), found.intervals[1].latencies[0].total()), (None, 5));
+    assert_eq!(found.whole().latencies[0].total(), 15);
 }
 
 #[test]

@@ -26,7 +26,7 @@ plumb.charts.blocks = (data, look) => {
     label: { show: true, position: 'top', color: look.ink, fontFamily: plumb.family, fontSize: 10.5, formatter: (item) => written(data.points[item.dataIndex]) },
     data: data.points.map((point, at) => ({ value: [power(point.bytes), values(point)], point: at })),
   });
-  const worst = Math.max(0.02, ...data.points.map((point) => Math.abs(point.error || 0))) * 1.45;
+  const worst = plumb.step(Math.max(0.02, ...data.points.map((point) => Math.abs(point.error || 0))) * 1.3, 1);
   const barWidth = Math.min(26, (look.width - left - 40) / (high - low) / 2);
   const errors = {
     type: 'custom', name: 'error', xAxisIndex: 2, yAxisIndex: 2, animation: false,

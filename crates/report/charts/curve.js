@@ -8,6 +8,21 @@ plumb.charts.curve = (data, look) => {
   const target = plumb.target(data, look);
   const kinds = [['average_ns', 'avg', 'solid', 2.2], ['p99_ns', 'p99', [7, 4], 1.3]].filter(([, name]) => plumb.shows(look, name));
   const values = data.systems.flatMap((system) => system.points.flatMap((point) => kinds.map(([key]) => point[key])));
+  // A level's name stands left of its point or below it, and right of it where the axis is too near.
+  const most = Math.max(...data.systems.flatMap((system) => system.points.map((point) => point.iops)), 1) * 1.25;
+  const placeOf = (system, place, text, font) => {
+    const x = (system.points[place].iops / most) * (look.width - left - 60);
+    const wide = echarts.format.getTextRect(text, font).width;
+    const beyond = system.knee !== null && place > system.knee;
+    if (x <= (beyond ? wide + 16 : wide / 2 + 6)) return 'right';
+    return beyond ? 'left' : 'bottom';
+  };
+  const latencies = plumb.latencyAxis(look, look.scale === 'linear' ? 'latency' : 'latency (log scale)', [...values, target]);
+  // The target's own words stand at the left end of its line.
+  const meetsTarget = (point) => {
+    const decades = Math.abs(Math.log10(point.average_ns / target)) / Math.log10(latencies.max / latencies.min);
+    return look.scale !== 'linear' && decades * look.height < 24 && (point.iops / most) * (look.width - left - 60) < 120;
+  };
   const series = data.systems.flatMap((system, index) => kinds.map(([key, kind, type, width]) => ({
     type: 'line', name: system.name, symbol: 'circle', symbolSize: 6, animation: false,
     lineStyle: { width, type, color: plumb.systemColour(index) }, itemStyle: { color: plumb.systemColour(index) },
@@ -15,13 +30,14 @@ plumb.charts.curve = (data, look) => {
     endLabel: { show: true, formatter: kind, color: look.soft, fontFamily: plumb.family, fontSize: 10.5, distance: 6 },
     data: system.points.map((point, place) => {
       const isKnee = key === 'average_ns' && place === system.knee;
+      const text = isKnee ? `knee: ${point.label}` : point.label;
       return {
         value: [point.iops, point[key] > 0 ? point[key] : null], point, kind, system: system.name,
         symbol: isKnee ? 'diamond' : 'circle', symbolSize: isKnee ? 15 : 6,
         label: {
-          show: key === 'average_ns', distance: 7,
-          position: place > system.knee && system.knee !== null ? 'left' : 'bottom', fontFamily: plumb.family, fontSize: isKnee ? 11.5 : 10.5,
-          fontWeight: isKnee ? 'bold' : 'normal', color: isKnee ? look.ink : look.soft, formatter: isKnee ? `knee: ${point.label}` : point.label,
+          show: key === 'average_ns' && (isKnee || data.systems.length < 4) && !meetsTarget(point), distance: 7,
+          position: placeOf(system, place, text, look.font(isKnee ? 11.5 : 10.5, isKnee)), fontFamily: plumb.family, fontSize: isKnee ? 11.5 : 10.5,
+          fontWeight: isKnee ? 'bold' : 'normal', color: isKnee ? look.ink : look.soft, formatter: text,
         },
       };
     }),
@@ -35,7 +51,7 @@ plumb.charts.curve = (data, look) => {
     },
     grid: { left, right: 60, top: frame.top + plumb.legendHeight(names, look, left) + 10, bottom: frame.below + 56 },
     xAxis: plumb.axis(look, 'I/Os per second', plumb.count, { min: 0, nameGap: 32 }),
-    yAxis: plumb.latencyAxis(look, look.scale === 'linear' ? 'latency' : 'latency (log scale)', [...values, target]),
+    yAxis: latencies,
     series,
   });
 };

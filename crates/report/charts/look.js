@@ -98,7 +98,7 @@ plumb.percent = (share) => {
 };
 
 // A ratio: `×3.58`.
-plumb.times = (ratio) => `×${ratio >= 999.5 ? plumb.count(ratio) : ratio >= 10 ? +ratio.toFixed(1) : +ratio.toFixed(2)}`;
+plumb.times = (ratio) => `×${ratio >= 999.5 ? plumb.count(ratio) : ratio >= 10 ? +ratio.toFixed(1) : ratio >= 0.095 ? +ratio.toFixed(2) : +ratio.toPrecision(1)}`;
 
 // A round step so that about `wanted` of them cover `span`.
 plumb.step = (span, wanted) => {

@@ -15,11 +15,22 @@ plumb.charts.overlay = (data, look) => {
   const top = frame.top + plumb.legendHeight(names, look, left) + 12;
   const height = look.height - top - frame.below - 50;
   const panels = [{ top, height: height * 0.46 - 26 }, { top: top + height * 0.46, height: height * 0.25 - 26 }, { top: top + height * 0.71, height: height * 0.29 }];
+  const values = levels.flatMap((level) => kinds.map(([key]) => level[key]));
+  const latencies = plumb.latencyAxis(look, look.scale === 'linear' ? 'latency' : 'latency (log scale)', [...values, target], { gridIndex: 0 });
+  // A line's name stands at its end where no other name does; the averages come first.
+  const most = Math.max(...values.filter((value) => value > 0), target, 1);
+  const at = (value) => panels[0].height * (look.scale === 'linear' ? value / most : Math.log(value / latencies.min) / Math.log(latencies.max / latencies.min));
+  const ends = kinds.flatMap(([key, kind]) => data.systems.map(([, system], index) => {
+    const last = loads.map((load) => system.levels.find((level) => level.load === load)).filter((level) => level && level[key] > 0).pop();
+    return { kind, index, load: last && last.load, at: last && at(last[key]) };
+  }));
+  const named = [];
+  for (const end of ends) if (end.load !== undefined && named.every((other) => other.load !== end.load || Math.abs(other.at - end.at) >= 14)) named.push(end);
+  const isNamed = (index, kind) => named.some((end) => end.index === index && end.kind === kind);
   const line = (system, index, panel, kind, type, width, value) => ({
     type: 'line', name: names[index], xAxisIndex: panel, yAxisIndex: panel, animation: false, symbol: 'circle', symbolSize: kind === 'avg' || panel > 0 ? 6 : 3,
     connectNulls: true, lineStyle: { type, width, color: plumb.systemColour(index) }, itemStyle: { color: plumb.systemColour(index) },
-    labelLayout: { hideOverlap: true },
-    endLabel: { show: panel === 0, formatter: kind, color: plumb.systemColour(index), fontFamily: plumb.family, fontSize: 10 },
+    endLabel: { show: panel === 0 && isNamed(index, kind), formatter: kind, color: plumb.systemColour(index), fontFamily: plumb.family, fontSize: 10 },
     data: loads.map((load) => {
       const level = system.levels.find((one) => one.load === load);
       const found = level && value(level);
@@ -32,7 +43,6 @@ plumb.charts.overlay = (data, look) => {
     line(system, index, 2, 'throughput', 'solid', 2.2, (level) => level.rate),
   ]);
   if (series.length > 0) series[0].markLine = plumb.targetLine(target, look);
-  const values = levels.flatMap((level) => kinds.map(([key]) => level[key]));
   return plumb.option(data, look, frame, {
     legend: plumb.legend(names, look, frame.top - 6, left),
     tooltip: {
@@ -49,7 +59,7 @@ plumb.charts.overlay = (data, look) => {
       axisLabel: { show: index === 2, color: look.ink, fontFamily: plumb.family, fontSize: 11, hideOverlap: true },
     })),
     yAxis: [
-      plumb.latencyAxis(look, look.scale === 'linear' ? 'latency' : 'latency (log scale)', [...values, target], { gridIndex: 0 }),
+      latencies,
       plumb.axis(look, 'average latency\n(linear, from 0)', plumb.tick, { gridIndex: 1, min: 0, splitNumber: 3, nameGap: 58 }),
       plumb.rateAxis(look, 'throughput\n(MiB/s)', levels.map((level) => level.rate), { gridIndex: 2, nameGap: 58 }),
     ],

@@ -19,8 +19,11 @@ plumb.charts.series = (data, look) => {
   const all = data.panels.map((_, index) => index);
   const times = data.panels.flatMap((panel) => panel.lines.flatMap((line) => line.points.map((point) => point[0])));
   const [from, to] = times.reduce(([low, high], time) => [Math.min(low, time), Math.max(high, time)], [Infinity, -Infinity]);
-  const range = Number.isFinite(from) ? { min: from, max: to > from ? to : from + 1 } : { min: 0, max: 1 };
-  const seconds = (value) => `${+value.toFixed(3)} s`;
+  // From the beginning of the run, unless nothing is known of its first fifth.
+  const begins = from > to / 5 ? from : 0;
+  const range = Number.isFinite(from) ? { min: begins, max: to > begins ? to : begins + 1 } : { min: 0, max: 1 };
+  const counted = data.ticks === 'reports';
+  const seconds = (value) => (counted ? `report ${Math.round(value)}` : `${+value.toFixed(3)} s`);
   // A mark's words stand over the first panel, as far as there is room.
   const width = look.width - seriesLeft - 40;
   const places = data.changes.map((change) => ({ at: ((change.at_s - range.min) / (range.max - range.min)) * width, change }));
@@ -53,7 +56,11 @@ plumb.charts.series = (data, look) => {
     axisPointer: { link: [{ xAxisIndex: 'all' }] },
     dataZoom: plumb.live ? [{ type: 'inside', xAxisIndex: all }, { type: 'slider', xAxisIndex: all, height: 22, bottom: frame.below + 8, left: seriesLeft, right: 40 }] : [],
     grid: all.map((index) => ({ left: seriesLeft, right: 40, top: top + index * each, height: each - 22 })),
-    xAxis: all.map((index) => plumb.axis(look, '', index === all.length - 1 ? seconds : () => '', { gridIndex: index, ...range, splitLine: { show: false } })),
+    xAxis: all.map((index) => plumb.axis(look, '', index === all.length - 1 ? seconds : () => '', {
+      gridIndex: index, ...range, splitLine: { show: false },
+      // The end of the run is no round number, and would stand upon the last one that is.
+      axisLabel: { show: index === all.length - 1, color: look.ink, fontFamily: plumb.family, fontSize: 11, formatter: seconds, hideOverlap: true, showMaxLabel: false, showMinLabel: begins === 0 },
+    })),
     yAxis: data.panels.map((panel, index) => {
       const name = panel.unit === 'rate' ? `${panel.name}\n(MiB/s)` : panel.name;
       const parts = { gridIndex: index, nameGap: panel.unit === 'rate' ? 58 : 64, splitNumber: 3, nameTextStyle: { color: look.ink, fontFamily: plumb.family, fontSize: 11, lineHeight: 14, width: each, overflow: 'truncate' } };

@@ -41,35 +41,43 @@ plumb.page = (() => {
 
   const figures = [...document.querySelectorAll('figure.chart')].map((figure) => ({ figure, picture: page.pictures[Number(figure.dataset.picture)], chart: null, at: -1 }));
 
+  // All figures are as wide as the column; asking each after changing another would lay the page out a thousand times.
+  let column = 0;
+  const measure = () => { column = figures.length > 0 ? figures[0].figure.clientWidth : 0; };
   const sizeOf = (one, look) => {
     const [wide, high] = one.picture.size;
-    const room = one.figure.clientWidth || wide;
+    const room = column || wide;
     const width = Math.round(Math.min(Math.max(room, least[one.picture.chart] || Math.min(wide, 720)), wide * 1.3));
     const scale = Math.max(Math.min(room / width, 1), smallest);
-    const dress = dressed(one, width, high, look);
-    return { width, height: dress.height, scale, dress };
+    return { width, high, scale, dress: () => dressed(one, width, high, look) };
   };
 
   // The place a picture takes, so that nothing jumps when it is drawn.
   const reserve = (one) => {
-    const { height, scale } = sizeOf(one, theme());
+    const { high, scale, dress } = sizeOf(one, theme());
+    // The data of a thousand pictures is not looked at before they are seen.
+    const height = high || dress().height;
     one.figure.style.minHeight = `${Math.ceil(height * scale)}px`;
   };
 
   const draw = (one) => {
-    const { width, height, scale, dress } = sizeOf(one, theme());
+    const { width, scale, dress } = sizeOf(one, theme());
+    const chosenLook = dress();
+    const { height } = chosenLook;
     if (!one.live) {
       one.live = make('div', { class: 'live' });
       one.figure.append(one.live);
     }
     one.live.style.cssText = `width:${width}px;height:${height}px;transform:scale(${scale});margin:0 ${Math.round(width * (scale - 1))}px ${Math.round(height * (scale - 1))}px 0`;
+    // A mark keeps the place and the turn of the one that had its number before: nothing may be left of the old drawing.
+    if (one.chart) one.chart.clear();
     if (one.chart && (one.width !== width || one.height !== height)) one.chart.resize({ width, height });
     [one.width, one.height] = [width, height];
     if (!one.chart) {
       one.chart = echarts.init(one.live, null, { renderer: 'svg', width, height });
       one.chart.on('legendselectchanged', (event) => show(event.name, event.selected[event.name]));
     }
-    const option = optionOf(one, dress);
+    const option = optionOf(one, chosenLook);
     one.option = option;
     one.chart.setOption({ ...option, tooltip: { ...option.tooltip, className: 'tip' } }, true);
     one.figure.style.minHeight = `${Math.ceil(height * scale)}px`;
@@ -85,7 +93,10 @@ plumb.page = (() => {
 
   const again = () => figures.forEach((one) => {
     one.paper = null;
-    if (one.chart) draw(one);
+    if (!one.chart) return;
+    // What is not near is drawn when it is: a click must not wait for what nobody sees.
+    if (one.near) draw(one);
+    else forget(one);
   });
 
   // Keys: step through what a pointer would find.
@@ -212,6 +223,7 @@ plumb.page = (() => {
   };
 
   const begin = () => {
+    measure();
     controls();
     dress();
     dark.addEventListener('change', dress);
@@ -219,8 +231,9 @@ plumb.page = (() => {
       reserve(one);
       listen(one);
     });
+    const of = new Map(figures.map((one) => [one.figure, one]));
     const seen = new IntersectionObserver((entries) => entries.forEach((entry) => {
-      const one = figures.find((candidate) => candidate.figure === entry.target);
+      const one = of.get(entry.target);
       one.near = entry.isIntersecting;
       if (one.near && !one.chart) draw(one);
       if (!one.near && figures.filter((other) => other.chart).length > mostLive) forget(one);
@@ -230,6 +243,7 @@ plumb.page = (() => {
     addEventListener('resize', () => {
       if (innerWidth === width) return;
       width = innerWidth;
+      measure();
       figures.forEach(reserve);
       figures.forEach((one) => one.chart && draw(one));
     });

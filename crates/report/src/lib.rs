@@ -17,5 +17,5 @@ mod terminal;
 
 pub use chart::{CHARTS, Chart};
 pub use draw::{DrawError, Easel, Look, Scale, Shown, Theme};
-pub use marker::{LOOKED_AT, is_ours, mark_png, mark_svg};
+pub use marker::{LOOKED_AT, is_ours, mark_pdf, mark_png, mark_svg};
 pub use raster::{RasterError, png};

@@ -29,10 +29,18 @@ pub fn mark_png(png: &[u8], program: &str) -> Vec<u8> {
     [head, &length.to_be_bytes(), text.as_bytes(), &checksum.to_be_bytes(), rest].concat()
 }
 
-/// Whether a file that begins like this was made by plumb.
-pub fn is_ours(head: &[u8]) -> bool {
-    let looks = head.starts_with(b"<!doctype html>") || head.starts_with(b"<svg ") || head.starts_with(b"\x89PNG");
-    looks && head[..head.len().min(LOOKED_AT)].windows(WORDS.len()).any(|part| part == WORDS.as_bytes())
+/// A document with its mark: a comment behind its end, because every object's place is counted from its beginning.
+pub fn mark_pdf(pdf: &[u8], program: &str) -> Vec<u8> {
+    let text: String = program.chars().filter(char::is_ascii_graphic).collect();
+    [pdf, format!("\n% {WORDS}: {text}\n").as_bytes()].concat()
+}
+
+/// Whether a file that begins and ends like this was made by plumb: its first and its last [`LOOKED_AT`] bytes.
+pub fn is_ours(head: &[u8], tail: &[u8]) -> bool {
+    let starts = |with: &[u8]| head.starts_with(with);
+    let looks = starts(b"<!doctype html>") || starts(b"<svg ") || starts(b"\x89PNG");
+    let says = |part: &[u8]| part.windows(WORDS.len()).any(|part| part == WORDS.as_bytes());
+    (looks && says(&head[..head.len().min(LOOKED_AT)])) || (starts(b"%PDF-") && says(tail))
 }
 
 #[cfg(test)]
@@ -43,8 +51,11 @@ mod tests {
     fn only_what_carries_the_mark_is_ours() {
         let svg = mark_svg("<svg width=\"1\"><g/></svg>", "plumb 0.1.0");
         assert_eq!(svg, "<svg width=\"1\"><!-- made by plumb: plumb 0.1.0 --><g/></svg>\n");
-        assert!(is_ours(svg.as_bytes()));
-        assert!(!is_ours(b"<svg width=\"1\"><g/></svg>"));
-        assert!(!is_ours(b"how plots are made by plumb\n"), "a text about plumb is not plumb's");
+        assert!(is_ours(svg.as_bytes(), b""));
+        assert!(!is_ours(b"<svg width=\"1\"><g/></svg>", b""));
+        assert!(!is_ours(b"how plots are made by plumb\n", b""), "a text about plumb is not plumb's");
+        let pdf = mark_pdf(b"%PDF-1.7\n%%EOF", "plumb 0.1.0");
+        assert!(is_ours(&pdf, &pdf[9..]));
+        assert!(!is_ours(b"%PDF-1.7\n(made by plumb)", b"%%EOF"), "what is inside of a document is no mark");
     }
 }

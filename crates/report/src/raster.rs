@@ -28,16 +28,29 @@ pub enum RasterError {
 /// The most pixels of a picture: 64 million, 256 MiB while it is drawn.
 const MOST_PIXELS: u64 = 64 << 20;
 
+/// The embedded typeface, as what reads drawings wants it.
+pub(crate) fn faces() -> Arc<Database> {
+    let mut faces = Database::new();
+    FILES.iter().for_each(|file| faces.load_font_data(file.to_vec()));
+    faces.set_sans_serif_family(FAMILY);
+    Arc::new(faces)
+}
+
+/// An SVG document read.
+///
+/// # Errors
+/// When it is none.
+pub(crate) fn tree(svg: &str, faces: &Arc<Database>) -> Result<Tree, RasterError> {
+    let options = Options { font_family: FAMILY.to_owned(), fontdb: Arc::clone(faces), ..Options::default() };
+    Tree::from_str(svg, &options).map_err(|error| RasterError::Drawing(error.to_string()))
+}
+
 /// Draws an SVG document as PNG, `scale` pixels for each of its own.
 ///
 /// # Errors
 /// When it is no SVG, or too large.
 pub fn png(svg: &str, scale: f32) -> Result<Vec<u8>, RasterError> {
-    let mut faces = Database::new();
-    FILES.iter().for_each(|file| faces.load_font_data(file.to_vec()));
-    faces.set_sans_serif_family(FAMILY);
-    let options = Options { font_family: FAMILY.to_owned(), fontdb: Arc::new(faces), ..Options::default() };
-    let tree = Tree::from_str(svg, &options).map_err(|error| RasterError::Drawing(error.to_string()))?;
+    let tree = tree(svg, &faces())?;
     let pixels = |length: f32| {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates, and is judged below")]
         let pixels = (length * scale).ceil() as u32;

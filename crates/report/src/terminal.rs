@@ -15,6 +15,11 @@ const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '�
 
 /// The picture: a line about the rate, the ladder of latencies with a bar per level and step, and two lines of numbers.
 pub(crate) fn sketch(sweep: &Sweep) -> String {
+    sketch_over_time(sweep, &[])
+}
+
+/// The picture of one run, with the curve of its I/Os per second over time.
+pub(crate) fn sketch_over_time(sweep: &Sweep, over_time: &[f64]) -> String {
     let shown = chosen(&sweep.levels);
     if shown.is_empty() {
         return String::new();
@@ -24,7 +29,7 @@ pub(crate) fn sketch(sweep: &Sweep) -> String {
     if let Some(flag) = &sweep.flag {
         text.push_str(&format!("! {}\n", cut(&printable::line(flag), WIDTH - 2)));
     }
-    text.push_str(&format!("{}\n\n", cut(&rates(&sweep.levels), WIDTH)));
+    text.push_str(&format!("{}\n\n", cut(&rates(&sweep.levels, over_time), WIDTH)));
     let row = |name: &str, cells: Vec<String>| {
         let cells: String = cells.iter().map(|cell| padded(cell, column)).collect();
         format!("{}\n", format!("{name:>width$}  {cells}", width = LEFT - 2).trim_end())
@@ -48,19 +53,27 @@ fn chosen(levels: &[Level]) -> Vec<&Level> {
 }
 
 /// `IOPS ▂▆▆▇█ 18.9k to 73.6k, most with 64 users: 575 MiB/s`
-fn rates(levels: &[Level]) -> String {
+fn rates(levels: &[Level], over_time: &[f64]) -> String {
     let most = levels.iter().map(|level| level.iops).fold(0.0, f64::max);
     let least = levels.iter().map(|level| level.iops).fold(f64::INFINITY, f64::min);
     let Some(peak) = levels.iter().find(|level| level.iops >= most) else { return String::new() };
     let rate = analysis::thousands(peak.rate / f64::from(1 << 20));
     if levels.len() == 1 {
-        return format!("{} IOPS, {rate} MiB/s", count(most));
+        let told = format!("{} IOPS, {rate} MiB/s", count(most));
+        let curve = curve(over_time.iter().copied());
+        return if over_time.len() < 3 { told } else { format!("{told}, over time {curve}") };
     }
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a place in a list of eight")]
-    let height = |level: &Level| HEIGHTS[((level.iops / most.max(1e-9) * 7.0).round().clamp(0.0, 7.0)) as usize];
-    let spark: String = levels.iter().take(24).map(height).collect();
+    let spark = curve(levels.iter().take(24).map(|level| level.iops));
     let label = printable::line(&peak.label);
     format!("IOPS {spark} {} to {}, most with {label}: {rate} MiB/s", count(least), count(most))
+}
+
+/// Heights from 0 to the largest of these.
+fn curve(values: impl Iterator<Item = f64> + Clone) -> String {
+    let most = values.clone().fold(0.0, f64::max);
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a place in a list of eight")]
+    let height = |value: f64| HEIGHTS[((value / most.max(1e-9) * 7.0).round().clamp(0.0, 7.0)) as usize];
+    values.map(height).collect()
 }
 
 /// The steps of the ladder in which any of these levels has I/Os, the slowest first: name, and edges.
@@ -195,6 +208,14 @@ mod tests {
     fn a_bar_is_as_long_as_its_share() {
         let cells = |share| bar(share, 25).chars().filter(|&cell| cell == '█').count();
         assert_eq!((cells(1.0), cells(0.5), cells(0.25)), (20, 10, 5));
+    }
+
+    #[test]
+    fn one_run_shows_its_rate_over_time() {
+        let sweep = Sweep { levels: vec![level(1, 2e4, &[(5e4, 1e5, 1.0)])], ..Sweep::default() };
+        let text = sketch_over_time(&sweep, &[2e4, 1e4, 2e4, 0.0]);
+        assert!(text.contains("20.0k IOPS, 156 MiB/s, over time █▅█▁\n"), "{text}");
+        assert!(!sketch_over_time(&sweep, &[2e4]).contains("over time"));
     }
 
     #[test]

@@ -1,114 +1,12 @@
 //! The sweep's SVG measured: bars at true edges, shares as widths, slices, colours, queueing, and words apart.
 
+mod words;
+
 use analysis::Load;
 use plumb_report::data::{AtWork, Axis, Bin, Measured, Sweep, Table};
 use plumb_report::{Chart, Easel, Look};
-use resvg::usvg::roxmltree::{Document, Node};
-use ttf_parser::Face;
-
-const REGULAR: &[u8] = include_bytes!("../vendor/fonts/DejaVuSans.ttf");
-const BOLD: &[u8] = include_bytes!("../vendor/fonts/DejaVuSans-Bold.ttf");
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Place {
-    left: f64,
-    top: f64,
-    right: f64,
-    bottom: f64,
-}
-
-/// What a `style` or an attribute says.
-fn said(node: &Node<'_, '_>, name: &str) -> Option<String> {
-    let styled = node.attribute("style").into_iter().flat_map(|style| style.split(';')).find_map(|part| {
-        let (key, value) = part.split_once(':')?;
-        (key.trim() == name).then(|| value.trim().to_owned())
-    });
-    styled.or_else(|| node.attribute(name).map(str::to_owned))
-}
-
-fn number(node: &Node<'_, '_>, name: &str) -> f64 {
-    said(node, name).and_then(|text| text.trim_end_matches("px").parse().ok()).unwrap_or(0.0)
-}
-
-/// Where each word stands, as the embedded face is wide.
-fn words(svg: &str) -> Vec<(String, Place)> {
-    let faces = [Face::parse(REGULAR, 0).expect("a test's own data"), Face::parse(BOLD, 0).expect("a test's own data")];
-    let document = Document::parse(svg).expect("a test's own data");
-    let texts = document.descendants().filter(|node| node.has_tag_name("text"));
-    texts
-        .map(|node| {
-            let text: String =
-                node.descendants().filter_map(|inner| inner.is_text().then(|| inner.text()).flatten()).collect();
-            // As CSS's `font` has it: `bold 12.5px DejaVu Sans`.
-            let font = said(&node, "font").unwrap_or_default();
-            let size = font.split_whitespace().find_map(|word| word.strip_suffix("px")?.parse::<f64>().ok());
-            let size = size.unwrap_or_else(|| number(&node, "font-size"));
-            assert!(size > 5.0, "`{text}` has a size: {node:?}");
-            let bold = font.starts_with("bold") || said(&node, "font-weight").is_some_and(|weight| weight == "bold");
-            let face = &faces[usize::from(bold)];
-            let em = f64::from(face.units_per_em());
-            let advance = |letter: char| {
-                let glyph = face.glyph_index(letter).unwrap_or_else(|| panic!("the face has no {letter:?}"));
-                f64::from(face.glyph_hor_advance(glyph).expect("a test's own data"))
-            };
-            let width = text.chars().map(advance).sum::<f64>() * size / em;
-            let (mut x, mut y) = (number(&node, "x"), number(&node, "y"));
-            let transform = node.attribute("transform").unwrap_or("");
-            let inner = |name: &str| -> Option<Vec<f64>> {
-                let from = transform.split_once(name)?.1.split_once(')')?.0;
-                Some(from.trim_start_matches('(').split([' ', ',']).filter_map(|part| part.parse().ok()).collect())
-            };
-            if let Some(by) = inner("translate") {
-                x += by[0];
-                y += by.get(1).unwrap_or(&0.0);
-            }
-            // A turned word stands in its own frame: what is below there is to the right here.
-            let matrix = inner("matrix");
-            let turned = matrix.as_ref().is_some_and(|matrix| matrix[0].abs() < 0.5);
-            if let Some(matrix) = matrix {
-                (x, y) = if turned { (matrix[4] + y, matrix[5] - x) } else { (matrix[4] + x, matrix[5] + y) };
-            }
-            let anchor = said(&node, "text-anchor").unwrap_or_default();
-            let before = match anchor.as_str() {
-                "middle" => width / 2.0,
-                "end" => width,
-                _ => 0.0,
-            };
-            // The letters themselves: digits are 0.73 em high, and stand in the middle.
-            let high = 0.73 * size;
-            let place = if turned {
-                Place { left: x - high / 2.0, right: x + high / 2.0, top: y - width + before, bottom: y + before }
-            } else {
-                Place { left: x - before, right: x - before + width, top: y - high / 2.0, bottom: y + high / 2.0 }
-            };
-            (text, place)
-        })
-        .collect()
-}
-
-/// Words that lie over each other, or leave the picture.
-fn faults(svg: &str, look: &Look) -> Vec<String> {
-    let words = words(svg);
-    assert!(words.len() > 20, "words were found: {}", words.len());
-    let mut faults = Vec::new();
-    for (at, (text, place)) in words.iter().enumerate() {
-        let inside = place.left >= 0.0
-            && place.top >= 0.0
-            && place.right <= f64::from(look.width)
-            && place.bottom <= f64::from(look.height);
-        if !inside {
-            faults.push(format!("`{text}` leaves the picture: {place:?}"));
-        }
-        for (other, there) in &words[at + 1..] {
-            let deep = place.right.min(there.right) - place.left.max(there.left);
-            let high = place.bottom.min(there.bottom) - place.top.max(there.top);
-            if deep > 0.5 && high > 0.5 {
-                faults.push(format!("`{text}` {place:?} lies over `{other}` {there:?}"));
-            }
-        }
-    }
-    faults
-}
+use resvg::usvg::roxmltree::Document;
+use words::{Place, faults, said, words};
 
 /// Rectangles by their colour, in the order of drawing.
 fn rectangles(svg: &str) -> Vec<(String, Place)> {
@@ -220,8 +118,8 @@ fn no_word_lies_over_another_or_leaves_the_picture() {
             // The panels do not touch each other: every range of each is met at every count.
             let rate = rates[at % rates.len()];
             let sweep = spread(count, latency, rate, if at % 2 == 1 { Spacing::Tight } else { Spacing::Wide });
-            let (svg, look) = svg_of(&easel, &sweep);
-            let faults = faults(&svg, &look);
+            let (svg, _) = svg_of(&easel, &sweep);
+            let faults = faults(&svg);
             found.extend(
                 faults.iter().take(3).map(|fault| format!("{count} levels, {latency:?} ns, {rate:?} MiB/s: {fault}")),
             );

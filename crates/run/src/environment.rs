@@ -5,8 +5,8 @@ use model::{ClockNote, Environment, FileSystem};
 use std::fs::read_to_string;
 use std::path::Path;
 
-/// The run's clock, by the TSC where the kernel itself trusts it.
-pub(crate) fn start_clock(root: &Path) -> SystemClock {
+/// A run's clock, by the TSC where the kernel itself trusts it; the kernel is asked under `root`.
+pub fn start_clock(root: &Path) -> SystemClock {
     let path = root.join("sys/devices/system/clocksource/clocksource0/current_clocksource");
     SystemClock::calibrate(read_to_string(path).unwrap_or_default().trim())
 }

@@ -20,7 +20,8 @@ mod supervise;
 mod tell;
 mod worker;
 
+pub use environment::start_clock;
 pub use error::RunError;
 pub use observer::{Observer, Progress, RunOptions, WorkerProgress, WorkerState};
 pub use replay::merge_traces;
-pub use supervise::execute;
+pub use supervise::{execute, execute_by};

@@ -109,6 +109,10 @@ impl Found<'_> {
         result.pid = record.pid;
         result.started_unix_ms = record.started_unix_ms;
         result.pass = job.pass.is_some().then(|| pass(record));
+        if job.record.block_lives && record.finished != 0 {
+            // Without trims there are no blocks to look at, as in fio.
+            result.blocks = Some(record.blocks.found().unwrap_or_default());
+        }
         result.forgiven_errors = record.forgiven_errors;
         result.first_forgiven_errno = record.first_forgiven_errno;
         for direction in Direction::ALL {
@@ -136,6 +140,7 @@ impl Found<'_> {
             ios,
             short_ios: record.short_ios[at],
             dropped_ios: 0,
+            zone_resets: if direction == Direction::Write && record.finished != 0 { record.zone_resets } else { 0 },
             runtime: if bytes > 0 { self.window(record, direction, measured) } else { Nanos::ZERO },
             submission: (plan.submission_latency && is_queued(self.plan.job) && record.blind_to_submission == 0).then(
                 || statistics(record.submission[at], &record.histograms.submission[at], plan.submission_percentiles),
@@ -154,6 +159,7 @@ impl Found<'_> {
             bandwidth_samples: record.bandwidth_samples[at],
             iops_samples: record.iops_samples[at],
             worker_rates: None,
+            stated: None,
         }
     }
 
@@ -287,6 +293,9 @@ fn statistics(moments: Moments, histogram: &Histogram, wanted: bool) -> LatencyS
 
 /// Whether the job's engine tells submission and completion apart.
 fn is_queued(job: &JobPlan) -> bool {
+    if job.depth.offload {
+        return false;
+    }
     let submission = engine::ENGINES.iter().find(|engine| engine.name == job.engine);
     match submission.map(|engine| engine.capabilities.submission) {
         Some(Submission::Asynchronous) => true,

@@ -52,6 +52,7 @@ impl<E> Drop for Recorded<E> {
 impl<E: Engine> Engine for Recorded<E> {
     type Clock = E::Clock;
     const SPEC: EngineSpec = E::SPEC;
+    const STAMPS: bool = E::STAMPS;
 
     fn open(setup: Setup<'_, Self::Clock>) -> Result<Self, EngineError> {
         E::open(setup).map(Recorded::new)
@@ -76,6 +77,14 @@ impl<E: Engine> Engine for Recorded<E> {
 
     fn flush_and_reap(&mut self, min: u32, max: u32, done: &mut Vec<Completion>) -> Result<(u32, u32), EngineError> {
         self.engine.flush_and_reap(min, max, done)
+    }
+
+    fn stamps(&self, slot: u32) -> Option<(Nanos, Nanos)> {
+        self.engine.stamps(slot)
+    }
+
+    fn helpers_usage(&self) -> Option<sys::usage::Usage> {
+        self.engine.helpers_usage()
     }
 
     fn sees_submission(&self) -> bool {
@@ -149,6 +158,11 @@ fn shapes() -> Vec<JobPlan> {
         }),
         with(base("ranges", read, true), &|job| job.load.block_size = alike(BlockSize::Range(4096, 16384))),
         with(base("zipf", read, true), &|job| job.load.distribution = Distribution::Zipf(1.2, None)),
+        with(base("pareto", read, true), &|job| job.load.distribution = Distribution::Pareto(0.2, None)),
+        with(base("normal", read, true), &|job| job.load.distribution = Distribution::Normal(20.0, Some(0.5))),
+        with(base("shares", read, true), &|job| {
+            job.load.distribution = Distribution::Zoned(alike(vec![(60, 10), (30, 20), (10, 70)]));
+        }),
         with(base("runs", read, true), &|job| job.load.step = Step::Run(4)),
         with(base("half_random", write, true), &|job| job.load.percent_random = alike(50)),
         with(base("aligned", write, true), &|job| {
@@ -201,7 +215,8 @@ fn on_files(directory: &Path) -> (Vec<JobPlan>, [&'static str; 5]) {
 fn subtlety_14_the_same_seed_gives_the_same_stream_whatever_carries_it_out() {
     let directory = tempfile::tempdir().unwrap();
     let moves = |engine: &&EngineSpec| {
-        matches!(engine.capabilities.work, Work::Data | Work::Pretence) && !["sg", "mtd"].contains(&engine.name)
+        matches!(engine.capabilities.work, Work::Data | Work::Pretence)
+            && !["sg", "mtd", "io_uring_cmd"].contains(&engine.name)
     };
     let all: Vec<&'static str> = ENGINES.iter().filter(moves).map(|engine| engine.name).collect();
     let (special, engines) = on_files(directory.path());
@@ -210,16 +225,18 @@ fn subtlety_14_the_same_seed_gives_the_same_stream_whatever_carries_it_out() {
     let mut streams: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for isolation in [Isolation::Process, Isolation::Thread] {
         for (shape, engines) in &shapes {
-            for &engine in *engines {
+            let inline = engines.iter().map(|&engine| (engine, false));
+            for (engine, offload) in inline.chain([("psync", true), ("io_uring", true)]) {
                 let spec = ENGINES.iter().find(|spec| spec.name == engine).unwrap();
                 let mut job = shape.clone();
                 job.engine = engine;
-                let synchronous = spec.capabilities.submission == job::Submission::Synchronous;
+                job.depth.offload = offload;
+                let synchronous = spec.capabilities.submission == job::Submission::Synchronous && !offload;
                 let depth = if synchronous { 1 } else { 4 };
                 (job.depth.depth, job.depth.low) = (depth, depth);
                 let hashes = hashes(directory.path(), job, isolation);
                 let known = streams.entry(&shape.name).or_insert_with(|| hashes.clone());
-                assert_eq!(*known, hashes, "{} on {engine} as {isolation:?}", shape.name);
+                assert_eq!(*known, hashes, "{} on {engine} as {isolation:?}, offload {offload}", shape.name);
             }
         }
     }

@@ -3,12 +3,13 @@
 //!
 //! It sees I/Os as a witness of the load, so the loop of a job that tells nothing does not know of it.
 
+use crate::files::PlannedFile;
 use crate::replay::Recorder;
 use crate::worker::WorkerSetup;
-use engine::{Operation, Target};
-use job::plan::{Subject, TellPlan, WorkerPlan};
+use engine::Operation;
+use job::plan::{LoadPlan, Step, Subject, TellPlan, WorkerPlan};
 use load::{RecordFailure, Request, Witness};
-use measure::{ClockSource, Nanos};
+use measure::{ClockSource, Direction, Nanos};
 use std::fmt::Arguments;
 use std::fs::File;
 use std::io::Write;
@@ -72,12 +73,46 @@ impl Teller {
     }
 
     /// A witness that tells of what it sees, and hands it on to the recorder, if there is one.
-    pub(crate) fn beside(self, recorder: Option<Box<Recorder>>, targets: &[Target]) -> Telling {
-        for target in targets {
-            self.say(Subject::File, format_args!("fd open {}", target.path.display()));
+    /// The first `opened` of the files are open.
+    pub(crate) fn beside(
+        self,
+        recorder: Option<Box<Recorder>>,
+        (files, opened): (&[PlannedFile], usize),
+        load: &LoadPlan,
+    ) -> Telling {
+        let names: Vec<String> = files.iter().map(|file| file.path.display().to_string()).collect();
+        for name in &names[..opened.min(names.len())] {
+            self.say(Subject::File, format_args!("fd open {name}"));
         }
-        let names = targets.iter().map(|target| target.path.display().to_string()).collect();
-        Telling { teller: self, recorder, names, in_flight: Vec::new(), issued: 0 }
+        let draws = load.random.then(|| Draws::of(load));
+        Telling { teller: self, recorder, names, in_flight: Vec::new(), issued: 0, draws }
+    }
+}
+
+/// Which I/Os of a random job are where chance put them.
+#[derive(Debug)]
+struct Draws {
+    /// Places are counted in blocks of this size.
+    block: u64,
+    /// Every I/O is drawn; otherwise one that goes on where the last of its direction ended, or does it again, is not.
+    all: bool,
+    /// Begin and end of the last I/O by direction.
+    last: [(u64, u64); 3],
+}
+
+impl Draws {
+    fn of(load: &LoadPlan) -> Draws {
+        let percents = load.percent_random;
+        let all = load.step == Step::Plain && Direction::ALL.iter().all(|&direction| percents[direction] == 100);
+        Draws { block: u64::from(load.smallest()).max(1), all, last: [(u64::MAX, u64::MAX); 3] }
+    }
+
+    /// The block that was drawn for this I/O; `None` where none was.
+    fn place(&mut self, request: &Request) -> Option<u64> {
+        let last = &mut self.last[request.direction()? as usize];
+        let (begin, end) = std::mem::replace(last, (request.offset, request.offset + u64::from(request.length)));
+        let drawn = self.all || (request.offset != begin && request.offset != end);
+        drawn.then_some(request.offset / self.block)
     }
 }
 
@@ -90,6 +125,8 @@ pub(crate) struct Telling {
     /// I/Os that have not come back, with their numbers.
     in_flight: Vec<(u64, Request)>,
     issued: u64,
+    /// Of a job whose places are drawn.
+    draws: Option<Draws>,
 }
 
 impl Telling {
@@ -109,10 +146,17 @@ impl Telling {
     }
 
     fn take_up(&mut self, request: &Request) {
+        self.issued += 1;
         if self.teller.tells.follows_ios() {
-            self.issued += 1;
             self.in_flight.push((self.issued, *request));
             self.io("queue", self.issued, request);
+        }
+    }
+
+    fn go_on(&mut self, now: Nanos, request: &Request) {
+        self.take_up(request);
+        if let Some(recorder) = &mut self.recorder {
+            recorder.issued(now, request);
         }
     }
 }
@@ -127,22 +171,30 @@ impl Witness for Telling {
     }
 
     fn issued(&mut self, now: Nanos, request: &Request) {
-        self.take_up(request);
-        if let Some(recorder) = &mut self.recorder {
-            recorder.issued(now, request);
+        if let Some(place) = self.draws.as_mut().and_then(|draws| draws.place(request)) {
+            self.teller.say(Subject::Random, format_args!("off rand {place}"));
         }
+        self.go_on(now, request);
     }
 
     fn reviewed(&mut self, now: Nanos, request: &Request) {
         let Request { offset, length, .. } = *request;
-        self.teller.say(Subject::Verify, format_args!("get_next_verify: off={offset:#x},len={length:#x}"));
-        self.issued(now, request);
+        let number = self.issued + 1;
+        let text = format_args!("get_next_verify: ret io_u {number:#x}: off={offset:#x},len={length:#x}");
+        self.teller.say(Subject::Verify, text);
+        self.go_on(now, request);
     }
 
     fn completed(&mut self, request: &Request) {
         if let Some(index) = self.in_flight.iter().position(|(_, one)| one == request) {
             let (number, request) = self.in_flight.remove(index);
             self.io("complete", number, &request);
+        }
+    }
+
+    fn failed(&mut self, request: &Request) {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.failed(request);
         }
     }
 
@@ -158,6 +210,9 @@ impl Witness for Telling {
     fn finish(&mut self, now: Nanos) -> Result<(), RecordFailure> {
         self.teller.say(Subject::Time, format_args!("measuring ends at {} nsec", now.get()));
         self.teller.runstate("RUNNING", "FINISHING");
+        for name in &self.names {
+            self.teller.say(Subject::File, format_args!("fd close {name}"));
+        }
         self.recorder.as_mut().map_or(Ok(()), |recorder| recorder.finish(now))
     }
 }

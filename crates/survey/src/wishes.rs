@@ -72,6 +72,9 @@ pub struct Wishes {
     pub file_per_user: bool,
     /// The work file stays.
     pub keep: bool,
+    /// A check that speaks makes the survey's status a failure.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub strict: bool,
     /// Identities of devices that may be overwritten.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub overwrite: Vec<String>,
@@ -123,6 +126,7 @@ impl Wishes {
             precondition: self.precondition || file.precondition,
             file_per_user: self.file_per_user || file.file_per_user,
             keep: self.keep || file.keep,
+            strict: self.strict || file.strict,
             overwrite: list(self.overwrite, file.overwrite),
             output: self.output.or(file.output),
             output_dir: self.output_dir.or(file.output_dir),

@@ -48,8 +48,8 @@ pub struct Counters {
     pub io_requests: Option<(u64, u64)>,
 }
 
-/// The groups that this process is in, by controller; found once, read often.
-#[derive(Clone, Debug, Default)]
+/// The groups that a process is in, by controller; found once, read often.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Groups {
     /// From the group of this process up to the mount, innermost first; of version 2.
     unified: Vec<PathBuf>,
@@ -66,7 +66,19 @@ impl Groups {
     /// # Errors
     /// When /proc/self cannot be read.
     pub fn own(root: &Path) -> Result<Self, SysError> {
-        let membership = text::lines(&root.join("proc/self/cgroup"))?;
+        Self::of(root, "self")
+    }
+
+    /// Finds the groups of a thread of this machine.
+    ///
+    /// # Errors
+    /// When it is gone.
+    pub fn of_thread(root: &Path, thread: u32) -> Result<Self, SysError> {
+        Self::of(root, &thread.to_string())
+    }
+
+    fn of(root: &Path, process: &str) -> Result<Self, SysError> {
+        let membership = text::lines(&root.join("proc").join(process).join("cgroup"))?;
         let mounted = mounts::read(root)?;
         let unified = mounted.iter().find(|mount| mount.kind == "cgroup2");
         let old = |controller: &str| {
@@ -87,6 +99,16 @@ impl Groups {
     /// Whether there is none at all.
     pub fn is_empty(&self) -> bool {
         [&self.unified, &self.cpu, &self.account, &self.memory, &self.devices].iter().all(|groups| groups.is_empty())
+    }
+
+    /// Whether the account of I/O of both is the same one.
+    pub fn share_devices(&self, other: &Groups) -> bool {
+        self.unified.first() == other.unified.first() && self.devices.first() == other.devices.first()
+    }
+
+    /// Whether the account of processors of both is the same one.
+    pub fn share_processors(&self, other: &Groups) -> bool {
+        self.unified.first() == other.unified.first() && self.cpu == other.cpu && self.account == other.account
     }
 
     /// The limits that hold for this process.

@@ -142,6 +142,28 @@ impl<T: FromBytes> SharedRecords<T> {
         Some(unsafe { copy.assume_init() })
     }
 
+    /// A copy of the `P` that lies `offset` bytes into record `index`, as it is now: of a large record only what is
+    /// asked for is touched.
+    ///
+    /// As for [`SharedRecords::snapshot`]; `None`, too, where no `P` has room at this offset.
+    pub fn part<P: FromBytes>(&self, index: usize, offset: usize) -> Option<Box<P>> {
+        let fits = offset.checked_add(size_of::<P>())? <= size_of::<T>() && offset.is_multiple_of(align_of::<P>());
+        if !fits
+            || align_of::<P>() > align_of::<T>()
+            || self.claim(index)?.load(Ordering::Acquire) == std::process::id()
+        {
+            return None;
+        }
+        let cell = self.cells.cell(index)?;
+        let mut copy = Box::<P>::new_uninit();
+        // SAFETY: the bytes from `offset` lie inside the cell and the box is as large, and they do not overlap. Nobody
+        // in this process writes them, as in `snapshot`; what another process writes meanwhile gives other bytes.
+        unsafe { std::ptr::copy_nonoverlapping(cell.as_ptr().add(offset).cast::<P>(), copy.as_mut_ptr(), 1) };
+        fence(Ordering::Acquire);
+        // SAFETY: every byte was just copied, and any bytes are a `P`.
+        Some(unsafe { copy.assume_init() })
+    }
+
     fn claim(&self, index: usize) -> Option<&AtomicU32> {
         if index >= self.cells.count {
             return None;
@@ -282,6 +304,11 @@ mod tests {
         assert_eq!(child.wait().unwrap().ended, Ended::Exited(0));
         let record = records.snapshot(1).unwrap();
         assert_eq!((record.counts[999], record.mean), (5, 2.5));
+        assert_eq!(*records.part::<u64>(1, 999 * 8).unwrap(), 5);
+        assert_eq!(*records.part::<f64>(1, 8000).unwrap(), 2.5);
+        for beyond in [8001, 8004, 8008, usize::MAX] {
+            assert!(records.part::<f64>(1, beyond).is_none(), "{beyond}");
+        }
         assert_eq!(records.snapshot(0).unwrap().counts, [0; 1000]);
         assert!(records.snapshot(2).is_none());
     }

@@ -5,6 +5,7 @@ mod busy_users;
 mod cache;
 mod client_cpu;
 mod compressible;
+mod contradiction;
 mod coordinated_omission;
 mod depth;
 mod errors;
@@ -56,6 +57,12 @@ pub const CHECKS: &[Check] = &[
         why: "a run with errors or short I/Os is not the run that was asked for",
         needs: Needs::Own,
         run: errors::run,
+    },
+    Check {
+        id: contradiction::ID,
+        why: "a printed rate that is not that of its bytes, I/Os and time is of another run, or made up",
+        needs: Needs::Own,
+        run: contradiction::run,
     },
     Check {
         id: impossible_plan::ID,

@@ -1,5 +1,6 @@
 //! Time per I/O by block size: access time + size ÷ transfer rate of a device, system call + size ÷ copy rate of memory.
 
+use super::mixture::mixture_point;
 use super::{Estimate, least_squares};
 use crate::evidence::{bytes_asked, bytes_at_devices, float, is_sequential, slots, window};
 use measure::Direction;
@@ -26,11 +27,12 @@ pub struct AccessModel {
 }
 
 /// The points of a block-size sweep: each reported job of one block size and one direction. A job in order is left out
-/// where jobs in random order are there: read-ahead is another model.
+/// where jobs in random order are there: read-ahead is another model. So are jobs that start cold and end cached.
 pub fn size_points(result: &RunResult) -> Vec<SizePoint> {
     let rows = result.reported_jobs();
     let random = rows.iter().any(|job| !is_sequential(job, result));
-    rows.iter().filter(|job| !random || !is_sequential(job, result)).filter_map(of_job).collect()
+    let is_one = |job: &&JobResult| (!random || !is_sequential(job, result)) && mixture_point(job, result).is_none();
+    rows.iter().filter(is_one).filter_map(of_job).collect()
 }
 
 fn of_job(job: &JobResult) -> Option<SizePoint> {
@@ -70,17 +72,16 @@ pub fn access_model(points: &[SizePoint]) -> Option<AccessModel> {
     if rows.len() < 3 {
         return None;
     }
-    let [mut fixed_s, mut per_byte] = least_squares::relative(&rows)?;
-    if fixed_s.value < 0.0 {
+    let line = least_squares::relative(&rows)?;
+    let (fixed_s, bytes_per_second) = if line.values[0] < 0.0 {
         let through_zero: Vec<([f64; 1], f64)> = rows.iter().map(|&([_, bytes], seconds)| ([bytes], seconds)).collect();
-        fixed_s = Estimate { value: 0.0, standard_error: 0.0 };
-        [per_byte] = least_squares::relative(&through_zero)?;
-    }
-    if per_byte.value <= 0.0 {
+        (Estimate::exact(0.0), least_squares::relative(&through_zero)?.inverse(0))
+    } else {
+        (line.estimate(0), line.inverse(1))
+    };
+    if bytes_per_second.value <= 0.0 || !bytes_per_second.value.is_finite() {
         return None;
     }
-    let rate = 1.0 / per_byte.value;
-    let bytes_per_second = Estimate { value: rate, standard_error: per_byte.standard_error * rate * rate };
     let mut model = AccessModel { fixed_s, bytes_per_second, points: Vec::new() };
     model.points = points.iter().map(|point| (*point, model.seconds(point.bytes))).collect();
     Some(model)

@@ -2,21 +2,64 @@
 
 use super::Estimate;
 
-/// Fits y ≈ Σ c[k] · x[k] so that relative errors count: each row is divided by its y. Columns are scaled first, because
-/// they differ by many powers of ten. `None` where rows do not determine the coefficients.
-pub(super) fn relative<const N: usize>(rows: &[([f64; N], f64)]) -> Option<[Estimate; N]> {
-    if rows.len() < N || rows.iter().any(|(_, y)| !y.is_finite() || *y <= 0.0) {
+/// Fitted coefficients, and how they vary together.
+#[derive(Clone, Debug)]
+pub(super) struct Fit<const N: usize> {
+    /// The coefficients.
+    pub(super) values: [f64; N],
+    covariance: [[f64; N]; N],
+    /// Rows beyond what determines the coefficients.
+    freedom: usize,
+}
+
+impl<const N: usize> Fit<N> {
+    /// A coefficient.
+    pub(super) fn estimate(&self, k: usize) -> Estimate {
+        self.of(self.values[k], self.covariance[k][k])
+    }
+
+    /// 1 ÷ a coefficient.
+    pub(super) fn inverse(&self, k: usize) -> Estimate {
+        let value = 1.0 / self.values[k];
+        self.of(value, self.covariance[k][k] * value.powi(4))
+    }
+
+    /// One coefficient ÷ another; by the delta method.
+    pub(super) fn ratio(&self, k: usize, by: usize) -> Estimate {
+        let ratio = self.values[k] / self.values[by];
+        let (own, theirs, both) = (self.covariance[k][k], self.covariance[by][by], self.covariance[k][by]);
+        self.of(ratio, (own + ratio * ratio * theirs - 2.0 * ratio * both) / self.values[by].powi(2))
+    }
+
+    fn of(&self, value: f64, variance: f64) -> Estimate {
+        let standard_error = if self.freedom == 0 { f64::INFINITY } else { variance.max(0.0).sqrt() };
+        Estimate::with_error(value, standard_error, self.freedom)
+    }
+}
+
+/// Fits y ≈ Σ c[k] · x[k] so that relative errors count: each row is divided by its y. `None` where rows do not
+/// determine the coefficients, or a y is not above 0.
+pub(super) fn relative<const N: usize>(rows: &[([f64; N], f64)]) -> Option<Fit<N>> {
+    if rows.iter().any(|(_, y)| !y.is_finite() || *y <= 0.0) {
         return None;
     }
-    let scale: [f64; N] = std::array::from_fn(|k| {
-        rows.iter().map(|(x, y)| (x[k] / y).powi(2)).sum::<f64>().sqrt().max(f64::MIN_POSITIVE)
-    });
-    let scaled: Vec<[f64; N]> = rows.iter().map(|(x, y)| std::array::from_fn(|k| x[k] / y / scale[k])).collect();
+    absolute(&rows.iter().map(|(x, y)| (x.map(|x| x / y), 1.0)).collect::<Vec<_>>())
+}
+
+/// Fits y ≈ Σ c[k] · x[k]. Columns are scaled first, because they differ by many powers of ten.
+fn absolute<const N: usize>(rows: &[([f64; N], f64)]) -> Option<Fit<N>> {
+    if rows.len() < N || rows.iter().any(|(x, y)| !y.is_finite() || x.iter().any(|x| !x.is_finite())) {
+        return None;
+    }
+    let scale: [f64; N] =
+        std::array::from_fn(|k| rows.iter().map(|(x, _)| x[k].powi(2)).sum::<f64>().sqrt().max(f64::MIN_POSITIVE));
+    let scaled: Vec<([f64; N], f64)> =
+        rows.iter().map(|(x, y)| (std::array::from_fn(|k| x[k] / scale[k]), *y)).collect();
     let mut normal = [[0.0; N]; N];
     let mut right = [0.0; N];
-    for row in &scaled {
+    for (row, y) in &scaled {
         for i in 0..N {
-            right[i] += row[i];
+            right[i] += row[i] * y;
             for j in 0..N {
                 normal[i][j] += row[i] * row[j];
             }
@@ -24,13 +67,14 @@ pub(super) fn relative<const N: usize>(rows: &[([f64; N], f64)]) -> Option<[Esti
     }
     let inverse = inverted(normal)?;
     let fitted: [f64; N] = std::array::from_fn(|i| (0..N).map(|j| inverse[i][j] * right[j]).sum());
-    let left: f64 = scaled.iter().map(|row| (1.0 - (0..N).map(|k| row[k] * fitted[k]).sum::<f64>()).powi(2)).sum();
+    let left: f64 = scaled.iter().map(|(row, y)| (y - (0..N).map(|k| row[k] * fitted[k]).sum::<f64>()).powi(2)).sum();
     let freedom = rows.len() - N;
-    let variance = if freedom == 0 { f64::INFINITY } else { left / crate::evidence::float(freedom as u64) };
-    Some(std::array::from_fn(|k| Estimate {
-        value: fitted[k] / scale[k],
-        standard_error: (variance * inverse[k][k].max(0.0)).sqrt() / scale[k],
-    }))
+    let variance = if freedom == 0 { 0.0 } else { left / crate::evidence::float(freedom as u64) };
+    Some(Fit {
+        values: std::array::from_fn(|k| fitted[k] / scale[k]),
+        covariance: std::array::from_fn(|i| std::array::from_fn(|j| variance * inverse[i][j] / scale[i] / scale[j])),
+        freedom,
+    })
 }
 
 /// Gauss-Jordan with the largest pivot; `None` for a matrix that is as good as singular.
@@ -65,15 +109,29 @@ mod tests {
     fn an_exact_line_is_found_exactly() {
         let rows: Vec<([f64; 2], f64)> =
             (9..24).map(|power| f64::from(1 << power)).map(|size| ([1.0, size], 1e-4 + size / 5e8)).collect();
-        let [access, per_byte] = relative(&rows).unwrap();
-        assert!((access.value / 1e-4 - 1.0).abs() < 1e-9 && (per_byte.value * 5e8 - 1.0).abs() < 1e-9);
-        assert!(access.standard_error < 1e-12);
+        let fit = relative(&rows).unwrap();
+        let (access, rate) = (fit.estimate(0), fit.inverse(1));
+        assert!((access.value / 1e-4 - 1.0).abs() < 1e-9 && (rate.value / 5e8 - 1.0).abs() < 1e-9);
+        assert!(access.standard_error < 1e-12 && access.half_width < 1e-11);
     }
 
     #[test]
     fn what_does_not_determine_a_line_gives_none() {
-        assert_eq!(relative::<2>(&[([1.0, 4.0], 1.0)]), None);
-        assert_eq!(relative(&[([1.0, 4.0], 1.0), ([1.0, 4.0], 1.1), ([1.0, 4.0], 1.2)]), None);
-        assert_eq!(relative(&[([1.0, 4.0], 0.0), ([1.0, 5.0], 1.1)]), None);
+        assert!(relative::<2>(&[([1.0, 4.0], 1.0)]).is_none());
+        assert!(relative(&[([1.0, 4.0], 1.0), ([1.0, 4.0], 1.1), ([1.0, 4.0], 1.2)]).is_none());
+        assert!(relative(&[([1.0, 4.0], 0.0), ([1.0, 5.0], 1.1)]).is_none());
+    }
+
+    #[test]
+    fn intervals_are_those_of_the_textbook() {
+        // Five points about y = 1 + 2x; t(0.975, 3) is 3.182446.
+        let rows = [(0.0, 1.2), (1.0, 2.8), (2.0, 5.1), (3.0, 6.8), (4.0, 9.1)].map(|(x, y)| ([1.0, x], y));
+        let fit = absolute(&rows).unwrap();
+        let (intercept, slope) = (fit.estimate(0), fit.estimate(1));
+        assert!((slope.value - 1.98).abs() < 1e-9 && (intercept.value - 1.04).abs() < 1e-9, "{slope:?} {intercept:?}");
+        let t = slope.half_width / slope.standard_error;
+        assert!((t - 3.182_446).abs() < 1e-5, "{t}");
+        let left: f64 = rows.iter().map(|(x, y)| (y - 1.04 - 1.98 * x[1]).powi(2)).sum();
+        assert!((slope.standard_error - (left / 3.0 / 10.0).sqrt()).abs() < 1e-12, "{slope:?}");
     }
 }

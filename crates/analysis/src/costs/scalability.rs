@@ -21,9 +21,9 @@ pub struct Scalability {
     /// λ: the rate of one user alone.
     pub alone: Estimate,
     /// σ: the share of the work that only one can do at a time.
-    pub contention: f64,
+    pub contention: Estimate,
     /// κ: what each pays for each other.
-    pub coherency: f64,
+    pub coherency: Estimate,
     /// Where the rate peaks, and the rate there; `None` where it never falls.
     pub peak: Option<(f64, f64)>,
     /// Each point with the rate that the law predicts.
@@ -49,38 +49,39 @@ pub fn scalability(points: &[UserPoint]) -> Option<Scalability> {
     if levels.len() < 4 {
         return None;
     }
-    let alone = |n: f64| -> [f64; 3] { [1.0, n - 1.0, n * (n - 1.0)] };
-    let fit = |kept: [bool; 3]| -> Option<[Estimate; 3]> {
-        let rows: Vec<([f64; 3], f64)> =
-            points.iter().map(|point| (alone(point.users), point.users / point.iops)).collect();
-        let picked: Vec<usize> = (0..3).filter(|&k| kept[k]).collect();
-        let mut fitted = [Estimate { value: 0.0, standard_error: 0.0 }; 3];
-        match *picked.as_slice() {
-            [a, b, c] => {
-                fitted =
-                    least_squares::relative(&rows.iter().map(|(x, y)| ([x[a], x[b], x[c]], *y)).collect::<Vec<_>>())?
-            }
-            [a, b] => {
-                let two = least_squares::relative(&rows.iter().map(|(x, y)| ([x[a], x[b]], *y)).collect::<Vec<_>>())?;
-                (fitted[a], fitted[b]) = (two[0], two[1]);
-            }
-            _ => fitted[0] = least_squares::relative(&rows.iter().map(|(x, y)| ([x[0]], *y)).collect::<Vec<_>>())?[0],
-        }
-        fitted.iter().all(|one| one.value >= 0.0).then_some(fitted)
-    };
-    let tries = [[true; 3], [true, true, false], [true, false, true], [true, false, false]];
-    let [base, contention, coherency] = tries.into_iter().find_map(fit).filter(|fitted| fitted[0].value > 0.0)?;
-    let rate = 1.0 / base.value;
-    let (contention, coherency) = (contention.value * rate, coherency.value * rate);
-    let predicted = |n: f64| rate * n / (1.0 + contention * (n - 1.0) + coherency * n * (n - 1.0));
-    let peak = (coherency > 0.0 && contention < 1.0).then(|| ((1.0 - contention) / coherency).sqrt().max(1.0));
+    let (alone, contention, coherency) = fitted(points).filter(|(alone, ..)| alone.value.is_finite())?;
+    let (rate, sigma, kappa) = (alone.value, contention.value, coherency.value);
+    let predicted = |n: f64| rate * n / (1.0 + sigma * (n - 1.0) + kappa * n * (n - 1.0));
+    let peak = (kappa > 0.0 && sigma < 1.0).then(|| ((1.0 - sigma) / kappa).sqrt().max(1.0));
     Some(Scalability {
-        alone: Estimate { value: rate, standard_error: base.standard_error * rate * rate },
+        alone,
         contention,
         coherency,
         peak: peak.map(|users| (users, predicted(users))),
         points: points.iter().map(|point| (*point, predicted(point.users))).collect(),
     })
+}
+
+/// λ, σ and κ from N ÷ rate = 1/λ + σ/λ · (N − 1) + κ/λ · N(N − 1), with those terms alone that are not negative.
+fn fitted(points: &[UserPoint]) -> Option<(Estimate, Estimate, Estimate)> {
+    let (zero, fits) =
+        (Estimate::exact(0.0), |found: &[f64]| found.iter().all(|value| *value >= 0.0) && found[0] > 0.0);
+    let rows = points.iter().map(|point| (point.users, point.users / point.iops));
+    let (shared, pairs) = (|n: f64| n - 1.0, |n: f64| n * (n - 1.0));
+    let all: Vec<([f64; 3], f64)> = rows.clone().map(|(n, y)| ([1.0, shared(n), pairs(n)], y)).collect();
+    if let Some(fit) = least_squares::relative(&all).filter(|fit| fits(&fit.values)) {
+        return Some((fit.inverse(0), fit.ratio(1, 0), fit.ratio(2, 0)));
+    }
+    let one: Vec<([f64; 2], f64)> = rows.clone().map(|(n, y)| ([1.0, shared(n)], y)).collect();
+    if let Some(fit) = least_squares::relative(&one).filter(|fit| fits(&fit.values)) {
+        return Some((fit.inverse(0), fit.ratio(1, 0), zero));
+    }
+    let other: Vec<([f64; 2], f64)> = rows.clone().map(|(n, y)| ([1.0, pairs(n)], y)).collect();
+    if let Some(fit) = least_squares::relative(&other).filter(|fit| fits(&fit.values)) {
+        return Some((fit.inverse(0), zero, fit.ratio(1, 0)));
+    }
+    let none: Vec<([f64; 1], f64)> = rows.map(|(_, y)| ([1.0], y)).collect();
+    least_squares::relative(&none).filter(|fit| fits(&fit.values)).map(|fit| (fit.inverse(0), zero, zero))
 }
 
 #[cfg(test)]
@@ -96,14 +97,14 @@ mod tests {
     fn known_contention_and_coherency_are_found_with_the_peak() {
         let law = scalability(&points(10_000.0, 0.05, 0.001)).unwrap();
         assert!((law.alone.value / 10_000.0 - 1.0).abs() < 1e-6, "{law:?}");
-        assert!((law.contention - 0.05).abs() < 1e-6 && (law.coherency - 0.001).abs() < 1e-8, "{law:?}");
+        assert!((law.contention.value - 0.05).abs() < 1e-6 && (law.coherency.value - 0.001).abs() < 1e-8, "{law:?}");
         assert!((law.peak.unwrap().0 - (0.95_f64 / 0.001).sqrt()).abs() < 0.01, "{law:?}");
     }
 
     #[test]
     fn what_scales_without_limit_has_no_peak() {
         let law = scalability(&points(10_000.0, 0.0, 0.0)).unwrap();
-        assert!(law.contention < 1e-9 && law.coherency < 1e-9, "{law:?}");
+        assert!(law.contention.value < 1e-9 && law.coherency.value < 1e-9, "{law:?}");
         assert_eq!(scalability(&points(10_000.0, 0.0, 0.0)[..3]), None);
     }
 }

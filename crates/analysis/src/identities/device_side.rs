@@ -1,7 +1,7 @@
 //! What the devices counted, by themselves and against the jobs.
 
 use super::{Equation, Identity, unknown};
-use crate::evidence::{block_size, bytes_asked, bytes_at_devices, float};
+use crate::evidence::{block_size, bytes_asked, bytes_at_devices, float, watched_devices};
 use measure::Direction;
 use model::{DeviceUsage, RunResult};
 
@@ -11,7 +11,7 @@ const SAMPLED: (f64, &str) =
 
 /// The identities of every device, then those that hold jobs against devices.
 pub(super) fn identities(result: &RunResult) -> Vec<Identity> {
-    let mut found: Vec<Identity> = result.devices.iter().flat_map(of_device).collect();
+    let mut found: Vec<Identity> = watched_devices(result).iter().flat_map(of_device).collect();
     for direction in [Direction::Read, Direction::Write] {
         found.extend(asked_and_moved(result, direction));
         found.extend(requests(result, direction));

@@ -6,6 +6,7 @@ use measure::Direction;
 use model::{JobResult, RunResult};
 
 const ROUNDED: (f64, &str) = (0.01, "rates and times are printed rounded, to whole bytes and milliseconds at best");
+const PRINTED: (f64, &str) = (0.05, "a report prints rates and sizes rounded, to three digits at worst");
 const LITTLE: (f64, &str) = (0.15, "users start, end and pass from I/O to I/O at different times");
 
 /// The identities of every reported row.
@@ -22,7 +23,7 @@ pub(super) fn identities(result: &RunResult) -> Vec<Identity> {
     found
 }
 
-fn of_direction(job: &JobResult, direction: Direction) -> Vec<Identity> {
+pub(super) fn of_direction(job: &JobResult, direction: Direction) -> Vec<Identity> {
     let word = ["read", "write", "trim"][direction as usize];
     let subject = format!("job {}, {word}", job.echo.name);
     let found = &job.directions[direction];
@@ -30,14 +31,23 @@ fn of_direction(job: &JobResult, direction: Direction) -> Vec<Identity> {
     let (Some(rate), Some(iops)) = (found.bytes_per_second(), found.iops()) else {
         return vec![unknown(&subject, "io = bw × runtime", "its runtime is not stated")];
     };
+    // What a report prints is held against what it counts; of a run of our own the rates follow from the counts.
+    let stated = found.stated.unwrap_or_default();
+    let (rate, iops) = (stated.bytes_per_second.unwrap_or_else(|| float(rate)), stated.iops.unwrap_or(iops));
+    // The last digit of a small rate or a short time is worth more than 5 %.
+    let coarse = 1.0 / iops.max(1.0) + 1024.0 / rate.max(1024.0) + 0.001 / seconds.max(0.001);
+    let rounded = match found.stated {
+        Some(_) => (PRINTED.0.max(coarse), PRINTED.1),
+        None => ROUNDED,
+    };
     let mut all = vec![
         Equation {
             equation: "io = bw × runtime",
             unit: "B",
             left: bytes,
-            right: float(rate) * seconds,
-            numbers: format!("{rate} B/s × {seconds:.3} s"),
-            tolerance: ROUNDED,
+            right: rate * seconds,
+            numbers: format!("{rate:.0} B/s × {seconds:.3} s"),
+            tolerance: rounded,
             broken: "bytes and bandwidth are of different spans of time",
         }
         .of(&subject),
@@ -47,7 +57,7 @@ fn of_direction(job: &JobResult, direction: Direction) -> Vec<Identity> {
             left: ios,
             right: iops * seconds,
             numbers: format!("{iops:.2} /s × {seconds:.3} s"),
-            tolerance: ROUNDED,
+            tolerance: rounded,
             broken: "the I/Os counted and the rate are of different spans of time",
         }
         .of(&subject),
@@ -61,7 +71,7 @@ fn of_direction(job: &JobResult, direction: Direction) -> Vec<Identity> {
                 left: bytes,
                 right: iops * f64::from(low) * seconds,
                 numbers: format!("{iops:.2} /s × {low} B × {seconds:.3} s"),
-                tolerance: ROUNDED,
+                tolerance: rounded,
                 broken: "I/Os were cut short, failed, or were not of the stated size",
             }
             .of(&subject),

@@ -4,8 +4,12 @@
 
 mod device_side;
 mod job_side;
+mod sides;
 
-use model::RunResult;
+pub use sides::{Side, sides};
+
+use measure::Direction;
+use model::{JobResult, RunResult};
 
 /// How an identity came out.
 #[derive(Clone, Debug, PartialEq)]
@@ -55,6 +59,14 @@ pub fn identities(result: &RunResult) -> Vec<Identity> {
     let mut found = job_side::identities(result);
     found.extend(device_side::identities(result));
     found
+}
+
+/// The identities that what a report prints of a direction breaks: rates against the counts they are of. Empty for what
+/// was measured here.
+pub(crate) fn contradictions(job: &JobResult) -> Vec<Identity> {
+    let stated = Direction::ALL.into_iter().filter(|&direction| job.directions[direction].stated.is_some());
+    let all = stated.flat_map(|direction| job_side::of_direction(job, direction));
+    all.filter(|identity| matches!(identity.verdict, Verdict::Broken(_))).collect()
 }
 
 /// An equation before its verdict.
@@ -108,7 +120,6 @@ fn unknown(subject: &str, equation: &'static str, why: &str) -> Identity {
 mod tests {
     use super::*;
     use crate::fixtures::watched_random_read;
-    use measure::Direction;
 
     fn whole() -> RunResult {
         let mut result = watched_random_read();

@@ -7,6 +7,8 @@
 //!
 //! Beside the times stand the instructions per I/O under callgrind, which no neighbour changes.
 //!
+//! Last comes what the monitor of a run takes of a processor.
+//!
 //! `--short` judges: fewer rounds, and a failure when plumb's best round takes more user time per I/O
 //! than fio's middle one, when a row takes more instructions than it may, or when it cannot be measured at all.
 
@@ -14,6 +16,7 @@
 
 mod bare;
 mod instructions;
+mod looking;
 
 use house::{LoopDevice, Tmpfs};
 use serde_json::Value;
@@ -161,6 +164,11 @@ fn bench(form: Form) -> io::Result<()> {
         if plumb > fio {
             failures.push(format!("{}: plumb takes {plumb:.0} ns of user time per I/O, fio {fio:.0}", row.name));
         }
+    }
+    if let Ok(device) = &device {
+        let (line, failure) = looking::told(looking::share(device, if form.judged { 3 } else { 10 })?);
+        println!("\n{line}");
+        failures.extend(failure);
     }
     if form.judged && !failures.is_empty() {
         return Err(io::Error::other(failures.join("; ")));

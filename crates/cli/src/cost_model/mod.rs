@@ -1,10 +1,12 @@
-//! `plumb model`: what an I/O costs by its size, and what more users bring, from results of sweeps.
+//! `plumb model`: what an I/O costs by its size, and what more users bring, from results of sweeps or a sweep of its own.
+
+mod show;
+mod sweep;
 
 use crate::check;
 use crate::failure::Failure;
 use crate::output::Output;
-use analysis::costs::{self, AccessModel, Estimate, Scalability};
-use analysis::thousands;
+use analysis::costs;
 use formats::printable;
 use formats::results::results;
 use measure::Direction;
@@ -16,20 +18,39 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
+  plumb model --run .               measure here, about a minute and a half, and fit
+  plumb model --run /dev/nvme0n1    a device itself; it is only read
+  plumb model --run . --size 1G --time 3s --output costs    keep the sweeps: plumb model costs/*.json
   plumb model sweep.json            a block-size sweep: jobs of one user, one size each, one after another
   plumb model data_ssd.csv          a sweep over users, as plumb parse reads it
   for b in 4k 16k 64k 256k 1m; do words=\"$words --name=b$b --bs=$b --stonewall\"; done
   plumb fio --filename=/dev/sdX --readonly --rw=randread --direct=1 --runtime=2 --time_based $words \\
     --output-format=json | plumb model -
 
-Over block sizes: time per I/O = access time + size / transfer rate (of memory: system call + size / copy rate).
-Over users or depth: the Universal Scalability Law with its peak. +- is one standard error.
+Over block sizes: time per I/O = access time + size / transfer rate (of memory: system call + size / copy rate);
+runs that start cold and end cached are a mixture of both. Over users or depth: the Universal Scalability Law with
+its peak. +- is the interval of 95 % confidence.
 How to read it: docs/model.md
-Exit status: 0; 1 no model could be fitted")]
+Exit status: 0; 1 no model could be fitted; 4 with --strict where a check speaks; 128 + signal after a signal")]
 pub(crate) struct Args {
     /// Results, one or more per sweep; - is standard input
-    #[arg(required = true)]
+    #[arg(required_unless_present = "run", conflicts_with = "run")]
     files: Vec<PathBuf>,
+    /// Measure the sweeps: in a directory, on a file or a block device (both are only read)
+    #[arg(long, value_name = "TARGET")]
+    run: Option<PathBuf>,
+    /// Bytes that are read, which must fit into memory twice [default: 256M]
+    #[arg(long, value_parser = survey::size)]
+    size: Option<u64>,
+    /// Time of each measurement, like 500ms or 2s [default: 1s]
+    #[arg(long, value_parser = sweep::milliseconds)]
+    time: Option<u64>,
+    /// Keep the sweeps in this directory, made if it is not there
+    #[arg(long, short, value_name = "DIR")]
+    output: Option<PathBuf>,
+    /// Exit status 4 where a check speaks against a measurement of the device
+    #[arg(long)]
+    strict: bool,
 }
 
 /// Jobs alike but for their users.
@@ -40,6 +61,14 @@ struct Sweep {
 
 /// Reads the sweeps, fits and shows.
 pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
+    if let Some(target) = &args.run {
+        return sweep::run(target, args);
+    }
+    if args.size.is_some() || args.time.is_some() || args.output.is_some() || args.strict {
+        return Err(Failure::new(
+            "--size, --time, --output and --strict are for sweeps that are measured: plumb model --run TARGET",
+        ));
+    }
     let mut text = String::new();
     for path in &args.files {
         let (found, damages) = results(&check::read(path)?);
@@ -51,7 +80,8 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     }
     if text.is_empty() {
         return Err(Failure::new(
-            "no model can be fitted: it takes three block sizes with one user each, or four numbers of users",
+            "no model can be fitted: it takes three block sizes with one user each, or four numbers of users; \
+             plumb model --run TARGET measures them",
         ));
     }
     Output::stdout().write(&printable::lines(&text)).map(|()| 0)
@@ -62,7 +92,12 @@ fn of_file(path: &Path, results: &[RunResult]) -> String {
     for result in results {
         if let Some(model) = costs::access_model(&costs::size_points(result)) {
             let _ = writeln!(text, "{}: time per I/O by block size", path.display());
-            text.push_str(&access(&model, result));
+            text.push_str(&show::access(&model, result));
+        }
+        let rate = costs::device_rate(result);
+        if let Some(mixture) = rate.and_then(|rate| costs::mixture(&costs::mixture_points(result), rate)) {
+            let _ = writeln!(text, "{}: from cold to cached, by block size", path.display());
+            text.push_str(&show::mixture(&mixture));
         }
     }
     for sweep in sweeps(results) {
@@ -70,7 +105,7 @@ fn of_file(path: &Path, results: &[RunResult]) -> String {
             let (pattern, (_, bytes)) = &sweep.nature;
             let size = if *bytes > 0 { format!(" of {bytes} B") } else { String::new() };
             let _ = writeln!(text, "{}: {pattern}{size} by users", path.display());
-            text.push_str(&scaling(&law));
+            text.push_str(&show::scaling(&law));
         }
     }
     text
@@ -99,60 +134,4 @@ fn pattern(job: &JobResult, result: &RunResult) -> String {
 
 fn busiest(job: &JobResult) -> Direction {
     Direction::ALL.into_iter().max_by_key(|&direction| job.directions[direction].ios).unwrap_or(Direction::Read)
-}
-
-fn access(model: &AccessModel, result: &RunResult) -> String {
-    let (fixed, rate) =
-        if costs::is_memory(result) { ("system call", "copy rate") } else { ("access time", "transfer rate") };
-    let mut text = format!(
-        "  {fixed:<14}{} µs\n  {rate:<14}{} MB/s\n",
-        estimate(model.fixed_s, 1e6),
-        estimate(model.bytes_per_second, 1e-6)
-    );
-    for device in result.monitored.iter().flat_map(|monitored| &monitored.devices).filter(|device| device.top) {
-        let kib =
-            |bytes: Option<u64>| bytes.map_or_else(|| "unknown".to_owned(), |bytes| format!("{} KiB", bytes / 1024));
-        let _ = writeln!(
-            text,
-            "  {}: requests up to {}, read-ahead {}: beyond these the line bends",
-            device.name,
-            kib(device.request_max_bytes),
-            kib(device.read_ahead_bytes)
-        );
-    }
-    let _ = writeln!(text, "  {:>12} {:>14} {:>14} {:>8}", "block B", "measured µs", "predicted µs", "error %");
-    for (point, predicted) in &model.points {
-        let (measured, predicted) = (point.seconds * 1e6, predicted * 1e6);
-        let error = 100.0 * (predicted / measured - 1.0);
-        let _ = writeln!(text, "  {:>12.0} {measured:>14.2} {predicted:>14.2} {error:>+8.2}", point.bytes);
-    }
-    text
-}
-
-fn scaling(law: &Scalability) -> String {
-    let peak = law.peak.map_or_else(
-        || "none: the rate never falls".to_owned(),
-        |(users, iops)| format!("{} IOPS with {users:.0} users", thousands(iops)),
-    );
-    let mut text = format!(
-        "  one user      {} IOPS\n  contention    {:.4}\n  coherency     {:.6}\n  peak          {peak}\n",
-        estimate(law.alone, 1.0),
-        law.contention,
-        law.coherency
-    );
-    let _ = writeln!(text, "  {:>12} {:>14} {:>14} {:>8}", "users", "measured IOPS", "predicted IOPS", "error %");
-    for (point, predicted) in &law.points {
-        let error = 100.0 * (predicted / point.iops - 1.0);
-        let _ = writeln!(text, "  {:>12.0} {:>14.0} {predicted:>14.0} {error:>+8.2}", point.users, point.iops);
-    }
-    text
-}
-
-fn estimate(found: Estimate, unit: f64) -> String {
-    let error = if found.standard_error.is_finite() {
-        format!(" ± {:.3}", found.standard_error * unit)
-    } else {
-        String::new()
-    };
-    format!("{:.3}{error}", found.value * unit)
 }

@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::{check, limit, remarks};
-use analysis::{Identity, Verdict, identities};
+use analysis::{Identity, Side, Verdict, identities};
 use formats::printable;
 use formats::results::{Located, results};
 use std::fmt::Write;
@@ -69,6 +69,9 @@ fn explanation(mut located: Located) -> String {
         }
         text.push_str(&shown(&identity));
     }
+    if let Some((device, sides)) = analysis::sides(result) {
+        text.push_str(&side_by_side(&device, &sides));
+    }
     text.push('\n');
     if let Some(line) = limit::line_of(result) {
         let _ = writeln!(text, "  {line}");
@@ -79,6 +82,17 @@ fn explanation(mut located: Located) -> String {
     let unchecked = analysis::unchecked(result);
     if !unchecked.is_empty() {
         let _ = writeln!(text, "  not checked, for lack of what they need: {}", unchecked.join(", "));
+    }
+    text
+}
+
+/// What jobs and device say of the same quantities, as one reads fio beside iostat.
+fn side_by_side(device: &str, sides: &[Side]) -> String {
+    let mut text = format!("\n  side by side\n    {:<16}{:>14}{:>14}\n", "", "jobs", device);
+    let cell = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), number);
+    for side in sides {
+        let (jobs, device) = (cell(side.jobs), cell(side.device));
+        let _ = writeln!(text, "    {:<16}{jobs:>14}{device:>14}  {}", side.quantity, side.column);
     }
     text
 }

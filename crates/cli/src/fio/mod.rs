@@ -178,7 +178,19 @@ fn report(result: &RunResult, invocation: &Invocation, talk: Talk, out: &mut Out
         tell(&format!("fio: {note}"));
     }
     tell_errors(result, out)?;
-    print(result, &invocation.output, out)
+    print(result, &invocation.output, out)?;
+    at_a_glance(result, &invocation.output, out)
+}
+
+/// A picture in letters under fio's text, where a person looks at a terminal: programs read files and pipes.
+fn at_a_glance(result: &RunResult, request: &OutputRequest, out: &mut Output) -> Result<(), Failure> {
+    if request.formats != [OutputFormat::Normal] || !out.is_stdout() || !std::io::stdout().is_terminal() {
+        return Ok(());
+    }
+    match report::sources::glance(result, crate::report::TARGET_NS) {
+        picture if picture.is_empty() => Ok(()),
+        picture => out.write(&format!("\n{picture}")),
+    }
 }
 
 /// A result in every format that was asked for: at the end, and of a run so far.

@@ -1,11 +1,14 @@
-//! What iozone does not have: percentiles per test, what speaks against a number, and all of it as JSON.
+//! What iozone does not have: percentiles per test, what held it back, what speaks against a number, and all of it as
+//! JSON.
 
 use crate::failure::Failure;
 use crate::kept;
-use crate::output::is_block_device;
+use crate::output::{Output, is_block_device};
+use crate::{limit, remarks};
+use formats::printable;
 use iozone::Settings;
 use measure::{Direction, Histogram, Nanos};
-use model::{Grade, RunResult};
+use model::{Note, RunResult};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -20,24 +23,41 @@ const PERCENTS: [f64; 4] = [50.0, 90.0, 99.0, 99.9];
 /// What was found beside iozone's numbers.
 #[derive(Debug)]
 pub(crate) struct Beside {
-    passes: Vec<Value>,
+    tests: Vec<Value>,
     lines: Vec<String>,
-    /// Sentences that speak against numbers: of which passes.
-    doubts: BTreeMap<String, Vec<String>>,
-    /// When it was last kept.
-    kept: Instant,
+    /// What was found wrong, by the check: the first place, its sentence, and how many more there are.
+    doubts: BTreeMap<String, Told>,
+    /// What held passes back, likewise.
+    limits: BTreeMap<&'static str, Told>,
+    notes: Vec<Note>,
+    /// When it was last written while the run lasted.
+    written: Instant,
 }
 
 impl Default for Beside {
     fn default() -> Self {
-        Beside { passes: Vec::new(), lines: Vec::new(), doubts: BTreeMap::new(), kept: Instant::now() }
+        Beside {
+            tests: Vec::new(),
+            lines: Vec::new(),
+            doubts: BTreeMap::new(),
+            limits: BTreeMap::new(),
+            notes: Vec::new(),
+            written: Instant::now(),
+        }
     }
 }
 
+#[derive(Debug)]
+struct Told {
+    place: String,
+    sentence: String,
+    more: usize,
+}
+
 impl Beside {
-    /// A pass is over.
-    pub(crate) fn add(&mut self, title: &str, size_kb: u64, record_kb: u64, result: RunResult, settings: &Settings) {
-        let notes = analysis::judge(&result);
+    /// A pass is over: judges it, and keeps of it what will be told or saved.
+    pub(crate) fn add(&mut self, title: &str, size_kb: u64, record_kb: u64, mut result: RunResult, saves: Saves) {
+        remarks::judge(&mut result);
         let latency = merged(&result);
         let found = latency.as_ref().and_then(|latency| latency.percentiles(&PERCENTS));
         let place = format!("{title} {size_kb}/{record_kb}");
@@ -45,80 +65,113 @@ impl Beside {
             let microseconds: Vec<String> = found.iter().map(|&value| format!("{:9.1}", in_us(value))).collect();
             self.lines.push(format!("{title:<18} {size_kb:>10} {record_kb:>6} {}", microseconds.join(" ")));
         }
-        for note in notes.iter().filter(|note| note.grade > Grade::Trusted) {
-            self.doubts.entry(note.sentence.clone()).or_default().push(place.clone());
+        for note in remarks::findings(&result.notes) {
+            tell_of(&mut self.doubts, note.check.clone(), &place, || remarks::line(note));
+            self.notes.push(note.clone());
         }
-        if settings.json.is_some() {
-            self.passes.push(pass(title, Some((size_kb, record_kb)), RunResult { notes, ..result }));
+        if let Some(limited_by) = &result.limited_by {
+            tell_of(&mut self.limits, limited_by.limiter.title(), &place, || limit::line(limited_by));
+        }
+        if saves == Saves::All {
+            let named = |(percent, value): (&f64, &Nanos)| (format!("p{percent}_ns"), json!(value.get()));
+            let latency: serde_json::Map<String, Value> =
+                found.iter().flatten().zip(&PERCENTS).map(|(value, percent)| named((percent, value))).collect();
+            // Of children the number stands in front of the title.
+            let test = title.trim_start_matches(|letter: char| letter.is_ascii_digit() || letter == ' ');
+            self.tests.push(json!({
+                "test": test, "users": result.jobs.len(), "block_bytes": record_kb * 1024,
+                "file_kb": size_kb, "record_kb": record_kb, "latency": latency, "result": result,
+            }));
         }
     }
 
-    /// Whether what was found so far is to be kept in the file that was named.
-    pub(crate) fn is_keeping_due(&self, settings: &Settings) -> bool {
-        settings.json.is_some() && self.kept.elapsed() >= kept::EVERY.as_duration()
+    /// Whether anything was measured that can be saved.
+    pub(crate) fn has_tests(&self) -> bool {
+        !self.tests.is_empty()
     }
 
-    /// Keeps it, with the pass that has not ended where one is under way.
-    pub(crate) fn keep(
-        &mut self,
-        settings: &Settings,
-        command: &str,
-        under_way: Option<(&str, &RunResult)>,
-    ) -> Result<(), Failure> {
-        let Some(path) = &settings.json else { return Ok(()) };
-        self.kept = Instant::now();
-        let last = under_way.map(|(title, so_far)| {
+    /// The status for `--strict`.
+    pub(crate) fn strict_status(&self, status: u8) -> u8 {
+        remarks::strict_status(status, &self.notes)
+    }
+
+    /// Whether what was found so far is to be written to the file that was named.
+    pub(crate) fn is_saving_due(&self, settings: &Settings) -> bool {
+        settings.json.is_some() && self.written.elapsed() >= kept::EVERY.as_duration()
+    }
+
+    /// Writes it, with the pass that has not ended where one is under way. What cannot be written is told at the end,
+    /// which writes it once more.
+    pub(crate) fn save_where_due(&mut self, settings: &Settings, command: &str, under_way: Option<(&str, &RunResult)>) {
+        let Some(path) = settings.json.as_ref().filter(|_| self.is_saving_due(settings)) else { return };
+        self.written = Instant::now();
+        let ended = self.tests.len();
+        self.tests.extend(under_way.map(|(title, so_far)| {
             let mut result = so_far.clone();
             result.notes.push(kept::under_way());
-            let mut last = pass(title, None, result);
-            last["under_way"] = json!(true);
-            last
-        });
-        let passes: Vec<&Value> = self.passes.iter().chain(&last).collect();
-        write(path, command, &passes)
+            json!({ "test": title, "users": result.jobs.len(), "under_way": true, "result": result })
+        }));
+        let _ = self.save(path, command, json!({ "target": { "path": "iozone" }, "sentences": [] }));
+        self.tests.truncate(ended);
     }
 
-    /// Tells it: percentiles and doubts to standard error, everything to the file that was named.
+    /// Tells it: everything to the file that was named; percentiles, limits and doubts to a person.
     pub(crate) fn tell(&self, settings: &Settings, command: &str) -> Result<(), Failure> {
+        if let Some(path) = &settings.json {
+            self.save(path, command, json!({ "target": { "path": "iozone" }, "sentences": [] }))?;
+        }
+        if !limit::remarks_are_wanted() {
+            return Ok(());
+        }
         let mut text = String::new();
         if !self.lines.is_empty() && self.lines.len() <= MOST_LINES {
             let _ = writeln!(text, "plumb: latency in us      kB reclen       p50       p90       p99     p99.9");
             self.lines.iter().for_each(|line| text.push_str(&format!("plumb: {line}\n")));
         }
-        for (sentence, places) in &self.doubts {
-            let first = places.first().map(String::as_str).unwrap_or_default();
-            let more = if places.len() > 1 { format!(" and {} more", places.len() - 1) } else { String::new() };
-            let _ = writeln!(text, "plumb: {first}{more}: {sentence}");
+        for told in self.doubts.values().chain(self.limits.values()) {
+            let more = if told.more > 0 { format!(" and {} more", told.more) } else { String::new() };
+            let _ = writeln!(text, "plumb: {}{more}: {}", told.place, told.sentence);
         }
         // Whoever closed standard error does not want to read it.
-        let _ = std::io::Write::write_all(&mut std::io::stderr(), formats::printable::lines(&text).as_bytes());
-        let Some(path) = &settings.json else { return Ok(()) };
-        let passes: Vec<&Value> = self.passes.iter().collect();
-        write(path, command, &passes)
+        let _ = std::io::Write::write_all(&mut std::io::stderr(), printable::lines(&text).as_bytes());
+        Ok(())
+    }
+
+    /// Writes all tests, with `more` beside them, as `plumb report` and the others read it.
+    pub(crate) fn save(&self, path: &Path, command: &str, more: Value) -> Result<(), Failure> {
+        let mut all = json!({
+            "schema": model::SCHEMA, "program": format!("plumb {}", env!("CARGO_PKG_VERSION")), "command": command,
+        });
+        if let (Value::Object(all), Value::Object(more)) = (&mut all, more) {
+            all.extend(more);
+            all.insert("tests".to_owned(), Value::Array(self.tests.clone()));
+        }
+        let text = serde_json::to_string_pretty(&all).map_err(|error| Failure::new(error.to_string()))?;
+        // A file is replaced in one step; what is none, like a pipe, takes it as it is.
+        let is_file = std::fs::metadata(path).map_or(true, |found| found.is_file());
+        if !is_file || is_block_device(path) {
+            return Output::file(path)?.write(&(text + "\n"));
+        }
+        kept::replace(path, &(text + "\n")).map_err(|error| Failure::writing(&path.display().to_string(), &error))
     }
 }
 
-/// A pass as it is written.
-fn pass(title: &str, sizes_kb: Option<(u64, u64)>, result: RunResult) -> Value {
-    let latency = merged(&result);
-    let found = latency.as_ref().and_then(|latency| latency.percentiles(&PERCENTS));
-    let named = |(percent, value): (&f64, &Nanos)| (format!("p{percent}_ns"), json!(value.get()));
-    let latency: serde_json::Map<String, Value> =
-        found.iter().flatten().zip(&PERCENTS).map(|(value, percent)| named((percent, value))).collect();
-    let (file_kb, record_kb) = sizes_kb.unzip();
-    json!({ "test": title, "file_kb": file_kb, "record_kb": record_kb, "latency": latency, "result": result })
+/// Whether the passes are kept for a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Saves {
+    /// With everything that was measured.
+    All,
+    /// What is told is enough.
+    Nothing,
 }
 
-/// The document in place of what was at `path`; what is no regular file, like a pipe, is written to as it is.
-fn write(path: &Path, command: &str, passes: &[&Value]) -> Result<(), Failure> {
-    let all = json!({ "schema": model::SCHEMA, "command": command, "passes": passes });
-    let text = serde_json::to_string_pretty(&all).map_err(|error| Failure::new(error.to_string()))? + "\n";
-    if is_block_device(path) {
-        return Err(Failure::new(format!("{}: is a block device; results go to a file", path.display())));
+fn tell_of<K: Ord>(all: &mut BTreeMap<K, Told>, key: K, place: &str, sentence: impl FnOnce() -> String) {
+    match all.get_mut(&key) {
+        Some(told) => told.more += 1,
+        None => {
+            all.insert(key, Told { place: place.to_owned(), sentence: sentence(), more: 0 });
+        }
     }
-    let is_special = std::fs::metadata(path).is_ok_and(|found| !found.is_file());
-    let written = if is_special { std::fs::write(path, text) } else { kept::replace(path, &text) };
-    written.map_err(|error| Failure::writing(&path.display().to_string(), &error))
 }
 
 #[expect(clippy::cast_precision_loss, reason = "latencies are far below 2^53 ns")]

@@ -23,6 +23,8 @@ iozone: help mode
     -d #     microseconds between starts       -P #   bind them to CPUs from # on
     -+p # -+K # -+B   readers in the mix: percent, number; sequential
     -+k      divide the size among them        -+O #  operations per second of each
+    -+R FILE names of files, one per line      -+V    all share one file
+    -+m FILE machines, a child on each: lines of host, directory, path of plumb [file]
 
   How
     -I       O_DIRECT                          -o -+r -+D  O_SYNC; for reads too; O_DSYNC
@@ -31,17 +33,26 @@ iozone: help mode
     -V #     this byte everywhere, all checked -p -S -L  purge the cache; its size and line
     -J # -+J compute before each record        -+q #  rest between tests
     -U DIR   unmount and mount between tests   -+N -+E  existing files: written over, read only
+    -X FILE -Y FILE  records of test 0, of test 1: lines of offset and length in bytes
+    -+b K,MS after each K kB a rest            -+X -+Z  other bytes in the records
 
   What is shown
     -O -N    operations, microseconds          -R     tables as text
     -b FILE  tables as worksheet (.xls, .xlsx) -Q     latency of each record, in files
     -+u -M   CPU time; the machine             -h -v  this help; the version
+    -+T -+z  log and histograms of each child, in files
 
   plumb's own
     --json=FILE  everything that was measured: percentiles, devices, checks
     --csv=FILE   the tables, a line per number
+    -+report FILE  the tables as pictures: .html, .svg or .png
+    --strict     status 4 where a check speaks against a number
+    plumb knee --iozone ...  more children until throughput stops growing
 
-  What plumb adds (percentiles, what speaks against a number) goes to standard error.
+  Example: iozone -i 0 -i 1 -i 2 -r 4k -s 1g -t 2 -I -F /m1/f /m2/f
+
+  What plumb adds (percentiles, what speaks against a number) goes to standard
+  error where that is a terminal, or with PLUMB_REMARKS=always.
   docs/iozone.md lists where it differs from iozone, and why.
 ";
 

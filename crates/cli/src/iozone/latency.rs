@@ -1,5 +1,6 @@
 //! The latency files of -Q: one line per record.
 
+use super::child_files;
 use super::session::Session;
 use crate::failure::Failure;
 use iozone::Pass;
@@ -12,17 +13,12 @@ pub(crate) fn stem(settings: &iozone::Settings, child: usize) -> Option<String> 
     settings.latencies.then(|| format!(".plumb-iozone-{}-{child}", std::process::id()))
 }
 
-/// What the file of a pass is called.
-fn name(pass: Pass) -> Option<&'static str> {
-    match (pass.test, pass.number) {
-        (0, 0) => Some("wol.dat"),
-        (0, _) => Some("rwol.dat"),
-        (1, 0) => Some("rol.dat"),
-        (1, _) => Some("rrol.dat"),
-        (2, 0) => Some("randrol.dat"),
-        (2, _) => Some("randwol.dat"),
-        _ => None,
+/// The file of a pass: a lone worker has files for its first two tests alone.
+fn name(pass: Pass, whose: Whose) -> Option<String> {
+    if whose == Whose::Only && pass.test > 1 {
+        return None;
     }
+    child_files::latencies(pass).map(|stem| format!("{stem}.dat"))
 }
 
 /// Turns the logs of a pass's workers into iozone's files.
@@ -36,9 +32,12 @@ pub(crate) fn convert(session: &Session<'_>, pass: Pass, jobs: &[JobResult], who
             // Only those exist that the pass had a use for.
             let _ = std::fs::remove_file(path(kind));
         }
-        let Some(name) = name(pass) else { continue };
-        let (name, gap) =
-            if whose == Whose::Child { (format!("Child_{index}_{name}"), "") } else { (name.to_owned(), " ") };
+        let count = u32::try_from(jobs.len()).unwrap_or(u32::MAX);
+        let own = iozone::child_pass(session.settings, pass, u32::try_from(index).unwrap_or(u32::MAX), count);
+        let Some(name) = name(own, whose) else { continue };
+        let name = if whose == Whose::Child { format!("Child_{index}_{name}") } else { name };
+        // The first file of a child has one blank where all others have two.
+        let gap = if whose == Whose::Child && (own.test, own.number) == (0, 0) { "" } else { " " };
         let mut text = format!("Offset in kBytes   Latency in microseconds {gap}Transfer size in bytes\n");
         for row in rows.lines() {
             let field =

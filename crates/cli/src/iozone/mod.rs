@@ -1,11 +1,15 @@
 //! `plumb iozone`: iozone's words in, iozone's output out.
 
 mod beside;
+mod child_files;
+mod cluster;
 mod files;
 mod help;
 mod ill;
+mod knee;
 mod latency;
-mod live;
+pub(crate) mod live;
+mod member;
 mod rows;
 mod session;
 mod throughput;
@@ -18,6 +22,8 @@ use session::Session;
 use std::ffi::OsString;
 use std::io::Write;
 
+pub(crate) use knee::find as find_knee;
+
 /// Runs iozone's command line, given without the program's name. The status is iozone's where it has one, but never 0
 /// for a run that failed.
 pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
@@ -26,26 +32,34 @@ pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
         Ok(settings) => settings,
         Err(refusal) => return refuse(refusal),
     };
+    if let Some(path) = &settings.pictures {
+        // Refused before anything is measured.
+        crate::report::place_for(path)?;
+    }
     let mut out = Output::stdout();
     let command = format!("iozone {}", settings.words.join(" "));
-    let preamble = preamble(&settings, &command);
-    out.write(&iozone_text::banner(&began()))?;
-    for line in &settings.splash {
-        out.write(&if line == MACHINE { machine() } else { line.clone() })?;
-    }
-    out.write(&iozone_text::command(&preamble))?;
+    let head = head(&settings, &command);
     if let Some((status, text)) = &settings.conflict {
-        out.write(text)?;
+        out.write(&(head + text))?;
         return Ok(*status);
     }
-    out.write(&iozone_text::circumstances(&preamble))?;
     let mut session = Session::new(&settings, command.clone(), out);
+    session.write(&head)?;
+    session.write(&iozone_text::circumstances(&preamble(&settings, &command)))?;
     let status = match settings.mode {
         Mode::Single | Mode::Auto => rows::run(&mut session),
         Mode::Throughput => throughput::run(&mut session),
     }?;
-    session.finish()?;
-    Ok(status)
+    session.finish(status)
+}
+
+/// Everything up to the command line.
+fn head(settings: &Settings, command: &str) -> String {
+    let mut text = iozone_text::banner(&began());
+    for line in &settings.splash {
+        text.push_str(&if line == MACHINE { machine() } else { line.clone() });
+    }
+    text + &iozone_text::command(&preamble(settings, command))
 }
 
 fn refuse(refusal: Refusal) -> Result<u8, Failure> {
@@ -57,6 +71,7 @@ fn refuse(refusal: Refusal) -> Result<u8, Failure> {
             Ok(status)
         }
         Refusal::NotBuilt(message) => Err(Failure::new(format!("iozone: {message}"))),
+        Refusal::Member => member::serve(),
         Refusal::Help => Output::stdout().write(help::TEXT).map(|()| 0),
         Refusal::Version => Output::stdout().write(&help::version()).map(|()| 0),
     }
@@ -69,12 +84,19 @@ fn preamble<'a>(settings: &Settings, command: &'a str) -> Preamble<'a> {
         compute_s: seconds(settings.compute),
         cache: settings.cache,
         stride: settings.stride,
+        telemetry: settings.written.is_some() && settings.read.is_some(),
+        burst: settings.burst.map(|(kb, rest)| (kb, rest.get() / 1_000_000)),
     }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "some milliseconds")]
 fn seconds(time: measure::Nanos) -> f64 {
     time.get() as f64 / 1e9
+}
+
+/// Whether tables go there as a workbook rather than as the worksheet of the original.
+fn is_workbook(path: &std::path::Path) -> bool {
+    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("xlsx"))
 }
 
 /// What the format calls a unit.

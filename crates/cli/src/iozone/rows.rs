@@ -13,21 +13,22 @@ use std::path::Path;
 /// Runs all rows; the status.
 pub(crate) fn run(session: &mut Session<'_>) -> Result<u8, Failure> {
     let settings = session.settings;
-    session.out.write(&heading(settings))?;
+    session.write(&heading(settings))?;
     let (rows, refused) = iozone::rows(settings);
     let mut values = Values::default();
     for &(size_kb, record_kb) in &rows {
         session.settle()?;
-        session.out.write(&iozone_text::row_start(size_kb, record_kb))?;
+        let shown_kb = if settings.has_telemetry() { 0 } else { record_kb };
+        session.write(&iozone_text::row_start(size_kb, shown_kb))?;
         for test in SINGLE.iter().filter(|test| has_column(settings, test.number)) {
             if let Err(ill) = run_test(session, *test, (size_kb, record_kb), &mut values)? {
                 return session.fail(&ill);
             }
         }
-        session.out.write("\n")?;
+        session.write("\n")?;
     }
     if let Some((size, record)) = refused {
-        session.out.write(&format!(
+        session.write(&format!(
             "Error: record length {} is greater than filesize {size} kB\n ",
             record.saturating_mul(1024)
         ))?;
@@ -35,7 +36,7 @@ pub(crate) fn run(session: &mut Session<'_>) -> Result<u8, Failure> {
         return Ok(23);
     }
     session.files.clean(settings);
-    session.out.write(COMPLETE)?;
+    session.write(COMPLETE)?;
     let tables = tables(settings, &rows, &values);
     report(session, &tables)?;
     Ok(0)
@@ -90,7 +91,7 @@ fn run_test(
 ) -> Result<Result<(), Ill>, Failure> {
     let settings = session.settings;
     if !settings.runs(test.number) {
-        session.out.write(iozone_text::blank(test.number))?;
+        session.write(iozone_text::blank(test.number))?;
         return Ok(Ok(()));
     }
     // Backwards the file is read twice, and the first time counts.
@@ -109,7 +110,7 @@ fn run_test(
             }
         };
         if name.is_some() {
-            session.out.write(&iozone_text::value(test.number, number, value))?;
+            session.write(&iozone_text::value(test.number, number, value))?;
             values.by_pass.entry((test.number, number)).or_default().insert((size_kb, record_kb), value);
         }
     }
@@ -140,8 +141,7 @@ fn measure(
     latency::convert(session, pass, &result.jobs, Whose::Only)?;
     let compute = if settings.compute_counts { measure::Nanos::ZERO } else { settings.compute };
     let value = result.jobs.first().map_or(0, |job| iozone::rate(PassTime::of(job, compute), settings.unit));
-    session.beside.add(title, size_kb, record_kb, result, settings);
-    session.keep()?;
+    session.keep(title, (size_kb, record_kb), result);
     Ok(Ok(value))
 }
 
@@ -187,7 +187,7 @@ fn columns(settings: &Settings, rows: &[(u64, u64)]) -> Vec<u64> {
 fn report(session: &mut Session<'_>, tables: &[Table]) -> Result<(), Failure> {
     let settings = session.settings;
     if settings.report.text || settings.report.sheet.is_some() {
-        session.out.write(&iozone_text::tables(tables))?;
+        session.write(&iozone_text::tables(tables))?;
     }
     if let Some(path) = &settings.report.sheet {
         let bytes = sheet(path, &session.command, tables)?;
@@ -202,7 +202,7 @@ fn report(session: &mut Session<'_>, tables: &[Table]) -> Result<(), Failure> {
 
 /// A workbook where the name says so, else the worksheet of the original.
 fn sheet(path: &Path, command: &str, tables: &[Table]) -> Result<Vec<u8>, Failure> {
-    if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("xlsx")) {
+    if super::is_workbook(path) {
         return iozone_sheet::xlsx(command, tables)
             .map_err(|error| Failure::new(format!("{}: {error}", path.display())));
     }

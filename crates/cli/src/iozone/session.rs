@@ -1,6 +1,6 @@
 //! A run of iozone from its heading to its end: what is printed, what is kept of each pass, and what failed.
 
-use super::beside::Beside;
+use super::beside::{Beside, Saves};
 use super::files::Files;
 use super::ill::{self, Ill};
 use super::live::Live;
@@ -8,10 +8,13 @@ use crate::failure::Failure;
 use crate::output::Output;
 use iozone::{Pass, Settings};
 use job::Plan;
-use measure::Nanos;
+use measure::{Nanos, SystemClock};
 use model::RunResult;
 use run::{Observer, Progress, RunOptions};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+/// Where /proc and /sys are read.
+const SYSTEM_ROOT: &str = "/";
 
 /// A run of iozone.
 pub(crate) struct Session<'a> {
@@ -20,34 +23,52 @@ pub(crate) struct Session<'a> {
     /// The command line as printed.
     pub(crate) command: String,
     /// Where the original prints.
-    pub(crate) out: Output,
+    out: Output,
+    /// What was printed, where pictures of it are wanted.
+    printed: Option<String>,
     /// The files it made.
     pub(crate) files: Files,
     /// What plumb has to say beside iozone's output.
     pub(crate) beside: Beside,
     /// CPUs of the machine.
     pub(crate) cpus: u32,
+    /// Whether all results are to be saved, whatever the settings say.
+    pub(crate) saves: bool,
+    /// Calibrated once for all passes.
+    clock: SystemClock,
 }
 
 impl<'a> Session<'a> {
     pub(crate) fn new(settings: &'a Settings, command: String, out: Output) -> Self {
         let cpus = std::thread::available_parallelism().map_or(1, |count| u32::try_from(count.get()).unwrap_or(1));
-        Session { settings, command, out, files: Files::default(), beside: Beside::default(), cpus }
+        let clock = run::start_clock(Path::new(SYSTEM_ROOT));
+        let (files, beside) = (Files::default(), Beside::default());
+        let printed = settings.pictures.as_ref().map(|_| String::new());
+        Session { settings, command, out, printed, files, beside, cpus, saves: false, clock }
+    }
+
+    /// Prints as the original does.
+    pub(crate) fn write(&mut self, text: &str) -> Result<(), Failure> {
+        if let Some(printed) = &mut self.printed {
+            printed.push_str(text);
+        }
+        self.out.write(text)
     }
 
     /// Carries out a pass; what one of its workers could not do is the pass's failure.
     pub(crate) fn measure(&mut self, plan: &Plan, title: &str, pass: Pass) -> Result<Result<RunResult, Ill>, Failure> {
         let options = RunOptions {
             tell_to: None,
-            system_root: PathBuf::from("/"),
+            system_root: PathBuf::from(SYSTEM_ROOT),
             read_only: false,
             progress_interval: Live::interval(),
             device_interval: Nanos::from_millis(500),
         };
         let (settings, command) = (self.settings, self.command.as_str());
         let mut meanwhile = Meanwhile { live: Live::new(title), beside: &mut self.beside, settings, command, title };
-        let result = run::execute(plan, &options, &mut meanwhile).map_err(|error| Failure::new(error.to_string()))?;
+        let result = run::execute_by(self.clock, plan, &options, &mut meanwhile);
         meanwhile.live.clear();
+        let result = result.map_err(|error| Failure::new(error.to_string()))?;
         if let Some(signal) = result.ended_by_signal {
             return Ok(Err(Ill::interrupted(signal)));
         }
@@ -58,12 +79,11 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Keeps what was found so far, where that is due.
-    pub(crate) fn keep(&mut self) -> Result<(), Failure> {
-        if !self.beside.is_keeping_due(self.settings) {
-            return Ok(());
-        }
-        self.beside.keep(self.settings, &self.command, None)
+    /// Keeps what a pass found beside iozone's numbers.
+    pub(crate) fn keep(&mut self, title: &str, (size_kb, record_kb): (u64, u64), result: RunResult) {
+        let saves = if self.saves || self.settings.json.is_some() { Saves::All } else { Saves::Nothing };
+        self.beside.add(title, size_kb, record_kb, result, saves);
+        self.beside.save_where_due(self.settings, &self.command, None);
     }
 
     /// Between two tests: what is written reaches the disk, and where it was asked for the file system is mounted anew.
@@ -81,7 +101,7 @@ impl<'a> Session<'a> {
 
     /// Tells what failed and takes away what was made; the status.
     pub(crate) fn fail(&mut self, ill: &Ill) -> Result<u8, Failure> {
-        self.out.write(&ill.out)?;
+        self.write(&ill.out)?;
         let words = formats::printable::lines(&ill.err);
         // Whoever closed standard error does not want to read it.
         let _ = std::io::Write::write_all(&mut std::io::stderr(), words.as_bytes());
@@ -89,9 +109,13 @@ impl<'a> Session<'a> {
         Ok(ill.status)
     }
 
-    /// What is told when all is done.
-    pub(crate) fn finish(self) -> Result<(), Failure> {
-        self.beside.tell(self.settings, &self.command)
+    /// What is told when all is done; the status.
+    pub(crate) fn finish(self, status: u8) -> Result<u8, Failure> {
+        if let (Some(path), Some(printed), 0) = (&self.settings.pictures, &self.printed, status) {
+            crate::report::of_text("iozone", printed.as_bytes(), path)?;
+        }
+        self.beside.tell(self.settings, &self.command)?;
+        Ok(if self.settings.strict { self.beside.strict_status(status) } else { status })
     }
 }
 
@@ -114,12 +138,11 @@ impl Observer for Meanwhile<'_> {
     }
 
     fn keeping_wanted(&mut self, _elapsed: Nanos) -> bool {
-        self.beside.is_keeping_due(self.settings)
+        self.beside.is_saving_due(self.settings)
     }
 
     fn keep(&mut self, so_far: &RunResult) {
-        // What cannot be written is told at the end, which writes it once more.
-        let _ = self.beside.keep(self.settings, self.command, Some((self.title, so_far)));
+        self.beside.save_where_due(self.settings, self.command, Some((self.title, so_far)));
     }
 }
 

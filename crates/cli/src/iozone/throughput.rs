@@ -4,9 +4,12 @@ use super::ill::Ill;
 use super::latency::{self, Whose};
 use super::session::Session;
 use super::unit_name;
+use super::{child_files, cluster};
 use crate::failure::Failure;
+use formats::iozone_sheet;
 use formats::iozone_text::{self, Block, COMPLETE, ChildKind, Order};
 use iozone::{Figures, Pass, Scene, Settings, THROUGHPUT, ThroughputTest};
+use model::RunResult;
 use std::path::PathBuf;
 
 /// A test's values, one per number of children.
@@ -21,14 +24,18 @@ pub(crate) fn run(session: &mut Session<'_>) -> Result<u8, Failure> {
     let settings = session.settings;
     let kind = if settings.threads { ChildKind::Thread } else { ChildKind::Process };
     let first = settings.bounds.map_or_else(|| settings.children.last().copied().unwrap_or(1), |(least, _)| least);
-    session.out.write(&iozone_text::throughput_start(kind, first, settings.bounds))?;
+    session.write(&iozone_text::throughput_start(kind, first, settings.bounds))?;
     let record_kb = settings.records_kb.first().copied().unwrap_or(Settings::RECORD_KB);
     let size_kb = settings.sizes_kb.first().copied().unwrap_or(Settings::SIZE_KB);
     let line = |test: &ThroughputTest| Line { name: test.report, throughput: Vec::new(), cpu_percent: Vec::new() };
     let mut lines: Vec<Line> = selected(settings).map(line).collect();
     for &count in &settings.children {
         let size_kb = if settings.divides { size_kb / u64::from(count.max(1)) } else { size_kb };
-        session.out.write(&iozone_text::each_writes(kind, size_kb, record_kb))?;
+        session.write(&if settings.has_telemetry() {
+            iozone_text::each_writes_by_telemetry(kind, size_kb)
+        } else {
+            iozone_text::each_writes(kind, size_kb, record_kb)
+        })?;
         for (test, line) in selected(settings).zip(&mut lines) {
             if test.retest && settings.no_retest {
                 line.throughput.push(0.0);
@@ -41,34 +48,60 @@ pub(crate) fn run(session: &mut Session<'_>) -> Result<u8, Failure> {
                     line.throughput.push(figures.together());
                     line.cpu_percent.push(iozone_text::percent(figures.cpu_s(), figures.wall_s));
                 }
-                Err(ill) => return session.fail(&ill),
+                Err(ill) => {
+                    clean_members(settings)?;
+                    return session.fail(&ill);
+                }
             }
             session.settle()?;
         }
-        session.out.write("\n\n")?;
+        if settings.members.is_empty() {
+            session.write("\n\n")?;
+        }
+    }
+    if !settings.members.is_empty() {
+        session.write("\n\tTest cleanup:\n\n")?;
+        clean_members(settings)?;
     }
     session.files.clean(settings);
     report(session, kind, record_kb, &lines)?;
-    session.out.write(COMPLETE)?;
+    session.write(COMPLETE)?;
     Ok(0)
 }
 
+/// Members take their files away.
+fn clean_members(settings: &Settings) -> Result<(), Failure> {
+    let most = settings.children.iter().copied().max().unwrap_or(0);
+    if settings.members.is_empty() || settings.keep { Ok(()) } else { cluster::clean(settings, most) }
+}
+
 /// The tests that were asked for, in their order.
-fn selected(settings: &Settings) -> impl Iterator<Item = &'static ThroughputTest> {
+pub(super) fn selected(settings: &Settings) -> impl Iterator<Item = &'static ThroughputTest> {
     let stdio = !settings.without_stdio();
     THROUGHPUT.iter().filter(move |test| settings.runs(test.number) && (stdio || !matches!(test.number, 6 | 7)))
 }
 
-fn run_test(
+/// One test with so many children.
+pub(super) fn run_test(
     session: &mut Session<'_>,
     test: ThroughputTest,
     count: u32,
     (size_kb, record_kb): (u64, u64),
 ) -> Result<Result<Figures, Ill>, Failure> {
     let settings = session.settings;
+    let pass = Pass { test: test.number, number: test.pass };
+    if !settings.members.is_empty() {
+        let result = match cluster::measure(settings, pass, count, (size_kb, record_kb))? {
+            Ok(result) => result,
+            Err(ill) => return Ok(Err(ill)),
+        };
+        return Ok(Ok(keep(session, test, (size_kb, record_kb), result)));
+    }
     let mut scenes = Vec::new();
     for index in 0..count as usize {
-        let file = settings.files.get(index).cloned().unwrap_or_else(|| PathBuf::from(format!("iozone.DUMMY.{index}")));
+        let number = if settings.shared_file { 0 } else { index };
+        let made_up = || PathBuf::from(format!("iozone.DUMMY.{number}"));
+        let file = settings.files.get(number).cloned().unwrap_or_else(made_up);
         session.files.use_file(&file);
         scenes.push(Scene {
             is_there: file.exists(),
@@ -79,21 +112,34 @@ fn run_test(
             cpus: session.cpus,
         });
     }
-    let pass = Pass { test: test.number, number: test.pass };
     if size_kb < record_kb {
         return Ok(Ok(Figures { children: vec![iozone::Child::default(); scenes.len()], ..Figures::default() }));
     }
     let plan = iozone::throughput_plan(settings, pass, &scenes);
+    let start = super::began();
     let result = match session.measure(&plan, &format!("{count} {}", test.title), pass)? {
         Ok(result) => result,
         Err(ill) => return Ok(Err(ill)),
     };
     latency::convert(session, pass, &result.jobs, Whose::Child)?;
+    if child_files::are_wanted(settings) {
+        child_files::write(session, pass, &start, &result.jobs)?;
+    }
+    Ok(Ok(keep(session, test, (size_kb, record_kb), result)))
+}
+
+/// The numbers of a test, which is kept.
+fn keep(
+    session: &mut Session<'_>,
+    test: ThroughputTest,
+    (size_kb, record_kb): (u64, u64),
+    result: RunResult,
+) -> Figures {
+    let settings = session.settings;
     let compute = if settings.compute_counts { measure::Nanos::ZERO } else { settings.compute };
     let figures = Figures::of(&result.jobs, settings.unit, compute);
-    session.beside.add(&format!("{count} {}", test.title), size_kb, record_kb, result, settings);
-    session.keep()?;
-    Ok(Ok(figures))
+    session.keep(&format!("{} {}", figures.children.len(), test.title), (size_kb, record_kb), result);
+    figures
 }
 
 fn show(session: &mut Session<'_>, test: ThroughputTest, figures: &Figures, kind: ChildKind) -> Result<(), Failure> {
@@ -111,7 +157,8 @@ fn show(session: &mut Session<'_>, test: ThroughputTest, figures: &Figures, kind
         count: u32::try_from(figures.children.len()).unwrap_or(u32::MAX),
     };
     let order = if (test.number, test.pass) == (0, 0) { Order::First } else { Order::Later };
-    session.out.write(&iozone_text::block(&block, kind, unit_name(settings.unit), order))
+    let text = iozone_text::block(&block, kind, unit_name(settings.unit), order);
+    session.write(&if settings.members.is_empty() { text } else { cluster::block(&text) })
 }
 
 fn report(session: &mut Session<'_>, kind: ChildKind, record_kb: u64, lines: &[Line]) -> Result<(), Failure> {
@@ -119,11 +166,26 @@ fn report(session: &mut Session<'_>, kind: ChildKind, record_kb: u64, lines: &[L
     if settings.report.text || settings.report.sheet.is_some() {
         let throughput: Vec<_> = lines.iter().map(|line| (line.name, line.throughput.clone())).collect();
         let unit = unit_name(settings.unit);
-        session.out.write(&format!("\n{}", iozone_text::throughput_report(kind, unit, record_kb, &throughput)))?;
+        session.write(&format!("\n{}", iozone_text::throughput_report(kind, unit, record_kb, &throughput)))?;
         if settings.cpu {
             let cpu: Vec<_> = lines.iter().map(|line| (line.name, line.cpu_percent.clone())).collect();
-            session.out.write(&format!("\n{}", iozone_text::cpu_report(kind, record_kb, &cpu)))?;
+            session.write(&format!("\n{}", iozone_text::cpu_report(kind, record_kb, &cpu)))?;
         }
+    }
+    if let Some(path) = &settings.report.sheet {
+        let rows: Vec<_> = lines.iter().map(|line| (line.name, line.throughput.clone())).collect();
+        let head = iozone_text::throughput_head(kind, unit_name(settings.unit), record_kb);
+        let bytes = if super::is_workbook(path) {
+            iozone_sheet::throughput_xlsx(&session.command, &head, &settings.children, &rows)
+                .map_err(|error| Failure::new(format!("{}: {error}", path.display())))?
+        } else {
+            iozone_sheet::throughput_biff(
+                &format!("{} ", session.command),
+                &head.map(|line| line.trim_end().to_owned()),
+                &rows,
+            )
+        };
+        std::fs::write(path, bytes).map_err(|error| Failure::writing(&path.display().to_string(), &error))?;
     }
     if let Some(path) = &settings.csv {
         let mut text = String::from("test,children,value\n");

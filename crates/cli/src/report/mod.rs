@@ -10,7 +10,7 @@ use crate::output::Output;
 use analysis::report_card::{self, PROFILES, Profile};
 use clap::ValueEnum;
 use place::Form;
-use report::page::{Dress, Page, Picture, sheet};
+use report::page::{Dress, Page, PaperError, Picture, pdf_of, sheet};
 use report::sources::{Source, Wishes};
 use report::{Easel, Scale, Theme};
 use std::fs::File;
@@ -30,6 +30,7 @@ Examples:
   plumb report before.json after.json -o compare.html    two systems over each other
   plumb report users-*.json -o sweep.html                runs of fio with rising numjobs as one sweep
   plumb report data_ssd.csv -o ssd.png                   all pictures as one image
+  plumb report plumb-survey-001.json -o report.pdf       on paper: a page per section
 
 RESULT is anything that plumb parse reads: plumb's own results, fio's reports, JSON and logs, tables, iozone.
 The page works without a network. A file that plumb did not make is never overwritten.
@@ -38,7 +39,7 @@ pub(crate) struct Args {
     /// Results, as for plumb parse
     #[arg(required = true, value_name = "RESULT")]
     files: Vec<PathBuf>,
-    /// Where it goes; .html, .svg or .png
+    /// Where it goes; .html, .svg, .png or .pdf
     #[arg(short, long, value_name = "FILE", default_value = "plumb-report.html")]
     output: PathBuf,
     #[command(flatten)]
@@ -135,7 +136,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     let (sources, status) = read(&args.files)?;
     let page = report::sources::page(&sources, &wishes);
     let pictures: Vec<&Picture> = page.pictures.iter().collect();
-    write(&args.output, form, &page, &pictures, &args.wishes.dress(), args.wishes.scale)?;
+    write(&args.output, form, &page, &pictures, &args.wishes.dress(), args.wishes.scale, Paper::Report)?;
     Output::stdout().write(&formats::printable::lines(&format!("Report: {}\n", args.output.display())))?;
     Ok(status)
 }
@@ -162,8 +163,26 @@ fn page_of(result: &Path, html: &Path) -> Result<Option<String>, Failure> {
     let (sources, _) = read(&[result.to_owned()])?;
     let page = report::sources::page(&sources, &wishes);
     let pictures: Vec<&Picture> = page.pictures.iter().collect();
-    write(html, Form::Html, &page, &pictures, &Dress::default(), 1.0)?;
+    write(html, Form::Html, &page, &pictures, &Dress::default(), 1.0, Paper::Report)?;
     Ok(report::sources::sketches(&sources, &wishes).into_iter().next())
+}
+
+/// Whether pictures may go there, and in which form.
+pub(crate) fn place_for(path: &Path) -> Result<(), Failure> {
+    Form::of(path)?;
+    place::check(path)
+}
+
+/// Pictures of a text that was printed just now.
+pub(crate) fn of_text(name: &str, text: &[u8], path: &Path) -> Result<(), Failure> {
+    let form = Form::of(path)?;
+    let profile = PROFILES.first().ok_or_else(|| Failure::new("there is no profile"))?;
+    let wishes = wishes(profile);
+    place::check(path)?;
+    let source = Source::read(name, text).map_err(|error| Failure::new(format!("{name}: {error}")))?;
+    let page = report::sources::page(&[source], &wishes);
+    let pictures: Vec<&Picture> = page.pictures.iter().collect();
+    write(path, form, &page, &pictures, &Dress::default(), 1.0, Paper::Plates)
 }
 
 /// Reads the files. One that cannot be read, or has nothing, is told; at least one must have something.
@@ -224,14 +243,19 @@ fn write(
     pictures: &[&Picture],
     dress: &Dress,
     scale: f32,
+    paper: Paper,
 ) -> Result<(), Failure> {
     let told = |error: &dyn std::fmt::Display| Failure::new(format!("{}: {error}", path.display()));
     let easel = Easel::new().map_err(|error| told(&error))?;
     let bytes = if form == Form::Html {
         page.html(&easel).map_err(|error| told(&error))?.into_bytes()
     } else {
-        if pictures.is_empty() {
-            return Err(told(&"these results allow no picture; an .html has their numbers"));
+        if pictures.is_empty() && (form != Form::Pdf || paper == Paper::Plates) {
+            return Err(told(&"these results allow no picture; an .html or .pdf report has their numbers"));
+        }
+        if form == Form::Pdf {
+            let made = paper.write(&easel, page, pictures, dress).map_err(|error| told(&error))?;
+            return place::write(path, &report::mark_pdf(&made, &page.made_by));
         }
         let svg = sheet(&easel, pictures, dress).map_err(|error| told(&error))?;
         drop(easel);
@@ -244,6 +268,24 @@ fn write(
         }
     };
     place::write(path, &bytes)
+}
+
+/// What a PDF holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Paper {
+    /// The whole report: A4, a page per section.
+    Report,
+    /// The pictures, each on a page of its size.
+    Plates,
+}
+
+impl Paper {
+    fn write(self, easel: &Easel, page: &Page, pictures: &[&Picture], dress: &Dress) -> Result<Vec<u8>, PaperError> {
+        match self {
+            Paper::Report => page.pdf(easel),
+            Paper::Plates => pdf_of(easel, pictures, dress, &page.title, &page.made_by),
+        }
+    }
 }
 
 /// A latency as people write it, in nanoseconds.

@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use std::ffi::OsStr;
 use std::fs::File;
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 /// What is written, by the file's name.
@@ -15,6 +15,8 @@ pub(super) enum Form {
     Svg,
     /// A picture.
     Png,
+    /// A document of pages.
+    Pdf,
 }
 
 impl Form {
@@ -25,12 +27,9 @@ impl Form {
             Some("html" | "htm") => Ok(Form::Html),
             Some("svg") => Ok(Form::Svg),
             Some("png") => Ok(Form::Png),
-            Some("pdf") => Err(Failure::new(format!(
-                "{}: plumb writes no PDF; write .html, open it in a browser and print it to PDF: one page per section",
-                path.display()
-            ))),
+            Some("pdf") => Ok(Form::Pdf),
             _ => Err(Failure::new(format!(
-                "{}: the end of the name says what is written; .html, .svg and .png work",
+                "{}: the end of the name says what is written; .html, .svg, .png and .pdf work",
                 path.display()
             ))),
         }
@@ -48,15 +47,25 @@ pub(super) fn check(path: &Path) -> Result<(), Failure> {
     if !found.is_file() {
         return Err(told("it is there and no file; name another place".to_owned()));
     }
-    let mut head = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(report::LOOKED_AT as u64).read_to_end(&mut head));
-    read.map_err(|error| told(error.to_string()))?;
-    if head.is_empty() || report::is_ours(&head) {
+    let (head, tail) = ends(path).map_err(|error| told(error.to_string()))?;
+    if head.is_empty() || report::is_ours(&head, &tail) {
         return Ok(());
     }
     Err(told(
         "it is there and has no mark of plumb in it, so it is somebody's; name another file or move it away".to_owned(),
     ))
+}
+
+/// The first and the last bytes of a file.
+fn ends(path: &Path) -> io::Result<(Vec<u8>, Vec<u8>)> {
+    let part = |mut file: &File, from: SeekFrom| {
+        let mut bytes = Vec::new();
+        file.seek(from)?;
+        file.take(report::LOOKED_AT as u64).read_to_end(&mut bytes).map(|_| bytes)
+    };
+    let file = File::open(path)?;
+    let behind = file.metadata()?.len().saturating_sub(report::LOOKED_AT as u64);
+    Ok((part(&file, SeekFrom::Start(0))?, part(&file, SeekFrom::Start(behind))?))
 }
 
 /// Writes a report in one step: nobody ever sees half of one.
@@ -111,12 +120,16 @@ mod tests {
 
     #[test]
     fn the_end_of_the_name_says_what_is_written() {
-        for (name, form) in
-            [("a.html", Form::Html), ("a.HTM", Form::Html), ("a.svg", Form::Svg), ("a.b.png", Form::Png)]
-        {
+        for (name, form) in [
+            ("a.html", Form::Html),
+            ("a.HTM", Form::Html),
+            ("a.svg", Form::Svg),
+            ("a.b.png", Form::Png),
+            ("a.pdf", Form::Pdf),
+        ] {
             assert_eq!(Form::of(Path::new(name)).unwrap(), form, "{name}");
         }
-        for name in ["a.pdf", "a", "a.jpg", ".html"] {
+        for name in ["a.ps", "a", "a.jpg", ".html"] {
             assert!(Form::of(Path::new(name)).is_err(), "{name}");
         }
     }

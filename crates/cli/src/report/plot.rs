@@ -1,6 +1,6 @@
 //! `plumb plot`: one kind of picture of any result, into a file or onto the terminal.
 
-use super::{Wanted, place::Form, read, write};
+use super::{Paper, Wanted, place::Form, read, write};
 use crate::failure::Failure;
 use crate::output::Output;
 use formats::printable;
@@ -37,7 +37,7 @@ pub(crate) struct Args {
     /// Pixels [default: the chart's own]
     #[arg(long, value_parser = clap::value_parser!(u32).range(150..=8000))]
     height: Option<u32>,
-    /// Where it goes; .svg, .png or .html
+    /// Where it goes; .svg, .png, .pdf or .html
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     #[command(flatten)]
@@ -72,7 +72,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     let dress = Dress { width: args.width, height: args.height, ..args.wishes.dress() };
     let (Some(path), Some(form)) = (&args.output, form) else { return Ok(status) };
     let pictures: Vec<&Picture> = page.pictures.iter().collect();
-    write(path, form, &page, &pictures, &dress, args.wishes.scale)?;
+    write(path, form, &page, &pictures, &dress, args.wishes.scale, Paper::Plates)?;
     Ok(status)
 }
 

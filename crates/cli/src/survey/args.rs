@@ -32,7 +32,7 @@ Examples:
 Tests: randread, read, write, randrw, all. An axis of --vary is bs, users, size or any job option of fio;
 values are words between commas, a..b doubles from a to b, a..b+c counts in steps of c.
 Ctrl-C ends the survey and keeps the tests that were finished.
-Exit status: 0; 1 when something could not be measured; 128 + signal after a signal"
+Exit status: 0; 1 when something could not be measured; 4 with --strict where a check speaks; 128 + signal after a signal"
 )]
 pub(crate) struct Args {
     /// A directory on the disk, a file (read only), or block devices (read only)
@@ -98,6 +98,9 @@ pub(crate) struct Args {
     /// A file for each user, instead of one for all
     #[arg(long)]
     file_per_user: bool,
+    /// Exit status 4 where a check speaks against a result
+    #[arg(long)]
+    strict: bool,
     /// Consent to overwrite a device: repeats its serial number, WWID or size; once per device
     #[arg(long, value_name = "IDENTITY")]
     overwrite: Vec<String>,
@@ -140,6 +143,7 @@ impl Args {
             precondition: self.precondition,
             file_per_user: self.file_per_user,
             keep: self.keep,
+            strict: self.strict,
             overwrite: self.overwrite.clone(),
             output: self.output.clone(),
             output_dir: self.output_dir.clone(),

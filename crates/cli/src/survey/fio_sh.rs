@@ -63,7 +63,7 @@ pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
     }
     let directory = wishes.output_dir.clone().unwrap_or_default();
     let fill = if recreate { Fill::Anew } else { Fill::WhereNeeded };
-    let order = Order { wishes, done: HashMap::new(), output: None, fill };
+    let order = Order { wishes, done: HashMap::new(), output: None, fill, reach: super::Reach::Whole };
     let mut rows: Vec<Row> = Vec::new();
     let status = conduct(order, &mut |row, plan, words| {
         write_run(&directory, row, plan, words)?;

@@ -8,6 +8,8 @@ mod conclusions;
 mod consent;
 mod dry_run;
 mod fio_sh;
+mod knee;
+mod lent;
 mod meanwhile;
 mod progress;
 mod remarks;
@@ -23,6 +25,8 @@ use crate::output::Output;
 pub(crate) use args::Args;
 pub(crate) use fio_sh::run as run_fio_sh;
 use formats::printable;
+pub(crate) use knee::{Ended, find as find_knee};
+pub(crate) use lent::filled_place;
 use measure::Nanos;
 use session::{Findings, Session};
 use std::collections::HashMap;
@@ -30,7 +34,8 @@ use std::path::{Path, PathBuf};
 use survey::{Access, Kind, Nature, Outline, Pace, Suite, WarmUp, Wishes};
 use sys::signals::Watch;
 use table::Row;
-use target::{Place, Subject};
+pub(crate) use target::Place;
+use target::Subject;
 
 /// Measuring time per test with `--quick`.
 const QUICK_TIME: Nanos = Nanos::from_secs(4);
@@ -46,6 +51,17 @@ struct Order {
     done: HashMap<String, model::RunResult>,
     output: Option<PathBuf>,
     fill: Fill,
+    reach: Reach,
+}
+
+/// How far sweeps over users go.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Reach {
+    /// To their last level.
+    #[default]
+    Whole,
+    /// Until more users bring nothing.
+    UntilGrowthEnds,
 }
 
 /// When a work file is written.
@@ -65,11 +81,23 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     let order = match &args.resume {
         Some(path) => {
             let (wishes, done) = save::read_earlier(path)?;
-            Order { wishes, done: done.into_iter().collect(), output: Some(path.clone()), fill: Fill::WhereNeeded }
+            Order {
+                wishes,
+                done: done.into_iter().collect(),
+                output: Some(path.clone()),
+                fill: Fill::WhereNeeded,
+                reach: Reach::Whole,
+            }
         }
         None => {
             let wishes = args.wishes()?;
-            Order { output: wishes.output.clone(), wishes, done: HashMap::new(), fill: Fill::WhereNeeded }
+            Order {
+                output: wishes.output.clone(),
+                wishes,
+                done: HashMap::new(),
+                fill: Fill::WhereNeeded,
+                reach: Reach::Whole,
+            }
         }
     };
     if args.dry_run {
@@ -85,6 +113,7 @@ struct Prepared {
     suite: Suite,
     pace: Pace,
     warm_up: WarmUp,
+    reach: Reach,
 }
 
 fn prepare(mut wishes: Wishes) -> Result<Prepared, Failure> {
@@ -104,7 +133,7 @@ fn prepare(mut wishes: Wishes) -> Result<Prepared, Failure> {
         Some(WarmUp::Seconds(seconds)) => (WarmUp::Seconds(seconds), Nanos::from_secs(seconds)),
         None => (WarmUp::Seconds(0), Nanos(time.get() / WARM_UP_PART)),
     };
-    Ok(Prepared { wishes, subject, suite, pace: Pace { ramp, time }, warm_up })
+    Ok(Prepared { wishes, subject, suite, pace: Pace { ramp, time }, warm_up, reach: Reach::Whole })
 }
 
 fn seed_from_clock() -> u64 {
@@ -115,7 +144,7 @@ fn seed_from_clock() -> u64 {
 
 fn outline(wishes: Wishes) -> Result<String, Failure> {
     let prepared = prepare(wishes)?;
-    let Prepared { wishes, subject, suite, pace, warm_up } = &prepared;
+    let Prepared { wishes, subject, suite, pace, warm_up, .. } = &prepared;
     session::check(suite, &subject.outlined(wishes), *pace)?;
     let outline = Outline::of(&suite.tests, *pace, subject.prepared_bytes(wishes));
     Ok(dry_run::render(subject, suite, *pace, *warm_up, &outline))
@@ -125,8 +154,8 @@ fn outline(wishes: Wishes) -> Result<String, Failure> {
 fn conduct(order: Order, each: Each<'_>) -> Result<u8, Failure> {
     let signals = Watch::begin().map_err(|error| Failure::new(error.to_string()))?;
     let mut out = Output::stdout();
-    let Order { wishes, done, output, fill } = order;
-    let mut prepared = prepare(wishes)?;
+    let Order { wishes, done, output, fill, reach } = order;
+    let mut prepared = Prepared { reach, ..prepare(wishes)? };
     session::check(&prepared.suite, &prepared.subject.outlined(&prepared.wishes), prepared.pace)?;
     let mut file = save::ResultFile::reserve(output.as_deref(), prepared.wishes.output_dir.as_deref())?;
     let mut place = Place::open(&prepared.subject, &prepared.wishes)?;
@@ -140,16 +169,21 @@ fn conduct(order: Order, each: Each<'_>) -> Result<u8, Failure> {
     let mut found = session.measure_all(&mut place, &mut file, each);
     session.clear();
     sort(&mut found.rows, &prepared.wishes, prepared.subject.writes);
-    let sentences = conclusions::of(&found.rows);
+    let sentences = match reach {
+        Reach::Whole => conclusions::of(&found.rows),
+        Reach::UntilGrowthEnds => knee::conclusions(&found.rows),
+    };
     // Saved before it is shown: whoever reads us may be gone.
     let saved = match found.rows.is_empty() {
         true => Ok(String::new()),
         false => {
-            let survey = save::Survey::of(&place, &prepared.wishes, prepared.suite.tests.len(), &found.rows);
+            let whole = reach == Reach::UntilGrowthEnds;
+            let planned = if whole { found.rows.len() } else { prepared.suite.tests.len() };
+            let survey = save::Survey::of(&place, &prepared.wishes, planned, &found.rows);
             let survey = survey.ended(&sentences, found.signal);
             file.write(&survey).map(|path| {
                 let shown = path.display();
-                let more = found.rows.len() < prepared.suite.tests.len();
+                let more = found.rows.len() < planned;
                 let go_on = if more { format!("Go on with: plumb survey --resume {shown}\n") } else { String::new() };
                 format!("\n{}Result: {shown}\n{go_on}", crate::report::after_survey(path))
             })
@@ -157,7 +191,7 @@ fn conduct(order: Order, each: Each<'_>) -> Result<u8, Failure> {
     };
     out.write(&report(&place, &prepared.suite, &found, &sentences))?;
     out.write(&printable::lines(&saved?))?;
-    found.failure.take().map_or_else(|| Ok(status(&found)), Err)
+    found.failure.take().map_or_else(|| Ok(status(&found, &prepared.wishes)), Err)
 }
 
 /// What going on with this survey must not decide anew.
@@ -181,9 +215,11 @@ fn sort(rows: &mut [Row], wishes: &Wishes, writes: survey::Writes) {
     rows.sort_by_key(|row| places.get(&row.test.key()).copied());
 }
 
-fn status(found: &Findings) -> u8 {
+fn status(found: &Findings, wishes: &Wishes) -> u8 {
     let failed = found.rows.iter().any(|row| row.result.jobs.iter().any(|job| job.error.is_some()));
-    found.signal.map_or(u8::from(failed), |signal| u8::try_from(128 + signal).unwrap_or(128))
+    let status = found.signal.map_or(u8::from(failed), |signal| u8::try_from(128 + signal).unwrap_or(128));
+    let strict = |status, row: &Row| crate::remarks::strict_status(status, &row.result.notes);
+    if wishes.strict { found.rows.iter().fold(status, strict) } else { status }
 }
 
 fn heading(place: &Place, prepared: &Prepared, done: usize) -> String {

@@ -78,6 +78,11 @@ impl Display {
         self.begin(Phase::Test { number, count, title, unit });
     }
 
+    /// A test of `time` is not needed.
+    pub(crate) fn skip(&mut self, time: Nanos) {
+        self.total = self.total.saturating_sub(time);
+    }
+
     /// The test has ended; without a terminal its result is a line.
     pub(crate) fn tested(&mut self, found: &str) {
         if let (None, Phase::Test { number, count, title, .. }) = (&self.bar, &self.phase) {

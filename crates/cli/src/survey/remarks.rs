@@ -24,9 +24,25 @@ pub(crate) fn render(rows: &[Row]) -> String {
         text.push_str(&wrapped(&remark, "  "));
     }
     if text.is_empty() && !rows.is_empty() {
-        text.push_str("Checked: all users were busy, all bytes reached the device, no errors.\n");
+        text.push_str(&all_clear(rows));
     }
     text.push('\n');
+    text
+}
+
+/// What was asked and answered well, in the words of those checks that people know best; and what could not be asked.
+fn all_clear(rows: &[Row]) -> String {
+    const WORDS: [(&str, &str); 3] =
+        [("busy users", "all users were busy"), ("cache", "all bytes reached the device"), ("errors", "no errors")];
+    let unchecked = |id: &str| rows.iter().any(|row| analysis::unchecked(&row.result).contains(&id));
+    let (missing, made): (Vec<&str>, Vec<&str>) =
+        analysis::CHECKS.iter().map(|check| check.id).partition(|id| unchecked(id));
+    let told: Vec<&str> = WORDS.iter().filter(|(id, _)| made.contains(id)).map(|(_, word)| *word).collect();
+    let others = made.len() - told.len();
+    let mut text = wrapped(&format!("Checked: {}; {others} other checks found nothing.", told.join(", ")), "");
+    if !missing.is_empty() {
+        text.push_str(&wrapped(&format!("Not checked, for lack of what they need: {}.", missing.join(", ")), ""));
+    }
     text
 }
 
@@ -159,7 +175,19 @@ mod tests {
 
     #[test]
     fn no_notes_mean_that_all_was_checked() {
-        assert!(render(&[row(Kind::LogWrite, 1, "")]).starts_with("Checked: all users were busy"));
+        let mut watched = row(Kind::LogWrite, 1, "");
+        watched.result.monitored = Some(model::Monitored::default());
+        let others = analysis::CHECKS.len() - 3;
+        assert_eq!(
+            render(&[watched]),
+            format!(
+                "Checked: all users were busy, all bytes reached the device, no errors; {others} other\nchecks found \
+                 nothing.\n\n"
+            )
+        );
+        let told = render(&[row(Kind::LogWrite, 1, "")]);
+        assert!(told.starts_with("Checked: all users were busy, no errors; "), "{told}");
+        assert!(told.contains("\nNot checked, for lack of what they need: cache, holes,"), "{told}");
         assert_eq!(render(&[]), "\n", "nothing measured, nothing checked");
     }
 

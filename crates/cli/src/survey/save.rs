@@ -28,7 +28,8 @@ pub(crate) struct Survey<'rows> {
 
 #[derive(Serialize)]
 struct Target<'rows> {
-    path: &'rows str,
+    /// Absolute: who reads the result is elsewhere.
+    path: PathBuf,
     file_system: Option<&'rows str>,
     nature: &'static str,
     size_bytes: u64,
@@ -77,7 +78,7 @@ impl<'rows> Survey<'rows> {
             program: format!("plumb {}", env!("CARGO_PKG_VERSION")),
             command: "survey",
             target: Target {
-                path: &place.shown,
+                path: std::path::absolute(&place.shown).unwrap_or_else(|_| PathBuf::from(&place.shown)),
                 file_system: place.file_system.as_deref(),
                 nature: match place.target.nature {
                     Nature::WorkFile => "work_file",

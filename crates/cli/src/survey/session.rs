@@ -86,6 +86,10 @@ impl<'a> Session<'a> {
             if found.rows.iter().any(|row| row.test == *test) {
                 continue;
             }
+            if self.prepared.reach == super::Reach::UntilGrowthEnds && super::knee::is_over(&found.rows, test) {
+                self.display.skip(self.prepared.pace.total());
+                continue;
+            }
             let finished = found.rows.len();
             if let Err(failure) = self.one((place, file), (index + 1, test), &mut found, each) {
                 found.failure = Some(failure);

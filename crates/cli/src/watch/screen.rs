@@ -192,7 +192,7 @@ fn draw_focus(frame: &mut Frame<'_>, area: Rect, machine: &Machine, focus: Optio
 fn draw_processes(frame: &mut Frame<'_>, area: Rect, machine: &Machine) {
     let hidden = match machine.hidden {
         0 => String::new(),
-        hidden => format!("  ({hidden} hide their account: run as root to see them)"),
+        hidden => format!("  ({hidden} more: no permission to look)"),
     };
     let header = Row::new([right("PID"), right("read/s"), right("write/s"), Cell::from(format!("Process{hidden}"))])
         .style(Style::new().add_modifier(Modifier::UNDERLINED));

@@ -3,6 +3,7 @@
 //! Needs root, loop devices, tmpfs and control groups. `PLUMB_CHECKS=full` makes all twenty clean runs; the table of
 //! both is printed with `--nocapture` (`make checks`).
 
+mod costs;
 #[path = "../device/group.rs"]
 mod group;
 mod setups;
@@ -51,7 +52,14 @@ fn each_check_fires_on_the_setup_made_for_it() {
     let rig = Rig::new();
     let mut silent = Vec::new();
     for setup in SETUPS {
-        let found = (setup.run)(&rig);
+        // A machine that is busy with something else may hide what a set-up does to it: three tries.
+        let fires = |found: &[(String, String)]| found.iter().any(|(check, _)| check == setup.check);
+        let mut found = (setup.run)(&rig);
+        for _ in 0..2 {
+            if !fires(&found) {
+                found = (setup.run)(&rig);
+            }
+        }
         let fired = found.iter().find(|(check, _)| check == setup.check);
         let told = fired.map_or("SILENT", |(_, sentence)| sentence.as_str());
         println!("{:<22} {:<34} {told}", setup.check, setup.how);
@@ -60,6 +68,16 @@ fn each_check_fires_on_the_setup_made_for_it() {
         }
     }
     assert!(silent.is_empty(), "did not fire:\n  {}", silent.join("\n  "));
+}
+
+#[test]
+fn every_check_has_a_setup() {
+    let without: Vec<&str> = analysis::CHECKS
+        .iter()
+        .map(|check| check.id)
+        .filter(|id| SETUPS.iter().all(|setup| setup.check != *id))
+        .collect();
+    assert_eq!(without, Vec::<&str>::new(), "nothing makes these fire");
 }
 
 /// Loads without anything to say against them, on a loop device over memory: nobody else is on it.

@@ -52,7 +52,39 @@ fn shell(command: &str, at: &Path) {
     assert!(status.success(), "{command}");
 }
 
+/// The command on a machine whose sysfs says of the device that it is on a PCIe link of one lane of the first generation
+/// (250 MB/s), in a mount namespace of its own. All other files of the device are the kernel's: its counters are true.
+fn on_a_slow_link(rig: &Rig, command: &Command) -> Command {
+    const SCRIPT: &str = "set -e; real=$(realpath /sys/block/$1); mine=$2; shift 2; mount -t tmpfs none $mine
+        for file in dev stat size queue loop; do
+            if test -d $real/$file; then mkdir $mine/$file; else touch $mine/$file; fi
+            mount --rbind $real/$file $mine/$file
+        done
+        ln -s /sys/class/block $mine/subsystem; mkdir -p $mine/device/device
+        echo '2.5 GT/s PCIe' > $mine/device/device/current_link_speed
+        echo 1 > $mine/device/device/current_link_width
+        mount --rbind $mine $real; exec \"$@\"";
+    let place = rig.folder.path().join("link");
+    std::fs::create_dir_all(&place).expect("a directory");
+    let mut inside = Command::new("unshare");
+    inside.args(["--mount", "sh", "-c", SCRIPT, "sh", &rig.name()]).arg(place);
+    inside.arg(command.get_program()).args(command.get_args());
+    inside
+}
+
 const RANDOM: &str = "--rw=randread --bs=4k --ioengine=psync --runtime=1 --time_based";
+
+/// What `plumb check` says of a report: (check, the rest of the line).
+fn judged_elsewhere(file: &Path, report: &str) -> Vec<(String, String)> {
+    std::fs::write(file, report).expect("as made just before");
+    let outcome = Command::new(super::PLUMB).arg("check").arg(file).output().expect("plumb runs");
+    let said = String::from_utf8(outcome.stdout).expect("text");
+    let checks = analysis::CHECKS.iter().map(|check| check.id);
+    let told = |line: &str| {
+        checks.clone().find_map(|id| line.split_once(&format!(": {id}: ")).map(|(_, rest)| (id.into(), rest.into())))
+    };
+    said.lines().filter_map(told).collect()
+}
 
 /// Every set-up, in the order of the checks.
 pub(crate) const SETUPS: &[Setup] = &[
@@ -64,6 +96,16 @@ pub(crate) const SETUPS: &[Setup] = &[
             shell("truncate -s 4M \"$1\"", device.backing());
             let words = "--rw=randread --bs=4k --direct=1 --ioengine=psync --continue_on_error=all";
             findings(fio(&format!("--name=a --filename={} {words}", device.path().display())))
+        },
+    },
+    Setup {
+        check: "contradiction",
+        how: "a report of fio with another bandwidth",
+        run: |rig| {
+            let words = "fio --name=a --ioengine=sim --rw=randread --bs=4k --size=64m";
+            let outcome = Command::new(super::PLUMB).args(words.split_whitespace()).output().expect("plumb runs");
+            let report = String::from_utf8(outcome.stdout).expect("text");
+            judged_elsewhere(&rig.folder.path().join("report"), &report.replacen("BW=", "BW=9", 1))
         },
     },
     Setup {
@@ -106,6 +148,14 @@ pub(crate) const SETUPS: &[Setup] = &[
         run: |rig| {
             shell("fallocate -l 64M \"$1\"", &rig.folder.path().join("reserved"));
             findings(rig.on_file("reserved", &format!("--direct=1 {RANDOM}")))
+        },
+    },
+    Setup {
+        check: "link ceiling",
+        how: "a device on a link of 250 MB/s",
+        run: |rig| {
+            let words = "--rw=read --bs=1m --ioengine=libaio --iodepth=8 --runtime=1 --time_based";
+            findings(on_a_slow_link(rig, &rig.on_device(words)))
         },
     },
     Setup {
@@ -173,6 +223,19 @@ pub(crate) const SETUPS: &[Setup] = &[
             let found = findings(rig.on_device("--rw=randread --bs=4k --ioengine=psync --runtime=2 --time_based"));
             other.wait().expect("a child");
             found
+        },
+    },
+    Setup {
+        check: "not steady",
+        how: "a throttle of 25 reads/s comes midway",
+        run: |rig| {
+            let group = Group::unlimited().expect("a control group with I/O limits");
+            let words = "--rw=randread --bs=4k --ioengine=psync --runtime=6 --time_based --cgroup_nodelete=1 --cgroup";
+            let mut run = rig.on_device(&format!("{words}={}", group.name()));
+            let run = run.stdout(Stdio::piped()).spawn().expect("plumb runs");
+            std::thread::sleep(Duration::from_millis(3200));
+            group.limit_reads(&rig.name(), 25).expect("a control group with I/O limits");
+            findings_in(&run.wait_with_output().expect("a child").stdout)
         },
     },
     Setup {

@@ -11,11 +11,25 @@ pub(crate) struct Group(PathBuf);
 impl Group {
     /// One that may read so many times per second from a device.
     pub(crate) fn with_read_iops(device: &str, iops: u32) -> io::Result<Self> {
+        let group = Self::unlimited()?;
+        group.limit_reads(device, iops).map(|()| group)
+    }
+
+    /// One without limits yet.
+    pub(crate) fn unlimited() -> io::Result<Self> {
+        Ok(match Self::place("blkio", "io")? {
+            Place::Old(group) | Place::Unified(group) => group,
+        })
+    }
+
+    /// Limits it to so many reads per second from a device, also while somebody is in it.
+    pub(crate) fn limit_reads(&self, device: &str, iops: u32) -> io::Result<()> {
         let number = fs::read_to_string(Path::new("/sys/block").join(device).join("dev"))?;
         let number = number.trim();
-        match Self::place("blkio", "io")? {
-            Place::Old(group) => group.set("blkio.throttle.read_iops_device", &format!("{number} {iops}")),
-            Place::Unified(group) => group.set("io.max", &format!("{number} riops={iops}")),
+        let old = self.0.join("blkio.throttle.read_iops_device");
+        match old.exists() {
+            true => fs::write(old, format!("{number} {iops}")),
+            false => fs::write(self.0.join("io.max"), format!("{number} riops={iops}")),
         }
     }
 
@@ -54,6 +68,11 @@ impl Group {
 
     fn set(self, file: &str, value: &str) -> io::Result<Self> {
         fs::write(self.0.join(file), value).map(|()| self)
+    }
+
+    /// Its name below the top of its hierarchy.
+    pub(crate) fn name(&self) -> String {
+        self.0.file_name().expect("as made").to_string_lossy().into_owned()
     }
 
     /// The same command, started inside the group.

@@ -80,6 +80,31 @@ fn a_control_group_of_500_iops_is_measured_to_one_percent_and_named() {
 }
 
 #[test]
+fn the_group_that_a_job_joins_is_the_one_that_is_counted_and_named() {
+    let _alone = alone();
+    let folder = folder();
+    let (device, name) = loop_device(folder.path(), 64 << 20);
+    let group = Group::unlimited().expect("a control group with I/O limits");
+    group.limit_reads(&name, 1_000).expect("a control group with I/O limits");
+    let (found, said) = json(fio(&format!(
+        "--name=joined --filename={} --rw=randread --bs=4k --direct=1 --ioengine=libaio --iodepth=4 --runtime=4 \
+         --time_based --cgroup={} --cgroup_nodelete=1",
+        device.path().display(),
+        group.name()
+    )));
+    let own = &found["plumb"]["monitored"];
+    assert_eq!(own["group_limits"]["io"][0]["read_iops"], 1_000, "{}", own["group_limits"]);
+    assert!(said.contains(&format!("the control group's limit of 1,000 reads/s on {name}: ")), "{said}");
+    let counted: u64 = own["intervals"]
+        .as_array()
+        .expect("intervals")
+        .iter()
+        .filter_map(|interval| interval["group"]["io_requests"][0].as_u64())
+        .sum();
+    assert_eq!(Some(counted), found["jobs"][0]["read"]["total_ios"].as_u64(), "others are in other groups");
+}
+
+#[test]
 fn a_processor_quota_is_named_as_the_clients_limit() {
     let _alone = alone();
     let group = Group::with_processor_percent(5).expect("a control group with a processor quota");

@@ -1,5 +1,6 @@
 //! What one case is: what both programs are given, and what their answers are held to.
 
+use crate::streams::Ios;
 use house::{Amounts, Call, Depths, Samples, TextRules};
 use std::time::Duration;
 
@@ -10,6 +11,8 @@ pub(crate) enum Held {
     Report,
     /// The exact words, apart from the program's own name.
     Words,
+    /// The I/Os that `--debug=io` tells of.
+    Ios(Ios),
     /// Nothing more: the words are each program's own.
     Status,
     /// A refusal: not zero, nothing made.
@@ -52,6 +55,8 @@ pub(crate) struct Case {
     pub(crate) ends: Option<i32>,
     /// Needs a block device of its own for `{dev}`.
     pub(crate) on_device: bool,
+    /// What the kernel is asked for: the calls that strace writes down, and the words of the lines that are counted.
+    pub(crate) asked: Option<(&'static str, &'static [&'static str])>,
 }
 
 impl Case {
@@ -69,8 +74,9 @@ impl Case {
             logged: false,
             windowed: false,
             report_file: None,
-            ends: matches!(held, Held::Report | Held::Words).then_some(0),
+            ends: matches!(held, Held::Report | Held::Words | Held::Ios(_)).then_some(0),
             on_device: false,
+            asked: None,
         }
     }
 
@@ -92,6 +98,18 @@ impl Case {
     /// A run of which only the exit status counts.
     pub(crate) fn status(name: &'static str, words: &str) -> Case {
         Case::new(name, words, Held::Status)
+    }
+
+    /// A run whose I/Os are compared.
+    pub(crate) fn ios(name: &'static str, how: Ios, words: &str) -> Case {
+        Case::new(name, &format!("--debug=io --name=a {words}"), Held::Ios(how))
+    }
+
+    /// A run of which as many lines of these calls must hold these words.
+    pub(crate) fn calls(name: &'static str, calls: &'static str, wanted: &'static [&'static str], words: &str) -> Case {
+        let mut case = Case::new(name, &format!("--name=a --size=64k {words}"), Held::Status).ends(0);
+        case.asked = Some((calls, wanted));
+        case
     }
 
     /// Input that both refuse.

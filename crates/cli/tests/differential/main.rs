@@ -12,8 +12,10 @@ mod checks;
 mod engines;
 mod loads;
 mod logs;
+mod omitted;
 mod places;
 mod runs;
+mod streams;
 mod terse;
 mod timing;
 mod words;
@@ -45,7 +47,7 @@ fn all_cases() -> Vec<Case> {
     for area in [engines::on_files, engines::on_connections, engines::for_company, engines::own_options] {
         cases.extend(area());
     }
-    for area in [logs::options, logs::reports] {
+    for area in [logs::options, logs::reports, streams::ios, streams::calls] {
         cases.extend(area());
     }
     cases
@@ -91,7 +93,7 @@ fn the_list_is_long_enough_and_every_case_has_its_own_name() {
     let cases = all_cases();
     let names: BTreeSet<_> = cases.iter().map(|case| case.name).collect();
     assert_eq!(names.len(), cases.len(), "two cases share a name");
-    assert!(cases.len() >= 60, "{} cases", cases.len());
+    assert!(cases.len() >= 500, "{} cases", cases.len());
 }
 
 /// Both programs, one after the other, each in a directory of its own beside the build.
@@ -106,6 +108,7 @@ fn run_case(case: &Case) -> Result<Vec<String>, String> {
     }
     let ours = answer(case, &under_test())?;
     let mut differences = compare(case, &oracle, &ours)?;
+    differences.extend(omitted::unnoticed(case, &oracle)?);
     if !differences.is_empty() {
         let end = |text: &str| {
             text.lines().rev().take(3).collect::<Vec<_>>().into_iter().rev().collect::<Vec<_>>().join(" | ")
@@ -117,7 +120,17 @@ fn run_case(case: &Case) -> Result<Vec<String>, String> {
     Ok(differences)
 }
 
+const TRACE: &str = "trace";
+
+/// The program under strace(1), which writes down these calls.
+fn strace(program: &Program, calls: &str) -> Program {
+    let words = ["-f", "-qq", "-e", &format!("trace={calls}"), "-o", TRACE].map(str::to_owned);
+    let first = words.into_iter().chain([program.path.display().to_string()]).chain(program.first.clone());
+    Program { path: "strace".into(), first: first.collect() }
+}
+
 /// What a program answered, and what its files hold where that counts.
+#[derive(Clone)]
 struct Answer {
     outcome: Outcome,
     report: String,
@@ -132,8 +145,14 @@ fn answer(case: &Case, program: &Program) -> Result<Answer, String> {
         false => None,
     };
     let scene = Scene::new(parent, device.as_ref().map(LoopDevice::path)).map_err(|error| error.to_string())?;
+    let traced = case.asked.map(|(calls, _)| strace(program, calls));
+    let program = traced.as_ref().unwrap_or(program);
     let mut outcome = scene.run(program, &case.call).map_err(|error| format!("{}: {error}", program.path.display()))?;
     let mut report = outcome.stdout.clone();
+    if case.asked.is_some() {
+        report = std::fs::read_to_string(scene.directory().join(TRACE)).map_err(|error| format!("{TRACE}: {error}"))?;
+        outcome.left.remove(Path::new(TRACE));
+    }
     if let Some(name) = case.report_file {
         report = std::fs::read_to_string(scene.directory().join(name)).map_err(|error| format!("{name}: {error}"))?;
         outcome.left.remove(Path::new(name));
@@ -205,7 +224,14 @@ fn compare(case: &Case, oracle: &Answer, ours: &Answer) -> Result<Vec<String>, S
     if ours.outcome.stderr.contains("panicked") {
         differences.push("a panic".to_owned());
     }
+    if let Some((calls, wanted)) = case.asked {
+        let (theirs, mine) = (streams::asked(&oracle.report, wanted), streams::asked(&ours.report, wanted));
+        if theirs != mine {
+            differences.push(format!("{calls}: of {wanted:?} fio has {theirs:?}, ours {mine:?}"));
+        }
+    }
     match case.held {
+        Held::Ios(how) => differences.extend(streams::differences(how, &oracle.report, &ours.report)),
         Held::Report => differences.extend(compare_reports(case, &oracle.report, &ours.report)?),
         Held::Words => {
             if named(&oracle.report) != named(&ours.report) {

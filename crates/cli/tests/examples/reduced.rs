@@ -6,6 +6,7 @@ const CHANGES: &[(&str, Option<&str>)] = &[
     ("filesize", Some("1m")),
     ("io_size", Some("1m")),
     ("io_limit", Some("1m")),
+    ("offset_increment", Some("2m")),
     ("runtime", Some("1")),
     ("timeout", Some("1")),
     ("loops", Some("2")),

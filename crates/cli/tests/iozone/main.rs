@@ -1,5 +1,9 @@
 //! `plumb iozone` where things go wrong, on six file systems at once, and as its readers read it. As root.
 
+mod killed;
+mod knee;
+mod parsers;
+
 use house::{LoopDevice, Tmpfs};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -173,8 +177,8 @@ fn rows_are_read_by_position_and_json_has_the_percentiles() {
     let json: serde_json::Value =
         serde_json::from_str(&std::fs::read_to_string(place.path().join("r.json")).expect("as made just before"))
             .expect("as made just before");
-    assert!(json["passes"][0]["latency"]["p99_ns"].as_u64().expect("as made just before") > 0);
-    assert_eq!(json["passes"][0]["test"], "Writer");
+    assert!(json["tests"][0]["latency"]["p99_ns"].as_u64().expect("as made just before") > 0);
+    assert_eq!(json["tests"][0]["test"], "Writer");
     let csv = std::fs::read_to_string(place.path().join("r.csv")).expect("as made just before");
     assert!(csv.lines().any(|line| line.starts_with("Writer,64,4,")), "{csv}");
     assert!(std::fs::read(place.path().join("r.xls")).expect("as made just before").starts_with(&[9, 0, 4, 0]));
@@ -191,4 +195,23 @@ fn called_by_its_name_it_is_iozone() {
         .output()
         .expect("as made just before");
     assert!(text(&output.stdout).contains("iozone test complete."));
+}
+
+#[test]
+fn a_check_that_speaks_is_told_kept_and_fails_a_strict_run() {
+    let memory = Tmpfs::new(8 << 20).expect("a tmpfs (needs root)");
+    let words = "-i 0 -i 1 -s 1m -r 64 -f f";
+    let plain = iozone(&format!("{words} --json=found.json"), memory.path());
+    assert_eq!(plain.status.code(), Some(0), "{}", text(&plain.stderr));
+    let said = text(&plain.stderr);
+    let told = |line: &str| line.starts_with("plumb: write 1024/64") && line.ends_with("[NOT A STORAGE RESULT]");
+    assert!(said.lines().any(told), "{said}");
+    let kept = std::fs::read(memory.path().join("found.json")).expect("as asked for");
+    let kept: serde_json::Value = serde_json::from_slice(&kept).expect("JSON");
+    let notes = kept["passes"][0]["result"]["notes"].as_array().expect("notes");
+    assert!(notes.iter().any(|note| note["grade"] == "not_a_storage_result"), "{notes:?}");
+    let strict = iozone(&format!("{words} --strict"), memory.path());
+    assert_eq!(strict.status.code(), Some(4), "{}", text(&strict.stderr));
+    assert_eq!(text(&strict.stdout).lines().count(), text(&plain.stdout).lines().count(), "nothing else changes");
+    assert_eq!(iozone(&format!("{words} --strict=1"), memory.path()).status.code(), Some(255));
 }

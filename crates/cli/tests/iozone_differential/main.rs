@@ -97,6 +97,20 @@ const ALIKE: &str = "
 -l 1 -u 2 -s 64 -i 0 -+n -R
 -t 1 -t 2 -s 64 -i 9
 -t 2 -s 64 -i 9 -+k -C -+u
+-t 2 -s 64 -i 0 -+n -b x.xls
+-t 2 -s 16 -i 0 -i 1 -i 2 -i 3 -i 5 -i 6 -i 7 -i 9 -i 10 -Q
+-t 2 -s 16 -i 0 -i 1 -+T
+-t 2 -s 16 -i 0 -i 1 -+z
+-t 2 -s 64 -i 9 -+V
+-t 2 -s 64 -i 9 -+R names -w
+-+R names -t 2 -s 64 -i 9
+-s 16 -i 0 -i 1 -+X
+-s 16 -i 0 -i 1 -+Z
+-s 16 -i 0 -+b 4,5
+-i 0 -X records
+-i 0 -i 1 -X records -Y records
+-i 0 -i 1 -i 2 -Y records
+-t 2 -i 0 -+n -X records
 ";
 
 /// Command lines that nothing is run for: the same words and status.
@@ -118,6 +132,11 @@ const REFUSED: &str = "
 -a -t 2 -i 9 -s 64
 -i 0 -s 64 -N -t 2
 -s 16 -+E
+-a -X records
+-s 64 -X records -i 0
+-r 64 -X records -i 0
+-j 3 -X records -i 0
+-+R names -s 16 -i 0
 ";
 
 /// What one of the two did.
@@ -130,6 +149,8 @@ struct Seen {
 
 fn run(program: &[&str], words: &str, place: &Path) -> Seen {
     std::fs::create_dir_all(place).expect("as made just before");
+    std::fs::write(place.join("records"), "# offset and length\n0 4096\n8192 8192\n4096 1024\n").expect("a file");
+    std::fs::write(place.join("names"), "r1\nr2\n").expect("a file");
     let output = Command::new(program[0])
         .args(&program[1..])
         .args(words.split_whitespace())
@@ -242,4 +263,44 @@ fn runs_print_the_same_lines_and_leave_the_same_files() {
 #[test]
 fn refusals_have_the_same_words_and_status() {
     compare("refused", REFUSED);
+}
+
+/// Runs one of the two as a cluster of two members on this machine: the remote shell is a script that has none.
+fn cluster(program: &[&str], member: &str, place: &Path) -> Seen {
+    for directory in ["a", "b"] {
+        std::fs::create_dir_all(place.join(directory)).expect("a directory");
+    }
+    let shell = place.join("rsh");
+    // iozone says -n: its members do not listen to standard input.
+    let script =
+        "#!/bin/sh\nshift\nif [ \"$1\" = -n ]; then shift; exec sh -c \"$*\" < /dev/null; fi\nexec sh -c \"$*\"\n";
+    std::fs::write(&shell, script).expect("a script");
+    std::fs::set_permissions(&shell, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("it is ours");
+    let line = |directory: &str| format!("localhost {}/{directory} {member}\n", place.display());
+    std::fs::write(place.join("hosts"), format!("# two members\n{}{}", line("a"), line("b"))).expect("a file");
+    let output = Command::new(program[0])
+        .args(&program[1..])
+        .args("-+m hosts -+h localhost -t 2 -s 64 -r 4 -i 0 -i 1 -i 2".split(' '))
+        .current_dir(place)
+        .env("RSH", &shell)
+        .stdin(Stdio::null())
+        .output()
+        .expect("it runs");
+    let mut files = BTreeMap::new();
+    for directory in ["a", "b"] {
+        for entry in std::fs::read_dir(place.join(directory)).expect("a directory").flatten() {
+            files.insert(format!("{directory}/{}", entry.file_name().to_string_lossy()), 0);
+        }
+    }
+    let text = String::from_utf8_lossy(&output.stdout);
+    Seen { lines: folded(&text), status: output.status.code().unwrap_or(-1), files }
+}
+
+#[test]
+fn clusters_print_the_same_lines_and_leave_nothing_with_their_members() {
+    let place = Place(scratch("cluster"));
+    let theirs = cluster(&["iozone"], "/usr/bin/iozone", &place.0.join("theirs"));
+    let ours = cluster(&[PLUMB, "iozone"], PLUMB, &place.0.join("ours"));
+    assert!(theirs == ours && ours.files.is_empty(), "{}", difference("-+m hosts", &theirs, &ours));
+    assert!(ours.lines.iter().any(|line| line.contains("Test cleanup")), "{ours:?}");
 }

@@ -12,8 +12,16 @@ enum Event {
     Moved { reads: bool, offset: u64, bytes: u64 },
 }
 
-/// The events of one run, the file's alone.
+/// The events of one run, those of the file `f` alone.
 fn events(program: &[&str], words: &[&str], place: &Path) -> Vec<Event> {
+    of_file("f", &traced(program, words, place))
+}
+
+/// Stands before what another process did.
+const NEXT: &str = "next";
+
+/// What strace saw of a run.
+fn traced(program: &[&str], words: &[&str], place: &Path) -> String {
     std::fs::create_dir_all(place).expect("as made just before");
     let log = place.join("strace");
     let status = Command::new("strace")
@@ -35,11 +43,19 @@ fn events(program: &[&str], words: &[&str], place: &Path) -> Vec<Event> {
         .status()
         .expect("strace, which tools/oracles installs");
     assert!(status.success(), "{program:?} {words:?}: {status}");
-    let text = logs(program, place);
+    logs(program, place)
+}
+
+/// The events of one file.
+fn of_file(name: &str, text: &str) -> Vec<Event> {
+    let quoted = format!("\"{name}\"");
     let mut found = Vec::new();
     // Where each open descriptor of the file stands.
     let mut positions: BTreeMap<String, u64> = BTreeMap::new();
     for line in text.lines() {
+        if line == NEXT {
+            positions.clear();
+        }
         let Some((call, rest)) = line.split_once('(') else { continue };
         let Some(result) = rest.rsplit_once("= ").and_then(|(_, result)| result.split(' ').next()?.parse::<i64>().ok())
         else {
@@ -47,7 +63,7 @@ fn events(program: &[&str], words: &[&str], place: &Path) -> Vec<Event> {
         };
         let descriptor = rest.split([',', ')']).next().unwrap_or_default().to_owned();
         match call {
-            "open" | "openat" if rest.contains("\"f\"") && result >= 0 => {
+            "open" | "openat" if rest.contains(&quoted) && result >= 0 => {
                 let flags = flags(rest.split(", ").nth(if call == "open" { 1 } else { 2 }).unwrap_or_default());
                 positions.insert(result.to_string(), 0);
                 // Only made, and not used: no part either.
@@ -88,7 +104,8 @@ fn logs(program: &[&str], place: &Path) -> String {
         entries.filter_map(|entry| Some((number(&entry.path())?, entry.path()))).collect();
     found.sort();
     let watchers = usize::from(program.len() > 1);
-    found.iter().skip(watchers).map(|(_, path)| std::fs::read_to_string(path).expect("a log")).collect()
+    let log = |path: &Path| format!("{NEXT}\n{}", std::fs::read_to_string(path).expect("a log"));
+    found.iter().skip(watchers).map(|(_, path)| log(path)).collect()
 }
 
 /// The flags of an open, sorted. Whether the file may be made, and who inherits it, is no part of how data moves.
@@ -113,7 +130,7 @@ fn used(found: Vec<Event>) -> Vec<Event> {
 }
 
 fn check(words: &str) {
-    let place = Place(scratch(&format!("trace-{}", words.replace(' ', "_"))));
+    let place = Place(scratch(&format!("trace-{}", words.replace([' ', '/'], "_"))));
     let words: Vec<&str> = words.split_whitespace().chain(["-f", "f"]).collect();
     let theirs = events(&["iozone"], &words, &place.0.join("theirs"));
     let ours = events(&[PLUMB, "iozone"], &words, &place.0.join("ours"));
@@ -136,6 +153,44 @@ fn strides_of_all_kinds_are_the_same() {
     for (records, stride) in [(4, 1), (8, 3), (64, 5), (100, 7), (17, 17), (19, 17)] {
         check(&format!("-s {} -r 4 -i 0 -i 5 -j {stride}", records * 4));
     }
+}
+
+#[test]
+fn telemetry_files_say_which_records_there_are() {
+    let place = Place(scratch("telemetry"));
+    std::fs::create_dir_all(&place.0).expect("a directory");
+    let records = place.0.join("records");
+    std::fs::write(&records, "0 4096\n65536 8192\n4096 1024\n20480 16384\n").expect("a file");
+    let records = records.display();
+    check(&format!("-i 0 -i 1 -X {records} -Y {records}"));
+}
+
+/// What the children of throughput mode did, each by itself: the records of its own file in their order.
+fn of_children(program: &[&str], words: &str, place: &Path) -> Vec<Vec<(bool, u64, u64)>> {
+    let words: Vec<&str> = words.split_whitespace().chain(["-t", "2", "-x", "-F", "f0", "f1"]).collect();
+    let text = traced(program, &words, place);
+    let moved = |event: Event| match event {
+        Event::Moved { reads, offset, bytes } => Some((reads, offset, bytes)),
+        Event::Open(_) => None,
+    };
+    ["f0", "f1"].iter().map(|name| of_file(name, &text).into_iter().filter_map(moved).collect()).collect()
+}
+
+#[test]
+fn children_visit_their_records_in_the_same_order() {
+    // The original sleeps for seconds between its tests: all at once.
+    std::thread::scope(|scope| {
+        for records in [4_usize, 33, 128] {
+            scope.spawn(move || {
+                let place = Place(scratch(&format!("children-{records}")));
+                let words = format!("-s {} -r 4 -i 0 -i 1 -i 2 -i 3 -i 5 -+n", records * 4);
+                let theirs = of_children(&["iozone"], &words, &place.0.join("theirs"));
+                let ours = of_children(&[PLUMB, "iozone"], &words, &place.0.join("ours"));
+                assert!(theirs.iter().all(|moved| moved.len() >= 5 * records), "{words}: {}", theirs[1].len());
+                assert_eq!(theirs, ours, "{words}");
+            });
+        }
+    });
 }
 
 #[test]

@@ -148,11 +148,7 @@ fn command_lines() -> Vec<Input> {
         ),
         line("help on an engine that is none", "--enghelp=warp", &["warp"]),
         line("a random draw for less than one block", "--name=a --size=64k --rw=randread:-8", &["rw", "randread:-8"]),
-        line(
-            "an option that is refused",
-            "--name=a --size=64k --io_submit_mode=offload",
-            &["io_submit_mode", "numjobs"],
-        ),
+        line("an option that is refused", "--name=a --size=64k --write_barrier=4", &["write_barrier", "fdatasync"]),
         line("a bad value with parse-only", "--parse-only --name=a --size=64k --bs=4q", &["bs", "4q"]),
     ]
 }

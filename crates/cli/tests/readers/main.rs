@@ -149,7 +149,7 @@ fn pandas_reads_results_and_logs() {
 }
 
 #[test]
-fn pandas_and_duckdb_read_surveys_of_a_disk_and_of_a_loop_device() {
+fn pandas_duckdb_and_polars_read_surveys_of_a_disk_and_of_a_loop_device() {
     let place = place();
     let device = house::LoopDevice::new(Path::new(env!("CARGO_TARGET_TMPDIR")), 64 << 20).expect("a loop device");
     let disk = place.path().join("disk");
@@ -160,15 +160,16 @@ fn pandas_and_duckdb_read_surveys_of_a_disk_and_of_a_loop_device() {
         run(plumb().args(words.split(' ')).arg(target).current_dir(place.path()));
         run(plumb().args(["parse", "--format", "parquet", "-o", "s.parquet", "s.json"]).current_dir(place.path()));
         run(plumb().args(["parse", "--format", "csv", "-o", "s.csv", "s.json"]).current_dir(place.path()));
-        // All three readers find the numbers of the result itself.
+        // All four readers find the numbers of the result itself.
         let script = "
-import json, duckdb, pandas as pd
+import json, duckdb, pandas as pd, polars
 known = [sum(job['directions']['read']['ios'] for job in test['result']['jobs'])
          / max(job['directions']['read']['runtime'] for job in test['result']['jobs']) * 1e9
          for test in json.load(open('s.json'))['tests']]
 columns = pd.read_parquet('s.parquet'), pd.read_csv('s.csv')
 rows = [list(zip(m['users'], m['iops'])) for m in columns]
 rows.append(duckdb.sql(\"SELECT users, iops FROM 's.parquet' ORDER BY users\").fetchall())
+rows.append(polars.read_parquet('s.parquet').select('users', 'iops').rows())
 for read in rows:
     assert [int(users) for users, _ in read] == [1, 2, 4], read
     for (_, iops), true in zip(read, known):
@@ -176,6 +177,64 @@ for read in rows:
 print(len(rows))
 ";
         let output = run(Command::new(reader("python")).args(["-c", script]).current_dir(place.path()));
-        assert_eq!(text(&output.stdout), "3\n");
+        assert_eq!(text(&output.stdout), "4\n");
     }
+}
+
+/// Reads the worksheet, the workbook and the CSV of a run, and holds each number against the text of `-R`.
+const SHEETS: &str = r#"
+import re, csv, sys, xlrd, openpyxl
+def of_text(path):
+    tables, name, records = {}, None, []
+    for line in open(path).read().split('Excel output is below:')[1].splitlines():
+        if m := re.fullmatch(r'"(.*) report"\s*', line):
+            name = m[1].lower()
+        elif m := re.fullmatch(r'"(\d+)"((?:\s+\d+)+)\s*', line):
+            for record, value in zip(records, m[2].split()):
+                tables[name, int(m[1]), record] = float(value)
+        elif line.strip().startswith('"'):
+            records = [int(word) for word in re.findall(r'"(\d+)"', line)]
+    return tables
+def of_biff(path):
+    sheet, tables, name, records = xlrd.open_workbook(path).sheet_by_index(0), {}, None, []
+    for row in (sheet.row_values(at) for at in range(sheet.nrows)):
+        first, rest = row[0], [value for value in row[1:] if value != '']
+        if isinstance(first, str) and first.endswith(' Report'):
+            name = first[:-7].lower()
+        elif first == '':
+            records = rest
+        elif isinstance(first, float):
+            for record, value in zip(records, rest):
+                tables[name, first, record] = value
+    return tables
+def of_book(path):
+    tables = {}
+    for sheet in openpyxl.load_workbook(path):
+        rows = list(sheet.iter_rows(values_only=True))
+        for row in rows[2:]:
+            for record, value in zip(rows[1][1:], row[1:]):
+                if value is not None:
+                    tables[sheet.title.lower(), row[0], record] = value
+    return tables
+def of_csv(path):
+    return {(row['test'].lower(), int(row['file_kb']), int(row['record_kb'])): float(row['value'])
+            for row in csv.DictReader(open(path))}
+for name, read in (('x.xls', of_biff), ('x.xlsx', of_book)):
+    text = of_text(name + '.out')
+    assert text and read(name) == text, (name, text, read(name))
+    assert of_csv(name + '.csv') == text, name
+    print(name, len(text))
+"#;
+
+#[test]
+fn spreadsheets_of_iozone_open_elsewhere_and_hold_its_numbers() {
+    let place = place();
+    for sheet in ["x.xls", "x.xlsx"] {
+        let words = format!("iozone -a -n 64 -g 128 -i 0 -i 1 -b {sheet} --csv={sheet}.csv");
+        let output = run(Command::new(env!("CARGO_BIN_EXE_plumb")).args(words.split(' ')).current_dir(place.path()));
+        std::fs::write(place.path().join(format!("{sheet}.out")), output.stdout).expect("a file");
+    }
+    let output = run(Command::new(reader("python")).args(["-c", SHEETS]).current_dir(place.path()));
+    // Four passes over eleven pairs of sizes.
+    assert_eq!(text(&output.stdout), "x.xls 44\nx.xlsx 44\n");
 }

@@ -162,6 +162,33 @@ fn a_trace_of_a_device_that_is_not_here_asks_for_a_redirection() {
 }
 
 #[test]
+fn what_a_record_writes_is_verified_after_each_pass_and_by_fio_too() {
+    let record = "fio version 2 iolog\nf add\nf open\nf write 0 4096\nf write 8192 8192\nf write 4096 4096\n\
+                  f write 0 4096\nf datasync 0 0\nf read 4096 4096\nf close\n";
+    for (words, reads, writes) in [
+        ("--iodepth=1", 4, 4),
+        ("--ioengine=libaio --iodepth=4", 4, 4),
+        ("--loops=2", 8, 8),
+        ("--verify_backlog=2", 5, 4),
+    ] {
+        let place = with(record);
+        let base = "--name=a --output-format=json --read_iolog=in --replay_no_stall=1 --verify=crc32c \
+                    --verify_state_save=0 --verify_format=3.33";
+        let words = format!("{base} {words}");
+        let text = succeed(place.path(), &words.split_whitespace().collect::<Vec<_>>());
+        let result: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        let count = |direction: &str| result["jobs"][0][direction]["total_ios"].as_u64().expect("a count");
+        assert_eq!((count("read"), count("write")), (reads, writes), "{words}");
+        let check = "--name=b --filename=f --rw=read --size=16k --bs=4k --verify=crc32c --verify_state_save=0";
+        let fio = Command::new("fio").args(check.split(' ')).current_dir(place.path()).output().expect("fio runs");
+        assert!(fio.status.success(), "{words}: {}", String::from_utf8_lossy(&fio.stderr));
+    }
+    let small = with("fio version 2 iolog\nf add\nf open\nf write 0 100\nf close\n");
+    let told = fail(small.path(), &["--name=a", "--read_iolog=in", "--verify=md5"]);
+    assert!(told.contains("in steps of 100 bytes"), "{told}");
+}
+
+#[test]
 fn what_cannot_be_replayed_is_refused_with_its_place() {
     let place = with(LOG);
     let bad = "fio version 3 iolog\n0 a add\n0 a raed 0 4096\n";
@@ -176,7 +203,7 @@ fn what_cannot_be_replayed_is_refused_with_its_place() {
         (&[x, "--read_iolog=in", "--replay_skip=read,write,trim,sync"], "that replay_skip leaves in"),
         (&[x, "--read_iolog=in", "--rate=1m"], "rate and read_iolog exclude each other"),
         (&[x, "--read_iolog=in", "--rate_iops=5"], "rate_iops and read_iolog exclude each other"),
-        (&[x, "--read_iolog=in", "--verify=md5"], "verify and read_iolog exclude each other"),
+        (&[x, "--read_iolog=in", "--verify=md5", "--verify_only"], "verify_only and read_iolog exclude each other"),
         (&[x, "--read_iolog=-", "--numjobs=2"], "standard input can be replayed by one worker only"),
         (&[x, "--read_iolog=in", "--merge_blktrace_file=m", "--merge_blktrace_scalars=1:2"], "2 values for the 1"),
         (&[x, "--read_iolog=in", "--merge_blktrace_file=m"], "in: byte 0: this is no trace of blktrace"),

@@ -31,6 +31,28 @@ def texts(page, chart):
     return sorted(page.locator(f"#{chart} .live svg text").all_text_contents())
 
 
+# Where everything stands in a picture: each element's name, box, and colour.
+def places(page, chart):
+    return page.evaluate("""(id) => [...document.querySelectorAll(`#${id} .live svg *`)].filter((part) => part.getBBox).map((part) => {
+        const [box, frame] = [part.getBoundingClientRect(), part.ownerSVGElement.getBoundingClientRect()];
+        return [part.tagName, box.x - frame.x, box.y - frame.y, box.width, box.height, part.getAttribute('fill')].join(' ');
+    })""", chart)
+
+
+# Words that lie over each other in what a browser draws.
+def overlaps(page, chart):
+    return page.evaluate("""(id) => {
+        const words = [...document.querySelectorAll(`#${id} .live svg text`)].map((text) => {
+            const box = text.getBoundingClientRect();
+            const trim = Math.min(box.width, box.height) * 0.14;
+            return { says: text.textContent, left: box.left + 1, right: box.right - 1, top: box.top + trim, bottom: box.bottom - trim };
+        });
+        return words.flatMap((one, at) => words.slice(at + 1)
+            .filter((other) => one.left < other.right && other.left < one.right && one.top < other.bottom && other.top < one.bottom)
+            .map((other) => `${one.says} / ${other.says}`));
+    }""", chart)
+
+
 def tip(page):
     page.wait_for_timeout(120)
     return " ".join(page.locator(".tip").all_inner_texts())
@@ -76,7 +98,7 @@ with sync_playwright() as playwright:
     check("of I/Os" in tip(page), "hovering a bar shows no share: " + tip(page))
 
     # Switches.
-    before = texts(page, identity)
+    before, stood = texts(page, identity), places(page, identity)
     check(any("p99" == text for text in before), "no p99 to switch off")
     page.locator("input[data-line=p99_ns]").uncheck()
     check("p99" not in texts(page, identity), "p99 is drawn though switched off")
@@ -85,6 +107,9 @@ with sync_playwright() as playwright:
     check(texts(page, identity) != before, "the linear axis looks like the logarithmic one")
     page.locator("input[value=log]").check()
     check(texts(page, identity) == before, "back to the logarithmic axis is not as before")
+    moved = [pair for pair in zip(stood, places(page, identity)) if pair[0] != pair[1]]
+    check(not moved and len(stood) == len(places(page, identity)), f"what was drawn anew stands elsewhere: {moved[:3]}")
+    check(not overlaps(page, identity), f"words lie over each other: {overlaps(page, identity)[:3]}")
     target = page.get_by_label("Latency target, like 10 ms")
     target.fill("3ms")
     target.press("Tab")
@@ -95,6 +120,24 @@ with sync_playwright() as playwright:
     page.get_by_label("Theme").select_option("dark")
     check(page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 26, 34)", "dark is not dark")
     page.get_by_label("Theme").select_option("auto")
+
+    # Over time: all panels zoom together, and the change of regime is marked.
+    series = next(i for i, picture in enumerate(data["pictures"]) if picture["chart"] == "series")
+    page.locator(f"#picture-{series + 1}").scroll_into_view_if_needed()
+    page.wait_for_selector(f"#picture-{series + 1} .live svg")
+    check(any(text.startswith("▼ 60") for text in texts(page, f"picture-{series + 1}")), "the change of regime has no mark")
+    extents = lambda: page.evaluate("""(index) => {
+        const model = plumb.page.charts[index].chart.getModel();
+        return model.getComponent('xAxis') && plumb.page.charts[index].option.xAxis.map((_, at) => model.getComponent('xAxis', at).axis.scale.getExtent());
+    }""", series)
+    whole = extents()
+    box = page.locator(f"#picture-{series + 1} figure").bounding_box()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 200)
+    page.mouse.wheel(0, -400)
+    page.wait_for_timeout(150)
+    near = extents()
+    check(len(near) >= 2 and all(one == near[0] for one in near), f"the panels do not zoom together: {near}")
+    check(near[0] != whole[0], "turning the wheel does not zoom")
 
     # The overlay toggles, in all pictures that know the system.
     overlay = next(i for i, picture in enumerate(data["pictures"]) if picture["chart"] == "overlay")

@@ -1,6 +1,9 @@
 //! `plumb report` and `plumb plot` as programs: what they write, what they refuse, and the page in a browser (Debian's
 //! chromium, driven by playwright from `tools/readers.txt`).
 
+mod limits;
+mod origins;
+
 use assert_cmd::Command;
 use std::fmt::Write;
 use std::path::Path;
@@ -40,6 +43,15 @@ fn write(directory: &Path, name: &str, text: &str) -> String {
     path.to_string_lossy().into_owned()
 }
 
+/// A survey of all tests at all levels, without a disk.
+fn survey_in_virtual_time(place: &Path, result: &str) {
+    let place = place.to_string_lossy().into_owned();
+    let words = ["survey", "--size", "128M", "--time", "1", "--tests", "all", "--engine", "sim", "--warm-up", "0"];
+    let words: Vec<&str> = words.into_iter().chain(["--output", result, &place]).collect();
+    let (status, shown, error) = plumb(&words);
+    assert_eq!(status, Some(0), "{shown}{error}");
+}
+
 #[test]
 fn a_report_is_one_small_file_that_plumb_may_replace_and_nobody_elses() {
     let directory = tempfile::tempdir().expect("a directory");
@@ -64,10 +76,10 @@ fn a_report_is_one_small_file_that_plumb_may_replace_and_nobody_elses() {
 }
 
 #[test]
-fn a_picture_is_drawn_as_svg_and_png_and_pdf_is_refused_by_name() {
+fn a_picture_is_drawn_as_svg_png_and_pdf() {
     let directory = tempfile::tempdir().expect("a directory");
     let data = write(directory.path(), "a.csv", &table("ssd", 1.0));
-    for (name, begins) in [("p.svg", &b"<svg "[..]), ("p.png", b"\x89PNG")] {
+    for (name, begins) in [("p.svg", &b"<svg "[..]), ("p.png", b"\x89PNG"), ("p.pdf", b"%PDF-")] {
         let path = directory.path().join(name).to_string_lossy().into_owned();
         for _ in 0..2 {
             let words = ["plot", &data, "--chart", "sweep:2", "--target", "2ms", "--theme", "dark", "-o", &path];
@@ -75,9 +87,31 @@ fn a_picture_is_drawn_as_svg_and_png_and_pdf_is_refused_by_name() {
         }
         assert!(std::fs::read(&path).expect("written").starts_with(begins), "{name}");
     }
-    let (status, _, error) = plumb(&["plot", &data, "-o", "p.pdf"]);
+    let theirs = write(directory.path(), "theirs.pdf", "%PDF-1.4 somebody's");
+    let (status, _, error) = plumb(&["plot", &data, "-o", &theirs]);
     assert_eq!(status, Some(1));
-    assert!(error.contains("plumb writes no PDF") && error.contains(".html"), "{error}");
+    assert!(error.contains("no mark of plumb"), "{error}");
+}
+
+/// Read back by poppler, another program than the one that wrote it.
+#[test]
+fn a_pdf_report_has_a_page_per_section_and_text_that_can_be_searched() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let data = write(directory.path(), "a.csv", &table("ssd", 1.0));
+    let pdf = directory.path().join("r.pdf").to_string_lossy().into_owned();
+    assert_eq!(plumb(&["report", &data, "-o", &pdf]), (Some(0), format!("Report: {pdf}\n"), String::new()));
+    let (_, listed, _) = plumb(&["plot", "--list", &data]);
+    let output = std::process::Command::new("pdftotext").args(["-layout", &pdf, "-"]).output().expect("make oracles");
+    assert!(output.status.success() && output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8(output.stdout).expect("text");
+    // A page ends with a form feed: a picture each (the first one under the title), the numbers, where it was measured.
+    assert_eq!(text.matches('\u{c}').count(), listed.lines().count() + 2, "{text}");
+    for word in
+        ["Storage report: a.csv", "random read 8 KiB", "saturated", "All numbers", "Where it was measured", "370 µs"]
+    {
+        assert!(text.contains(word), "{word}\n{text}");
+    }
+    assert!(std::fs::metadata(&pdf).expect("written").len() < 1_000_000);
 }
 
 #[test]
@@ -120,14 +154,54 @@ fn a_reader_can_use_the_page_in_a_browser() {
     );
     let one = write(directory.path(), "one.csv", &table(&hostile, 1.0));
     let two = write(directory.path(), "two.csv", &table("second", 2.0));
+    let (iops, latency) = logs(directory.path());
     let page = directory.path().join("r.html").to_string_lossy().into_owned();
-    let (status, _, error) =
-        plumb(&["report", &one, &two, "--title", "</title><script>alert(1)</script>", "-o", &page]);
+    let title = "</title><script>alert(1)</script>";
+    let (status, _, error) = plumb(&["report", &one, &two, &iops, &latency, "--title", title, "-o", &page]);
     assert_eq!((status, error.as_str()), (Some(0), ""));
-    let python = Path::new(env!("CARGO_TARGET_TMPDIR")).join("../oracles/readers/bin/python");
-    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/report/browser.py");
-    let output = std::process::Command::new(python).arg(script).arg(&page).output().expect("make oracles installs it");
-    let said = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
+    let said = in_a_browser("browser.py", &page);
     assert!(said.ends_with("all is well\n"), "{said}");
+}
+
+/// What a script of this directory says of a page.
+fn in_a_browser(script: &str, page: &str) -> String {
+    let python = Path::new(env!("CARGO_TARGET_TMPDIR")).join("../oracles/readers/bin/python");
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/report").join(script);
+    let output = std::process::Command::new(python).arg(script).arg(page).output().expect("make oracles installs it");
+    let said = String::from_utf8(output.stdout).expect("text");
+    assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
+    said
+}
+
+/// fio's logs of a run that becomes slower after a minute.
+fn logs(directory: &Path) -> (String, String) {
+    let (mut iops, mut latency) = (String::new(), String::new());
+    for second in 0..120_u32 {
+        let rate = if second < 60 { 90_000 } else { 12_000 } + second * 7919 % 170;
+        writeln!(iops, "{}, {rate}, 1, 0, 0", second * 1000).expect("a string");
+        writeln!(latency, "{}, {}, 1, 0, 0", second * 1000, 4_000_000_000_u64 / u64::from(rate)).expect("a string");
+    }
+    (write(directory, "x_iops.1.log", &iops), write(directory, "x_lat.1.log", &latency))
+}
+
+#[test]
+fn two_hundred_results_in_one_page_stay_smooth() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let file = |at: u32| {
+        write(directory.path(), &format!("{at}.csv"), &table(&format!("system {at}"), 1.0 + f64::from(at) / 50.0))
+    };
+    let files: Vec<String> = (0..200).map(file).collect();
+    let page = directory.path().join("r.html").to_string_lossy().into_owned();
+    let mut words: Vec<&str> = vec!["report", "-o", &page];
+    words.extend(files.iter().map(String::as_str));
+    let (status, _, error) = plumb(&words);
+    assert_eq!((status, error.as_str()), (Some(0), ""));
+    let size = std::fs::metadata(&page).expect("written").len();
+    let said = in_a_browser("many.py", &page);
+    println!("{said} {size} bytes");
+    let found: serde_json::Value = serde_json::from_str(&said).expect("JSON");
+    let of = |what: &str| found[what].as_u64().expect(what);
+    assert!(of("pictures") > 600 && size < 30_000_000, "{said} {size} bytes");
+    assert!(of("load") < 6_000 && of("toggle") < 1_000 && of("sort") < 1_000 && of("scroll") < 6_000, "{said}");
+    assert!(of("live") <= 40, "what is not seen is not drawn: {said}");
 }

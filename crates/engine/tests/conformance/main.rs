@@ -9,6 +9,7 @@ mod allocation;
 mod batching;
 mod forbidden;
 mod null;
+mod offloaded;
 mod options;
 mod place;
 mod rig;

@@ -12,7 +12,7 @@ use std::path::Path;
 
 const WHOLE: i64 = BLOCK as i64;
 /// Engines that need a device which is not here.
-const OF_DEVICES: [&str; 2] = ["sg", "mtd"];
+const OF_DEVICES: [&str; 3] = ["sg", "mtd", "io_uring_cmd"];
 
 /// Whether the script of files and buffers fits an engine. What it does not fit is tested here, or this fails.
 pub(crate) fn follows_the_script(engine: &EngineSpec) -> bool {
@@ -160,6 +160,7 @@ fn an_engine_that_lacks_its_device_its_file_system_or_an_option_says_what_would_
     let cases = [
         ("sg", vec![], "filename=/dev/sg0"),
         ("mtd", vec![], "filename=/dev/mtd0"),
+        ("io_uring_cmd", vec![], "filename=/dev/ng0n1"),
         ("e4defrag", vec![], "donorname="),
         ("e4defrag", named("donorname", donor.to_str().unwrap()), "not ext4"),
         ("cpuio", vec![], "cpuload="),

@@ -166,6 +166,7 @@ fn read_job(job: &Object, number: u32, global: &[(String, String)]) -> JobResult
     }
     found.latency_goal = super::steer::read_goal(job);
     found.steady = super::steer::read_steady(job);
+    found.blocks = super::blocks::read(job);
     let ios = found.ios();
     found.depth = read_depth(job, ios);
     found.latency_bins = read_latency_bins(job, ios);
@@ -204,12 +205,15 @@ fn read_direction(object: &Object, style: &mut model::ReportStyle) -> DirectionR
         let latency = latency.and_then(|latency| read_latency(latency, style)).unwrap_or_default();
         PriorityLatency { class: level("prioclass"), level: level("prio"), hint: level("priohint"), latency }
     };
+    let printed = |key: &str| object.get(key).and_then(Value::as_f64);
     DirectionResult {
         priorities: by_priority.map(&mut priority).collect(),
         bytes: whole(object, "io_bytes"),
         ios: whole(object, "total_ios"),
         short_ios: whole(object, "short_ios"),
         dropped_ios: whole(object, "drop_ios"),
+        // On the job in newer documents, not on the direction.
+        zone_resets: 0,
         runtime: milliseconds(object, "runtime"),
         submission,
         completion,
@@ -217,6 +221,7 @@ fn read_direction(object: &Object, style: &mut model::ReportStyle) -> DirectionR
         bandwidth_samples: read_samples(object, ["bw_samples", "bw_min", "bw_max", "bw_mean", "bw_dev"]),
         iops_samples: read_samples(object, ["iops_samples", "iops_min", "iops_max", "iops_mean", "iops_stddev"]),
         worker_rates: None,
+        stated: inverse::stated(printed("bw_bytes").or(printed("bw").map(|kib| kib * 1024.0)), printed("iops")),
     }
 }
 

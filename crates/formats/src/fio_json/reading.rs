@@ -3,7 +3,8 @@
 use crate::numeral::{Era, bytes};
 use crate::stream::{Event, Sink};
 use model::reading::{
-    Found, LatencyShare, ReadDirection, ReadDisk, ReadJob, ReadKind, ReadLatency, ReadRun, ReadSamples, Reading,
+    Found, LatencyShare, PriorityTime, ReadDirection, ReadDisk, ReadJob, ReadKind, ReadLatency, ReadPriority, ReadRun,
+    ReadSamples, Reading,
 };
 use serde_json::{Map, Value};
 
@@ -163,9 +164,30 @@ fn read_direction(object: &Object, kind: ReadKind) -> Option<ReadDirection> {
         submission: latency(object, "slat"),
         completion: latency(object, "clat"),
         total: latency(object, "lat"),
+        priorities: object
+            .get("prios")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+            .filter_map(|of| read_priority(of.as_object()?, ios))
+            .collect(),
         bandwidth: taken(bandwidth),
         iops_samples: taken(iops_samples),
         ..ReadDirection::new(kind)
+    })
+}
+
+/// The latencies of one priority; their share is that of their number.
+fn read_priority(object: &Object, ios: Option<f64>) -> Option<ReadPriority> {
+    let completion = latency(object, "clat").map(|latency| (PriorityTime::Completion, latency));
+    let (time, latency) = completion.or_else(|| Some((PriorityTime::Total, latency(object, "lat")?)))?;
+    Some(ReadPriority {
+        class: get(object, "prioclass")?,
+        level: get(object, "prio")?,
+        hint: get(object, "priohint"),
+        percent: latency.count.zip(ios).filter(|(_, ios)| *ios > 0.0).map(|(count, ios)| 100.0 * count / ios),
+        time,
+        latency,
     })
 }
 

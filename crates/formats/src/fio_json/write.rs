@@ -105,6 +105,7 @@ fn job(row: &JobResult, groups: &[Group], detail: Detail) -> Value {
     if let Some(description) = &row.echo.description {
         job.insert("desc".to_owned(), json!(description));
     }
+    super::blocks::put(&mut job, row);
     steer::put_steady(&mut job, row);
     Value::Object(job)
 }

@@ -8,7 +8,9 @@ use crate::number::{Step, scaled};
 use crate::{local_time, printable, shares};
 use jiff::tz::TimeZone;
 use measure::{Direction, PerDirection, SampleStatistics};
-use model::{DirectionResult, JobResult, LatencyStatistics, PriorityLatency, ReportStyle, SteadyResult, Unified};
+use model::{
+    BlockLives, DirectionResult, JobResult, LatencyStatistics, PriorityLatency, ReportStyle, SteadyResult, Unified,
+};
 use std::fmt::Write;
 
 /// The moment in the block's first line.
@@ -117,14 +119,17 @@ fn rate_line(found: &DirectionResult, kind: Shown, style: &ReportStyle) -> Strin
     let milliseconds = found.runtime.as_millis_ceil();
     let iops = (u128::from(found.ios) * 1000).checked_div(u128::from(milliseconds)).unwrap_or(0);
     let bandwidth = found.bytes_per_second().unwrap_or(0);
+    let resets = match kind {
+        Shown::One(Direction::Write) => format!("; {} zone resets", found.zone_resets),
+        _ => String::new(),
+    };
     format!(
-        "  {}: IOPS={}, BW={} ({})({}/{milliseconds}msec){}\n",
+        "  {}: IOPS={}, BW={} ({})({}/{milliseconds}msec){resets}\n",
         kind.word(),
         scaled(u64::try_from(iops).unwrap_or(u64::MAX), figures, Step::Decimal, ""),
         rate(bandwidth, style, step),
         rate(bandwidth, style, step.other()),
         scaled(found.bytes, figures, step, "B"),
-        if kind == Shown::One(Direction::Write) { "; 0 zone resets" } else { "" }
     )
 }
 
@@ -263,9 +268,23 @@ fn write_tail(text: &mut String, job: &JobResult) {
     };
     let (share, depth) = (goal.percentile.unwrap_or(100.0), goal.depth.unwrap_or(job.echo.iodepth));
     let _ = writeln!(text, "     latency   : target={target}, window={window}, percentile={share:.2}%, depth={depth}");
+    if let Some(found) = &job.blocks {
+        write_blocks(text, job, found);
+    }
     if let Some(found) = &job.steady {
         write_steady(text, job, found);
     }
+}
+
+/// After how many trims blocks failed, and what became of all of them.
+fn write_blocks(text: &mut String, job: &JobResult, found: &BlockLives) {
+    let _ = writeln!(text, "  block lifetime percentiles :");
+    let values = found.percentiles(&job.style.percentiles).unwrap_or_default();
+    for (percent, trims) in job.style.percentiles.iter().zip(values) {
+        let _ = writeln!(text, "   | {percent:>6.digits$}th=[{trims:>5}]", digits = job.style.percentile_digits);
+    }
+    let states: Vec<String> = found.states().iter().map(|(state, count)| format!("{state}={count}")).collect();
+    let _ = writeln!(text, "   |        states               : {}", states.join(", "));
 }
 
 fn write_steady(text: &mut String, job: &JobResult, found: &SteadyResult) {

@@ -6,11 +6,13 @@
 mod lines;
 
 use crate::FormatError;
-use crate::numeral::Era;
+use crate::numeral::{Era, split_at_parenthesis, trimmed};
 use crate::stream::{Event, Sink};
 use lines::LatencyLine;
 use model::RunResult;
-use model::reading::{Found, ReadDirection, ReadJob, ReadKind, ReadLatency, ReadProgress, ReadRun, Reading};
+use model::reading::{
+    Found, PriorityTime, ReadDirection, ReadJob, ReadKind, ReadLatency, ReadPriority, ReadProgress, ReadRun, Reading,
+};
 
 /// A report with more jobs than this is handed on in parts, so that memory stays bounded.
 const MOST_JOBS: usize = 4096;
@@ -67,6 +69,37 @@ enum Target {
     Completion,
     Total,
     Sync,
+    Priority(Priority),
+}
+
+/// One priority of a direction; which of its times is reported is part of its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Priority {
+    time: PriorityTime,
+    class: u16,
+    level: u16,
+    hint: Option<u16>,
+}
+
+impl Priority {
+    /// Its place among the direction's, made if it is not there.
+    fn of(self, direction: &mut ReadDirection) -> &mut ReadPriority {
+        let new = ReadPriority {
+            time: self.time,
+            class: f64::from(self.class),
+            level: f64::from(self.level),
+            hint: self.hint.map(f64::from),
+            ..ReadPriority::default()
+        };
+        let known = direction.priorities.iter().position(|known| {
+            (known.time, known.class, known.level, known.hint) == (new.time, new.class, new.level, new.hint)
+        });
+        let at = known.unwrap_or_else(|| {
+            direction.priorities.push(new);
+            direction.priorities.len() - 1
+        });
+        &mut direction.priorities[at]
+    }
 }
 
 /// Reads the first report in `text`, as far as it goes; see [`crate::exact::result`] for what is rebuilt.
@@ -104,7 +137,7 @@ pub(crate) struct TextReader {
 impl TextReader {
     /// Takes a line if it is part of a report.
     pub(crate) fn line(&mut self, number: u64, line: &str, sink: &mut Sink<'_>) -> bool {
-        let text = line.trim();
+        let text = trimmed(line);
         let taken = match text.as_bytes().first() {
             None => return self.blank(),
             Some(b'|') => self.percentile_line(number, text, sink),
@@ -207,7 +240,7 @@ impl TextReader {
 
     /// What fio prints before its results.
     fn announcement(&mut self, number: u64, text: &str, sink: &mut Sink<'_>) -> bool {
-        if let Some((name, rest)) = text.split_once(": (g=") {
+        if let Some((name, rest)) = split_at_parenthesis(text, ": (g=") {
             self.begin_session(number, sink);
             let (job, whole) = lines::announced(name, rest);
             if !whole {
@@ -255,7 +288,7 @@ impl TextReader {
 
     /// The lines of a job's block.
     fn in_job(&mut self, number: u64, text: &str, sink: &mut Sink<'_>) -> bool {
-        if let Some((name, rest)) = text.split_once(": (groupid=") {
+        if let Some((name, rest)) = split_at_parenthesis(text, ": (groupid=") {
             self.job_head(number, name, rest, sink);
             return true;
         }
@@ -339,6 +372,9 @@ impl TextReader {
         let target = if self.in_sync && line.target == Target::Completion { Target::Sync } else { line.target };
         if line.heads_percentiles {
             self.percentiles = Some((target, line.unit_ns));
+            if let (Target::Priority(priority), Some(direction)) = (target, self.direction()) {
+                priority.of(direction).percent = line.percent;
+            }
             return;
         }
         let read = lines::moments(line);
@@ -381,8 +417,14 @@ impl TextReader {
             Target::Submission => &mut direction.submission,
             Target::Completion => &mut direction.completion,
             Target::Total | Target::Sync => &mut direction.total,
+            Target::Priority(priority) => return Some(&mut priority.of(direction).latency),
         };
         Some(slot.get_or_insert_default())
+    }
+
+    /// The direction that was read last.
+    fn direction(&mut self) -> Option<&mut ReadDirection> {
+        self.run.jobs.last_mut()?.directions.last_mut()
     }
 
     /// Groups and disks.

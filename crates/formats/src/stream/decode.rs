@@ -50,7 +50,8 @@ pub(super) fn whole_letters(bytes: &[u8], encoding: Encoding) -> usize {
 
 /// A line without what it was wrapped in; its indentation stays.
 pub(super) fn unwrapped(line: &[u8]) -> Cow<'_, str> {
-    let text = String::from_utf8_lossy(line);
+    // Nearly all lines are right, and checking is faster than mending.
+    let text = std::str::from_utf8(line).map_or_else(|_| String::from_utf8_lossy(line), Cow::Borrowed);
     if memchr3(b'\x1b', b'&', b'\r', line).is_none()
         && memchr(b'\0', line).is_none()
         && !line.trim_ascii_start().starts_with(b">")

@@ -139,9 +139,7 @@ impl Document {
         if value.get("sysstat").is_some() {
             iostat::from_json(value, self.first_line, sink);
         } else if let Some(tests) = value.get("tests").and_then(Value::as_array) {
-            self.read_results(tests, "test", "a survey", sink);
-        } else if let Some(passes) = value.get("passes").and_then(Value::as_array) {
-            self.read_results(passes, "pass", "iozone", sink);
+            self.read_survey(tests, sink);
         } else if value.get("schema").is_some() {
             match crate::native::read(&self.text) {
                 Ok(result) => sink(Event::Reading(crate::exact::reading(&result, "native", self.first_line))),
@@ -152,15 +150,16 @@ impl Document {
         }
     }
 
-    /// The results of a survey, a run per test, or of plumb's iozone, a run per pass.
-    fn read_results(&self, runs: &[Value], what: &str, of: &str, sink: &mut Sink<'_>) {
-        for (number, run) in runs.iter().enumerate() {
-            let number = number + 1;
-            let result = run.get("result").cloned().map(serde_json::from_value);
+    /// The results of a survey, a run per test.
+    fn read_survey(&self, tests: &[Value], sink: &mut Sink<'_>) {
+        for (number, test) in tests.iter().enumerate() {
+            let result = test.get("result").cloned().map(serde_json::from_value);
             match result {
                 Some(Ok(result)) => sink(Event::Reading(crate::exact::reading(&result, "native", self.first_line))),
-                Some(Err(error)) => sink(Event::damage(self.first_line, format!("{what} {number} of {of}: {error}"))),
-                None => sink(Event::damage(self.first_line, format!("{what} {number} of {of} has no result"))),
+                Some(Err(error)) => {
+                    sink(Event::damage(self.first_line, format!("test {} of a survey: {error}", number + 1)))
+                }
+                None => sink(Event::damage(self.first_line, format!("test {} of a survey has no result", number + 1))),
             }
         }
     }

@@ -197,7 +197,7 @@ impl Readers {
 
     /// Lines of fields; that of version 2 has its description on a line of its own.
     fn terse(&mut self, number: u64, line: &str, sink: &mut Sink<'_>) -> bool {
-        let text = line.trim();
+        let text = crate::numeral::trimmed(line);
         let first = text.as_bytes();
         let begins = matches!(first, [b'2'..=b'5', b';', ..]);
         if let Some(mut last) = self.last_terse.take() {

@@ -165,7 +165,7 @@ fn of_iozone(row: &IozoneRow) -> Vec<Measurement> {
 fn of_throughput(block: &IozoneThroughput) -> Measurement {
     let mut line = Measurement {
         name: block.test.clone(),
-        users: Some(block.workers),
+        users: block.workers,
         block_size: block.head.record_bytes.map(|size| spelled((size, size))),
         kind: kind_of(&block.test),
         ..Measurement::default()

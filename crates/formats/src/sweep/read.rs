@@ -57,7 +57,8 @@ impl SweepReader {
                     self.close(sink);
                     return true;
                 }
-                matrix_row(&row.split(',').map(unquoted).collect::<Vec<_>>())
+                let cells = r_cells(row);
+                matrix_row(&cells.iter().map(|cell| cell.trim()).collect::<Vec<_>>())
             }
             Table::Frame if cells.len() == MATRIX + 1 && whole(cells[0]).is_some() => matrix_row(&cells[1..]),
             Table::Csv(columns) => csv_row(columns, text),
@@ -160,6 +161,22 @@ fn csv_row(columns: &[String], text: &str) -> Option<Measurement> {
     let named: Vec<(&str, &str)> =
         columns.iter().map(String::as_str).zip(cells.iter().map(|cell| cell.trim())).collect();
     row_of(&named)
+}
+
+/// Cells of R code with commas between them; a quoted cell may hold commas, and quotes behind a backslash.
+fn r_cells(text: &str) -> Vec<String> {
+    let (mut cells, mut cell, mut quoted) = (Vec::new(), String::new(), false);
+    let mut letters = text.chars();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '\\' if quoted => cell.extend(letters.next()),
+            '"' => quoted = !quoted,
+            ',' if !quoted => cells.push(std::mem::take(&mut cell)),
+            letter => cell.push(letter),
+        }
+    }
+    cells.push(cell);
+    cells
 }
 
 /// Cells with commas between them; a quoted cell may hold commas and doubled quotes.

@@ -19,6 +19,8 @@ pub struct DepthPlan {
     pub low: u32,
     /// Hold back an I/O that overlaps one in flight.
     pub serialises_overlap: bool,
+    /// Threads carry the I/Os out, one for each that may be in flight.
+    pub offload: bool,
 }
 
 /// How fast.
@@ -66,7 +68,7 @@ pub enum ThinkCount {
 
 impl Default for DepthPlan {
     fn default() -> Self {
-        DepthPlan { depth: 1, batch: 1, reap_min: 1, reap_max: 1, low: 1, serialises_overlap: false }
+        DepthPlan { depth: 1, batch: 1, reap_min: 1, reap_max: 1, low: 1, serialises_overlap: false, offload: false }
     }
 }
 

@@ -1,6 +1,7 @@
 //! One pass of a benchmark that times whole passes: what lies around the timed part, and in which order records come.
 
 use measure::Nanos;
+use std::sync::Arc;
 
 /// One timed pass over the records of a file. fio's jobs have none: for them the parts of a job lie elsewhere.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -92,4 +93,15 @@ pub enum RecordOrder {
     Same,
     /// Every so many records, in rounds.
     Strided(u64),
+    /// As in this list; no record is longer than the job's block.
+    Listed(Arc<[Listed]>),
+}
+
+/// A record of a list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Listed {
+    /// Where, in bytes.
+    pub offset: u64,
+    /// How long, in bytes.
+    pub length: u32,
 }

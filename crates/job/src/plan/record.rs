@@ -51,6 +51,8 @@ pub struct RecordPlan {
     pub tells: TellPlan,
     /// Where state files of verify lie; `None` for the current directory.
     pub states_in: Option<PathBuf>,
+    /// Watch what becomes of each block, where the job trims.
+    pub block_lives: bool,
 }
 
 /// What reports show of reads, writes and trims together.
@@ -179,6 +181,7 @@ impl Default for RecordPlan {
             iolog: None,
             tells: TellPlan::default(),
             states_in: None,
+            block_lives: false,
         }
     }
 }

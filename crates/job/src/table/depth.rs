@@ -13,10 +13,6 @@ const fn works(name: &'static str, kind: Kind, set: Set, help: &'static str) -> 
 /// Why placement is refused.
 const PLACEMENT: &str = "it needs an NVMe device with data placement and the engine io_uring_cmd";
 
-/// Why only inline submission is there.
-const OFFLOAD: &str =
-    "handing I/Os to other threads adds the way there to each latency; numjobs submits from more threads";
-
 const fn refused(name: &'static str, kind: Kind, reason: &'static str, help: &'static str) -> Row {
     Row::refused(GROUP, name, kind, reason, help)
 }
@@ -65,7 +61,16 @@ pub(super) const ROWS: &[Row] = &[
         "Hold back I/Os that overlap one in flight",
     )
     .default("0"),
-    refused("io_submit_mode", Kind::Text, OFFLOAD, "Submit from the worker or from helper threads").default("inline"),
+    works(
+        "io_submit_mode",
+        Kind::Word(&[("inline", "by the worker itself"), ("offload", "by threads, one for each I/O of iodepth")]),
+        Set::Word(|draft, word, _| {
+            draft.depth.offload = word == "offload";
+            Ok(())
+        }),
+        "Who hands I/Os to the engine",
+    )
+    .default("inline"),
     refused("fdp", Kind::Bool, PLACEMENT, "Flexible data placement").default("0"),
     refused("dataplacement", Kind::Text, PLACEMENT, "Kind of data placement")
         .default("none")

@@ -11,7 +11,8 @@ const fn works(name: &'static str, kind: Kind, set: Set, help: &'static str) -> 
 }
 
 /// Why there are no profiles.
-const PROFILE: &str = "what act and tiobench do is described nowhere; write their jobs into a job file";
+const PROFILE: &str = "fio 3.33's tiobench takes no notice of its own options, and how its act judges a device is written nowhere; \
+     docs/fio.md has the jobs of both as job files";
 
 const fn refused(name: &'static str, kind: Kind, reason: &'static str, help: &'static str) -> Row {
     Row::refused(GROUP, name, kind, reason, help)

@@ -13,10 +13,6 @@ const fn works(name: &'static str, kind: Kind, set: Set, help: &'static str) -> 
     Row::works(GROUP, name, kind, set, help)
 }
 
-const fn refused(name: &'static str, kind: Kind, reason: &'static str, help: &'static str) -> Row {
-    Row::refused(GROUP, name, kind, reason, help)
-}
-
 pub(super) const ROWS: &[Row] = &[
     works("stats", Kind::Bool, put!(Switch, record.shown), "Report this job").default("1"),
     works(
@@ -145,11 +141,11 @@ pub(super) const ROWS: &[Row] = &[
         "Report reads, writes and trims together",
     )
     .default("none"),
-    refused(
+    works(
         "block_error_percentiles",
         Kind::Bool,
-        "fio itself aborts with it, and there is nothing to be held against",
-        "Percentiles of trimmed blocks that failed",
+        put!(Switch, record.block_lives),
+        "What became of each block of a job that trims, and after how many trims it failed",
     )
     .default("0"),
 ];

@@ -96,9 +96,8 @@ const COMMAND_LINES: &[(&[&str], &str)] = &[
     (&["--filename=::"], r"filename=:: names no path; separate paths by `:`, write `\:` for a colon in a name"),
     (&["--rate=1m", "--rate_iops=4"], "rate and rate_iops exclude each other; give one of the two"),
     (
-        &["--ioengine=io_uring_cmd"],
-        "engine io_uring_cmd is refused: it sends NVMe commands to a character device, and none was at hand to prove \
-         that on; plumb carries null, sync, psync, mmap, libaio, io_uring",
+        &["--ioengine=rbd"],
+        "engine rbd is refused: it needs a library that plumb does not link; plumb carries null, sync, psync, mmap, libaio, io_uring",
     ),
     (
         &["--ioengine=psync", "--atomic=1"],
@@ -134,9 +133,9 @@ const COMMAND_LINES: &[(&[&str], &str)] = &[
         "ignore_error=EFOO names an error `EFOO` that there is not; write it like EIO:ENOSPC or by number, 5:28",
     ),
     (
-        &["--io_submit_mode=offload"],
-        "option `io_submit_mode` is refused: handing I/Os to other threads adds the way there to each latency; numjobs \
-         submits from more threads; only its default, inline, is accepted",
+        &["--write_barrier=4"],
+        "option `write_barrier` is refused: Linux has had no barrier writes since 2.6.37, and in fio it has no effect; \
+         use fdatasync; only its default, 0, is accepted",
     ),
     (&["--rwmixcycle=5"], "option `rwmixcycle` is refused: withdrawn: the mix is drawn for each I/O; leave it out"),
     (&["--rw=write", "--readonly"], "writes or trims, but --readonly was given"),

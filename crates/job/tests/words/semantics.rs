@@ -18,7 +18,7 @@ fn without_options_a_job_is_what_fio_makes_of_it() {
     assert_eq!((job.load.generator, &job.load.distribution), (Generator::Tausworthe, &Distribution::Uniform));
     assert_eq!(
         job.depth,
-        DepthPlan { depth: 1, batch: 1, reap_min: 1, reap_max: 1, low: 1, serialises_overlap: false }
+        DepthPlan { depth: 1, batch: 1, reap_min: 1, reap_max: 1, low: 1, serialises_overlap: false, offload: false }
     );
     assert_eq!((job.files.size, job.files.offset, job.files.count), (None, Extent::Bytes(0), 1));
     assert!(job.files.invalidate && job.files.may_create && job.files.create_fsync && !job.files.direct);

@@ -22,6 +22,6 @@ pub use devices::{DeviceRow, Devices, Quantity};
 pub use measured::{Axis, Measured, Table};
 pub use of_measurements::{card, singles, sweeps};
 pub use overlay::Overlay;
-pub use series::{Change, Line, Panel, Series, Unit};
+pub use series::{Change, Line, Panel, Series, Ticks, Unit};
 pub use surface::Surface;
 pub use sweep::{AtWork, Bin, Level, Step, Sweep};

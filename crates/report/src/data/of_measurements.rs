@@ -49,8 +49,8 @@ fn tables(system: &str, rows: &[Measurement], target_ns: f64) -> Vec<Table> {
         let shown = block.map_or_else(|| row.block_size.clone().unwrap_or_default(), size);
         add(
             Axis::Load(Load::Users),
-            format!("{} {shown}", pattern(&row.name)),
-            format!("{shown} {}s", pattern(&row.name)),
+            format!("{} {shown}", pattern(&row.name)).trim_end().to_owned(),
+            format!("{shown} {}s", pattern(&row.name)).trim_start().to_owned(),
             level(row, users(row)),
         );
         if users(row) == Some(1) {

@@ -16,6 +16,20 @@ pub struct Series {
     pub changes: Vec<Change>,
     /// In small type below.
     pub notes: Vec<String>,
+    /// What the time axis counts.
+    #[serde(default)]
+    pub ticks: Ticks,
+}
+
+/// What a time axis counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ticks {
+    /// Seconds.
+    #[default]
+    Seconds,
+    /// Reports of a program that did not print when it made them.
+    Reports,
 }
 
 /// What a panel's axis counts.
@@ -62,12 +76,25 @@ pub struct Change {
     pub says: String,
 }
 
+/// A jump of a latency, which is known to a thirty-second only, is one of at least so much.
+const LEAST_FACTOR: f64 = 1.5;
+
 impl Series {
-    /// Panels on one axis, with the changes of the first panel's lines marked.
+    /// Panels on one axis, with the changes of the first panel's lines marked, and those of the usual latency where the
+    /// rate stays.
     pub fn of(title: &str, panels: Vec<Panel>, notes: Vec<String>) -> Series {
         let first = panels.first();
         let mut changes: Vec<Change> =
-            first.iter().flat_map(|panel| panel.lines.iter().flat_map(|line| of_line(panel, line))).collect();
+            first.iter().flat_map(|panel| panel.lines.iter().flat_map(|line| of_line(panel, line, 1.0))).collect();
+        // A jump of the usual latency is one of its own only where the rate does not jump.
+        let latency = panels.iter().skip(1).find(|panel| panel.unit == Unit::Latency);
+        let usual = latency.and_then(|panel| Some((panel, panel.lines.first()?)));
+        for change in usual.iter().flat_map(|(panel, line)| of_line(panel, line, LEAST_FACTOR)) {
+            let near = duration(&panels) / 20.0;
+            if changes.iter().all(|known| (known.at_s - change.at_s).abs() > near) {
+                changes.push(change);
+            }
+        }
         changes.sort_by(|one, other| one.at_s.total_cmp(&other.at_s));
         let told = changes
             .iter()
@@ -78,11 +105,18 @@ impl Series {
         } else {
             told.collect()
         };
-        Series { title: title.to_owned(), sentences, panels, changes, notes }
+        Series { title: title.to_owned(), sentences, panels, changes, notes, ticks: Ticks::Seconds }
     }
 }
 
-fn of_line(panel: &Panel, line: &Line) -> Vec<Change> {
+/// Seconds from the first to the last point.
+fn duration(panels: &[Panel]) -> f64 {
+    let times = || panels.iter().flat_map(|panel| &panel.lines).flat_map(|line| &line.points).map(|point| point.0);
+    (times().fold(f64::NEG_INFINITY, f64::max) - times().fold(f64::INFINITY, f64::min)).max(0.0)
+}
+
+/// Where a line jumps to another mean, by a factor of `least` or more.
+fn of_line(panel: &Panel, line: &Line, least: f64) -> Vec<Change> {
     let known: Vec<(f64, f64)> = line.points.iter().filter_map(|&(at, value)| Some((at, value?))).collect();
     let values: Vec<f64> = known.iter().map(|&(_, value)| value).collect();
     let cuts = changes(&values);
@@ -96,6 +130,10 @@ fn of_line(panel: &Panel, line: &Line) -> Vec<Change> {
     let edges: Vec<usize> = std::iter::once(0).chain(cuts.iter().copied()).chain([values.len()]).collect();
     edges
         .windows(3)
+        .filter(|edge| {
+            let (before, after) = (mean(edge[0], edge[1]), mean(edge[1], edge[2]));
+            before.max(after) >= least * before.min(after)
+        })
         .map(|edge| Change {
             at_s: known[edge[1]].0,
             says: format!(

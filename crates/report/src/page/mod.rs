@@ -5,9 +5,12 @@
 //! in the page has no `<`, and the page's own script writes text nodes only.
 
 mod html;
+mod leaf;
+mod paper;
 mod sheet;
 mod table;
 
+pub use paper::{PaperError, pdf_of};
 pub use sheet::{Dress, sheet};
 
 use crate::Chart;

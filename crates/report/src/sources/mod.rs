@@ -3,6 +3,8 @@
 //! Owns what is drawn of what. Leaves reading foreign text to `formats`, judgements to `analysis`, and what a chart
 //! shows of its data to `data`.
 
+mod glance;
+mod iostat;
 mod log;
 mod native;
 mod numbers;
@@ -10,6 +12,7 @@ mod pictures;
 mod surroundings;
 mod time;
 
+pub use glance::glance;
 pub use native::Test;
 
 use crate::page::{Page, Picture};
@@ -41,10 +44,14 @@ pub struct Source {
     pub iozone: Vec<IozoneRow>,
     /// plumb's own results, with everything that was counted.
     pub tests: Vec<Test>,
+    /// What plumb saw beside a run that is told in fio's words: its own key in fio's JSON.
+    pub beside: Vec<Test>,
     /// The sentences of a survey.
     pub sentences: Vec<String>,
     /// The points of a log over time.
     pub log: Option<log::Log>,
+    /// iostat's reports.
+    pub iostat: iostat::Iostat,
     /// What could not be read, as sentences.
     pub remarks: Vec<String>,
 }
@@ -73,12 +80,15 @@ impl Source {
         let name = path.rsplit('/').next().unwrap_or(path);
         let mut source = Source { name: name.to_owned(), path: path.to_owned(), ..Source::default() };
         let mut reader = BufReader::with_capacity(256 << 10, reader);
-        if native::begins(reader.fill_buf()?) {
+        let head = reader.fill_buf()?;
+        let (ours, json) = (native::begins(head), native::may_be_json(head));
+        if json {
             let mut text = Vec::new();
             reader.take(LARGEST).read_to_end(&mut text)?;
-            if source.native(&text) {
+            if ours && source.native(&text) {
                 return Ok(source);
             }
+            source.beside(&text);
             source.foreign(&text[..])?;
         } else {
             source.foreign(reader)?;
@@ -111,6 +121,8 @@ impl Source {
                 self.rows.extend(formats::sweep::measurements(&reading, kind));
                 match reading.found {
                     Found::Run(run) if self.runs.len() < MOST => self.runs.push(*run),
+                    Found::Device(row) => self.iostat.device(*row),
+                    Found::Processors(row) => self.iostat.processors(*row),
                     Found::Iozone(row) if self.iozone.len() < MOST => self.iozone.push(*row),
                     _ => {}
                 }

@@ -46,7 +46,22 @@ pub(super) fn begins(head: &[u8]) -> bool {
     plain.starts_with("{\"schema\":")
 }
 
+/// Whether a file may be one JSON document.
+pub(super) fn may_be_json(head: &[u8]) -> bool {
+    head.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{')
+}
+
 impl Source {
+    /// Takes what plumb says under its own key of fio's JSON; the rest is read as anybody's.
+    pub(super) fn beside(&mut self, text: &[u8]) {
+        let Some(result) = std::str::from_utf8(text).ok().and_then(|text| formats::fio_json::read(text).ok()) else {
+            return;
+        };
+        if result.monitored.is_some() {
+            self.beside.extend(test_of(&Value::Null, result));
+        }
+    }
+
     /// Takes a file of ours; false when it is none.
     pub(super) fn native(&mut self, text: &[u8]) -> bool {
         let Ok(value) = serde_json::from_slice::<Value>(text) else { return false };
@@ -62,14 +77,6 @@ impl Source {
                     Err(error) => self.remarks.push(format!("{}: test {}: {error}", self.path, number + 1)),
                 }
             }
-        } else if let Some(passes) = value.get("passes").and_then(Value::as_array) {
-            for (number, pass) in passes.iter().enumerate() {
-                match pass.get("result").cloned().map(serde_json::from_value::<RunResult>) {
-                    Some(Ok(result)) => self.take(pass, result),
-                    Some(Err(error)) => self.remarks.push(format!("{}: pass {}: {error}", self.path, number + 1)),
-                    None => {}
-                }
-            }
         } else if let Some(result) = value.get("result").cloned() {
             match serde_json::from_value::<RunResult>(result) {
                 Ok(result) => self.take(&Value::Null, result),
@@ -82,40 +89,52 @@ impl Source {
     }
 
     fn take(&mut self, said: &Value, result: RunResult) {
-        let directions = || result.jobs.iter().flat_map(|job| job.directions.iter());
-        let moved = |direction: Direction| -> u64 {
-            directions().filter(|(of, _)| *of == direction).map(|(_, found)| found.bytes).sum()
-        };
-        let direction = Direction::ALL.into_iter().max_by_key(|&direction| moved(direction));
-        let (Some(direction), Some(first)) = (direction, result.jobs.first()) else { return };
-        let sizes = first.echo.block_sizes[direction];
-        let block_bytes = if sizes.0 == sizes.1 { u64::from(sizes.0) } else { 0 };
-        let id = said.get("test").and_then(Value::as_str);
-        let option = |name: &str| first.echo.options.iter().rev().find(|(found, _)| found == name);
-        let pattern = match (id, option("rw").or_else(|| option("readwrite"))) {
-            (Some("random_read"), _) => "randread".to_owned(),
-            (Some("sequential_read"), _) => "read".to_owned(),
-            (Some("random_write"), _) => "randwrite".to_owned(),
-            (Some("log_write" | "sequential_write"), _) => "write".to_owned(),
-            (_, Some((_, pattern))) => pattern.clone(),
-            _ => first.echo.name.clone(),
-        };
-        let words = id.map_or_else(|| words(&pattern).to_owned(), |id| id.replace('_', " "));
-        let users = said.get("users").and_then(Value::as_u64).unwrap_or(result.jobs.len() as u64);
-        let mut workload = if block_bytes > 0 { format!("{words} {}", size(block_bytes)) } else { words };
-        // What a survey set apart is a workload of its own.
-        for extra in said.get("options").and_then(Value::as_array).into_iter().flatten() {
-            let word = |at: usize| extra.get(at).and_then(Value::as_str).unwrap_or_default();
-            workload.push_str(&format!(", {}={}", word(0), word(1)));
-        }
-        if let Some(bytes) = said.get("set_bytes").and_then(Value::as_u64) {
-            workload.push_str(&format!(" in {}", size(bytes)));
-        }
-        self.tests.push(Test { workload, pattern, users, block_bytes, direction, result });
-        if let Some(test) = self.tests.last().cloned() {
-            self.rows.extend(rows(&test));
-        }
+        let Some(test) = test_of(said, result) else { return };
+        self.rows.extend(rows(&test));
+        self.tests.push(test);
     }
+}
+
+/// A run as a test of its workload, as far as somebody `said` what it was.
+pub(super) fn test_of(said: &Value, result: RunResult) -> Option<Test> {
+    let directions = || result.jobs.iter().flat_map(|job| job.directions.iter());
+    let moved = |direction: Direction| -> u64 {
+        directions().filter(|(of, _)| *of == direction).map(|(_, found)| found.bytes).sum()
+    };
+    let direction = Direction::ALL.into_iter().max_by_key(|&direction| moved(direction));
+    let (direction, first) = (direction?, result.jobs.first()?);
+    let sizes = first.echo.block_sizes[direction];
+    let block_bytes = if sizes.0 == sizes.1 { u64::from(sizes.0) } else { 0 };
+    let id = said.get("test").and_then(Value::as_str);
+    let option = |name: &str| first.echo.options.iter().rev().find(|(found, _)| found == name);
+    let pattern = match (id, option("rw").or_else(|| option("readwrite"))) {
+        (Some("random_read"), _) => "randread".to_owned(),
+        (Some("sequential_read"), _) => "read".to_owned(),
+        (Some("random_write"), _) => "randwrite".to_owned(),
+        (Some("log_write" | "sequential_write"), _) => "write".to_owned(),
+        (_, Some((_, pattern))) => pattern.clone(),
+        _ => first.echo.name.clone(),
+    };
+    let words = id.map_or_else(|| words(&pattern).to_owned(), |id| id.replace('_', " "));
+    let users = said.get("users").and_then(Value::as_u64).unwrap_or_else(|| workers(&result));
+    let mut workload = if block_bytes > 0 { format!("{words} {}", size(block_bytes)) } else { words };
+    if said.is_null() && first.echo.iodepth > 1 {
+        workload.push_str(&format!(", depth {}", first.echo.iodepth));
+    }
+    // What a survey set apart is a workload of its own.
+    for extra in said.get("options").and_then(Value::as_array).into_iter().flatten() {
+        let word = |at: usize| extra.get(at).and_then(Value::as_str).unwrap_or_default();
+        workload.push_str(&format!(", {}={}", word(0), word(1)));
+    }
+    if let Some(bytes) = said.get("set_bytes").and_then(Value::as_u64) {
+        workload.push_str(&format!(" in {}", size(bytes)));
+    }
+    Some(Test { workload, pattern, users, block_bytes, direction, result })
+}
+
+/// How many worked at once, where nobody says.
+fn workers(result: &RunResult) -> u64 {
+    result.jobs.iter().map(|job| u64::from(job.workers.max(1))).sum()
 }
 
 /// fio's word for a pattern in plain ones.

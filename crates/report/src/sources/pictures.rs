@@ -280,16 +280,19 @@ fn over_time(sources: &[Source]) -> Vec<Option<Picture>> {
     let mut all = Vec::new();
     for source in sources {
         // The heaviest load of each workload: the others stand in the sweep.
-        for (at, test) in source.tests.iter().enumerate() {
-            let heavier = source
-                .tests
-                .iter()
+        let watched = || source.tests.iter().chain(&source.beside);
+        for (at, test) in watched().enumerate() {
+            let heavier = watched()
                 .enumerate()
                 .any(|(other, one)| one.workload == test.workload && (one.users, other) > (test.users, at));
             let Some(monitored) = test.result.monitored.as_ref().filter(|_| !heavier) else { continue };
             let title = format!("{} · {} · over time", source.name, test.shown());
             all.extend(super::time::series(&title, monitored).map(|series| picture("series", &title, &series)));
         }
+    }
+    for source in sources {
+        let title = format!("{} · over time", source.name);
+        all.extend(source.iostat.series(&title).map(|series| picture("series", &title, &series)));
     }
     let panels: Vec<_> = sources.iter().filter_map(|source| Some((source, source.log.as_ref()?.panel()))).collect();
     if let Some((first, _)) = panels.first() {
@@ -303,7 +306,7 @@ fn over_time(sources: &[Source]) -> Vec<Option<Picture>> {
 
 /// What the program counted beside what the devices counted, at the heaviest load.
 fn devices(source: &Source) -> Option<Option<Picture>> {
-    let heaviest = source.tests.iter().max_by_key(|test| test.users)?;
+    let heaviest = source.tests.iter().chain(&source.beside).max_by_key(|test| test.users)?;
     let title = format!("{} · {} · beside its devices", source.name, heaviest.shown());
     Devices::of(&title, &heaviest.result).map(|devices| picture("devices", &title, &devices))
 }

@@ -8,7 +8,7 @@ use model::{Grade, RunResult};
 /// What is known about a source.
 pub(super) fn of(source: &Source) -> Surroundings {
     let mut facts = vec![("result".to_owned(), source.path.clone())];
-    let first = source.tests.first().map(|test| &test.result);
+    let first = source.tests.iter().chain(&source.beside).next().map(|test| &test.result);
     if let Some(result) = first {
         machine(&mut facts, result);
         devices(&mut facts, result);
@@ -80,7 +80,9 @@ fn devices(facts: &mut Vec<(String, String)>, result: &RunResult) {
             kind,
             device.scheduler.as_ref().map(|scheduler| format!("scheduler {scheduler}")),
             device.queue_requests.map(|requests| format!("{requests} requests per queue")),
-            device.hardware_queues.map(|queues| format!("{queues} hardware queues")),
+            device
+                .hardware_queues
+                .map(|queues| format!("{queues} hardware queue{}", if queues == 1 { "" } else { "s" })),
             device.logical_block_bytes.map(|bytes| format!("blocks of {}", size(bytes))),
             cache,
         ];
@@ -109,7 +111,8 @@ fn shell(words: &[String]) -> String {
 
 /// What the checks say about all tests of all sources.
 pub(super) fn checks(sources: &[Source]) -> Vec<Check> {
-    let tests = || sources.iter().flat_map(|source| source.tests.iter().map(move |test| (source, test)));
+    let tests =
+        || sources.iter().flat_map(|source| source.tests.iter().chain(&source.beside).map(move |test| (source, test)));
     let of = |source: &Source, test: &Test| {
         if sources.len() > 1 { format!("{}: {}", source.name, test.shown()) } else { test.shown() }
     };

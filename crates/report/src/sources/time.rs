@@ -1,12 +1,18 @@
-//! A run over time, from what was seen beside the jobs: rates, the device's queue and utilisation, processors.
+//! A run over time, from what was seen beside the jobs: rates, latency percentiles, the device's queue and
+//! utilisation, processors.
 
 use crate::data::{Line, Panel, Series, Unit};
-use model::{Interval, Monitored};
+use model::{Interval, LatencyCounts, Monitored};
 
 /// Intervals that are drawn; neighbours of more are made one.
 const MOST: usize = 1500;
 /// Devices that get a line each.
 const MOST_DEVICES: usize = 6;
+
+/// What is drawn of the latencies.
+const PERCENTILES: [(&str, f64); 4] = [("p50", 50.0), ("p95", 95.0), ("p99", 99.0), ("p99.9", 99.9)];
+/// I/Os beyond a percentile without which it is chance.
+const LEAST_BEYOND: f64 = 10.0;
 
 /// A stretch of the run and what was gained in it.
 struct Stretch<'run> {
@@ -34,6 +40,7 @@ pub(super) fn series(title: &str, monitored: &Monitored) -> Option<Series> {
         jobs("IOPS", Unit::Count, |at| per_second(&|interval| interval.ios.get(at).copied(), 1.0)),
         jobs("throughput", Unit::Rate, |at| per_second(&|interval| interval.bytes.get(at).copied(), 1.0)),
     ];
+    panels.push(latencies(&stretches));
     let devices = |name: &str, unit, scale: f64, of: fn(&model::DeviceGain) -> u64| Panel {
         name: name.to_owned(),
         unit,
@@ -49,7 +56,8 @@ pub(super) fn series(title: &str, monitored: &Monitored) -> Option<Series> {
     panels.push(processors(&stretches));
     panels.retain(|panel| panel.lines.iter().any(|line| line.points.iter().any(|point| point.1.is_some())));
     let notes = vec![
-        "Rates are those of the interval in which the I/O finished; the queue is the mean of the interval.".to_owned(),
+        "Rates and latencies are those of the interval in which the I/O finished; the queue is the mean of the interval. A percentile with fewer than ten I/Os beyond it is left out."
+            .to_owned(),
     ];
     Some(Series::of(title, panels, notes))
 }
@@ -61,6 +69,34 @@ fn jobs(name: &str, unit: Unit, of: impl Fn(usize) -> Vec<(f64, Option<f64>)>) -
         .map(|(at, name)| Line { name: (*name).to_owned(), points: of(at) });
     let moved = |line: &Line| line.points.iter().any(|point| point.1.is_some_and(|value| value > 0.0));
     Panel { name: name.to_owned(), unit, lines: lines.filter(moved).collect() }
+}
+
+/// Percentiles of the latency, for each direction in which anything moved.
+fn latencies(stretches: &[Stretch<'_>]) -> Panel {
+    let counted: Vec<[LatencyCounts; 3]> = stretches
+        .iter()
+        .map(|one| {
+            let mut sum: [LatencyCounts; 3] = Default::default();
+            for interval in one.intervals {
+                sum.iter_mut().zip(&interval.latencies).for_each(|(sum, more)| sum.add(more));
+            }
+            sum
+        })
+        .collect();
+    let moved = |at: &usize| counted.iter().any(|sum| !sum[*at].is_empty());
+    let moved: Vec<usize> = (0..3).filter(moved).collect();
+    let line = |(at, (name, percent)): (usize, (&str, f64))| {
+        let point = |sum: &LatencyCounts| {
+            let beyond = sum.total() as f64 * (100.0 - percent) / 100.0;
+            sum.percentile(percent).filter(|_| beyond >= LEAST_BEYOND).map(|ns| ns.as_f64())
+        };
+        let points = stretches.iter().zip(&counted).map(|(one, sum)| (one.middle, point(&sum[at]))).collect();
+        let whose = ["reads", "writes", "trims"][at];
+        Line { name: if moved.len() > 1 { format!("{whose} {name}") } else { name.to_owned() }, points }
+    };
+    let all = moved.iter().flat_map(|&at| PERCENTILES.map(|percentile| (at, percentile)));
+    let known = |line: &Line| line.points.iter().any(|point| point.1.is_some());
+    Panel { name: "latency".to_owned(), unit: Unit::Latency, lines: all.map(line).filter(known).collect() }
 }
 
 fn processors(stretches: &[Stretch<'_>]) -> Panel {

@@ -87,7 +87,7 @@ pub(super) fn judge(
 }
 
 impl Checker {
-    pub(super) fn new<E: Engine>(job: &JobPlan, worker: u32, seed: u64) -> Option<Checker> {
+    pub(super) fn new(job: &JobPlan, worker: u32, seed: u64) -> Option<Checker> {
         let plan = job.verify.as_ref()?;
         let verifier = Arc::new(Verifier::new(plan, worker, seed));
         let largest = usize::try_from(largest_block(job)).unwrap_or(usize::MAX);
@@ -105,7 +105,7 @@ impl Checker {
             last: vec![(0, 0); depth.max(1)].into_boxed_slice(),
             expected: vec![None; depth].into_boxed_slice(),
             judges_all_reads: plan.check && job.load.mix == Mix::Only(Direction::Read),
-            moves_data: E::SPEC.capabilities.work.moves_data(),
+            moves_data: job.work.moves_data(),
             threads,
             trouble,
             found: Vec::new(),

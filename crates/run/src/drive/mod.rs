@@ -33,14 +33,15 @@ use crate::worker::memory::Memory;
 use crate::worker::record::Mailbox;
 use crate::worker::record::{ATTENTION, Control};
 use crate::worker::ties::Ties;
-use crate::worker::{usable_depth, usage_now};
+use crate::worker::{cpu_usage, usable_depth, usage_now};
 use checker::Checker;
 use engine::{Engine, EngineError, Io, Operation};
-use job::plan::JobPlan;
+use job::plan::{Isolation, JobPlan};
 use job::{Submission, Work};
 use load::content::Content;
 use load::{Load, Next, Request};
 use measure::{Clock, Nanos};
+use model::CpuUsage;
 use pass::Pass;
 use rein::Rein;
 use slots::Slots;
@@ -131,7 +132,7 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
         } = setup;
         let (number, seed) = identity;
         let priorities = setup.priorities.filter(|_| engine.priorities().len() > 1);
-        let checker = Checker::new::<E>(job, number, seed);
+        let checker = Checker::new(job, number, seed);
         let pass = Pass::of(job, ties.0.own, ties.1);
         let judges = checker.is_some() || pass.as_ref().is_some_and(Pass::judges_reads);
         Drive {
@@ -206,6 +207,7 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
         }
         self.tally.record.measured_until = now.get();
         self.account_for_the_kernel();
+        self.account_for_helpers();
         if let Err(error) = self.after_timed_part() {
             self.tally.record.fault.keep_first(error.errno, error.operation, &error.to_string());
         }
@@ -221,12 +223,34 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
 
     /// From here on everything counts, and nothing before.
     fn begin_measuring(&mut self, now: Nanos) {
-        self.tally.begin(usage_now(self.job.isolation), now);
+        self.tally.begin(self.usage(), now);
+        self.tally.record.zone_resets = self.load.zone_resets();
         self.kernel_cpu_before = self.engine.kernel_cpu().unwrap_or(Nanos::ZERO);
         if let Some(priorities) = &mut self.priorities {
             priorities.name(self.engine.priorities());
             priorities.begin();
         }
+    }
+
+    /// What the worker used so far, with the threads of its engine.
+    fn usage(&self) -> CpuUsage {
+        usage_now(self.job.isolation) + self.helpers_usage()
+    }
+
+    /// What threads of the engine used, as far as the worker's own account does not hold it: a process's does.
+    fn helpers_usage(&self) -> CpuUsage {
+        match self.job.isolation {
+            Isolation::Process => CpuUsage::default(),
+            Isolation::Thread => self.engine.helpers_usage().map(cpu_usage).unwrap_or_default(),
+        }
+    }
+
+    /// Notes, at the end, what only the load and threads of the engine know.
+    fn account_for_helpers(&mut self) {
+        let (used, resets) = (self.helpers_usage(), self.load.zone_resets());
+        let record = &mut *self.tally.record;
+        record.helpers_usage = used;
+        record.zone_resets = resets.saturating_sub(record.zone_resets);
     }
 
     /// Notes what a thread of the kernel did for this worker, which otherwise nobody would see.

@@ -235,7 +235,12 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
     fn finish(&mut self, completion: Completion, now: Nanos, alike: &mut Alike) -> Result<(), EngineError> {
         let slot = self.slots.get(completion.slot);
         let request = slot.request;
-        let life = Life { issued: slot.issued, accepted: slot.accepted, reaped: now };
+        let mut life = Life { issued: slot.issued, accepted: slot.accepted, reaped: now };
+        if E::STAMPS
+            && let Some((begun, ended)) = self.engine.stamps(completion.slot)
+        {
+            (life.accepted, life.reaped) = (begun, ended);
+        }
         match request.direction() {
             Some(direction) if slot.moved == 0 && completion.result == i64::from(request.length) => {
                 if !alike.includes(direction, request.length, life) {

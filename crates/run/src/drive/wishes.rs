@@ -2,7 +2,7 @@
 
 use super::{Drive, is_synchronous};
 use crate::worker::record::REPORT;
-use crate::worker::{usage_now, used_since};
+use crate::worker::used_since;
 use engine::Engine;
 use job::plan::Isolation;
 use measure::Clock;
@@ -27,13 +27,14 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
             self.count_calls();
         }
         self.keep_steadiness();
+        let used = self.usage();
         let record = &mut *self.tally.record;
         record.settle();
         record.measured_until = now.get();
         record.bytes_so_far = self.tally.control.bytes.each_ref().map(|bytes| bytes.load(Relaxed));
         record.ios_so_far = self.tally.control.ios.each_ref().map(|ios| ios.load(Relaxed));
         // Until the worker has ended, `usage` is what was used before the measured part.
-        record.usage_so_far = used_since(usage_now(self.job.isolation), record.usage);
+        record.usage_so_far = used_since(used, record.usage);
         if self.job.isolation == Isolation::Thread {
             *self.mailbox.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(record.clone()));
         }

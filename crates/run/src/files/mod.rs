@@ -10,7 +10,7 @@ mod plan;
 pub(crate) use guard::{Guard, no_device};
 pub(crate) use layout::{Alone, announce_own, lay_out, unlink};
 pub(crate) use lock::FileLocks;
-pub(crate) use open::OpenFiles;
+pub(crate) use open::{OpenFiles, order};
 pub(crate) use plan::{FileKind, PlannedFile, clone_index, largest_block, look_at, plan_files};
 
 use model::JobError;

@@ -3,7 +3,7 @@
 use super::file_error;
 use super::plan::{FileKind, PlannedFile};
 use crate::worker::record::Control;
-use engine::Target;
+use engine::{Order, Target};
 use job::Work;
 use job::plan::{Access, AccessAdvice, Birth, JobPlan, Mix, RangeSync, SyncMode};
 use measure::Direction;
@@ -207,14 +207,23 @@ fn open_ready(job: &JobPlan, file: &PlannedFile, writable: bool) -> Result<Owned
     Ok(descriptor)
 }
 
-/// Tells the kernel in which order the region will be used.
+/// The order in which a job goes through its files, as the kernel is told; `None` where it is not.
+pub(crate) fn order(job: &JobPlan) -> Option<Order> {
+    match job.files.advice {
+        AccessAdvice::None | AccessAdvice::NoReuse => None,
+        AccessAdvice::ByLoad if job.load.random => Some(Order::Random),
+        AccessAdvice::ByLoad | AccessAdvice::Sequential => Some(Order::Sequential),
+        AccessAdvice::Random => Some(Order::Random),
+    }
+}
+
+/// Tells the kernel how the region will be used.
 fn advise(job: &JobPlan, file: &PlannedFile, descriptor: &OwnedFd) {
-    let order = match job.files.advice {
-        AccessAdvice::None => return,
-        AccessAdvice::ByLoad if job.load.random => Advice::Random,
-        AccessAdvice::ByLoad | AccessAdvice::Sequential => Advice::Sequential,
-        AccessAdvice::Random => Advice::Random,
-        AccessAdvice::NoReuse => Advice::NoReuse,
+    let order = match (job.files.advice, order(job)) {
+        (AccessAdvice::NoReuse, _) => Advice::NoReuse,
+        (_, Some(Order::Random)) => Advice::Random,
+        (_, Some(Order::Sequential)) => Advice::Sequential,
+        (_, None) => return,
     };
     let length = NonZeroU64::new(file.region.end - file.region.start);
     // Only advice: a file system that does not take it (EINVAL on some) loses nothing.

@@ -16,10 +16,11 @@ pub use traces::merge_traces;
 
 use crate::files::refusal;
 use job::Plan;
-use job::plan::{BlockSize, JobPlan, Mix};
+use job::plan::{BlockSize, JobPlan, Mix, VerifyMethod};
 use measure::{Direction, PerDirection};
 use model::JobError;
 use std::path::Path;
+use survey::greatest_common;
 
 /// What each job replays: one entry per job, `None` for those that draw their I/Os.
 pub(crate) type Replays = Vec<Option<Result<Vec<Replayed>, JobError>>>;
@@ -45,14 +46,17 @@ fn resolve_job(job: &mut JobPlan, root: &Path) -> Option<Result<Vec<Replayed>, J
         },
     };
     let replayed = survey::survey(job, &replay, &logs, root);
-    if let Ok(workers) = &replayed {
-        take_over(job, workers);
-    }
-    Some(replayed)
+    Some(replayed.and_then(|workers| take_over(job, &workers).map(|()| workers)))
 }
 
+/// A write of so many bytes has room for every header of verify.
+const ROOM_FOR_HEADER: u32 = 256;
+
 /// The plan of a replay moves what its records move.
-fn take_over(job: &mut JobPlan, workers: &[Replayed]) {
+///
+/// # Errors
+/// When the job verifies, and a recorded write is too small for that.
+fn take_over(job: &mut JobPlan, workers: &[Replayed]) -> Result<(), JobError> {
     let moves = |direction: Direction| workers.iter().any(|worker| worker.moves[direction]);
     let largest = workers.iter().map(|worker| worker.largest).max().unwrap_or(0).max(1);
     job.load.mix = match Direction::ALL.map(moves) {
@@ -62,6 +66,25 @@ fn take_over(job: &mut JobPlan, workers: &[Replayed]) {
         _ => Mix::ReadWrite,
     };
     job.load.block_size = PerDirection::all(BlockSize::Fixed(largest));
+    let Some(verify) = &mut job.verify else { return Ok(()) };
+    // Headers lie so that every write begins with one.
+    let step = workers.iter().fold(0, |step, worker| greatest_common(step, worker.step));
+    if step > 0 && step != largest && verify.interval.is_none_or(|interval| step % interval != 0) {
+        verify.interval = Some(step);
+    }
+    let room = verify.interval.or(workers.iter().filter_map(|worker| worker.smallest_write).min());
+    match room
+        .filter(|&room| room < ROOM_FOR_HEADER && !matches!(verify.method, VerifyMethod::Pattern | VerifyMethod::Null))
+    {
+        Some(room) => {
+            let what = format!(
+                "verify puts headers into what is written, and the record writes in steps of {room} bytes; use \
+                 verify=pattern"
+            );
+            Err(wrong(job, libc::EINVAL, &what))
+        }
+        None => Ok(()),
+    }
 }
 
 /// An error of a job about its records.

@@ -26,6 +26,10 @@ pub(crate) struct Replayed {
     pub(crate) moves: PerDirection<bool>,
     /// The largest read or write.
     pub(crate) largest: u32,
+    /// The smallest write; `None` without any.
+    pub(crate) smallest_write: Option<u32>,
+    /// What the lengths of all writes are multiples of; 0 without any.
+    pub(crate) step: u32,
     /// Devices that only a number in the record leads to: on another machine it was another device's.
     pub(crate) by_number: Vec<PathBuf>,
 }
@@ -38,6 +42,8 @@ struct Found {
     ends: Vec<u64>,
     moves: PerDirection<bool>,
     largest: u32,
+    smallest_write: Option<u32>,
+    step: u32,
 }
 
 /// What each clone of a job replays. A record that several clones share is read once.
@@ -97,6 +103,10 @@ impl Found {
         if direction != Direction::Trim {
             self.largest = self.largest.max(event.length);
         }
+        if direction == Direction::Write && event.length > 0 {
+            self.smallest_write = Some(self.smallest_write.map_or(event.length, |least| least.min(event.length)));
+            self.step = greatest_common(self.step, event.length);
+        }
         self.ends[place] = self.ends[place].max(event.offset + u64::from(event.length));
     }
 
@@ -139,7 +149,12 @@ fn replayed(
         // What is there is not made anew, however far the record goes: a record may name anybody's files.
         file.region.end = file.region.end.min(file.real_size);
     }
-    Ok(Replayed { source, files, targets, moves: found.moves, largest: found.largest, by_number })
+    let &Found { moves, largest, smallest_write, step, .. } = found;
+    Ok(Replayed { source, files, targets, moves, largest, smallest_write, step, by_number })
+}
+
+pub(super) const fn greatest_common(a: u32, b: u32) -> u32 {
+    if b == 0 { a } else { greatest_common(b, a % b) }
 }
 
 fn path_of(job: &JobPlan, place: &Place, index: u32, real: bool, root: &Path) -> Result<PathBuf, JobError> {

@@ -4,6 +4,7 @@ mod crew;
 mod devices;
 mod estimate;
 mod interim;
+mod latency;
 mod prepare;
 mod schedule;
 mod settle;
@@ -22,6 +23,7 @@ use crate::worker::ties::Ties;
 use crew::{Crew, Recruit};
 use job::Plan;
 use job::plan::{Isolation, JobPlan, WorkerPlan};
+use measure::SystemClock;
 use model::RunResult;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -36,13 +38,26 @@ use watch::Watch;
 /// When the plan as a whole cannot be run: it writes though that was forbidden, or the kernel has no room for its
 /// workers.
 pub fn execute(plan: &Plan, options: &RunOptions, observer: &mut dyn Observer) -> Result<RunResult, RunError> {
+    execute_by(crate::environment::start_clock(&options.system_root), plan, options, observer)
+}
+
+/// The same by a clock that was calibrated before: runs of milliseconds, one after another, share one.
+///
+/// # Errors
+/// As [`execute`].
+pub fn execute_by(
+    clock: SystemClock,
+    plan: &Plan,
+    options: &RunOptions,
+    observer: &mut dyn Observer,
+) -> Result<RunResult, RunError> {
+    let clock = clock.anew();
     let resolved = crate::replay::resolve(plan, &options.system_root);
     let (plan, replays) = match resolved.as_ref() {
         Some((plan, replays)) => (plan, replays.clone()),
         None => (plan, Vec::new()),
     };
     prepare::check(plan, options)?;
-    let clock = crate::environment::start_clock(&options.system_root);
     let signals = crate::signals::Signals::watch()?;
     let workers: Vec<WorkerPlan<'_>> = plan.workers().collect();
     announce(&workers, observer);

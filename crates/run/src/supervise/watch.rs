@@ -9,6 +9,7 @@ use super::stuck::{Stuck, Suspect};
 use super::watching::{lowest_traffic, targets_of, watched_paths};
 use crate::signals::Signals;
 use crate::tell::Teller;
+use crate::worker::bell;
 use crate::worker::record::SIGNALLED;
 use crate::{Observer, Progress, RunError, RunOptions, WorkerProgress, WorkerState};
 use job::Plan;
@@ -21,8 +22,12 @@ use std::thread::Scope;
 
 /// Between two looks at workers that are setting themselves up.
 const SHORT: Nanos = Nanos::from_millis(1);
-/// Between two looks at workers at work.
+/// Between two looks at workers at work, unless one rings.
 const LONG: Nanos = Nanos::from_millis(10);
+/// Between two looks at a worker that is done and whose process is about to end.
+const LEAVING: Nanos = Nanos::from_micros(100);
+/// More workers than this are a crowd.
+const CROWD: usize = 64;
 /// How long threads have after the second request to end.
 const PATIENCE: Nanos = Nanos::from_millis(500);
 /// Between two looks for workers that ended without a word.
@@ -140,6 +145,7 @@ impl<'run> Watch<'run> {
         self.strike_unprepared(crew);
         self.tell_commands(observer);
         loop {
+            let heard = bell::heard(&self.shared.controls);
             self.obey(crew, signals);
             self.start(crew, scope)?;
             self.collect(crew)?;
@@ -160,8 +166,7 @@ impl<'run> Watch<'run> {
             self.name_stuck(observer);
             self.report(observer);
             self.report_so_far(observer, signals);
-            let pause = if self.setting_up.is_empty() { LONG } else { SHORT };
-            self.clock.sleep_until(self.clock.now().saturating_add(pause));
+            self.pause(heard);
         }
         if !self.watched.leaves_threads {
             self.release_unstarted(crew)?;
@@ -180,8 +185,28 @@ impl<'run> Watch<'run> {
         self.watched.remaining = (self.watched.elapsed > NO_ESTIMATE_UNTIL).then_some(Nanos::ZERO);
         self.watched.devices = self.devices.finish(self.clock.now());
         self.watched.lowest_traffic = lowest_traffic(&mut self.traffic);
+        self.recorder.read_latencies(|| super::latency::so_far(self.workers, self.shared));
         self.watched.monitored = Some(self.recorder.finish(self.clock.now(), &seen));
         Ok(self.watched)
+    }
+
+    /// Sleeps until there may be something to do. A crowd is looked at by the clock: each of its bells would mean a
+    /// look at all.
+    fn pause(&self, heard: u32) {
+        let controls = &self.shared.controls;
+        let leaving = || (0..self.workers.len()).any(|index| self.is_running(index) && self.has_left(index));
+        if self.workers.len() > CROWD {
+            let pause = if self.setting_up.is_empty() { LONG } else { SHORT };
+            self.clock.sleep_until(self.clock.now().saturating_add(pause));
+        } else if leaving() {
+            self.clock.sleep_until(self.clock.now().saturating_add(LEAVING));
+        } else {
+            bell::wait(controls, heard, LONG);
+        }
+    }
+
+    fn has_left(&self, index: usize) -> bool {
+        self.shared.controls[index].left.load(Acquire) != 0
     }
 
     /// Passes on what workers have to say.
@@ -311,6 +336,10 @@ impl<'run> Watch<'run> {
         if !self.setting_up.is_empty() && self.setting_up.iter().all(ready) {
             let turn = std::mem::take(&mut self.setting_up);
             self.recorder.begin_targets(&targets_of(&turn, self.workers, self.prepared));
+            if self.workers.iter().any(|worker| worker.job.place.cgroup.is_some()) {
+                let seen: Vec<WorkerSeen> = turn.iter().map(|&index| self.seen_of(index)).collect();
+                self.recorder.begin_workers(&seen);
+            }
             for index in turn {
                 crew.go(index);
                 self.estimate.started(index, self.clock.now());
@@ -388,6 +417,7 @@ impl<'run> Watch<'run> {
         let now = self.clock.now();
         if self.recorder.is_due(now) {
             self.devices.sample(now);
+            self.recorder.read_latencies(|| super::latency::so_far(self.workers, self.shared));
             self.recorder.sample(now, &self.seen());
         }
     }

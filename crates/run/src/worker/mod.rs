@@ -1,8 +1,10 @@
 //! One worker's life: its turn comes, it opens its files and gets its memory, waits for the others, does its I/O,
 //! and leaves its record.
 
+pub(crate) mod bell;
 pub(crate) mod gate;
 mod hook;
+mod lives;
 pub(crate) mod memory;
 pub(crate) mod notices;
 mod place;
@@ -14,7 +16,7 @@ pub(crate) mod ties;
 
 use crate::WorkerState;
 use crate::drive::{DriveSetup, Judge, Logs, Queued, Tally, drive, is_synchronous};
-use crate::files::{Alone, FileLocks, OpenFiles, PlannedFile, lay_out, refusal};
+use crate::files::{Alone, FileLocks, OpenFiles, PlannedFile, lay_out, order, refusal};
 use crate::replay::{Player, Recorder, Replayed};
 use crate::supervise::needs_files;
 use crate::tell::Teller;
@@ -22,8 +24,9 @@ use engine::{Engine, EngineClock, EngineError, JobFacts, Setup, Visitor};
 use gate::pass;
 use job::Submission;
 use job::plan::{Isolation, JobPlan, WorkerPlan};
+use lives::{Blocks, Watching};
 use load::content::Content;
-use load::{Load, LoadSetup, RecordFailure, Region};
+use load::{Load, LoadSetup, RecordFailure, Region, Witness};
 use measure::{Clock, Nanos, SystemClock};
 use memory::Memory;
 use model::{CpuUsage, JobError};
@@ -83,6 +86,8 @@ pub(crate) fn work(setup: &WorkerSetup<'_>, record: &mut Record, priorities: Opt
     control.open_files.store(0, Relaxed);
     control.state.store(WorkerState::Finishing as u32, Release);
     control.ready.store(1, Release);
+    control.left.store(1, Release);
+    bell::ring(setup.controls);
 }
 
 fn set_up_and_run(
@@ -119,19 +124,28 @@ fn set_up_and_run(
         content.prepare_start(memory.whole_slot(slot));
     }
     hook::run(job, hook::Hook::Before)?;
-    let mut load = make_load(setup, &open)?;
+    let blocks = Blocks::of(setup)?;
+    let mut load = make_load(setup, &open, blocks.as_ref())?;
     if let Some(state) = state::load(job, setup.plan.number)? {
         load.resume(state);
     }
-    let ready = Ready { setup, record, priorities, open: &mut open, locks, memory: &mut memory, content, load };
-    match engine::dispatch(job.engine, ready) {
+    let (open, memory) = (&mut open, &mut memory);
+    let ready = Ready { setup, record: &mut *record, priorities, open, locks, memory, content, load };
+    let ended = match job.depth.offload {
+        true => Some(ready.visit::<engine::Offload>()),
+        false => engine::dispatch(job.engine, ready),
+    };
+    if let Some(blocks) = blocks {
+        record.blocks.keep(&blocks.found());
+    }
+    match ended {
         Some(result) => result.and_then(|()| hook::run(job, hook::Hook::After)),
         None => Err(refusal(libc::ENOENT, "engine", format!("there is no engine `{}`", job.engine))),
     }
 }
 
 /// The worker's load: drawn, or played from a record; and written down where the job wants it.
-fn make_load(setup: &WorkerSetup<'_>, open: &OpenFiles) -> Result<Load, JobError> {
+fn make_load(setup: &WorkerSetup<'_>, open: &OpenFiles, blocks: Option<&Arc<Blocks>>) -> Result<Load, JobError> {
     let job = setup.plan.job;
     let regions: Vec<Region> = setup.files.iter().map(|file| file.region).collect();
     let given = LoadSetup { job, number: setup.plan.number, regions: &regions, system_seed: setup.system_seed };
@@ -150,10 +164,20 @@ fn make_load(setup: &WorkerSetup<'_>, open: &OpenFiles) -> Result<Load, JobError
         return Ok(load.witnessed(Box::new(purge::Purge::new(bytes))));
     }
     let recorder = Recorder::open(job, &open.targets)?;
-    Ok(match (Teller::of(setup), recorder) {
-        (Some(teller), recorder) => load.witnessed(Box::new(teller.beside(recorder, &open.targets))),
-        (None, Some(recorder)) => load.witnessed(recorder),
-        (None, None) => load,
+    let witness: Option<Box<dyn Witness>> = match (Teller::of(setup), recorder) {
+        (Some(teller), recorder) => {
+            Some(Box::new(teller.beside(recorder, (setup.files, open.targets.len()), &job.load)))
+        }
+        (None, Some(recorder)) => Some(recorder),
+        (None, None) => None,
+    };
+    let witness = match blocks {
+        Some(blocks) => Some(Box::new(Watching::new(blocks, witness)) as Box<dyn Witness>),
+        None => witness,
+    };
+    Ok(match witness {
+        Some(witness) => load.witnessed(witness),
+        None => load,
     })
 }
 
@@ -164,6 +188,9 @@ pub(crate) fn record_error(failure: RecordFailure) -> JobError {
 
 /// The depth that the job's engine can use: 1 for those that complete each I/O before the next.
 pub(crate) fn usable_depth(job: &JobPlan) -> u32 {
+    if job.depth.offload {
+        return job.depth.depth;
+    }
     let engine = engine::ENGINES.iter().find(|engine| engine.name == job.engine);
     match engine.map(|engine| engine.capabilities.submission) {
         Some(Submission::Synchronous) => 1,
@@ -204,6 +231,7 @@ impl Visitor for Ready<'_, '_> {
         }
         self.record.blind_to_submission = u32::from(!engine.sees_submission());
         control.ready.store(1, Release);
+        bell::ring(self.setup.controls);
         if !pass(control, Gate::Go) {
             return Ok(());
         }
@@ -211,7 +239,7 @@ impl Visitor for Ready<'_, '_> {
             clock.sleep_until(clock.now().saturating_add(gap));
         }
         engine.start(&|| !control.stop_requested()).map_err(|error| engine_error(job, &error))?;
-        let queued = if is_synchronous::<E>(job) { Queued::No } else { Queued::Yes };
+        let queued = if is_synchronous::<E>(job) || E::STAMPS { Queued::No } else { Queued::Yes };
         let logs = Logs::open(job, self.setup.plan.number, queued)?;
         self.record.started_unix_ms = place::start_ms(job)?;
         #[cfg(test)]
@@ -231,7 +259,7 @@ impl Visitor for Ready<'_, '_> {
             locks: self.locks,
             ties: (self.setup.ties, self.setup.controls),
         });
-        let used = usage_now(job.isolation);
+        let used = usage_now(job.isolation) + self.record.helpers_usage;
         self.record.usage = used_since(used, self.record.usage);
         if job.isolation == Isolation::Thread {
             // A thread's own account does not have what the kernel's thread did for it; a process's has.
@@ -248,6 +276,8 @@ fn facts(job: &JobPlan) -> JobFacts<'_> {
         runtime: job.limits.runtime,
         priority: job.place.io_priority.map_or(0, |(class, level)| u16::from(class) << 13 | u16::from(level)),
         atomic: job.files.atomic,
+        offloads_to: if job.depth.offload { job.engine } else { "" },
+        order: order(job),
     }
 }
 

@@ -3,6 +3,7 @@
 //! Both have a fixed layout and no pointers. The parent reads the block at any time and the record when the worker
 //! has ended, however it ended: what was measured before a SIGBUS is still there.
 
+use super::lives::BlockRecord;
 use super::notices::Notices;
 use crate::steady::{Sample, Steadiness};
 use job::plan::SteadyPlan;
@@ -27,6 +28,10 @@ pub(crate) struct Control {
     pub(crate) open_files: AtomicU32,
     /// The worker's thread; 0 before it runs.
     pub(crate) thread: AtomicU32,
+    /// Not zero once the worker is done with everything; its process only has to end.
+    pub(crate) left: AtomicU32,
+    /// In the first worker's block: how often a worker rang for the parent.
+    pub(crate) bell: AtomicU32,
     /// Sum of completion latencies, as far as the worker tells it.
     pub(crate) latency_ns: AtomicU64,
     /// Bytes completed per direction since the start; never falls.
@@ -127,12 +132,16 @@ pub(crate) struct Record {
     pub(crate) ios_before: [u64; 3],
     /// I/Os that moved less than asked and were continued.
     pub(crate) short_ios: [u64; 3],
+    /// Zones reset when the measured part began, then (once `finished`) in the measured part.
+    pub(crate) zone_resets: u64,
     /// Bandwidth samples in KiB/s.
     pub(crate) bandwidth_samples: [SampleStatistics; 3],
     /// Samples in I/Os per second.
     pub(crate) iops_samples: [SampleStatistics; 3],
     /// CPU and faults when the measured part began, then (once `finished`) of the measured part.
     pub(crate) usage: CpuUsage,
+    /// What threads of the engine's own had used at the end, where the worker's own account does not hold it.
+    pub(crate) helpers_usage: CpuUsage,
     /// Nanoseconds of CPU that a thread of the kernel spent for this worker alone, in the measured part.
     pub(crate) kernel_cpu: u64,
     /// Bytes in the control block when the parent last asked.
@@ -163,6 +172,8 @@ pub(crate) struct Record {
     pub(crate) mark: MarkRecord,
     /// When a pass had closed its files, on the worker's clock; 0 where that is not asked for.
     pub(crate) closed_at: u64,
+    /// What became of the blocks of a job that watches them.
+    pub(crate) blocks: BlockRecord,
     /// Histograms, on pages of their own: touched only where percentiles are wanted.
     pub(crate) histograms: Histograms,
 }
@@ -227,6 +238,12 @@ pub(crate) struct Recent {
 
 impl Recent {
     const ROOM: usize = 64;
+
+    /// Adds what waits here to a histogram of what is kept.
+    pub(crate) fn pour_into(&self, keeps: Keeps, histogram: &mut Histogram) {
+        let kept = if keeps.total != 0 { &self.total } else { &self.completion };
+        histogram.record_all(&kept[..self.length()]);
+    }
 
     fn length(&self) -> usize {
         usize::try_from(self.length).map_or(Self::ROOM, |length| length.min(Self::ROOM))

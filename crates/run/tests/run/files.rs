@@ -35,7 +35,7 @@ fn a_read_job_makes_its_file_and_reads_all_of_it() {
 
 /// Engines that move blocks in any order, and that need no device of their own kind.
 fn moves_blocks(spec: &job::EngineSpec) -> bool {
-    matches!(spec.capabilities.work, Work::Data | Work::Pretence) && !["sg", "mtd"].contains(&spec.name)
+    matches!(spec.capabilities.work, Work::Data | Work::Pretence) && !["sg", "mtd", "io_uring_cmd"].contains(&spec.name)
 }
 
 #[test]

@@ -1,10 +1,11 @@
 //! Single lines of fio's report: their numbers in base units.
 
-use super::{Announced, Target};
-use crate::numeral::{Era, Pairs, bytes, count, leading, percent, unit, whole};
+use super::{Announced, Priority, Target};
+use crate::numeral::{Era, Pairs, bytes, count, leading, percent, split_at, trimmed, unit, whole};
 use crate::printable;
 use model::reading::{
-    LatencyShare, ReadDirection, ReadDisk, ReadGroup, ReadJob, ReadKind, ReadLatency, ReadProgress, ReadSamples,
+    LatencyShare, PriorityTime, ReadDirection, ReadDisk, ReadGroup, ReadJob, ReadKind, ReadLatency, ReadProgress,
+    ReadSamples,
 };
 
 /// The beginning of a line for a message.
@@ -176,6 +177,8 @@ pub(super) struct LatencyLine<'line> {
     pub(super) target: Target,
     pub(super) unit_ns: f64,
     pub(super) heads_percentiles: bool,
+    /// The share of I/Os that have this priority, where the line states it.
+    pub(super) percent: Option<f64>,
     pub(super) rest: &'line str,
 }
 
@@ -189,6 +192,10 @@ impl<'line> LatencyLine<'line> {
             ("sync ", Target::Sync),
         ];
         let (target, rest) = NAMES.iter().find_map(|&(name, target)| Some((target, text.strip_prefix(name)?)))?;
+        let (target, percent, rest) = match rest.strip_prefix("prio ") {
+            Some(rest) => priority(target, rest)?,
+            None => (target, None, rest),
+        };
         let (rest, heads_percentiles) = match rest.strip_prefix("percentiles ") {
             Some(rest) => (rest, true),
             None => (rest, false),
@@ -200,9 +207,31 @@ impl<'line> LatencyLine<'line> {
             target,
             unit_ns,
             heads_percentiles,
+            percent,
             rest,
         })
     }
+}
+
+/// `2/3 (usec): ..`, `1/0/4 (58.62% of IOs) percentiles ..`: class, level and hint; the share; and what follows.
+fn priority(target: Target, text: &str) -> Option<(Target, Option<f64>, &str)> {
+    let time = match target {
+        Target::Completion => PriorityTime::Completion,
+        Target::Total => PriorityTime::Total,
+        Target::Submission | Target::Sync | Target::Priority(_) => return None,
+    };
+    let (numbers, rest) = text.split_once(' ')?;
+    let mut fields = numbers.split('/').map(|field| field.parse::<u16>().ok());
+    let (class, level) = (fields.next()??, fields.next()??);
+    let hint = match fields.next() {
+        Some(hint) => Some(hint?),
+        None => None,
+    };
+    let (percent, rest) = match rest.strip_prefix('(').and_then(|rest| rest.split_once("% of IOs) ")) {
+        Some((percent, rest)) => (Some(count(percent)?), rest),
+        None => (None, rest),
+    };
+    Some((Target::Priority(Priority { time, class, level, hint }), percent, rest))
 }
 
 fn unit_ns(name: &str) -> Option<f64> {
@@ -239,9 +268,9 @@ pub(super) fn percentile(pair: &str) -> Option<(f64, f64)> {
 
 /// A line of a job's block other than rates, latencies and percentiles: `None` if it is none, false if it is damaged.
 pub(super) fn job_line(job: &mut ReadJob, text: &str) -> Option<bool> {
-    let (head, rest) = text.split_once(':')?;
-    let head = head.trim_end();
-    let rest = rest.trim();
+    let (head, rest) = split_at(text, b':')?;
+    let head = trimmed(head);
+    let rest = trimmed(rest);
     match head {
         "cpu" => Some(processor(job, rest)),
         "IO depths" => Some(shares(&mut job.depth_percent, rest)),
@@ -295,12 +324,28 @@ fn processor(job: &mut ReadJob, rest: &str) -> bool {
     job.user_percent.and(job.system_percent).and(job.switches).and(job.major_faults).and(job.minor_faults).is_some()
 }
 
+/// What stands between commas.
+fn parts(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = Some(text);
+    std::iter::from_fn(move || {
+        let text = rest?;
+        let (part, behind) = split_at(text, b',').map_or((text, None), |(part, behind)| (part, Some(behind)));
+        rest = behind;
+        Some(part)
+    })
+}
+
+fn behind_last_equal(pair: &str) -> Option<(&str, &str)> {
+    let at = memchr::memrchr(b'=', pair.as_bytes())?;
+    Some((&pair[..at], &pair[at + 1..]))
+}
+
 /// `1=100.0%, 2=0.0%, .., >=64=0.0%`: the values in order.
 fn shares(slot: &mut Vec<f64>, rest: &str) -> bool {
     const BINS: usize = 7;
     // `>=64=` has two equal signs: the value is behind the last.
     slot.clear();
-    slot.extend(rest.split(',').filter_map(|pair| percent(pair.rsplit_once('=')?.1)));
+    slot.extend(parts(rest).filter_map(|pair| percent(behind_last_equal(pair)?.1)));
     slot.len() == BINS
 }
 
@@ -327,8 +372,8 @@ fn latency_shares(job: &mut ReadJob, head: &str, rest: &str) -> bool {
     };
     let before = job.latency_shares.len();
     let mut whole_line = true;
-    for pair in rest.split(',') {
-        let Some((bound, share)) = pair.rsplit_once('=') else {
+    for pair in parts(rest) {
+        let Some((bound, share)) = behind_last_equal(pair) else {
             whole_line = false;
             continue;
         };

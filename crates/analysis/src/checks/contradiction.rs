@@ -1,0 +1,66 @@
+//! Contradiction: rates that a report prints and that are not those of its own bytes, I/Os and time.
+//!
+//! Signals: what a foreign report prints beside its counts. A result of our own has no such rates: they follow from the
+//! counts.
+
+use super::note;
+use crate::identities::{Identity, contradictions};
+use crate::summary::thousands;
+use model::{Grade, Note, RunResult};
+
+/// The name in notes.
+pub(super) const ID: &str = "contradiction";
+
+/// Tells the worst of each row.
+pub(super) fn run(result: &RunResult) -> Vec<Note> {
+    let apart = |identity: &Identity| identity.apart().unwrap_or_default();
+    let worst = |found: Vec<Identity>| found.into_iter().max_by(|a, b| apart(a).total_cmp(&apart(b)));
+    result.reported_jobs().iter().filter_map(|job| worst(contradictions(job))).map(|identity| told(&identity)).collect()
+}
+
+fn told(identity: &Identity) -> Note {
+    let (left, right) = (identity.left.unwrap_or_default(), identity.right.unwrap_or_default());
+    let (unit, apart) = (identity.unit, 100.0 * identity.apart().unwrap_or_default());
+    let sentence = format!(
+        "{}: {} does not hold: {} {unit} against {} = {} {unit}; what is printed is not of one run",
+        identity.subject,
+        identity.equation,
+        thousands(left),
+        identity.numbers,
+        thousands(right)
+    );
+    let evidence = [("stated", left), ("computed", right), ("apart_percent", apart)];
+    note(ID, Grade::NotAStorageResult, sentence, &evidence)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixtures::clean_random_read;
+    use model::StatedRates;
+
+    fn check(bytes_per_second: Option<f64>, iops: Option<f64>) -> Option<String> {
+        let mut result = clean_random_read();
+        result.jobs[0].directions.read.stated = Some(StatedRates { bytes_per_second, iops });
+        run(&result).into_iter().next().map(|note| note.sentence)
+    }
+
+    #[test]
+    fn rates_that_follow_from_the_counts_are_silent_also_when_rounded() {
+        assert_eq!(run(&clean_random_read()), []);
+        for (bytes_per_second, iops) in [(Some(65_536_000.0), Some(8_000.0)), (Some(64e6), None), (None, Some(8_100.0))]
+        {
+            assert_eq!(check(bytes_per_second, iops), None);
+        }
+    }
+
+    #[test]
+    fn a_printed_rate_that_its_own_bytes_deny_is_told_with_both() {
+        let told = check(Some(131_072_000.0), Some(8_000.0)).unwrap();
+        assert!(
+            told.contains("io = bw × runtime does not hold: 65,536,000 B against 131072000 B/s × 1.000 s"),
+            "{told}"
+        );
+        assert!(check(None, Some(16_000.0)).unwrap().contains("issued = iops × runtime"));
+    }
+}

@@ -1,0 +1,124 @@
+//! Models as text: fitted numbers with their intervals, and per point what was measured, predicted, and the error.
+
+use analysis::costs::{self, AccessModel, Estimate, Mixture, Scalability};
+use analysis::thousands;
+use model::RunResult;
+use std::fmt::Write;
+
+/// The fitted line, the requests of the device that bend it, and each point.
+pub(super) fn access(model: &AccessModel, result: &RunResult) -> String {
+    let (fixed, rate) =
+        if costs::is_memory(result) { ("system call", "copy rate") } else { ("access time", "transfer rate") };
+    let mut text = format!(
+        "  {fixed:<14}{} µs\n  {rate:<14}{} MB/s\n",
+        estimate(model.fixed_s, 1e6),
+        estimate(model.bytes_per_second, 1e-6)
+    );
+    let bends = |device: &&model::DeviceFacts| device.top && !costs::is_memory(result);
+    for device in result.monitored.iter().flat_map(|monitored| &monitored.devices).filter(bends) {
+        let kib =
+            |bytes: Option<u64>| bytes.map_or_else(|| "unknown".to_owned(), |bytes| format!("{} KiB", bytes / 1024));
+        let _ = writeln!(
+            text,
+            "  {}: requests up to {} (max_sectors_kb), read-ahead {}: beyond these the line bends",
+            device.name,
+            kib(device.request_max_bytes),
+            kib(device.read_ahead_bytes)
+        );
+    }
+    let limit = result.monitored.iter().flat_map(|monitored| &monitored.devices).filter(|device| device.top);
+    let limit = limit.filter_map(|device| device.request_max_bytes).min().filter(|_| !costs::is_memory(result));
+    let _ = writeln!(text, "  {:>12} {:>14} {:>14} {:>8}", "block B", "measured µs", "predicted µs", "error %");
+    let mut errors = Vec::new();
+    for (point, predicted) in &model.points {
+        let (measured, predicted) = (point.seconds * 1e6, predicted * 1e6);
+        errors.push((point.bytes, 100.0 * (predicted / measured - 1.0)));
+        let error = 100.0 * (predicted / measured - 1.0);
+        let pieces = limit.map_or(String::new(), |limit| pieces(point.bytes, limit));
+        let _ = writeln!(text, "  {:>12.0} {measured:>14.2} {predicted:>14.2} {error:>+8.2}{pieces}", point.bytes);
+    }
+    text + &summary(&errors)
+}
+
+/// The law of users, and each point.
+pub(super) fn scaling(law: &Scalability) -> String {
+    let peak = law.peak.map_or_else(
+        || "none: the rate never falls".to_owned(),
+        |(users, iops)| format!("{} IOPS with {users:.0} users", thousands(iops)),
+    );
+    let mut text = format!(
+        "  one user      {} IOPS\n  contention    {}\n  coherency     {}\n  peak          {peak}\n",
+        estimate(law.alone, 1.0),
+        digits(law.contention, 4),
+        digits(law.coherency, 6)
+    );
+    let _ = writeln!(text, "  {:>12} {:>14} {:>14} {:>8}", "users", "measured IOPS", "predicted IOPS", "error %");
+    let mut errors = Vec::new();
+    for (point, predicted) in &law.points {
+        let error = 100.0 * (predicted / point.iops - 1.0);
+        errors.push((point.users, error));
+        let _ = writeln!(text, "  {:>12.0} {:>14.0} {predicted:>14.0} {error:>+8.2}", point.users, point.iops);
+    }
+    text + &summary(&errors)
+}
+
+/// What a run that starts cold comes to by the costs of both parts, and when memory takes over.
+pub(super) fn mixture(mixture: &Mixture) -> String {
+    let mut text = format!(
+        "  device rate   {:.3} MB/s, in order\n  system call   {} µs\n  copy rate     {} MB/s\n",
+        mixture.device_bytes_per_second / 1e6,
+        estimate(mixture.call_s, 1e6),
+        estimate(mixture.copy_bytes_per_second, 1e-6)
+    );
+    let _ = writeln!(
+        text,
+        "  {:>12} {:>14} {:>14} {:>8} {:>12}",
+        "block B", "measured IOPS", "predicted IOPS", "error %", "cached from"
+    );
+    let mut errors = Vec::new();
+    for (point, part) in &mixture.points {
+        let (measured, predicted) = (point.ios / point.seconds, part.ios / point.seconds);
+        let error = 100.0 * (predicted / measured - 1.0);
+        errors.push((point.bytes, error));
+        let crossing = part.crossing_s.map_or_else(|| "never".to_owned(), |seconds| format!("{seconds:.3} s"));
+        let _ =
+            writeln!(text, "  {:>12.0} {measured:>14.0} {predicted:>14.0} {error:>+8.2} {crossing:>12}", point.bytes);
+    }
+    text + &summary(&errors)
+}
+
+/// `  mean error 3.1 %, largest +12.4 % at 512`.
+fn summary(errors: &[(f64, f64)]) -> String {
+    let Some((at, largest)) = errors.iter().max_by(|a, b| a.1.abs().total_cmp(&b.1.abs())) else {
+        return String::new();
+    };
+    let count = u32::try_from(errors.len()).map_or(f64::INFINITY, f64::from);
+    let mean = errors.iter().map(|(_, error)| error.abs()).sum::<f64>() / count;
+    format!("  mean error {mean:.2} %, largest {largest:+.2} % at {at:.0}\n")
+}
+
+/// `  4 requests`: what a block larger than a request of the device is cut into.
+fn pieces(bytes: f64, limit: u64) -> String {
+    let limit = u32::try_from(limit).map_or(f64::INFINITY, f64::from);
+    let pieces = (bytes / limit).ceil();
+    if pieces > 1.0 { format!("  {pieces:.0} requests") } else { String::new() }
+}
+
+fn estimate(found: Estimate, unit: f64) -> String {
+    let scaled = |value: f64| value * unit;
+    digits(
+        Estimate {
+            value: scaled(found.value),
+            standard_error: scaled(found.standard_error),
+            half_width: scaled(found.half_width),
+        },
+        3,
+    )
+}
+
+/// `100.000 ± 0.120`; without the interval where there are as many numbers as points.
+fn digits(found: Estimate, digits: usize) -> String {
+    let interval =
+        if found.half_width.is_finite() { format!(" ± {:.digits$}", found.half_width) } else { String::new() };
+    format!("{:.digits$}{interval}", found.value)
+}

@@ -1,0 +1,345 @@
+//! `plumb model --run`: the sweeps that the models are fitted to, measured here.
+//!
+//! Four of them: the device by block size (random reads past the page cache), memory by block size (the same reads, all
+//! cached), runs that start cold and end cached, and users. Nothing but a work file of plumb's own is ever written.
+
+use super::{Args, show};
+use crate::failure::Failure;
+use crate::fio::Machine;
+use crate::iozone::live::Live;
+use crate::output::Output;
+use crate::remarks;
+use crate::survey::{Place, filled_place};
+use analysis::costs::{self, Mixture};
+use formats::{native, printable};
+use job::{Action, Parser};
+use measure::Nanos;
+use model::{LowestTraffic, Note, RunResult};
+use run::RunOptions;
+use std::fmt::Write;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use survey::short_size;
+use sys::signals::Watch;
+
+/// The block sizes: 512 bytes to 16 MiB.
+const POWERS: std::ops::RangeInclusive<u32> = 9..=24;
+/// Bytes that are read, unless another size is asked for.
+const USUAL_SIZE: u64 = 256 << 20;
+/// Milliseconds of a measurement, unless another time is asked for.
+const USUAL_TIME_MS: u64 = 1000;
+/// The numbers of users.
+const USERS: [u32; 7] = [1, 2, 4, 8, 16, 32, 64];
+/// A run that starts cold lasts so many times as long as one pass over the file takes, at least.
+const PASSES: f64 = 2.5;
+/// Cold passes over the target, of which the fastest tells the device's rate in order: a disturbance only adds.
+const COLD_PASSES: usize = 3;
+/// A block of which the target holds fewer is not measured.
+const BLOCKS_MIN: u64 = 4;
+
+/// A time like `300ms`, `2s` or `1m`, in milliseconds.
+pub(super) fn milliseconds(text: &str) -> Result<u64, String> {
+    let end = text.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(text.len());
+    let unit = match &text[end..] {
+        "ms" => 1,
+        "" | "s" => 1000,
+        "m" => 60_000,
+        _ => 0,
+    };
+    let found = text[..end].parse::<u64>().ok().and_then(|number| number.checked_mul(unit)).filter(|found| *found > 0);
+    found.ok_or_else(|| format!("`{text}` is no time; write it like 500ms, 2s or 1m"))
+}
+
+/// Measures, fits, shows; the status.
+pub(super) fn run(target: &Path, args: &Args) -> Result<u8, Failure> {
+    let signals = Watch::begin().map_err(|error| Failure::new(error.to_string()))?;
+    if let Some(folder) = &args.output {
+        std::fs::create_dir_all(folder).map_err(|error| Failure::writing(&folder.display().to_string(), &error))?;
+    }
+    let place = filled_place(target, args.size.unwrap_or(USUAL_SIZE), &mut Live::new("filling"))?;
+    let mut bench = Bench::new(&place, args, signals)?;
+    let mut out = Output::stdout();
+    out.write(&printable::lines(&bench.heading()))?;
+    let outcome = bench.all(&mut out);
+    match (bench.signal, outcome) {
+        (Some(signal), _) => Ok(u8::try_from(128 + signal).unwrap_or(128)),
+        (None, Err(failure)) => Err(failure),
+        (None, Ok(())) if args.strict => Ok(remarks::strict_status(0, &bench.notes)),
+        (None, Ok(())) => Ok(0),
+    }
+}
+
+/// What is measured on, and what the checks said so far.
+struct Bench<'a> {
+    place: &'a Place,
+    args: &'a Args,
+    /// Of one measurement, in milliseconds.
+    time: u64,
+    path: PathBuf,
+    /// Held open: a device without a user loses its cache.
+    _held: File,
+    parser: Parser,
+    machine: Machine,
+    signals: Watch,
+    signal: Option<i32>,
+    notes: Vec<Note>,
+}
+
+/// Measurements of one kind.
+#[derive(Default)]
+struct Sweep {
+    points: Vec<RunResult>,
+}
+
+impl Sweep {
+    /// All jobs as one result, so that a file of it reads like any sweep.
+    fn merged(self) -> RunResult {
+        let lowest = self.points.iter().filter_map(|point| point.lowest_traffic.as_ref());
+        let mut traffic: Option<LowestTraffic> = None;
+        for one in lowest {
+            let sum =
+                traffic.get_or_insert_with(|| LowestTraffic { disks: one.disks.clone(), ..LowestTraffic::default() });
+            sum.read_bytes += one.read_bytes;
+            sum.written_bytes += one.written_bytes;
+        }
+        let mut points = self.points.into_iter();
+        let mut all = points.next().unwrap_or_default();
+        for (number, mut point) in (1_u32..).zip(points) {
+            point.jobs.iter_mut().for_each(|job| job.echo.group = number);
+            all.jobs.append(&mut point.jobs);
+        }
+        RunResult { lowest_traffic: traffic, devices: Vec::new(), limited_by: None, notes: Vec::new(), ..all }
+    }
+}
+
+impl<'a> Bench<'a> {
+    fn new(place: &'a Place, args: &'a Args, signals: Watch) -> Result<Self, Failure> {
+        let path = place.target.paths.first().cloned().unwrap_or_default();
+        let held = File::open(&path)
+            .map_err(|error| Failure::new(format!("{}: cannot be opened: {error}", path.display())))?;
+        let (parser, machine) = (Parser::new(engine::ENGINES), Machine::here());
+        let time = args.time.unwrap_or(USUAL_TIME_MS);
+        Ok(Bench { place, args, time, path, _held: held, parser, machine, signals, signal: None, notes: Vec::new() })
+    }
+
+    fn heading(&self) -> String {
+        let mut text = format!(
+            "Model of {}: {}, {} per measurement.\n",
+            self.place.shown,
+            self.place.describe(),
+            spelled(self.time)
+        );
+        self.place.remarks.iter().for_each(|remark| text.push_str(&format!("Note: {remark}.\n")));
+        text
+    }
+
+    fn sizes(&self) -> impl Iterator<Item = u64> + use<> {
+        let least = u64::from(self.place.target.direct_multiple);
+        let most = self.place.target.size / BLOCKS_MIN;
+        POWERS.map(|power| 1_u64 << power).filter(move |size| (least..=most).contains(size))
+    }
+
+    /// All four sweeps, each told when it is done.
+    fn all(&mut self, out: &mut Output) -> Result<(), Failure> {
+        let device = self.by_size("device", "--direct=1 --rw=randread", Judged::Yes)?;
+        let Some(model) = costs::access_model(&costs::size_points(&device)) else {
+            return self.unless_cut_short("the device's times do not grow with the block size: no line fits them");
+        };
+        let text = format!("\nDevice: one random read, O_DIRECT\n{}", show::access(&model, &device));
+        self.done(out, "device", &device, &text)?;
+
+        let mut passes = Sweep::default();
+        for _ in 0..COLD_PASSES {
+            passes.points.push(self.measure("cold pass", "--name=pass --rw=read --bs=1m")?);
+        }
+        let memory = self.by_size("memory", "--invalidate=0 --rw=read", Judged::No)?;
+        let Some(memory_model) = costs::access_model(&costs::size_points(&memory)) else {
+            return self.unless_cut_short("memory's times do not grow with the block size: no line fits them");
+        };
+        let text = format!("\nMemory: one read in order, cached\n{}", show::access(&memory_model, &memory));
+        self.done(out, "memory", &memory, &text)?;
+
+        self.cold_to_cached(out, passes, &memory_model)?;
+
+        let users = self.by_users()?;
+        if let Some(law) = costs::scalability(&costs::user_points(&users)) {
+            let text = format!("\nUsers: random reads of 4 KiB, O_DIRECT\n{}", show::scaling(&law));
+            self.done(out, "users", &users, &text)?;
+        }
+        self.footer(out)
+    }
+
+    fn cold_to_cached(
+        &mut self,
+        out: &mut Output,
+        mut sweep: Sweep,
+        memory: &costs::AccessModel,
+    ) -> Result<(), Failure> {
+        let rates = sweep.points.iter().filter_map(costs::device_rate);
+        let Some(rate) = rates.reduce(f64::max) else {
+            return self.unless_cut_short("a cold pass over the target read nothing");
+        };
+        let once_ms = seconds_to_ms(self.place.target.size, rate / PASSES);
+        let time = self.time.max(once_ms);
+        for size in self.sizes() {
+            let words = format!("--name=b{size} --rw=read --bs={size} --runtime={time}ms --time_based");
+            sweep.points.push(self.measure(&format!("cold to cached, {}", short_size(size)), &words)?);
+        }
+        let found = sweep.merged();
+        let mixture = Mixture::predicted(&costs::mixture_points(&found), rate, memory);
+        let text = format!(
+            "\nFrom cold to cached: reads in order through the page cache for {}, predicted from cold passes and from \
+             memory's costs\n{}",
+            spelled(time),
+            show::mixture(&mixture)
+        );
+        self.done(out, "mixture", &found, &text)
+    }
+
+    fn by_size(&mut self, what: &str, words: &str, judged: Judged) -> Result<RunResult, Failure> {
+        let mut sweep = Sweep::default();
+        for size in self.sizes() {
+            let time = self.time;
+            let words = format!("--name=b{size} --bs={size} --runtime={time}ms --time_based {words}");
+            sweep.points.push(self.measure(&format!("{what}, {}", short_size(size)), &words)?);
+            if judged == Judged::Yes {
+                self.judge(&mut sweep, &short_size(size));
+            }
+        }
+        Ok(sweep.merged())
+    }
+
+    fn by_users(&mut self) -> Result<RunResult, Failure> {
+        let mut sweep = Sweep::default();
+        let block = u64::from(self.place.target.direct_multiple).max(4096);
+        for users in USERS {
+            let time = self.time;
+            let words = format!(
+                "--name=u{users} --direct=1 --rw=randread --bs={block} --numjobs={users} --group_reporting \
+                 --runtime={time}ms --time_based"
+            );
+            sweep.points.push(self.measure(&format!("{users} users"), &words)?);
+            self.judge(&mut sweep, &format!("{users} users"));
+        }
+        Ok(sweep.merged())
+    }
+
+    /// Asks the checks about the last point.
+    fn judge(&mut self, sweep: &mut Sweep, whose: &str) {
+        let Some(point) = sweep.points.last_mut().filter(|_| self.signal.is_none()) else { return };
+        remarks::judge(point);
+        for note in remarks::findings(&point.notes) {
+            self.notes.push(Note { sentence: format!("{whose}: {}", note.sentence), ..note.clone() });
+        }
+    }
+
+    /// One measurement; an empty result once a signal came.
+    fn measure(&mut self, title: &str, words: &str) -> Result<RunResult, Failure> {
+        self.signal = self.signal.or_else(|| self.signals.caught());
+        if self.signal.is_some() {
+            return Ok(RunResult::default());
+        }
+        let file = self.path.display().to_string().replace(':', "\\:");
+        let mut all: Vec<String> = words.split_whitespace().take(1).map(str::to_owned).collect();
+        all.extend([format!("--filename={file}"), format!("--size={}", self.place.target.size)]);
+        all.extend(["--ioengine=psync", "--clat_percentiles=0", "--thread=0"].map(str::to_owned));
+        all.extend(words.split_whitespace().skip(1).map(str::to_owned));
+        let invocation = self
+            .parser
+            .command_line(&all, &self.machine.surroundings())
+            .map_err(|error| Failure::new(error.to_string()))?;
+        let Action::Run(plan) = &invocation.action else {
+            return Err(Failure::new(format!("{} is no measurement", all.join(" "))));
+        };
+        let options = RunOptions {
+            system_root: PathBuf::from("/"),
+            read_only: true,
+            progress_interval: Live::interval(),
+            device_interval: Nanos::from_millis(500),
+            tell_to: None,
+        };
+        let mut live = Live::new(title);
+        let result = run::execute(plan, &options, &mut live).map_err(|error| Failure::new(error.to_string()))?;
+        live.clear();
+        self.signal = self.signal.or(result.ended_by_signal);
+        match result.jobs.iter().find_map(|job| job.error.as_ref()) {
+            Some(error) if self.signal.is_none() => Err(Failure::new(format!("{title}: {}", error.message))),
+            _ => Ok(result),
+        }
+    }
+
+    /// Tells a finished sweep and keeps it where that was asked for; a sweep that was cut short is neither.
+    fn done(&mut self, out: &mut Output, name: &str, found: &RunResult, text: &str) -> Result<(), Failure> {
+        if self.signal.is_some() {
+            return Ok(());
+        }
+        if let Some(folder) = &self.args.output {
+            let text = native::write(found).map_err(|error| Failure::new(error.to_string()))?;
+            Output::file(&folder.join(format!("{name}.json")))?.write(&text)?;
+        }
+        out.write(&printable::lines(text))
+    }
+
+    fn unless_cut_short(&self, why: &str) -> Result<(), Failure> {
+        if self.signal.is_some() { Ok(()) } else { Err(Failure::new(why)) }
+    }
+
+    /// What the checks say of the device's measurements, each sentence once.
+    fn footer(&self, out: &mut Output) -> Result<(), Failure> {
+        if self.signal.is_some() {
+            return Ok(());
+        }
+        let mut text = String::from("\n");
+        let mut told: Vec<&str> = Vec::new();
+        for note in &self.notes {
+            if told.contains(&note.check.as_str()) {
+                continue;
+            }
+            told.push(&note.check);
+            let count = self.notes.iter().filter(|one| one.check == note.check).count();
+            let others = if count > 1 { format!(" (and {} more of this check)", count - 1) } else { String::new() };
+            // Writing to a String cannot fail.
+            let _ = writeln!(text, "! {}{others}", remarks::line(note));
+        }
+        if self.notes.is_empty() {
+            text.push_str("Checked: nothing speaks against the measurements of the device.\n");
+        }
+        if let Some(folder) = &self.args.output {
+            let _ = writeln!(text, "Sweeps: {}/*.json", folder.display());
+        }
+        out.write(&printable::lines(&text))
+    }
+}
+
+/// Whether the checks are asked: what is cached on purpose is no storage result, and known to be none.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Judged {
+    Yes,
+    No,
+}
+
+/// How long so many bytes take at such a rate.
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "milliseconds of a measurement"
+)]
+fn seconds_to_ms(bytes: u64, bytes_per_second: f64) -> u64 {
+    (bytes as f64 / bytes_per_second * 1e3).ceil() as u64
+}
+
+fn spelled(ms: u64) -> String {
+    if ms.is_multiple_of(1000) { format!("{} s", ms / 1000) } else { format!("{ms} ms") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_read_with_their_unit() {
+        assert_eq!((milliseconds("300ms"), milliseconds("2s"), milliseconds("3")), (Ok(300), Ok(2000), Ok(3000)));
+        assert!(milliseconds("0").is_err() && milliseconds("fast").is_err() && milliseconds("1h").is_err());
+    }
+}

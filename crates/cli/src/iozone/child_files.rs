@@ -1,0 +1,139 @@
+//! The files that each child of throughput mode leaves where asked for: latencies (-Q), a log (-+T), histograms (-+z).
+
+use super::began;
+use super::session::Session;
+use crate::failure::Failure;
+use iozone::{Pass, Settings};
+use measure::{Direction, Histogram, Nanos};
+use model::JobResult;
+use std::fmt::Write as _;
+use std::fs::OpenOptions;
+use std::io::Write as _;
+
+/// What a test of a child is called in its files.
+struct Names {
+    test: (u8, u8),
+    latencies: &'static str,
+    log: (&'static str, &'static str),
+    histogram: &'static str,
+}
+
+const fn names(
+    test: (u8, u8),
+    latencies: &'static str,
+    log: (&'static str, &'static str),
+    histogram: &'static str,
+) -> Names {
+    Names { test, latencies, log, histogram }
+}
+
+/// In the order of the tests.
+const NAMES: &[Names] = &[
+    names((0, 0), "wol", ("Write test start:", "Write test finished:"), "write"),
+    names((0, 1), "rwol", ("Rewrite test start:", "Rewrite test finished:"), "Rewrite"),
+    names((1, 0), "rol", ("Read test start:", "Read test finished:"), "Read"),
+    names((1, 1), "rrol", ("Reread test start:", "Reread test finished:"), "Reread"),
+    names((3, 0), "revol", ("Reverse read start:", "Reverse read finished:"), "Read Backwards"),
+    names((5, 0), "strol", ("Stride test start:", "Stride test finished:"), "Stride Read"),
+    names((2, 0), "randrol", ("Random read start:", "Random read finished:"), "Random Read"),
+    names((2, 1), "randwol", ("Random write start:", "Random write finished:"), "Random Write"),
+    names((9, 0), "pwol", ("Pwrite test start:", "Pwrite test finished:"), "Pwrite"),
+    names((10, 0), "prol", ("Pread test start:", "Pread test finished:"), "Pread"),
+    names((6, 0), "fwol", ("fwrite test start:", "Fwrite test finished:"), "Fwrite"),
+    names((7, 0), "frol", ("fread test start:", "Fread test finished:"), "Fread"),
+];
+
+fn of(pass: Pass) -> Option<&'static Names> {
+    NAMES.iter().find(|names| names.test == (pass.test, pass.number))
+}
+
+/// The stem of the latency file of a pass.
+pub(super) fn latencies(pass: Pass) -> Option<&'static str> {
+    of(pass).map(|names| names.latencies)
+}
+
+/// Writes what is asked for of a test that began at `start`; one child for each job.
+pub(super) fn write(session: &Session<'_>, asked: Pass, start: &str, jobs: &[JobResult]) -> Result<(), Failure> {
+    let settings = session.settings;
+    let count = u32::try_from(jobs.len()).unwrap_or(u32::MAX);
+    for (index, job) in (0..).zip(jobs) {
+        let Some(names) = of(iozone::child_pass(settings, asked, index, count)) else { continue };
+        if settings.start_log {
+            let finished = began();
+            let (first, last) = names.log;
+            append(&format!("Child_{index}.log"), &format!("{first:<25} {start}\n{last:<25} {finished}\n"))?;
+        }
+        if settings.histograms {
+            let text = format!("Child: {index} Op: {}\n{}\n", names.histogram, bands(job));
+            append(&format!("Iozone_histogram_child_{index}.txt"), &text)?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether there is anything to write.
+pub(super) fn are_wanted(settings: &Settings) -> bool {
+    settings.start_log || settings.histograms
+}
+
+fn append(name: &str, text: &str) -> Result<(), Failure> {
+    let file = OpenOptions::new().create(true).append(true).open(name);
+    file.and_then(|mut file| file.write_all(text.as_bytes())).map_err(|error| Failure::writing(name, &error))
+}
+
+/// Upper edges of the columns of a band in microseconds, with their words.
+const BANDS: &[&[(u64, &str)]] = &[
+    &[(20, "20us"), (40, "40us"), (60, "60us"), (80, "80us"), (100, "100us")],
+    &[(200, "200us"), (400, "400us"), (600, "600us"), (800, "800us"), (1000, "1ms")],
+    &[(2_000, "2ms"), (4_000, "4ms"), (6_000, "6ms"), (8_000, "8ms"), (10_000, "10ms")],
+    &[(12_000, "12ms"), (14_000, "14ms"), (16_000, "16ms"), (18_000, "18ms"), (20_000, "20ms")],
+    &[(40_000, "40ms"), (60_000, "60ms"), (80_000, "80ms"), (100_000, "100ms")],
+    &[(200_000, "200ms"), (400_000, "400ms"), (600_000, "600ms"), (800_000, "800ms"), (1_000_000, "1s")],
+    &[(2_000_000, "2s"), (4_000_000, "4s"), (6_000_000, "6s"), (8_000_000, "8s"), (10_000_000, "10s")],
+    &[(20_000_000, "20s"), (40_000_000, "40s"), (60_000_000, "60s"), (80_000_000, "80s"), (120_000_000, "120s")],
+    &[(u64::MAX, "120+s")],
+];
+
+/// How many records took how long, each counted in the first column that it fits.
+fn bands(job: &JobResult) -> String {
+    let mut latencies: Vec<(Nanos, u64)> = Vec::new();
+    for direction in Direction::ALL {
+        let found = job.directions[direction].completion.as_ref().and_then(|latency| latency.histogram.as_ref());
+        let counted = found.iter().flat_map(|histogram| histogram.iter());
+        latencies.extend(counted.map(|(bucket, count)| (Histogram::bucket_value(bucket), count)));
+    }
+    let mut text = String::new();
+    let mut below = 0;
+    for (number, band) in (1..).zip(BANDS) {
+        let _ = write!(text, "Band {number}:   ");
+        for &(edge, word) in *band {
+            let within = |latency: &Nanos| (below..edge.saturating_mul(1000)).contains(&latency.get());
+            let count: u64 = latencies.iter().filter(|(latency, _)| within(latency)).map(|(_, count)| count).sum();
+            let _ = write!(text, "{word:>5}:{count:<8}");
+            below = edge.saturating_mul(1000);
+        }
+        text.push('\n');
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_record_is_counted_once() {
+        let mut job = JobResult::default();
+        let mut histogram = Histogram::default();
+        for us in [5, 25, 150, 3_000, 15_000, 50_000, 500_000, 3_000_000, 30_000_000, 300_000_000] {
+            histogram.record(Nanos::from_micros(us));
+        }
+        let moments = measure::Moments::default();
+        job.directions.read.completion =
+            Some(model::LatencyStatistics { moments, histogram: Some(Box::new(histogram)) });
+        let text = bands(&job);
+        let counts: u64 = text.split_whitespace().filter_map(|word| word.split_once(':')?.1.parse::<u64>().ok()).sum();
+        assert_eq!((counts, text.lines().count()), (10, 9), "{text}");
+        assert!(text.starts_with("Band 1:    20us:1        40us:1       "), "{text}");
+    }
+}

@@ -1,0 +1,151 @@
+//! `plumb knee`: more and more users until the throughput stops growing, for each block size.
+//!
+//! A survey over users that ends each sweep by itself. What the end of growth is, `analysis` knows.
+
+use super::table::Row;
+use super::{Fill, Order, Reach, conduct};
+use crate::failure::Failure;
+use analysis::costs::{UserPoint, scalability};
+use analysis::{growth_ends, thousands};
+use std::collections::HashMap;
+use survey::{Kind, Test, Wishes, short_size};
+
+/// Finds the knees that these wishes ask for; their users are the levels, rising.
+pub(crate) fn find(wishes: Wishes) -> Result<u8, Failure> {
+    let output = wishes.output.clone();
+    let order = Order { wishes, done: HashMap::new(), output, fill: Fill::WhereNeeded, reach: Reach::UntilGrowthEnds };
+    conduct(order, &mut |_, _, _| Ok(()))
+}
+
+/// A sweep over users: kind and block.
+fn alike(a: &Test, b: &Test) -> bool {
+    (a.kind, a.block) == (b.kind, b.block)
+}
+
+/// Users and IOPS of the levels of a sweep.
+fn levels(rows: &[Row], of: &Test) -> Vec<(u32, f64)> {
+    rows.iter().filter(|row| alike(&row.test, of)).map(|row| (row.test.users, row.iops())).collect()
+}
+
+/// Whether the sweep that `test` belongs to needs no further level.
+pub(super) fn is_over(rows: &[Row], test: &Test) -> bool {
+    let rates: Vec<f64> = levels(rows, test).iter().map(|&(_, rate)| rate).collect();
+    growth_ends(&rates).is_some()
+}
+
+/// A sentence for each sweep, then the best of all.
+pub(super) fn conclusions(rows: &[Row]) -> Vec<String> {
+    let mut firsts: Vec<&Test> = Vec::new();
+    for row in rows {
+        if !firsts.iter().any(|first| alike(first, &row.test)) {
+            firsts.push(&row.test);
+        }
+    }
+    let mut told = Vec::new();
+    let mut best: Option<(f64, String)> = None;
+    for first in &firsts {
+        let found = levels(rows, first);
+        let what = format!("{} {}", short_size(u64::from(first.block)), plural(first.kind));
+        let Some(ended) = Ended::of(&found) else { continue };
+        told.push(format!("{what}: {}.", ended.sentence("users", &|rate| shown(rate, first.block))));
+        let bytes = ended.rate * f64::from(first.block);
+        if best.as_ref().is_none_or(|(most, _)| bytes > *most) {
+            best = Some((bytes, format!("{what} with {}", counted(ended.level, "users"))));
+        }
+    }
+    if let (Some((bytes, what)), true) = (best, firsts.len() > 1) {
+        told.push(format!("Most bytes per second: {what}, {} MiB/s.", thousands(bytes / f64::from(1 << 20))));
+    }
+    told
+}
+
+fn plural(kind: Kind) -> &'static str {
+    match kind {
+        Kind::RandomRead => "random reads",
+        Kind::SequentialRead => "sequential reads",
+        Kind::LogWrite => "log writes",
+        Kind::Mixed => "random reads beside writes",
+    }
+}
+
+fn shown(iops: f64, block: u32) -> String {
+    let mib = iops * f64::from(block) / f64::from(1 << 20);
+    format!("{} IOPS, {} MiB/s", thousands(iops), thousands(mib))
+}
+
+fn counted(count: u32, what: &str) -> String {
+    if count == 1 { format!("1 {}", what.trim_end_matches('s')) } else { format!("{count} {what}") }
+}
+
+/// How a sweep ended.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Ended {
+    /// The level named: where growth ended, or the best so far.
+    pub(crate) level: u32,
+    /// The rate there.
+    pub(crate) rate: f64,
+    /// The levels behind it with their rates as shares of that one; none where it still grows.
+    beyond: Vec<(u32, f64)>,
+    /// The peak that the scalability law predicts, where it has one.
+    predicted: Option<f64>,
+}
+
+impl Ended {
+    /// Of levels and their rates; `None` without any.
+    pub(crate) fn of(levels: &[(u32, f64)]) -> Option<Ended> {
+        let rates: Vec<f64> = levels.iter().map(|&(_, rate)| rate).collect();
+        let points: Vec<UserPoint> =
+            levels.iter().map(|&(users, iops)| UserPoint { users: f64::from(users), iops }).collect();
+        let moved = points.iter().all(|point| point.iops > 0.0);
+        let law = scalability(&points).filter(|_| moved);
+        let predicted = law.and_then(|law| law.peak).map(|(users, _)| users);
+        let at = growth_ends(&rates);
+        let best = || (0..rates.len()).max_by(|&a, &b| rates[a].total_cmp(&rates[b]));
+        let (level, rate) = *levels.get(at.or_else(best)?)?;
+        let beyond = at.map_or(&[][..], |at| &levels[at + 1..]);
+        let beyond = beyond.iter().map(|&(users, other)| (users, other / rate)).collect();
+        Some(Ended { level, rate, beyond, predicted })
+    }
+
+    /// `stops growing at 8 users with 812 MiB/s; 16 and 32 bring +1 % and -2 %`.
+    pub(crate) fn sentence(&self, what: &str, shown: &dyn Fn(f64) -> String) -> String {
+        let (level, rate) = (counted(self.level, what), shown(self.rate));
+        if self.beyond.is_empty() {
+            return format!("the most was {rate} with {level}, and more may bring more: no end of growth was seen");
+        }
+        let joined = |words: Vec<String>| match words.split_last() {
+            Some((last, [])) => last.clone(),
+            Some((last, before)) => format!("{} and {last}", before.join(", ")),
+            None => String::new(),
+        };
+        let counts = joined(self.beyond.iter().map(|(users, _)| users.to_string()).collect());
+        let changes = joined(self.beyond.iter().map(|(_, share)| format!("{:+.0} %", 100.0 * (share - 1.0))).collect());
+        let law = self
+            .predicted
+            .filter(|users| *users < 1e6)
+            .map_or_else(String::new, |users| format!("; the scalability law puts the peak at {users:.0}"));
+        format!("throughput stops growing at {level} with {rate}; {counts} bring {changes}{law}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_sentence_names_the_count_and_what_lies_beyond() {
+        let ended = Ended::of(&[(1, 100.0), (2, 200.0), (4, 300.0), (8, 303.0), (16, 285.0)]).unwrap();
+        let said = ended.sentence("threads", &|rate| format!("{rate:.0} MiB/s"));
+        let expected = "throughput stops growing at 4 threads with 300 MiB/s; 8 and 16 bring +1 % and -5 %";
+        assert!(said.starts_with(expected), "{said}");
+        assert_eq!((ended.level, ended.rate), (4, 300.0));
+    }
+
+    #[test]
+    fn growth_without_an_end_is_said_so() {
+        let ended = Ended::of(&[(1, 100.0), (2, 200.0), (4, 400.0)]).unwrap();
+        assert!(ended.sentence("users", &|rate| rate.to_string()).contains("no end of growth was seen"));
+        assert_eq!(ended.level, 4);
+        assert_eq!(Ended::of(&[]), None);
+    }
+}

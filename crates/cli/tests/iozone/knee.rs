@@ -1,0 +1,81 @@
+//! `plumb knee`: it stops by itself, names a number, and leaves a result that others read.
+
+use super::{PLUMB, text};
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+fn plumb(words: &str, place: &Path) -> Output {
+    let mut command = Command::new(PLUMB);
+    command.args(words.split_whitespace()).current_dir(place).stdin(Stdio::null()).output().expect("plumb")
+}
+
+/// The result as `plumb parse` and `plumb report` see it: so many levels.
+fn is_read(file: &str, levels: usize, place: &Path) {
+    let parsed = plumb(&format!("parse --format csv {file}"), place);
+    assert_eq!(parsed.status.code(), Some(0), "{}", text(&parsed.stderr));
+    assert_eq!(text(&parsed.stdout).lines().count(), 1 + levels, "{}", text(&parsed.stdout));
+    let page = plumb(&format!("report {file} -o {file}.html"), place);
+    assert_eq!(page.status.code(), Some(0), "{}", text(&page.stderr));
+    let page = std::fs::read_to_string(place.join(format!("{file}.html"))).expect("a page");
+    assert!(page.contains("throughput stops growing") || page.contains("no end of growth"), "no sentence");
+}
+
+#[test]
+fn the_knee_of_memory_on_few_processors_is_found_before_the_last_level() {
+    let place = tempfile::tempdir_in("/dev/shm").expect("a directory in memory");
+    let words = "knee --tests randread --block-sizes 4k,64k --time 1s --size 16M --buffered -o k.json .";
+    let output = plumb(words, place.path());
+    let said = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{said}{}", text(&output.stderr));
+    let result: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(place.path().join("k.json")).expect("a result")).expect("JSON");
+    let tests = result["tests"].as_array().expect("tests");
+    let most = tests.iter().filter_map(|test| test["users"].as_u64()).max().expect("levels");
+    // Memory on so many processors cannot grow for ever; 256 users would be the last level.
+    let cpus = std::thread::available_parallelism().map_or(1, |count| count.get() as u64);
+    assert!(most < 256 || cpus > 32, "it went on to {most}");
+    let sentences = result["sentences"].as_array().expect("sentences");
+    assert_eq!(sentences.len(), 3, "one for each block size, and the best of all: {sentences:?}");
+    for (sentence, block) in sentences.iter().zip(["4k random reads", "64k random reads"]) {
+        let sentence = sentence.as_str().unwrap_or_default();
+        assert!(sentence.starts_with(block) && sentence.contains("stops growing at"), "{sentence}");
+        assert!(said.replace('\n', " ").contains("stops growing at"), "{said}");
+    }
+    is_read("k.json", tests.len(), place.path());
+}
+
+#[test]
+fn children_of_iozone_are_raised_until_the_limit_or_the_knee() {
+    let place = tempfile::tempdir().expect("a directory");
+    let output = plumb("knee -o i.json --iozone -i 0 -+n -r 4k -r 64k -s 256 -t 2", place.path());
+    let said = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{said}{}", text(&output.stderr));
+    let rows: Vec<Vec<&str>> = said
+        .lines()
+        .filter(|line| line.contains("initial writers") && line.starts_with(' '))
+        .map(|line| line.split_whitespace().take(2).collect())
+        .collect();
+    assert_eq!(rows, [["1", "4"], ["2", "4"], ["1", "64"], ["2", "64"]], "{said}");
+    assert_eq!(said.matches("no end of growth was seen").count(), 2, "two levels prove nothing: {said}");
+    is_read("i.json", 4, place.path());
+    let left: Vec<_> =
+        std::fs::read_dir(place.path()).expect("a directory").flatten().map(|entry| entry.file_name()).collect();
+    assert_eq!(left.len(), 2, "the result and its page: {left:?}");
+}
+
+#[test]
+fn words_that_are_no_sweep_are_refused() {
+    let place = tempfile::tempdir().expect("a directory");
+    for (words, why) in [
+        ("knee --iozone -a", "-a is a matrix"),
+        ("knee --iozone -N -s 64", "-N is not of throughput tests"),
+        ("knee --iozone -s 64 -s 128", "one -s"),
+        ("knee --users 4,2 .", "the levels must rise"),
+        ("knee", "required"),
+        ("knee --most 9999 .", "9999"),
+    ] {
+        let output = plumb(words, place.path());
+        assert_eq!(output.status.code(), Some(1), "{words}");
+        assert!(text(&output.stderr).contains(why), "{words}: {}", text(&output.stderr));
+    }
+}

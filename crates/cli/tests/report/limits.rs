@@ -1,0 +1,41 @@
+//! What drawing may cost: CPU time and memory of the whole program, as the kernel counted them.
+
+use std::path::Path;
+
+/// Seconds of CPU time and MiB of memory of one run of the program.
+pub(super) fn cost(words: &[&str]) -> (f64, f64) {
+    let binary = assert_cmd::cargo::cargo_bin("plumb");
+    let counted = "import resource,subprocess,sys\n\
+        status=subprocess.call(sys.argv[1:],stdout=subprocess.DEVNULL)\n\
+        used=resource.getrusage(resource.RUSAGE_CHILDREN)\n\
+        print(used.ru_utime+used.ru_stime,used.ru_maxrss/1024)\n\
+        sys.exit(status)";
+    let output =
+        std::process::Command::new("python3").args(["-c", counted]).arg(binary).args(words).output().expect("python3");
+    let said = String::from_utf8(output.stdout).expect("text");
+    assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+    let mut numbers = said.split_whitespace().map(|number| number.parse::<f64>().expect("a number"));
+    (numbers.next().expect("seconds"), numbers.next().expect("memory"))
+}
+
+/// CPU time, because the machine may be busy; a build without the last optimisation may take what the issued one may.
+#[test]
+fn a_picture_takes_under_1500_ms_a_survey_report_under_6_s_and_both_less_than_300_mb() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = |name: &str| directory.path().join(name).to_string_lossy().into_owned();
+    let survey = path("survey.json");
+    // All tests with all levels, in virtual time: as many pictures as a survey of a real disk has.
+    let surveyed = path("disk");
+    std::fs::create_dir(&surveyed).expect("a directory");
+    super::survey_in_virtual_time(Path::new(&surveyed), &survey);
+    for (what, words, seconds) in [
+        ("a picture", vec!["plot", &survey, "--chart", "sweep:1", "-o", &path("one.png")], 1.5),
+        ("a page", vec!["report", &survey, "-o", &path("all.html")], 6.0),
+        ("a PDF", vec!["report", &survey, "-o", &path("all.pdf")], 6.0),
+    ] {
+        let (cpu, memory) = cost(&words);
+        println!("{what}: {cpu:.2} s, {memory:.0} MiB");
+        assert!(cpu < seconds, "{what}: {cpu} s");
+        assert!(memory < 300.0, "{what}: {memory} MiB");
+    }
+}

@@ -1,0 +1,121 @@
+//! What a picture can be drawn of: runs of our own as fio and as iozone, and what other tools print.
+
+use super::{plumb, write};
+use serde_json::Value;
+
+/// The pictures that a file allows, as `--list` names them.
+fn listed(file: &str) -> String {
+    let (status, shown, error) = plumb(&["plot", "--list", file]);
+    assert_eq!((status, error.as_str()), (Some(0), ""), "{shown}");
+    shown
+}
+
+/// The data of a page.
+fn page_of(file: &str, page: &str) -> Value {
+    let (status, _, error) = plumb(&["report", file, "-o", page]);
+    assert_eq!((status, error.as_str()), (Some(0), ""));
+    let text = std::fs::read_to_string(page).expect("written");
+    let (_, rest) = text.split_once("<script type=\"application/json\" id=\"data\">").expect("data");
+    serde_json::from_str(rest.split_once("</script>").expect("an end").0).expect("JSON")
+}
+
+/// fio's JSON as plumb writes it: a run of three seconds, every panel on one axis, and what was seen beside it.
+#[test]
+fn a_run_of_ours_told_as_fio_does_is_drawn_over_time_with_latency_percentiles() {
+    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
+    let path = |name: &str| directory.path().join(name).to_string_lossy().into_owned();
+    let (json, data) = (path("run.json"), path("data"));
+    let place = format!("--filename={data}");
+    let words = ["--name=mine", "--rw=randread", "--bs=8k", "--size=8m", "--runtime=3", "--time_based", &place];
+    let output = [format!("--output={json}"), "--output-format=json".to_owned()];
+    let words: Vec<&str> = ["fio"].into_iter().chain(words).chain(output.iter().map(String::as_str)).collect();
+    let (status, _, error) = plumb(&words);
+    assert_eq!(status, Some(0), "{error}");
+    let shown = listed(&json);
+    for picture in ["sweep:1", "cdf:1", "series:1"] {
+        assert!(shown.contains(picture), "{picture}\n{shown}");
+    }
+    let page = page_of(&json, &path("run.html"));
+    let pictures = page["pictures"].as_array().expect("pictures");
+    let series = pictures.iter().find(|picture| picture["chart"] == "series").expect("a series");
+    let panels = series["data"]["panels"].as_array().expect("panels");
+    let named = |name: &str| panels.iter().find(|panel| panel["name"] == name).unwrap_or_else(|| panic!("{name}"));
+    for name in ["IOPS", "throughput", "processors"] {
+        named(name);
+    }
+    let latency = named("latency")["lines"].as_array().expect("lines");
+    let names: Vec<&str> = latency.iter().filter_map(|line| line["name"].as_str()).collect();
+    assert!(names.starts_with(&["p50", "p95", "p99"]), "{names:?}");
+    // Reads from memory take microseconds, and a rank above takes no less.
+    let first = |line: usize| latency[line]["points"][1][1].as_f64().expect("a latency");
+    assert!((100.0..1e8).contains(&first(0)) && first(0) <= first(1) && first(1) <= first(2), "{latency:?}");
+    assert!(
+        page["runs"][0]["command"].as_str().is_some_and(|command| command.contains("--name=mine"))
+            || page["runs"][0]["facts"].as_array().is_some_and(|facts| facts.len() > 2)
+    );
+    assert!(!page["checks"].as_array().expect("checks").is_empty(), "the checks of the run are there");
+}
+
+#[test]
+fn a_run_of_ours_as_iozone_is_a_heat_map_of_each_test() {
+    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
+    let place = directory.path().join("data").to_string_lossy().into_owned();
+    let words =
+        ["iozone", "-a", "-n", "64k", "-g", "256k", "-y", "4k", "-q", "64k", "-i", "0", "-i", "1", "-f", &place];
+    let (status, shown, error) = plumb(&words);
+    assert_eq!(status, Some(0), "{error}");
+    let listed = listed(&write(directory.path(), "ioz.txt", &shown));
+    for test in ["surface:1    ioz.txt · write", "surface:3    ioz.txt · read"] {
+        assert!(listed.contains(test), "{test}\n{listed}");
+    }
+}
+
+#[test]
+fn iostats_reports_are_drawn_over_time() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let head = "Device            r/s     rkB/s   rrqm/s  %rrqm r_await rareq-sz     w/s     wkB/s   wrqm/s  %wrqm w_await wareq-sz     d/s     dkB/s   drqm/s  %drqm d_await dareq-sz     f/s f_await  aqu-sz  %util";
+    let report = |reads: f64| {
+        format!(
+            "avg-cpu:  %user   %nice %system %iowait  %steal   %idle\n          10.00    0.00    5.00    2.00    0.00   83.00\n\n{head}\n\
+             sda             {reads:.2}    800.00     0.00   0.00    1.50     8.00    0.00      0.00     0.00   0.00    0.00     0.00    0.00      0.00     0.00   0.00    0.00     0.00    0.00    0.00    0.15  12.00\n\n"
+        )
+    };
+    let text = format!("Linux 6.1.0 (host) \t11/20/26 \t_x86_64_\t(2 CPU)\n\n{}{}", report(100.0), report(300.0));
+    let file = write(directory.path(), "iostat.txt", &text);
+    assert!(listed(&file).contains("series:1     iostat.txt · over time"), "{}", listed(&file));
+    let page = page_of(&file, &directory.path().join("r.html").to_string_lossy());
+    let panels = &page["pictures"][0]["data"]["panels"];
+    assert_eq!(panels[0]["lines"][0]["points"], serde_json::json!([[1.0, 100.0], [2.0, 300.0]]));
+    assert_eq!((panels[2]["name"].as_str(), &panels[2]["lines"][0]["points"][0][1]), (Some("latency"), &1.5e6.into()));
+    assert_eq!(page["pictures"][0]["data"]["ticks"], "reports");
+}
+
+/// A matrix of R's scripts, as fioparse.sh prints it with -r.
+#[test]
+fn a_matrix_of_r_is_a_sweep() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let csv = write(directory.path(), "a.csv", &super::table("ssd", 1.0));
+    let (status, matrix, error) = plumb(&["parse", "--format", "r", &csv]);
+    assert_eq!((status, error.as_str()), (Some(0), ""));
+    let listed = listed(&write(directory.path(), "m.r", &matrix));
+    assert!(listed.contains("sweep:1") && listed.contains("random read 8 KiB"), "{listed}");
+}
+
+#[test]
+fn size_title_theme_and_target_are_those_asked_for() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let data = write(directory.path(), "a.csv", &super::table("ssd", 1.0));
+    let path = directory.path().join("p.svg").to_string_lossy().into_owned();
+    let look =
+        ["--width", "900", "--height", "1100", "--title", "Mine & <yours>", "--theme", "dark", "--target", "3ms"];
+    let words: Vec<&str> = ["plot", &data, "--chart", "sweep:1", "-o", &path].into_iter().chain(look).collect();
+    assert_eq!(plumb(&words), (Some(0), String::new(), String::new()));
+    let svg = std::fs::read_to_string(&path).expect("written");
+    for part in ["width=\"900\" height=\"1100\"", "Mine &amp; &lt;yours&gt;", "#141a22", ">3 ms</text>"] {
+        assert!(svg.contains(part), "{part}");
+    }
+    for (words, says) in [(["--width", "1"], "200"), (["--target", "soon"], "10ms"), (["--theme", "pink"], "dark")] {
+        let (status, _, error) = plumb(&["plot", &data, "-o", &path, words[0], words[1]]);
+        assert!(status != Some(0) && error.contains(says), "{words:?}: {error}");
+    }
+}

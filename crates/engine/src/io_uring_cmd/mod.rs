@@ -1,0 +1,256 @@
+//! `io_uring_cmd`: NVMe commands through io_uring to a namespace's generic character device (/dev/ngXnY), past the block
+//! layer. Linux 5.19 brought it.
+
+mod command;
+
+use crate::call;
+use crate::contract::{Completion, Engine, EngineError, Io, Operation, Setup, Submitted, Target};
+use crate::libaio::ASYNCHRONOUS;
+use crate::slots::{Slots, descriptors};
+use ::io_uring::cqueue::Entry32;
+use ::io_uring::squeue::Entry128;
+use ::io_uring::types::{Fd, Fixed, SubmitArgs, Timespec};
+use ::io_uring::{IoUring, opcode};
+use command::{FUA, Namespace, Range, URING_IO};
+use job::EngineSpec;
+use job::option::{Kind, OptionSpec, Support};
+use measure::{Nanos, SystemClock};
+use std::os::fd::RawFd;
+
+const NAME: &str = "io_uring_cmd";
+
+/// After so long without work the kernel's polling thread sleeps.
+const POLLER_IDLE_MS: u32 = 1000;
+
+/// A ring of large entries and the namespaces its commands go to.
+pub(crate) struct IoUringCmd {
+    ring: IoUring<Entry128, Entry32>,
+    slots: Slots,
+    descriptors: Box<[RawFd]>,
+    namespaces: Box<[Namespace]>,
+    registered: bool,
+    /// Command word 12 of reads and of writes, beside the number of blocks.
+    flags: [u32; 2],
+    /// What a trim of each slot points to, and how long each slot's I/O is.
+    ranges: Box<[Range]>,
+    lengths: Box<[u32]>,
+    queued: u32,
+    in_flight: u32,
+}
+
+impl std::fmt::Debug for IoUringCmd {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("IoUringCmd").field("namespaces", &self.namespaces).finish_non_exhaustive()
+    }
+}
+
+impl Engine for IoUringCmd {
+    type Clock = SystemClock;
+
+    const SPEC: EngineSpec = EngineSpec {
+        name: NAME,
+        help: "NVMe commands through io_uring, on /dev/ngXnY; give size=",
+        capabilities: ASYNCHRONOUS,
+        options: OPTIONS,
+    };
+
+    fn open(setup: Setup<'_, SystemClock>) -> Result<Self, EngineError> {
+        let options = setup.options;
+        if options.integer("nonvectored") == Some(0) {
+            return Err(failed(
+                "options",
+                "nonvectored=0: a command has one buffer; leave it out".to_owned(),
+                libc::EINVAL,
+            ));
+        }
+        let namespaces = setup.targets.iter().map(look_at).collect::<Result<_, _>>()?;
+        let mut builder = IoUring::<Entry128, Entry32>::builder();
+        builder.dontfork();
+        if options.is_on("hipri") {
+            builder.setup_iopoll();
+        }
+        if options.is_on("sqthread_poll") {
+            builder.setup_sqpoll(POLLER_IDLE_MS);
+            if let Some(cpu) = options.integer("sqthread_poll_cpu").and_then(|cpu| u32::try_from(cpu).ok()) {
+                builder.setup_sqpoll_cpu(cpu);
+            }
+        }
+        // The polling thread takes entries when it likes: with room for the depth alone the queue would be full at times.
+        let ring = builder.build(setup.depth.saturating_mul(2)).map_err(|error| broken("io_uring_setup", &error))?;
+        let descriptors = descriptors(setup.targets);
+        let registered = options.is_on("registerfiles");
+        if registered {
+            ring.submitter().register_files(&descriptors).map_err(|error| broken("io_uring_register", &error))?;
+        }
+        let fua = |name: &str| if options.is_on(name) { FUA } else { 0 };
+        Ok(IoUringCmd {
+            ring,
+            slots: Slots::new(&setup),
+            descriptors,
+            namespaces,
+            registered,
+            flags: [fua("readfua"), fua("writefua")],
+            ranges: vec![Range::default(); setup.depth as usize].into(),
+            lengths: vec![0; setup.depth as usize].into(),
+            queued: 0,
+            in_flight: 0,
+        })
+    }
+
+    fn submit(&mut self, io: Io) -> Submitted {
+        let (slot, target) = (io.slot as usize, io.target as usize);
+        let flags = self.flags[usize::from(io.operation == Operation::Write)];
+        let memory = self.slots.address(&io).expose_provenance() as u64;
+        let Some(command) = self.namespaces[target].command(&io, memory, flags, &mut self.ranges[slot]) else {
+            return Submitted::Done(Completion { slot: io.slot, result: -i64::from(libc::EINVAL) });
+        };
+        let entry = if self.registered {
+            opcode::UringCmd80::new(Fixed(io.target), URING_IO).cmd(command.bytes()).build()
+        } else {
+            opcode::UringCmd80::new(Fd(self.descriptors[target]), URING_IO).cmd(command.bytes()).build()
+        };
+        let entry = entry.user_data(u64::from(io.slot));
+        // SAFETY: the command points into the slot's buffer or to the slot's range, both of which outlive the I/O: `drop`
+        // awaits what is in flight, and the worker leaves a slot alone until it is reaped.
+        if unsafe { self.ring.submission().push(&entry) }.is_err() {
+            return Submitted::Full;
+        }
+        self.lengths[slot] = io.length;
+        self.queued += 1;
+        Submitted::Queued
+    }
+
+    fn flush(&mut self) -> Result<u32, EngineError> {
+        if self.queued == 0 {
+            return Ok(0);
+        }
+        match self.ring.submit() {
+            Ok(taken) => {
+                let taken = u32::try_from(taken).unwrap_or(u32::MAX).min(self.queued);
+                self.queued -= taken;
+                self.in_flight += taken;
+                Ok(taken)
+            }
+            Err(error) if interrupted(&error) => Ok(0),
+            Err(error) => Err(broken("io_uring_enter", &error)),
+        }
+    }
+
+    fn reap(&mut self, min: u32, max: u32, done: &mut Vec<Completion>) -> Result<u32, EngineError> {
+        let mut count = self.take(max, done);
+        let least = min.min(max).min(count + self.in_flight);
+        while count < least {
+            match self.ring.submitter().submit_and_wait((least - count) as usize) {
+                Ok(_) => {}
+                Err(error) if interrupted(&error) => break,
+                Err(error) => return Err(broken("io_uring_enter", &error)),
+            }
+            count += self.take(max - count, done);
+        }
+        Ok(count)
+    }
+
+    fn reap_within(&mut self, longest: Nanos, max: u32, done: &mut Vec<Completion>) -> Result<u32, EngineError> {
+        let count = self.take(max, done);
+        if count > 0 || self.in_flight == 0 {
+            return Ok(count);
+        }
+        let span = Timespec::from(std::time::Duration::from_nanos(longest.get()));
+        let arguments = SubmitArgs::new().timespec(&span);
+        match self.ring.submitter().submit_with_args(1, &arguments) {
+            Ok(_) => {}
+            Err(error) if interrupted(&error) || error.raw_os_error() == Some(libc::ETIME) => {}
+            Err(error) => return Err(broken("io_uring_enter", &error)),
+        }
+        Ok(self.take(max, done))
+    }
+}
+
+impl IoUringCmd {
+    /// Moves up to `max` completions to `done`. A status of the device, which is positive, is an I/O error.
+    fn take(&mut self, max: u32, done: &mut Vec<Completion>) -> u32 {
+        let mut count = 0;
+        let mut completions = self.ring.completion();
+        while count < max {
+            let Some(entry) = completions.next() else { break };
+            #[expect(clippy::cast_possible_truncation, reason = "the data is the slot that we gave, a u32")]
+            let slot = entry.user_data() as u32;
+            let result = match entry.result() {
+                0 => i64::from(self.lengths[slot as usize]),
+                errno @ ..0 => i64::from(errno),
+                1.. => -i64::from(libc::EIO),
+            };
+            done.push(Completion { slot, result });
+            count += 1;
+        }
+        self.in_flight -= count;
+        count
+    }
+}
+
+impl Drop for IoUringCmd {
+    /// The device writes to the buffers as long as commands are in flight: they are awaited.
+    fn drop(&mut self) {
+        let mut done = Vec::new();
+        while self.in_flight > 0 {
+            if self.reap(1, u32::MAX, &mut done).is_err() {
+                break;
+            }
+        }
+    }
+}
+
+fn look_at(target: &Target) -> Result<Namespace, EngineError> {
+    Namespace::of(target.descriptor).map_err(|what| {
+        let message = format!(
+            "{} {what}; name the generic device of one with filename=/dev/ng0n1, or use io_uring on the block device",
+            target.path.display()
+        );
+        failed("probe", message, libc::ENODEV)
+    })
+}
+
+fn interrupted(error: &std::io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EINTR | libc::EBUSY | libc::EAGAIN))
+}
+
+fn broken(operation: &'static str, error: &std::io::Error) -> EngineError {
+    failed(operation, error.to_string(), error.raw_os_error().unwrap_or_else(call::errno))
+}
+
+fn failed(operation: &'static str, message: String, errno: i32) -> EngineError {
+    EngineError { engine: NAME, operation, message, errno }
+}
+
+const fn option(name: &'static str, kind: Kind, default: Option<&'static str>, help: &'static str) -> OptionSpec {
+    OptionSpec { name, aliases: &[], kind, default, help, group: "NVMe commands", support: Support::Works }
+}
+
+const fn refused(name: &'static str, default: Option<&'static str>, help: &'static str) -> OptionSpec {
+    const WHY: &str =
+        "plain reads, writes, trims and flushes are all that is sent: no device was at hand to prove more on";
+    OptionSpec { support: Support::Refused(WHY), ..option(name, Kind::Text, default, help) }
+}
+
+const OPTIONS: &[OptionSpec] = &[
+    option("hipri", Kind::Flag, Some("0"), "Poll the device for completions (IORING_SETUP_IOPOLL)"),
+    option("registerfiles", Kind::Flag, Some("0"), "Register the files with the kernel once"),
+    option("sqthread_poll", Kind::Flag, Some("0"), "A kernel thread takes submissions: no system call to submit"),
+    option("sqthread_poll_cpu", Kind::Integer { least: 0, most: 1 << 20 }, None, "The CPU of that kernel thread"),
+    option("nonvectored", Kind::Integer { least: -1, most: 1 }, Some("-1"), "A command has one buffer: 1, or -1"),
+    option("cmd_type", Kind::Word(&[("nvme", "NVMe commands")]), Some("nvme"), "Kind of commands"),
+    option("readfua", Kind::Bool, Some("0"), "Reads come from the medium, not from the device's cache (FUA)"),
+    option("writefua", Kind::Bool, Some("0"), "Writes reach the medium before they are done (FUA)"),
+    refused("fixedbufs", Some("0"), "Register the buffers with the kernel once"),
+    refused("cdb_len", Some("0"), "Length of SCSI commands"),
+    refused("write_mode", Some("write"), "The command that writes"),
+    refused("read_mode", Some("read"), "The command that reads"),
+    refused("verify_mode", Some("read"), "The command that verifies"),
+    refused("verify_bytchk", None, "What a SCSI VERIFY compares"),
+    refused("deac", Some("0"), "Deallocate with Write Zeroes"),
+    refused("md_per_io_size", Some("0"), "Bytes of metadata with each I/O"),
+    refused("pi_act", Some("1"), "The device makes and takes away protection information itself"),
+    refused("pi_chk", None, "What of the protection information is checked"),
+    refused("apptag", Some("0x1234"), "Application tag of the protection information"),
+    refused("apptag_mask", Some("0xffff"), "Which bits of it count"),
+];

@@ -1,0 +1,332 @@
+//! One thread of the pool: waits for an I/O, carries it out, says how it ended.
+
+use super::refused;
+use crate::contract::{Completion, Engine, EngineClock, EngineError, Io, JobFacts, Order, Setup, Submitted, Target};
+use crate::registry::{Visitor, dispatch};
+use job::EngineOptions;
+use measure::{Clock, Nanos, SystemClock};
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+use sys::usage::Usage;
+
+/// What a thread needs: its engine's calls are not deep.
+const STACK_BYTES: usize = 256 << 10;
+
+/// Engines that read and write where the file stands: two threads must not share its position.
+const BY_POSITION: [&str; 2] = ["sync", "vsync"];
+
+/// A [`Setup`] that threads can share.
+#[derive(Debug)]
+pub(super) struct Facts {
+    engine: String,
+    name: String,
+    options: EngineOptions,
+    runtime: Option<Nanos>,
+    priority: u16,
+    atomic: bool,
+    order: Option<Order>,
+    targets: Vec<Target>,
+    buffers: Start,
+    stride: usize,
+    clock: SystemClock,
+}
+
+/// Where the worker's buffers begin: an address only.
+#[derive(Clone, Copy, Debug)]
+struct Start(*mut u8);
+
+// SAFETY: the address is only handed on to engines. Each thread's engine touches the bytes of its own slot alone, while an
+// I/O of that slot is in flight; the buffers live longer than the threads, which `Helper::drop` awaits.
+unsafe impl Send for Start {}
+// SAFETY: as above; nothing is read or written through a shared `Start`.
+unsafe impl Sync for Start {}
+
+impl Facts {
+    pub(super) fn of(setup: &Setup<'_, SystemClock>) -> Self {
+        Facts {
+            engine: setup.job.offloads_to.to_owned(),
+            name: setup.job.name.to_owned(),
+            options: setup.options.clone(),
+            runtime: setup.job.runtime,
+            priority: setup.job.priority,
+            atomic: setup.job.atomic,
+            order: setup.job.order,
+            targets: setup.targets.to_vec(),
+            buffers: Start(setup.buffers),
+            stride: setup.buffer_stride,
+            clock: setup.clock,
+        }
+    }
+}
+
+/// An I/O that ended, with the moments that its thread saw.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Done {
+    pub(super) completion: Completion,
+    /// When it reached the engine.
+    pub(super) begun: Nanos,
+    /// When it was done.
+    pub(super) ended: Nanos,
+}
+
+/// Where all threads leave what they did.
+#[derive(Debug)]
+pub(super) struct Results {
+    list: Mutex<Ended>,
+    more: Condvar,
+}
+
+#[derive(Debug)]
+struct Ended {
+    done: Vec<Done>,
+    broken: Option<EngineError>,
+}
+
+impl Results {
+    pub(super) fn new(depth: usize) -> Self {
+        Results { list: Mutex::new(Ended { done: Vec::with_capacity(depth), broken: None }), more: Condvar::new() }
+    }
+
+    fn put(&self, result: Result<Done, EngineError>) {
+        let mut list = held(&self.list);
+        match result {
+            Ok(done) => list.done.push(done),
+            Err(error) => list.broken = Some(error),
+        }
+        drop(list);
+        self.more.notify_one();
+    }
+
+    /// Gives up to `most` that ended to `each`, after waiting until there are `least` or `longest` has passed.
+    pub(super) fn take(
+        &self,
+        least: u32,
+        most: u32,
+        longest: Option<Nanos>,
+        each: impl FnMut(Done),
+    ) -> Result<u32, EngineError> {
+        let too_few = |list: &mut Ended| list.broken.is_none() && list.done.len() < least as usize;
+        let list = held(&self.list);
+        let mut list = match longest {
+            None => self.more.wait_while(list, too_few).unwrap_or_else(PoisonError::into_inner),
+            Some(longest) => {
+                let waited = self.more.wait_timeout_while(list, Duration::from_nanos(longest.get()), too_few);
+                waited.unwrap_or_else(PoisonError::into_inner).0
+            }
+        };
+        if let Some(error) = list.broken.take() {
+            return Err(error);
+        }
+        let count = list.done.len().min(most as usize);
+        list.done.drain(..count).for_each(each);
+        #[expect(clippy::cast_possible_truncation, reason = "at most `most`, a u32")]
+        Ok(count as u32)
+    }
+}
+
+/// Threads only move plain values while they hold a lock: one that panicked left nothing half done.
+fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What a thread is told.
+#[derive(Clone, Copy, Debug)]
+enum Errand {
+    Nothing,
+    CarryOut(Io),
+    End,
+}
+
+/// Where one thread is told what to do, and how much CPU it says it used.
+#[derive(Debug)]
+struct Desk {
+    errand: Mutex<(Errand, Usage)>,
+    changed: Condvar,
+}
+
+/// A thread and the way to it.
+#[derive(Debug)]
+pub(super) struct Helper {
+    desk: Arc<Desk>,
+    opened: Receiver<Result<Option<String>, EngineError>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Helper {
+    /// Starts the thread of a slot; what the worker's thread has (CPUs, priority, user) the new one has, too.
+    pub(super) fn start(slot: u32, facts: &Arc<Facts>, results: &Arc<Results>) -> Result<Self, EngineError> {
+        let desk = Arc::new(Desk { errand: Mutex::new((Errand::Nothing, Usage::default())), changed: Condvar::new() });
+        let (tell, opened) = sync_channel(1);
+        let mind = Mind { slot, facts: Arc::clone(facts), desk: Arc::clone(&desk), results: Arc::clone(results), tell };
+        let thread = std::thread::Builder::new().name(format!("offload{slot}")).stack_size(STACK_BYTES);
+        let thread = thread.spawn(move || mind.live()).map_err(|error| {
+            let errno = error.raw_os_error().unwrap_or(libc::EAGAIN);
+            refused(
+                "thread",
+                format!("no thread for I/O {} of iodepth: {error}; a lower iodepth would do", slot + 1),
+                errno,
+            )
+        })?;
+        Ok(Helper { desk, opened, thread: Some(thread) })
+    }
+
+    /// Waits until the thread has its engine, and returns what that says of itself.
+    pub(super) fn opened(&self) -> Result<Option<String>, EngineError> {
+        let gone = || Err(refused("thread", "a thread ended before it had its engine".to_owned(), libc::EIO));
+        self.opened.recv().unwrap_or_else(|_| gone())
+    }
+
+    /// Hands it an I/O; it has none.
+    pub(super) fn order(&self, io: Io) {
+        self.tell(Errand::CarryOut(io));
+    }
+
+    /// CPU time up to its last pause.
+    pub(super) fn usage(&self) -> Usage {
+        held(&self.desk.errand).1
+    }
+
+    fn tell(&self, errand: Errand) {
+        held(&self.desk.errand).0 = errand;
+        self.desk.changed.notify_one();
+    }
+}
+
+impl Drop for Helper {
+    /// The I/O in flight is awaited: the engine may be writing to the worker's buffers.
+    fn drop(&mut self) {
+        if let Some(thread) = self.thread.take() {
+            // An I/O that is still waiting at the desk is dropped with it: the worker is giving up.
+            self.tell(Errand::End);
+            let _ = thread.join();
+        }
+    }
+}
+
+/// What a thread knows.
+struct Mind {
+    slot: u32,
+    facts: Arc<Facts>,
+    desk: Arc<Desk>,
+    results: Arc<Results>,
+    tell: SyncSender<Result<Option<String>, EngineError>>,
+}
+
+impl Mind {
+    fn live(self) {
+        let facts = Arc::clone(&self.facts);
+        let tell = self.tell.clone();
+        if dispatch(&facts.engine, self).is_none() {
+            let _ = tell.send(Err(refused("open", format!("there is no engine `{}`", facts.engine), libc::ENOENT)));
+        }
+    }
+
+    /// The next I/O; `None` when there will be none. What was used so far is left before a wait: a thread that is asked
+    /// for it is idle then.
+    fn next(&self) -> Option<Io> {
+        let used = sys::usage::of_thread();
+        let mut errand = held(&self.desk.errand);
+        errand.1 = used;
+        let waiting = |errand: &mut (Errand, Usage)| matches!(errand.0, Errand::Nothing);
+        let mut errand = self.desk.changed.wait_while(errand, waiting).unwrap_or_else(PoisonError::into_inner);
+        match std::mem::replace(&mut errand.0, Errand::Nothing) {
+            Errand::CarryOut(io) => Some(io),
+            Errand::Nothing | Errand::End => None,
+        }
+    }
+
+    /// The worker's files, or the same files opened once more where the engine moves their position.
+    fn targets(&self) -> Result<(Vec<Target>, Vec<OwnedFd>), EngineError> {
+        let mut targets = self.facts.targets.clone();
+        let mut own = Vec::new();
+        if BY_POSITION.contains(&self.facts.engine.as_str()) {
+            for target in &mut targets {
+                let again = reopened(target).map_err(|errno| {
+                    let path = target.path.display();
+                    refused("open", format!("{path}: once more for another thread: {errno}"), errno.raw_os_error())
+                })?;
+                target.descriptor = again.as_raw_fd();
+                own.push(again);
+            }
+        }
+        Ok((targets, own))
+    }
+}
+
+/// The same file with the same flags, and a position of its own.
+fn reopened(target: &Target) -> Result<OwnedFd, rustix::io::Errno> {
+    // SAFETY: the worker keeps its descriptors open as long as its engine lives.
+    let descriptor = unsafe { BorrowedFd::borrow_raw(target.descriptor) };
+    let flags = rustix::fs::fcntl_getfl(descriptor)?;
+    let path = format!("/proc/self/fd/{}", target.descriptor);
+    rustix::fs::open(path, flags | rustix::fs::OFlags::CLOEXEC, rustix::fs::Mode::empty())
+}
+
+impl Visitor for Mind {
+    type Out = ();
+
+    fn visit<E: Engine>(self) {
+        let (targets, _own) = match self.targets() {
+            Ok(targets) => targets,
+            Err(error) => {
+                let _ = self.tell.send(Err(error));
+                return;
+            }
+        };
+        let facts = &self.facts;
+        let opened = E::open(Setup {
+            options: &facts.options,
+            job: JobFacts {
+                name: &facts.name,
+                runtime: facts.runtime,
+                priority: facts.priority,
+                atomic: facts.atomic,
+                offloads_to: "",
+                order: facts.order,
+            },
+            targets: &targets,
+            depth: 1,
+            buffers: facts.buffers.0.wrapping_add(self.slot as usize * facts.stride),
+            buffer_stride: facts.stride,
+            clock: E::Clock::for_worker(&facts.clock),
+        });
+        let mut engine = match opened {
+            Ok(engine) => engine,
+            Err(error) => {
+                let _ = self.tell.send(Err(error));
+                return;
+            }
+        };
+        let _ = self.tell.send(Ok(engine.note()));
+        let mut scratch = Vec::with_capacity(1);
+        while let Some(io) = self.next() {
+            let begun = facts.clock.now();
+            let result = carry_out(&mut engine, Io { slot: 0, ..io }, &mut scratch);
+            let ended = facts.clock.now();
+            let completion = result.map(|result| Completion { slot: io.slot, result });
+            self.results.put(completion.map(|completion| Done { completion, begun, ended }));
+        }
+    }
+}
+
+/// One I/O from its start to its end, with nothing else in the engine.
+fn carry_out<E: Engine>(engine: &mut E, io: Io, scratch: &mut Vec<Completion>) -> Result<i64, EngineError> {
+    loop {
+        match engine.submit(io) {
+            Submitted::Done(completion) => return Ok(completion.result),
+            Submitted::Queued => break,
+            Submitted::Full => {
+                engine.flush()?;
+            }
+        }
+    }
+    scratch.clear();
+    while engine.flush()? == 0 {}
+    while scratch.is_empty() {
+        engine.reap(1, 1, scratch)?;
+    }
+    Ok(scratch.first().map_or(-i64::from(libc::EIO), |completion| completion.result))
+}

@@ -1,0 +1,19 @@
+//! What fuzzing found, each with the input that showed it, made small.
+
+use model::reading::Found;
+use plumb_formats::stream::parse;
+use plumb_formats::sweep::{measurements, r_head, r_row, r_tail};
+
+/// Our own R code was read back without the rows whose names hold a comma or a quote.
+#[test]
+fn names_with_commas_and_quotes_come_back_from_r_code() {
+    for name in ["readers, Benny", "say \"hi\", twice", "back\\slash\\", "plain"] {
+        let row = model::reading::Measurement { name: name.to_owned(), users: Some(2.0), ..Default::default() };
+        let code = format!("{}{}{}", r_head(), r_row(&row, 0), r_tail(None));
+        let (readings, damages) = parse(code.as_bytes());
+        assert!(damages.is_empty(), "{name}: {damages:?}");
+        let rows: Vec<_> = readings.iter().flat_map(|reading| measurements(reading, None)).collect();
+        assert_eq!(rows, [row], "{name}");
+        assert!(matches!(readings[0].found, Found::Row(_)));
+    }
+}

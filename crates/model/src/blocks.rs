@@ -1,0 +1,89 @@
+//! What became of a job's blocks (`block_error_percentiles`), and how those of two workers become one.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// What became of the blocks of a job that trims: each is as large as one trim. A block that failed stays failed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BlockLives {
+    /// Never touched.
+    pub unwritten: u64,
+    /// Trimmed last.
+    pub trimmed: u64,
+    /// Written last.
+    pub written: u64,
+    /// A trim of them failed.
+    pub trim_failures: u64,
+    /// A write to them failed.
+    pub write_failures: u64,
+    /// Of the blocks that failed: after how many trims, and how many of them.
+    pub lifetimes: BTreeMap<u32, u64>,
+}
+
+impl BlockLives {
+    /// The counts by state, under fio's words, in its order.
+    pub fn states(&self) -> [(&'static str, u64); 5] {
+        [
+            ("unwritten", self.unwritten),
+            ("trimmed", self.trimmed),
+            ("written", self.written),
+            ("trim failure", self.trim_failures),
+            ("write failure", self.write_failures),
+        ]
+    }
+
+    /// Whether anything was watched.
+    pub fn is_empty(&self) -> bool {
+        self.states().iter().all(|(_, count)| *count == 0)
+    }
+
+    /// After how many trims that share of the failed blocks had failed, for each of these percentages; `None` where
+    /// none failed.
+    ///
+    /// Source: as fio ranks latencies, the first value whose running sum reaches the share.
+    #[expect(clippy::cast_precision_loss, reason = "counts of blocks")]
+    pub fn percentiles(&self, percents: &[f64]) -> Option<Vec<u32>> {
+        let all: u64 = self.lifetimes.values().sum();
+        let (&last, _) = self.lifetimes.last_key_value()?;
+        let rank = |percent: f64| {
+            let (wanted, mut sum) = (percent / 100.0 * all as f64, 0);
+            let reached = self.lifetimes.iter().find(|(_, count)| {
+                sum += **count;
+                sum as f64 >= wanted
+            });
+            reached.map_or(last, |(&trims, _)| trims)
+        };
+        Some(percents.iter().map(|&percent| rank(percent)).collect())
+    }
+
+    /// Adds the blocks of another worker.
+    pub fn merge(&mut self, other: &BlockLives) {
+        self.unwritten += other.unwritten;
+        self.trimmed += other.trimmed;
+        self.written += other.written;
+        self.trim_failures += other.trim_failures;
+        self.write_failures += other.write_failures;
+        for (&trims, count) in &other.lifetimes {
+            *self.lifetimes.entry(trims).or_default() += count;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lifetimes_are_ranked_over_the_blocks_of_all_workers() {
+        let of = |lifetimes: &[(u32, u64)]| BlockLives {
+            trim_failures: lifetimes.iter().map(|(_, count)| count).sum(),
+            lifetimes: lifetimes.iter().copied().collect(),
+            ..BlockLives::default()
+        };
+        let mut all = of(&[(1, 1), (3, 4)]);
+        all.merge(&of(&[(3, 2), (700, 3)]));
+        assert_eq!((all.trim_failures, all.is_empty()), (10, false));
+        assert_eq!(all.percentiles(&[1.0, 10.0, 11.0, 70.0, 71.0, 100.0]), Some(vec![1, 1, 3, 3, 700, 700]));
+        assert_eq!(BlockLives::default().percentiles(&[50.0]), None);
+    }
+}

@@ -1,0 +1,110 @@
+//! Latencies counted in an interval: a histogram coarse enough to be kept for every half second of a run.
+//!
+//! Counts add up, as everything in an interval does, so percentiles of two neighbours made one are exact to the bucket.
+
+use measure::{BUCKETS, Histogram, Nanos};
+use serde::{Deserialize, Serialize};
+
+/// Buckets of [`Histogram`] that are one here: 16 per power of two are left.
+const TOGETHER: usize = 4;
+
+/// How many latencies fell where: (bucket, count) of the buckets that are not empty, ascending.
+///
+/// Bucket `n` holds the buckets `4n` to `4n + 3` of [`Histogram`]: below 128 ns one in 4 ns, above that 16 per power of
+/// two. A value read back is off by 1/32 of the latency at most.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct LatencyCounts(Vec<(u16, u64)>);
+
+impl LatencyCounts {
+    /// What `now` counts beyond `then`. Counting that began anew in between (a ramp ended) counts from there.
+    pub fn gained(now: &Histogram, then: &Histogram) -> LatencyCounts {
+        let anew = now.total() < then.total();
+        let groups = now.counts().chunks(TOGETHER).zip(then.counts().chunks(TOGETHER));
+        let gain = |(now, then): (&[u64], &[u64])| -> u64 {
+            now.iter().zip(then).map(|(now, then)| now.saturating_sub(if anew { 0 } else { *then })).sum()
+        };
+        let counts = groups.map(gain).zip(0_u16..).filter(|&(count, _)| count > 0);
+        LatencyCounts(counts.map(|(count, bucket)| (bucket, count)).collect())
+    }
+
+    /// Adds the counts of another interval.
+    pub fn add(&mut self, more: &LatencyCounts) {
+        for &(bucket, count) in &more.0 {
+            match self.0.binary_search_by_key(&bucket, |&(known, _)| known) {
+                Ok(at) => self.0[at].1 = self.0[at].1.saturating_add(count),
+                Err(at) => self.0.insert(at, (bucket, count)),
+            }
+        }
+    }
+
+    /// Whether nothing was counted.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// How many latencies were counted.
+    pub fn total(&self) -> u64 {
+        self.0.iter().fold(0, |sum: u64, &(_, count)| sum.saturating_add(count))
+    }
+
+    /// The latency that `percent` % of all do not exceed, as the middle of its bucket; `None` when nothing was counted.
+    pub fn percentile(&self, percent: f64) -> Option<Nanos> {
+        let total = self.total() as f64;
+        let mut sum = 0.0;
+        let reached = |&&(_, count): &&(u16, u64)| {
+            sum += count as f64;
+            sum >= total * percent / 100.0
+        };
+        let (bucket, _) = self.0.iter().find(reached).or(self.0.last())?;
+        let first = (usize::from(*bucket) * TOGETHER).min(BUCKETS - TOGETHER);
+        let (low, _) = Histogram::bucket_edges(first);
+        let (_, high) = Histogram::bucket_edges(first + TOGETHER - 1);
+        Some(Nanos(low.get() + (high.get() - low.get()) / 2))
+    }
+}
+
+/// For serde: whether no direction has any.
+pub(crate) fn none(counts: &[LatencyCounts; 3]) -> bool {
+    counts.iter().all(LatencyCounts::is_empty)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(latencies: &[(u64, u64)]) -> Histogram {
+        let mut histogram = Histogram::new();
+        latencies.iter().for_each(|&(ns, count)| histogram.record_many(Nanos(ns), count));
+        histogram
+    }
+
+    #[test]
+    fn a_percentile_is_that_of_the_whole_histogram_to_a_thirtysecond() {
+        let counted = of(&[(80_000, 950), (400_000, 49), (9_000_000_000, 1)]);
+        let coarse = LatencyCounts::gained(&counted, &Histogram::new());
+        assert_eq!(coarse.total(), 1000);
+        for (percent, exact) in [(50.0, 80e3), (95.0, 80e3), (99.0, 400e3), (99.95, 9e9), (100.0, 9e9)] {
+            let found = coarse.percentile(percent).unwrap().as_f64();
+            assert!((found / exact - 1.0).abs() <= 1.0 / 32.0, "{percent}: {found}");
+        }
+        assert_eq!(LatencyCounts::default().percentile(50.0), None);
+    }
+
+    #[test]
+    fn intervals_add_up_to_the_run_and_a_ramp_that_ends_counts_from_there() {
+        let (early, late) = (of(&[(100, 5), (1000, 5)]), of(&[(100, 5), (1000, 9), (70_000, 1)]));
+        let mut sum = LatencyCounts::gained(&early, &Histogram::new());
+        sum.add(&LatencyCounts::gained(&late, &early));
+        assert_eq!(sum, LatencyCounts::gained(&late, &Histogram::new()));
+        let anew = of(&[(1000, 2)]);
+        assert_eq!(LatencyCounts::gained(&anew, &late), LatencyCounts::gained(&anew, &Histogram::new()));
+    }
+
+    #[test]
+    fn a_bucket_that_no_histogram_has_is_the_last_one() {
+        let hostile: LatencyCounts = serde_json::from_str("[[65535,18446744073709551615],[65535,9]]").unwrap();
+        assert!(hostile.percentile(99.0).unwrap() < Nanos(1 << 40));
+        assert_eq!(hostile.total(), u64::MAX);
+    }
+}

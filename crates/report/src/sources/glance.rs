@@ -1,0 +1,52 @@
+//! A run at a glance: what a terminal shows when it is over.
+
+use super::native::test_of;
+use crate::data::{Axis, Measured, Sweep, Table};
+use crate::terminal;
+use analysis::Load;
+use measure::Direction;
+use model::{Interval, RunResult};
+use serde_json::Value;
+
+/// Columns of the curve over time.
+const COLUMNS: usize = 48;
+
+/// For each direction in which anything moved: rates with their curve over time, and the ladder of latencies. Empty
+/// where nothing was measured.
+pub fn glance(result: &RunResult, target_ns: f64) -> String {
+    let Some(test) = test_of(&Value::Null, result.clone()) else { return String::new() };
+    let level = |direction| Some((direction, Measured::of(test.users, result, direction)?));
+    let levels: Vec<(Direction, Measured)> = Direction::ALL.into_iter().filter_map(level).collect();
+    let several = levels.len() > 1;
+    let drawn = levels.into_iter().map(|(direction, level)| {
+        let of = if several { format!(", {}s", direction.word()) } else { String::new() };
+        let table = Table {
+            system: result.jobs.first().map(|job| job.echo.name.clone()).unwrap_or_default(),
+            workload: format!("{}{of}", test.workload),
+            plural: String::new(),
+            axis: Axis::Load(Load::Users),
+            target_ns,
+            levels: vec![level],
+            notes: Vec::new(),
+        };
+        terminal::sketch_over_time(&Sweep::of(table), &over_time(result, direction))
+    });
+    drawn.filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n")
+}
+
+/// I/Os per second, stretch after stretch, of at most as many as the curve has columns.
+fn over_time(result: &RunResult, direction: Direction) -> Vec<f64> {
+    let intervals: &[Interval] = result.monitored.as_ref().map_or(&[], |monitored| &monitored.intervals);
+    let mut from = 0.0;
+    let mut rates = Vec::new();
+    for together in intervals.chunks(intervals.len().div_ceil(COLUMNS).max(1)) {
+        let Some(until) = together.last().map(|last| last.until.as_secs_f64()) else { continue };
+        let ios: u64 = together.iter().map(|interval| interval.ios[direction as usize]).sum();
+        // The last interval may be a few milliseconds: too few I/Os for a rate.
+        if until - from >= 0.2 {
+            rates.push(ios as f64 / (until - from));
+        }
+        from = until;
+    }
+    rates
+}

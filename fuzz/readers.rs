@@ -1,0 +1,242 @@
+//! Every reader of foreign bytes by its name, each as one function that must come back whatever it is given.
+//!
+//! Shared by the fuzz targets (`fuzz/targets`) and by the test of the gate that gives each reader the inputs kept in
+//! `fuzz/corpus`. What comes out is used as the program uses it: shown in every view, written and read again. Nothing
+//! here touches a disk or starts I/O.
+
+use formats::iolog;
+use formats::stream::{Event, Parser as Stream, parse};
+use formats::sweep::{self, Detail, LogKind, ParquetWriter};
+use formats::{FORMATS, View, exact, fio_log, results};
+use job::{Files, Parser, Surroundings};
+use model::reading::{Found, Measurement, Reading};
+use std::io;
+use std::path::Path;
+
+/// A reader.
+pub struct Reader {
+    /// What the target and the directory of its inputs are called.
+    pub name: &'static str,
+    /// Reads bytes; anything but a panic, a hang or a greed for memory is right.
+    pub read: fn(&[u8]),
+}
+
+/// All of them.
+pub const READERS: &[Reader] = &[
+    Reader { name: "any", read: any },
+    Reader { name: "fio-text", read: |bytes| of_format("fio-text", bytes) },
+    Reader { name: "fio-json", read: |bytes| of_format("fio-json", bytes) },
+    Reader { name: "fio-terse", read: |bytes| of_format("fio-terse", bytes) },
+    Reader { name: "native", read: |bytes| of_format("native", bytes) },
+    Reader { name: "fio-log", read: any },
+    Reader { name: "fio-log-packed", read: packed_log },
+    Reader { name: "iozone", read: any },
+    Reader { name: "iostat-text", read: any },
+    Reader { name: "iostat-json", read: any },
+    Reader { name: "r-matrix", read: any },
+    Reader { name: "csv", read: any },
+    Reader { name: "iolog", read: iolog },
+    Reader { name: "blktrace", read: iolog },
+    Reader { name: "job-file", read: job_file },
+    Reader { name: "fio-words", read: fio_words },
+    Reader { name: "iozone-words", read: iozone_words },
+    Reader { name: "fio-sh-letters", read: fio_sh_letters },
+    Reader { name: "survey-file", read: survey_file },
+    Reader { name: "kernel-counters", read: kernel_counters },
+];
+
+/// Gives bytes to the reader of this name.
+///
+/// # Panics
+/// When there is none, and where the reader does.
+pub fn read(name: &str, bytes: &[u8]) {
+    let reader = READERS.iter().find(|reader| reader.name == name);
+    (reader.unwrap_or_else(|| panic!("no reader is called {name}")).read)(bytes);
+}
+
+/// Inputs up to this size are given in pieces, too.
+const SMALL: usize = 4096;
+
+/// The reader of all outputs, which finds out itself what they are.
+fn any(bytes: &[u8]) {
+    let (readings, damages) = parse(bytes);
+    if bytes.len() <= SMALL {
+        let (mut again, mut other_damages) = (Vec::new(), Vec::new());
+        let mut stream = Stream::new(|event| match event {
+            Event::Reading(reading) => again.push(reading),
+            Event::Damage(damage) => other_damages.push(damage),
+        });
+        bytes.chunks(7).for_each(|piece| stream.feed(piece));
+        stream.finish();
+        assert_eq!(readings, again, "in pieces of 7 it is something else");
+        assert_eq!(damages, other_damages, "in pieces of 7 it is damaged elsewhere");
+    }
+    show(&readings);
+    for located in results::results(bytes).0 {
+        write_all(&located.result);
+    }
+}
+
+/// Every view of `plumb parse`.
+fn show(readings: &[Reading]) {
+    if readings.is_empty() {
+        return;
+    }
+    let detail = Detail { buckets: true, percentiles: true };
+    let mut file = ParquetWriter::new(Vec::new()).expect("a Parquet file in memory");
+    let (mut matrix, mut table, mut rows, mut plain) = (String::from(sweep::r_head()), sweep::csv_head(), 0, true);
+    for reading in readings {
+        serde_json::to_string(reading).expect("a reading as JSON");
+        for log in [None, Some(LogKind::Bandwidth), Some(LogKind::Iops), Some(LogKind::Total), Some(LogKind::Part)] {
+            for row in sweep::measurements(reading, log) {
+                sweep::table_row(&row, detail);
+                sweep::markdown_row(&row, detail);
+                matrix += &sweep::r_row(&row, rows);
+                table += &sweep::csv_row(&row, "a \"b\", c", reading.line);
+                rows += 1;
+                plain &= is_plain(&row);
+                file.row(&row, "a").expect("a row of a Parquet file");
+            }
+        }
+    }
+    file.finish().expect("the end of a Parquet file");
+    if rows > 0 && plain {
+        let count = |text: &str| parse(text.as_bytes()).0.len();
+        assert_eq!(count(&(matrix + &sweep::r_tail(Some("a")))), rows, "rows of our own R code");
+        assert_eq!(count(&table), rows, "rows of our own CSV");
+    }
+}
+
+/// Whether its words cannot be taken for a line of something else, such as a job called `3;a` or `b: (groupid=0`.
+fn is_plain(row: &Measurement) -> bool {
+    let words = [Some(&row.name), row.system.as_ref(), row.block_size.as_ref(), row.engine.as_ref()];
+    let letter = |letter: char| letter.is_ascii_alphanumeric() || " ,\"\\'-_".contains(letter);
+    words.into_iter().flatten().all(|word| word.chars().all(letter))
+}
+
+/// A reader of one format: what it takes is written in every format.
+fn of_format(name: &str, bytes: &[u8]) {
+    any(bytes);
+    let format = FORMATS.iter().find(|format| format.name == name).expect("a format of this name");
+    let text = String::from_utf8_lossy(bytes);
+    if let Some(Ok(result)) = format.read.map(|read| read(&text)) {
+        write_all(&result);
+        exact::reading(&result, "again", 1);
+    }
+    for reading in parse(bytes).0 {
+        if let Found::Run(run) = reading.found {
+            write_all(&exact::result(&run));
+        }
+    }
+}
+
+fn write_all(result: &model::RunResult) {
+    let view = View { zone: jiff::tz::TimeZone::UTC };
+    for write in FORMATS.iter().filter_map(|format| format.write) {
+        // What cannot be written is refused; that is right, too.
+        let _ = write(result, &view);
+    }
+}
+
+fn packed_log(bytes: &[u8]) {
+    // A few KiB can hold gigabytes of zeros.
+    struct Limited(usize);
+    impl io::Write for Limited {
+        fn write(&mut self, text: &[u8]) -> io::Result<usize> {
+            self.0 = self.0.checked_sub(text.len()).ok_or(io::ErrorKind::StorageFull)?;
+            Ok(text.len())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    let _ = fio_log::inflate(bytes, Limited(1 << 20));
+}
+
+/// Records of I/Os, fio's and blktrace's: read alone, and two of them merged.
+fn iolog(bytes: &[u8]) {
+    if let Ok(mut reader) = iolog::Reader::new("a", bytes) {
+        while let Ok(Some(_)) = reader.next() {}
+        reader.places();
+    }
+    let _ = iolog::merge(&[trace(bytes, 100.0, 1), trace(bytes, 50.0, 2)], &mut io::sink());
+}
+
+fn trace(bytes: &[u8], scalar: f64, rounds: u64) -> iolog::Trace<'_> {
+    let open = Box::new(move || Ok(Box::new(io::Cursor::new(bytes.to_vec())) as Box<dyn io::BufRead>));
+    iolog::Trace { name: "a".to_owned(), open, scalar, rounds }
+}
+
+/// No file but the ones that a job file includes from itself.
+struct Nowhere;
+
+impl Files for Nowhere {
+    fn read(&self, _: &Path) -> io::Result<Vec<u8>> {
+        Err(io::ErrorKind::NotFound.into())
+    }
+    fn is_special(&self, path: &Path) -> bool {
+        path.starts_with("/dev")
+    }
+}
+
+fn surroundings() -> Surroundings<'static> {
+    Surroundings {
+        environment: &|name| (name == "SIZE").then(|| "1m".to_owned()),
+        files: &Nowhere,
+        page_size: 4096,
+        memory_mib: 4096,
+        cpus: 2,
+    }
+}
+
+fn job_file(bytes: &[u8]) {
+    match Parser::new(engine::ENGINES).job_file("a.fio", &String::from_utf8_lossy(bytes), &surroundings()) {
+        Ok((plan, warnings)) => drop((format!("{plan:?}"), format!("{warnings:?}"))),
+        Err(error) => assert!(!error.to_string().is_empty()),
+    }
+}
+
+/// Words, one per line.
+fn words(bytes: &[u8]) -> Vec<String> {
+    String::from_utf8_lossy(bytes).lines().map(str::to_owned).collect()
+}
+
+fn fio_words(bytes: &[u8]) {
+    if let Err(error) = Parser::new(engine::ENGINES).command_line(&words(bytes), &surroundings()) {
+        assert!(!error.to_string().is_empty());
+    }
+}
+
+fn iozone_words(bytes: &[u8]) {
+    if let Ok(settings) = iozone::read("iozone", &words(bytes)) {
+        iozone::rows(&settings);
+    }
+}
+
+fn fio_sh_letters(bytes: &[u8]) {
+    if let Ok(letters) = survey::letters(&words(bytes)) {
+        let _ = survey::suite(&letters.wishes, survey::Writes::Allowed);
+    }
+}
+
+/// A survey file, and each of its lines as an axis of a sweep.
+fn survey_file(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    if let Ok(wishes) = survey::Wishes::from_toml(&text) {
+        let _ = survey::suite(&wishes, survey::Writes::Allowed);
+        let _ = survey::suite(&wishes, survey::Writes::Forbidden);
+    }
+    for line in text.lines().take(8) {
+        let _ = survey::Axis::parse(line);
+    }
+}
+
+/// What the kernel prints in /proc and /sys.
+fn kernel_counters(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    monitor::diskstats(&text);
+    monitor::CpuCounters::parse(&text);
+    monitor::DeviceCounters::parse(&text);
+    monitor::uptime_centiseconds(&text);
+    monitor::io_bytes(&text);
+}
