@@ -8,7 +8,7 @@ SHELL := /bin/bash
 CARGO ?= cargo
 DEMO_OUTPUT ?= target/demo
 
-.PHONY: help demo test test-r bench bench-short checks faults oracles charts gallery fuzz clean
+.PHONY: help demo test test-r bench bench-short checks faults soak load deny miri sanitize oracles charts gallery fuzz clean
 
 help:
 	@echo 'make demo     build plumb and survey the disk under this directory (about a minute of measuring)'
@@ -18,6 +18,11 @@ help:
 	@echo 'make checks   make each check fire, and twenty clean runs; print the table of both'
 	@echo 'make bench-short  less of it, and a failure where plumb became dearer than it may be'
 	@echo 'make faults   inject every fault we know, and print what became of it; as root'
+	@echo 'make soak     random job files over all options for SOAK_MINUTES (30); as root'
+	@echo 'make load     4,096 jobs, 100,000 files, a day simulated, 10^8 rows of a log: time and memory'
+	@echo 'make deny     known weaknesses, licences and sources of the dependencies (builds cargo-deny once)'
+	@echo 'make miri     unsafe code that needs no kernel, under Miri (nightly)'
+	@echo 'make sanitize the engines under the address and the thread sanitizer (nightly)'
 	@echo 'make fuzz     FUZZ_SECONDS (300) per reader of foreign bytes, or READERS="fio-text iolog" alone'
 	@echo 'make oracles  install fio, sysstat and iozone3 from Debian, readers of their output from PyPI'
 	@echo 'make charts   fetch ECharts and the typeface of the pictures anew'
@@ -53,6 +58,38 @@ checks:
 
 faults: oracles
 	$(CARGO) test --locked -p plumb-cli --test faults -- --nocapture
+
+SOAK_MINUTES ?= 30
+soak: oracles
+	PLUMB_SOAK_SECONDS=$$(($(SOAK_MINUTES) * 60)) $(CARGO) test --locked -p plumb-cli --test soak -- --nocapture
+
+load:
+	$(CARGO) build --release --locked --bin plumb
+	PLUMB_LOAD=full PLUMB_LOAD_PROGRAM=$(CURDIR)/target/release/plumb $(CARGO) test --locked -p plumb-cli --test load -- --nocapture
+
+# Kept beside the build: it takes minutes to compile, once. Advisories come from github.com.
+DENY := target/tools/bin/cargo-deny
+$(DENY):
+	$(CARGO) install cargo-deny --locked --root target/tools --target-dir target/tools/build
+	rm -rf target/tools/build
+
+deny: $(DENY)
+	$(DENY) --all-features check licenses bans sources
+	$(DENY) --all-features check advisories
+
+# What touches no kernel: Miri knows no mmap of files, no io_uring and no fork.
+miri:
+	rustup component add --toolchain nightly miri rust-src
+	PROPTEST_CASES=4 MIRIFLAGS=-Zmiri-disable-isolation $(CARGO) +nightly miri test --target-dir target/miri -p plumb-measure --lib
+	MIRIFLAGS=-Zmiri-disable-isolation $(CARGO) +nightly miri test --target-dir target/miri -p plumb-sys --lib -- $(MIRI_SYS)
+
+MIRI_SYS ?= buffers shared
+
+SANITIZED := -Zbuild-std --target x86_64-unknown-linux-gnu --target-dir target/sanitize
+sanitize:
+	rustup component add --toolchain nightly rust-src
+	RUSTFLAGS=-Zsanitizer=address $(CARGO) +nightly test $(SANITIZED) -p plumb-engine -p plumb-sys --lib --tests
+	RUSTFLAGS=-Zsanitizer=thread $(CARGO) +nightly test $(SANITIZED) -p plumb-engine -p plumb-sys --lib --tests
 
 bench-short: oracles
 	$(CARGO) bench --locked -p plumb-cli --bench cost -- --short

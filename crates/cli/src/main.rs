@@ -12,6 +12,7 @@ mod fio;
 mod grade;
 mod iostat;
 mod iozone;
+mod kept;
 mod knee;
 mod limit;
 mod native;

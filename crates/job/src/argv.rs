@@ -292,6 +292,7 @@ impl<'a> Reader<'a> {
             Effect::EtaInterval => self.eta_interval(option, text, place),
             Effect::StatusInterval => self.status_interval(option, text, place),
             Effect::BandwidthLog => self.result.beside.bandwidth_log = Some(value.unwrap_or("agg").to_owned()),
+            Effect::ResultFile => self.result.beside.result = Some(PathBuf::from(text)),
             Effect::Strict => self.result.beside.strict = true,
             Effect::InflateLog => self.result.ask = Some(Ask::InflateLog(PathBuf::from(text))),
             Effect::WarningsFatal => self.result.warnings_fatal = true,

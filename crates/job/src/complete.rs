@@ -109,6 +109,10 @@ fn check(draft: &Draft, engine: &EngineSpec, load: &LoadPlan, findings: &mut Fin
         let help = Some("make size larger or bs smaller".to_owned());
         findings.problems.push(about(draft, &["size", "bs", "bsrange", "bssplit"], what, help));
     }
+    if draft.ramp_bytes > 0 && engine.capabilities.work == Work::Company {
+        let what = format!("engine {} moves no bytes, and a ramp of bytes would never end", engine.name);
+        findings.problems.push(about(draft, &["ramp_size", "ioengine"], what, Some("give ramp_time".to_owned())));
+    }
     if load.mix.contains(Direction::Trim) && !engine.capabilities.trim {
         let what = format!("engine {} cannot trim", engine.name);
         findings.problems.push(about(draft, &["rw", "ioengine"], what, None));

@@ -226,6 +226,8 @@ pub struct BesideRequest {
     pub status_interval: Option<Nanos>,
     /// Logs of what all jobs move together: the first part of their names.
     pub bandwidth_log: Option<String>,
+    /// plumb's own result goes to this file, while the run lasts and after it (a word of plumb's own).
+    pub result: Option<PathBuf>,
     /// A finding of a check is a failure (a word of plumb's own).
     pub strict: bool,
 }

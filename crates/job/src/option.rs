@@ -88,6 +88,11 @@ pub enum Value {
     Floats(Vec<f64>),
 }
 
+/// Every option of a job, in the order in which help lists them.
+pub fn all() -> impl Iterator<Item = &'static OptionSpec> {
+    crate::table::rows().map(|row| &row.spec)
+}
+
 /// A plain amount of bytes, as written in an engine's option that holds several: `4k`, `1m`, `4096`.
 pub fn bytes(text: &str) -> Option<u64> {
     match crate::values::amount(text.trim(), crate::values::UnitBase::Binary) {

@@ -21,6 +21,7 @@ pub(crate) enum Trust {
 const REFUSED: &[(&str, &str)] = &[
     ("exec_prerun", "runs a command"),
     ("exec_postrun", "runs a command"),
+    ("read_iolog", "replays a record, which names files anywhere"),
     ("ioscheduler", "changes the machine"),
     ("cgroup", "changes the machine"),
     ("cgroup_weight", "changes the machine"),
@@ -72,6 +73,42 @@ fn leads_outside(value: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Place;
+    use crate::option::Kind;
+
+    fn given(name: &str, value: &str) -> Assignment {
+        let place = Place { source: 0, span: 0..0 };
+        Assignment {
+            name: name.to_owned(),
+            value: Some(value.to_owned()),
+            name_place: place.clone(),
+            value_place: place,
+        }
+    }
+
+    #[test]
+    fn no_option_that_takes_text_takes_a_path_that_leads_outside() {
+        let takes_text = |row: &&table::Row| matches!(row.spec.kind, Kind::Text) && row.spec.name != "description";
+        for row in table::rows().filter(takes_text) {
+            for name in std::iter::once(&row.spec.name).chain(row.spec.aliases) {
+                for value in ["/etc/passwd", "a:/dev/sda", "../x", "sub/../../x"] {
+                    assert!(problem(&given(name, value), "a").is_some(), "{name}={value}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_runs_a_command_or_changes_the_machine_is_refused_whatever_its_value() {
+        for (name, _) in REFUSED {
+            assert!(table::find(name).is_some(), "{name} is no option");
+            assert!(problem(&given(name, "1"), "a").is_some(), "{name}");
+        }
+        for (engine, _) in ENGINES {
+            assert!(problem(&given("ioengine", engine), "a").is_some(), "{engine}");
+        }
+        assert!(problem(&given("ioengine", "libaio"), "a").is_none());
+    }
 
     #[test]
     fn a_value_leads_outside_by_an_absolute_path_or_by_going_up() {

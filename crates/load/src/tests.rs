@@ -128,6 +128,7 @@ fn count(trace: &Trace, operation: Operation) -> usize {
 mod amounts;
 mod cost;
 mod coverage;
+mod extremes;
 mod golden;
 mod handling;
 mod pacing;

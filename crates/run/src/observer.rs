@@ -57,6 +57,15 @@ pub trait Observer {
     fn report(&mut self, so_far: &RunResult) {
         let _ = so_far;
     }
+    /// Whether the run so far is to be kept, asked like `report_wanted`: what is left of a run that is killed.
+    fn keeping_wanted(&mut self, elapsed: Nanos) -> bool {
+        let _ = elapsed;
+        false
+    }
+    /// The run so far, to be kept.
+    fn keep(&mut self, so_far: &RunResult) {
+        let _ = so_far;
+    }
     /// A worker starts that runs a command of its own before or after its I/O, whose output goes to a file.
     fn command(&mut self, job: &str, when: &str, file: &str) {
         let _ = (job, when, file);

@@ -47,6 +47,9 @@ pub struct Wishes {
     /// Bytes of the work file, or of each device.
     #[serde(deserialize_with = "size", skip_serializing_if = "Option::is_none")]
     pub size: Option<u64>,
+    /// Bytes of the file system that stay free beside the work file.
+    #[serde(deserialize_with = "size", skip_serializing_if = "Option::is_none")]
+    pub reserve: Option<u64>,
     /// A small file and short tests.
     pub quick: bool,
     /// The I/O engine.
@@ -113,6 +116,7 @@ impl Wishes {
             time: self.time.or(file.time),
             warm_up: self.warm_up.or(file.warm_up),
             size: self.size.or(file.size),
+            reserve: self.reserve.or(file.reserve),
             quick: self.quick || file.quick,
             engine: self.engine.or(file.engine),
             direct: self.direct.or(file.direct),

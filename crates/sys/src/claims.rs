@@ -79,12 +79,29 @@ pub fn on(root: &Path, path: &Path, device: &BlockDevice) -> Result<Vec<Claim>, 
     for holder in around.flat_map(BlockDevice::holders) {
         found.push(Claim::Holder(holder.name().to_owned()));
     }
+    found.extend(loops_on(root, device).into_iter().map(Claim::Holder));
     if block::is_held(path)? {
         found.push(Claim::Held);
     }
     found.extend(partitions.iter().map(|partition| Claim::Partition(partition.name().to_owned())));
     found.extend(signatures(path)?);
     Ok(found)
+}
+
+/// Loop devices that are made on the device, or on a partition of it, by name. The kernel lists them nowhere as holders.
+fn loops_on(root: &Path, device: &BlockDevice) -> Vec<String> {
+    use std::os::unix::fs::FileTypeExt;
+    let entries = std::fs::read_dir(root.join("sys/block")).into_iter().flatten().flatten();
+    let is_on = |folder: &Path| {
+        let backing = std::fs::read_to_string(folder.join("loop/backing_file")).ok()?;
+        let backing = PathBuf::from(backing.trim_end_matches('\n'));
+        // A file on a device is no business of ours: its file system is mounted.
+        std::fs::metadata(&backing).ok().filter(|found| found.file_type().is_block_device())?;
+        let below = BlockDevice::under(root, &backing).ok().flatten()?;
+        (below == *device || below.whole() == *device).then_some(())
+    };
+    let on = entries.filter(|entry| is_on(&entry.path()).is_some());
+    on.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
 }
 
 /// Whether the device, or a partition of it, is listed in /proc/swaps.

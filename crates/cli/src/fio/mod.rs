@@ -10,6 +10,7 @@ mod trigger;
 mod watch;
 
 use crate::failure::Failure;
+use crate::kept::Kept;
 use crate::output::Output;
 use crate::remarks;
 use bandwidth::BandwidthLog;
@@ -140,15 +141,18 @@ fn measure(plan: &Plan, invocation: &Invocation, out: &mut Output) -> Result<u8,
     let idle_before = invocation.idle.map(|_| IdleAccount::now());
     let log = invocation.beside.bandwidth_log.as_deref().map(BandwidthLog::create).transpose()?;
     let interim = Interim::new(invocation.beside.status_interval, surroundings::dump_request());
-    let mut watch = Watch::new(out, plan, invocation, talk, live).with(log, interim, &invocation.output);
+    let mut kept = invocation.beside.result.as_deref().map(Kept::create).transpose()?;
+    let mut watch =
+        Watch::new(out, plan, invocation, talk, live).with(log, interim, &invocation.output).keeping(kept.as_mut());
     let result = run::execute(plan, &options, &mut watch);
     let watched = watch.finish();
     let mut result = result.map_err(|error| Failure::new(error.to_string()))?;
     let detail = if invocation.idle == Some(IdleProfile::PerCpu) { Detail::PerCpu } else { Detail::System };
     result.cpu_idleness = idle_before.map(|before| idle::since(&before, detail));
     remarks::judge(&mut result);
+    let saved = kept.map_or(Ok(()), |kept| kept.write(&result));
     report(&result, invocation, talk, out)?;
-    watched?;
+    watched.and(saved)?;
     let status = status(&result);
     Ok(if invocation.beside.strict { remarks::strict_status(status, &result.notes) } else { status })
 }

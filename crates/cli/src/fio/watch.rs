@@ -5,6 +5,7 @@ use super::eta;
 use super::interim::Interim;
 use super::trigger::Trigger;
 use crate::failure::Failure;
+use crate::kept::Kept;
 use crate::output::Output;
 use formats::{fio_eta, fio_text, printable};
 use job::{Invocation, OutputRequest, Plan};
@@ -47,6 +48,8 @@ pub(crate) struct Watch<'out> {
     request: Option<&'out OutputRequest>,
     interim: Option<Interim>,
     log: Option<BandwidthLog>,
+    /// Where the run so far is kept.
+    kept: Option<&'out mut Kept>,
     /// The first write that failed; observers cannot stop a run, so it is told at its end.
     failed: Option<Failure>,
 }
@@ -69,6 +72,7 @@ impl<'out> Watch<'out> {
             request: None,
             interim: None,
             log: None,
+            kept: None,
             failed: None,
         }
     }
@@ -77,6 +81,11 @@ impl<'out> Watch<'out> {
     pub(crate) fn with(mut self, log: Option<BandwidthLog>, interim: Interim, request: &'out OutputRequest) -> Self {
         (self.log, self.interim, self.request) = (log, Some(interim), Some(request));
         self
+    }
+
+    /// With a file that holds the run so far.
+    pub(crate) fn keeping(self, kept: Option<&'out mut Kept>) -> Self {
+        Watch { kept, ..self }
     }
 
     /// Lets go of the live line; the first failed write, if there was one.
@@ -135,6 +144,17 @@ impl Observer for Watch<'_> {
         self.failed = super::print(so_far, request, self.out).err();
     }
 
+    fn keeping_wanted(&mut self, elapsed: Nanos) -> bool {
+        self.kept.as_mut().is_some_and(|kept| kept.is_due(elapsed))
+    }
+
+    fn keep(&mut self, so_far: &RunResult) {
+        let Some(Err(failure)) = self.kept.as_ref().map(|kept| kept.so_far(so_far)) else { return };
+        // A run goes on without it; told once.
+        self.kept = None;
+        self.note(failure.message());
+    }
+
     fn command(&mut self, job: &str, when: &str, file: &str) {
         self.say(&format!("{job} : Saving output of {when} in {file}\n"));
     }
@@ -153,6 +173,7 @@ impl Observer for Watch<'_> {
         self.live.end();
         self.note("threads are stuck in I/O that nothing can interrupt: they are left behind");
         // Whoever cannot be told ends all the same.
+        let _ = self.kept.as_ref().map(|kept| kept.write(result));
         let _ = super::report(result, self.invocation, self.talk, self.out);
         std::process::exit(super::ENDED_BY_SIGNAL.into());
     }

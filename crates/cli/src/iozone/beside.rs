@@ -2,7 +2,8 @@
 //! JSON.
 
 use crate::failure::Failure;
-use crate::output::Output;
+use crate::kept;
+use crate::output::{Output, is_block_device};
 use crate::{limit, remarks};
 use formats::printable;
 use iozone::Settings;
@@ -12,6 +13,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
+use std::time::Instant;
 
 /// So many passes are told one by one; more are summed up.
 const MOST_LINES: usize = 60;
@@ -19,7 +21,7 @@ const MOST_LINES: usize = 60;
 const PERCENTS: [f64; 4] = [50.0, 90.0, 99.0, 99.9];
 
 /// What was found beside iozone's numbers.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Beside {
     tests: Vec<Value>,
     lines: Vec<String>,
@@ -28,6 +30,21 @@ pub(crate) struct Beside {
     /// What held passes back, likewise.
     limits: BTreeMap<&'static str, Told>,
     notes: Vec<Note>,
+    /// When it was last written while the run lasted.
+    written: Instant,
+}
+
+impl Default for Beside {
+    fn default() -> Self {
+        Beside {
+            tests: Vec::new(),
+            lines: Vec::new(),
+            doubts: BTreeMap::new(),
+            limits: BTreeMap::new(),
+            notes: Vec::new(),
+            written: Instant::now(),
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -80,6 +97,26 @@ impl Beside {
         remarks::strict_status(status, &self.notes)
     }
 
+    /// Whether what was found so far is to be written to the file that was named.
+    pub(crate) fn is_saving_due(&self, settings: &Settings) -> bool {
+        settings.json.is_some() && self.written.elapsed() >= kept::EVERY.as_duration()
+    }
+
+    /// Writes it, with the pass that has not ended where one is under way. What cannot be written is told at the end,
+    /// which writes it once more.
+    pub(crate) fn save_where_due(&mut self, settings: &Settings, command: &str, under_way: Option<(&str, &RunResult)>) {
+        let Some(path) = settings.json.as_ref().filter(|_| self.is_saving_due(settings)) else { return };
+        self.written = Instant::now();
+        let ended = self.tests.len();
+        self.tests.extend(under_way.map(|(title, so_far)| {
+            let mut result = so_far.clone();
+            result.notes.push(kept::under_way());
+            json!({ "test": title, "users": result.jobs.len(), "under_way": true, "result": result })
+        }));
+        let _ = self.save(path, command, json!({ "target": { "path": "iozone" }, "sentences": [] }));
+        self.tests.truncate(ended);
+    }
+
     /// Tells it: everything to the file that was named; percentiles, limits and doubts to a person.
     pub(crate) fn tell(&self, settings: &Settings, command: &str) -> Result<(), Failure> {
         if let Some(path) = &settings.json {
@@ -112,7 +149,12 @@ impl Beside {
             all.insert("tests".to_owned(), Value::Array(self.tests.clone()));
         }
         let text = serde_json::to_string_pretty(&all).map_err(|error| Failure::new(error.to_string()))?;
-        Output::file(path)?.write(&(text + "\n"))
+        // A file is replaced in one step; what is none, like a pipe, takes it as it is.
+        let is_file = std::fs::metadata(path).map_or(true, |found| found.is_file());
+        if !is_file || is_block_device(path) {
+            return Output::file(path)?.write(&(text + "\n"));
+        }
+        kept::replace(path, &(text + "\n")).map_err(|error| Failure::writing(&path.display().to_string(), &error))
     }
 }
 

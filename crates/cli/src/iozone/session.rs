@@ -10,7 +10,7 @@ use iozone::{Pass, Settings};
 use job::Plan;
 use measure::{Nanos, SystemClock};
 use model::RunResult;
-use run::RunOptions;
+use run::{Observer, Progress, RunOptions};
 use std::path::{Path, PathBuf};
 
 /// Where /proc and /sys are read.
@@ -64,9 +64,10 @@ impl<'a> Session<'a> {
             progress_interval: Live::interval(),
             device_interval: Nanos::from_millis(500),
         };
-        let mut live = Live::new(title);
-        let result = run::execute_by(self.clock, plan, &options, &mut live);
-        live.clear();
+        let (settings, command) = (self.settings, self.command.as_str());
+        let mut meanwhile = Meanwhile { live: Live::new(title), beside: &mut self.beside, settings, command, title };
+        let result = run::execute_by(self.clock, plan, &options, &mut meanwhile);
+        meanwhile.live.clear();
         let result = result.map_err(|error| Failure::new(error.to_string()))?;
         if let Some(signal) = result.ended_by_signal {
             return Ok(Err(Ill::interrupted(signal)));
@@ -83,6 +84,7 @@ impl<'a> Session<'a> {
         let result = if self.saves { together(title, result) } else { result };
         let saves = if self.saves || self.settings.json.is_some() { Saves::All } else { Saves::Nothing };
         self.beside.add(title, size_kb, record_kb, result, saves);
+        self.beside.save_where_due(self.settings, &self.command, None);
     }
 
     /// Between two tests: what is written reaches the disk, and where it was asked for the file system is mounted anew.
@@ -125,6 +127,33 @@ fn together(title: &str, result: RunResult) -> RunResult {
     jobs.for_each(|job| all.merge(&job));
     all.echo.name = super::beside::test_of(title).to_owned();
     RunResult { jobs: vec![all], ..result }
+}
+
+/// A pass under way: shown, and kept every few seconds where a file was named.
+struct Meanwhile<'a> {
+    live: Live,
+    beside: &'a mut Beside,
+    settings: &'a Settings,
+    command: &'a str,
+    title: &'a str,
+}
+
+impl Observer for Meanwhile<'_> {
+    fn progress(&mut self, progress: &Progress) {
+        self.live.progress(progress);
+    }
+
+    fn ended(&mut self, progress: &Progress) {
+        self.live.ended(progress);
+    }
+
+    fn keeping_wanted(&mut self, _elapsed: Nanos) -> bool {
+        self.beside.is_saving_due(self.settings)
+    }
+
+    fn keep(&mut self, so_far: &RunResult) {
+        self.beside.save_where_due(self.settings, self.command, Some((self.title, so_far)));
+    }
 }
 
 /// umount and mount, as the words name the place.

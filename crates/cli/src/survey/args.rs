@@ -41,6 +41,9 @@ pub(crate) struct Args {
     /// Size of the work file, like 512M or 16G [default: 16G or a quarter of the free space; 1G with --quick]
     #[arg(long, value_parser = survey::size)]
     size: Option<u64>,
+    /// Space that stays free beside the work file [default: a twentieth of the file system, at most 16G]
+    #[arg(long, value_name = "SIZE", value_parser = survey::size)]
+    reserve: Option<u64>,
     /// Measuring time per test, like 10s or 2m [default: 30s; 4s with --quick]
     #[arg(long, visible_alias = "seconds", value_parser = survey::seconds)]
     time: Option<u64>,
@@ -130,6 +133,7 @@ impl Args {
             time: self.time,
             warm_up: self.warm_up,
             size: self.size,
+            reserve: self.reserve,
             quick: self.quick,
             engine: self.engine.clone(),
             direct: if self.direct || self.buffered { Some(self.direct) } else { None },

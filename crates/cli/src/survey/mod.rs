@@ -10,6 +10,7 @@ mod dry_run;
 mod fio_sh;
 mod knee;
 mod lent;
+mod meanwhile;
 mod progress;
 mod remarks;
 mod save;

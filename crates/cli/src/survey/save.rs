@@ -48,6 +48,9 @@ struct Test<'rows> {
     options: &'rows [(String, String)],
     round: u32,
     grade: Grade,
+    /// Written while it was measured; a survey that is gone on with measures it anew.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    under_way: bool,
     result: &'rows RunResult,
 }
 
@@ -62,6 +65,8 @@ struct Earlier {
 #[derive(Deserialize)]
 struct EarlierTest {
     key: String,
+    #[serde(default)]
+    under_way: bool,
     result: RunResult,
 }
 
@@ -92,6 +97,12 @@ impl<'rows> Survey<'rows> {
         }
     }
 
+    /// With a test that has not ended.
+    pub(crate) fn and_under_way(mut self, row: &'rows Row) -> Self {
+        self.tests.push(Test { under_way: true, ..test(row) });
+        self
+    }
+
     /// With what was concluded, and what cut it short.
     pub(crate) fn ended(self, sentences: &'rows [String], signal: Option<i32>) -> Self {
         Survey { sentences, ended_by_signal: signal, ..self }
@@ -108,6 +119,7 @@ fn test(row: &Row) -> Test<'_> {
         options: &row.test.extras,
         round: row.test.round,
         grade: analysis::grade(&row.result.notes),
+        under_way: false,
         result: &row.result,
     }
 }
@@ -124,7 +136,8 @@ pub(crate) fn read_earlier(path: &Path) -> Result<(Wishes, Vec<(String, RunResul
     if command != "survey" {
         return Err(failure(&"is no survey"));
     }
-    Ok((request, tests.into_iter().map(|test| (test.key, test.result)).collect()))
+    let ended = tests.into_iter().filter(|test| !test.under_way);
+    Ok((request, ended.map(|test| (test.key, test.result)).collect()))
 }
 
 /// The file the result will go to; made sure of before anything is measured, so that a survey never ends without a
@@ -187,6 +200,15 @@ impl ResultFile {
 
     /// Writes the survey and makes it last, in one step for whoever looks; its path.
     pub(crate) fn write(&mut self, survey: &Survey<'_>) -> Result<&Path, Failure> {
+        self.put(survey, Lasting::Synced)
+    }
+
+    /// The same while a test is measured: not flushed, for that would be measured, too.
+    pub(crate) fn write_meanwhile(&mut self, survey: &Survey<'_>) -> Result<&Path, Failure> {
+        self.put(survey, Lasting::Unsynced)
+    }
+
+    fn put(&mut self, survey: &Survey<'_>, lasting: Lasting) -> Result<&Path, Failure> {
         let written = serde_json::to_vec(survey).map_err(io::Error::from).and_then(|mut text| {
             text.push(b'\n');
             let mut file = match self.pending.take() {
@@ -195,7 +217,7 @@ impl ResultFile {
             };
             let renamed = file
                 .write_all(&text)
-                .and_then(|()| file.sync_all())
+                .and_then(|()| if lasting == Lasting::Synced { file.sync_all() } else { Ok(()) })
                 .and_then(|()| std::fs::rename(&self.part, &self.path));
             if renamed.is_err() {
                 self.pending = Some(file);
@@ -207,6 +229,13 @@ impl ResultFile {
             Err(error) => Err(Failure::writing(&self.path.display().to_string(), &error)),
         }
     }
+}
+
+/// Whether a written result must outlive a loss of power.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Lasting {
+    Synced,
+    Unsynced,
 }
 
 /// The name under which a result is written before it takes its own.

@@ -1,5 +1,6 @@
 //! A survey under way: prepares the target, runs test after test, keeps what is done whatever happens.
 
+use super::meanwhile::Meanwhile;
 use super::progress::Display;
 use super::save::{ResultFile, Survey};
 use super::table::Row;
@@ -10,7 +11,7 @@ use crate::fio::Machine;
 use job::{Parser, Plan};
 use measure::Nanos;
 use model::{Grade, Note, RunResult};
-use run::RunOptions;
+use run::{Observer, RunOptions};
 use std::collections::HashMap;
 use std::path::PathBuf;
 use survey::{Kind, Pace, Suite, Target, Test, WarmUp, fill_plan, short_size};
@@ -90,7 +91,7 @@ impl<'a> Session<'a> {
                 continue;
             }
             let finished = found.rows.len();
-            if let Err(failure) = self.one(place, (index + 1, test), &mut found, each) {
+            if let Err(failure) = self.one((place, file), (index + 1, test), &mut found, each) {
                 found.failure = Some(failure);
             }
             let Some(row) = found.rows.get(finished) else { continue };
@@ -107,7 +108,7 @@ impl<'a> Session<'a> {
     /// One test, judged and told. One that was cut short is no row.
     fn one(
         &mut self,
-        place: &Place,
+        (place, file): (&Place, &mut ResultFile),
         (number, test): (usize, &Test),
         found: &mut Findings,
         each: Each<'_>,
@@ -129,7 +130,12 @@ impl<'a> Session<'a> {
         self.display.testing(number, count, test.describe(), unit, pace.total());
         let plan =
             test.plan(&place.target, pace, engine, &self.parser, &self.machine.surroundings()).map_err(Failure::new)?;
-        let mut result = execute(&plan, &mut self.display)?;
+        let result = {
+            let survey = || Survey::of(place, &self.prepared.wishes, count, &found.rows);
+            let mut meanwhile = Meanwhile::new(&mut self.display, file, test, &survey);
+            execute(&plan, &mut meanwhile)
+        };
+        let mut result = result?;
         if result.ended_by_signal.is_some() {
             found.signal = result.ended_by_signal;
             return Ok(());
@@ -206,7 +212,7 @@ impl<'a> Session<'a> {
     }
 }
 
-fn execute(plan: &Plan, display: &mut Display) -> Result<RunResult, Failure> {
+fn execute(plan: &Plan, display: &mut dyn Observer) -> Result<RunResult, Failure> {
     let options = RunOptions {
         system_root: PathBuf::from(SYSTEM_ROOT),
         read_only: false,

@@ -197,7 +197,7 @@ impl Place {
         if subject.nature == Nature::WorkFile {
             let afterwards = if wishes.keep { Afterwards::Keep } else { Afterwards::Remove };
             for path in &subject.paths {
-                work_files.push(WorkFile::prepare(path, subject.size, afterwards)?);
+                work_files.push(WorkFile::prepare(path, subject.size, wishes.reserve, afterwards)?);
             }
         }
         if subject.writes == Writes::Forbidden {
@@ -248,7 +248,7 @@ fn chosen_size(paths: &[PathBuf], wishes: &Wishes) -> Result<u64, Failure> {
     let room = file_system::room(directory_of(&first))?;
     let held: u64 = paths.iter().filter_map(|path| std::fs::metadata(path).ok()).map(|kept| kept.len()).sum();
     let room = file_system::Room { free: room.free.saturating_add(held), ..room };
-    let usable = work_file::usable(room) / count / MIB * MIB;
+    let usable = work_file::usable(room, wishes.reserve) / count / MIB * MIB;
     if let Some(size) = wishes.size {
         // One file is checked, and told about, where it is made.
         if count > 1 && size > usable {

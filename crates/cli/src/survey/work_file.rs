@@ -39,7 +39,12 @@ pub(crate) struct WorkFile {
 
 impl WorkFile {
     /// Makes the work file at `path` with its space reserved, or takes over one that an earlier survey kept.
-    pub(crate) fn prepare(path: &Path, size: u64, afterwards: Afterwards) -> Result<Self, Failure> {
+    pub(crate) fn prepare(
+        path: &Path,
+        size: u64,
+        reserve: Option<u64>,
+        afterwards: Afterwards,
+    ) -> Result<Self, Failure> {
         let path = path.to_owned();
         let file = match open_existing(&path)? {
             Some(file) => file,
@@ -53,7 +58,7 @@ impl WorkFile {
         let present = work.file.metadata().map_err(|error| work.failure("cannot be read", &error))?.len();
         work.filled = mark == filled_mark(size) && present == size;
         if !work.filled {
-            work.make_room()?;
+            work.make_room(reserve)?;
         }
         Ok(work)
     }
@@ -101,10 +106,10 @@ impl WorkFile {
         }
     }
 
-    fn make_room(&mut self) -> Result<(), Failure> {
+    fn make_room(&mut self, reserve: Option<u64>) -> Result<(), Failure> {
         let found = room(directory_of(&self.path))?;
         let held = self.file.metadata().map_err(|error| self.failure("cannot be read", &error))?.blocks() * 512;
-        check_room(found, held, self.size).map_err(|problem| self.give_up(&problem))?;
+        check_room(found, held, self.size, reserve).map_err(|problem| self.give_up(&problem))?;
         self.set_mark("started")?;
         // Emptied first: blocks of another size and content must not stay.
         self.file.set_len(0).map_err(|error| self.failure("cannot be emptied", &error))?;
@@ -163,13 +168,14 @@ pub(crate) fn directory_of(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// The room a work file may take: a twentieth of the file system (at most 16 GiB, at least 16 MiB) stays free.
-pub(crate) fn usable(room: Room) -> u64 {
-    room.free.saturating_sub((room.total / 20).clamp(16 * MIB, 16 << 30))
+/// The room a work file may take: the reserve stays free, without one a twentieth of the file system (at most 16 GiB, at
+/// least 16 MiB).
+pub(crate) fn usable(room: Room, reserve: Option<u64>) -> u64 {
+    room.free.saturating_sub(reserve.unwrap_or((room.total / 20).clamp(16 * MIB, 16 << 30)))
 }
 
-fn check_room(room: Room, held: u64, size: u64) -> Result<(), String> {
-    let usable = usable(Room { free: room.free.saturating_add(held), ..room }) / MIB * MIB;
+fn check_room(room: Room, held: u64, size: u64, reserve: Option<u64>) -> Result<(), String> {
+    let usable = usable(Room { free: room.free.saturating_add(held), ..room }, reserve) / MIB * MIB;
     if size <= usable {
         return Ok(());
     }
@@ -263,7 +269,7 @@ mod tests {
     const SMALL: u64 = 4 * MIB;
 
     fn refusal(directory: &Path) -> String {
-        format!("{:?}", WorkFile::prepare(&directory.join(NAME), SMALL, Afterwards::Remove).unwrap_err())
+        format!("{:?}", WorkFile::prepare(&directory.join(NAME), SMALL, None, Afterwards::Remove).unwrap_err())
     }
 
     #[test]
@@ -288,7 +294,7 @@ mod tests {
     #[test]
     fn an_unfilled_work_file_goes_with_its_owner() {
         let directory = tempfile::tempdir().unwrap();
-        let work = WorkFile::prepare(&directory.path().join(NAME), SMALL, Afterwards::Keep).unwrap();
+        let work = WorkFile::prepare(&directory.path().join(NAME), SMALL, None, Afterwards::Keep).unwrap();
         assert!(work.path().exists() && !work.is_filled());
         drop(work);
         assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
@@ -297,30 +303,32 @@ mod tests {
     #[test]
     fn a_kept_work_file_is_taken_over_when_its_size_fits() {
         let directory = tempfile::tempdir().unwrap();
-        let mut work = WorkFile::prepare(&directory.path().join(NAME), SMALL, Afterwards::Keep).unwrap();
+        let mut work = WorkFile::prepare(&directory.path().join(NAME), SMALL, None, Afterwards::Keep).unwrap();
         work.set_filled().unwrap();
         drop(work);
-        let again = WorkFile::prepare(&directory.path().join(NAME), SMALL, Afterwards::Keep).unwrap();
+        let again = WorkFile::prepare(&directory.path().join(NAME), SMALL, None, Afterwards::Keep).unwrap();
         assert!(again.is_filled());
         drop(again);
-        let other = WorkFile::prepare(&directory.path().join(NAME), 2 * SMALL, Afterwards::Remove).unwrap();
+        let other = WorkFile::prepare(&directory.path().join(NAME), 2 * SMALL, None, Afterwards::Remove).unwrap();
         assert!(!other.is_filled(), "another size is filled anew");
     }
 
     #[test]
     fn two_surveys_do_not_share_a_file() {
         let directory = tempfile::tempdir().unwrap();
-        let _first = WorkFile::prepare(&directory.path().join(NAME), SMALL, Afterwards::Remove).unwrap();
+        let _first = WorkFile::prepare(&directory.path().join(NAME), SMALL, None, Afterwards::Remove).unwrap();
         assert!(refusal(directory.path()).contains("another survey"));
     }
 
     #[test]
     fn a_reserve_stays_free() {
         let room = Room { total: 1 << 40, free: 100 << 30 };
-        assert_eq!(usable(room), 84 << 30);
-        assert_eq!(check_room(room, 0, 84 << 30), Ok(()));
-        let refused = check_room(room, 0, 85 << 30).unwrap_err();
+        assert_eq!(usable(room, None), 84 << 30);
+        assert_eq!(check_room(room, 0, 84 << 30, None), Ok(()));
+        let refused = check_room(room, 0, 85 << 30, None).unwrap_err();
         assert!(refused.contains("85G do not fit") && refused.contains("--size 86016M"), "{refused}");
-        assert_eq!(check_room(room, 1 << 30, 85 << 30), Ok(()), "what the old work file holds is free again");
+        assert_eq!(check_room(room, 1 << 30, 85 << 30, None), Ok(()), "what the old work file holds is free again");
+        assert_eq!(usable(room, Some(40 << 30)), 60 << 30, "the user's own reserve");
+        assert!(check_room(room, 0, 61 << 30, Some(40 << 30)).unwrap_err().contains("--size 61440M"));
     }
 }

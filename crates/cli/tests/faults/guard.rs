@@ -26,6 +26,7 @@ const MARKS: &[Mark] = &[
     Mark { fault: "guard: GPT", injected: "sfdisk, label: gpt", bytes: 16 * MIB, put: gpt, called: "gpt" },
     Mark { fault: "guard: MBR", injected: "sfdisk, label: dos", bytes: 16 * MIB, put: mbr, called: "dos" },
     Mark { fault: "guard: LVM", injected: "a label of LVM2", bytes: 16 * MIB, put: lvm, called: "LVM2_member" },
+    Mark { fault: "guard: LUKS", injected: "a header of LUKS 1", bytes: 16 * MIB, put: luks, called: "crypto_LUKS" },
     Mark { fault: "guard: md", injected: "a superblock of md 1.2", bytes: 16 * MIB, put: md, called: "linux_raid_member" },
 ];
 
@@ -33,7 +34,7 @@ fn text(path: &Path) -> String {
     path.display().to_string()
 }
 
-fn ext4(path: &Path) -> Result<(), String> {
+pub(crate) fn ext4(path: &Path) -> Result<(), String> {
     run_tool("mkfs.ext4", &["-q", &text(path)]).map(drop)
 }
 
@@ -89,6 +90,16 @@ fn lvm(path: &Path) -> Result<(), String> {
     }
     sector[16..20].copy_from_slice(&crc.to_le_bytes());
     put(path, 512, &sector)
+}
+
+/// The head of an encrypted volume (LUKS on-disk format 1.2.3, 2.1): magic, version, and where the data begin.
+fn luks(path: &Path) -> Result<(), String> {
+    let mut head = vec![0; 592];
+    head[..8].copy_from_slice(b"LUKS\xba\xbe\x00\x01");
+    head[8..11].copy_from_slice(b"aes");
+    head[104..108].copy_from_slice(&4096_u32.to_be_bytes());
+    head[168..204].copy_from_slice(b"01234567-89ab-cdef-0123-456789abcdef");
+    put(path, 0, &head)
 }
 
 /// The superblock of an md array of version 1.2, at 4 KiB (md_p.h).
@@ -259,6 +270,15 @@ fn used() -> Vec<Row> {
             std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_EXCL);
             let _holder = options.read(true).write(true).open(&device.path).map_err(|error| error.to_string())?;
             refused(bench, &device, &device.name(), WAYS, &["is in use"])
+        }),
+        Row::new("guard: swap in use", "swapon", |bench| {
+            let device = Device::over(bench, 16 * MIB, swap)?;
+            run_tool("swapon", &[&device.name()])?;
+            let consent = format!("--rw=write --write_consent={}", 16 * MIB);
+            let ways: Vec<&str> = WAYS.iter().copied().chain([consent.as_str()]).collect();
+            let shown = refused(bench, &device, &device.name(), &ways, &["is swap space in use"]);
+            let off = run_tool("swapoff", &[&device.name()]);
+            off.and(shown)
         }),
         Row::new("guard: idle partitions", "a partition that only the kernel knows", |bench| {
             let device = Device::over(bench, 16 * MIB, |_| Ok(()))?;

@@ -4,8 +4,11 @@
 //! their own need root, as the comparison with fio does. `PLUMB_FAULTS=word` runs the rows with `word` in the name.
 
 mod devices;
+mod fuse;
 mod guard;
+mod guard_commands;
 mod injected;
+mod killed;
 mod surroundings;
 
 use serde_json::Value;
@@ -177,8 +180,11 @@ fn run_tool(tool: &str, words: &[&str]) -> Result<String, String> {
 
 fn rows() -> Vec<Row> {
     let mut rows = guard::rows();
+    rows.extend(guard_commands::rows());
     rows.extend(injected::rows());
     rows.extend(devices::rows());
+    rows.extend(fuse::rows());
+    rows.extend(killed::rows());
     rows.extend(surroundings::rows());
     let wanted = std::env::var("PLUMB_FAULTS").unwrap_or_default();
     rows.retain(|row| row.fault.contains(&wanted));

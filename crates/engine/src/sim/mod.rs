@@ -211,7 +211,8 @@ impl ServiceTime {
             let nanoseconds = u128::from(length) * u128::from(Nanos::SECOND.get()) / u128::from(rate);
             u64::try_from(nanoseconds).unwrap_or(u64::MAX)
         });
-        access.saturating_add(Nanos(transfer))
+        // Where nothing takes any time, time stands still, and a job that ends by it never does.
+        access.saturating_add(Nanos(transfer)).max(Nanos(1))
     }
 
     /// The mean service time of an I/O that is flushed at `now`.
@@ -236,7 +237,7 @@ const OPTIONS: &[OptionSpec] = &[
         aliases: &[],
         kind: Kind::Time(TimeUnit::Microseconds),
         default: Some("100"),
-        help: "Time a server takes for one I/O, before any transfer time",
+        help: "Time a server takes for one I/O, before any transfer time; 1 ns at least",
         group: GROUP,
         support: Support::Works,
     },

@@ -5,6 +5,7 @@ extern crate plumb_job as job;
 mod abilities;
 mod arguments;
 mod echo;
+mod extremes;
 mod files;
 mod malformed;
 mod oracle;

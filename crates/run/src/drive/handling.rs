@@ -105,8 +105,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
         };
         if whole {
             self.tally.synchronous::<LATENCY>(direction, u64::from(moved), life);
-            self.judge_block(0, request);
-            self.load.note_completed(request);
+            self.came_back(0, request, life);
         } else {
             self.count_failed(direction, moved, life);
         }

@@ -25,7 +25,8 @@ impl FileLocks {
     /// When a file cannot be opened.
     pub(crate) fn open(kind: FileLock, files: &[PlannedFile]) -> Result<Option<Self>, JobError> {
         let on_disk = files.iter().all(|file| file.kind != FileKind::NameOnly);
-        if kind == FileLock::None || !on_disk {
+        // Engines that keep others company have no files, and a loop of their own.
+        if kind == FileLock::None || !on_disk || files.is_empty() {
             return Ok(None);
         }
         let open = |file: &PlannedFile| {

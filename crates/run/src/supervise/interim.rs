@@ -25,7 +25,8 @@ impl<'run> Watch<'run> {
     pub(super) fn report_so_far(&mut self, observer: &mut dyn Observer, signals: &Signals) {
         // Both are asked: a wish that is not taken would come back.
         let wanted = [observer.report_wanted(self.elapsed()), signals.report_wanted()];
-        let Some(plan) = self.plan.filter(|_| wanted.contains(&true)) else { return };
+        let keeping = observer.keeping_wanted(self.elapsed());
+        let Some(plan) = self.plan.filter(|_| keeping || wanted.contains(&true)) else { return };
         self.ask_workers();
         let now = self.clock.now();
         self.devices.sample(now);
@@ -42,7 +43,12 @@ impl<'run> Watch<'run> {
         let root = &self.options.system_root;
         let environment = |notes| crate::environment::look_around(root, &self.clock, notes, &[]);
         let result = crate::result::assemble(plan, self.workers, self.prepared, self.shared, watched, environment);
-        observer.report(&result);
+        if keeping {
+            observer.keep(&result);
+        }
+        if wanted.contains(&true) {
+            observer.report(&result);
+        }
     }
 
     /// Lets every worker at work bring its record up to date.

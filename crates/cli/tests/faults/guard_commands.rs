@@ -1,0 +1,74 @@
+//! Devices that hold data, met by every other command that could write to them: not a byte of them changes.
+
+use super::devices::Device;
+use super::guard::ext4;
+use super::{Bench, Row, Shown, run_tool};
+use std::process::{Command, Stdio};
+
+/// A command that would write to a device; `{device}` and `{record}` are its words' places.
+struct Case {
+    fault: &'static str,
+    words: &'static str,
+    /// What it ends with; 0 where it only reads.
+    status: i32,
+    says: &'static str,
+}
+
+#[rustfmt::skip]
+const CASES: &[Case] = &[
+    Case { fault: "guard: iozone -f", words: "iozone -i 0 -i 1 -s 64 -r 4 -f {device}", status: 44, says: "ext4" },
+    Case { fault: "guard: iozone -F", words: "iozone -i 0 -s 64 -r 4 -t 1 -F {device}", status: 44, says: "ext4" },
+    Case { fault: "guard: survey, no consent", words: "survey --output r.json --tests write --users 1 --time 1 {device}", status: 1,
+        says: "overwrite" },
+    Case { fault: "guard: survey --overwrite", words: "survey --output r.json --tests write --users 1 --time 1 --overwrite x {device}", status: 1,
+        says: "is not overwritten" },
+    Case { fault: "guard: fio.sh -r", words: "fio.sh -f -s 1 -t readrand -u 1 -o results -r {device} -m 16", status: 0, says: "" },
+    Case { fault: "guard: a record names it", words: "fio --name=a --read_iolog=record", status: 1, says: "ext4" },
+    Case { fault: "guard: replay_redirect", words: "fio --name=a --read_iolog=other --replay_redirect={device}", status: 1, says: "ext4" },
+    Case { fault: "guard: a report goes there", words: "report empty.json --output {device}", status: 1, says: "" },
+    Case { fault: "guard: --result goes there", words: "fio --name=a --ioengine=null --size=4k --result={device}", status: 1, says: "block device" },
+    Case { fault: "guard: iozone --json goes there", words: "iozone -i 0 -s 64 -r 4 -f z --json={device}", status: 1, says: "block device" },
+];
+
+pub(crate) fn rows() -> Vec<Row> {
+    let row =
+        |case: &'static Case| Row::new(case.fault, format!("an ext4, {}", case.words), move |bench| run(bench, case));
+    let mut rows: Vec<Row> = CASES.iter().map(row).collect();
+    rows.push(Row::new("guard: a loop device is made on it", "losetup over the device", |bench| {
+        let device = Device::over(bench, 16 << 20, |_| Ok(()))?;
+        let upper = run_tool("losetup", &["--find", "--show", &device.name()])?;
+        let before = device.hash()?;
+        let ran = bench.run(&mut bench.fio(&format!("--name=a --filename={} --rw=write --size=1m", device.name())));
+        run_tool("losetup", &["--detach", &upper])?;
+        let mut shown = ran?.expect(1, &["is built on it"])?;
+        unchanged(&device, &before)?;
+        shown.kept = "not a byte changed (sha256)".into();
+        Ok(shown)
+    }));
+    rows
+}
+
+fn unchanged(device: &Device, before: &str) -> Result<(), String> {
+    if device.hash()? == before { Ok(()) } else { Err("bytes of the device have changed".into()) }
+}
+
+fn run(bench: &Bench, case: &Case) -> Result<Shown, String> {
+    let device = Device::over(bench, 16 << 20, ext4)?;
+    let before = device.hash()?;
+    let record =
+        |file: &str| format!("fio version 2 iolog\n{file} add\n{file} open\n{file} write 0 4096\n{file} close\n");
+    for (name, text) in [("record", record(&device.name())), ("other", record("x")), ("empty.json", "{}".to_owned())] {
+        std::fs::write(bench.file(name), text).map_err(|error| error.to_string())?;
+    }
+    let mut command = Command::new(env!("CARGO_BIN_EXE_plumb"));
+    command.args(case.words.replace("{device}", &device.name()).split_whitespace()).current_dir(bench.path());
+    let output = command.stdin(Stdio::null()).output().map_err(|error| error.to_string())?;
+    let told = format!("{}{}", String::from_utf8_lossy(&output.stderr), String::from_utf8_lossy(&output.stdout));
+    unchanged(&device, &before).map_err(|why| format!("{why}: {told}"))?;
+    if output.status.code() != Some(case.status) || !told.contains(case.says) || told.contains("panicked") {
+        return Err(format!("{}: {told}", output.status));
+    }
+    let line =
+        told.lines().find(|line| !case.says.is_empty() && line.contains(case.says)).unwrap_or("it was only read");
+    Ok(Shown { did: line.to_owned(), status: case.status.to_string(), kept: "not a byte changed (sha256)".into() })
+}

@@ -1,0 +1,131 @@
+//! Runs that are killed: what they had measured is on disk, and is shown.
+
+use super::{Bench, Row, Shown, run_tool};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// One command whose result is kept while it runs.
+struct Case {
+    fault: &'static str,
+    words: &'static str,
+}
+
+/// After this long there is a result of the run so far, for it is written every 5 s.
+const UNTIL: Duration = Duration::from_secs(9);
+
+#[rustfmt::skip]
+const CASES: &[Case] = &[
+    Case { fault: "plumb fio is killed", words: "fio --output=text --result=kept.json --name=a --ioengine=psync --size=1m --rw=randrw \
+        --time_based --runtime=60 --rate_iops=500" },
+    Case { fault: "a survey is killed", words: "survey --output kept.json --size 16M --time 60 --tests randread --users 1 --buffered data" },
+    Case { fault: "iozone is killed", words: "iozone --json=kept.json -i 0 -s 8m -r 4 -J 20 -f data/z" },
+];
+
+pub(crate) fn rows() -> Vec<Row> {
+    let row =
+        |case: &'static Case| Row::new(case.fault, "SIGKILL once a result is there", move |bench| run(bench, case));
+    let mut rows: Vec<Row> = CASES.iter().map(row).collect();
+    rows.push(Row::new("Ctrl-C, iozone", "SIGINT after 0.7 s", |bench| {
+        let (status, took, told) =
+            interrupted(bench, "iozone -i 0 -s 8m -r 4 -J 20 -f data/z", Duration::from_millis(700))?;
+        let nothing_left = !bench.file("data/z").exists();
+        if status != Some(130) || took > Duration::from_secs(2) || !nothing_left {
+            return Err(format!("status {status:?} after {took:?}, its file removed: {nothing_left}; {told}"));
+        }
+        let did = format!("ended within {} ms, its file removed", took.as_millis());
+        Ok(Shown { did, status: "130".into(), kept: "the rows until then".into() })
+    }));
+    rows.push(Row::new("Ctrl-C, a group of its own", "SIGINT after 0.7 s, cgroup=", |bench| {
+        let group = format!("plumb-faults-ctrl-c-{}", std::process::id());
+        let words = format!(
+            "fio --name=a --size=1m --rw=randread --time_based --runtime=20 --rate_iops=100 --cgroup={group} --output=out"
+        );
+        let (status, took, told) = interrupted(bench, &words, Duration::from_millis(700))?;
+        let left = run_tool("find", &["/sys/fs/cgroup", "-maxdepth", "3", "-name", &group])?;
+        if status != Some(128) || took > Duration::from_secs(2) || !left.is_empty() {
+            return Err(format!("status {status:?} after {took:?}, groups left: {left:?}; {told}"));
+        }
+        let did = format!("ended within {} ms, its group removed", took.as_millis());
+        Ok(Shown { did, status: "128".into(), kept: "the report".into() })
+    }));
+    rows.push(Row::new("Ctrl-C, survey", "SIGINT after 1 s", |bench| {
+        let words = "survey --output kept.json --size 16M --time 30 --tests randread --users 1 --buffered data";
+        let (status, took, told) = interrupted(bench, words, Duration::from_secs(1))?;
+        let left: Vec<_> = std::fs::read_dir(bench.file("data")).map_err(|e| e.to_string())?.flatten().collect();
+        if status != Some(130) || took > Duration::from_secs(2) || !left.is_empty() {
+            return Err(format!("status {status:?} after {took:?}, left {left:?}; {told}"));
+        }
+        let did = format!("ended within {} ms, its work file removed", took.as_millis());
+        Ok(Shown { did, status: "130".into(), kept: "the tests until then".into() })
+    }));
+    rows
+}
+
+fn plumb(bench: &Bench, words: &str) -> Result<Command, String> {
+    std::fs::create_dir_all(bench.file("data")).map_err(|error| error.to_string())?;
+    let mut command = Command::new(env!("CARGO_BIN_EXE_plumb"));
+    command.args(words.split_whitespace()).current_dir(bench.path()).stdin(Stdio::null());
+    command.stdout(Stdio::null()).stderr(Stdio::piped());
+    Ok(command)
+}
+
+fn interrupted(bench: &Bench, words: &str, after: Duration) -> Result<(Option<i32>, Duration, String), String> {
+    let child = plumb(bench, words)?.spawn().map_err(|error| error.to_string())?;
+    std::thread::sleep(after);
+    let at = Instant::now();
+    run_tool("kill", &["-INT", &child.id().to_string()])?;
+    let output = child.wait_with_output().map_err(|error| error.to_string())?;
+    Ok((output.status.code(), at.elapsed(), String::from_utf8_lossy(&output.stderr).into_owned()))
+}
+
+fn run(bench: &Bench, case: &Case) -> Result<Shown, String> {
+    let mut child = plumb(bench, case.words)?.spawn().map_err(|error| error.to_string())?;
+    let (path, begun) = (bench.file("kept.json"), Instant::now());
+    while !has_numbers(&path) && begun.elapsed() < UNTIL {
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let waited = begun.elapsed();
+    child.kill().and_then(|()| child.wait()).map_err(|error| error.to_string())?;
+    if !has_numbers(&path) {
+        return Err(format!("nothing is kept after {waited:?}"));
+    }
+    let parsed = shown(bench, &["parse", "--format", "json", "kept.json"])?;
+    let ios: u64 = numbers_after(&parsed, "\"ios\"").into_iter().sum();
+    if ios == 0 {
+        return Err(format!("no I/Os are shown: {parsed}"));
+    }
+    shown(bench, &["report", "kept.json", "--output", "page.html"])?;
+    let page = std::fs::read_to_string(bench.file("page.html")).map_err(|error| error.to_string())?;
+    if !page.contains("had not ended when this was written") {
+        return Err("the report does not say that the run had not ended".into());
+    }
+    let kept = format!("{ios} I/Os, {:.1} s after the start; parse and report show them", waited.as_secs_f64());
+    Ok(Shown { did: "its result was on disk".into(), status: "signal 9".into(), kept })
+}
+
+/// Whether a whole result with I/Os is there.
+fn has_numbers(path: &Path) -> bool {
+    let Ok(text) = std::fs::read_to_string(path) else { return false };
+    serde_json::from_str::<serde_json::Value>(&text).is_ok()
+        && numbers_after(&text, "\"ios\"").iter().any(|&ios| ios > 0)
+}
+
+/// The numbers that follow a key.
+fn numbers_after(text: &str, key: &str) -> Vec<u64> {
+    let number = |rest: &str| {
+        let digits: String =
+            rest.trim_start_matches([':', ' ', '[', '\n']).chars().take_while(char::is_ascii_digit).collect();
+        digits.parse().ok()
+    };
+    text.split(key).skip(1).filter_map(number).collect()
+}
+
+fn shown(bench: &Bench, words: &[&str]) -> Result<String, String> {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_plumb"));
+    let output = command.args(words).current_dir(bench.path()).output().map_err(|error| error.to_string())?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    }
+    Err(format!("plumb {}: {}", words.join(" "), String::from_utf8_lossy(&output.stderr)))
+}
