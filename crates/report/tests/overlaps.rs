@@ -211,7 +211,7 @@ fn cards() {
                 p99: mark(1.1, "D"),
                 rate: between(rate, at, count) * MIB,
                 iops: between(rate, at, count) * MIB / 512.0,
-                scaling: (at % 2 == 0).then(|| Scaling {
+                scaling: at.is_multiple_of(2).then(|| Scaling {
                     letter: "?".into(),
                     queueing: 9.9,
                     load_ratio: 2.0,
