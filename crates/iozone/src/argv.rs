@@ -245,17 +245,21 @@ impl Reader<'_> {
                 }
                 self.settings.remount = Some(value.to_owned());
             }
-            'X' | 'Y' => {
-                let way = if letter == 'X' { "write" } else { "read" };
-                telemetry(value, way)?;
-                let records = crate::telemetry::read(std::path::Path::new(value))
-                    .map_err(|why| Refusal::NotBuilt(format!("-{letter}: {why}")))?;
-                let slot = if letter == 'X' { &mut self.settings.written } else { &mut self.settings.read };
-                *slot = Some(records);
-                self.say(format!("Using {way} telemetry file \"{value}\""));
-            }
+            'X' | 'Y' => return self.telemetry_from(letter, value),
             _ => {}
         }
+        Ok(())
+    }
+
+    /// The records of a pass.
+    fn telemetry_from(&mut self, letter: char, path: &str) -> Result<(), Refusal> {
+        let way = if letter == 'X' { "write" } else { "read" };
+        telemetry(path, way)?;
+        let records = crate::telemetry::read(std::path::Path::new(path))
+            .map_err(|why| Refusal::NotBuilt(format!("-{letter}: {why}")))?;
+        let slot = if letter == 'X' { &mut self.settings.written } else { &mut self.settings.read };
+        *slot = Some(records);
+        self.say(format!("Using {way} telemetry file \"{path}\""));
         Ok(())
     }
 
