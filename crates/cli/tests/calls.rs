@@ -476,7 +476,8 @@ fn an_offloaded_error_is_the_jobs_and_what_threads_cannot_do_is_refused() {
 #[test]
 fn zones_that_are_written_again_are_reset_and_counted() {
     let directory = TempDir::new().unwrap();
-    let words = "--name=a --size=4m --bs=256k --rw=write --zonemode=zbd --zonesize=1m";
+    std::fs::write(directory.path().join("f"), vec![0; 4 << 20]).unwrap();
+    let words = "--name=a --filename=f --size=4m --bs=256k --rw=randwrite --zonemode=zbd --zonesize=1m";
     for (loops, expected) in [(1, 0), (3, 8)] {
         let said = good(directory.path(), &format!("{words} --loops={loops}"));
         assert!(said.contains(&format!("; {expected} zone resets")), "{said}");
@@ -586,7 +587,7 @@ fn options_of_buffers_show_in_what_is_written() {
     // Blocks that repeat an earlier one, per cent of zeros, bytes in which the first two blocks differ, and the longest
     // run of zeros in the second.
     for (words, repeats, zeros, differences, run) in [
-        ("", 0..=0, 0..=9, 8..=24, 0..=64),
+        ("", 0..=0, 0..=9, 8..=200, 0..=64),
         ("--scramble_buffers=0", 63..=63, 0..=1, 0..=0, 0..=9),
         ("--refill_buffers", 0..=0, 0..=1, 4000..=4096, 0..=9),
         ("--zero_buffers", 63..=63, 100..=100, 0..=0, 4096..=4096),

@@ -259,6 +259,24 @@ const TESTS: &[(&str, &str, &str)] = &[
     ("mem", "crates/sys/src/buffers.rs", "shared_files_take_what_is_written_and_private_ones_do_not"),
     ("overwrite", "crates/run/tests/run/files.rs", "overwrite_lays_the_file_out_in_full_before_it_is_written"),
     ("wait_for", "crates/run/tests/run/life.rs", "wait_for_waits_for_that_job_only"),
+    ("size", "crates/cli/tests/calls.rs", "options_of_time_take_the_time_they_name"),
+    ("runtime", "crates/cli/tests/calls.rs", "options_of_time_take_the_time_they_name"),
+    ("time_based", "crates/cli/tests/calls.rs", "options_of_time_take_the_time_they_name"),
+    ("rate", "crates/cli/tests/calls.rs", "options_of_time_take_the_time_they_name"),
+    ("rate_iops", "crates/cli/tests/calls.rs", "options_of_time_take_the_time_they_name"),
+    ("rate_min", "crates/run/tests/run/timing.rs", "a_rate_below_rate_min_fails_the_job_after_its_grace_and_one_cycle"),
+    (
+        "rate_iops_min",
+        "crates/run/tests/run/timing.rs",
+        "a_rate_below_rate_min_fails_the_job_after_its_grace_and_one_cycle",
+    ),
+    (
+        "iodepth_batch_complete_min",
+        "crates/run/tests/run/sim.rs",
+        "a_minimum_of_0_polls_after_each_io_and_waits_only_when_full",
+    ),
+    ("stonewall", "crates/run/tests/run/life.rs", "a_stonewalled_job_starts_after_all_before_it_ended"),
+    ("io_submit_mode", "crates/cli/tests/calls.rs", "each_io_of_the_depth_has_its_thread_and_its_cpu_time_is_the_jobs"),
 ];
 
 /// Options that have nothing to act upon here, and why.

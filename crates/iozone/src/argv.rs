@@ -417,10 +417,15 @@ impl Reader<'_> {
 
     /// The children's files, a name in each line.
     fn names_from(&mut self, path: &str) -> Result<(), Refusal> {
+        let most = self.settings.children.iter().copied().chain(self.given.upper).max().unwrap_or(0);
+        if most == 0 {
+            return original(13, "invalid options: not enough filenames for 0 streams\n");
+        }
         let text = std::fs::read_to_string(path)
             .map_err(|error| Refusal::NotBuilt(format!("-+R {path}: the file of names cannot be read: {error}")))?;
         self.settings.files = text.lines().filter(|line| !line.trim().is_empty()).map(PathBuf::from).collect();
         self.given.names_from_file = true;
+        self.say(format!("Filenames from a file option enabled. File: {path}"));
         Ok(())
     }
 

@@ -80,6 +80,7 @@ fn a_surface_holds_each_test_of_iozone() {
         file_bytes: file * 1024.0,
         record_bytes: record * 1024.0,
         values: vec![("write", 1.0), ("read", read)],
+        processor_percent: Vec::new(),
     };
     let rows = [row(64.0, 4.0, 1024.0), row(64.0, 8.0, 2048.0), row(128.0, 4.0, 512.0)];
     let surfaces = Surface::of("iozone", &rows.iter().collect::<Vec<_>>());

@@ -19,13 +19,13 @@ const LATENCIES: [(f64, f64); 4] = [(2e3, 2e3), (2e3, 2e10), (4.9e5, 6.1e6), (9.
 /// From and to, in MiB/s.
 const RATES: [(f64, f64); 4] = [(0.1, 0.1), (0.1, 50_000.0), (148.0, 575.0), (50_000.0, 48_000.0)];
 
-/// Every count with every range of latency and of throughput.
+/// Every count with half of the ranges of latency and of throughput: every range is met at some counts.
 fn check(chart: &str, data: impl Fn(usize, (f64, f64), (f64, f64)) -> serde_json::Value) {
     let easel = Easel::new().expect("the engine starts");
     let chart = Chart::named(chart).expect("there is such a chart");
     let mut found = Vec::new();
-    for count in COUNTS {
-        for (latency, rate) in LATENCIES.into_iter().zip(RATES) {
+    for (at, count) in COUNTS.into_iter().enumerate() {
+        for (latency, rate) in LATENCIES.into_iter().zip(RATES).skip(at % 2).step_by(2) {
             let svg = easel.svg(chart, &data(count, latency, rate), &Look::of(chart)).expect("is drawn");
             let faults = words::faults(&svg);
             found

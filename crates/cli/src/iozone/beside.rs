@@ -57,6 +57,8 @@ struct Told {
 impl Beside {
     /// A pass is over: judges it, and keeps of it what will be told or saved.
     pub(crate) fn add(&mut self, title: &str, size_kb: u64, record_kb: u64, mut result: RunResult, saves: Saves) {
+        // The checks ask about what is shown.
+        result.jobs.iter_mut().for_each(|job| job.style.percentiles = PERCENTS.to_vec());
         remarks::judge(&mut result);
         let latency = merged(&result);
         let found = latency.as_ref().and_then(|latency| latency.percentiles(&PERCENTS));
@@ -76,10 +78,10 @@ impl Beside {
             let named = |(percent, value): (&f64, &Nanos)| (format!("p{percent}_ns"), json!(value.get()));
             let latency: serde_json::Map<String, Value> =
                 found.iter().flatten().zip(&PERCENTS).map(|(value, percent)| named((percent, value))).collect();
-            // Of children the number stands in front of the title.
-            let test = title.trim_start_matches(|letter: char| letter.is_ascii_digit() || letter == ' ');
+            let test = test_of(title);
+            let users: u32 = result.jobs.iter().map(|job| job.workers.max(1)).sum();
             self.tests.push(json!({
-                "test": test, "users": result.jobs.len(), "block_bytes": record_kb * 1024,
+                "test": test, "users": users, "block_bytes": record_kb * 1024,
                 "file_kb": size_kb, "record_kb": record_kb, "latency": latency, "result": result,
             }));
         }
@@ -154,6 +156,11 @@ impl Beside {
         }
         kept::replace(path, &(text + "\n")).map_err(|error| Failure::writing(&path.display().to_string(), &error))
     }
+}
+
+/// The test in a title: of children their number stands in front of it.
+pub(crate) fn test_of(title: &str) -> &str {
+    title.trim_start_matches(|letter: char| letter.is_ascii_digit() || letter == ' ')
 }
 
 /// Whether the passes are kept for a file.

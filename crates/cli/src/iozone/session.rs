@@ -81,6 +81,7 @@ impl<'a> Session<'a> {
 
     /// Keeps what a pass found beside iozone's numbers.
     pub(crate) fn keep(&mut self, title: &str, (size_kb, record_kb): (u64, u64), result: RunResult) {
+        let result = if self.saves { together(title, result) } else { result };
         let saves = if self.saves || self.settings.json.is_some() { Saves::All } else { Saves::Nothing };
         self.beside.add(title, size_kb, record_kb, result, saves);
         self.beside.save_where_due(self.settings, &self.command, None);
@@ -117,6 +118,15 @@ impl<'a> Session<'a> {
         self.beside.tell(self.settings, &self.command)?;
         Ok(if self.settings.strict { self.beside.strict_status(status) } else { status })
     }
+}
+
+/// All children as one job, as readers of a sweep over users want them.
+fn together(title: &str, result: RunResult) -> RunResult {
+    let mut jobs = result.jobs.into_iter();
+    let mut all = jobs.next().unwrap_or_default();
+    jobs.for_each(|job| all.merge(&job));
+    all.echo.name = super::beside::test_of(title).to_owned();
+    RunResult { jobs: vec![all], ..result }
 }
 
 /// A pass under way: shown, and kept every few seconds where a file was named.

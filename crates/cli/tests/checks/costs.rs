@@ -63,7 +63,9 @@ fn a_block_size_sweep_of_a_real_device_is_measured_fitted_and_told_with_its_erro
     let (device, memory, mixture, users) =
         (part("Device:"), part("Memory:"), part("From cold to cached:"), part("Users:"));
     // 512 bytes to 16 MiB.
-    assert_eq!([&device, &memory, &mixture, &users].map(|part| rows(part)), [16, 16, 16, 7], "{told}");
+    assert_eq!([&device, &memory, &users].map(|part| rows(part)), [16, 16, 7], "{told}");
+    // On a machine that is busy with something else a run may end before it comes round: then it is none of these.
+    assert!((8..=16).contains(&rows(&mixture)), "{told}");
     for (part, words) in [
         (&device, ["access time", "transfer rate", "requests up to", "mean error"]),
         (&memory, ["system call", "copy rate", "±", "mean error"]),
@@ -116,7 +118,7 @@ fn a_sweep_that_cannot_be_measured_names_why() {
     fails(&["--run", ".", "--time", "soon"], "500ms");
     fails(&["--run", ".", "a.json"], "--run");
     fails(&["--strict", "a.json"], "--run");
-    fails(&[], "--run");
+    fails(&[], "FILES");
     let empty = folder.path().join("empty");
     std::fs::write(&empty, fio("--name=a --ioengine=null --rw=read --size=1m").output().expect("plumb runs").stdout)
         .expect("written");

@@ -94,7 +94,7 @@ fn the_group_that_a_job_joins_is_the_one_that_is_counted_and_named() {
     )));
     let own = &found["plumb"]["monitored"];
     assert_eq!(own["group_limits"]["io"][0]["read_iops"], 1_000, "{}", own["group_limits"]);
-    assert!(said.contains(&format!("the control group's limit of 1,000 reads/s on {name}: ")), "{said}");
+    assert!(said.contains(&format!("the control group's limit of 1000 reads/s on {name}: ")), "{said}");
     let counted: u64 = own["intervals"]
         .as_array()
         .expect("intervals")

@@ -39,6 +39,6 @@ fn kill_one_of(words: &str, place: &Path) {
 #[test]
 fn a_killed_child_ends_the_run_with_its_name_and_no_files() {
     let place = tempfile::tempdir().expect("a directory");
-    // A millisecond of computing before each record: two seconds, of which the others need not use the rest.
-    kill_one_of("-t 3 -i 0 -s 8m -r 4 -J 1", place.path());
+    // A millisecond of computing before each record: most of a second, in which one is killed.
+    kill_one_of("-t 3 -i 0 -s 3m -r 4 -J 1", place.path());
 }

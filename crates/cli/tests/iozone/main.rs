@@ -159,7 +159,9 @@ fn six_file_systems_give_all_lines_and_the_identities_hold() {
     {
         let (slowest, fastest) = (moved / least, 8192.0 / most);
         // The slowest moved for as long as the fastest took, up to the moment at which each began.
-        assert!((slowest / fastest - 1.0).abs() < 0.2, "{slowest} s and {fastest} s\n{said}");
+        // On a busy machine that can be a turn of the scheduler.
+        let apart = (slowest - fastest).abs();
+        assert!(apart < 0.2 * fastest || apart < 0.03, "{slowest} s and {fastest} s\n{said}");
     }
     assert!(files.iter().all(|file| !file.exists()));
 }
@@ -185,6 +187,20 @@ fn rows_are_read_by_position_and_json_has_the_percentiles() {
 }
 
 #[test]
+fn tables_are_drawn_where_a_report_is_asked_for() {
+    let place = tempfile::tempdir().expect("a directory");
+    let output = iozone("-a -n 64 -g 256 -i 0 -+n -+report r.svg", place.path());
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let picture = std::fs::read_to_string(place.path().join("r.svg")).expect("a picture");
+    assert!(picture.starts_with("<svg") && picture.contains("iozone · write"), "no surface");
+    assert!(!picture.contains("iozone · rewrite"), "what was not measured is not drawn");
+    assert!(place.path().join("r.svg").exists() && !place.path().join("iozone.tmp").exists());
+    let refused = iozone("-s 64 -i 0 -+report r.doc", place.path());
+    assert_eq!(refused.status.code(), Some(1), "{}", text(&refused.stdout));
+    assert!(!text(&refused.stdout).contains("Run began"), "refused before anything is measured");
+}
+
+#[test]
 fn called_by_its_name_it_is_iozone() {
     let place = tempfile::tempdir().expect("a directory");
     let link = place.path().join("iozone");
@@ -201,14 +217,24 @@ fn called_by_its_name_it_is_iozone() {
 fn a_check_that_speaks_is_told_kept_and_fails_a_strict_run() {
     let memory = Tmpfs::new(8 << 20).expect("a tmpfs (needs root)");
     let words = "-i 0 -i 1 -s 1m -r 64 -f f";
-    let plain = iozone(&format!("{words} --json=found.json"), memory.path());
+    let silent = iozone(words, memory.path());
+    assert!(silent.stderr.is_empty(), "a script reads no remarks: {}", text(&silent.stderr));
+    let plain = Command::new(PLUMB)
+        .arg("iozone")
+        .args(words.split_whitespace())
+        .arg("--json=found.json")
+        .current_dir(memory.path())
+        .env("PLUMB_REMARKS", "always")
+        .output()
+        .expect("plumb");
     assert_eq!(plain.status.code(), Some(0), "{}", text(&plain.stderr));
     let said = text(&plain.stderr);
-    let told = |line: &str| line.starts_with("plumb: write 1024/64") && line.ends_with("[NOT A STORAGE RESULT]");
+    let told = |line: &str| line.starts_with("plumb: Writer 1024/64") && line.ends_with("[NOT A STORAGE RESULT]");
     assert!(said.lines().any(told), "{said}");
+    assert!(said.lines().any(|line| line.contains("limited by")) && said.contains("latency in us"), "{said}");
     let kept = std::fs::read(memory.path().join("found.json")).expect("as asked for");
     let kept: serde_json::Value = serde_json::from_slice(&kept).expect("JSON");
-    let notes = kept["passes"][0]["result"]["notes"].as_array().expect("notes");
+    let notes = kept["tests"][0]["result"]["notes"].as_array().expect("notes");
     assert!(notes.iter().any(|note| note["grade"] == "not_a_storage_result"), "{notes:?}");
     let strict = iozone(&format!("{words} --strict"), memory.path());
     assert_eq!(strict.status.code(), Some(4), "{}", text(&strict.stderr));

@@ -103,7 +103,6 @@ const ALIKE: &str = "
 -t 2 -s 16 -i 0 -i 1 -+z
 -t 2 -s 64 -i 9 -+V
 -t 2 -s 64 -i 9 -+R names -w
--+R names -t 2 -s 64 -i 9
 -s 16 -i 0 -i 1 -+X
 -s 16 -i 0 -i 1 -+Z
 -s 16 -i 0 -+b 4,5
@@ -137,6 +136,7 @@ const REFUSED: &str = "
 -r 64 -X records -i 0
 -j 3 -X records -i 0
 -+R names -s 16 -i 0
+-+R names -t 2 -s 64 -i 9
 ";
 
 /// What one of the two did.

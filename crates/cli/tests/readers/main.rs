@@ -196,7 +196,7 @@ def of_text(path):
             records = [int(word) for word in re.findall(r'"(\d+)"', line)]
     return tables
 def of_biff(path):
-    sheet, tables, name, records = xlrd.open_workbook(path).sheet_by_index(0), {}, None, []
+    sheet, tables, name, records = xlrd.open_workbook(path, encoding_override='utf-8').sheet_by_index(0), {}, None, []
     for row in (sheet.row_values(at) for at in range(sheet.nrows)):
         first, rest = row[0], [value for value in row[1:] if value != '']
         if isinstance(first, str) and first.endswith(' Report'):

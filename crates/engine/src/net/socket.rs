@@ -235,6 +235,9 @@ impl Meeting {
         let v6 = word.ends_with("v6");
         let address = host.map(|host| resolve(host, port, v6).map_err(&wrong)).transpose()?;
         let group = address.map(|address| address.ip()).filter(IpAddr::is_multicast);
+        if group.is_some() && options.is_on("pingpong") {
+            return Err(wrong("pingpong is for two ends, and a multicast has many; leave pingpong out".to_owned()));
+        }
         match (waits, address) {
             (true, Some(_)) if group.is_none() => {
                 return Err(wrong("the end that waits calls nobody: leave hostname= out, or listen".to_owned()));

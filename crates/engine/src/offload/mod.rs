@@ -4,13 +4,13 @@
 //! Every slot has its thread, which does that slot's I/Os one after the other. Owns the threads and the two moments that
 //! only they see: when an I/O reached its engine and when it was done. Leaves the I/O itself to the engine behind it.
 
-mod helper;
+mod pool;
 
 use crate::contract::{Completion, Engine, EngineError, Io, Setup, Submitted};
 use crate::libaio::ASYNCHRONOUS;
-use helper::{Done, Facts, Helper, Results};
 use job::EngineSpec;
 use measure::{Nanos, SystemClock};
+use pool::{Done, Facts, Helper, Results};
 use std::sync::Arc;
 use sys::usage::Usage;
 
@@ -127,7 +127,7 @@ impl Offload {
     }
 }
 
-/// The engine named is opened here and nowhere else in this thread.
+/// What the pool itself could not do.
 pub(super) fn refused(operation: &'static str, message: String, errno: i32) -> EngineError {
     EngineError { engine: NAME, operation, message, errno }
 }

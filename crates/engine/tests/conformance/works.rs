@@ -170,6 +170,16 @@ fn an_engine_that_lacks_its_device_its_file_system_or_an_option_says_what_would_
         ("net", vec![("port", Value::Integer(1))], "hostname="),
         ("net", named("protocol", "vsock"), "needs a virtual machine"),
         ("net", vec![("protocol", text("udp")), ("listen", Value::Flag(true))], "listen"),
+        (
+            "net",
+            vec![
+                ("protocol", text("udp")),
+                ("hostname", text("239.0.0.7")),
+                ("port", Value::Integer(9)),
+                ("pingpong", Value::Flag(true)),
+            ],
+            "a multicast has many",
+        ),
         ("netsplice", named("protocol", "udp"), "ioengine=net"),
         ("libaio", vec![("cmdprio_percentage", text("5")), ("cmdprio_bssplit", text("4k/5"))], "exclude"),
     ];

@@ -28,8 +28,9 @@ impl Surface {
         let rows: Vec<&IozoneRow> =
             rows.iter().copied().filter(|row| row.head.unit == IozoneUnit::KibPerSecond).collect();
         let mut tests: Vec<&'static str> = Vec::new();
-        for (test, _) in rows.iter().flat_map(|row| &row.values) {
-            if !tests.contains(test) {
+        for (test, rate) in rows.iter().flat_map(|row| &row.values) {
+            // A second pass that was left out (-+n) is printed as 0.
+            if *rate > 0.0 && !tests.contains(test) {
                 tests.push(test);
             }
         }

@@ -87,6 +87,9 @@ pub fn pdf_of(
     book.bound()
 }
 
+/// A drawing, the place of its corner, and its size, in points.
+type Placed = (String, (f32, f32), (f32, f32));
+
 /// A document that grows page by page.
 struct Book {
     document: Document,
@@ -135,11 +138,7 @@ impl Book {
         self.outline.push_child(OutlineNode::new(title.to_owned(), there));
     }
 
-    fn page(
-        &mut self,
-        (width, height): (f32, f32),
-        placed: &[(String, (f32, f32), (f32, f32))],
-    ) -> Result<(), PaperError> {
+    fn page(&mut self, (width, height): (f32, f32), placed: &[Placed]) -> Result<(), PaperError> {
         let told = || PaperError::Document(format!("a page of {width} × {height} points"));
         let mut page = self.document.start_page_with(PageSettings::from_wh(width, height).ok_or_else(told)?);
         let mut surface = page.surface();

@@ -8,15 +8,15 @@ const BOLD: &[u8] = include_bytes!("../../vendor/fonts/DejaVuSans-Bold.ttf");
 
 /// Where something stands, in pixels.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Place {
-    pub left: f64,
-    pub top: f64,
-    pub right: f64,
-    pub bottom: f64,
+pub(crate) struct Place {
+    pub(crate) left: f64,
+    pub(crate) top: f64,
+    pub(crate) right: f64,
+    pub(crate) bottom: f64,
 }
 
 /// What a `style` or an attribute says.
-pub fn said(node: &Node<'_, '_>, name: &str) -> Option<String> {
+pub(crate) fn said(node: &Node<'_, '_>, name: &str) -> Option<String> {
     let styled = node.attribute("style").into_iter().flat_map(|style| style.split(';')).find_map(|part| {
         let (key, value) = part.split_once(':')?;
         (key.trim() == name).then(|| value.trim().to_owned())
@@ -29,7 +29,7 @@ fn number(node: &Node<'_, '_>, name: &str) -> f64 {
 }
 
 /// Where each word stands, as the embedded face is wide.
-pub fn words(svg: &str) -> Vec<(String, Place)> {
+pub(crate) fn words(svg: &str) -> Vec<(String, Place)> {
     let faces = [Face::parse(REGULAR, 0).expect("a test's own data"), Face::parse(BOLD, 0).expect("a test's own data")];
     let document = Document::parse(svg).expect("a test's own data");
     let texts = document.descendants().filter(|node| node.has_tag_name("text"));
@@ -85,7 +85,7 @@ pub fn words(svg: &str) -> Vec<(String, Place)> {
 }
 
 /// Words that lie over each other, or leave the picture.
-pub fn faults(svg: &str) -> Vec<String> {
+pub(crate) fn faults(svg: &str) -> Vec<String> {
     let words = words(svg);
     let document = Document::parse(svg).expect("a test's own data");
     let (width, height) = (number(&document.root_element(), "width"), number(&document.root_element(), "height"));

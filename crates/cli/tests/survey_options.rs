@@ -1,0 +1,78 @@
+//! What options of `plumb survey` make of it: what is written before the first test, how the cache is met, where the
+//! result goes.
+
+use serde_json::Value;
+use std::path::Path;
+use std::process::Command;
+
+struct Survey {
+    place: tempfile::TempDir,
+}
+
+impl Survey {
+    fn new() -> Self {
+        Survey { place: tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory") }
+    }
+
+    /// Runs it and gives what it showed and what it saved.
+    fn run(&self, target: &Path, words: &str) -> (String, Value) {
+        let output = Command::new(env!("CARGO_BIN_EXE_plumb"))
+            .args(["survey", "--output-dir"])
+            .arg(self.place.path())
+            .args(words.split_whitespace())
+            .arg(target)
+            .output()
+            .expect("the program starts");
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(output.status.success(), "{}{}", text(&output.stdout), text(&output.stderr));
+        let saved = self.place.path().join("plumb-survey-001.json");
+        let saved = std::fs::read(&saved).unwrap_or_else(|error| panic!("{}: {error}", saved.display()));
+        (text(&output.stdout), serde_json::from_slice(&saved).expect("JSON"))
+    }
+}
+
+/// Bytes that were written to a block device, by the kernel's count.
+fn written(device: &Path) -> u64 {
+    let name = device.file_name().expect("a device").to_string_lossy().into_owned();
+    let stat = std::fs::read_to_string(format!("/sys/block/{name}/stat")).expect("the device's counters");
+    let sectors: u64 = stat.split_whitespace().nth(6).and_then(|sectors| sectors.parse().ok()).expect("a count");
+    sectors * 512
+}
+
+#[test]
+fn preconditioning_writes_the_whole_device_twice() {
+    const SIZE: u64 = 32 << 20;
+    let device = house::LoopDevice::new(Path::new(env!("CARGO_TARGET_TMPDIR")), SIZE).expect("a loop device");
+    let name = device.path().file_name().expect("a device").to_string_lossy().into_owned();
+    let before = written(device.path());
+    let words = format!(
+        "--tests randread --users 1 --block-sizes 4k --time 1 --warm-up 0 --precondition --overwrite {name}:{SIZE}"
+    );
+    let (shown, saved) = Survey::new().run(device.path(), &words);
+    let bytes = written(device.path()) - before;
+    assert!((2 * SIZE..2 * SIZE + (1 << 20)).contains(&bytes), "{bytes} bytes were written\n{shown}");
+    assert_eq!(saved["request"]["precondition"], true);
+    assert_eq!(saved["tests"].as_array().map(Vec::len), Some(1));
+}
+
+#[test]
+fn a_buffered_survey_says_that_the_cache_may_answer() {
+    let survey = Survey::new();
+    let target = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
+    let words = "--size 16M --tests randread --users 1 --block-sizes 4k --time 1 --warm-up 0 --buffered";
+    let (shown, saved) = survey.run(target.path(), words);
+    assert_eq!(saved["target"]["direct"], false);
+    assert!(shown.contains("page cache"), "{shown}");
+}
+
+#[test]
+fn a_survey_that_waits_until_it_is_steady_has_all_its_rows() {
+    let survey = Survey::new();
+    let target = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
+    let words =
+        "--size 16M --tests randread --users 1,2 --time 1 --warm-up steady --engine sim --repeat 2 --shuffle --seed 7";
+    let (shown, saved) = survey.run(target.path(), words);
+    assert!(shown.contains("once it is steady"), "{shown}");
+    assert_eq!((&saved["request"]["warm-up"], &saved["request"]["seed"]), (&"steady".into(), &7.into()));
+    assert_eq!(saved["tests"].as_array().map(Vec::len), Some(4));
+}
