@@ -205,6 +205,7 @@ pub(crate) fn rows() -> Vec<Row> {
     let mut rows: Vec<Row> =
         MARKS.iter().map(|mark| Row::new(mark.fault, mark.injected, move |bench| marked(bench, mark))).collect();
     rows.extend(used());
+    rows.push(swapped());
     rows.extend(named());
     rows.extend(allowed());
     rows
@@ -271,15 +272,6 @@ fn used() -> Vec<Row> {
             let _holder = options.read(true).write(true).open(&device.path).map_err(|error| error.to_string())?;
             refused(bench, &device, &device.name(), WAYS, &["is in use"])
         }),
-        Row::new("guard: swap in use", "swapon", |bench| {
-            let device = Device::over(bench, 16 * MIB, swap)?;
-            run_tool("swapon", &[&device.name()])?;
-            let consent = format!("--rw=write --write_consent={}", 16 * MIB);
-            let ways: Vec<&str> = WAYS.iter().copied().chain([consent.as_str()]).collect();
-            let shown = refused(bench, &device, &device.name(), &ways, &["is swap space in use"]);
-            let off = run_tool("swapoff", &[&device.name()]);
-            off.and(shown)
-        }),
         Row::new("guard: idle partitions", "a partition that only the kernel knows", |bench| {
             let device = Device::over(bench, 16 * MIB, |_| Ok(()))?;
             run_tool("addpart", &[&device.name(), "1", "2048", "8192"])?;
@@ -288,6 +280,18 @@ fn used() -> Vec<Row> {
             shown
         }),
     ]
+}
+
+fn swapped() -> Row {
+    Row::new("guard: swap in use", "swapon", |bench| {
+        let device = Device::over(bench, 16 * MIB, swap)?;
+        run_tool("swapon", &[&device.name()])?;
+        let consent = format!("--rw=write --write_consent={}", 16 * MIB);
+        let ways: Vec<&str> = WAYS.iter().copied().chain([consent.as_str()]).collect();
+        let shown = refused(bench, &device, &device.name(), &ways, &["is swap space in use"]);
+        let off = run_tool("swapoff", &[&device.name()]);
+        off.and(shown)
+    })
 }
 
 fn named() -> Vec<Row> {

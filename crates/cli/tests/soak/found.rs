@@ -9,10 +9,10 @@ struct Ran {
 }
 
 fn fio(words: &str) -> Ran {
-    let place = tempfile::tempdir().unwrap();
+    let place = tempfile::tempdir().expect("a directory");
     let mut command = Command::new(env!("CARGO_BIN_EXE_plumb"));
     command.arg("fio").args(words.split_whitespace()).current_dir(place.path());
-    let output = command.output().unwrap();
+    let output = command.output().expect("plumb runs");
     Ran { place, status: output.status.code(), stderr: String::from_utf8_lossy(&output.stderr).into_owned() }
 }
 

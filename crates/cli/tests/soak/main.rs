@@ -46,7 +46,8 @@ struct Tally {
 }
 
 impl Tally {
-    fn add(&mut self, seed: u64, number: u64, end: End) {
+    /// What there is to say of a case at once: its file, where something was found.
+    fn add(&mut self, seed: u64, number: u64, end: End) -> Option<String> {
         self.cases += 1;
         for name in end.options {
             *self.options.entry(name).or_default() += 1;
@@ -55,12 +56,13 @@ impl Tally {
         *(if end.status == Some(0) { &mut self.ended_well } else { &mut self.ended_with_errors }) += 1;
         if let Err(why) = end.verdict {
             let again = format!("PLUMB_SOAK_SEED={seed} PLUMB_SOAK_CASE={number}");
-            eprintln!("--- {again}: {why}\n{}", end.file);
             self.findings.push(format!("{again}: {why}"));
+            return Some(format!("--- {again}: {why}\n{}", end.file));
         }
+        None
     }
 
-    fn print(&self, seed: u64, took: Duration) {
+    fn told(&self, seed: u64, took: Duration) -> String {
         let mut text = String::new();
         let _ = writeln!(
             text,
@@ -78,7 +80,7 @@ impl Tally {
         if !never.is_empty() {
             let _ = writeln!(text, "never: {}", never.join(" "));
         }
-        println!("{text}");
+        text
     }
 }
 
@@ -100,13 +102,15 @@ fn random_job_files_end_and_their_numbers_agree() {
                         break;
                     }
                     let end = case::run(&place, seed, case);
-                    tally.lock().unwrap().add(seed, case, end);
+                    if let Some(found) = tally.lock().unwrap().add(seed, case, end) {
+                        eprintln!("{found}");
+                    }
                 }
             });
         }
     });
     let tally = tally.into_inner().unwrap();
-    tally.print(seed, begun.elapsed());
+    println!("{}", tally.told(seed, begun.elapsed()));
     assert!(tally.findings.is_empty(), "{} findings:\n{}", tally.findings.len(), tally.findings.join("\n"));
     assert!(only.is_some() || tally.cases >= 10, "only {} cases", tally.cases);
     // In a long run nothing may be left out.
