@@ -39,13 +39,13 @@ def texts(page, chart):
     return sorted(page.locator(f"#{chart} .live svg text").all_text_contents())
 
 
-# Where everything stands in a picture: each element's name, box, and colour.
+# Where everything stands in a picture: each element's name and box.
 def places(page, chart):
     near(page, chart)
     return page.evaluate("""(id) => [...document.querySelectorAll(`#${id} .live svg path, #${id} .live svg text`)].filter((part) => part.getBBox).map((part) => {
         const [box, frame] = [part.getBoundingClientRect(), part.ownerSVGElement.getBoundingClientRect()];
         const at = [box.x - frame.x, box.y - frame.y, box.width, box.height].map((pixel) => Math.round(pixel * 2) / 2);
-        return [part.tagName, ...at, part.getAttribute('fill')].join(' ');
+        return [part.tagName, ...at].join(' ');
     })""", chart)
 
 
@@ -117,7 +117,7 @@ with sync_playwright() as playwright:
     check(texts(page, identity) != before, "the linear axis looks like the logarithmic one")
     page.locator("input[value=log]").check()
     check(texts(page, identity) == before, "back to the logarithmic axis is not as before")
-    # In any order: what lies over what is the same by colour and place.
+    # In any order: what lies over what follows from when it was drawn.
     again = places(page, identity)
     moved = set(stood) ^ set(again)
     check(not moved and len(stood) == len(again), f"what was drawn anew stands elsewhere: {sorted(moved)[:4]}")
