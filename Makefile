@@ -45,7 +45,7 @@ test: oracles
 # Not in the gate: R and what it needs take 200 MB and minutes to install.
 test-r:
 	@tools/oracles r-base-core
-	$(CARGO) test --locked -p plumb-cli --test r -- --ignored
+	$(CARGO) test --locked -p plumb-cli --test r
 
 bench: oracles
 	$(CARGO) bench --locked -p plumb-cli --bench cost
@@ -101,7 +101,7 @@ charts:
 gallery:
 	@command -v pngquant > /dev/null || { echo 'make gallery: pngquant is missing; apt-get install pngquant' >&2; exit 1; }
 	@mkdir -p docs/gallery
-	PLUMB_GALLERY=$(CURDIR)/docs/gallery $(CARGO) test --locked -p plumb-report --test old_data -- --ignored
+	PLUMB_GALLERY=$(CURDIR)/docs/gallery $(CARGO) test --locked -p plumb-report --test old_data
 	PLUMB_GALLERY=$(CURDIR)/docs/gallery $(CARGO) test --locked -p plumb-report --test kinds
 	pngquant --force --ext .png --speed 1 --nofs 64 docs/gallery/*.png
 
