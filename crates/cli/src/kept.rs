@@ -127,7 +127,9 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("r.json");
         let kept = Kept::create(&path).unwrap();
-        kept.so_far(&RunResult::default()).unwrap();
+        let mut result = RunResult::default();
+        result.environment.program = "plumb 0.1.0".to_owned();
+        kept.so_far(&result).unwrap();
         let read = formats::native::read(&std::fs::read_to_string(&path).unwrap()).unwrap();
         assert_eq!(read.notes, [under_way()]);
         assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1, "nothing is left beside it");

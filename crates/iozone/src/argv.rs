@@ -429,7 +429,8 @@ impl Reader<'_> {
             .map_err(|error| Refusal::NotBuilt(format!("-+R {path}: the file of names cannot be read: {error}")))?;
         self.settings.files = text.lines().filter(|line| !line.trim().is_empty()).map(PathBuf::from).collect();
         self.given.names_from_file = true;
-        self.say(format!("Filenames from a file option enabled. File: {path}"));
+        // The original's line ends in a blank, on the next line.
+        self.settings.splash.push(format!("\tFilenames from a file option enabled. File: {path}\n "));
         Ok(())
     }
 

@@ -100,7 +100,7 @@ pub(crate) const OPTIONS: &[CommandOption] = &[
     works("max-jobs", Needed("N"), Effect::MaxJobs, "Accepted; the limit stays at 4096 jobs"),
     works("status-interval", Needed("TIME"), Effect::StatusInterval, "Report the run so far, so often"),
     works("bandwidth-log", Possible("STEM"), Effect::BandwidthLog, "Log the sum of all jobs' bandwidth"),
-    works("result", Needed("FILE"), Effect::ResultFile, "plumb's own result, on disk every 5 s (plumb only)"),
+    works("result", Needed("FILE"), Effect::ResultFile, "plumb's own result, every 5 s (plumb only)"),
     works("strict", Nothing, Effect::Strict, "Status 4 where a check speaks up (plumb only)"),
     refused("alloc-size", Needed("KB"), "memory is taken as needed", "Size of the shared pool"),
     refused("client", Needed("HOST"), NO_NETWORK, "Run on another host"),

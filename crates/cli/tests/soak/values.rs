@@ -18,6 +18,7 @@ const LEFT_OUT: &[(&str, &str)] = &[
     ("ioscheduler", "would change devices that are not the case's"),
     ("fill_device", "writes until 48 MiB are full, with blocks of 512 bytes for minutes"),
     // Engines' own.
+    ("cmd_type", "needs an NVMe device"),
     ("hostname", "needs a peer"),
     ("port", "needs a peer"),
     ("protocol", "needs a peer"),
@@ -35,7 +36,7 @@ const LEFT_OUT: &[(&str, &str)] = &[
 ];
 
 /// Engines that need what a test has not: a peer, raw flash, a SCSI disk.
-pub(crate) const ENGINES_LEFT_OUT: &[&str] = &["net", "netsplice", "mtd", "sg"];
+pub(crate) const ENGINES_LEFT_OUT: &[&str] = &["net", "netsplice", "mtd", "sg", "io_uring_cmd"];
 
 /// Values of options whose kind does not bound them well enough.
 #[rustfmt::skip]
