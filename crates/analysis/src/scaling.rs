@@ -35,7 +35,7 @@ const GROWTH: f64 = 1.05;
 /// So many further levels must bring nothing before a sweep is over: one alone may be a hiccup.
 const PROOFS: usize = 2;
 
-/// The level at which a rate stops growing: the first that the [`PROOFS`] levels behind it do not beat by 5 %. `None`
+/// The level at which a rate stops growing: the first that the two levels behind it do not beat by 5 %. `None`
 /// while it still grows, or too few levels are known. Levels rise.
 pub fn growth_ends(rates: &[f64]) -> Option<usize> {
     let stops = |&at: &usize| rates[at] > 0.0 && rates[at + 1..].iter().all(|rate| *rate < rates[at] * GROWTH);
