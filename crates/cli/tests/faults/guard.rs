@@ -5,6 +5,7 @@ use super::{Bench, Row, Shown, run_tool};
 use std::io::{Seek, SeekFrom, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::{Mutex, PoisonError};
 
 const MIB: u64 = 1 << 20;
 
@@ -282,8 +283,12 @@ fn used() -> Vec<Row> {
     ]
 }
 
+/// Held while there is swap space, or a row that makes the kernel look for some.
+pub(crate) static SWAP: Mutex<()> = Mutex::new(());
+
 fn swapped() -> Row {
     Row::new("guard: swap in use", "swapon", |bench| {
+        let _alone = SWAP.lock().unwrap_or_else(PoisonError::into_inner);
         let device = Device::over(bench, 16 * MIB, swap)?;
         run_tool("swapon", &[&device.name()])?;
         let consent = format!("--rw=write --write_consent={}", 16 * MIB);

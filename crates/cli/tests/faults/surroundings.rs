@@ -1,8 +1,10 @@
 //! Faults around a run: limits, signals, files that change under it, places where nothing can be written.
 
+use super::guard::SWAP;
 use super::{Bench, Ran, Row, Shown, run_tool};
 use std::io::{Seek, SeekFrom, Write};
 use std::process::Stdio;
+use std::sync::PoisonError;
 use std::time::{Duration, Instant};
 
 const KIB_64: &str = "--size=64k --rw=read --fallocate=none";
@@ -248,6 +250,8 @@ impl Drop for Group {
 }
 
 fn out_of_memory(bench: &Bench) -> Result<Shown, String> {
+    // Where there is swap space, a group that is full of memory moves some of it there.
+    let _alone = SWAP.lock().unwrap_or_else(PoisonError::into_inner);
     let (folder, limit) = if std::path::Path::new("/sys/fs/cgroup/memory").is_dir() {
         ("/sys/fs/cgroup/memory", "memory.limit_in_bytes")
     } else {
