@@ -159,9 +159,9 @@ fn six_file_systems_give_all_lines_and_the_identities_hold() {
     {
         let (slowest, fastest) = (moved / least, 8192.0 / most);
         // The slowest moved for as long as the fastest took, up to the moment at which each began.
-        // On a busy machine that can be a turn of the scheduler.
+        // Six of them on two processors: that can be some turns of the scheduler.
         let apart = (slowest - fastest).abs();
-        assert!(apart < 0.2 * fastest || apart < 0.03, "{slowest} s and {fastest} s\n{said}");
+        assert!(apart < 0.3 * fastest || apart < 0.1, "{slowest} s and {fastest} s\n{said}");
     }
     assert!(files.iter().all(|file| !file.exists()));
 }
