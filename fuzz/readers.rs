@@ -223,6 +223,7 @@ fn fio_sh_letters(bytes: &[u8]) {
 fn survey_file(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     if let Ok(wishes) = survey::Wishes::from_toml(&text) {
+        let _ = wishes.check_untrusted();
         let _ = survey::suite(&wishes, survey::Writes::Allowed);
         let _ = survey::suite(&wishes, survey::Writes::Forbidden);
     }

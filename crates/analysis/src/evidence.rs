@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 /// Bytes of one direction that all jobs asked of their files.
 pub(crate) fn bytes_asked(result: &RunResult, direction: Direction) -> u64 {
-    result.jobs.iter().map(|job| job.directions[direction].bytes).sum()
+    result.jobs.iter().map(|job| job.directions[direction].bytes).fold(0, u64::saturating_add)
 }
 
 /// Bytes of one direction that the disks under the files moved, at the bottom of all stacks as far as it was watched.
@@ -23,7 +23,7 @@ pub(crate) fn bytes_at_devices(result: &RunResult, direction: Direction) -> Opti
     // A disk may stand in the list beside the stacked devices made of it; each counts once.
     let mut disks: BTreeMap<&str, u64> = BTreeMap::new();
     result.devices.iter().for_each(|device| collect_disks(device, index, &mut disks));
-    (!disks.is_empty()).then(|| 512 * disks.values().sum::<u64>())
+    (!disks.is_empty()).then(|| disks.values().copied().fold(0, u64::saturating_add).saturating_mul(512))
 }
 
 /// The devices under the files; of a report that does not state how long they were watched (fio's formats), those that
@@ -34,16 +34,8 @@ pub(crate) fn watched_devices(result: &RunResult) -> Vec<DeviceUsage> {
     let elapsed_ms = whole.until.get() / Nanos::MILLISECOND.get();
     let seen = |device: &DeviceUsage| {
         let (_, gain) = monitored.devices.iter().zip(&whole.devices).find(|(facts, _)| facts.name == device.name)?;
-        Some(DeviceUsage {
-            ios: [gain.reads.ios, gain.writes.ios],
-            merges: [gain.reads.merges, gain.writes.merges],
-            sectors: [gain.reads.sectors, gain.writes.sectors],
-            ticks_ms: [gain.reads.ticks_ms, gain.writes.ticks_ms],
-            in_queue_ms: gain.in_queue_ms,
-            busy_ms: gain.busy_ms,
-            elapsed_ms,
-            ..device.clone()
-        })
+        let seen = DeviceUsage::of_gain(&device.name, gain, elapsed_ms);
+        Some(DeviceUsage { members: device.members.clone(), ..seen })
     };
     let of = |device: &DeviceUsage| match device.elapsed_ms {
         0 => seen(device).unwrap_or_else(|| device.clone()),

@@ -15,6 +15,7 @@ mod iozone;
 mod kept;
 mod knee;
 mod limit;
+mod made;
 mod native;
 mod output;
 mod parse;

@@ -26,15 +26,24 @@ impl Output {
         Output { name: "standard output".into(), writer: Box::new(io::stdout()), to_stdout: true, file: None }
     }
 
-    /// A file, made or emptied.
+    /// A file that plumb makes, or made before.
+    pub(crate) fn made(path: &Path) -> Result<Self, Failure> {
+        Ok(Self::of(path, crate::made::stream(path)?))
+    }
+
+    /// A file, made or emptied, whoever's it was: as the old tools do it.
     pub(crate) fn file(path: &Path) -> Result<Self, Failure> {
         let name = path.display().to_string();
         if is_block_device(path) {
             return Err(Failure::new(format!("{name}: is a block device; results go to a file")));
         }
         let file = File::create(path).map_err(|error| Failure::new(format!("{name}: cannot be written: {error}")))?;
+        Ok(Self::of(path, file))
+    }
+
+    fn of(path: &Path, file: File) -> Self {
         let twin = file.try_clone().ok();
-        Ok(Output { name, writer: Box::new(file), to_stdout: false, file: twin })
+        Output { name: path.display().to_string(), writer: Box::new(file), to_stdout: false, file: twin }
     }
 
     /// Whether results go to standard output.

@@ -1,6 +1,7 @@
 //! Outputs beside and between the reports: the run so far, logs of all jobs, compressed logs.
 
 use assert_cmd::Command;
+use house::sum_over_time;
 use serde_json::{Deserializer, Value};
 use std::path::Path;
 use std::process::Stdio;
@@ -203,17 +204,6 @@ fn the_lives_of_blocks_are_those_of_one_file_on_a_device_too() {
     let output = plumb(directory.path(), words).output().unwrap();
     let told = String::from_utf8_lossy(&output.stderr);
     assert!(!output.status.success() && told.contains("the blocks of one file, and the job has 2"), "{told}");
-}
-
-/// What the rows of a direction add up to over time, each over its window of `ms`: KiB/s become KiB.
-fn sum_over_time(rows: &[Vec<u64>], direction: u64, ms: u64) -> u64 {
-    let (mut before, mut sum) = (0, 0);
-    for row in rows.iter().filter(|row| row[2] == direction) {
-        let began = (row[0].saturating_sub(1) / ms * ms).max(before);
-        sum += row[1] * (row[0] - began);
-        before = row[0];
-    }
-    sum / 1000
 }
 
 #[test]

@@ -203,6 +203,26 @@ fn a_parquet_file_needs_a_name_and_has_its_marks_at_both_ends() {
 }
 
 #[test]
+fn what_somebody_else_made_is_not_written_over() {
+    // Not below /tmp, which may be without extended attributes.
+    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("the test's own data");
+    for format in ["r", "csv", "json", "parquet", "markdown", "table"] {
+        let path = directory.path().join(format);
+        let name = path.to_str().expect("the test's own data");
+        std::fs::write(&path, "my thesis\n").expect("the test's own data");
+        let words = ["parse", "--format", format, "-o", name, &seed("fio_2.0.13")];
+        let (status, _, errors) = plumb(&words, "");
+        assert_eq!(status, 1, "{format}");
+        assert!(errors.contains(name) && errors.contains("plumb did not make it"), "{errors}");
+        assert_eq!(std::fs::read_to_string(&path).expect("the test's own data"), "my thesis\n");
+        std::fs::remove_file(&path).expect("the test's own data");
+        for _ in 0..2 {
+            assert_eq!(plumb(&words, "").0, 0, "{format}: a new one, and one of ours");
+        }
+    }
+}
+
+#[test]
 fn a_card_is_printed_as_text_and_json_and_an_unknown_profile_is_refused() {
     let rows = "system,name,users,bs,MB,lat,min,max,std,iops,p95_00,p99_00\n\
                 lab,randread,16,8K,25,5,1,9,1,3200,8,14\nlab,randread,32,8K,25,10,1,9,1,3200,15,20\n";

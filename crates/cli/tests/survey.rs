@@ -326,6 +326,36 @@ fn a_survey_file_says_what_to_do_and_its_mistakes_have_lines() {
 }
 
 #[test]
+fn tests_of_ones_own_have_their_names_in_table_result_and_dry_run() {
+    let stage = Stage::new();
+    let file = stage.results.path().join("own.toml");
+    let text = "size = \"16M\"\ntime = 1\nengine = \"sim\"\n\
+                [test.checkout]\nrw = \"randrw\"\nbs = \"4k\"\nusers = \"1,2\"\nmix = 25\nsync = \"dsync\"\n\
+                [test.bulk]\nrw = \"write\"\nbs = \"64k\"\n";
+    std::fs::write(&file, text).unwrap();
+    let config = file.to_str().unwrap();
+    let (status, shown, error) = stage.run(&["--config", config, "--dry-run"]);
+    assert_eq!(status, Some(0), "{shown}{error}");
+    assert!(shown.contains("1  64k bulk, 1 user\n"), "{shown}");
+    assert!(shown.contains("3  4k checkout, 2 users, rwmixread=25, sync=dsync\n"), "{shown}");
+    let (status, shown, error) = stage.run(&["--config", config]);
+    assert_eq!(status, Some(0), "{shown}{error}");
+    for (name, rows) in [("bulk", 1), ("checkout read", 2), ("checkout write", 2), ("rand read", 0)] {
+        assert_eq!(shown.lines().filter(|line| line.starts_with(name)).count(), rows, "rows of {name}\n{shown}");
+    }
+    let saved = stage.saved();
+    let bytes = |test: usize, way: &str| -> u64 {
+        let jobs = saved["tests"][test]["result"]["jobs"].as_array().unwrap();
+        jobs.iter().map(|job| job["directions"][way]["bytes"].as_u64().unwrap()).sum()
+    };
+    assert_eq!((saved["tests"][0]["test"].as_str(), bytes(0, "read")), (Some("bulk"), 0));
+    assert_eq!(saved["tests"][2]["options"], serde_json::json!([["rwmixread", "25"], ["sync", "dsync"]]));
+    let (read, written) = (bytes(2, "read"), bytes(2, "write"));
+    assert!((2 * read..5 * read).contains(&written), "a quarter are reads: {read} and {written} bytes");
+    assert_eq!(saved["request"]["test"]["checkout"]["mix"], 25);
+}
+
+#[test]
 fn a_survey_that_was_cut_short_is_gone_on_with() {
     let stage = Stage::new();
     let mut child = stage

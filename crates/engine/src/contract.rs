@@ -1,5 +1,6 @@
 //! The contract between a worker's loop and an engine.
 
+use job::plan::MapAdvice;
 use job::{EngineOptions, EngineSpec};
 use measure::{Clock, Nanos, SystemClock, VirtualClock};
 use std::os::fd::RawFd;
@@ -89,6 +90,8 @@ pub struct JobFacts<'a> {
     pub offloads_to: &'a str,
     /// In which order it goes through its files, where the kernel may be told.
     pub order: Option<Order>,
+    /// What is to be said of mapped files, where that is not their order.
+    pub map_advice: Option<MapAdvice>,
 }
 
 /// In which order a job goes through its files.

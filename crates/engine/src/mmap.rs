@@ -10,6 +10,7 @@ use crate::psync::SYNCHRONOUS;
 use crate::slots::Slots;
 use job::EngineSpec;
 use job::option::{Kind, OptionSpec, Support};
+use job::plan::MapAdvice;
 use measure::SystemClock;
 use std::os::fd::RawFd;
 
@@ -31,7 +32,8 @@ struct Mapped {
     descriptor: RawFd,
     writable: bool,
     huge_pages: bool,
-    order: Option<Order>,
+    /// What the kernel is told of its use, as madvise(2) has it.
+    advice: i32,
     /// Bytes of the file; nothing behind is touched.
     size: u64,
     /// Bytes mapped at once, at most.
@@ -54,7 +56,8 @@ impl Engine for Mmap {
 
     fn open(setup: Setup<'_, SystemClock>) -> Result<Self, EngineError> {
         let huge_pages = setup.options.is_on("thp");
-        let open = |target| Mapped::open(target, huge_pages, setup.job.order);
+        let advice = advice(setup.job.map_advice, setup.job.order);
+        let open = |target| Mapped::open(target, huge_pages, advice);
         let files = setup.targets.iter().map(open).collect::<Result<_, _>>()?;
         Ok(Mmap { slots: Slots::new(&setup), files })
     }
@@ -74,13 +77,13 @@ impl Engine for Mmap {
 }
 
 impl Mapped {
-    fn open(target: &Target, huge_pages: bool, order: Option<Order>) -> Result<Self, EngineError> {
+    fn open(target: &Target, huge_pages: bool, advice: i32) -> Result<Self, EngineError> {
         let size = mappable(target)?;
         let mut file = Mapped {
             descriptor: target.descriptor,
             writable: target.writable,
             huge_pages,
-            order,
+            advice,
             size,
             window: size.next_multiple_of(WINDOW),
             address: std::ptr::null_mut(),
@@ -154,14 +157,9 @@ impl Mapped {
             return Err(call::errno());
         }
         (self.address, self.start, self.length) = (address.cast(), start, length);
-        let advice = match self.order {
-            Some(Order::Sequential) => libc::MADV_SEQUENTIAL,
-            Some(Order::Random) => libc::MADV_RANDOM,
-            None => libc::MADV_NORMAL,
-        };
         // Page faults do not look at what posix_fadvise(2) said of the descriptor. Only advice: nothing hangs on it.
         // SAFETY: the range was mapped just now and stays so for the call.
-        unsafe { libc::madvise(address, bytes, advice) };
+        unsafe { libc::madvise(address, bytes, self.advice) };
         if self.huge_pages {
             // SAFETY: the range was mapped just now and stays so for the call.
             let advised = unsafe { libc::madvise(address, bytes, libc::MADV_HUGEPAGE) };
@@ -197,6 +195,17 @@ impl Mapped {
 impl Drop for Mapped {
     fn drop(&mut self) {
         self.unmap();
+    }
+}
+
+/// What madvise(2) is to say: what was asked for, else the order of the job.
+const fn advice(asked: Option<MapAdvice>, order: Option<Order>) -> i32 {
+    match (asked, order) {
+        (Some(MapAdvice::Normal), _) | (None, None) => libc::MADV_NORMAL,
+        (Some(MapAdvice::Random), _) | (None, Some(Order::Random)) => libc::MADV_RANDOM,
+        (Some(MapAdvice::Sequential), _) | (None, Some(Order::Sequential)) => libc::MADV_SEQUENTIAL,
+        (Some(MapAdvice::DontNeed), _) => libc::MADV_DONTNEED,
+        (Some(MapAdvice::WillNeed), _) => libc::MADV_WILLNEED,
     }
 }
 
@@ -262,7 +271,7 @@ mod tests {
             block_device: false,
             writable: true,
         };
-        let mut mapped = Mapped::open(&target, false, None).unwrap();
+        let mut mapped = Mapped::open(&target, false, libc::MADV_NORMAL).unwrap();
         mapped.window = 16 << 10;
         mapped.map_around(0).unwrap();
         let io =

@@ -5,7 +5,7 @@
 
 use crate::iozone_report::ReportReader;
 use crate::numeral::{leading, whole};
-use crate::stream::{Event, Sink};
+use crate::stream::{Event, Line, Sink};
 use model::reading::{Found, IozoneHead, IozoneRow, IozoneThroughput, IozoneUnit, Reading};
 
 const KIB: f64 = 1024.0;
@@ -48,10 +48,19 @@ pub(crate) struct IozoneReader {
 }
 
 impl IozoneReader {
+    /// Whether a line that begins like none of iozone's may be one.
+    pub(crate) fn is_open(&self) -> bool {
+        self.head.is_some() || self.table_shift.is_some() || self.block.is_some()
+    }
+
     /// Takes a line if it is iozone's.
-    pub(crate) fn line(&mut self, number: u64, line: &str, sink: &mut Sink<'_>) -> bool {
-        let text = line.trim();
+    pub(crate) fn line(&mut self, line: Line<'_>, sink: &mut Sink<'_>) -> bool {
+        let Line { number, whole: line, text } = line;
         self.line = number;
+        let begins = text.starts_with(['I', 'i', 'k', 'C', 'E', '"']);
+        if !begins && !self.is_open() {
+            return false;
+        }
         if text.starts_with("Iozone: Performance Test of File I/O") {
             self.finish(sink);
             self.head = Some(IozoneHead::default());
@@ -129,7 +138,7 @@ impl IozoneReader {
         let Some(shift) = self.table_shift else {
             return false;
         };
-        let digits = line.bytes().all(|byte| byte.is_ascii_digit() || byte == b' ');
+        let digits = line.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b' ' | b'\t'));
         if line.trim().is_empty() {
             return false;
         }
@@ -244,7 +253,8 @@ fn read_row(line: &str, shift: isize) -> Option<Row> {
     let place = |end: usize| usize::try_from(isize::try_from(end).ok()? + shift).ok();
     let cell = |from: usize, to: usize| line.get(place(from)?.min(line.len())..place(to)?.min(line.len()));
     let from_start = line.get(..place(SIZE_END)?.min(line.len()))?;
-    let (file, record) = (whole(from_start)?, whole(cell(SIZE_END, RECORD_END)?)?);
+    // A tab before the first column indents the whole table.
+    let (file, record) = (whole(from_start.trim_start())?, whole(cell(SIZE_END, RECORD_END)?)?);
     let mut values = Vec::new();
     let mut from = RECORD_END;
     for &(to, test) in COLUMNS {

@@ -54,8 +54,8 @@ pub struct Preamble<'a> {
     pub stride: u64,
     /// kB of a burst, and milliseconds of rest behind it.
     pub burst: Option<(u64, u64)>,
-    /// Whether reads and writes both come from telemetry files.
-    pub telemetry: bool,
+    /// Whether telemetry files have computing before reads, before writes; `None` where that is not told.
+    pub telemetry: [Option<bool>; 2],
 }
 
 /// The command line, and what its numbers will be.
@@ -73,8 +73,12 @@ pub fn circumstances(preamble: &Preamble<'_>) -> String {
     if preamble.compute_s > 0.0 {
         let _ = writeln!(text, "\tCompute time {:.6} seconds for reads and writes.", preamble.compute_s);
     }
-    if preamble.telemetry {
-        text.push_str("\tNo compute time for reads.\n\tNo compute time for writes.\n");
+    for (computes, what) in preamble.telemetry.into_iter().zip(["reads", "writes"]) {
+        let _ = match computes {
+            Some(true) => writeln!(text, "\tCompute time from telemetry files for {what}."),
+            Some(false) => writeln!(text, "\tNo compute time for {what}."),
+            None => Ok(()),
+        };
     }
     let (cache, line) = preamble.cache;
     let _ = write!(

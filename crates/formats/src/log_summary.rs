@@ -1,7 +1,7 @@
 //! fio's logs of bandwidth, IOPS, latency and histograms → a summary per direction, whatever their length.
 
 use crate::numeral::leading;
-use crate::stream::{Event, Sink};
+use crate::stream::{Event, Line, Sink};
 use measure::{Histogram, Nanos};
 use model::reading::{Found, LogDirection, LogSummary, ReadKind, Reading};
 
@@ -9,6 +9,9 @@ use model::reading::{Found, LogDirection, LogSummary, ReadKind, Reading};
 const HISTOGRAM_FIELDS: [usize; 4] = [3 + 1856, 3 + 928, 3 + 464, 3 + 232];
 /// Fewest and most fields of another line.
 const FIELDS: std::ops::RangeInclusive<usize> = 4..=8;
+
+/// A bin without an I/O, and what stands before the next.
+const EMPTY_BIN: &str = "0, ";
 
 /// One direction so far.
 #[derive(Debug, Default)]
@@ -34,17 +37,16 @@ pub(crate) struct LogReader {
 
 impl LogReader {
     /// Takes a line if it is one of a log.
-    pub(crate) fn line(&mut self, number: u64, line: &str, sink: &mut Sink<'_>) -> bool {
-        let text = line.trim();
-        if !text.starts_with(|letter: char| letter.is_ascii_digit()) {
+    pub(crate) fn line(&mut self, line: Line<'_>, sink: &mut Sink<'_>) -> bool {
+        let Line { number, text, .. } = line;
+        if !line.first().is_ascii_digit() {
             if !text.is_empty() {
                 self.end(sink);
             }
             return false;
         }
         let mut fields = std::mem::take(&mut self.fields);
-        let read = read_fields(text, &mut fields);
-        let taken = if read && is_row(&fields) {
+        let taken = if read_fields(text, &mut fields) && is_row(&fields) {
             self.row(number, &fields);
             true
         } else if self.rows > 0 && text.contains(',') {
@@ -55,6 +57,19 @@ impl LogReader {
         };
         self.fields = fields;
         taken
+    }
+
+    /// Takes the next row of a log that has begun, if it is made of digits, blanks and commas alone, as nearly all are.
+    pub(crate) fn goes_on(&mut self, line: Line<'_>) -> bool {
+        if self.rows == 0 || !line.first().is_ascii_digit() {
+            return false;
+        }
+        let mut fields = [0.0; *FIELDS.end()];
+        let read = short_row(line.text.as_bytes(), &mut fields).filter(|fields| is_row(fields));
+        if let Some(fields) = read {
+            self.row(line.number, fields);
+        }
+        read.is_some()
     }
 
     fn row(&mut self, number: u64, fields: &[f64]) {
@@ -92,42 +107,94 @@ impl LogReader {
     }
 }
 
-/// Numbers with commas between them; false if anything else stands there.
+/// The natural number of at most 15 digits at the start, and how long it is.
+#[expect(clippy::cast_precision_loss, reason = "at most 15 digits")]
+fn natural(bytes: &[u8]) -> Option<(f64, usize)> {
+    const MOST: usize = 15;
+    let digits = bytes.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let value = bytes[..digits.min(MOST)].iter().fold(0, |value: u64, byte| value * 10 + u64::from(byte - b'0'));
+    (1..=MOST).contains(&digits).then_some((value as f64, digits))
+}
+
+fn blanks(bytes: &[u8]) -> usize {
+    bytes.iter().take_while(|&&byte| byte == b' ').count()
+}
+
+/// A priority as logs have it, `0x2003`, and how long it is.
+fn priority(bytes: &[u8]) -> Option<(f64, usize)> {
+    const MOST: usize = 4;
+    let digits = bytes.strip_prefix(b"0x")?;
+    let count = digits.iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
+    let text = std::str::from_utf8(&digits[..count.min(MOST)]).ok()?;
+    let value = u16::from_str_radix(text, 16).ok().filter(|_| count <= MOST)?;
+    Some((f64::from(value), "0x".len() + count))
+}
+
+/// Natural numbers with commas between them; `None` for anything else, even where it may be a row.
+fn short_row<'fields>(mut bytes: &[u8], fields: &'fields mut [f64]) -> Option<&'fields [f64]> {
+    let mut count = 0;
+    loop {
+        let (value, digits) = if bytes.starts_with(b"0x") { priority(bytes)? } else { natural(bytes)? };
+        *fields.get_mut(count)? = value;
+        count += 1;
+        bytes = &bytes[digits..];
+        bytes = &bytes[blanks(bytes)..];
+        match bytes.split_first() {
+            None => return Some(&fields[..count]),
+            Some((b',', rest)) => bytes = &rest[blanks(rest)..],
+            Some(_) => return None,
+        }
+    }
+}
+
+/// Natural numbers with commas between them; false if anything else stands there.
 fn read_fields(text: &str, fields: &mut Vec<f64>) -> bool {
     fields.clear();
     let mut rest = text;
     loop {
-        let rest_of = rest.trim_start();
-        let hexadecimal = rest_of.strip_prefix("0x");
-        let (value, after) = match hexadecimal {
-            Some(digits) => {
-                let end = digits.find(|letter: char| !letter.is_ascii_hexdigit()).unwrap_or(digits.len());
-                match u32::from_str_radix(&digits[..end], 16) {
-                    Ok(value) => (f64::from(value), &digits[end..]),
-                    Err(_) => return false,
-                }
+        rest = &rest[blanks(rest.as_bytes())..];
+        // Nearly all bins of a histogram are empty.
+        while let Some(next) = rest.strip_prefix(EMPTY_BIN) {
+            fields.push(0.0);
+            rest = next;
+        }
+        let (value, after) = match natural(rest.as_bytes()) {
+            // What follows decides whether these digits are all of the number.
+            Some((value, digits)) if matches!(rest.as_bytes().get(digits), None | Some(b',' | b' ')) => {
+                (value, &rest[digits..])
             }
-            None => match leading(rest_of) {
+            _ => match odd_field(rest) {
                 Some(found) => found,
                 None => return false,
             },
         };
         fields.push(value);
-        match after.trim_start().strip_prefix(',') {
-            Some(next) if next.trim().is_empty() => return true,
-            Some(next) => rest = next,
-            None => return after.trim().is_empty(),
+        let after = after.trim_start();
+        match after.strip_prefix(',') {
+            Some(next) => rest = next.trim_start(),
+            None => return after.is_empty(),
+        }
+        if rest.is_empty() {
+            return true;
         }
     }
 }
 
-/// Whether these can be the fields of a log's line: a direction of 0, 1 or 2 where it belongs, nothing negative.
+/// A field that is not plain digits: `0x2003`, `1e5`, `7.0`, one with other blanks around it.
+fn odd_field(rest: &str) -> Option<(f64, &str)> {
+    let rest = rest.trim_start();
+    let Some(digits) = rest.strip_prefix("0x") else {
+        return leading(rest).filter(|(value, _)| *value >= 0.0 && value.fract() == 0.0);
+    };
+    let end = digits.find(|letter: char| !letter.is_ascii_hexdigit()).unwrap_or(digits.len());
+    Some((f64::from(u32::from_str_radix(&digits[..end], 16).ok()?), &digits[end..]))
+}
+
+/// Whether these can be the fields of a log's line: a direction of 0, 1 or 2 where it belongs.
 fn is_row(fields: &[f64]) -> bool {
     let histogram = HISTOGRAM_FIELDS.contains(&fields.len());
     let direction = if histogram { fields.get(1) } else { fields.get(2) };
-    (histogram || FIELDS.contains(&fields.len()))
-        && fields.iter().all(|&field| field >= 0.0 && field.fract() == 0.0)
-        && direction.is_some_and(|&direction| direction <= 2.0)
+    (histogram || FIELDS.contains(&fields.len())) && direction.is_some_and(|&direction| direction <= 2.0)
 }
 
 impl Tally {

@@ -6,21 +6,21 @@ const TENS: [f64; 16] = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10,
 /// The number at the start, blanks before it skipped, and what follows it; `None` when there is none.
 #[expect(clippy::cast_precision_loss, reason = "at most 15 digits")]
 pub(crate) fn leading(text: &str) -> Option<(f64, &str)> {
-    let text = text.trim_start_matches(' ');
+    let text = &text[text.bytes().take_while(|&byte| byte == b' ').count()..];
     let bytes = text.as_bytes();
     let negative = bytes.first() == Some(&b'-');
-    let (mut at, mut mantissa, mut digits, mut point) = (usize::from(negative), 0u64, 0usize, None);
-    while let Some(&byte) = bytes.get(at) {
-        if byte.is_ascii_digit() {
-            mantissa = mantissa.wrapping_mul(10).wrapping_add(u64::from(byte - b'0'));
-            digits += 1;
-        } else if byte == b'.' && point.is_none() && bytes.get(at + 1).is_some_and(u8::is_ascii_digit) {
-            point = Some(digits);
-        } else {
-            break;
-        }
-        at += 1;
+    let mut rest = &bytes[usize::from(negative)..];
+    let (mut mantissa, mut digits, mut decimals) = (0u64, 0usize, None);
+    take_digits(&mut rest, &mut mantissa, &mut digits);
+    if let [b'.', fraction @ ..] = rest
+        && fraction.first().is_some_and(u8::is_ascii_digit)
+    {
+        let whole = digits;
+        rest = fraction;
+        take_digits(&mut rest, &mut mantissa, &mut digits);
+        decimals = Some(digits - whole);
     }
+    let mut at = bytes.len() - rest.len();
     if digits == 0 {
         return None;
     }
@@ -38,18 +38,26 @@ pub(crate) fn leading(text: &str) -> Option<(f64, &str)> {
         return value.is_finite().then_some((value, &text[at..]));
     }
     // Both are exact, so the quotient is the nearest float.
-    let value = mantissa as f64 / TENS[digits - point.unwrap_or(digits)];
+    let value = decimals.map_or(mantissa as f64, |decimals| mantissa as f64 / TENS[decimals]);
     Some((if negative { -value } else { value }, &text[at..]))
+}
+
+fn take_digits(rest: &mut &[u8], mantissa: &mut u64, count: &mut usize) {
+    while let [digit @ b'0'..=b'9', behind @ ..] = *rest {
+        *mantissa = mantissa.wrapping_mul(10).wrapping_add(u64::from(digit - b'0'));
+        *count += 1;
+        *rest = behind;
+    }
 }
 
 /// A number and nothing else but blanks around it.
 pub(crate) fn whole(text: &str) -> Option<f64> {
-    leading(text).filter(|(_, rest)| rest.trim().is_empty()).map(|(value, _)| value)
+    leading(text).filter(|(_, rest)| rest.is_empty() || rest.trim().is_empty()).map(|(value, _)| value)
 }
 
 /// A number, with `%` behind it or not.
 pub(crate) fn percent(text: &str) -> Option<f64> {
-    leading(text).filter(|(_, rest)| matches!(rest.trim(), "" | "%")).map(|(value, _)| value)
+    leading(text).filter(|(_, rest)| *rest == "%" || matches!(rest.trim(), "" | "%")).map(|(value, _)| value)
 }
 
 /// What `K`, `M` and `KB` mean in a line.
@@ -63,6 +71,9 @@ pub(crate) enum Era {
 
 /// The factor of `KB/s`, `KiB`, `MB/s`, `Kibit/s`, `B`, `K` or nothing; `None` for something else.
 pub(crate) fn unit(text: &str, era: Era) -> Option<f64> {
+    if text.is_empty() {
+        return Some(1.0);
+    }
     let text = text.trim();
     let text = text.strip_suffix("/s").unwrap_or(text).trim_end();
     let (prefix, bits) = match text.strip_suffix("bit") {
@@ -97,11 +108,36 @@ pub(crate) fn count(text: &str) -> Option<f64> {
     bytes(text, Era::Decimal)
 }
 
-/// What stands before and after the first of this ASCII letter; faster than `split_once` on short text.
+/// What stands before and after the first of this ASCII letter; faster than `split_once` where it is near.
 pub(crate) fn split_at(text: &str, letter: u8) -> Option<(&str, &str)> {
     debug_assert!(letter.is_ascii());
-    let at = memchr::memchr(letter, text.as_bytes())?;
+    let at = text.bytes().position(|byte| byte == letter)?;
     Some((&text[..at], &text[at + 1..]))
+}
+
+/// What stands behind the first of this key, which ends in `=`; faster than `split_once` on short text.
+pub(crate) fn after_key<'text>(text: &'text str, key: &str) -> Option<&'text str> {
+    debug_assert!(key.find('=') == Some(key.len() - 1));
+    let bytes = text.as_bytes();
+    let at = memchr::memchr_iter(b'=', bytes).find(|&at| bytes[..=at].ends_with(key.as_bytes()))?;
+    Some(&text[at + 1..])
+}
+
+/// `split_once` at a colon and a blank.
+pub(crate) fn split_at_colon(text: &str) -> Option<(&str, &str)> {
+    let bytes = text.as_bytes();
+    let at = memchr::memchr_iter(b':', bytes).find(|&at| bytes.get(at + 1) == Some(&b' '))?;
+    Some((&text[..at], &text[at + 2..]))
+}
+
+/// Whether `text` holds `before` and `rest` behind one another; fast where the first letter of `rest` is rare.
+pub(crate) fn contains(text: &str, before: &str, rest: &str) -> bool {
+    let (bytes, rest) = (text.as_bytes(), rest.as_bytes());
+    let Some(&first) = rest.first() else {
+        return text.contains(before);
+    };
+    memchr::memchr_iter(first, bytes)
+        .any(|at| bytes[at..].starts_with(rest) && bytes[..at].ends_with(before.as_bytes()))
 }
 
 /// `trim`, fast where blanks are ASCII.
@@ -110,6 +146,8 @@ pub(crate) fn trimmed(text: &str) -> &str {
     match inner.as_bytes() {
         // The rest may end in blanks that are not ASCII's.
         [first, .., last] if first.is_ascii_graphic() && last.is_ascii_graphic() => inner,
+        [only] if only.is_ascii_graphic() => inner,
+        [] => inner,
         _ => inner.trim(),
     }
 }
@@ -161,6 +199,10 @@ mod tests {
         assert_eq!(count("22.4K"), Some(22_400.0));
         assert_eq!(whole("12345678901234567890"), Some(12_345_678_901_234_567_890.0));
         assert_eq!((whole("1e+05"), whole("-3"), whole("1.5.2"), whole("-")), (Some(1e5), Some(-3.0), None, None));
+        assert_eq!(after_key("total=1 mytotal=2, err= 0", "err="), Some(" 0"));
+        assert_eq!(after_key("jobs=8): err", "err="), None);
+        assert_eq!(split_at_colon("12:59:35: a: b"), Some(("12:59:35", "a: b")));
+        assert!(contains("x,users,bs,MB,lat", "users,bs,", "MB,lat") && !contains("MB,lat", "bs,", "MB,lat"));
         assert_eq!(Pairs("min=36 , max=  5, x").collect::<Vec<_>>(), [("min", "36"), ("max", "5")]);
     }
 }

@@ -268,6 +268,55 @@ fn the_readme_shows_every_command() {
     assert!(names.iter().any(|name| name.starts_with("plumb iostat")), "{names:?}");
 }
 
+/// The crates of the loop, which compute for every I/O; their tests run with the checks that a release leaves out.
+const UNCHECKED_IN_RELEASES: &[&str] = &["measure", "engine", "load", "run"];
+
+#[test]
+fn sums_are_checked_in_releases_but_in_the_loop() {
+    let manifest = text("Cargo.toml");
+    let checks = |section: &str| {
+        let (_, rest) = manifest.split_once(&format!("\n[{section}]\n"))?;
+        let line =
+            rest.lines().take_while(|line| !line.starts_with('[')).find(|line| line.starts_with("overflow-checks"));
+        line.map(|line| line.ends_with("true"))
+    };
+    assert_eq!(checks("profile.release"), Some(true));
+    let of_crate = |name: &str| checks(&format!("profile.release.package.plumb-{name}"));
+    check(
+        FLOORS
+            .iter()
+            .filter(|(name, _)| of_crate(name).unwrap_or(true) == UNCHECKED_IN_RELEASES.contains(name))
+            .map(|(name, _)| format!("{name}: only the crates of the loop are without checks of overflow"))
+            .collect(),
+    );
+    // Tests are compiled as they come: with the checks.
+    assert!(!["dev", "test"].iter().any(|profile| checks(&format!("profile.{profile}")) == Some(false)));
+}
+
+#[test]
+fn what_is_left_out_of_sanitizers_exists_and_has_its_reason() {
+    let all = sources();
+    let lines = text("tools/unsanitized.txt");
+    let wrong = |line: &&str| {
+        let mut words = line.splitn(4, ' ');
+        let [Some(tool), Some(name), Some(test), Some(reason)] =
+            [words.next(), words.next(), words.next(), words.next()]
+        else {
+            return true;
+        };
+        // The last part of a path of modules: a function, or a module that stands for its tests.
+        let part = test.trim_end_matches("::").rsplit("::").next().unwrap_or(test);
+        let of_crate = all.iter().filter(|(path, _)| path.starts_with(&format!("crates/{name}/")));
+        let known = of_crate.into_iter().any(|(path, text)| {
+            path.ends_with(&format!("/{part}.rs"))
+                || path.contains(&format!("/{part}/"))
+                || text.contains(&format!("fn {part}"))
+        });
+        !["address", "thread", "miri"].contains(&tool) || !known || reason.len() < 10
+    };
+    check(lines.lines().filter(|line| !line.starts_with('#')).filter(wrong).map(str::to_owned).collect());
+}
+
 #[test]
 fn the_rules_find_what_breaks_them() {
     assert!(uses("    let x = unsafe { read() };", "unsafe"));

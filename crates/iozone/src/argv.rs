@@ -2,6 +2,7 @@
 
 use crate::option::{Shape, plus_shape, refused, shape};
 use crate::settings::{Asynchronous, Data, Mapping, Member, Mode, Settings, Unit};
+use crate::untrusted::{self, FromFiles};
 use measure::Nanos;
 use std::path::PathBuf;
 
@@ -54,6 +55,10 @@ pub fn read(program: &str, words: &[String]) -> Result<Settings, Refusal> {
         given: Given::default(),
     };
     reader.read()?;
+    if reader.given.untrusted {
+        let from = FromFiles { members: reader.given.cluster, names: reader.given.names_from_file };
+        untrusted::check(&reader.settings, from)?;
+    }
     reader.finish()
 }
 
@@ -70,6 +75,7 @@ struct Given {
     names_from_file: bool,
     stride: bool,
     cluster: bool,
+    untrusted: bool,
 }
 
 struct Reader<'a> {
@@ -118,6 +124,7 @@ impl Reader<'_> {
             "csv" => self.settings.csv = Some(PathBuf::from(value(self)?)),
             "report" => self.settings.pictures = Some(PathBuf::from(value(self)?)),
             "strict" if glued.is_none() => self.settings.strict = true,
+            "untrusted" if glued.is_none() => self.given.untrusted = true,
             "member" => return Err(Refusal::Member),
             _ => {
                 let err = format!("{}: invalid option -- '-'\n", self.program);
@@ -454,11 +461,6 @@ impl Reader<'_> {
             );
             return Err(Refusal::NotBuilt(why));
         }
-        if given.cluster && (settings.threads || settings.latencies || settings.start_log || settings.histograms) {
-            return Err(Refusal::NotBuilt(
-                "-T, -Q, -+T and -+z are not done for the members of a cluster; leave them out".to_owned(),
-            ));
-        }
         if given.names_from_file && (most == 0 || settings.files.len() < most as usize) {
             return original(13, format!("invalid options: not enough filenames for {most} streams\n"));
         }
@@ -476,6 +478,8 @@ impl Reader<'_> {
             Some((18, "\n\tSorry ... Only mmap or async but not both\n\n".to_owned()))
         } else if given.with_copy && given.without_copy {
             Some((20, "\n\tCan not do both -H and -k\n".to_owned()))
+        } else if settings.rare.diagnoses && settings.rare.duplicates.is_some() {
+            Some((20, "\n\tCan not do both -+d and -+w\n".to_owned()))
         } else if given.throughput && settings.unit == Unit::Microseconds {
             Some((17, "\n\tMicrosecond mode not supported in throughput mode.\n\n".to_owned()))
         } else if settings.foreign_file && settings.tests.is_empty() {
@@ -534,7 +538,7 @@ fn set_flag(settings: &mut Settings, letter: char) {
         'W' => settings.lock = true,
         'x' => settings.no_stonewall = true,
         'z' => settings.no_crossover = true,
-        _ => {}
+        _ => crate::rare::flag(settings, letter),
     }
 }
 
@@ -559,7 +563,7 @@ fn splash_of(letter: char) -> Option<&'static str> {
         'W' => "Lock file when reading/writing.",
         'x' => "Stonewall disabled",
         'z' => "Cross over of record size disabled.",
-        _ => return None,
+        _ => return crate::rare::splash(letter),
     })
 }
 
@@ -645,7 +649,7 @@ fn set_plus_number(settings: &mut Settings, letter: char, asked: i64) -> Option<
                 "CPU utilization Resolution = 0.000 seconds.\n\tCPU utilization Excel chart enabled".to_owned(),
             );
         }
-        _ => {}
+        _ => return crate::rare::plus(settings, letter, asked),
     }
     None
 }
@@ -769,7 +773,7 @@ mod tests {
 
     #[test]
     fn what_is_not_built_is_refused_by_name() {
-        for text in ["-+m no-such-file", "-+d", "-K", "-Z", "-m", "-+w 10", "-+l", "-+t"] {
+        for text in ["-+m no-such-file", "-+t", "-+H host", "-+P 1", "-+c host", "-+i 1", "-+s", "-+Q 4"] {
             assert!(matches!(words(text), Err(Refusal::NotBuilt(_))), "{text}");
         }
     }

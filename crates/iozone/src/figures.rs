@@ -1,8 +1,27 @@
 //! iozone's arithmetic: from what a pass moved and how long it took to the numbers it prints.
 
 use crate::settings::Unit;
+use job::plan::Listed;
 use measure::{Direction, Nanos};
 use model::JobResult;
+
+/// Time that a worker spends computing in a pass, which is no part of what storage takes.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Computing<'a> {
+    /// Between two records.
+    pub each: Nanos,
+    /// Before each of these, as they say.
+    pub listed: &'a [Listed],
+}
+
+impl Computing<'_> {
+    /// What so many records cost of it.
+    fn of(self, records: u64) -> Nanos {
+        let listed = usize::try_from(records).unwrap_or(usize::MAX).min(self.listed.len());
+        let listed: Nanos = self.listed[..listed].iter().map(|listed| listed.compute).sum();
+        Nanos(self.each.get().saturating_mul(records.saturating_sub(1))).saturating_add(listed)
+    }
+}
 
 /// What one worker did in a pass, and how long it took.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -16,8 +35,8 @@ pub struct PassTime {
 }
 
 impl PassTime {
-    /// What a worker did until the first of all was done, `compute` spent before each record left out.
-    pub fn of(job: &JobResult, compute: Nanos) -> PassTime {
+    /// What a worker did until the first of all was done, what was spent computing left out.
+    pub fn of(job: &JobResult, computing: Computing<'_>) -> PassTime {
         let moved = |direction: Direction| (job.directions[direction].bytes, job.directions[direction].ios);
         let (bytes, records) =
             Direction::ALL.into_iter().map(moved).fold((0, 0), |all, one| (all.0 + one.0, all.1 + one.1));
@@ -26,7 +45,7 @@ impl PassTime {
             Some(mark) => (mark.bytes, mark.ios, mark.at),
             None => (bytes, records, pass.until),
         };
-        let spent = Nanos(compute.get().saturating_mul(records.saturating_sub(1)));
+        let spent = computing.of(records);
         PassTime { bytes, records, time: until.saturating_sub(pass.from).saturating_sub(spent) }
     }
 
@@ -84,9 +103,9 @@ pub struct Figures {
 impl Figures {
     /// From what the children found.
     #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "iozone keeps 32-bit floats")]
-    pub fn of(jobs: &[JobResult], unit: Unit, compute: Nanos) -> Figures {
+    pub fn of(jobs: &[JobResult], unit: Unit, computing: Computing<'_>) -> Figures {
         let child = |job: &JobResult| {
-            let pass = PassTime::of(job, compute);
+            let pass = PassTime::of(job, computing);
             let amount = match unit {
                 Unit::Operations => pass.records as f64,
                 Unit::Rate | Unit::Microseconds => pass.bytes as f64 / 1024.0,
@@ -156,6 +175,15 @@ mod tests {
         assert_eq!(rate(pass, Unit::Operations), 85_333);
         assert_eq!(rate(pass, Unit::Microseconds), 11);
         assert_eq!(rate(PassTime::default(), Unit::Microseconds), 0);
+    }
+
+    #[test]
+    fn computing_is_what_the_records_that_were_moved_cost() {
+        let listed = [3, 0, 5].map(|ms| Listed { offset: 0, length: 1, compute: Nanos::from_millis(ms) });
+        let computing = Computing { each: Nanos::ZERO, listed: &listed };
+        assert_eq!([0, 1, 3, 9].map(|records| computing.of(records).get() / 1_000_000), [0, 3, 8, 8]);
+        let computing = Computing { each: Nanos::from_millis(2), listed: &[] };
+        assert_eq!([0, 1, 3].map(|records| computing.of(records).get() / 1_000_000), [0, 0, 4]);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! A test's pass as a Plan: which I/Os in which order, how the file is opened, and what lies inside the time.
 
 use crate::settings::{Data, Mapping, Settings};
-use crate::telemetry;
+use crate::{rare, telemetry};
 use job::Plan;
 use job::plan::{
     Access, AccessAdvice, Allocate, Birth, BlockSize, BufferPlan, DepthPlan, Extent, Fill, Isolation, JobPlan, Marks,
@@ -61,8 +61,10 @@ pub fn pass_plan(settings: &Settings, pass: Pass, scene: &Scene) -> Plan {
             Birth::IfMissing if pass.test == 6 && scene.is_there => Birth::Exists,
             birth => birth,
         };
+        plan.touch_bytes = if settings.rare.touches && pass.test == 0 { 4096 } else { 0 };
     }
     open_flags(settings, pass, &mut job, Company::Alone);
+    add_rare(settings, pass, &mut job, 0);
     Plan { jobs: vec![job], global_options: Vec::new() }
 }
 
@@ -80,6 +82,7 @@ pub fn throughput_plan(settings: &Settings, pass: Pass, scenes: &[Scene]) -> Pla
             plan.start_gap = Nanos(settings.release_gap.get().saturating_mul(u64::from(index)));
             plan.flush_before = own.test == 6;
             plan.birth = match (own.test, own.number) {
+                (2, 1) if settings.rare.empties && pass.test == 8 && settings.mix_sequential => Birth::Emptied,
                 (0, 0) | (2, 1) => Birth::IfMissing,
                 (9, _) => Birth::Anew,
                 (6, _) if !scene.is_there => Birth::IfMissing,
@@ -96,6 +99,7 @@ pub fn throughput_plan(settings: &Settings, pass: Pass, scenes: &[Scene]) -> Pla
             job.place.cpus = vec![first.wrapping_add(index) % scene.cpus.max(1)];
         }
         open_flags(settings, own, &mut job, Company::Children);
+        add_rare(settings, own, &mut job, if settings.shared_file { 0 } else { index });
         job
     });
     Plan { jobs: jobs.collect(), global_options: Vec::new() }
@@ -196,7 +200,7 @@ fn base(settings: &Settings, pass: Pass, scene: &Scene, order: RecordOrder) -> J
     files.names = vec![scene.file.clone()];
     files.size = Some(Extent::Bytes(match listed {
         Some(_) => scene.size_kb.saturating_mul(1024),
-        None => scene.record_count() * record,
+        None => scene.record_count().saturating_mul(record),
     }));
     files.allocate = Allocate::None;
     files.invalidate = false;
@@ -240,12 +244,31 @@ fn base(settings: &Settings, pass: Pass, scene: &Scene, order: RecordOrder) -> J
     job
 }
 
+/// What few ask for.
+fn add_rare(settings: &Settings, pass: Pass, job: &mut JobPlan, child: u32) {
+    let reads = direction(pass) == Direction::Read;
+    let placed = rare::placed(&settings.rare, job.load.largest(), child);
+    let Some(plan) = job.pass.as_mut() else { return };
+    let list = settings.listed(pass.test).map(|records| &**records);
+    // As little as the file can be asked for.
+    let stray_bytes = if settings.direct { 4096 } else { 1 };
+    plan.habits = rare::habits(&settings.rare, pass.test, list, stray_bytes);
+    plan.map_advice = settings.rare.map_advice;
+    // What was not written by this program is not looked at.
+    if placed.is_some() && (!reads || plan.marks.is_some()) {
+        plan.marks = None;
+        job.buffers.placed = placed.map(Box::new);
+    }
+}
+
 /// The calls by which data moves.
 fn engine(settings: &Settings, pass: Pass) -> &'static str {
     match pass.test {
         9 | 10 if !settings.without_stdio() => "psync",
         _ if settings.mapping.is_some() => "mmap",
         _ if settings.asynchronous.is_some() => "posixaio",
+        // One call for a record that lies elsewhere, where the original takes two (lseek).
+        2..=5 => "psync",
         _ => "sync",
     }
 }

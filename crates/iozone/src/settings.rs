@@ -1,5 +1,7 @@
 //! What a command line asks for.
 
+use crate::figures::Computing;
+use crate::rare::Rare;
 use crate::telemetry;
 use job::plan::Listed;
 use measure::Nanos;
@@ -128,6 +130,8 @@ pub struct Settings {
     pub start_log: bool,
     /// Each child's latencies as histograms, in files.
     pub histograms: bool,
+    /// What few ask for.
+    pub rare: Rare,
     /// plumb's own: results as JSON go here.
     pub json: Option<PathBuf>,
     /// plumb's own: rows as CSV go here.
@@ -304,6 +308,7 @@ impl Default for Settings {
             shared_file: false,
             start_log: false,
             histograms: false,
+            rare: Rare::default(),
             json: None,
             csv: None,
             pictures: None,
@@ -325,6 +330,13 @@ impl Settings {
         self.written.is_some() || self.read.is_some()
     }
 
+    /// Whether telemetry files have computing before reads, before writes. Where one is alone, only that it has is told.
+    pub fn telemetry_computes(&self) -> [Option<bool>; 2] {
+        let both = self.read.is_some() && self.written.is_some();
+        let computes = |records: &Arc<[Listed]>| records.iter().any(|listed| !listed.compute.is_zero());
+        [&self.read, &self.written].map(|list| list.as_ref().map(computes).filter(|computes| *computes || both))
+    }
+
     /// The size of the file in kB that telemetry files need.
     pub(crate) fn telemetry_kb(&self) -> Option<u64> {
         let lists = [&self.written, &self.read];
@@ -338,6 +350,14 @@ impl Settings {
             1 => self.read.as_ref(),
             _ => None,
         }
+    }
+
+    /// What of a pass's time is computing, as far as it does not count.
+    pub fn computing(&self, test: u8) -> Computing<'_> {
+        if self.compute_counts {
+            return Computing::default();
+        }
+        Computing { each: self.compute, listed: self.listed(test).map_or(&[], |records| records) }
     }
 
     /// Whether a test was selected, and can be run.

@@ -1,6 +1,8 @@
-//! Telemetry files: the records of a pass, one per line, as offset and length in bytes.
+//! Telemetry files: the records of a pass, one per line, as offset and length in bytes, and milliseconds of computing
+//! before it where all lines have them.
 
 use job::plan::Listed;
+use measure::Nanos;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -29,17 +31,18 @@ pub(crate) fn read(path: &Path) -> Result<Arc<[Listed]>, String> {
 
 fn record(line: &str) -> Result<Listed, String> {
     let words: Vec<&str> = line.split_whitespace().collect();
-    let (offset, length) = match *words.as_slice() {
-        [offset, length] => (offset, length),
-        [_, _, _] => return Err("a third word, the delay, is not built; leave it out, or see -J".to_owned()),
-        _ => return Err("a line is an offset and a length in bytes".to_owned()),
+    let (offset, length, compute) = match *words.as_slice() {
+        [offset, length] => (offset, length, "0"),
+        [offset, length, compute] => (offset, length, compute),
+        _ => return Err("a line is an offset and a length in bytes, and may have milliseconds of delay".to_owned()),
     };
     let offset: u64 = offset.parse().map_err(|_| "the offset is no number of bytes".to_owned())?;
     let length: u32 = length.parse().map_err(|_| "the length is no number of bytes".to_owned())?;
+    let compute: u64 = compute.parse().map_err(|_| "the delay is no number of milliseconds".to_owned())?;
     if length == 0 || length > LONGEST || offset.checked_add(u64::from(length)).is_none() {
         return Err(format!("the length must be 1 to {LONGEST}, and the end below 2^64"));
     }
-    Ok(Listed { offset, length })
+    Ok(Listed { offset, length, compute: Nanos::from_millis(compute) })
 }
 
 /// Where the farthest record ends.
@@ -73,7 +76,8 @@ mod tests {
         for (text, why) in [
             ("0 4096\n8192\n", "t:2: `8192`"),
             ("foo bar\n", "the offset is no number"),
-            ("0 4096 5\n", "the delay, is not built"),
+            ("0 4096 soon\n", "the delay is no number"),
+            ("0 4096 5 6\n", "may have milliseconds"),
             ("0 0\n", "the length must be"),
             ("18446744073709551615 4096\n", "the end below"),
             ("# nothing\n", "holds no record"),

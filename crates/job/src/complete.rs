@@ -113,6 +113,11 @@ fn check(draft: &Draft, engine: &EngineSpec, load: &LoadPlan, findings: &mut Fin
         let what = format!("engine {} moves no bytes, and a ramp of bytes would never end", engine.name);
         findings.problems.push(about(draft, &["ramp_size", "ioengine"], what, Some("give ramp_time".to_owned())));
     }
+    if draft.verify.plan.only && engine.capabilities.work == Work::Company {
+        let what = format!("engine {} moves no bytes: there is nothing to read back, and no end to it", engine.name);
+        let help = Some("leave verify_only out".to_owned());
+        findings.problems.push(about(draft, &["verify_only", "ioengine"], what, help));
+    }
     if load.mix.contains(Direction::Trim) && !engine.capabilities.trim {
         let what = format!("engine {} cannot trim", engine.name);
         findings.problems.push(about(draft, &["rw", "ioengine"], what, None));
@@ -446,6 +451,7 @@ fn buffer_plan(draft: &Draft) -> BufferPlan {
         dedupe_percent: buffers.dedupe_percent,
         working_set: (buffers.dedupe_by_set || buffers.set_shared)
             .then_some(WorkingSet { percent: buffers.set_percent, shared: buffers.set_shared }),
+        placed: None,
         memory: buffers.memory.clone(),
         align: buffers.align,
         huge_page: buffers.huge_page,

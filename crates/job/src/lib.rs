@@ -28,7 +28,7 @@ mod sections;
 mod showcmd;
 mod surroundings;
 mod table;
-mod untrusted;
+pub mod untrusted;
 mod values;
 
 pub use engines::{Capabilities, EngineOptions, EngineSpec, Submission, Work};

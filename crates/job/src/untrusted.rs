@@ -1,4 +1,5 @@
-//! Job files of strangers: what they may not ask for under `--untrusted`.
+//! Job files of strangers: what they may not ask for under `--untrusted`. The survey's and iozone's files are held
+//! against the same lists.
 //!
 //! Words on the command line are the user's own and may say everything. Looks at words only: what a link inside the
 //! directory leads to is left to the kernel's permissions.
@@ -6,6 +7,7 @@
 use crate::error::Problem;
 use crate::sections::{Assignment, Section};
 use crate::table;
+use std::fmt;
 
 /// Whether the author of job files may do everything that the user may.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -49,23 +51,46 @@ pub(crate) fn check(sections: &[Section], problems: &mut Vec<Problem>) {
 fn problem(given: &Assignment, job: &str) -> Option<Problem> {
     let name = table::find(&given.name).map_or(given.name.as_str(), |row| row.spec.name);
     let value = given.value.as_deref().unwrap_or("");
-    let refused = REFUSED.iter().find(|(option, _)| *option == name).map(|(_, why)| *why);
+    let objection = objection(name, value)?;
+    let what = format!("--untrusted: {name}={value} {objection}");
+    let (place, help) = match objection {
+        Objection::Forbidden(_) => (&given.name_place, "leave it out, or give it on the command line if you want it"),
+        Objection::Outside => (&given.value_place, "name files in this directory or below it"),
+    };
+    Some(Problem::at(place.clone(), what, Some(help.to_owned())).of_job(Some(job)))
+}
+
+/// What speaks against a stranger's file that sets an option.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Objection {
+    /// Strangers may not set it at all; why.
+    Forbidden(&'static str),
+    /// Its value names a file elsewhere.
+    Outside,
+}
+
+impl fmt::Display for Objection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Objection::Forbidden(why) => why,
+            Objection::Outside => "leads out of this directory",
+        })
+    }
+}
+
+/// What speaks against a stranger's file that sets an option, by any of its names, to this; `None` where nothing does.
+pub fn objection(option: &str, value: &str) -> Option<Objection> {
+    let name = table::find(option).map_or(option, |row| row.spec.name);
+    let refused = REFUSED.iter().find(|(refused, _)| *refused == name).map(|(_, why)| *why);
     let engine = ENGINES.iter().find(|(engine, _)| name == "ioengine" && value.split(':').next() == Some(engine));
-    if let Some(why) = refused.or(engine.map(|(_, why)| *why)) {
-        let what = format!("--untrusted: {name}={value} {why}");
-        let help = "leave it out, or give it on the command line if you want it".to_owned();
-        return Some(Problem::at(given.name_place.clone(), what, Some(help)).of_job(Some(job)));
+    match refused.or(engine.map(|(_, why)| *why)) {
+        Some(why) => Some(Objection::Forbidden(why)),
+        None => (name != "description" && leads_outside(value)).then_some(Objection::Outside),
     }
-    if name == "description" || !leads_outside(value) {
-        return None;
-    }
-    let what = format!("--untrusted: {name}={value} leads out of this directory");
-    let help = "name files in this directory or below it".to_owned();
-    Some(Problem::at(given.value_place.clone(), what, Some(help)).of_job(Some(job)))
 }
 
 /// Whether a part of a value, as options divide theirs, is an absolute path or goes up.
-fn leads_outside(value: &str) -> bool {
+pub fn leads_outside(value: &str) -> bool {
     let parts = value.split([':', ',', '=', '"', '\'', ' ', '\\']);
     parts.map(str::trim).any(|part| part.starts_with('/') || part.split('/').any(|step| step == ".."))
 }

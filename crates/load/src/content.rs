@@ -1,8 +1,9 @@
 //! What write buffers hold: random words, zeros or a pattern, as compressible and as repetitive as the plan says.
 
 use super::Request;
+use super::placed::{self, Misplaced};
 use super::random::{Purpose, Random, mix, stream_seed};
-use job::plan::{BufferPlan, Fill};
+use job::plan::{BufferPlan, Fill, PlacedBytes, PlacedCheck};
 use measure::Nanos;
 
 /// Scrambling changes one place in every so many bytes: the smallest piece that deduplication looks at.
@@ -28,6 +29,8 @@ pub struct Content {
     last: Option<u64>,
     /// The buffers that are repeated, where that is not the one before.
     set: Option<WorkingSet>,
+    /// Bytes follow from their place.
+    placed: Option<Box<PlacedBytes>>,
 }
 
 /// The seeds of the buffers that may be repeated.
@@ -57,6 +60,7 @@ enum Work {
     Nothing,
     Scramble,
     Refill,
+    Place,
 }
 
 impl Content {
@@ -68,6 +72,7 @@ impl Content {
             Fill::Zero => false,
         };
         let work = match plan {
+            BufferPlan { placed: Some(_), .. } => Work::Place,
             BufferPlan { refill: true, .. } if varied => Work::Refill,
             BufferPlan { scramble: true, .. } => Work::Scramble,
             _ => Work::Nothing,
@@ -82,6 +87,7 @@ impl Content {
             repeats: Random::new(stream_seed(seed, number, Purpose::Repeat)),
             last: None,
             set: None,
+            placed: plan.placed.clone(),
         }
     }
 
@@ -122,7 +128,19 @@ impl Content {
             Work::Nothing => {}
             Work::Scramble => scramble(buffer, request.offset, now),
             Work::Refill => self.prepare_start(buffer),
+            Work::Place => {
+                if let Some(plan) = &self.placed {
+                    placed::fill(plan, request.offset, buffer);
+                }
+            }
         }
+    }
+
+    /// The first byte of a record that came back that is not what its place says; `None` where none is, or where bytes do
+    /// not follow from their places.
+    pub fn first_misplaced(&self, buffer: &[u8], request: &Request) -> Option<Misplaced> {
+        let plan = self.placed.as_ref().filter(|plan| plan.check == PlacedCheck::All)?;
+        placed::first_misplaced(plan, request.offset, buffer)
     }
 
     /// In every piece random bytes, then zeros or the pattern; some buffers repeat the one before.

@@ -47,6 +47,8 @@ pub struct Load {
     pub(super) detour: Option<Box<Detour>>,
     /// Recorded I/Os take the place of drawn ones.
     replay: Option<Box<Replay>>,
+    /// A walk that can be decided ahead, before it begins.
+    walk: Option<Box<Walk>>,
     /// Who writes down what is issued.
     witness: Option<Box<dyn Witness>>,
     rules: Rules,
@@ -120,9 +122,20 @@ struct PlainRun {
 
 #[derive(Clone, Debug)]
 enum PlainKind {
-    Sequential { offset: u64 },
-    Free { start: u64, blocks: u64 },
-    Permuted { start: u64, permutation: Permutation, used: u64 },
+    Sequential {
+        offset: u64,
+    },
+    Free {
+        start: u64,
+        blocks: u64,
+    },
+    Permuted {
+        start: u64,
+        permutation: Permutation,
+        used: u64,
+    },
+    /// The steps of a walk, and then nothing more.
+    Walked(Box<Walk>),
 }
 
 impl Load {
@@ -132,7 +145,7 @@ impl Load {
     /// When there is nothing to do I/O on.
     pub fn new(setup: &LoadSetup<'_>) -> Result<Load, LoadError> {
         let job = setup.job;
-        check(setup)?;
+        places::check(setup)?;
         let seed = |purpose| stream_seed(job.load.seed.unwrap_or(setup.system_seed), setup.number, purpose);
         let detour = Detour::new(job);
         // What is not done takes no time.
@@ -145,6 +158,7 @@ impl Load {
         let replays = Review::may_replay(job) && pace.is_free() && think.is_off();
         let free = pace.is_free() && think.is_off() && syncs.is_off() && review.is_none() && detour.is_none();
         let walk = Walk::new(setup);
+        let walks_freely = free && Replay::is_once(job);
         let rules = Rules {
             runtime: job.limits.runtime,
             ramps: !job.limits.ramp.is_zero() || job.limits.ramp_bytes > 0,
@@ -172,10 +186,16 @@ impl Load {
             passes: Passes::default(),
             review,
             detour,
-            replay: walk.map(|walk| Box::new(Replay::of_walk(job, Box::new(walk)))),
+            replay: None,
+            walk: None,
             witness: None,
             rules,
         };
+        match walk.map(Box::new) {
+            Some(walk) if walks_freely => load.walk = Some(walk),
+            Some(walk) => load.replay = Some(Box::new(Replay::of_walk(job, walk))),
+            None => {}
+        }
         if replays && let Some(mut review) = load.review.take() {
             review.replay(load.again());
             load.review = Some(review);
@@ -202,6 +222,7 @@ impl Load {
             review: None,
             detour: None,
             replay: None,
+            walk: None,
             witness: None,
             ..*self
         }
@@ -216,6 +237,7 @@ impl Load {
         let block = [Region { start: 0, end, reach: super::Reach::Whole }];
         let mut load = Load::new(&LoadSetup { regions: &block, ..*setup })?;
         load.replay = Some(Box::new(Replay::new(setup.job, recording)));
+        load.walk = None;
         load.rules.plain = None;
         Ok(load)
     }
@@ -231,6 +253,9 @@ impl Load {
         self.witness = Some(witness);
         // What is decided ahead would pass the witness by.
         self.rules.plain = None;
+        if let Some(walk) = self.walk.take() {
+            self.replay = Some(Box::new(Replay::once(walk)));
+        }
         self
     }
 
@@ -259,6 +284,12 @@ impl Load {
         self.pace.restart(now);
         if !self.rules.ramps {
             self.set_deadline(now);
+        }
+        if let Some(walk) = self.walk.take() {
+            let (left, operation) = (walk.left(), Some(walk.operation()));
+            self.run = PlainRun { left, planned: left, operation, length: 0, kind: PlainKind::Walked(walk) };
+            // When these are done, everything is.
+            self.stopped = true;
         }
     }
 
@@ -302,6 +333,7 @@ impl Load {
                 *used += 1;
                 *start + permutation.at(*used - 1) * u64::from(length)
             }
+            PlainKind::Walked(walk) => return Some(walk.step()),
         };
         let operation = match self.run.operation {
             Some(operation) => operation,
@@ -759,15 +791,4 @@ fn plain(setup: &LoadSetup<'_>) -> Option<Plain> {
         length,
         random,
     })
-}
-
-fn check(setup: &LoadSetup<'_>) -> Result<(), LoadError> {
-    let job = setup.job.name.clone();
-    let origin = setup.job.origin.clone();
-    let block = setup.job.load.smallest();
-    match setup.regions.iter().map(Region::bytes).max() {
-        None => Err(LoadError::NoTargets { job, origin }),
-        Some(largest) if largest < u64::from(block) => Err(LoadError::RegionTooSmall { job, origin, block, largest }),
-        Some(_) => Ok(()),
-    }
 }

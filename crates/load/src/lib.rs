@@ -16,6 +16,7 @@ mod limits;
 mod map;
 mod pace;
 mod permutation;
+mod placed;
 mod places;
 mod random;
 mod replay;
@@ -32,6 +33,7 @@ mod zones;
 mod tests;
 
 pub use decide::Load;
+pub use placed::Misplaced;
 pub use replay::{RecordFailure, Recorded, Recording, Witness};
 
 use engine::Operation;

@@ -74,7 +74,7 @@ pub(super) fn is_time_based(job: &JobPlan) -> bool {
 /// The amount of one loop: `io_size` where given, else the region, of which `size` may take less where `filesize`
 /// makes it.
 fn bytes_per_loop(job: &JobPlan, regions: &[Region]) -> u64 {
-    let region: u64 = regions.iter().map(|region| region.end.saturating_sub(region.start)).sum();
+    let region: u64 = regions.iter().map(|region| region.end.saturating_sub(region.start)).fold(0, u64::saturating_add);
     match (job.files.io_size, job.files.size) {
         (Some(Extent::Bytes(bytes)), _) => bytes,
         (Some(Extent::Percent(percent)), _) => {

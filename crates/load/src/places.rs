@@ -13,6 +13,21 @@ use super::{LoadError, LoadSetup, Reach, Region};
 use job::plan::{Generator, LoadPlan, Step, ZonePlan};
 use measure::{Direction, PerDirection};
 
+/// Whether there is a block to do I/O on.
+///
+/// # Errors
+/// When there is none.
+pub(super) fn check(setup: &LoadSetup<'_>) -> Result<(), LoadError> {
+    let job = setup.job.name.clone();
+    let origin = setup.job.origin.clone();
+    let block = setup.job.load.smallest();
+    match setup.regions.iter().map(Region::bytes).max() {
+        None => Err(LoadError::NoTargets { job, origin }),
+        Some(largest) if largest < u64::from(block) => Err(LoadError::RegionTooSmall { job, origin, block, largest }),
+        Some(_) => Ok(()),
+    }
+}
+
 /// All targets of a worker and the random numbers that choose among their blocks.
 #[derive(Clone, Debug)]
 pub(super) struct Places {
@@ -396,7 +411,7 @@ impl Place {
             return self.used_up(rules);
         };
         let offset = self.start + block * unit;
-        match rules.sizes[direction].draw(&mut draws.size, self.end - offset) {
+        match rules.sizes[direction].draw(&mut draws.size, self.end.saturating_sub(offset)) {
             Some(length) => Offer::Bytes { offset, length },
             None => Offer::Over,
         }
@@ -507,10 +522,13 @@ impl Order {
         if let Some(skew) = Skew::new(&plan.distribution, by_direction, rules.units, key) {
             return Ok(Order::Skewed(skew));
         }
+        // A register goes through blocks: where places lie further apart (blockalign), they are drawn.
+        let register = plan.generator == Generator::Lfsr
+            && plan.step == Step::Plain
+            && blocks <= lfsr::BLOCKS_MAX
+            && plan.sized_by().all(|direction| rules.units[direction] == unit);
         Ok(match single_size(plan) {
-            Some(_) if plan.generator == Generator::Lfsr && plan.step == Step::Plain && blocks <= lfsr::BLOCKS_MAX => {
-                Order::Register(Lfsr::new(blocks, key))
-            }
+            Some(_) if register => Order::Register(Lfsr::new(blocks, key)),
             // Blocks that follow a draw are taken as they come: no map could hold.
             _ if !plan.cover_all || plan.step != Step::Plain => Order::Free,
             Some(_) => Order::Permuted { permutation: Permutation::new(blocks, key), used: 0, blocks },

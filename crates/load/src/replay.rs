@@ -131,6 +131,25 @@ impl Replay {
         Replay { stalls: Stalls::LeftOut, ..Replay::new(job, walk) }
     }
 
+    /// Whether a job goes through a record once, from its first I/O to its last.
+    pub(super) fn is_once(job: &JobPlan) -> bool {
+        job.limits.loops <= 1 && job.limits.ios.is_none() && !job.limits.time_based
+    }
+
+    /// A walk that is gone once, from its first step to its last.
+    pub(super) fn once(walk: Box<dyn Recording>) -> Self {
+        Replay {
+            recording: walk,
+            head: None,
+            stalls: Stalls::LeftOut,
+            epoch: None,
+            passes_left: Some(1),
+            ios_left: None,
+            issued: 0,
+            failure: None,
+        }
+    }
+
     pub(super) fn take_failure(&mut self) -> Option<RecordFailure> {
         self.failure.take()
     }

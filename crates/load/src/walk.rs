@@ -8,7 +8,7 @@ use measure::{Direction, Nanos};
 use std::sync::Arc;
 
 /// A walk over the records of one target, each as soon as the one before is done.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Walk {
     path: Path,
     operation: Operation,
@@ -19,7 +19,7 @@ pub(super) struct Walk {
     taken: u64,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum Path {
     Shuffled(Box<[u32]>),
     Backward,
@@ -52,6 +52,26 @@ impl Walk {
             _ => Operation::Write,
         };
         Some(Walk { path, operation, start: region.start, length, records, taken: 0 })
+    }
+
+    /// What moves.
+    pub(super) const fn operation(&self) -> Operation {
+        self.operation
+    }
+
+    /// Steps that are left.
+    pub(super) const fn left(&self) -> u64 {
+        self.records - self.taken
+    }
+
+    /// The next step; there must be one left.
+    // Not a part of the loop that asks: all other loads pass by here.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn step(&mut self) -> Request {
+        let (offset, length) = self.place();
+        self.taken += 1;
+        Request { operation: self.operation, target: 0, offset: self.start + offset, length }
     }
 
     /// Where the record of this step is, and how long.
@@ -92,10 +112,7 @@ impl Recording for Walk {
         if self.taken >= self.records {
             return Ok(None);
         }
-        let (offset, length) = self.place();
-        self.taken += 1;
-        let request = Request { operation: self.operation, target: 0, offset: self.start + offset, length };
-        Ok(Some(Recorded { at: Nanos::ZERO, request }))
+        Ok(Some(Recorded { at: Nanos::ZERO, request: self.step() }))
     }
 
     fn rest(&mut self) {}

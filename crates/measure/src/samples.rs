@@ -40,9 +40,9 @@ impl SampleStatistics {
 
     /// Combines two jobs that ran side by side: rates of a group are sums, so everything is added.
     pub fn add_concurrent(&mut self, other: &SampleStatistics) {
-        self.count += other.count;
-        self.minimum += other.minimum;
-        self.maximum += other.maximum;
+        self.count = self.count.saturating_add(other.count);
+        self.minimum = self.minimum.saturating_add(other.minimum);
+        self.maximum = self.maximum.saturating_add(other.maximum);
         self.mean += other.mean;
         self.squares += other.squares;
     }

@@ -43,12 +43,12 @@ impl BlockLives {
     /// Source: as fio ranks latencies, the first value whose running sum reaches the share.
     #[expect(clippy::cast_precision_loss, reason = "counts of blocks")]
     pub fn percentiles(&self, percents: &[f64]) -> Option<Vec<u32>> {
-        let all: u64 = self.lifetimes.values().sum();
+        let all: u64 = self.lifetimes.values().copied().fold(0, u64::saturating_add);
         let (&last, _) = self.lifetimes.last_key_value()?;
         let rank = |percent: f64| {
-            let (wanted, mut sum) = (percent / 100.0 * all as f64, 0);
+            let (wanted, mut sum) = (percent / 100.0 * all as f64, 0_u64);
             let reached = self.lifetimes.iter().find(|(_, count)| {
-                sum += **count;
+                sum = sum.saturating_add(**count);
                 sum as f64 >= wanted
             });
             reached.map_or(last, |(&trims, _)| trims)
@@ -58,13 +58,14 @@ impl BlockLives {
 
     /// Adds the blocks of another worker.
     pub fn merge(&mut self, other: &BlockLives) {
-        self.unwritten += other.unwritten;
-        self.trimmed += other.trimmed;
-        self.written += other.written;
-        self.trim_failures += other.trim_failures;
-        self.write_failures += other.write_failures;
+        self.unwritten = self.unwritten.saturating_add(other.unwritten);
+        self.trimmed = self.trimmed.saturating_add(other.trimmed);
+        self.written = self.written.saturating_add(other.written);
+        self.trim_failures = self.trim_failures.saturating_add(other.trim_failures);
+        self.write_failures = self.write_failures.saturating_add(other.write_failures);
         for (&trims, count) in &other.lifetimes {
-            *self.lifetimes.entry(trims).or_default() += count;
+            let known = self.lifetimes.entry(trims).or_default();
+            *known = known.saturating_add(*count);
         }
     }
 }

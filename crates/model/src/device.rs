@@ -1,5 +1,6 @@
 //! What one block device did during a run.
 
+use crate::DeviceGain;
 use serde::{Deserialize, Serialize};
 
 /// Differences of a device's counters over the run.
@@ -29,6 +30,21 @@ pub struct DeviceUsage {
 }
 
 impl DeviceUsage {
+    /// What a device gained in `elapsed_ms` milliseconds, as the usage of a device without members.
+    pub fn of_gain(name: &str, gain: &DeviceGain, elapsed_ms: u64) -> DeviceUsage {
+        DeviceUsage {
+            name: name.to_owned(),
+            ios: [gain.reads.ios, gain.writes.ios],
+            merges: [gain.reads.merges, gain.writes.merges],
+            sectors: [gain.reads.sectors, gain.writes.sectors],
+            ticks_ms: [gain.reads.ticks_ms, gain.writes.ticks_ms],
+            in_queue_ms: gain.in_queue_ms,
+            busy_ms: gain.busy_ms,
+            elapsed_ms,
+            ..DeviceUsage::default()
+        }
+    }
+
     /// Busy time ÷ elapsed time in percent, at most 100; as stated where only that is known; `None` when nothing
     /// was watched.
     #[expect(clippy::cast_precision_loss, reason = "milliseconds")]

@@ -352,13 +352,14 @@ impl LatencyBins {
         let bin = |value: u64| Self::BOUNDS.iter().position(|&bound| value < bound);
         let ns = latency.get();
         if let Some(index) = bin(ns) {
-            self.ns[index] += count;
+            self.ns[index] = self.ns[index].saturating_add(count);
         } else if let Some(index) = bin(ns / 1_000) {
-            self.us[index] += count;
+            self.us[index] = self.us[index].saturating_add(count);
         } else if let Some(index) = bin(ns / 1_000_000) {
-            self.ms[index] += count;
+            self.ms[index] = self.ms[index].saturating_add(count);
         } else {
-            self.ms[if ns < 2_000_000_000 { 10 } else { 11 }] += count;
+            let last = if ns < 2_000_000_000 { 10 } else { 11 };
+            self.ms[last] = self.ms[last].saturating_add(count);
         }
     }
 
@@ -371,7 +372,7 @@ impl LatencyBins {
 
 fn add(mine: &mut [u64], theirs: &[u64]) {
     for (a, b) in mine.iter_mut().zip(theirs) {
-        *a += b;
+        *a = (*a).saturating_add(*b);
     }
 }
 
@@ -422,11 +423,11 @@ impl DirectionResult {
         };
         // What was printed of one is not what would be printed of both.
         self.stated = None;
-        self.bytes += other.bytes;
-        self.ios += other.ios;
-        self.short_ios += other.short_ios;
-        self.dropped_ios += other.dropped_ios;
-        self.zone_resets += other.zone_resets;
+        self.bytes = self.bytes.saturating_add(other.bytes);
+        self.ios = self.ios.saturating_add(other.ios);
+        self.short_ios = self.short_ios.saturating_add(other.short_ios);
+        self.dropped_ios = self.dropped_ios.saturating_add(other.dropped_ios);
+        self.zone_resets = self.zone_resets.saturating_add(other.zone_resets);
         self.runtime = self.runtime.max(other.runtime);
         merge_latency(&mut self.submission, &other.submission);
         merge_latency(&mut self.completion, &other.completion);
@@ -445,29 +446,29 @@ impl DirectionResult {
 impl JobResult {
     /// Adds a worker of the same reporting group. Associative; the first one's words and pid stay.
     pub fn merge(&mut self, other: &JobResult) {
-        self.workers += other.workers;
+        self.workers = self.workers.saturating_add(other.workers);
         self.error = self.error.take().or_else(|| other.error.clone());
         if self.forgiven_errors == 0 {
             self.first_forgiven_errno = other.first_forgiven_errno;
         }
-        self.forgiven_errors += other.forgiven_errors;
+        self.forgiven_errors = self.forgiven_errors.saturating_add(other.forgiven_errors);
         self.elapsed_s = self.elapsed_s.max(other.elapsed_s);
         for direction in Direction::ALL {
             self.directions[direction].merge(&other.directions[direction]);
         }
-        self.sync.count += other.sync.count;
+        self.sync.count = self.sync.count.saturating_add(other.sync.count);
         self.sync.latency.merge(&other.sync.latency);
-        self.runtime += other.runtime;
-        self.cpu.user += other.cpu.user;
-        self.cpu.system += other.cpu.system;
-        self.cpu.switches += other.cpu.switches;
-        self.cpu.major_faults += other.cpu.major_faults;
-        self.cpu.minor_faults += other.cpu.minor_faults;
+        self.runtime = self.runtime.saturating_add(other.runtime);
+        self.cpu.user = self.cpu.user.saturating_add(other.cpu.user);
+        self.cpu.system = self.cpu.system.saturating_add(other.cpu.system);
+        self.cpu.switches = self.cpu.switches.saturating_add(other.cpu.switches);
+        self.cpu.major_faults = self.cpu.major_faults.saturating_add(other.cpu.major_faults);
+        self.cpu.minor_faults = self.cpu.minor_faults.saturating_add(other.cpu.minor_faults);
         add(&mut self.depth.level, &other.depth.level);
         add(&mut self.depth.submit, &other.depth.submit);
         add(&mut self.depth.complete, &other.depth.complete);
-        self.depth.submits += other.depth.submits;
-        self.depth.completes += other.depth.completes;
+        self.depth.submits = self.depth.submits.saturating_add(other.depth.submits);
+        self.depth.completes = self.depth.completes.saturating_add(other.depth.completes);
         self.latency_bins.merge(&other.latency_bins);
         if let Some(theirs) = &other.blocks {
             self.blocks.get_or_insert_default().merge(theirs);
@@ -491,7 +492,7 @@ impl JobResult {
 
     /// I/Os issued in all directions.
     pub fn ios(&self) -> u64 {
-        self.directions.iter().map(|(_, direction)| direction.ios).sum()
+        self.directions.iter().map(|(_, direction)| direction.ios).fold(0, u64::saturating_add)
     }
 }
 

@@ -22,7 +22,10 @@ impl LatencyCounts {
         let anew = now.total() < then.total();
         let groups = now.counts().chunks(TOGETHER).zip(then.counts().chunks(TOGETHER));
         let gain = |(now, then): (&[u64], &[u64])| -> u64 {
-            now.iter().zip(then).map(|(now, then)| now.saturating_sub(if anew { 0 } else { *then })).sum()
+            now.iter()
+                .zip(then)
+                .map(|(now, then)| now.saturating_sub(if anew { 0 } else { *then }))
+                .fold(0, u64::saturating_add)
         };
         let counts = groups.map(gain).zip(0_u16..).filter(|&(count, _)| count > 0);
         LatencyCounts(counts.map(|(count, bucket)| (bucket, count)).collect())

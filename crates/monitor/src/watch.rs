@@ -99,19 +99,11 @@ impl DeviceWatch {
     /// `depth` ends a stack that contains itself, which sysfs cannot show but a broken recording could.
     fn usage_of(&self, index: usize, depth: usize) -> DeviceUsage {
         let watched = &self.watched[index];
-        let sum = &watched.sum;
         let members = if depth == 0 { &[][..] } else { &watched.members };
+        let elapsed_ms = watched.last_read.saturating_sub(watched.started).get() / Nanos::MILLISECOND.get();
         DeviceUsage {
-            name: watched.device.name().to_owned(),
-            ios: [sum.reads.ios, sum.writes.ios],
-            merges: [sum.reads.merges, sum.writes.merges],
-            sectors: [sum.reads.sectors, sum.writes.sectors],
-            ticks_ms: [sum.reads.ticks_ms, sum.writes.ticks_ms],
-            in_queue_ms: sum.in_queue_ms,
-            busy_ms: sum.busy_ms,
-            elapsed_ms: watched.last_read.saturating_sub(watched.started).get() / Nanos::MILLISECOND.get(),
             members: members.iter().map(|&member| self.usage_of(member, depth - 1)).collect(),
-            stated_utilisation_percent: None,
+            ..DeviceUsage::of_gain(watched.device.name(), &(&watched.sum).into(), elapsed_ms)
         }
     }
 }

@@ -8,14 +8,22 @@ plumb.charts.curve = (data, look) => {
   const target = plumb.target(data, look);
   const kinds = [['average_ns', 'avg', 'solid', 2.2], ['p99_ns', 'p99', [7, 4], 1.3]].filter(([, name]) => plumb.shows(look, name));
   const values = data.systems.flatMap((system) => system.points.flatMap((point) => kinds.map(([key]) => point[key])));
-  // A level's name stands left of its point or below it, and right of it where the axis is too near.
+  // A level's name stands left of its point or below it; where an axis is too near, beginning there or above.
   const most = Math.max(...data.systems.flatMap((system) => system.points.map((point) => point.iops)), 1) * 1.25;
   const placeOf = (system, place, text, font) => {
     const x = (system.points[place].iops / most) * (look.width - left - 60);
     const wide = echarts.format.getTextRect(text, font).width;
-    const beyond = system.knee !== null && place > system.knee;
-    if (x <= (beyond ? wide + 16 : wide / 2 + 6)) return 'right';
-    return beyond ? 'left' : 'bottom';
+    // Beyond the knee the curve may rise steeply: what comes from the left leaves no room below, but left of the point.
+    const come = place > 0 ? x - (system.points[place - 1].iops / most) * (look.width - left - 60) : x;
+    const beyond = system.knee !== null && place > system.knee && come < wide;
+    if (beyond) return { position: x <= wide + 16 ? 'right' : 'left' };
+    return { position: isLow(system.points[place]) ? 'top' : 'bottom', align: x <= wide / 2 + 6 ? 'left' : 'center' };
+  };
+  const isLow = (point) => {
+    const share = look.scale === 'linear'
+      ? point.average_ns / Math.max(...values)
+      : Math.log10(point.average_ns / latencies.min) / Math.log10(latencies.max / latencies.min);
+    return share * look.height < 30;
   };
   const latencies = plumb.latencyAxis(look, look.scale === 'linear' ? 'latency' : 'latency (log scale)', [...values, target]);
   // The target's own words stand at the left end of its line.
@@ -36,7 +44,7 @@ plumb.charts.curve = (data, look) => {
         symbol: isKnee ? 'diamond' : 'circle', symbolSize: isKnee ? 15 : 6,
         label: {
           show: key === 'average_ns' && (isKnee || data.systems.length < 4) && !meetsTarget(point), distance: 7,
-          position: placeOf(system, place, text, look.font(isKnee ? 11.5 : 10.5, isKnee)), fontFamily: plumb.family, fontSize: isKnee ? 11.5 : 10.5,
+          ...placeOf(system, place, text, look.font(isKnee ? 11.5 : 10.5, isKnee)), fontFamily: plumb.family, fontSize: isKnee ? 11.5 : 10.5,
           fontWeight: isKnee ? 'bold' : 'normal', color: isKnee ? look.ink : look.soft, formatter: text,
         },
       };

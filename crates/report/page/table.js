@@ -16,8 +16,11 @@
     link.remove();
     setTimeout(() => URL.revokeObjectURL(address), 10000);
   };
+  // A spreadsheet computes text that begins with one of these; an apostrophe tells it not to.
+  const computed = /^[=+\-@]./;
   const quoted = (value) => {
-    const text = value === null || value === undefined ? '' : String(value);
+    const plain = value === null || value === undefined ? '' : String(value);
+    const text = typeof value === 'string' && computed.test(plain) ? `'${plain}` : plain;
     return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
   };
   const csv = () => [columns.map((column) => column.id), ...rows].map((row) => row.map(quoted).join(',')).join('\r\n') + '\r\n';

@@ -185,16 +185,13 @@ fn a_surface_has_a_number_in_each_cell() {
     };
     let data = Surface {
         title: "iozone · random read".into(),
-        sentences: vec!["The highest is 3,200 MiB/s.".into()],
+        sentences: vec!["The highest is 1,880 MiB/s with records of 256 KiB in a file of 1024 KiB.".into()],
         records: sizes(2, 9),
         files: sizes(6, 8),
         rates: (0..8).map(rates).collect(),
         notes: Vec::new(),
     };
-    has(
-        &drawn("surface", "surface", &data, &plain("surface")),
-        &["800 MiB/s".trim_end_matches(" MiB/s"), "8192 KiB", "record size"],
-    );
+    has(&drawn("surface", "surface", &data, &plain("surface")), &["800", "1,880", "8192 KiB", "record size"]);
 }
 
 #[test]

@@ -248,7 +248,7 @@ impl Found<'_> {
             } else {
                 Vec::new()
             },
-            region_bytes: files.iter().map(|file| file.region.end - file.region.start).sum(),
+            region_bytes: files.iter().map(|file| file.region.end - file.region.start).fold(0, u64::saturating_add),
         }
     }
 }

@@ -72,8 +72,8 @@ impl Teller {
         self.say(Subject::Process, format_args!("pid={}: runstate {before} -> {after}", self.pid));
     }
 
-    /// A witness that tells of what it sees, and hands it on to the recorder, if there is one.
-    /// The first `opened` of the files are open.
+    /// A witness that tells of what it sees, and hands it on to the recorder, if there is one. The files come with the
+    /// number of those that are open already, from the first on.
     pub(crate) fn beside(
         self,
         recorder: Option<Box<Recorder>>,

@@ -77,15 +77,7 @@ impl Axis {
             "users" | "numjobs" => "users".to_owned(),
             other => other.to_owned(),
         };
-        if name.is_empty() || !name.bytes().all(|letter| letter.is_ascii_alphanumeric() || b"_-".contains(&letter)) {
-            return Err(format!("`{name}` is no option; write it like bs=512..16m or iodepth=1,2,4..64"));
-        }
-        if OURS.contains(&name.as_str()) || name.ends_with("_log") || name.starts_with("verify") {
-            return Err(format!(
-                "`{name}` cannot be swept: the survey sets it itself; any other option that plumb fio --cmdhelp=all \
-                 lists can, and so can bs, users and size"
-            ));
-        }
+        may_be_set(&name)?;
         let values = match name.as_str() {
             "bs" => spelled(word::block_sizes(values)?),
             "users" => spelled(word::user_counts(values)?),
@@ -98,6 +90,23 @@ impl Axis {
         };
         Ok(Axis { name, values })
     }
+}
+
+/// Whether a survey's test may have this option set.
+///
+/// # Errors
+/// Why not, and what would work.
+pub(crate) fn may_be_set(name: &str) -> Result<(), String> {
+    if name.is_empty() || !name.bytes().all(|letter| letter.is_ascii_alphanumeric() || b"_-".contains(&letter)) {
+        return Err(format!("`{name}` is no option; write it like bs=512..16m or iodepth=1,2,4..64"));
+    }
+    if OURS.contains(&name) || name.ends_with("_log") || name.starts_with("verify") {
+        return Err(format!(
+            "`{name}` cannot be swept: the survey sets it itself; any other option that plumb fio --cmdhelp=all \
+             lists can, and so can bs, users and size"
+        ));
+    }
+    Ok(())
 }
 
 fn spelled(numbers: Vec<u32>) -> Vec<String> {

@@ -16,6 +16,12 @@ pub enum Kind {
     LogWrite,
     /// Random reads and writes, 80 to 20 unless said otherwise.
     Mixed,
+    /// Writes in order, of a test of one's own.
+    SequentialWrite,
+    /// Writes at random offsets, of a test of one's own.
+    RandomWrite,
+    /// Reads and writes in order, of a test of one's own.
+    SequentialMixed,
 }
 
 /// What is fixed about a kind.
@@ -62,15 +68,65 @@ const ROWS: &[Row] = &[
         block: 8 * KIB,
         words: &[("rw", "randrw"), ("rwmixread", "80"), ("end_fsync", "1")],
     },
+    Row {
+        kind: Kind::SequentialWrite,
+        word: "write",
+        title: "seq write",
+        id: "sequential_write",
+        block: MIB,
+        words: &[("rw", "write"), ("end_fsync", "1")],
+    },
+    Row {
+        kind: Kind::RandomWrite,
+        word: "randwrite",
+        title: "rand write",
+        id: "random_write",
+        block: 8 * KIB,
+        words: &[("rw", "randwrite"), ("end_fsync", "1")],
+    },
+    Row {
+        kind: Kind::SequentialMixed,
+        word: "rw",
+        title: "seq mix",
+        id: "sequential_mixed",
+        block: MIB,
+        words: &[("rw", "rw"), ("rwmixread", "80"), ("end_fsync", "1")],
+    },
+];
+
+/// What a test of one's own may do, by fio's words.
+const PATTERNS: &[(&str, Kind)] = &[
+    ("read", Kind::SequentialRead),
+    ("write", Kind::SequentialWrite),
+    ("randread", Kind::RandomRead),
+    ("randwrite", Kind::RandomWrite),
+    ("rw", Kind::SequentialMixed),
+    ("readwrite", Kind::SequentialMixed),
+    ("randrw", Kind::Mixed),
 ];
 
 impl Kind {
-    /// All kinds, in the order in which they are usually run.
+    /// All kinds that have usual levels, in the order in which they are usually run.
     pub const ALL: [Kind; 4] = [Kind::RandomRead, Kind::SequentialRead, Kind::LogWrite, Kind::Mixed];
 
     /// The kind that a person calls so.
     pub fn named(word: &str) -> Option<Kind> {
-        ROWS.iter().find(|row| row.word == word || row.id == word).map(|row| row.kind)
+        Kind::ALL.into_iter().find(|kind| kind.word() == word || kind.id() == word)
+    }
+
+    /// What fio calls so: `randwrite`.
+    pub(crate) fn of_pattern(word: &str) -> Option<Kind> {
+        PATTERNS.iter().find(|(pattern, _)| *pattern == word).map(|&(_, kind)| kind)
+    }
+
+    /// fio's word for what it does.
+    pub(crate) fn pattern(self) -> &'static str {
+        self.row().words.iter().find(|(name, _)| *name == "rw").map_or("", |&(_, word)| word)
+    }
+
+    /// Whether a test of ours, or fio's pattern, is called so.
+    pub(crate) fn is_taken(word: &str) -> bool {
+        Kind::of_pattern(word).is_some() || ROWS.iter().any(|row| [row.word, row.id, row.title].contains(&word))
     }
 
     fn row(self) -> &'static Row {
@@ -107,19 +163,24 @@ impl Kind {
     pub const fn directions(self) -> &'static [Direction] {
         match self {
             Kind::RandomRead | Kind::SequentialRead => &[Direction::Read],
-            Kind::LogWrite => &[Direction::Write],
-            Kind::Mixed => &[Direction::Read, Direction::Write],
+            Kind::LogWrite | Kind::SequentialWrite | Kind::RandomWrite => &[Direction::Write],
+            Kind::Mixed | Kind::SequentialMixed => &[Direction::Read, Direction::Write],
         }
     }
 
     /// Whether it changes what is on the target.
     pub const fn writes(self) -> bool {
-        matches!(self, Kind::LogWrite | Kind::Mixed)
+        !matches!(self, Kind::RandomRead | Kind::SequentialRead)
+    }
+
+    /// Whether it reads and writes.
+    pub const fn is_mixed(self) -> bool {
+        matches!(self, Kind::Mixed | Kind::SequentialMixed)
     }
 
     /// Whether its offsets are drawn.
     pub const fn is_random(self) -> bool {
-        matches!(self, Kind::RandomRead | Kind::Mixed)
+        matches!(self, Kind::RandomRead | Kind::Mixed | Kind::RandomWrite)
     }
 }
 
@@ -164,6 +225,9 @@ mod tests {
             assert_eq!(Kind::named(kind.word()), Some(kind));
             assert_eq!(Kind::named(kind.id()), Some(kind));
         }
-        assert_eq!(Kind::named("readrand"), None);
+        for &(word, kind) in PATTERNS {
+            assert_eq!((kind.row().kind, Kind::of_pattern(word)), (kind, Some(kind)), "{word}");
+        }
+        assert_eq!((Kind::named("readrand"), Kind::named("randwrite")), (None, None));
     }
 }

@@ -10,8 +10,10 @@ mod kind;
 mod letters;
 mod matrix;
 mod outline;
+mod own;
 mod plan;
 mod test;
+mod untrusted;
 mod wishes;
 mod word;
 
@@ -20,6 +22,7 @@ pub use kind::Kind;
 pub use letters::{Letters, letters};
 pub use matrix::{Suite, Writes, suite};
 pub use outline::Outline;
+pub use own::{OwnTest, OwnTests};
 pub use plan::{Access, Layout, Nature, Target, fill_plan};
 pub use test::{Pace, Test};
 pub use wishes::{WarmUp, Wishes};

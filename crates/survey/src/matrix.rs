@@ -55,6 +55,14 @@ pub fn suite(wishes: &Wishes, writes: Writes) -> Result<Suite, String> {
         once.extend(of_kind(kind, &own, wishes)?);
         too_many(once.len())?;
     }
+    for (name, own) in &wishes.own {
+        if own.kind.writes() && writes == Writes::Forbidden {
+            return Err(format!("`{name}` would overwrite data: survey a directory, or take the test out of the file"));
+        }
+        let tests = of_kind(own.kind, &[], &own.wishes(wishes))?;
+        once.extend(tests.into_iter().map(|test| own.name(name, test)));
+        too_many(once.len())?;
+    }
     if once.is_empty() {
         let kinds: Vec<&str> = left_out.iter().map(|kind| kind.word()).collect();
         return Err(format!(
@@ -62,7 +70,7 @@ pub fn suite(wishes: &Wishes, writes: Writes) -> Result<Suite, String> {
             kinds.join(" and ")
         ));
     }
-    let deep = wishes.vary.iter().any(|axis| axis.name == "iodepth");
+    let deep = once.iter().any(|test| test.extras.iter().any(|(name, _)| name == "iodepth"));
     let usual = if deep { "libaio" } else { "psync" };
     let engine = wishes.engine.clone().unwrap_or_else(|| usual.to_owned());
     Ok(Suite { tests: in_rounds(&once, wishes)?, engine, left_out })
@@ -75,6 +83,10 @@ fn levels(wishes: &Wishes) -> Vec<Levels> {
         Wishes { tests, vary, .. } if tests.is_empty() && vary.is_empty() => USUAL,
         _ => FULL,
     };
+    // Who has tests of his own and names no others wants those.
+    if wishes.tests.is_empty() && !wishes.own.is_empty() {
+        return Vec::new();
+    }
     let swept = wishes.tests.is_empty() && !wishes.vary.is_empty();
     let wanted = |kind: Kind| if swept { kind == Kind::RandomRead } else { true };
     table.iter().copied().filter(|(kind, ..)| wanted(*kind)).collect()
@@ -103,6 +115,7 @@ fn of_kind(kind: Kind, levels: &[Levels], wishes: &Wishes) -> Result<Vec<Test>, 
     for (block, users) in pairs(levels, &blocks, &users) {
         for &set in &sets {
             tests.extend(extras.iter().map(|extras| Test {
+                name: None,
                 kind,
                 block,
                 users,

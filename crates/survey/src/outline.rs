@@ -1,6 +1,5 @@
 //! What a survey will cost before it costs anything: time, bytes and wear.
 
-use crate::kind::Kind;
 use crate::test::{Pace, Test};
 use measure::Nanos;
 
@@ -23,10 +22,9 @@ impl Outline {
     /// The outline of these tests at this pace, after so many bytes of preparation.
     pub fn of(tests: &[Test], pace: Pace, prepared_bytes: u64) -> Self {
         let all = |count: usize, each: Nanos| Nanos(each.get().saturating_mul(count as u64));
-        let logs = tests.iter().filter(|test| test.kind == Kind::LogWrite).count();
-        let mixes = tests.iter().filter(|test| test.kind == Kind::Mixed).count();
-        // One in five of a mix is a write; a sweep of that share is within the roughness of this figure.
-        let writing = all(logs, pace.total()).saturating_add(Nanos(all(mixes, pace.total()).get() / 5));
+        let percent = tests.iter().map(Test::writes_percent).fold(0, u64::saturating_add);
+        let writing =
+            Nanos((u128::from(pace.total().get()) * u128::from(percent) / 100).try_into().unwrap_or(u64::MAX));
         Outline {
             tests: tests.len(),
             measured: all(tests.len(), pace.time),
@@ -46,16 +44,20 @@ impl Outline {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kind::Kind;
 
     #[test]
     fn time_and_bytes_add_up() {
-        let test = |kind| Test { kind, block: 8192, users: 1, set: None, extras: Vec::new(), round: 1 };
+        let test = |kind| Test { name: None, kind, block: 8192, users: 1, set: None, extras: Vec::new(), round: 1 };
         let tests = [test(Kind::RandomRead), test(Kind::LogWrite), test(Kind::LogWrite), test(Kind::Mixed)];
         let pace = Pace { ramp: Nanos::SECOND, time: Nanos::from_secs(9) };
         let outline = Outline::of(&tests, pace, 1000);
         assert_eq!((outline.measured, outline.warm_up), (Nanos::from_secs(36), Nanos::from_secs(4)));
         assert_eq!(outline.writing, Nanos::from_secs(22), "two logs and a fifth of a mix");
         assert!((outline.written_at(100.0) - 3200.0).abs() < 1e-9);
+        let extras = vec![("rwmixread".to_owned(), "30".to_owned())];
+        let own = Test { extras, ..test(Kind::SequentialMixed) };
+        assert_eq!(Outline::of(&[own, test(Kind::RandomWrite)], pace, 0).writing, Nanos::from_secs(17), "70 % and all");
         assert_eq!(Outline::of(&[], pace, 0), Outline::default());
     }
 }

@@ -54,7 +54,7 @@ fn all() -> Vec<Test> {
 }
 
 fn test(kind: Kind, block: u32, users: u32) -> Test {
-    Test { kind, block, users, set: None, extras: Vec::new(), round: 1 }
+    Test { name: None, kind, block, users, set: None, extras: Vec::new(), round: 1 }
 }
 
 #[test]

@@ -7,6 +7,8 @@ use measure::Nanos;
 /// One test: a kind at its levels. A user is a process with one request at a time, unless `iodepth` says more.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Test {
+    /// What its owner calls it, where it is none of ours.
+    pub name: Option<String>,
     /// What it does.
     pub kind: Kind,
     /// Bytes per request.
@@ -38,10 +40,36 @@ impl Pace {
 }
 
 impl Test {
+    /// Name for tables.
+    pub fn title(&self) -> &str {
+        self.name.as_deref().unwrap_or(self.kind.title())
+    }
+
+    /// Name for files.
+    pub fn id(&self) -> &str {
+        self.name.as_deref().unwrap_or(self.kind.id())
+    }
+
+    /// Whether both are the same test, at whatever levels.
+    pub fn is_like(&self, other: &Test) -> bool {
+        self.kind == other.kind && self.name == other.name
+    }
+
+    /// How much of what it does is writing, in percent: of a mix as its options say.
+    pub(crate) fn writes_percent(&self) -> u64 {
+        const USUAL_READS: u64 = 80;
+        if !self.kind.is_mixed() {
+            return if self.kind.writes() { 100 } else { 0 };
+        }
+        let said = self.extras.iter().rev().find(|(name, _)| name == "rwmixread");
+        let reads = said.and_then(|(_, value)| value.parse::<u64>().ok()).unwrap_or(USUAL_READS);
+        100_u64.saturating_sub(reads)
+    }
+
     /// A line for progress: `8k rand read, 16 users, iodepth=4`.
     pub fn describe(&self) -> String {
         let users = if self.users == 1 { "1 user".to_owned() } else { format!("{} users", self.users) };
-        let mut text = format!("{} {}, {users}", short_size(u64::from(self.block)), self.kind.title());
+        let mut text = format!("{} {}, {users}", short_size(u64::from(self.block)), self.title());
         if let Some(set) = self.set {
             text.push_str(&format!(", size={}", short_size(set)));
         }
@@ -53,7 +81,7 @@ impl Test {
 
     /// What tells it from all other tests of a survey, in words that stay the same from version to version.
     pub fn key(&self) -> String {
-        let mut text = format!("{} bs={} users={}", self.kind.id(), self.block, self.users);
+        let mut text = format!("{} bs={} users={}", self.id(), self.block, self.users);
         if let Some(set) = self.set {
             text.push_str(&format!(" size={set}"));
         }
@@ -80,13 +108,16 @@ mod tests {
 
     fn test() -> Test {
         let extras = vec![("iodepth".to_owned(), "4".to_owned())];
-        Test { kind: Kind::RandomRead, block: 8192, users: 16, set: Some(1 << 30), extras, round: 2 }
+        Test { name: None, kind: Kind::RandomRead, block: 8192, users: 16, set: Some(1 << 30), extras, round: 2 }
     }
 
     #[test]
     fn a_test_is_told_by_what_it_does() {
         assert_eq!(test().describe(), "8k rand read, 16 users, size=1G, iodepth=4");
         assert_eq!(test().key(), "random_read bs=8192 users=16 size=1073741824 iodepth=4 round=2");
+        let own = Test { name: Some("checkout".to_owned()), ..test() };
+        assert_eq!(own.describe(), "8k checkout, 16 users, size=1G, iodepth=4");
+        assert!(own.key().starts_with("checkout bs=8192") && !own.is_like(&test()));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use crate::axis::Axis;
 use crate::kind::Kind;
+use crate::own::{self, OwnTests};
 use crate::word;
 use serde::de::{Error, MapAccess, SeqAccess, Visitor};
 use serde::ser::SerializeMap;
@@ -27,6 +28,9 @@ pub struct Wishes {
     /// The tests, in their order; empty for the usual ones.
     #[serde(with = "kinds")]
     pub tests: Vec<Kind>,
+    /// Tests of one's own, which run behind those.
+    #[serde(rename = "test", deserialize_with = "own::read", skip_serializing_if = "OwnTests::is_empty")]
+    pub own: OwnTests,
     /// The levels are those of fio.sh.
     pub fio_sh: bool,
     /// User counts in place of the tests' own.
@@ -109,6 +113,7 @@ impl Wishes {
         Wishes {
             targets: list(self.targets, file.targets),
             tests: list(self.tests, file.tests),
+            own: if self.own.is_empty() { file.own } else { self.own },
             fio_sh: self.fio_sh || file.fio_sh,
             users: list(self.users, file.users),
             block_sizes: list(self.block_sizes, file.block_sizes),
@@ -200,7 +205,8 @@ impl<'de> Visitor<'de> for Text {
     }
 }
 
-struct Worded(String);
+/// A value as its text.
+pub(crate) struct Worded(pub(crate) String);
 
 impl<'de> Deserialize<'de> for Worded {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {

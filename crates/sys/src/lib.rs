@@ -19,6 +19,7 @@ pub mod mounts;
 pub mod nodes;
 pub mod placement;
 pub mod process;
+pub mod range_lock;
 pub mod residency;
 mod shared;
 pub mod signals;

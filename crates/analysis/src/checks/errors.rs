@@ -11,10 +11,10 @@ pub(super) const ID: &str = "errors";
 /// One note for all errors of the run.
 pub(super) fn run(result: &RunResult) -> Vec<Note> {
     let failed: Vec<&JobResult> = result.jobs.iter().filter(|job| job.error.is_some()).collect();
-    let forgiven: u64 = result.jobs.iter().map(|job| job.forgiven_errors).sum();
+    let forgiven: u64 = result.jobs.iter().map(|job| job.forgiven_errors).fold(0, u64::saturating_add);
     let directions = || result.jobs.iter().flat_map(|job| job.directions.iter());
-    let short: u64 = directions().map(|(_, direction)| direction.short_ios).sum();
-    let dropped: u64 = directions().map(|(_, direction)| direction.dropped_ios).sum();
+    let short: u64 = directions().map(|(_, direction)| direction.short_ios).fold(0, u64::saturating_add);
+    let dropped: u64 = directions().map(|(_, direction)| direction.dropped_ios).fold(0, u64::saturating_add);
     let mut parts = Vec::new();
     if let Some(error) = failed.first().and_then(|job| job.error.as_ref().map(|error| (job, error))) {
         let (job, error) = error;

@@ -18,12 +18,12 @@ pub(super) fn run(result: &RunResult) -> Vec<Note> {
     let Some(monitored) = &result.monitored else { return Vec::new() };
     let (read, written) = (bytes_asked(result, Direction::Read), bytes_asked(result, Direction::Write));
     let told = || monitored.targets.iter().filter_map(|target| Some((target, target.unwritten_bytes?)));
-    let unwritten: u64 = told().map(|(_, bytes)| bytes).sum();
+    let unwritten: u64 = told().map(|(_, bytes)| bytes).fold(0, u64::saturating_add);
     // A run that writes as much as was missing fills its own holes.
     if read == 0 || written >= unwritten {
         return Vec::new();
     }
-    let region: u64 = told().map(|(target, _)| target.region_bytes).sum();
+    let region: u64 = told().map(|(target, _)| target.region_bytes).fold(0, u64::saturating_add);
     let share = float(unwritten) / float(region.max(1));
     if share < LEAST_SHARE {
         return Vec::new();

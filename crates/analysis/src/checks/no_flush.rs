@@ -39,7 +39,8 @@ fn judge(result: &RunResult) -> Option<Note> {
         return None;
     }
     let written = float(bytes_asked(result, Direction::Write));
-    let dirty: u64 = monitored.targets.iter().filter_map(|target| target.cached_after?.dirty_bytes).sum();
+    let dirty: u64 =
+        monitored.targets.iter().filter_map(|target| target.cached_after?.dirty_bytes).fold(0, u64::saturating_add);
     let arrived = bytes_at_devices(result, Direction::Write).map_or(written, float);
     let missing = float(dirty).max(if jobs.iter().any(|job| !job.echo.direct) { written - arrived } else { 0.0 });
     let share = (missing / written).clamp(0.0, 1.0);

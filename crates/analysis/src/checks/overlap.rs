@@ -36,12 +36,12 @@ fn same_place(job: &JobResult, other: &JobResult, result: &RunResult) -> bool {
 }
 
 fn judge(crowd: &[&&JobResult]) -> Option<(f64, Note)> {
-    let workers: u32 = crowd.iter().map(|job| job.workers.max(1)).sum();
+    let workers: u32 = crowd.iter().map(|job| job.workers.max(1)).fold(0, u32::saturating_add);
     // A foreign result does not tell the region.
     if workers < 2 || crowd.iter().any(|job| job.echo.region_bytes == 0) {
         return None;
     }
-    let all: u64 = crowd.iter().map(|job| job.directions.read.bytes).sum();
+    let all: u64 = crowd.iter().map(|job| job.directions.read.bytes).fold(0, u64::saturating_add);
     let each = |job: &JobResult| job.directions.read.bytes / u64::from(job.workers.max(1));
     let new = crowd.iter().map(|job| each(job).min(job.echo.region_bytes)).max()?;
     let share = 1.0 - float(new) / float(all.max(1));

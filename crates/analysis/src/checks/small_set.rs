@@ -32,7 +32,8 @@ fn step(rows: &[JobResult], result: &RunResult) -> Option<Note> {
     let rate = |job: &JobResult| job.directions.iter().filter_map(|(_, direction)| direction.iops()).sum::<f64>();
     let mut steps =
         rows.iter().flat_map(|small| rows.iter().map(move |large| (small, large))).filter(|(small, large)| {
-            let fits = small.echo.region_bytes > 0 && large.echo.region_bytes >= 2 * small.echo.region_bytes;
+            let fits =
+                small.echo.region_bytes > 0 && large.echo.region_bytes >= small.echo.region_bytes.saturating_mul(2);
             fits && nature(small, result) == nature(large, result)
                 && rate(large) > 0.0
                 && rate(small) > STEP * rate(large)
@@ -53,9 +54,10 @@ fn in_memory(result: &RunResult) -> Option<Note> {
     let monitored = result.monitored.as_ref()?;
     let memory = monitored.group_limits.as_ref().and_then(|limits| limits.memory_bytes).unwrap_or(u64::MAX);
     let memory = memory.min(Some(result.environment.memory_bytes).filter(|&bytes| bytes > 0)?);
-    let set: u64 = monitored.targets.iter().map(|target| target.region_bytes).sum();
+    let set: u64 = monitored.targets.iter().map(|target| target.region_bytes).fold(0, u64::saturating_add);
     let buffered = |job: &&JobResult| !job.echo.direct && !job.echo.paths.is_empty();
-    let read: u64 = busy_jobs(result).filter(buffered).map(|job| job.directions.read.bytes).sum();
+    let read: u64 =
+        busy_jobs(result).filter(buffered).map(|job| job.directions.read.bytes).fold(0, u64::saturating_add);
     // A single pass finds nothing that it has read before.
     if set == 0 || set > memory || float(read) <= 1.1 * float(set) {
         return None;

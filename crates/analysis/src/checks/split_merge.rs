@@ -36,8 +36,8 @@ fn judge(result: &RunResult, direction: Direction) -> Option<Note> {
         .filter(|(facts, _)| facts.top)
         .map(|(facts, gain)| (facts, gain_of(gain)))
         .collect();
-    let requests: u64 = tops.iter().map(|(_, gain)| gain.ios).sum();
-    let bytes: u64 = tops.iter().map(|(_, gain)| 512 * gain.sectors).sum();
+    let requests: u64 = tops.iter().map(|(_, gain)| gain.ios).fold(0, u64::saturating_add);
+    let bytes: u64 = tops.iter().map(|(_, gain)| gain.sectors.saturating_mul(512)).fold(0, u64::saturating_add);
     // What memory answered has no size at the device; the check of the cache speaks of it.
     let mostly_there = bytes >= bytes_asked(result, direction) / 2;
     if !mostly_there || (requests < REQUESTS_MIN && bytes < BYTES_MIN) || requests == 0 {

@@ -57,8 +57,8 @@ fn of_direction(
     (asked, seconds): (f64, f64),
 ) -> Vec<Side> {
     let rows = || result.jobs.iter().map(|job| &job.directions[direction]);
-    let ios = float(rows().map(|row| row.ios).sum());
-    let bytes = float(rows().map(|row| row.bytes).sum());
+    let ios = float(rows().map(|row| row.ios).fold(0, u64::saturating_add));
+    let bytes = float(rows().map(|row| row.bytes).fold(0, u64::saturating_add));
     let (requests, sectors) = (float(device.ios[at]), float(device.sectors[at]));
     if ios == 0.0 && requests == 0.0 {
         return Vec::new();

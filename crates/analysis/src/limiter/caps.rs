@@ -77,7 +77,7 @@ pub(crate) fn plateau(seen: &Seen<'_>) -> Option<LimitedBy> {
     let of = |count: fn(&model::Interval) -> u64| -> Vec<f64> {
         steady.iter().map(|(length, interval)| float(count(interval)) / length.as_secs_f64()).collect()
     };
-    let iops = of(|interval| interval.ios.iter().sum());
+    let iops = of(|interval| interval.ios.iter().copied().fold(0, u64::saturating_add));
     let mebibytes: Vec<f64> =
         of(|interval| interval.bytes.iter().sum()).iter().map(|rate| rate / f64::from(1 << 20)).collect();
     [(iops, "IOPS"), (mebibytes, "MiB/s")].into_iter().find_map(|(rates, unit)| {

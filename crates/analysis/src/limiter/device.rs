@@ -21,13 +21,16 @@ const PARALLEL: f64 = 4.0;
 pub(crate) fn others_share(seen: &Seen<'_>) -> (f64, f64, f64) {
     let moved = |of: fn(&DeviceFacts) -> bool| {
         let sum = |count: fn(&DeviceGain) -> u64| -> u64 {
-            seen.devices().filter(|(facts, _)| of(facts)).map(|(_, gain)| bytes(count(gain))).sum()
+            seen.devices()
+                .filter(|(facts, _)| of(facts))
+                .map(|(_, gain)| bytes(count(gain)))
+                .fold(0, u64::saturating_add)
         };
         [sum(|gain| gain.reads.sectors), sum(|gain| gain.writes.sectors)]
     };
     let caused = |index: usize| -> u64 {
         let accounts = seen.steady.workers.iter().filter_map(|worker| worker.io_bytes);
-        accounts.map(|account| account[2 + index]).sum()
+        accounts.map(|account| account[2 + index]).fold(0, u64::saturating_add)
     };
     let own = [0, 1].map(|index| seen.steady.bytes[index].max(caused(index)));
     let top = moved(|facts| facts.top);
@@ -35,7 +38,8 @@ pub(crate) fn others_share(seen: &Seen<'_>) -> (f64, f64, f64) {
     let piled = seen.devices().all(|(facts, _)| facts.below.len() <= 1);
     let leaf = if piled { moved(|facts| facts.leaf) } else { [0, 0] };
     let excess = |device: [u64; 2], above: [u64; 2]| -> f64 {
-        let more: u64 = [0, 1].iter().map(|&index| device[index].saturating_sub(above[index])).sum();
+        let more: u64 =
+            [0, 1].iter().map(|&index| device[index].saturating_sub(above[index])).fold(0, u64::saturating_add);
         let all = device[0] + device[1];
         if all == 0 { 0.0 } else { float(more) / float(all) }
     };
@@ -117,10 +121,10 @@ pub(super) fn file_system_lock(seen: &Seen<'_>) -> Option<LimitedBy> {
 
 /// Mean time of a request at the devices on top; `None` when they had none.
 fn device_await_ms(seen: &Seen<'_>) -> Option<f64> {
-    let (mut ticks, mut ios) = (0, 0);
+    let (mut ticks, mut ios) = (0_u64, 0_u64);
     for (_, gain) in seen.devices().filter(|(facts, _)| facts.top) {
-        ticks += gain.reads.ticks_ms + gain.writes.ticks_ms;
-        ios += gain.reads.ios + gain.writes.ios;
+        ticks = ticks.saturating_add(gain.reads.ticks_ms).saturating_add(gain.writes.ticks_ms);
+        ios = ios.saturating_add(gain.reads.ios).saturating_add(gain.writes.ios);
     }
     (ios > 0).then(|| float(ticks) / float(ios))
 }
@@ -154,7 +158,7 @@ pub(super) fn busy_or_shallow(seen: &Seen<'_>) -> Option<LimitedBy> {
 }
 
 fn all_ios(seen: &Seen<'_>) -> u64 {
-    seen.steady.ios.iter().sum()
+    seen.steady.ios.iter().copied().fold(0, u64::saturating_add)
 }
 
 /// Loop, dm and md devices: what they say of moving parts is not theirs.

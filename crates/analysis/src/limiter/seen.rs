@@ -36,12 +36,12 @@ impl<'a> Seen<'a> {
 
     /// Workers that did I/O.
     pub(crate) fn workers(&self) -> u32 {
-        self.jobs().map(|job| job.workers.max(1)).sum()
+        self.jobs().map(|job| job.workers.max(1)).fold(0, u32::saturating_add)
     }
 
     /// I/Os that could be in flight at once.
     pub(crate) fn users(&self) -> u32 {
-        self.jobs().map(|job| job.workers.max(1).saturating_mul(slots(job))).sum()
+        self.jobs().map(|job| job.workers.max(1).saturating_mul(slots(job))).fold(0, u32::saturating_add)
     }
 
     /// The last value of an option over all jobs that say it, the job's own before the global one.
@@ -93,10 +93,10 @@ impl<'a> Seen<'a> {
 
     /// Mean latency of an I/O in milliseconds, flushes left out; `None` when it was not measured.
     pub(crate) fn latency_ms(&self) -> Option<f64> {
-        let (mut sum, mut count) = (0.0, 0);
+        let (mut sum, mut count) = (0.0, 0_u64);
         for job in self.jobs() {
             sum += latency_sum_ns(job)? - flush_ns(job);
-            count += job.directions.iter().map(|(_, direction)| direction.ios).sum::<u64>();
+            count = count.saturating_add(job.ios());
         }
         (count > 0 && sum > 0.0).then(|| sum / float(count) / 1e6)
     }

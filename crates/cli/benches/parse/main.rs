@@ -1,4 +1,5 @@
-//! How fast and in how much memory `plumb parse` reads 2 GiB of text: reports of fio, and a log in which there are few.
+//! How fast and in how much memory `plumb parse` reads 2 GiB of text: reports of fio, a log in which there are few, and
+//! logs of fio's, with a line per I/O and with histograms.
 //!
 //! Judged are the memory, and MB per second of processor time: on a machine that others use, the time that passes says
 //! little. `--short` reads a smaller file and judges the memory alone.
@@ -10,6 +11,9 @@ use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
 const REPORT: &str = include_str!("../../../formats/tests/seeds/fio_2.0.13.txt");
+/// Lines of fio's logs that are repeated; what is measured is reading, and every line is read anew.
+const ROWS: usize = 4096;
+const BINS: usize = 1856;
 const PROSE: &str =
     "Nov 20 12:00:01 host app[4711]: request 0f3a took 13 ms, 200 OK, 5120 bytes; nothing to do with disks\n";
 /// Resident memory that no file may need, in KiB.
@@ -29,7 +33,13 @@ fn main() -> ExitCode {
     let mib: usize = if short { 16 } else { 2048 };
     println!("{:<10} {:>6} {:>8} {:>12} {:>10}", "text", "MB", "MB/s", "MB/s of CPU", "peak KiB");
     let mut good = true;
-    for (name, text) in [("reports", REPORT.to_owned()), ("log", PROSE.repeat(400) + REPORT)] {
+    let texts = [
+        ("reports", REPORT.to_owned()),
+        ("prose", PROSE.repeat(400) + REPORT),
+        ("latencies", latencies()),
+        ("histograms", histograms()),
+    ];
+    for (name, text) in texts {
         match measure(&text, mib) {
             Ok(measured) => {
                 let Measured { mb, seconds, processor_seconds, peak_kib } = measured;
@@ -48,6 +58,23 @@ fn main() -> ExitCode {
     }
     eprintln!("bench: it may take {MOST_KIB} KiB, and must read {LEAST_MB_PER_SECOND} MB per second of processor time");
     ExitCode::FAILURE
+}
+
+/// A log with a line per I/O, as fio writes it with `log_offset=1`.
+fn latencies() -> String {
+    let line =
+        |row: usize| format!("{row}, {}, {}, 4096, {}, 0\n", 90_000 + row * 7919 % 4_000_000, row % 2, row << 12);
+    (0..ROWS).map(line).collect()
+}
+
+/// A log of histograms: few of the 1,856 bins are filled.
+fn histograms() -> String {
+    let bin = |bin: usize, row: usize| if bin / 64 == 9 { (bin * 31 + row) % 97 } else { 0 };
+    let line = |row: usize| {
+        let bins: Vec<String> = (0..BINS).map(|at| bin(at, row).to_string()).collect();
+        format!("{}, {}, 4096, {}\n", row * 1000, row % 2, bins.join(", "))
+    };
+    (0..ROWS / 16).map(line).collect()
 }
 
 /// Feeds `mib` MiB of the text to the program's standard input.

@@ -275,7 +275,7 @@ impl<'a> Bench<'a> {
         }
         if let Some(folder) = &self.args.output {
             let text = native::write(found).map_err(|error| Failure::new(error.to_string()))?;
-            Output::file(&folder.join(format!("{name}.json")))?.write(&text)?;
+            Output::made(&folder.join(format!("{name}.json")))?.write(&text)?;
         }
         out.write(&printable::lines(text))
     }

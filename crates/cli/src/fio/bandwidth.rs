@@ -1,11 +1,13 @@
 //! `--bandwidth-log`: what all jobs move together, a file per direction.
 
 use crate::failure::Failure;
+use crate::output::is_block_device;
 use formats::fio_log::{LogLayout, LogRow, push_row};
 use measure::{Direction, Nanos};
 use run::Progress;
 use std::fs::File;
 use std::io::Write;
+use std::path::Path;
 
 /// Between two rows.
 pub(crate) const INTERVAL: Nanos = Nanos::from_millis(500);
@@ -25,6 +27,9 @@ impl BandwidthLog {
     pub(crate) fn create(stem: &str) -> Result<BandwidthLog, Failure> {
         let create = |direction: Direction| {
             let path = format!("{stem}-{}_bw.log", direction.word());
+            if is_block_device(Path::new(&path)) {
+                return Err(Failure::new(format!("bandwidth-log {path}: is a block device; results go to a file")));
+            }
             let file = File::create(&path).map_err(|error| Failure::new(format!("bandwidth-log {path}: {error}")))?;
             Ok((direction, path, file))
         };

@@ -149,7 +149,7 @@ impl Observer for Watch<'_> {
     }
 
     fn keep(&mut self, so_far: &RunResult) {
-        let Some(Err(failure)) = self.kept.as_ref().map(|kept| kept.so_far(so_far)) else { return };
+        let Some(Err(failure)) = self.kept.as_mut().map(|kept| kept.so_far(so_far)) else { return };
         // A run goes on without it; told once.
         self.kept = None;
         self.note(failure.message());
@@ -173,7 +173,7 @@ impl Observer for Watch<'_> {
         self.live.end();
         self.note("threads are stuck in I/O that nothing can interrupt: they are left behind");
         // Whoever cannot be told ends all the same.
-        let _ = self.kept.as_ref().map(|kept| kept.write(result));
+        let _ = self.kept.as_mut().map(|kept| kept.write(result));
         let _ = super::report(result, self.invocation, self.talk, self.out);
         std::process::exit(super::ENDED_BY_SIGNAL.into());
     }

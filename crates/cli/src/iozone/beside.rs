@@ -3,6 +3,7 @@
 
 use crate::failure::Failure;
 use crate::kept;
+use crate::made::{self, Lasting, Whole};
 use crate::output::{Output, is_block_device};
 use crate::{limit, remarks};
 use formats::printable;
@@ -149,13 +150,23 @@ impl Beside {
             all.insert("tests".to_owned(), Value::Array(self.tests.clone()));
         }
         let text = serde_json::to_string_pretty(&all).map_err(|error| Failure::new(error.to_string()))?;
-        // A file is replaced in one step; what is none, like a pipe, takes it as it is.
-        let is_file = std::fs::metadata(path).map_or(true, |found| found.is_file());
-        if !is_file || is_block_device(path) {
-            return Output::file(path)?.write(&(text + "\n"));
+        if !is_replaced(path) {
+            return Output::made(path)?.write(&(text + "\n"));
         }
-        kept::replace(path, &(text + "\n")).map_err(|error| Failure::writing(&path.display().to_string(), &error))
+        check(path)?;
+        let written = Whole::at(path)?.put((text + "\n").as_bytes(), Lasting::Unsynced);
+        written.map_err(|error| Failure::writing(&path.display().to_string(), &error))
     }
+}
+
+/// Refuses a place for all tests, before anything is measured.
+pub(crate) fn check(path: &Path) -> Result<(), Failure> {
+    if is_replaced(path) { made::check(path) } else { Ok(()) }
+}
+
+/// A file is replaced in one step; what is none, like a pipe, takes it as it is.
+fn is_replaced(path: &Path) -> bool {
+    std::fs::metadata(path).map_or(true, |found| found.is_file()) || is_block_device(path)
 }
 
 /// The test in a title: of children their number stands in front of it.

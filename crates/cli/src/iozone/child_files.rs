@@ -1,7 +1,7 @@
 //! The files that each child of throughput mode leaves where asked for: latencies (-Q), a log (-+T), histograms (-+z).
 
 use super::began;
-use super::session::Session;
+use super::latency::Crew;
 use crate::failure::Failure;
 use iozone::{Pass, Settings};
 use measure::{Direction, Histogram, Nanos};
@@ -52,12 +52,15 @@ pub(super) fn latencies(pass: Pass) -> Option<&'static str> {
     of(pass).map(|names| names.latencies)
 }
 
-/// Writes what is asked for of a test that began at `start`; one child for each job.
-pub(super) fn write(session: &Session<'_>, asked: Pass, start: &str, jobs: &[JobResult]) -> Result<(), Failure> {
-    let settings = session.settings;
-    let count = u32::try_from(jobs.len()).unwrap_or(u32::MAX);
-    for (index, job) in (0..).zip(jobs) {
-        let Some(names) = of(iozone::child_pass(settings, asked, index, count)) else { continue };
+/// Writes what is asked for of a test that began at `start`; one child for each job, from `crew.first` on.
+pub(super) fn write(
+    settings: &Settings,
+    asked: Pass,
+    start: &str,
+    (crew, jobs): (Crew, &[JobResult]),
+) -> Result<(), Failure> {
+    for (index, job) in (crew.first..).zip(jobs) {
+        let Some(names) = of(iozone::child_pass(settings, asked, index, crew.count)) else { continue };
         if settings.start_log {
             let finished = began();
             let (first, last) = names.log;

@@ -8,11 +8,16 @@ use model::RunResult;
 use serde::{Deserialize, Serialize};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::PathBuf;
-use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::{Duration, Instant};
 
-/// Starts a command on another machine; `RSH` says otherwise.
-const REMOTE_SHELL: &str = "ssh";
+/// Starts a command on another machine; `RSH` says otherwise. It asks nobody, and gives up on who does not answer.
+const REMOTE_SHELL: &str = "ssh -o BatchMode=yes -o ConnectTimeout=20 -o ServerAliveInterval=15";
+/// So long may it take until every member is ready.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// So long a member may take to end when it has nothing to do any more.
+const FAREWELL: Duration = Duration::from_secs(3);
 /// The longest answer: a result with its histograms.
 const LONGEST: u64 = 256 << 20;
 
@@ -64,13 +69,33 @@ impl Hand {
             let _ = stdin.write_all(format!("{line}\n").as_bytes()).and_then(|()| stdin.flush());
         }
     }
+
+    /// It ended, and was not to.
+    fn ended(&mut self) -> Ill {
+        let status = self.farewell().map_or_else(|| "nothing".to_owned(), |status| status.to_string());
+        let shell = remote_shell();
+        ill(&self.place, &format!("it ended without a result; the remote shell, `{shell}`, ended with {status}"))
+    }
+
+    /// Waits for its end: a member whose input ends, ends in order. A shell that still tries to reach one is ended.
+    fn farewell(&mut self) -> Option<ExitStatus> {
+        self.stdin = None;
+        let until = Instant::now() + FAREWELL;
+        while Instant::now() < until {
+            match self.child.try_wait() {
+                Ok(None) => std::thread::sleep(Duration::from_millis(2)),
+                Ok(Some(status)) => return Some(status),
+                Err(_) => return None,
+            }
+        }
+        let _ = self.child.kill();
+        self.child.wait().ok()
+    }
 }
 
 impl Drop for Hand {
-    /// A member whose input ends, ends in order.
     fn drop(&mut self) {
-        self.stdin = None;
-        let _ = self.child.wait();
+        self.farewell();
     }
 }
 
@@ -102,18 +127,34 @@ pub(super) fn measure(
         hands.push(start(member, &Order::Run(task), (index as usize, &sender))?);
     }
     drop(sender);
-    Ok(lead(&mut hands, &receiver))
+    Ok(lead(&mut hands, &receiver, PATIENCE))
 }
 
 /// From the start of all to the last result.
-fn lead(hands: &mut [Hand], heard: &Receiver<Heard>) -> Result<RunResult, Ill> {
-    let mut ready = 0;
+fn lead(hands: &mut [Hand], heard: &Receiver<Heard>, patience: Duration) -> Result<RunResult, Ill> {
+    let until = Instant::now() + patience;
+    let mut ready = vec![false; hands.len()];
     let mut results: Vec<Option<RunResult>> = hands.iter().map(|_| None).collect();
-    for (index, answer) in heard {
+    let is_under_way = |ready: &[bool]| ready.iter().all(|ready| *ready);
+    loop {
+        let told = if is_under_way(&ready) {
+            heard.recv().map_err(|_| RecvTimeoutError::Disconnected)
+        } else {
+            heard.recv_timeout(until.saturating_duration_since(Instant::now()))
+        };
+        let (index, answer) = match told {
+            Ok(told) => told,
+            Err(RecvTimeoutError::Timeout) => {
+                let late = ready.iter().position(|ready| !ready).unwrap_or(0);
+                let why = format!("it was not ready within {} s; can its machine be reached?", patience.as_secs());
+                return Err(ill(&hands[late].place, &why));
+            }
+            Err(RecvTimeoutError::Disconnected) => break,
+        };
         match answer {
             Some(Answer::Ready) => {
-                ready += 1;
-                if ready == hands.len() {
+                ready[index] = true;
+                if is_under_way(&ready) {
                     hands.iter_mut().for_each(|hand| hand.tell("go"));
                 }
             }
@@ -128,7 +169,7 @@ fn lead(hands: &mut [Hand], heard: &Receiver<Heard>) -> Result<RunResult, Ill> {
                 results[index] = Some(*result);
             }
             Some(Answer::Failed { why }) => return Err(ill(&hands[index].place, &why)),
-            None if results[index].is_none() => return Err(ill(&hands[index].place, "it ended without a result")),
+            None if results[index].is_none() => return Err(hands[index].ended()),
             None => {}
         }
         if results.iter().all(Option::is_some) {
@@ -184,15 +225,20 @@ fn words(settings: &Settings) -> Vec<String> {
     kept
 }
 
+/// What starts a command on another machine.
+fn remote_shell() -> String {
+    std::env::var("RSH").unwrap_or_else(|_| REMOTE_SHELL.to_owned())
+}
+
 /// Starts a member and hands it its order; what it says comes by the channel.
 fn start(member: &Member, order: &Order, (index, sender): (usize, &Sender<Heard>)) -> Result<Hand, Failure> {
-    let shell = std::env::var("RSH").unwrap_or_else(|_| REMOTE_SHELL.to_owned());
+    let shell = remote_shell();
     let mut words = shell.split_whitespace();
     let is_link = member.program.rsplit('/').next() == Some("iozone");
     let quoted = format!("'{}'", member.program.replace('\'', "'\\''"));
     let command = if is_link { format!("{quoted} --member") } else { format!("{quoted} iozone --member") };
     let failed = |error: std::io::Error| Failure::new(format!("iozone: the remote shell `{shell}` ($RSH): {error}"));
-    let mut child = Command::new(words.next().unwrap_or(REMOTE_SHELL))
+    let mut child = Command::new(words.next().unwrap_or("ssh"))
         .args(words)
         .arg(&member.host)
         .arg(command)
@@ -229,4 +275,22 @@ pub(super) fn block(text: &str) -> String {
     let lines = text.lines().filter(|line| !line.starts_with("\tParent sees"));
     let text: String = lines.map(|line| format!("{line}\n")).collect();
     text.replacen('\n', "\n\tTest running:\n", 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_member_that_says_nothing_is_not_waited_for() {
+        let begun = Instant::now();
+        let child = Command::new("sleep").arg("60").stdin(Stdio::piped()).spawn().unwrap();
+        let (_sender, receiver) = channel();
+        let mut hands = vec![Hand { child, stdin: None, place: "far (/data)".to_owned() }];
+        let ill = lead(&mut hands, &receiver, Duration::from_millis(50)).unwrap_err();
+        assert_eq!(ill.status, 1);
+        assert!(ill.err.contains("far (/data): it was not ready within"), "{}", ill.err);
+        drop(hands);
+        assert!(begun.elapsed() < Duration::from_secs(30), "it is ended, too");
+    }
 }

@@ -33,8 +33,17 @@ iozone: help mode
     -V #     this byte everywhere, all checked -p -S -L  purge the cache; its size and line
     -J # -+J compute before each record        -+q #  rest between tests
     -U DIR   unmount and mount between tests   -+N -+E  existing files: written over, read only
-    -X FILE -Y FILE  records of test 0, of test 1: lines of offset and length in bytes
+    -X FILE -Y FILE  records of test 0, of test 1: lines of offset, length in bytes [delay in ms]
     -+b K,MS after each K kB a rest            -+X -+Z  other bytes in the records
+    -+l -+L  lock each record; one shared file -+d    every byte one of its own, and checked
+    -m       a buffer for each record          -K -Z  reads elsewhere; a write before test 0
+    -+A #    madvise of mapped files: 0 normal, 1 random, 2 sequential, 3 dontneed, 4 willneed
+    -+F      writers of the mix of -+B cut their files
+
+  Data for deduplication
+    -+w #    percent that all files have       -+y #  percent of it that all records have
+    -+C #    percent of that in one file alone -+S # -+W #  seed of the set; added to the child's number
+    -+M      no zeros at the end of records    -+a #  percent of its words that are zero
 
   What is shown
     -O -N    operations, microseconds          -R     tables as text
@@ -47,6 +56,7 @@ iozone: help mode
     --csv=FILE   the tables, a line per number
     -+report FILE  the tables as pictures: .html, .svg or .png
     --strict     status 4 where a check speaks against a number
+    --untrusted  the files of -+m and -+R are a stranger's: no machines, nothing outside
     plumb knee --iozone ...  more children until throughput stops growing
 
   Example: iozone -i 0 -i 1 -i 2 -r 4k -s 1g -t 2 -I -F /m1/f /m2/f

@@ -1,5 +1,6 @@
 //! `plumb knee --iozone`: throughput tests with more and more children until none of them moves more.
 
+use super::beside;
 use super::session::Session;
 use super::throughput::{run_test, selected};
 use crate::failure::Failure;
@@ -34,6 +35,7 @@ pub(crate) fn find(words: &[String], output: Option<&Path>) -> Result<u8, Failur
         Err(refusal) => return super::refuse(refusal),
     };
     let path = output.map_or_else(free_name, |path| Ok(path.to_owned()))?;
+    beside::check(&path)?;
     let command = format!("plumb knee --iozone {}", settings.words.join(" "));
     let mut session = Session::new(&settings, command, Output::stdout());
     session.saves = true;

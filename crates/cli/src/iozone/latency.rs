@@ -1,15 +1,14 @@
 //! The latency files of -Q: one line per record.
 
 use super::child_files;
-use super::session::Session;
 use crate::failure::Failure;
-use iozone::Pass;
+use iozone::{Pass, Settings};
 use model::JobResult;
 use std::fmt::Write;
 use std::path::PathBuf;
 
 /// The stem of the log that a worker writes on the way to the file.
-pub(crate) fn stem(settings: &iozone::Settings, child: usize) -> Option<String> {
+pub(crate) fn stem(settings: &Settings, child: u32) -> Option<String> {
     settings.latencies.then(|| format!(".plumb-iozone-{}-{child}", std::process::id()))
 }
 
@@ -21,19 +20,24 @@ fn name(pass: Pass, whose: Whose) -> Option<String> {
     child_files::latencies(pass).map(|stem| format!("{stem}.dat"))
 }
 
-/// Turns the logs of a pass's workers into iozone's files.
-pub(crate) fn convert(session: &Session<'_>, pass: Pass, jobs: &[JobResult], whose: Whose) -> Result<(), Failure> {
-    for (index, job) in jobs.iter().enumerate() {
-        let Some(stem) = stem(session.settings, index) else { return Ok(()) };
+/// Turns the logs of a pass's workers into iozone's files. The first of `jobs` is the child `crew.first`.
+pub(crate) fn convert(
+    settings: &Settings,
+    pass: Pass,
+    jobs: &[JobResult],
+    (whose, crew): (Whose, Crew),
+) -> Result<(), Failure> {
+    for (number, job) in (0..).zip(jobs) {
+        let index = crew.first + number;
+        let Some(stem) = stem(settings, index) else { return Ok(()) };
         let (slow, total, full) = ("slat", "lat", "clat");
-        let path = |kind: &str| PathBuf::from(format!("{stem}_{kind}.{}.log", index + 1));
+        let path = |kind: &str| PathBuf::from(format!("{stem}_{kind}.{}.log", number + 1));
         let rows = std::fs::read_to_string(path(full)).unwrap_or_default();
         for kind in [slow, total, full] {
             // Only those exist that the pass had a use for.
             let _ = std::fs::remove_file(path(kind));
         }
-        let count = u32::try_from(jobs.len()).unwrap_or(u32::MAX);
-        let own = iozone::child_pass(session.settings, pass, u32::try_from(index).unwrap_or(u32::MAX), count);
+        let own = iozone::child_pass(settings, pass, index, crew.count);
         let Some(name) = name(own, whose) else { continue };
         let name = if whose == Whose::Child { format!("Child_{index}_{name}") } else { name };
         // The first file of a child has one blank where all others have two.
@@ -55,6 +59,22 @@ pub(crate) fn convert(session: &Session<'_>, pass: Pass, jobs: &[JobResult], who
         std::fs::write(&name, text).map_err(|error| Failure::writing(&name, &error))?;
     }
     Ok(())
+}
+
+/// Which children some jobs are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Crew {
+    /// The number of the first.
+    pub(crate) first: u32,
+    /// How many there are in all, here and elsewhere.
+    pub(crate) count: u32,
+}
+
+impl Crew {
+    /// All of these.
+    pub(crate) fn all(jobs: &[JobResult]) -> Crew {
+        Crew { first: 0, count: u32::try_from(jobs.len()).unwrap_or(u32::MAX) }
+    }
 }
 
 /// Whose latencies a file holds.

@@ -1,6 +1,8 @@
 //! A member of a cluster: one child, led through standard input and told of through standard output.
 
+use super::child_files;
 use super::cluster::{Answer, Order, Task};
+use super::latency::{self, Crew, Whose};
 use crate::failure::Failure;
 use crate::output::Output;
 use iozone::{Pass, Scene};
@@ -52,7 +54,7 @@ fn carry_out(task: &Task) -> Result<Option<Answer>, Failure> {
         is_there: was_there,
         size_kb: task.size_kb,
         record_kb: task.record_kb,
-        latency_log: None,
+        latency_log: latency::stem(&settings, task.index),
         cpus,
     };
     let pass = Pass { test: task.test, number: task.pass };
@@ -71,6 +73,7 @@ fn carry_out(task: &Task) -> Result<Option<Answer>, Failure> {
         device_interval: Nanos::from_millis(500),
     };
     let mut listener = Listener { race, word: Word::None, began: None, seen: Seen::default(), marked: None };
+    let start = super::began();
     match run::execute(&plan, &options, &mut listener) {
         Err(error) => failed(error.to_string()),
         Ok(mut result) => {
@@ -82,6 +85,14 @@ fn carry_out(task: &Task) -> Result<Option<Answer>, Failure> {
                 return Ok(None);
             }
             listener.mark(&mut result);
+            let crew = Crew { first: task.index, count: task.count };
+            let mut kept = latency::convert(&settings, pass, &result.jobs, (Whose::Child, crew));
+            if kept.is_ok() && child_files::are_wanted(&settings) {
+                kept = child_files::write(&settings, pass, &start, (crew, &result.jobs));
+            }
+            if let Err(error) = kept {
+                return failed(error.message().to_owned());
+            }
             Ok(Some(Answer::Done { result: Box::new(result), was_there }))
         }
     }

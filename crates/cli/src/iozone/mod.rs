@@ -15,7 +15,7 @@ mod session;
 mod throughput;
 
 use crate::failure::Failure;
-use crate::output::Output;
+use crate::output::{Output, is_block_device};
 use formats::iozone_text::{self, Preamble, UnitName};
 use iozone::{MACHINE, Mode, Refusal, Settings, Unit};
 use session::Session;
@@ -32,10 +32,7 @@ pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
         Ok(settings) => settings,
         Err(refusal) => return refuse(refusal),
     };
-    if let Some(path) = &settings.pictures {
-        // Refused before anything is measured.
-        crate::report::place_for(path)?;
-    }
+    check_places(&settings)?;
     let mut out = Output::stdout();
     let command = format!("iozone {}", settings.words.join(" "));
     let head = head(&settings, &command);
@@ -51,6 +48,24 @@ pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
         Mode::Throughput => throughput::run(&mut session),
     }?;
     session.finish(status)
+}
+
+/// Where results cannot go is refused before anything is measured.
+fn check_places(settings: &Settings) -> Result<(), Failure> {
+    if let Some(path) = &settings.pictures {
+        crate::report::place_for(path)?;
+    }
+    if let Some(path) = &settings.json {
+        beside::check(path)?;
+    }
+    let device =
+        |path: &std::path::Path| Failure::new(format!("{}: is a block device; results go to a file", path.display()));
+    // The original's own option writes over what is there, as it does; a device is no file.
+    match (&settings.csv, &settings.report.sheet) {
+        (Some(path), _) | (_, Some(path)) if is_block_device(path) => Err(device(path)),
+        (Some(path), _) if path.is_file() => crate::made::check(path),
+        _ => Ok(()),
+    }
 }
 
 /// Everything up to the command line.
@@ -84,7 +99,7 @@ fn preamble<'a>(settings: &Settings, command: &'a str) -> Preamble<'a> {
         compute_s: seconds(settings.compute),
         cache: settings.cache,
         stride: settings.stride,
-        telemetry: settings.written.is_some() && settings.read.is_some(),
+        telemetry: settings.telemetry_computes(),
         burst: settings.burst.map(|(kb, rest)| (kb, rest.get() / 1_000_000)),
     }
 }

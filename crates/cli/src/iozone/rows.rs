@@ -1,9 +1,10 @@
 //! Single, list and automatic mode: a row per file size and record size.
 
 use super::ill::Ill;
-use super::latency::{self, Whose};
+use super::latency::{self, Crew, Whose};
 use super::session::Session;
 use crate::failure::Failure;
+use crate::output::Output;
 use formats::iozone_text::{self, Columns, Table};
 use formats::{iozone_sheet, iozone_text::COMPLETE};
 use iozone::{Mode, Pass, PassTime, SINGLE, Scene, Settings, Test};
@@ -138,9 +139,11 @@ fn measure(
         Ok(result) => result,
         Err(ill) => return Ok(Err(ill)),
     };
-    latency::convert(session, pass, &result.jobs, Whose::Only)?;
-    let compute = if settings.compute_counts { measure::Nanos::ZERO } else { settings.compute };
-    let value = result.jobs.first().map_or(0, |job| iozone::rate(PassTime::of(job, compute), settings.unit));
+    latency::convert(settings, pass, &result.jobs, (Whose::Only, Crew::all(&result.jobs)))?;
+    let value = result
+        .jobs
+        .first()
+        .map_or(0, |job| iozone::rate(PassTime::of(job, settings.computing(pass.test)), settings.unit));
     session.keep(title, (size_kb, record_kb), result);
     Ok(Ok(value))
 }
@@ -195,7 +198,7 @@ fn report(session: &mut Session<'_>, tables: &[Table]) -> Result<(), Failure> {
     }
     if let Some(path) = &settings.csv {
         let text = iozone_sheet::csv(tables);
-        std::fs::write(path, text).map_err(|error| Failure::writing(&path.display().to_string(), &error))?;
+        Output::made(path)?.write(&text)?;
     }
     Ok(())
 }

@@ -1,11 +1,12 @@
 //! Throughput mode: many children at once, a block of lines per test.
 
 use super::ill::Ill;
-use super::latency::{self, Whose};
+use super::latency::{self, Crew, Whose};
 use super::session::Session;
 use super::unit_name;
 use super::{child_files, cluster};
 use crate::failure::Failure;
+use crate::output::Output;
 use formats::iozone_sheet;
 use formats::iozone_text::{self, Block, COMPLETE, ChildKind, Order};
 use iozone::{Figures, Pass, Scene, Settings, THROUGHPUT, ThroughputTest};
@@ -98,8 +99,8 @@ pub(super) fn run_test(
         return Ok(Ok(keep(session, test, (size_kb, record_kb), result)));
     }
     let mut scenes = Vec::new();
-    for index in 0..count as usize {
-        let number = if settings.shared_file { 0 } else { index };
+    for index in 0..count {
+        let number = if settings.shared_file { 0 } else { index as usize };
         let made_up = || PathBuf::from(format!("iozone.DUMMY.{number}"));
         let file = settings.files.get(number).cloned().unwrap_or_else(made_up);
         session.files.use_file(&file);
@@ -121,9 +122,10 @@ pub(super) fn run_test(
         Ok(result) => result,
         Err(ill) => return Ok(Err(ill)),
     };
-    latency::convert(session, pass, &result.jobs, Whose::Child)?;
+    let crew = Crew::all(&result.jobs);
+    latency::convert(settings, pass, &result.jobs, (Whose::Child, crew))?;
     if child_files::are_wanted(settings) {
-        child_files::write(session, pass, &start, &result.jobs)?;
+        child_files::write(settings, pass, &start, (crew, &result.jobs))?;
     }
     Ok(Ok(keep(session, test, (size_kb, record_kb), result)))
 }
@@ -136,8 +138,7 @@ fn keep(
     result: RunResult,
 ) -> Figures {
     let settings = session.settings;
-    let compute = if settings.compute_counts { measure::Nanos::ZERO } else { settings.compute };
-    let figures = Figures::of(&result.jobs, settings.unit, compute);
+    let figures = Figures::of(&result.jobs, settings.unit, settings.computing(test.number));
     session.keep(&format!("{} {}", figures.children.len(), test.title), (size_kb, record_kb), result);
     figures
 }
@@ -194,7 +195,7 @@ fn report(session: &mut Session<'_>, kind: ChildKind, record_kb: u64, lines: &[L
                 text.push_str(&format!("{},{count},{value:.2}\n", line.name));
             }
         }
-        std::fs::write(path, text).map_err(|error| Failure::writing(&path.display().to_string(), &error))?;
+        Output::made(path)?.write(&text)?;
     }
     Ok(())
 }

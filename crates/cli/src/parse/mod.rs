@@ -202,5 +202,5 @@ pub(crate) struct Found {
 
 /// Standard output, or the file that was asked for.
 fn output(path: Option<&Path>) -> Result<Output, Failure> {
-    path.map_or_else(|| Ok(Output::stdout()), Output::file)
+    path.map_or_else(|| Ok(Output::stdout()), Output::made)
 }

@@ -51,11 +51,7 @@ impl View {
                 return Err(Failure::new("a Parquet file is not text: say where it goes with --output FILE"));
             }
             (Format::Parquet, Some(path)) => {
-                if crate::output::is_block_device(path) {
-                    return Err(Failure::new(format!("{}: is a block device; results go to a file", path.display())));
-                }
-                let file = File::create(path)
-                    .map_err(|error| Failure::new(format!("{}: cannot be written: {error}", path.display())))?;
+                let file = crate::made::stream(path)?;
                 Target::Parquet(Box::new(ParquetWriter::new(file).map_err(|error| Failure::new(error.to_string()))?))
             }
             _ => Target::Text { output: output(path)?, pending: String::new() },

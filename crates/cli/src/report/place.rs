@@ -1,10 +1,11 @@
 //! Where a report goes: never over something that plumb did not make.
 
 use crate::failure::Failure;
+use crate::made::{Lasting, Whole};
 use std::ffi::OsStr;
 use std::fs::File;
-use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
-use std::path::{Path, PathBuf};
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
+use std::path::Path;
 
 /// What is written, by the file's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,30 +74,8 @@ pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     check(path)?;
     // Through links to the file itself, which is what was asked for.
     let target = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let part = part_of(&target);
-    let mut made = false;
-    let written = (|| -> io::Result<()> {
-        let mut file = File::options().write(true).create_new(true).open(&part)?;
-        made = true;
-        file.write_all(bytes)?;
-        std::fs::rename(&part, &target)
-    })();
-    written.map_err(|error| {
-        if made {
-            // Ours, and of no use.
-            let _ = std::fs::remove_file(&part);
-        } else if error.kind() == ErrorKind::AlreadyExists {
-            let what = "is there: remove it unless another report is being written";
-            return Failure::new(format!("{}: {what}", part.display()));
-        }
-        Failure::writing(&path.display().to_string(), &error)
-    })
-}
-
-fn part_of(path: &Path) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".part");
-    PathBuf::from(name)
+    let written = Whole::at(&target)?.put(bytes, Lasting::Unsynced);
+    written.map_err(|error| Failure::writing(&path.display().to_string(), &error))
 }
 
 #[cfg(test)]

@@ -104,9 +104,12 @@ pub(crate) struct Args {
     /// Consent to overwrite a device: repeats its serial number, WWID or size; once per device
     #[arg(long, value_name = "IDENTITY")]
     overwrite: Vec<String>,
-    /// Take what is not given here from a file (TOML, keys like the options)
+    /// Take what is not given here from a file (TOML, keys like the options, and tests of your own)
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
+    /// The survey file is a stranger's: no devices, no commands, nothing outside of this directory
+    #[arg(long, requires = "config")]
+    untrusted: bool,
     /// Go on with a survey that was cut short
     #[arg(long, value_name = "RESULT", exclusive = true)]
     pub(crate) resume: Option<PathBuf>,
@@ -151,7 +154,11 @@ impl Args {
         };
         self.vary.iter().for_each(|axis| wishes.add_axis(axis.clone()));
         let Some(path) = &self.config else { return Ok(wishes) };
-        let wishes = wishes.or(read_config(path)?);
+        let file = read_config(path)?;
+        if self.untrusted {
+            file.check_untrusted().map_err(|why| Failure::new(format!("{}: {why}", path.display())))?;
+        }
+        let wishes = wishes.or(file);
         if wishes.targets.is_empty() {
             let shown = path.display();
             return Err(Failure::new(format!(

@@ -12,18 +12,16 @@ pub(crate) fn of(rows: &[Row]) -> Vec<String> {
     if users.len() > 1 || rows.iter().all(|row| same_but_users(&row.test, first)) {
         return analysis::sentences(&plural(first), &users);
     }
-    let kind: Vec<&Row> = rows.iter().filter(|row| row.test.kind == first.kind).collect();
-    of_sweep(first.kind, &kind)
+    let alike: Vec<&Row> = rows.iter().filter(|row| row.test.is_like(first)).collect();
+    of_sweep(first.title(), &alike)
 }
 
 /// What is measured, as the subject of a sentence: `8k random reads`.
 fn plural(test: &Test) -> String {
     let block = short_size(u64::from(test.block));
-    let what = match test.kind {
-        Kind::RandomRead => "random reads",
-        Kind::SequentialRead => "sequential reads",
-        Kind::LogWrite => "log writes",
-        Kind::Mixed => "random reads beside writes",
+    let what = match &test.name {
+        Some(name) => format!("{}s of {name}", if test.kind.writes() { "I/O" } else { "read" }),
+        None => kinds(test.kind).to_owned(),
     };
     let extras: Vec<String> = test
         .extras
@@ -32,6 +30,19 @@ fn plural(test: &Test) -> String {
         .map(|(name, value)| format!(" {name}={value}"))
         .collect();
     format!("{block} {what}{}", extras.concat())
+}
+
+/// The I/Os of a kind.
+pub(super) const fn kinds(kind: Kind) -> &'static str {
+    match kind {
+        Kind::RandomRead => "random reads",
+        Kind::SequentialRead => "sequential reads",
+        Kind::LogWrite => "log writes",
+        Kind::SequentialWrite => "sequential writes",
+        Kind::RandomWrite => "random writes",
+        Kind::Mixed => "random reads beside writes",
+        Kind::SequentialMixed => "sequential reads beside writes",
+    }
 }
 
 /// A test of the group with the most user counts; random reads first where groups are equal.
@@ -59,7 +70,7 @@ fn best_sweep(rows: &[Row]) -> Option<&Test> {
 }
 
 fn same_but_users(a: &Test, b: &Test) -> bool {
-    a.kind == b.kind && a.block == b.block && a.set == b.set && a.extras == b.extras
+    a.is_like(b) && a.block == b.block && a.set == b.set && a.extras == b.extras
 }
 
 /// A point for each user count: of several rounds the one in the middle.
@@ -83,7 +94,7 @@ fn point(row: &Row) -> Option<Point> {
 }
 
 /// Where no users are swept: what gives the most requests, and what the most bytes.
-fn of_sweep(kind: Kind, rows: &[&Row]) -> Vec<String> {
+fn of_sweep(title: &str, rows: &[&Row]) -> Vec<String> {
     let points: Vec<(&Row, Point)> = rows.iter().filter_map(|row| Some((*row, point(row)?))).collect();
     let most_ios = points.iter().max_by(|(_, a), (_, b)| a.iops.total_cmp(&b.iops));
     let most_bytes = points.iter().max_by(|(_, a), (_, b)| a.bytes_per_second.total_cmp(&b.bytes_per_second));
@@ -94,7 +105,7 @@ fn of_sweep(kind: Kind, rows: &[&Row]) -> Vec<String> {
         format!(
             "The most requests per second of {} levels of {}: {} IOPS at {}, {} each on average.{memory}",
             points.len(),
-            kind.title(),
+            title,
             thousands(ios.iops),
             ios_row.test.describe(),
             mean(ios)

@@ -135,7 +135,7 @@ fn job_file(test: &Test, plan: &job::Plan, words: &[(String, String)]) -> String
 }
 
 fn write_text(path: &Path, text: &str) -> Result<(), Failure> {
-    std::fs::write(path, text).map_err(|error| Failure::writing(&path.display().to_string(), &error))
+    Output::made(path)?.write(text)
 }
 
 #[cfg(test)]
@@ -144,7 +144,8 @@ mod tests {
 
     #[test]
     fn runs_have_the_names_that_fio_sh_gives_them() {
-        let test = |kind, block, users| Test { kind, block, users, set: None, extras: Vec::new(), round: 1 };
+        let test =
+            |kind, block, users| Test { name: None, kind, block, users, set: None, extras: Vec::new(), round: 1 };
         for (test, name) in [
             (test(Kind::RandomRead, 8 << 10, 8), "readrand_u08_kb0008"),
             (test(Kind::SequentialRead, 1 << 20, 64), "read_u64_kb1024"),

@@ -2,13 +2,14 @@
 //!
 //! A survey over users that ends each sweep by itself. What the end of growth is, `analysis` knows.
 
+use super::conclusions::kinds;
 use super::table::Row;
 use super::{Fill, Order, Reach, conduct};
 use crate::failure::Failure;
 use analysis::costs::{UserPoint, scalability};
 use analysis::{growth_ends, thousands};
 use std::collections::HashMap;
-use survey::{Kind, Test, Wishes, short_size};
+use survey::{Test, Wishes, short_size};
 
 /// Finds the knees that these wishes ask for; their users are the levels, rising.
 pub(crate) fn find(wishes: Wishes) -> Result<u8, Failure> {
@@ -45,7 +46,7 @@ pub(super) fn conclusions(rows: &[Row]) -> Vec<String> {
     let mut best: Option<(f64, String)> = None;
     for first in &firsts {
         let found = levels(rows, first);
-        let what = format!("{} {}", short_size(u64::from(first.block)), plural(first.kind));
+        let what = format!("{} {}", short_size(u64::from(first.block)), kinds(first.kind));
         let Some(ended) = Ended::of(&found) else { continue };
         told.push(format!("{what}: {}.", ended.sentence("users", &|rate| shown(rate, first.block))));
         let bytes = ended.rate * f64::from(first.block);
@@ -57,15 +58,6 @@ pub(super) fn conclusions(rows: &[Row]) -> Vec<String> {
         told.push(format!("Most bytes per second: {what}, {} MiB/s.", thousands(bytes / f64::from(1 << 20))));
     }
     told
-}
-
-fn plural(kind: Kind) -> &'static str {
-    match kind {
-        Kind::RandomRead => "random reads",
-        Kind::SequentialRead => "sequential reads",
-        Kind::LogWrite => "log writes",
-        Kind::Mixed => "random reads beside writes",
-    }
 }
 
 fn shown(iops: f64, block: u32) -> String {

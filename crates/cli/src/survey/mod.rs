@@ -298,18 +298,17 @@ fn report(place: &Place, suite: &Suite, found: &Findings, sentences: &[String]) 
 
 /// What held back the heaviest load of each kind.
 fn limits(rows: &[Row]) -> Vec<String> {
-    let heaviest =
-        |row: &&Row| !rows.iter().any(|one| one.test.kind == row.test.kind && one.test.users > row.test.users);
+    let heaviest = |row: &&Row| !rows.iter().any(|one| one.test.is_like(&row.test) && one.test.users > row.test.users);
     let mut told = Vec::new();
     let lines = rows.iter().filter(heaviest).filter_map(|row| {
         // Of several levels with as many users the first speaks for the kind.
-        if told.contains(&row.test.kind) {
+        if told.contains(&row.test.title()) {
             return None;
         }
-        told.push(row.test.kind);
+        told.push(row.test.title());
         let line = limit::line_of(&row.result)?;
         let users = if row.test.users == 1 { "1 user".to_owned() } else { format!("{} users", row.test.users) };
-        Some(printable::lines(&format!("Of {} with {users}: {line}.", row.test.kind.title())).into_owned())
+        Some(printable::lines(&format!("Of {} with {users}: {line}.", row.test.title())).into_owned())
     });
     lines.collect()
 }

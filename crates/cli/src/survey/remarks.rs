@@ -2,7 +2,10 @@
 
 use super::table::Row;
 use model::Grade;
+use std::iter;
 use survey::{Kind, Test, short_size};
+use textwrap::core::Word;
+use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
 
 /// Columns of running text.
 const WIDTH: usize = 80;
@@ -74,7 +77,7 @@ fn names(some: &[&Row], all: &[Row]) -> String {
 
 /// A test without its users: `8k rand read`, `4k rand read iodepth=4`.
 fn label(test: &Test) -> String {
-    let mut name = format!("{} {}", short_size(u64::from(test.block)), test.kind.title());
+    let mut name = format!("{} {}", short_size(u64::from(test.block)), test.title());
     if let Some(set) = test.set {
         name.push_str(&format!(" size={}", short_size(set)));
     }
@@ -108,37 +111,33 @@ fn verdict(grade: Grade) -> &'static str {
 /// Running text in lines of at most 80 columns, further lines led by `indent`; ends in a line break. A number stays
 /// with its unit.
 pub(crate) fn wrapped(text: &str, indent: &str) -> String {
-    let mut lines = vec![String::new()];
-    for word in words(text) {
-        let begun = lines.len();
-        let Some(line) = lines.last_mut() else { break };
-        let lead = if begun > 1 { indent.len() } else { 0 };
-        if line.chars().count() > lead && line.chars().count() + 1 + word.chars().count() > WIDTH {
-            lines.push(format!("{indent}{word}"));
-        } else {
-            if line.chars().count() > lead {
-                line.push(' ');
-            }
-            line.push_str(word);
-        }
-    }
-    lines.join("\n") + "\n"
+    let options = Options::new(WIDTH)
+        .subsequent_indent(indent)
+        .word_separator(WordSeparator::Custom(words))
+        .word_splitter(WordSplitter::NoHyphenation)
+        .wrap_algorithm(WrapAlgorithm::FirstFit)
+        .break_words(false);
+    textwrap::fill(text.trim_end(), options) + "\n"
 }
 
 /// The words of a text; a number and what follows it are one.
-fn words(text: &str) -> Vec<&str> {
+fn words(text: &str) -> Box<dyn Iterator<Item = Word<'_>> + '_> {
     let is_number = |word: &str| word.chars().any(|c| c.is_ascii_digit()) && !word.contains(char::is_alphabetic);
-    let mut words = Vec::new();
-    let (mut begin, mut end) = (0, 0);
-    for word in text.split_inclusive(' ') {
-        end += word.len();
-        if !is_number(word.trim_start_matches('(').trim_end()) || word.trim_end().ends_with(['.', ',', ';', ':', ')']) {
-            words.push(text[begin..end].trim_end_matches(' '));
-            begin = end;
+    let goes_on =
+        move |word: &str| is_number(word.trim_start_matches('(')) && !word.ends_with(['.', ',', ';', ':', ')']);
+    let mut rest = text;
+    Box::new(iter::from_fn(move || {
+        let mut end = 0;
+        for word in rest.split_inclusive(' ') {
+            end += word.len();
+            if !goes_on(word.trim_end()) {
+                break;
+            }
         }
-    }
-    words.extend((begin < end).then(|| text[begin..].trim_end_matches(' ')));
-    words
+        let (word, behind) = rest.split_at(end);
+        rest = behind;
+        (end > 0).then(|| Word::from(word))
+    }))
 }
 
 #[cfg(test)]
@@ -156,7 +155,7 @@ mod tests {
                 evidence: Vec::new(),
             });
         }
-        let test = Test { kind, block: kind.usual_block(), users, set: None, extras: Vec::new(), round: 1 };
+        let test = Test { name: None, kind, block: kind.usual_block(), users, set: None, extras: Vec::new(), round: 1 };
         Row { test, result }
     }
 

@@ -4,10 +4,10 @@ use super::here;
 use super::table::Row;
 use super::target::Place;
 use crate::failure::Failure;
+use crate::made::{self, Lasting, Whole};
 use model::{Grade, RunResult, SCHEMA};
 use serde::{Deserialize, Serialize};
-use std::fs::{File, OpenOptions};
-use std::io::{self, Read, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 use survey::{Access, Nature, Wishes};
 
@@ -39,7 +39,7 @@ struct Target<'rows> {
 
 #[derive(Serialize)]
 struct Test<'rows> {
-    test: &'static str,
+    test: &'rows str,
     key: String,
     users: u32,
     block_bytes: u32,
@@ -111,7 +111,7 @@ impl<'rows> Survey<'rows> {
 
 fn test(row: &Row) -> Test<'_> {
     Test {
-        test: row.test.kind.id(),
+        test: row.test.id(),
         key: row.test.key(),
         users: row.test.users,
         block_bytes: row.test.block,
@@ -143,12 +143,7 @@ pub(crate) fn read_earlier(path: &Path) -> Result<(Wishes, Vec<(String, RunResul
 /// The file the result will go to; made sure of before anything is measured, so that a survey never ends without a
 /// place for its result.
 #[derive(Debug)]
-pub(crate) struct ResultFile {
-    path: PathBuf,
-    part: PathBuf,
-    /// Made and not yet renamed into place.
-    pending: Option<File>,
-}
+pub(crate) struct ResultFile(Whole);
 
 impl ResultFile {
     /// Makes sure that `asked`, or a new name in `directory` or here, can be written.
@@ -160,9 +155,7 @@ impl ResultFile {
         match asked {
             Some(path) => Self::at(path).map_err(|error| {
                 let why = match error.kind() {
-                    io::ErrorKind::AlreadyExists => {
-                        format!("{} is there: remove it unless another survey is writing it", part_of(path).display())
-                    }
+                    io::ErrorKind::AlreadyExists => made::in_the_way(path),
                     _ => error.to_string(),
                 };
                 Failure::new(format!("{}: the result cannot be written there: {why}", path.display()))
@@ -174,13 +167,10 @@ impl ResultFile {
     }
 
     fn at(path: &Path) -> io::Result<Self> {
-        if !replaceable(path)? {
-            return Err(io::Error::other("it is there and no result of plumb; name another file"));
+        if !made::may_replace(path)? {
+            return Err(io::Error::other(made::FOREIGN));
         }
-        // New, or not at all: what lies there under this name is somebody's.
-        let part = part_of(path);
-        let file = OpenOptions::new().write(true).create_new(true).open(&part)?;
-        Ok(ResultFile { path: path.to_owned(), part, pending: Some(file) })
+        Whole::reserve(path).map(ResultFile)
     }
 
     fn numbered(directory: &Path) -> io::Result<Self> {
@@ -211,65 +201,11 @@ impl ResultFile {
     fn put(&mut self, survey: &Survey<'_>, lasting: Lasting) -> Result<&Path, Failure> {
         let written = serde_json::to_vec(survey).map_err(io::Error::from).and_then(|mut text| {
             text.push(b'\n');
-            let mut file = match self.pending.take() {
-                Some(file) => file,
-                None => OpenOptions::new().write(true).create_new(true).open(&self.part)?,
-            };
-            let renamed = file
-                .write_all(&text)
-                .and_then(|()| if lasting == Lasting::Synced { file.sync_all() } else { Ok(()) })
-                .and_then(|()| std::fs::rename(&self.part, &self.path));
-            if renamed.is_err() {
-                self.pending = Some(file);
-            }
-            renamed
+            self.0.put(&text, lasting)
         });
         match written {
-            Ok(()) => Ok(&self.path),
-            Err(error) => Err(Failure::writing(&self.path.display().to_string(), &error)),
-        }
-    }
-}
-
-/// Whether a written result must outlive a loss of power.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Lasting {
-    Synced,
-    Unsynced,
-}
-
-/// The name under which a result is written before it takes its own.
-fn part_of(path: &Path) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".part");
-    PathBuf::from(name)
-}
-
-/// Whether a result may take the place of what is at `path`: nothing, an empty file, or an earlier survey. Never a
-/// device (a rename would replace /dev/null by a file) and never somebody else's data.
-fn replaceable(path: &Path) -> io::Result<bool> {
-    let found = match std::fs::metadata(path) {
-        Ok(found) => found,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(true),
-        Err(error) => return Err(error),
-    };
-    if found.is_dir() {
-        return Err(io::ErrorKind::IsADirectory.into());
-    }
-    if !found.is_file() || found.len() == 0 {
-        return Ok(found.is_file());
-    }
-    let mut head = Vec::new();
-    File::open(path)?.take(64).read_to_end(&mut head)?;
-    let head = String::from_utf8_lossy(&head);
-    Ok(head.starts_with("{\"schema\":") && head.contains(",\"program\":\"plumb "))
-}
-
-impl Drop for ResultFile {
-    fn drop(&mut self) {
-        // Gone already where the result was renamed into place; then one of this name is somebody else's.
-        if self.pending.is_some() {
-            let _ = std::fs::remove_file(&self.part);
+            Ok(()) => Ok(self.0.path()),
+            Err(error) => Err(Failure::writing(&self.0.path().display().to_string(), &error)),
         }
     }
 }
@@ -279,47 +215,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_unused_result_file_leaves_nothing() {
-        let directory = tempfile::tempdir().unwrap();
-        drop(ResultFile::at(&directory.path().join("r.json")).unwrap());
-        assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
-    }
-
-    #[test]
-    fn a_file_under_the_name_of_the_unfinished_result_is_left_alone() {
-        let directory = tempfile::tempdir().unwrap();
-        let (path, part) = (directory.path().join("r.json"), directory.path().join("r.json.part"));
-        std::fs::write(&part, "my thesis\n").unwrap();
-        let failure = ResultFile::reserve(Some(&path), None).unwrap_err();
-        assert!(format!("{failure:?}").contains("r.json.part"), "{failure:?}");
-        assert_eq!(std::fs::read_to_string(&part).unwrap(), "my thesis\n");
-    }
-
-    #[test]
-    fn only_results_of_plumb_are_replaced() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("r.json");
-        assert!(replaceable(&path).unwrap(), "nothing is there");
-        for (text, expected) in [
-            ("", true),
-            ("{\"schema\":1,\"program\":\"plumb 0.1.0\",\"command\":\"survey\"}\n", true),
-            ("{\"schema\":1,\"program\":\"other\"}\n", false),
-            ("my thesis\n", false),
-        ] {
-            std::fs::write(&path, text).unwrap();
-            assert_eq!(replaceable(&path).unwrap(), expected, "{text}");
-        }
-        assert!(!replaceable(Path::new("/dev/null")).unwrap(), "a rename would replace the device");
-        assert!(replaceable(directory.path()).is_err());
-    }
-
-    #[test]
     fn numbers_go_on_after_those_that_are_taken() {
         let directory = tempfile::tempdir().unwrap();
         std::fs::write(directory.path().join("plumb-survey-001.json"), "").unwrap();
         let first = ResultFile::numbered(directory.path()).unwrap();
         let second = ResultFile::numbered(directory.path()).unwrap();
-        assert!(first.path.ends_with("plumb-survey-002.json"), "{first:?}");
-        assert!(second.path.ends_with("plumb-survey-003.json"), "{second:?}");
+        assert!(first.0.path().ends_with("plumb-survey-002.json"), "{first:?}");
+        assert!(second.0.path().ends_with("plumb-survey-003.json"), "{second:?}");
     }
 }

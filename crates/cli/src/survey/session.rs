@@ -126,7 +126,11 @@ impl<'a> Session<'a> {
             found.signal = Some(signal);
             return Ok(());
         }
-        let unit = if test.kind == Kind::SequentialRead { "MiB/s" } else { "IOPS" };
+        let unit = if matches!(test.kind, Kind::SequentialRead | Kind::SequentialWrite | Kind::SequentialMixed) {
+            "MiB/s"
+        } else {
+            "IOPS"
+        };
         self.display.testing(number, count, test.describe(), unit, pace.total());
         let plan =
             test.plan(&place.target, pace, engine, &self.parser, &self.machine.surroundings()).map_err(Failure::new)?;

@@ -117,10 +117,10 @@ fn cell(text: String) -> Cell {
 
 fn cells(row: &Row, direction: Direction, swept: &[String]) -> Vec<String> {
     let mark = if row.result.notes.is_empty() { "" } else { " !" };
-    let title = match (row.test.kind, direction) {
-        (Kind::Mixed, Direction::Read) => "mix read",
-        (Kind::Mixed, _) => "mix write",
-        (kind, _) => kind.title(),
+    let title = match (row.test.kind.is_mixed(), direction) {
+        (true, Direction::Read) => format!("{} read", row.test.name.as_deref().unwrap_or("mix")),
+        (true, _) => format!("{} write", row.test.name.as_deref().unwrap_or("mix")),
+        (false, _) => row.test.title().to_owned(),
     };
     let mut cells = vec![format!("{title}{mark}"), row.test.users.to_string(), short_size(u64::from(row.test.block))];
     let value = |name: &String| match row.test.set {
@@ -197,7 +197,8 @@ mod tests {
             ..DirectionResult::default()
         };
         let result = RunResult { jobs: vec![job], ..RunResult::default() };
-        let test = Test { kind: Kind::RandomRead, block: 8192, users, set: None, extras: Vec::new(), round: 1 };
+        let test =
+            Test { name: None, kind: Kind::RandomRead, block: 8192, users, set: None, extras: Vec::new(), round: 1 };
         Row { test, result }
     }
 

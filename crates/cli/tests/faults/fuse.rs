@@ -19,28 +19,28 @@ const FILE: u64 = 2;
 const DIRECT_IO: u32 = 1;
 
 /// Numbers of requests.
-mod ask {
-    pub(super) const LOOKUP: u32 = 1;
-    pub(super) const FORGET: u32 = 2;
-    pub(super) const GETATTR: u32 = 3;
-    pub(super) const SETATTR: u32 = 4;
-    pub(super) const OPEN: u32 = 14;
-    pub(super) const READ: u32 = 15;
-    pub(super) const WRITE: u32 = 16;
-    pub(super) const STATFS: u32 = 17;
-    pub(super) const RELEASE: u32 = 18;
-    pub(super) const FSYNC: u32 = 20;
-    pub(super) const FLUSH: u32 = 25;
-    pub(super) const INIT: u32 = 26;
-    pub(super) const OPENDIR: u32 = 27;
-    pub(super) const RELEASEDIR: u32 = 29;
-    pub(super) const INTERRUPT: u32 = 36;
-    pub(super) const BATCH_FORGET: u32 = 42;
+pub(super) mod ask {
+    pub(crate) const LOOKUP: u32 = 1;
+    pub(crate) const FORGET: u32 = 2;
+    pub(crate) const GETATTR: u32 = 3;
+    pub(crate) const SETATTR: u32 = 4;
+    pub(crate) const OPEN: u32 = 14;
+    pub(crate) const READ: u32 = 15;
+    pub(crate) const WRITE: u32 = 16;
+    pub(crate) const STATFS: u32 = 17;
+    pub(crate) const RELEASE: u32 = 18;
+    pub(crate) const FSYNC: u32 = 20;
+    pub(crate) const FLUSH: u32 = 25;
+    pub(crate) const INIT: u32 = 26;
+    pub(crate) const OPENDIR: u32 = 27;
+    pub(crate) const RELEASEDIR: u32 = 29;
+    pub(crate) const INTERRUPT: u32 = 36;
+    pub(crate) const BATCH_FORGET: u32 = 42;
 }
 
 /// What the device does with an I/O.
 #[derive(Clone, Copy, Debug)]
-enum Answer {
+pub(super) enum Answer {
     Error(i32),
     /// So many bytes, and no more.
     Short(usize),
@@ -49,21 +49,21 @@ enum Answer {
 
 /// At which I/O of a kind, counted from 1, what happens.
 #[derive(Clone, Copy, Debug)]
-struct Script {
+pub(super) struct Script {
     call: u32,
     at: u64,
     answer: Answer,
 }
 
 /// The file system, mounted while it lives.
-struct Fuse {
+pub(super) struct Fuse {
     point: PathBuf,
     server: Option<JoinHandle<()>>,
     data: Arc<Mutex<Vec<u8>>>,
 }
 
 impl Fuse {
-    fn mount(bench: &Bench, script: Script) -> Result<Fuse, String> {
+    pub(super) fn mount(bench: &Bench, script: Script) -> Result<Fuse, String> {
         let point = bench.file("fuse");
         std::fs::create_dir_all(&point).map_err(|error| error.to_string())?;
         let device = File::options().read(true).write(true).open("/dev/fuse").map_err(|e| format!("/dev/fuse: {e}"))?;
@@ -83,7 +83,7 @@ impl Fuse {
         Ok(Fuse { point, server: Some(server), data })
     }
 
-    fn file(&self) -> String {
+    pub(super) fn file(&self) -> String {
         self.point.join("f").display().to_string()
     }
 
@@ -202,7 +202,7 @@ struct Case {
     counted: (&'static str, u64, u64),
 }
 
-const fn at(call: u32, at: u64, answer: Answer) -> Script {
+pub(super) const fn at(call: u32, at: u64, answer: Answer) -> Script {
     Script { call, at, answer }
 }
 

@@ -28,6 +28,9 @@ const MARKS: &[Mark] = &[
     Mark { fault: "guard: MBR", injected: "sfdisk, label: dos", bytes: 16 * MIB, put: mbr, called: "dos" },
     Mark { fault: "guard: LVM", injected: "a label of LVM2", bytes: 16 * MIB, put: lvm, called: "LVM2_member" },
     Mark { fault: "guard: LUKS", injected: "a header of LUKS 1", bytes: 16 * MIB, put: luks, called: "crypto_LUKS" },
+    Mark { fault: "guard: FAT", injected: "a boot sector of FAT16", bytes: 16 * MIB, put: fat, called: "vfat" },
+    Mark { fault: "guard: ISO 9660", injected: "a volume descriptor", bytes: 16 * MIB, put: iso, called: "iso9660" },
+    Mark { fault: "guard: squashfs", injected: "a superblock of squashfs 4", bytes: 16 * MIB, put: squashfs, called: "squashfs" },
     Mark { fault: "guard: md", injected: "a superblock of md 1.2", bytes: 16 * MIB, put: md, called: "linux_raid_member" },
 ];
 
@@ -101,6 +104,40 @@ fn luks(path: &Path) -> Result<(), String> {
     head[104..108].copy_from_slice(&4096_u32.to_be_bytes());
     head[168..204].copy_from_slice(b"01234567-89ab-cdef-0123-456789abcdef");
     put(path, 0, &head)
+}
+
+/// A boot sector (Microsoft's FAT specification of 2000): sectors of 512 bytes, clusters of 2 KiB, two FATs of 32 sectors.
+fn fat(path: &Path) -> Result<(), String> {
+    let mut sector = vec![0; 512];
+    sector[..11].copy_from_slice(b"\xeb\x3c\x90mkfs.fat");
+    sector[11..13].copy_from_slice(&512_u16.to_le_bytes());
+    sector[13] = 4;
+    sector[14..16].copy_from_slice(&4_u16.to_le_bytes());
+    sector[16] = 2;
+    sector[17..19].copy_from_slice(&512_u16.to_le_bytes());
+    sector[19..21].copy_from_slice(&32_768_u16.to_le_bytes());
+    sector[21] = 0xf8;
+    sector[22..24].copy_from_slice(&32_u16.to_le_bytes());
+    sector[36] = 0x80;
+    sector[38] = 0x29;
+    sector[43..62].copy_from_slice(b"NO NAME    FAT16   ");
+    sector[510..].copy_from_slice(b"\x55\xaa");
+    put(path, 0, &sector)
+}
+
+/// A primary volume descriptor (ECMA-119), and the one that ends the set.
+fn iso(path: &Path) -> Result<(), String> {
+    put(path, 32_768, b"\x01CD001\x01")?;
+    put(path, 34_816, b"\xffCD001\x01")
+}
+
+/// A superblock of squashfs 4.0 (fs/squashfs/squashfs_fs.h).
+fn squashfs(path: &Path) -> Result<(), String> {
+    let mut block = vec![0; 96];
+    block[..4].copy_from_slice(b"hsqs");
+    block[28..30].copy_from_slice(&4_u16.to_le_bytes());
+    block[40..48].copy_from_slice(&4096_u64.to_le_bytes());
+    put(path, 0, &block)
 }
 
 /// The superblock of an md array of version 1.2, at 4 KiB (md_p.h).
@@ -289,14 +326,34 @@ pub(crate) static SWAP: Mutex<()> = Mutex::new(());
 fn swapped() -> Row {
     Row::new("guard: swap in use", "swapon", |bench| {
         let _alone = SWAP.lock().unwrap_or_else(PoisonError::into_inner);
-        let device = Device::over(bench, 16 * MIB, swap)?;
-        run_tool("swapon", &[&device.name()])?;
-        let consent = format!("--rw=write --write_consent={}", 16 * MIB);
-        let ways: Vec<&str> = WAYS.iter().copied().chain([consent.as_str()]).collect();
-        let shown = refused(bench, &device, &device.name(), &ways, &["is swap space in use"]);
-        let off = run_tool("swapoff", &[&device.name()]);
-        off.and(shown)
+        let mut shown = Err("was not tried".to_owned());
+        // Where memory is short elsewhere on the machine, the kernel itself writes to swap space: then once more.
+        for _ in 0..4 {
+            let before = pages_swapped_out()?;
+            shown = refused_as_swap(bench);
+            if shown.is_ok() || pages_swapped_out()? == before {
+                break;
+            }
+        }
+        shown
     })
+}
+
+fn refused_as_swap(bench: &Bench) -> Result<Shown, String> {
+    let device = Device::over(bench, 16 * MIB, swap)?;
+    run_tool("swapon", &[&device.name()])?;
+    let consent = format!("--rw=write --write_consent={}", 16 * MIB);
+    let ways: Vec<&str> = WAYS.iter().copied().chain([consent.as_str()]).collect();
+    let shown = refused(bench, &device, &device.name(), &ways, &["is swap space in use"]);
+    let off = run_tool("swapoff", &[&device.name()]);
+    off.and(shown)
+}
+
+/// What the kernel has written to swap space since it started.
+fn pages_swapped_out() -> Result<u64, String> {
+    let counters = std::fs::read_to_string("/proc/vmstat").map_err(|error| error.to_string())?;
+    let line = counters.lines().find_map(|line| line.strip_prefix("pswpout "));
+    line.and_then(|number| number.parse().ok()).ok_or_else(|| "/proc/vmstat has no pswpout".to_owned())
 }
 
 fn named() -> Vec<Row> {

@@ -26,14 +26,29 @@ const CASES: &[Case] = &[
     Case { fault: "guard: a record names it", words: "fio --name=a --read_iolog=record", status: 1, says: "ext4" },
     Case { fault: "guard: replay_redirect", words: "fio --name=a --read_iolog=other --replay_redirect={device}", status: 1, says: "ext4" },
     Case { fault: "guard: a report goes there", words: "report empty.json --output {device}", status: 1, says: "" },
-    Case { fault: "guard: --result goes there", words: "fio --name=a --ioengine=null --size=4k --result={device}", status: 1, says: "block device" },
-    Case { fault: "guard: iozone --json goes there", words: "iozone -i 0 -s 64 -r 4 -f z --json={device}", status: 1, says: "block device" },
+    Case { fault: "guard: --result goes there", words: "fio --name=a --ioengine=null --size=4k --result={device}", status: 1, says: "is there and plumb did not make it" },
+    Case { fault: "guard: a journal goes there", words: "fio --name=a --ioengine=sim --size=4k --sim_journal={device}", status: 1,
+        says: "block device" },
+    Case { fault: "guard: iozone -b goes there", words: "iozone -i 0 -s 64 -r 4 -f z -b {device}", status: 1, says: "block device" },
+    Case { fault: "guard: iozone -t -b goes there", words: "iozone -i 0 -s 64 -r 4 -t 1 -b {device}", status: 1, says: "block device" },
+    Case { fault: "guard: iozone --csv goes there", words: "iozone -i 0 -s 64 -r 4 -f z --csv={device}", status: 1, says: "block device" },
+    Case { fault: "guard: a survey's result goes there", words: "survey --output {device} --size 16M --time 1 --tests randread --users 1 .",
+        status: 1, says: "{device}" },
+    Case { fault: "guard: parse goes there", words: "parse empty.json --output {device}", status: 1, says: "block device" },
+    Case { fault: "guard: knee, no consent", words: "knee --output r.json --tests write --users 1 --time 1 {device}", status: 1,
+        says: "overwrite" },
+    Case { fault: "guard: knee --overwrite", words: "knee --output r.json --tests write --users 1 --time 1 --overwrite x {device}", status: 1,
+        says: "is not overwritten" },
+    Case { fault: "guard: knee --iozone", words: "knee --output r.json --iozone -i 0 -s 64 -r 4 -t 1 -F {device}", status: 44, says: "ext4" },
+    Case { fault: "guard: model --run", words: "model --run {device} --size 16M --time 10ms", status: 0, says: "" },
+    Case { fault: "guard: iozone --json goes there", words: "iozone -i 0 -s 64 -r 4 -f z --json={device}", status: 1, says: "is there and plumb did not make it" },
 ];
 
 pub(crate) fn rows() -> Vec<Row> {
     let row =
         |case: &'static Case| Row::new(case.fault, format!("an ext4, {}", case.words), move |bench| run(bench, case));
     let mut rows: Vec<Row> = CASES.iter().map(row).collect();
+    rows.push(over_a_file());
     rows.push(Row::new("guard: a loop device is made on it", "losetup over the device", |bench| {
         let device = Device::over(bench, 16 << 20, |_| Ok(()))?;
         let upper = run_tool("losetup", &["--find", "--show", &device.name()])?;
@@ -46,6 +61,47 @@ pub(crate) fn rows() -> Vec<Row> {
         Ok(shown)
     }));
     rows
+}
+
+/// Commands that are told to put a result where a file of somebody else is.
+const OVER: &[&str] = &[
+    "parse given.csv --format csv --output thesis",
+    "parse given.csv --format parquet --output thesis",
+    "report given.csv --output thesis.html",
+    "plot given.csv --output thesis.svg",
+    "iozone -i 0 -s 64 -r 4 -f z --csv=thesis",
+    "iozone -i 0 -s 64 -r 4 -f z --json=thesis",
+    "iozone -i 0 -s 64 -r 4 -t 1 --csv=thesis",
+    "fio --name=a --ioengine=null --size=4k --result=thesis",
+    "survey --output thesis --size 16M --time 1 --warm-up 0 --tests randread --users 1 --buffered data",
+];
+
+fn over_a_file() -> Row {
+    Row::new("guard: a file of somebody else", "results of every command go there", |bench| {
+        let failed = |error: std::io::Error| error.to_string();
+        std::fs::create_dir(bench.file("data")).map_err(failed)?;
+        std::fs::write(bench.file("given.csv"), super::personalities::GIVEN).map_err(failed)?;
+        let mut shown = None;
+        for words in OVER {
+            for name in ["thesis", "thesis.html", "thesis.svg"] {
+                std::fs::write(bench.file(name), "years of work\n").map_err(failed)?;
+            }
+            let mut command = Command::new(env!("CARGO_BIN_EXE_plumb"));
+            command.args(words.split_whitespace()).current_dir(bench.path()).stdin(Stdio::null());
+            let output = command.output().map_err(failed)?;
+            let told = String::from_utf8_lossy(&output.stderr).into_owned();
+            let whole = |name: &str| std::fs::read(bench.file(name)).is_ok_and(|text| text == b"years of work\n");
+            if !["thesis", "thesis.html", "thesis.svg"].into_iter().all(whole) {
+                return Err(format!("plumb {words}: the file is gone: {told}"));
+            }
+            if output.status.code() != Some(1) || !told.contains("thesis") {
+                return Err(format!("plumb {words}: {}: {told}", output.status));
+            }
+            shown = shown.or_else(|| told.lines().next().map(str::to_owned));
+        }
+        let kept = format!("the file, under {} commands", OVER.len());
+        Ok(Shown { did: shown.unwrap_or_default(), status: "1".into(), kept })
+    })
 }
 
 fn unchanged(device: &Device, before: &str) -> Result<(), String> {
@@ -65,10 +121,10 @@ fn run(bench: &Bench, case: &Case) -> Result<Shown, String> {
     let output = command.stdin(Stdio::null()).output().map_err(|error| error.to_string())?;
     let told = format!("{}{}", String::from_utf8_lossy(&output.stderr), String::from_utf8_lossy(&output.stdout));
     unchanged(&device, &before).map_err(|why| format!("{why}: {told}"))?;
-    if output.status.code() != Some(case.status) || !told.contains(case.says) || told.contains("panicked") {
+    let says = case.says.replace("{device}", &device.name());
+    if output.status.code() != Some(case.status) || !told.contains(&says) || told.contains("panicked") {
         return Err(format!("{}: {told}", output.status));
     }
-    let line =
-        told.lines().find(|line| !case.says.is_empty() && line.contains(case.says)).unwrap_or("it was only read");
+    let line = told.lines().find(|line| !case.says.is_empty() && line.contains(&says)).unwrap_or("it was only read");
     Ok(Shown { did: line.to_owned(), status: case.status.to_string(), kept: "not a byte changed (sha256)".into() })
 }

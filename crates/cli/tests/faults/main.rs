@@ -9,6 +9,8 @@ mod guard;
 mod guard_commands;
 mod injected;
 mod killed;
+mod personalities;
+mod strangers;
 mod surroundings;
 
 use serde_json::Value;
@@ -186,6 +188,8 @@ fn rows() -> Vec<Row> {
     rows.extend(fuse::rows());
     rows.extend(killed::rows());
     rows.extend(surroundings::rows());
+    rows.extend(personalities::rows());
+    rows.extend(strangers::rows());
     let wanted = std::env::var("PLUMB_FAULTS").unwrap_or_default();
     rows.retain(|row| row.fault.contains(&wanted));
     rows

@@ -3,6 +3,7 @@
 use super::guard::SWAP;
 use super::{Bench, Ran, Row, Shown, run_tool};
 use std::io::{Seek, SeekFrom, Write};
+use std::path::Path;
 use std::process::Stdio;
 use std::sync::PoisonError;
 use std::time::{Duration, Instant};
@@ -59,7 +60,6 @@ pub(crate) fn rows() -> Vec<Row> {
     rows.extend(changes());
     rows.extend(ends());
     rows.extend(places());
-    rows.extend(strangers());
     rows
 }
 
@@ -84,6 +84,16 @@ fn limits() -> Vec<Row> {
             let ran = bench.run(&mut bench.fio_under(&starter("prlimit --fsize=32768"), words))?;
             // SIGXFSZ ends whoever does not ignore it: it must be the result of the job.
             ran.expect(1, &["a"])
+        }),
+        Row::new("io_uring forbidden by seccomp", "a filter answers io_uring_setup with EPERM", |bench| {
+            let python = Path::new(env!("CARGO_TARGET_TMPDIR")).join("../oracles/readers/bin/python");
+            let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/faults/without_io_uring.py");
+            let starter = [python, script].map(|path| path.display().to_string());
+            let words = format!("--name=a {KIB_64} --ioengine=io_uring");
+            let ran = bench.run(&mut bench.fio_under(&starter, &words))?;
+            let shown = ran.expect(0, &["io_uring is forbidden here"])?;
+            ran.expect_ios("read", 16..=16)?;
+            Ok(shown)
         }),
         Row::new("no process can be made", "strace: clone and fork answer EAGAIN", |bench| {
             let strace = "strace -f -qq -o trace.txt -e trace=clone,clone3,fork,vfork \
@@ -304,71 +314,6 @@ fn places() -> Vec<Row> {
         }),
         Row::new("directory that is not there", "directory=none", |bench| {
             bench.run(&mut bench.fio(&format!("--name=a {KIB_64} --directory=none")))?.expect(1, &["none"])
-        }),
-    ]
-}
-
-/// Words of strangers.
-fn strangers() -> Vec<Row> {
-    vec![
-        Row::new("a job's name that leads elsewhere", "name=../../x with logs", |bench| {
-            std::fs::create_dir_all(bench.file("in/side")).map_err(|error| error.to_string())?;
-            let mut command = bench.fio(&format!("--name=../../x {KIB_64} --log_avg_msec=1"));
-            std::fs::write(bench.file("in/side/j.fio"), "[../../x]\nsize=64k\nrw=read\nwrite_bw_log\nwrite_lat_log=\n")
-                .map_err(|error| error.to_string())?;
-            drop(command);
-            command = bench.fio("j.fio");
-            command.current_dir(bench.file("in/side"));
-            let ran = bench.run(&mut command)?;
-            let outside: Vec<String> = [bench.path().to_owned(), bench.file("in")]
-                .iter()
-                .filter_map(|folder| std::fs::read_dir(folder).ok())
-                .flat_map(|entries| entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()))
-                .filter(|name| name != "in" && name != "side")
-                .collect();
-            if !outside.is_empty() {
-                return Err(format!("files outside of its directory: {outside:?}"));
-            }
-            let status = ran.status.map_or_else(String::new, |status| status.to_string());
-            Ok(Shown {
-                did: "slashes become underscores".into(),
-                status,
-                kept: "nothing outside of its directory".into(),
-            })
-        }),
-        Row::new("a stranger's job file", "--untrusted", |bench| {
-            let marker = bench.file("ran");
-            let lines = [
-                format!("exec_prerun=touch {}", marker.display()),
-                "ioengine=exec".to_owned(),
-                "filename=/etc/plumb-x".to_owned(),
-                "directory=..".to_owned(),
-                "write_bw_log=../x".to_owned(),
-                "write_consent=1".to_owned(),
-                "include /etc/passwd".to_owned(),
-                "verify_pattern='/etc/passwd'".to_owned(),
-                "ioscheduler=none".to_owned(),
-            ];
-            let mut shown = None;
-            for line in lines {
-                std::fs::write(bench.file("j.fio"), format!("[a]\nsize=64k\nrw=read\n{line}\n"))
-                    .map_err(|error| error.to_string())?;
-                let ran = bench.run(&mut bench.fio("--untrusted j.fio"))?;
-                shown = shown.or(Some(ran.expect(1, &["--untrusted: "]).map_err(|why| format!("{line}: {why}"))?));
-            }
-            std::fs::write(bench.file("j.fio"), "[a]\nsize=64k\nrw=read\ndescription=/x\nbssplit=4k/50:8k/50\n")
-                .map_err(|error| error.to_string())?;
-            bench.run(&mut bench.fio("--untrusted j.fio"))?.expect(0, &[])?;
-            if marker.exists() { Err("the command ran".into()) } else { shown.ok_or_else(|| "no line".into()) }
-        }),
-        Row::new("a file with a control sequence in a name", "name=ESC[2J", |bench| {
-            std::fs::write(bench.file("j.fio"), "[\u{1b}[2Jx]\nsize=64k\nrw=read\nallow_file_create=0\n")
-                .map_err(|error| error.to_string())?;
-            let ran = bench.run(&mut bench.fio("j.fio"))?;
-            if ran.stderr.contains('\u{1b}') {
-                return Err(format!("a control sequence reaches the terminal: {:?}", ran.stderr));
-            }
-            ran.expect(1, &["x"])
         }),
     ]
 }

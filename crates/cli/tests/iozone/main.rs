@@ -3,6 +3,8 @@
 mod killed;
 mod knee;
 mod parsers;
+mod rare;
+mod ssh;
 
 use house::{LoopDevice, Tmpfs};
 use std::path::{Path, PathBuf};
@@ -143,32 +145,53 @@ fn six_file_systems_give_all_lines_and_the_identities_hold() {
     let names: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
     let place = tempfile::tempdir().expect("a directory");
     let words = format!("-i 0 -i 1 -i 2 -i 8 -r 4k -s 8m -t 6 -I -F {}", names.join(" "));
-    let output = iozone(&words, place.path());
-    let said = text(&output.stdout);
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    let lines: Vec<&str> = said.lines().skip_while(|line| !line.contains("Children see")).collect();
-    let lines = lines.iter().filter(|line| line.contains(" = ") || line.contains("\t= ")).count();
-    assert_eq!((lines, numbers(&said, "Children see throughput for").len()), (42, 7), "{said}");
-    assert!(said.trim_end().ends_with("iozone test complete."));
-    let all = |what| numbers(&said, what);
-    for ((least, moved), most) in all("Min throughput")
-        .into_iter()
-        .zip(all("Min xfer"))
-        .zip(all("Max throughput"))
-        .filter(|((least, _), _)| *least > 0.0)
-    {
-        let (slowest, fastest) = (moved / least, 8192.0 / most);
-        // The slowest moved for as long as the fastest took, up to the moment at which each began.
-        // Six of them on two processors: that can be some turns of the scheduler.
-        let apart = (slowest - fastest).abs();
-        assert!(apart < 0.3 * fastest || apart < 0.1, "{slowest} s and {fastest} s\n{said}");
+    // Six children on two processors that have other work may begin far apart: then the next run has to show it.
+    let mut torn = Vec::new();
+    for _ in 0..3 {
+        let output = iozone(&words, place.path());
+        let said = text(&output.stdout);
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        all_lines_are_there(&said);
+        assert!(files.iter().all(|file| !file.exists()));
+        torn = children_apart(&said);
+        if torn.is_empty() {
+            return;
+        }
     }
-    assert!(files.iter().all(|file| !file.exists()));
+    panic!("slowest and fastest, in seconds: {torn:?}");
+}
+
+/// Seven blocks of an empty line and six values: 49 lines without a gap.
+fn all_lines_are_there(said: &str) {
+    let lines: Vec<&str> = said.lines().collect();
+    let first = lines.iter().position(|line| line.contains("Children see")).expect("a first block");
+    for block in lines[first - 1..first + 48].chunks(7) {
+        assert_eq!(block[0], "", "{said}");
+        for (line, value) in block[1..].iter().zip(["Children see", "Parent sees", "Min thr", "Max", "Avg", "Min xfer"])
+        {
+            assert!(line.trim_start().starts_with(value) && numbers(line, value).len() == 1, "{line}\n{said}");
+        }
+    }
+    assert_eq!(numbers(said, "Children see throughput for").len(), 7, "{said}");
+    assert!(said.trim_end().ends_with("iozone test complete."));
+}
+
+/// Tests whose slowest child did not move for as long as the fastest took, up to the moment at which each began.
+fn children_apart(said: &str) -> Vec<(f64, f64)> {
+    let (least, moved, most) =
+        (numbers(said, "Min throughput"), numbers(said, "Min xfer"), numbers(said, "Max throughput"));
+    let times = least.iter().zip(moved).zip(most).filter(|((least, _), _)| **least > 0.0);
+    let times = times.map(|((least, moved), most)| (moved / least, 8192.0 / most));
+    times.filter(|(slowest, fastest)| (slowest - fastest).abs() >= (0.3 * fastest).max(0.1)).collect()
 }
 
 #[test]
 fn rows_are_read_by_position_and_json_has_the_percentiles() {
     let place = tempfile::tempdir().expect("a directory");
+    std::fs::write(place.path().join("thesis"), "mine").expect("the test's own data");
+    let refused = iozone("-s 64 -r 4 -+n --json=thesis", place.path());
+    assert!(!refused.status.success() && text(&refused.stderr).contains("plumb did not make it"), "{refused:?}");
+    assert_eq!(std::fs::read(place.path().join("thesis")).expect("as made just before"), b"mine");
     let output = iozone("-s 64 -r 4 -+n --json=r.json --csv=r.csv -b r.xls", place.path());
     let said = text(&output.stdout);
     let row = said.lines().find(|line| line.starts_with("              64")).expect("a row");

@@ -2,6 +2,7 @@
 //! folded, the same status, the same files left behind; and by strace the same records in the same order, and files
 //! opened the same way.
 
+mod data;
 mod trace;
 
 use std::collections::BTreeMap;
@@ -110,6 +111,23 @@ const ALIKE: &str = "
 -i 0 -i 1 -X records -Y records
 -i 0 -i 1 -i 2 -Y records
 -t 2 -i 0 -+n -X records
+-i 0 -i 1 -X delays -Y delays
+-i 0 -i 1 -X delays -Y records
+-i 0 -X delays
+-s 1m -i 0 -i 1 -K
+-s 64 -i 0 -m
+-s 64 -i 0 -i 1 -Z
+-s 64 -i 0 -i 1 -Z -B
+-s 64 -i 0 -i 1 -B -+A 1
+-s 64 -i 0 -+A 7
+-s 16 -i 0 -i 1 -+l
+-s 16 -i 0 -i 1 -+L
+-t 2 -s 16 -i 9 -+L -w
+-s 16 -i 0 -i 1 -+d
+-s 16 -i 0 -i 1 -+w 50 -+y 20 -+C 10 -+S 3 -+W 4
+-s 16 -i 0 -i 1 -+w 50 -+M -+a 40
+-s 16 -i 0 -+w 200 -+y -1 -+C 101 -+a 300
+-t 2 -s 16 -i 0 -i 8 -+F -+B -w
 ";
 
 /// Command lines that nothing is run for: the same words and status.
@@ -137,6 +155,7 @@ const REFUSED: &str = "
 -j 3 -X records -i 0
 -+R names -s 16 -i 0
 -+R names -t 2 -s 64 -i 9
+-+d -+w 30 -i 0
 ";
 
 /// What one of the two did.
@@ -150,6 +169,7 @@ struct Seen {
 fn run(program: &[&str], words: &str, place: &Path) -> Seen {
     std::fs::create_dir_all(place).expect("as made just before");
     std::fs::write(place.join("records"), "# offset and length\n0 4096\n8192 8192\n4096 1024\n").expect("a file");
+    std::fs::write(place.join("delays"), "0 4096 2\n8192 8192 3\n4096 1024 0\n").expect("a file");
     std::fs::write(place.join("names"), "r1\nr2\n").expect("a file");
     let output = Command::new(program[0])
         .args(&program[1..])

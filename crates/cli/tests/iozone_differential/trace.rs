@@ -205,7 +205,14 @@ fn children_visit_their_records_in_the_same_order() {
 
 #[test]
 fn files_are_opened_with_the_same_flags() {
-    for options in ["-I", "-o", "-+r", "-+D", "-e -c", "-W", "-+n", "-+N"] {
+    for options in ["-I", "-o", "-+r", "-+D", "-e -c", "-W", "-+n", "-+N", "-+l", "-Z", "-m"] {
         check(&format!("-s 16 -r 4 -E {options}"));
+    }
+}
+
+#[test]
+fn reads_elsewhere_are_where_the_original_has_them() {
+    for options in ["-r 4", "-r 8", "-r 8 -I"] {
+        check(&format!("-s 2m -i 0 -i 1 -i 3 -K {options}"));
     }
 }

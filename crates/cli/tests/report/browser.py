@@ -185,10 +185,17 @@ with sync_playwright() as playwright:
             continue
         rows = list(reader(io.StringIO(text)))
         check(rows[0] == columns, "the CSV's head is not the columns")
+        formulas = 0
         for row, truth in zip(rows[1:], data["numbers"]["rows"], strict=True):
             for cell, value in zip(row, truth, strict=True):
+                # A spreadsheet must not compute what a stranger has named.
+                if isinstance(value, str) and len(value) > 1 and value[0] in "=+-@":
+                    check(cell == "'" + value, f"CSV has {cell!r}, which a spreadsheet computes")
+                    formulas += 1
+                    continue
                 same = cell == "" if value is None else cell == value if isinstance(value, str) else float(cell) == value
                 check(same, f"CSV has {cell!r}, the data {value!r}")
+        check(formulas > 0, "no name looks like a formula")
 
     # Paper: one page per section.
     pdf = page.pdf(prefer_css_page_size=True)

@@ -153,7 +153,7 @@ fn a_reader_can_use_the_page_in_a_browser() {
         "x".repeat(300)
     );
     let one = write(directory.path(), "one.csv", &table(&hostile, 1.0));
-    let two = write(directory.path(), "two.csv", &table("second", 2.0));
+    let two = write(directory.path(), "two.csv", &table("=cmd|' /C calc'!A0", 2.0));
     let (iops, latency) = logs(directory.path());
     let page = directory.path().join("r.html").to_string_lossy().into_owned();
     let title = "</title><script>alert(1)</script>";

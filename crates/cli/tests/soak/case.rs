@@ -59,11 +59,14 @@ struct Line {
 #[derive(Clone, Debug)]
 pub(crate) struct Drawn {
     sections: Vec<(String, Vec<Line>)>,
+    /// Words of the command beside the file.
+    words: Vec<&'static str>,
 }
 
 impl Drawn {
     fn text(&self) -> String {
-        let mut text = String::new();
+        // Told in the file, so that it says all that there is to a case.
+        let mut text = if self.words.is_empty() { String::new() } else { format!("# {}\n", self.words.join(" ")) };
         for (title, lines) in &self.sections {
             text.push_str(&format!("[{title}]\n"));
             for line in lines {
@@ -110,13 +113,27 @@ const MOVES: &[&str] = &[
     "rw:4k",
     "write:1m",
 ];
+/// Words of the command that change what is done beside the I/O.
+const WORDS: &[&str] = &[
+    "--eta=always",
+    "--eta-newline=1",
+    "--idle-prof=system",
+    "--idle-prof=percpu",
+    "--bandwidth-log=sum",
+    "--status-interval=1",
+    "--result=own.json",
+    "--strict",
+    "--aux-path=sub",
+    "--trigger-timeout=1",
+    "--debug=all",
+];
 const SIZES: &[&str] = &["4k", "64k", "100k", "1m", "3m"];
 
-fn draw_file(place: &Place, target: Target, draw: &mut Draw) -> Drawn {
+fn draw_file(device: &Path, target: Target, draw: &mut Draw) -> Drawn {
     let runtime = format!("{}ms", 40 + draw.below(260));
     let mut common = vec![line("runtime", runtime), line("size", *draw.one(SIZES)), line("exitall_on_error", "0")];
     if target == Target::Device {
-        common.push(line("filename", place.device.path().display().to_string()));
+        common.push(line("filename", device.display().to_string()));
     }
     common.extend(some_of(values::of_jobs(), 4, draw));
     let mut sections = vec![("global".to_owned(), common)];
@@ -143,7 +160,8 @@ fn draw_file(place: &Place, target: Target, draw: &mut Draw) -> Drawn {
         }
         sections.push((name.to_owned(), lines));
     }
-    Drawn { sections }
+    let words = if draw.once_in(3) { vec![*draw.one(WORDS), *draw.one(WORDS)] } else { Vec::new() };
+    Drawn { sections, words }
 }
 
 fn line(name: &'static str, value: impl Into<String>) -> Line {
@@ -169,7 +187,7 @@ fn some_named(names: &[&'static str], most: usize, draw: &mut Draw) -> Vec<Line>
 }
 
 /// Files that options name, in the directory of a case.
-fn furnish(directory: &Path) -> io::Result<()> {
+pub(crate) fn furnish(directory: &Path) -> io::Result<()> {
     for sub in ["sub", "other"] {
         fs::create_dir(directory.join(sub))?;
         fs::write(directory.join(sub).join("there"), vec![1; 8192])?;
@@ -213,16 +231,29 @@ fn accepted(drawn: &mut Drawn, directory: &Path, draw: &mut Draw) -> Result<(), 
     }
 }
 
+/// What case `number` does its I/O on.
+fn draw_target(draw: &mut Draw) -> Target {
+    *draw.one(&[Target::Sim, Target::Tmpfs, Target::Tmpfs, Target::Device])
+}
+
+/// The options that the parser leaves in the file of case `number`; `directory` has been furnished.
+pub(crate) fn admitted(directory: &Path, seed: u64, number: u64) -> Result<BTreeSet<&'static str>, String> {
+    let mut draw = Draw::new(seed, number);
+    let target = draw_target(&mut draw);
+    let mut drawn = draw_file(Path::new("/dev/null"), target, &mut draw);
+    accepted(&mut drawn, directory, &mut draw).map(|()| drawn.options())
+}
+
 /// Runs case `number`.
 pub(crate) fn run(place: &Place, seed: u64, number: u64) -> End {
     let mut draw = Draw::new(seed, number);
-    let target = *draw.one(&[Target::Sim, Target::Tmpfs, Target::Tmpfs, Target::Device]);
-    let mut drawn = draw_file(place, target, &mut draw);
+    let target = draw_target(&mut draw);
+    let mut drawn = draw_file(place.device.path(), target, &mut draw);
     let directory = place.tmpfs.path().join(format!("case-{number}"));
     let outcome = prepare(&directory)
         .and_then(|()| accepted(&mut drawn, &directory, &mut draw))
         .and_then(|()| fs::write(directory.join("soak.fio"), drawn.text()).map_err(|error| error.to_string()))
-        .and_then(|()| carry_out(&directory));
+        .and_then(|()| carry_out(&directory, &drawn.words));
     let mut end = End {
         file: drawn.text(),
         options: drawn.options(),
@@ -258,11 +289,11 @@ pub(crate) struct Ran {
     pub(crate) output: String,
 }
 
-fn carry_out(directory: &Path) -> Result<Ran, String> {
+fn carry_out(directory: &Path, words: &[&str]) -> Result<Ran, String> {
     let mut command = Command::new("prlimit");
     // A depth or a block that is too large must fail to get its memory, not take that of the machine.
     command.args(["--as=6442450944", env!("CARGO_BIN_EXE_plumb"), "fio"]);
-    command.args(["--output-format=json+", "--output=out.json", "soak.fio"]).current_dir(directory);
+    command.args(["--output-format=json+", "--output=out.json"]).args(words).arg("soak.fio").current_dir(directory);
     let file = |name: &str| fs::File::create(directory.join(name)).map_err(|error| error.to_string());
     command.stdin(Stdio::null()).stdout(file("stdout.txt")?).stderr(file("stderr.txt")?).process_group(0);
     let begun = Instant::now();

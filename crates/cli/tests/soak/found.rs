@@ -5,6 +5,7 @@ use std::process::Command;
 struct Ran {
     place: tempfile::TempDir,
     status: Option<i32>,
+    stdout: String,
     stderr: String,
 }
 
@@ -13,7 +14,8 @@ fn fio(words: &str) -> Ran {
     let mut command = Command::new(env!("CARGO_BIN_EXE_plumb"));
     command.arg("fio").args(words.split_whitespace()).current_dir(place.path());
     let output = command.output().expect("plumb runs");
-    Ran { place, status: output.status.code(), stderr: String::from_utf8_lossy(&output.stderr).into_owned() }
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    Ran { place, status: output.status.code(), stdout: text(&output.stdout), stderr: text(&output.stderr) }
 }
 
 #[test]
@@ -46,4 +48,22 @@ fn a_ramp_of_bytes_is_refused_where_no_bytes_move() {
     let ran = fio("--name=a --ioengine=cpuio --cpuload=10 --runtime=100ms --ramp_size=100k");
     assert_eq!(ran.status, Some(1));
     assert!(ran.stderr.contains("a ramp of bytes would never end"), "{}", ran.stderr);
+}
+
+#[test]
+fn what_moves_no_bytes_has_nothing_to_read_back() {
+    for engine in ["cpuio --cpuload=10", "exec --program=true"] {
+        let ran = fio(&format!("--name=a --ioengine={engine} --rw=randrw --verify=md5 --verify_only --runtime=100ms"));
+        assert_eq!(ran.status, Some(1), "{engine}");
+        assert!(ran.stderr.contains("there is nothing to read back"), "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn a_shift_register_stays_within_places_that_lie_apart() {
+    let words =
+        "--name=b --ioengine=null --filename=n --rw=randread --bs=4k --size=3m --ba=64k --random_generator=lfsr";
+    let ran = fio(&format!("{words} --loops=2"));
+    assert_eq!(ran.status, Some(0), "{}", ran.stderr);
+    assert!(ran.stdout.contains("issued rwts: total=1536,0,0,0"), "{}", ran.stdout);
 }

@@ -21,7 +21,7 @@ pub(crate) fn check(ran: &Ran, file: &str, directory: &Path) -> Result<Seen, Str
         let explained = ran.status != Some(0) && !ran.stderr.trim().is_empty();
         return if explained { Ok(Seen::default()) } else { Err(format!("no result, status {:?}", ran.status)) };
     };
-    let json: Value = serde_json::from_str(&ran.output[at..]).map_err(|error| format!("out.json: {error}"))?;
+    let json = last_report(&ran.output[at..])?;
     let jobs = json["jobs"].as_array().ok_or("no jobs in the result")?;
     let mut seen = Seen::default();
     for job in jobs {
@@ -30,7 +30,17 @@ pub(crate) fn check(ran: &Ran, file: &str, directory: &Path) -> Result<Seen, Str
     status(jobs, file, ran.status)?;
     intervals(&json, jobs, file, &mut seen)?;
     logs(jobs, file, directory, &mut seen)?;
+    if let Ok(own) = std::fs::read(directory.join("own.json")) {
+        serde_json::from_slice::<Value>(&own).map_err(|error| format!("own.json: {error}"))?;
+        seen.checks += 1;
+    }
     Ok(seen)
+}
+
+/// The report at the end; those of the run so far, and lines about failed jobs, stand before it.
+fn last_report(text: &str) -> Result<Value, String> {
+    let last = text.rfind("\n{\n").map_or(text, |at| &text[at..]);
+    serde_json::from_str(last).map_err(|error| format!("out.json: {error}"))
 }
 
 fn count(value: &Value) -> u64 {

@@ -11,7 +11,7 @@ mod invariants;
 mod values;
 
 use case::{End, Place};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -127,4 +127,26 @@ fn the_generator_knows_a_value_for_every_option() {
     assert!(unknown.is_empty(), "add them to the pools of values.rs, or to those left out: {unknown:?}");
     let gone: Vec<&str> = values::listed().filter(|name| values::spec(name).is_none()).collect();
     assert!(gone.is_empty(), "options that are no more: {gone:?}");
+}
+
+/// Files that are only read: enough for every option to be in one that the parser accepts.
+const FILES_READ: u64 = 6000;
+
+#[test]
+fn every_option_is_left_out_with_a_reason_or_stands_in_a_file_that_is_run() {
+    let place = tempfile::tempdir().expect("a directory");
+    case::furnish(place.path()).expect("files for the options that name some");
+    let mut missing: BTreeSet<&str> = values::drawn().collect();
+    for number in 0..FILES_READ {
+        for name in case::admitted(place.path(), SEED, number).unwrap_or_else(|why| panic!("file {number}: {why}")) {
+            missing.remove(name);
+        }
+        if missing.is_empty() {
+            return;
+        }
+    }
+    panic!(
+        "the parser accepted them in none of {FILES_READ} files; give them values that it takes and what they need \
+         beside them (values.rs), or leave them out with a reason: {missing:?}"
+    );
 }

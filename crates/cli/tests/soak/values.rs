@@ -89,6 +89,7 @@ const POOLS: &[(&str, &[&str])] = &[
     ("stuck_after", &["0", "1s", "30s"]),
     ("steadystate_duration", &["0", "1", "10"]),
     ("steadystate_ramp_time", &["0", "10ms"]),
+    ("steadystate_check_interval", &["1", "2", "3600"]),
     ("replay_align", &["1", "512", "4096", "3"]),
     ("replay_scale", &["1", "2", "1000"]),
     ("replay_time_scale", &["1000", "10000", "4294967295"]),

@@ -4,6 +4,7 @@ use super::refused;
 use crate::contract::{Completion, Engine, EngineClock, EngineError, Io, JobFacts, Order, Setup, Submitted, Target};
 use crate::registry::{Visitor, dispatch};
 use job::EngineOptions;
+use job::plan::MapAdvice;
 use measure::{Clock, Nanos, SystemClock};
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -28,6 +29,7 @@ pub(super) struct Facts {
     priority: u16,
     atomic: bool,
     order: Option<Order>,
+    map_advice: Option<MapAdvice>,
     targets: Vec<Target>,
     buffers: Start,
     stride: usize,
@@ -54,6 +56,7 @@ impl Facts {
             priority: setup.job.priority,
             atomic: setup.job.atomic,
             order: setup.job.order,
+            map_advice: setup.job.map_advice,
             targets: setup.targets.to_vec(),
             buffers: Start(setup.buffers),
             stride: setup.buffer_stride,
@@ -286,6 +289,7 @@ impl Visitor for Mind {
                 atomic: facts.atomic,
                 offloads_to: "",
                 order: facts.order,
+                map_advice: facts.map_advice,
             },
             targets: &targets,
             depth: 1,

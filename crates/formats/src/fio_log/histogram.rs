@@ -10,7 +10,8 @@ pub const COLUMNS: usize = 1856;
 pub fn fold(histogram: &Histogram, bins: &mut [u64; COLUMNS]) {
     let counts = histogram.counts();
     bins.copy_from_slice(&counts[..COLUMNS]);
-    bins[COLUMNS - 1] += counts[COLUMNS..].iter().sum::<u64>();
+    let beyond = counts[COLUMNS..].iter().copied().fold(0, u64::saturating_add);
+    bins[COLUMNS - 1] = bins[COLUMNS - 1].saturating_add(beyond);
 }
 
 /// The bins made coarser: each is the sum of 2^`coarseness` neighbours.

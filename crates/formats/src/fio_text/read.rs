@@ -6,8 +6,8 @@
 mod lines;
 
 use crate::FormatError;
-use crate::numeral::{Era, split_at_parenthesis, trimmed};
-use crate::stream::{Event, Sink};
+use crate::numeral::{Era, split_at_parenthesis};
+use crate::stream::{Event, Line, Sink};
 use lines::LatencyLine;
 use model::RunResult;
 use model::reading::{
@@ -16,6 +16,8 @@ use model::reading::{
 
 /// A report with more jobs than this is handed on in parts, so that memory stays bounded.
 const MOST_JOBS: usize = 4096;
+/// Percentiles that fio prints unless it is told which.
+const USUAL_PERCENTILES: usize = 17;
 /// Jobs announced before a report; more are forgotten.
 const MOST_ANNOUNCED: usize = 4096;
 
@@ -119,6 +121,31 @@ pub fn read(text: &str) -> Result<RunResult, FormatError> {
     })
 }
 
+/// What the colons of a line tell about it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Colons {
+    /// There is none.
+    None,
+    /// `: (g` follows one, as behind the name of a job.
+    BeforeGroup,
+    /// None that tells anything.
+    Other,
+}
+
+impl Colons {
+    fn of(text: &str) -> Colons {
+        let bytes = text.as_bytes();
+        let mut found = Colons::None;
+        for at in memchr::memchr_iter(b':', bytes) {
+            if bytes[at..].starts_with(b": (g") {
+                return Colons::BeforeGroup;
+            }
+            found = Colons::Other;
+        }
+        found
+    }
+}
+
 /// The reader's state between lines.
 #[derive(Debug, Default)]
 pub(crate) struct TextReader {
@@ -136,16 +163,30 @@ pub(crate) struct TextReader {
 
 impl TextReader {
     /// Takes a line if it is part of a report.
-    pub(crate) fn line(&mut self, number: u64, line: &str, sink: &mut Sink<'_>) -> bool {
-        let text = trimmed(line);
-        let taken = match text.as_bytes().first() {
-            None => return self.blank(),
-            Some(b'|') => self.percentile_line(number, text, sink),
-            _ => {
-                self.in_job(number, text, sink)
-                    || self.in_tables(number, text, sink)
-                    || self.announcement(number, text, sink)
-            }
+    pub(crate) fn line(&mut self, line: Line<'_>, sink: &mut Sink<'_>) -> bool {
+        let Line { number, text, .. } = line;
+        let taken = match line.first() {
+            0 if text.is_empty() => return self.blank(),
+            b'|' => self.percentile_line(number, text, sink),
+            first => match Colons::of(text) {
+                // Versions, and the heads of sections that were cut; every other line of a report has a colon.
+                Colons::None => {
+                    matches!(first, b'f' | b'R' | b'D' | b'S' | b'0'..=b'9')
+                        && (self.in_tables(number, text, sink) || self.announcement(number, text, sink))
+                }
+                Colons::BeforeGroup => {
+                    self.head(number, text, sink)
+                        || self.in_job(number, text, sink)
+                        || self.in_tables(number, text, sink)
+                        || self.announced(number, text, sink)
+                        || self.announcement(number, text, sink)
+                }
+                Colons::Other => {
+                    self.in_job(number, text, sink)
+                        || self.in_tables(number, text, sink)
+                        || self.announcement(number, text, sink)
+                }
+            },
         };
         if taken {
             self.last_line = number;
@@ -238,22 +279,36 @@ impl TextReader {
         }
     }
 
+    /// The head of a job's block.
+    fn head(&mut self, number: u64, text: &str, sink: &mut Sink<'_>) -> bool {
+        let parts = split_at_parenthesis(text, ": (groupid=");
+        if let Some((name, rest)) = parts {
+            self.job_head(number, name, rest, sink);
+        }
+        parts.is_some()
+    }
+
+    /// The line that announces a job.
+    fn announced(&mut self, number: u64, text: &str, sink: &mut Sink<'_>) -> bool {
+        let Some((name, rest)) = split_at_parenthesis(text, ": (g=") else {
+            return false;
+        };
+        self.begin_session(number, sink);
+        let (job, whole) = lines::announced(name, rest);
+        if !whole {
+            sink(Event::damage(number, "the line of this job is damaged: no rw=, bs= or ioengine=".to_owned()));
+        }
+        // Clones announce themselves again.
+        if self.session.announced.len() < MOST_ANNOUNCED
+            && self.session.announced.iter().all(|known| known.name != job.name)
+        {
+            self.session.announced.push(job);
+        }
+        true
+    }
+
     /// What fio prints before its results.
     fn announcement(&mut self, number: u64, text: &str, sink: &mut Sink<'_>) -> bool {
-        if let Some((name, rest)) = split_at_parenthesis(text, ": (g=") {
-            self.begin_session(number, sink);
-            let (job, whole) = lines::announced(name, rest);
-            if !whole {
-                sink(Event::damage(number, "the line of this job is damaged: no rw=, bs= or ioengine=".to_owned()));
-            }
-            // Clones announce themselves again.
-            if self.session.announced.len() < MOST_ANNOUNCED
-                && self.session.announced.iter().all(|known| known.name != job.name)
-            {
-                self.session.announced.push(job);
-            }
-            return true;
-        }
         if let Some(version) = lines::version(text) {
             self.begin_session(number, sink);
             self.session.version = Some(version.to_owned());
@@ -288,10 +343,6 @@ impl TextReader {
 
     /// The lines of a job's block.
     fn in_job(&mut self, number: u64, text: &str, sink: &mut Sink<'_>) -> bool {
-        if let Some((name, rest)) = split_at_parenthesis(text, ": (groupid=") {
-            self.job_head(number, name, rest, sink);
-            return true;
-        }
         if let Some((kind, rest)) = lines::rate_head(text) {
             self.rate_line(number, kind, rest, sink);
             return true;
@@ -394,7 +445,10 @@ impl TextReader {
         let Some(slot) = self.latency(target) else {
             return false;
         };
-        for pair in text[1..].split("],").filter(|pair| !pair.trim().is_empty()) {
+        if slot.percentiles.is_empty() {
+            slot.percentiles.reserve(USUAL_PERCENTILES);
+        }
+        for pair in lines::pairs_in_brackets(&text[1..]).filter(|pair| !pair.trim().is_empty()) {
             match lines::percentile(pair) {
                 Some((percent, value)) => slot.percentiles.push((percent, value * unit_ns)),
                 None => whole = false,

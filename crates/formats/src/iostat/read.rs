@@ -1,7 +1,7 @@
 //! iostat's text and JSON of any generation → lines of named values.
 
 use crate::numeral::{Era, bytes};
-use crate::stream::{Event, Sink};
+use crate::stream::{Event, Line, Sink};
 use model::reading::{Found, IostatRow, Reading};
 use serde_json::Value;
 use std::sync::Arc;
@@ -25,11 +25,20 @@ pub(crate) struct IostatReader {
 }
 
 impl IostatReader {
+    /// Whether a line that begins like none of iostat's may be one.
+    pub(crate) fn is_open(&self) -> bool {
+        self.devices.is_some() || self.processors.is_some()
+    }
+
     /// Takes a line if it is iostat's.
-    pub(crate) fn line(&mut self, number: u64, line: &str, sink: &mut Sink<'_>) -> bool {
-        let text = line.trim();
+    pub(crate) fn line(&mut self, line: Line<'_>, sink: &mut Sink<'_>) -> bool {
+        let Line { number, text, .. } = line;
         if text.is_empty() {
             self.end(sink);
+            return false;
+        }
+        let begins = matches!(line.first(), b'a' | b'D' | b'0'..=b'9') || text.ends_with("Device");
+        if !begins && !self.is_open() {
             return false;
         }
         if let Some(rest) = text.strip_prefix("avg-cpu:") {
@@ -37,7 +46,7 @@ impl IostatReader {
             self.processors = Some(table(rest, false));
             return true;
         }
-        let first = text.split_whitespace().next().unwrap_or_default();
+        let first = if text.starts_with("Device") { text.split_whitespace().next().unwrap_or_default() } else { "" };
         if (first == "Device:" || first == "Device") && (text.contains("/s") || text.contains("tps")) {
             self.end(sink);
             self.devices = Some(table(&text[first.len()..], false));
@@ -147,7 +156,7 @@ fn table(columns: &str, device_last: bool) -> Table {
 /// `12.50`, `12,50` of some locales, `1.2k` of `-h`, `3.1%`.
 fn value(text: &str) -> Option<f64> {
     let text = text.strip_suffix('%').unwrap_or(text);
-    if text.contains(',') {
+    if memchr::memchr(b',', text.as_bytes()).is_some() {
         return bytes(&text.replace(',', "."), Era::Binary);
     }
     bytes(text, Era::Binary)

@@ -48,15 +48,21 @@ pub(super) fn whole_letters(bytes: &[u8], encoding: Encoding) -> usize {
     if matches!(high, 0xd8..=0xdb) { even - 2 } else { even }
 }
 
+/// Whether any of these lines may hold what [`unwrapped`] takes off or mends, apart from what a line opens with.
+pub(super) fn has_odd_bytes(lines: &[u8]) -> bool {
+    memchr3(b'\x1b', b'&', b'\r', lines).is_some() || memchr(b'\0', lines).is_some()
+}
+
+/// Whether a line opens with a quote's mark or a stamp.
+pub(super) fn opens_wrapped(line: &[u8]) -> bool {
+    line.trim_ascii_start().starts_with(b">") || looks_stamped(line)
+}
+
 /// A line without what it was wrapped in; its indentation stays.
 pub(super) fn unwrapped(line: &[u8]) -> Cow<'_, str> {
     // Nearly all lines are right, and checking is faster than mending.
     let text = std::str::from_utf8(line).map_or_else(|_| String::from_utf8_lossy(line), Cow::Borrowed);
-    if memchr3(b'\x1b', b'&', b'\r', line).is_none()
-        && memchr(b'\0', line).is_none()
-        && !line.trim_ascii_start().starts_with(b">")
-        && !looks_stamped(line)
-    {
+    if !has_odd_bytes(line) && !opens_wrapped(line) {
         return text;
     }
     let mut text = without_colour(&text);

@@ -1,6 +1,6 @@
 //! JSON documents in the middle of other text: where one begins and ends, and what is left of a damaged one.
 
-use super::{Event, Sink};
+use super::{Event, Line, Sink};
 use crate::{fio_json, iostat};
 use serde_json::Value;
 
@@ -42,14 +42,14 @@ pub(super) struct Documents {
 
 impl Documents {
     /// `None` if no document is open and none begins here.
-    pub(super) fn line(&mut self, number: u64, line: &str) -> Option<Collected> {
+    pub(super) fn line(&mut self, line: Line<'_>) -> Option<Collected> {
+        let number = line.number;
         let mut document = match self.open.take() {
             Some(open) => open,
-            None if line.trim_start().starts_with('{') => {
-                Box::new(Document { first_line: number, ..Document::default() })
-            }
+            None if line.first() == b'{' => Box::new(Document { first_line: number, ..Document::default() }),
             None => return None,
         };
+        let line = line.whole;
         // fio begins its document with a lone brace: a second one means that the first never ended.
         if document.ours && document.depth > 0 && line == "{" && !document.text.is_empty() && !document.in_string {
             let cut =

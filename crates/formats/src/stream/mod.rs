@@ -4,6 +4,7 @@
 
 mod decode;
 mod documents;
+mod line;
 
 use crate::fio_terse;
 use crate::fio_text::TextReader;
@@ -13,7 +14,8 @@ use crate::log_summary::LogReader;
 use crate::sweep::SweepReader;
 use decode::{Encoding, LONGEST_LINE};
 use documents::{Collected, Documents};
-use memchr::{memchr, memchr_iter};
+pub(crate) use line::Line;
+use memchr::{memchr, memchr_iter, memrchr};
 use model::reading::{Damage, Reading};
 
 /// What the parser says while it reads.
@@ -30,6 +32,9 @@ impl Event {
         Event::Damage(Damage { line, what })
     }
 }
+
+/// Bytes whose lines are looked over together: what is looked over is still near when it is read.
+const BLOCK: usize = 32 * 1024;
 
 /// Where events go.
 pub(crate) type Sink<'sink> = dyn FnMut(Event) + 'sink;
@@ -121,12 +126,33 @@ impl<'sink> Parser<'sink> {
             self.overlong = false;
             self.take_line(&line);
         }
+        while bytes.len() > BLOCK
+            && let Some(last) = memrchr(b'\n', &bytes[..BLOCK])
+        {
+            self.take_lines(&bytes[..=last]);
+            bytes = &bytes[last + 1..];
+        }
+        if let Some(last) = memrchr(b'\n', bytes) {
+            self.take_lines(&bytes[..=last]);
+            bytes = &bytes[last + 1..];
+        }
+        self.keep(bytes);
+    }
+
+    /// Takes whole lines. Few texts hold anything that must come off, and one look over many lines is cheaper than many.
+    fn take_lines(&mut self, bytes: &[u8]) {
+        let plain = std::str::from_utf8(bytes).ok().filter(|_| !decode::has_odd_bytes(bytes));
         let mut start = 0;
         for end in memchr_iter(b'\n', bytes) {
-            self.take_line(&bytes[start..end]);
+            match plain {
+                Some(text) if !decode::opens_wrapped(&bytes[start..end]) => {
+                    self.line += 1;
+                    self.readers.line(Line::new(self.line, &text[start..end]), &mut *self.sink);
+                }
+                _ => self.take_line(&bytes[start..end]),
+            }
             start = end + 1;
         }
-        self.keep(&bytes[start..]);
     }
 
     fn keep(&mut self, part: &[u8]) {
@@ -143,34 +169,37 @@ impl<'sink> Parser<'sink> {
         self.line += 1;
         // Progress overwrites itself: its lines end in CR alone.
         let line = line.strip_suffix(b"\r").unwrap_or(line);
-        let line = match line.iter().rposition(|&byte| byte == b'\r') {
+        let line = match memrchr(b'\r', line) {
             Some(last) if last + 1 < line.len() => {
                 for part in line[..last].split(|&byte| byte == b'\r') {
-                    self.readers.line(self.line, &decode::unwrapped(part), &mut *self.sink);
+                    self.readers.line(Line::new(self.line, &decode::unwrapped(part)), &mut *self.sink);
                 }
                 &line[last + 1..]
             }
             _ => line,
         };
-        self.readers.line(self.line, &decode::unwrapped(line), &mut *self.sink);
+        self.readers.line(Line::new(self.line, &decode::unwrapped(line)), &mut *self.sink);
     }
 }
 
 impl Readers {
-    fn line(&mut self, number: u64, line: &str, sink: &mut Sink<'_>) {
-        if let Some(collected) = self.documents.line(number, line) {
-            match collected {
-                Collected::More => {}
-                Collected::Whole(document) => self.document(&document, sink),
-                Collected::NotOurs(lines) => {
-                    for (number, line) in lines {
-                        self.plain(number, &line, sink);
-                    }
+    fn line(&mut self, line: Line<'_>, sink: &mut Sink<'_>) {
+        match self.documents.line(line) {
+            None => self.plain(line, sink),
+            Some(collected) => self.collected(collected, sink),
+        }
+    }
+
+    fn collected(&mut self, collected: Collected, sink: &mut Sink<'_>) {
+        match collected {
+            Collected::More => {}
+            Collected::Whole(document) => self.document(&document, sink),
+            Collected::NotOurs(lines) => {
+                for (number, line) in lines {
+                    self.plain(Line::new(number, &line), sink);
                 }
             }
-            return;
         }
-        self.plain(number, line, sink);
     }
 
     fn document(&mut self, document: &documents::Document, sink: &mut Sink<'_>) {
@@ -178,26 +207,31 @@ impl Readers {
         document.read(sink);
     }
 
-    fn plain(&mut self, number: u64, line: &str, sink: &mut Sink<'_>) {
-        if self.terse(number, line, sink) {
+    fn plain(&mut self, line: Line<'_>, sink: &mut Sink<'_>) {
+        if self.terse(line, sink) {
             return;
         }
-        if self.text.line(number, line, sink) {
+        // Logs are long, and nobody else reads a line of digits and commas unless a table of theirs is open.
+        let is_alone = !self.iozone.is_open() && !self.iostat.is_open() && !self.sweep.is_open();
+        if is_alone && self.log.goes_on(line) {
+            return;
+        }
+        if self.text.line(line, sink) {
             self.log.end(sink);
             return;
         }
-        let others = self.iozone.line(number, line, sink)
-            || self.iostat.line(number, line, sink)
-            || self.sweep.line(number, line, sink)
-            || self.log.line(number, line, sink);
+        let others = self.iozone.line(line, sink)
+            || self.iostat.line(line, sink)
+            || self.sweep.line(line, sink)
+            || self.log.line(line, sink);
         if others {
             self.text.followed_by_another(sink);
         }
     }
 
     /// Lines of fields; that of version 2 has its description on a line of its own.
-    fn terse(&mut self, number: u64, line: &str, sink: &mut Sink<'_>) -> bool {
-        let text = crate::numeral::trimmed(line);
+    fn terse(&mut self, line: Line<'_>, sink: &mut Sink<'_>) -> bool {
+        let Line { number, text, .. } = line;
         let first = text.as_bytes();
         let begins = matches!(first, [b'2'..=b'5', b';', ..]);
         if let Some(mut last) = self.last_terse.take() {
@@ -225,16 +259,8 @@ impl Readers {
     }
 
     fn finish(&mut self, sink: &mut Sink<'_>) {
-        if let Some(document) = self.documents.finish() {
-            match document {
-                Collected::Whole(document) => self.document(&document, sink),
-                Collected::NotOurs(lines) => {
-                    for (number, line) in lines {
-                        self.plain(number, &line, sink);
-                    }
-                }
-                Collected::More => {}
-            }
+        if let Some(collected) = self.documents.finish() {
+            self.collected(collected, sink);
         }
         if let Some(last) = self.last_terse.take() {
             sink(Event::Reading(last));

@@ -86,16 +86,20 @@ fn of_direction(run: &ReadRun, job: &ReadJob, direction: &ReadDirection) -> Meas
 
 /// `8K`, `4K-16K`, `512B`.
 fn spelled((low, high): (f64, f64)) -> String {
-    let one = |size: f64| {
-        if size >= MIB && size % MIB == 0.0 {
-            format!("{}M", size / MIB)
-        } else if size >= 1024.0 && size % 1024.0 == 0.0 {
-            format!("{}K", size / 1024.0)
-        } else {
-            format!("{size}B")
-        }
+    let one = |size: f64| match whole_bytes(size) {
+        Some(bytes) if bytes >= 1 << 20 && bytes % (1 << 20) == 0 => format!("{}M", bytes >> 20),
+        Some(bytes) if bytes >= 1 << 10 && bytes % (1 << 10) == 0 => format!("{}K", bytes >> 10),
+        Some(bytes) => format!("{bytes}B"),
+        None => format!("{size}B"),
     };
     if (low - high).abs() < 0.5 { one(low) } else { format!("{}-{}", one(low), one(high)) }
+}
+
+/// A size that integers hold; they are spelled much faster than floats.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a whole number below 2^53")]
+fn whole_bytes(size: f64) -> Option<u64> {
+    const MOST: f64 = 9_007_199_254_740_992.0;
+    ((0.0..MOST).contains(&size) && size.fract() == 0.0).then_some(size as u64)
 }
 
 /// The coarse bins are over all directions: they are a direction's own only if there is no other. Fine bins are.
@@ -174,26 +178,46 @@ fn of_throughput(block: &IozoneThroughput) -> Measurement {
     line
 }
 
-/// Reads and writes of a device, each if the line has it. `MB` and `kB` of iostat are binary; sectors have 512 bytes.
+/// iostat's names of one direction's columns, oldest last.
+struct Columns {
+    kind: ReadKind,
+    per_second: &'static str,
+    /// Amounts, and how many of their unit are a MiB: `MB` and `kB` of iostat are binary, sectors have 512 bytes.
+    rates: [(&'static [&'static str], f64); 3],
+    mean_ms: &'static str,
+}
+
+const COLUMNS: &[Columns] = &[
+    Columns {
+        kind: ReadKind::Read,
+        per_second: "r/s",
+        rates: [(&["rMB/s", "MB_read/s"], 1.0), (&["rkB/s", "kB_read/s"], 1024.0), (&["rsec/s", "Blk_read/s"], 2048.0)],
+        mean_ms: "r_await",
+    },
+    Columns {
+        kind: ReadKind::Write,
+        per_second: "w/s",
+        rates: [(&["wMB/s", "MB_wrtn/s"], 1.0), (&["wkB/s", "kB_wrtn/s"], 1024.0), (&["wsec/s", "Blk_wrtn/s"], 2048.0)],
+        mean_ms: "w_await",
+    },
+];
+
+/// Reads and writes of a device, each if the line has it.
 fn of_device(row: &IostatRow) -> Vec<Measurement> {
-    let rate = |letter: &str, word: &str| {
-        let value = |unit: &str| row.value(&[&format!("{letter}{unit}/s"), &format!("{unit}_{word}/s")]);
-        let blocks = row.value(&[&format!("{letter}sec/s"), &format!("Blk_{word}/s")]);
-        value("MB").or(value("kB").map(|kib| kib / 1024.0)).or(blocks.map(|blocks| blocks / 2048.0))
-    };
-    let line = |letter: &str, word: &str, kind: ReadKind| {
-        let iops = row.value(&[&format!("{letter}/s")]);
-        let mib_per_second = rate(letter, word);
+    let line = |columns: &Columns| {
+        let iops = row.value(&[columns.per_second]);
+        let rates = columns.rates.iter();
+        let mib_per_second = rates.filter_map(|(names, per_mib)| Some(row.value(names)? / per_mib)).next();
         (iops.is_some() || mib_per_second.is_some()).then(|| Measurement {
             name: row.device.clone(),
-            kind: Some(kind),
+            kind: Some(columns.kind),
             mib_per_second,
             iops,
-            mean_ms: row.value(&[&format!("{letter}_await")]),
+            mean_ms: row.value(&[columns.mean_ms]),
             ..Measurement::default()
         })
     };
-    [line("r", "read", ReadKind::Read), line("w", "wrtn", ReadKind::Write)].into_iter().flatten().collect()
+    COLUMNS.iter().filter_map(line).collect()
 }
 
 fn of_log(summary: &LogSummary, kind: Option<LogKind>) -> Vec<Measurement> {

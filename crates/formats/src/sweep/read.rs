@@ -1,9 +1,11 @@
 //! Readers of tables of measurements: fioparse.sh's for people, its R matrix, the data frame that R prints, CSV files.
 
+use super::write::COMPUTED;
 use super::{BUCKET_NAMES, PERCENTILE_NAMES};
-use crate::numeral::{count, leading, percent, whole};
-use crate::stream::{Event, Sink};
+use crate::numeral::{contains, count, leading, percent, whole};
+use crate::stream::{Event, Line, Sink};
 use model::reading::{BUCKETS, Found, Measurement, PERCENTILES, ReadKind, Reading};
+use std::borrow::Cow;
 
 /// The columns of the R matrix.
 const MATRIX: usize = 31;
@@ -32,13 +34,18 @@ pub(crate) struct SweepReader {
 }
 
 impl SweepReader {
+    /// Whether a line that is no heading may be one of these tables'.
+    pub(crate) fn is_open(&self) -> bool {
+        !matches!(self.table, Table::None)
+    }
+
     /// Takes a line if it belongs to such a table.
-    pub(crate) fn line(&mut self, number: u64, line: &str, sink: &mut Sink<'_>) -> bool {
-        let text = line.trim();
+    pub(crate) fn line(&mut self, line: Line<'_>, sink: &mut Sink<'_>) -> bool {
+        let Line { number, text, .. } = line;
         if self.heading(number, text) {
             return true;
         }
-        if matches!(self.table, Table::None) {
+        if !self.is_open() {
             return false;
         }
         if text.is_empty() {
@@ -48,7 +55,6 @@ impl SweepReader {
             }
             return false;
         }
-        let cells: Vec<&str> = text.split_whitespace().collect();
         let row = match &self.table {
             Table::None => return false,
             Table::Matrix => {
@@ -60,10 +66,9 @@ impl SweepReader {
                 let cells = r_cells(row);
                 matrix_row(&cells.iter().map(|cell| cell.trim()).collect::<Vec<_>>())
             }
-            Table::Frame if cells.len() == MATRIX + 1 && whole(cells[0]).is_some() => matrix_row(&cells[1..]),
             Table::Csv(columns) => csv_row(columns, text),
             Table::Human(columns) => human_row(columns, text),
-            Table::Frame => None,
+            Table::Frame => frame_row(text),
         };
         match row {
             Some(row) => {
@@ -108,13 +113,13 @@ impl SweepReader {
     }
 
     fn heading(&mut self, number: u64, text: &str) -> bool {
-        let table = if text.contains("matrix(c(") && text.ends_with('(') {
+        let table = if text.ends_with('(') && text.contains("matrix(c(") {
             Table::Matrix
         } else if text.starts_with("name users bs MB lat")
             || (text.starts_with("name ") && text.split_whitespace().eq(frame_heading()))
         {
             Table::Frame
-        } else if text.contains("name,users,bs,MB,lat") {
+        } else if contains(text, "name,users,bs,", "MB,lat") {
             Table::Csv(text.split(',').map(|name| unquoted(name).to_owned()).collect())
         } else if text.starts_with("test") && text.contains("users") && text.contains("size") && text.contains("IOPS") {
             Table::Human(text.split([' ', ',']).filter(|name| !name.is_empty()).map(str::to_owned).collect())
@@ -152,15 +157,31 @@ fn matrix_row(cells: &[&str]) -> Option<Measurement> {
     row_of(&named)
 }
 
+/// A row of a data frame: its number, then the columns.
+fn frame_row(text: &str) -> Option<Measurement> {
+    let cells: Vec<&str> = text.split_whitespace().collect();
+    let (number, cells) = cells.split_first()?;
+    whole(number).and_then(|_| matrix_row(cells))
+}
+
 fn csv_row(columns: &[String], text: &str) -> Option<Measurement> {
-    let cells = csv_cells(text);
+    let cells: Vec<Cow<'_, str>> = if memchr::memchr(b'"', text.as_bytes()).is_none() {
+        text.split(',').map(Cow::Borrowed).collect()
+    } else {
+        csv_cells(text).into_iter().map(Cow::Owned).collect()
+    };
     // A row may leave out what stands behind the last percentile.
     if cells.len() < columns.len().min(MATRIX) || cells.len() > columns.len() {
         return None;
     }
     let named: Vec<(&str, &str)> =
-        columns.iter().map(String::as_str).zip(cells.iter().map(|cell| cell.trim())).collect();
+        columns.iter().map(String::as_str).zip(cells.iter().map(|cell| as_text(cell.trim()))).collect();
     row_of(&named)
+}
+
+/// A cell without the apostrophe that keeps spreadsheets from computing it.
+fn as_text(cell: &str) -> &str {
+    cell.strip_prefix('\'').filter(|rest| rest.len() > 1 && rest.starts_with(COMPUTED)).unwrap_or(cell)
 }
 
 /// Cells of R code with commas between them; a quoted cell may hold commas, and quotes behind a backslash.

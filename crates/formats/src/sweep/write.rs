@@ -30,6 +30,8 @@ const SHOWN_BUCKETS: [(&str, usize); 10] = [
 ];
 /// Headings of percentiles.
 const SHOWN_PERCENTILES: [&str; 6] = ["95%", "99%", "99.5%", "99.9%", "99.95%", "99.99%"];
+/// Bytes of a usual line of a CSV file.
+const CSV_ROW: usize = 384;
 /// What stands for something that is not known.
 const ABSENT: &str = "-";
 
@@ -120,19 +122,73 @@ const fn letter(kind: Option<ReadKind>) -> &'static str {
 
 /// A number without needless zeros, at most six decimals: nanoseconds as milliseconds.
 fn plain(value: f64) -> String {
-    let text = format!("{value:.6}");
-    match text.trim_end_matches('0').trim_end_matches('.') {
-        "" | "-0" => "0".to_owned(),
-        short => short.to_owned(),
+    let mut text = String::new();
+    push_plain(&mut text, value);
+    text
+}
+
+fn push_plain(text: &mut String, value: f64) {
+    if value == 0.0 {
+        text.push('0');
+        return;
     }
+    if let Some((whole, millionths)) = in_millionths(value) {
+        push_digits(text, whole, 1);
+        if millionths > 0 {
+            text.push('.');
+            push_digits(text, millionths, 6);
+            text.truncate(text.trim_end_matches('0').len());
+        }
+        return;
+    }
+    let exact = format!("{value:.6}");
+    text.push_str(match exact.trim_end_matches('0').trim_end_matches('.') {
+        "" | "-0" => "0",
+        short => short,
+    });
+}
+
+/// A number with at least so many digits.
+fn push_digits(text: &mut String, mut number: u64, least: usize) {
+    const MOST: usize = 20;
+    let mut digits = [b'0'; MOST];
+    let mut at = MOST;
+    while number > 0 || at > MOST - least {
+        at -= 1;
+        digits[at] = b'0' + u8::try_from(number % 10).unwrap_or(0);
+        number /= 10;
+    }
+    text.push_str(std::str::from_utf8(&digits[at..]).unwrap_or_default());
+}
+
+/// Whole part and millionths of a number for which rounding them is beyond doubt; tables have thousands, and the exact
+/// way is ten times slower.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_precision_loss,
+    reason = "between 0 and 10^12"
+)]
+fn in_millionths(value: f64) -> Option<(u64, u64)> {
+    const MILLION: u64 = 1_000_000;
+    let scaled = value * 1e6;
+    // So far the product is off by less than 10^-4: it rounds as the exact one does unless it lies that near to a half.
+    if !(0.0..1e12).contains(&scaled) {
+        return None;
+    }
+    let below = scaled as u64;
+    let part = scaled - below as f64;
+    ((part - 0.5).abs() > 1e-3).then(|| {
+        let millionths = below + u64::from(part > 0.5);
+        (millionths / MILLION, millionths % MILLION)
+    })
 }
 
 /// The numbers of a row behind name, users and size, in the order of the R matrix.
-fn numbers(row: &Measurement) -> Vec<Option<f64>> {
-    let mut numbers = vec![row.mib_per_second, row.mean_ms, row.min_ms, row.max_ms, row.deviation_ms, row.iops];
-    numbers.extend((0..BUCKET_NAMES.len()).map(|at| row.buckets.map(|buckets| buckets[at])));
-    numbers.extend(row.percentiles_ms);
-    numbers
+fn numbers(row: &Measurement) -> impl Iterator<Item = Option<f64>> {
+    let first = [row.mib_per_second, row.mean_ms, row.min_ms, row.max_ms, row.deviation_ms, row.iops];
+    let buckets = row.buckets.map_or([None; BUCKET_NAMES.len()], |buckets| buckets.map(Some));
+    first.into_iter().chain(buckets).chain(row.percentiles_ms)
 }
 
 /// The names behind `name`, `users` and `bs`.
@@ -149,26 +205,42 @@ pub fn csv_head() -> String {
 
 /// One line of a CSV file; what is not known is empty.
 pub fn csv_row(row: &Measurement, source: &str, line: u64) -> String {
-    let number = |value: Option<f64>| value.map(plain).unwrap_or_default();
-    let mut cells = vec![
-        quoted(row.system.as_deref().unwrap_or_default()),
-        quoted(&row.name),
-        number(row.users),
-        quoted(row.block_size.as_deref().unwrap_or_default()),
-    ];
-    cells.extend(numbers(row).into_iter().map(number));
-    cells.push(row.kind.map_or("", ReadKind::word).to_owned());
-    cells.push(number(row.depth));
-    cells.push(quoted(row.engine.as_deref().unwrap_or_default()));
-    cells.push(number(row.errno));
-    cells.push(quoted(source));
-    cells.push(line.to_string());
-    cells.join(",") + "\n"
+    let mut text = String::with_capacity(CSV_ROW);
+    let number = |text: &mut String, value: Option<f64>| {
+        text.push(',');
+        if let Some(value) = value {
+            push_plain(text, value);
+        }
+    };
+    text.push_str(&quoted(row.system.as_deref().unwrap_or_default()));
+    text.push(',');
+    text.push_str(&quoted(&row.name));
+    number(&mut text, row.users);
+    text.push(',');
+    text.push_str(&quoted(row.block_size.as_deref().unwrap_or_default()));
+    for value in numbers(row) {
+        number(&mut text, value);
+    }
+    text.push(',');
+    text.push_str(row.kind.map_or("", ReadKind::word));
+    number(&mut text, row.depth);
+    text.push(',');
+    text.push_str(&quoted(row.engine.as_deref().unwrap_or_default()));
+    number(&mut text, row.errno);
+    let _ = writeln!(text, ",{},{line}", quoted(source));
+    text
 }
 
-/// A cell of text, in quotes where it needs them.
+/// What a cell must not begin with, or a spreadsheet computes it: `=cmd|'/C calc'!A0` runs a program.
+pub(super) const COMPUTED: [char; 4] = ['=', '+', '-', '@'];
+
+/// A cell of text, in quotes where it needs them; an apostrophe tells spreadsheets that it is text, and our reader takes
+/// it off again.
 fn quoted(text: &str) -> String {
-    let text = printable::line(text);
+    let mut text = printable::line(text);
+    if text.len() > 1 && text.starts_with(COMPUTED) {
+        text = format!("'{text}").into();
+    }
     if text.contains([',', '"', ' ']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.into_owned() }
 }
 
@@ -186,7 +258,7 @@ pub fn r_row(row: &Measurement, position: usize) -> String {
     };
     let mut cells =
         vec![text(&row.name), number(row.users), row.block_size.as_deref().map_or_else(|| "NA".to_owned(), text)];
-    cells.extend(numbers(row).into_iter().map(number));
+    cells.extend(numbers(row).map(number));
     format!("{}{}\n", if position == 0 { "  " } else { ", " }, cells.join(", "))
 }
 
@@ -255,4 +327,62 @@ fn table_cells(row: &Measurement, detail: Detail) -> Vec<String> {
         cells.extend(row.percentiles_ms.map(fixed));
     }
     cells
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stream::parse;
+    use crate::sweep::measurements;
+
+    #[test]
+    fn no_cell_of_csv_is_computed_and_names_come_back() {
+        for name in ["=cmd|' /C calc'!A0", "+1", "-2+3", "@SUM(A1:A9)", "'quoted'", "-", "plain"] {
+            let row = Measurement { name: name.to_owned(), users: Some(2.0), ..Measurement::default() };
+            let text = csv_row(&row, "x", 1);
+            let cell = text.trim_start_matches([',', '"']);
+            assert_eq!(cell.starts_with(COMPUTED), name == "-", "{text}");
+            let (readings, damages) = parse(format!("{}{text}", csv_head()).as_bytes());
+            assert!(damages.is_empty(), "{name}: {damages:?}");
+            let rows: Vec<_> = readings.iter().flat_map(|reading| measurements(reading, None)).collect();
+            assert_eq!(rows.iter().map(|row| row.name.as_str()).collect::<Vec<_>>(), [name]);
+        }
+    }
+
+    /// The exact way: all decimals that a float has, rounded to six.
+    fn exact(value: f64) -> String {
+        let text = format!("{value:.6}");
+        match text.trim_end_matches('0').trim_end_matches('.') {
+            "" | "-0" => "0".to_owned(),
+            short => short.to_owned(),
+        }
+    }
+
+    #[test]
+    fn numbers_are_spelled_as_if_exactly_rounded() {
+        for (value, text) in [
+            (0.0, "0"),
+            (-0.0, "0"),
+            (10.253, "10.253"),
+            (0.036, "0.036"),
+            (1e12, "1000000000000"),
+            (-2.5, "-2.5"),
+            (0.000_000_4, "0"),
+            (99.999_999_9, "100"),
+        ] {
+            assert_eq!(plain(value), text, "{value}");
+        }
+        let mut state = 42u64;
+        for round in 0..200_000u32 {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let digits = f64::from(u32::try_from(state >> 34).expect("30 bits"));
+            // Sevenths, hundredths, and numbers that lie near to a half of the last decimal.
+            let value = match round % 3 {
+                0 => digits / 7.0 / f64::from(1 + round % 1000),
+                1 => digits / 100.0,
+                _ => (digits + 0.5) / 1e6,
+            };
+            assert_eq!(plain(value), exact(value), "{value:?}");
+        }
+    }
 }

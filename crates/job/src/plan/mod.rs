@@ -17,12 +17,12 @@ mod tell;
 mod verify;
 mod zones;
 
-pub use buffers::{BufferPlan, Fill, Memory, WorkingSet};
+pub use buffers::{BufferPlan, Fill, Memory, PlacedBytes, PlacedCheck, WorkingSet};
 pub use files::{AccessAdvice, Allocate, Extent, FilePlan, SyncMode};
 pub use handling::{FileHandling, FileLock, FileService, FileType, WriteHint};
 pub use load::{BlockSize, Distribution, Generator, LoadPlan, Mix, RangeSync, Step};
 pub use pace::{DepthPlan, PacePlan, ThinkCount};
-pub use pass::{Access, Birth, Listed, Marks, PassPlan, Race, RecordOrder};
+pub use pass::{Access, Birth, Habits, Listed, MapAdvice, Marks, PassPlan, Race, RecordOrder, Strays};
 pub use place::{CgroupPlan, ClockChoice, MemoryPolicy, PlacePlan};
 pub use record::{LogPlan, PERCENTILES, RecordPlan, Unified, WindowValue};
 pub use replay::{Hold, MergePlan, ReplayPlan, Skip, Timing};

@@ -32,6 +32,52 @@ pub struct PassPlan {
     pub order: RecordOrder,
     /// Touch so many bytes of memory before each record, to push other data out of the processor's caches.
     pub purge_bytes: usize,
+    /// What is done beside each record, where anything is.
+    pub habits: Option<Box<Habits>>,
+    /// Write the first so many bytes of the buffer to the beginning of the file before the timed part, through write(2)
+    /// whatever the engine; 0 for none.
+    pub touch_bytes: u32,
+    /// What the kernel is told of the use of a mapped file.
+    pub map_advice: Option<MapAdvice>,
+}
+
+/// What is done beside each record of a pass. Rare: such a pass has a loop of its own, with one record in flight.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Habits {
+    /// Lock the bytes of the record while it moves (fcntl(2)).
+    pub locks: bool,
+    /// Take the memory of each record from the next place of an area of so many bytes; 0 for one place.
+    pub area_bytes: usize,
+    /// Read elsewhere now and then.
+    pub strays: Option<Strays>,
+    /// Compute before each record of a list as long as the list says.
+    pub computes: bool,
+}
+
+/// Reads elsewhere between the records, which are no part of the pass's numbers but its time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Strays {
+    /// Before every so-manieth record, beginning with the first.
+    pub every: u64,
+    /// How many at once, a page apart from the beginning of the file on.
+    pub count: u32,
+    /// Bytes of each.
+    pub bytes: u32,
+}
+
+/// What madvise(2) says of a mapped file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MapAdvice {
+    /// Nothing special.
+    Normal,
+    /// As chance has it.
+    Random,
+    /// From the beginning to the end.
+    Sequential,
+    /// Not soon.
+    DontNeed,
+    /// Soon.
+    WillNeed,
 }
 
 /// How the file of a pass is opened.
@@ -54,6 +100,8 @@ pub enum Birth {
     IfMissing,
     /// It is removed and made anew.
     Anew,
+    /// It is made where it is missing, and cut to nothing where it is there.
+    Emptied,
 }
 
 /// What happens to the other workers when the first one is done.
@@ -104,4 +152,6 @@ pub struct Listed {
     pub offset: u64,
     /// How long, in bytes.
     pub length: u32,
+    /// How long to compute before it.
+    pub compute: Nanos,
 }

@@ -41,7 +41,7 @@ fn over_time(result: &RunResult, direction: Direction) -> Vec<f64> {
     let mut rates = Vec::new();
     for together in intervals.chunks(intervals.len().div_ceil(COLUMNS).max(1)) {
         let Some(until) = together.last().map(|last| last.until.as_secs_f64()) else { continue };
-        let ios: u64 = together.iter().map(|interval| interval.ios[direction as usize]).sum();
+        let ios: u64 = together.iter().map(|interval| interval.ios[direction as usize]).fold(0, u64::saturating_add);
         // The last interval may be a few milliseconds: too few I/Os for a rate.
         if until - from >= 0.2 {
             rates.push(ios as f64 / (until - from));

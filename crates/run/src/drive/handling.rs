@@ -1,9 +1,9 @@
 //! What is rare about files in the loop: exchanging them, locking them, syncing more or less than one of them.
 
-use super::{Drive, Life};
+use super::{Drive, Life, first_io};
 use crate::files::FileLocks;
 use engine::{Engine, EngineError, Operation};
-use load::{Next, Request};
+use load::Request;
 use measure::{Clock, Nanos};
 use model::JobError;
 
@@ -47,26 +47,13 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
     /// lock is part of its latency.
     pub(super) fn run_locked(&mut self, locks: &FileLocks) -> Result<(), EngineError> {
         let mut now = self.clock.now();
-        loop {
-            let (next, present) = self.next(now)?;
+        while let Some((request, present)) = self.next_alone(now)? {
             now = present;
-            let request = match next {
-                Next::Issue(request) => request,
-                Next::Review { request, expects } => {
-                    self.expect(0, expects);
-                    request
-                }
-                Next::Stop => break,
-                other => {
-                    now = self.rest(other)?;
-                    continue;
-                }
-            };
             if let Err(error) = locks.take(request.target, request.operation) {
                 self.fault(&request, -i64::from(error.raw_os_error()));
                 continue;
             }
-            let done = self.under_lock(&request, now);
+            let done = self.by_itself(0, &request, now);
             let released = locks.give_back(request.target);
             now = done?;
             if let Err(error) = released {
@@ -79,10 +66,10 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
     }
 
     /// One I/O with nothing else in flight.
-    fn under_lock(&mut self, request: &Request, decided: Nanos) -> Result<Nanos, EngineError> {
-        self.prepare(0, request, decided);
+    pub(super) fn by_itself(&mut self, slot: u32, request: &Request, decided: Nanos) -> Result<Nanos, EngineError> {
+        self.prepare(slot, request, decided);
         let accepted = self.clock.now();
-        let mut result = self.alone(request)?;
+        let mut result = self.alone_io(first_io(slot, request))?;
         let reaped = self.clock.now();
         self.watch_time(reaped);
         let life = Life { issued: decided, accepted, reaped };
@@ -97,7 +84,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
         };
         let mut moved = 0;
         let whole = loop {
-            match self.judge(0, request, &mut moved, result) {
+            match self.judge(slot, request, &mut moved, result) {
                 super::faults::Outcome::Whole => break true,
                 super::faults::Outcome::Failed => break false,
                 super::faults::Outcome::Rest(rest) => result = self.alone_io(rest)?,
@@ -105,7 +92,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
         };
         if whole {
             self.tally.synchronous::<LATENCY>(direction, u64::from(moved), life);
-            self.came_back(0, request, life);
+            self.came_back(slot, request, life);
         } else {
             self.count_failed(direction, moved, life);
         }

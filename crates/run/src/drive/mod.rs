@@ -8,6 +8,7 @@ mod checker;
 mod checkers;
 mod faults;
 mod floor;
+mod habits;
 mod handling;
 mod judge;
 mod log;
@@ -111,6 +112,8 @@ pub(crate) struct Drive<'w, E: Engine, const LATENCY: bool> {
     rein: Option<Box<Rein<'w>>>,
     /// The job is one timed pass.
     pass: Option<Pass<'w>>,
+    /// The pass is all that looks at its records.
+    is_lean: bool,
 }
 
 /// Runs a job's I/O to its end. What went wrong is in the record.
@@ -134,7 +137,8 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
         let priorities = setup.priorities.filter(|_| engine.priorities().len() > 1);
         let checker = Checker::new(job, number, seed);
         let pass = Pass::of(job, ties.0.own, ties.1);
-        let judges = checker.is_some() || pass.as_ref().is_some_and(Pass::judges_reads);
+        let placed = job.buffers.placed.is_some();
+        let watched = checker.is_some() || tally.has_logs() || priorities.is_some() || job.record.tells.follows_ios();
         Drive {
             job,
             engine,
@@ -142,7 +146,8 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
             load,
             content_is_idle: content.is_idle(),
             content,
-            attends: judges || tally.has_logs() || priorities.is_some() || job.record.tells.follows_ios(),
+            attends: watched || placed || pass.as_ref().is_some_and(Pass::judges_reads),
+            is_lean: !watched && !placed && pass.is_some(),
             checker,
             priorities,
             kernel_cpu_before: Nanos::ZERO,
@@ -188,7 +193,9 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
         self.show(if self.ramp_ends.is_none() { WorkerState::Running } else { WorkerState::Ramping });
         let ended = match self.locks.take() {
             Some(locks) => self.run_locked(&locks),
-            None if is_synchronous::<E>(self.job) => self.run_synchronous(),
+            None if self.habits().is_some() => self.run_with_habits(),
+            None if is_synchronous::<E>(self.job) && self.is_lean => self.run_synchronous::<true>(),
+            None if is_synchronous::<E>(self.job) => self.run_synchronous::<false>(),
             None => self.run_queued(),
         };
         self.end_timed_part();
@@ -357,6 +364,7 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
         }
         self.judge_block(slot, request);
         self.judge_marks(slot, request);
+        self.judge_places(slot, request);
         self.load.note_completed(request);
     }
 

@@ -4,8 +4,8 @@
 use super::Drive;
 use crate::worker::record::{Control, MARK, MarkRecord, Record};
 use engine::{Engine, EngineError, Operation};
-use job::plan::{JobPlan, Marks, PassPlan, Race};
-use load::Request;
+use job::plan::{Habits, JobPlan, Listed, Marks, PassPlan, Race, RecordOrder};
+use load::{Misplaced, Request};
 use measure::{Clock, Direction};
 use std::sync::atomic::Ordering::Relaxed;
 use sys::SharedBlocks;
@@ -27,6 +27,13 @@ impl<'w> Pass<'w> {
     /// Whether every block that was read is looked at.
     pub(super) fn judges_reads(&self) -> bool {
         self.plan.marks.is_some()
+    }
+
+    /// What is done beside each record, and the list that the records come from, where there is one.
+    pub(super) fn habits(&self) -> Option<(&'w Habits, &'w [Listed])> {
+        let plan: &'w PassPlan = self.plan;
+        let list: &[Listed] = if let RecordOrder::Listed(list) = &plan.order { list } else { &[] };
+        plan.habits.as_deref().map(|habits| (habits, list))
     }
 
     /// This worker is the first that is done, as far as it can see: the others hear of it.
@@ -87,24 +94,60 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
     }
 
     /// Whether a record that was read begins its pages as it must.
+    #[cold]
     pub(super) fn judge_marks(&mut self, slot: u32, request: &Request) {
         let Some(marks) = self.pass.as_ref().and_then(|pass| pass.plan.marks) else { return };
         if request.operation != Operation::Read || !E::SPEC.capabilities.work.moves_data() {
             return;
         }
         let Some((at, found)) = first_difference(marks, self.memory.slot(slot, request.length)) else { return };
-        let path = self.files.paths.get(request.target as usize).map(|path| path.display().to_string());
+        self.came_back_wrong(request, Misplaced { offset: request.offset + at, found, expected: marks.byte });
+    }
+
+    /// The same in the loop of a pass, where hardly any record is wrong.
+    #[inline(always)]
+    pub(super) fn look_at_marks(&mut self, request: &Request) {
+        if let Some(marks) = self.pass.as_ref().and_then(|pass| pass.plan.marks.as_ref())
+            && !begins_well(marks, self.memory.slot(0, request.length))
+        {
+            self.judge_marks(0, request);
+        }
+    }
+
+    /// Whether a record that was read holds what its place says.
+    pub(super) fn judge_places(&mut self, slot: u32, request: &Request) {
+        let reads = request.operation == Operation::Read && E::SPEC.capabilities.work.moves_data();
+        if self.job.buffers.placed.is_none() || !reads {
+            return;
+        }
+        if let Some(wrong) = self.content.first_misplaced(self.memory.slot(slot, request.length), request) {
+            self.came_back_wrong(request, wrong);
+        }
+    }
+
+    #[cold]
+    fn came_back_wrong(&mut self, request: &Request, wrong: Misplaced) {
+        let Misplaced { offset, found, expected } = wrong;
+        let path = self.path(request);
         let message = format!(
-            "{}: byte {} holds 0x{found:02x} where 0x{:02x} was expected: this was not written by this test, or came \
-             back wrong",
-            path.unwrap_or_default(),
-            request.offset + at,
-            marks.byte,
+            "{path}: byte {offset} holds 0x{found:02x} where 0x{expected:02x} was expected: this was not written by this \
+             test, or came back wrong"
         );
         self.tally.record.fault.keep_first(libc::EILSEQ, "verify", &message);
         self.ended_by_fault = true;
         self.load.stop();
     }
+}
+
+/// Whether every page begins as it must.
+#[inline]
+fn begins_well(marks: &Marks, block: &[u8]) -> bool {
+    // As a rule there is one page, and eight bytes of it: a comparison of one word.
+    let word = u64::from_ne_bytes([marks.byte; 8]);
+    block.chunks(marks.page).all(|page| match page.first_chunk() {
+        Some(first) if marks.bytes == 8 => u64::from_ne_bytes(*first) == word,
+        _ => page[..marks.bytes.min(page.len())].iter().all(|&byte| byte == marks.byte),
+    })
 }
 
 /// The first byte that is not as it must be: where, and what is there.
@@ -136,8 +179,11 @@ mod tests {
         block[..8].fill(b'_');
         block[4096..4104].fill(b'_');
         assert_eq!(first_difference(marks, &block), None);
+        assert!(begins_well(&marks, &block));
         block[4100] = 7;
         assert_eq!(first_difference(marks, &block), Some((4100, 7)));
+        assert!(!begins_well(&marks, &block));
+        assert!(begins_well(&marks, &block[..4096]) && !begins_well(&Marks { bytes: 4096, ..marks }, &block[..4096]));
         block[8] = 1;
         assert_eq!(first_difference(marks, &block[..4096]), None, "only the marks are looked at");
     }

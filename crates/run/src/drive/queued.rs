@@ -37,6 +37,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
     fn fill(&mut self, now: &mut Nanos) -> Result<Option<Next>, EngineError> {
         let depth = self.job.depth;
         while !self.slots.is_full() {
+            // By branches of their own: a review that is carried along would cost every I/O.
             let slot;
             let request = match self.planned(*now) {
                 Some(request) => {

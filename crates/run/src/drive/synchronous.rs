@@ -1,4 +1,5 @@
-//! The loop for engines that complete an I/O in `submit`: one in flight, two looks at the clock per I/O.
+//! The loop for engines that complete an I/O in `submit`: one in flight, two looks at the clock per I/O. A timed pass that
+//! nobody else looks at has one of its own, `PASS`, with one look: a record lasts from the end of the one before.
 
 use super::faults::Outcome;
 use super::{Drive, Life, first_io};
@@ -8,39 +9,48 @@ use load::{Next, Request};
 use measure::{Clock, Direction, Nanos};
 
 impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
-    pub(super) fn run_synchronous(&mut self) -> Result<(), EngineError> {
+    pub(super) fn run_synchronous<const PASS: bool>(&mut self) -> Result<(), EngineError> {
         // The end of one I/O is the moment at which the next is decided on: total latency includes making it.
         let mut now = self.clock.now();
         loop {
             let request = match self.planned(now) {
                 Some(request) => request,
-                None => {
-                    let (next, present) = self.next(now)?;
-                    now = present;
-                    match next {
-                        Next::Issue(request) => request,
-                        Next::Review { request, expects } => {
-                            self.expect(0, expects);
-                            request
-                        }
-                        Next::Stop => break,
-                        other => {
-                            now = self.rest(other)?;
-                            continue;
-                        }
+                None => match self.next_alone(now)? {
+                    Some((request, present)) => {
+                        now = present;
+                        request
                     }
-                }
+                    None => break,
+                },
             };
-            now = self.carry_out(&request, now)?;
+            now = self.carry_out::<PASS>(&request, now)?;
         }
         self.count_calls();
         Ok(())
     }
 
+    /// The next I/O of a loop that has one in flight, and the present, as soon as there is one; none where the job is over.
+    // The present goes by value and all of it into the loop: a place in memory would cost a store and a load per I/O.
     #[inline(always)]
-    fn carry_out(&mut self, request: &Request, decided: Nanos) -> Result<Nanos, EngineError> {
+    pub(super) fn next_alone(&mut self, mut now: Nanos) -> Result<Option<(Request, Nanos)>, EngineError> {
+        loop {
+            let (next, present) = self.next(now)?;
+            now = match next {
+                Next::Issue(request) => return Ok(Some((request, present))),
+                Next::Review { request, expects } => {
+                    self.expect(0, expects);
+                    return Ok(Some((request, present)));
+                }
+                Next::Stop => return Ok(None),
+                other => self.rest(other)?,
+            };
+        }
+    }
+
+    #[inline(always)]
+    fn carry_out<const PASS: bool>(&mut self, request: &Request, decided: Nanos) -> Result<Nanos, EngineError> {
         self.prepare(0, request, decided);
-        let accepted = if LATENCY { self.clock.now() } else { decided };
+        let accepted = if LATENCY && !PASS { self.clock.now() } else { decided };
         let Submitted::Done(Completion { result, .. }) = self.engine.submit(first_io(0, request)) else {
             return Err(broken_promise::<E>());
         };
@@ -58,7 +68,11 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
                     }
                     _ => self.tally.synchronous::<LATENCY>(direction, u64::from(request.length), life),
                 }
-                self.came_back(0, request, life);
+                if PASS {
+                    self.look_at_marks(request);
+                } else {
+                    self.came_back(0, request, life);
+                }
                 self.load.completed(request);
                 Ok(reaped)
             }

@@ -22,6 +22,8 @@ use std::path::{Path, PathBuf};
 
 /// The size of a write during layout, unless the job's blocks are larger.
 const CHUNK: usize = 1 << 20;
+/// However large the blocks are: one of 4 GiB would want as much memory once more.
+const LARGEST_CHUNK: usize = 64 << 20;
 
 /// Makes the files of all clones of one job. `go_on` is asked between writes.
 ///
@@ -55,7 +57,7 @@ pub(crate) fn lay_out(
         return Err(refusal(libc::EPERM, "create", message));
     }
     must_exist(&job.files.directories)?;
-    let total = to_make.values().sum();
+    let total = to_make.values().copied().fold(0, u64::saturating_add);
     let mut layout = Layout { job, writer: None, done: 0, total, observer, go_on };
     for files in clones {
         // A file that clones share is made for the first of them.
@@ -64,7 +66,7 @@ pub(crate) fn lay_out(
         if of_clone.is_empty() {
             continue;
         }
-        let bytes = of_clone.iter().map(|&(_, size)| size).sum();
+        let bytes = of_clone.iter().map(|&(_, size)| size).fold(0, u64::saturating_add);
         layout.observer.layout(&job.name, u32::try_from(of_clone.len()).unwrap_or(u32::MAX), bytes);
         for (path, size) in of_clone {
             layout.make(path, size)?;
@@ -79,7 +81,11 @@ pub(crate) fn announce_own(job: &JobPlan, clones: &[Vec<PlannedFile>], observer:
         return;
     }
     for files in clones.iter().map(std::slice::from_ref).map(missing).filter(|files| !files.is_empty()) {
-        observer.layout(&job.name, u32::try_from(files.len()).unwrap_or(u32::MAX), files.values().sum());
+        observer.layout(
+            &job.name,
+            u32::try_from(files.len()).unwrap_or(u32::MAX),
+            files.values().copied().fold(0, u64::saturating_add),
+        );
     }
 }
 
@@ -224,7 +230,10 @@ impl Layout<'_> {
 
     fn new_writer(&self) -> (Content, Vec<u8>) {
         let largest = usize::try_from(largest_block(self.job)).unwrap_or(CHUNK);
-        (Content::new(&self.job.buffers, self.job.load.seed.unwrap_or(1), 0), vec![0; largest.max(CHUNK)])
+        (
+            Content::new(&self.job.buffers, self.job.load.seed.unwrap_or(1), 0),
+            vec![0; largest.clamp(CHUNK, LARGEST_CHUNK)],
+        )
     }
 
     fn advance(&mut self, bytes: u64) {

@@ -13,6 +13,7 @@ use std::num::NonZeroU64;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::Relaxed;
+use sys::range_lock::{RangeLock, lock_range};
 
 /// The open files of a worker, closed when dropped.
 pub(crate) struct OpenFiles {
@@ -174,6 +175,43 @@ impl OpenFiles {
         Ok(())
     }
 
+    /// Writes to the beginning of each file.
+    ///
+    /// # Errors
+    /// When not all of it could be written.
+    pub(crate) fn touch(&self, page: &[u8]) -> Result<(), JobError> {
+        for (descriptor, path) in self.descriptors.iter().zip(&self.paths) {
+            let written =
+                rustix::io::pwrite(descriptor, page, 0).map_err(|error| file_error("write", path, error, ""))?;
+            if written < page.len() {
+                return Err(file_error("write", path, rustix::io::Errno::NOSPC, ""));
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads from a target beside its engine; how much came back.
+    ///
+    /// # Errors
+    /// As pread(2).
+    pub(crate) fn peek(&self, target: u32, offset: u64, buffer: &mut [u8]) -> std::io::Result<usize> {
+        match self.descriptors.get(target as usize) {
+            Some(descriptor) => Ok(rustix::io::pread(descriptor, buffer, offset)?),
+            None => Ok(0),
+        }
+    }
+
+    /// Waits until the bytes of a target have this lock.
+    ///
+    /// # Errors
+    /// As fcntl(2).
+    pub(crate) fn lock_bytes(&self, target: u32, lock: RangeLock, offset: u64, length: u64) -> std::io::Result<()> {
+        match self.descriptors.get(target as usize) {
+            Some(descriptor) => lock_range(descriptor.as_fd(), lock, offset, length),
+            None => Ok(()),
+        }
+    }
+
     /// Closes the files early. What the kernel says of it comes too late for any of them.
     pub(crate) fn close(&mut self) {
         self.descriptors.clear();
@@ -275,6 +313,9 @@ fn open_one(job: &JobPlan, file: &PlannedFile, writable: bool) -> Result<OwnedFd
         && file.kind == FileKind::Regular
     {
         flags |= OFlags::CREATE;
+    }
+    if birth == Some(Birth::Emptied) && file.kind == FileKind::Regular {
+        flags |= OFlags::TRUNC;
     }
     if job.files.direct {
         flags |= OFlags::DIRECT;

@@ -171,7 +171,7 @@ fn wanted_size(job: &JobPlan, index: u32, number: u64, count: u64, real_size: u6
             return Some(least);
         }
         let seed = job.load.seed.unwrap_or(0).wrapping_add(u64::from(index) << 32).wrapping_add(number + 1);
-        let drawn = least + scatter(seed) % (most - least + 1);
+        let drawn = least + scatter(seed) % (most - least).saturating_add(1);
         return Some((drawn - drawn % smallest).max(least));
     }
     match job.files.size? {
@@ -208,7 +208,7 @@ fn start(job: &JobPlan, index: u32, kind: FileKind, real_size: u64) -> u64 {
     };
     let bytes = |extent: Extent| match extent {
         Extent::Bytes(bytes) => bytes,
-        Extent::Percent(percent) => share(real_size, percent).next_multiple_of(multiple),
+        Extent::Percent(percent) => share(real_size, percent).checked_next_multiple_of(multiple).unwrap_or(u64::MAX),
     };
     bytes(files.offset).saturating_add(bytes(files.offset_increment).saturating_mul(u64::from(index)))
 }
@@ -284,7 +284,7 @@ fn whole_zones(
             zones.size
         ));
     }
-    let start = start.next_multiple_of(zones.size);
+    let start = start.checked_next_multiple_of(zones.size).unwrap_or(u64::MAX);
     let end = end.min(real_size) / zones.size * zones.size;
     if end <= start {
         return refuse(format!("no whole zone of {} bytes lies between offset and end of the region", zones.size));

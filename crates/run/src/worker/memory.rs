@@ -36,6 +36,11 @@ impl Memory {
         self.arena.stride()
     }
 
+    /// How many slots there are.
+    pub(crate) fn slots(&self) -> u32 {
+        u32::try_from(self.arena.slots()).unwrap_or(u32::MAX)
+    }
+
     /// The first `length` bytes of a slot's buffer.
     #[inline]
     pub(crate) fn slot(&mut self, slot: u32, length: u32) -> &mut [u8] {

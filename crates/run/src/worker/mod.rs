@@ -109,19 +109,23 @@ fn set_up_and_run(
         control.state.store(WorkerState::SettingUp as u32, Relaxed);
     }
     let depth = usable_depth(job);
-    let mut memory = Memory::new(job, depth)?;
+    let slots = places(job).max(depth);
+    let mut memory = Memory::new(job, slots)?;
     if job.pass.as_ref().is_some_and(|pass| pass.prime) {
         open.prime(memory.slot(0, job.load.smallest()))?;
     }
     let seed = job.load.seed.unwrap_or(setup.system_seed);
-    let bytes: u64 = setup.files.iter().map(|file| file.region.bytes()).sum();
+    let bytes: u64 = setup.files.iter().map(|file| file.region.bytes()).fold(0, u64::saturating_add);
     let mut content = Content::new(&job.buffers, seed, setup.plan.number).with_working_set(
         &job.buffers,
         seed,
         bytes / u64::from(job.load.largest()),
     );
-    for slot in 0..depth {
+    for slot in 0..slots {
         content.prepare_start(memory.whole_slot(slot));
+    }
+    if let Some(bytes) = job.pass.as_ref().map(|pass| pass.touch_bytes).filter(|&bytes| bytes > 0) {
+        open.touch(memory.slot(0, bytes.min(job.load.largest())))?;
     }
     hook::run(job, hook::Hook::Before)?;
     let blocks = Blocks::of(setup)?;
@@ -196,6 +200,12 @@ pub(crate) fn usable_depth(job: &JobPlan) -> u32 {
         Some(Submission::Synchronous) => 1,
         _ => job.depth.depth,
     }
+}
+
+/// Places in memory that the records of a pass go through in turn; 1 as a rule.
+fn places(job: &JobPlan) -> u32 {
+    let area = job.pass.as_ref().and_then(|pass| pass.habits.as_ref()).map_or(0, |habits| habits.area_bytes);
+    u32::try_from(area / job.load.largest().max(1) as usize).unwrap_or(u32::MAX).max(1)
 }
 
 /// A worker that needs only its engine.
@@ -278,6 +288,7 @@ fn facts(job: &JobPlan) -> JobFacts<'_> {
         atomic: job.files.atomic,
         offloads_to: if job.depth.offload { job.engine } else { "" },
         order: order(job),
+        map_advice: job.pass.as_ref().and_then(|pass| pass.map_advice),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Logs beside the result, against a device whose truth is known.
 
 use crate::support::{depth, run_jobs, run_one, sim, use_engine};
+use house::sum_over_time;
 use job::plan::{JobPlan, Mix, WindowValue};
 use measure::Nanos;
 use std::path::Path;
@@ -77,18 +78,6 @@ fn a_log_that_cannot_be_made_is_the_jobs_error() {
 
 /// Windows as they are wanted, to the point: 10 ms, 100 ms and 1 s.
 const WINDOWS_MS: [u64; 3] = [10, 100, 1000];
-
-/// What the rows of a direction add up to, each over its window of `ms`: the last one began where the one before ended,
-/// and a window in which nothing came back has no row.
-fn sum_over_time(rows: &[Vec<u64>], direction: u64, ms: u64) -> u64 {
-    let (mut before, mut sum) = (0, 0);
-    for row in rows.iter().filter(|row| row[2] == direction) {
-        let began = (row[0].saturating_sub(1) / ms * ms).max(before);
-        sum += row[1] * (row[0] - began);
-        before = row[0];
-    }
-    sum / 1000
-}
 
 #[test]
 fn subtlety_25_rows_over_windows_add_up_to_the_result_and_end_at_multiples() {

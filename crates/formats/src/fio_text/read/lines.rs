@@ -1,12 +1,17 @@
 //! Single lines of fio's report: their numbers in base units.
 
 use super::{Announced, Priority, Target};
-use crate::numeral::{Era, Pairs, bytes, count, leading, percent, split_at, trimmed, unit, whole};
+use crate::numeral::{
+    Era, Pairs, after_key, bytes, count, leading, percent, split_at, split_at_colon, trimmed, unit, whole,
+};
 use crate::printable;
 use model::reading::{
     LatencyShare, PriorityTime, ReadDirection, ReadDisk, ReadGroup, ReadJob, ReadKind, ReadLatency, ReadProgress,
     ReadSamples,
 };
+
+/// Bins that the latencies of one job usually fill.
+const USUAL_SHARES: usize = 16;
 
 /// The beginning of a line for a message.
 pub(super) fn shown(text: &str) -> String {
@@ -22,14 +27,16 @@ pub(super) fn shown(text: &str) -> String {
 pub(super) fn announced(name: &str, rest: &str) -> (Announced, bool) {
     let mut job = Announced { name: name.trim().to_owned(), ..Announced::default() };
     let value = |key: &str| {
-        let (_, rest) = rest.split_once(key)?;
-        Some(rest.split([',', ' ']).next().unwrap_or_default().trim())
+        let rest = after_key(rest, key)?;
+        let end = memchr::memchr2(b',', b' ', rest.as_bytes()).unwrap_or(rest.len());
+        Some(rest[..end].trim())
     };
     job.pattern = value(" rw=").filter(|word| !word.is_empty()).map(str::to_owned);
     job.engine = value("ioengine=").map(str::to_owned);
     job.depth = value("iodepth=").and_then(whole);
-    if let Some((_, sizes)) = rest.split_once("bs=") {
-        let sizes = sizes.split_once(", ioengine").map_or(sizes, |(sizes, _)| sizes);
+    if let Some(sizes) = after_key(rest, "bs=") {
+        let end = memchr::memchr_iter(b',', sizes.as_bytes()).find(|&at| sizes[at..].starts_with(", ioengine"));
+        let sizes = &sizes[..end.unwrap_or(sizes.len())];
         let ranges = sizes.split(['/', ',']).filter(|range| !range.trim().is_empty());
         job.block_sizes = ranges.filter_map(block_range).collect();
     }
@@ -51,9 +58,11 @@ pub(super) fn version(text: &str) -> Option<&str> {
         return (number.starts_with(|letter: char| letter.is_ascii_digit()) && !number.contains([' ', '=']))
             .then_some(text);
     }
-    let parts: Vec<&str> = text.split('.').collect();
-    let number = |part: &&str| !part.is_empty() && part.len() < 4 && part.bytes().all(|byte| byte.is_ascii_digit());
-    (parts.len() >= 3 && parts.iter().all(number)).then_some(text)
+    if !text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {
+        return None;
+    }
+    let is_number = |part: &str| (1..4).contains(&part.len());
+    (text.split('.').count() >= 3 && text.split('.').all(is_number)).then_some(text)
 }
 
 /// `Starting 8 processes`, `Starting 2 threads and 1 process`.
@@ -65,7 +74,8 @@ pub(super) fn started(text: &str) -> Option<f64> {
 
 /// `a: Laying out IO file(s) (1 file(s) / 3072MB)`.
 pub(super) fn laid_out(text: &str) -> Option<f64> {
-    let (_, rest) = text.split_once(": Laying out IO file")?;
+    let colon = memchr::memchr_iter(b':', text.as_bytes());
+    let rest = colon.filter_map(|at| text[at..].strip_prefix(": Laying out IO file")).next()?;
     let (_, size) = rest.rsplit_once('/')?;
     bytes(size.trim_end_matches(')'), Era::Binary)
 }
@@ -79,7 +89,9 @@ pub(super) fn progress(text: &str) -> Option<ReadProgress> {
         let part = part.split(']').next().unwrap_or_default().trim();
         if let Some(eta) = part.strip_prefix("eta ") {
             found.eta_s = eta_seconds(eta);
-        } else if let Some((rates, _)) = part.split_once(" iops") {
+        } else if part.contains('i')
+            && let Some((rates, _)) = part.split_once(" iops")
+        {
             found.iops = rates.split('/').filter_map(|rate| count(rate.trim())).collect();
         } else if let Some(rates) = part.strip_suffix("/s") {
             found.bytes_per_second = rates.split('/').filter_map(|rate| progress_rate(rate.trim())).collect();
@@ -124,21 +136,25 @@ fn eta_seconds(text: &str) -> Option<f64> {
 /// What stands behind `NAME: (groupid=`; false when something is missing.
 pub(super) fn job_head(job: &mut ReadJob, rest: &str) -> bool {
     job.group = leading(rest).map(|(group, _)| group);
-    let number = |key: &str| rest.split_once(key).and_then(|(_, rest)| leading(rest)).map(|(number, _)| number);
+    let number = |key: &str| after_key(rest, key).and_then(leading).map(|(number, _)| number);
     job.workers = number("jobs=");
     job.errno = number("err=");
     job.pid = number("pid=");
-    if let Some((_, rest)) = rest.split_once("pid=") {
-        job.date = rest.split_once(": ").map(|(_, date)| date.trim().to_owned()).filter(|date| !date.is_empty());
+    if let Some(rest) = after_key(rest, "pid=") {
+        job.date = split_at_colon(rest).map(|(_, date)| date.trim().to_owned()).filter(|date| !date.is_empty());
     }
     job.group.is_some() && job.workers.is_some() && job.errno.is_some()
 }
 
 /// The direction of a rate line and what follows; group lines are upper case and not meant.
 pub(super) fn rate_head(text: &str) -> Option<(ReadKind, &str)> {
-    const HEADS: [(&str, ReadKind); 4] =
-        [("read", ReadKind::Read), ("write", ReadKind::Write), ("trim", ReadKind::Trim), ("mixed", ReadKind::Mixed)];
-    let (kind, rest) = HEADS.iter().find_map(|&(word, kind)| Some((kind, text.strip_prefix(word)?)))?;
+    let (kind, rest) = match text.as_bytes().first()? {
+        b'r' => (ReadKind::Read, text.strip_prefix("read")?),
+        b'w' => (ReadKind::Write, text.strip_prefix("write")?),
+        b't' => (ReadKind::Trim, text.strip_prefix("trim")?),
+        b'm' => (ReadKind::Mixed, text.strip_prefix("mixed")?),
+        _ => return None,
+    };
     let rest = rest.trim_start().strip_prefix(':')?.trim_start();
     (rest.starts_with("io=") || rest.starts_with("IOPS=")).then_some((kind, rest))
 }
@@ -185,13 +201,15 @@ pub(super) struct LatencyLine<'line> {
 impl<'line> LatencyLine<'line> {
     /// `clat (usec): min=..`, `lat percentiles (nsec):`; shares per bin (`lat (usec) : 50=..`) are not meant.
     pub(super) fn of(text: &'line str) -> Option<Self> {
-        const NAMES: [(&str, Target); 4] = [
-            ("clat ", Target::Completion),
-            ("lat ", Target::Total),
-            ("slat ", Target::Submission),
-            ("sync ", Target::Sync),
-        ];
-        let (target, rest) = NAMES.iter().find_map(|&(name, target)| Some((target, text.strip_prefix(name)?)))?;
+        let (target, rest) = match text.as_bytes().first()? {
+            b'c' => (Target::Completion, text.strip_prefix("clat ")?),
+            b'l' => (Target::Total, text.strip_prefix("lat ")?),
+            b's' => match text.strip_prefix("slat ") {
+                Some(rest) => (Target::Submission, rest),
+                None => (Target::Sync, text.strip_prefix("sync ")?),
+            },
+            _ => return None,
+        };
         let (target, percent, rest) = match rest.strip_prefix("prio ") {
             Some(rest) => priority(target, rest)?,
             None => (target, None, rest),
@@ -260,10 +278,24 @@ pub(super) fn moments(line: &LatencyLine<'_>) -> Option<ReadLatency> {
     found.min_ns.and(found.max_ns).and(found.mean_ns).and(found.deviation_ns).is_some().then_some(found)
 }
 
+/// What stands between `],`.
+pub(super) fn pairs_in_brackets(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = Some(text);
+    std::iter::from_fn(move || {
+        let text = rest?;
+        let bytes = text.as_bytes();
+        let end = memchr::memchr_iter(b']', bytes).find(|&at| bytes.get(at + 1) == Some(&b','));
+        rest = end.map(|at| &text[at + 2..]);
+        Some(end.map_or(text, |at| &text[..at]))
+    })
+}
+
 /// ` 1.00th=[   69`, with or without the closing bracket.
 pub(super) fn percentile(pair: &str) -> Option<(f64, f64)> {
-    let (percent, value) = pair.split_once("th=[")?;
-    Some((whole(percent.trim())?, whole(value.trim_end().trim_end_matches(']'))?))
+    let bytes = pair.as_bytes();
+    let at = memchr::memchr_iter(b'[', bytes).find(|&at| bytes[..at].ends_with(b"th="))?;
+    let (percent, value) = (&pair[..at - "th=".len()], &pair[at + 1..]);
+    Some((whole(trimmed(percent))?, whole(trimmed(value).trim_end_matches(']'))?))
 }
 
 /// A line of a job's block other than rates, latencies and percentiles: `None` if it is none, false if it is damaged.
@@ -336,7 +368,7 @@ fn parts(text: &str) -> impl Iterator<Item = &str> {
 }
 
 fn behind_last_equal(pair: &str) -> Option<(&str, &str)> {
-    let at = memchr::memrchr(b'=', pair.as_bytes())?;
+    let at = pair.bytes().rposition(|byte| byte == b'=')?;
     Some((&pair[..at], &pair[at + 1..]))
 }
 
@@ -345,6 +377,7 @@ fn shares(slot: &mut Vec<f64>, rest: &str) -> bool {
     const BINS: usize = 7;
     // `>=64=` has two equal signs: the value is behind the last.
     slot.clear();
+    slot.reserve_exact(BINS);
     slot.extend(parts(rest).filter_map(|pair| percent(behind_last_equal(pair)?.1)));
     slot.len() == BINS
 }
@@ -352,11 +385,13 @@ fn shares(slot: &mut Vec<f64>, rest: &str) -> bool {
 /// `total=r=1684486/w=0/d=0, short=r=0/..`, `total=r=.. dropped=..` or `total=0,512,0,63 short=0,0,0,0 dropped=0,0,0,0`.
 fn issued(job: &mut ReadJob, rest: &str) -> bool {
     let numbers = |key: &str| -> Vec<f64> {
-        let Some((_, list)) = rest.split_once(key) else {
+        let Some(list) = after_key(rest, key) else {
             return Vec::new();
         };
-        let list = list.split(", ").next().unwrap_or_default().split(' ').next().unwrap_or_default();
-        list.split(['/', ',']).map_while(|item| whole(item.rsplit_once('=').map_or(item, |(_, value)| value))).collect()
+        let list = split_at(list, b' ').map_or(list, |(list, _)| list.strip_suffix(',').unwrap_or(list));
+        list.split(['/', ','])
+            .map_while(|item| whole(behind_last_equal(item).map_or(item, |(_, value)| value)))
+            .collect()
     };
     job.issued = numbers("total=");
     job.short = numbers("short=");
@@ -371,15 +406,19 @@ fn latency_shares(job: &mut ReadJob, head: &str, rest: &str) -> bool {
         return false;
     };
     let before = job.latency_shares.len();
+    if before == 0 {
+        job.latency_shares.reserve(USUAL_SHARES);
+    }
     let mut whole_line = true;
     for pair in parts(rest) {
         let Some((bound, share)) = behind_last_equal(pair) else {
             whole_line = false;
             continue;
         };
-        let below_ns = whole(bound.trim()).map(|bound| bound * unit);
+        let bound = trimmed(bound);
+        let below_ns = whole(bound).map(|bound| bound * unit);
         match percent(share) {
-            Some(percent) if below_ns.is_some() || bound.trim() == ">=2000" => {
+            Some(percent) if below_ns.is_some() || bound == ">=2000" => {
                 job.latency_shares.push(LatencyShare { below_ns, percent });
             }
             _ => whole_line = false,
@@ -412,6 +451,9 @@ fn samples(job: &mut ReadJob, rest: &str, factor: Option<f64>) -> bool {
     whole
 }
 
+/// What a group's line states up to fio 2.
+const OLD_GROUP_KEYS: [&str; 6] = ["io", "aggrb", "minb", "maxb", "mint", "maxt"];
+
 /// `READ: io=.., aggrb=..` or `READ: bw=.. (..), ..`; whether it is whole.
 pub(super) fn group(text: &str, number: Option<f64>) -> Option<(ReadGroup, bool)> {
     const HEADS: [(&str, ReadKind); 4] =
@@ -427,16 +469,22 @@ pub(super) fn group(text: &str, number: Option<f64>) -> Option<(ReadGroup, bool)
         runtime_ms: None,
     };
     if rest.trim_start().starts_with("io=") {
-        let value = |key: &str| Pairs(rest).find(|(name, _)| *name == key).map(|(_, value)| value);
-        let rate = |key| value(key).and_then(|value| bytes(value, Era::Binary));
-        let time = |key| value(key).and_then(|value| whole(value.strip_suffix("msec")?));
-        found.bytes = rate("io");
-        found.bytes_per_second = rate("aggrb");
-        found.range_bytes_per_second = rate("minb").zip(rate("maxb"));
-        found.runtime_ms = time("mint").zip(time("maxt"));
+        let rate = |value| bytes(value, Era::Binary);
+        let time = |value: &str| whole(value.strip_suffix("msec")?);
+        let mut values: [Option<&str>; OLD_GROUP_KEYS.len()] = [None; OLD_GROUP_KEYS.len()];
+        for (key, value) in Pairs(rest) {
+            if let Some(at) = OLD_GROUP_KEYS.iter().position(|known| *known == key) {
+                values[at].get_or_insert(value);
+            }
+        }
+        let [amount, all, least, most, shortest, longest] = values;
+        found.bytes = amount.and_then(rate);
+        found.bytes_per_second = all.and_then(rate);
+        found.range_bytes_per_second = least.and_then(rate).zip(most.and_then(rate));
+        found.runtime_ms = shortest.and_then(time).zip(longest.and_then(time));
     } else {
         let first = |text: &str| bytes(text.split(" (").next().unwrap_or_default(), Era::Decimal);
-        let after = |key: &str| rest.split_once(key).map(|(_, rest)| rest);
+        let after = |key: &str| after_key(rest, key);
         found.bytes_per_second = after("bw=").and_then(first);
         found.bytes = after("io=").and_then(|rest| first(rest.split(", ").next().unwrap_or_default()));
         let range = after("bw=").and_then(|rest| rest.split_once("), ")).map(|(_, rest)| rest);
@@ -453,12 +501,12 @@ pub(super) fn group(text: &str, number: Option<f64>) -> Option<(ReadGroup, bool)
 
 /// `vda: ios=15286/104, merge=0/0, ticks=2195/18, in_queue=2220, util=55.06%`; whether it is whole.
 pub(super) fn disk(text: &str) -> Option<(ReadDisk, bool)> {
-    let (name, rest) = text.split_once(": ")?;
+    let (name, rest) = split_at_colon(text)?;
     if !rest.trim_start().starts_with("ios=") {
         return None;
     }
     let mut found = ReadDisk { name: name.trim().to_owned(), ..ReadDisk::default() };
-    let pair = |value: &str| value.split_once('/').and_then(|(reads, writes)| Some((whole(reads)?, whole(writes)?)));
+    let pair = |value: &str| split_at(value, b'/').and_then(|(reads, writes)| Some((whole(reads)?, whole(writes)?)));
     for (key, value) in Pairs(rest) {
         match key {
             "ios" => found.ios = pair(value),

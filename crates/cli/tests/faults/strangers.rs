@@ -1,0 +1,185 @@
+//! Files and names that a stranger has written: no command is run, nothing is written elsewhere, and no page, spreadsheet
+//! or terminal takes a name for more than text.
+
+use super::{Bench, Row, Shown};
+use std::process::{Command, Stdio};
+
+const KIB_64: &str = "--size=64k --rw=read --fallocate=none";
+
+pub(crate) fn rows() -> Vec<Row> {
+    let mut rows = files();
+    rows.extend(other_files());
+    rows.extend(names());
+    rows
+}
+
+/// What a stranger's file may ask for.
+fn files() -> Vec<Row> {
+    vec![
+        Row::new("a job's name that leads elsewhere", "name=../../x with logs", |bench| {
+            std::fs::create_dir_all(bench.file("in/side")).map_err(|error| error.to_string())?;
+            let mut command = bench.fio(&format!("--name=../../x {KIB_64} --log_avg_msec=1"));
+            std::fs::write(bench.file("in/side/j.fio"), "[../../x]\nsize=64k\nrw=read\nwrite_bw_log\nwrite_lat_log=\n")
+                .map_err(|error| error.to_string())?;
+            drop(command);
+            command = bench.fio("j.fio");
+            command.current_dir(bench.file("in/side"));
+            let ran = bench.run(&mut command)?;
+            let outside: Vec<String> = [bench.path().to_owned(), bench.file("in")]
+                .iter()
+                .filter_map(|folder| std::fs::read_dir(folder).ok())
+                .flat_map(|entries| entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()))
+                .filter(|name| name != "in" && name != "side")
+                .collect();
+            if !outside.is_empty() {
+                return Err(format!("files outside of its directory: {outside:?}"));
+            }
+            let status = ran.status.map_or_else(String::new, |status| status.to_string());
+            Ok(Shown {
+                did: "slashes become underscores".into(),
+                status,
+                kept: "nothing outside of its directory".into(),
+            })
+        }),
+        Row::new("a stranger's job file", "--untrusted", |bench| {
+            let marker = bench.file("ran");
+            let lines = [
+                format!("exec_prerun=touch {}", marker.display()),
+                "ioengine=exec".to_owned(),
+                "filename=/etc/plumb-x".to_owned(),
+                "directory=..".to_owned(),
+                "write_bw_log=../x".to_owned(),
+                "write_consent=1".to_owned(),
+                "include /etc/passwd".to_owned(),
+                "verify_pattern='/etc/passwd'".to_owned(),
+                "ioscheduler=none".to_owned(),
+            ];
+            let mut shown = None;
+            for line in lines {
+                std::fs::write(bench.file("j.fio"), format!("[a]\nsize=64k\nrw=read\n{line}\n"))
+                    .map_err(|error| error.to_string())?;
+                let ran = bench.run(&mut bench.fio("--untrusted j.fio"))?;
+                shown = shown.or(Some(ran.expect(1, &["--untrusted: "]).map_err(|why| format!("{line}: {why}"))?));
+            }
+            std::fs::write(bench.file("j.fio"), "[a]\nsize=64k\nrw=read\ndescription=/x\nbssplit=4k/50:8k/50\n")
+                .map_err(|error| error.to_string())?;
+            bench.run(&mut bench.fio("--untrusted j.fio"))?.expect(0, &[])?;
+            if marker.exists() { Err("the command ran".into()) } else { shown.ok_or_else(|| "no line".into()) }
+        }),
+    ]
+}
+
+/// The same of a survey's and iozone's files.
+fn other_files() -> Vec<Row> {
+    vec![
+        Row::new("a stranger's survey file", "survey --untrusted --config", |bench| {
+            let lines = [
+                "targets = [\"/dev\"]",
+                "targets = [\"..\"]",
+                "targets = [\"data\"]\noutput = \"/etc/plumb-x\"",
+                "targets = [\"data\"]\nengine = \"exec\"",
+                "targets = [\"data\"]\noverwrite = [\"16777216\"]",
+                "targets = [\"data\"]\n[vary]\nioscheduler = \"none\"",
+            ];
+            let mut shown = None;
+            for line in lines {
+                let told = refused(bench, line, "survey --untrusted --dry-run --config given", 1)?;
+                shown = shown.or(Some(told));
+            }
+            std::fs::create_dir_all(bench.file("data")).map_err(|error| error.to_string())?;
+            std::fs::write(bench.file("given"), "targets = [\"data\"]\nsize = \"16M\"\n").map_err(|e| e.to_string())?;
+            let (status, told) = plumb(bench, "survey --untrusted --dry-run --config given")?;
+            if status == Some(0) { shown.ok_or_else(|| "no line".into()) } else { Err(format!("{status:?}: {told}")) }
+        }),
+        Row::new("a stranger's cluster file", "iozone --untrusted -+m", |bench| {
+            let marker = bench.file("ran");
+            let line = format!("localhost . touch {}\n", marker.display());
+            let shown = refused(bench, &line, "iozone --untrusted -i 0 -t 1 -+m given", 1)?;
+            if marker.exists() { Err("the command ran".into()) } else { Ok(shown) }
+        }),
+        Row::new("a stranger's names of files", "iozone --untrusted -+R", |bench| {
+            refused(bench, "a\n../outside\n", "iozone --untrusted -i 0 -s 64 -t 2 -+R given", 1)
+        }),
+    ]
+}
+
+/// A command that is given a stranger's file called `given`, and refuses it.
+fn refused(bench: &Bench, text: &str, words: &str, status: i32) -> Result<Shown, String> {
+    std::fs::write(bench.file("given"), text).map_err(|error| error.to_string())?;
+    let (code, told) = plumb(bench, words)?;
+    let line = told.lines().find(|line| line.contains("--untrusted: "));
+    match (code == Some(status), line) {
+        (true, Some(line)) => {
+            let kept = "nothing was begun".to_owned();
+            Ok(Shown { did: line.to_owned(), status: status.to_string(), kept })
+        }
+        _ => Err(format!("{text}: exit status {code:?}: {told}")),
+    }
+}
+
+/// Status, and all that was said.
+fn plumb(bench: &Bench, words: &str) -> Result<(Option<i32>, String), String> {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_plumb"));
+    let output = command.args(words.split_whitespace()).current_dir(bench.path()).stdin(Stdio::null()).output();
+    let output = output.map_err(|error| error.to_string())?;
+    let told = [output.stderr, output.stdout].concat();
+    Ok((output.status.code(), String::from_utf8_lossy(&told).into_owned()))
+}
+
+/// What a stranger has named jobs.
+fn names() -> Vec<Row> {
+    vec![
+        Row::new("a name that is a script", "a file called <script>, a page of its rows", |bench| {
+            let name = "<script>document.title=1<!--.csv";
+            std::fs::write(bench.file(name), super::personalities::GIVEN).map_err(|error| error.to_string())?;
+            let (status, told) = plumb(bench, &format!("report {name} --output page.html"))?;
+            let page = std::fs::read_to_string(bench.file("page.html")).map_err(|error| format!("{error}: {told}"))?;
+            if status != Some(0) || page.contains("<script>document.title") || !page.contains("&lt;script&gt;document")
+            {
+                return Err(format!("status {status:?}, or the name is a script of the page: {told}"));
+            }
+            let kept = "the page shows the name".to_owned();
+            Ok(Shown { did: "the name is text".into(), status: "0".into(), kept })
+        }),
+        Row::new("a name that is a formula", "a test called =cmd(), a file called =cmd(), as CSV", |bench| {
+            let name = "=cmd|' /C calc'!A0";
+            let given = super::personalities::GIVEN.replace("randread", &format!("\"{name}\""));
+            std::fs::write(bench.file("=cmd().csv"), given).map_err(|error| error.to_string())?;
+            let (_, csv) = plumb(bench, "parse --format csv =cmd().csv")?;
+            std::fs::write(bench.file("own.csv"), &csv).map_err(|error| error.to_string())?;
+            let computed = |cell: &str| cell.trim_matches('"').starts_with(['=', '+', '@']);
+            let row = csv.lines().nth(1).unwrap_or_default();
+            if row.split(',').any(computed) || !row.contains(&format!("'{name}")) || !row.contains("'=cmd()") {
+                return Err(format!("a spreadsheet computes a cell of {row}"));
+            }
+            let (_, back) = plumb(bench, "parse --format json own.csv")?;
+            if !back.contains(name) || back.contains(&format!("'{name}")) {
+                return Err(format!("the name does not come back: {back}"));
+            }
+            let kept = "read back, the name is what it was".to_owned();
+            Ok(Shown { did: "an apostrophe makes it text".into(), status: "0".into(), kept })
+        }),
+        Row::new("a control sequence in all reports", "name=ESC[2J, standard output", |bench| {
+            std::fs::write(bench.file("j.fio"), "[\u{1b}[2Jx]\nsize=64k\nrw=read\ndescription=\u{1b}]0;owned\u{7}\n")
+                .map_err(|error| error.to_string())?;
+            let (status, told) =
+                plumb(bench, "fio --output-format=normal,terse,json+ --eta=always --result=own.json j.fio")?;
+            let (_, parsed) = plumb(bench, "parse own.json")?;
+            let steers = |text: &str| text.contains('\u{1b}') || text.contains('\u{7}');
+            if status != Some(0) || steers(&told) || steers(&parsed) {
+                return Err(format!("status {status:?}, or it reaches the terminal: {told:?} {parsed:?}"));
+            }
+            let kept = "the reports".to_owned();
+            Ok(Shown { did: "shown as a picture of the character".into(), status: "0".into(), kept })
+        }),
+        Row::new("a file with a control sequence in a name", "name=ESC[2J", |bench| {
+            std::fs::write(bench.file("j.fio"), "[\u{1b}[2Jx]\nsize=64k\nrw=read\nallow_file_create=0\n")
+                .map_err(|error| error.to_string())?;
+            let ran = bench.run(&mut bench.fio("j.fio"))?;
+            if ran.stderr.contains('\u{1b}') {
+                return Err(format!("a control sequence reaches the terminal: {:?}", ran.stderr));
+            }
+            ran.expect(1, &["x"])
+        }),
+    ]
+}

@@ -1,0 +1,163 @@
+//! A cluster over ssh: an sshd of our own on 127.0.0.1, with keys made for the test, and plumb at both ends.
+
+use super::{PLUMB, text};
+use std::fs;
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+/// A server that ends with the test.
+struct Server {
+    directory: tempfile::TempDir,
+    sshd: Child,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.sshd.kill();
+        let _ = self.sshd.wait();
+    }
+}
+
+fn key(path: &Path) -> String {
+    let made = Command::new("ssh-keygen").args(["-q", "-t", "ed25519", "-N", "", "-f"]).arg(path).status();
+    assert!(made.expect("ssh-keygen, which tools/oracles installs").success());
+    fs::read_to_string(path.with_extension("pub")).expect("the public half")
+}
+
+/// A port on which nobody listens.
+fn free_port() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    listener.local_addr().expect("it is bound").port()
+}
+
+impl Server {
+    fn start() -> Server {
+        let directory = tempfile::tempdir().expect("a directory");
+        let at = |name: &str| directory.path().join(name);
+        let host_key = key(&at("host"));
+        fs::write(at("authorized"), key(&at("user"))).expect("a file");
+        key(&at("stranger"));
+        // Without this directory of the system sshd does not start as root.
+        fs::create_dir_all("/run/sshd").expect("a directory (needs root)");
+        let port = free_port();
+        let shown = |name: &str| at(name).display().to_string();
+        let config = format!(
+            "Port {port}\nListenAddress 127.0.0.1\nHostKey {}\nAuthorizedKeysFile {}\nPidFile none\nStrictModes no\n\
+             UsePAM no\nPasswordAuthentication no\nKbdInteractiveAuthentication no\nPermitRootLogin yes\nUseDNS no\n",
+            shown("host"),
+            shown("authorized")
+        );
+        fs::write(at("sshd_config"), config).expect("a file");
+        let (kind, rest) = host_key.split_once(' ').expect("kind, key, name");
+        fs::write(at("known"), format!("[127.0.0.1]:{port} {kind} {rest}")).expect("a file");
+        let host = |name: &str, port: u16, key: &str| {
+            format!(
+                "Host {name}\nHostName 127.0.0.1\nPort {port}\nIdentityFile {}\nIdentitiesOnly yes\n\
+                 UserKnownHostsFile {}\nStrictHostKeyChecking yes\nBatchMode yes\nConnectTimeout 10\nLogLevel ERROR\n",
+                shown(key),
+                shown("known")
+            )
+        };
+        let hosts =
+            host("near far", port, "user") + &host("closed", free_port(), "user") + &host("shut", port, "stranger");
+        fs::write(at("ssh_config"), hosts).expect("a file");
+        let log = fs::File::create(at("log")).expect("a file");
+        let sshd = Command::new("/usr/sbin/sshd")
+            .args(["-D", "-e", "-f"])
+            .arg(at("sshd_config"))
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(log)
+            .spawn()
+            .expect("sshd, which tools/oracles installs");
+        let server = Server { directory, sshd };
+        let begun = Instant::now();
+        while TcpStream::connect(("127.0.0.1", port)).is_err() {
+            let log = fs::read_to_string(server.at("log")).unwrap_or_default();
+            assert!(begun.elapsed() < Duration::from_secs(20), "sshd does not listen: {log}");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        server
+    }
+
+    fn at(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    /// Runs the leader; a member is the name of a host and of a directory, which is made where it begins with `m`.
+    fn lead(&self, members: [(&str, &str); 2], words: &str) -> Output {
+        let mut hosts = String::from("# host directory plumb\n");
+        for (host, directory) in members {
+            if directory.starts_with('m') {
+                fs::create_dir_all(self.at(directory)).expect("a directory");
+            }
+            hosts += &format!("{host} {} {PLUMB}\n", self.at(directory).display());
+        }
+        fs::write(self.at("hosts"), hosts).expect("a file");
+        Command::new(PLUMB)
+            .args(["iozone", "-+m", "hosts", "-t", "2"])
+            .args(words.split(' '))
+            .current_dir(self.directory.path())
+            .env("RSH", format!("ssh -F {}", self.at("ssh_config").display()))
+            .stdin(Stdio::null())
+            .output()
+            .expect("plumb")
+    }
+
+    fn files(&self, directory: &str) -> Vec<String> {
+        let found = fs::read_dir(self.at(directory)).expect("a directory").flatten();
+        let mut names: Vec<String> = found.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+        names.sort();
+        names
+    }
+}
+
+#[test]
+fn members_are_led_over_ssh() {
+    let server = Server::start();
+    let output = server.lead([("near", "m1"), ("far", "m2")], "-T -i 0 -i 1 -i 2 -s 256 -r 4 -+n -w -Q -+T -+z -C");
+    let said = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{said}{}", text(&output.stderr));
+    for line in ["initial writers", "readers", "random readers", "random writers"] {
+        assert!(said.lines().any(|found| found.contains("Children see") && found.contains(line)), "{line}: {said}");
+    }
+    assert!(said.contains("Test cleanup:") && said.ends_with("iozone test complete.\n"), "{said}");
+    let amounts = super::numbers(&said, "Child[");
+    assert_eq!(amounts.len(), 8, "{said}");
+    assert!(amounts.contains(&256.0), "the first of each test moves all of its file: {said}");
+    // Each file on the machine of its child, and nothing beside it but what was asked for.
+    for (directory, child) in [("m1", 0), ("m2", 1)] {
+        let expected = ["randrol", "randwol", "rol", "wol"].map(|name| format!("Child_{child}_{name}.dat"));
+        let others = [format!("Child_{child}.log"), format!("Iozone_histogram_child_{child}.txt")];
+        let mut expected: Vec<String> = expected.into_iter().chain(others).collect();
+        expected.push(format!("iozone.DUMMY.{child}"));
+        expected.sort();
+        assert_eq!(server.files(directory), expected);
+        let size = fs::metadata(server.at(directory).join(format!("iozone.DUMMY.{child}"))).expect("kept by -w").len();
+        assert_eq!(size, 256 << 10);
+    }
+}
+
+#[test]
+fn a_member_that_cannot_do_its_part_ends_all_and_is_named() {
+    let server = Server::start();
+    for (members, culprit, why) in [
+        ([("near", "m1"), ("far", "none")], "far", "No such file or directory"),
+        ([("closed", "m1"), ("near", "m2")], "closed", "ended with exit status: 255"),
+        ([("near", "m1"), ("shut", "m2")], "shut", "ended with exit status: 255"),
+    ] {
+        let begun = Instant::now();
+        let output = server.lead(members, "-i 0 -i 1 -s 256 -r 4");
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        let named = said.lines().find(|line| line.starts_with(&format!("plumb: iozone: {culprit} (")));
+        assert!(named.is_some_and(|line| line.contains(why)), "{members:?}: {said}");
+        assert!(!text(&output.stdout).contains("iozone test complete"), "{members:?}");
+        assert!(begun.elapsed() < Duration::from_secs(30), "{members:?}: {:?}", begun.elapsed());
+        for (_, directory) in members.iter().filter(|(_, directory)| directory.starts_with('m')) {
+            assert!(server.files(directory).is_empty(), "{members:?}: {directory} has {:?}", server.files(directory));
+        }
+    }
+}

@@ -1,0 +1,13 @@
+//! What a log must add up to.
+
+/// What the rows of a direction (time in ms, value per second, direction) add up to, each over its window of `ms`: the
+/// last one began where the one before ended, and a window in which nothing came back has no row.
+pub fn sum_over_time(rows: &[Vec<u64>], direction: u64, ms: u64) -> u64 {
+    let (mut before, mut sum) = (0, 0);
+    for row in rows.iter().filter(|row| row[2] == direction) {
+        let began = (row[0].saturating_sub(1) / ms * ms).max(before);
+        sum += row[1] * (row[0] - began);
+        before = row[0];
+    }
+    sum / 1000
+}

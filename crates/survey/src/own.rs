@@ -1,0 +1,233 @@
+//! Tests of one's own, as a survey file has them: `[test.NAME]` with a pattern and its levels.
+
+use crate::axis;
+use crate::kind::Kind;
+use crate::test::Test;
+use crate::wishes::{Wishes, Worded};
+use crate::word;
+use serde::de::Error;
+use serde::ser::SerializeStruct;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::collections::BTreeMap;
+
+/// All tests of one's own, by their names.
+pub type OwnTests = BTreeMap<String, OwnTest>;
+
+/// The longest name: the table has room for it beside its numbers.
+const LONGEST_NAME: usize = 24;
+/// fio's words for writes that are on stable storage before the next begins.
+const SYNCS: &[&str] = &["none", "sync", "dsync"];
+
+/// A test of one's own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OwnTest {
+    /// What it does.
+    pub kind: Kind,
+    /// Its block sizes, each with every one of the user counts.
+    pub block_sizes: Vec<u32>,
+    /// Its user counts.
+    pub users: Vec<u32>,
+    /// Further options of fio's and their values.
+    pub options: Vec<(String, String)>,
+}
+
+/// The same as it is written.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct Written {
+    rw: String,
+    #[serde(alias = "block-sizes")]
+    bs: Option<Worded>,
+    users: Option<Worded>,
+    /// Percent of reads.
+    mix: Option<u64>,
+    sync: Option<String>,
+    #[serde(default)]
+    options: BTreeMap<String, Worded>,
+}
+
+impl TryFrom<Written> for OwnTest {
+    type Error = String;
+
+    fn try_from(written: Written) -> Result<Self, String> {
+        let kind = Kind::of_pattern(&written.rw).ok_or_else(|| {
+            format!("`{}` is no pattern; there are read, write, randread, randwrite, rw and randrw", written.rw)
+        })?;
+        let mut options = Vec::new();
+        if let Some(mix) = written.mix {
+            if !kind.is_mixed() {
+                return Err(format!(
+                    "mix says how much of rw and randrw is reads; rw = \"{}\" has one way",
+                    written.rw
+                ));
+            }
+            if mix > 100 {
+                return Err(format!("mix = {mix} is not from 0 to 100: the percent that are reads"));
+            }
+            options.push(("rwmixread".to_owned(), mix.to_string()));
+        }
+        if let Some(sync) = written.sync {
+            if !kind.writes() {
+                return Err(format!("sync says how writes are made safe; rw = \"{}\" writes nothing", written.rw));
+            }
+            if !SYNCS.contains(&sync.as_str()) {
+                return Err(format!("sync = \"{sync}\" is none of {}", SYNCS.join(", ")));
+            }
+            options.push(("sync".to_owned(), sync));
+        }
+        for (name, Worded(value)) in written.options {
+            if ["bs", "blocksize", "users", "numjobs", "size", "rwmixread", "rwmixwrite", "sync"].contains(&&*name) {
+                return Err(format!("`{name}` is no further option; the test's keys are rw, bs, users, mix and sync"));
+            }
+            axis::may_be_set(&name)?;
+            options.push((name, value));
+        }
+        let blocks = written.bs.map(|Worded(text)| word::block_sizes(&text)).transpose()?;
+        let users = written.users.map(|Worded(text)| word::user_counts(&text)).transpose()?;
+        Ok(OwnTest {
+            kind,
+            block_sizes: blocks.unwrap_or_else(|| vec![kind.usual_block()]),
+            users: users.unwrap_or_else(|| vec![1]),
+            options,
+        })
+    }
+}
+
+impl<'de> Deserialize<'de> for OwnTest {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        OwnTest::try_from(Written::deserialize(from)?).map_err(D::Error::custom)
+    }
+}
+
+impl Serialize for OwnTest {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let said = |wanted: &str| self.options.iter().find(|(name, _)| name == wanted).map(|(_, value)| value);
+        let further: BTreeMap<&String, &String> = self
+            .options
+            .iter()
+            .filter(|(name, _)| !["rwmixread", "sync"].contains(&&**name))
+            .map(|(n, v)| (n, v))
+            .collect();
+        let mut table = to.serialize_struct("test", 6)?;
+        table.serialize_field("rw", self.kind.pattern())?;
+        table.serialize_field("bs", &self.block_sizes)?;
+        table.serialize_field("users", &self.users)?;
+        if let Some(mix) = said("rwmixread").and_then(|mix| mix.parse::<u64>().ok()) {
+            table.serialize_field("mix", &mix)?;
+        }
+        if let Some(sync) = said("sync") {
+            table.serialize_field("sync", sync)?;
+        }
+        if !further.is_empty() {
+            table.serialize_field("options", &further)?;
+        }
+        table.end()
+    }
+}
+
+/// Reads all, and looks at their names.
+pub(crate) fn read<'de, D: Deserializer<'de>>(from: D) -> Result<OwnTests, D::Error> {
+    let tests = OwnTests::deserialize(from)?;
+    tests.keys().try_for_each(|name| may_be_called(name)).map_err(D::Error::custom)?;
+    Ok(tests)
+}
+
+fn may_be_called(name: &str) -> Result<(), String> {
+    let letters = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
+    if name.is_empty() || name.len() > LONGEST_NAME || !name.bytes().all(letters) {
+        return Err(format!("`{name}` is no name of a test: letters, digits, - and _, at most {LONGEST_NAME}"));
+    }
+    if name == "all" || Kind::is_taken(name) {
+        return Err(format!("`{name}` is a test already; call yours otherwise"));
+    }
+    Ok(())
+}
+
+impl OwnTest {
+    /// These wishes as they hold for this test: its levels, where they name none.
+    pub(crate) fn wishes(&self, wishes: &Wishes) -> Wishes {
+        let or = |theirs: &Vec<u32>, own: &Vec<u32>| if theirs.is_empty() { own.clone() } else { theirs.clone() };
+        Wishes {
+            users: or(&wishes.users, &self.users),
+            block_sizes: or(&wishes.block_sizes, &self.block_sizes),
+            ..wishes.clone()
+        }
+    }
+
+    /// A test of the kind as this one of the name. What is swept wins.
+    pub(crate) fn name(&self, name: &str, mut test: Test) -> Test {
+        let swept = std::mem::take(&mut test.extras);
+        let own = self.options.iter().filter(|(option, _)| !swept.iter().any(|(other, _)| other == option));
+        Test { name: Some(name.to_owned()), extras: own.cloned().chain(swept.iter().cloned()).collect(), ..test }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::matrix::{Writes, suite};
+
+    const FILE: &str = "\
+[test.checkout]
+rw = \"randrw\"
+bs = [\"4k\", \"16k\"]
+users = \"1,8\"
+mix = 70
+sync = \"dsync\"
+options = { iodepth = 4, random_distribution = \"zipf:1.2\" }
+
+[test.archive]
+rw = \"write\"
+";
+
+    #[test]
+    fn tests_of_ones_own_run_at_their_levels() {
+        let wishes = Wishes::from_toml(FILE).unwrap();
+        let found = suite(&Wishes { engine: Some("libaio".into()), ..wishes.clone() }, Writes::Allowed).unwrap().tests;
+        let told: Vec<String> = found.iter().map(Test::describe).collect();
+        assert_eq!(told.len(), 5, "{told:?}");
+        assert_eq!(told[0], "1M archive, 1 user");
+        assert_eq!(told[2], "4k checkout, 8 users, rwmixread=70, sync=dsync, iodepth=4, random_distribution=zipf:1.2");
+        let with = Wishes { tests: vec![Kind::RandomRead], users: vec![2], ..wishes.clone() };
+        let told: Vec<String> = suite(&with, Writes::Allowed).unwrap().tests.iter().map(Test::describe).collect();
+        assert_eq!(
+            (told.len(), told[0].as_str(), told[1].as_str()),
+            (4, "8k rand read, 2 users", "1M archive, 2 users")
+        );
+        let mut swept = wishes.clone();
+        swept.add_axis(crate::Axis::parse("iodepth=1,2").unwrap());
+        let found = suite(&swept, Writes::Allowed).unwrap().tests;
+        assert_eq!(found.len(), 2 + 8);
+        assert!(found.iter().all(|test| test.extras.iter().filter(|(name, _)| name == "iodepth").count() == 1));
+        let saved = serde_json::to_string(&wishes).unwrap();
+        assert_eq!(serde_json::from_str::<Wishes>(&saved).unwrap(), wishes, "{saved}");
+    }
+
+    #[test]
+    fn a_test_that_writes_is_refused_where_nothing_may_be_written() {
+        let wishes = Wishes::from_toml(FILE).unwrap();
+        let told = suite(&wishes, Writes::Forbidden).unwrap_err();
+        assert!(told.contains("`archive` would overwrite"), "{told}");
+    }
+
+    #[test]
+    fn mistakes_in_a_test_of_ones_own_are_told() {
+        for (text, says) in [
+            ("[test.a]\nbs = \"4k\"\n", "missing field `rw`"),
+            ("[test.a]\nrw = \"random\"\n", "there are read, write"),
+            ("[test.a]\nrw = \"read\"\nmix = 50\n", "has one way"),
+            ("[test.a]\nrw = \"rw\"\nmix = 101\n", "from 0 to 100"),
+            ("[test.a]\nrw = \"read\"\nsync = \"dsync\"\n", "writes nothing"),
+            ("[test.a]\nrw = \"write\"\nsync = \"always\"\n", "none of none, sync, dsync"),
+            ("[test.a]\nrw = \"read\"\nbs = \"4q\"\n", "block size"),
+            ("[test.a]\nrw = \"read\"\nsise = 3\n", "unknown field `sise`"),
+            ("[test.a]\nrw = \"read\"\noptions = { filename = \"/dev/sda\" }\n", "sets it itself"),
+            ("[test.a]\nrw = \"read\"\noptions = { bs = \"4k\" }\n", "no further option"),
+            ("[test.randread]\nrw = \"read\"\n", "a test already"),
+            ("[test.\"a b\"]\nrw = \"read\"\n", "no name of a test"),
+        ] {
+            let told = Wishes::from_toml(text).unwrap_err();
+            assert!(told.contains(says), "{text}\n{told}");
+        }
+    }
+}
