@@ -33,7 +33,7 @@ impl Engine for Psync {
         Ok(Psync { slots: Slots::new(&setup), descriptors: descriptors(setup.targets) })
     }
 
-    #[inline]
+    #[inline(always)]
     fn submit(&mut self, io: Io) -> Submitted {
         let descriptor = self.descriptors[io.target as usize];
         let transfer = || Transfer { descriptor, address: self.slots.address(&io), length: io.length as usize };

@@ -1,6 +1,6 @@
 //! `pvsync`: one preadv(2) or pwritev(2) per I/O, with a vector of one.
 
-use crate::call;
+use crate::call::{self, Transfer};
 use crate::contract::{Completion, Engine, EngineError, Io, Operation, Setup, Submitted};
 use crate::psync::SYNCHRONOUS;
 use crate::slots::{Slots, descriptors};
@@ -25,22 +25,16 @@ impl Engine for Pvsync {
         Ok(Pvsync { slots: Slots::new(&setup), descriptors: descriptors(setup.targets) })
     }
 
-    #[inline]
+    #[inline(always)]
     fn submit(&mut self, io: Io) -> Submitted {
         let descriptor = self.descriptors[io.target as usize];
-        let offset = call::signed(io.offset);
+        let transfer = || Transfer { descriptor, address: self.slots.address(&io), length: io.length as usize };
         let result = match io.operation {
-            Operation::Read => {
-                let vector = self.slots.vector(&io);
-                // SAFETY: the vector outlives the call; the slot's buffer is the worker's until the engine is dropped
-                // and nothing else uses it while this I/O is in flight, that is until this call returns.
-                call::finish(|| unsafe { libc::preadv64(descriptor, &raw const vector, 1, offset) })
-            }
-            Operation::Write => {
-                let vector = self.slots.vector(&io);
-                // SAFETY: as for the read.
-                call::finish(|| unsafe { libc::pwritev64(descriptor, &raw const vector, 1, offset) })
-            }
+            // SAFETY: the slot's buffer is the worker's until the engine is dropped and nothing else uses it while
+            // this I/O is in flight, that is until this call returns (contract of Setup and Io).
+            Operation::Read => unsafe { transfer().read_vector_at(io.offset) },
+            // SAFETY: as for the read.
+            Operation::Write => unsafe { transfer().write_vector_at(io.offset) },
             _ => call::without_data(descriptor, &io),
         };
         Submitted::Done(Completion { slot: io.slot, result })

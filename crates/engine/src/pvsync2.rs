@@ -1,6 +1,6 @@
 //! `pvsync2`: one preadv2(2) or pwritev2(2) per I/O, with flags that the options choose.
 
-use crate::call;
+use crate::call::{self, Transfer};
 use crate::contract::{Completion, Engine, EngineError, Io, Operation, Setup, Submitted};
 use crate::psync::SYNCHRONOUS;
 use crate::random::SplitMix;
@@ -60,21 +60,21 @@ impl Engine for Pvsync2 {
         })
     }
 
-    #[inline]
+    #[inline(always)]
     fn submit(&mut self, io: Io) -> Submitted {
         let descriptor = self.descriptors[io.target as usize];
-        let offset = call::signed(io.offset);
+        let transfer = Transfer { descriptor, address: self.slots.address(&io), length: io.length as usize };
         let result = match io.operation {
             Operation::Read => {
-                let (vector, flags) = (self.slots.vector(&io), self.read_flags | self.polling());
-                // SAFETY: the vector outlives the call; the slot's buffer is the worker's until the engine is dropped
-                // and nothing else uses it while this I/O is in flight, that is until this call returns.
-                call::finish(|| unsafe { libc::preadv2(descriptor, &raw const vector, 1, offset, flags) })
+                let flags = self.read_flags | self.polling();
+                // SAFETY: the slot's buffer is the worker's until the engine is dropped and nothing else uses it while
+                // this I/O is in flight, that is until this call returns (contract of Setup and Io).
+                unsafe { transfer.read_vector_as(io.offset, flags) }
             }
             Operation::Write => {
-                let (vector, flags) = (self.slots.vector(&io), self.write_flags | self.polling());
+                let flags = self.write_flags | self.polling();
                 // SAFETY: as for the read.
-                call::finish(|| unsafe { libc::pwritev2(descriptor, &raw const vector, 1, offset, flags) })
+                unsafe { transfer.write_vector_as(io.offset, flags) }
             }
             _ => call::without_data(descriptor, &io),
         };
@@ -83,7 +83,7 @@ impl Engine for Pvsync2 {
 }
 
 impl Pvsync2 {
-    #[inline]
+    #[inline(always)]
     fn polling(&mut self) -> i32 {
         let polled = match &mut self.polled {
             Polled::None => false,

@@ -28,7 +28,7 @@ impl Positions {
     }
 
     /// Moves the file to `io.offset` if it is elsewhere; -errno if it cannot.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn seek(&mut self, descriptor: RawFd, io: &Io) -> Result<(), i64> {
         if self.by_target[io.target as usize] == Some(io.offset) {
             return Ok(());
@@ -39,7 +39,7 @@ impl Positions {
     }
 
     /// Notes what an I/O did to the position of its file.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn moved(&mut self, io: &Io, result: i64) {
         self.by_target[io.target as usize] = u64::try_from(result).ok().map(|bytes| io.offset + bytes);
     }
@@ -63,7 +63,7 @@ impl Engine for Sync {
         })
     }
 
-    #[inline]
+    #[inline(always)]
     fn submit(&mut self, io: Io) -> Submitted {
         let descriptor = self.descriptors[io.target as usize];
         let result = match io.operation {
@@ -78,7 +78,7 @@ impl Engine for Sync {
 }
 
 impl Sync {
-    #[inline]
+    #[inline(always)]
     fn transfer(&mut self, descriptor: RawFd, io: &Io) -> i64 {
         let transfer = Transfer { descriptor, address: self.slots.address(io), length: io.length as usize };
         let result = if io.operation == Operation::Read {

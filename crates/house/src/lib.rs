@@ -10,10 +10,12 @@ mod device;
 mod fold;
 mod logs;
 mod scene;
+mod strace;
 mod tree;
 
 pub use device::{LoopDevice, Tmpfs};
 pub use fold::{Amounts, Depths, Samples, TextRules, compare_text, fold_text};
 pub use logs::sum_over_time;
 pub use scene::{Call, End, Outcome, Program, Scene};
+pub use strace::traced;
 pub use tree::{Counts, compare_results, split_output};

@@ -25,7 +25,8 @@ impl Wishes {
             check_path(key, path)?;
         }
         let axes = self.vary.iter().flat_map(|axis| axis.values.iter().map(|value| (axis.name.as_str(), value)));
-        for (option, value) in axes.chain(self.engine.iter().map(|name| ("ioengine", name))) {
+        let own = self.own.values().flat_map(|test| test.options.iter().map(|(name, value)| (name.as_str(), value)));
+        for (option, value) in axes.chain(own).chain(self.engine.iter().map(|name| ("ioengine", name))) {
             if let Some(why) = objection(option, value) {
                 return Err(format!(
                     "--untrusted: {option} = {value:?} {why}; leave it out, or give it on the command line if you want it"
@@ -63,6 +64,9 @@ mod tests {
             "[vary]\nwrite_consent = \"16777216\"",
             "[vary]\ncgroup = \"a,b\"",
             "[vary]\nbuffer_pattern = \"'/etc/shadow'\"",
+            "[test.a]\noptions = { exec_prerun = \"touch x\" }",
+            "[test.a]\noptions = { ioengine = \"exec\" }",
+            "[test.a]\noptions = { buffer_pattern = \"'/etc/shadow'\" }",
         ] {
             let wishes = Wishes::from_toml(text).unwrap_or_else(|error| panic!("{text}: {error}"));
             let told = wishes.check_untrusted().expect_err(text);

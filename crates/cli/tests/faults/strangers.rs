@@ -4,8 +4,6 @@
 use super::{Bench, Row, Shown};
 use std::process::{Command, Stdio};
 
-const KIB_64: &str = "--size=64k --rw=read --fallocate=none";
-
 pub(crate) fn rows() -> Vec<Row> {
     let mut rows = files();
     rows.extend(other_files());
@@ -18,11 +16,9 @@ fn files() -> Vec<Row> {
     vec![
         Row::new("a job's name that leads elsewhere", "name=../../x with logs", |bench| {
             std::fs::create_dir_all(bench.file("in/side")).map_err(|error| error.to_string())?;
-            let mut command = bench.fio(&format!("--name=../../x {KIB_64} --log_avg_msec=1"));
             std::fs::write(bench.file("in/side/j.fio"), "[../../x]\nsize=64k\nrw=read\nwrite_bw_log\nwrite_lat_log=\n")
                 .map_err(|error| error.to_string())?;
-            drop(command);
-            command = bench.fio("j.fio");
+            let mut command = bench.fio("j.fio");
             command.current_dir(bench.file("in/side"));
             let ran = bench.run(&mut command)?;
             let outside: Vec<String> = [bench.path().to_owned(), bench.file("in")]

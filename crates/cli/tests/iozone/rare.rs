@@ -3,32 +3,13 @@
 use super::{iozone, text};
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Stdio};
 
 /// The calls of a run that strace sees, in their order within each process.
 fn calls(traced: &str, words: &str, place: &Path) -> Vec<String> {
-    let status = Command::new("strace")
-        .args(["-ff", "-qq", "-e", "signal=none", "-e"])
-        .arg(format!("trace={traced}"))
-        .args(["-e", "raw=write,read,pwrite64", "-o"])
-        .arg(place.join("strace"))
-        .args([super::PLUMB, "iozone"])
-        .args(words.split_whitespace())
-        .current_dir(place)
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status()
-        .expect("strace, which tools/oracles installs");
-    assert!(status.success(), "{words}: {status}");
-    let mut logs: Vec<_> = fs::read_dir(place)
-        .expect("as made just before")
-        .flatten()
-        .map(|entry| entry.path())
-        .filter(|path| path.file_stem().is_some_and(|stem| stem == "strace"))
-        .collect();
-    logs.sort();
-    let text = |path: &std::path::PathBuf| fs::read_to_string(path).expect("a log");
-    logs.iter().map(text).flat_map(|log| log.lines().map(str::to_owned).collect::<Vec<_>>()).collect()
+    let words: Vec<&str> = words.split_whitespace().collect();
+    let program: (&[&str], &[&str]) = (&[super::PLUMB, "iozone"], &words);
+    let logs = house::traced(traced, &["-e", "raw=write,read,pwrite64"], program, place);
+    logs.iter().flat_map(|log| log.lines().map(str::to_owned)).collect()
 }
 
 /// The arguments of a call.

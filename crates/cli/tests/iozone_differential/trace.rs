@@ -2,8 +2,7 @@
 
 use super::{PLUMB, Place, scratch};
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::path::Path;
 
 /// An open of the file, or a record that moved.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,30 +19,14 @@ fn events(program: &[&str], words: &[&str], place: &Path) -> Vec<Event> {
 /// Stands before what another process did.
 const NEXT: &str = "next";
 
-/// What strace saw of a run.
+/// What strace saw of a run: its processes one after the other. Our first one moves nothing: it only watches the file from
+/// beside.
 fn traced(program: &[&str], words: &[&str], place: &Path) -> String {
     std::fs::create_dir_all(place).expect("as made just before");
-    let log = place.join("strace");
-    let status = Command::new("strace")
-        .args([
-            "-ff",
-            "-qq",
-            "-e",
-            "signal=none",
-            "-e",
-            "trace=open,openat,creat,read,write,pread64,pwrite64,lseek,close",
-            "-o",
-        ])
-        .arg(&log)
-        .args(program)
-        .args(words)
-        .current_dir(place)
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status()
-        .expect("strace, which tools/oracles installs");
-    assert!(status.success(), "{program:?} {words:?}: {status}");
-    logs(program, place)
+    let calls = "open,openat,creat,read,write,pread64,pwrite64,lseek,close";
+    let logs = house::traced(calls, &[], (program, words), place);
+    let watchers = usize::from(program.len() > 1);
+    logs.iter().skip(watchers).map(|log| format!("{NEXT}\n{log}")).collect()
 }
 
 /// The events of one file.
@@ -93,19 +76,6 @@ fn of_file(name: &str, text: &str) -> Vec<Event> {
         }
     }
     used(found)
-}
-
-/// What the processes did, one after the other, in the order in which they began. Our first one moves nothing: it only
-/// watches the file from beside.
-fn logs(program: &[&str], place: &Path) -> String {
-    let entries = std::fs::read_dir(place).expect("as made just before").flatten();
-    let number = |path: &Path| path.extension()?.to_str()?.parse::<u32>().ok();
-    let mut found: Vec<(u32, PathBuf)> =
-        entries.filter_map(|entry| Some((number(&entry.path())?, entry.path()))).collect();
-    found.sort();
-    let watchers = usize::from(program.len() > 1);
-    let log = |path: &Path| format!("{NEXT}\n{}", std::fs::read_to_string(path).expect("a log"));
-    found.iter().skip(watchers).map(|(_, path)| log(path)).collect()
 }
 
 /// The flags of an open, sorted. Whether the file may be made, and who inherits it, is no part of how data moves.

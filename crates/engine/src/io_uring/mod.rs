@@ -51,40 +51,37 @@ impl Engine for IoUring {
         }
     }
 
-    // By force, here and below: the I/O then goes to the ring from registers instead of through memory.
+    // By force, here and below: the I/O then goes to the ring from registers instead of through memory, and the call into
+    // the kernel is a part of the loop.
     #[inline(always)]
     fn submit(&mut self, io: Io) -> Submitted {
         match &mut self.road {
             Road::Ring(ring) => ring.submit(io),
-            Road::Libaio(libaio) => libaio.submit(io),
-            Road::Psync(psync) => psync.submit(io),
+            other => other.submit(io),
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn flush(&mut self) -> Result<u32, EngineError> {
         match &mut self.road {
             Road::Ring(ring) => ring.flush(),
-            Road::Libaio(libaio) => libaio.flush(),
-            Road::Psync(psync) => psync.flush(),
+            other => other.flush(),
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn reap(&mut self, min: u32, max: u32, done: &mut Vec<Completion>) -> Result<u32, EngineError> {
         match &mut self.road {
             Road::Ring(ring) => ring.reap(min, max, done),
-            Road::Libaio(libaio) => libaio.reap(min, max, done),
-            Road::Psync(psync) => psync.reap(min, max, done),
+            other => other.reap(min, max, done),
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn flush_and_reap(&mut self, min: u32, max: u32, done: &mut Vec<Completion>) -> Result<(u32, u32), EngineError> {
         match &mut self.road {
             Road::Ring(ring) => ring.flush_and_reap(min, max, done),
-            Road::Libaio(libaio) => libaio.flush_and_reap(min, max, done),
-            Road::Psync(psync) => psync.flush_and_reap(min, max, done),
+            other => Ok((other.flush()?, other.reap(min, max, done)?)),
         }
     }
 
@@ -125,6 +122,39 @@ impl Engine for IoUring {
 
     fn note(&self) -> Option<String> {
         Some(self.note.clone())
+    }
+}
+
+/// The roads of few, apart from the loop.
+impl Road {
+    #[cold]
+    #[inline(never)]
+    fn submit(&mut self, io: Io) -> Submitted {
+        match self {
+            Road::Ring(ring) => ring.submit(io),
+            Road::Libaio(libaio) => libaio.submit(io),
+            Road::Psync(psync) => psync.submit(io),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn flush(&mut self) -> Result<u32, EngineError> {
+        match self {
+            Road::Ring(ring) => ring.flush(),
+            Road::Libaio(libaio) => libaio.flush(),
+            Road::Psync(psync) => psync.flush(),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn reap(&mut self, min: u32, max: u32, done: &mut Vec<Completion>) -> Result<u32, EngineError> {
+        match self {
+            Road::Ring(ring) => ring.reap(min, max, done),
+            Road::Libaio(libaio) => libaio.reap(min, max, done),
+            Road::Psync(psync) => psync.reap(min, max, done),
+        }
     }
 }
 

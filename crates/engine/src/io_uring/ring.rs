@@ -186,7 +186,7 @@ impl Ring {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn flush(&mut self) -> Result<u32, EngineError> {
         let mut taken = 0;
         while self.queued > 0 {
@@ -199,7 +199,7 @@ impl Ring {
         Ok(taken)
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn reap(&mut self, min: u32, max: u32, done: &mut Vec<Completion>) -> Result<u32, EngineError> {
         let needed = min.min(max).min(self.in_flight);
         let mut count = self.take(max, done);
@@ -253,7 +253,7 @@ impl Ring {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn flush_and_reap(
         &mut self,
         min: u32,
@@ -350,7 +350,7 @@ impl Ring {
 
     /// Gives what is queued to the kernel, waits for `wait` completions, and returns how many it took: 0 only when it
     /// has no room before a reap.
-    #[inline]
+    #[inline(always)]
     fn hand_over(&mut self, wait: u32) -> Result<u32, EngineError> {
         let taken = if self.wishes.poller {
             if self.ring.submission().need_wakeup() {
@@ -374,7 +374,7 @@ impl Ring {
     }
 
     /// Moves up to `max` completions to `done`.
-    #[inline]
+    #[inline(always)]
     fn take(&mut self, max: u32, done: &mut Vec<Completion>) -> u32 {
         let mut count = 0;
         let mut completions = self.ring.completion();
@@ -416,7 +416,7 @@ impl Ring {
     }
 
     /// Waits for `count` completions in the ring.
-    #[inline]
+    #[inline(always)]
     fn wait(&mut self, count: u32) -> Result<Waited, EngineError> {
         match self.handle.enter(0, count, ENTER_GETEVENTS) {
             Ok(_) | Err(libc::EAGAIN | libc::EBUSY) => Ok(Waited::Through),

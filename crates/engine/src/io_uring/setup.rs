@@ -283,7 +283,7 @@ impl Handle {
     }
 
     /// io_uring_enter(2): submits so many, waits for so many; returns how many it took, or errno.
-    #[inline]
+    #[inline(always)]
     pub(super) fn enter(self, submit: u32, wait: u32, flags: u32) -> Result<u32, i32> {
         let flags = IoringEnterFlags::from_bits_retain(flags | self.flags);
         // SAFETY: the descriptor, or the index that stands for it, is open as long as the ring, which outlives the handle's

@@ -108,7 +108,7 @@ impl Engine for Libaio {
         Submitted::Queued
     }
 
-    #[inline]
+    #[inline(always)]
     fn flush(&mut self) -> Result<u32, EngineError> {
         let mut taken = 0;
         while (taken as usize) < self.queue.len() {
@@ -131,7 +131,7 @@ impl Engine for Libaio {
         Ok(taken)
     }
 
-    #[inline]
+    #[inline(always)]
     fn reap(&mut self, min: u32, max: u32, done: &mut Vec<Completion>) -> Result<u32, EngineError> {
         let mut count = self.take_refused(max, done);
         if self.reap_from_ring {
@@ -226,7 +226,7 @@ impl Libaio {
     }
 
     /// Moves I/Os that io_submit refused to `done`.
-    #[inline]
+    #[inline(always)]
     fn take_refused(&mut self, max: u32, done: &mut Vec<Completion>) -> u32 {
         let mut count = 0;
         while count < max {
@@ -238,7 +238,7 @@ impl Libaio {
     }
 
     /// Asks the kernel for events; none when a signal came or the time was up.
-    #[inline]
+    #[inline(always)]
     fn fetch(
         &mut self,
         min: u32,

@@ -94,24 +94,26 @@ impl Context {
     }
 
     /// Hands control blocks over, in order; returns how many the kernel took, or why it refused the first.
-    #[inline]
+    #[inline(always)]
     pub(super) fn submit(&self, blocks: &[*mut Iocb]) -> Result<u32, i32> {
+        let arguments = [self.address(), blocks.len(), blocks.as_ptr().expose_provenance(), 0, 0];
         // SAFETY: every pointer is to a block of the engine, which it does not move or write while it is in this list;
         // the kernel copies the blocks before it returns. Their memory is promised by Setup for the engine's life, and
         // the context waits for all I/O when it is destroyed.
-        let taken = unsafe { libc::syscall(libc::SYS_io_submit, self.id, blocks.len(), blocks.as_ptr()) };
-        u32::try_from(taken).map_err(|_| call::errno())
+        let taken = unsafe { call::system_call(libc::SYS_io_submit, arguments) };
+        taken.map(count)
     }
 
     /// Waits for `min` events at least, no longer than `longest`, and fetches as many as `events` can hold.
-    #[inline]
+    #[inline(always)]
     pub(super) fn fetch(&self, min: u32, events: &mut [Event], longest: Option<&libc::timespec>) -> Result<u32, i32> {
         let (room, timeout) = (events.len(), longest.map_or(std::ptr::null(), std::ptr::from_ref));
+        let memory = events.as_mut_ptr().expose_provenance();
+        let arguments = [self.address(), min as usize, room, memory, timeout.expose_provenance()];
         // SAFETY: the kernel writes at most `room` events to `events`, which is borrowed for the whole call, as is
         // the timeout.
-        let fetched =
-            unsafe { libc::syscall(libc::SYS_io_getevents, self.id, min, room, events.as_mut_ptr(), timeout) };
-        u32::try_from(fetched).map_err(|_| call::errno())
+        let fetched = unsafe { call::system_call(libc::SYS_io_getevents, arguments) };
+        fetched.map(count)
     }
 
     /// Whether the ring has the layout that [`Context::take`] knows.
@@ -163,6 +165,12 @@ impl Context {
     fn address(&self) -> usize {
         self.id as usize
     }
+}
+
+/// A number of blocks or events, of which there are no more than a depth.
+#[inline(always)]
+fn count(returned: usize) -> u32 {
+    u32::try_from(returned).unwrap_or(u32::MAX)
 }
 
 impl Drop for Context {

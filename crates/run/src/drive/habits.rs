@@ -3,7 +3,7 @@
 use super::Drive;
 use engine::{Engine, EngineError, Operation};
 use job::plan::{Habits, Listed, Strays};
-use load::{Next, Request};
+use load::Request;
 use measure::Clock;
 use sys::range_lock::RangeLock;
 
@@ -21,17 +21,8 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
         let Some((habits, list)) = self.habits() else { return Ok(()) };
         let (mut records, slots) = (0, u64::from(self.memory.slots()));
         let mut now = self.clock.now();
-        loop {
-            let (next, present) = self.next(now)?;
+        while let Some((request, present)) = self.next_alone(now)? {
             now = present;
-            let request = match next {
-                Next::Issue(request) => request,
-                Next::Stop => break,
-                other => {
-                    now = self.rest(other)?;
-                    continue;
-                }
-            };
             if request.direction().is_some() {
                 self.before_record(habits, list, records);
                 now = self.clock.now();

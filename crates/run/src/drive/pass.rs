@@ -107,7 +107,8 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
     /// The same in the loop of a pass, where hardly any record is wrong.
     #[inline(always)]
     pub(super) fn look_at_marks(&mut self, request: &Request) {
-        if let Some(marks) = self.pass.as_ref().and_then(|pass| pass.plan.marks.as_ref())
+        if request.operation == Operation::Read
+            && let Some(marks) = self.pass.as_ref().and_then(|pass| pass.plan.marks.as_ref())
             && !begins_well(marks, self.memory.slot(0, request.length))
         {
             self.judge_marks(0, request);

@@ -34,6 +34,8 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
     }
 
     /// Issues I/Os until the queue is full (`None`) or the load wants something else.
+    // Calls into the kernel are a part of the loop (see `call.rs` of the engines), so this and what it calls have to be.
+    #[inline(always)]
     fn fill(&mut self, now: &mut Nanos) -> Result<Option<Next>, EngineError> {
         let depth = self.job.depth;
         while !self.slots.is_full() {
@@ -61,12 +63,11 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
             };
             self.prepare(slot, &request, *now);
             *now = self.hand_over(first_io(slot, &request), *now)?;
-            if self.slots.queued() >= depth.batch {
-                *now = self.submit(*now)?;
+            if self.slots.queued() >= depth.batch || depth.reap_min == 0 {
+                *now = self.submit_here(*now)?;
             }
             if depth.reap_min == 0 {
-                *now = self.submit(*now)?;
-                *now = self.reap(0, *now)?;
+                *now = self.reap_here(0, *now)?;
             }
         }
         Ok(None)
@@ -102,7 +103,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
                     }
                 }
             }
-            got = self.engine.submit(io);
+            got = self.submit_apart(io);
         }
     }
 
@@ -120,8 +121,15 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
         Ok(now)
     }
 
+    /// [`Drive::submit_here`] for all places but those of the loop.
+    #[inline(never)]
+    fn submit(&mut self, now: Nanos) -> Result<Nanos, EngineError> {
+        self.submit_here(now)
+    }
+
     /// Hands all that is queued to the kernel. One stamp per call: it took the whole batch.
-    fn submit(&mut self, mut now: Nanos) -> Result<Nanos, EngineError> {
+    #[inline(always)]
+    fn submit_here(&mut self, mut now: Nanos) -> Result<Nanos, EngineError> {
         while self.slots.queued() > 0 {
             let taken = self.engine.flush()?;
             now = self.now(now);
@@ -136,6 +144,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
     }
 
     /// The queue is full: reap at least once, then down to the low mark.
+    #[inline(always)]
     fn make_room(&mut self, mut now: Nanos) -> Result<Nanos, EngineError> {
         let least = self.job.depth.reap_min.max(1);
         if !LATENCY && self.slots.queued() > 0 {
@@ -144,9 +153,11 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
                 return Ok(now);
             }
         }
-        now = self.submit(now)?;
+        if self.slots.queued() > 0 {
+            now = self.submit(now)?;
+        }
         loop {
-            now = self.reap(least, now)?;
+            now = self.reap_here(least, now)?;
             if self.slots.busy() <= self.job.depth.low {
                 return Ok(now);
             }
@@ -154,6 +165,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
     }
 
     /// Submits and reaps in one call, where the kernel has one and nobody asks when the submission ended.
+    #[inline(always)]
     fn submit_and_reap(&mut self, least: u32, now: Nanos) -> Result<Nanos, EngineError> {
         let most = self.job.depth.reap_max.max(least);
         let mut done = self.slots.take_done();
@@ -207,8 +219,15 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
         Ok(now)
     }
 
-    /// One reap call for `least` completions or more. One stamp per call: it brought the whole batch.
+    /// [`Drive::reap_here`] for all places but those of the loop.
+    #[inline(never)]
     fn reap(&mut self, least: u32, now: Nanos) -> Result<Nanos, EngineError> {
+        self.reap_here(least, now)
+    }
+
+    /// One reap call for `least` completions or more. One stamp per call: it brought the whole batch.
+    #[inline(always)]
+    fn reap_here(&mut self, least: u32, now: Nanos) -> Result<Nanos, EngineError> {
         let in_flight = self.slots.busy() - self.slots.queued();
         let least = least.min(in_flight);
         let mut done = self.slots.take_done();
@@ -219,6 +238,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
     }
 
     /// Counts what a reap call brought at `now`.
+    #[inline(never)]
     fn take_in(&mut self, done: Vec<Completion>, reaped: u32, now: Nanos) -> Result<(), EngineError> {
         self.watch_time(now);
         self.tally.record.reaped(reaped);

@@ -3,7 +3,7 @@
 
 use super::faults::Outcome;
 use super::{Drive, Life, first_io};
-use engine::{Completion, Engine, EngineError, Submitted};
+use engine::{Completion, Engine, EngineError, Io, Submitted};
 use job::Work;
 use load::{Next, Request};
 use measure::{Clock, Direction, Nanos};
@@ -81,6 +81,12 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
         }
     }
 
+    /// An I/O outside of the loop, whose code would else be there again.
+    #[inline(never)]
+    pub(super) fn submit_apart(&mut self, io: Io) -> Submitted {
+        self.engine.submit(io)
+    }
+
     /// What is not a full transfer at the first try: syncs, short transfers, errors.
     #[cold]
     fn carry_on(&mut self, request: &Request, life: Life, first: i64) -> Result<Nanos, EngineError> {
@@ -98,7 +104,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
         let outcome = loop {
             let outcome = self.judge(0, request, &mut moved, result);
             let Outcome::Rest(rest) = outcome else { break outcome };
-            let Submitted::Done(completion) = self.engine.submit(rest) else {
+            let Submitted::Done(completion) = self.submit_apart(rest) else {
                 return Err(broken_promise::<E>());
             };
             result = completion.result;
@@ -147,7 +153,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
                 self.load.completed(request);
                 return Ok(reaped);
             }
-            let Submitted::Done(Completion { result, .. }) = self.engine.submit(first_io(0, request)) else {
+            let Submitted::Done(Completion { result, .. }) = self.submit_apart(first_io(0, request)) else {
                 return Err(broken_promise::<E>());
             };
             match result {

@@ -109,7 +109,11 @@ impl<'w> Tally<'w> {
         let shortest = Nanos::from_millis(1);
         let intervals = (plan.bandwidth_interval.max(shortest), plan.iops_interval.max(shortest));
         let sampling = plan.samples.then(|| Sampling::start(intervals, Nanos::ZERO));
-        record.keeps = Keeps { completion: histograms.completion.into(), total: histograms.total.into() };
+        record.keeps = Keeps {
+            completion: histograms.completion.into(),
+            total: histograms.total.into(),
+            total_moments: plan.total_latency.into(),
+        };
         let observed = judge.is_some();
         Tally { record, control, histograms, sampling, logs, judge, observed, muted_logs: None }
     }

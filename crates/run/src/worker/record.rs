@@ -256,6 +256,8 @@ impl Recent {
 pub(crate) struct Keeps {
     pub(crate) completion: u32,
     pub(crate) total: u32,
+    /// Not for percentiles: whether anybody asks for total latency at all.
+    pub(crate) total_moments: u32,
 }
 
 /// One histogram per kind of latency and direction.
@@ -379,7 +381,9 @@ impl Record {
             let length = recent.length();
             let (completion, total) = (&recent.completion[..length], &recent.total[..length]);
             self.completion[direction].record_all(completion);
-            self.total[direction].record_all(total);
+            if self.keeps.total_moments != 0 {
+                self.total[direction].record_all(total);
+            }
             for &latency in completion {
                 self.bins[coarse_bin(Nanos(latency))] += 1;
             }
