@@ -1,9 +1,8 @@
 //! Plain system calls that end before they return, with the result as a completion wants it: bytes or -errno.
 //!
 //! What the loop calls for each I/O is put into the loop itself, down to the instruction that enters the kernel
-//! (`inline(always)`, here and in the engines): a kernel that guards its own return predictor leaves none to us, so the
-//! first return after a system call is mispredicted, for 65 ns on an EPYC of 2023. In the loop there is nothing to return
-//! from.
+//! (`inline(always)`, here and in the engines): a kernel that guards its own return predictor leaves none to us, and the
+//! first return after a system call is mispredicted. In the loop there is nothing to return from.
 
 use crate::contract::{Io, JobFacts, Operation};
 use measure::Nanos;

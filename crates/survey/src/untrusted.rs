@@ -64,9 +64,9 @@ mod tests {
             "[vary]\nwrite_consent = \"16777216\"",
             "[vary]\ncgroup = \"a,b\"",
             "[vary]\nbuffer_pattern = \"'/etc/shadow'\"",
-            "[test.a]\noptions = { exec_prerun = \"touch x\" }",
-            "[test.a]\noptions = { ioengine = \"exec\" }",
-            "[test.a]\noptions = { buffer_pattern = \"'/etc/shadow'\" }",
+            "[test.a]\nrw = \"read\"\noptions = { ioscheduler = \"none\" }",
+            "[test.a]\nrw = \"read\"\noptions = { ioengine = \"exec\" }",
+            "[test.a]\nrw = \"read\"\noptions = { buffer_pattern = \"'/etc/shadow'\" }",
         ] {
             let wishes = Wishes::from_toml(text).unwrap_or_else(|error| panic!("{text}: {error}"));
             let told = wishes.check_untrusted().expect_err(text);
