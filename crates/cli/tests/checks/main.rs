@@ -13,6 +13,7 @@ use serde_json::Value;
 use setups::{Rig, SETUPS};
 use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 const PLUMB: &str = env!("CARGO_BIN_EXE_plumb");
 
@@ -97,13 +98,14 @@ fn clean_runs_on_a_loop_device_are_silent() {
     for run in 0..runs {
         let load = CLEAN[run % CLEAN.len()];
         let words = format!("--name=clean --filename={} --direct=1 --runtime=2 --time_based {load}", rig.device());
-        // A machine that is busy with something else is told, and truly so: then the run is made once more.
+        // A machine that is busy with something else is told, and truly so: then the run is made once more, a while later.
         let of_neighbours = |(check, _): &(String, String)| {
             matches!(check.as_str(), "client CPU" | "throttled" | "coordinated omission" | "not steady")
         };
         let mut tries = 1;
         let mut found = findings(fio(&words));
-        while !found.is_empty() && found.iter().all(of_neighbours) && tries < 4 {
+        while !found.is_empty() && found.iter().all(of_neighbours) && tries < 6 {
+            std::thread::sleep(Duration::from_secs(tries));
             found = findings(fio(&words));
             tries += 1;
         }
