@@ -156,13 +156,15 @@ impl Observer for Listener {
     fn wants_end(&mut self, _elapsed: Nanos) -> bool {
         if self.word == Word::None && is_waiting() {
             self.word = if line().ok().flatten().is_some() { Word::Stop } else { Word::Gone };
-            if self.word == Word::Stop && self.race == Race::Mark {
-                self.marked = Some(self.seen);
-            }
+        }
+        // The word may come before the first record. Each member has one, as each child of one machine has.
+        let has_begun = self.seen.ios > 0;
+        if self.word == Word::Stop && self.race == Race::Mark && has_begun && self.marked.is_none() {
+            self.marked = Some(self.seen);
         }
         match self.word {
             Word::None => false,
-            Word::Stop => self.race == Race::Stop,
+            Word::Stop => self.race == Race::Stop && has_begun,
             Word::Gone => true,
         }
     }

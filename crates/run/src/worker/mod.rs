@@ -69,10 +69,20 @@ pub(crate) fn work(setup: &WorkerSetup<'_>, record: &mut Record, priorities: Opt
     let control = setup.control;
     record.pid = sys::placement::thread_id();
     control.thread.store(record.pid, Relaxed);
-    if !pass(control, Gate::SetUp) {
-        return;
+    // One that is told to end before its turn has nothing to do, and has done it.
+    if pass(control, Gate::SetUp) {
+        do_its_part(setup, record, priorities);
     }
-    control.state.store(WorkerState::SettingUp as u32, Relaxed);
+    record.finished = 1;
+    control.open_files.store(0, Relaxed);
+    control.state.store(WorkerState::Finishing as u32, Release);
+    control.ready.store(1, Release);
+    control.left.store(1, Release);
+    bell::ring(setup.controls);
+}
+
+fn do_its_part(setup: &WorkerSetup<'_>, record: &mut Record, priorities: Option<&mut PriorityRecord>) {
+    setup.control.state.store(WorkerState::SettingUp as u32, Relaxed);
     if let Some(teller) = Teller::of(setup) {
         teller.begin(setup);
     }
@@ -82,12 +92,6 @@ pub(crate) fn work(setup: &WorkerSetup<'_>, record: &mut Record, priorities: Opt
     if setup.plan.job.pass.is_some() {
         record.closed_at = setup.clock.now().get();
     }
-    record.finished = 1;
-    control.open_files.store(0, Relaxed);
-    control.state.store(WorkerState::Finishing as u32, Release);
-    control.ready.store(1, Release);
-    control.left.store(1, Release);
-    bell::ring(setup.controls);
 }
 
 fn set_up_and_run(

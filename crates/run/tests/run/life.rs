@@ -40,6 +40,25 @@ fn a_process_reads_its_file_and_reports_through_shared_memory() {
     assert_eq!(job.directions.read.completion.as_ref().unwrap().moments.count(), 256);
 }
 
+/// Wants the end as soon as it is asked.
+struct Impatient;
+
+impl Observer for Impatient {
+    fn wants_end(&mut self, _elapsed: Nanos) -> bool {
+        true
+    }
+}
+
+#[test]
+fn workers_that_are_told_to_end_before_their_turn_have_done_their_part() {
+    for _ in 0..10 {
+        let result = run_processes(vec![busy("first", 10_000), busy("second", 10_000)], &mut Impatient);
+        for job in &result.jobs {
+            assert_eq!(job.error, None);
+        }
+    }
+}
+
 #[test]
 fn a_stonewalled_job_starts_after_all_before_it_ended() {
     let mut second = busy("second", 50);
