@@ -63,18 +63,18 @@ impl Engine for Pvsync2 {
     #[inline(always)]
     fn submit(&mut self, io: Io) -> Submitted {
         let descriptor = self.descriptors[io.target as usize];
-        let transfer = Transfer { descriptor, address: self.slots.address(&io), length: io.length as usize };
+        let transfer = |slots: &Slots| Transfer { descriptor, address: slots.address(&io), length: io.length as usize };
         let result = match io.operation {
             Operation::Read => {
                 let flags = self.read_flags | self.polling();
                 // SAFETY: the slot's buffer is the worker's until the engine is dropped and nothing else uses it while
                 // this I/O is in flight, that is until this call returns (contract of Setup and Io).
-                unsafe { transfer.read_vector_as(io.offset, flags) }
+                unsafe { transfer(&self.slots).read_vector_as(io.offset, flags) }
             }
             Operation::Write => {
                 let flags = self.write_flags | self.polling();
                 // SAFETY: as for the read.
-                unsafe { transfer.write_vector_as(io.offset, flags) }
+                unsafe { transfer(&self.slots).write_vector_as(io.offset, flags) }
             }
             _ => call::without_data(descriptor, &io),
         };
