@@ -318,6 +318,17 @@ fn what_is_left_out_of_sanitizers_exists_and_has_its_reason() {
 }
 
 #[test]
+fn what_is_called_no_race_exists() {
+    let all = sources();
+    let lines = text("tools/races.txt");
+    let wrong = |line: &&str| {
+        let name = line.rsplit("::").next().unwrap_or(line);
+        !line.starts_with("race:plumb_") || !all.values().any(|text| text.contains(&format!("struct {name} ")))
+    };
+    check(lines.lines().filter(|line| !line.starts_with('#')).filter(wrong).map(str::to_owned).collect());
+}
+
+#[test]
 fn the_rules_find_what_breaks_them() {
     assert!(uses("    let x = unsafe { read() };", "unsafe"));
     assert!(!uses("#![forbid(unsafe_code)]", "unsafe"));

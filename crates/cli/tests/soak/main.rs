@@ -75,8 +75,10 @@ impl Tally {
             self.bytes >> 20,
             self.checks,
         );
-        let _ = writeln!(text, "{} of {} options were in a file that ran", self.options.len(), values::drawn().count());
-        let never: Vec<&str> = values::drawn().filter(|name| !self.options.contains_key(name)).collect();
+        // Some engines have an option of the same name.
+        let drawn: BTreeSet<&str> = values::drawn().collect();
+        let never: Vec<&str> = drawn.iter().copied().filter(|name| !self.options.contains_key(name)).collect();
+        let _ = writeln!(text, "{} of {} options were in a file that ran", drawn.len() - never.len(), drawn.len());
         if !never.is_empty() {
             let _ = writeln!(text, "never: {}", never.join(" "));
         }

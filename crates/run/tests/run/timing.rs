@@ -1,7 +1,7 @@
 //! When I/O happens and when a job ends: least rates, latency targets, steady state, flows, overlaps, ramps; against the
 //! simulated device, whose time is virtual and whose numbers are known.
 
-use crate::support::{alone, children, depth, job, run_jobs, run_one, run_processes, sim};
+use crate::support::{alone, children, depth, job, options, run_jobs, run_one, run_processes, sim};
 use job::Plan;
 use job::option::Value;
 use job::plan::{
@@ -10,7 +10,7 @@ use job::plan::{
 };
 use measure::{BytesPerSecond, Direction, Nanos};
 use model::JobResult;
-use plumb_run::{Observer, Progress};
+use plumb_run::{Observer, Progress, RunOptions, WorkerState};
 
 const SERVICE: Nanos = Nanos::from_micros(100);
 const SECOND: Nanos = Nanos::SECOND;
@@ -184,14 +184,30 @@ fn a_group_settles_as_one_and_ends_as_one() {
 // Subtlety 43.
 #[test]
 fn jobs_of_one_flow_share_their_ios_by_weight() {
+    // What each has done when both were last seen at work: alone, before the other's start and after its end, a job goes as
+    // fast as it can.
+    struct Together(Option<(u64, u64)>);
+    impl Observer for Together {
+        fn progress(&mut self, progress: &Progress) {
+            if let [a, b] = progress.workers.as_slice()
+                && (a.state, b.state) == (WorkerState::Running, WorkerState::Running)
+            {
+                self.0 = Some((a.ios.read, b.ios.read));
+            }
+        }
+    }
     let of = |name: &str, weight| {
         let mut job = timed(job(name, "null"), 1, 1);
         job.pace.flow = Some(FlowPlan { id: 7, weight, pause: Nanos::from_micros(10) });
         job
     };
-    let result = run_jobs(vec![of("a", 3), of("b", 1)]);
+    let plan = Plan { jobs: vec![of("a", 3), of("b", 1)], global_options: Vec::new() };
+    let options = RunOptions { progress_interval: Some(Nanos::from_millis(20)), ..options() };
+    let mut together = Together(None);
+    plumb_run::execute(&plan, &options, &mut together).unwrap();
+    let (a, b) = together.0.expect("a second is long enough to be seen");
     #[expect(clippy::cast_precision_loss, reason = "counts of a test")]
-    let ratio = ios(&result.jobs[0]) as f64 / ios(&result.jobs[1]) as f64;
+    let ratio = a as f64 / b as f64;
     assert!((2.7..3.4).contains(&ratio), "{ratio}");
 }
 
