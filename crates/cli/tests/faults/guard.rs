@@ -360,7 +360,7 @@ fn named() -> Vec<Row> {
     vec![
         Row::new("guard: a trace's own number", "a blktrace that writes", |bench| {
             let device = Device::over(bench, 16 * MIB, |_| Ok(()))?;
-            std::fs::write(bench.file("t.bin"), trace(&device)?).map_err(|error| error.to_string())?;
+            bench.write("t.bin", trace(&device)?)?;
             let before = device.hash()?;
             let ran = bench.run(&mut bench.fio("--name=a --read_iolog=t.bin"))?;
             let mut shown = ran.expect(1, &["replay_redirect=", "write_consent="])?;

@@ -114,7 +114,7 @@ fn run(bench: &Bench, case: &Case) -> Result<Shown, String> {
     let record =
         |file: &str| format!("fio version 2 iolog\n{file} add\n{file} open\n{file} write 0 4096\n{file} close\n");
     for (name, text) in [("record", record(&device.name())), ("other", record("x")), ("empty.json", "{}".to_owned())] {
-        std::fs::write(bench.file(name), text).map_err(|error| error.to_string())?;
+        bench.write(name, text)?;
     }
     let mut command = Command::new(env!("CARGO_BIN_EXE_plumb"));
     command.args(case.words.replace("{device}", &device.name()).split_whitespace()).current_dir(bench.path());

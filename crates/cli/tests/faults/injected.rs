@@ -119,7 +119,7 @@ fn run(bench: &Bench, answer: &Answer) -> Result<Shown, String> {
     // Layout would take answers that are meant for the run.
     let laid_out = !answer.fault.contains("laying out");
     for name in ["a.0.0", "b.0.0"].iter().filter(|_| laid_out) {
-        std::fs::write(bench.file(name), vec![7; 64 << 10]).map_err(|error| error.to_string())?;
+        bench.write(name, vec![7; 64 << 10])?;
     }
     let calls = answer.inject.split(':').next().unwrap_or_default();
     let mut strace: Vec<String> = ["strace", "-f", "-qq", "-o", "trace.txt", "-e"].map(str::to_owned).into();

@@ -78,6 +78,11 @@ impl Bench {
         self.path().join(name)
     }
 
+    /// Puts a file there.
+    fn write(&self, name: &str, contents: impl AsRef<[u8]>) -> Result<(), String> {
+        std::fs::write(self.file(name), contents).map_err(|error| format!("{name}: {error}"))
+    }
+
     /// `plumb fio` with these words, its JSON going to a file.
     fn fio(&self, words: &str) -> Command {
         self.fio_under(&[], words)

@@ -16,8 +16,7 @@ fn files() -> Vec<Row> {
     vec![
         Row::new("a job's name that leads elsewhere", "name=../../x with logs", |bench| {
             std::fs::create_dir_all(bench.file("in/side")).map_err(|error| error.to_string())?;
-            std::fs::write(bench.file("in/side/j.fio"), "[../../x]\nsize=64k\nrw=read\nwrite_bw_log\nwrite_lat_log=\n")
-                .map_err(|error| error.to_string())?;
+            bench.write("in/side/j.fio", "[../../x]\nsize=64k\nrw=read\nwrite_bw_log\nwrite_lat_log=\n")?;
             let mut command = bench.fio("j.fio");
             command.current_dir(bench.file("in/side"));
             let ran = bench.run(&mut command)?;
@@ -52,13 +51,11 @@ fn files() -> Vec<Row> {
             ];
             let mut shown = None;
             for line in lines {
-                std::fs::write(bench.file("j.fio"), format!("[a]\nsize=64k\nrw=read\n{line}\n"))
-                    .map_err(|error| error.to_string())?;
+                bench.write("j.fio", format!("[a]\nsize=64k\nrw=read\n{line}\n"))?;
                 let ran = bench.run(&mut bench.fio("--untrusted j.fio"))?;
                 shown = shown.or(Some(ran.expect(1, &["--untrusted: "]).map_err(|why| format!("{line}: {why}"))?));
             }
-            std::fs::write(bench.file("j.fio"), "[a]\nsize=64k\nrw=read\ndescription=/x\nbssplit=4k/50:8k/50\n")
-                .map_err(|error| error.to_string())?;
+            bench.write("j.fio", "[a]\nsize=64k\nrw=read\ndescription=/x\nbssplit=4k/50:8k/50\n")?;
             bench.run(&mut bench.fio("--untrusted j.fio"))?.expect(0, &[])?;
             if marker.exists() { Err("the command ran".into()) } else { shown.ok_or_else(|| "no line".into()) }
         }),
@@ -83,7 +80,7 @@ fn other_files() -> Vec<Row> {
                 shown = shown.or(Some(told));
             }
             std::fs::create_dir_all(bench.file("data")).map_err(|error| error.to_string())?;
-            std::fs::write(bench.file("given"), "targets = [\"data\"]\nsize = \"16M\"\n").map_err(|e| e.to_string())?;
+            bench.write("given", "targets = [\"data\"]\nsize = \"16M\"\n")?;
             let (status, told) = plumb(bench, "survey --untrusted --dry-run --config given")?;
             if status == Some(0) { shown.ok_or_else(|| "no line".into()) } else { Err(format!("{status:?}: {told}")) }
         }),
@@ -101,7 +98,7 @@ fn other_files() -> Vec<Row> {
 
 /// A command that is given a stranger's file called `given`, and refuses it.
 fn refused(bench: &Bench, text: &str, words: &str, status: i32) -> Result<Shown, String> {
-    std::fs::write(bench.file("given"), text).map_err(|error| error.to_string())?;
+    bench.write("given", text)?;
     let (code, told) = plumb(bench, words)?;
     let line = told.lines().find(|line| line.contains("--untrusted: "));
     match (code == Some(status), line) {
@@ -127,7 +124,7 @@ fn names() -> Vec<Row> {
     vec![
         Row::new("a name that is a script", "a file called <script>, a page of its rows", |bench| {
             let name = "<script>document.title=1<!--.csv";
-            std::fs::write(bench.file(name), super::personalities::GIVEN).map_err(|error| error.to_string())?;
+            bench.write(name, super::personalities::GIVEN)?;
             let (status, told) = plumb(bench, &format!("report {name} --output page.html"))?;
             let page = std::fs::read_to_string(bench.file("page.html")).map_err(|error| format!("{error}: {told}"))?;
             if status != Some(0) || page.contains("<script>document.title") || !page.contains("&lt;script&gt;document")
@@ -140,9 +137,9 @@ fn names() -> Vec<Row> {
         Row::new("a name that is a formula", "a test called =cmd(), a file called =cmd(), as CSV", |bench| {
             let name = "=cmd|' /C calc'!A0";
             let given = super::personalities::GIVEN.replace("randread", &format!("\"{name}\""));
-            std::fs::write(bench.file("=cmd().csv"), given).map_err(|error| error.to_string())?;
+            bench.write("=cmd().csv", given)?;
             let (_, csv) = plumb(bench, "parse --format csv =cmd().csv")?;
-            std::fs::write(bench.file("own.csv"), &csv).map_err(|error| error.to_string())?;
+            bench.write("own.csv", &csv)?;
             let computed = |cell: &str| cell.trim_matches('"').starts_with(['=', '+', '@']);
             let row = csv.lines().nth(1).unwrap_or_default();
             if row.split(',').any(computed) || !row.contains(&format!("'{name}")) || !row.contains("'=cmd()") {
@@ -156,8 +153,7 @@ fn names() -> Vec<Row> {
             Ok(Shown { did: "an apostrophe makes it text".into(), status: "0".into(), kept })
         }),
         Row::new("a control sequence in all reports", "name=ESC[2J, standard output", |bench| {
-            std::fs::write(bench.file("j.fio"), "[\u{1b}[2Jx]\nsize=64k\nrw=read\ndescription=\u{1b}]0;owned\u{7}\n")
-                .map_err(|error| error.to_string())?;
+            bench.write("j.fio", "[\u{1b}[2Jx]\nsize=64k\nrw=read\ndescription=\u{1b}]0;owned\u{7}\n")?;
             let (status, told) =
                 plumb(bench, "fio --output-format=normal,terse,json+ --eta=always --result=own.json j.fio")?;
             let (_, parsed) = plumb(bench, "parse own.json")?;
@@ -169,8 +165,7 @@ fn names() -> Vec<Row> {
             Ok(Shown { did: "shown as a picture of the character".into(), status: "0".into(), kept })
         }),
         Row::new("a file with a control sequence in a name", "name=ESC[2J", |bench| {
-            std::fs::write(bench.file("j.fio"), "[\u{1b}[2Jx]\nsize=64k\nrw=read\nallow_file_create=0\n")
-                .map_err(|error| error.to_string())?;
+            bench.write("j.fio", "[\u{1b}[2Jx]\nsize=64k\nrw=read\nallow_file_create=0\n")?;
             let ran = bench.run(&mut bench.fio("j.fio"))?;
             if ran.stderr.contains('\u{1b}') {
                 return Err(format!("a control sequence reaches the terminal: {:?}", ran.stderr));

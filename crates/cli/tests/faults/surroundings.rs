@@ -172,8 +172,7 @@ fn changes() -> Vec<Row> {
             ran.expect(1, &["offset 16384"])
         }),
         Row::new("record that ends in the middle", "an iolog without its end", |bench| {
-            std::fs::write(bench.file("r.log"), "fio version 2 iolog\na.0.0 add\na.0.0 open\na.0.0 read 0")
-                .map_err(|error| error.to_string())?;
+            bench.write("r.log", "fio version 2 iolog\na.0.0 add\na.0.0 open\na.0.0 read 0")?;
             bench.run(&mut bench.fio("--name=a --size=64k --rw=read --read_iolog=r.log"))?.expect(1, &["r.log"])
         }),
     ]
