@@ -23,7 +23,7 @@ help:
 	@echo 'make deny     known weaknesses, licences and sources of the dependencies (builds cargo-deny once)'
 	@echo 'make sanitize tests of unsafe code under AddressSanitizer and ThreadSanitizer (nightly); as root'
 	@echo 'make miri     unsafe code that needs no kernel, under Miri (nightly)'
-	@echo 'make fuzz     FUZZ_SECONDS (300) per reader of foreign bytes, or READERS="fio-text iolog" alone'
+	@echo 'make fuzz     FUZZ_SECONDS (600) of processor time per reader of foreign bytes, or READERS="fio-text iolog" alone'
 	@echo 'make oracles  install fio, sysstat and iozone3 from Debian, readers of their output from PyPI'
 	@echo 'make charts   fetch ECharts and the typeface of the pictures anew'
 	@echo 'make gallery  draw docs/gallery anew (needs pngquant)'
