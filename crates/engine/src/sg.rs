@@ -97,10 +97,9 @@ impl Engine for Sg {
 
     fn submit(&mut self, io: Io) -> Submitted {
         let device = &self.devices[io.target as usize];
-        let memory = self.slots.address(&io);
         let result = match io.operation {
-            Operation::Read => device.transfer(&io, READ_16, self.read_flags, IN, memory),
-            Operation::Write => device.transfer(&io, self.write.0, self.write.1, OUT, memory),
+            Operation::Read => device.transfer(&io, READ_16, self.read_flags, IN, self.slots.address(&io)),
+            Operation::Write => device.transfer(&io, self.write.0, self.write.1, OUT, self.slots.address(&io)),
             Operation::Sync | Operation::DataSync => {
                 let command = [SYNCHRONIZE, 0, 0, 0, 0, 0, 0, 0, 0, 0];
                 command_of(device.descriptor, &command, NONE, std::ptr::null_mut(), 0)

@@ -377,15 +377,19 @@ fn add(mine: &mut [u64], theirs: &[u64]) {
 }
 
 impl LatencyStatistics {
-    /// Adds what `other` has seen.
+    /// Adds what `other` has seen. Percentiles of a part are not those of the whole: where one of both kept no histogram
+    /// of what it saw, the sum has none.
     pub fn merge(&mut self, other: &LatencyStatistics) {
-        self.moments.merge(&other.moments);
-        if let Some(theirs) = &other.histogram {
-            match &mut self.histogram {
-                Some(mine) => mine.merge(theirs),
-                mine @ None => *mine = Some(theirs.clone()),
+        self.histogram = match (self.histogram.take(), &other.histogram) {
+            (Some(mut mine), Some(theirs)) => {
+                mine.merge(theirs);
+                Some(mine)
             }
-        }
+            (None, Some(theirs)) if self.moments.count() == 0 => Some(theirs.clone()),
+            (Some(mine), None) if other.moments.count() == 0 => Some(mine),
+            _ => None,
+        };
+        self.moments.merge(&other.moments);
     }
 }
 

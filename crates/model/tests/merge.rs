@@ -5,13 +5,13 @@ use plumb_model::{DirectionResult, JobResult, LatencyStatistics, RunResult};
 use proptest::prelude::*;
 
 prop_compose! {
-    fn statistics()(values in prop::collection::vec(0u64..1 << 40, 0..30)) -> LatencyStatistics {
+    fn statistics()(values in prop::collection::vec(0u64..1 << 40, 0..30), kept in prop::bool::weighted(0.8)) -> LatencyStatistics {
         let (mut moments, mut histogram) = (Moments::new(), Box::new(Histogram::new()));
         for value in values {
             moments.record(Nanos(value));
             histogram.record(Nanos(value));
         }
-        LatencyStatistics { moments, histogram: Some(histogram) }
+        LatencyStatistics { moments, histogram: kept.then_some(histogram) }
     }
 }
 
@@ -72,10 +72,15 @@ proptest! {
         prop_assert_eq!(both.ios(), a.ios() + b.ios());
         let count = |job: &JobResult| job.directions.read.completion.as_ref().map_or(0, |found| found.moments.count());
         prop_assert_eq!(count(&both), count(&a) + count(&b));
-        let total = |job: &JobResult| {
-            job.directions.read.completion.as_ref().and_then(|found| found.histogram.as_ref()).map_or(0, |found| found.total())
+        let part_or_none = |job: &JobResult| {
+            let completion = job.directions.read.completion.as_ref();
+            completion.filter(|found| found.moments.count() > 0).map(|found| found.histogram.as_ref().map(|kept| kept.total()))
         };
-        prop_assert_eq!(total(&both), total(&a) + total(&b));
+        let whole = match (part_or_none(&a), part_or_none(&b)) {
+            (Some(mine), Some(theirs)) => Some(mine.zip(theirs).map(|(mine, theirs)| mine + theirs)),
+            (mine, theirs) => mine.or(theirs),
+        };
+        prop_assert_eq!(part_or_none(&both), whole, "percentiles of a part are not those of the whole");
     }
 }
 

@@ -86,7 +86,7 @@ fn of_job(job: &Value, file: &str, seen: &mut Seen) -> Result<(), String> {
             seen.bytes += bytes;
         }
         for kind in ["slat_ns", "clat_ns", "lat_ns"] {
-            bins(&part[kind], file, seen).map_err(|why| format!("{direction} {kind}: {why}"))?;
+            bins(&part[kind], seen).map_err(|why| format!("{direction} {kind}: {why}"))?;
         }
         let measured = ["clat_ns", "lat_ns"].map(|kind| count(&part[kind]["N"])).into_iter().max().unwrap_or(0);
         let errors = count(&job["total_err"]);
@@ -116,12 +116,10 @@ fn of_job(job: &Value, file: &str, seen: &mut Seen) -> Result<(), String> {
     Ok(())
 }
 
-fn bins(latency: &Value, file: &str, seen: &mut Seen) -> Result<(), String> {
+fn bins(latency: &Value, seen: &mut Seen) -> Result<(), String> {
     let Some(bins) = latency["bins"].as_object() else { return Ok(()) };
     let (sum, all) = (bins.values().map(count).sum::<u64>(), count(&latency["N"]));
-    // A job of a group may keep no histogram: as with fio, the bins of the group are those of the others.
-    let of_some = file.contains("group_reporting") && file.contains("lat_percentiles");
-    if sum != all && !(of_some && sum < all) {
+    if sum != all {
         return Err(format!("{sum} in the bins, {all} in all"));
     }
     let (least, mean, most) = (&latency["min"], &latency["mean"], &latency["max"]);
@@ -226,14 +224,6 @@ mod tests {
         let intervals = json!([{"bytes": [4096, 0, 0], "ios": [1, 0, 0]}, {"bytes": [8192, 0, 0], "ios": [2, 0, 0]}]);
         let json = json!({"plumb": {"monitored": {"intervals": intervals}}});
         super::intervals(&json, &jobs, option, &mut Seen::default()).is_ok()
-    }
-
-    #[test]
-    fn bins_hold_every_io_but_those_of_a_group_s_jobs_without_percentiles() {
-        let latency = json!({"N": 2, "min": 1, "mean": 1.0, "max": 1, "bins": {"1": 1}});
-        let agree = |file: &str| bins(&latency, file, &mut Seen::default()).is_ok();
-        assert!(agree("group_reporting\n[b]\nclat_percentiles=0"));
-        assert!(!agree("clat_percentiles=0") && !agree("group_reporting"));
     }
 
     #[test]

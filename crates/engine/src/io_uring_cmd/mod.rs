@@ -100,7 +100,11 @@ impl Engine for IoUringCmd {
     fn submit(&mut self, io: Io) -> Submitted {
         let (slot, target) = (io.slot as usize, io.target as usize);
         let flags = self.flags[usize::from(io.operation == Operation::Write)];
-        let memory = self.slots.address(&io).expose_provenance() as u64;
+        let memory = match io.operation {
+            Operation::Read | Operation::Write => self.slots.address(&io).expose_provenance() as u64,
+            // What it says of is no memory of the slot, and may be longer.
+            Operation::Trim | Operation::Sync | Operation::DataSync => 0,
+        };
         let Some(command) = self.namespaces[target].command(&io, memory, flags, &mut self.ranges[slot]) else {
             return Submitted::Done(Completion { slot: io.slot, result: -i64::from(libc::EINVAL) });
         };
