@@ -86,20 +86,38 @@ fn trap_system_calls() {
 }
 
 /// The handler runs in the middle of the engine's own call and nowhere else, so it may lock and allocate.
-#[cfg(target_arch = "x86_64")]
 extern "C" fn trapped(_signal: i32, _info: *mut libc::siginfo_t, context: *mut libc::c_void) {
     // SAFETY: the kernel gives a SA_SIGINFO handler its ucontext, for as long as the handler runs.
-    let registers = unsafe { &mut (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs };
-    let at = |register: i32| registers[usize::try_from(register).unwrap()];
-    let number = at(libc::REG_RAX);
-    let (first, second, third) = (at(libc::REG_RDI), at(libc::REG_RSI), at(libc::REG_RDX));
-    let (fourth, fifth) = (at(libc::REG_R10), at(libc::REG_R8));
+    let registers = unsafe { &mut (*context.cast::<libc::ucontext_t>()).uc_mcontext };
+    let (number, [first, second, third, fourth, fifth]) = call_in(registers);
     // SAFETY: the very call that the engine made, with its promises; the sixth argument is not looked at.
     let returned = unsafe { libc::syscall(number, first, second, third, fourth, fifth, u64::from(PASS)) };
     let returned =
         if returned == -1 { -i64::from(std::io::Error::last_os_error().raw_os_error().unwrap()) } else { returned };
-    registers[usize::try_from(libc::REG_RAX).unwrap()] = returned;
+    answer(registers, returned);
     // SAFETY: pthread_self(3) has no conditions.
     let me = unsafe { libc::pthread_self() };
     SEEN.lock().unwrap().push((me, Call { number, second, third, returned }));
+}
+
+#[cfg(target_arch = "x86_64")]
+fn call_in(registers: &libc::mcontext_t) -> (c_long, [i64; 5]) {
+    let at = |register: i32| registers.gregs[usize::try_from(register).unwrap()];
+    (at(libc::REG_RAX), [libc::REG_RDI, libc::REG_RSI, libc::REG_RDX, libc::REG_R10, libc::REG_R8].map(at))
+}
+
+#[cfg(target_arch = "x86_64")]
+fn answer(registers: &mut libc::mcontext_t, returned: i64) {
+    registers.gregs[usize::try_from(libc::REG_RAX).unwrap()] = returned;
+}
+
+#[cfg(target_arch = "aarch64")]
+fn call_in(registers: &libc::mcontext_t) -> (c_long, [i64; 5]) {
+    let at = |register: usize| registers.regs[register].cast_signed();
+    (at(8), [0, 1, 2, 3, 4].map(at))
+}
+
+#[cfg(target_arch = "aarch64")]
+fn answer(registers: &mut libc::mcontext_t, returned: i64) {
+    registers.regs[0] = returned.cast_unsigned();
 }
