@@ -6,7 +6,7 @@ use house::{LoopDevice, Tmpfs};
 use job::{Files, Parser, Surroundings};
 use std::collections::BTreeSet;
 use std::fs;
-use std::io;
+use std::io::{self, Read, Seek};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -294,8 +294,10 @@ fn carry_out(directory: &Path, words: &[&str]) -> Result<Ran, String> {
     // A depth or a block that is too large must fail to get its memory, not take that of the machine.
     command.args(["--as=6442450944", env!("CARGO_BIN_EXE_plumb"), "fio"]);
     command.args(["--output-format=json+", "--output=out.json"]).args(words).arg("soak.fio").current_dir(directory);
-    let file = |name: &str| fs::File::create(directory.join(name)).map_err(|error| error.to_string());
-    command.stdin(Stdio::null()).stdout(file("stdout.txt")?).stderr(file("stderr.txt")?).process_group(0);
+    // Not in the place of the case, which a case may fill.
+    let mut said = tempfile::tempfile().map_err(|error| error.to_string())?;
+    let stderr = said.try_clone().map_err(|error| error.to_string())?;
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(stderr).process_group(0);
     let begun = Instant::now();
     let mut child = command.spawn().map_err(|error| format!("prlimit: {error}"))?;
     let group = rustix::process::Pid::from_child(&child);
@@ -313,10 +315,11 @@ fn carry_out(directory: &Path, words: &[&str]) -> Result<Ran, String> {
     };
     let left = rustix::process::test_kill_process_group(group).is_ok();
     let _ = left.then(|| rustix::process::kill_process_group(group, rustix::process::Signal::KILL));
-    let read = |name: &str| {
-        fs::read(directory.join(name)).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default()
-    };
-    let ran = Ran { status: status.code(), stderr: read("stderr.txt"), output: read("out.json") };
+    let mut stderr = Vec::new();
+    said.rewind().and_then(|()| said.read_to_end(&mut stderr)).map_err(|error| format!("what it said: {error}"))?;
+    let output = fs::read(directory.join("out.json")).unwrap_or_default();
+    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+    let ran = Ran { status: status.code(), stderr: text(stderr), output: text(output) };
     if left {
         return Err(format!("a process of it is left behind: {}", ran.stderr));
     }
