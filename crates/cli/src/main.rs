@@ -28,6 +28,8 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let words: Vec<std::ffi::OsString> = std::env::args_os().collect();
+    // Where it cannot be had, a write past the limit ends the program, as it ends others.
+    let _ = sys::signals::survive_size_limit();
     match dispatch::run(&words) {
         Ok(status) => ExitCode::from(status),
         Err(failure) => {

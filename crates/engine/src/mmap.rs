@@ -1,8 +1,8 @@
 //! `mmap`: maps the files and copies between them and the buffers; msync(2) is the sync.
 //!
 //! A file is mapped whole where the address space has room, else in windows that move along. What lies beyond the end of
-//! the file is never touched, so I/Os end there as with read(2) and write(2). An I/O error of the device is a SIGBUS, as
-//! the kernel has it: it ends the worker, and that is the job's result.
+//! the file is never touched, so I/Os end there as with read(2) and write(2). An I/O error of the device, or a file that was
+//! cut short, is a SIGBUS: that is EIO of the I/O here, and the window is mapped anew.
 
 use crate::call;
 use crate::contract::{Completion, Engine, EngineError, Io, Operation, Order, Setup, Submitted, Target};
@@ -13,6 +13,7 @@ use job::option::{Kind, OptionSpec, Support};
 use job::plan::MapAdvice;
 use measure::SystemClock;
 use std::os::fd::RawFd;
+use sys::bus_error;
 
 const NAME: &str = "mmap";
 
@@ -55,6 +56,12 @@ impl Engine for Mmap {
     };
 
     fn open(setup: Setup<'_, SystemClock>) -> Result<Self, EngineError> {
+        bus_error::watch().map_err(|error| EngineError {
+            engine: NAME,
+            operation: "sigaction",
+            errno: error.errno().unwrap_or(libc::EINVAL),
+            message: error.to_string(),
+        })?;
         let huge_pages = setup.options.is_on("thp");
         let advice = advice(setup.job.map_advice, setup.job.order);
         let open = |target| Mapped::open(target, huge_pages, advice);
@@ -102,10 +109,7 @@ impl Mapped {
     #[inline]
     fn read(&mut self, io: &Io, memory: *mut u8) -> Result<i64, i32> {
         let (mapped, length) = self.reach(io)?;
-        // SAFETY: both ranges have `length` bytes: the mapping by `reach`, the slot by the contract of Io; a buffer is no
-        // part of our own mapping.
-        unsafe { std::ptr::copy_nonoverlapping(mapped, memory, length) };
-        Ok(length.cast_signed() as i64)
+        self.copy(mapped, memory, mapped, length)
     }
 
     #[inline]
@@ -117,9 +121,19 @@ impl Mapped {
         if length == 0 && io.length > 0 {
             return Err(libc::ENOSPC);
         }
-        // SAFETY: as for the read; the mapping is writable because the file is.
-        unsafe { std::ptr::copy_nonoverlapping(memory, mapped, length) };
-        Ok(length.cast_signed() as i64)
+        self.copy(memory, mapped, mapped, length)
+    }
+
+    /// Copies from or to the place `mapped`; EIO where the file is no longer as long, or its device fails.
+    #[inline]
+    fn copy(&mut self, from: *const u8, to: *mut u8, mapped: *const u8, length: usize) -> Result<i64, i32> {
+        // SAFETY: both ranges have `length` bytes: the mapping by `reach`, and writable where the file is; the slot by the
+        // contract of Io. A buffer is no part of our own mapping.
+        if bus_error::survives(mapped, length, || unsafe { std::ptr::copy_nonoverlapping(from, to, length) }) {
+            return Ok(length.cast_signed() as i64);
+        }
+        self.unmap();
+        Err(libc::EIO)
     }
 
     /// Where the I/O is in memory and how many of its bytes are there: up to the end of the file or of the window.

@@ -24,6 +24,7 @@ pub enum WarmUp {
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Wishes {
     /// Directories, files or devices.
+    #[serde(serialize_with = "shown_all")]
     pub targets: Vec<PathBuf>,
     /// The tests, in their order; empty for the usual ones.
     #[serde(with = "kinds")]
@@ -83,11 +84,21 @@ pub struct Wishes {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub overwrite: Vec<String>,
     /// The file of the result.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(serialize_with = "shown", skip_serializing_if = "Option::is_none")]
     pub output: Option<PathBuf>,
     /// The directory of the result.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(serialize_with = "shown", skip_serializing_if = "Option::is_none")]
     pub output_dir: Option<PathBuf>,
+}
+
+/// Paths as they are shown: one that is no UTF-8 must not cost the result that it stands in.
+fn shown_all<S: Serializer>(paths: &[PathBuf], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(paths.iter().map(|path| path.to_string_lossy()))
+}
+
+#[expect(clippy::ref_option, reason = "serde's signature")]
+fn shown<S: Serializer>(path: &Option<PathBuf>, serializer: S) -> Result<S::Ok, S::Error> {
+    path.as_ref().map(|path| path.to_string_lossy()).serialize(serializer)
 }
 
 impl Wishes {

@@ -25,6 +25,13 @@ pub enum Claim {
     Holder(String),
     /// Somebody holds it exclusively (O_EXCL).
     Held,
+    /// Another loop device is made on the same file, and is in use.
+    Twin {
+        /// Its name.
+        name: String,
+        /// How it is used.
+        used: Box<Claim>,
+    },
     /// The kernel knows a partition of it, by name.
     Partition(String),
     /// What says that there are data: the type as libblkid calls it, and where it lies.
@@ -53,6 +60,7 @@ impl std::fmt::Display for Claim {
             Claim::Swap => write!(f, "is swap space in use"),
             Claim::Holder(name) => write!(f, "is in use: {name} is built on it"),
             Claim::Held => write!(f, "is in use (a file system, swap, LVM, RAID or another program holds it)"),
+            Claim::Twin { name, used } => write!(f, "lies on the same file as {name}, which {used}"),
             Claim::Partition(name) => write!(f, "has the partition {name}"),
             Claim::Signature { kind, offset } => write!(f, "holds data: {kind} (its mark is at byte {offset})"),
         }
@@ -64,6 +72,21 @@ impl std::fmt::Display for Claim {
 /// # Errors
 /// When the mount table cannot be read, the device cannot be opened, or its marks cannot be looked for.
 pub fn on(root: &Path, path: &Path, device: &BlockDevice) -> Result<Vec<Claim>, SysError> {
+    let mut found = uses(root, path, device)?;
+    for twin in twins(root, device) {
+        let node = root.join("dev").join(twin.name());
+        for used in uses(root, &node, &twin)? {
+            found.push(Claim::Twin { name: twin.name().to_owned(), used: Box::new(used) });
+        }
+    }
+    let partitions = device.partitions();
+    found.extend(partitions.iter().map(|partition| Claim::Partition(partition.name().to_owned())));
+    found.extend(signatures(path)?);
+    Ok(found)
+}
+
+/// What is done with the device right now.
+fn uses(root: &Path, path: &Path, device: &BlockDevice) -> Result<Vec<Claim>, SysError> {
     let mut found = Vec::new();
     for (mount, seen_by) in mounts::using_anywhere(root, device)? {
         let claim = Claim::Mounted { point: mount.point, seen_by };
@@ -83,9 +106,21 @@ pub fn on(root: &Path, path: &Path, device: &BlockDevice) -> Result<Vec<Claim>, 
     if block::is_held(path)? {
         found.push(Claim::Held);
     }
-    found.extend(partitions.iter().map(|partition| Claim::Partition(partition.name().to_owned())));
-    found.extend(signatures(path)?);
     Ok(found)
+}
+
+/// The other loop devices on the file that this loop device is made on: what is written to one is in all of them.
+fn twins(root: &Path, device: &BlockDevice) -> Vec<BlockDevice> {
+    use std::os::unix::fs::MetadataExt;
+    let file = |device: &BlockDevice| {
+        let found = std::fs::metadata(device.backing_file()?).ok()?;
+        Some((found.dev(), found.ino()))
+    };
+    let whole = device.whole();
+    let Some(mine) = file(&whole) else { return Vec::new() };
+    let entries = std::fs::read_dir(root.join("sys/block")).into_iter().flatten().flatten();
+    let devices = entries.filter_map(|entry| BlockDevice::by_name(root, entry.file_name().to_str()?));
+    devices.filter(|other| *other != whole && file(other) == Some(mine)).collect()
 }
 
 /// Loop devices that are made on the device, or on a partition of it, by name. The kernel lists them nowhere as holders.
@@ -158,7 +193,8 @@ pub fn identities(device: &BlockDevice) -> Vec<String> {
     words
 }
 
-/// The block device that a device for raw commands leads to: `/dev/sg2` to `/dev/sda`; a block device is its own.
+/// The block device that a device for raw commands leads to: `/dev/sg2` to `/dev/sda`, `/dev/ng0n1` to `/dev/nvme0n1`;
+/// a block device is its own.
 pub fn behind(root: &Path, path: &Path) -> Option<PathBuf> {
     use std::os::unix::fs::{FileTypeExt, MetadataExt};
     let found = std::fs::metadata(path).ok()?;
@@ -169,9 +205,14 @@ pub fn behind(root: &Path, path: &Path) -> Option<PathBuf> {
         return None;
     }
     let number = crate::device::DeviceNumber::from_stat(found.rdev());
-    let folder = root.join(format!("sys/dev/char/{number}/device/block"));
-    let name = std::fs::read_dir(folder).ok()?.flatten().next()?.file_name();
-    Some(root.join("dev").join(name.to_str()?.replace('!', "/")))
+    let folder = root.join(format!("sys/dev/char/{number}"));
+    let generic = std::fs::canonicalize(&folder).ok()?.file_name()?.to_str()?.to_owned();
+    let name = match generic.strip_prefix("ng") {
+        // An NVMe namespace: its folder knows the controller, and only the name says which of its disks it is.
+        Some(numbers) if root.join(format!("sys/block/nvme{numbers}")).exists() => format!("nvme{numbers}"),
+        _ => std::fs::read_dir(folder.join("device/block")).ok()?.flatten().next()?.file_name().into_string().ok()?,
+    };
+    Some(root.join("dev").join(name.replace('!', "/")))
 }
 
 #[cfg(test)]
@@ -190,6 +231,22 @@ mod tests {
                 "holds data: a[31mb (its mark is at byte 0x0)"
             ]
         );
+    }
+
+    #[test]
+    fn a_namespace_for_raw_commands_is_the_disk_of_its_number() {
+        use rustix::fs::{CWD, FileType, Mode, makedev, mknodat};
+        let root = tempfile::tempdir().unwrap();
+        let make = |path: &str| std::fs::create_dir_all(root.path().join(path)).unwrap();
+        make("sys/devices/nvme0/ng0n2");
+        make("sys/block/nvme0n2");
+        make("sys/dev/char");
+        std::os::unix::fs::symlink("../../devices/nvme0/ng0n2", root.path().join("sys/dev/char/240:77")).unwrap();
+        let node = root.path().join("ng0n2");
+        mknodat(CWD, &node, FileType::CharacterDevice, Mode::RUSR, makedev(240, 77)).unwrap();
+        assert_eq!(behind(root.path(), &node), Some(root.path().join("dev/nvme0n2")));
+        std::fs::remove_dir(root.path().join("sys/block/nvme0n2")).unwrap();
+        assert_eq!(behind(root.path(), &node), None);
     }
 
     #[test]

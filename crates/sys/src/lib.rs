@@ -6,6 +6,7 @@
 pub mod block;
 pub mod blocked;
 pub mod buffers;
+pub mod bus_error;
 pub mod cgroup;
 pub mod claims;
 pub mod device;

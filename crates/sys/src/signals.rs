@@ -1,6 +1,6 @@
 //! Signals that ask a run to end: noticed in a counter, acted upon by whoever looks.
 //!
-//! SIGBUS and the like are left alone: a worker that dies by one is a result.
+//! SIGSEGV and the like are left alone: a worker that dies by one is a result. SIGBUS: `bus_error`.
 
 use crate::SysError;
 use std::io;
@@ -158,6 +158,17 @@ pub fn watch(signals: &[i32]) -> Result<(), SysError> {
 /// EINVAL for SIGKILL, SIGSTOP and numbers that are no signals.
 pub fn ignore(signals: &[i32]) -> Result<(), SysError> {
     install_all(signals, libc::SIG_IGN)
+}
+
+extern "C" fn carry_on(_signal: libc::c_int) {}
+
+/// From now on a write past the limit of file sizes (`ulimit -f`) is an error of that write, EFBIG, and not the end of the
+/// program without a word. Programs that are started find the signal as it was.
+///
+/// # Errors
+/// Never, in practice.
+pub fn survive_size_limit() -> Result<(), SysError> {
+    install(libc::SIGXFSZ, carry_on as *const () as libc::sighandler_t).map(drop)
 }
 
 /// From now on these signals do what they do by themselves.

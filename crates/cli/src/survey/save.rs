@@ -8,7 +8,7 @@ use crate::made::{self, Lasting, Whole};
 use model::{Grade, RunResult, SCHEMA};
 use serde::{Deserialize, Serialize};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use survey::{Access, Nature, Wishes};
 
 /// A whole survey, as it is written.
@@ -29,7 +29,7 @@ pub(crate) struct Survey<'rows> {
 #[derive(Serialize)]
 struct Target<'rows> {
     /// Absolute: who reads the result is elsewhere.
-    path: PathBuf,
+    path: String,
     file_system: Option<&'rows str>,
     nature: &'static str,
     size_bytes: u64,
@@ -78,7 +78,8 @@ impl<'rows> Survey<'rows> {
             program: format!("plumb {}", env!("CARGO_PKG_VERSION")),
             command: "survey",
             target: Target {
-                path: std::path::absolute(&place.shown).unwrap_or_else(|_| PathBuf::from(&place.shown)),
+                path: std::path::absolute(&place.shown)
+                    .map_or_else(|_| place.shown.clone(), |path| path.to_string_lossy().into_owned()),
                 file_system: place.file_system.as_deref(),
                 nature: match place.target.nature {
                     Nature::WorkFile => "work_file",

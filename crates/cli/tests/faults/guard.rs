@@ -182,6 +182,8 @@ const WAYS: &[&str] = &[
     "--rw=write --filetype=file",
     "--rw=write --allow_mounted_write=1",
     "--rw=write --write_consent=1",
+    "--rw=randtrim --verify=crc32c --verify_only",
+    "--ioengine=ftruncate --rw=read",
 ];
 
 fn marked(bench: &Bench, mark: &Mark) -> Result<Shown, String> {
@@ -309,6 +311,33 @@ fn used() -> Vec<Row> {
             std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_EXCL);
             let _holder = options.read(true).write(true).open(&device.path).map_err(|error| error.to_string())?;
             refused(bench, &device, &device.name(), WAYS, &["is in use"])
+        }),
+        Row::new("guard: its file is mounted otherwise", "another loop device on the same file", |bench| {
+            let device = Device::over(bench, 16 * MIB, ext4)?;
+            let twin = run_tool("losetup", &["--find", "--show", &text(&device.backing)])?;
+            let mounted = Mounted::new(bench, &twin);
+            let consent = format!("--rw=write --write_consent={}", 16 * MIB);
+            let ways: Vec<&str> = WAYS.iter().copied().chain([consent.as_str()]).collect();
+            let name = twin.trim_start_matches("/dev/");
+            let wanted = format!("lies on the same file as {name}, which is mounted at");
+            let shown = mounted
+                .as_ref()
+                .map_err(Clone::clone)
+                .and_then(|_| refused(bench, &device, &device.name(), &ways, &[&wanted]));
+            drop(mounted);
+            run_tool("losetup", &["--detach", &twin])?;
+            shown
+        }),
+        Row::new("guard: its node is not removed", "the engine filedelete", |bench| {
+            let device = Device::over(bench, 16 * MIB, ext4)?;
+            let before = device.hash()?;
+            let words = format!("--name=a --filename={} --ioengine=filedelete --size=4k", device.name());
+            let mut shown = bench.run(&mut bench.fio(&words))?.expect(1, &["is no regular file"])?;
+            if device.hash()? != before {
+                return Err("it was written to".into());
+            }
+            shown.kept = "the node, and every byte (sha256)".into();
+            Ok(shown)
         }),
         Row::new("guard: idle partitions", "a partition that only the kernel knows", |bench| {
             let device = Device::over(bench, 16 * MIB, |_| Ok(()))?;

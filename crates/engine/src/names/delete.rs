@@ -22,6 +22,16 @@ impl NameCall for RemoveFile {
         RemoveFile
     }
 
+    /// A device's node is not made anew by anything but its driver, and other programs wait at a pipe or a socket.
+    fn prepare(&self, path: &Path) -> std::io::Result<()> {
+        match std::fs::symlink_metadata(path) {
+            Ok(found) if !found.is_file() && !found.is_symlink() => {
+                Err(std::io::Error::other("is no regular file, and is not removed"))
+            }
+            _ => Ok(()),
+        }
+    }
+
     #[inline]
     fn call(&self, path: &CStr) -> Result<(), Errno> {
         rustix::fs::unlink(path)

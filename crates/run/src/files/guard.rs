@@ -4,6 +4,7 @@
 //! is found by `sys::claims`.
 
 use super::{PlannedFile, refusal};
+use job::Work;
 use job::plan::{JobPlan, Mix};
 use measure::Direction;
 use model::JobError;
@@ -46,18 +47,19 @@ impl<'root> Guard<'root> {
         clones: &[Vec<PlannedFile>],
         by_number: &BTreeSet<&Path>,
     ) -> Result<(), JobError> {
-        let only_checks = job.verify.as_ref().is_some_and(|verify| verify.only);
-        if job.load.mix == Mix::Only(Direction::Read) || only_checks {
+        if leaves_alone(job) {
             return Ok(());
         }
         // Whatever filetype= says: the kernel writes to what the path leads to.
         let paths: BTreeSet<&Path> = clones.iter().flatten().map(|file| file.path.as_path()).collect();
         for path in paths {
-            if let Some(device) = claims::behind(self.root, path) {
-                let found = self.look_at(job, &device)?;
-                if let Some(why) = objection(job, &found, by_number.contains(path)) {
-                    return Err(refuse(job, path, &found, why));
-                }
+            let Some(device) = claims::behind(self.root, path) else {
+                refuse_unknown(job, path)?;
+                continue;
+            };
+            let found = self.look_at(job, &device)?;
+            if let Some(why) = objection(job, &found, by_number.contains(path)) {
+                return Err(refuse(job, path, &found, why));
             }
         }
         Ok(())
@@ -85,6 +87,32 @@ impl<'root> Guard<'root> {
         self.found.insert(path.to_owned(), found.clone());
         Ok(found)
     }
+}
+
+/// Whether a job changes nothing on its devices: it reads, or only checks what was written. Calls about space do what
+/// their engine says, whatever the direction is called; blocks are trimmed also where writes only check.
+fn leaves_alone(job: &JobPlan) -> bool {
+    let only_checks = job.verify.as_ref().is_some_and(|verify| verify.only);
+    let reads = job.load.mix == Mix::Only(Direction::Read) && job.work != Work::Space;
+    reads || (only_checks && !job.load.mix.contains(Direction::Trim))
+}
+
+/// Refuses raw commands to a device of which nobody knows what lies on it.
+fn refuse_unknown(job: &JobPlan, path: &Path) -> Result<(), JobError> {
+    use std::os::unix::fs::FileTypeExt;
+    let raw = matches!(job.engine, "sg" | "io_uring_cmd");
+    if !raw || !std::fs::metadata(path).is_ok_and(|found| found.file_type().is_char_device()) {
+        return Ok(());
+    }
+    let message = format!(
+        "job `{}` ({}): which block device lies behind {} cannot be found out in /sys, so that what is on it is not \
+         known, and {} would write to it past all file systems; name a device that has one",
+        job.name,
+        job.origin,
+        path.display(),
+        job.engine
+    );
+    Err(refusal(libc::EPERM, "look at", message))
 }
 
 /// Why a job may not write to a device.

@@ -4,13 +4,24 @@ use super::file_error;
 use model::JobError;
 use std::path::{Path, PathBuf};
 
-/// A generated name: the words of `format` replaced, whatever their case.
+/// A generated name: the words of `format` replaced, whatever their case. What they stand for never leads to another
+/// directory than the format says: a part that only they make `.`, `..` or empty is made of underscores, or left out.
 pub(super) fn generated(format: &str, job: &str, clone: u32, file: u32) -> String {
     let (clone, file) = (clone.to_string(), file.to_string());
     // Without a server there is no client, and its word stands for nothing.
     let words = [("$jobname", job), ("$jobnum", clone.as_str()), ("$filenum", file.as_str()), ("$clientuid", "")];
+    let parts = format.split('/').filter_map(|part| match replaced(part, &words) {
+        name if name == part => Some(name),
+        name if name.is_empty() => None,
+        name if name == "." || name == ".." => Some("_".repeat(name.len())),
+        name => Some(name),
+    });
+    parts.collect::<Vec<_>>().join("/")
+}
+
+fn replaced(part: &str, words: &[(&str, &str)]) -> String {
     let mut name = String::new();
-    let mut rest = format;
+    let mut rest = part;
     while let Some(letter) = rest.chars().next() {
         let word =
             words.iter().find(|(word, _)| rest.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word)));
@@ -58,6 +69,22 @@ mod tests {
             ("\u{e4}$\u{e4}", "\u{e4}$\u{e4}"),
         ] {
             assert_eq!(generated(format, "a", 2, 7), expected, "{format}");
+        }
+    }
+
+    #[test]
+    fn what_a_word_stands_for_leads_nowhere() {
+        for (format, job, expected) in [
+            ("$jobname/x", "..", "__/x"),
+            ("$jobname/$jobname/x.$filenum", "..", "__/__/x.7"),
+            (".$clientuid./x", "a", "__/x"),
+            (".$jobname/x", ".", "__/x"),
+            ("$clientuid/etc/x", "a", "etc/x"),
+            ("$clientuid.$jobname", ".", "__"),
+            ("../$jobname", "a", "../a"),
+            ("/data//$jobname", "..a", "/data//..a"),
+        ] {
+            assert_eq!(generated(format, job, 2, 7), expected, "{format}");
         }
     }
 }
