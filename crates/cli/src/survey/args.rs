@@ -105,20 +105,40 @@ pub(crate) struct Args {
     #[arg(long, value_name = "IDENTITY")]
     overwrite: Vec<String>,
     /// Take what is not given here from a file (TOML, keys like the options, and tests of your own)
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", group = "given")]
     config: Option<PathBuf>,
-    /// The survey file is a stranger's: no devices, no commands, nothing outside of this directory
-    #[arg(long, requires = "config")]
+    /// The survey file, or the result to go on with, is a stranger's: no devices, no commands, nothing outside of this directory
+    #[arg(long, requires = "given")]
     untrusted: bool,
-    /// Go on with a survey that was cut short
-    #[arg(long, value_name = "RESULT", exclusive = true)]
+    /// Go on with a survey that was cut short; all it was asked is in its result
+    #[arg(long, value_name = "RESULT", group = "given", conflicts_with_all = ASKED)]
     pub(crate) resume: Option<PathBuf>,
     /// Show what would be done, with bytes, time and wear, and do nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
 }
 
+/// What a result says for itself.
+#[rustfmt::skip]
+const ASKED: &[&str] = &[
+    "targets", "size", "reserve", "time", "quick", "output", "output_dir", "keep", "tests", "users", "block_sizes", "vary",
+    "engine", "direct", "buffered", "warm_up", "repeat", "shuffle", "seed", "precondition", "file_per_user", "strict",
+    "overwrite", "config",
+];
+
 impl Args {
+    /// What an earlier survey was asked, as this one may do it.
+    pub(crate) fn resumed(&self, asked: Wishes, path: &Path) -> Result<Wishes, Failure> {
+        self.trusted(&asked, path).map(|()| asked)
+    }
+
+    fn trusted(&self, file: &Wishes, path: &Path) -> Result<(), Failure> {
+        if !self.untrusted {
+            return Ok(());
+        }
+        file.check_untrusted().map_err(|why| Failure::new(format!("{}: {why}", path.display())))
+    }
+
     /// Everything that is asked, here and in the survey file.
     pub(crate) fn wishes(&self) -> Result<Wishes, Failure> {
         let list = |option: &str, error: String| Failure::new(format!("--{option}: {error}"));
@@ -155,9 +175,7 @@ impl Args {
         self.vary.iter().for_each(|axis| wishes.add_axis(axis.clone()));
         let Some(path) = &self.config else { return Ok(wishes) };
         let file = read_config(path)?;
-        if self.untrusted {
-            file.check_untrusted().map_err(|why| Failure::new(format!("{}: {why}", path.display())))?;
-        }
+        self.trusted(&file, path)?;
         let wishes = wishes.or(file);
         if wishes.targets.is_empty() {
             let shown = path.display();
@@ -174,4 +192,24 @@ fn read_config(path: &Path) -> Result<Wishes, Failure> {
     let text =
         std::fs::read_to_string(path).map_err(|error| Failure::new(format!("{shown}: cannot be read: {error}")))?;
     Wishes::from_toml(&text).map_err(|error| Failure::new(format!("{shown}: {error}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::{CommandFactory, error::ErrorKind};
+
+    #[test]
+    fn a_result_to_go_on_with_says_all_that_was_asked() {
+        let own = ["untrusted", "resume", "dry_run"];
+        let all: Vec<String> = Args::command().get_arguments().map(|argument| argument.get_id().to_string()).collect();
+        let others: Vec<&str> = all.iter().map(String::as_str).filter(|name| !own.contains(name)).collect();
+        assert!(others.iter().all(|name| ASKED.contains(name)), "{others:?}");
+        let refused = |words: &[&str]| Args::try_parse_from(words).err().map(|error| error.kind());
+        assert_eq!(refused(&["survey", "--resume", "r", "--quick"]), Some(ErrorKind::ArgumentConflict));
+        assert_eq!(refused(&["survey", "--untrusted", "."]), Some(ErrorKind::MissingRequiredArgument));
+        for given in ["--resume", "--config"] {
+            assert_eq!(refused(&["survey", "--untrusted", "--dry-run", given, "x"]), None, "{given}");
+        }
+    }
 }

@@ -80,9 +80,9 @@ type Each<'each> = &'each mut dyn FnMut(&Row, &job::Plan, &[(String, String)]) -
 pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     let order = match &args.resume {
         Some(path) => {
-            let (wishes, done) = save::read_earlier(path)?;
+            let (asked, done) = save::read_earlier(path)?;
             Order {
-                wishes,
+                wishes: args.resumed(asked, path)?,
                 done: done.into_iter().collect(),
                 output: Some(path.clone()),
                 fill: Fill::WhereNeeded,

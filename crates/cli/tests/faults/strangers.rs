@@ -84,6 +84,21 @@ fn other_files() -> Vec<Row> {
             let (status, told) = plumb(bench, "survey --untrusted --dry-run --config given")?;
             if status == Some(0) { shown.ok_or_else(|| "no line".into()) } else { Err(format!("{status:?}: {told}")) }
         }),
+        Row::new("a stranger's result to go on with", "survey --untrusted --resume", |bench| {
+            let marker = bench.file("ran");
+            let run = format!(
+                r#""engine":"exec","test":{{"x":{{"rw":"randread","options":{{"program":"touch","arguments":"{}"}}}}}}"#,
+                marker.display()
+            );
+            let asks = [run.as_str(), r#""vary":{"sim_journal":"/etc/x"}"#, r#""targets":["/etc"]"#];
+            let mut shown = None;
+            for ask in asks {
+                let targets = if ask.contains("targets") { "" } else { r#""targets":["data"],"# };
+                let text = format!(r#"{{"command":"survey","tests":[],"request":{{{targets}{ask}}}}}"#);
+                shown = Some(refused(bench, &text, "survey --untrusted --resume given", 1)?);
+            }
+            if marker.exists() { Err("the command ran".into()) } else { shown.ok_or_else(|| "no line".into()) }
+        }),
         Row::new("a stranger's cluster file", "iozone --untrusted -+m", |bench| {
             let marker = bench.file("ran");
             let line = format!("localhost . touch {}\n", marker.display());
