@@ -7,6 +7,7 @@ use job::{Files, Parser, Surroundings};
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, Read, Seek};
+use std::os::unix::fs::FileTypeExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -265,6 +266,9 @@ pub(crate) fn run(place: &Place, seed: u64, number: u64) -> End {
     };
     end.verdict = outcome.and_then(|ran| {
         end.status = ran.status;
+        if !fs::metadata(place.device.path()).is_ok_and(|found| found.file_type().is_block_device()) {
+            return Err("the device's node is gone".to_owned());
+        }
         let seen = invariants::check(&ran, &drawn.text(), &directory)?;
         (end.ios, end.bytes, end.checks) = (seen.ios, seen.bytes, seen.checks);
         Ok(())

@@ -113,8 +113,12 @@ fn paths(job: &JobPlan, index: u32, needs_files: bool) -> Result<Vec<PathBuf>, J
     Ok((0..files.count.max(1)).map(|number| place(Path::new(&name(number)))).collect())
 }
 
-/// What a path leads to, by the job's word; only its size is looked up.
+/// What a path leads to, by the job's word; only its size is looked up. Files are made, grown and removed: what is
+/// something else is not taken for one, whatever is said.
 fn take_as(said: FileType, path: &Path) -> Result<(FileKind, u64), JobError> {
+    if said == FileType::Regular && std::fs::metadata(path).is_ok_and(|found| !found.is_file()) {
+        return look_at(path);
+    }
     let size = || match std::fs::File::open(path) {
         Ok(mut file) => io::Seek::seek(&mut file, io::SeekFrom::End(0)).or(Ok(0)),
         Err(error) if error.kind() == io::ErrorKind::NotFound && said == FileType::Regular => Ok(0),
