@@ -116,6 +116,18 @@ pub(crate) fn rows() -> Vec<Row> {
             let ran = bench.run(&mut bench.fio(&words))?;
             ran.expect(1, &["Read-only"])
         }),
+        Row::new("full disk under iozone -Q", "tmpfs of 64 KiB", |bench| {
+            let tmpfs = house::Tmpfs::new(64 << 10).map_err(|error| error.to_string())?;
+            let file = bench.file("z").display().to_string();
+            let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_plumb"));
+            command.args(["iozone", "-Q", "-i", "0", "-s", "16m", "-r", "4", "-f", &file]).current_dir(tmpfs.path());
+            let ran = bench.run(&mut command)?;
+            let left: Vec<_> = std::fs::read_dir(tmpfs.path()).map_err(|error| error.to_string())?.flatten().collect();
+            if !left.is_empty() || ran.status == Some(0) {
+                return Err(format!("status {:?}, left {left:?}: {}", ran.status, ran.stderr));
+            }
+            ran.expect(ran.status.unwrap_or(0), &["No space left"])
+        }),
         Row::new("full disk under a log", "tmpfs of 64 KiB", |bench| {
             let tmpfs = house::Tmpfs::new(64 << 10).map_err(|error| error.to_string())?;
             let words =
