@@ -18,6 +18,7 @@ pub(crate) fn say(text: &str) {
 }
 
 /// Ends this process without another look at the device: whatever is tidied up there would be stuck as well.
+#[expect(clippy::exit, reason = "whoever returned would wait for the device")]
 pub(crate) fn exit(result: &RunResult) -> ! {
     std::process::exit(result.ended_by_signal.map_or(1, |signal| 128 + signal))
 }
