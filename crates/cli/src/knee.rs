@@ -58,6 +58,9 @@ pub(crate) struct Args {
     /// A file for each user, instead of one for all
     #[arg(long)]
     file_per_user: bool,
+    /// Name an I/O that has not come back for so long, like 10s; 0 for never [default: 30s]
+    #[arg(long, value_name = "TIME", value_parser = ::survey::patience)]
+    stuck_after: Option<u64>,
     /// Consent to overwrite a device: repeats its serial number, WWID or size; once per device
     #[arg(long, value_name = "IDENTITY")]
     overwrite: Vec<String>,
@@ -71,7 +74,7 @@ pub(crate) struct Args {
         num_args = 1..,
         allow_hyphen_values = true,
         conflicts_with_all = ["targets", "tests", "block_sizes", "most", "users", "time", "size", "direct", "buffered",
-                              "file_per_user", "overwrite"]
+                              "file_per_user", "stuck_after", "overwrite"]
     )]
     iozone: Vec<String>,
 }
@@ -107,6 +110,7 @@ impl Args {
             quick: true,
             direct: if self.direct || self.buffered { Some(self.direct) } else { None },
             file_per_user: self.file_per_user,
+            stuck_after: self.stuck_after,
             overwrite: self.overwrite.clone(),
             output: self.output.clone(),
             ..Wishes::default()

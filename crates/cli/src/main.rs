@@ -14,6 +14,7 @@ mod iostat;
 mod iozone;
 mod kept;
 mod knee;
+mod left;
 mod limit;
 mod made;
 mod native;

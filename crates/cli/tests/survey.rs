@@ -161,7 +161,10 @@ fn an_interrupt_keeps_what_is_done() {
     assert_eq!(child.wait().unwrap().code(), Some(130), "{shown}");
     assert!(shown.contains("Cut short by signal 2"), "{shown}");
     let saved = stage.saved();
-    assert_eq!(saved["tests"].as_array().unwrap().len(), 1, "the test that was cut short is no result");
+    assert!(shown.contains("The test under way, ") && shown.contains("measures the test under way anew"), "{shown}");
+    let under_way: Vec<_> = saved["tests"].as_array().unwrap().iter().map(|test| test["under_way"] == true).collect();
+    assert_eq!(under_way, [false, true], "what was cut short is kept apart");
+    assert!(saved["tests"][1]["result"].to_string().contains("the run had not ended"), "and says so");
     assert_eq!(saved["ended_by_signal"], 2);
     assert_eq!(names(stage.surveyed.path()), [""; 0], "the work file is gone");
     assert_eq!(names(stage.results.path()), ["result.html", "result.json"]);

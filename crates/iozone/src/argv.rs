@@ -78,6 +78,14 @@ struct Given {
     untrusted: bool,
 }
 
+/// How long an I/O may take before it is named: whole seconds, up to a day; 0 is for ever.
+fn patience(text: &str) -> Result<Option<Nanos>, Refusal> {
+    let seconds = text.parse::<u64>().ok().filter(|&seconds| seconds <= 86_400);
+    let wrong = || format!("--stuck-after={text}: it is no number of seconds up to 86400; 0 is for never");
+    let limit = Nanos::from_secs(seconds.ok_or_else(|| Refusal::NotBuilt(wrong()))?);
+    Ok(Some(limit).filter(|limit| !limit.is_zero()))
+}
+
 struct Reader<'a> {
     program: &'a str,
     words: &'a [String],
@@ -114,15 +122,17 @@ impl Reader<'_> {
     fn own(&mut self, word: &str) -> Result<(), Refusal> {
         let (name, glued) = word.split_once('=').map_or((word, None), |(name, value)| (name, Some(value.to_owned())));
         let value = |reader: &mut Self| {
+            let wants = if name == "stuck-after" { ("a time", "SECONDS") } else { ("a file", "FILE") };
             glued
                 .clone()
                 .or_else(|| reader.next_word())
-                .ok_or_else(|| Refusal::NotBuilt(format!("--{name} wants a file: --{name}=FILE")))
+                .ok_or_else(|| Refusal::NotBuilt(format!("--{name} wants {}: --{name}={}", wants.0, wants.1)))
         };
         match name {
             "json" => self.settings.json = Some(PathBuf::from(value(self)?)),
             "csv" => self.settings.csv = Some(PathBuf::from(value(self)?)),
             "report" => self.settings.pictures = Some(PathBuf::from(value(self)?)),
+            "stuck-after" => self.settings.stuck_after = patience(&value(self)?)?,
             "strict" if glued.is_none() => self.settings.strict = true,
             "untrusted" if glued.is_none() => self.given.untrusted = true,
             "member" => return Err(Refusal::Member),

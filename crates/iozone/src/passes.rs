@@ -189,6 +189,7 @@ fn open_flags(settings: &Settings, pass: Pass, job: &mut JobPlan, company: Compa
 fn base(settings: &Settings, pass: Pass, scene: &Scene, order: RecordOrder) -> JobPlan {
     let moves = direction(pass);
     let mut job = JobPlan::with_defaults("iozone", "command line", engine(settings, pass));
+    job.limits.stuck_after = settings.stuck_after;
     let listed = settings.listed(pass.test);
     let record = listed.map_or(scene.record_kb.saturating_mul(1024), |records| u64::from(telemetry::longest(records)));
     let size = u32::try_from(record).unwrap_or(u32::MAX);

@@ -138,6 +138,8 @@ pub struct Settings {
     pub csv: Option<PathBuf>,
     /// plumb's own: pictures of the tables go here.
     pub pictures: Option<PathBuf>,
+    /// plumb's own: an I/O that has not come back for so long is named; `None` never.
+    pub stuck_after: Option<Nanos>,
     /// plumb's own: a number that is not to be trusted fails the run.
     pub strict: bool,
 }
@@ -312,6 +314,7 @@ impl Default for Settings {
             json: None,
             csv: None,
             pictures: None,
+            stuck_after: Some(Nanos::from_secs(30)),
             strict: false,
         }
     }

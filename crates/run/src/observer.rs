@@ -39,10 +39,9 @@ pub trait Observer {
     fn progress(&mut self, progress: &Progress) {
         let _ = progress;
     }
-    /// A worker found data that are not what was written, or forgives an error: what, in which file, where.
-    fn finding(&mut self, text: &str) {
-        let _ = text;
-    }
+    /// A worker found data that are not what was written, or forgives an error, or waits for an I/O that does not come
+    /// back: what, in which file, where. Without a default, so that nobody swallows it unawares.
+    fn finding(&mut self, text: &str);
     /// All workers have ended; told like progress, where that is told.
     fn ended(&mut self, progress: &Progress) {
         let _ = progress;
@@ -75,8 +74,8 @@ pub trait Observer {
         let _ = elapsed;
         false
     }
-    /// A second request to end came, and threads are still stuck in I/O that nothing can interrupt. This is what was
-    /// found until now; whoever returns from here waits for them.
+    /// A second request to end came, and workers are still stuck in I/O that nothing can interrupt: each is named by its
+    /// job's error. This is what was found until now; whoever returns from here waits for those that are threads.
     fn abandoned(&mut self, result: &RunResult) {
         let _ = result;
     }

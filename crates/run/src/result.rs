@@ -13,6 +13,7 @@ use model::{
     PassResult, ReportStyle, RunResult, SteadyResult, SyncResult,
 };
 use std::sync::PoisonError;
+use std::sync::atomic::Ordering::Relaxed;
 
 /// Puts the result of a run together.
 pub(crate) fn assemble(
@@ -41,6 +42,7 @@ pub(crate) fn assemble(
             end: watched.ends[index],
             elapsed_s,
             remaining: watched.remaining,
+            until: watched.until,
             asked_depth: plan.asked_depth(worker.job),
             settled: watched.settling.result(index),
         };
@@ -80,6 +82,8 @@ struct Found<'a> {
     end: Option<End>,
     elapsed_s: u64,
     remaining: Option<Nanos>,
+    /// Until when it was seen, by the run's clock.
+    until: Nanos,
     asked_depth: u32,
     /// What its group has come to, where it leads one that settles as one.
     settled: Option<SteadyResult>,
@@ -99,7 +103,7 @@ impl Found<'_> {
         };
         result.latency_goal = goal(job);
         result.steady.clone_from(&self.settled);
-        let Some(record) = self.record.as_deref() else { return result };
+        let Some(record) = self.record.as_deref() else { return self.counted(result) };
         let measured = Nanos(record.measured_until.saturating_sub(record.measured_from));
         result.latency_goal.depth = (record.searched_depth > 0).then_some(record.searched_depth);
         if let (Some(plan), true) = (job.steady, record.steady.present != 0) {
@@ -129,11 +133,34 @@ impl Found<'_> {
         result
     }
 
+    /// With what the control block tells of a worker whose record cannot be read: a thread that has never been asked, or
+    /// that is stuck and does not answer. Counts, no latencies.
+    fn counted(&self, mut result: JobResult) -> JobResult {
+        let from = self.control.measured_from.load(Relaxed);
+        if from == 0 {
+            return result;
+        }
+        result.pid = self.control.thread.load(Relaxed);
+        result.runtime = self.until.saturating_sub(Nanos(from));
+        for direction in Direction::ALL {
+            let (bytes, ios) = self.control.measured(direction);
+            let runtime = if bytes > 0 { result.runtime } else { Nanos::ZERO };
+            result.directions[direction] = DirectionResult { bytes, ios, runtime, ..DirectionResult::default() };
+        }
+        result
+    }
+
+    /// Whether the record is that of a worker that goes on: as of when it was last asked.
+    fn is_at_work(&self, record: &Record) -> bool {
+        let is_left_thread =
+            matches!(self.end, Some(End::Left)) && self.plan.job.isolation == job::plan::Isolation::Thread;
+        record.finished == 0 && (self.end.is_none() || is_left_thread)
+    }
+
     fn direction(&self, record: &Record, direction: Direction, measured: Nanos) -> DirectionResult {
         let at = direction as usize;
         let plan = &self.plan.job.record;
-        let at_work = self.end.is_none() && record.finished == 0;
-        let so_far = record.amounts_so_far(direction).filter(|_| at_work);
+        let so_far = record.amounts_so_far(direction).filter(|_| self.is_at_work(record));
         let (bytes, ios) = so_far.unwrap_or_else(|| record.amounts(self.control, direction));
         DirectionResult {
             bytes,
@@ -183,7 +210,7 @@ impl Found<'_> {
     /// CPU and faults of the measured part. A worker that was killed could not take its final account itself.
     fn cpu(&self, record: &Record) -> CpuUsage {
         match self.end {
-            None if record.finished == 0 => record.usage_so_far,
+            None | Some(End::Left) if record.finished == 0 => record.usage_so_far,
             Some(End::Killed(exit, _) | End::Exited(exit)) if record.finished == 0 => {
                 used_since(cpu_usage(exit.usage), record.usage)
             }
@@ -205,6 +232,14 @@ impl Found<'_> {
                 let message = format!("job `{}`: its worker was killed by signal {signal}{}", job.name, hint(signal));
                 failed(libc::EINTR, "run", message, Some(signal))
             }
+            Some(End::Left) => {
+                let pid = self.control.thread.load(Relaxed);
+                let name = &job.name;
+                let message = format!(
+                    "job `{name}`: left in the kernel: pid {pid}; its I/O does not come back, and nothing can end it before"
+                );
+                failed(libc::EINTR, "run", message, None)
+            }
             _ if fault.is_some() => {
                 let fault = fault?;
                 failed(fault.errno, &fault.operation.get(), fault.message.get(), None)
@@ -219,7 +254,10 @@ impl Found<'_> {
     }
 
     fn did_start(&self) -> bool {
-        self.record.as_deref().is_some_and(|record| record.started_unix_ms > 0)
+        match self.record.as_deref() {
+            Some(record) => record.started_unix_ms > 0,
+            None => self.control.measured_from.load(Relaxed) > 0,
+        }
     }
 
     fn echo(&self) -> Echo {

@@ -98,7 +98,9 @@ impl<E: Engine> Engine for Recorded<E> {
 
 struct Blind;
 
-impl crate::Observer for Blind {}
+impl crate::Observer for Blind {
+    fn finding(&mut self, _text: &str) {}
+}
 
 /// The hashes of all workers of a run, sorted: clones end in any order.
 fn hashes(directory: &Path, mut job: JobPlan, isolation: Isolation) -> Vec<String> {

@@ -18,6 +18,7 @@ mod tests {
     }
 
     impl Observer for Interrupter {
+        fn finding(&mut self, _text: &str) {}
         fn progress(&mut self, progress: &Progress) {
             if !self.sent && progress.workers[0].ios.read > 20 {
                 self.sent = true;

@@ -26,4 +26,4 @@ pub use own::{OwnTest, OwnTests};
 pub use plan::{Access, Layout, Nature, Target, fill_plan};
 pub use test::{Pace, Test};
 pub use wishes::{WarmUp, Wishes};
-pub use word::{block_sizes, seconds, short_size, size, user_counts, warm_up};
+pub use word::{block_sizes, patience, room, seconds, short_size, size, user_counts, warm_up};

@@ -53,8 +53,11 @@ pub struct Wishes {
     #[serde(deserialize_with = "size", skip_serializing_if = "Option::is_none")]
     pub size: Option<u64>,
     /// Bytes of the file system that stay free beside the work file.
-    #[serde(deserialize_with = "size", skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "room", skip_serializing_if = "Option::is_none")]
     pub reserve: Option<u64>,
+    /// Seconds after which an I/O that does not come back is told; 0 for never.
+    #[serde(deserialize_with = "patience", skip_serializing_if = "Option::is_none")]
+    pub stuck_after: Option<u64>,
     /// A small file and short tests.
     pub quick: bool,
     /// The I/O engine.
@@ -133,6 +136,7 @@ impl Wishes {
             warm_up: self.warm_up.or(file.warm_up),
             size: self.size.or(file.size),
             reserve: self.reserve.or(file.reserve),
+            stuck_after: self.stuck_after.or(file.stuck_after),
             quick: self.quick || file.quick,
             engine: self.engine.or(file.engine),
             direct: self.direct.or(file.direct),
@@ -244,6 +248,14 @@ fn seconds<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> 
 
 fn size<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
     read(from, word::size).map(Some)
+}
+
+fn room<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
+    read(from, word::room).map(Some)
+}
+
+fn patience<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
+    read(from, word::patience).map(Some)
 }
 
 mod warming {

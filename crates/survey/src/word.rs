@@ -43,6 +43,24 @@ pub fn size(text: &str) -> Result<u64, String> {
     Ok(bytes)
 }
 
+/// A room that stays free: any size, in bytes.
+///
+/// # Errors
+/// What is wrong with it and what would work.
+pub fn room(text: &str) -> Result<u64, String> {
+    let wrong = || format!("`{text}` is not a size; write it like 0, 512M or 16G");
+    amount(text).filter(|&bytes| i64::try_from(bytes).is_ok()).ok_or_else(wrong)
+}
+
+/// How long an I/O may take before it is told: seconds, or a number with s, m or h; 0 for ever. In seconds.
+///
+/// # Errors
+/// What is wrong with it and what would work.
+pub fn patience(text: &str) -> Result<u64, String> {
+    let wrong = || format!("`{text}` is not a time; write it like 10s or 2m, up to 24h, or 0 for never");
+    span(text).filter(|seconds| *seconds <= 86_400).ok_or_else(wrong)
+}
+
 /// A measuring time: seconds, or a number with s, m or h; a second to a day. In seconds.
 ///
 /// # Errors
@@ -170,6 +188,19 @@ pub fn short_size(bytes: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_reserve_may_be_any_size_and_none() {
+        assert_eq!([room("0"), room("10M"), room("4097")], [Ok(0), Ok(10 << 20), Ok(4097)]);
+        assert!(room("-1").is_err() && room("16E").is_err());
+        assert!(room("9223372036854775808").is_err());
+    }
+
+    #[test]
+    fn patience_has_no_least_and_zero_is_for_ever() {
+        assert_eq!([patience("0"), patience("10"), patience("2m")], [Ok(0), Ok(10), Ok(120)]);
+        assert!(patience("25h").is_err() && patience("soon").is_err());
+    }
 
     #[test]
     fn sizes_are_read_as_people_write_them() {

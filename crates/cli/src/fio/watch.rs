@@ -171,7 +171,7 @@ impl Observer for Watch<'_> {
 
     fn abandoned(&mut self, result: &RunResult) {
         self.live.end();
-        self.note("threads are stuck in I/O that nothing can interrupt: they are left behind");
+        self.note("workers are stuck in I/O that nothing can interrupt: they are left behind");
         // Whoever cannot be told ends all the same.
         let _ = self.kept.as_mut().map(|kept| kept.write(result));
         let _ = super::report(result, self.invocation, self.talk, self.out);

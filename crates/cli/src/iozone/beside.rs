@@ -88,6 +88,20 @@ impl Beside {
         }
     }
 
+    /// A signal ended a pass: it is saved with what it had found.
+    pub(crate) fn cut_short(&mut self, title: &str, found: &RunResult, saves: Saves) {
+        let moved = found.jobs.iter().any(|job| job.directions.iter().any(|(_, found)| found.ios > 0));
+        if saves == Saves::All && moved {
+            self.tests.push(under_way(title, found));
+        }
+    }
+
+    /// Writes what was found so far to the file that was named, whenever it was last written.
+    pub(crate) fn save_now(&self, settings: &Settings, command: &str) -> Result<(), Failure> {
+        let Some(path) = &settings.json else { return Ok(()) };
+        self.save(path, command, json!({ "target": { "path": "iozone" }, "sentences": [] }))
+    }
+
     /// Whether anything was measured that can be saved.
     pub(crate) fn has_tests(&self) -> bool {
         !self.tests.is_empty()
@@ -109,20 +123,14 @@ impl Beside {
         let Some(path) = settings.json.as_ref().filter(|_| self.is_saving_due(settings)) else { return };
         self.written = Instant::now();
         let ended = self.tests.len();
-        self.tests.extend(under_way.map(|(title, so_far)| {
-            let mut result = so_far.clone();
-            result.notes.push(kept::under_way());
-            json!({ "test": title, "users": result.jobs.len(), "under_way": true, "result": result })
-        }));
+        self.tests.extend(under_way.map(|(title, so_far)| self::under_way(title, so_far)));
         let _ = self.save(path, command, json!({ "target": { "path": "iozone" }, "sentences": [] }));
         self.tests.truncate(ended);
     }
 
     /// Tells it: everything to the file that was named; percentiles, limits and doubts to a person.
     pub(crate) fn tell(&self, settings: &Settings, command: &str) -> Result<(), Failure> {
-        if let Some(path) = &settings.json {
-            self.save(path, command, json!({ "target": { "path": "iozone" }, "sentences": [] }))?;
-        }
+        self.save_now(settings, command)?;
         if !limit::remarks_are_wanted() {
             return Ok(());
         }
@@ -157,6 +165,13 @@ impl Beside {
         let written = Whole::at(path)?.put((text + "\n").as_bytes(), Lasting::Unsynced);
         written.map_err(|error| Failure::writing(&path.display().to_string(), &error))
     }
+}
+
+/// A pass that has not ended, as it is saved.
+fn under_way(title: &str, so_far: &RunResult) -> Value {
+    let mut result = so_far.clone();
+    result.notes.push(kept::under_way());
+    json!({ "test": title, "users": result.jobs.len(), "under_way": true, "result": result })
 }
 
 /// Refuses a place for all tests, before anything is measured.

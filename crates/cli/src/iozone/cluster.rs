@@ -187,7 +187,7 @@ fn lead(hands: &mut [Hand], heard: &Receiver<Heard>, patience: Duration) -> Resu
 }
 
 fn ill(place: &str, why: &str) -> Ill {
-    Ill { status: 1, out: String::new(), err: format!("plumb: iozone: {place}: {why}\n") }
+    Ill { status: 1, out: String::new(), err: format!("plumb: iozone: {place}: {why}\n"), is_interruption: false }
 }
 
 /// Takes the members' files away.
@@ -222,6 +222,8 @@ fn words(settings: &Settings) -> Vec<String> {
             kept.push(word.clone());
         }
     }
+    // plumb's own options are not among the words.
+    kept.push(format!("--stuck-after={}", settings.stuck_after.map_or(0, |limit| limit.as_duration().as_secs())));
     kept
 }
 

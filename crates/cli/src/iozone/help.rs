@@ -56,6 +56,7 @@ iozone: help mode
     --csv=FILE   the tables, a line per number
     -+report FILE  the tables as pictures: .html, .svg or .png
     --strict     status 4 where a check speaks against a number
+    --stuck-after=#  name an I/O that has not come back for # seconds (30); 0 for never
     --untrusted  the files of -+m and -+R are a stranger's: no machines, nothing outside
     plumb knee --iozone ...  more children until throughput stops growing
 

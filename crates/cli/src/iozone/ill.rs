@@ -13,13 +13,20 @@ pub(crate) struct Ill {
     pub(crate) out: String,
     /// The kernel's word and the whole story, to standard error.
     pub(crate) err: String,
+    /// It did not fail: a signal ended the run.
+    pub(crate) is_interruption: bool,
 }
 
 impl Ill {
     /// The run was cut short from outside.
     pub(crate) fn interrupted(signal: i32) -> Ill {
         let status = u8::try_from(128 + signal).unwrap_or(u8::MAX);
-        Ill { status, out: "\niozone: interrupted\n\nexiting iozone\n\n".into(), err: String::new() }
+        Ill {
+            status,
+            out: "\niozone: interrupted\n\nexiting iozone\n\n".into(),
+            err: String::new(),
+            is_interruption: true,
+        }
     }
 }
 
@@ -48,7 +55,7 @@ pub(crate) fn of(pass: Pass, error: &JobError, job: &JobPlan) -> Ill {
         err = format!("open: {kernel}\n");
     }
     err.push_str(&format!("plumb: iozone: {}\n", error.message));
-    Ill { status, out, err }
+    Ill { status, out, err, is_interruption: false }
 }
 
 fn of_opening(pass: Pass) -> u8 {

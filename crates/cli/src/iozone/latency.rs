@@ -30,13 +30,8 @@ pub(crate) fn convert(
     for (number, job) in (0..).zip(jobs) {
         let index = crew.first + number;
         let Some(stem) = stem(settings, index) else { return Ok(()) };
-        let (slow, total, full) = ("slat", "lat", "clat");
-        let path = |kind: &str| PathBuf::from(format!("{stem}_{kind}.{}.log", number + 1));
-        let rows = std::fs::read_to_string(path(full)).unwrap_or_default();
-        for kind in [slow, total, full] {
-            // Only those exist that the pass had a use for.
-            let _ = std::fs::remove_file(path(kind));
-        }
+        let rows = std::fs::read_to_string(log(&stem, "clat", number)).unwrap_or_default();
+        remove(&stem, number);
         let own = iozone::child_pass(settings, pass, index, crew.count);
         let Some(name) = name(own, whose) else { continue };
         let name = if whose == Whose::Child { format!("Child_{index}_{name}") } else { name };
@@ -59,6 +54,27 @@ pub(crate) fn convert(
         std::fs::write(&name, text).map_err(|error| Failure::writing(&name, &error))?;
     }
     Ok(())
+}
+
+/// The log of one kind of latency that a pass's worker with this number writes.
+fn log(stem: &str, kind: &str, number: u32) -> PathBuf {
+    PathBuf::from(format!("{stem}_{kind}.{}.log", number + 1))
+}
+
+fn remove(stem: &str, number: u32) {
+    for kind in ["slat", "lat", "clat"] {
+        // Only those exist that the pass had a use for.
+        let _ = std::fs::remove_file(log(stem, kind, number));
+    }
+}
+
+/// Removes the logs of the workers of a pass that failed, whose latencies nobody shall read.
+pub(crate) fn forget(settings: &Settings, workers: usize) {
+    for number in (0..).take(workers) {
+        if let Some(stem) = stem(settings, number) {
+            remove(&stem, number);
+        }
+    }
 }
 
 /// Which children some jobs are.

@@ -1,6 +1,9 @@
 //! The line on a terminal that says what is going on.
 
+use crate::left;
+use formats::printable;
 use measure::Nanos;
+use model::RunResult;
 use run::{Observer, Progress};
 use std::io::{IsTerminal, Write};
 
@@ -47,5 +50,18 @@ impl Observer for Live {
 
     fn ended(&mut self, _progress: &Progress) {
         self.clear();
+    }
+
+    fn finding(&mut self, text: &str) {
+        self.clear();
+        // Whoever closed standard error does not want to read it.
+        let _ = writeln!(std::io::stderr(), "plumb: {}: {}", self.title, printable::lines(text));
+    }
+
+    fn abandoned(&mut self, result: &RunResult) {
+        self.clear();
+        left::tell(result);
+        left::say("what was made on the target stays there");
+        left::exit(result);
     }
 }

@@ -11,6 +11,7 @@ use measure::Nanos;
 use model::{PassMark, RunResult};
 use run::{Observer, Progress, RunOptions, WorkerState};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// How often the leader's word and the state of the worker are looked at.
@@ -72,7 +73,8 @@ fn carry_out(task: &Task) -> Result<Option<Answer>, Failure> {
         progress_interval: Some(LOOK),
         device_interval: Nanos::from_millis(500),
     };
-    let mut listener = Listener { race, word: Word::None, began: None, seen: Seen::default(), marked: None };
+    let mut listener =
+        Listener { index: task.index, race, word: Word::None, began: None, seen: Seen::default(), marked: None };
     let start = super::began();
     match run::execute(&plan, &options, &mut listener) {
         Err(error) => failed(error.to_string()),
@@ -118,6 +120,8 @@ struct Seen {
 
 /// Listens to the leader while the worker is at work.
 struct Listener {
+    /// Which child it is.
+    index: u32,
     race: Race,
     word: Word,
     /// When the worker was first seen at work.
@@ -140,6 +144,11 @@ impl Listener {
 }
 
 impl Observer for Listener {
+    /// The remote shell carries it to the leader's standard error.
+    fn finding(&mut self, text: &str) {
+        let _ = writeln!(std::io::stderr(), "plumb: child {}: {}", self.index, formats::printable::lines(text));
+    }
+
     fn progress(&mut self, progress: &Progress) {
         let Some(worker) = progress.workers.first() else { return };
         if worker.state == WorkerState::Running && self.began.is_none() {

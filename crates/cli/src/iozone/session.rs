@@ -5,6 +5,7 @@ use super::files::Files;
 use super::ill::{self, Ill};
 use super::live::Live;
 use crate::failure::Failure;
+use crate::left;
 use crate::output::Output;
 use iozone::{Pass, Settings};
 use job::Plan;
@@ -70,20 +71,29 @@ impl<'a> Session<'a> {
         meanwhile.live.clear();
         let result = result.map_err(|error| Failure::new(error.to_string()))?;
         if let Some(signal) = result.ended_by_signal {
+            super::latency::forget(settings, plan.jobs.len());
+            self.beside.cut_short(title, &result, self.saves());
             return Ok(Err(Ill::interrupted(signal)));
         }
         let error = result.jobs.iter().find_map(|job| job.error.as_ref());
         match error {
-            Some(error) => Ok(Err(ill::of(pass, error, &plan.jobs[0]))),
+            Some(error) => {
+                super::latency::forget(settings, plan.jobs.len());
+                Ok(Err(ill::of(pass, error, &plan.jobs[0])))
+            }
             None => Ok(Ok(result)),
         }
+    }
+
+    /// Whether passes are kept for a file.
+    fn saves(&self) -> Saves {
+        if self.saves || self.settings.json.is_some() { Saves::All } else { Saves::Nothing }
     }
 
     /// Keeps what a pass found beside iozone's numbers.
     pub(crate) fn keep(&mut self, title: &str, (size_kb, record_kb): (u64, u64), result: RunResult) {
         let result = if self.saves { together(title, result) } else { result };
-        let saves = if self.saves || self.settings.json.is_some() { Saves::All } else { Saves::Nothing };
-        self.beside.add(title, size_kb, record_kb, result, saves);
+        self.beside.add(title, size_kb, record_kb, result, self.saves());
         self.beside.save_where_due(self.settings, &self.command, None);
     }
 
@@ -107,6 +117,9 @@ impl<'a> Session<'a> {
         // Whoever closed standard error does not want to read it.
         let _ = std::io::Write::write_all(&mut std::io::stderr(), words.as_bytes());
         self.files.clean_after_failure(self.settings);
+        if ill.is_interruption && self.beside.has_tests() {
+            self.beside.save_now(self.settings, &self.command)?;
+        }
         Ok(ill.status)
     }
 
@@ -153,6 +166,23 @@ impl Observer for Meanwhile<'_> {
 
     fn keep(&mut self, so_far: &RunResult) {
         self.beside.save_where_due(self.settings, self.command, Some((self.title, so_far)));
+    }
+
+    fn finding(&mut self, text: &str) {
+        self.live.finding(text);
+    }
+
+    fn abandoned(&mut self, result: &RunResult) {
+        self.live.clear();
+        left::tell(result);
+        left::say("what was made on the target stays there");
+        if self.settings.json.is_some() {
+            self.beside.cut_short(self.title, result, Saves::All);
+            if let Err(failure) = self.beside.save_now(self.settings, self.command) {
+                left::say(failure.message());
+            }
+        }
+        left::exit(result);
     }
 }
 

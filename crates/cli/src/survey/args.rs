@@ -31,7 +31,7 @@ Examples:
 
 Tests: randread, read, write, randrw, all. An axis of --vary is bs, users, size or any job option of fio;
 values are words between commas, a..b doubles from a to b, a..b+c counts in steps of c.
-Ctrl-C ends the survey and keeps the tests that were finished.
+Ctrl-C ends the survey and keeps the tests that were finished, and the one under way.
 Exit status: 0; 1 when something could not be measured; 4 with --strict where a check speaks; 128 + signal after a signal"
 )]
 pub(crate) struct Args {
@@ -42,7 +42,7 @@ pub(crate) struct Args {
     #[arg(long, value_parser = survey::size)]
     size: Option<u64>,
     /// Space that stays free beside the work file [default: a twentieth of the file system, at most 16G]
-    #[arg(long, value_name = "SIZE", value_parser = survey::size)]
+    #[arg(long, value_name = "SIZE", value_parser = survey::room)]
     reserve: Option<u64>,
     /// Measuring time per test, like 10s or 2m [default: 30s; 4s with --quick]
     #[arg(long, visible_alias = "seconds", value_parser = survey::seconds)]
@@ -98,6 +98,9 @@ pub(crate) struct Args {
     /// A file for each user, instead of one for all
     #[arg(long)]
     file_per_user: bool,
+    /// Name an I/O that has not come back for so long, like 10s; 0 for never [default: 30s]
+    #[arg(long, value_name = "TIME", value_parser = survey::patience)]
+    stuck_after: Option<u64>,
     /// Exit status 4 where a check speaks against a result
     #[arg(long)]
     strict: bool,
@@ -157,6 +160,7 @@ impl Args {
             warm_up: self.warm_up,
             size: self.size,
             reserve: self.reserve,
+            stuck_after: self.stuck_after,
             quick: self.quick,
             engine: self.engine.clone(),
             direct: if self.direct || self.buffered { Some(self.direct) } else { None },

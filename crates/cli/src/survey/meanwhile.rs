@@ -1,9 +1,11 @@
-//! A test under way: shown, and kept in the survey's result every few seconds, so that a killed survey leaves it.
+//! A test under way: shown, and kept in the survey's result every few seconds and at a signal, so that a survey that is
+//! killed or cut short leaves it.
 
 use super::progress::Display;
 use super::save::{ResultFile, Survey};
 use super::table::Row;
 use crate::kept::{Beat, under_way};
+use crate::left;
 use measure::Nanos;
 use model::RunResult;
 use run::{Observer, Progress};
@@ -47,9 +49,36 @@ impl Observer for Meanwhile<'_> {
     }
 
     fn keep(&mut self, so_far: &RunResult) {
-        let mut result = so_far.clone();
-        result.notes.push(under_way());
-        let row = Row { test: self.test.clone(), result };
+        let row = row(self.test, so_far.clone());
         self.failed = self.file.write_meanwhile(&(self.survey)().and_under_way(&row)).is_err();
     }
+
+    fn finding(&mut self, text: &str) {
+        self.display.finding(text);
+    }
+
+    fn abandoned(&mut self, result: &RunResult) {
+        self.display.clear();
+        left::tell(result);
+        left::say("what was made on the target stays there");
+        let row = row(self.test, result.clone());
+        let survey = (self.survey)().and_under_way(&row).ended(&[], result.ended_by_signal);
+        match self.file.write(&survey) {
+            Ok(path) => left::say(&format!("the result, with the test under way: {}", path.display())),
+            Err(failure) => left::say(failure.message()),
+        }
+        left::exit(result);
+    }
+}
+
+/// What a test that has not ended found until then.
+pub(super) fn row(test: &Test, mut result: RunResult) -> Row {
+    result.notes.push(under_way());
+    Row { test: test.clone(), result }
+}
+
+/// The same of one that a signal cut short; `None` where it had not moved anything yet.
+pub(super) fn cut_short(test: &Test, result: RunResult) -> Option<Row> {
+    let moved = result.jobs.iter().any(|job| job.directions.iter().any(|(_, found)| found.ios > 0));
+    moved.then(|| row(test, result))
 }

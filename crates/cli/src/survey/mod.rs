@@ -174,24 +174,38 @@ fn conduct(order: Order, each: Each<'_>) -> Result<u8, Failure> {
         Reach::UntilGrowthEnds => knee::conclusions(&found.rows),
     };
     // Saved before it is shown: whoever reads us may be gone.
-    let saved = match found.rows.is_empty() {
-        true => Ok(String::new()),
-        false => {
-            let whole = reach == Reach::UntilGrowthEnds;
-            let planned = if whole { found.rows.len() } else { prepared.suite.tests.len() };
-            let survey = save::Survey::of(&place, &prepared.wishes, planned, &found.rows);
-            let survey = survey.ended(&sentences, found.signal);
-            file.write(&survey).map(|path| {
-                let shown = path.display();
-                let more = found.rows.len() < planned;
-                let go_on = if more { format!("Go on with: plumb survey --resume {shown}\n") } else { String::new() };
-                format!("\n{}Result: {shown}\n{go_on}", crate::report::after_survey(path))
-            })
-        }
-    };
+    let saved = save_all(&mut file, (&place, &prepared), &found, &sentences);
     out.write(&report(&place, &prepared.suite, &found, &sentences))?;
     out.write(&printable::lines(&saved?))?;
     found.failure.take().map_or_else(|| Ok(status(&found, &prepared.wishes)), Err)
+}
+
+/// Writes what was found, where anything was; what to tell of it.
+fn save_all(
+    file: &mut save::ResultFile,
+    (place, prepared): (&Place, &Prepared),
+    found: &Findings,
+    sentences: &[String],
+) -> Result<String, Failure> {
+    if found.rows.is_empty() && found.under_way.is_none() {
+        return Ok(String::new());
+    }
+    let whole = prepared.reach == Reach::UntilGrowthEnds;
+    let planned = if whole { found.rows.len() } else { prepared.suite.tests.len() };
+    let mut survey = save::Survey::of(place, &prepared.wishes, planned, &found.rows);
+    if let Some(row) = &found.under_way {
+        survey = survey.and_under_way(row);
+    }
+    let path = file.write(&survey.ended(sentences, found.signal))?;
+    let shown = path.display();
+    let mut told = format!("\n{}Result: {shown}\n", crate::report::after_survey(path));
+    if found.rows.len() < planned {
+        told.push_str(&format!("Go on with: plumb survey --resume {shown}\n"));
+        if found.under_way.is_some() {
+            told.push_str("This measures the test under way anew.\n");
+        }
+    }
+    Ok(told)
 }
 
 /// What going on with this survey must not decide anew.
@@ -265,6 +279,10 @@ fn report(place: &Place, suite: &Suite, found: &Findings, sentences: &[String]) 
     if let Some(signal) = found.signal {
         text.push_str(&format!("Cut short by signal {signal}; "));
         text.push_str(if found.rows.is_empty() { "no test was finished.\n" } else { "these tests were finished:\n" });
+    }
+    if let Some(row) = &found.under_way {
+        let kept = format!("The test under way, {}, is kept with what it found until then.", row.test.describe());
+        text.push_str(&printable::lines(&remarks::wrapped(&kept, "")));
     }
     if found.rows.is_empty() {
         return text;

@@ -1,8 +1,10 @@
 //! What a person sees while a survey runs: a bar with the time left on a terminal, plain lines elsewhere.
 
+use crate::left;
 use analysis::thousands;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use measure::Nanos;
+use model::RunResult;
 use run::{Observer, Progress};
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
@@ -187,6 +189,17 @@ impl Observer for Display {
 
     fn note(&mut self, text: &str) {
         self.remark(&format!("plumb: {text}"));
+    }
+
+    fn finding(&mut self, text: &str) {
+        self.remark(&format!("plumb: {text}"));
+    }
+
+    fn abandoned(&mut self, result: &RunResult) {
+        self.clear();
+        left::tell(result);
+        left::say("what was made on the target stays there");
+        left::exit(result);
     }
 }
 

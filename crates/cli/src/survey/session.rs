@@ -1,6 +1,6 @@
 //! A survey under way: prepares the target, runs test after test, keeps what is done whatever happens.
 
-use super::meanwhile::Meanwhile;
+use super::meanwhile::{Meanwhile, cut_short};
 use super::progress::Display;
 use super::save::{ResultFile, Survey};
 use super::table::Row;
@@ -26,6 +26,8 @@ const SAME: f64 = 0.05;
 pub(super) struct Findings {
     /// The finished tests.
     pub(super) rows: Vec<Row>,
+    /// The test that a signal cut short, with what it had found.
+    pub(super) under_way: Option<Row>,
     /// What cut it short.
     pub(super) signal: Option<i32>,
     /// Why it could not go on.
@@ -67,7 +69,7 @@ impl<'a> Session<'a> {
 
     /// Prepares the target, then runs test after test. What is done by the time of a failure is kept.
     pub(super) fn measure_all(&mut self, place: &mut Place, file: &mut ResultFile, each: Each<'_>) -> Findings {
-        let mut found = Findings { rows: Vec::new(), signal: None, failure: None };
+        let mut found = Findings { rows: Vec::new(), under_way: None, signal: None, failure: None };
         for test in &self.prepared.suite.tests {
             if let Some(result) = self.done.remove(&test.key()) {
                 found.rows.push(Row { test: test.clone(), result });
@@ -105,7 +107,7 @@ impl<'a> Session<'a> {
         found
     }
 
-    /// One test, judged and told. One that was cut short is no row.
+    /// One test, judged and told. One that was cut short is no row, and kept apart.
     fn one(
         &mut self,
         (place, file): (&Place, &mut ResultFile),
@@ -137,14 +139,15 @@ impl<'a> Session<'a> {
         let result = {
             let survey = || Survey::of(place, &self.prepared.wishes, count, &found.rows);
             let mut meanwhile = Meanwhile::new(&mut self.display, file, test, &survey);
-            execute(&plan, &mut meanwhile)
+            execute(plan.clone(), self.prepared, &mut meanwhile)
         };
         let mut result = result?;
+        result.environment.command = command();
         if result.ended_by_signal.is_some() {
             found.signal = result.ended_by_signal;
+            found.under_way = cut_short(test, result);
             return Ok(());
         }
-        result.environment.command = command();
         result.notes = analysis::judge(&result);
         result.notes.extend(unsteady);
         result.limited_by = analysis::limited_by(&result);
@@ -163,7 +166,7 @@ impl<'a> Session<'a> {
         let mut before: Option<f64> = None;
         let mut apart = 0.0;
         for _ in 0..MOST_LOOKS {
-            let result = execute(&plan, &mut self.display)?;
+            let result = execute(plan.clone(), self.prepared, &mut self.display)?;
             if result.ended_by_signal.is_some() || self.signals.caught().is_some() {
                 return Ok(None);
             }
@@ -195,7 +198,7 @@ impl<'a> Session<'a> {
         let filled = !place.work_files.is_empty() && place.work_files.iter().all(super::work_file::WorkFile::is_filled);
         for _ in u64::from(filled)..passes {
             self.display.filling(place.target.total());
-            let result = execute(&fill_plan(&place.target), &mut self.display)?;
+            let result = execute(fill_plan(&place.target), self.prepared, &mut self.display)?;
             if let Some(signal) = result.ended_by_signal.or_else(|| self.signals.caught()) {
                 return Ok(Some(signal));
             }
@@ -216,7 +219,11 @@ impl<'a> Session<'a> {
     }
 }
 
-fn execute(plan: &Plan, display: &mut dyn Observer) -> Result<RunResult, Failure> {
+fn execute(mut plan: Plan, prepared: &Prepared, display: &mut dyn Observer) -> Result<RunResult, Failure> {
+    if let Some(seconds) = prepared.wishes.stuck_after {
+        let limit = Some(Nanos::from_secs(seconds)).filter(|limit| !limit.is_zero());
+        plan.jobs.iter_mut().for_each(|job| job.limits.stuck_after = limit);
+    }
     let options = RunOptions {
         system_root: PathBuf::from(SYSTEM_ROOT),
         read_only: false,
@@ -224,7 +231,7 @@ fn execute(plan: &Plan, display: &mut dyn Observer) -> Result<RunResult, Failure
         device_interval: Nanos::from_millis(500),
         tell_to: None,
     };
-    run::execute(plan, &options, display).map_err(|error| Failure::new(error.to_string()))
+    run::execute(&plan, &options, display).map_err(|error| Failure::new(error.to_string()))
 }
 
 /// The words that repeat this survey.

@@ -1,8 +1,9 @@
 //! `plumb watch`: what the disks do, live on a terminal.
 //!
 //! Owns the command, the loop and the terminal, which is as it was after any end: a key, a signal, a panic. Leaves
-//! reading to `sampling`, keys to `state` and drawing to `screen`.
+//! reading to `sampling`, waiting for keys to `keys`, what they mean to `state` and drawing to `screen`.
 
+mod keys;
 mod processes;
 mod sampling;
 mod save;
@@ -13,8 +14,9 @@ mod tests;
 
 use crate::failure::Failure;
 use clap::Parser;
+use keys::{Heard, Keys};
 use ratatui::DefaultTerminal;
-use ratatui::crossterm::event::{self, Event, KeyEventKind};
+use ratatui::crossterm::event::{Event, KeyEventKind};
 use sampling::Machine;
 use state::{State, Then};
 use std::io::IsTerminal;
@@ -22,8 +24,11 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use sys::signals::Watch;
 
-/// Between two looks at whether a signal came.
+/// Between two looks at whether a signal came, or the terminal went.
 const SIGNAL_PAUSE: Duration = Duration::from_millis(100);
+
+/// The status when the terminal was closed, which is what SIGHUP tells: not everybody gets it.
+const CLOSED: u8 = 129;
 
 /// Watch the disks live: rates, queues, curves, and the processes behind them
 #[derive(Debug, Parser)]
@@ -42,7 +47,7 @@ Examples:
   sudo plumb watch                see the processes of all users
 
 Without a terminal (pipes, logs) use plumb iostat -x 1.
-Exit status: 0; 1 when it cannot be shown; 128 + signal after a signal"
+Exit status: 0; 1 when it cannot be shown; 128 + signal after a signal, 129 when its terminal was closed"
 )]
 pub(crate) struct Args {
     /// Devices or partitions, with or without /dev/
@@ -133,10 +138,14 @@ fn watch(
     state: &mut State,
     signals: &Watch,
 ) -> Result<u8, Failure> {
-    let gone = |error: std::io::Error| Failure::new(format!("the terminal cannot be used: {error}"));
+    let failed = |error: std::io::Error| Failure::new(format!("the terminal cannot be used: {error}"));
+    let keys = Keys::listen();
     let mut looked = Instant::now();
     loop {
-        terminal.draw(|frame| screen::draw(frame, machine, state, source.host)).map_err(gone)?;
+        match terminal.draw(|frame| screen::draw(frame, machine, state, source.host)) {
+            Err(_) if keys::is_gone() => return Ok(CLOSED),
+            drawn => drawn.map_err(failed)?,
+        };
         let mut redraw = false;
         while !redraw {
             if let Some(signal) = signals.caught() {
@@ -150,11 +159,13 @@ fn watch(
                     redraw = true;
                 }
             }
-            if !event::poll(left.min(SIGNAL_PAUSE)).map_err(gone)? {
-                continue;
-            }
+            let event = match keys.wait(left.min(SIGNAL_PAUSE)).map_err(failed)? {
+                Heard::Nothing => continue,
+                Heard::Gone => return Ok(CLOSED),
+                Heard::Event(event) => event,
+            };
             redraw = true;
-            match event::read().map_err(gone)? {
+            match event {
                 Event::Key(key) if key.kind == KeyEventKind::Press => match state.press(key, machine) {
                     Then::Quit => return Ok(0),
                     Then::Save => state.message = Some(saved(source, machine)),

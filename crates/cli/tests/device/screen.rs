@@ -86,6 +86,50 @@ fn a_signal_ends_the_screen_and_leaves_the_terminal_as_it_was() {
     terminal.check_restored("143");
 }
 
+/// Closes the terminal under `plumb watch`; it must be gone soon, and must not burn the processor until then.
+fn check_gone_with_its_terminal(start: &str) {
+    let terminal = Terminal::running(&format!("{start} {} watch", super::PLUMB));
+    terminal.wait_for("q quit");
+    let pane = terminal.tmux(&["display-message", "-p", "#{pane_pid}"]);
+    let found = Command::new("pgrep").args(["-P", pane.trim(), "plumb"]).output().expect("pgrep");
+    let pid = String::from_utf8_lossy(&found.stdout).trim().to_owned();
+    assert!(!pid.is_empty(), "no plumb under the terminal's shell");
+    // The process that is looked at is this very one, not another that got its number.
+    let started = || std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?.split(' ').nth(21).map(str::to_owned);
+    let before = started();
+    drop(terminal);
+    let closed = Instant::now();
+    while before.is_some() && started() == before {
+        if closed.elapsed() > Duration::from_secs(3) {
+            let _ = Command::new("kill").args(["-KILL", &pid]).status();
+            panic!("plumb watch lives on without its terminal ({start:?})");
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn the_screen_ends_with_its_terminal() {
+    check_gone_with_its_terminal("");
+}
+
+#[test]
+fn the_screen_ends_with_its_terminal_where_sighup_is_ignored() {
+    check_gone_with_its_terminal("trap '' HUP;");
+}
+
+#[test]
+fn a_signal_ends_the_screen_in_the_middle_of_a_keys_sequence() {
+    let terminal = Terminal::running(&format!("{} watch", super::PLUMB));
+    terminal.wait_for("q quit");
+    terminal.tmux(&["send-keys", "-H", "1b", "5b"]);
+    std::thread::sleep(Duration::from_millis(300));
+    let pane = terminal.tmux(&["display-message", "-p", "#{pane_pid}"]);
+    let outcome = Command::new("pkill").args(["-TERM", "-P", pane.trim(), "plumb"]).status().expect("pkill");
+    assert!(outcome.success(), "no plumb under the terminal's shell");
+    terminal.check_restored("143");
+}
+
 #[test]
 fn without_a_terminal_another_way_is_named() {
     let outcome = Command::new(super::PLUMB).arg("watch").output().expect("plumb runs");

@@ -1,7 +1,7 @@
 //! Loop devices that rows make for themselves, and faults of devices: a backing file that is too short, a device that
 //! is detached while it is used.
 
-use super::{Bench, Row, run_tool};
+use super::{Bench, Row, Shown, run_tool};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -116,6 +116,7 @@ pub(crate) fn rows() -> Vec<Row> {
             let ran = bench.run(&mut bench.fio(&words))?;
             ran.expect(1, &["Read-only"])
         }),
+        Row::new("full disk under iozone -Q", "tmpfs of 64 KiB", full_under_latencies),
         Row::new("full disk under a log", "tmpfs of 64 KiB", |bench| {
             let tmpfs = house::Tmpfs::new(64 << 10).map_err(|error| error.to_string())?;
             let words =
@@ -126,4 +127,18 @@ pub(crate) fn rows() -> Vec<Row> {
             Ok(shown)
         }),
     ]
+}
+
+/// The log that a worker of plumb writes on the way to iozone's own file goes away when it cannot be written.
+fn full_under_latencies(bench: &Bench) -> Result<Shown, String> {
+    let tmpfs = house::Tmpfs::new(64 << 10).map_err(|error| error.to_string())?;
+    let file = bench.file("z").display().to_string();
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_plumb"));
+    command.args(["iozone", "-Q", "-i", "0", "-s", "16m", "-r", "4", "-f", &file]).current_dir(tmpfs.path());
+    let ran = bench.run(&mut command)?;
+    let left: Vec<_> = std::fs::read_dir(tmpfs.path()).map_err(|error| error.to_string())?.flatten().collect();
+    if !left.is_empty() || ran.status == Some(0) {
+        return Err(format!("status {:?}, left {left:?}: {}", ran.status, ran.stderr));
+    }
+    ran.expect(ran.status.unwrap_or(0), &["No space left"])
 }

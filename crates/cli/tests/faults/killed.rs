@@ -28,13 +28,16 @@ pub(crate) fn rows() -> Vec<Row> {
     let mut rows: Vec<Row> = CASES.iter().map(row).collect();
     rows.push(Row::new("Ctrl-C, iozone", "SIGINT after 0.7 s", |bench| {
         let (status, took, told) =
-            interrupted(bench, "iozone -i 0 -s 8m -r 4 -J 20 -f data/z", Duration::from_millis(700))?;
+            interrupted(bench, "iozone --json=kept.json -i 0 -s 8m -r 4 -J 20 -f data/z", Duration::from_millis(700))?;
         let nothing_left = !bench.file("data/z").exists();
-        if status != Some(130) || took > Duration::from_secs(2) || !nothing_left {
-            return Err(format!("status {status:?} after {took:?}, its file removed: {nothing_left}; {told}"));
+        let kept = has_numbers(&bench.file("kept.json"));
+        if status != Some(130) || took > Duration::from_secs(2) || !nothing_left || !kept {
+            return Err(format!(
+                "status {status:?} after {took:?}, its file removed: {nothing_left}, kept: {kept}; {told}"
+            ));
         }
         let did = format!("ended within {} ms, its file removed", took.as_millis());
-        Ok(Shown { did, status: "130".into(), kept: "the rows until then".into() })
+        Ok(Shown { did, status: "130".into(), kept: "the rows until then, the pass under way".into() })
     }));
     rows.push(Row::new("Ctrl-C, a group of its own", "SIGINT after 0.7 s, cgroup=", |bench| {
         let group = format!("plumb-faults-ctrl-c-{}", std::process::id());
@@ -53,16 +56,18 @@ pub(crate) fn rows() -> Vec<Row> {
         let words = "survey --output kept.json --size 16M --time 30 --tests randread --users 1 --buffered data";
         let (status, took, told) = interrupted(bench, words, Duration::from_secs(1))?;
         let left: Vec<_> = std::fs::read_dir(bench.file("data")).map_err(|e| e.to_string())?.flatten().collect();
-        if status != Some(130) || took > Duration::from_secs(2) || !left.is_empty() {
-            return Err(format!("status {status:?} after {took:?}, left {left:?}; {told}"));
+        let kept = has_numbers(&bench.file("kept.json"));
+        if status != Some(130) || took > Duration::from_secs(2) || !left.is_empty() || !kept {
+            return Err(format!("status {status:?} after {took:?}, left {left:?}, kept: {kept}; {told}"));
         }
         let did = format!("ended within {} ms, its work file removed", took.as_millis());
-        Ok(Shown { did, status: "130".into(), kept: "the tests until then".into() })
+        Ok(Shown { did, status: "130".into(), kept: "the tests until then, the one under way".into() })
     }));
     rows
 }
 
-fn plumb(bench: &Bench, words: &str) -> Result<Command, String> {
+/// `plumb` with these words, beside a directory for its files.
+pub(crate) fn plumb(bench: &Bench, words: &str) -> Result<Command, String> {
     std::fs::create_dir_all(bench.file("data")).map_err(|error| error.to_string())?;
     let mut command = Command::new(env!("CARGO_BIN_EXE_plumb"));
     command.args(words.split_whitespace()).current_dir(bench.path()).stdin(Stdio::null());
@@ -105,7 +110,7 @@ fn run(bench: &Bench, case: &Case) -> Result<Shown, String> {
 }
 
 /// Whether a whole result with I/Os is there.
-fn has_numbers(path: &Path) -> bool {
+pub(crate) fn has_numbers(path: &Path) -> bool {
     let Ok(text) = std::fs::read_to_string(path) else { return false };
     serde_json::from_str::<serde_json::Value>(&text).is_ok()
         && numbers_after(&text, "\"ios\"").iter().any(|&ios| ios > 0)

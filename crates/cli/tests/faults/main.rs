@@ -4,6 +4,7 @@
 //! their own need root, as the comparison with fio does. `PLUMB_FAULTS=word` runs the rows with `word` in the name.
 
 mod devices;
+mod frozen;
 mod fuse;
 mod guard;
 mod guard_commands;
@@ -191,6 +192,7 @@ fn rows() -> Vec<Row> {
     rows.extend(injected::rows());
     rows.extend(devices::rows());
     rows.extend(fuse::rows());
+    rows.extend(frozen::rows());
     rows.extend(killed::rows());
     rows.extend(surroundings::rows());
     rows.extend(personalities::rows());

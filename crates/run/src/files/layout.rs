@@ -92,7 +92,10 @@ pub(crate) fn announce_own(job: &JobPlan, clones: &[Vec<PlannedFile>], observer:
 /// Nobody is told of the layout any more: workers lay out their own files side by side.
 pub(crate) struct Alone;
 
-impl Observer for Alone {}
+impl Observer for Alone {
+    /// Those who find anything are at work, and here nobody is yet.
+    fn finding(&mut self, _text: &str) {}
+}
 
 /// The files that must be made, and how large all clones together want each.
 fn missing(clones: &[Vec<PlannedFile>]) -> BTreeMap<&Path, u64> {

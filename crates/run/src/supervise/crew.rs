@@ -71,6 +71,8 @@ pub(crate) enum End {
     Exited(Exit),
     /// A signal killed its process.
     Killed(Exit, i32),
+    /// It has not ended: it is stuck in the kernel, where nothing can end it, and nobody waits for it any more.
+    Left,
 }
 
 impl<'run, 'scope> Crew<'run, 'scope> {
@@ -163,6 +165,14 @@ impl<'run, 'scope> Crew<'run, 'scope> {
         if let Hand::Process(child) = &self.hands[index] {
             // It may have ended by itself just now.
             let _ = child.kill(KILL);
+        }
+    }
+
+    /// Waits no longer for a worker that was killed, or told to stop, and is stuck in the kernel. A process then ends by
+    /// itself, as soon as the kernel lets go of it; a thread is waited for by its scope.
+    pub(crate) fn leave(&mut self, index: usize) {
+        if matches!(self.hands[index], Hand::Process(_)) {
+            self.hands[index] = Hand::None;
         }
     }
 

@@ -34,6 +34,7 @@ impl<'run> Watch<'run> {
             ends: self.watched.ends.clone(),
             signal: None,
             elapsed: self.elapsed(),
+            until: now,
             remaining: self.remaining(now),
             devices: self.devices.usage(),
             lowest_traffic: None,

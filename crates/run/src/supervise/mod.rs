@@ -80,9 +80,9 @@ pub fn execute_by(
         let mut crew = Crew::fork(&shared, recruits, clock, system_seed, options)?;
         let watch = Watch::new(&workers, &prepared, &shared, options, clock).of_plan(plan);
         let watched = watch.run(&mut crew, scope, observer, &signals)?;
-        if watched.leaves_threads {
-            let files = regular_files(&prepared);
-            let environment = |notes| crate::environment::look_around(&options.system_root, &clock, notes, &files);
+        if watched.leaves_some {
+            // Its files are not looked at: their device does not answer.
+            let environment = |notes| crate::environment::look_around(&options.system_root, &clock, notes, &[]);
             let result = crate::result::assemble(plan, &workers, &prepared, &shared, watched, environment);
             observer.abandoned(&result);
             return Ok(Err(Box::new(result)));

@@ -28,7 +28,7 @@ const LONG: Nanos = Nanos::from_millis(10);
 const LEAVING: Nanos = Nanos::from_micros(100);
 /// More workers than this are a crowd.
 const CROWD: usize = 64;
-/// How long threads have after the second request to end.
+/// How long workers have after the second request to end, which kills those that can be killed.
 const PATIENCE: Nanos = Nanos::from_millis(500);
 /// Between two looks for workers that ended without a word.
 const DEAD: Nanos = Nanos::from_millis(50);
@@ -52,8 +52,10 @@ pub(crate) struct Watched {
     pub(crate) lowest_traffic: Option<LowestTraffic>,
     /// What was seen beside the workers.
     pub(crate) monitored: Option<Monitored>,
-    /// Whether threads are left that do not end.
-    pub(crate) leaves_threads: bool,
+    /// Whether workers are left that do not end.
+    pub(crate) leaves_some: bool,
+    /// By the run's clock: until when all this was seen.
+    pub(crate) until: Nanos,
     /// What groups that settle as one have come to.
     pub(crate) settling: Settling,
 }
@@ -82,6 +84,8 @@ pub(crate) struct Watch<'run> {
     ended_by_worker: bool,
     /// When the second request to end came.
     urged_at: Option<Nanos>,
+    /// When the last worker was collected.
+    last_end: Nanos,
     pub(super) watched: Watched,
 }
 
@@ -120,6 +124,7 @@ impl<'run> Watch<'run> {
             plan: None,
             ended_by_worker: false,
             urged_at: None,
+            last_end: now,
             watched: Watched {
                 ends: vec![None; workers.len()],
                 settling: Settling::new(workers),
@@ -154,7 +159,7 @@ impl<'run> Watch<'run> {
                 break;
             }
             if self.gives_up() {
-                self.watched.leaves_threads = true;
+                self.leave_behind(crew);
                 break;
             }
             self.settle(crew);
@@ -168,10 +173,9 @@ impl<'run> Watch<'run> {
             self.report_so_far(observer, signals);
             self.pause(heard);
         }
-        if !self.watched.leaves_threads {
-            self.release_unstarted(crew)?;
-        }
+        self.release_unstarted(crew)?;
         self.watched.elapsed = self.elapsed();
+        self.watched.until = self.clock.now();
         let seen = self.seen();
         if self.options.progress_interval.is_some() {
             let workers = (0..self.workers.len()).map(|index| self.progress_of(index)).collect();
@@ -295,11 +299,19 @@ impl<'run> Watch<'run> {
         self.end_along(crew, &all);
     }
 
-    /// Whether the second request to end is a while ago and only threads are left, which nothing can end.
+    /// Whether the second request to end is a while ago, and so is the end of the last worker: who is still there is stuck
+    /// in the kernel, where neither a word nor SIGKILL reaches it.
     fn gives_up(&self) -> bool {
-        let urged = self.urged_at.is_some_and(|at| self.clock.now().saturating_sub(at) > PATIENCE);
-        let left = || (0..self.workers.len()).filter(|&index| self.is_running(index));
-        urged && left().all(|index| self.workers[index].job.isolation == job::plan::Isolation::Thread)
+        self.urged_at.is_some_and(|at| self.clock.now().saturating_sub(at.max(self.last_end)) > PATIENCE)
+    }
+
+    /// Goes on without those that do not end.
+    fn leave_behind(&mut self, crew: &mut Crew<'run, '_>) {
+        for index in (0..self.workers.len()).filter(|&index| self.schedule.standing(index) == Standing::Started) {
+            crew.leave(index);
+            self.watched.ends[index] = Some(End::Left);
+        }
+        self.watched.leaves_some = true;
     }
 
     /// Ends the groups that have settled.
@@ -363,6 +375,7 @@ impl<'run> Watch<'run> {
             self.recorder.look_at(index, &self.seen_of(index));
             let Some(end) = crew.collect(index)? else { continue };
             self.watched.ends[index] = Some(end);
+            self.last_end = now;
             self.reaped[index] = true;
             let control = &self.shared.controls[index];
             control.state.store(WorkerState::Reaped as u32, Relaxed);
@@ -401,7 +414,8 @@ impl<'run> Watch<'run> {
 
     /// Processes whose turn never came wait at their gates; they are told to go home.
     fn release_unstarted(&mut self, crew: &mut Crew<'run, '_>) -> Result<(), RunError> {
-        let left: Vec<usize> = (0..self.workers.len()).filter(|&index| !self.reaped[index]).collect();
+        let unstarted = |&index: &usize| !self.reaped[index] && !self.is_running(index);
+        let left: Vec<usize> = (0..self.workers.len()).filter(unstarted).collect();
         for &index in &left {
             crew.stop(index);
         }

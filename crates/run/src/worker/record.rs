@@ -38,6 +38,13 @@ pub(crate) struct Control {
     pub(crate) bytes: [AtomicU64; 3],
     /// I/Os completed per direction since the start; never falls.
     pub(crate) ios: [AtomicU64; 3],
+    /// When the measured part began, on the worker's clock; 0 before that. This and the next two are in the record as well,
+    /// which the parent may not read while it is a thread's.
+    pub(crate) measured_from: AtomicU64,
+    /// Bytes completed when the measured part began.
+    pub(crate) bytes_before: [AtomicU64; 3],
+    /// I/Os completed when the measured part began.
+    pub(crate) ios_before: [AtomicU64; 3],
     /// What the worker has to say while it runs.
     pub(crate) notices: Notices,
 }
@@ -80,6 +87,22 @@ impl Control {
     #[inline]
     pub(crate) fn wants_attention(&self) -> bool {
         self.stop.load(Relaxed) != 0
+    }
+
+    /// The measured part begins at `now`, with so many bytes and I/Os per direction done before it.
+    fn begin(&self, (bytes, ios): (&[u64; 3], &[u64; 3]), now: Nanos) {
+        self.bytes_before.iter().zip(bytes).for_each(|(before, &bytes)| before.store(bytes, Relaxed));
+        self.ios_before.iter().zip(ios).for_each(|(before, &ios)| before.store(ios, Relaxed));
+        self.measured_from.store(now.get(), Relaxed);
+    }
+
+    /// Bytes and I/Os of a direction in the measured part.
+    pub(crate) fn measured(&self, direction: Direction) -> (u64, u64) {
+        let at = direction as usize;
+        let since = |now: &[AtomicU64; 3], before: &[AtomicU64; 3]| {
+            now[at].load(Relaxed).saturating_sub(before[at].load(Relaxed))
+        };
+        (since(&self.bytes, &self.bytes_before), since(&self.ios, &self.ios_before))
     }
 
     /// Counts `ios` completed I/Os of `bytes` in all. The worker is the only writer, so a load and a store do.
@@ -353,6 +376,7 @@ impl Record {
         self.iops_samples = [SampleStatistics::default(); 3];
         self.bytes_before = control.bytes.each_ref().map(|bytes| bytes.load(Relaxed));
         self.ios_before = control.ios.each_ref().map(|ios| ios.load(Relaxed));
+        control.begin((&self.bytes_before, &self.ios_before), now);
         self.usage = usage;
         (self.measured_from, self.measured_until, self.reviewed) = (now.get(), now.get(), 0);
     }

@@ -44,6 +44,8 @@ fn a_process_reads_its_file_and_reports_through_shared_memory() {
 struct Impatient;
 
 impl Observer for Impatient {
+    fn finding(&mut self, _text: &str) {}
+
     fn wants_end(&mut self, _elapsed: Nanos) -> bool {
         true
     }
@@ -116,6 +118,8 @@ struct Meddler<F: FnMut(&Progress)> {
 }
 
 impl<F: FnMut(&Progress)> Observer for Meddler<F> {
+    fn finding(&mut self, _text: &str) {}
+
     fn progress(&mut self, progress: &Progress) {
         let at_work = progress.workers[0].state == WorkerState::Running && progress.workers[0].ios.read > 10;
         if at_work && !self.done {
@@ -185,6 +189,7 @@ fn two_hundred_and_fifty_six_jobs_start_within_a_second_on_less_than_a_mebibyte_
         resident: u64,
     }
     impl Observer for Look {
+        fn finding(&mut self, _text: &str) {}
         fn starting(&mut self, _threads: u32, processes: u32) {
             assert_eq!(processes, 256);
             self.first = Some(Instant::now());

@@ -11,7 +11,9 @@ use std::path::Path;
 /// An observer that sees nothing.
 pub(crate) struct Blind;
 
-impl Observer for Blind {}
+impl Observer for Blind {
+    fn finding(&mut self, _text: &str) {}
+}
 
 /// A job as fio's defaults have it: sequential 4 KiB reads of 1 MiB by a thread.
 pub(crate) fn job(name: &str, engine: &'static str) -> JobPlan {

@@ -188,6 +188,7 @@ fn jobs_of_one_flow_share_their_ios_by_weight() {
     // fast as it can.
     struct Together(Option<(u64, u64)>);
     impl Observer for Together {
+        fn finding(&mut self, _text: &str) {}
         fn progress(&mut self, progress: &Progress) {
             if let [a, b] = progress.workers.as_slice()
                 && (a.state, b.state) == (WorkerState::Running, WorkerState::Running)
@@ -296,6 +297,7 @@ fn a_worker_runs_as_told() {
     placed.place.group = Some(65_534);
     struct Look(Vec<String>);
     impl Observer for Look {
+        fn finding(&mut self, _text: &str) {}
         fn progress(&mut self, progress: &Progress) {
             if progress.workers[0].ios.read == 0 {
                 return;
@@ -398,6 +400,8 @@ fn exitall_takes_along_whom_it_is_told_to() {
 struct Killer;
 
 impl Observer for Killer {
+    fn finding(&mut self, _text: &str) {}
+
     fn progress(&mut self, progress: &Progress) {
         if progress.workers.iter().all(|worker| worker.ios.read > 20) {
             for pid in children() {

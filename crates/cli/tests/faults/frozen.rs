@@ -1,0 +1,215 @@
+//! A file system that is frozen under a run: its writes hang in the kernel, where not even SIGKILL reaches them.
+
+use super::devices::Device;
+use super::killed::{has_numbers, plumb};
+use super::{Bench, Row, Shown, run_tool};
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// An ext4 of its own on a loop device. Thawed and unmounted when dropped, whatever happened: what hangs on it ends then.
+struct Frozen {
+    place: PathBuf,
+    _device: Device,
+}
+
+impl Frozen {
+    fn mount(bench: &Bench) -> Result<Self, String> {
+        let make = |backing: &Path| run_tool("mkfs.ext4", &["-q", "-F", &backing.display().to_string()]).map(drop);
+        let device = Device::over(bench, 64 << 20, make)?;
+        let place = bench.file("frozen");
+        std::fs::create_dir(&place).map_err(|error| error.to_string())?;
+        run_tool("mount", &[&device.name(), &place.display().to_string()])?;
+        Ok(Frozen { place, _device: device })
+    }
+
+    fn freeze(&self) -> Result<(), String> {
+        run_tool("fsfreeze", &["--freeze", &self.place.display().to_string()]).map(drop)
+    }
+
+    fn thaw(&self) -> Result<(), String> {
+        run_tool("fsfreeze", &["--unfreeze", &self.place.display().to_string()]).map(drop)
+    }
+}
+
+impl Drop for Frozen {
+    fn drop(&mut self) {
+        // It may be thawed already.
+        let _ = self.thaw();
+        let place = self.place.display().to_string();
+        // What hung on it has to end first.
+        for _ in 0..50 {
+            if run_tool("umount", &[&place]).is_ok() {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        let _ = run_tool("umount", &["--lazy", &place]);
+    }
+}
+
+/// A run that is left alone: what it says goes to files, for its workers may hold a pipe longer than it lives.
+struct Alone(Child);
+
+impl Alone {
+    fn start(bench: &Bench, mut command: Command) -> Result<Self, String> {
+        let file = |name: &str| File::create(bench.file(name)).map_err(|error| error.to_string());
+        command.stdin(Stdio::null()).stdout(file("said")?).stderr(file("complained")?);
+        command.spawn().map(Alone).map_err(|error| error.to_string())
+    }
+
+    fn interrupt(&self) -> Result<(), String> {
+        run_tool("kill", &["-INT", &self.0.id().to_string()]).map(drop)
+    }
+
+    /// Waits for its end, not longer than this.
+    fn end(&mut self, longest: Duration) -> Result<i32, String> {
+        let began = Instant::now();
+        loop {
+            match self.0.try_wait().map_err(|error| error.to_string())? {
+                Some(status) => return status.code().ok_or_else(|| format!("{status}")),
+                None if began.elapsed() > longest => return Err(format!("not over after {longest:?}")),
+                None => std::thread::sleep(Duration::from_millis(20)),
+            }
+        }
+    }
+}
+
+impl Drop for Alone {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+    }
+}
+
+fn complained(bench: &Bench) -> String {
+    std::fs::read_to_string(bench.file("complained")).unwrap_or_default()
+}
+
+fn expect(bench: &Bench, status: i32, says: &[&str]) -> Result<Shown, String> {
+    let text = complained(bench);
+    if let Some(word) = says.iter().find(|word| !text.contains(**word)) {
+        return Err(format!("does not say `{word}`: {text}"));
+    }
+    let line = text.lines().find(|line| says.iter().any(|word| line.contains(word))).unwrap_or_default();
+    Ok(Shown { did: line.to_owned(), status: status.to_string(), kept: String::new() })
+}
+
+/// How long a run may take that was told to end twice: half a second of patience, the rest for a busy machine.
+const AT_ONCE: Duration = Duration::from_secs(5);
+
+fn pause(milliseconds: u64) {
+    std::thread::sleep(Duration::from_millis(milliseconds));
+}
+
+/// A run that is frozen for a while and then goes on to its end.
+fn named(bench: &Bench, words: &str, file: &str, frozen_after: u64) -> Result<Shown, String> {
+    let frozen = Frozen::mount(bench)?;
+    let mut run = Alone::start(bench, plumb(bench, words)?)?;
+    pause(frozen_after);
+    frozen.freeze()?;
+    let began = Instant::now();
+    while !complained(bench).contains("I/O is stuck") && began.elapsed() < Duration::from_secs(8) {
+        pause(100);
+    }
+    frozen.thaw()?;
+    let status = run.end(Duration::from_secs(15))?;
+    if status != 0 {
+        return Err(format!("exit status {status}: {}", complained(bench)));
+    }
+    let shown = expect(bench, 0, &["I/O is stuck: ", &format!("{file} has not come back for")])?;
+    Ok(Shown { kept: "all: it went on when it was thawed".into(), ..shown })
+}
+
+const FIO: &str = "fio --output-format=json --output=out.json --name=a --filename=frozen/f --size=1m --rw=randwrite \
+    --time_based --runtime=60 --rate_iops=200";
+
+/// Freezes under a run and tells it twice to end; how it goes on is for the caller to see.
+fn told_twice(bench: &Bench, words: &str, frozen_after: u64) -> Result<(Frozen, Alone), String> {
+    let frozen = Frozen::mount(bench)?;
+    let run = Alone::start(bench, plumb(bench, words)?)?;
+    pause(frozen_after);
+    frozen.freeze()?;
+    pause(500);
+    run.interrupt()?;
+    pause(500);
+    run.interrupt()?;
+    Ok((frozen, run))
+}
+
+fn writes(bench: &Bench) -> Option<u64> {
+    let text = std::fs::read_to_string(bench.file("out.json")).ok()?;
+    let json: serde_json::Value = serde_json::from_str(&text[text.find("{\n")?..]).ok()?;
+    json["jobs"][0]["write"]["total_ios"].as_u64()
+}
+
+fn processes(bench: &Bench) -> Result<Shown, String> {
+    let (_frozen, mut run) = told_twice(bench, FIO, 1500)?;
+    let status = run.end(AT_ONCE)?;
+    let shown = expect(bench, status, &["left in the kernel: pid"])?;
+    match writes(bench) {
+        Some(ios) if ios > 50 && status == 128 => Ok(Shown { kept: format!("the report: {ios} writes"), ..shown }),
+        found => Err(format!("status {status}, {found:?} writes; {}", complained(bench))),
+    }
+}
+
+fn threads(bench: &Bench) -> Result<Shown, String> {
+    let (frozen, mut run) = told_twice(bench, &format!("{FIO} --thread=1"), 1500)?;
+    let began = Instant::now();
+    while writes(bench).is_none() && began.elapsed() < AT_ONCE {
+        pause(50);
+    }
+    let found = writes(bench);
+    // Its process ends with the last of its threads.
+    frozen.thaw()?;
+    let status = run.end(AT_ONCE)?;
+    let shown = expect(bench, status, &["left in the kernel: pid"])?;
+    match found {
+        Some(ios) if ios > 50 && status == 128 => Ok(Shown { kept: format!("the report: {ios} writes"), ..shown }),
+        _ => Err(format!("status {status}, {found:?} writes; {}", complained(bench))),
+    }
+}
+
+fn survey(bench: &Bench) -> Result<Shown, String> {
+    let words =
+        "survey --output kept.json --size 16M --time 60 --warm-up 0 --tests write --users 1 --block-sizes 8k frozen";
+    let (_frozen, mut run) = told_twice(bench, words, 3000)?;
+    let status = run.end(AT_ONCE)?;
+    let shown = expect(bench, status, &["left in the kernel: pid", "with the test under way: kept.json"])?;
+    if status != 130 || !has_numbers(&bench.file("kept.json")) {
+        return Err(format!("status {status}, or nothing is kept; {}", complained(bench)));
+    }
+    Ok(Shown { kept: "the test under way".into(), ..shown })
+}
+
+fn iozone(bench: &Bench) -> Result<Shown, String> {
+    let words = "iozone --json=kept.json -o -i 0 -s 8m -r 4 -J 20 -f frozen/z";
+    let (_frozen, mut run) = told_twice(bench, words, 1500)?;
+    let status = run.end(AT_ONCE)?;
+    let shown = expect(bench, status, &["left in the kernel: pid"])?;
+    if status != 130 || !has_numbers(&bench.file("kept.json")) {
+        return Err(format!("status {status}, or nothing is kept; {}", complained(bench)));
+    }
+    Ok(Shown { kept: "the pass under way".into(), ..shown })
+}
+
+pub(crate) fn rows() -> Vec<Row> {
+    vec![
+        Row::new("stuck I/O is named, survey", "fsfreeze under its writes", |bench| {
+            let words = "survey --output kept.json --size 16M --time 7 --warm-up 0 --tests write --users 1 --block-sizes 8k \
+                         --stuck-after 1 frozen";
+            named(bench, words, "plumb-survey.dat", 3000)
+        }),
+        Row::new("stuck I/O is named, iozone", "fsfreeze under its writes", |bench| {
+            named(bench, "iozone -o -i 0 -s 600k -r 4 -J 20 -+n -f frozen/z --stuck-after=1", "frozen/z", 1000)
+        }),
+        Row::new("stuck I/O is named, iozone -t", "fsfreeze under its writes", |bench| {
+            let words = "iozone -o -i 0 -s 600k -r 4 -J 20 -+n -t 2 -F frozen/y frozen/z --stuck-after 1";
+            named(bench, words, "frozen/z", 1000)
+        }),
+        Row::new("SIGINT twice, I/O stuck", "fsfreeze under a process", processes),
+        Row::new("SIGINT twice, I/O stuck, threads", "fsfreeze under a thread", threads),
+        Row::new("SIGINT twice, I/O stuck, survey", "fsfreeze under its writes", survey),
+        Row::new("SIGINT twice, I/O stuck, iozone", "fsfreeze under its writes", iozone),
+    ]
+}
