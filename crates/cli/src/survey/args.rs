@@ -126,7 +126,7 @@ pub(crate) struct Args {
 const ASKED: &[&str] = &[
     "targets", "size", "reserve", "time", "quick", "output", "output_dir", "keep", "tests", "users", "block_sizes", "vary",
     "engine", "direct", "buffered", "warm_up", "repeat", "shuffle", "seed", "precondition", "file_per_user", "strict",
-    "overwrite", "config",
+    "stuck_after", "overwrite", "config",
 ];
 
 impl Args {
