@@ -124,6 +124,7 @@ const TOGETHER: &[(&str, &str)] = &[
     ("--size=8191p --bs=512 --rw=randread --io_size=64k --norandommap --randrepeat=0", ""),
     ("--size=8191p --rw=randread --random_distribution=zipf:1.2 --io_size=64k", ""),
     ("--size=8191p --rw=randread --random_distribution=zoned_abs:50/4095p:50/4095p --io_size=64k", ""),
+    ("--size=8191p --rw=randread --random_distribution=zoned_abs:30/8191p:30/8191p:40/8191p --io_size=64k", ""),
     (
         "--size=8191p --zonemode=strided --zonesize=4611686018427387904 --zonerange=4611686018427387904 \
          --zoneskip=9223372036854775807",

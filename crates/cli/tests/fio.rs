@@ -274,10 +274,10 @@ fn neither_showcmd_nor_debug_steers_the_terminal() {
     std::fs::write(&path, "[a\x1b[31m\u{202e}]\nsize=4k\nioengine=null\ndescription=b\x07\n").unwrap();
     let file = path.to_str().unwrap();
     let (_, shown, _) = outcome(&["--untrusted", "--showcmd", file]);
-    assert_eq!(
-        shown.trim_end(),
-        r"fio --name=$'a\033[31m\342\200\256' --size=4k --ioengine=null --description=$'b\007'"
-    );
+    for word in [r"--name=$'a\033[31m\342\200\256' ", r"--description=$'b\007'"] {
+        assert!(shown.contains(word), "{shown}");
+    }
+    assert!(!shown.contains(['\x1b', '\x07', '\u{202e}']), "{shown}");
     for subjects in ["parse", "all"] {
         let (status, shown, told) = outcome(&["--untrusted", &format!("--debug={subjects}"), file]);
         assert_eq!(status, Some(0), "{told}");
