@@ -119,7 +119,7 @@ const TOGETHER: &[(&str, &str)] = &[
     ("--size=1m --offset_increment=100% --numjobs=5", ""),
     ("--size=1m --rate=1000000000000 --bs=1", ""),
     ("--size=1m --rate_iops=4294967295 --rate_cycle=4294967295", ""),
-    ("--size=1m --rate=9223372036854775807,1,1 --rate_min=9223372036854775807 --number_ios=9", ""),
+    ("--size=1m --rate=9223372036854775807,1,1 --rate_min=9223372036854775807,1,1 --number_ios=9", ""),
     ("--size=8191p --bs=512 --rw=randread --io_size=64k", ""),
     ("--size=8191p --bs=512 --rw=randread --io_size=64k --norandommap --randrepeat=0", ""),
     ("--size=8191p --rw=randread --random_distribution=zipf:1.2 --io_size=64k", ""),
