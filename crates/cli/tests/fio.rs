@@ -268,6 +268,55 @@ fn a_job_name_does_not_steer_the_terminal() {
 }
 
 #[test]
+fn neither_showcmd_nor_debug_steers_the_terminal() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("strange.fio");
+    std::fs::write(&path, "[a\x1b[31m\u{202e}]\nsize=4k\nioengine=null\ndescription=b\x07\n").unwrap();
+    let file = path.to_str().unwrap();
+    let (_, shown, _) = outcome(&["--untrusted", "--showcmd", file]);
+    for word in [r"--name=$'a\033[31m\342\200\256' ", r"--description=$'b\007'"] {
+        assert!(shown.contains(word), "{shown}");
+    }
+    assert!(!shown.contains(['\x1b', '\x07', '\u{202e}']), "{shown}");
+    for subjects in ["parse", "all"] {
+        let (status, shown, told) = outcome(&["--untrusted", &format!("--debug={subjects}"), file]);
+        assert_eq!(status, Some(0), "{told}");
+        assert!(shown.contains("ptr=a␛[31m\u{fffd}") && shown.contains("ptr=b␇"), "{shown}");
+        let steers = |text: &str| text.contains(['\x1b', '\x07', '\u{202e}']);
+        assert!(!steers(&shown) && !steers(&told), "{shown}{told}");
+    }
+}
+
+#[test]
+fn a_signal_ends_company_within_a_cycle_of_many_years() {
+    for mode in ["noop", "qsort"] {
+        let words = ["--name=a", "--ioengine=cpuio", "--cpuload=50", "--cpuchunks=9223372036854775us", "--runtime=600"];
+        let child = fio(&[&words[..], &[&format!("--cpumode={mode}")]].concat())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        std::thread::sleep(Duration::from_millis(1500));
+        let begun = std::time::Instant::now();
+        kill_process(Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap(), Signal::TERM).unwrap();
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(128), "{mode}");
+        assert!(begun.elapsed() < Duration::from_secs(20), "{mode}: {:?}", begun.elapsed());
+        let shown = String::from_utf8(output.stdout).unwrap();
+        assert!(shown.contains("fio: terminating on signal 15") && shown.contains("Run status group 0"), "{shown}");
+    }
+}
+
+#[test]
+fn a_runtime_ends_company_within_a_cycle() {
+    let begun = std::time::Instant::now();
+    let (status, ..) =
+        outcome(&["--name=a", "--ioengine=cpuio", "--cpuload=50", "--cpuchunks=100000000", "--runtime=1"]);
+    assert_eq!(status, Some(0));
+    assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
+}
+
+#[test]
 fn a_file_whose_layout_is_interrupted_is_removed() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("f");

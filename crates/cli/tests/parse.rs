@@ -187,6 +187,22 @@ fn every_format_holds_the_same_rows() {
 }
 
 #[test]
+fn foreign_words_are_text_in_markdown() {
+    for (name, expected) in [
+        ("<script>alert(1)</script>", "| &lt;script&gt;alert(1)&lt;/script&gt; |"),
+        ("<img src=x onerror=alert(1)>", "| &lt;img src=x onerror=alert(1)&gt; |"),
+        ("[x](javascript:alert(1))", r"| \[x\](javascript:alert(1)) |"),
+        ("a|b`c`*d*_e_~f~\\&amp;", r"| a\|b\`c\`\*d\*\_e\_\~f\~\\&amp; |"),
+        ("a\u{2028}b\u{202e}c", "| a\u{fffd}b\u{fffd}c |"),
+    ] {
+        let rows = format!("system,name,users,bs,MB,lat,min,max,std,iops\nlab,{name},16,8K,25,5,1,9,1,3200\n");
+        let (status, markdown, told) = plumb(&["parse", "--format", "markdown", "-"], &rows);
+        assert_eq!(status, 0, "{told}");
+        assert!(markdown.lines().nth(2).is_some_and(|row| row.starts_with(expected)), "{markdown}");
+    }
+}
+
+#[test]
 fn a_parquet_file_needs_a_name_and_has_its_marks_at_both_ends() {
     let (status, _, errors) = plumb(&["parse", "--format", "parquet", &seed("fio_2.0.13")], "");
     assert_eq!(status, 1);

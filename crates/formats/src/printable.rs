@@ -2,14 +2,25 @@
 
 use std::borrow::Cow;
 
-/// `text` for one line: each control character as its picture (`␛` for escape), so that it is seen and does nothing.
+/// `text` for one line: each control character as its picture (`␛` for escape), so that it is seen and does nothing; what
+/// turns the direction of text or breaks lines beyond ASCII as U+FFFD.
 pub fn line(text: &str) -> Cow<'_, str> {
-    replaced(text, char::is_control)
+    replaced(text, steers)
 }
 
 /// `text` of several lines: as [`line()`], but line breaks and tabs stay.
 pub fn lines(text: &str) -> Cow<'_, str> {
-    replaced(text, |letter| letter.is_control() && !matches!(letter, '\n' | '\t'))
+    replaced(text, |letter| steers(letter) && !matches!(letter, '\n' | '\t'))
+}
+
+/// Control characters, the marks, embeddings, overrides and isolates of right-to-left text, which show a name as another
+/// one, and Unicode's own ends of lines and paragraphs.
+fn steers(letter: char) -> bool {
+    letter.is_control()
+        || matches!(
+            letter,
+            '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+        )
 }
 
 fn replaced(text: &str, wrong: impl Fn(char) -> bool) -> Cow<'_, str> {
@@ -19,7 +30,7 @@ fn replaced(text: &str, wrong: impl Fn(char) -> bool) -> Cow<'_, str> {
     Cow::Owned(text.chars().map(|letter| if wrong(letter) { picture(letter) } else { letter }).collect())
 }
 
-/// The picture of a control character: Unicode has them for 0 to 31 and 127, and none for 128 to 159.
+/// The picture of a control character: Unicode has them for 0 to 31 and 127, and none for all others.
 fn picture(control: char) -> char {
     match u32::from(control) {
         code @ 0..=0x1f => char::from_u32(0x2400 + code).unwrap_or(char::REPLACEMENT_CHARACTER),
@@ -37,6 +48,12 @@ mod tests {
         for (text, one, many) in [
             ("plain µ ✓", "plain µ ✓", "plain µ ✓"),
             ("a\x1b[31m\"x\nb", "a␛[31m\"x␊b", "a␛[31m\"x\nb"),
+            (
+                "a\u{202e}b\u{2028}c\u{200f}\u{2066}d",
+                "a\u{fffd}b\u{fffd}c\u{fffd}\u{fffd}d",
+                "a\u{fffd}b\u{fffd}c\u{fffd}\u{fffd}d",
+            ),
+            ("שלום é \u{200d}", "שלום é \u{200d}", "שלום é \u{200d}"),
             ("\r\t\0\x7f\u{9b}2J", "␍␉␀␡\u{fffd}2J", "␍\t␀␡\u{fffd}2J"),
         ] {
             assert_eq!((line(text).as_ref(), lines(text).as_ref()), (one, many), "{text:?}");

@@ -169,6 +169,9 @@ fn check_working_set(draft: &Draft, findings: &mut Findings<'_>) {
     }
 }
 
+/// A thread per I/O: so many are a slip of the finger, and no process may have many times as many (vm.max_map_count).
+const MOST_OFFLOADED: u32 = 4096;
+
 /// Threads can take over I/Os that stand for themselves, on the system's clock.
 fn check_offload(draft: &Draft, engine: &EngineSpec, findings: &mut Findings<'_>) {
     if !draft.depth.offload {
@@ -178,6 +181,14 @@ fn check_offload(draft: &Draft, engine: &EngineSpec, findings: &mut Findings<'_>
         let what = format!("engine {} cannot be driven by other threads", engine.name);
         let help = Some("io_submit_mode=offload is for engines that read and write files, psync say".to_owned());
         findings.problems.push(about(draft, &["io_submit_mode", "ioengine"], what, help));
+    }
+    if draft.depth.depth > MOST_OFFLOADED {
+        let what = format!(
+            "iodepth={} with io_submit_mode=offload would be as many threads; {MOST_OFFLOADED} is the most",
+            draft.depth.depth
+        );
+        let help = Some("use a smaller iodepth, or several jobs".to_owned());
+        findings.problems.push(about(draft, &["iodepth", "io_submit_mode"], what, help));
     }
     let shared = ["cmdprio_percentage", "cmdprio_bssplit", "sqthread_poll"];
     if let Some(name) = shared.into_iter().find(|name| draft.engine_options.get(name).is_some()) {

@@ -9,7 +9,7 @@ use crate::option::{Kind, OptionSpec, Support, TimeUnit, Value};
 use crate::sections::{Assignment, Section};
 use crate::surroundings::Surroundings;
 use crate::table::{self, Context, Row};
-use crate::values::{Amount, UnitBase, amount, floats, integer, span_of_time};
+use crate::values::{Amount, UnitBase, amount, count, floats, span_of_time};
 use std::path::Path;
 
 /// Options as written, with their main names.
@@ -128,7 +128,7 @@ fn engine_value(option: &OptionSpec, text: Option<&str>, base: UnitBase) -> Resu
             let list: Vec<&str> = words.iter().map(|&(word, _)| word).collect();
             Err(Complaint::new("is not a word it knows", format!("it takes {}", list.join(", "))))
         }
-        Kind::Integer { least, most } => match integer(text, base)? {
+        Kind::Integer { least, most } => match count(text, base)? {
             number if number < least => Err(Complaint::plain(format!("is below the smallest value, {least}"))),
             number if number > most => Err(Complaint::plain(format!("is above the largest value, {most}"))),
             number => Ok(Value::Integer(number)),

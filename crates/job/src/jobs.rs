@@ -53,7 +53,7 @@ impl Maker<'_> {
         let mut outcome = Outcome::default();
         let mut made: Vec<Made> = Vec::new();
         let mut global = Draft::default();
-        let mut scope = 0;
+        let (mut scope, mut workers) = (0, 0);
         let applier = Applier { engines: self.engines, surroundings: self.surroundings };
         for section in sections {
             if section.scope != scope {
@@ -73,9 +73,17 @@ impl Maker<'_> {
             let before = outcome.problems.len();
             let written = applier.apply(section, &mut draft, &mut outcome.problems);
             name_job(&mut outcome.problems[before..], &draft.name);
-            if self.depth == Depth::Complete && outcome.problems.len() == before {
-                made.extend(self.job(section, draft, written, &mut outcome));
+            if self.depth == Depth::ParseOnly || outcome.problems.len() > before {
+                continue;
             }
+            let Some(job) = self.job(section, draft, written, &mut outcome) else { continue };
+            workers += u64::from(job.plan.clones);
+            if workers > MOST_WORKERS {
+                // What follows changes nothing any more, and there may be very much of it.
+                outcome.problems.push(too_many(&job, workers));
+                break;
+            }
+            made.push(job);
         }
         check_together(&mut made, &mut outcome.problems);
         self.open_special(&mut made);
@@ -136,7 +144,6 @@ const MOST_FILES: u64 = 1 << 20;
 /// Numbers the reporting groups and checks what jobs say of each other.
 fn check_together(made: &mut [Made], problems: &mut Vec<Problem>) {
     let mut group = 0;
-    let mut workers: u64 = 0;
     let mut files: u64 = 0;
     for index in 0..made.len() {
         let (earlier, rest) = made.split_at_mut(index);
@@ -145,11 +152,6 @@ fn check_together(made: &mut [Made], problems: &mut Vec<Problem>) {
             group += 1;
         }
         job.plan.group = group;
-        let room = workers <= MOST_WORKERS;
-        workers += u64::from(job.plan.clones);
-        if room && workers > MOST_WORKERS {
-            problems.push(too_many(job, workers));
-        }
         let room = files <= MOST_FILES;
         files = files.saturating_add(u64::from(job.plan.clones) * u64::from(job.plan.files.count));
         if room && files > MOST_FILES {

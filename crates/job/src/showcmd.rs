@@ -59,11 +59,48 @@ fn option(line: &mut String, given: &Assignment) {
     }
 }
 
-/// A word as a shell reads it back.
+/// A word as a shell reads it back; nothing in it steers the terminal that shows it.
 fn quoted(text: &str) -> String {
     let plain = |letter: char| letter.is_alphanumeric() || "_-+.,:/%=@^".contains(letter);
     if !text.is_empty() && text.chars().all(plain) {
         return text.to_owned();
     }
-    format!("'{}'", text.replace('\'', r"'\''"))
+    // Other alphabets have letters that turn the direction of what follows, and some that are not seen.
+    let shows = |letter: char| matches!(letter, ' '..='~') || letter.is_alphanumeric();
+    match text.chars().all(shows) {
+        true => format!("'{}'", text.replace('\'', r"'\''")),
+        false => format!("$'{}'", text.chars().map(|letter| escaped(letter, shows(letter))).collect::<String>()),
+    }
+}
+
+/// A letter between `$'` and `'`: as itself, or its bytes in three octal digits each, which no digit behind them changes.
+fn escaped(letter: char, shows: bool) -> String {
+    match letter {
+        '\'' | '\\' => format!("\\{letter}"),
+        _ if shows => letter.into(),
+        _ => letter.encode_utf8(&mut [0; 4]).bytes().map(|byte| format!("\\{byte:03o}")).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_is_quoted_so_that_a_shell_has_the_same_bytes_and_a_terminal_nothing_to_obey() {
+        for (text, expected) in [
+            ("4k", "4k"),
+            ("", "''"),
+            ("größe", "größe"),
+            ("it's", r"'it'\''s'"),
+            ("a\x1b[31m", r"$'a\033[31m'"),
+            ("it's\u{7}7\\", r"$'it\'s\0077\\'"),
+            ("a\u{202e}b", r"$'a\342\200\256b'"),
+        ] {
+            assert_eq!(quoted(text), expected, "{text:?}");
+            let echo = format!("printf %s {}", quoted(text));
+            let said = std::process::Command::new("bash").args(["-c", &echo]).output().expect("bash runs");
+            assert_eq!(said.stdout, text.as_bytes(), "{text:?}");
+        }
+    }
 }

@@ -33,6 +33,9 @@ const REFUSED: &[(&str, &str)] = &[
     ("write_consent", "lifts the guard of devices"),
 ];
 
+/// Options of engines that a stranger's file may not set, and why.
+const REFUSED_OF_ENGINES: &[(&str, &str)] = &[("sim_journal", "writes a file beside the results")];
+
 /// Engines that do something else than I/O on files here, and what.
 const ENGINES: &[(&str, &str)] =
     &[("exec", "runs a command"), ("net", "reaches other hosts"), ("netsplice", "reaches other hosts")];
@@ -81,7 +84,7 @@ impl fmt::Display for Objection {
 /// What speaks against a stranger's file that sets an option, by any of its names, to this; `None` where nothing does.
 pub fn objection(option: &str, value: &str) -> Option<Objection> {
     let name = table::find(option).map_or(option, |row| row.spec.name);
-    let refused = REFUSED.iter().find(|(refused, _)| *refused == name).map(|(_, why)| *why);
+    let refused = REFUSED.iter().chain(REFUSED_OF_ENGINES).find(|(refused, _)| *refused == name).map(|(_, why)| *why);
     let engine = ENGINES.iter().find(|(engine, _)| name == "ioengine" && value.split(':').next() == Some(engine));
     match refused.or(engine.map(|(_, why)| *why)) {
         Some(why) => Some(Objection::Forbidden(why)),
@@ -125,6 +128,9 @@ mod tests {
 
     #[test]
     fn what_runs_a_command_or_changes_the_machine_is_refused_whatever_its_value() {
+        for (name, _) in REFUSED_OF_ENGINES {
+            assert!(problem(&given(name, "1"), "a").is_some(), "{name}");
+        }
         for (name, _) in REFUSED {
             assert!(table::find(name).is_some(), "{name} is no option");
             assert!(problem(&given(name, "1"), "a").is_some(), "{name}");

@@ -109,7 +109,7 @@ fn cut(zones: impl Iterator<Item = (u8, u64)>, bound: impl Fn(u64) -> u64, all: 
     zones
         .filter_map(|(share, size)| {
             let first = bound(end);
-            end += size;
+            end = end.saturating_add(size);
             let blocks = bound(end).min(all).saturating_sub(first);
             if blocks == 0 || share == 0 {
                 return None;

@@ -7,6 +7,7 @@ use crate::files::PlannedFile;
 use crate::replay::Recorder;
 use crate::worker::WorkerSetup;
 use engine::Operation;
+use formats::printable;
 use job::plan::{LoadPlan, Step, Subject, TellPlan, WorkerPlan};
 use load::{RecordFailure, Request, Witness};
 use measure::{ClockSource, Direction, Nanos};
@@ -43,7 +44,9 @@ impl Teller {
     /// One line, where the subject is wanted.
     pub(crate) fn say(&self, subject: Subject, text: Arguments<'_>) {
         if self.tells.has(subject) {
-            let line = format!("{:<8} {:<5} {text}\n", subject.word(), self.pid);
+            // Names of files and jobs may be a stranger's.
+            let text = text.to_string();
+            let line = format!("{:<8} {:<5} {}\n", subject.word(), self.pid, printable::line(&text));
             // Whoever closed it does not want to hear any more.
             let _ = (&*self.to).write_all(line.as_bytes());
         }

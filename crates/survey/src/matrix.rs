@@ -2,6 +2,7 @@
 
 use crate::axis::Axis;
 use crate::kind::{FIO_SH, FULL, Kind, Levels, USUAL};
+use crate::own::OwnTests;
 use crate::test::Test;
 use crate::wishes::Wishes;
 use crate::word;
@@ -55,11 +56,13 @@ pub fn suite(wishes: &Wishes, writes: Writes) -> Result<Suite, String> {
         once.extend(of_kind(kind, &own, wishes)?);
         too_many(once.len())?;
     }
+    // Without what each of them would copy.
+    let shared = Wishes { own: OwnTests::new(), ..wishes.clone() };
     for (name, own) in &wishes.own {
         if own.kind.writes() && writes == Writes::Forbidden {
             return Err(format!("`{name}` would overwrite data: survey a directory, or take the test out of the file"));
         }
-        let tests = of_kind(own.kind, &[], &own.wishes(wishes))?;
+        let tests = of_kind(own.kind, &[], &own.wishes(&shared))?;
         once.extend(tests.into_iter().map(|test| own.name(name, test)));
         too_many(once.len())?;
     }

@@ -204,6 +204,16 @@ rw = \"write\"
     }
 
     #[test]
+    fn ten_thousand_tests_are_planned_at_once_and_more_are_refused() {
+        let file = |tests: u32| (0..tests).map(|at| format!("[test.t{at}]\nrw = \"read\"\n")).collect::<String>();
+        let begun = std::time::Instant::now();
+        assert_eq!(suite(&Wishes::from_toml(&file(10_000)).unwrap(), Writes::Allowed).unwrap().tests.len(), 10_000);
+        let told = suite(&Wishes::from_toml(&file(20_000)).unwrap(), Writes::Allowed).unwrap_err();
+        assert!(told.contains("10000 is the most"), "{told}");
+        assert!(begun.elapsed().as_secs() < 20, "{:?}", begun.elapsed());
+    }
+
+    #[test]
     fn a_test_that_writes_is_refused_where_nothing_may_be_written() {
         let wishes = Wishes::from_toml(FILE).unwrap();
         let told = suite(&wishes, Writes::Forbidden).unwrap_err();

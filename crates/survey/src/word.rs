@@ -115,9 +115,18 @@ pub fn user_counts(text: &str) -> Result<Vec<u32>, String> {
 }
 
 fn numbers(text: &str, most: u64, what: &str) -> Result<Vec<u32>, String> {
+    let within = |number: &u64| (1..=most).contains(number);
+    // The ends of a range are what was written; what lies between them was not.
+    for word in text.split(',').map(str::trim) {
+        let Some((from, to)) = word.split_once("..") else { continue };
+        let to = to.split_once('+').map_or(to, |(to, _)| to);
+        if let Some(end) = [from, to].into_iter().find(|end| amount(end).is_some_and(|number| !within(&number))) {
+            return Err(format!("`{end}` in `{word}` is not {what}"));
+        }
+    }
     let values = values(text)?;
     let number = |value: &String| {
-        let found = amount(value).filter(|number| (1..=most).contains(number));
+        let found = amount(value).filter(within);
         found.and_then(|number| u32::try_from(number).ok()).ok_or_else(|| format!("`{value}` is not {what}"))
     };
     values.iter().map(number).collect()
@@ -260,6 +269,10 @@ mod tests {
         for text in ["0", "4097", "-1", "many"] {
             assert!(user_counts(text).is_err(), "{text}");
         }
+        let told = user_counts("1..999999999999999999").unwrap_err();
+        assert!(told.starts_with("`999999999999999999` in `1..999999999999999999` is not a number of users"), "{told}");
+        let told = block_sizes("4k,512..9223372036854775807").unwrap_err();
+        assert!(told.starts_with("`9223372036854775807` in `512..9223372036854775807` is not a block size"), "{told}");
     }
 
     #[test]

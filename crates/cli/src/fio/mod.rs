@@ -160,7 +160,8 @@ fn measure(plan: &Plan, invocation: &Invocation, out: &mut Output) -> Result<u8,
 /// The options as they were read, where `--debug=parse` wants them.
 fn parsed(invocation: &Invocation) -> String {
     let pid = std::process::id();
-    invocation.parsed.iter().map(|line| format!("{:<8} {pid:<5} {line}\n", "parse")).collect()
+    let shown = |line: &String| format!("{:<8} {pid:<5} {}\n", "parse", printable::line(line));
+    invocation.parsed.iter().map(shown).collect()
 }
 
 /// Where workers tell of themselves: beside the results, as fio does it.

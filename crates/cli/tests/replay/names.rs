@@ -87,6 +87,35 @@ fn standard_input_and_a_socket_are_records_too() {
     server.join().expect("no panic").expect("sent");
 }
 
+/// The file size limit stands for a disk: what would fill it fails here with another word.
+#[test]
+fn a_stream_that_is_no_record_is_refused_before_it_fills_the_disk() {
+    let place = place();
+    let run = |record: &str| {
+        let mut command = Command::new("prlimit");
+        command.args(["--fsize=67108864", env!("CARGO_BIN_EXE_plumb"), "fio", "--name=x", "--ioengine=null"]);
+        command.arg(format!("--read_iolog={record}")).current_dir(place.path());
+        command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("plumb runs")
+    };
+    let zeros = run("/dev/zero").wait_with_output().expect("ended");
+    let told = String::from_utf8_lossy(&zeros.stderr);
+    assert!(!zeros.status.success() && told.contains("/dev/zero:1: is no record of I/Os"), "{told}");
+    for (begins, expected) in
+        [("", "standard input:1: is no record of I/Os"), ("fio version 3 iolog\n", "standard input:2: ")]
+    {
+        let mut child = run("-");
+        let mut input = child.stdin.take().expect("a pipe");
+        input.write_all(begins.as_bytes()).expect("written");
+        let lines = b"aaaa\n".repeat(1 << 12);
+        let written = (0..6400).take_while(|_| input.write_all(&lines).is_ok()).count();
+        drop(input);
+        let told = child.wait_with_output().expect("ended").stderr;
+        let told = String::from_utf8_lossy(&told);
+        assert!(told.contains(expected), "{told}");
+        assert!(written < 100, "{written} pieces of 20 KiB were taken");
+    }
+}
+
 #[test]
 fn clones_take_the_records_of_a_list_in_turn() {
     let place = place();

@@ -5,12 +5,14 @@
 //! only they see: when an I/O reached its engine and when it was done. Leaves the I/O itself to the engine behind it.
 
 mod pool;
+mod share;
 
 use crate::contract::{Completion, Engine, EngineError, Io, Setup, Submitted};
 use crate::libaio::ASYNCHRONOUS;
 use job::EngineSpec;
 use measure::{Nanos, SystemClock};
 use pool::{Done, Facts, Helper, Results};
+use share::Share;
 use std::sync::Arc;
 use sys::usage::Usage;
 
@@ -27,6 +29,8 @@ pub struct Offload {
     /// When the last I/O of each slot reached its engine, and when it was done.
     stamps: Box<[(Nanos, Nanos)]>,
     note: Option<String>,
+    /// Given back after the threads have ended: fields are dropped in this order.
+    _share: Share,
 }
 
 impl Engine for Offload {
@@ -42,6 +46,7 @@ impl Engine for Offload {
     };
 
     fn open(setup: Setup<'_, SystemClock>) -> Result<Self, EngineError> {
+        let share = Share::take(setup.depth)?;
         let results = Arc::new(Results::new(setup.depth as usize));
         let facts = Arc::new(Facts::of(&setup));
         let mut helpers = Vec::with_capacity(setup.depth as usize);
@@ -60,6 +65,7 @@ impl Engine for Offload {
             in_flight: 0,
             stamps: vec![(Nanos::ZERO, Nanos::ZERO); setup.depth as usize].into(),
             note,
+            _share: share,
         })
     }
 

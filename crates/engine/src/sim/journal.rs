@@ -3,7 +3,7 @@
 use super::NAME;
 use crate::contract::EngineError;
 use std::fs::File;
-use std::io::{BufWriter, Error, Write};
+use std::io::{BufWriter, Error, Read, Write};
 use std::os::unix::fs::FileTypeExt;
 
 /// One line per flush and reap. What is still buffered is written when the engine is dropped.
@@ -17,7 +17,18 @@ impl Journal {
         if std::fs::metadata(path).is_ok_and(|found| found.file_type().is_block_device()) {
             return Err(broken(&format!("{path} is a block device"), &Error::from_raw_os_error(libc::ENOTBLK)));
         }
-        let file = File::create(path).map_err(|error| broken(&format!("cannot create {path}"), &error))?;
+        let not_created = |error: Error| broken(&format!("cannot create {path}"), &error);
+        let file =
+            File::options().read(true).write(true).create(true).truncate(false).open(path).map_err(not_created)?;
+        if file.metadata().map_err(not_created)?.is_file() {
+            if !is_journal(&file).map_err(not_created)? {
+                let what = format!("{path} holds something else than a journal; name another file or move it away");
+                return Err(broken(&what, &Error::from_raw_os_error(libc::EEXIST)));
+            }
+            // The look left the file's position behind what it read.
+            file.set_len(0).map_err(not_created)?;
+            rustix::fs::seek(&file, rustix::fs::SeekFrom::Start(0)).map_err(|error| not_created(error.into()))?;
+        }
         Ok(Journal { file: BufWriter::new(file) })
     }
 
@@ -30,11 +41,57 @@ impl Journal {
     }
 }
 
+/// Whether a file is empty or begins as an earlier journal does: no other file is taken for one.
+fn is_journal(mut file: &File) -> std::io::Result<bool> {
+    const LOOKED_AT: u64 = 4096;
+    let mut head = Vec::new();
+    Read::by_ref(&mut file).take(LOOKED_AT).read_to_end(&mut head)?;
+    // The last line may go on behind what was read, or may not have been written to its end.
+    let whole = head.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
+    let Ok(lines) = std::str::from_utf8(&head[..whole]) else { return Ok(false) };
+    let entry = |line: &str| {
+        let mut words = line.split(' ');
+        let numbers = match words.next() {
+            Some("submit") => 1,
+            Some("reap") => 3,
+            _ => return false,
+        };
+        let words: Vec<&str> = words.collect();
+        words.len() == numbers && words.iter().all(|word| word.parse::<u32>().is_ok())
+    };
+    Ok(head.is_empty() || whole > 0 && lines.lines().all(entry))
+}
+
 fn broken(what: &str, error: &Error) -> EngineError {
     EngineError {
         engine: NAME,
         operation: "sim_journal",
         message: format!("{what}: {error}"),
         errno: error.raw_os_error().unwrap_or(libc::EIO),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_an_empty_file_or_an_earlier_journal_is_written_over() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("journal");
+        let shown = path.to_str().unwrap();
+        for round in 1..=2 {
+            let mut journal = Journal::create(shown).unwrap();
+            journal.submitted(round).unwrap();
+            journal.reaped(1, 4, round).unwrap();
+            drop(journal);
+            assert_eq!(std::fs::read_to_string(&path).unwrap(), format!("submit {round}\nreap 1 4 {round}\n"));
+        }
+        for text in ["my thesis\n", "my thesis", "submit 1\nmy thesis\n", "submit\n", "reap 1 2\n", "\n"] {
+            std::fs::write(&path, text).unwrap();
+            let error = Journal::create(shown).unwrap_err();
+            assert!(error.message.contains("something else than a journal"), "{text}: {error}");
+            assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
+        }
     }
 }

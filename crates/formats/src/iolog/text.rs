@@ -51,7 +51,12 @@ impl Text {
         };
         let no_header = "is no record of I/Os: it begins neither with `fio version 3 iolog` (or 2) nor with blktrace's \
                          magic number (make one with write_iolog=, or with blktrace and blkparse -d)";
-        if !text.read_line(name, input)? {
+        let is_there = match text.read_line(name, input) {
+            // A first line without an end belongs to something else altogether.
+            Err(RecordError::Line { .. }) => return Err(text.wrong(name, no_header.to_owned())),
+            other => other?,
+        };
+        if !is_there {
             return Err(text.wrong(name, format!("the file is empty; it {no_header}")));
         }
         let header = std::str::from_utf8(&text.buffer).ok().and_then(Version::of_header);

@@ -300,13 +300,27 @@ pub fn markdown_row(row: &Measurement, detail: Detail) -> String {
     format!("| {} |\n", cells.join(" | "))
 }
 
+/// Foreign words as nothing but text: no tag, link, image or emphasis, whatever shows the table.
+fn markdown_text(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for letter in printable::line(text).chars() {
+        match letter {
+            '<' => shown.push_str("&lt;"),
+            '>' => shown.push_str("&gt;"),
+            '&' => shown.push_str("&amp;"),
+            '\\' | '`' | '*' | '_' | '[' | ']' | '~' | '|' => shown.extend(['\\', letter]),
+            _ => shown.push(letter),
+        }
+    }
+    shown
+}
+
 fn table_cells(row: &Measurement, detail: Detail) -> Vec<String> {
     let fixed = |value: Option<f64>| value.map_or_else(|| ABSENT.to_owned(), |value| format!("{value:.3}"));
-    let escaped = |text: &str| printable::line(text).replace('|', "\\|");
     let mut cells = vec![
-        escaped(&row.name),
+        markdown_text(&row.name),
         row.users.map_or_else(|| ABSENT.to_owned(), plain),
-        escaped(row.block_size.as_deref().unwrap_or(ABSENT)),
+        markdown_text(row.block_size.as_deref().unwrap_or(ABSENT)),
         letter(row.kind).trim().to_owned(),
         fixed(row.mib_per_second),
         fixed(row.mean_ms),

@@ -3,7 +3,7 @@
 use crate::draft::Draft;
 use crate::error::{Complaint, did_you_mean};
 use crate::option::{Kind, OptionSpec, Support};
-use crate::values::{Amount, Triple, UnitBase, amount, integer, ranges, span_of_time, triple};
+use crate::values::{Amount, Triple, UnitBase, amount, count, integer, ranges, span_of_time, triple};
 use measure::{Nanos, PerDirection};
 
 /// What a value may need to know of the machine.
@@ -143,10 +143,9 @@ impl Row {
 
     /// A number within the bounds of the kind.
     fn bounded(&self, text: &str, base: UnitBase) -> Result<i64, Complaint> {
-        let number = integer(text, base)?;
-        let (least, most) = match self.spec.kind {
-            Kind::Integer { least, most } => (least, most),
-            _ => (0, i64::MAX),
+        let (number, least, most) = match self.spec.kind {
+            Kind::Integer { least, most } => (count(text, base)?, least, most),
+            _ => (integer(text, base)?, 0, i64::MAX),
         };
         if number < least {
             return Err(Complaint::plain(format!("is below the smallest value, {least}")));

@@ -83,6 +83,9 @@ const FORMAT: Kind =
     Kind::Word(&[("3.42", "48 bytes, state files of version 7"), ("3.33", "40 bytes, state files of version 3")]);
 
 /// The smallest interval that fio takes: two headers.
+/// Threads that check; each has two blocks of its own.
+const THREADS: Kind = Kind::Integer { least: 0, most: 1024 };
+
 const INTERVAL: Kind = Kind::Integer { least: 80, most: u32::MAX as i64 };
 /// The smallest offset that fio takes: a header, whose bytes are exchanged with those that lie there.
 const OFFSET: Kind = Kind::Integer { least: 40, most: u32::MAX as i64 };
@@ -142,7 +145,7 @@ pub(super) const ROWS: &[Row] = &[
     .default("completed"),
     works("verify_fatal", Kind::Bool, put!(Switch, verify.plan.fatal), "End at the first mismatch").default("0"),
     works("verify_dump", Kind::Bool, put!(Switch, verify.plan.dump), "Write mismatching blocks to files").default("0"),
-    works("verify_async", kind::COUNT, put!(Count, verify.plan.threads), "Threads that check").default("0"),
+    works("verify_async", THREADS, put!(Count, verify.plan.threads), "Threads that check").default("0"),
     works(
         "verify_async_cpus",
         Kind::Text,

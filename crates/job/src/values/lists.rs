@@ -59,9 +59,12 @@ pub(crate) fn ranges(text: &str, base: UnitBase) -> Result<Triple<(u64, u64)>, C
     three(text, |part| range(part, base))
 }
 
-/// Floats separated by `:`.
+/// Percentiles and other floats separated by `:`.
 pub(crate) fn floats(text: &str, most: usize) -> Result<Vec<f64>, Complaint> {
-    let help = "write it like 50:99:99.9";
+    several(text, most, "write it like 50:99:99.9")
+}
+
+fn several(text: &str, most: usize, help: &str) -> Result<Vec<f64>, Complaint> {
     let values = text
         .split(':')
         .map(|part| match part.trim().parse::<f64>() {
@@ -195,7 +198,7 @@ pub(crate) fn distribution(text: &str, base: UnitBase) -> Result<Distribution, C
 /// `theta[:centre]`.
 pub(crate) fn skewed(rest: Option<&str>, default: f64) -> Result<(f64, Option<f64>), Complaint> {
     let Some(rest) = rest else { return Ok((default, None)) };
-    let values = floats(rest, 2)?;
+    let values = several(rest, 2, "write it like zipf:1.2, pareto:0.9:0.5 or normal:20, with finite numbers")?;
     if let Some(centre) = values.get(1).filter(|centre| !(0.0..=1.0).contains(*centre)) {
         return Err(Complaint::plain(format!("has a centre of {centre}, not 0 to 1")));
     }

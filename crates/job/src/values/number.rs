@@ -65,19 +65,34 @@ fn leading_number(text: &str) -> Option<(i128, &str)> {
 
 /// A whole number with an optional unit of data: `4096`, `0x1000`, `4k`, `(4*1k)`.
 pub(crate) fn integer(text: &str, base: UnitBase) -> Result<i64, Complaint> {
+    number(text, base, ("is not a size", NOT_A_SIZE))
+}
+
+/// The same where it counts something that is no data.
+pub(crate) fn count(text: &str, base: UnitBase) -> Result<i64, Complaint> {
+    number(text, base, ("is not a whole number", "write it like 1 or 4096"))
+}
+
+/// The largest value, whatever the option; it is what messages name.
+const TOO_LARGE: &str = "is above the largest number, 9223372036854775807";
+
+fn number(text: &str, base: UnitBase, (not_one, help): (&str, &str)) -> Result<i64, Complaint> {
     let text = text.trim();
-    let not_a_number = || Complaint::new("is not a number", NOT_A_SIZE);
+    let not_a_number = || Complaint::new("is not a number", help);
     if text.is_empty() {
-        return Err(Complaint::new("needs a number", NOT_A_SIZE));
+        return Err(Complaint::new("needs a number", help));
     }
     let value = if text.contains('(') {
         arithmetic::evaluate(text, &|unit| factor(unit, base)).ok_or_else(not_a_number)?
     } else {
         let (value, unit) = leading_number(text).ok_or_else(not_a_number)?;
-        let factor = factor(unit, base).ok_or_else(|| Complaint::new("is not a size", NOT_A_SIZE))?;
-        value.checked_mul(factor).ok_or_else(|| Complaint::plain("is more than 64 bits can hold"))?
+        let factor = factor(unit, base).ok_or_else(|| Complaint::new(not_one, help))?;
+        value.checked_mul(factor).ok_or_else(|| Complaint::plain(TOO_LARGE))?
     };
-    i64::try_from(value).map_err(|_| Complaint::plain("is more than 64 bits can hold"))
+    i64::try_from(value).map_err(|_| match value < 0 {
+        true => Complaint::plain("is below the smallest number, -9223372036854775808"),
+        false => Complaint::plain(TOO_LARGE),
+    })
 }
 
 /// An amount of data: `4k`, `10%`, `3z`, or with percentages excluded just `4k`.

@@ -31,6 +31,19 @@ const COMMAND_LINES: &[(&[&str], &str)] = &[
     (&["--size=1k"], "size is 1024 bytes, less than one block of 4096; make size larger or bs smaller"),
     (&["--offset=-1"], "offset=-1 is negative; write it like 4k, 1m or 4096"),
     (&["--filesize=1m-x"], "filesize=1m-x is not a number; write it like 4k, 1m or 4096"),
+    (&["--offset=9223372036854775808"], "offset=9223372036854775808 is above the largest number, 9223372036854775807"),
+    (&["--iodepth=1.5"], "iodepth=1.5 is not a whole number; write it like 1 or 4096"),
+    (&["--verify_async=1025"], "verify_async=1025 is above the largest value, 1024"),
+    (
+        &["--random_distribution=zipf:nan"],
+        "random_distribution=zipf:nan has a part that is not a number: `nan`; write it like zipf:1.2, pareto:0.9:0.5 or \
+         normal:20, with finite numbers",
+    ),
+    (
+        &["--io_submit_mode=offload", "--iodepth=4097"],
+        "iodepth=4097 with io_submit_mode=offload would be as many threads; 4096 is the most; use a smaller iodepth, or \
+         several jobs",
+    ),
     (&["--iodepth=0"], "iodepth=0 is below the smallest value, 1"),
     (&["--iodepth=99999999999"], "iodepth=99999999999 is above the largest value, 4294967295"),
     (&["--numjobs=0"], "numjobs=0 is below the smallest value, 1"),
@@ -76,7 +89,7 @@ const COMMAND_LINES: &[(&[&str], &str)] = &[
     (&["--kb_base=1025"], "kb_base=1025 is not a word it knows; did you mean `1024`? It takes 1024, 1000"),
     (
         &["--random_distribution=zipf:x"],
-        "random_distribution=zipf:x has a part that is not a number: `x`; write it like 50:99:99.9",
+        "random_distribution=zipf:x has a part that is not a number: `x`; write it like zipf:1.2, pareto:0.9:0.5 or normal:20, with finite numbers",
     ),
     (
         &["--random_distribution=zoned:50/50"],

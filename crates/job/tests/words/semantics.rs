@@ -1,6 +1,6 @@
 //! What options mean together.
 
-use crate::abilities::{file_plan, invoke, job, plan};
+use crate::abilities::{file_plan, invoke, job, plan, titles};
 use job::plan::{
     Allocate, BlockSize, ContinueOnError, DepthPlan, Distribution, Extent, Fill, Generator, Isolation, Memory, Mix,
     SyncMode,
@@ -293,4 +293,14 @@ fn withdrawn_options_are_accepted_with_a_warning_as_in_fio() {
     let invocation = invoke(&words, &[]).expect("a run");
     let expected = "job `x` (command line): verifysort was withdrawn and has no effect; leave it out";
     assert_eq!(invocation.warnings[0].title, expected);
+}
+
+#[test]
+fn a_job_file_of_far_too_many_jobs_is_refused_as_soon_as_they_are_too_many() {
+    let sections: String = (0..100_000).map(|at| format!("[j{at}]\n")).collect();
+    let text = format!("[global]\nioengine=null\nsize=1m\n{sections}");
+    let begun = std::time::Instant::now();
+    let told = titles(&["f"], &[("f", &text)]);
+    assert_eq!(told, ["job `j4096` (f:4100): this makes 4097 workers; 4096 is the most; make numjobs smaller"]);
+    assert!(begun.elapsed().as_secs() < 20, "{:?}", begun.elapsed());
 }

@@ -10,7 +10,7 @@ use load::verify::Verifier;
 use load::{Expects, Request};
 use model::JobError;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 
 /// A block on its way to a thread and back.
 #[derive(Debug)]
@@ -46,7 +46,7 @@ impl Checkers {
         let (placed, placing) = sync_channel(threads);
         let mut senders = Vec::with_capacity(threads);
         for number in 0..threads {
-            let (sender, tasks) = sync_channel::<Task>(buffers);
+            let (sender, tasks) = sync_channel::<Task>(BUFFERS);
             senders.push(sender);
             let (verifier, cpus, dump) = (Arc::clone(verifier), plan.thread_cpus.clone(), plan.dump);
             let (finished, placed) = (finished.clone(), placed.clone());
@@ -75,8 +75,15 @@ impl Checkers {
             }
         }
         let request = Request { operation: engine::Operation::Read, target: 0, offset: 0, length: 0 };
-        let task = || Task { buffer: Vec::with_capacity(largest), request, expects: None, findings: Vec::new() };
-        let idle = (0..buffers).map(|_| task()).collect();
+        let mut idle = Vec::with_capacity(buffers);
+        for _ in 0..buffers {
+            let mut buffer = Vec::new();
+            buffer.try_reserve_exact(largest).map_err(|error| {
+                let what = format!("{buffers} blocks of {largest} bytes for its threads: {error}; use fewer threads");
+                refusal(libc::ENOMEM, "verify_async", what)
+            })?;
+            idle.push(Task { buffer, request, expects: None, findings: Vec::new() });
+        }
         Ok(Checkers { threads: senders, turn: 0, done, idle, out: 0 })
     }
 
@@ -100,9 +107,16 @@ impl Checkers {
         task.buffer.clear();
         task.buffer.extend_from_slice(buffer);
         (task.request, task.expects) = (request, expects);
-        self.turn = (self.turn + 1) % self.threads.len();
-        if self.threads[self.turn].send(task).is_ok() {
-            self.out += 1;
+        // One of them has room: there are no more blocks than all of them hold together.
+        for _ in 0..self.threads.len() {
+            self.turn = (self.turn + 1) % self.threads.len();
+            match self.threads[self.turn].try_send(task) {
+                Ok(()) => {
+                    self.out += 1;
+                    return;
+                }
+                Err(TrySendError::Full(back) | TrySendError::Disconnected(back)) => task = back,
+            }
         }
     }
 

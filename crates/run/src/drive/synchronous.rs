@@ -77,6 +77,9 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
                 Ok(reaped)
             }
             _ if E::SPEC.capabilities.work == Work::Stream && result == 0 => self.wait_for_peer(request, life),
+            Some(direction) if E::SPEC.capabilities.work == Work::Company && result == 0 => {
+                self.stay_in_company(request, direction, life)
+            }
             _ => self.carry_on(request, life, result),
         }
     }
@@ -136,6 +139,27 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
             self.sleep_until(life.reaped.saturating_add(rest).min(self.runtime_ends()));
         }
         self.clock.now()
+    }
+
+    /// Company that lasts is looked after between its parts: it counts when it is done, or when the job is.
+    #[cold]
+    fn stay_in_company(
+        &mut self,
+        request: &Request,
+        direction: Direction,
+        mut life: Life,
+    ) -> Result<Nanos, EngineError> {
+        while !self.tally.control.stop_requested() && life.reaped < self.runtime_ends() {
+            let Submitted::Done(Completion { result, .. }) = self.submit_apart(first_io(0, request)) else {
+                return Err(broken_promise::<E>());
+            };
+            life.reaped = self.clock.now();
+            self.watch_time(life.reaped);
+            if result != 0 {
+                break;
+            }
+        }
+        Ok(self.keep_company(request, direction, life))
     }
 
     /// The other end of a connection lets us wait, or is gone: then the job has all it will get, and that is no error.

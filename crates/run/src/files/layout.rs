@@ -240,7 +240,7 @@ impl Layout<'_> {
     }
 
     fn advance(&mut self, bytes: u64) {
-        self.done += bytes;
+        self.done = self.done.saturating_add(bytes);
         self.observer.layout_progress(self.done, self.total);
     }
 }

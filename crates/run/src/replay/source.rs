@@ -1,6 +1,11 @@
 //! Where the bytes of a record come from: a file, or what a pipe or socket said, kept in an unnamed file.
 
-use rustix::fs::{Mode, OFlags};
+use super::wrong;
+use crate::files::file_error;
+use formats::iolog::{Reader, RecordError};
+use job::plan::JobPlan;
+use model::JobError;
+use rustix::fs::{Mode, OFlags, fstatvfs};
 use std::fs::File;
 use std::io::{self, BufReader, Read, Write};
 use std::os::unix::fs::{FileExt, FileTypeExt};
@@ -35,24 +40,34 @@ impl Read for Reading {
 }
 
 impl Source {
-    /// Opens the file, connects to the Unix socket, or reads standard input (`-`) or a pipe to its end.
+    /// Opens the file, connects to the Unix socket, or reads standard input (`-`), a pipe or a character device to its end.
     ///
     /// # Errors
-    /// When it cannot be opened or read.
-    pub(crate) fn open(path: &Path) -> io::Result<Source> {
+    /// When it cannot be opened or read, or what a stream says is no record.
+    pub(crate) fn open(job: &JobPlan, path: &Path) -> Result<Source, JobError> {
         let name = if path.as_os_str() == "-" { "standard input".to_owned() } else { path.display().to_string() };
-        let kind = match path.as_os_str() {
-            dash if dash == "-" => None,
-            _ => Some(std::fs::metadata(path)?.file_type()),
-        };
-        let file = match kind {
-            None => keep(io::stdin().lock())?,
-            Some(kind) if kind.is_socket() => keep(UnixStream::connect(path)?)?,
-            Some(kind) if kind.is_file() || kind.is_block_device() => File::open(path)?,
-            Some(kind) if kind.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
-            Some(_) => keep(File::open(path)?)?,
+        let file = match Source::lasting(path).map_err(|error| file_error("read_iolog", path, error, ""))? {
+            Kept::There(file) => file,
+            Kept::Passing(stream) => keep(&name, stream, MOST_LEFT_FREE).map_err(|error| {
+                let full =
+                    matches!(&error, RecordError::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull);
+                wrong(job, if full { libc::ENOSPC } else { error.errno() }, &error.to_string())
+            })?,
         };
         Ok(Source { name, file: Arc::new(file) })
+    }
+
+    fn lasting(path: &Path) -> io::Result<Kept> {
+        if path.as_os_str() == "-" {
+            return Ok(Kept::Passing(Box::new(io::stdin().lock())));
+        }
+        let kind = std::fs::metadata(path)?.file_type();
+        Ok(match () {
+            () if kind.is_socket() => Kept::Passing(Box::new(UnixStream::connect(path)?)),
+            () if kind.is_file() || kind.is_block_device() => Kept::There(File::open(path)?),
+            () if kind.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
+            () => Kept::Passing(Box::new(File::open(path)?)),
+        })
     }
 
     /// The bytes from the first on.
@@ -61,13 +76,103 @@ impl Source {
     }
 }
 
+/// Whether the bytes can be read a second time.
+enum Kept {
+    There(File),
+    Passing(Box<dyn Read>),
+}
+
+/// So much of a file system is left to others when a stream is kept there, or a tenth where little is free.
+const MOST_LEFT_FREE: u64 = 1 << 30;
+
 /// Everything that a stream says, in a file without a name: it is read twice, and it may be longer than the memory.
-fn keep(mut stream: impl Read) -> io::Result<File> {
-    let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
-    let mode = Mode::RUSR | Mode::WUSR;
-    let unnamed = |directory: &str| rustix::fs::open(directory, flags, mode);
-    let mut file = File::from(unnamed("/var/tmp").or_else(|_| unnamed("/tmp")).or_else(|_| unnamed("."))?);
-    io::copy(&mut stream, &mut file)?;
-    file.flush()?;
+/// It is read as a record while it is kept, so that what is none ends at once, however much is still to come.
+fn keep(name: &str, stream: impl Read, most_left_free: u64) -> Result<File, RecordError> {
+    let failed = |source| RecordError::Io { name: name.to_owned(), source };
+    let (file, directory) = unnamed().map_err(|error| failed(error.into()))?;
+    let left_free = room(&file).map_err(failed)? / 10;
+    let kept = Keeping { stream, file: &file, directory, left_free: left_free.min(most_left_free) };
+    let mut reader = Reader::new(name, BufReader::with_capacity(PIECE, kept))?;
+    while reader.next()?.is_some() {}
     Ok(file)
+}
+
+/// A file without a name, and where its bytes lie.
+fn unnamed() -> rustix::io::Result<(File, &'static str)> {
+    let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
+    let open = |directory| rustix::fs::open(directory, flags, Mode::RUSR | Mode::WUSR);
+    let unnamed = |directory| open(directory).map(|file| (File::from(file), directory));
+    unnamed("/var/tmp").or_else(|_| unnamed("/tmp")).or_else(|_| unnamed("."))
+}
+
+/// Bytes that may still be written where this file lies.
+fn room(file: &File) -> io::Result<u64> {
+    let found = fstatvfs(file)?;
+    Ok(found.f_bavail.saturating_mul(found.f_frsize))
+}
+
+/// A stream whose bytes are kept as they are read.
+struct Keeping<'a, R> {
+    stream: R,
+    file: &'a File,
+    directory: &'static str,
+    left_free: u64,
+}
+
+impl<R: Read> Read for Keeping<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let bytes = self.stream.read(buffer)?;
+        if bytes > 0 && room(self.file)? < self.left_free.saturating_add(bytes as u64) {
+            let message = format!(
+                "it is kept below {} while it is read, and that has no more room for it; write it to a file where there \
+                 is room, and name that",
+                self.directory
+            );
+            return Err(io::Error::new(io::ErrorKind::StorageFull, message));
+        }
+        (&mut &*self.file).write_all(&buffer[..bytes])?;
+        Ok(bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_record_is_refused_before_it_is_kept() {
+        let endless = [&b"fio version 3 iolog\n"[..], b"fio version 3 iolog\n0 a add\n"];
+        for (begins, expected) in [(&b""[..], "is no record of I/Os"), (endless[0], ":2: "), (endless[1], ":3: ")] {
+            let mut read = 0_u64;
+            let zeros = io::repeat(0).take(1 << 30);
+            let error = keep("a pipe", Counted(begins.chain(zeros), &mut read), 0).unwrap_err();
+            assert!(error.to_string().contains(expected), "{error}");
+            assert!(read <= 2 * PIECE as u64, "{read} bytes were read");
+        }
+    }
+
+    #[test]
+    fn a_stream_is_kept_whole_and_only_where_there_is_room() {
+        let record = b"fio version 2 iolog\na add\na open\na read 0 4096\na close\n";
+        let mut file = keep("a pipe", &record[..], 0).unwrap();
+        let mut kept = Vec::new();
+        rustix::fs::seek(&file, rustix::fs::SeekFrom::Start(0)).unwrap();
+        file.read_to_end(&mut kept).unwrap();
+        assert_eq!(kept, record);
+        let mut full = Keeping { stream: &record[..], file: &file, directory: "/var/tmp", left_free: u64::MAX };
+        let error = full.read(&mut [0; 64]).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::StorageFull);
+        assert!(error.to_string().contains("/var/tmp"), "{error}");
+    }
+
+    /// Counts what is taken from a stream.
+    struct Counted<'a, R>(R, &'a mut u64);
+
+    impl<R: Read> Read for Counted<'_, R> {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            let bytes = self.0.read(buffer)?;
+            *self.1 += bytes as u64;
+            Ok(bytes)
+        }
+    }
 }

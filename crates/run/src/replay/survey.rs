@@ -2,7 +2,7 @@
 
 use super::source::Source;
 use super::wrong;
-use crate::files::{FileKind, PlannedFile, clone_index, file_error, look_at};
+use crate::files::{FileKind, PlannedFile, clone_index, look_at};
 use crate::supervise::needs_files;
 use formats::iolog::{Adapt, Event, Operation, Place, Reader};
 use job::plan::{JobPlan, ReplayPlan};
@@ -56,7 +56,7 @@ pub(super) fn survey(
     let used = logs.len().min(job.clones as usize);
     let mut records = Vec::with_capacity(used);
     for log in &logs[..used] {
-        let source = Source::open(log).map_err(|error| file_error("read_iolog", log, error, ""))?;
+        let source = Source::open(job, log)?;
         let found = read_through(job, plan, &source)?;
         records.push((source, found));
     }

@@ -30,7 +30,7 @@ pub fn merge_traces(plan: &Plan) -> Result<Vec<u64>, JobError> {
 pub(super) fn merge_job(job: &JobPlan, replay: &ReplayPlan, plan: &MergePlan) -> Result<u64, JobError> {
     let mut traces = Vec::with_capacity(replay.logs.len());
     for (index, log) in replay.logs.iter().enumerate() {
-        let source = Source::open(log).map_err(|error| file_error("read_iolog", log, error, ""))?;
+        let source = Source::open(job, log)?;
         if log == &plan.file {
             let message = format!("merge_blktrace_file={} is one of the traces to be merged", log.display());
             return Err(wrong(job, libc::EINVAL, &message));

@@ -27,7 +27,8 @@ impl Estimate {
     pub(crate) fn new(workers: &[WorkerPlan<'_>], prepared: &[Prepared]) -> Self {
         let entry = |(worker, prepared): (&WorkerPlan<'_>, &Prepared)| {
             let limits = &worker.job.limits;
-            let region = || prepared.files.iter().map(|file| file.region.end - file.region.start).sum::<u64>();
+            let lengths = || prepared.files.iter().map(|file| file.region.end - file.region.start);
+            let region = || lengths().fold(0, u64::saturating_add);
             let bytes = match worker.job.files.io_size {
                 Some(Extent::Bytes(bytes)) if bytes > 0 => bytes,
                 Some(Extent::Percent(percent)) => region() / 100 * u64::from(percent),
