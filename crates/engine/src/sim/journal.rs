@@ -4,7 +4,7 @@ use super::NAME;
 use crate::contract::EngineError;
 use std::fs::File;
 use std::io::{BufWriter, Error, Write};
-use std::os::unix::fs::FileTypeExt;
+use std::path::Path;
 
 /// One line per flush and reap. What is still buffered is written when the engine is dropped.
 #[derive(Debug)]
@@ -14,10 +14,8 @@ pub(super) struct Journal {
 
 impl Journal {
     pub(super) fn create(path: &str) -> Result<Self, EngineError> {
-        if std::fs::metadata(path).is_ok_and(|found| found.file_type().is_block_device()) {
-            return Err(broken(&format!("{path} is a block device"), &Error::from_raw_os_error(libc::ENOTBLK)));
-        }
-        let file = File::create(path).map_err(|error| broken(&format!("cannot create {path}"), &error))?;
+        let file =
+            sys::aside::create(Path::new(path)).map_err(|error| broken(&format!("cannot create {path}"), &error))?;
         Ok(Journal { file: BufWriter::new(file) })
     }
 

@@ -7,7 +7,7 @@ mod names;
 mod open;
 mod plan;
 
-pub(crate) use guard::{Guard, no_device};
+pub(crate) use guard::Guard;
 pub(crate) use layout::{Alone, announce_own, lay_out, unlink};
 pub(crate) use lock::FileLocks;
 pub(crate) use open::{OpenFiles, order};
