@@ -1,5 +1,6 @@
 //! Where the bytes of a record come from: a file, or what a pipe or socket said, kept in an unnamed file.
 
+use formats::iolog::Reader;
 use rustix::fs::{Mode, OFlags};
 use std::fs::File;
 use std::io::{self, BufReader, Read, Write};
@@ -10,6 +11,9 @@ use std::sync::Arc;
 
 /// Read from a record at a time.
 const PIECE: usize = 256 << 10;
+
+/// As much of a stream tells whether it is a record.
+const HEAD: u64 = 16 << 10;
 
 /// The bytes of a record. Workers share it, each with a place of its own in it.
 #[derive(Clone, Debug)]
@@ -46,11 +50,11 @@ impl Source {
             _ => Some(std::fs::metadata(path)?.file_type()),
         };
         let file = match kind {
-            None => keep(io::stdin().lock())?,
-            Some(kind) if kind.is_socket() => keep(UnixStream::connect(path)?)?,
+            None => keep(&name, io::stdin().lock())?,
+            Some(kind) if kind.is_socket() => keep(&name, UnixStream::connect(path)?)?,
             Some(kind) if kind.is_file() || kind.is_block_device() => File::open(path)?,
             Some(kind) if kind.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
-            Some(_) => keep(File::open(path)?)?,
+            Some(_) => keep(&name, File::open(path)?)?,
         };
         Ok(Source { name, file: Arc::new(file) })
     }
@@ -62,12 +66,18 @@ impl Source {
 }
 
 /// Everything that a stream says, in a file without a name: it is read twice, and it may be longer than the memory.
-fn keep(mut stream: impl Read) -> io::Result<File> {
+///
+/// What does not begin as a record does is cut short, for it may have no end: whoever reads it refuses it by its head.
+fn keep(name: &str, mut stream: impl Read) -> io::Result<File> {
     let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
     let mode = Mode::RUSR | Mode::WUSR;
     let unnamed = |directory: &str| rustix::fs::open(directory, flags, mode);
     let mut file = File::from(unnamed("/var/tmp").or_else(|_| unnamed("/tmp")).or_else(|_| unnamed("."))?);
-    io::copy(&mut stream, &mut file)?;
+    let head = job::bounded::head(&mut stream, HEAD)?;
+    file.write_all(&head)?;
+    if Reader::new(name, &head[..]).is_ok() {
+        io::copy(&mut stream, &mut file)?;
+    }
     file.flush()?;
     Ok(file)
 }
