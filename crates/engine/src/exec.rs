@@ -134,7 +134,7 @@ impl Drop for Exec {
 
 /// A file for what the program prints.
 fn made(name: &str) -> Result<File, EngineError> {
-    let failed = |error: io::Error| refused(error.raw_os_error().unwrap_or(libc::EIO), format!("{name}: {error}"));
+    let failed = |error: io::Error| refused(sys::aside::errno(&error), format!("{name}: {error}"));
     sys::aside::create(Path::new(name)).map_err(failed)
 }
 

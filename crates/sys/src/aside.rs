@@ -40,6 +40,12 @@ pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     create(path)?.write_all(bytes)
 }
 
+/// The errno of a failure here; a refusal is no fault of a device, so it is not EIO.
+pub fn errno(error: &io::Error) -> i32 {
+    let refused = error.kind() == io::ErrorKind::InvalidInput;
+    error.raw_os_error().unwrap_or(if refused { libc::EINVAL } else { libc::EIO })
+}
+
 fn open(path: &Path, flags: OFlags) -> io::Result<(File, FileType)> {
     // A device is not even opened for writing, which the kernel and udev would take notice of.
     if std::fs::metadata(path).is_ok_and(|found| found.file_type().is_block_device()) {
@@ -111,7 +117,8 @@ mod tests {
         let link = directory.path().join("a_lat.log");
         std::os::unix::fs::symlink(&device, &link).unwrap();
         for opened in [create(&device), append(&device), create(&link), append(&link)] {
-            assert_eq!(opened.unwrap_err().to_string(), REFUSAL, "{}", device.display());
+            let error = opened.unwrap_err();
+            assert_eq!((error.to_string().as_str(), errno(&error)), (REFUSAL, libc::EINVAL), "{}", device.display());
         }
     }
 }

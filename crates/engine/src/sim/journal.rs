@@ -33,6 +33,6 @@ fn broken(what: &str, error: &Error) -> EngineError {
         engine: NAME,
         operation: "sim_journal",
         message: format!("{what}: {error}"),
-        errno: error.raw_os_error().unwrap_or(libc::EIO),
+        errno: sys::aside::errno(error),
     }
 }
