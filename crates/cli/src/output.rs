@@ -33,11 +33,8 @@ impl Output {
 
     /// A file, made or emptied, whoever's it was: as the old tools do it.
     pub(crate) fn file(path: &Path) -> Result<Self, Failure> {
-        let name = path.display().to_string();
-        if is_block_device(path) {
-            return Err(Failure::new(format!("{name}: is a block device; results go to a file")));
-        }
-        let file = File::create(path).map_err(|error| Failure::new(format!("{name}: cannot be written: {error}")))?;
+        let failed = |error| Failure::new(format!("{}: cannot be written: {error}", path.display()));
+        let file = sys::aside::create(path).map_err(failed)?;
         Ok(Self::of(path, file))
     }
 

@@ -239,6 +239,28 @@ fn a_job_file_is_run_section_by_section() {
 }
 
 #[test]
+fn a_job_file_may_come_through_a_pipe() {
+    let place = tempfile::tempdir().unwrap();
+    let text = "[piped]\nioengine=null\nsize=64k\n";
+    let pipe = place.path().join("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let writer = std::thread::spawn({
+        let pipe = pipe.clone();
+        move || std::fs::write(pipe, text)
+    });
+    let (status, shown, error) = outcome(&[pipe.to_str().unwrap()]);
+    writer.join().unwrap().unwrap();
+    assert!(status == Some(0) && shown.contains("piped: "), "{shown}{error}");
+    let given = place.path().join("given");
+    std::fs::write(&given, text).unwrap();
+    for name in ["-", "/dev/stdin"] {
+        let output = fio(&[name]).stdin(std::fs::File::open(&given).unwrap()).output().unwrap();
+        let shown = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success() && shown.contains("piped: "), "{name}: {shown}");
+    }
+}
+
+#[test]
 fn the_live_line_is_drawn_when_asked_for_and_only_then() {
     let job = ["--name=a", "--ioengine=null", "--size=1t", "--time_based", "--runtime=2"];
     let live = |option: &str| outcome(&[&[option][..], &job].concat()).1;

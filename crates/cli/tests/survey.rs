@@ -461,6 +461,57 @@ fn a_file_of_others_is_read_and_left_as_it_was() {
     assert!(std::fs::read(&file).unwrap() == data, "the file was written to");
 }
 
+#[test]
+fn no_option_of_a_survey_reaches_a_file_of_others() {
+    let data: Vec<u8> = (0..17u32 << 20).map(|at| (at.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+    let (own, removing) = ("[test.a]\nrw = \"read\"\noptions", "ioengine = \"filedelete\"");
+    for (words, config, says) in [
+        ("--vary iomem=mmapshared:theirs.dat", String::new(), "iomem=mmapshared:theirs.dat"),
+        ("--engine sim --vary sim_journal=theirs.dat", String::new(), "sim_journal=theirs.dat"),
+        ("--vary unlink_each_loop=1", String::new(), "removes files"),
+        ("--engine filedelete", String::new(), "the engine filedelete"),
+        ("--vary ioengine=psync,filedelete", String::new(), "the engine filedelete"),
+        ("--engine ftruncate", String::new(), "ftruncate"),
+        ("--engine cpuio", String::new(), "cpuio"),
+        ("--config s.toml", "engine = \"filedelete\"\n".to_owned(), "the engine filedelete"),
+        ("--config s.toml", format!("[vary]\n{removing}\n"), "the engine filedelete"),
+        ("--config s.toml", format!("{own} = {{ {removing} }}\n"), "the engine filedelete"),
+        ("--config s.toml", "[vary]\niomem = \"mmap:theirs.dat\"\n".to_owned(), "iomem=mmap:theirs.dat"),
+    ] {
+        let stage = Stage::new();
+        let place = stage.surveyed.path();
+        std::fs::write(place.join("theirs.dat"), &data).unwrap();
+        std::fs::write(place.join("s.toml"), &config).unwrap();
+        // Of a directory and of the file itself.
+        for target in [".", "theirs.dat"] {
+            let output = std::process::Command::new(env!("CARGO_BIN_EXE_plumb"))
+                .args([
+                    "survey",
+                    "--time",
+                    "1",
+                    "--size",
+                    "16M",
+                    "--warm-up",
+                    "0",
+                    "--users",
+                    "1",
+                    "--output",
+                    "r.json",
+                ])
+                .args(words.split_whitespace())
+                .arg(target)
+                .current_dir(place)
+                .output()
+                .unwrap();
+            let error = String::from_utf8(output.stderr).unwrap();
+            assert_eq!(output.status.code(), Some(1), "{words} {config} {target}\n{error}");
+            assert!(error.contains(says), "{words} {config} {target}\n{error}");
+            assert!(std::fs::read(place.join("theirs.dat")).unwrap() == data, "{words} {config}: the file has changed");
+            assert_eq!(names(place), ["s.toml", "theirs.dat"], "{words} {config} {target}");
+        }
+    }
+}
+
 /// Surveys devices with some words; status, output and messages.
 fn survey_devices(stage: &Stage, devices: &[&str], words: &[&str]) -> (Option<i32>, String, String) {
     let output = std::process::Command::new(env!("CARGO_BIN_EXE_plumb"))

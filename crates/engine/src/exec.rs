@@ -9,6 +9,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use std::fs::File;
 use std::io;
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::{Child, Command};
 
 const NAME: &str = "exec";
@@ -61,6 +62,9 @@ impl Engine for Exec {
     }
 
     fn start(&mut self, _go_on: &dyn Fn() -> bool) -> Result<(), EngineError> {
+        if let Some([output, errors]) = &self.output {
+            self.command.stdout(made(output)?).stderr(made(errors)?);
+        }
         self.spawn()
             .map_err(|error| refused(error.raw_os_error().unwrap_or(libc::EIO), format!("{}: {error}", self.program)))
     }
@@ -85,9 +89,6 @@ impl Engine for Exec {
 
 impl Exec {
     fn spawn(&mut self) -> io::Result<()> {
-        if let Some([output, errors]) = &self.output {
-            self.command.stdout(File::create(output)?).stderr(File::create(errors)?);
-        }
         let end_with_us = || {
             // A worker leaves these to its parent and ignores them, which a program would inherit.
             for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
@@ -129,6 +130,12 @@ impl Drop for Exec {
         let _ = child.kill();
         let _ = child.wait();
     }
+}
+
+/// A file for what the program prints.
+fn made(name: &str) -> Result<File, EngineError> {
+    let failed = |error: io::Error| refused(sys::aside::errno(&error), format!("{name}: {error}"));
+    sys::aside::create(Path::new(name)).map_err(failed)
 }
 
 fn refused(errno: i32, message: String) -> EngineError {

@@ -268,6 +268,65 @@ fn the_readme_shows_every_command() {
     assert!(names.iter().any(|name| name.starts_with("plumb iostat")), "{names:?}");
 }
 
+/// Who may open files for writing without `sys::aside`, and why no block device is met there, or why it may be.
+const OPEN_FOR_WRITING: &[(&str, &str)] = &[
+    ("cli/src/made.rs", "looks at the descriptor, and replaces only what plumb made"),
+    ("cli/src/survey/work_file.rs", "makes the work file anew, and its mark beside it"),
+    ("cli/src/watch/save.rs", "always a new file"),
+    ("engine/src/e4defrag.rs", "the donor is what the engine works on"),
+    ("engine/src/names/create.rs", "making files is the I/O"),
+    ("run/src/files/layout.rs", "the files of the I/O, behind the guard of devices"),
+    ("run/src/files/open.rs", "the files of the I/O, behind the guard of devices"),
+    ("run/src/supervise/devices.rs", "/sys"),
+    ("sys/src/aside.rs", "the place where it is done"),
+    ("sys/src/buffers.rs", "memory that is a file, as the job says"),
+    ("sys/src/iogroup.rs", "/sys/fs/cgroup"),
+];
+
+/// What opens a file for writing.
+const WAYS_TO_WRITE: &[&str] = &[
+    "File::create",
+    "fs::write(",
+    "OpenOptions::new",
+    "File::options",
+    "OFlags::CREATE",
+    "OFlags::TRUNC",
+    "O_CREAT",
+    "O_TRUNC",
+];
+
+/// The lines of a source above its tests.
+fn above_tests(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    text.lines().enumerate().take_while(|(_, line)| !line.starts_with("#[cfg(test)]"))
+}
+
+#[test]
+fn what_is_written_beside_the_io_is_opened_in_one_place() {
+    let all = sources();
+    let of_program = |name: &str| {
+        let (_, rest) = name.split_once("crates/")?;
+        let is_test = rest.ends_with("tests.rs") || ["run/src/stream.rs"].contains(&rest);
+        (rest.contains("/src/") && !rest.starts_with(BESIDE) && !is_test).then(|| rest.to_owned())
+    };
+    let mut findings = Vec::new();
+    let mut needed = BTreeSet::new();
+    for (name, text) in &all {
+        let Some(name) = of_program(name) else { continue };
+        for (at, line) in above_tests(text).filter(|(_, line)| WAYS_TO_WRITE.iter().any(|way| code(line).contains(way)))
+        {
+            match OPEN_FOR_WRITING.iter().find(|(allowed, _)| *allowed == name) {
+                Some((allowed, _)) => drop(needed.insert(*allowed)),
+                None => {
+                    findings.push(format!("{name}:{}: {}: use sys::aside, which refuses devices", at + 1, line.trim()))
+                }
+            }
+        }
+    }
+    let idle = OPEN_FOR_WRITING.iter().filter(|(allowed, _)| !needed.contains(allowed));
+    findings.extend(idle.map(|(allowed, _)| format!("{allowed} writes nothing any more: take it off the list")));
+    check(findings);
+}
+
 /// The crates of the loop, which compute for every I/O; their tests run with the checks that a release leaves out.
 const UNCHECKED_IN_RELEASES: &[&str] = &["measure", "engine", "load", "run"];
 

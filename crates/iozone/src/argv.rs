@@ -3,8 +3,9 @@
 use crate::option::{Shape, plus_shape, refused, shape};
 use crate::settings::{Asynchronous, Data, Mapping, Member, Mode, Settings, Unit};
 use crate::untrusted::{self, FromFiles};
+use job::bounded;
 use measure::Nanos;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Why nothing is run, or what is to be told instead.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,6 +37,8 @@ fn original<T>(status: u8, out: impl Into<String>) -> Result<T, Refusal> {
 const USAGE: &str = "\tUsage: For usage information type iozone -h \n\n";
 /// The most children.
 const MOST_CHILDREN: u32 = 1024;
+/// The longest list of machines or names.
+const LONGEST_LIST: u64 = 16 << 20;
 
 /// Reads the words behind the program's name.
 ///
@@ -426,7 +429,7 @@ impl Reader<'_> {
 
     /// The machines of a cluster.
     fn members_from(&mut self, path: &str) -> Result<(), Refusal> {
-        let members = std::fs::read_to_string(path)
+        let members = bounded::read_text(Path::new(path), LONGEST_LIST)
             .map_err(|error| format!("{path}: cannot be read: {error}"))
             .and_then(|text| Member::all(path, &text))
             .map_err(|why| Refusal::NotBuilt(format!("-+m: {why}")))?;
@@ -442,7 +445,7 @@ impl Reader<'_> {
         if most == 0 {
             return original(13, "invalid options: not enough filenames for 0 streams\n");
         }
-        let text = std::fs::read_to_string(path)
+        let text = bounded::read_text(Path::new(path), LONGEST_LIST)
             .map_err(|error| Refusal::NotBuilt(format!("-+R {path}: the file of names cannot be read: {error}")))?;
         self.settings.files = text.lines().filter(|line| !line.trim().is_empty()).map(PathBuf::from).collect();
         self.given.names_from_file = true;

@@ -9,13 +9,16 @@ use std::sync::Arc;
 /// The longest record of a telemetry file: iozone's buffer.
 const LONGEST: u32 = 16 << 20;
 
+/// The largest telemetry file: some 60 million records.
+const LARGEST: u64 = 1 << 30;
+
 /// The records of a file, in their order.
 ///
 /// # Errors
 /// What cannot be read, and where.
 pub(crate) fn read(path: &Path) -> Result<Arc<[Listed]>, String> {
     let shown = path.display();
-    let text = std::fs::read_to_string(path).map_err(|error| format!("{shown}: cannot be read: {error}"))?;
+    let text = job::bounded::read_text(path, LARGEST).map_err(|error| format!("{shown}: cannot be read: {error}"))?;
     let mut records = Vec::new();
     for (number, line) in (1..).zip(text.lines()) {
         let line = line.trim();

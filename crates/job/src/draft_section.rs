@@ -9,7 +9,7 @@ use crate::option::{Kind, OptionSpec, Support, TimeUnit, Value};
 use crate::sections::{Assignment, Section};
 use crate::surroundings::Surroundings;
 use crate::table::{self, Context, Row};
-use crate::values::{Amount, UnitBase, amount, count, floats, span_of_time};
+use crate::values::{Amount, LONGEST_PATTERN, UnitBase, amount, count, floats, span_of_time};
 use std::path::Path;
 
 /// Options as written, with their main names.
@@ -45,7 +45,7 @@ impl Applier<'_> {
             let harmless = assignment.value.is_some() && assignment.value.as_deref() == spec.default;
             return if harmless { Ok(spec.name) } else { Err(refused(assignment, spec, reason)) };
         }
-        let read = |file: &str| self.surroundings.files.read(Path::new(file)).ok();
+        let read = |file: &str| self.surroundings.files.head(Path::new(file), LONGEST_PATTERN).ok();
         let context = Context { cpus: self.surroundings.cpus, read: &read };
         row.apply(draft, assignment.value.as_deref(), &context).map_err(|complaint| wrong(assignment, complaint))?;
         draft.places.insert(spec.name, assignment.value_place.clone());

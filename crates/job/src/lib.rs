@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod argv;
+pub mod bounded;
 mod command;
 mod complete;
 mod complete_replay;
@@ -24,6 +25,7 @@ mod known_engines;
 pub mod option;
 mod parser;
 pub mod plan;
+pub mod reach;
 mod sections;
 mod showcmd;
 mod surroundings;

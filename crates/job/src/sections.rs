@@ -3,6 +3,7 @@
 use crate::error::{Place, Problem, Sources};
 use crate::surroundings::Surroundings;
 use crate::untrusted::Trust;
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// One option as written.
@@ -195,10 +196,12 @@ impl Reader<'_> {
         self.includes += 1;
         let beside: PathBuf = Path::new(including).parent().unwrap_or(Path::new("")).join(file);
         let files = self.surroundings.files;
-        let found = files
-            .read(Path::new(file))
-            .map(|bytes| (PathBuf::from(file), bytes))
-            .or_else(|_| files.read(&beside).map(|bytes| (beside.clone(), bytes)));
+        let found =
+            files.read(Path::new(file)).map(|bytes| (PathBuf::from(file), bytes)).or_else(|error| match error.kind() {
+                // It is there, and this is what is wrong with it.
+                io::ErrorKind::FileTooLarge => Err(error),
+                _ => files.read(&beside).map(|bytes| (beside.clone(), bytes)),
+            });
         match found {
             Ok((path, bytes)) => {
                 let path = path.to_string_lossy().into_owned();

@@ -1,7 +1,11 @@
 //! What words may refer to outside themselves: the environment, files, and a few facts about the machine.
 
-use std::io::{self, Read};
+use crate::bounded;
+use std::io;
 use std::path::Path;
+
+/// The longest job file.
+const LONGEST: u64 = 64 << 20;
 
 /// Files as the parser sees them, so that tests need none.
 pub trait Files {
@@ -10,6 +14,16 @@ pub trait Files {
     /// # Errors
     /// When it cannot be read.
     fn read(&self, path: &Path) -> io::Result<Vec<u8>>;
+
+    /// The first bytes of a file, `most` or as many as there are; `-` is standard input.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    fn head(&self, path: &Path, most: usize) -> io::Result<Vec<u8>> {
+        let mut bytes = self.read(path)?;
+        bytes.truncate(most);
+        Ok(bytes)
+    }
 
     /// Whether this exists and is not a regular file: a job of this name works on it.
     fn is_special(&self, path: &Path) -> bool;
@@ -22,11 +36,16 @@ pub struct RealFiles;
 impl Files for RealFiles {
     fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
         if path == Path::new("-") {
-            let mut text = Vec::new();
-            io::stdin().lock().read_to_end(&mut text)?;
-            return Ok(text);
+            return bounded::read_from(io::stdin().lock(), LONGEST);
         }
-        std::fs::read(path)
+        bounded::read(path, LONGEST)
+    }
+
+    fn head(&self, path: &Path, most: usize) -> io::Result<Vec<u8>> {
+        if path == Path::new("-") {
+            return bounded::head(io::stdin().lock(), most as u64);
+        }
+        bounded::head(std::fs::File::open(path)?, most as u64)
     }
 
     fn is_special(&self, path: &Path) -> bool {

@@ -1,6 +1,7 @@
 //! An axis of a sweep: an option of fio's, and the values it takes.
 
 use crate::word;
+use job::reach;
 
 /// An option and its values.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -11,7 +12,7 @@ pub struct Axis {
     pub values: Vec<String>,
 }
 
-/// What the survey itself decides; with any of these a test would measure something else than its row says.
+/// What the survey itself decides, by main names; with any of these a test would measure something else than its row says.
 const OURS: &[&str] = &[
     "allow_file_create",
     "allow_mounted_write",
@@ -27,7 +28,6 @@ const OURS: &[&str] = &[
     "filesize",
     "fill_device",
     "group_reporting",
-    "io_limit",
     "io_size",
     "loops",
     "name",
@@ -40,7 +40,6 @@ const OURS: &[&str] = &[
     "ramp_size",
     "ramp_time",
     "read_iolog",
-    "readwrite",
     "replay_redirect",
     "runtime",
     "rw",
@@ -48,7 +47,6 @@ const OURS: &[&str] = &[
     "stonewall",
     "thread",
     "time_based",
-    "timeout",
     "trim_percentage",
     "unlink",
     "wait_for",
@@ -77,7 +75,7 @@ impl Axis {
             "users" | "numjobs" => "users".to_owned(),
             other => other.to_owned(),
         };
-        may_be_set(&name)?;
+        may_be_named(&name)?;
         let values = match name.as_str() {
             "bs" => spelled(word::block_sizes(values)?),
             "users" => spelled(word::user_counts(values)?),
@@ -88,19 +86,32 @@ impl Axis {
             }
             _ => word::values(values)?,
         };
+        values.iter().try_for_each(|value| may_be_set(&name, value))?;
         Ok(Axis { name, values })
     }
 }
 
-/// Whether a survey's test may have this option set.
+/// Whether a survey's test may have this option set to this value.
 ///
 /// # Errors
 /// Why not, and what would work.
-pub(crate) fn may_be_set(name: &str) -> Result<(), String> {
+pub(crate) fn may_be_set(name: &str, value: &str) -> Result<(), String> {
+    may_be_named(name)?;
+    match reach::beyond(name, value) {
+        Some(how) => Err(format!(
+            "`{name}={value}` cannot be swept: it {how}, and a survey touches nothing but its target; leave it out, or \
+             give it to plumb fio"
+        )),
+        None => Ok(()),
+    }
+}
+
+fn may_be_named(name: &str) -> Result<(), String> {
     if name.is_empty() || !name.bytes().all(|letter| letter.is_ascii_alphanumeric() || b"_-".contains(&letter)) {
         return Err(format!("`{name}` is no option; write it like bs=512..16m or iodepth=1,2,4..64"));
     }
-    if OURS.contains(&name) || name.ends_with("_log") || name.starts_with("verify") {
+    let main = reach::main_name(name);
+    if OURS.contains(&main) || main.ends_with("_log") || main.starts_with("verify") {
         return Err(format!(
             "`{name}` cannot be swept: the survey sets it itself; any other option that plumb fio --cmdhelp=all \
              lists can, and so can bs, users and size"
@@ -130,6 +141,37 @@ mod tests {
     fn what_the_survey_sets_itself_is_no_axis() {
         for text in ["rw=write", "filename=/dev/sda", "runtime=1", "bw_log=x", "bs", "=1", "a b=1", "bs=x", "users=0"] {
             assert!(Axis::parse(text).is_err(), "{text}");
+        }
+        for name in OURS {
+            assert_eq!(reach::main_name(name), *name, "an alias would be looked for in vain");
+        }
+        for alias in ["wait_for_previous=1", "fill_fs=1", "readwrite=write"] {
+            assert!(Axis::parse(alias).unwrap_err().contains("sets it itself"), "{alias}");
+        }
+    }
+
+    #[test]
+    fn what_reaches_beyond_the_target_is_no_axis() {
+        for (text, says) in [
+            ("iomem=mmapshared:userfile", "names files"),
+            ("mem=malloc,mmap:userfile", "names files"),
+            ("sim_journal=userfile", "names files"),
+            ("merge_blktrace_file=userfile", "names files"),
+            ("donorname=userfile", "names files"),
+            ("program=/bin/true", "runs a command"),
+            ("cgroup=a,b", "changes the machine"),
+            ("cgroup_weight=100,200", "changes the machine"),
+            ("ioscheduler=none", "changes the machine"),
+            ("uid=0", "who does the I/O"),
+            ("write_consent=16777216", "the guard of devices"),
+            ("unlink_each_loop=1", "removes files"),
+        ] {
+            let told = Axis::parse(text).unwrap_err();
+            let name = text.split('=').next().unwrap();
+            assert!(told.contains(says) && told.contains(name), "{text}: {told}");
+        }
+        for text in ["iomem=malloc,mmap", "ioengine=psync,libaio", "cpus_allowed=0,1", "nice=1,2"] {
+            assert!(Axis::parse(text).is_ok(), "{text}");
         }
     }
 }

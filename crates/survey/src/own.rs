@@ -79,7 +79,7 @@ impl TryFrom<Written> for OwnTest {
             if ["bs", "blocksize", "users", "numjobs", "size", "rwmixread", "rwmixwrite", "sync"].contains(&&*name) {
                 return Err(format!("`{name}` is no further option; the test's keys are rw, bs, users, mix and sync"));
             }
-            axis::may_be_set(&name)?;
+            axis::may_be_set(&name, &value)?;
             options.push((name, value));
         }
         let blocks = written.bs.map(|Worded(text)| word::block_sizes(&text)).transpose()?;
@@ -232,6 +232,9 @@ rw = \"write\"
             ("[test.a]\nrw = \"read\"\nbs = \"4q\"\n", "block size"),
             ("[test.a]\nrw = \"read\"\nsise = 3\n", "unknown field `sise`"),
             ("[test.a]\nrw = \"read\"\noptions = { filename = \"/dev/sda\" }\n", "sets it itself"),
+            ("[test.a]\nrw = \"read\"\noptions = { iomem = \"mmapshared:thesis\" }\n", "iomem=mmapshared:thesis"),
+            ("[test.a]\nrw = \"read\"\noptions = { sim_journal = \"thesis\" }\n", "names files"),
+            ("[test.a]\nrw = \"read\"\noptions = { ioscheduler = \"none\" }\n", "changes the machine"),
             ("[test.a]\nrw = \"read\"\noptions = { bs = \"4k\" }\n", "no further option"),
             ("[test.randread]\nrw = \"read\"\n", "a test already"),
             ("[test.\"a b\"]\nrw = \"read\"\n", "no name of a test"),

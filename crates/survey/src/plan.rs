@@ -4,7 +4,7 @@ use crate::kind::Kind;
 use crate::test::{Pace, Test};
 use crate::word::short_size;
 use job::plan::{Allocate, BlockSize, Extent, FilePlan, Generator, JobPlan, LoadPlan, Mix};
-use job::{Action, Parser, Plan, Surroundings};
+use job::{Action, Parser, Plan, Surroundings, Work};
 use measure::{Direction, PerDirection};
 use std::path::PathBuf;
 
@@ -192,6 +192,14 @@ impl Test {
 
     /// Nothing of a sweep may turn a test into another one.
     fn must_hold(&self, plan: &Plan, job: &JobPlan) -> Result<(), String> {
+        if let Some(what) = does_otherwise(job.work) {
+            return Err(format!(
+                "{}: the engine {} {what}; a survey's engine moves the data of its target: name one like psync, libaio or \
+                 io_uring",
+                self.describe(),
+                job.engine
+            ));
+        }
         let (asked, used) = (plan.asked_depth(job), job.depth.depth);
         if asked > used {
             return Err(format!(
@@ -208,6 +216,17 @@ impl Test {
             return Err(format!("{}: an option of the sweep changes which way the data goes", self.describe()));
         }
         Ok(())
+    }
+}
+
+/// What an engine does that would not measure the target, or harm it. One that only pretends shows what the tester costs.
+fn does_otherwise(work: Work) -> Option<&'static str> {
+    match work {
+        Work::Data | Work::Pretence => None,
+        Work::Stream => Some("sends data to a peer or takes it from one"),
+        Work::Space => Some("reserves, cuts or moves the space of files"),
+        Work::Names => Some("makes, looks up or removes names of files"),
+        Work::Company => Some("does no I/O"),
     }
 }
 

@@ -9,13 +9,19 @@ use measure::Nanos;
 use std::io;
 use std::path::Path;
 
-const fn spec(name: &'static str, submission: Submission) -> EngineSpec {
-    let capabilities =
-        Capabilities { submission, work: Work::Data, needs_files: true, trim: false, virtual_time: false };
+const fn spec(name: &'static str, submission: Submission, work: Work) -> EngineSpec {
+    let capabilities = Capabilities { submission, work, needs_files: true, trim: false, virtual_time: false };
     EngineSpec { name, help: "", capabilities, options: &[] }
 }
 
-const ENGINES: &[EngineSpec] = &[spec("psync", Submission::Synchronous), spec("libaio", Submission::Asynchronous)];
+const ENGINES: &[EngineSpec] = &[
+    spec("psync", Submission::Synchronous, Work::Data),
+    spec("libaio", Submission::Asynchronous, Work::Data),
+    spec("filedelete", Submission::Synchronous, Work::Names),
+    spec("falloc", Submission::Synchronous, Work::Space),
+    spec("net", Submission::Synchronous, Work::Stream),
+    spec("exec", Submission::Synchronous, Work::Company),
+];
 
 struct NoFiles;
 
@@ -69,6 +75,22 @@ fn every_test_has_a_plan_that_runs_for_its_time_with_its_users() {
         assert!(job.files.direct && !job.files.may_create, "{}", test.describe());
         assert_eq!(job.load.random, test.kind.is_random());
         assert_eq!(job.load.largest(), test.block);
+    }
+}
+
+#[test]
+fn engines_that_do_not_move_the_data_of_the_target_are_refused() {
+    for (engine, says) in
+        [("filedelete", "removes names"), ("falloc", "space of files"), ("net", "a peer"), ("exec", "no I/O")]
+    {
+        for nature in [Nature::ForeignFile, Nature::Device, Nature::WorkFile] {
+            let mut test = test(Kind::SequentialRead, 1 << 20, 1);
+            let told = planned(&test, &target(nature), engine).unwrap_err();
+            assert!(told.contains(engine) && told.contains(says), "{engine}: {told}");
+            test.extras = vec![("ioengine".to_owned(), engine.to_owned())];
+            let swept = planned(&test, &target(nature), "psync").unwrap_err();
+            assert!(swept.contains(says), "{engine}: {swept}");
+        }
     }
 }
 

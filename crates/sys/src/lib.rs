@@ -3,6 +3,7 @@
 //! Owns the system calls and the reading of /proc and /sys, always under a root that the caller gives.
 //! Decides nothing: what to do with a fact is the business of the crates above. Depends on none of ours.
 
+pub mod aside;
 pub mod block;
 pub mod blocked;
 pub mod buffers;

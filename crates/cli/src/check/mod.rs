@@ -5,14 +5,14 @@ use crate::output::Output;
 use crate::remarks::{self, STRICT};
 use formats::printable;
 use formats::results::{Located, results};
+use job::bounded;
 use std::fmt::Write;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// The status when a part could not be read.
 const PARTIAL: u8 = 3;
-/// The most of one file that is taken into memory.
-const LARGEST: u64 = 1 << 30;
+/// The most of one file of results that is taken into memory.
+pub(crate) const LARGEST: u64 = 1 << 30;
 
 /// Judge results: is this number true?
 #[derive(Debug, clap::Args)]
@@ -78,18 +78,18 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
 
 /// All of a file, or of standard input.
 pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Failure> {
-    let failed = |error: std::io::Error| Failure::new(format!("{}: cannot be read: {error}", path.display()));
-    let mut bytes = Vec::new();
     let read = if path == Path::new("-") {
-        std::io::stdin().lock().take(LARGEST + 1).read_to_end(&mut bytes)
+        bounded::read_from(std::io::stdin().lock(), LARGEST)
     } else {
-        std::fs::File::open(path).and_then(|file| file.take(LARGEST + 1).read_to_end(&mut bytes))
+        bounded::read(path, LARGEST)
     };
-    read.map_err(failed)?;
-    if bytes.len() as u64 > LARGEST {
-        return Err(Failure::new(format!("{}: is larger than 1 GiB; give its results one by one", path.display())));
-    }
-    Ok(bytes)
+    read.map_err(|error| {
+        let shown = path.display();
+        Failure::new(match error.kind() {
+            std::io::ErrorKind::FileTooLarge => format!("{shown}: is larger than 1 GiB; give its results one by one"),
+            _ => format!("{shown}: cannot be read: {error}"),
+        })
+    })
 }
 
 fn judged(path: &Path, mut located: Located, tally: &mut Tally) -> String {

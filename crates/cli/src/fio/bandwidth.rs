@@ -1,7 +1,6 @@
 //! `--bandwidth-log`: what all jobs move together, a file per direction.
 
 use crate::failure::Failure;
-use crate::output::is_block_device;
 use formats::fio_log::{LogLayout, LogRow, push_row};
 use measure::{Direction, Nanos};
 use run::Progress;
@@ -27,10 +26,8 @@ impl BandwidthLog {
     pub(crate) fn create(stem: &str) -> Result<BandwidthLog, Failure> {
         let create = |direction: Direction| {
             let path = format!("{stem}-{}_bw.log", direction.word());
-            if is_block_device(Path::new(&path)) {
-                return Err(Failure::new(format!("bandwidth-log {path}: is a block device; results go to a file")));
-            }
-            let file = File::create(&path).map_err(|error| Failure::new(format!("bandwidth-log {path}: {error}")))?;
+            let file = sys::aside::create(Path::new(&path));
+            let file = file.map_err(|error| Failure::new(format!("bandwidth-log {path}: {error}")))?;
             Ok((direction, path, file))
         };
         let files = Direction::ALL.into_iter().map(create).collect::<Result<_, Failure>>()?;

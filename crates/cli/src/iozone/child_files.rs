@@ -7,8 +7,8 @@ use iozone::{Pass, Settings};
 use measure::{Direction, Histogram, Nanos};
 use model::JobResult;
 use std::fmt::Write as _;
-use std::fs::OpenOptions;
 use std::io::Write as _;
+use std::path::Path;
 
 /// What a test of a child is called in its files.
 struct Names {
@@ -80,8 +80,9 @@ pub(super) fn are_wanted(settings: &Settings) -> bool {
 }
 
 fn append(name: &str, text: &str) -> Result<(), Failure> {
-    let file = OpenOptions::new().create(true).append(true).open(name);
-    file.and_then(|mut file| file.write_all(text.as_bytes())).map_err(|error| Failure::writing(name, &error))
+    sys::aside::append(Path::new(name))
+        .and_then(|mut file| file.write_all(text.as_bytes()))
+        .map_err(|error| Failure::writing(name, &error))
 }
 
 /// Upper edges of the columns of a band in microseconds, with their words.

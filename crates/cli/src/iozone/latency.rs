@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use iozone::{Pass, Settings};
 use model::JobResult;
 use std::fmt::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The stem of the log that a worker writes on the way to the file.
 pub(crate) fn stem(settings: &Settings, child: u32) -> Option<String> {
@@ -51,7 +51,7 @@ pub(crate) fn convert(
             super::seconds(cpu.user),
             super::seconds(job.runtime)
         );
-        std::fs::write(&name, text).map_err(|error| Failure::writing(&name, &error))?;
+        sys::aside::write(Path::new(&name), text.as_bytes()).map_err(|error| Failure::writing(&name, &error))?;
     }
     Ok(())
 }

@@ -194,7 +194,7 @@ fn report(session: &mut Session<'_>, tables: &[Table]) -> Result<(), Failure> {
     }
     if let Some(path) = &settings.report.sheet {
         let bytes = sheet(path, &session.command, tables)?;
-        std::fs::write(path, bytes).map_err(|error| Failure::writing(&path.display().to_string(), &error))?;
+        sys::aside::write(path, &bytes).map_err(|error| Failure::writing(&path.display().to_string(), &error))?;
     }
     if let Some(path) = &settings.csv {
         let text = iozone_sheet::csv(tables);

@@ -186,7 +186,7 @@ fn report(session: &mut Session<'_>, kind: ChildKind, record_kb: u64, lines: &[L
                 &rows,
             )
         };
-        std::fs::write(path, bytes).map_err(|error| Failure::writing(&path.display().to_string(), &error))?;
+        sys::aside::write(path, &bytes).map_err(|error| Failure::writing(&path.display().to_string(), &error))?;
     }
     if let Some(path) = &settings.csv {
         let mut text = String::from("test,children,value\n");

@@ -191,10 +191,13 @@ impl Args {
     }
 }
 
+/// The longest survey file.
+const LONGEST_FILE: u64 = 16 << 20;
+
 fn read_config(path: &Path) -> Result<Wishes, Failure> {
     let shown = path.display();
-    let text =
-        std::fs::read_to_string(path).map_err(|error| Failure::new(format!("{shown}: cannot be read: {error}")))?;
+    let text = job::bounded::read_text(path, LONGEST_FILE);
+    let text = text.map_err(|error| Failure::new(format!("{shown}: cannot be read: {error}")))?;
     Wishes::from_toml(&text).map_err(|error| Failure::new(format!("{shown}: {error}")))
 }
 

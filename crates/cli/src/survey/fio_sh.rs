@@ -7,7 +7,7 @@ use crate::output::Output;
 use formats::{View, fio_text, printable};
 use std::collections::HashMap;
 use std::ffi::OsString;
-use std::io::{IsTerminal, Write};
+use std::io::{BufRead, IsTerminal, Read, Write};
 use std::path::Path;
 use survey::{Kind, Letters, Test, short_size};
 
@@ -93,10 +93,14 @@ fn read(words: &[OsString]) -> Result<(Letters, Vec<String>), Failure> {
     Ok((letters, overwrite))
 }
 
+/// Of an answer no more is read.
+const LONGEST_ANSWER: u64 = 1024;
+
 fn agreed(out: &mut Output) -> Result<bool, Failure> {
     out.write("\nproceed? [y/N] ")?;
     let mut answer = String::new();
-    let read = std::io::stdin().read_line(&mut answer);
+    // A line that does not end, as /dev/zero's, is no yes.
+    let read = std::io::stdin().lock().take(LONGEST_ANSWER).read_line(&mut answer);
     if !std::io::stdin().is_terminal() {
         out.write("\n")?;
     }

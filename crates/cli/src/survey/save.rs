@@ -128,7 +128,8 @@ fn test(row: &Row) -> Test<'_> {
 /// What an earlier survey was asked, and the results it has, by their tests' keys.
 pub(crate) fn read_earlier(path: &Path) -> Result<(Wishes, Vec<(String, RunResult)>), Failure> {
     let failure = |what: &dyn std::fmt::Display| Failure::new(format!("{}: {what}", path.display()));
-    let text = std::fs::read(path).map_err(|error| failure(&format!("cannot be read: {error}")))?;
+    let text = job::bounded::read(path, crate::check::LARGEST)
+        .map_err(|error| failure(&format!("cannot be read: {error}")))?;
     let earlier: Earlier = serde_json::from_slice(&text)
         .map_err(|error| failure(&format!("is no survey that can be gone on with: {error}")))?;
     let Earlier { command, request: Some(request), tests } = earlier else {

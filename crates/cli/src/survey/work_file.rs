@@ -238,6 +238,9 @@ fn manifest_path(path: &Path) -> PathBuf {
     name.into()
 }
 
+/// The longest mark of ours.
+const LONGEST_MARK: u64 = 64 << 10;
+
 fn read_mark(file: &File, path: &Path) -> io::Result<Option<String>> {
     let mut value = Vec::with_capacity(256);
     match fgetxattr(file, ATTRIBUTE, rustix::buffer::spare_capacity(&mut value)) {
@@ -245,7 +248,7 @@ fn read_mark(file: &File, path: &Path) -> io::Result<Option<String>> {
         Err(Errno::NODATA | Errno::OPNOTSUPP) => {}
         Err(error) => return Err(error.into()),
     }
-    let text = match std::fs::read_to_string(manifest_path(path)) {
+    let text = match job::bounded::read_text(&manifest_path(path), LONGEST_MARK) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         read => read?,
     };

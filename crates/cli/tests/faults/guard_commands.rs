@@ -6,12 +6,12 @@ use super::{Bench, Row, Shown, run_tool};
 use std::process::{Command, Stdio};
 
 /// A command that would write to a device; `{device}` and `{record}` are its words' places.
-struct Case {
-    fault: &'static str,
-    words: &'static str,
+pub(super) struct Case {
+    pub(super) fault: &'static str,
+    pub(super) words: &'static str,
     /// What it ends with; 0 where it only reads.
-    status: i32,
-    says: &'static str,
+    pub(super) status: i32,
+    pub(super) says: &'static str,
 }
 
 #[rustfmt::skip]
@@ -45,8 +45,9 @@ const CASES: &[Case] = &[
 ];
 
 pub(crate) fn rows() -> Vec<Row> {
-    let row =
-        |case: &'static Case| Row::new(case.fault, format!("an ext4, {}", case.words), move |bench| run(bench, case));
+    let row = |case: &'static Case| {
+        Row::new(case.fault, format!("an ext4, {}", case.words), move |bench| run(bench, case, None))
+    };
     let mut rows: Vec<Row> = CASES.iter().map(row).collect();
     rows.push(over_a_file());
     rows.push(Row::new("guard: a loop device is made on it", "losetup over the device", |bench| {
@@ -108,8 +109,12 @@ fn unchanged(device: &Device, before: &str) -> Result<(), String> {
     if device.hash()? == before { Ok(()) } else { Err("bytes of the device have changed".into()) }
 }
 
-fn run(bench: &Bench, case: &Case) -> Result<Shown, String> {
+/// Carries a case out beside a device that holds a file system; a link of the name `link` leads to it.
+pub(super) fn run(bench: &Bench, case: &Case, link: Option<&str>) -> Result<Shown, String> {
     let device = Device::over(bench, 16 << 20, ext4)?;
+    if let Some(link) = link {
+        std::os::unix::fs::symlink(&device.path, bench.file(link)).map_err(|error| error.to_string())?;
+    }
     let before = device.hash()?;
     let record =
         |file: &str| format!("fio version 2 iolog\n{file} add\n{file} open\n{file} write 0 4096\n{file} close\n");

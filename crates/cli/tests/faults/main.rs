@@ -8,6 +8,7 @@ mod frozen;
 mod fuse;
 mod guard;
 mod guard_commands;
+mod guard_links;
 mod injected;
 mod killed;
 mod personalities;
@@ -189,6 +190,7 @@ fn run_tool(tool: &str, words: &[&str]) -> Result<String, String> {
 fn rows() -> Vec<Row> {
     let mut rows = guard::rows();
     rows.extend(guard_commands::rows());
+    rows.extend(guard_links::rows());
     rows.extend(injected::rows());
     rows.extend(devices::rows());
     rows.extend(fuse::rows());

@@ -79,12 +79,33 @@ const CASES: &[Case] = &[
     Case { fault: "survey: full output disk", inject: Fault::FullOutput, words: SURVEY, status: 1, says: &["no space left"], shows: "" },
     Case { fault: "survey: Ctrl-C twice", inject: Fault::Signal("INT", 700, 2),
         words: "survey --output r.json --size 16M --time 30 --tests randread --users 1 --buffered data", status: 130, says: &[], shows: "" },
+    // /dev/zero has no end; the limit of memory stands for the machine's.
+    Case { fault: "fio: a job file without end", inject: Fault::Limit(ROOM), words: "fio /dev/zero", status: 1, says: &["/dev/zero", "64 MiB"], shows: "" },
+    Case { fault: "fio: an include without end", inject: Fault::Limit(ROOM), words: "fio endless.fio", status: 1,
+        says: &["endless.fio:2", "/dev/zero", "64 MiB"], shows: "" },
+    Case { fault: "fio: a record without end", inject: Fault::Limit("--fsize=67108864"),
+        words: "fio --name=a --ioengine=null --size=4k --read_iolog=/dev/zero", status: 1, says: &["/dev/zero", "longer than"], shows: "" },
+    Case { fault: "fio: a pattern without end", inject: Fault::Limit(ROOM),
+        words: "fio --name=a --ioengine=null --size=4k --buffer_pattern='/dev/zero'", status: 0, says: &[], shows: "READ" },
+    Case { fault: "survey: a file without end", inject: Fault::Limit(ROOM), words: "survey --config /dev/zero", status: 1,
+        says: &["/dev/zero", "16 MiB"], shows: "" },
+    Case { fault: "survey: an earlier result without end", inject: Fault::Limit(ROOM), words: "survey --resume /dev/zero", status: 1,
+        says: &["/dev/zero", "1 GiB"], shows: "" },
+    Case { fault: "iozone: a list of machines without end", inject: Fault::Limit(ROOM), words: "iozone -i 0 -t 1 -+m /dev/zero", status: 1,
+        says: &["/dev/zero", "16 MiB"], shows: "" },
+    Case { fault: "iozone: a list of names without end", inject: Fault::Limit(ROOM), words: "iozone -i 0 -s 64 -t 1 -+R /dev/zero", status: 1,
+        says: &["/dev/zero", "16 MiB"], shows: "" },
+    Case { fault: "iozone: telemetry without end", inject: Fault::Limit(ROOM), words: "iozone -i 0 -f z -X endless.dat", status: 1,
+        says: &["endless.dat", "1 GiB"], shows: "" },
     Case { fault: "iostat: full output disk", inject: Fault::FullOutput, words: "iostat 1 2", status: 1, says: &["no space left"], shows: "" },
     Case { fault: "iostat: closed standard output", inject: Fault::ClosedOutput, words: "iostat 1 5", status: 1, says: &[], shows: "" },
     Case { fault: "parse: full output disk", inject: Fault::FullOutput, words: "parse given.csv", status: 1, says: &["no space left"], shows: "" },
     Case { fault: "report: a full disk under its page", inject: Fault::Small(4 << 10), words: "report given.csv --output {}/page.html",
         status: 1, says: &["no space left"], shows: "" },
 ];
+
+/// Address space enough for the largest file that is taken into memory, but not for one without end.
+const ROOM: &str = "--as=4294967296";
 
 /// A sweep to read.
 pub(crate) const GIVEN: &str = "name,users,bs,MB,lat,min,max,std,iops,us50,us100,us250,us500,ms1,ms2,ms4,ms10,ms20,ms50,ms100,ms250,\
@@ -127,6 +148,9 @@ fn run(bench: &Bench, case: &Case) -> Result<Shown, String> {
     let failed = |error: std::io::Error| error.to_string();
     std::fs::create_dir_all(bench.file("data")).map_err(failed)?;
     std::fs::write(bench.file("given.csv"), GIVEN).map_err(failed)?;
+    // Read as zeros, and takes no room.
+    File::create(bench.file("endless.dat")).and_then(|file| file.set_len(8 << 30)).map_err(failed)?;
+    bench.write("endless.fio", "[a]\ninclude /dev/zero\nsize=4k\n")?;
     let tmpfs = match case.inject {
         Fault::Small(bytes) => Some(house::Tmpfs::new(bytes).map_err(failed)?),
         _ => None,

@@ -72,7 +72,7 @@ fn other_files() -> Vec<Row> {
                 "targets = [\"data\"]\noutput = \"/etc/plumb-x\"",
                 "targets = [\"data\"]\nengine = \"exec\"",
                 "targets = [\"data\"]\noverwrite = [\"16777216\"]",
-                "targets = [\"data\"]\n[vary]\nioscheduler = \"none\"",
+                "targets = [\"data\"]\n[vary]\nbuffer_pattern = \"'/etc/shadow'\"",
             ];
             let mut shown = None;
             for line in lines {

@@ -4,7 +4,7 @@ use super::NAME;
 use crate::contract::EngineError;
 use std::fs::File;
 use std::io::{BufWriter, Error, Read, Write};
-use std::os::unix::fs::FileTypeExt;
+use std::path::Path;
 
 /// One line per flush and reap. What is still buffered is written when the engine is dropped.
 #[derive(Debug)]
@@ -14,21 +14,13 @@ pub(super) struct Journal {
 
 impl Journal {
     pub(super) fn create(path: &str) -> Result<Self, EngineError> {
-        if std::fs::metadata(path).is_ok_and(|found| found.file_type().is_block_device()) {
-            return Err(broken(&format!("{path} is a block device"), &Error::from_raw_os_error(libc::ENOTBLK)));
-        }
         let not_created = |error: Error| broken(&format!("cannot create {path}"), &error);
-        let file =
-            File::options().read(true).write(true).create(true).truncate(false).open(path).map_err(not_created)?;
-        if file.metadata().map_err(not_created)?.is_file() {
-            if !is_journal(&file).map_err(not_created)? {
-                let what = format!("{path} holds something else than a journal; name another file or move it away");
-                return Err(broken(&what, &Error::from_raw_os_error(libc::EEXIST)));
-            }
-            // The look left the file's position behind what it read.
-            file.set_len(0).map_err(not_created)?;
-            rustix::fs::seek(&file, rustix::fs::SeekFrom::Start(0)).map_err(|error| not_created(error.into()))?;
+        let there = Path::new(path);
+        if there.is_file() && !File::open(there).and_then(|file| is_journal(&file)).map_err(not_created)? {
+            let what = format!("{path} holds something else than a journal; name another file or move it away");
+            return Err(broken(&what, &Error::from_raw_os_error(libc::EEXIST)));
         }
+        let file = sys::aside::create(there).map_err(not_created)?;
         Ok(Journal { file: BufWriter::new(file) })
     }
 
@@ -67,7 +59,7 @@ fn broken(what: &str, error: &Error) -> EngineError {
         engine: NAME,
         operation: "sim_journal",
         message: format!("{what}: {error}"),
-        errno: error.raw_os_error().unwrap_or(libc::EIO),
+        errno: sys::aside::errno(error),
     }
 }
 

@@ -8,4 +8,4 @@ mod pattern;
 pub(crate) use arithmetic::evaluate;
 pub(crate) use lists::{Triple, block_split, cpu_list, distribution, floats, ranges, skewed, split_escaped, triple};
 pub(crate) use number::{Amount, UnitBase, amount, count, integer, span_of_time};
-pub(crate) use pattern::{pattern, pattern_with_offsets};
+pub(crate) use pattern::{LONGEST as LONGEST_PATTERN, pattern, pattern_with_offsets};

@@ -3,8 +3,8 @@
 use crate::error::Complaint;
 use crate::plan::Pattern;
 
-/// A pattern is cut to this many bytes, as fio does.
-const LONGEST: usize = 512;
+/// A pattern is cut to this many bytes, as fio does, so no more of a file is read.
+pub(crate) const LONGEST: usize = 512;
 
 /// The bytes of a pattern. `read` gives the content of a file.
 pub(crate) fn pattern(text: &str, read: &dyn Fn(&str) -> Option<Vec<u8>>) -> Result<Vec<u8>, Complaint> {

@@ -253,7 +253,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
         (state.writes, state.completed) = (checker.writes, checker.last_writes());
         let name = load::verify::state::State::file_name(&state.name, state.index);
         let name = state::path(self.job, &name);
-        if let Err(error) = std::fs::write(&name, state.to_bytes(checker.plan.format)) {
+        if let Err(error) = sys::aside::write(&name, &state.to_bytes(checker.plan.format)) {
             self.tally.control.notices.tell(&format!(
                 "fio: {}: {error}: how far the writes came is not kept (verify_state_save=0 does not try)",
                 name.display()
@@ -268,7 +268,7 @@ fn dump(dumped: &Dumped, path: &str, offset: u64) -> String {
     let mut text = String::new();
     let mut put = |kind: &str, bytes: &[u8]| {
         let file = format!("{name}.{offset}.{kind}");
-        let said = match std::fs::write(&file, bytes) {
+        let said = match sys::aside::write(Path::new(&file), bytes) {
             Ok(()) => format!("\n       {kind} data dumped as {file}"),
             Err(error) => format!("\n       {kind} data could not be dumped as {file}: {error}"),
         };

@@ -177,18 +177,3 @@ fn refuse(job: &JobPlan, path: &Path, found: &Found, why: Objection) -> JobError
     let message = format!("job `{}` ({}): {} {what}", job.name, job.origin, path.display());
     refusal(errno, "open", message)
 }
-
-/// Refuses a block device as the place of something that is written beside the I/O: a report, a log, a record.
-///
-/// # Errors
-/// When `path` leads to a block device.
-pub(crate) fn no_device(operation: &str, path: &Path) -> Result<(), JobError> {
-    use std::os::unix::fs::FileTypeExt;
-    match std::fs::metadata(path) {
-        Ok(found) if found.file_type().is_block_device() => {
-            let message = format!("{operation} {}: is a block device; name a file", path.display());
-            Err(refusal(libc::ENOTBLK, operation, message))
-        }
-        _ => Ok(()),
-    }
-}

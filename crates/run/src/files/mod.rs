@@ -7,7 +7,7 @@ mod names;
 mod open;
 mod plan;
 
-pub(crate) use guard::{Guard, no_device};
+pub(crate) use guard::Guard;
 pub(crate) use layout::{Alone, announce_own, lay_out, unlink};
 pub(crate) use lock::FileLocks;
 pub(crate) use open::{OpenFiles, order};
@@ -21,7 +21,7 @@ use std::path::Path;
 pub(crate) fn file_error(operation: &str, path: &Path, source: impl Into<io::Error>, advice: &str) -> JobError {
     let source = source.into();
     JobError {
-        errno: source.raw_os_error().unwrap_or(libc::EIO),
+        errno: sys::aside::errno(&source),
         operation: operation.to_owned(),
         message: format!("{operation} {}: {source}{advice}", path.display()),
         signal: None,

@@ -1,7 +1,7 @@
 //! Writes the record of a run: fio's iolog, version 3. Rows are kept in memory that is there from the start and
 //! written out when it is full.
 
-use crate::files::{file_error, no_device, refusal};
+use crate::files::{file_error, refusal};
 use engine::{Operation, Target};
 use formats::iolog::{self, FileAction};
 use job::plan::JobPlan;
@@ -48,9 +48,7 @@ impl Recorder {
             })?;
             names.push(name.to_owned());
         }
-        no_device("write_iolog", path)?;
-        let file = File::options().append(true).create(true).open(path);
-        let file = file.map_err(|error| file_error("write_iolog", path, error, ""))?;
+        let file = sys::aside::append(path).map_err(|error| file_error("write_iolog", path, error, ""))?;
         let mut text = Vec::with_capacity(ROWS * 48);
         iolog::header(&mut text);
         for name in &names {

@@ -2,12 +2,11 @@
 
 use super::source::Source;
 use super::wrong;
-use crate::files::{file_error, no_device};
+use crate::files::file_error;
 use formats::iolog::{MergeError, Trace, merge};
 use job::Plan;
 use job::plan::{JobPlan, MergePlan, ReplayPlan};
 use model::JobError;
-use std::fs::File;
 use std::io::BufWriter;
 
 /// Merges the traces of every job that asks for it; returns how many I/Os there are in each merged trace.
@@ -43,8 +42,7 @@ pub(super) fn merge_job(job: &JobPlan, replay: &ReplayPlan, plan: &MergePlan) ->
         });
     }
     let not_written = |error| file_error("merge_blktrace_file", &plan.file, error, "");
-    no_device("merge_blktrace_file", &plan.file)?;
-    let mut out = BufWriter::new(File::create(&plan.file).map_err(not_written)?);
+    let mut out = BufWriter::new(sys::aside::create(&plan.file).map_err(not_written)?);
     merge(&traces, &mut out).map_err(|error| match error {
         MergeError::Trace(error) => wrong(job, error.errno(), &error.to_string()),
         MergeError::Write(error) => not_written(error),

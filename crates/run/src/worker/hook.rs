@@ -3,7 +3,6 @@
 use crate::files::{file_error, refusal};
 use job::plan::JobPlan;
 use model::JobError;
-use std::fs::File;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
@@ -37,7 +36,7 @@ pub(crate) fn run(job: &JobPlan, hook: Hook) -> Result<(), JobError> {
     };
     let Some(command) = command else { return Ok(()) };
     let path = PathBuf::from(format!("{}.{}.txt", job.name.replace('/', "_"), hook.word()));
-    let file = File::create(&path).map_err(|error| file_error("create", &path, error, ""))?;
+    let file = sys::aside::create(&path).map_err(|error| file_error("create", &path, error, ""))?;
     let twin = file.try_clone().map_err(|error| file_error("create", &path, error, ""))?;
     let mut shell = Command::new("/bin/sh");
     shell.arg("-c").arg(command).stdin(Stdio::null()).stdout(file).stderr(twin);

@@ -6,6 +6,9 @@ use load::verify::state::{Order, State};
 use model::JobError;
 use std::path::PathBuf;
 
+/// The largest state file: far more than the deepest job leaves.
+const LARGEST: u64 = 64 << 20;
+
 /// What an earlier run of this job wrote, where the job wants to know.
 ///
 /// # Errors
@@ -18,7 +21,7 @@ pub(crate) fn load(job: &JobPlan, number: u32) -> Result<Option<State>, JobError
     let advice =
         " (verify_state_load reads what a job of this name and number left in the current directory or --aux-path)";
     let name = path(job, &name);
-    let bytes = std::fs::read(&name).map_err(|error| file_error("read", &name, error, advice))?;
+    let bytes = job::bounded::read(&name, LARGEST).map_err(|error| file_error("read", &name, error, advice))?;
     let wrong = |what: String| refusal(libc::EINVAL, "read", format!("state file {}: {what}", name.display()));
     let state = State::from_bytes(&bytes).map_err(|error| wrong(error.to_string()))?;
     match state.order {

@@ -10,7 +10,6 @@ use formats::fio_log::{LogLayout, LogRow, Packer, fold, packed_priority};
 use job::plan::{BlockSize, JobPlan, LogPlan, WindowValue};
 use measure::{Direction, Histogram, Nanos};
 use model::JobError;
-use std::fs::OpenOptions;
 use std::path::PathBuf;
 use stream::{HistogramRow, Sink, Stream, log_error};
 
@@ -359,14 +358,9 @@ fn open_sink(kind: Kind, stem: &str, job: &JobPlan, number: u32) -> Result<Sink,
     // Histograms are text in any case, as with fio, which leaves them out of its compressed logs.
     let packed = plan.packed && kind != Kind::Histogram;
     let path = PathBuf::from(format!("{stem}_{}{number}.log{}", kind.word(), if packed { ".fz" } else { "" }));
-    let mut options = OpenOptions::new();
-    options.create(true);
-    if plan.per_job {
-        options.write(true).truncate(true);
-    } else {
-        options.append(true);
-    }
-    let file = options.open(&path).map_err(|error| log_error("create log", &path, &error))?;
+    // One log for all workers of all jobs: each writes behind the others.
+    let file = if plan.per_job { sys::aside::create(&path) } else { sys::aside::append(&path) };
+    let file = file.map_err(|error| log_error("create log", &path, &error))?;
     let layout = LogLayout {
         largest: plan.window_value == WindowValue::Both && !plan.average.is_zero(),
         offset: plan.offset,

@@ -236,7 +236,7 @@ fn give_back(shared: &Shared, piece: Piece) {
 /// A log that failed is the job's error.
 pub(super) fn log_error(operation: &str, path: &Path, error: &std::io::Error) -> JobError {
     JobError {
-        errno: error.raw_os_error().unwrap_or(libc::EIO),
+        errno: sys::aside::errno(error),
         operation: operation.to_owned(),
         message: format!("{operation} {}: {error}", path.display()),
         signal: None,
