@@ -103,7 +103,8 @@ fn of_row(row: &Measurement) -> Option<RunResult> {
     direction.bytes = rounded(row.mib_per_second.unwrap_or(0.0) * f64::from(1 << 20) * SECONDS);
     direction.runtime = Nanos::from_secs(10);
     direction.stated = stated(row.mib_per_second.map(|rate| rate * f64::from(1 << 20)), Some(iops));
-    direction.total = row.mean_ms.map(|mean| {
+    // A block in minutes: none of them in these ten seconds.
+    direction.total = row.mean_ms.filter(|_| ios > 0).map(|mean| {
         // A longest latency says something of a run whose length is known; that of a row is not.
         let moments = moments(ios, [rounded(mean * 1e6); 2], [mean * 1e6, 0.0]);
         LatencyStatistics { moments, histogram: None }

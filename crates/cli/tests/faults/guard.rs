@@ -245,6 +245,7 @@ pub(crate) fn rows() -> Vec<Row> {
     let mut rows: Vec<Row> =
         MARKS.iter().map(|mark| Row::new(mark.fault, mark.injected, move |bench| marked(bench, mark))).collect();
     rows.extend(used());
+    rows.extend(otherwise());
     rows.push(swapped());
     rows.extend(named());
     rows.extend(allowed());
@@ -312,6 +313,19 @@ fn used() -> Vec<Row> {
             let _holder = options.read(true).write(true).open(&device.path).map_err(|error| error.to_string())?;
             refused(bench, &device, &device.name(), WAYS, &["is in use"])
         }),
+        Row::new("guard: idle partitions", "a partition that only the kernel knows", |bench| {
+            let device = Device::over(bench, 16 * MIB, |_| Ok(()))?;
+            run_tool("addpart", &[&device.name(), "1", "2048", "8192"])?;
+            let shown = refused(bench, &device, &device.name(), WAYS, &["has the partition"]);
+            let _ = run_tool("delpart", &[&device.name(), "1"]);
+            shown
+        }),
+    ]
+}
+
+/// What is known of a device by another name of it.
+fn otherwise() -> Vec<Row> {
+    vec![
         Row::new("guard: its file is mounted otherwise", "another loop device on the same file", |bench| {
             let device = Device::over(bench, 16 * MIB, ext4)?;
             let twin = run_tool("losetup", &["--find", "--show", &text(&device.backing)])?;
@@ -338,13 +352,6 @@ fn used() -> Vec<Row> {
             }
             shown.kept = "the node, and every byte (sha256)".into();
             Ok(shown)
-        }),
-        Row::new("guard: idle partitions", "a partition that only the kernel knows", |bench| {
-            let device = Device::over(bench, 16 * MIB, |_| Ok(()))?;
-            run_tool("addpart", &[&device.name(), "1", "2048", "8192"])?;
-            let shown = refused(bench, &device, &device.name(), WAYS, &["has the partition"]);
-            let _ = run_tool("delpart", &[&device.name(), "1"]);
-            shown
         }),
     ]
 }
