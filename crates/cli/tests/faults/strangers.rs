@@ -86,18 +86,24 @@ fn other_files() -> Vec<Row> {
         }),
         Row::new("a stranger's result to go on with", "survey --untrusted --resume", |bench| {
             let marker = bench.file("ran");
-            let run = format!(
-                r#""engine":"exec","test":{{"x":{{"rw":"randread","options":{{"program":"touch","arguments":"{}"}}}}}}"#,
-                marker.display()
-            );
-            let asks = [run.as_str(), r#""vary":{"sim_journal":"/etc/x"}"#, r#""targets":["/etc"]"#];
+            let program = format!(r#""program":"touch","arguments":"{}""#, marker.display());
+            let runs = format!(r#""targets":["data"],"test":{{"x":{{"rw":"randread","options":{{{program}}}}}}}"#);
+            let result = |asked: &str| format!(r#"{{"command":"survey","tests":[],"request":{{{asked}}}}}"#);
+            bench.write("given", result(&runs))?;
+            let (status, told) = plumb(bench, "survey --resume given")?;
+            if marker.exists() || status != Some(1) || !told.contains("runs a command") {
+                return Err(format!("{status:?}: {told}"));
+            }
+            let asks = [
+                r#""targets":["/etc"]"#,
+                r#""targets":["data"],"output":"/etc/x""#,
+                r#""targets":["data"],"overwrite":["1"]"#,
+            ];
             let mut shown = None;
             for ask in asks {
-                let targets = if ask.contains("targets") { "" } else { r#""targets":["data"],"# };
-                let text = format!(r#"{{"command":"survey","tests":[],"request":{{{targets}{ask}}}}}"#);
-                shown = Some(refused(bench, &text, "survey --untrusted --resume given", 1)?);
+                shown = Some(refused(bench, &result(ask), "survey --untrusted --resume given", 1)?);
             }
-            if marker.exists() { Err("the command ran".into()) } else { shown.ok_or_else(|| "no line".into()) }
+            shown.ok_or_else(|| "no line".into())
         }),
         Row::new("a stranger's cluster file", "iozone --untrusted -+m", |bench| {
             let marker = bench.file("ran");

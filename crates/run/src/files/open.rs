@@ -294,7 +294,11 @@ fn make_anew(path: &Path, mode: Mode) -> Result<(), JobError> {
     let create = || rustix::fs::open(path, OFlags::CLOEXEC | OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC, mode);
     // What is there already may belong to somebody else: it must be writable before it is removed.
     create().map_err(|error| file_error("create", path, error, ""))?;
-    rustix::fs::unlink(path).map_err(|error| file_error("unlink", path, error, ""))?;
+    match rustix::fs::unlink(path) {
+        // Another worker on the same file was first.
+        Ok(()) | Err(rustix::io::Errno::NOENT) => {}
+        Err(error) => return Err(file_error("unlink", path, error, "")),
+    }
     create().map(drop).map_err(|error| file_error("create", path, error, ""))
 }
 
