@@ -13,8 +13,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// A case lasts a few hundred milliseconds; one that takes longer than this hangs.
-const LONGEST: Duration = Duration::from_secs(40);
+/// A case lasts a few hundred milliseconds, but for a ramp of many bytes at few bytes a second and the like: one that takes
+/// longer than this is interrupted.
+const LONGEST: Duration = Duration::from_secs(20);
+/// One that takes longer than this to end then hangs.
+const LONGEST_END: Duration = Duration::from_secs(10);
 
 /// Where cases run, one after the other.
 pub(crate) struct Place {
@@ -305,14 +308,19 @@ fn carry_out(directory: &Path, words: &[&str]) -> Result<Ran, String> {
     let begun = Instant::now();
     let mut child = command.spawn().map_err(|error| format!("prlimit: {error}"))?;
     let group = rustix::process::Pid::from_child(&child);
+    let mut interrupted = false;
     let status = loop {
         match child.try_wait().map_err(|error| error.to_string())? {
             Some(status) => break status,
-            None if begun.elapsed() > LONGEST => {
+            None if begun.elapsed() > LONGEST && !interrupted => {
+                let _ = rustix::process::kill_process_group(group, rustix::process::Signal::INT);
+                interrupted = true;
+            }
+            None if begun.elapsed() > LONGEST + LONGEST_END => {
                 let told = told_of(group);
                 let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
                 let _ = child.wait();
-                return Err(format!("hangs: not over after {LONGEST:?}\n{told}"));
+                return Err(format!("hangs: not over {LONGEST_END:?} after SIGINT\n{told}"));
             }
             None => std::thread::sleep(Duration::from_millis(3)),
         }
