@@ -34,6 +34,13 @@ pub struct RunResult {
     pub cpu_idleness: Option<CpuIdleness>,
 }
 
+impl RunResult {
+    /// Whether any job did an I/O.
+    pub fn has_ios(&self) -> bool {
+        self.jobs.iter().any(|job| job.ios() > 0)
+    }
+}
+
 /// How idle the CPUs were while a run lasted.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CpuIdleness {

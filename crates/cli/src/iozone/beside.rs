@@ -90,8 +90,7 @@ impl Beside {
 
     /// A signal ended a pass: it is saved with what it had found.
     pub(crate) fn cut_short(&mut self, title: &str, found: &RunResult, saves: Saves) {
-        let moved = found.jobs.iter().any(|job| job.directions.iter().any(|(_, found)| found.ios > 0));
-        if saves == Saves::All && moved {
+        if saves == Saves::All && found.has_ios() {
             self.tests.push(under_way(title, found));
         }
     }

@@ -174,15 +174,14 @@ impl Observer for Meanwhile<'_> {
 
     fn abandoned(&mut self, result: &RunResult) {
         self.live.clear();
-        left::tell(result);
-        left::say("what was made on the target stays there");
-        if self.settings.json.is_some() {
-            self.beside.cut_short(self.title, result, Saves::All);
-            if let Err(failure) = self.beside.save_now(self.settings, self.command) {
-                left::say(failure.message());
+        left::behind(result, || {
+            if self.settings.json.is_some() {
+                self.beside.cut_short(self.title, result, Saves::All);
+                if let Err(failure) = self.beside.save_now(self.settings, self.command) {
+                    left::say(failure.message());
+                }
             }
-        }
-        left::exit(result);
+        });
     }
 }
 

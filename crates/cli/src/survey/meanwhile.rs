@@ -59,15 +59,14 @@ impl Observer for Meanwhile<'_> {
 
     fn abandoned(&mut self, result: &RunResult) {
         self.display.clear();
-        left::tell(result);
-        left::say("what was made on the target stays there");
-        let row = row(self.test, result.clone());
-        let survey = (self.survey)().and_under_way(&row).ended(&[], result.ended_by_signal);
-        match self.file.write(&survey) {
-            Ok(path) => left::say(&format!("the result, with the test under way: {}", path.display())),
-            Err(failure) => left::say(failure.message()),
-        }
-        left::exit(result);
+        left::behind(result, || {
+            let row = row(self.test, result.clone());
+            let survey = (self.survey)().and_under_way(&row).ended(&[], result.ended_by_signal);
+            match self.file.write(&survey) {
+                Ok(path) => left::say(&format!("the result, with the test under way: {}", path.display())),
+                Err(failure) => left::say(failure.message()),
+            }
+        });
     }
 }
 
@@ -79,6 +78,5 @@ pub(super) fn row(test: &Test, mut result: RunResult) -> Row {
 
 /// The same of one that a signal cut short; `None` where it had not moved anything yet.
 pub(super) fn cut_short(test: &Test, result: RunResult) -> Option<Row> {
-    let moved = result.jobs.iter().any(|job| job.directions.iter().any(|(_, found)| found.ios > 0));
-    moved.then(|| row(test, result))
+    result.has_ios().then(|| row(test, result))
 }
