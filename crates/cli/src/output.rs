@@ -23,7 +23,9 @@ pub(crate) struct Output {
 impl Output {
     /// Standard output.
     pub(crate) fn stdout() -> Self {
-        Output { name: "standard output".into(), writer: Box::new(io::stdout()), to_stdout: true, file: None }
+        let writer: Box<dyn Write> =
+            if sys::standard::output_was_closed() { Box::new(Closed) } else { Box::new(io::stdout()) };
+        Output { name: "standard output".into(), writer, to_stdout: true, file: None }
     }
 
     /// A file that plumb makes, or made before.
@@ -61,5 +63,18 @@ impl Output {
     pub(crate) fn write(&mut self, text: &str) -> Result<(), Failure> {
         let written = self.writer.write_all(text.as_bytes()).and_then(|()| self.writer.flush());
         written.map_err(|error| Failure::writing(&self.name, &error))
+    }
+}
+
+/// A standard output that was closed before the program began: no write comes to anything.
+struct Closed;
+
+impl Write for Closed {
+    fn write(&mut self, _bytes: &[u8]) -> io::Result<usize> {
+        Err(rustix::io::Errno::BADF.into())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }

@@ -148,6 +148,14 @@ const TOGETHER: &[(&str, &str)] = &[
     ("--size=9223372036854775807 --rw=write --verify=crc32c --verify_backlog=9223372036854775807 --io_size=64k", ""),
     ("--size=1m --sim_rate=1 --bs=1m --number_ios=3", ""),
     ("--size=1m --sim_service_time=9223372036854775807 --number_ios=3", "longer than 500 years"),
+    // A century of nothing between two I/Os is stepped over.
+    ("--size=1m --sim_service_time=3000000000000000 --number_ios=3", ""),
+    ("--size=1m --thinktime=3000000000000000 --thinktime_blocks=1 --number_ios=3 --runtime=18446744073", ""),
+    (
+        "--size=1m --sim_service_time=3000000000000000 --number_ios=3 --write_bw_log=j --write_hist_log=j --log_avg_msec=500 \
+         --log_hist_msec=700 --bwavgtime=300 --iopsavgtime=900",
+        "",
+    ),
     ("--size=1m --latency_target=18446744073709551 --latency_window=18446744073709551 --runtime=1", ""),
 ];
 

@@ -89,6 +89,17 @@ impl IntervalSampler {
         self.next
     }
 
+    /// Ends in one step the intervals in which nothing is done: those that are over before `until`, up to which the totals
+    /// stay as they were when the last interval closed.
+    pub fn skip_idle(&mut self, until: Nanos) {
+        let behind = until.saturating_sub(self.next).get();
+        if behind > 0 {
+            let whole = (behind - 1) / self.interval.get().max(1);
+            self.started = self.next.saturating_add(Nanos(whole.saturating_mul(self.interval.get())));
+            self.next = self.started.saturating_add(self.interval);
+        }
+    }
+
     /// Closes the interval at `now` with the totals so far; `None` when nothing was done in it.
     pub fn close(&mut self, now: Nanos, bytes: u64, ios: u64) -> Option<IntervalRates> {
         let elapsed = now.saturating_sub(self.started);
@@ -161,6 +172,23 @@ mod tests {
         assert_eq!(sampler.close(Nanos::from_millis(500), 10, 1), None);
         let next = sampler.close(Nanos::from_millis(1000), 1 << 20, 1).unwrap();
         assert_eq!((next.kib_per_second, next.iops), (2048, 2));
+    }
+
+    #[test]
+    fn idle_intervals_end_in_one_step_where_they_would_one_by_one() {
+        let interval = Nanos(500);
+        for until in [0, 499, 500, 501, 999, 1000, 1001, 5000, 5001] {
+            let mut one_by_one = IntervalSampler::new(interval, Nanos::ZERO);
+            while one_by_one.next_due() < Nanos(until) {
+                assert_eq!(one_by_one.close(one_by_one.next_due(), 0, 0), None);
+            }
+            let mut at_once = IntervalSampler::new(interval, Nanos::ZERO);
+            at_once.skip_idle(Nanos(until));
+            assert_eq!((at_once.started, at_once.next), (one_by_one.started, one_by_one.next), "until {until}");
+        }
+        let mut far = IntervalSampler::new(interval, Nanos::ZERO);
+        far.skip_idle(Nanos::MAX);
+        assert!(far.next_due() >= Nanos(u64::MAX - 500));
     }
 
     #[test]

@@ -1,6 +1,9 @@
 //! The one typeface of all pictures, embedded, so that a picture looks the same everywhere and text has known widths.
 
-use ttf_parser::Face;
+use skrifa::charmap::Charmap;
+use skrifa::instance::{LocationRef, Size};
+use skrifa::metrics::GlyphMetrics;
+use skrifa::{FontRef, MetadataProvider};
 
 /// The regular and the bold cut.
 pub(crate) const FILES: [&[u8]; 2] =
@@ -11,13 +14,35 @@ pub(crate) const FAMILY: &str = "DejaVu Sans";
 
 /// Measures text.
 pub(crate) struct Measure {
-    faces: [Face<'static>; 2],
+    faces: [Face; 2],
+}
+
+/// A cut: which glyph a letter has, and how wide it is in units of which `em` are the size of the font.
+struct Face {
+    letters: Charmap<'static>,
+    widths: GlyphMetrics<'static>,
+    em: f64,
+}
+
+impl Face {
+    fn read(file: &'static [u8]) -> Option<Self> {
+        let font = FontRef::new(file).ok()?;
+        let (size, location) = (Size::unscaled(), LocationRef::default());
+        let em = f64::from(font.metrics(size, location).units_per_em);
+        Some(Face { letters: font.charmap(), widths: font.glyph_metrics(size, location), em })
+    }
+
+    /// A sign that the face lacks is drawn by a face of the reader's, most often as wide as it is high.
+    fn width(&self, letter: char) -> f64 {
+        let own = self.letters.map(letter).and_then(|glyph| self.widths.advance_width(glyph));
+        own.map_or(self.em, f64::from)
+    }
 }
 
 impl Measure {
     /// The embedded faces, or nothing when they cannot be read (they are ours: a broken build).
     pub(crate) fn new() -> Option<Self> {
-        let [regular, bold] = FILES.map(|file| Face::parse(file, 0).ok());
+        let [regular, bold] = FILES.map(Face::read);
         Some(Measure { faces: [regular?, bold?] })
     }
 
@@ -26,11 +51,7 @@ impl Measure {
         let size = font.split_whitespace().find_map(|word| word.strip_suffix("px")?.parse().ok()).unwrap_or(12.0);
         let heavy = font.split_whitespace().any(|word| word == "bold" || word.parse::<u32>().is_ok_and(|at| at >= 600));
         let face = &self.faces[usize::from(heavy)];
-        let em = f64::from(face.units_per_em());
-        // A sign that the face lacks is drawn by a face of the reader's, most often as wide as it is high.
-        let width =
-            |letter| face.glyph_index(letter).and_then(|glyph| face.glyph_hor_advance(glyph)).map_or(em, f64::from);
-        text.chars().map(width).sum::<f64>() * size / em
+        text.chars().map(|letter| face.width(letter)).sum::<f64>() * size / face.em
     }
 }
 
@@ -45,5 +66,7 @@ mod tests {
         assert!(width("bold 12px DejaVu Sans") > width("12px DejaVu Sans"));
         assert!((width("24px x") - 2.0 * width("12px x")).abs() < 1e-9);
         assert_eq!(measure.width("\u{1F600}", "10px x"), 10.0);
+        // The digits of DejaVu Sans are 1303 of 2048 wide.
+        assert_eq!(measure.width("0", "2048px x"), 1303.0);
     }
 }

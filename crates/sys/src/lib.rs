@@ -25,6 +25,7 @@ pub mod range_lock;
 pub mod residency;
 mod shared;
 pub mod signals;
+pub mod standard;
 mod text;
 pub mod usage;
 

@@ -19,7 +19,9 @@ enum Fault {
     /// Standard output is /dev/full.
     FullOutput,
     /// Who reads standard output has gone.
-    ClosedOutput,
+    ReaderGone,
+    /// There is no standard output.
+    NoOutput,
     /// prlimit sets this limit.
     Limit(&'static str),
     /// This signal after so many milliseconds, so often.
@@ -40,6 +42,8 @@ struct Case {
 const SURVEY: &str =
     "survey --output r.json --size 16M --time 1 --warm-up 0 --tests randread --users 1 --buffered data";
 
+const FIO: &str = "fio --name=a --size=64k --rw=read";
+
 #[rustfmt::skip]
 const CASES: &[Case] = &[
     Case { fault: "iozone: EIO on a read", inject: Fault::Answer("read,pread64:error=EIO:when=3", "z"),
@@ -54,9 +58,11 @@ const CASES: &[Case] = &[
         words: "iozone -i 1 -+E -s 64 -r 4 -f {}", status: 61, says: &["Input/output error"], shows: "" },
     Case { fault: "iozone: late I/O (FUSE)", inject: Fault::Scripted(fuse::at(fuse::ask::READ, 5, fuse::Answer::Late(Duration::from_millis(300)))),
         words: "iozone -i 1 -+E -s 64 -r 4 -f {}", status: 0, says: &[], shows: "iozone test complete" },
+    Case { fault: "iozone: no standard output", inject: Fault::NoOutput, words: "iozone -i 0 -s 64 -r 4 -f z", status: 1,
+        says: &["standard output: cannot write"], shows: "" },
     Case { fault: "iozone: full output disk", inject: Fault::FullOutput,
         words: "iozone -i 0 -s 64 -r 4 -f z", status: 1, says: &["no space left"], shows: "" },
-    Case { fault: "iozone: closed standard output", inject: Fault::ClosedOutput,
+    Case { fault: "iozone: closed standard output", inject: Fault::ReaderGone,
         words: "iozone -i 0 -s 64 -r 4 -f z", status: 1, says: &[], shows: "" },
     Case { fault: "iozone: a full disk under --json", inject: Fault::Small(4 << 10),
         words: "iozone -i 0 -s 64 -r 4 -f z --json={}/r.json", status: 1, says: &["no space left"], shows: "64" },
@@ -75,10 +81,17 @@ const CASES: &[Case] = &[
     Case { fault: "survey: a full disk under its result", inject: Fault::Small(4 << 10),
         words: "survey --output {}/r.json --size 16M --time 1 --warm-up 0 --tests randread --users 1 --buffered data", status: 1,
         says: &["no space left"], shows: "rand read" },
-    Case { fault: "survey: closed standard output", inject: Fault::ClosedOutput, words: SURVEY, status: 1, says: &[], shows: "" },
+    Case { fault: "survey: closed standard output", inject: Fault::ReaderGone, words: SURVEY, status: 1, says: &[], shows: "" },
+    Case { fault: "survey: no standard output", inject: Fault::NoOutput, words: SURVEY, status: 1,
+        says: &["standard output: cannot write"], shows: "" },
     Case { fault: "survey: full output disk", inject: Fault::FullOutput, words: SURVEY, status: 1, says: &["no space left"], shows: "" },
     Case { fault: "survey: Ctrl-C twice", inject: Fault::Signal("INT", 700, 2),
         words: "survey --output r.json --size 16M --time 30 --tests randread --users 1 --buffered data", status: 130, says: &[], shows: "" },
+    Case { fault: "fio: closed standard output", inject: Fault::ReaderGone, words: FIO, status: 1, says: &[], shows: "" },
+    Case { fault: "fio: no standard output", inject: Fault::NoOutput, words: FIO, status: 1,
+        says: &["standard output: cannot write"], shows: "" },
+    Case { fault: "fio: no standard output, and no need of it", inject: Fault::NoOutput, words: "fio --output=kept.txt --name=a --size=64k",
+        status: 0, says: &[], shows: "" },
     // /dev/zero has no end; the limit of memory stands for the machine's.
     Case { fault: "fio: a job file without end", inject: Fault::Limit(ROOM), words: "fio /dev/zero", status: 1, says: &["/dev/zero", "64 MiB"], shows: "" },
     Case { fault: "fio: an include without end", inject: Fault::Limit(ROOM), words: "fio endless.fio", status: 1,
@@ -98,8 +111,12 @@ const CASES: &[Case] = &[
         says: &["/dev/zero", "16 MiB"], shows: "" },
     Case { fault: "iozone: telemetry without end", inject: Fault::Limit(ROOM), words: "iozone -i 0 -f z -X endless.dat", status: 1,
         says: &["endless.dat", "1 GiB"], shows: "" },
+    Case { fault: "iostat: no standard output", inject: Fault::NoOutput, words: "iostat 1 2", status: 1,
+        says: &["standard output: cannot write"], shows: "" },
     Case { fault: "iostat: full output disk", inject: Fault::FullOutput, words: "iostat 1 2", status: 1, says: &["no space left"], shows: "" },
-    Case { fault: "iostat: closed standard output", inject: Fault::ClosedOutput, words: "iostat 1 5", status: 1, says: &[], shows: "" },
+    Case { fault: "iostat: closed standard output", inject: Fault::ReaderGone, words: "iostat 1 5", status: 1, says: &[], shows: "" },
+    Case { fault: "parse: no standard output", inject: Fault::NoOutput, words: "parse given.csv", status: 1,
+        says: &["standard output: cannot write"], shows: "" },
     Case { fault: "parse: full output disk", inject: Fault::FullOutput, words: "parse given.csv", status: 1, says: &["no space left"], shows: "" },
     Case { fault: "report: a full disk under its page", inject: Fault::Small(4 << 10), words: "report given.csv --output {}/page.html",
         status: 1, says: &["no space left"], shows: "" },
@@ -124,7 +141,8 @@ fn injected(case: &Case) -> String {
         Fault::Small(bytes) => format!("tmpfs of {} KiB", bytes >> 10),
         Fault::Scripted(_) => "the 5th READ".to_owned(),
         Fault::FullOutput => "standard output is /dev/full".to_owned(),
-        Fault::ClosedOutput => "a reader that has gone".to_owned(),
+        Fault::ReaderGone => "a reader that has gone".to_owned(),
+        Fault::NoOutput => ">&-".to_owned(),
         Fault::Limit(limit) => format!("prlimit {limit}"),
         Fault::Signal(name, after, times) => format!("SIG{name} after {after} ms, {times} times"),
     }
@@ -141,6 +159,7 @@ fn starter(bench: &Bench, inject: Fault) -> Vec<String> {
             words(&["strace", "-f", "-qq", "-o", "trace.txt", "-e", &trace, "-e", &inject, "-P", file, "-P", &absolute])
         }
         Fault::Limit(limit) => words(&["prlimit", limit]),
+        Fault::NoOutput => words(&["sh", "-c", "exec \"$@\" >&-", "sh"]),
         _ => Vec::new(),
     }
 }
@@ -181,7 +200,7 @@ fn carry_out(bench: &Bench, command: &mut Command, case: &Case) -> Result<(Optio
     let out = bench.file("stdout.txt");
     match case.inject {
         Fault::FullOutput => command.stdout(File::options().write(true).open("/dev/full").map_err(failed)?),
-        Fault::ClosedOutput => {
+        Fault::ReaderGone => {
             let (reader, writer) = std::io::pipe().map_err(failed)?;
             drop(reader);
             command.stdout(writer)

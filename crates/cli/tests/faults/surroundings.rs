@@ -4,7 +4,6 @@ use super::guard::SWAP;
 use super::{Bench, Ran, Row, Shown, run_tool};
 use std::io::{Seek, SeekFrom, Write};
 use std::path::Path;
-use std::process::Stdio;
 use std::sync::PoisonError;
 use std::time::{Duration, Instant};
 
@@ -305,23 +304,6 @@ fn places() -> Vec<Row> {
         Row::new("output into a directory that is not there", "--output=none/x", |bench| {
             let ran = bench.run(&mut bench.fio(&format!("--output=none/x --name=a {KIB_64}")))?;
             ran.expect(1, &["none/x"])
-        }),
-        Row::new("closed standard output", "a reader that has gone", |bench| {
-            let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_plumb"));
-            command.args(["fio", "--name=a"]).args(KIB_64.split(' ')).current_dir(bench.path());
-            let (reader, writer) = std::io::pipe().map_err(|error| error.to_string())?;
-            drop(reader);
-            let output = command.stdout(writer).stderr(Stdio::piped()).output().map_err(|error| error.to_string())?;
-            let said = String::from_utf8_lossy(&output.stderr).into_owned();
-            if said.contains("panicked") || output.status.code().is_none() {
-                return Err(format!("{}: {said}", output.status));
-            }
-            let status = output.status.code().unwrap_or(-1).to_string();
-            Ok(Shown {
-                did: said.lines().next().unwrap_or("").into(),
-                status,
-                kept: "the run was stopped or told".into(),
-            })
         }),
         Row::new("log that cannot be made", "write_bw_log below a directory that is not there", |bench| {
             let ran = bench.run(&mut bench.fio(&format!("--name=a {KIB_64} --write_bw_log=none/x")))?;

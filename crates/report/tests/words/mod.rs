@@ -1,7 +1,8 @@
 //! Words in a drawing: where each stands, and which lie over each other or leave the picture.
 
 use resvg::usvg::roxmltree::{Document, Node};
-use ttf_parser::Face;
+use skrifa::instance::{LocationRef, Size};
+use skrifa::{FontRef, MetadataProvider};
 
 const REGULAR: &[u8] = include_bytes!("../../vendor/fonts/DejaVuSans.ttf");
 const BOLD: &[u8] = include_bytes!("../../vendor/fonts/DejaVuSans-Bold.ttf");
@@ -30,7 +31,7 @@ fn number(node: &Node<'_, '_>, name: &str) -> f64 {
 
 /// Where each word stands, as the embedded face is wide.
 pub(crate) fn words(svg: &str) -> Vec<(String, Place)> {
-    let faces = [Face::parse(REGULAR, 0).expect("a test's own data"), Face::parse(BOLD, 0).expect("a test's own data")];
+    let faces = [REGULAR, BOLD].map(|file| FontRef::new(file).expect("a test's own data"));
     let document = Document::parse(svg).expect("a test's own data");
     let texts = document.descendants().filter(|node| node.has_tag_name("text"));
     texts
@@ -44,12 +45,13 @@ pub(crate) fn words(svg: &str) -> Vec<(String, Place)> {
             assert!(size > 5.0, "`{text}` has a size: {node:?}");
             let bold = font.starts_with("bold") || said(&node, "font-weight").is_some_and(|weight| weight == "bold");
             let face = &faces[usize::from(bold)];
-            let em = f64::from(face.units_per_em());
+            #[expect(clippy::cast_possible_truncation, reason = "a size in pixels")]
+            let widths = face.glyph_metrics(Size::new(size as f32), LocationRef::default());
             let advance = |letter: char| {
-                let glyph = face.glyph_index(letter).unwrap_or_else(|| panic!("the face has no {letter:?}"));
-                f64::from(face.glyph_hor_advance(glyph).expect("a test's own data"))
+                let glyph = face.charmap().map(letter).unwrap_or_else(|| panic!("the face has no {letter:?}"));
+                f64::from(widths.advance_width(glyph).expect("a test's own data"))
             };
-            let width = text.chars().map(advance).sum::<f64>() * size / em;
+            let width = text.chars().map(advance).sum::<f64>();
             let (mut x, mut y) = (number(&node, "x"), number(&node, "y"));
             let transform = node.attribute("transform").unwrap_or("");
             let inner = |name: &str| -> Option<Vec<f64>> {

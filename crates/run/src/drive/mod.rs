@@ -210,7 +210,7 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
         let now = self.clock.now();
         self.watch_time(now);
         if now == self.next_event {
-            self.event(now);
+            self.event(now, now);
         }
         self.tally.record.measured_until = now.get();
         self.account_for_the_kernel();
@@ -315,19 +315,19 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
     #[cold]
     fn events_before(&mut self, now: Nanos) {
         while self.next_event < now {
-            self.event(self.next_event);
+            self.event(self.next_event, now);
         }
     }
 
-    /// Does what is due at `moment`: ends the ramp, takes samples, judges.
-    fn event(&mut self, moment: Nanos) {
+    /// Does what is due at `moment`: ends the ramp, takes samples, judges. Nothing comes back before `until`.
+    fn event(&mut self, moment: Nanos, until: Nanos) {
         if self.ramp_ends.is_some_and(|end| moment >= end) {
             self.end_ramp(moment);
             self.begin_reins(moment);
         } else if moment >= self.next_sample {
             if self.ramp_ends.is_none() {
-                self.tally.sample(moment);
-                self.tally.close_log_windows(moment);
+                self.tally.sample(moment, until);
+                self.tally.close_log_windows(moment, until);
             }
             self.next_sample = self.next_look();
         }

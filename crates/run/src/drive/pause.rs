@@ -14,7 +14,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
             let now = self.clock.now();
             if now >= self.next_event {
                 let was_ramping = self.ramp_ends.is_some();
-                self.event(self.next_event);
+                self.event(self.next_event, if E::SPEC.capabilities.virtual_time { moment } else { now });
                 if was_ramping && self.ramp_ends.is_none() {
                     return;
                 }
@@ -23,7 +23,8 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
             if now >= moment || self.tally.control.stop_requested() {
                 return;
             }
-            self.clock.sleep_until(moment.min(now.saturating_add(SLICE)).min(self.next_event));
+            let slice = if E::SPEC.capabilities.virtual_time { Nanos::MAX } else { SLICE };
+            self.clock.sleep_until(moment.min(now.saturating_add(slice)).min(self.next_event));
         }
     }
 

@@ -198,7 +198,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
         self.stride.restart();
         self.watch_time(now);
         if now >= self.next_event {
-            self.event(self.next_event);
+            self.event(self.next_event, now);
         }
         if reaped == 0 {
             self.slots.give_back(done);

@@ -209,10 +209,10 @@ impl<'w> Tally<'w> {
         self.logs.as_ref().map_or(Nanos::MAX, |logs| logs.next_end())
     }
 
-    /// Closes the windows of logs that end at `moment`.
-    pub(super) fn close_log_windows(&mut self, moment: Nanos) {
+    /// Closes the windows of logs that end at `moment`; nothing more is done before `until`.
+    pub(super) fn close_log_windows(&mut self, moment: Nanos, until: Nanos) {
         if let Some(logs) = &mut self.logs {
-            logs.close_due(moment);
+            logs.close_due(moment, until);
         }
     }
 
@@ -294,23 +294,25 @@ impl<'w> Tally<'w> {
         samplers.map(IntervalSampler::next_due).min().unwrap_or(Nanos::MAX)
     }
 
-    /// Takes the samples that are due at `now`.
-    pub(crate) fn sample(&mut self, now: Nanos) {
+    /// Takes the samples that are due at `now`; nothing more is done before `until`.
+    pub(crate) fn sample(&mut self, now: Nanos, until: Nanos) {
         let Some(sampling) = &mut self.sampling else { return };
         let record = &mut *self.record;
         for direction in 0..3 {
             let bytes = self.control.bytes[direction].load(Relaxed) - record.bytes_before[direction];
             let ios = self.control.ios[direction].load(Relaxed) - record.ios_before[direction];
             let (bandwidth, iops) = (&mut sampling.bandwidth[direction], &mut sampling.iops[direction]);
-            if bandwidth.due(now)
-                && let Some(rates) = bandwidth.close(now, bytes, ios)
-            {
-                record.bandwidth_samples[direction].record(rates.kib_per_second);
+            if bandwidth.due(now) {
+                if let Some(rates) = bandwidth.close(now, bytes, ios) {
+                    record.bandwidth_samples[direction].record(rates.kib_per_second);
+                }
+                bandwidth.skip_idle(until);
             }
-            if iops.due(now)
-                && let Some(rates) = iops.close(now, bytes, ios)
-            {
-                record.iops_samples[direction].record(rates.iops);
+            if iops.due(now) {
+                if let Some(rates) = iops.close(now, bytes, ios) {
+                    record.iops_samples[direction].record(rates.iops);
+                }
+                iops.skip_idle(until);
             }
         }
     }

@@ -206,13 +206,20 @@ impl Logs {
         self.window.ends.min(self.histogram.as_ref().map_or(Nanos::MAX, |histogram| histogram.ends))
     }
 
-    /// Closes the windows that end at `moment`.
-    pub(super) fn close_due(&mut self, moment: Nanos) {
+    /// Closes the windows that end at `moment`, and those behind it that are over before `until`: in them nothing is done.
+    pub(super) fn close_due(&mut self, moment: Nanos, until: Nanos) {
         if moment >= self.window.ends {
             self.close_window(moment);
+            if self.window.ends < until {
+                self.close_window(last_multiple(self.started, self.window.length, until));
+            }
         }
         if self.histogram.as_ref().is_some_and(|histogram| moment >= histogram.ends) {
             self.close_histograms(moment);
+            if let Some(histogram) = self.histogram.as_mut().filter(|histogram| histogram.ends < until) {
+                histogram.ends =
+                    next_multiple(self.started, histogram.length, last_multiple(self.started, histogram.length, until));
+            }
         }
     }
 
@@ -323,6 +330,12 @@ impl Logs {
 fn next_multiple(started: Nanos, length: Nanos, now: Nanos) -> Nanos {
     let passed = now.saturating_sub(started).get() / length.get().max(1);
     started.saturating_add(Nanos((passed + 1).saturating_mul(length.get())))
+}
+
+/// The last multiple of `length` after `started` that lies before `until`.
+fn last_multiple(started: Nanos, length: Nanos, until: Nanos) -> Nanos {
+    let passed = until.saturating_sub(started).get().saturating_sub(1) / length.get().max(1);
+    started.saturating_add(Nanos(passed * length.get()))
 }
 
 /// Milliseconds on one of the system's clocks; the words were checked for those that exist.
