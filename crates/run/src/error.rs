@@ -24,6 +24,17 @@ pub enum RunError {
     /// The kernel refused memory, a process or a thread.
     #[error("cannot start the workers: {0}")]
     Workers(#[from] sys::SysError),
+    /// The run was ended by force while a job's files were made, and nothing can end that.
+    #[error(
+        "job `{job}`: left in the kernel: the layout of its files (thread {thread}); its I/O does not come back, and nothing \
+         can end it before. No job had begun"
+    )]
+    LayoutLeft {
+        /// The job.
+        job: String,
+        /// The thread that makes its files.
+        thread: u32,
+    },
     /// A thread could not be started.
     #[error("cannot start a worker's thread: {0}")]
     Thread(std::io::Error),

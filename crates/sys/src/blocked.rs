@@ -1,5 +1,9 @@
 //! The system call that a thread sits in, from /proc/PID/syscall: what it waits for, and where in which file.
 
+use std::ffi::OsString;
+use std::fs::File;
+use std::os::unix::ffi::OsStringExt;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 /// A thread inside of a system call that does I/O.
@@ -7,10 +11,12 @@ use std::path::{Path, PathBuf};
 pub struct BlockedCall {
     /// The call, `pread64`.
     pub call: &'static str,
-    /// The file, where the call is about one that still has a name.
+    /// The file, where the call is about one that still has a name, or by the name that the call was given.
     pub file: Option<PathBuf>,
-    /// Where in it, where the call says so.
+    /// Where in it, where call or file say so.
     pub offset: Option<u64>,
+    /// It is about no file, but waits for what was submitted before.
+    pub waits: bool,
     /// Call, arguments, and the CPU time of the thread: as long as it is the same, the thread has not moved.
     pub fingerprint: String,
 }
@@ -20,8 +26,12 @@ pub struct BlockedCall {
 enum About {
     /// The file of the first, at the offset of this one.
     Offset(usize),
+    /// The file of the first, where it has come to.
+    Position,
     /// The file of the first.
     File,
+    /// The name that this one points to.
+    Path(usize),
     /// No file: it waits for what was submitted before.
     Submitted,
 }
@@ -33,14 +43,22 @@ const CALLS: &[(libc::c_long, &str, About)] = &[
     (libc::SYS_pwritev, "pwritev", About::Offset(3)),
     (libc::SYS_preadv2, "preadv2", About::Offset(3)),
     (libc::SYS_pwritev2, "pwritev2", About::Offset(3)),
-    (libc::SYS_read, "read", About::File),
-    (libc::SYS_write, "write", About::File),
-    (libc::SYS_readv, "readv", About::File),
-    (libc::SYS_writev, "writev", About::File),
+    (libc::SYS_read, "read", About::Position),
+    (libc::SYS_write, "write", About::Position),
+    (libc::SYS_readv, "readv", About::Position),
+    (libc::SYS_writev, "writev", About::Position),
     (libc::SYS_fsync, "fsync", About::File),
     (libc::SYS_fdatasync, "fdatasync", About::File),
     (libc::SYS_sync_file_range, "sync_file_range", About::File),
+    (libc::SYS_syncfs, "syncfs", About::File),
     (libc::SYS_fallocate, "fallocate", About::File),
+    (libc::SYS_ftruncate, "ftruncate", About::File),
+    (libc::SYS_fadvise64, "fadvise64", About::File),
+    (libc::SYS_openat, "openat", About::Path(1)),
+    (libc::SYS_statx, "statx", About::Path(1)),
+    (libc::SYS_unlinkat, "unlinkat", About::Path(1)),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_unlink, "unlink", About::Path(0)),
     (libc::SYS_io_getevents, "io_getevents", About::Submitted),
     (libc::SYS_io_uring_enter, "io_uring_enter", About::Submitted),
 ];
@@ -51,13 +69,37 @@ pub fn call_of(root: &Path, thread: u32) -> Option<BlockedCall> {
     let text = std::fs::read_to_string(folder.join("syscall")).ok()?;
     let (call, about, numbers) = parse(&text)?;
     let ran = std::fs::read_to_string(folder.join("schedstat")).unwrap_or_default();
-    let file = || std::fs::read_link(folder.join(format!("fd/{}", numbers.first()?))).ok();
+    let number = |index: usize| numbers.get(index).copied();
+    let open = || number(0).and_then(|file| std::fs::read_link(folder.join(format!("fd/{file}"))).ok());
     let (file, offset) = match about {
-        About::Offset(index) => (file(), numbers.get(index).copied()),
-        About::File => (file(), None),
+        About::Offset(index) => (open(), number(index)),
+        About::Position => {
+            // A pipe has a name of another kind, and no position.
+            let file = open();
+            let has_place = file.as_ref().is_some_and(|file| file.is_absolute());
+            (file, number(0).filter(|_| has_place).and_then(|file| position(&folder, file)))
+        }
+        About::File => (open(), None),
+        About::Path(index) => (number(index).and_then(|address| path_at(&folder, address)), None),
         About::Submitted => (None, None),
     };
-    Some(BlockedCall { call, file, offset, fingerprint: format!("{text}{ran}") })
+    let waits = matches!(about, About::Submitted);
+    Some(BlockedCall { call, file, offset, waits, fingerprint: format!("{text}{ran}") })
+}
+
+/// Where reading and writing has come to in an open file.
+fn position(folder: &Path, file: u64) -> Option<u64> {
+    let text = std::fs::read_to_string(folder.join(format!("fdinfo/{file}"))).ok()?;
+    text.lines().find_map(|line| line.strip_prefix("pos:")?.trim().parse().ok())
+}
+
+/// The name that stands in the thread's memory there.
+fn path_at(folder: &Path, address: u64) -> Option<PathBuf> {
+    let mut bytes = vec![0; libc::PATH_MAX as usize];
+    let read = File::open(folder.join("mem")).and_then(|memory| memory.read_at(&mut bytes, address)).ok()?;
+    let end = bytes[..read].iter().position(|&byte| byte == 0)?;
+    bytes.truncate(end);
+    (end > 0).then(|| PathBuf::from(OsString::from_vec(bytes)))
 }
 
 /// `17 0x3 0x7f... 0x1000 0x2000 0x0 0x0 0x7ffd... 0x7f...`, proc_pid_syscall(5): number, six arguments, stack, program.
@@ -102,8 +144,47 @@ mod tests {
         // Where the kernel hides it (hidepid, no CONFIG_HAVE_ARCH_TRACEHOOK) nothing can be found.
         if Path::new("/proc/self/syscall").exists() {
             let found = found.unwrap();
-            assert_eq!((found.call, found.offset), ("read", None));
+            assert_eq!((found.call, found.offset, found.waits), ("read", None, false));
             assert!(found.file.unwrap().to_string_lossy().starts_with("pipe:"));
         }
+    }
+
+    #[test]
+    fn a_thread_that_waits_to_open_is_found_with_the_name() {
+        let directory = std::env::temp_dir().join(format!("plumb-blocked-{}", std::process::id()));
+        std::fs::create_dir(&directory).unwrap();
+        let fifo = directory.join("a fifo");
+        let made = std::process::Command::new("mkfifo").arg(&fifo).status().unwrap();
+        assert!(made.success());
+        let (tell, told) = std::sync::mpsc::channel();
+        let name = fifo.clone();
+        let waiter = std::thread::spawn(move || {
+            tell.send(rustix::thread::gettid().as_raw_nonzero().get().unsigned_abs()).unwrap();
+            File::open(name)
+        });
+        let thread = told.recv().unwrap();
+        let found = (0..200).find_map(|_| {
+            std::thread::sleep(std::time::Duration::from_millis(10));
+            call_of(Path::new("/"), thread)
+        });
+        let writer = File::options().write(true).open(&fifo).unwrap();
+        waiter.join().unwrap().unwrap();
+        drop(writer);
+        std::fs::remove_dir_all(&directory).unwrap();
+        if Path::new("/proc/self/syscall").exists() {
+            let found = found.unwrap();
+            assert_eq!((found.call, found.file, found.offset), ("openat", Some(fifo), None));
+        }
+    }
+
+    #[test]
+    fn the_position_of_an_open_file_is_read() {
+        use std::io::Seek;
+        use std::os::fd::AsRawFd;
+        let mut file = File::open("/proc/self/exe").unwrap();
+        file.seek(std::io::SeekFrom::Start(777)).unwrap();
+        let number = u64::try_from(file.as_raw_fd()).unwrap();
+        assert_eq!(position(Path::new("/proc/self"), number), Some(777));
+        assert_eq!(position(Path::new("/proc/self"), 999_999), None);
     }
 }

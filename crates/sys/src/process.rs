@@ -5,6 +5,7 @@ use crate::usage::Usage;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
+use std::time::Duration;
 
 /// The signal that cannot be refused.
 pub const KILL: i32 = libc::SIGKILL;
@@ -52,7 +53,7 @@ pub struct Exit {
 /// When this process has more than one thread (a lock held by another thread would stay locked in the child for
 /// ever), as found in `root`/proc/self/task, or when the kernel refuses.
 pub fn fork<F: FnOnce() -> u8 + Send>(root: &Path, work: F) -> Result<Child, SysError> {
-    let threads = thread_count(root)?;
+    let threads = settled_thread_count(root)?;
     if threads != 1 {
         return Err(SysError::Impossible(format!(
             "cannot fork: {threads} threads are running; fork before any starts"
@@ -80,6 +81,18 @@ fn fork_now<F: FnOnce() -> u8 + Send>(work: F) -> Result<Child, SysError> {
 fn follow_parent(parent: u32) -> bool {
     let asked = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::TERM)).is_ok();
     asked && std::os::unix::process::parent_id() == parent
+}
+
+/// How many threads there are. One that was joined is still listed until the kernel has tidied up after it.
+fn settled_thread_count(root: &Path) -> Result<usize, SysError> {
+    const LOOKS: u32 = 100;
+    for _ in 1..LOOKS {
+        if thread_count(root)? == 1 {
+            return Ok(1);
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    thread_count(root)
 }
 
 /// How many threads this process has.

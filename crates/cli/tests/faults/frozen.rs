@@ -115,18 +115,28 @@ fn let_it_run(bench: &Bench, milliseconds: u64) {
     pause(milliseconds);
 }
 
+/// Until it says so on standard error.
+fn wait_for(bench: &Bench, word: &str) -> Result<(), String> {
+    let began = Instant::now();
+    while !complained(bench).contains(word) {
+        if began.elapsed() > Duration::from_secs(8) {
+            return Err(format!("does not say `{word}`: {}", complained(bench)));
+        }
+        pause(100);
+    }
+    Ok(())
+}
+
 /// A run that is frozen for a while and then goes on to its end.
 fn named(bench: &Bench, words: &str, file: &str, frozen_after: u64) -> Result<Shown, String> {
     let frozen = Frozen::mount(bench)?;
     let mut run = Alone::start(bench, plumb(bench, words)?)?;
     let_it_run(bench, frozen_after);
     frozen.freeze()?;
-    let began = Instant::now();
     let stuck = format!("{file} has not come back for");
-    while !complained(bench).contains(&stuck) && began.elapsed() < Duration::from_secs(8) {
-        pause(100);
-    }
+    let named = wait_for(bench, &stuck);
     frozen.thaw()?;
+    named?;
     let status = run.end(Duration::from_secs(15))?;
     if status != 0 {
         return Err(format!("exit status {status}: {}", complained(bench)));
@@ -151,17 +161,17 @@ fn told_twice(bench: &Bench, words: &str, frozen_after: u64) -> Result<(Frozen, 
     Ok((frozen, run))
 }
 
-fn writes(bench: &Bench) -> Option<u64> {
+fn ios(bench: &Bench, direction: &str) -> Option<u64> {
     let text = std::fs::read_to_string(bench.file("out.json")).ok()?;
     let json: serde_json::Value = serde_json::from_str(&text[text.find("{\n")?..]).ok()?;
-    json["jobs"][0]["write"]["total_ios"].as_u64()
+    json["jobs"][0][direction]["total_ios"].as_u64()
 }
 
 fn processes(bench: &Bench) -> Result<Shown, String> {
     let (_frozen, mut run) = told_twice(bench, FIO, 1500)?;
     let status = run.end(AT_ONCE)?;
     let shown = expect(bench, status, &["left in the kernel: pid"])?;
-    match writes(bench) {
+    match ios(bench, "write") {
         Some(ios) if ios > 20 && status == 128 => Ok(Shown { kept: format!("the report: {ios} writes"), ..shown }),
         found => Err(format!("status {status}, {found:?} writes; {}", complained(bench))),
     }
@@ -170,10 +180,10 @@ fn processes(bench: &Bench) -> Result<Shown, String> {
 fn threads(bench: &Bench) -> Result<Shown, String> {
     let (frozen, mut run) = told_twice(bench, &format!("{FIO} --thread=1"), 1500)?;
     let began = Instant::now();
-    while writes(bench).is_none() && began.elapsed() < AT_ONCE {
+    while ios(bench, "write").is_none() && began.elapsed() < AT_ONCE {
         pause(50);
     }
-    let found = writes(bench);
+    let found = ios(bench, "write");
     // Its process ends with the last of its threads.
     frozen.thaw()?;
     let status = run.end(AT_ONCE)?;
@@ -182,6 +192,43 @@ fn threads(bench: &Bench) -> Result<Shown, String> {
         Some(ios) if ios > 20 && status == 128 => Ok(Shown { kept: format!("the report: {ios} writes"), ..shown }),
         _ => Err(format!("status {status}, {found:?} writes; {}", complained(bench))),
     }
+}
+
+const LAID_OUT: &str =
+    "fio --output-format=json --output=out.json --name=a --filename=frozen/f --size=1m --rw=read --stuck_after=1";
+
+/// Freezes before a run begins: its layout is what hangs.
+fn layout(bench: &Bench) -> Result<Shown, String> {
+    let frozen = Frozen::mount(bench)?;
+    frozen.freeze()?;
+    let mut run = Alone::start(bench, plumb(bench, LAID_OUT)?)?;
+    wait_for(bench, "/f has not come back for")?;
+    frozen.thaw()?;
+    let status = run.end(Duration::from_secs(15))?;
+    let shown = expect(bench, status, &["job `a`: I/O is stuck: "])?;
+    match ios(bench, "read") {
+        Some(256) if status == 0 => Ok(Shown { kept: "all: it went on when it was thawed".into(), ..shown }),
+        found => Err(format!("status {status}, {found:?} reads; {}", complained(bench))),
+    }
+}
+
+fn layout_told_twice(bench: &Bench) -> Result<Shown, String> {
+    let frozen = Frozen::mount(bench)?;
+    frozen.freeze()?;
+    let mut run = Alone::start(bench, plumb(bench, LAID_OUT)?)?;
+    wait_for(bench, "/f has not come back for")?;
+    run.interrupt()?;
+    pause(500);
+    run.interrupt()?;
+    wait_for(bench, "left in the kernel: the layout of its files")?;
+    // Its process ends with the last of its threads.
+    frozen.thaw()?;
+    let status = run.end(AT_ONCE)?;
+    let shown = expect(bench, 1, &["left in the kernel"])?;
+    if status != 1 {
+        return Err(format!("status {status}; {}", complained(bench)));
+    }
+    Ok(Shown { kept: "no job had begun".into(), ..shown })
 }
 
 fn survey(bench: &Bench) -> Result<Shown, String> {
@@ -221,8 +268,10 @@ pub(crate) fn rows() -> Vec<Row> {
             let words = "iozone -o -i 0 -s 600k -r 4 -J 20 -+n -t 2 -F frozen/y frozen/z --stuck-after 1";
             named(bench, words, "frozen/z", 1000)
         }),
+        Row::new("stuck I/O is named, layout", "fsfreeze under its layout", layout),
         Row::new("SIGINT twice, I/O stuck", "fsfreeze under a process", processes),
         Row::new("SIGINT twice, I/O stuck, threads", "fsfreeze under a thread", threads),
+        Row::new("SIGINT twice, I/O stuck, layout", "fsfreeze under its layout", layout_told_twice),
         Row::new("SIGINT twice, I/O stuck, survey", "fsfreeze under its writes", survey),
         Row::new("SIGINT twice, I/O stuck, iozone", "fsfreeze under its writes", iozone),
     ]

@@ -1,4 +1,4 @@
-//! Layout: files are made in the main process before any worker starts.
+//! Layout: files are made before any worker starts.
 //!
 //! A job that reads gets files written in full, with fresh content, flushed. A job that only writes gets the space
 //! and nothing else. A file that is large enough is left alone; one that must grow is made anew.
@@ -35,8 +35,7 @@ pub(crate) fn lay_out(
     observer: &mut dyn Observer,
     go_on: &mut dyn FnMut() -> bool,
 ) -> Result<(), JobError> {
-    let handling = &job.files.handling;
-    if handling.create_on_open || handling.fill {
+    if made_while_running(job) {
         return must_exist(&job.files.directories);
     }
     let mut to_make = missing(clones);
@@ -75,9 +74,19 @@ pub(crate) fn lay_out(
     Ok(())
 }
 
+/// Whether [`lay_out`] has nothing to do.
+pub(crate) fn is_laid_out(job: &JobPlan, clones: &[Vec<PlannedFile>]) -> bool {
+    !made_while_running(job) && missing(clones).is_empty()
+}
+
+/// Files come into being when they are opened, or written.
+fn made_while_running(job: &JobPlan) -> bool {
+    job.files.handling.create_on_open || job.files.handling.fill
+}
+
 /// Tells which files workers are going to make for themselves, side by side.
 pub(crate) fn announce_own(job: &JobPlan, clones: &[Vec<PlannedFile>], observer: &mut dyn Observer) {
-    if job.files.handling.create_on_open || job.files.handling.fill || !job.files.may_create {
+    if made_while_running(job) || !job.files.may_create {
         return;
     }
     for files in clones.iter().map(std::slice::from_ref).map(missing).filter(|files| !files.is_empty()) {

@@ -8,7 +8,7 @@ mod open;
 mod plan;
 
 pub(crate) use guard::Guard;
-pub(crate) use layout::{Alone, announce_own, lay_out, unlink};
+pub(crate) use layout::{Alone, announce_own, is_laid_out, lay_out, unlink};
 pub(crate) use lock::FileLocks;
 pub(crate) use open::{OpenFiles, order};
 pub(crate) use plan::{FileKind, PlannedFile, clone_index, largest_block, look_at, plan_files};

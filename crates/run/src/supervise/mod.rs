@@ -5,6 +5,7 @@ mod devices;
 mod estimate;
 mod interim;
 mod latency;
+mod laying;
 mod prepare;
 mod schedule;
 mod settle;
@@ -23,12 +24,16 @@ use crate::worker::ties::Ties;
 use crew::{Crew, Recruit};
 use job::Plan;
 use job::plan::{Isolation, JobPlan, WorkerPlan};
-use measure::SystemClock;
+use laying::Outside;
+use measure::{Nanos, SystemClock};
 use model::RunResult;
 use std::collections::BTreeSet;
 use std::path::Path;
 use sys::{SharedBlocks, SharedRecords};
 use watch::Watch;
+
+/// How long those who are stuck have after the second request to end, which kills what can be killed.
+const PATIENCE: Nanos = Nanos::from_millis(500);
 
 /// Runs a plan: lays out its files, runs its jobs, and returns what they found.
 ///
@@ -61,7 +66,8 @@ pub fn execute_by(
     let signals = crate::signals::Signals::watch()?;
     let workers: Vec<WorkerPlan<'_>> = plan.workers().collect();
     announce(&workers, observer);
-    let prepared = prepare::prepare(plan, &workers, replays, options, observer, &signals);
+    let mut outside = Outside { clock, root: &options.system_root, observer: &mut *observer, signals: &signals };
+    let prepared = prepare::prepare(plan, &workers, replays, &mut outside)?;
     let shared = Shared {
         controls: SharedBlocks::new(workers.len())?,
         records: SharedRecords::new(workers.len())?,

@@ -1,10 +1,10 @@
 //! Before the workers: is the plan allowed and possible, and are its files there?
 
 use super::devices;
-use crate::files::{Guard, PlannedFile, announce_own, lay_out, plan_files};
+use super::laying::{Outside, lay_out_aside};
+use crate::files::{Guard, PlannedFile, announce_own, is_laid_out, plan_files};
 use crate::replay::{Replayed, Replays};
-use crate::signals::Signals;
-use crate::{Observer, RunError, RunOptions};
+use crate::{RunError, RunOptions};
 use engine::ENGINES;
 use job::Plan;
 use job::plan::{JobPlan, Mix, WorkerPlan};
@@ -13,6 +13,7 @@ use measure::Direction;
 use model::JobError;
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::Arc;
 
 /// What is ready for one worker.
 #[derive(Clone, Debug, Default)]
@@ -65,59 +66,84 @@ fn smallest_checked_block(job: &JobPlan) -> Option<usize> {
     blocks.chain(interval).min().map(|bytes| bytes as usize)
 }
 
+/// Why a job has nothing to run on.
+enum Unprepared {
+    /// It cannot; the others can.
+    Failed(JobError),
+    /// Nobody can.
+    All(RunError),
+}
+
+impl From<JobError> for Unprepared {
+    fn from(error: JobError) -> Self {
+        Unprepared::Failed(error)
+    }
+}
+
 /// Plans and lays out the files of all jobs, in the order of the jobs, before any of them starts. What fails is the
 /// error of that job's workers; the others go on.
+///
+/// # Errors
+/// When a layout is stuck, and the run is ended by force.
 pub(crate) fn prepare(
     plan: &Plan,
     workers: &[WorkerPlan<'_>],
     replays: Replays,
-    options: &RunOptions,
-    observer: &mut dyn Observer,
-    signals: &Signals,
-) -> Vec<Prepared> {
+    outside: &mut Outside<'_>,
+) -> Result<Vec<Prepared>, RunError> {
     let mut prepared: Vec<Prepared> = Vec::with_capacity(workers.len());
     let replays = replays.into_iter().chain(std::iter::repeat_with(|| None));
-    let mut guard = Guard::new(&options.system_root);
+    let mut guard = Guard::new(outside.root);
     for (job, replay) in plan.jobs.iter().zip(replays) {
-        match prepare_job(job, replay, &mut guard, options, observer, signals) {
+        match prepare_job(job, replay, &mut guard, outside) {
             Ok(clones) => prepared.extend(clones),
-            Err(error) => {
+            Err(Unprepared::Failed(error)) => {
                 let failed = Prepared { files: Vec::new(), replay: None, error: Some(error) };
                 prepared.extend(std::iter::repeat_n(failed, job.clones as usize));
             }
+            Err(Unprepared::All(error)) => return Err(error),
         }
     }
-    prepared
+    Ok(prepared)
 }
 
 fn prepare_job(
     job: &JobPlan,
     replay: Option<Result<Vec<Replayed>, JobError>>,
     guard: &mut Guard<'_>,
-    options: &RunOptions,
-    observer: &mut dyn Observer,
-    signals: &Signals,
-) -> Result<Vec<Prepared>, JobError> {
+    outside: &mut Outside<'_>,
+) -> Result<Vec<Prepared>, Unprepared> {
     let needs_files = needs_files(job);
     let replayed = replay.transpose()?;
-    let clones = match &replayed {
+    let mut clones: Vec<Vec<PlannedFile>> = match &replayed {
         Some(workers) => workers.iter().map(|worker| worker.files.clone()).collect(),
         None => (0..job.clones).map(|clone| plan_files(job, clone, needs_files)).collect::<Result<Vec<_>, _>>()?,
     };
     if needs_files {
         let by_number = replayed.iter().flatten().flat_map(|worker| worker.by_number.iter());
         guard.check(job, &clones, &by_number.map(|path| path.as_path()).collect::<BTreeSet<&Path>>())?;
-        devices::prepare(job, &clones, &options.system_root)?;
+        devices::prepare(job, &clones, outside.root)?;
         // Clones that share a file would each make it; then it is made for all of them first, whatever was said.
         let shared = job.clones > 1 && !(job.files.names.is_empty() && job.files.handling.below.is_empty());
-        if job.files.handling.laid_out_first || shared {
-            lay_out(job, &clones, observer, &mut || signals.received().is_none())?;
-        } else {
-            announce_own(job, &clones, observer);
+        if !(job.files.handling.laid_out_first || shared) {
+            announce_own(job, &clones, outside.observer);
+        } else if !is_laid_out(job, &clones) {
+            clones = laid_out(job, clones, outside)?;
         }
     }
     let replayed = replayed.into_iter().flatten().map(Some).chain(std::iter::repeat_with(|| None));
     Ok(clones.into_iter().zip(replayed).map(|(files, replay)| Prepared { files, replay, error: None }).collect())
+}
+
+/// Makes the files that the job wants before it starts.
+fn laid_out(
+    job: &JobPlan,
+    clones: Vec<Vec<PlannedFile>>,
+    outside: &mut Outside<'_>,
+) -> Result<Vec<Vec<PlannedFile>>, Unprepared> {
+    let clones = Arc::new(clones);
+    lay_out_aside(job, &clones, outside).map_err(Unprepared::All)??;
+    Ok(Arc::try_unwrap(clones).unwrap_or_else(|shared| shared.as_ref().clone()))
 }
 
 /// Whether the job's engine does I/O on files.

@@ -82,7 +82,8 @@ fn sentence(job: &str, found: &BlockedCall, age: Nanos) -> String {
     let place = match (&found.file, found.offset) {
         (Some(file), Some(offset)) => format!(" at offset {offset} of {}", file.display()),
         (Some(file), None) => format!(" of {}", file.display()),
-        (None, _) => ", which waits for I/Os that were submitted".to_owned(),
+        (None, _) if found.waits => ", which waits for I/Os that were submitted".to_owned(),
+        (None, _) => String::new(),
     };
     format!("job `{job}`: I/O is stuck: {}{place} has not come back for {seconds} s", found.call)
 }
@@ -97,7 +98,13 @@ mod tests {
         let suspect = Suspect { index: 2, job: "a", thread: 7, limit: Nanos::from_secs(3) };
         let at = |fingerprint: &str| {
             let file = Some("/x/a.0.0".into());
-            Some(BlockedCall { call: "pread64", file, offset: Some(8192), fingerprint: fingerprint.into() })
+            Some(BlockedCall {
+                call: "pread64",
+                file,
+                offset: Some(8192),
+                waits: false,
+                fingerprint: fingerprint.into(),
+            })
         };
         let mut told = Vec::new();
         for (second, fingerprint) in (0..9).zip(["a", "a", "b", "b", "b", "b", "b", "b", "b"]) {

@@ -28,8 +28,6 @@ const LONG: Nanos = Nanos::from_millis(10);
 const LEAVING: Nanos = Nanos::from_micros(100);
 /// More workers than this are a crowd.
 const CROWD: usize = 64;
-/// How long workers have after the second request to end, which kills those that can be killed.
-const PATIENCE: Nanos = Nanos::from_millis(500);
 /// Between two looks for workers that ended without a word.
 const DEAD: Nanos = Nanos::from_millis(50);
 /// Nobody knows how long it will still take before it has lasted this long.
@@ -302,7 +300,7 @@ impl<'run> Watch<'run> {
     /// Whether the second request to end is a while ago, and so is the end of the last worker: who is still there is stuck
     /// in the kernel, where neither a word nor SIGKILL reaches it.
     fn gives_up(&self) -> bool {
-        self.urged_at.is_some_and(|at| self.clock.now().saturating_sub(at.max(self.last_end)) > PATIENCE)
+        self.urged_at.is_some_and(|at| self.clock.now().saturating_sub(at.max(self.last_end)) > super::PATIENCE)
     }
 
     /// Goes on without those that do not end.
