@@ -197,15 +197,21 @@ fn threads(bench: &Bench) -> Result<Shown, String> {
 const LAID_OUT: &str =
     "fio --output-format=json --output=out.json --name=a --filename=frozen/f --size=1m --rw=read --stuck_after=1";
 
-/// Freezes before a run begins: its layout is what hangs.
-fn layout(bench: &Bench) -> Result<Shown, String> {
+/// Freezes before a run begins: its layout is what hangs, and is named.
+fn stuck_layout(bench: &Bench) -> Result<(Frozen, Alone), String> {
     let frozen = Frozen::mount(bench)?;
     frozen.freeze()?;
-    let mut run = Alone::start(bench, plumb(bench, LAID_OUT)?)?;
+    let run = Alone::start(bench, plumb(bench, LAID_OUT)?)?;
+    wait_for(bench, "job `a`: I/O is stuck: ")?;
     wait_for(bench, "/f has not come back for")?;
+    Ok((frozen, run))
+}
+
+fn layout(bench: &Bench) -> Result<Shown, String> {
+    let (frozen, mut run) = stuck_layout(bench)?;
     frozen.thaw()?;
     let status = run.end(Duration::from_secs(15))?;
-    let shown = expect(bench, status, &["job `a`: I/O is stuck: "])?;
+    let shown = expect(bench, status, &["I/O is stuck: "])?;
     match ios(bench, "read") {
         Some(256) if status == 0 => Ok(Shown { kept: "all: it went on when it was thawed".into(), ..shown }),
         found => Err(format!("status {status}, {found:?} reads; {}", complained(bench))),
@@ -213,22 +219,17 @@ fn layout(bench: &Bench) -> Result<Shown, String> {
 }
 
 fn layout_told_twice(bench: &Bench) -> Result<Shown, String> {
-    let frozen = Frozen::mount(bench)?;
-    frozen.freeze()?;
-    let mut run = Alone::start(bench, plumb(bench, LAID_OUT)?)?;
-    wait_for(bench, "/f has not come back for")?;
+    let (frozen, mut run) = stuck_layout(bench)?;
     run.interrupt()?;
     pause(500);
     run.interrupt()?;
     wait_for(bench, "left in the kernel: the layout of its files")?;
     // Its process ends with the last of its threads.
     frozen.thaw()?;
-    let status = run.end(AT_ONCE)?;
-    let shown = expect(bench, 1, &["left in the kernel"])?;
-    if status != 1 {
-        return Err(format!("status {status}; {}", complained(bench)));
+    match run.end(AT_ONCE)? {
+        1 => Ok(Shown { kept: "no job had begun".into(), ..expect(bench, 1, &["left in the kernel"])? }),
+        status => Err(format!("status {status}; {}", complained(bench))),
     }
-    Ok(Shown { kept: "no job had begun".into(), ..shown })
 }
 
 fn survey(bench: &Bench) -> Result<Shown, String> {
