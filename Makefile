@@ -1,32 +1,43 @@
-# The targets: demo shows the program, test is the whole gate, bench measures the cost of measuring, checks shows each
-# check fire, faults prints what becomes of the worst days; oracles installs what we are held against, charts fetches what pictures are drawn with,
-# gallery draws the pictures of the documents; fuzz gives the readers what nobody thought of.
+# Targets by how long they take and what they need: demo shows the program; check, test and test-full are the three
+# tiers of the gate; the others run one part of it, or measure.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 CARGO ?= cargo
 DEMO_OUTPUT ?= target/demo
+SOAK_MINUTES ?= 30
 
-.PHONY: help demo test test-r bench bench-short checks faults soak load deny sanitize miri oracles charts gallery fuzz clean
+.PHONY: help demo release check lint test test-full test-r checks faults seeds soak load features sanitize miri deny fuzz bench bench-short \
+	oracles charts gallery clean
 
 help:
-	@echo 'make demo     build plumb and survey the disk under this directory (about a minute of measuring)'
-	@echo 'make test     format, lints, tests and docs: the whole gate'
-	@echo 'make test-r   Debian'\''s R reads surveys of a disk and of a loop device (installs r-base-core)'
-	@echo 'make bench    CPU time per I/O: plumb, fio and the bare loop'
-	@echo 'make checks   make each check fire, and twenty clean runs; print the table of both'
-	@echo 'make bench-short  less of it, and a failure where plumb became dearer than it may be'
-	@echo 'make faults   inject every fault we know, and print what became of it; as root'
-	@echo 'make soak     random job files over all options for SOAK_MINUTES (30); as root'
-	@echo 'make load     4,096 jobs, 100,000 files, a day simulated, 10^8 rows of a log: time and memory'
-	@echo 'make deny     known weaknesses, licences and sources of the dependencies (builds cargo-deny once)'
-	@echo 'make sanitize tests of unsafe code under AddressSanitizer and ThreadSanitizer (nightly); as root'
-	@echo 'make miri     unsafe code that needs no kernel, under Miri (nightly)'
-	@echo 'make fuzz     FUZZ_SECONDS (600) of processor time per reader of foreign bytes, or READERS="fio-text iolog" alone'
-	@echo 'make oracles  install fio, sysstat and iozone3 from Debian, readers of their output from PyPI'
-	@echo 'make charts   fetch ECharts and the typeface of the pictures anew'
-	@echo 'make gallery  draw docs/gallery anew (needs pngquant)'
+	@echo 'Look'
+	@echo '  make demo         build plumb and survey the disk under this directory (about a minute of measuring)'
+	@echo '  make release      the program without symbols in target/dist, its debug information in a file next to it'
+	@echo 'The gate, in tiers'
+	@echo '  make check        no root, no other tools: format, lints, unit tests, simulation, golden files, house rules'
+	@echo '  make test         all that README claims, held against fio, iostat and iozone; CI runs this; as root'
+	@echo '  make test-full    make test, then the long ones: seeds, load, soak, sanitize; as root'
+	@echo 'One part of it'
+	@echo '  make checks       make each check fire, and twenty clean runs silent; wants a quiet machine; as root'
+	@echo '  make faults       inject every known fault and print how plumb handled it; as root'
+	@echo '  make seeds        the seven seed runs at 256 MiB and 5 s'
+	@echo '  make soak         random job files over all options for SOAK_MINUTES (30); as root'
+	@echo '  make load         4,096 jobs, 100,000 files, a day simulated, 10^8 rows of a log: time and memory'
+	@echo '  make features     check that plumb compiles without its cargo features, and with each alone'
+	@echo '  make sanitize     unsafe code under AddressSanitizer and ThreadSanitizer (nightly); as root'
+	@echo '  make miri         unsafe code that needs no kernel, under Miri (nightly)'
+	@echo '  make test-r       Debian'\''s R reads surveys of a disk and of a loop device (installs r-base-core); as root'
+	@echo '  make deny         known weaknesses, licences and sources of the dependencies (builds cargo-deny once)'
+	@echo '  make fuzz         FUZZ_SECONDS (600) of processor time per reader of foreign bytes, or READERS="iolog" alone'
+	@echo 'Measure; wants a quiet machine'
+	@echo '  make bench        CPU time per I/O: plumb, fio and the bare loop; MB/s and memory of plumb parse'
+	@echo '  make bench-short  less of it; fails where plumb costs more than its budget'
+	@echo 'Fetch and draw'
+	@echo '  make oracles      install fio, sysstat and iozone3 from Debian, readers of their output from PyPI'
+	@echo '  make charts       fetch ECharts and the typeface of the pictures again'
+	@echo '  make gallery      draw docs/gallery again (needs pngquant)'
 
 demo:
 	$(CARGO) build --release --locked --bin plumb
@@ -34,38 +45,71 @@ demo:
 	target/release/plumb survey --quick --output $(DEMO_OUTPUT)/survey.json . | tee $(DEMO_OUTPUT)/survey.txt
 	@echo 'The report has pictures, checks and all numbers: open it in a browser. The table is in $(DEMO_OUTPUT)/survey.txt.'
 
-test: oracles
+# A debugger and a backtrace find plumb.debug by the link in plumb, where both are in one directory.
+release:
+	$(CARGO) build --release --locked --bin plumb
+	@mkdir -p target/dist
+	objcopy --only-keep-debug target/release/plumb target/dist/plumb.debug
+	objcopy --strip-all target/release/plumb target/dist/plumb
+	cd target/dist && objcopy --add-gnu-debuglink=plumb.debug plumb
+	@ls -l target/dist
+
+# Clippy and rustdoc share the metadata of the dependencies; the tests need them compiled. So there are two compilations.
+lint:
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+
+# All of the workspace, so that nothing is compiled another time with other features. Test binaries that are not named
+# here (engine's conformance, cli's commands and cases) need root or other tools, and so do the tests in that list.
+NEEDS_MORE := $(shell sed -n 's/^\([^\# ]*\) .*/--skip \1/p' tools/needs-root-or-oracles.txt)
+check: lint
+	$(CARGO) test --workspace --locked --lib --bins --test tests --test run --test words --test merge --test rules -- --quiet $(NEEDS_MORE)
+	@echo 'check: format, lints, unit tests, simulation, golden files and house rules passed'
+
+test: oracles lint
 	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --workspace --no-deps --locked
-	$(CARGO) test --workspace --locked
+	tools/gate --workspace --locked
 	@echo 'test: format, lints, docs and tests passed'
+
+test-full: test seeds load soak sanitize
+
+CASES := $(CARGO) test --locked -p cli --test cases
+
+checks:
+	$(CASES) checks:: -- --include-ignored
+
+faults: oracles
+	$(CASES) faults::
+
+seeds: oracles
+	$(CASES) seeds::full:: -- --ignored
+
+soak: oracles
+	SOAK_MINUTES=$(SOAK_MINUTES) $(CASES) soak::for_minutes -- --ignored
+
+load:
+	$(CARGO) build --release --locked --bin plumb
+	PLUMB_LOAD_PROGRAM=$(CURDIR)/target/release/plumb $(CASES) load::full:: -- --ignored
+
+# The builds of docs/building.md; only compiled, so it is not in the gate.
+FEATURES := report pdf parquet workbook live
+features:
+	$(CARGO) clippy --locked -p cli --no-default-features -- -D warnings
+	for feature in $(FEATURES); do $(CARGO) clippy --locked -p cli --no-default-features --features $$feature -- -D warnings; done
+
+# Unsafe code under the tools that watch it; what they cannot run: tools/unsanitized.txt.
+sanitize:
+	tools/sanitize address thread
+
+miri:
+	tools/sanitize miri
 
 # Not in the gate: R and what it needs take 200 MB and minutes to install.
 test-r:
 	@tools/oracles r-base-core
-	$(CARGO) test --locked -p plumb-cli --test r
+	$(CASES) r:: -- --ignored
 
-bench: oracles
-	$(CARGO) bench --locked -p plumb-cli --bench cost
-	$(CARGO) bench --locked -p plumb-cli --bench parse
-	$(CARGO) bench --locked -p plumb-cli --bench iozone
-
-checks:
-	PLUMB_CHECKS=full $(CARGO) test --locked -p plumb-cli --test checks -- --nocapture --test-threads=1
-
-faults: oracles
-	$(CARGO) test --locked -p plumb-cli --test faults -- --nocapture
-
-SOAK_MINUTES ?= 30
-soak: oracles
-	PLUMB_SOAK_SECONDS=$$(($(SOAK_MINUTES) * 60)) $(CARGO) test --locked -p plumb-cli --test soak -- --nocapture
-
-load:
-	$(CARGO) build --release --locked --bin plumb
-	PLUMB_LOAD=full PLUMB_LOAD_PROGRAM=$(CURDIR)/target/release/plumb $(CARGO) test --locked -p plumb-cli --test load -- --nocapture
-
-# Kept beside the build: it takes minutes to compile, once. Advisories come from github.com.
+# Kept in the target directory: it takes minutes to compile, once. Advisories come from github.com.
 DENY := target/tools/bin/cargo-deny
 $(DENY):
 	$(CARGO) install cargo-deny --locked --root target/tools --target-dir target/tools/build
@@ -75,24 +119,22 @@ deny: $(DENY)
 	$(DENY) --all-features check licenses bans sources
 	$(DENY) --all-features check advisories
 
-# Unsafe code under the tools that watch it; what they cannot carry: tools/unsanitized.txt.
-sanitize:
-	tools/sanitize address thread
+# Not in the gate: it takes as long as it is given. A test reads the inputs that it kept (fuzz/corpus).
+fuzz:
+	@tools/fuzz $(READERS)
 
-miri:
-	tools/sanitize miri
+bench: oracles
+	$(CARGO) bench --locked -p cli --bench cost
+	$(CARGO) bench --locked -p cli --bench parse
+	$(CARGO) bench --locked -p cli --bench iozone
 
 bench-short: oracles
-	$(CARGO) bench --locked -p plumb-cli --bench cost -- --short
-	$(CARGO) bench --locked -p plumb-cli --bench parse -- --short
-	$(CARGO) bench --locked -p plumb-cli --bench iozone -- --short
+	$(CARGO) bench --locked -p cli --bench cost -- --short
+	$(CARGO) bench --locked -p cli --bench parse -- --short
+	$(CARGO) bench --locked -p cli --bench iozone -- --short
 
 oracles:
 	@tools/oracles
-
-# Not in the gate: it takes as long as it is given. What it kept is (fuzz/corpus, read by a test).
-fuzz:
-	@tools/fuzz $(READERS)
 
 charts:
 	@tools/charts
@@ -101,8 +143,8 @@ charts:
 gallery:
 	@command -v pngquant > /dev/null || { echo 'make gallery: pngquant is missing; apt-get install pngquant' >&2; exit 1; }
 	@mkdir -p docs/gallery
-	PLUMB_GALLERY=$(CURDIR)/docs/gallery $(CARGO) test --locked -p plumb-report --test old_data
-	PLUMB_GALLERY=$(CURDIR)/docs/gallery $(CARGO) test --locked -p plumb-report --test kinds
+	PLUMB_GALLERY=$(CURDIR)/docs/gallery $(CARGO) test --locked -p report --test tests old_data::
+	PLUMB_GALLERY=$(CURDIR)/docs/gallery $(CARGO) test --locked -p report --test tests kinds::
 	pngquant --force --ext .png --speed 1 --nofs 64 docs/gallery/*.png
 
 clean:

@@ -4,12 +4,14 @@
 //! `fuzz/corpus`. What comes out is used as the program uses it: shown in every view, written and read again. Nothing
 //! here touches a disk or starts I/O.
 
+use fio::{Files, Parser, Surroundings};
+use formats::fio::log as fio_log;
 use formats::iolog;
 use formats::stream::{Event, Parser as Stream, parse};
 use formats::sweep::{self, Detail, LogKind, ParquetWriter};
-use formats::{FORMATS, View, exact, fio_log, results};
-use job::{Files, Parser, Surroundings};
-use model::reading::{Found, Measurement, Reading};
+use formats::{FORMATS, View, result_as_reading, results};
+use model::Measurement;
+use model::reading::{Found, Reading};
 use std::io;
 use std::path::Path;
 
@@ -109,7 +111,7 @@ fn show(readings: &[Reading]) {
 
 /// Whether its words cannot be taken for a line of something else, such as a job called `3;a` or `b: (groupid=0`.
 fn is_plain(row: &Measurement) -> bool {
-    let words = [Some(&row.name), row.system.as_ref(), row.block_size.as_ref(), row.engine.as_ref()];
+    let words = [Some(row.test.as_str()), row.system.as_deref(), row.engine.as_deref()];
     let letter = |letter: char| letter.is_ascii_alphanumeric() || " ,\"\\'-_".contains(letter);
     words.into_iter().flatten().all(|word| word.chars().all(letter))
 }
@@ -121,17 +123,17 @@ fn of_format(name: &str, bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     if let Some(Ok(result)) = format.read.map(|read| read(&text)) {
         write_all(&result);
-        exact::reading(&result, "again", 1);
+        result_as_reading::reading(&result, "again", 1);
     }
     for reading in parse(bytes).0 {
         if let Found::Run(run) = reading.found {
-            write_all(&exact::result(&run));
+            write_all(&result_as_reading::result(&run));
         }
     }
 }
 
 fn write_all(result: &model::RunResult) {
-    let view = View { zone: jiff::tz::TimeZone::UTC };
+    let view = View::in_zone(jiff::tz::TimeZone::UTC);
     for write in FORMATS.iter().filter_map(|format| format.write) {
         // What cannot be written is refused; that is right, too.
         let _ = write(result, &view);
@@ -214,18 +216,18 @@ fn iozone_words(bytes: &[u8]) {
 }
 
 fn fio_sh_letters(bytes: &[u8]) {
-    if let Ok(letters) = survey::letters(&words(bytes)) {
-        let _ = survey::suite(&letters.wishes, survey::Writes::Allowed);
+    if let Ok(options) = survey::FioShOptions::parse(&words(bytes)) {
+        let _ = survey::suite(&options.request, survey::Writes::Allowed);
     }
 }
 
 /// A survey file, and each of its lines as an axis of a sweep.
 fn survey_file(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
-    if let Ok(wishes) = survey::Wishes::from_toml(&text) {
-        let _ = wishes.check_untrusted();
-        let _ = survey::suite(&wishes, survey::Writes::Allowed);
-        let _ = survey::suite(&wishes, survey::Writes::Forbidden);
+    if let Ok(request) = survey::SurveyRequest::from_toml(&text) {
+        let _ = request.check_untrusted(engine::ENGINES);
+        let _ = survey::suite(&request, survey::Writes::Allowed);
+        let _ = survey::suite(&request, survey::Writes::Forbidden);
     }
     for line in text.lines().take(8) {
         let _ = survey::Axis::parse(line);
@@ -237,7 +239,7 @@ fn kernel_counters(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     monitor::diskstats(&text);
     monitor::CpuCounters::parse(&text);
-    monitor::DeviceCounters::parse(&text);
+    monitor::counters::parse(&text);
     monitor::uptime_centiseconds(&text);
     monitor::io_bytes(&text);
 }

@@ -1,12 +1,13 @@
-//! Results with a known truth, for the tests of all checks.
+//! Results with known properties, for the tests of all checks.
 
 use measure::{Histogram, Moments, Nanos};
 use model::{
     DeviceFacts, DeviceGain, DeviceUsage, DirectionResult, Echo, Interval, JobResult, LatencyStatistics, Monitored,
     RequestGain, RunResult, TargetFacts, WorkerGain,
 };
+use plan::Workload;
 
-/// `users` workers merged into one job that did `ios` reads of 8 KiB, each of the same `latency`, in `window`.
+/// `users` workers merged into one job that completed `ios` reads of 8 KiB, each with the same `latency`, in `window`.
 pub(crate) fn closed_loop(users: u32, ios: u64, latency: Nanos, window: Nanos) -> RunResult {
     let mut histogram = Histogram::new();
     histogram.record_many(latency, ios);
@@ -28,18 +29,24 @@ pub(crate) fn closed_loop(users: u32, ios: u64, latency: Nanos, window: Nanos) -
             ..Echo::default()
         },
         workers: users,
+        workload: Some(Workload::default()),
         ..JobResult::default()
     };
     job.directions.read = read;
     RunResult { jobs: vec![job], devices: vec![device(ios * 16, 0)], ..RunResult::default() }
 }
 
-/// 8 users, 1 ms per read, all busy for a second, every byte from the device.
+/// The workload of the first job, for modification.
+pub(crate) fn workload(result: &mut RunResult) -> &mut Workload {
+    result.jobs[0].workload.as_mut().unwrap()
+}
+
+/// 8 users, 1 ms per read, all busy for a second, every byte read from the device.
 pub(crate) fn clean_random_read() -> RunResult {
     closed_loop(8, 8_000, Nanos::MILLISECOND, Nanos::SECOND)
 }
 
-/// Ten seconds of 2,000 reads of 8 KiB per second by 8 users from a device used directly, seen second by second.
+/// Ten seconds of 2,000 direct reads of 8 KiB per second by 8 users, sampled every second.
 pub(crate) fn watched_random_read() -> RunResult {
     let mut result = closed_loop(8, 20_000, Nanos::from_millis(4), Nanos::from_secs(10));
     result.jobs[0].runtime = Nanos::from_secs(80);
@@ -81,12 +88,12 @@ pub(crate) fn watched_random_read() -> RunResult {
     result
 }
 
-/// A device that moved so many sectors.
+/// A device that transferred these sectors.
 pub(crate) fn device(read_sectors: u64, written_sectors: u64) -> DeviceUsage {
     DeviceUsage { name: "sda".into(), sectors: [read_sectors, written_sectors], ..DeviceUsage::default() }
 }
 
-/// One row of a sweep published between 2012 and 2013, and whether its users can have been busy.
+/// One row of a sweep published between 2012 and 2013, and if it is impossible that all its users were busy.
 #[derive(Debug)]
 pub(crate) struct PublishedRow {
     users: u32,
@@ -102,7 +109,7 @@ impl PublishedRow {
     }
 }
 
-/// The sample of published rows, `impossible` judged by hand.
+/// The sample of published rows; `impossible` was determined by hand.
 pub(crate) fn published_rows() -> Vec<PublishedRow> {
     let text = include_str!("../tests/data/published_sweeps.csv");
     let rows: Vec<PublishedRow> = text.lines().filter(|line| !line.starts_with(['#', 's'])).map(parse).collect();

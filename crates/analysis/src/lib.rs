@@ -1,16 +1,17 @@
-//! Judgements on a result, as pure functions: is this number true, and what does it say?
+//! Analysis of results as pure functions: is a number valid, and what does it mean?
 //!
-//! Owns the checks, the verdict on what held a run back, and the sentences of a survey. Leaves measuring to `run` and showing to `cli`.
+//! Owns the checks, the verdict on the bottleneck of a run, and the summary sentences of a survey. Leaves measuring to
+//! `run` and display to `cli`.
 
 #![forbid(unsafe_code)]
 
 mod checks;
 pub mod costs;
-mod evidence;
 mod identities;
 mod limiter;
 mod regime;
 pub mod report_card;
+mod run_facts;
 mod samples;
 mod scaling;
 mod summary;

@@ -1,16 +1,16 @@
-//! Where a series changes its regime: the points at which its mean jumps and stays.
+//! Change points of a series: where its mean jumps to a new level and stays there.
 //!
-//! Source: binary segmentation (Scott and Knott 1974) with the noise taken from successive differences, which a jump
-//! of the mean hardly touches.
+//! Source: binary segmentation (Scott and Knott 1974). The noise is estimated from successive differences, which are
+//! hardly affected by a jump of the mean.
 
-/// A stretch shorter than this is no regime.
+/// Minimum number of values between two change points.
 const SHORTEST: usize = 5;
-/// A jump smaller than this share of the mean is of no interest, however certain.
+/// Minimum jump relative to the mean, regardless of its significance.
 const LEAST_JUMP: f64 = 0.1;
-/// No more than this many marks.
+/// Most change points.
 const MOST: usize = 12;
 
-/// The indices at which a new regime begins, ascending; empty for a series that stays what it is.
+/// Indices at which a new level begins, ascending; empty for a series without change points.
 pub fn changes(values: &[f64]) -> Vec<usize> {
     if values.len() < 2 * SHORTEST || values.iter().any(|value| !value.is_finite()) {
         return Vec::new();
@@ -18,6 +18,7 @@ pub fn changes(values: &[f64]) -> Vec<usize> {
     let mut sums = vec![0.0];
     values.iter().for_each(|value| sums.push(sums[sums.len() - 1] + value));
     let noise = noise(values);
+    // A penalty as in the Bayesian information criterion: in pure noise, no split gains more than about 2σ² ln n.
     let least_gain = 4.0 * noise * noise * (values.len() as f64).ln();
     let mut found = Vec::new();
     let mut open = vec![(0, values.len())];
@@ -33,11 +34,12 @@ pub fn changes(values: &[f64]) -> Vec<usize> {
     found
 }
 
-/// Where to cut a stretch so that the two means explain most; `None` when they explain too little.
+/// Index at which a split into two means explains the most variance; `None` if it explains too little.
 fn split(sums: &[f64], from: usize, to: usize, least_gain: f64) -> Option<usize> {
     let mean = |from: usize, to: usize| (sums[to] - sums[from]) / (to - from) as f64;
     let gain = |at: usize| {
         let jump = mean(at, to) - mean(from, at);
+        // The decrease of the sum of squared deviations if the range is split at `at`.
         jump * jump * (at - from) as f64 * (to - at) as f64 / (to - from) as f64
     };
     let best = (from + SHORTEST..(to + 1).saturating_sub(SHORTEST)).max_by(|&a, &b| gain(a).total_cmp(&gain(b)))?;
@@ -46,7 +48,7 @@ fn split(sums: &[f64], from: usize, to: usize, least_gain: f64) -> Option<usize>
     (large && gain(best) > least_gain).then_some(best)
 }
 
-/// The standard deviation of the noise: median of |successive difference| ÷ (0.6745 × √2).
+/// Standard deviation of the noise: median of |successive difference| ÷ (0.6745 × √2).
 fn noise(values: &[f64]) -> f64 {
     let mut steps: Vec<f64> = values.windows(2).map(|pair| (pair[1] - pair[0]).abs()).collect();
     steps.sort_by(f64::total_cmp);
@@ -57,7 +59,7 @@ fn noise(values: &[f64]) -> f64 {
 mod tests {
     use super::*;
 
-    /// A level with noise of ±2 % that repeats.
+    /// A constant with deterministic noise of ±2 %.
     fn level(value: f64, count: usize) -> impl Iterator<Item = f64> {
         (0..count).map(move |index| value * (1.0 + 0.02 * ((index * 7919 % 13) as f64 / 6.0 - 1.0)))
     }

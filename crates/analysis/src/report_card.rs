@@ -1,114 +1,116 @@
-//! The report card: grades of latency and of scaling for the tests of a sweep.
+//! Report card: grades of latency and scaling for the tests of a sweep.
 //!
-//! Owns selection, bounds and the arithmetic of grades. A grade is given only to a run whose users were busy; where
-//! there is none, the card says why.
+//! Owns selection of tests, thresholds and computation of grades. A run is graded only if its users were busy;
+//! otherwise the card has the reason.
 
 mod profiles;
 
 pub use profiles::{PROFILES, Profile, Test, profile};
 
 use crate::checks::{LEAST_BUSY_SHARE, MOST_BUSY_SHARE};
-use model::reading::Measurement;
+use model::Measurement;
+use model::measurement::ms;
 use serde::Serialize;
 
-/// The grades from best to worst; the last has no bound.
+/// Grades from best to worst; the last has no upper bound.
 pub const GRADES: [&str; 8] = ["A+", "A", "A-", "B", "B-", "C", "C-", "D"];
-/// Bounds of grades: all but the last grade have one, and it belongs to the better grade.
+/// Upper bounds of all grades but the last; a value equal to the bound has the better grade.
 pub type Bounds = [f64; 7];
 
-/// Bounds of queueing: of (latency ratio − 1) ÷ (user ratio − 1), 0 for a device that does not notice, 1 for one
+/// Bounds of queueing, (latency ratio − 1) ÷ (user ratio − 1): 0 if latency does not change with load, 1 for a device
 /// that serves one user at a time.
 pub const SCALING: Bounds = [0.05, 0.1, 0.2, 0.3, 0.4, 0.6, 0.9];
 
-/// Which latency is graded.
+/// Latency metric that is graded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Metric {
     /// The mean.
     Mean,
-    /// The 95 % point.
+    /// The 95th percentile.
     P95,
-    /// The 99 % point.
+    /// The 99th percentile.
     P99,
 }
 
 impl Metric {
-    /// All of them, in the card's order.
+    /// All metrics, in the order of the card.
     pub const ALL: [Metric; 3] = [Metric::Mean, Metric::P95, Metric::P99];
 
+    /// Its value in a row in milliseconds, the unit of the bounds.
     fn of(self, row: &Measurement) -> Option<f64> {
         match self {
-            Metric::Mean => row.mean_ms,
-            Metric::P95 => row.percentiles_ms[0],
-            Metric::P99 => row.percentiles_ms[1],
+            Metric::Mean => ms(row.mean_ns),
+            Metric::P95 => ms(row.percentiles_ns[0]),
+            Metric::P99 => ms(row.percentiles_ns[1]),
         }
     }
 }
 
-/// A grade with its number, or why there is none.
+/// A grade with its value, or the reason for a missing grade.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mark {
-    /// The grade and the value it is for.
+    /// The grade and its value.
     Graded {
         /// One of [`GRADES`].
         grade: &'static str,
-        /// Milliseconds, or queueing.
+        /// Latency in milliseconds, or queueing.
         value: f64,
     },
-    /// Why not.
+    /// Not graded.
     Unknown {
-        /// A sentence.
+        /// Reason, as a sentence.
         reason: String,
     },
 }
 
-/// The marks of one metric of one test.
+/// Marks for one metric of one test.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Marks {
-    /// Which latency.
+    /// Latency metric.
     pub metric: Metric,
-    /// Of the latency with the base number of users, in milliseconds.
+    /// Mark for the latency in milliseconds, at the base number of users.
     pub latency: Mark,
-    /// Of queueing from there to more users.
+    /// Mark for queueing from the base to the higher number of users.
     pub scaling: Mark,
 }
 
-/// One test of a card.
+/// One test on a card.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Line {
-    /// What it is.
-    pub test: &'static str,
-    /// Users of the base run.
+    /// Name of the test.
+    pub test: String,
+    /// Number of users in the base run.
     pub users: u32,
-    /// Users of the run that it is compared with.
+    /// Number of users in the run with more load.
     pub more_users: u32,
-    /// Grades for mean, 95 % and 99 %.
+    /// Marks for the mean, 95th and 99th percentile.
     pub marks: Vec<Marks>,
 }
 
-/// The card of one sweep.
+/// Card for one sweep.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Card {
-    /// Which sweep.
+    /// Name of the system or sweep.
     pub system: String,
-    /// Whose bounds.
+    /// Name of the profile with the bounds.
     pub profile: &'static str,
-    /// A line per test.
+    /// One line per test.
     pub lines: Vec<Line>,
 }
 
-/// The grade of a value: that of the first bound it does not exceed.
+/// Grade of a value: that of the first bound it does not exceed.
 pub fn grade_of(value: f64, bounds: &Bounds) -> &'static str {
     GRADES[bounds.iter().position(|&bound| value <= bound).unwrap_or(bounds.len())]
 }
 
-/// How much of added users turned into waiting.
+/// Fraction of the added users that only queued.
 pub fn queueing(latency_ratio: f64, user_ratio: f64) -> f64 {
     (latency_ratio - 1.0) / (user_ratio - 1.0)
 }
 
-/// The card of a sweep. Of several runs of a kind the last counts.
+/// Builds the card of a sweep. If a test was run several times, the last run counts.
 pub fn card(system: &str, rows: &[Measurement], profile: &'static Profile) -> Card {
     let lines = profile.tests.iter().map(|test| line(rows, test)).collect();
     Card { system: system.to_owned(), profile: profile.name, lines }
@@ -128,7 +130,7 @@ fn line(rows: &[Measurement], test: &'static Test) -> Line {
             Marks { metric, latency: latency.unwrap_or_else(unknown), scaling: scaling.unwrap_or_else(unknown) }
         })
         .collect();
-    Line { test: test.shown, users: test.users, more_users: test.more_users, marks }
+    Line { test: test.shown(), users: test.users, more_users: test.more_users, marks }
 }
 
 type Run<'rows> = Result<&'rows Measurement, String>;
@@ -145,15 +147,12 @@ fn scaling(base: &Run<'_>, more: &Run<'_>, metric: Metric, users: f64) -> Result
     Ok(Mark::Graded { grade: grade_of(value, &SCALING), value })
 }
 
-/// The run of a test with so many users, if its users were busy.
+/// The run of a test with this number of users, if they were busy.
 fn run_of<'rows>(rows: &'rows [Measurement], test: &Test, users: u32) -> Run<'rows> {
-    let wanted = |row: &&Measurement| {
-        row.name == test.pattern
-            && row.block_size.as_deref() == Some(test.block_size)
-            && row.users.is_some_and(|found| (found - f64::from(users)).abs() < 0.5)
-    };
+    let wanted =
+        |row: &&Measurement| test.fits(row) && row.users.is_some_and(|found| (found - f64::from(users)).abs() < 0.5);
     let row = rows.iter().rev().find(wanted);
-    let row = row.ok_or_else(|| format!("there is no run of {} {} by {users}", test.pattern, test.block_size))?;
+    let row = row.ok_or_else(|| format!("there is no run of {} {} by {users}", test.pattern.word(), test.block()))?;
     if let Some(errno) = row.errno {
         return Err(format!("the run by {users} ended with error {errno:.0}"));
     }
@@ -161,13 +160,13 @@ fn run_of<'rows>(rows: &'rows [Measurement], test: &Test, users: u32) -> Run<'ro
     Ok(row)
 }
 
-/// Little's law: IOPS × mean latency is the number of users at work.
+/// Checks by Little's law that the users were busy: IOPS × mean latency is the number of busy users.
 fn busy(row: &Measurement, users: u32) -> Result<(), String> {
-    let (Some(iops), Some(mean_ms)) = (row.iops, row.mean_ms) else {
+    let (Some(iops), Some(mean_ns)) = (row.iops, row.mean_ns) else {
         return Err("IOPS or mean latency are not known, so nobody can tell whether the users were busy".to_owned());
     };
     let asked = f64::from(users) * row.depth.unwrap_or(1.0).max(1.0);
-    let busy = iops * mean_ms / 1000.0;
+    let busy = iops * mean_ns / 1e9;
     if (LEAST_BUSY_SHARE..=MOST_BUSY_SHARE).contains(&(busy / asked)) {
         return Ok(());
     }

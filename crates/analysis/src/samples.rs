@@ -1,9 +1,9 @@
-//! When a percentile is a fact: enough samples beyond it.
+//! Minimum number of samples for a reliable percentile.
 
 use measure::Nanos;
 use model::LatencyStatistics;
 
-/// How many samples the percentile `percent` needs, 100 ÷ (1 − p): a hundred of them lie beyond it.
+/// Number of samples that the percentile `percent` needs, 100 ÷ (1 − p): a hundred of them are above it.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -11,16 +11,16 @@ use model::LatencyStatistics;
 )]
 pub fn samples_needed(percent: f64) -> u64 {
     let beyond = (1.0 - percent / 100.0).max(1e-9);
-    // A tenth of a sample absorbs the binary error of 1 − 0.999.
+    // Subtracting a tenth of a sample absorbs the binary error of 1 − 0.999.
     (100.0 / beyond - 0.1).ceil() as u64
 }
 
-/// The percentile, if enough samples were taken for it to be a fact; `None` otherwise.
+/// The percentile, if there are enough samples; `None` otherwise.
 pub fn percentile_as_fact(latency: &LatencyStatistics, percent: f64) -> Option<Nanos> {
     let histogram = latency.histogram.as_ref()?;
     let settled = histogram.total() >= samples_needed(percent);
     let value = settled.then(|| histogram.percentile(percent))??;
-    // The middle of a bucket may lie above the largest latency seen in it.
+    // The middle of a histogram bucket may be above the maximum latency.
     Some(latency.moments.maximum().map_or(value, |maximum| value.min(maximum)))
 }
 

@@ -1,42 +1,42 @@
-//! What more load brings: queueing, users at work, the knee.
+//! Effect of more load: queueing, busy users, the knee.
 //!
 //! Source: Little's law; Kleinrock's power (rate ÷ latency) for the knee.
 
 use crate::checks::{LEAST_BUSY_SHARE, MOST_BUSY_SHARE};
 
-/// How much of the added load only waited: (latency ratio − 1) ÷ (load ratio − 1). 0 is a latency that stays flat,
-/// 1 one that grows as fast as the load. `None` where the load did not grow or there is no latency to compare.
+/// Fraction of the added load that only queued: (latency ratio − 1) ÷ (load ratio − 1). 0 if latency stays flat, 1 if
+/// it grows in proportion to the load. `None` if the load did not grow or there is no latency to compare.
 pub fn queueing(latency_ratio: f64, load_ratio: f64) -> Option<f64> {
     let share = crate::report_card::queueing(latency_ratio, load_ratio);
     (load_ratio > 1.0 && latency_ratio > 0.0 && share.is_finite()).then_some(share)
 }
 
-/// How many users were at work, where that contradicts the number asked for.
+/// Number of busy users, if it contradicts the requested number.
 ///
-/// In a closed loop IOPS × mean latency is the number of users at work. `None` when it fits.
+/// In a closed loop, IOPS × mean latency is the number of busy users (Little's law). `None` if it matches.
 pub fn contradiction(iops: f64, mean_ns: f64, asked: f64) -> Option<f64> {
     let busy = iops * mean_ns / 1e9;
     let fits = (LEAST_BUSY_SHARE..=MOST_BUSY_SHARE).contains(&(busy / asked));
     (asked > 0.0 && busy.is_finite() && !fits).then_some(busy)
 }
 
-/// The level beyond which more load costs more latency than it brings rate: the largest rate ÷ latency.
+/// The level beyond which more load adds more latency than throughput: the maximum of rate ÷ latency.
 ///
-/// Takes (rate, latency) of each level; of two that are equal the first. `None` with fewer than three levels, where
-/// a curve has no bend.
+/// Takes (rate, latency) of each level; of equal levels, the first one is chosen. `None` with fewer than three levels,
+/// which cannot show a bend.
 pub fn knee(levels: &[(f64, f64)]) -> Option<usize> {
     let power = |&(rate, latency): &(f64, f64)| if latency > 0.0 { rate / latency } else { 0.0 };
     let best = levels.iter().map(power).fold(0.0, f64::max);
     (levels.len() >= 3 && best > 0.0).then(|| levels.iter().position(|level| power(level) >= best))?
 }
 
-/// Less growth than this is none.
+/// Minimum factor that counts as growth.
 const GROWTH: f64 = 1.05;
-/// So many further levels must bring nothing before a sweep is over: one alone may be a hiccup.
+/// Number of further levels without growth that end a sweep: a single one may be an outlier.
 const PROOFS: usize = 2;
 
-/// The level at which a rate stops growing: the first that the two levels behind it do not beat by 5 %. `None`
-/// while it still grows, or too few levels are known. Levels rise.
+/// Index of the level at which a rate stops growing: the first one that the two following levels do not exceed by 5 %.
+/// `None` if it still grows, or there are too few levels. Levels must be in ascending order of load.
 pub fn growth_ends(rates: &[f64]) -> Option<usize> {
     let stops = |&at: &usize| rates[at] > 0.0 && rates[at + 1..].iter().all(|rate| *rate < rates[at] * GROWTH);
     (0..rates.len().saturating_sub(PROOFS)).find(stops)

@@ -1,33 +1,33 @@
-//! The two plain sentences of a sweep over users: where it peaks, and what more users cost.
+//! Two summary sentences for a load sweep: its peak, and the cost of more users.
 
 use crate::percentile_as_fact;
 use measure::{Direction, Nanos};
 use model::{Grade, Note, RunResult};
 
-/// A rate this close to the peak counts as having reached it.
+/// A rate of this fraction of the peak counts as having reached it.
 const NEAR_PEAK: f64 = 0.9;
 
 /// One load level of a sweep.
 #[derive(Clone, Debug)]
 pub struct Point {
-    /// Users at work, as asked; the depth where that is what rises.
+    /// Requested users, or the queue depth if that is the varied load.
     pub users: u32,
-    /// I/Os per second of all users together.
+    /// Total I/Os per second of all users.
     pub iops: f64,
-    /// Bytes per second of all users together.
+    /// Total bytes per second of all users.
     pub bytes_per_second: f64,
     /// Mean latency in nanoseconds.
     pub mean_ns: f64,
-    /// 99th percentile, where enough samples make it a fact.
+    /// 99th percentile, if there are enough samples.
     pub p99: Option<Nanos>,
-    /// Whether all users were at work.
+    /// True if all users were busy.
     pub all_busy: bool,
-    /// Whether it is a number of memory instead of the device.
+    /// True if the data came from memory instead of the device.
     pub from_memory: bool,
 }
 
 impl Point {
-    /// The level measured by one run; `None` when nothing moved in this direction.
+    /// Builds the level from a run; `None` if the direction has no I/O.
     pub fn of(users: u32, result: &RunResult, direction: Direction, notes: &[Note]) -> Option<Self> {
         let mut rows = result.jobs.iter();
         let mut all = rows.next()?.clone();
@@ -47,18 +47,18 @@ impl Point {
     }
 }
 
-/// What the levels of a sweep count.
+/// Quantity that is varied over a sweep.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Load {
-    /// Processes with one I/O at a time each.
+    /// Processes with one I/O in flight each.
     #[default]
     Users,
-    /// The depth of a queue.
+    /// I/Os in flight, the depth of a queue.
     InFlight,
 }
 
 impl Load {
-    /// `1 user`, `8 I/Os in flight`.
+    /// For example `1 user`, `8 I/Os in flight`.
     pub fn counted(self, count: u32) -> String {
         match (self, count) {
             (Load::Users, 1) => "1 user".to_owned(),
@@ -68,7 +68,7 @@ impl Load {
         }
     }
 
-    /// In the plural: `users`.
+    /// Plural name: `users`.
     pub fn plural(self) -> &'static str {
         match self {
             Load::Users => "users",
@@ -81,12 +81,12 @@ impl Load {
     }
 }
 
-/// The two sentences about a sweep of `what` (`8k random reads`) over users; empty when nothing was measured.
+/// Two sentences about a sweep of `what` (`8k random reads`) over users; empty if nothing was measured.
 pub fn sentences(what: &str, points: &[Point]) -> Vec<String> {
     sentences_over(Load::Users, what, points)
 }
 
-/// The two sentences about a sweep of `what` over any kind of load; empty when nothing was measured.
+/// Two sentences about a sweep of `what` over any kind of load; empty if nothing was measured.
 pub fn sentences_over(load: Load, what: &str, points: &[Point]) -> Vec<String> {
     let Some(peak) = points.iter().rev().max_by(|a, b| a.iops.total_cmp(&b.iops)) else {
         return Vec::new();
@@ -137,10 +137,10 @@ fn cost_sentence(load: Load, points: &[Point], near: &Point) -> String {
     if least.users == most.users {
         return format!("One request takes {} on average.", milliseconds(least.mean_ns));
     }
-    // Beyond the knee more users only queue; if the knee is the last point, tell the whole way.
+    // Beyond the knee more users only queue; if the knee is the last point, the whole range is described.
     let from = if near.users < most.users { near } else { least };
     let gain = most.iops / from.iops;
-    // Half a percent would print as 0 %: nothing, said in words.
+    // A gain of half a percent would print as 0 %, so it is described as no gain.
     let gain = if gain >= 2.0 {
         format!("{gain:.1} times the IOPS")
     } else if (gain - 1.0).abs() < 0.005 {
@@ -202,20 +202,12 @@ fn capitalised(text: &str) -> String {
     letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }
 
-/// A number rounded to an integer, digits in groups of three: `73,634`; one decimal below ten.
+/// Formats a number rounded to an integer with thousands separators, `73,634`; below ten with one decimal.
 pub fn thousands(number: f64) -> String {
     if number < 9.95 {
         return format!("{number:.1}");
     }
-    let digits = format!("{number:.0}");
-    let mut grouped = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            grouped.push(',');
-        }
-        grouped.push(digit);
-    }
-    grouped
+    measure::text::grouped(number)
 }
 
 #[cfg(test)]
@@ -264,9 +256,9 @@ mod tests {
     #[test]
     fn idle_users_forbid_a_scaling_verdict() {
         let points = [point(1, 1_000, 1_000), point(8, 4_000, 1_000), point(16, 4_000, 1_000)];
-        let told = sentences("reads", &points);
-        assert_eq!(told[0], "The highest rate seen for reads is 4,000 IOPS (31 MiB/s) with 8 users.");
-        assert_eq!(told[1], "No scaling verdict: with 8 and 16 users not all users were busy.");
+        let found = sentences("reads", &points);
+        assert_eq!(found[0], "The highest rate seen for reads is 4,000 IOPS (31 MiB/s) with 8 users.");
+        assert_eq!(found[1], "No scaling verdict: with 8 and 16 users not all users were busy.");
     }
 
     #[test]

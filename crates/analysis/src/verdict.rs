@@ -1,13 +1,13 @@
-//! The verdict of a report card: one sentence on latency, one on scaling.
+//! Verdict of a report card: one sentence on latency, one on scaling.
 
-/// What a card found about one workload; letters are `A+` to `D`, none where not graded.
+/// Grades of one workload, `A+` to `D`; `None` if not graded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Judged {
-    /// `index lookups`.
+    /// For example `index lookups`.
     pub workload: String,
-    /// The letter of its latency.
+    /// Grade of its latency.
     pub latency: Option<String>,
-    /// The letter of its scaling.
+    /// Grade of its scaling.
     pub scaling: Option<String>,
 }
 
@@ -39,7 +39,7 @@ pub fn verdict(rows: &[Judged]) -> Vec<String> {
     vec![format!("Latency: {latency}"), format!("Scaling: {scaling}")]
 }
 
-/// `good (A) for index lookups and full scans; 2 of 4 not graded.`
+/// For example `good (A) for index lookups and full scans; 2 of 4 not graded.`
 fn of<'rows>(
     rows: &'rows [Judged],
     letter: impl Fn(&'rows Judged) -> Option<&'rows str>,

@@ -1,11 +1,11 @@
-//! Which command is meant: by the name the program was called by, or by the first word.
+//! Selects the command: by the name that the program was called by, or by its first word.
 
 use crate::failure::Failure;
 use crate::{fio, iostat, iozone, native, survey};
 use std::ffi::OsString;
 use std::path::Path;
 
-/// The programs whose place plumb takes when it is called by their name.
+/// Programs that plumb replaces when it is called by their name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum DropIn {
     Fio,
@@ -14,7 +14,7 @@ enum DropIn {
     Iostat,
 }
 
-/// Runs what `words` (program name first) ask for; the exit status, or why nothing was done.
+/// Runs the command in `words` (program name first). Returns the exit status, or the reason why nothing was done.
 pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
     match choose(words) {
         Some((DropIn::Fio, rest)) => fio::run(rest),
@@ -25,7 +25,7 @@ pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
     }
 }
 
-/// The drop-in program and its own words; `None` for plumb's native commands.
+/// Returns the drop-in program and its words; `None` for plumb's native commands.
 fn choose(words: &[OsString]) -> Option<(DropIn, &[OsString])> {
     let (program, rest) = words.split_first()?;
     let called = Path::new(program).file_name()?.to_str()?;

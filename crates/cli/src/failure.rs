@@ -1,11 +1,11 @@
-//! Why a command ends without having done its work.
+//! The error that ends a command before its work is done.
 
 use std::io::{self, Write};
 
 /// A message for the user and the exit status that goes with it.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Failure {
-    /// What happened and what would work; empty when whoever reads us has gone and nobody would see it.
+    /// The error and a suggestion; empty if the reader of the output closed the pipe.
     message: String,
     /// The exit status.
     pub(crate) status: u8,
@@ -17,7 +17,7 @@ impl Failure {
         Failure { message: message.into(), status: 1 }
     }
 
-    /// A failed write of results to `name`: quiet when the reader closed the pipe.
+    /// A failed write of results to `name`: silent if the reader closed the pipe (EPIPE).
     pub(crate) fn writing(name: &str, error: &io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::BrokenPipe => Failure::new(""),
@@ -28,7 +28,7 @@ impl Failure {
         }
     }
 
-    /// The message, for those who go on without what failed.
+    /// The message, for callers that continue after the failure.
     pub(crate) fn message(&self) -> &str {
         &self.message
     }
@@ -38,6 +38,12 @@ impl Failure {
         if !self.message.is_empty() {
             let _ = writeln!(to, "plumb: {}", formats::printable::lines(self.message.trim_end()));
         }
+    }
+}
+
+impl From<::survey::SurveyError> for Failure {
+    fn from(error: ::survey::SurveyError) -> Self {
+        Failure::new(error.to_string())
     }
 }
 

@@ -1,11 +1,11 @@
-//! `plumb knee`: how many threads a storage needs until more of them bring nothing.
+//! `plumb knee`: the number of threads at which the throughput of a storage device stops growing.
 //!
-//! Owns the words. The native form is a survey over users that ends by itself; the other runs iozone's throughput
-//! tests with rising numbers of children.
+//! Owns the command line. The native form is a survey over users that ends when growth ends; the other form runs
+//! iozone's throughput tests with rising numbers of children.
 
 use crate::failure::Failure;
 use crate::{iozone, survey};
-use ::survey::Wishes;
+use ::survey::{SurveyError, SurveyRequest};
 use std::path::PathBuf;
 
 /// Raise the number of threads until throughput stops growing, and name it
@@ -79,18 +79,18 @@ pub(crate) struct Args {
     iozone: Vec<String>,
 }
 
-/// Finds the knee.
+/// Runs the search for the knee.
 pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     if args.iozone.is_empty() {
-        survey::find_knee(args.wishes()?)
+        survey::find_knee(args.request()?)
     } else {
         iozone::find_knee(&args.iozone, args.output.as_deref())
     }
 }
 
 impl Args {
-    fn wishes(&self) -> Result<Wishes, Failure> {
-        let list = |option: &str, error: String| Failure::new(format!("--{option}: {error}"));
+    fn request(&self) -> Result<SurveyRequest, Failure> {
+        let list = |option: &str, error: SurveyError| Failure::new(format!("--{option}: {error}"));
         let blocks = self.block_sizes.as_deref().map(::survey::block_sizes).transpose();
         let users = match &self.users {
             Some(words) => ::survey::user_counts(words).map_err(|error| list("users", error))?,
@@ -99,26 +99,26 @@ impl Args {
         if !users.is_sorted() {
             return Err(Failure::new("--users: the levels must rise: growth is looked for"));
         }
-        Ok(Wishes {
+        Ok(SurveyRequest {
             targets: self.targets.clone(),
-            tests: Wishes::tests_named(&self.tests).map_err(|error| list("tests", error))?,
+            tests: SurveyRequest::tests_named(&self.tests).map_err(|error| list("tests", error))?,
             users,
             block_sizes: blocks.map_err(|error| list("block-sizes", error))?.unwrap_or_default(),
             time: Some(self.time),
             size: self.size,
-            // A small file unless a size is given; the time is given above.
+            // `quick` selects a small file unless a size is given; the time is always given above.
             quick: true,
             direct: if self.direct || self.buffered { Some(self.direct) } else { None },
             file_per_user: self.file_per_user,
             stuck_after: self.stuck_after,
             overwrite: self.overwrite.clone(),
             output: self.output.clone(),
-            ..Wishes::default()
+            ..SurveyRequest::default()
         })
     }
 }
 
-/// From `least` on twice as many each time, and `most` itself.
+/// Levels from `least`, doubling each time, up to and including `most`.
 pub(crate) fn levels(least: u32, most: u32) -> Vec<u32> {
     let mut levels: Vec<u32> = std::iter::successors(Some(least.max(1)), |level| level.checked_mul(2))
         .take_while(|level| *level < most)
@@ -158,6 +158,6 @@ mod tests {
     fn levels_that_fall_are_refused() {
         let args =
             Words::try_parse_from(["knee", "--users", "4,2", "."]).unwrap_or_else(|error| panic!("{error}")).args;
-        assert!(args.wishes().is_err());
+        assert!(args.request().is_err());
     }
 }

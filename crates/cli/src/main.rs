@@ -1,4 +1,4 @@
-//! The `plumb` binary: words in, numbers out. Only this crate prints, reads the environment and exits.
+//! The `plumb` binary. Only this crate prints, reads the environment and exits.
 
 #![forbid(unsafe_code)]
 
@@ -7,30 +7,33 @@ mod cost_model;
 mod dispatch;
 mod explain;
 mod failure;
-mod file_system;
+mod features;
 mod fio;
 mod grade;
 mod iostat;
 mod iozone;
-mod kept;
 mod knee;
-mod left;
-mod limit;
-mod made;
+mod limited_by;
 mod native;
 mod output;
 mod parse;
 mod remarks;
+#[cfg_attr(not(feature = "report"), path = "absent/report.rs")]
 mod report;
+mod result_file;
+mod safe_files;
+mod stuck_workers;
 mod survey;
+#[cfg_attr(not(feature = "live"), path = "absent/watch.rs")]
 mod watch;
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let words: Vec<std::ffi::OsString> = std::env::args_os().collect();
-    // Where it cannot be had, a write past the limit ends the program, as it ends others.
-    let _ = sys::signals::survive_size_limit();
+    // If the handler of SIGXFSZ cannot be installed, a write past RLIMIT_FSIZE ends the process, which is the system's
+    // default.
+    let _ = sys::processes::signals::survive_size_limit();
     match dispatch::run(&words) {
         Ok(status) => ExitCode::from(status),
         Err(failure) => {

@@ -11,6 +11,7 @@ use std::ffi::OsString;
 #[command(
     name = "plumb",
     version,
+    long_version = crate::features::version(),
     about = "Measures storage, and says whether the number is true",
     after_help = "\
 Examples:
@@ -43,7 +44,7 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    // Its help stands with its options.
+    // No doc comment here: the text of `survey::Args` is used.
     Survey(Box<survey::Args>),
     Parse(crate::parse::Args),
     Grade(crate::grade::Args),
@@ -55,7 +56,7 @@ enum Command {
     Plot(crate::report::plot::Args),
     Watch(watch::Args),
     /// Run fio command lines and job files as fio does
-    // Taken by the dispatcher before clap sees it; it stands here for the list of commands.
+    // The dispatcher handles this before clap does; the entry exists for the list of commands.
     #[command(
         disable_help_flag = true,
         after_help = "\
@@ -71,7 +72,7 @@ Examples:
         words: Vec<OsString>,
     },
     /// Run iozone command lines as iozone does
-    // Taken by the dispatcher before clap sees it, too.
+    // The dispatcher handles this before clap does.
     #[command(disable_help_flag = true)]
     Iozone {
         /// iozone's own words
@@ -79,7 +80,7 @@ Examples:
         words: Vec<OsString>,
     },
     /// Run what fio.sh runs, by its own letters
-    // Taken by the dispatcher before clap sees it, too.
+    // The dispatcher handles this before clap does.
     #[command(name = "fio.sh", disable_help_flag = true)]
     FioSh {
         /// fio.sh's own words
@@ -87,7 +88,7 @@ Examples:
         words: Vec<OsString>,
     },
     /// Show what disks and processors do, as iostat does
-    // Taken by the dispatcher before clap sees it, too.
+    // The dispatcher handles this before clap does.
     #[command(disable_help_flag = true)]
     Iostat {
         /// iostat's own words
@@ -96,7 +97,7 @@ Examples:
     },
 }
 
-/// Parses plumb's own words and runs the command.
+/// Parses the command line and runs the command.
 pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
     match Cli::try_parse_from(words) {
         Ok(Cli { command: Command::Survey(args) }) => survey::run(&args),
@@ -120,7 +121,7 @@ pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
 /// Help and version go to standard output with status 0, mistakes to standard error with status 1.
 fn show(error: &clap::Error) -> Result<u8, Failure> {
     if error.use_stderr() {
-        // Nothing is left to do when standard error is closed.
+        // Errors are ignored: standard error may be closed.
         let _ = error.print();
         return Ok(1);
     }

@@ -1,4 +1,4 @@
-//! Where results go: standard output or a file, with every failed write told.
+//! Output of results: standard output or a file. Every failed write is reported.
 
 use crate::failure::Failure;
 use std::fs::File;
@@ -6,37 +6,35 @@ use std::io::{self, Write};
 use std::os::fd::AsFd;
 use std::path::Path;
 
-/// Whether a path leads to a block device: what is written there overwrites somebody's data.
-pub(crate) fn is_block_device(path: &Path) -> bool {
-    std::fs::metadata(path).is_ok_and(|found| std::os::unix::fs::FileTypeExt::is_block_device(&found.file_type()))
-}
-
 /// A place for results.
 pub(crate) struct Output {
     name: String,
     writer: Box<dyn Write>,
     to_stdout: bool,
-    /// The file, once more.
+    /// A second handle of the file, for [`Output::twin`]; `None` for standard output.
     file: Option<File>,
 }
 
 impl Output {
     /// Standard output.
     pub(crate) fn stdout() -> Self {
-        let writer: Box<dyn Write> =
-            if sys::standard::output_was_closed() { Box::new(Closed) } else { Box::new(io::stdout()) };
+        let writer: Box<dyn Write> = if sys::processes::standard_output::output_was_closed() {
+            Box::new(Closed)
+        } else {
+            Box::new(io::stdout())
+        };
         Output { name: "standard output".into(), writer, to_stdout: true, file: None }
     }
 
-    /// A file that plumb makes, or made before.
+    /// A file that plumb creates, or created earlier; other existing files are refused.
     pub(crate) fn made(path: &Path) -> Result<Self, Failure> {
-        Ok(Self::of(path, crate::made::stream(path)?))
+        Ok(Self::of(path, crate::safe_files::stream(path)?))
     }
 
-    /// A file, made or emptied, whoever's it was: as the old tools do it.
+    /// A file that is created or truncated, even if plumb did not create it, as fio and iozone do.
     pub(crate) fn file(path: &Path) -> Result<Self, Failure> {
         let failed = |error| Failure::new(format!("{}: cannot be written: {error}", path.display()));
-        let file = sys::aside::create(path).map_err(failed)?;
+        let file = sys::files::output_file::create(path).map_err(failed)?;
         Ok(Self::of(path, file))
     }
 
@@ -45,12 +43,13 @@ impl Output {
         Output { name: path.display().to_string(), writer: Box::new(file), to_stdout: false, file: twin }
     }
 
-    /// Whether results go to standard output.
+    /// True if the results go to standard output.
     pub(crate) fn is_stdout(&self) -> bool {
         self.to_stdout
     }
 
-    /// A second way to the same place, for others; both continue where the other ended.
+    /// Returns another handle of the same open file. Both share the file offset, so neither overwrites the other's
+    /// output.
     pub(crate) fn twin(&self) -> Result<File, Failure> {
         let twin = match &self.file {
             Some(file) => file.try_clone(),
@@ -59,14 +58,14 @@ impl Output {
         twin.map_err(|error| Failure::writing(&self.name, &error))
     }
 
-    /// Writes text as it is and hands it on at once.
+    /// Writes text unchanged and flushes it.
     pub(crate) fn write(&mut self, text: &str) -> Result<(), Failure> {
         let written = self.writer.write_all(text.as_bytes()).and_then(|()| self.writer.flush());
         written.map_err(|error| Failure::writing(&self.name, &error))
     }
 }
 
-/// A standard output that was closed before the program began: no write comes to anything.
+/// A standard output that was closed before the program started: every write fails with EBADF.
 struct Closed;
 
 impl Write for Closed {

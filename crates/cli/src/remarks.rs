@@ -1,29 +1,29 @@
-//! What the checks say after a run: one function for every command that measures.
+//! Remarks of the checks after a run, for every command that measures.
 
-use crate::limit;
+use crate::limited_by;
 use analysis::{grade_title, is_finding};
 use formats::printable;
 use model::{Note, RunResult};
 use std::io::Write;
 
-/// The status of a run that a check speaks against, where `--strict` asks for it.
+/// Exit status with `--strict` if a check found a problem.
 pub(crate) const STRICT: u8 = 4;
 
-/// Judges a result: what held it back, and every check. The notes are in JSON from here on.
+/// Runs the checks on a result and determines its limiting resource. Both are stored in the result, and so in its JSON.
 pub(crate) fn judge(result: &mut RunResult) {
     result.limited_by = analysis::limited_by(result);
     result.notes = analysis::judge(result);
 }
 
-/// Tells what the checks found and what held the run back on standard error, where somebody wants to read it.
+/// Prints remarks and limiting resource to standard error, if remarks are wanted there.
 pub(crate) fn tell(result: &RunResult) {
-    if !limit::remarks_are_wanted() {
+    if !limited_by::remarks_are_wanted() {
         return;
     }
     let mut lines: Vec<String> = findings(&result.notes).map(|note| format!("check: {}", line(note))).collect();
-    lines.extend(limit::line_of(result));
+    lines.extend(limited_by::line_of(result));
     for line in lines {
-        // Whoever closed standard error does not want to read it.
+        // Errors are ignored: standard error may be closed.
         let _ = writeln!(std::io::stderr(), "plumb: {}", printable::line(&line));
     }
 }
@@ -33,12 +33,13 @@ pub(crate) fn line(note: &Note) -> String {
     format!("{}: {} [{}]", note.check, note.sentence, grade_title(note.grade))
 }
 
-/// The notes that say that something is wrong.
+/// The notes that report a problem.
 pub(crate) fn findings(notes: &[Note]) -> impl Iterator<Item = &Note> {
     notes.iter().filter(|note| is_finding(note))
 }
 
-/// The status for `--strict`: `status` where that tells of a failure already, or nothing was found.
+/// Returns the exit status with `--strict`: [`STRICT`] if `status` is 0 and a check found a problem, otherwise
+/// `status`.
 pub(crate) fn strict_status(status: u8, notes: &[Note]) -> u8 {
     if status == 0 && findings(notes).next().is_some() { STRICT } else { status }
 }

@@ -24,10 +24,10 @@ const TESTS: &[(&str, &str, &str)] = &[
         "crates/run/tests/run/files.rs",
         "a_block_device_gives_its_size_and_is_guarded_while_somebody_holds_it",
     ),
-    ("stuck_after", "crates/cli/tests/faults/main.rs", "every_fault_ends_as_the_table_says"),
-    ("write_consent", "crates/cli/tests/faults/main.rs", "every_fault_ends_as_the_table_says"),
-    ("unit_base", "crates/formats/tests/fio.rs", "kept_outputs_of_fio_3_33_are_printed_again_line_by_line"),
-    ("significant_figures", "crates/formats/tests/fio.rs", "what_we_print_from_fios_json_is_what_fio_printed"),
+    ("stuck_after", "crates/cli/tests/cases/faults/fuse.rs", "FUSE: stuck I/O is named"),
+    ("write_consent", "crates/cli/tests/cases/faults/guard.rs", "guard: mounted"),
+    ("unit_base", "crates/formats/tests/fio_output.rs", "kept_outputs_of_fio_3_33_are_printed_again_line_by_line"),
+    ("significant_figures", "crates/formats/tests/fio_output.rs", "what_we_print_from_fios_json_is_what_fio_printed"),
     (
         "iodepth_batch_complete_max",
         "crates/run/tests/run/sim.rs",
@@ -42,17 +42,17 @@ const TESTS: &[(&str, &str, &str)] = &[
     ("rate_ignore_thinktime", "crates/load/src/tests/pacing.rs", "pauses_are_caught_up_unless_the_rate_ignores_them"),
     (
         "flow_watermark",
-        "crates/job/tests/words/semantics.rs",
+        "crates/fio/tests/words/semantics.rs",
         "withdrawn_options_are_accepted_with_a_warning_as_in_fio",
     ),
-    ("verifysort", "crates/job/tests/words/semantics.rs", "withdrawn_options_are_accepted_with_a_warning_as_in_fio"),
-    ("verifysort_nr", "crates/job/tests/words/semantics.rs", "withdrawn_options_are_accepted_with_a_warning_as_in_fio"),
-    ("iomem_align", "crates/sys/src/buffers.rs", "anonymous_slots_are_aligned_and_apart"),
-    ("hugepage-size", "crates/sys/src/buffers.rs", "what_cannot_be_had_says_what_would_help"),
+    ("verifysort", "crates/fio/tests/words/semantics.rs", "withdrawn_options_are_accepted_with_a_warning_as_in_fio"),
+    ("verifysort_nr", "crates/fio/tests/words/semantics.rs", "withdrawn_options_are_accepted_with_a_warning_as_in_fio"),
+    ("iomem_align", "crates/sys/src/machine/buffers.rs", "anonymous_slots_are_aligned_and_apart"),
+    ("hugepage-size", "crates/sys/src/machine/buffers.rs", "what_cannot_be_had_says_what_would_help"),
     ("cpumask", "crates/run/src/worker/place.rs", "a_worker_runs_where_it_may"),
     ("cpus_allowed_policy", "crates/run/src/worker/place.rs", "a_worker_runs_where_it_may"),
-    ("bwavgtime", "crates/run/tests/run/logs.rs", "subtlety_24_samples_keep_to_their_own_intervals"),
-    ("iopsavgtime", "crates/run/tests/run/logs.rs", "subtlety_24_samples_keep_to_their_own_intervals"),
+    ("bwavgtime", "crates/run/tests/run/logs.rs", "samples_keep_to_their_own_intervals"),
+    ("iopsavgtime", "crates/run/tests/run/logs.rs", "samples_keep_to_their_own_intervals"),
     ("create_fsync", "crates/cli/tests/calls.rs", "a_file_that_is_laid_out_is_flushed_unless_create_fsync_is_off"),
     ("end_syncfs", "crates/cli/tests/calls.rs", "end_syncfs_flushes_the_file_system_of_each_file"),
     ("write_hint", "crates/cli/tests/calls.rs", "a_write_hint_is_given_to_the_kernel"),
@@ -89,34 +89,22 @@ const TESTS: &[(&str, &str, &str)] = &[
     ("latency_run", "crates/run/tests/run/timing.rs", "latency_run_goes_on_at_the_depth_that_was_found"),
     ("write_zone_remainder", "crates/load/src/tests/handling.rs", "a_zones_remainder_is_left_out_or_written"),
     ("verify_policy", "crates/load/src/review.rs", "only_flushed_writes_are_read_back_where_the_policy_says_so"),
-    ("verify_state_load", "crates/cli/tests/verify.rs", "subtlety_35_states_are_exchanged_with_fio_in_both_directions"),
+    ("verify_state_load", "crates/cli/tests/verify.rs", "states_are_exchanged_with_fio_in_both_directions"),
     (
         "verify_write_sequence",
         "crates/cli/tests/verify.rs",
-        "subtlety_32_numbers_and_seeds_are_judged_where_they_are_known_or_asked_for",
+        "numbers_and_seeds_are_judged_where_they_are_known_or_asked_for",
     ),
     (
         "verify_header_seed",
         "crates/cli/tests/verify.rs",
-        "subtlety_32_numbers_and_seeds_are_judged_where_they_are_known_or_asked_for",
+        "numbers_and_seeds_are_judged_where_they_are_known_or_asked_for",
     ),
-    (
-        "verify_format",
-        "crates/cli/tests/verify.rs",
-        "subtlety_31_what_we_write_in_its_format_fio_verifies_with_every_method",
-    ),
-    ("trim_percentage", "crates/cli/tests/verify.rs", "subtlety_15_trimmed_blocks_of_the_history_read_as_zeros"),
-    ("trim_backlog", "crates/cli/tests/verify.rs", "subtlety_15_trimmed_blocks_of_the_history_read_as_zeros"),
-    (
-        "trim_backlog_batch",
-        "crates/load/src/review.rs",
-        "subtlety_15_trims_take_blocks_of_the_history_which_must_then_be_zero",
-    ),
-    (
-        "trim_verify_zero",
-        "crates/load/src/review.rs",
-        "subtlety_15_trims_take_blocks_of_the_history_which_must_then_be_zero",
-    ),
+    ("verify_format", "crates/cli/tests/verify.rs", "what_we_write_in_its_format_fio_verifies_with_every_method"),
+    ("trim_percentage", "crates/cli/tests/verify.rs", "trimmed_blocks_of_the_history_read_as_zeros"),
+    ("trim_backlog", "crates/cli/tests/verify.rs", "trimmed_blocks_of_the_history_read_as_zeros"),
+    ("trim_backlog_batch", "crates/load/src/review.rs", "trims_take_blocks_of_the_history_which_must_then_be_zero"),
+    ("trim_verify_zero", "crates/load/src/review.rs", "trims_take_blocks_of_the_history_which_must_then_be_zero"),
     (
         "write_iolog",
         "crates/cli/tests/replay/names.rs",
@@ -145,13 +133,9 @@ const TESTS: &[(&str, &str, &str)] = &[
     ("replay_align", "crates/cli/tests/replay/names.rs", "a_replay_is_moved_and_thinned_as_its_job_says"),
     ("replay_scale", "crates/cli/tests/replay/names.rs", "a_replay_is_moved_and_thinned_as_its_job_says"),
     ("replay_skip", "crates/cli/tests/replay/names.rs", "a_replay_is_moved_and_thinned_as_its_job_says"),
-    (
-        "error_dump",
-        "crates/run/tests/run/verify.rs",
-        "subtlety_37_a_list_of_errors_forgives_what_is_no_error_of_the_medium",
-    ),
+    ("error_dump", "crates/run/tests/run/verify.rs", "a_list_of_errors_forgives_what_is_no_error_of_the_medium"),
     ("experimental_verify", "crates/run/tests/run/verify.rs", "a_replay_reads_back_the_same_blocks_as_a_memory"),
-    ("fill_device", "crates/cli/tests/calls.rs", "subtlety_37_a_full_device_is_a_success"),
+    ("fill_device", "crates/cli/tests/calls.rs", "a_full_device_is_a_success"),
     ("lockfile", "crates/cli/tests/calls.rs", "locks_are_exclusive_or_shared_by_reads"),
     ("pre_read", "crates/cli/tests/calls.rs", "files_are_read_ahead_and_laid_out_by_whom_it_is_said"),
     ("create_serialize", "crates/cli/tests/calls.rs", "files_are_read_ahead_and_laid_out_by_whom_it_is_said"),
@@ -186,13 +170,13 @@ const TESTS: &[(&str, &str, &str)] = &[
         "verify_threads_find_what_the_loop_finds_and_stay_on_their_cpus",
     ),
     ("verify_dump", "crates/cli/tests/verify.rs", "bad_blocks_are_dumped_as_read_and_as_they_should_be"),
-    ("verify_fatal", "crates/cli/tests/verify.rs", "subtlety_33_a_forgiving_job_ends_well_and_shows_its_errors"),
+    ("verify_fatal", "crates/cli/tests/verify.rs", "a_forgiving_job_ends_well_and_shows_its_errors"),
     ("verify_interval", "crates/cli/tests/verify.rs", "layouts_of_headers_agree_both_ways"),
     ("verify_offset", "crates/cli/tests/verify.rs", "layouts_of_headers_agree_both_ways"),
     (
         "softrandommap",
         "crates/load/src/tests/handling.rs",
-        "subtlety_12_a_map_that_does_not_fit_into_memory_is_an_error_or_done_without",
+        "a_map_that_does_not_fit_into_memory_is_an_error_or_done_without",
     ),
     (
         "block_error_percentiles",
@@ -256,7 +240,7 @@ const TESTS: &[(&str, &str, &str)] = &[
         "times_count_from_another_clock_where_that_is_asked_for",
     ),
     ("log_prio", "crates/cli/tests/outputs.rs", "a_compressed_log_is_unpacked_by_us_and_by_fio_alike"),
-    ("mem", "crates/sys/src/buffers.rs", "shared_files_take_what_is_written_and_private_ones_do_not"),
+    ("mem", "crates/sys/src/machine/buffers.rs", "shared_files_take_what_is_written_and_private_ones_do_not"),
     ("overwrite", "crates/run/tests/run/files.rs", "overwrite_lays_the_file_out_in_full_before_it_is_written"),
     ("wait_for", "crates/run/tests/run/life.rs", "wait_for_waits_for_that_job_only"),
     ("size", "crates/cli/tests/calls.rs", "options_of_time_take_the_time_they_name"),
@@ -317,7 +301,7 @@ fn rows() -> Vec<Row> {
 
 /// The options whose omission a case of the comparison notices.
 fn noticed() -> BTreeSet<String> {
-    let file = root().join("crates/cli/tests/differential/omitted.rs");
+    let file = root().join("crates/cli/tests/cases/differential/omitted.rs");
     let text = std::fs::read_to_string(file).expect("readable");
     let (_, table) = text.split_once("NOTICED: &[(&str, &str)] = &[").expect("the table");
     let (table, _) = table.split_once("\n];").expect("its end");
@@ -342,7 +326,8 @@ fn every_option_that_works_has_a_case_or_a_test_of_its_effect() {
 fn every_test_that_is_named_here_exists() {
     for &(option, file, test) in TESTS {
         let text = std::fs::read_to_string(root().join(file)).unwrap_or_else(|error| panic!("{file}: {error}"));
-        assert!(text.contains(&format!("fn {test}()")), "{option}: there is no test {test} in {file}");
+        let exists = text.contains(&format!("fn {test}()")) || text.contains(&format!("\"{test}\""));
+        assert!(exists, "{option}: there is no test and no row {test} in {file}");
     }
 }
 

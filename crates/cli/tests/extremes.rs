@@ -2,9 +2,9 @@
 //! multiplying them. Every one ends in a result or in an error that names it; none in a panic, and none silently in a
 //! small number. Tests are compiled with checks of overflow, so that a sum nobody looked at is a panic here.
 
+use fio::{Parser, RealFiles, Surroundings};
 use house::Tmpfs;
-use job::option::{Kind, OptionSpec, Support, TimeUnit};
-use job::{Parser, RealFiles, Surroundings};
+use plan::option::{Kind, OptionSpec, Support, TimeUnit};
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -79,7 +79,7 @@ fn jobs(engine: &str) -> Vec<String> {
     let own = engine::ENGINES.iter().find(|spec| spec.name == engine).expect("an engine").options;
     let works = |spec: &&OptionSpec| spec.support == Support::Works && !REAL.iter().any(|(name, _)| *name == spec.name);
     let mut jobs = Vec::new();
-    for spec in job::option::all().chain(own).filter(works) {
+    for spec in fio::options().chain(own).filter(works) {
         for value in values(spec.kind) {
             let job = format!("[j]\nioengine={engine}\nrw=randrw\nsize=1m\nruntime=20ms\n{}={value}\n", spec.name);
             if parser.job_file("extreme.fio", &job, &around).is_ok() {

@@ -1,7 +1,5 @@
 //! `plumb fio` from outside: what goes where, in which order, and the exit status.
 
-#![expect(clippy::unwrap_used, reason = "a test's helper fails as the test does")]
-
 use rustix::process::{Pid, Signal, kill_process};
 use std::path::Path;
 use std::process::{Command, Stdio};

@@ -27,7 +27,7 @@ fn rows(path: &Path) -> Vec<Vec<u64>> {
 const PACED: &str = "--name=a --size=1m --rw=write --rate_iops=200 --time_based --runtime=2500ms";
 
 #[test]
-fn subtlety_48_json_once_a_second_is_a_sequence_of_documents_with_numbers_since_the_start() {
+fn json_once_a_second_is_a_sequence_of_documents_with_numbers_since_the_start() {
     for isolation in ["", "--thread"] {
         let directory = tempfile::tempdir().unwrap();
         let words = format!("--output-format=json+ --status-interval=1 --eta=always {PACED} {isolation}");
@@ -55,7 +55,7 @@ fn subtlety_48_json_once_a_second_is_a_sequence_of_documents_with_numbers_since_
 }
 
 #[test]
-fn subtlety_48_the_file_that_asks_for_a_report_is_removed_and_answered() {
+fn the_file_that_asks_for_a_report_is_removed_and_answered() {
     let directory = tempfile::tempdir().unwrap();
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_plumb"));
     command.current_dir(directory.path()).env("TMPDIR", directory.path()).arg("fio").arg("--minimal");

@@ -1,7 +1,5 @@
 //! Which command runs, and what help, version and mistakes look like.
 
-#![expect(clippy::unwrap_used, reason = "a test's helper fails as the test does")]
-
 use assert_cmd::Command;
 use std::path::Path;
 
@@ -58,7 +56,8 @@ impl ToOwnedCommand for Command {
 fn version_names_the_program() {
     let (status, shown, error) = outcome(plumb().arg("--version"));
     assert_eq!((status, error.as_str()), (Some(0), ""));
-    assert_eq!(shown, format!("plumb {}\n", env!("CARGO_PKG_VERSION")));
+    let features = "features: +report +pdf +parquet +workbook +live";
+    assert_eq!(shown, format!("plumb {}\n{features}\n", env!("CARGO_PKG_VERSION")));
 }
 
 #[test]

@@ -1,7 +1,5 @@
 //! The survey from outside: what it leaves behind, what it refuses, and how it ends.
 
-#![expect(clippy::unwrap_used, reason = "a test's helper fails as the test does")]
-
 use assert_cmd::Command;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;

@@ -1,8 +1,6 @@
 //! Verification from outside: blocks that fio wrote are checked by us and the other way round, damage is named, and
 //! state files are exchanged. fio is Debian's 3.33, which writes and reads headers of 40 bytes.
 
-#![expect(clippy::unwrap_used, reason = "a test's helper fails as the test does")]
-
 use house::LoopDevice;
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::FileExt;
@@ -105,17 +103,17 @@ fn every_method<'a>(methods: impl Iterator<Item = &'a str>) -> Vec<String> {
 }
 
 #[test]
-fn subtlety_31_what_fio_writes_we_verify_with_every_method() {
+fn what_fio_writes_we_verify_with_every_method() {
     exchange(Who::Fio, Who::Plumb, &every_method(SHARED.into_iter()));
 }
 
 #[test]
-fn subtlety_31_what_we_write_in_its_format_fio_verifies_with_every_method() {
+fn what_we_write_in_its_format_fio_verifies_with_every_method() {
     exchange(Who::Plumb, Who::Fio, &every_method(SHARED.into_iter()));
 }
 
 #[test]
-fn subtlety_31_what_we_write_as_sha512_in_its_format_fio_takes_for_its_own() {
+fn what_we_write_as_sha512_in_its_format_fio_takes_for_its_own() {
     let directory = TempDir::new().unwrap();
     let base = "--filename=data --size=64k --verify=sha512 --verify_state_save=0";
     good(Who::Plumb, directory.path(), &format!("{base} --rw=write --verify_format=3.33"));
@@ -182,7 +180,7 @@ fn header_fault(words: &str, at: u64, value: &[u8]) -> String {
 }
 
 #[test]
-fn subtlety_32_headers_are_judged_in_fios_order() {
+fn headers_are_judged_in_fios_order() {
     // Each change also breaks the checksum, which comes last.
     for (at, value, field) in [
         (0, &[0x11, 0x22][..], "magic 2211, wanted acca"),
@@ -200,7 +198,7 @@ fn subtlety_32_headers_are_judged_in_fios_order() {
 }
 
 #[test]
-fn subtlety_32_numbers_and_seeds_are_judged_where_they_are_known_or_asked_for() {
+fn numbers_and_seeds_are_judged_where_they_are_known_or_asked_for() {
     // Blocks written by another sequence: same places, other numbers and seeds.
     let directory = TempDir::new().unwrap();
     let base = "--filename=data --size=64k --verify=crc32c --verify_state_save=0";
@@ -215,7 +213,7 @@ fn subtlety_32_numbers_and_seeds_are_judged_where_they_are_known_or_asked_for() 
 }
 
 #[test]
-fn subtlety_33_a_forgiving_job_ends_well_and_shows_its_errors() {
+fn a_forgiving_job_ends_well_and_shows_its_errors() {
     let directory = TempDir::new().unwrap();
     let base = "--filename=data --size=64k --verify=crc32c --verify_state_save=0";
     good(Who::Plumb, directory.path(), &format!("{base} --rw=write"));
@@ -256,7 +254,7 @@ fn bad_blocks_are_dumped_as_read_and_as_they_should_be() {
 }
 
 #[test]
-fn subtlety_35_a_state_is_left_by_every_job_that_writes_and_verifies() {
+fn a_state_is_left_by_every_job_that_writes_and_verifies() {
     let directory = TempDir::new().unwrap();
     let left = |name: &str| directory.path().join(name).exists();
     good(Who::Plumb, directory.path(), "--size=16k --rw=read --verify=null --ioengine=null");
@@ -282,7 +280,7 @@ fn reads(report: &str) -> &str {
 }
 
 #[test]
-fn subtlety_35_states_are_exchanged_with_fio_in_both_directions() {
+fn states_are_exchanged_with_fio_in_both_directions() {
     for (writer, reader) in [(Who::Plumb, Who::Fio), (Who::Fio, Who::Plumb), (Who::Plumb, Who::Plumb)] {
         let directory = TempDir::new().unwrap();
         let format = if reader == Who::Fio { "--verify_format=3.33" } else { "" };
@@ -323,7 +321,7 @@ fn a_state_that_cannot_be_used_ends_the_job_with_its_reason() {
 }
 
 #[test]
-fn subtlety_15_trimmed_blocks_of_the_history_read_as_zeros() {
+fn trimmed_blocks_of_the_history_read_as_zeros() {
     let directory = TempDir::new().unwrap();
     let device = LoopDevice::new(directory.path(), 1 << 20).unwrap();
     let base = format!(

@@ -1,8 +1,8 @@
-//! Plain system calls that end before they return, with the result as a completion wants it: bytes or -errno.
+//! Synchronous system calls, with their result in the form that a completion has: bytes moved, or -errno.
 //!
-//! What the loop calls for each I/O is put into the loop itself, down to the instruction that enters the kernel
-//! (`inline(always)`, here and in the engines): a kernel that guards its own return predictor leaves none to us, and the
-//! first return after a system call is mispredicted. In the loop there is nothing to return from.
+//! The calls that the loop makes for each I/O are inlined into it, down to the `syscall` instruction (`inline(always)`,
+//! here and in the engines). A system call may clear the return-stack buffer (a CPU mitigation), so the first `ret`
+//! afterwards is mispredicted; inlined, there is no function to return from.
 
 use crate::contract::{Io, JobFacts, Operation};
 use measure::Nanos;
@@ -10,13 +10,13 @@ use rustix::io::ReadWriteFlags;
 use std::io::{IoSlice, IoSliceMut};
 use std::os::fd::{BorrowedFd, RawFd};
 
-/// errno of the last call in this thread.
+/// errno of the last call that failed in this thread.
 #[inline]
 pub(crate) fn errno() -> i32 {
     std::io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO)
 }
 
-/// A span of time as the kernel takes it.
+/// Converts a time span to the kernel's `struct timespec`.
 pub(crate) fn timespec(span: Nanos) -> libc::timespec {
     let second = Nanos::SECOND.get();
     libc::timespec {
@@ -25,7 +25,7 @@ pub(crate) fn timespec(span: Nanos) -> libc::timespec {
     }
 }
 
-/// Turns a call's return value into bytes or -errno; `None` when a signal came first and the call is to be repeated.
+/// Turns the return value of a libc call into bytes or -errno; `None` for EINTR, where the call is to be repeated.
 #[inline]
 fn settled(returned: i64) -> Option<i64> {
     if returned >= 0 {
@@ -35,7 +35,7 @@ fn settled(returned: i64) -> Option<i64> {
     (errno != libc::EINTR).then_some(-i64::from(errno))
 }
 
-/// Repeats `call` until it ends for another reason than a signal: an I/O that was begun is finished.
+/// Repeats `call` while it fails with EINTR. Returns bytes or -errno.
 #[inline]
 pub(crate) fn finish(mut call: impl FnMut() -> isize) -> i64 {
     loop {
@@ -45,7 +45,7 @@ pub(crate) fn finish(mut call: impl FnMut() -> isize) -> i64 {
     }
 }
 
-/// Repeats a call that says its error itself until it ends for another reason than a signal.
+/// Like [`finish`], for a call that returns its error instead of setting errno.
 #[inline(always)]
 fn finish_direct(mut call: impl FnMut() -> Result<usize, rustix::io::Errno>) -> i64 {
     loop {
@@ -75,8 +75,8 @@ impl Transfer {
         unsafe { BorrowedFd::borrow_raw(self.descriptor) }
     }
 
-    /// pread(2), as an instruction of its own: glibc's is a cancellation point as well, and in a process with threads the
-    /// two atomic operations around each call cost a quarter of all user time.
+    /// pread(2) without glibc. glibc's pread is a cancellation point: in a process with threads, the two atomic
+    /// operations around each call cost a quarter of all user time.
     ///
     /// # Safety
     /// The descriptor is open, and the memory is initialised and the caller's alone for the length of the call.
@@ -167,16 +167,16 @@ impl Transfer {
     }
 }
 
-/// A system call by its number, as an instruction in the loop; what it returned, or errno.
+/// System call by number, inlined into the caller. Returns the result, or errno.
 ///
 /// # Safety
-/// As the call demands it of its arguments.
+/// The arguments meet the requirements of the system call.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 pub(crate) unsafe fn system_call(number: libc::c_long, arguments: [usize; 5]) -> Result<usize, i32> {
     let [first, second, third, fourth, fifth] = arguments;
     let returned: isize;
-    // SAFETY: the kernel keeps all registers but these, and the stack; memory is the caller's to answer for.
+    // SAFETY: the kernel preserves the stack and all registers except these; the caller answers for memory.
     unsafe {
         std::arch::asm!(
             "syscall",
@@ -194,10 +194,10 @@ pub(crate) unsafe fn system_call(number: libc::c_long, arguments: [usize; 5]) ->
     outcome(returned)
 }
 
-/// The same through libc, where the instruction is another.
+/// The same through libc, on other architectures.
 ///
 /// # Safety
-/// As the call demands it of its arguments.
+/// The arguments meet the requirements of the system call.
 #[cfg(not(target_arch = "x86_64"))]
 #[inline(always)]
 pub(crate) unsafe fn system_call(number: libc::c_long, arguments: [usize; 5]) -> Result<usize, i32> {
@@ -207,7 +207,7 @@ pub(crate) unsafe fn system_call(number: libc::c_long, arguments: [usize; 5]) ->
     usize::try_from(returned).map_err(|_| errno())
 }
 
-/// What the kernel means by a number: its last page of numbers are errors.
+/// Decodes the value in the return register: -4095 to -1 are errors.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 fn outcome(returned: isize) -> Result<usize, i32> {
@@ -235,7 +235,7 @@ fn synchronise(descriptor: RawFd, operation: Operation) -> i64 {
     })
 }
 
-/// Discards a range of a block device; a regular file answers ENOTTY, as any ioctl it does not know.
+/// Discards a range of a block device (BLKDISCARD). A regular file fails with ENOTTY.
 fn discard(descriptor: RawFd, offset: u64, length: u32) -> i64 {
     /// `_IO(0x12, 119)` of linux/fs.h.
     const BLKDISCARD: libc::c_ulong = 0x1277;
@@ -245,20 +245,21 @@ fn discard(descriptor: RawFd, offset: u64, length: u32) -> i64 {
     if result == 0 { i64::from(length) } else { result }
 }
 
-/// Offset as the kernel takes it. What is beyond 2^63 exists nowhere and becomes an offset that the kernel refuses; -1
-/// would be the file's own position to some calls.
+/// Offset as a signed `off_t`. Offsets of 2^63 and more become `i64::MIN`, which the kernel refuses with EINVAL; -1
+/// would mean the file position to some calls (preadv2(2)).
 #[inline]
 pub(crate) fn signed(offset: u64) -> i64 {
     i64::try_from(offset).unwrap_or(i64::MIN)
 }
 
-/// The same for a call that takes it as it stands.
+/// The same for a call that takes an unsigned offset.
 #[inline(always)]
 fn placed(offset: u64) -> u64 {
     signed(offset).cast_unsigned()
 }
 
-/// What a write is beside its flags as a read: whole or not there at all after a crash (RWF_ATOMIC of linux/fs.h, 6.11).
+/// RWF_ flags of a write: those of a read, and RWF_ATOMIC for jobs with `atomic` (linux/fs.h, Linux 6.11), with which a
+/// write is complete or absent after a crash.
 pub(crate) fn write_flags(job: &JobFacts<'_>, flags: i32) -> i32 {
     const RWF_ATOMIC: i32 = 0x40;
     if job.atomic { flags | RWF_ATOMIC } else { flags }

@@ -1,46 +1,30 @@
-//! The contract between a worker's loop and an engine.
+//! The interface between the worker loop and an engine.
 
-use job::plan::MapAdvice;
-use job::{EngineOptions, EngineSpec};
 use measure::{Clock, Nanos, SystemClock, VirtualClock};
+pub use plan::Operation;
+use plan::{EngineOptions, EngineSpec, MapAdvice};
 use std::os::fd::RawFd;
 use std::path::PathBuf;
 
-/// What an I/O does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub enum Operation {
-    /// Device to memory.
-    Read,
-    /// Memory to device.
-    Write,
-    /// Discard the range.
-    Trim,
-    /// fsync the file.
-    Sync,
-    /// fdatasync the file.
-    DataSync,
-}
-
-/// One I/O. Its memory is the slot's buffer, from `buffer_offset` on (after a short transfer the rest is issued
-/// again from the middle of the buffer).
+/// One I/O. Its data is in the buffer of its slot, from `buffer_offset` on: after a short transfer the rest is issued
+/// again from the middle of the buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Io {
-    /// Which of the worker's slots, below the depth; in flight at most once.
+    /// Slot of the worker, below the depth. A slot has at most one I/O in flight.
     pub slot: u32,
-    /// What it does.
+    /// Read, write, trim or sync.
     pub operation: Operation,
     /// Index into the targets.
     pub target: u32,
-    /// Where in the file, in bytes.
+    /// Offset in the file, in bytes.
     pub offset: u64,
-    /// How many bytes; 0 for syncs.
+    /// Length in bytes; 0 for syncs.
     pub length: u32,
-    /// Where in the slot's buffer, in bytes.
+    /// Offset in the buffer of the slot, in bytes.
     pub buffer_offset: u32,
 }
 
-/// An I/O that ended.
+/// Result of an I/O that completed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Completion {
     /// The slot it used.
@@ -49,72 +33,72 @@ pub struct Completion {
     pub result: i64,
 }
 
-/// What became of an I/O given to [`Engine::submit`].
+/// State of an I/O after [`Engine::submit`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Submitted {
-    /// It is done already (synchronous engines).
+    /// Completed (synchronous engines).
     Done(Completion),
-    /// It waits for [`Engine::flush`].
+    /// Queued until [`Engine::flush`].
     Queued,
-    /// The engine can take no more before a flush or a reap; the caller keeps the I/O.
+    /// The engine takes no more I/Os before a flush or a reap; the caller keeps this one.
     Full,
 }
 
-/// A file or device that is open.
+/// An open file or device.
 #[derive(Clone, Debug)]
 pub struct Target {
-    /// Its path, for messages.
+    /// Path, for messages.
     pub path: PathBuf,
-    /// Its descriptor, open as long as the engine lives; -1 for engines that need no files.
+    /// File descriptor, open as long as the engine lives; -1 for engines that need no files.
     pub descriptor: RawFd,
-    /// Its size in bytes (of the region's end at least).
+    /// Size in bytes, at least up to the end of the region that the job uses.
     pub size: u64,
-    /// Whether it is a block device: trims go there, and only there.
+    /// True for a block device, the only kind of target that takes trims.
     pub block_device: bool,
-    /// Whether it is open for writing.
+    /// True if it is open for writing.
     pub writable: bool,
 }
 
-/// What an engine may have to know of its job, beside its own options.
+/// Properties of the job that engines may need, in addition to the engine's options.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct JobFacts<'a> {
     /// The job's name.
     pub name: &'a str,
-    /// How long it is to run.
+    /// Runtime, if the job has one.
     pub runtime: Option<Nanos>,
-    /// The I/O priority that the job runs at, as the kernel packs it (ioprio_set(2)).
+    /// I/O priority of the job, encoded as in ioprio_set(2).
     pub priority: u16,
-    /// Its writes shall be whole or not there at all after a crash.
+    /// Writes must be atomic: complete or absent after a crash (`atomic`).
     pub atomic: bool,
-    /// The engine that threads carry its I/Os out with, where they do (`io_submit_mode=offload`).
+    /// Name of the engine to which threads pass the I/Os (`io_submit_mode=offload`); empty otherwise.
     pub offloads_to: &'a str,
-    /// In which order it goes through its files, where the kernel may be told.
+    /// Access pattern, if the kernel may be given it as a hint.
     pub order: Option<Order>,
-    /// What is to be said of mapped files, where that is not their order.
+    /// madvise(2) hint for mapped files, if it differs from the access pattern.
     pub map_advice: Option<MapAdvice>,
 }
 
-/// In which order a job goes through its files.
+/// Access pattern of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// Block after block: reading ahead helps.
+    /// Sequential: readahead helps.
     Sequential,
-    /// As chance has it: what is read ahead is wasted.
+    /// Random: readahead is wasted.
     Random,
 }
 
-/// What an engine is opened with.
+/// Arguments of [`Engine::open`].
 pub struct Setup<'a, C> {
-    /// Values of the engine's own options.
+    /// Values of the engine's options.
     pub options: &'a EngineOptions,
-    /// What it may have to know of its job.
+    /// Properties of the job.
     pub job: JobFacts<'a>,
     /// The open files.
     pub targets: &'a [Target],
-    /// In flight at most.
+    /// Maximum number of I/Os in flight.
     pub depth: u32,
-    /// Start of the buffers: slot `s` owns `buffer_stride` bytes from `buffers + s * buffer_stride`.
-    /// They live longer than the engine and do not move.
+    /// Start of the buffers: slot `s` owns `buffer_stride` bytes from `buffers + s * buffer_stride`. They outlive the
+    /// engine and do not move.
     pub buffers: *mut u8,
     /// Bytes per slot.
     pub buffer_stride: usize,
@@ -122,23 +106,23 @@ pub struct Setup<'a, C> {
     pub clock: C,
 }
 
-/// Why an engine could not be opened or driven. Device errors of single I/Os are completions, not this.
+/// Error of an engine that could not be opened or driven. Errors of single I/Os are completions instead.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("engine {engine}: {operation}: {message}")]
 pub struct EngineError {
     /// The engine's name.
     pub engine: &'static str,
-    /// What failed, `io_setup` or `options`.
+    /// The call or step that failed, such as `io_setup` or `options`.
     pub operation: &'static str,
-    /// What happened and what would work.
+    /// Description of the error, and a value or setting that would work.
     pub message: String,
     /// errno, or 0.
     pub errno: i32,
 }
 
-/// A clock that an engine can run on. The worker makes it; the run's system clock is the seed.
+/// Clock that an engine runs on. Each worker creates one from the system clock of the run.
 pub trait EngineClock: Clock {
-    /// The clock of one worker: the run's own, or virtual time that starts at zero.
+    /// Returns the clock of one worker: the system clock itself, or virtual time that starts at zero.
     fn for_worker(system: &SystemClock) -> Self;
 }
 
@@ -154,129 +138,131 @@ impl EngineClock for VirtualClock {
     }
 }
 
-/// One shape for synchronous and asynchronous engines. The worker's loop is compiled once per implementation.
+/// Interface of synchronous and asynchronous engines. The worker loop is compiled once per engine.
 pub trait Engine: Sized {
     /// The clock this engine runs on: the system's, or virtual time.
     type Clock: EngineClock;
-    /// Name, help, abilities, options.
+    /// Name, help, capabilities and options.
     const SPEC: EngineSpec;
-    /// Whether the engine itself sees when an I/O reached the kernel and when it was done: [`Engine::stamps`].
+    /// True if the engine records itself when an I/O was submitted and when it completed: [`Engine::stamps`].
     const STAMPS: bool = false;
 
-    /// Makes the engine ready for `setup.depth` I/Os in flight.
+    /// Prepares the engine for `setup.depth` I/Os in flight.
     ///
     /// # Errors
-    /// When the kernel refuses or the options contradict each other.
+    /// If the kernel refuses the setup, or if options contradict each other.
     fn open(setup: Setup<'_, Self::Clock>) -> Result<Self, EngineError>;
 
-    /// Takes one I/O. Asynchronous engines too may answer [`Submitted::Done`] (trims, syncs that the kernel only
-    /// has as plain calls), and [`Submitted::Full`] before `depth` is reached (a sync must wait for a flush).
+    /// Takes one I/O. An asynchronous engine may return [`Submitted::Done`] as well, for operations that the kernel has
+    /// only as synchronous calls (trims, some syncs), and [`Submitted::Full`] before `depth` is reached, if a sync must
+    /// wait for a flush.
     fn submit(&mut self, io: Io) -> Submitted;
 
-    /// Hands what is queued to the kernel with as few calls as possible; returns how many it took.
-    /// May take fewer than queued; the caller reaps and flushes again. I/Os that the kernel refuses one by one
-    /// come back from [`Engine::reap`] as completions with an errno. Engines that queue nothing have nothing to do.
+    /// Submits the queued I/Os to the kernel with as few calls as possible. Returns how many the kernel took, which may
+    /// be fewer than were queued: the caller then reaps and flushes again. I/Os that the kernel rejects one by one are
+    /// returned by [`Engine::reap`] as completions with an errno. The default is for engines without a queue.
     ///
     /// # Errors
-    /// When the queue itself is broken.
+    /// If the queue itself fails (io_uring_enter(2), io_submit(2)).
     #[inline]
     fn flush(&mut self) -> Result<u32, EngineError> {
         Ok(0)
     }
 
-    /// Appends at least `min` (waiting if need be; fewer only when fewer are in flight or a signal came) and at
-    /// most `max` completions to `done`, and returns how many.
+    /// Appends at least `min` and at most `max` completions to `done` and returns their number. Waits for `min`;
+    /// returns fewer only if fewer are in flight or a signal arrived.
     ///
     /// # Errors
-    /// When the queue itself is broken.
+    /// If the queue itself fails.
     #[inline]
     fn reap(&mut self, min: u32, max: u32, done: &mut Vec<Completion>) -> Result<u32, EngineError> {
         let _ = (min, max, done);
         Ok(0)
     }
 
-    /// Like [`Engine::reap`] for one completion, but waits no longer than `longest`. For a loop that has something else
-    /// to do then; engines whose I/Os end within [`Engine::submit`] or [`Engine::flush`] never have to wait.
+    /// Like [`Engine::reap`] for one completion, but waits at most `longest`, for a loop that has other work at that
+    /// time. The default never waits: engines that use it complete their I/Os within [`Engine::submit`] or
+    /// [`Engine::flush`].
     ///
     /// # Errors
-    /// When the queue itself is broken.
+    /// If the queue itself fails.
     fn reap_within(&mut self, longest: Nanos, max: u32, done: &mut Vec<Completion>) -> Result<u32, EngineError> {
         let _ = longest;
         self.reap(1, max, done)
     }
 
-    /// [`Engine::flush`] and then [`Engine::reap`], in one system call where the kernel has one (io_uring).
-    /// Returns how many the kernel took and how many completions were appended. For a loop that is about to wait:
-    /// between the two there is no moment at which the submission could be seen to end.
+    /// [`Engine::flush`], then [`Engine::reap`], in one system call where the kernel has one (io_uring_enter(2)).
+    /// Returns how many I/Os the kernel took and how many completions were appended. For a loop that is about to wait:
+    /// the end of the submission cannot be timed separately.
     ///
     /// # Errors
-    /// When the queue itself is broken.
+    /// If the queue itself fails.
     fn flush_and_reap(&mut self, min: u32, max: u32, done: &mut Vec<Completion>) -> Result<(u32, u32), EngineError> {
         let taken = self.flush()?;
         let reaped = self.reap(min, max, done)?;
         Ok((taken, reaped))
     }
 
-    /// Does what has to be done when all workers are ready and none has begun: waits for a peer, starts a program.
-    /// Asks `go_on` whether the job still wants it.
+    /// Runs when all workers are ready and none has started I/O: waits for a network peer, starts a program. Waits end
+    /// early when `go_on` returns false.
     ///
     /// # Errors
-    /// When it cannot be done.
+    /// If the peer or program cannot be reached or started.
     fn start(&mut self, go_on: &dyn Fn() -> bool) -> Result<(), EngineError> {
         let _ = go_on;
         Ok(())
     }
 
-    /// Whether the engine has nothing left to do, whatever the load wants: its peer closed, its program ended. Asked
-    /// after an I/O that moved nothing, and after every one of an engine for company.
+    /// True if the engine has nothing left to do, whatever the load asks for: its peer closed the connection, its
+    /// program ended. Called after an I/O that moved no bytes and, for background engines, after every I/O.
     fn is_over(&self) -> bool {
         false
     }
 
-    /// How long the worker shall rest after the I/O just done; asked of engines for company only.
+    /// Time that the worker must sleep after the last I/O; called for background engines only.
     fn rest_after(&self) -> Nanos {
         Nanos::ZERO
     }
 
-    /// Whether the I/O just done made its call; asked of engines that work on names, which call once per file and pass.
+    /// True if the last I/O made a system call. Called for metadata engines, which make one call per file and pass.
     fn made_call(&self) -> bool {
         true
     }
 
-    /// Which priorities I/Os may have, the job's own first; empty where all have that one.
+    /// I/O priorities that I/Os may have, starting with the job's own; empty if all I/Os have that one.
     fn priorities(&self) -> &[u16] {
         &[]
     }
 
-    /// Which of [`Engine::priorities`] the last I/O of a slot had, by its index.
+    /// Index into [`Engine::priorities`] of the last I/O of a slot.
     fn priority_of(&self, slot: u32) -> usize {
         let _ = slot;
         0
     }
 
-    /// CPU time that a thread of the kernel spent on this engine's I/Os alone so far (SQPOLL).
+    /// CPU time of a kernel thread that works for this engine alone (SQPOLL), since the engine was opened.
     fn kernel_cpu(&self) -> Option<Nanos> {
         None
     }
 
-    /// When the last I/O of a slot was begun and when it was done, where somebody else than the loop does both.
+    /// Submission and completion time of the last I/O of a slot, if the engine records them ([`Engine::STAMPS`]).
     fn stamps(&self, slot: u32) -> Option<(Nanos, Nanos)> {
         let _ = slot;
         None
     }
 
-    /// What threads of this engine's own have used; `None` where it has none.
-    fn helpers_usage(&self) -> Option<sys::usage::Usage> {
+    /// Resource usage of the engine's helper threads; `None` if it has none.
+    fn helpers_usage(&self) -> Option<sys::processes::usage::Usage> {
         None
     }
 
-    /// Whether the moment at which the kernel accepts an I/O can be seen. Where a kernel thread polls the queue it
-    /// cannot: there is only a total latency then.
+    /// True if the time at which the kernel accepts an I/O can be measured. It cannot where a kernel thread polls the
+    /// submission queue: such jobs report only a total latency.
     fn sees_submission(&self) -> bool {
         true
     }
 
-    /// What the engine found out about the kernel and chose, for a person: `io_uring: SINGLE_ISSUER|DEFER_TASKRUN, ...`.
+    /// Setup that the engine chose for this kernel, as text for people: `io_uring: SINGLE_ISSUER|DEFER_TASKRUN, ...`.
     fn note(&self) -> Option<String> {
         None
     }

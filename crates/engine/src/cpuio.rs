@@ -1,39 +1,33 @@
-//! `cpuio`: burns CPU in cycles instead of doing I/O, as company for jobs that do.
+//! `cpuio`: burns CPU time in cycles instead of doing I/O, as background load for jobs that do.
 
 use crate::contract::{Completion, Engine, EngineError, Io, Setup, Submitted};
-use job::option::{Kind, OptionSpec, Support, TimeUnit};
-use job::{Capabilities, EngineSpec, Submission, Work};
 use measure::{Clock, Nanos, SystemClock};
+use plan::option::{Effect, Kind, OptionSpec, Support, TimeUnit};
+use plan::{Capabilities, EngineSpec, Submission, Work};
 
 const NAME: &str = "cpuio";
 
-/// What an engine can that does no I/O.
-pub(crate) const COMPANY: Capabilities = Capabilities {
-    submission: Submission::Synchronous,
-    work: Work::Company,
-    needs_files: false,
-    trim: false,
-    virtual_time: false,
-};
+/// Capabilities of an engine that does no I/O.
+pub(crate) const COMPANY: Capabilities = Capabilities::new(Submission::Synchronous, Work::Background);
 
-/// Numbers that `cpumode=qsort` sorts at a time: 1 MiB, more than most caches of one core.
+/// Count of numbers that `cpumode=qsort` sorts at a time: 1 MiB, more than the L2 cache of most cores.
 const SORTED: usize = 1 << 17;
 
-/// A cycle that is longer goes on at the next call: between two the worker looks whether it shall end.
+/// A longer cycle is split over several calls, so that the worker can check for the end of the job in between.
 const WITHOUT_A_LOOK: Nanos = Nanos::from_millis(100);
 
-/// Burns for a cycle, then rests as long as the load asks.
+/// Burns CPU for one cycle, then rests for as long as the load requires.
 #[derive(Debug)]
 pub(crate) struct Cpuio {
     clock: SystemClock,
     cycle: Nanos,
-    /// Percent of the time, 1 to 100.
+    /// `cpuload`: percent of CPU time to burn, 1 to 100.
     load: u64,
-    /// When the cycle at hand began, where it is not over.
+    /// Start of the current cycle; `None` between cycles.
     begun: Option<Nanos>,
-    /// What the last cycle took.
+    /// Duration of the last cycle.
     burned: Nanos,
-    /// Numbers to sort; empty where nothing is sorted.
+    /// Numbers to sort; empty unless `cpumode=qsort`.
     numbers: Vec<u64>,
     seed: u64,
 }
@@ -94,10 +88,10 @@ impl Engine for Cpuio {
 }
 
 impl Cpuio {
-    /// Sorts fresh random numbers.
+    /// Fills the array with random numbers and sorts it.
     fn sort(&mut self) {
         for number in &mut self.numbers {
-            // Marsaglia's xorshift: enough disorder for a sort.
+            // Marsaglia's xorshift generator: random enough for sorting.
             self.seed ^= self.seed << 13;
             self.seed ^= self.seed >> 7;
             self.seed ^= self.seed << 17;
@@ -109,7 +103,7 @@ impl Cpuio {
 }
 
 const fn works(name: &'static str, kind: Kind, default: Option<&'static str>, help: &'static str) -> OptionSpec {
-    OptionSpec { name, aliases: &[], kind, default, help, group: "Company", support: Support::Works }
+    OptionSpec { name, aliases: &[], kind, default, help, group: "Company", support: Support::Works, effect: None }
 }
 
 const OPTIONS: &[OptionSpec] = &[
@@ -121,5 +115,6 @@ const OPTIONS: &[OptionSpec] = &[
         Some("noop"),
         "How it burns",
     ),
-    works("exit_on_io_done", Kind::Bool, Some("0"), "End with the last job that does I/O, whatever runtime says"),
+    works("exit_on_io_done", Kind::Bool, Some("0"), "End with the last job that does I/O, whatever runtime says")
+        .with(Effect::EndsWithOthers),
 ];

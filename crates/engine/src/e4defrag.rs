@@ -1,18 +1,18 @@
-//! `e4defrag`: ext4's EXT4_IOC_MOVE_EXT swaps the blocks of a write for those of a donor file; the data stays as it is.
+//! `e4defrag`: each write swaps its blocks with those of a donor file (EXT4_IOC_MOVE_EXT); the data stays the same.
 
 use crate::call;
 use crate::contract::{Completion, Engine, EngineError, Io, Operation, Setup, Submitted, Target};
 use crate::falloc::ON_SPACE;
-use job::EngineSpec;
-use job::option::{Kind, OptionSpec, Support};
 use measure::SystemClock;
+use plan::EngineSpec;
+use plan::option::{Kind, OptionSpec, Support};
 use rustix::fs::{FallocateFlags, Mode, OFlags};
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::path::Path;
 
 const NAME: &str = "e4defrag";
 
-/// `struct move_extent` of ext4.
+/// `struct move_extent` of fs/ext4/ext4.h.
 #[repr(C)]
 struct MoveExtent {
     reserved: u32,
@@ -23,15 +23,15 @@ struct MoveExtent {
     moved: u64,
 }
 
-/// `_IOWR('f', 15, struct move_extent)`.
+/// EXT4_IOC_MOVE_EXT: `_IOWR('f', 15, struct move_extent)`.
 const MOVE_EXTENT: libc::c_ulong = 0xc028_660f;
 
-/// Files and the donor of their new blocks.
+/// The files and the donor file.
 #[derive(Debug)]
 pub(crate) struct E4Defrag {
     files: Box<[File]>,
     donor: OwnedFd,
-    /// The donor's space is reserved and freed with each I/O.
+    /// `inplace=1`: blocks of the donor are allocated and freed with each I/O.
     in_place: bool,
 }
 
@@ -81,7 +81,7 @@ impl Engine for E4Defrag {
 }
 
 impl E4Defrag {
-    /// Swaps the blocks of an I/O; the bytes swapped, or errno.
+    /// Swaps the blocks of an I/O. Returns the bytes swapped, or errno.
     fn swap(&mut self, io: &Io) -> Result<i64, i32> {
         let File { descriptor, block } = self.files[io.target as usize];
         let length = u64::from(io.length);
@@ -110,13 +110,13 @@ impl E4Defrag {
     }
 }
 
-/// The file system's block, where it is ext4.
+/// Returns the descriptor and block size of a file on ext4.
 fn look_at(target: &Target) -> Result<File, EngineError> {
     // SAFETY: the target's descriptor is open as long as the engine lives (contract of Target).
     let descriptor = unsafe { BorrowedFd::borrow_raw(target.descriptor) };
     let wrong = |errno, what: &str| failed("open", errno, &format!("{}: {what}", target.path.display()));
     let found = rustix::fs::fstatfs(descriptor).map_err(|error| wrong(error.raw_os_error(), "no file system"))?;
-    // The three ext file systems share their number.
+    // ext2, ext3 and ext4 share one magic number.
     if found.f_type != 0xef53 {
         return Err(wrong(libc::EOPNOTSUPP, "its file system is not ext4"));
     }
@@ -129,7 +129,7 @@ fn failed(operation: &'static str, errno: i32, message: &str) -> EngineError {
 }
 
 const fn works(name: &'static str, kind: Kind, default: Option<&'static str>, help: &'static str) -> OptionSpec {
-    OptionSpec { name, aliases: &[], kind, default, help, group: "Space", support: Support::Works }
+    OptionSpec { name, aliases: &[], kind, default, help, group: "Space", support: Support::Works, effect: None }
 }
 
 const OPTIONS: &[OptionSpec] = &[

@@ -1,10 +1,10 @@
-//! `exec`: runs a program beside the jobs that do I/O, and ends it with them.
+//! `exec`: runs a program in the background of the jobs that do I/O, and ends it with them.
 
 use crate::contract::{Completion, Engine, EngineError, Io, JobFacts, Setup, Submitted};
 use crate::cpuio::COMPANY;
-use job::EngineSpec;
-use job::option::{Kind, OptionSpec, Support, TimeUnit};
 use measure::{Clock, Nanos, SystemClock};
+use plan::option::{Kind, OptionSpec, Support, TimeUnit};
+use plan::{Capabilities, EngineSpec};
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs::File;
 use std::io;
@@ -13,22 +13,22 @@ use std::path::Path;
 use std::process::{Child, Command};
 
 const NAME: &str = "exec";
-/// How long one I/O of this engine watches the program.
+/// Maximum time that one I/O of this engine waits for the program.
 const WATCH: Nanos = Nanos::from_millis(100);
-/// Between two looks at the program.
+/// Interval between checks for the end of the program.
 const LOOK: Nanos = Nanos::from_millis(5);
 
-/// A program and what becomes of it.
+/// A program and its state.
 #[derive(Debug)]
 pub(crate) struct Exec {
     clock: SystemClock,
     command: Command,
     program: String,
-    /// Names of the files that take its output.
+    /// Names of the files for its stdout and stderr.
     output: Option<[String; 2]>,
     child: Option<Child>,
     grace: Nanos,
-    /// The job has a runtime of its own: it lasts even when the program is over.
+    /// The job has its own runtime: it continues after the program has ended.
     stays: bool,
     over: bool,
 }
@@ -36,8 +36,12 @@ pub(crate) struct Exec {
 impl Engine for Exec {
     type Clock = SystemClock;
 
-    const SPEC: EngineSpec =
-        EngineSpec { name: NAME, help: "Runs a program and does no I/O", capabilities: COMPANY, options: OPTIONS };
+    const SPEC: EngineSpec = EngineSpec {
+        name: NAME,
+        help: "Runs a program and does no I/O",
+        capabilities: Capabilities { untrusted: Some("runs a command"), ..COMPANY },
+        options: OPTIONS,
+    };
 
     fn open(setup: Setup<'_, SystemClock>) -> Result<Self, EngineError> {
         let options = setup.options;
@@ -90,7 +94,7 @@ impl Engine for Exec {
 impl Exec {
     fn spawn(&mut self) -> io::Result<()> {
         let end_with_us = || {
-            // A worker leaves these to its parent and ignores them, which a program would inherit.
+            // Workers ignore these signals, because the parent handles them; the program would inherit that.
             for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
                 // SAFETY: signal(2) with the default action takes no memory.
                 unsafe { libc::signal(signal, libc::SIG_DFL) };
@@ -110,14 +114,14 @@ impl Exec {
 }
 
 impl Drop for Exec {
-    /// The program ends with its job: it is asked, and after the time of grace it is made to.
+    /// Ends the program with its job: SIGTERM, and SIGKILL after `grace_time`.
     fn drop(&mut self) {
         if self.has_ended() {
             return;
         }
         let Some(child) = &mut self.child else { return };
         if let Some(pid) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
-            // It may just have ended.
+            // Fails if the program has just ended.
             let _ = kill_process(pid, Signal::TERM);
         }
         let end = self.clock.now().saturating_add(self.grace);
@@ -132,18 +136,17 @@ impl Drop for Exec {
     }
 }
 
-/// A file for what the program prints.
+/// Creates a file for the output of the program.
 fn made(name: &str) -> Result<File, EngineError> {
-    let failed = |error: io::Error| refused(sys::aside::errno(&error), format!("{name}: {error}"));
-    sys::aside::create(Path::new(name)).map_err(failed)
+    let failed = |error: io::Error| refused(sys::files::output_file::errno(&error), format!("{name}: {error}"));
+    sys::files::output_file::create(Path::new(name)).map_err(failed)
 }
 
 fn refused(errno: i32, message: String) -> EngineError {
     EngineError { engine: NAME, operation: "program", message, errno }
 }
 
-/// The words of `text`: split at blanks, quotes keep words together; `%r` is the runtime in seconds, `%n` the job's
-/// name.
+/// Splits `text` at blanks outside of quotes. `%r` becomes the runtime in seconds, `%n` the name of the job.
 fn arguments(text: &str, job: &JobFacts<'_>) -> Result<Vec<String>, EngineError> {
     let runtime = job.runtime.map_or(0, |runtime| runtime.get() / 1_000_000_000);
     let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
@@ -179,7 +182,7 @@ fn arguments(text: &str, job: &JobFacts<'_>) -> Result<Vec<String>, EngineError>
 }
 
 const fn works(name: &'static str, kind: Kind, default: Option<&'static str>, help: &'static str) -> OptionSpec {
-    OptionSpec { name, aliases: &[], kind, default, help, group: "Company", support: Support::Works }
+    OptionSpec { name, aliases: &[], kind, default, help, group: "Company", support: Support::Works, effect: None }
 }
 
 const OPTIONS: &[OptionSpec] = &[

@@ -1,22 +1,16 @@
-//! `falloc`: fallocate(2) in place of reads, writes and trims; no data moves.
+//! `falloc`: fallocate(2) instead of reads, writes and trims; no data moves.
 
 use crate::call;
 use crate::contract::{Completion, Engine, EngineError, Io, Operation, Setup, Submitted};
 use crate::slots::descriptors;
-use job::{Capabilities, EngineSpec, Submission, Work};
 use measure::SystemClock;
+use plan::{Capabilities, EngineSpec, Submission, Work};
 use std::os::fd::RawFd;
 
-/// What an engine can that calls on the space of open files.
-pub(crate) const ON_SPACE: Capabilities = Capabilities {
-    submission: Submission::Synchronous,
-    work: Work::Space,
-    needs_files: true,
-    trim: false,
-    virtual_time: false,
-};
+/// Capabilities of engines that change the allocation of open files.
+pub(crate) const ON_SPACE: Capabilities = Capabilities::new(Submission::Synchronous, Work::Allocation);
 
-/// fallocate.
+/// The fallocate(2) engine.
 #[derive(Debug)]
 pub(crate) struct Falloc {
     descriptors: Box<[RawFd]>,

@@ -1,14 +1,14 @@
-//! `ftruncate`: ftruncate(2) to the offset of every write; no data moves.
+//! `ftruncate`: ftruncate(2) to the offset of each write; no data moves.
 
 use crate::call;
 use crate::contract::{Completion, Engine, EngineError, Io, Operation, Setup, Submitted};
 use crate::falloc::ON_SPACE;
 use crate::slots::descriptors;
-use job::EngineSpec;
 use measure::SystemClock;
+use plan::EngineSpec;
 use std::os::fd::RawFd;
 
-/// ftruncate.
+/// The ftruncate(2) engine.
 #[derive(Debug)]
 pub(crate) struct Ftruncate {
     descriptors: Box<[RawFd]>,

@@ -1,6 +1,6 @@
-//! I/O engines: one file each behind one trait, collected in one list.
+//! I/O engines: each in its own file behind one trait, and a list of them all.
 //!
-//! Owns how an I/O reaches the kernel and how its completion comes back. Leaves to others which I/O and when.
+//! This crate submits I/Os to the kernel and reaps their completions. The caller decides which I/Os to issue, and when.
 
 mod call;
 mod contract;

@@ -1,26 +1,26 @@
-//! `mmap`: maps the files and copies between them and the buffers; msync(2) is the sync.
+//! `mmap`: maps the files and copies between the mappings and the buffers; a sync is msync(2).
 //!
-//! A file is mapped whole where the address space has room, else in windows that move along. What lies beyond the end of
-//! the file is never touched, so I/Os end there as with read(2) and write(2). An I/O error of the device, or a file that was
-//! cut short, is a SIGBUS: that is EIO of the I/O here, and the window is mapped anew.
+//! A file is mapped whole if the address space has room, otherwise in a window that moves. Memory past the end of the
+//! file is never accessed, so I/Os end there as with read(2) and write(2). An I/O error of the device, or a file that
+//! was truncated, raises SIGBUS: the I/O then fails with EIO, and the window is mapped again.
 
 use crate::call;
 use crate::contract::{Completion, Engine, EngineError, Io, Operation, Order, Setup, Submitted, Target};
 use crate::psync::SYNCHRONOUS;
 use crate::slots::Slots;
-use job::EngineSpec;
-use job::option::{Kind, OptionSpec, Support};
-use job::plan::MapAdvice;
 use measure::SystemClock;
+use plan::MapAdvice;
+use plan::option::{Kind, OptionSpec, Support};
+use plan::{Capabilities, EngineSpec, KeepsFiles};
 use std::os::fd::RawFd;
-use sys::bus_error;
+use sys::processes::bus_error;
 
 const NAME: &str = "mmap";
 
-/// Bytes of a window when a file cannot be mapped whole. A power of two, and so a multiple of the page size.
+/// Size of a window in bytes, for files that cannot be mapped whole. A power of two, thus a multiple of the page size.
 const WINDOW: u64 = 1 << 30;
 
-/// Copies to and from mapped files.
+/// The engine that copies to and from mapped files.
 #[derive(Debug)]
 pub(crate) struct Mmap {
     slots: Slots,
@@ -32,17 +32,26 @@ pub(crate) struct Mmap {
 struct Mapped {
     descriptor: RawFd,
     writable: bool,
-    huge_pages: bool,
-    /// What the kernel is told of its use, as madvise(2) has it.
+    pages: Pages,
+    /// Advice for madvise(2).
     advice: i32,
-    /// Bytes of the file; nothing behind is touched.
+    /// Size of the file in bytes; memory past it is never accessed.
     size: u64,
-    /// Bytes mapped at once, at most.
+    /// Maximum size of the mapping, in bytes.
     window: u64,
-    /// The mapping: its address, where it begins in the file and how long it is. Null and empty before the first.
+    /// The mapping: address, offset in the file and length. Null and 0 before the first mapping.
     address: *mut u8,
     start: u64,
     length: u64,
+}
+
+/// Page size that is requested for a mapping.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Pages {
+    /// The kernel's default.
+    Ordinary,
+    /// Transparent huge pages.
+    Huge,
 }
 
 impl Engine for Mmap {
@@ -51,7 +60,7 @@ impl Engine for Mmap {
     const SPEC: EngineSpec = EngineSpec {
         name: NAME,
         help: "Maps the files and copies memory; msync(2) to sync",
-        capabilities: SYNCHRONOUS,
+        capabilities: Capabilities { keeps_files: KeepsFiles::Always, ..SYNCHRONOUS },
         options: OPTIONS,
     };
 
@@ -62,9 +71,9 @@ impl Engine for Mmap {
             errno: error.errno().unwrap_or(libc::EINVAL),
             message: error.to_string(),
         })?;
-        let huge_pages = setup.options.is_on("thp");
+        let pages = if setup.options.is_on("thp") { Pages::Huge } else { Pages::Ordinary };
         let advice = advice(setup.job.map_advice, setup.job.order);
-        let open = |target| Mapped::open(target, huge_pages, advice);
+        let open = |target| Mapped::open(target, pages, advice);
         let files = setup.targets.iter().map(open).collect::<Result<_, _>>()?;
         Ok(Mmap { slots: Slots::new(&setup), files })
     }
@@ -84,12 +93,12 @@ impl Engine for Mmap {
 }
 
 impl Mapped {
-    fn open(target: &Target, huge_pages: bool, advice: i32) -> Result<Self, EngineError> {
+    fn open(target: &Target, pages: Pages, advice: i32) -> Result<Self, EngineError> {
         let size = mappable(target)?;
         let mut file = Mapped {
             descriptor: target.descriptor,
             writable: target.writable,
-            huge_pages,
+            pages,
             advice,
             size,
             window: size.next_multiple_of(WINDOW),
@@ -98,6 +107,7 @@ impl Mapped {
             length: 0,
         };
         let mut result = if size > 0 { file.map_around(0) } else { Ok(()) };
+        // The address space has no room for the whole file (such as with ulimit -v): uses a window.
         if result == Err(libc::ENOMEM) {
             file.window = WINDOW;
             result = file.map_around(0);
@@ -124,11 +134,11 @@ impl Mapped {
         self.copy(memory, mapped, mapped, length)
     }
 
-    /// Copies from or to the place `mapped`; EIO where the file is no longer as long, or its device fails.
+    /// Copies from or to the address `mapped`; EIO if the file was truncated or its device fails.
     #[inline]
     fn copy(&mut self, from: *const u8, to: *mut u8, mapped: *const u8, length: usize) -> Result<i64, i32> {
-        // SAFETY: both ranges have `length` bytes: the mapping by `reach`, and writable where the file is; the slot by the
-        // contract of Io. A buffer is no part of our own mapping.
+        // SAFETY: both ranges have `length` bytes: the mapping according to `reach`, which is writable if the file is;
+        // the buffer according to the contract of Io. They do not overlap, because no buffer is part of the mapping.
         if bus_error::survives(mapped, length, || unsafe { std::ptr::copy_nonoverlapping(from, to, length) }) {
             return Ok(length.cast_signed() as i64);
         }
@@ -136,7 +146,7 @@ impl Mapped {
         Err(libc::EIO)
     }
 
-    /// Where the I/O is in memory and how many of its bytes are there: up to the end of the file or of the window.
+    /// Address of the I/O in memory, and the number of its bytes there: up to the end of the file or of the window.
     #[inline]
     fn reach(&mut self, io: &Io) -> Result<(*mut u8, usize), i32> {
         if call::signed(io.offset) < 0 {
@@ -155,7 +165,7 @@ impl Mapped {
         Ok((self.address.wrapping_add(within as usize), length as usize))
     }
 
-    /// Maps the window that has `offset` in its first half, instead of the one before.
+    /// Replaces the mapping by the window that has `offset` in its first half.
     #[cold]
     fn map_around(&mut self, offset: u64) -> Result<(), i32> {
         self.unmap();
@@ -164,18 +174,18 @@ impl Mapped {
         let bytes = usize::try_from(length).map_err(|_| libc::ENOMEM)?;
         let protection = if self.writable { libc::PROT_READ | libc::PROT_WRITE } else { libc::PROT_READ };
         let offset = call::signed(start);
-        // SAFETY: a new mapping at an address of the kernel's choice; it touches no memory of ours.
+        // SAFETY: a new mapping at an address that the kernel chooses; it changes no existing memory.
         let address =
             unsafe { libc::mmap64(std::ptr::null_mut(), bytes, protection, libc::MAP_SHARED, self.descriptor, offset) };
         if address == libc::MAP_FAILED {
             return Err(call::errno());
         }
         (self.address, self.start, self.length) = (address.cast(), start, length);
-        // Page faults do not look at what posix_fadvise(2) said of the descriptor. Only advice: nothing hangs on it.
-        // SAFETY: the range was mapped just now and stays so for the call.
+        // Page faults ignore posix_fadvise(2), which applies to the descriptor. A failure of madvise(2) does no harm.
+        // SAFETY: the range was mapped above and stays mapped for the call.
         unsafe { libc::madvise(address, bytes, self.advice) };
-        if self.huge_pages {
-            // SAFETY: the range was mapped just now and stays so for the call.
+        if self.pages == Pages::Huge {
+            // SAFETY: as above.
             let advised = unsafe { libc::madvise(address, bytes, libc::MADV_HUGEPAGE) };
             if advised != 0 {
                 return Err(call::errno());
@@ -184,7 +194,8 @@ impl Mapped {
         Ok(())
     }
 
-    /// Writes back what was changed: of the mapping by msync; of windows long gone only the file itself knows.
+    /// Writes dirty pages back: with msync if the whole file is mapped, else with fsync, since former windows are
+    /// unmapped.
     fn synchronise(&self, io: &Io) -> i64 {
         if self.length == 0 || self.length < self.size {
             return call::without_data(self.descriptor, io);
@@ -212,7 +223,7 @@ impl Drop for Mapped {
     }
 }
 
-/// What madvise(2) is to say: what was asked for, else the order of the job.
+/// Advice for madvise(2): the one asked for, or else the one of the job's access pattern.
 const fn advice(asked: Option<MapAdvice>, order: Option<Order>) -> i32 {
     match (asked, order) {
         (Some(MapAdvice::Normal), _) | (None, None) => libc::MADV_NORMAL,
@@ -223,8 +234,8 @@ const fn advice(asked: Option<MapAdvice>, order: Option<Order>) -> i32 {
     }
 }
 
-/// How many bytes of the target can be touched: a writable file is made as long as its region, for there is no writing
-/// past the end of a mapped file.
+/// Number of bytes of the target that can be mapped. A writable file is first extended to its region, because a mapping
+/// cannot write past the end of a file.
 fn mappable(target: &Target) -> Result<u64, EngineError> {
     if target.block_device {
         return Ok(target.size);
@@ -239,7 +250,7 @@ fn mappable(target: &Target) -> Result<u64, EngineError> {
     if present >= target.size || !target.writable {
         return Ok(present.min(target.size));
     }
-    // SAFETY: ftruncate(2) takes no memory; it makes the file longer, never shorter (compared just before).
+    // SAFETY: ftruncate(2) takes no memory; it only extends the file (checked above).
     if unsafe { libc::ftruncate64(target.descriptor, call::signed(target.size)) } != 0 {
         return Err(failed(target, "ftruncate", call::errno()));
     }
@@ -265,6 +276,7 @@ const OPTIONS: &[OptionSpec] = &[OptionSpec {
     help: "Ask for transparent huge pages (MADV_HUGEPAGE)",
     group: "Synchronous I/O",
     support: Support::Works,
+    effect: None,
 }];
 
 #[cfg(test)]
@@ -285,7 +297,7 @@ mod tests {
             block_device: false,
             writable: true,
         };
-        let mut mapped = Mapped::open(&target, false, libc::MADV_NORMAL).unwrap();
+        let mut mapped = Mapped::open(&target, Pages::Ordinary, libc::MADV_NORMAL).unwrap();
         mapped.window = 16 << 10;
         mapped.map_around(0).unwrap();
         let io =

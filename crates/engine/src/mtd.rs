@@ -1,12 +1,12 @@
-//! `mtd`: raw flash through its character device: pread(2), pwrite(2), and MEMERASE for trims.
+//! `mtd`: raw flash by its character device: pread(2), pwrite(2), and MEMERASE for trims.
 
 use crate::call;
 use crate::contract::{Completion, Engine, EngineError, Io, Operation, Setup, Submitted, Target};
 use crate::psync::SYNCHRONOUS;
 use crate::slots::{Slots, descriptors};
-use job::EngineSpec;
-use job::option::{Kind, OptionSpec, Support};
 use measure::SystemClock;
+use plan::EngineSpec;
+use plan::option::{Kind, OptionSpec, Support};
 use std::os::fd::RawFd;
 
 const NAME: &str = "mtd";
@@ -24,12 +24,13 @@ struct Info {
     reserved: u64,
 }
 
-/// `_IOR('M', 1, struct mtd_info_user)`, `_IOW('M', 2, struct erase_info_user)`, `_IOW('M', 11, loff_t)`.
+/// `_IOR('M', 1, struct mtd_info_user)`, `_IOW('M', 2, struct erase_info_user)`, `_IOW('M', 11, loff_t)` of
+/// mtd/mtd-abi.h.
 const MEMGETINFO: libc::c_ulong = 0x8020_4d01;
 const MEMERASE: libc::c_ulong = 0x4008_4d02;
 const MEMGETBADBLOCK: libc::c_ulong = 0x4008_4d0b;
 
-/// Flash devices.
+/// The flash devices of a job.
 #[derive(Debug)]
 pub(crate) struct Mtd {
     slots: Slots,
@@ -62,7 +63,8 @@ impl Engine for Mtd {
         let (length, offset) = (io.length as usize, call::signed(io.offset));
         let memory = || self.slots.address(&io).cast();
         let result = match io.operation {
-            // Done for nothing, as its owner asked: what a bad block would answer says nothing about the others.
+            // With `skip_bad`, I/Os on bad blocks complete without a call: their errors say nothing about the other
+            // blocks.
             Operation::Read | Operation::Write | Operation::Trim if self.skips_bad && self.is_bad(&io) => length as i64,
             // SAFETY: the slot's buffer is the worker's until the engine is dropped and nothing else uses it while
             // this I/O is in flight, that is until this call returns (contract of Setup and Io).
@@ -94,7 +96,7 @@ fn erase(descriptor: RawFd, io: &Io) -> i64 {
     if result == 0 { i64::from(io.length) } else { result }
 }
 
-/// The size of what is erased at once; an error for what is no flash device.
+/// Erase block size in bytes; an error if the target is not a flash device.
 fn erase_size(target: &Target) -> Result<u64, EngineError> {
     let mut info = Info::default();
     // SAFETY: the call writes one `mtd_info_user`, which outlives it.
@@ -114,4 +116,5 @@ const OPTIONS: &[OptionSpec] = &[OptionSpec {
     help: "I/O on blocks that are marked bad counts as done",
     group: "Flash",
     support: Support::Works,
+    effect: None,
 }];

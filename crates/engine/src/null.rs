@@ -1,12 +1,12 @@
-//! `null`: does nothing, at once. Measures what the tester itself costs.
+//! `null`: completes I/Os without doing anything. Measures the overhead of the benchmark itself.
 
 use crate::contract::{Completion, Engine, EngineError, Io, Setup, Submitted};
-use job::{Capabilities, EngineSpec, Submission, Work};
 use measure::SystemClock;
+use plan::{Capabilities, EngineSpec, Submission, Work};
 use std::collections::VecDeque;
 
-/// The engine that moves nothing. At depth 1 an I/O is done when it is submitted; above, it waits for flush and reap
-/// like any other.
+/// The engine that transfers nothing. At depth 1 an I/O completes in submit; above, it waits for flush and reap, as in
+/// asynchronous engines.
 #[derive(Debug)]
 pub(crate) struct Null {
     depth: u32,
@@ -20,13 +20,7 @@ impl Engine for Null {
     const SPEC: EngineSpec = EngineSpec {
         name: "null",
         help: "Moves no data and needs no files: shows what the tester itself costs",
-        capabilities: Capabilities {
-            submission: Submission::ByDepth,
-            work: Work::Pretence,
-            needs_files: false,
-            trim: true,
-            virtual_time: false,
-        },
+        capabilities: Capabilities { trim: true, ..Capabilities::new(Submission::ByDepth, Work::Null) },
         options: &[],
     };
 

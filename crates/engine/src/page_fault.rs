@@ -1,21 +1,21 @@
-//! `page_fault`: touches anonymous memory that is not there yet; an I/O is the page faults of its block.
+//! `page_fault`: accesses anonymous memory that has no pages yet; an I/O is the page faults of its block.
 
 use crate::contract::{Completion, Engine, EngineError, Io, Operation, Setup, Submitted};
 use crate::slots::Slots;
-use job::{Capabilities, EngineSpec, Submission, Work};
 use measure::SystemClock;
+use plan::{Capabilities, EngineSpec, Submission, Work};
 use std::ptr::NonNull;
 
 const NAME: &str = "page_fault";
 
-/// One anonymous mapping per target.
+/// The engine, with one anonymous mapping per target.
 #[derive(Debug)]
 pub(crate) struct PageFault {
     slots: Slots,
     regions: Box<[Region]>,
 }
 
-/// Private anonymous memory as large as the file would be.
+/// Private anonymous memory of the size of the file.
 #[derive(Debug)]
 struct Region {
     start: NonNull<u8>,
@@ -28,13 +28,7 @@ impl Engine for PageFault {
     const SPEC: EngineSpec = EngineSpec {
         name: NAME,
         help: "Copies from and to anonymous memory whose pages are not there yet: each I/O is its page faults",
-        capabilities: Capabilities {
-            submission: Submission::Synchronous,
-            work: Work::Pretence,
-            needs_files: false,
-            trim: true,
-            virtual_time: false,
-        },
+        capabilities: Capabilities { trim: true, ..Capabilities::new(Submission::Synchronous, Work::Null) },
         options: &[],
     };
 
@@ -52,8 +46,8 @@ impl Engine for PageFault {
             (operation, Some(memory)) => {
                 let (buffer, length) = (self.slots.address(&io), io.length as usize);
                 match operation {
-                    // SAFETY: `part` gave memory of the mapping that is at least `length` long, and the slot's buffer
-                    // is ours for this I/O; the two never overlap, the mapping is this engine's own.
+                    // SAFETY: `part` returned memory of the mapping that is at least `length` long, and the slot's
+                    // buffer is ours for this I/O; they never overlap, because the mapping is this engine's own.
                     Operation::Read => unsafe { std::ptr::copy_nonoverlapping(memory, buffer, length) },
                     // SAFETY: as for the read.
                     Operation::Write => unsafe { std::ptr::copy_nonoverlapping(buffer, memory, length) },
@@ -79,13 +73,13 @@ impl Region {
         let (access, kind) =
             (rustix::mm::ProtFlags::READ | rustix::mm::ProtFlags::WRITE, rustix::mm::MapFlags::PRIVATE);
         let kind = kind | rustix::mm::MapFlags::NORESERVE;
-        // SAFETY: a new mapping at an address of the kernel's choice touches no memory that is in use.
+        // SAFETY: a new mapping at an address that the kernel chooses; it changes no memory that is in use.
         let start = unsafe { rustix::mm::mmap_anonymous(std::ptr::null_mut(), length, access, kind) };
         let start = start.map_err(failed)?;
         Ok(Region { start: NonNull::new(start.cast()).ok_or_else(|| failed(rustix::io::Errno::NOMEM))?, length })
     }
 
-    /// The memory of an I/O, where it lies within.
+    /// Address of an I/O in the region; `None` if it extends past the end.
     #[inline]
     fn part(&self, io: &Io) -> Option<*mut u8> {
         let offset = usize::try_from(io.offset).ok()?;
@@ -93,13 +87,14 @@ impl Region {
         (end <= self.length).then(|| self.start.as_ptr().wrapping_add(offset))
     }
 
-    /// Drops the pages, so that the next touch is a fault again. Pages that a block shares with its neighbours go too.
+    /// Frees the pages (MADV_DONTNEED), so that the next access faults again. This includes pages shared with adjacent
+    /// blocks.
     #[inline]
     fn give_back(&self, memory: *mut u8, length: usize) {
         let page = rustix::param::page_size();
         let within = memory.addr() % page;
         let start = memory.wrapping_sub(within).cast();
-        // SAFETY: the mapping is private to this engine and nothing points into it; its pages read as zeros afterwards.
+        // SAFETY: the mapping is private to this engine and nothing points to it; its pages read as zeros afterwards.
         let _ = unsafe { rustix::mm::madvise(start, length + within, rustix::mm::Advice::LinuxDontNeed) };
     }
 }

@@ -1,34 +1,34 @@
-//! `posixaio`: POSIX asynchronous I/O (aio_read(3) and friends), which glibc does with threads of its own: one I/O at a
-//! time per descriptor.
+//! `posixaio`: POSIX asynchronous I/O (aio_read(3), aio_write(3)). glibc implements it with its own threads, which do
+//! one I/O at a time per descriptor.
 
 use crate::call;
 use crate::contract::{Completion, Engine, EngineError, Io, Operation, Setup, Submitted};
 use crate::libaio::ASYNCHRONOUS;
 use crate::slots::{Slots, descriptors};
-use job::EngineSpec;
 use libc::aiocb;
 use measure::{Nanos, SystemClock};
+use plan::EngineSpec;
 use std::cell::UnsafeCell;
 use std::os::fd::RawFd;
 
 const NAME: &str = "posixaio";
 
-/// aio_read, aio_write and aio_fsync.
+/// The engine: aio_read, aio_write and aio_fsync.
 #[derive(Debug)]
 pub(crate) struct PosixAio {
     slots: Slots,
     descriptors: Box<[RawFd]>,
     /// One control block per slot; glibc keeps its address while the I/O is in flight.
     blocks: Box<[Block]>,
-    /// Blocks in flight, in the order of submission.
+    /// Control blocks in flight, in order of submission.
     in_flight: Vec<*const aiocb>,
-    /// The slots of `in_flight`.
+    /// Slots of the I/Os in `in_flight`.
     slots_in_flight: Vec<u32>,
-    /// Submitted since the last flush.
+    /// I/Os submitted since the last flush.
     fresh: u32,
 }
 
-/// A control block that glibc writes to behind our back.
+/// A control block, which glibc's threads write while its I/O is in flight.
 struct Block(UnsafeCell<aiocb>);
 
 impl std::fmt::Debug for Block {
@@ -72,7 +72,7 @@ impl Engine for PosixAio {
             filled.aio_buf = self.slots.address(&io).cast();
         }
         let block = self.blocks[io.slot as usize].0.get();
-        // SAFETY: the block is this slot's, of which no I/O is in flight, so glibc does not look at it.
+        // SAFETY: the block belongs to this slot, which has no I/O in flight, so glibc does not access it.
         unsafe { *block = filled };
         match start(block, io.operation) {
             0 => {
@@ -81,7 +81,7 @@ impl Engine for PosixAio {
                 self.fresh += 1;
                 Submitted::Queued
             }
-            // No resources: the caller reaps first, if there is anything to reap.
+            // Out of resources: the caller reaps first, if I/Os are in flight.
             libc::EAGAIN if !self.in_flight.is_empty() => Submitted::Full,
             errno => Submitted::Done(Completion { slot: io.slot, result: -i64::from(errno) }),
         }
@@ -89,7 +89,7 @@ impl Engine for PosixAio {
 
     #[inline]
     fn flush(&mut self) -> Result<u32, EngineError> {
-        // glibc has them since submit.
+        // glibc took them in submit.
         Ok(std::mem::take(&mut self.fresh))
     }
 
@@ -119,7 +119,7 @@ impl Engine for PosixAio {
 }
 
 impl PosixAio {
-    /// Moves up to `max` I/Os that have ended to `done`; the rest stays in order.
+    /// Moves up to `max` completed I/Os to `done`; the others stay in order.
     fn take(&mut self, max: u32, done: &mut Vec<Completion>) -> u32 {
         let (mut kept, mut count) = (0, 0);
         for index in 0..self.in_flight.len() {
@@ -141,20 +141,20 @@ impl PosixAio {
         count
     }
 
-    /// Waits until one I/O has ended, no longer than `longest`; 0 or errno, EAGAIN when the time is up.
+    /// Waits until one I/O has completed, at most `longest`. Returns 0 or errno; EAGAIN on timeout.
     fn wait(&self, longest: Option<Nanos>) -> i32 {
         let span = longest.map(call::timespec);
         let span = span.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
         #[expect(clippy::cast_possible_truncation, clippy::cast_possible_wrap, reason = "at most the depth")]
         let count = self.in_flight.len() as libc::c_int;
-        // SAFETY: the list holds addresses of our blocks, which live as long as self; the span outlives the call.
+        // SAFETY: the list holds addresses of our blocks, which live as long as self; the timespec outlives the call.
         let result = unsafe { libc::aio_suspend(self.in_flight.as_ptr(), count, span) };
         if result == 0 { 0 } else { call::errno() }
     }
 }
 
 impl Drop for PosixAio {
-    /// glibc's threads write to blocks and buffers as long as I/Os are in flight: they are awaited.
+    /// Waits for the I/Os in flight, because glibc's threads write to control blocks and buffers until then.
     fn drop(&mut self) {
         let mut done = Vec::new();
         while !self.in_flight.is_empty() && matches!(self.wait(None), 0 | libc::EINTR) {
@@ -163,17 +163,17 @@ impl Drop for PosixAio {
     }
 }
 
-/// A block that asks for nothing.
+/// An empty control block.
 fn empty_block() -> aiocb {
     // SAFETY: aiocb is a C structure of integers and pointers, for which zeros are valid.
     unsafe { std::mem::zeroed() }
 }
 
-/// Starts the I/O that the block describes; 0 or errno.
+/// Starts the I/O that the control block describes. Returns 0 or errno.
 fn start(block: *mut aiocb, operation: Operation) -> i32 {
     let result = match operation {
-        // SAFETY: the block and the buffer it points to stay in place until the I/O is reaped, which the worker awaits
-        // before it touches the slot again, and `drop` before both go.
+        // SAFETY: the block and the buffer it points to stay in place until the I/O is reaped; the worker waits for
+        // that before it uses the slot again, and `drop` before both are freed.
         Operation::Read => unsafe { libc::aio_read(block) },
         // SAFETY: as for the read.
         Operation::Write => unsafe { libc::aio_write(block) },
@@ -185,13 +185,14 @@ fn start(block: *mut aiocb, operation: Operation) -> i32 {
     if result == 0 { 0 } else { call::errno() }
 }
 
-/// How an I/O ended; `None` while it is in progress. Taken once per I/O: the answer ends it.
+/// Returns the result of an I/O; `None` while it is in progress. A result can be read only once: aio_return(3) frees
+/// it.
 fn outcome(block: *const aiocb) -> Option<i64> {
     // SAFETY: the block is one of ours in flight.
     let errno = unsafe { libc::aio_error(block) };
     match errno {
         libc::EINPROGRESS => None,
-        // SAFETY: as above, and the I/O has ended, so glibc is done with the block.
+        // SAFETY: as above, and the I/O has completed, so glibc no longer uses the block.
         0 => Some(unsafe { libc::aio_return(block.cast_mut()) } as i64),
         errno => Some(-i64::from(errno)),
     }

@@ -1,47 +1,47 @@
-//! I/O priorities chosen per I/O: the `cmdprio` options, which libaio and io_uring share.
+//! I/O priorities chosen per I/O: the `cmdprio` options of libaio and io_uring.
 //!
-//! What comes out is an index into the priorities that can occur, the job's own first, so that the worker can keep
-//! latencies apart by it.
+//! A choice is an index into the list of all priorities of the job, of which the first is the job's own. The worker
+//! uses the index to keep separate latencies.
 
 use crate::contract::{EngineError, Io, Operation, Setup};
 use crate::random::SplitMix;
-use job::EngineOptions;
-use job::option::{Kind, OptionSpec, Support};
+use plan::EngineOptions;
+use plan::option::{Effect, Kind, OptionSpec, Support};
 
-/// How many different priorities a job's I/Os may have.
+/// Maximum number of different priorities of a job's I/Os.
 const MOST: usize = 16;
-/// The real-time class, which is meant where none is given.
+/// The real-time class (IOPRIO_CLASS_RT), the default of `cmdprio_class`.
 const REAL_TIME: u16 = 1;
 
-/// Chooses priorities. Made only for jobs that want it.
+/// Chooses priorities. Exists only for jobs that ask for it.
 #[derive(Debug)]
 pub(crate) struct Priorities {
-    /// All that can occur; the first is the job's own.
+    /// All priorities of the job; the first is the job's own.
     values: Vec<u16>,
     reads: Rule,
     writes: Rule,
     random: SplitMix,
-    /// The choice for the last I/O of each slot.
+    /// Index chosen for the last I/O of each slot.
     of_slot: Box<[usize]>,
 }
 
-/// Which I/Os of a direction are raised, and to what.
+/// Priorities for the I/Os of one direction.
 #[derive(Clone, Debug, Default)]
 struct Rule {
     entries: Vec<Entry>,
 }
 
-/// A share of the I/Os of one size, or of all.
+/// Percentage of the I/Os of one size, or of all, that get a priority.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     size: Option<u32>,
-    /// 0 to 1.
+    /// Fraction, 0 to 1.
     share: f64,
     value: usize,
 }
 
 impl Priorities {
-    /// What the options ask for; `None` where they leave every I/O at the job's own priority.
+    /// Reads the options; `None` if all I/Os have the job's own priority.
     pub(crate) fn from_options<C>(setup: &Setup<'_, C>, engine: &'static str) -> Result<Option<Self>, EngineError> {
         let wrong = |message: String| EngineError { engine, operation: "options", message, errno: libc::EINVAL };
         let options = setup.options;
@@ -60,7 +60,7 @@ impl Priorities {
         Ok((priorities.values.len() > 1).then_some(priorities))
     }
 
-    /// The priority of the next I/O; `None` leaves it at the job's own.
+    /// Chooses the priority of the next I/O; `None` for the job's own.
     pub(crate) fn choose(&mut self, io: &Io) -> Option<u16> {
         let rule = if io.operation == Operation::Write { &self.writes } else { &self.reads };
         let mut left = if rule.entries.is_empty() { 1.0 } else { self.random.fraction() };
@@ -85,12 +85,12 @@ impl Priorities {
     }
 }
 
-/// As the kernel packs a priority: three bits of class, ten of hint, three of level.
+/// Encodes an I/O priority: class in the upper 3 bits, hint in 10, level in the lower 3 (linux/ioprio.h).
 const fn packed(class: u16, hint: u16, level: u16) -> u16 {
     class << 13 | hint << 3 | level
 }
 
-/// The index of a priority among those that occur.
+/// Index of a priority in the list, to which it is added if it is new.
 fn index_of(values: &mut Vec<u16>, value: u16) -> Result<usize, String> {
     if let Some(index) = values.iter().position(|&known| known == value) {
         return Ok(index);
@@ -99,7 +99,7 @@ fn index_of(values: &mut Vec<u16>, value: u16) -> Result<usize, String> {
     if values.len() > MOST { Err(format!("more than {MOST} different priorities")) } else { Ok(values.len() - 1) }
 }
 
-/// One number per direction, `read,write`; the first stands for both.
+/// One number per direction, `read,write`; a single one applies to both.
 fn pair(options: &EngineOptions, name: &str, default: u16, most: u16) -> Result<[u16; 2], String> {
     let Some(text) = options.text(name) else { return Ok([default; 2]) };
     let mut numbers = text.splitn(2, ',').map(|part| number(part, name, most));
@@ -112,7 +112,7 @@ fn number(text: &str, name: &str, most: u16) -> Result<u16, String> {
     number.ok_or_else(|| format!("{name}: `{text}` is no number from 0 to {most}"))
 }
 
-/// What the three plain options say, per direction.
+/// Priority of raised I/Os per direction, from `cmdprio_class`, `cmdprio_hint` and `cmdprio`.
 fn raised(options: &EngineOptions) -> Result<[u16; 2], String> {
     let classes = pair(options, "cmdprio_class", REAL_TIME, 3)?;
     let hints = pair(options, "cmdprio_hint", 0, 1023)?;
@@ -122,7 +122,7 @@ fn raised(options: &EngineOptions) -> Result<[u16; 2], String> {
 
 fn by_percentage(text: &str, options: &EngineOptions, values: &mut Vec<u16>) -> Result<[Rule; 2], String> {
     let mut given = EngineOptions::default();
-    given.set("cmdprio_percentage", job::option::Value::Text(text.to_owned()));
+    given.set("cmdprio_percentage", plan::option::Value::Text(text.to_owned()));
     let percents = pair(&given, "cmdprio_percentage", 0, 100)?;
     let raised = raised(options)?;
     let mut rules = [Rule::default(), Rule::default()];
@@ -167,18 +167,28 @@ fn size_entry(text: &str, raised: u16, values: &mut Vec<u16>) -> Result<Entry, S
         5 => packed(field(2, 3)?, field(4, 1023)?, field(3, 7)?),
         _ => return Err(wrong()),
     };
-    let size = job::option::bytes(fields[0]).and_then(|size| u32::try_from(size).ok()).ok_or_else(wrong)?;
+    let size = measure::text::bytes(fields[0]).and_then(|size| u32::try_from(size).ok()).ok_or_else(wrong)?;
     let share = f64::from(field(1, 100)?) / 100.0;
     Ok(Entry { size: Some(size), share, value: index_of(values, value)? })
 }
 
 const fn works(name: &'static str, kind: Kind, default: Option<&'static str>, help: &'static str) -> OptionSpec {
-    OptionSpec { name, aliases: &[], kind, default, help, group: "Asynchronous I/O", support: Support::Works }
+    OptionSpec {
+        name,
+        aliases: &[],
+        kind,
+        default,
+        help,
+        group: "Asynchronous I/O",
+        support: Support::Works,
+        effect: None,
+    }
 }
 
-/// The options about I/O priorities.
+/// The options for I/O priorities.
 pub(crate) const PRIORITY_OPTIONS: [OptionSpec; 5] = [
-    works("cmdprio_percentage", Kind::ThreeWay, None, "Share of I/Os with a raised priority, for reads and writes"),
+    works("cmdprio_percentage", Kind::ThreeWay, None, "Share of I/Os with a raised priority, for reads and writes")
+        .with(Effect::RaisesPriority),
     works("cmdprio_class", Kind::ThreeWay, Some("1"), "Priority class of the raised I/Os"),
     works("cmdprio_hint", Kind::ThreeWay, Some("0"), "Priority hint of the raised I/Os"),
     works("cmdprio", Kind::ThreeWay, Some("0"), "Priority level of the raised I/Os"),
@@ -187,13 +197,14 @@ pub(crate) const PRIORITY_OPTIONS: [OptionSpec; 5] = [
         Kind::Text,
         None,
         "Share of raised I/Os by block size: size/percent[/class/level[/hint]]:..., for reads and writes",
-    ),
+    )
+    .with(Effect::RaisesPriority),
 ];
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use job::option::Value;
+    use plan::option::Value;
 
     fn rules(options: &[(&'static str, &str)]) -> Result<(Vec<u16>, [Rule; 2]), String> {
         let mut given = EngineOptions::default();

@@ -3,20 +3,15 @@
 use crate::call::{self, Transfer};
 use crate::contract::{Completion, Engine, EngineError, Io, Operation, Setup, Submitted};
 use crate::slots::{Slots, descriptors};
-use job::{Capabilities, EngineSpec, Submission, Work};
 use measure::SystemClock;
+use plan::{Capabilities, EngineSpec, Submission, Work};
 use std::os::fd::RawFd;
 
-/// What every synchronous engine on files can.
-pub(crate) const SYNCHRONOUS: Capabilities = Capabilities {
-    submission: Submission::Synchronous,
-    work: Work::Data,
-    needs_files: true,
-    trim: true,
-    virtual_time: false,
-};
+/// Capabilities of synchronous engines on files.
+pub(crate) const SYNCHRONOUS: Capabilities =
+    Capabilities { trim: true, ..Capabilities::new(Submission::Synchronous, Work::Data) };
 
-/// pread and pwrite.
+/// The pread(2) and pwrite(2) engine.
 #[derive(Debug)]
 pub(crate) struct Psync {
     slots: Slots,

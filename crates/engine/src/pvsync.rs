@@ -1,14 +1,14 @@
-//! `pvsync`: one preadv(2) or pwritev(2) per I/O, with a vector of one.
+//! `pvsync`: one preadv(2) or pwritev(2) with one iovec per I/O.
 
 use crate::call::{self, Transfer};
 use crate::contract::{Completion, Engine, EngineError, Io, Operation, Setup, Submitted};
 use crate::psync::SYNCHRONOUS;
 use crate::slots::{Slots, descriptors};
-use job::EngineSpec;
 use measure::SystemClock;
+use plan::EngineSpec;
 use std::os::fd::RawFd;
 
-/// preadv and pwritev.
+/// The preadv(2) and pwritev(2) engine.
 #[derive(Debug)]
 pub(crate) struct Pvsync {
     slots: Slots,

@@ -1,33 +1,33 @@
-//! `pvsync2`: one preadv2(2) or pwritev2(2) per I/O, with flags that the options choose.
+//! `pvsync2`: one preadv2(2) or pwritev2(2) per I/O, with flags from the options.
 
 use crate::call::{self, Transfer};
 use crate::contract::{Completion, Engine, EngineError, Io, Operation, Setup, Submitted};
 use crate::psync::SYNCHRONOUS;
 use crate::random::SplitMix;
 use crate::slots::{Slots, descriptors};
-use job::EngineSpec;
-use job::option::{Kind, OptionSpec, Support};
 use measure::SystemClock;
+use plan::option::{Effect, Kind, OptionSpec, Support};
+use plan::{Capabilities, EngineSpec};
 use std::os::fd::RawFd;
 
-/// preadv2 and pwritev2.
+/// The preadv2(2) and pwritev2(2) engine.
 #[derive(Debug)]
 pub(crate) struct Pvsync2 {
     slots: Slots,
     descriptors: Box<[RawFd]>,
-    /// RWF_ flags of every read.
+    /// RWF_* flags of reads.
     read_flags: i32,
-    /// RWF_ flags of every write.
+    /// RWF_* flags of writes.
     write_flags: i32,
     polled: Polled,
 }
 
-/// Which I/Os are polled (RWF_HIPRI).
+/// I/Os that are polled (RWF_HIPRI).
 #[derive(Debug)]
 enum Polled {
     All,
     None,
-    /// This share of them, 0 to 1.
+    /// A random fraction of them, 0 to 1.
     Share(f64, SplitMix),
 }
 
@@ -37,7 +37,7 @@ impl Engine for Pvsync2 {
     const SPEC: EngineSpec = EngineSpec {
         name: "pvsync2",
         help: "preadv2(2) and pwritev2(2), with flags",
-        capabilities: SYNCHRONOUS,
+        capabilities: Capabilities { atomic_writes: true, ..SYNCHRONOUS },
         options: OPTIONS,
     };
 
@@ -96,11 +96,11 @@ impl Pvsync2 {
 
 const fn works(name: &'static str, kind: Kind, default: &'static str, help: &'static str) -> OptionSpec {
     let (default, group) = (Some(default), "Synchronous I/O");
-    OptionSpec { name, aliases: &[], kind, default, help, group, support: Support::Works }
+    OptionSpec { name, aliases: &[], kind, default, help, group, support: Support::Works, effect: None }
 }
 
 const OPTIONS: &[OptionSpec] = &[
-    works("hipri", Kind::Flag, "0", "RWF_HIPRI: poll the device for the completion"),
+    works("hipri", Kind::Flag, "0", "RWF_HIPRI: poll the device for the completion").with(Effect::Polls),
     works(
         "hipri_percentage",
         Kind::Integer { least: 0, most: 100 },

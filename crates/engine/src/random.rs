@@ -1,6 +1,6 @@
-//! Random numbers for choices that an engine makes itself.
+//! Random numbers for choices within an engine.
 
-/// Steele, Lea and Flood's SplitMix64: 64 good bits from any seed, 0 included.
+/// SplitMix64 (Steele, Lea and Flood): 64 well mixed bits from any seed, including 0.
 #[derive(Clone, Debug)]
 pub(crate) struct SplitMix(u64);
 
@@ -9,7 +9,7 @@ impl SplitMix {
         SplitMix(seed)
     }
 
-    /// Uniform in [0, 1), 53 bits.
+    /// Uniform in [0, 1), with 53 random bits.
     #[inline]
     #[expect(clippy::cast_precision_loss, reason = "53 bits fit exactly")]
     pub(crate) fn fraction(&mut self) -> f64 {

@@ -1,22 +1,23 @@
-//! The one list of engines. Everything that must know them all goes through it.
+//! The list of all engines, used by everything that needs every engine.
 
 use crate::contract::Engine;
-use job::EngineSpec;
+use plan::EngineSpec;
 
-/// Something to be done with an engine's type, chosen by its name: the worker's loop, compiled once per engine.
+/// An operation on the type of an engine that is selected by name, such as the worker loop, which is compiled once per
+/// engine.
 pub trait Visitor {
-    /// What comes out.
+    /// Result of the operation.
     type Out;
-    /// Does it.
+    /// Runs the operation.
     fn visit<E: Engine>(self) -> Self::Out;
 }
 
 macro_rules! engines {
     ($($engine:ty),+ $(,)?) => {
-        /// Every engine, for parser, help and docs.
+        /// Specifications of all engines, for parsing, help and documentation.
         pub const ENGINES: &[EngineSpec] = &[$(<$engine as Engine>::SPEC),+];
 
-        /// Calls `visitor` with the type of the engine called `name`; `None` when there is no such engine.
+        /// Calls `visitor` with the type of the engine `name`; `None` if there is no such engine.
         pub fn dispatch<V: Visitor>(name: &str, visitor: V) -> Option<V::Out> {
             $(if name == <$engine as Engine>::SPEC.name {
                 return Some(visitor.visit::<$engine>());

@@ -1,12 +1,12 @@
-//! `sg`: SCSI commands through SG_IO, on a generic device (/dev/sgN) or a SCSI disk, one at a time.
+//! `sg`: SCSI commands with SG_IO on a generic device (/dev/sgN) or a SCSI disk, one at a time.
 
 use crate::call;
 use crate::contract::{Completion, Engine, EngineError, Io, Operation, Setup, Submitted, Target};
 use crate::psync::SYNCHRONOUS;
 use crate::slots::Slots;
-use job::option::{Kind, OptionSpec, Support};
-use job::{Capabilities, EngineSpec};
 use measure::SystemClock;
+use plan::option::{Effect, Kind, OptionSpec, Support};
+use plan::{Capabilities, EngineSpec};
 use std::os::fd::RawFd;
 
 const NAME: &str = "sg";
@@ -39,14 +39,15 @@ struct Header {
 }
 
 const SG_IO: libc::c_ulong = 0x2285;
-/// Directions: none, to the device, from the device.
+/// Values of dxfer_direction: no data, to the device, from the device.
 const NONE: i32 = -1;
 const OUT: i32 = -2;
 const IN: i32 = -3;
 const TIMEOUT_MS: u32 = 60_000;
-/// FUA in the second byte of a read or write.
+/// FUA bit in byte 1 of a read or write.
 const FUA: u8 = 8;
-/// Operation codes: READ(16), WRITE(16), WRITE AND VERIFY(16), SYNCHRONIZE CACHE(10), READ CAPACITY(16) with its action.
+/// Opcodes: READ(16), WRITE(16), WRITE AND VERIFY(16), SYNCHRONIZE CACHE(10), and READ CAPACITY(16) with its service
+/// action.
 const READ_16: u8 = 0x88;
 const WRITE_16: u8 = 0x8a;
 const WRITE_VERIFY_16: u8 = 0x8e;
@@ -54,21 +55,21 @@ const SYNCHRONIZE: u8 = 0x35;
 const SERVICE_ACTION_IN: u8 = 0x9e;
 const READ_CAPACITY: u8 = 0x10;
 
-/// SCSI devices.
+/// The SCSI devices of a job.
 #[derive(Debug)]
 pub(crate) struct Sg {
     slots: Slots,
     devices: Box<[Device]>,
-    /// The second byte of a read.
+    /// Byte 1 of a read.
     read_flags: u8,
-    /// Operation code and second byte of a write.
+    /// Opcode and byte 1 of a write.
     write: (u8, u8),
 }
 
 #[derive(Debug)]
 struct Device {
     descriptor: RawFd,
-    /// Bytes of a logical block.
+    /// Size of a logical block in bytes.
     block: u64,
 }
 
@@ -78,7 +79,7 @@ impl Engine for Sg {
     const SPEC: EngineSpec = EngineSpec {
         name: NAME,
         help: "SCSI commands through SG_IO, on /dev/sgN or a SCSI disk",
-        capabilities: Capabilities { trim: false, ..SYNCHRONOUS },
+        capabilities: Capabilities { trim: false, raw_commands: true, ..SYNCHRONOUS },
         options: OPTIONS,
     };
 
@@ -90,7 +91,7 @@ impl Engine for Sg {
             slots: Slots::new(&setup),
             devices: setup.targets.iter().map(look_at).collect::<Result<_, _>>()?,
             read_flags: fua("readfua"),
-            // WRITE AND VERIFY goes to the medium by itself and has no such bit.
+            // WRITE AND VERIFY always writes to the medium and has no FUA bit.
             write: if verifies { (WRITE_VERIFY_16, 0) } else { (WRITE_16, fua("writefua")) },
         })
     }
@@ -125,7 +126,7 @@ impl Device {
     }
 }
 
-/// One command; the bytes moved or -errno.
+/// Executes one command. Returns the bytes moved, or -errno.
 fn command_of(descriptor: RawFd, command: &[u8], direction: i32, memory: *mut u8, length: u32) -> i64 {
     let mut sense = [0u8; 32];
     let mut header = Header {
@@ -152,8 +153,8 @@ fn command_of(descriptor: RawFd, command: &[u8], direction: i32, memory: *mut u8
         duration: 0,
         info: 0,
     };
-    // SAFETY: the header, the command and the room for sense data outlive the call; `memory` is `length` bytes of the
-    // slot's buffer (or of the caller's), which nothing else uses until this call returns.
+    // SAFETY: the header, the command and the sense buffer outlive the call; `memory` is `length` bytes of the slot's
+    // buffer (or of the caller's), which nothing else uses until this call returns.
     let result = call::finish(|| unsafe { libc::ioctl(descriptor, SG_IO, &raw mut header) as isize });
     match (result, header.status, header.host_status) {
         (..0, _, _) => result,
@@ -162,7 +163,7 @@ fn command_of(descriptor: RawFd, command: &[u8], direction: i32, memory: *mut u8
     }
 }
 
-/// The device's block, from READ CAPACITY(16); an error for what takes no SCSI commands.
+/// Reads the block size of a device with READ CAPACITY(16); an error if it takes no SCSI commands.
 fn look_at(target: &Target) -> Result<Device, EngineError> {
     let mut answer = [0u8; 32];
     let mut command = [0u8; 16];
@@ -181,7 +182,7 @@ fn look_at(target: &Target) -> Result<Device, EngineError> {
 
 const fn option(name: &'static str, kind: Kind, default: &'static str, help: &'static str) -> OptionSpec {
     let (default, group) = (Some(default), "SCSI");
-    OptionSpec { name, aliases: &[], kind, default, help, group, support: Support::Works }
+    OptionSpec { name, aliases: &[], kind, default, help, group, support: Support::Works, effect: None }
 }
 
 const fn refused(name: &'static str, reason: &'static str, help: &'static str) -> OptionSpec {
@@ -191,7 +192,8 @@ const fn refused(name: &'static str, reason: &'static str, help: &'static str) -
 const OPTIONS: &[OptionSpec] = &[
     refused("hipri", "SG_IO waits in the kernel and cannot be polled", "Poll for completions"),
     option("readfua", Kind::Bool, "0", "Reads come from the medium, not from the device's cache (FUA)"),
-    option("writefua", Kind::Bool, "0", "Writes reach the medium before they are done (FUA)"),
+    option("writefua", Kind::Bool, "0", "Writes reach the medium before they are done (FUA)")
+        .with(Effect::DurableWrites),
     option(
         "sg_write_mode",
         Kind::Word(&[

@@ -1,19 +1,19 @@
-//! `splice`: data goes between files and memory through a pipe, with splice(2) and vmsplice(2).
+//! `splice`: moves data between files and memory through a pipe with splice(2) and vmsplice(2).
 //!
-//! A write gives the kernel the buffer's pages and moves them into the file. A read moves the file's pages into the pipe
-//! and takes them out of it: user memory cannot be given pages, so that last step is a copy.
+//! A write passes the pages of the buffer to the kernel, which moves them into the file. A read moves the pages of the
+//! file into the pipe, and reads the pipe with read(2), a copy, because pages cannot be moved into user memory.
 
 use crate::call;
 use crate::contract::{Completion, Engine, EngineError, Io, Operation, Setup, Submitted};
 use crate::psync::SYNCHRONOUS;
 use crate::slots::{Slots, descriptors};
-use job::EngineSpec;
 use measure::SystemClock;
+use plan::EngineSpec;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
 const NAME: &str = "splice";
 
-/// Files, and the pipe that everything goes through.
+/// The files, and the pipe that all data passes through.
 #[derive(Debug)]
 pub(crate) struct Splice {
     slots: Slots,
@@ -21,7 +21,7 @@ pub(crate) struct Splice {
     pipe: Pipe,
 }
 
-/// A pipe, empty between two I/Os.
+/// A pipe, which is empty between I/Os.
 #[derive(Debug)]
 pub(crate) struct Pipe {
     output: OwnedFd,
@@ -66,7 +66,7 @@ impl Pipe {
         })
     }
 
-    /// From `descriptor` (at an offset where it has one) to `memory`; bytes or -errno.
+    /// Reads from `descriptor`, at an offset if it has one, to `memory`. Returns bytes or -errno.
     pub(crate) fn read(&mut self, descriptor: RawFd, at: Option<i64>, memory: *mut u8, length: usize) -> i64 {
         let (output, input) = (self.output.as_raw_fd(), self.input.as_raw_fd());
         let mut done = 0;
@@ -78,7 +78,7 @@ impl Pipe {
             let mut left = usize::try_from(got).unwrap_or(0);
             while left > 0 {
                 // SAFETY: the slot's buffer is the worker's until the engine is dropped and nothing else uses it while
-                // this I/O is in flight; `done + left` stays below the I/O's length.
+                // this I/O is in flight; `done + left` is at most the I/O's length.
                 let taken = call::finish(|| unsafe { libc::read(output, memory.add(done).cast(), left) });
                 let Ok(taken @ 1..) = usize::try_from(taken) else { return taken };
                 (done, left) = (done + taken, left - taken);
@@ -87,15 +87,15 @@ impl Pipe {
         done as i64
     }
 
-    /// From `memory` to `descriptor`; bytes or -errno. The pages are given, not copied: a file takes them in before the
-    /// call returns, while a socket may still hold them when the buffer is filled anew.
+    /// Writes `memory` to `descriptor`. Returns bytes or -errno. The pages are passed on, not copied: a file has copied
+    /// them when the call returns, whereas a socket may still refer to them when the buffer is filled again.
     pub(crate) fn write(&mut self, descriptor: RawFd, at: Option<i64>, memory: *mut u8, length: usize) -> i64 {
         let (output, input) = (self.output.as_raw_fd(), self.input.as_raw_fd());
         let mut done = 0;
         while done < length {
             let vector = libc::iovec { iov_base: memory.wrapping_add(done).cast(), iov_len: length - done };
-            // SAFETY: the vector outlives the call, and its memory is the slot's buffer, which lives as long as the
-            // engine; what the pipe still holds when this function fails is only read.
+            // SAFETY: the iovec outlives the call, and its memory is the slot's buffer, which lives as long as the
+            // engine; data that the pipe still holds when this function fails is only read.
             let given =
                 call::finish(|| unsafe { libc::vmsplice(input, &raw const vector, 1, libc::SPLICE_F_NONBLOCK) });
             let Ok(mut left @ 1..) = usize::try_from(given) else {
@@ -113,7 +113,7 @@ impl Pipe {
         done as i64
     }
 
-    /// Throws away what a failed write left in the pipe.
+    /// Discards the data that a failed write left in the pipe.
     #[cold]
     fn empty(&mut self, mut left: usize) {
         let mut waste = [0u8; 4096];
@@ -127,7 +127,7 @@ impl Pipe {
     }
 }
 
-/// splice(2) between two descriptors, one of which is a pipe; bytes or -errno.
+/// splice(2) between two descriptors, one of which is a pipe. Returns bytes or -errno.
 #[inline]
 fn splice(from: RawFd, from_at: Option<i64>, to: RawFd, to_at: Option<i64>, length: usize) -> i64 {
     call::finish(|| {

@@ -1,14 +1,14 @@
-//! `sync`: lseek(2) where the file is not there already, then read(2) or write(2).
+//! `sync`: lseek(2) unless the file position is right already, then read(2) or write(2).
 
 use crate::call::{self, Transfer};
 use crate::contract::{Completion, Engine, EngineError, Io, Operation, Setup, Submitted};
 use crate::psync::SYNCHRONOUS;
 use crate::slots::{Slots, descriptors};
-use job::EngineSpec;
 use measure::SystemClock;
+use plan::{Capabilities, EngineSpec, KeepsFiles};
 use std::os::fd::RawFd;
 
-/// read and write at the file's own position.
+/// The engine that reads and writes at the file position.
 #[derive(Debug)]
 pub(crate) struct Sync {
     slots: Slots,
@@ -16,7 +16,7 @@ pub(crate) struct Sync {
     positions: Positions,
 }
 
-/// Where each file stands, so that a sequential I/O costs no lseek.
+/// File position of each target, so that a sequential I/O needs no lseek; `None` if it is unknown.
 #[derive(Debug)]
 pub(crate) struct Positions {
     by_target: Box<[Option<u64>]>,
@@ -27,7 +27,7 @@ impl Positions {
         Positions { by_target: vec![None; targets].into() }
     }
 
-    /// Moves the file to `io.offset` if it is elsewhere; -errno if it cannot.
+    /// Seeks to `io.offset` unless the file is there already; -errno if lseek fails.
     #[inline(always)]
     pub(crate) fn seek(&mut self, descriptor: RawFd, io: &Io) -> Result<(), i64> {
         if self.by_target[io.target as usize] == Some(io.offset) {
@@ -38,7 +38,7 @@ impl Positions {
         if moved < 0 { Err(-i64::from(call::errno())) } else { Ok(()) }
     }
 
-    /// Notes what an I/O did to the position of its file.
+    /// Records the file position after an I/O.
     #[inline(always)]
     pub(crate) fn moved(&mut self, io: &Io, result: i64) {
         self.by_target[io.target as usize] = u64::try_from(result).ok().map(|bytes| io.offset + bytes);
@@ -51,7 +51,8 @@ impl Engine for Sync {
     const SPEC: EngineSpec = EngineSpec {
         name: "sync",
         help: "lseek(2), then read(2) or write(2)",
-        capabilities: SYNCHRONOUS,
+        // It remembers the file position of each descriptor; each thread of an offloaded job has its own.
+        capabilities: Capabilities { keeps_files: KeepsFiles::WhenOffloaded, ..SYNCHRONOUS },
         options: &[],
     };
 

@@ -1,31 +1,32 @@
-//! `vsync`: gathers adjacent I/Os and does them with one readv(2) or writev(2).
+//! `vsync`: merges adjacent I/Os into one readv(2) or writev(2).
 //!
-//! I/Os gather as long as they continue each other in one file and direction and fit one call; what does not fit in
-//! waits for a flush. At depth 1 there is nothing to gather: every I/O is a call of its own and done when submitted.
+//! I/Os are merged as long as each starts where the previous one ended, in the same file and direction, up to the limit
+//! of one call; any other I/O has to wait for a flush. At depth 1 there is nothing to merge: each I/O is a call and
+//! completes in submit.
 
 use crate::call;
 use crate::contract::{Completion, Engine, EngineError, Io, Operation, Setup, Submitted};
 use crate::psync::SYNCHRONOUS;
 use crate::slots::{Slots, descriptors};
 use crate::sync::Positions;
-use job::{Capabilities, EngineSpec, Submission};
 use measure::SystemClock;
+use plan::{Capabilities, EngineSpec, KeepsFiles, Submission};
 use std::os::fd::RawFd;
 
-/// The most vectors that one call takes (IOV_MAX).
+/// Maximum number of iovecs per call (IOV_MAX).
 const VECTORS_MAX: usize = 1024;
 
-/// readv and writev.
+/// The readv(2) and writev(2) engine.
 #[derive(Debug)]
 pub(crate) struct Vsync {
     slots: Slots,
     descriptors: Box<[RawFd]>,
     depth: usize,
     positions: Positions,
-    /// Adjacent I/Os that wait for a flush, and their memory.
+    /// Adjacent I/Os that wait for a flush, and their iovecs.
     gathered: Vec<Io>,
     vectors: Vec<libc::iovec>,
-    /// Done and not yet reaped, in order.
+    /// Completed and not yet reaped, in order.
     done: Vec<Completion>,
 }
 
@@ -35,7 +36,11 @@ impl Engine for Vsync {
     const SPEC: EngineSpec = EngineSpec {
         name: "vsync",
         help: "Gathers adjacent I/Os into one readv(2) or writev(2)",
-        capabilities: Capabilities { submission: Submission::ByDepth, ..SYNCHRONOUS },
+        capabilities: Capabilities {
+            submission: Submission::ByDepth,
+            keeps_files: KeepsFiles::WhenOffloaded,
+            ..SYNCHRONOUS
+        },
         options: &[],
     };
 
@@ -107,7 +112,7 @@ impl Vsync {
         self.vectors.clear();
     }
 
-    /// One call for all that is gathered from `first`, at index `start`, on.
+    /// Makes one call for all merged I/Os from `first`, at index `start`, on.
     fn transfer(&mut self, first: &Io, start: usize) -> i64 {
         let descriptor = self.descriptors[first.target as usize];
         if let Err(result) = self.positions.seek(descriptor, first) {
@@ -117,7 +122,7 @@ impl Vsync {
         #[expect(clippy::cast_possible_truncation, clippy::cast_possible_wrap, reason = "at most 1024")]
         let count = vectors.len() as libc::c_int;
         let result = if first.operation == Operation::Read {
-            // SAFETY: the vectors outlive the call; the slots' buffers are the worker's until the engine is dropped and
+            // SAFETY: the iovecs outlive the call; the slots' buffers are the worker's until the engine is dropped and
             // nothing else uses them while these I/Os are in flight, that is until they are reaped.
             call::finish(|| unsafe { libc::readv(descriptor, vectors.as_ptr(), count) })
         } else {
@@ -128,8 +133,8 @@ impl Vsync {
         result
     }
 
-    /// Gives the call's bytes to the I/Os from `start` on, and returns where the next call begins: an error is the
-    /// first one's own, a short transfer ends with the I/O that it left incomplete.
+    /// Distributes the bytes of a call over the I/Os from `start` on and returns the index at which the next call
+    /// begins. An error is the result of the first I/O; a short transfer ends with the I/O that it left incomplete.
     fn settle(&mut self, start: usize, result: i64) -> usize {
         let Ok(mut left) = u64::try_from(result) else {
             self.done.push(Completion { slot: self.gathered[start].slot, result });

@@ -1,33 +1,67 @@
-//! The formats: each view of a run as a pure function of [`model::RunResult`], and its reader beside it.
+//! Formats of other tools and of plumb itself: one module per tool, with the writer and the reader of each format.
 //!
-//! Owns spelling and layout. Leaves numbers to `model`, charts to `report`, and printing to `cli`.
+//! Owns formatting and layout. Leaves numbers to `model`, charts to `report`, and printing to `cli`.
 
 #![forbid(unsafe_code)]
 
-pub mod exact;
-pub mod fio_eta;
-pub mod fio_json;
-pub mod fio_log;
-pub mod fio_terse;
-pub mod fio_text;
-mod group;
-mod inverse;
+pub mod echoed;
+pub mod fio;
+mod from_printed;
 pub mod iolog;
 pub mod iostat;
-mod iozone;
-mod iozone_report;
-pub mod iozone_sheet;
-pub mod iozone_text;
+pub mod iozone;
 pub mod local_time;
-mod log_summary;
 pub mod native;
-mod number;
-mod numeral;
 pub mod printable;
+mod read_number;
+pub mod result_as_reading;
 pub mod results;
-mod shares;
 pub mod stream;
 pub mod sweep;
 mod table;
+mod write_number;
 
-pub use table::{FORMATS, Format, FormatError, ReadFn, View, WriteFn, sniff};
+pub use table::{Format, FormatError, ReadFn, View, WriteFn, output_formats, sniff, write};
+
+use ::fio::OutputFormat;
+use table::has;
+
+/// Every format that stores a whole result. `--output-format` accepts the formats with an `output`, and prints them in
+/// this order; for a file of unknown format, the first reader whose `sniff` matches is used.
+pub const FORMATS: &[Format] = &[
+    Format {
+        name: "fio-terse",
+        output: Some(OutputFormat { word: OutputFormat::TERSE, aliases: &["minimal", "csv"], includes: None }),
+        write: Some(|result, view| Ok(fio::terse::write(result, view.terse_version))),
+        read: Some(fio::terse::read),
+        sniff: fio::terse::looks_like,
+    },
+    Format {
+        name: "native",
+        output: None,
+        write: Some(|result, _| native::write(result)),
+        read: Some(native::read),
+        sniff: |bytes| has(bytes, "\"schema\"") && has(bytes, "\"result\""),
+    },
+    Format {
+        name: "fio-json",
+        output: Some(OutputFormat { word: "json", aliases: &[], includes: None }),
+        write: Some(|result, view| Ok(fio::json::write(result, view))),
+        read: Some(fio::json::read),
+        sniff: |bytes| has(bytes, "\"fio version\""),
+    },
+    Format {
+        name: "fio-json+",
+        output: Some(OutputFormat { word: "json+", aliases: &[], includes: Some("json") }),
+        write: Some(|result, view| Ok(fio::json::write_with_bins(result, view))),
+        read: Some(fio::json::read),
+        sniff: |bytes| has(bytes, "\"fio version\"") && has(bytes, "\"bins\""),
+    },
+    Format {
+        name: "fio-text",
+        output: Some(OutputFormat { word: OutputFormat::NORMAL, aliases: &[], includes: None }),
+        write: Some(|result, view| Ok(fio::text::write(result, view))),
+        read: Some(fio::text::read),
+        sniff: |bytes| has(bytes, "Run status group") || has(bytes, ": (groupid="),
+    },
+];

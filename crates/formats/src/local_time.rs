@@ -1,9 +1,9 @@
-//! Moments as fio's reports spell them: `Fri Nov 20 09:57:44 2026`, in the reader's time zone.
+//! Times in the format of fio's reports, `Fri Nov 20 09:57:44 2026`, in a given time zone.
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-/// Milliseconds since 1970 UTC as date and time in `zone`, in the layout of C's ctime.
+/// Formats milliseconds since 1970 UTC as date and time in `zone`, in the layout of ctime(3).
 pub fn spelled(unix_ms: u64, zone: &TimeZone) -> String {
     let moment =
         i64::try_from(unix_ms).ok().and_then(|ms| Timestamp::from_millisecond(ms).ok()).unwrap_or(Timestamp::MAX);

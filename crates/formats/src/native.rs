@@ -1,6 +1,6 @@
 //! plumb's own JSON: `{"schema": 1, "program": .., "result": ..}`, the whole RunResult without loss.
 
-use crate::FormatError;
+use crate::{FormatError, echoed};
 use model::{RunResult, SCHEMA};
 use serde::{Deserialize, Serialize};
 
@@ -21,9 +21,10 @@ struct Read {
     result: RunResult,
 }
 
-/// The result file, ending with a line break.
+/// Writes a result file, with a trailing newline.
 ///
-/// Errors: a float that JSON cannot hold (not a number, infinite) is written as null and refused when read back.
+/// Errors: serialization fails. NaN and infinity are not errors here: JSON cannot represent them, so they are written
+/// as null, which the reader rejects.
 pub fn write(result: &RunResult) -> Result<String, FormatError> {
     let written = Written { schema: SCHEMA, program: &result.environment.program, result };
     serde_json::to_string_pretty(&written)
@@ -31,9 +32,9 @@ pub fn write(result: &RunResult) -> Result<String, FormatError> {
         .map_err(|error| FormatError::NotWritten(error.to_string()))
 }
 
-/// The result in a result file.
+/// Reads a result file.
 ///
-/// Errors: text that is not JSON, another schema, a missing or misplaced field; each says where.
+/// Errors: the text is not JSON, has another schema number, or a field is missing or misplaced; the message says where.
 pub fn read(text: &str) -> Result<RunResult, FormatError> {
     let refused = |error: serde_json::Error| FormatError::Refused {
         format: "native",
@@ -45,5 +46,13 @@ pub fn read(text: &str) -> Result<RunResult, FormatError> {
     if head.schema != SCHEMA {
         return Err(FormatError::Schema { found: head.schema, known: SCHEMA });
     }
-    serde_json::from_str::<Read>(text).map(|read| read.result).map_err(refused)
+    serde_json::from_str::<Read>(text).map(|read| echoed::complete(read.result)).map_err(refused)
+}
+
+/// Reads a result embedded in another plumb document.
+///
+/// # Errors
+/// A missing or misplaced field.
+pub fn of_value(value: serde_json::Value) -> serde_json::Result<RunResult> {
+    serde_json::from_value(value).map(echoed::complete)
 }

@@ -1,20 +1,20 @@
-//! Foreign words on a screen: job names, paths and messages must not steer the terminal that shows them.
+//! Untrusted text on a terminal: job names, paths and messages must not inject control sequences.
 
 use std::borrow::Cow;
 
-/// `text` for one line: each control character as its picture (`␛` for escape), so that it is seen and does nothing; what
-/// turns the direction of text or breaks lines beyond ASCII as U+FFFD.
+/// Makes `text` safe to print on one line: control characters become their visible symbols (`␛` for escape); Unicode
+/// characters that change the direction of text or break lines become U+FFFD.
 pub fn line(text: &str) -> Cow<'_, str> {
     replaced(text, steers)
 }
 
-/// `text` of several lines: as [`line()`], but line breaks and tabs stay.
+/// The same for text of several lines: newlines and tabs are kept.
 pub fn lines(text: &str) -> Cow<'_, str> {
     replaced(text, |letter| steers(letter) && !matches!(letter, '\n' | '\t'))
 }
 
-/// Control characters, the marks, embeddings, overrides and isolates of right-to-left text, which show a name as another
-/// one, and Unicode's own ends of lines and paragraphs.
+/// True for control characters, for the marks, embeddings, overrides and isolates of bidirectional text, which can
+/// disguise a name as another, and for Unicode's line and paragraph separators.
 fn steers(letter: char) -> bool {
     letter.is_control()
         || matches!(
@@ -30,7 +30,7 @@ fn replaced(text: &str, wrong: impl Fn(char) -> bool) -> Cow<'_, str> {
     Cow::Owned(text.chars().map(|letter| if wrong(letter) { picture(letter) } else { letter }).collect())
 }
 
-/// The picture of a control character: Unicode has them for 0 to 31 and 127, and none for all others.
+/// The symbol for a control character: Unicode has symbols for 0 to 31 and 127; others become U+FFFD.
 fn picture(control: char) -> char {
     match u32::from(control) {
         code @ 0..=0x1f => char::from_u32(0x2400 + code).unwrap_or(char::REPLACEMENT_CHARACTER),

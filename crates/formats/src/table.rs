@@ -1,111 +1,112 @@
-//! The table of formats: a row per format, from which `--output-format`, `plumb parse` and sniffing follow.
+//! The row type of the table of formats ([`crate::FORMATS`]), and the functions that use the table: choices of
+//! `--output-format`, detection of a file's format, and writing of results.
 
-use crate::{fio_json, fio_terse, fio_text, native};
+use crate::FORMATS;
+use fio::{OutputFormat, TerseVersion};
 use jiff::tz::TimeZone;
 use model::RunResult;
 
-/// How a result is to be shown, apart from what the jobs themselves ask for.
+/// Display settings of a result other than those set by the jobs.
 #[derive(Clone, Debug)]
 pub struct View {
-    /// Whose local time dates are in.
+    /// Time zone in which dates are printed.
     pub zone: TimeZone,
+    /// Version of terse lines.
+    pub terse_version: TerseVersion,
 }
 
-/// Turns a result into text.
+impl View {
+    /// Settings with this time zone, and terse version 3.
+    pub fn in_zone(zone: TimeZone) -> View {
+        View { zone, terse_version: TerseVersion::default() }
+    }
+}
+
+/// Formats a result as text.
 pub type WriteFn = fn(&RunResult, &View) -> Result<String, FormatError>;
-/// Turns text into a result, as far as the text goes.
+/// Reads a result from text; missing values keep their defaults.
 pub type ReadFn = fn(&str) -> Result<RunResult, FormatError>;
 
 /// One format.
 #[derive(Clone, Copy, Debug)]
 pub struct Format {
-    /// Its name in commands.
+    /// Name, also used in messages.
     pub name: &'static str,
-    /// One line of help.
-    pub help: &'static str,
-    /// The writer, where there is one.
+    /// Its word after `--output-format`; `None` if it cannot be selected there.
+    pub output: Option<OutputFormat>,
+    /// The writer.
     pub write: Option<WriteFn>,
-    /// The reader, where there is one.
+    /// The reader.
     pub read: Option<ReadFn>,
-    /// Whether bytes look like this format.
+    /// True if bytes look like this format.
     pub sniff: fn(&[u8]) -> bool,
 }
 
-/// Every format. The first whose `sniff` agrees reads a file of unknown kind.
-pub const FORMATS: &[Format] = &[
-    Format {
-        name: "native",
-        help: "plumb's own JSON: everything a run found, without loss",
-        write: Some(|result, _| native::write(result)),
-        read: Some(native::read),
-        sniff: |bytes| has(bytes, "\"schema\"") && has(bytes, "\"result\""),
-    },
-    Format {
-        name: "fio-json",
-        help: "fio's JSON (--output-format=json)",
-        write: Some(|result, view| Ok(fio_json::write(result, view))),
-        read: Some(fio_json::read),
-        sniff: |bytes| has(bytes, "\"fio version\""),
-    },
-    Format {
-        name: "fio-json+",
-        help: "fio's JSON with latency bins (--output-format=json+)",
-        write: Some(|result, view| Ok(fio_json::write_with_bins(result, view))),
-        read: Some(fio_json::read),
-        sniff: |bytes| has(bytes, "\"fio version\"") && has(bytes, "\"bins\""),
-    },
-    Format {
-        name: "fio-terse",
-        help: "fio's lines of fields; versions 2 to 5 are read, 3 is written (--output-format=terse)",
-        write: Some(|result, _| Ok(fio_terse::write(result, job::TerseVersion::V3))),
-        read: Some(fio_terse::read),
-        sniff: fio_terse::looks_like,
-    },
-    Format {
-        name: "fio-text",
-        help: "fio's report for people (--output-format=normal)",
-        write: Some(|result, view| Ok(fio_text::write(result, view))),
-        read: Some(fio_text::read),
-        sniff: |bytes| has(bytes, "Run status group") || has(bytes, ": (groupid="),
-    },
-];
+/// The choices of `--output-format`, for the parser of fio's command line.
+pub fn output_formats() -> Vec<OutputFormat> {
+    FORMATS.iter().filter_map(|format| format.output).collect()
+}
 
-/// The format that bytes look like, if any.
+/// Writes a result in the format with this `--output-format` word.
+///
+/// # Errors
+/// There is no format with this word, or the format cannot represent a value of the result.
+pub fn write(word: &str, result: &RunResult, view: &View) -> Result<String, FormatError> {
+    let named = |format: &&Format| format.output.is_some_and(|output| output.word == word);
+    let write = FORMATS.iter().find(named).and_then(|format| format.write);
+    write.ok_or_else(|| FormatError::NotWritten(format!("no format is named {word}")))?(result, view)
+}
+
+/// Detects the format of bytes.
 pub fn sniff(bytes: &[u8]) -> Option<&'static Format> {
     FORMATS.iter().find(|format| (format.sniff)(bytes))
 }
 
-/// Whether `text` occurs near the start; a report's first lines give it away.
-fn has(bytes: &[u8], text: &str) -> bool {
+/// True if `text` occurs in the first 64 KiB.
+pub(crate) fn has(bytes: &[u8], text: &str) -> bool {
     const LOOKED_AT: usize = 64 * 1024;
     let head = &bytes[..bytes.len().min(LOOKED_AT)];
     head.windows(text.len()).any(|window| window == text.as_bytes())
 }
 
-/// Why a result could not be read or written.
+/// Errors of reading or writing a result.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FormatError {
     /// The text is not in this format.
     #[error("{format}, line {line}: {what}; what works is {works}")]
     Refused {
-        /// The format that was tried.
+        /// The format that was expected.
         format: &'static str,
-        /// Line of the text, from 1.
+        /// Line number, from 1.
         line: usize,
-        /// What is wrong.
+        /// Description of the error.
         what: String,
-        /// What would be right.
+        /// The accepted input.
         works: &'static str,
     },
-    /// A result file of another time.
+    /// A result file with another schema number.
     #[error("result file with schema {found}; this plumb reads schema {known}")]
     Schema {
-        /// The file's number.
+        /// Schema number of the file.
         found: u32,
-        /// Ours.
+        /// Schema number that this version reads.
         known: u32,
     },
-    /// The result has a value that the format cannot hold.
+    /// The format cannot represent a value of the result.
     #[error("result not written: {0}")]
     NotWritten(String),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_can_be_chosen_can_be_written() {
+        let view = View::in_zone(TimeZone::UTC);
+        for format in output_formats() {
+            assert!(write(format.word, &RunResult::default(), &view).is_ok(), "{}", format.word);
+        }
+        assert!(write("native", &RunResult::default(), &view).is_err(), "it has no word for --output-format");
+    }
 }

@@ -1,8 +1,8 @@
 //! Damaged and hostile text: nothing panics, what is whole is returned, what is not is named with its line.
 
+use formats::stream::{Event, Parser, parse};
+use formats::sweep::measurements;
 use model::reading::{Damage, Found, Reading};
-use plumb_formats::stream::{Event, Parser, parse};
-use plumb_formats::sweep::measurements;
 use std::collections::BTreeMap;
 
 fn page(name: &str) -> String {
@@ -336,7 +336,7 @@ fn mutated_outputs_never_panic() {
         for reading in &readings {
             measurements(reading, None);
             if let Found::Run(run) = &reading.found {
-                let _ = plumb_formats::exact::result(run);
+                let _ = formats::result_as_reading::result(run);
             }
         }
     }

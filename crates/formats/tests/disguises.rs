@@ -1,7 +1,7 @@
 //! Outputs of every generation in every wrapping that logs, mails, pages and editors put around them: the same is read.
 
-use plumb_formats::stream::parse;
-use plumb_formats::sweep::measurements;
+use formats::stream::parse;
+use formats::sweep::measurements;
 use std::path::Path;
 
 const IOSTAT: &str = "\

@@ -1,6 +1,7 @@
 //! Readers of foreign text: nothing panics, and what is not there is said.
 
-use plumb_formats::{FORMATS, FormatError, View, fio_json, fio_text, sniff};
+use formats::fio::{json as fio_json, text as fio_text};
+use formats::{FORMATS, FormatError, View, sniff};
 use proptest::prelude::*;
 
 fn golden(name: &str) -> String {
@@ -9,7 +10,7 @@ fn golden(name: &str) -> String {
 }
 
 fn utc() -> View {
-    View { zone: jiff::tz::TimeZone::UTC }
+    View::in_zone(jiff::tz::TimeZone::UTC)
 }
 
 proptest! {
@@ -77,7 +78,7 @@ fn each_kind_of_output_is_recognised() {
     let result = fio_json::read(&report).unwrap();
     assert_eq!(name(&fio_json::write(&result, &utc())), Some("fio-json"));
     assert_eq!(name(&fio_text::write(&result, &utc())), Some("fio-text"));
-    assert_eq!(name(&plumb_formats::native::write(&result).unwrap()), Some("native"));
+    assert_eq!(name(&formats::native::write(&result).unwrap()), Some("native"));
     assert_eq!(name("time,iops\n"), None);
 }
 

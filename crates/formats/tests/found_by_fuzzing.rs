@@ -1,14 +1,14 @@
 //! What fuzzing found, each with the input that showed it, made small.
 
+use formats::stream::parse;
+use formats::sweep::{measurements, r_head, r_row, r_tail};
 use model::reading::Found;
-use plumb_formats::stream::parse;
-use plumb_formats::sweep::{measurements, r_head, r_row, r_tail};
 
 /// Our own R code was read back without the rows whose names hold a comma or a quote.
 #[test]
 fn names_with_commas_and_quotes_come_back_from_r_code() {
     for name in ["readers, Benny", "say \"hi\", twice", "back\\slash\\", "plain"] {
-        let row = model::reading::Measurement { name: name.to_owned(), users: Some(2.0), ..Default::default() };
+        let row = model::Measurement { test: name.into(), users: Some(2.0), ..Default::default() };
         let code = format!("{}{}{}", r_head(), r_row(&row, 0), r_tail(None));
         let (readings, damages) = parse(code.as_bytes());
         assert!(damages.is_empty(), "{name}: {damages:?}");
@@ -23,7 +23,7 @@ fn names_with_commas_and_quotes_come_back_from_r_code() {
 fn a_row_slower_than_an_io_in_ten_seconds_is_a_result_without_latencies() {
     let table = "test users size MB ms IOPS 50us 1ms 4ms 10ms 20ms 50ms .1s 1s 2s 2s+\n\
                  randread 32 8K r 3.393 73 .043407 1 20 24 25 12 15\n";
-    let (results, _) = plumb_formats::results::results(table.as_bytes());
+    let (results, _) = formats::results::results(table.as_bytes());
     let read = &results[0].result.jobs[0].directions.read;
     assert_eq!((read.ios, read.total.is_none()), (0, true));
 }

@@ -1,8 +1,9 @@
 //! Records of I/Os: what is written is read back, what fio and blktrace wrote is understood, what is damaged is named.
 
-use job::plan::{ReplayPlan, Skip, Timing};
+use formats::iolog::{self, Adapt, Event, FileAction, Place, Reader, Trace, merge};
 use measure::{Nanos, PerDirection};
-use plumb_formats::iolog::{self, Adapt, Event, FileAction, Operation, Place, Reader, Trace, merge};
+use plan::Operation;
+use plan::{ReplayPlan, Skip, Timing};
 use proptest::prelude::*;
 use std::io::{BufRead, BufReader, Read};
 
@@ -116,7 +117,7 @@ fn a_wrong_line_is_named_with_its_place_and_what_would_work() {
         ("fio version 1 iolog\n".into(), 1, "versions 2 and 3"),
         ("fio version 9 iolog\n".into(), 1, "versions 2 and 3"),
         (v3("0 a raed 0 4096"), 3, "read, write, trim"),
-        (v3("a read 0 4096"), 3, "no time"),
+        (v3("a read 0 4096"), 3, "not a time"),
         (v3("0 b read 0 4096"), 3, "was not added"),
         (v3("0 a read 0"), 3, "FILE ACTION OFFSET LENGTH"),
         (v3("0 a read x 4096"), 3, "not a number"),
@@ -126,7 +127,7 @@ fn a_wrong_line_is_named_with_its_place_and_what_would_work() {
         (v3("0 a trim 0 4294967296"), 3, "4294967295"),
         (v3("0 a read 18446744073709551615 4096"), 3, "2^63"),
         (v3("0 a wait 100 0"), 3, "has no `wait`"),
-        (v3("99999999999999999999 a read 0 1"), 3, "no time"),
+        (v3("99999999999999999999 a read 0 1"), 3, "not a time"),
         (v3("18446744073709551615 a read 0 1"), 3, "out of range"),
         (v3("0 a read 0 1\nfio version 2 iolog"), 4, "another version"),
         (v3("0 b close"), 3, "was not added"),

@@ -1,8 +1,8 @@
 //! iozone's reports for spreadsheets: beside its table nothing is read twice, alone they say what the table said.
 
+use formats::stream::parse;
+use formats::sweep::measurements;
 use model::reading::{Found, IozoneRow, IozoneThroughput, IozoneUnit, Reading};
-use plumb_formats::stream::parse;
-use plumb_formats::sweep::measurements;
 use std::collections::BTreeSet;
 
 const MATRIX: &str = include_str!("golden/iozone-3.489/matrix-report.txt");

@@ -1,8 +1,9 @@
 //! Counts beyond 32 bits: merged, written in each format and read back without loss.
 
+use formats::fio::{json as fio_json, terse as fio_terse, text as fio_text};
+use formats::{View, native};
 use measure::{Direction, Histogram, Moments, Nanos};
 use model::{JobResult, LatencyStatistics, RunResult};
-use plumb_formats::{View, fio_json, fio_terse, fio_text, native};
 
 /// So many I/Os, doubled from a few: more than 32 bits hold.
 const DOUBLINGS: u32 = 34;
@@ -50,7 +51,7 @@ fn merging_doubles_every_count_and_moves_no_percentile() {
 #[test]
 fn every_format_holds_counts_beyond_32_bits() {
     let result = result();
-    let view = View { zone: jiff::tz::TimeZone::UTC };
+    let view = View::in_zone(jiff::tz::TimeZone::UTC);
     let text = native::write(&result).unwrap();
     assert_eq!(native::read(&text).unwrap(), result);
     let json = fio_json::write_with_bins(&result, &view);
@@ -61,7 +62,7 @@ fn every_format_holds_counts_beyond_32_bits() {
     assert_eq!(bins.sum::<u64>(), ALL);
     let again = fio_json::read(&json).unwrap();
     assert_eq!(again.jobs[0].directions[Direction::Read].completion.as_ref().unwrap().moments.count(), ALL);
-    let terse = fio_terse::write(&result, job::TerseVersion::V3);
+    let terse = fio_terse::write(&result, fio::TerseVersion::V3);
     assert!(terse.contains(&format!(";{};", ALL * 4)), "KiB read: {terse}");
     let normal = fio_text::write(&result, &view);
     assert!(normal.contains(&format!("issued rwts: total={ALL},0,0,0")), "{normal}");

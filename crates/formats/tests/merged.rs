@@ -1,7 +1,8 @@
 //! Workers merged by us are shown as fio shows a group: from a kept run of three jobs without group_reporting.
 
+use formats::View;
+use formats::fio::{json as fio_json, text as fio_text};
 use model::RunResult;
-use plumb_formats::{View, fio_json, fio_text};
 
 fn three_jobs() -> RunResult {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/fio-3.33/numjobs.txt");
@@ -14,7 +15,7 @@ fn merged(mut result: RunResult) -> RunResult {
 }
 
 fn view() -> View {
-    View { zone: jiff::tz::TimeZone::UTC }
+    View::in_zone(jiff::tz::TimeZone::UTC)
 }
 
 fn line<'text>(text: &'text str, start: &str) -> &'text str {

@@ -1,8 +1,8 @@
 //! The native result file: nothing is lost between writing and reading.
 
+use formats::{FormatError, native};
 use measure::{Histogram, Moments, Nanos};
 use model::{DeviceUsage, Grade, JobError, JobResult, LatencyStatistics, Note, RunResult};
-use plumb_formats::{FormatError, native};
 use proptest::prelude::*;
 
 fn statistics() -> impl Strategy<Value = LatencyStatistics> {
@@ -26,6 +26,8 @@ prop_compose! {
         job.echo.name = name;
         job.echo.description = description;
         job.echo.options = options;
+        let pace = plan::Pace { think: Nanos(numbers[3]), flow: Some(7), ..plan::Pace::default() };
+        job.workload = Some(plan::Workload { pace, polls: true, ..plan::Workload::default() });
         job.style.percentiles = percentiles;
         job.directions.write.bytes = numbers[1];
         job.directions.write.ios = numbers[2];
@@ -67,6 +69,17 @@ proptest! {
     fn any_text_is_read_or_refused(text in "\\PC{0,200}") {
         let _ = native::read(&text);
     }
+}
+
+#[test]
+fn a_file_without_workloads_has_them_from_its_options() {
+    let options = |list: &[(&str, &str)]| list.iter().map(|&(a, b)| (a.to_owned(), b.to_owned())).collect();
+    let mut result = RunResult { jobs: vec![JobResult::default()], ..RunResult::default() };
+    result.global_options = options(&[("rw", "randwrite"), ("thinktime", "2ms")]);
+    result.jobs[0].echo.options = options(&[("thinktime", "0"), ("end_fsync", "1")]);
+    let workload = native::read(&native::write(&result).unwrap()).unwrap().jobs[0].workload.clone().unwrap();
+    assert_eq!((workload.mix, workload.is_sequential()), (plan::Mix::Only(measure::Direction::Write), false));
+    assert_eq!((workload.pace.is_limited(), workload.flushes.at_end), (false, true));
 }
 
 #[test]

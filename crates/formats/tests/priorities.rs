@@ -1,8 +1,8 @@
 //! Latencies per priority: what Debian's fio printed of one run as text and as JSON is the same, and none of it is lost.
 
+use formats::result_as_reading;
+use formats::stream::parse;
 use model::reading::{Found, PriorityTime, ReadPriority, Reading};
-use plumb_formats::exact;
-use plumb_formats::stream::parse;
 
 const PRINTED: &str = include_str!("golden/fio-3.33/priorities.txt");
 
@@ -67,7 +67,7 @@ fn a_result_rebuilt_from_a_report_has_them_again() {
     let (readings, _) = parse(PRINTED.as_bytes());
     for reading in &readings {
         let Found::Run(run) = &reading.found else { panic!("{reading:?}") };
-        let again = exact::reading(&exact::result(run), reading.format, 1);
+        let again = result_as_reading::reading(&result_as_reading::result(run), reading.format, 1);
         let (first, second) = (directions(&readings, reading.format), directions(&[again], reading.format));
         for (before, after) in first.iter().flatten().zip(second.iter().flatten()) {
             assert_eq!((before.class, before.level), (after.class, after.level));

@@ -1,14 +1,15 @@
 //! RunResult → each format → what was read: equal up to what the format can hold.
 
+use formats::fio::text as fio_text;
+use formats::stream::parse;
+use formats::{FORMATS, View, result_as_reading};
 use measure::{Histogram, Moments, Nanos};
 use model::reading::{Found, ReadDirection, ReadJob, ReadLatency, ReadRun};
 use model::{JobResult, LatencyStatistics, RunResult};
-use plumb_formats::stream::parse;
-use plumb_formats::{FORMATS, View, exact, fio_text};
 use proptest::prelude::*;
 
 fn utc() -> View {
-    View { zone: jiff::tz::TimeZone::UTC }
+    View::in_zone(jiff::tz::TimeZone::UTC)
 }
 
 fn latencies(values: &[u64]) -> LatencyStatistics {
@@ -73,7 +74,7 @@ fn runs(text: &str) -> Vec<ReadJob> {
 }
 
 fn truth(result: &RunResult) -> Vec<ReadJob> {
-    match exact::reading(result, "truth", 1).found {
+    match result_as_reading::reading(result, "truth", 1).found {
         Found::Run(run) => run.jobs,
         other => panic!("{other:?}"),
     }
@@ -173,7 +174,7 @@ proptest! {
     #[test]
     fn text_and_json_of_one_run_say_the_same(result in result()) {
         let text = fio_text::write(&result, &utc());
-        let json = plumb_formats::fio_json::write(&result, &utc());
+        let json = formats::fio::json::write(&result, &utc());
         compare(&runs(&text), &runs(&json), &Loss { rate: 0.011, latency: 0.011, step_ns: 1e6, rate_step: 1.0 });
     }
 
@@ -181,7 +182,7 @@ proptest! {
     fn a_reading_of_a_result_is_the_result_again(result in result()) {
         let jobs = truth(&result);
         let run = ReadRun { jobs: jobs.clone(), ..ReadRun::default() };
-        let again = truth(&exact::result(&run));
+        let again = truth(&result_as_reading::result(&run));
         compare(&again, &jobs, &Loss { rate: 1e-6, latency: 1e-6, step_ns: 1.0, rate_step: 1e-6 });
     }
 }

@@ -2,9 +2,9 @@
 //! is extracted, and nothing that is not there. `NAME.numbers` lists them, one per line: which output of the page, which
 //! field, and its value in base units.
 
+use formats::stream::parse;
+use formats::sweep::{measurements, r_head, r_row, r_tail};
 use model::reading::{Found, Reading};
-use plumb_formats::stream::parse;
-use plumb_formats::sweep::{measurements, r_head, r_row, r_tail};
 use serde_json::Value;
 use std::collections::BTreeMap;
 

@@ -1,19 +1,15 @@
 //! fio's terse lines against fio itself: its JSON is read, and the line we print from it is held against the line it
 //! printed, field by field; then its line is read, and printed again.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests may panic as tests do")]
-
-#[path = "terse/fields.rs"]
 mod fields;
-#[expect(dead_code, reason = "golden outputs are another test's")]
-#[path = "fio/workloads.rs"]
-mod workloads;
 
+use super::fio_output::workloads;
 use fields::{differences, fields};
-use job::TerseVersion;
+use fio::TerseVersion;
+use formats::fio::{json as fio_json, terse as fio_terse};
+use formats::sniff;
 use measure::{Direction, Nanos};
 use model::{DeviceUsage, JobError, JobResult, LatencyStatistics, RunResult};
-use plumb_formats::{fio_json, fio_terse, sniff};
 use proptest::prelude::*;
 use std::path::Path;
 use std::process::Command;
@@ -275,8 +271,8 @@ proptest! {
             for version in TerseVersion::ALL {
                 fio_terse::write(&read, version);
             }
-            let view = plumb_formats::View { zone: jiff::tz::TimeZone::UTC };
-            plumb_formats::fio_text::write(&read, &view);
+            let view = formats::View::in_zone(jiff::tz::TimeZone::UTC);
+            formats::fio::text::write(&read, &view);
             fio_json::write_with_bins(&read, &view);
         }
     }

@@ -1,4 +1,4 @@
-//! Block devices and file systems that a proof makes for itself and takes away again: loop devices and tmpfs.
+//! Temporary block devices and file systems for tests: loop devices and tmpfs.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-/// A loop device over a file of its own, detached when dropped.
+/// A loop device over a new file, detached when dropped.
 #[derive(Debug)]
 pub struct LoopDevice {
     path: PathBuf,
@@ -14,10 +14,10 @@ pub struct LoopDevice {
 }
 
 impl LoopDevice {
-    /// A device of so many bytes, written in full with bytes that do not repeat, over a file in `directory`.
+    /// Creates a device of this many bytes over a file in `directory`, fully written with bytes that do not repeat.
     ///
     /// # Errors
-    /// When the file cannot be written or the kernel gives no loop device (a container often may not make one).
+    /// The file cannot be written, or the kernel provides no loop device (often not permitted in containers).
     pub fn new(directory: &Path, bytes: u64) -> io::Result<Self> {
         let mut file = tempfile::Builder::new().prefix("loop-").tempfile_in(directory)?;
         fill(file.as_file_mut(), bytes)?;
@@ -30,12 +30,12 @@ impl LoopDevice {
         Ok(LoopDevice { path, backing })
     }
 
-    /// The device's node.
+    /// Path of the device node.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The file behind it.
+    /// Path of the backing file.
     pub fn backing(&self) -> &Path {
         &self.backing
     }
@@ -44,7 +44,7 @@ impl LoopDevice {
 impl Drop for LoopDevice {
     fn drop(&mut self) {
         let _ = Command::new("losetup").arg("--detach").arg(&self.path).status();
-        // The kernel lets go of the file only when the last who looked at the device has closed it (udev, say).
+        // The kernel releases the backing file only when all openers (for example udev) have closed the device.
         let name = self.path.file_name().unwrap_or_default().to_owned();
         let held = Path::new("/sys/block").join(name).join("loop/backing_file");
         for _ in 0..200 {
@@ -56,17 +56,17 @@ impl Drop for LoopDevice {
     }
 }
 
-/// A tmpfs mounted for the proof, unmounted when dropped.
+/// A tmpfs mounted for a test, unmounted when dropped.
 #[derive(Debug)]
 pub struct Tmpfs {
     directory: tempfile::TempDir,
 }
 
 impl Tmpfs {
-    /// A tmpfs that holds so many bytes.
+    /// Mounts a tmpfs of this many bytes.
     ///
     /// # Errors
-    /// When it may not be mounted (only root may).
+    /// The mount is not permitted (requires root).
     pub fn new(bytes: u64) -> io::Result<Self> {
         let directory = tempfile::Builder::new().prefix("tmpfs-").tempdir()?;
         let size = format!("size={bytes}");
@@ -78,15 +78,15 @@ impl Tmpfs {
         Err(io::Error::other(String::from_utf8_lossy(&output.stderr).trim().to_owned()))
     }
 
-    /// Where it is mounted.
+    /// The mount point.
     pub fn path(&self) -> &Path {
         self.directory.path()
     }
 
-    /// A file on it, written in full with bytes that do not repeat.
+    /// Creates a file on it, fully written with bytes that do not repeat.
     ///
     /// # Errors
-    /// When it does not fit.
+    /// There is not enough space.
     pub fn file(&self, name: &str, bytes: u64) -> io::Result<PathBuf> {
         let path = self.path().join(name);
         fill(&mut fs::File::create(&path)?, bytes)?;
@@ -96,12 +96,12 @@ impl Tmpfs {
 
 impl Drop for Tmpfs {
     fn drop(&mut self) {
-        // Lazily: it goes away at once from the tree, and from memory with its last user.
+        // A lazy unmount detaches it from the tree at once, and frees its memory when the last file is closed.
         let _ = Command::new("umount").arg("--lazy").arg(self.path()).status();
     }
 }
 
-/// Writes `bytes` bytes of xorshift words: no holes, nothing to compress, nothing that repeats.
+/// Writes `bytes` bytes of xorshift output: without holes, incompressible, and without duplicate blocks.
 fn fill(file: &mut File, bytes: u64) -> io::Result<()> {
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
     let mut writer = io::BufWriter::with_capacity(1 << 20, file);

@@ -1,54 +1,54 @@
-//! Folding fio's normal text: what depends on the machine and the moment becomes a letter, the rest stays as it is.
+//! Normalizes fio's text output for comparison: values that depend on machine and time become placeholders.
 //!
-//! The rules, one by one: the version, process numbers, dates and measured numbers (with their units) are folded; rows of
-//! percentiles are joined, because their width breaks the lines; the set of latency bins is one mark; lines that are
-//! in no shape of the report (notes, advice) are marked as messages and must not be there where fio has none; amounts of I/O and
-//! shares of depths stay exact where the workload fixes them; lines of bandwidth samples are kept where the run is
-//! long enough to have them for certain. Two listed additions of fio 3.42 over the oracle's 3.33 are folded away:
-//! `sectors=` in disk statistics and `/syncfs` in the heading of sync latencies.
+//! Rules: the version, process ids, dates and measured numbers (with their units) are replaced; rows of percentiles are
+//! joined, because their width determines the line breaks; the latency bins become a single mark; lines that are not
+//! part of a report (notes, advice) are marked as messages, and plumb may not print one if fio prints none; amounts of
+//! I/O and depth percentages are compared exactly if the workload determines them; lines of bandwidth samples are
+//! compared if the run is long enough to always have them. Two additions of fio 3.42 over the reference version 3.33
+//! are removed: `sectors=` in disk statistics and `/syncfs` in the heading of sync latencies.
 
-/// Whether the workload fixes how much I/O is done.
+/// Comparison of amounts of I/O.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Amounts {
-    /// Bytes and counts must be the same.
+    /// The workload determines them: bytes and counts must be equal.
     Fixed,
-    /// They depend on speed.
+    /// They depend on speed: not compared.
     Free,
 }
 
-/// Whether the shares of depths, submissions and completions are fixed.
+/// Comparison of the percentages of depths, submissions and completions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Depths {
-    /// They must be the same.
+    /// They must be equal.
     Fixed,
-    /// They depend on timing.
+    /// They depend on timing: not compared.
     Free,
 }
 
-/// Whether the run has 500 ms samples of bandwidth and IOPS.
+/// Presence of the 500 ms bandwidth and IOPS samples in the report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Samples {
-    /// It is long enough to have them.
+    /// The run is long enough to always have samples.
     Certain,
-    /// It may or may not.
+    /// The run may or may not have samples.
     Perhaps,
 }
 
-/// What to hold a text to.
+/// The rules for comparing two texts.
 #[derive(Clone, Copy, Debug)]
 pub struct TextRules {
-    /// Bytes and counts.
+    /// Comparison of bytes and counts.
     pub amounts: Amounts,
-    /// Shares of depths.
+    /// Comparison of depth percentages.
     pub depths: Depths,
-    /// Lines of samples.
+    /// Comparison of sample lines.
     pub samples: Samples,
 }
 
-/// The differences between two texts after folding, one sentence each; none when they agree.
+/// Differences between two texts after normalization, one sentence each; empty if they agree.
 pub fn compare_text(oracle: &str, ours: &str, rules: TextRules) -> Vec<String> {
     let (mut oracle, mut ours) = (fold_text(oracle, rules), fold_text(ours, rules));
-    // What fio says there in words of its own, we may say on standard error; what only we say there is a difference.
+    // fio's messages may appear on plumb's standard error instead; a message printed only by plumb is a difference.
     if oracle.iter().any(|line| line == MESSAGE) {
         oracle.retain(|line| line != MESSAGE);
         ours.retain(|line| line != MESSAGE);
@@ -59,7 +59,7 @@ pub fn compare_text(oracle: &str, ours: &str, rules: TextRules) -> Vec<String> {
         if theirs != mine {
             let shown = |line: Option<&String>| line.map_or_else(|| "(end)".to_owned(), |line| format!("`{line}`"));
             differences.push(format!("text line {}: fio {}, ours {}", at + 1, shown(theirs), shown(mine)));
-            // After a missing line all others are off by one: the first difference says it.
+            // After a missing line all later lines are shifted, so only the first difference is reported.
             if oracle.len() != ours.len() {
                 break;
             }
@@ -68,7 +68,7 @@ pub fn compare_text(oracle: &str, ours: &str, rules: TextRules) -> Vec<String> {
     differences
 }
 
-/// The folded lines of a text.
+/// Normalizes a text; returns its lines.
 pub fn fold_text(text: &str, rules: TextRules) -> Vec<String> {
     let mut folded: Vec<String> = Vec::new();
     for line in text.lines() {
@@ -91,7 +91,7 @@ const PERCENTILES: &str = "     | ";
 const MESSAGE: &str = "<message>";
 const BINS: &str = "  lat (U) : <bins>";
 
-/// One line, or `None` for a line that does not count.
+/// Normalizes a line; `None` if the line is not compared.
 fn fold_line(line: &str, rules: TextRules) -> Option<String> {
     let bare = line.trim_start();
     let folded = if line.is_empty() || line == "..." || is_exact(line) {
@@ -120,7 +120,7 @@ fn fold_line(line: &str, rules: TextRules) -> Option<String> {
     Some(folded)
 }
 
-/// Lines in which nothing is measured.
+/// True for lines without measured values.
 fn is_exact(line: &str) -> bool {
     line.contains(": (g=")
         || line.starts_with("Starting ")
@@ -131,7 +131,7 @@ fn is_exact(line: &str) -> bool {
         || line.starts_with("Disk stats (")
 }
 
-/// Lines of a known shape whose numbers are measured.
+/// True for lines of a known form with measured numbers.
 fn is_measured(bare: &str) -> bool {
     let starts =
         ["read: ", "write: ", "trim: ", "mixed: ", "READ: ", "WRITE: ", "TRIM: ", "MIXED: ", "cpu  ", "fsync/"];
@@ -153,7 +153,7 @@ fn exact_if(exact: bool, line: &str) -> String {
     if exact { line.to_owned() } else { fold_numbers(line) }
 }
 
-/// `NAME: (groupid=0, jobs=1): err= 0: pid=123: DATE`, with the place of an error inside fio's source folded.
+/// `NAME: (groupid=0, jobs=1): err= 0: pid=123: DATE`; an error's position in fio's source is replaced as well.
 fn fold_job_line(line: &str) -> String {
     let head = line.split(": pid=").next().unwrap_or(line);
     match (head.find(" (file:"), head.find("error=")) {
@@ -162,13 +162,13 @@ fn fold_job_line(line: &str) -> String {
     }
 }
 
-/// Keeps which percentiles there are, folds their values.
+/// Keeps the list of percentiles, replaces their values.
 fn fold_percentiles(row: &str) -> String {
     row.split(',').filter_map(|cell| cell.split_once("th=[")).map(|(rank, _)| format!("{}th ", rank.trim())).collect()
 }
 
-/// Lines with a rate or a latency: the amount in the last bracket (`(64.0MiB/12msec)`, `io=64.0MiB (67.1MB)`) is exact
-/// where the workload fixes it.
+/// Lines with a rate or a latency: the amount in the last bracket (`(64.0MiB/12msec)`, `io=64.0MiB (67.1MB)`) is kept
+/// if the workload determines it.
 fn fold_measured(line: &str, rules: TextRules) -> String {
     let line = line.replace("sync_file_range/syncfs:", "sync_file_range:");
     let amount = match rules.amounts {
@@ -191,7 +191,7 @@ fn amount_of(line: &str) -> Option<String> {
     last.split_once('/').map(|(amount, _)| amount.to_owned())
 }
 
-/// `clat (usec)` and `bw (  KiB/s)` become `clat (U)` and `bw (U/s)`.
+/// Replaces units: `clat (usec)` and `bw (  KiB/s)` become `clat (U)` and `bw (U/s)`.
 fn fold_unit(line: &str) -> String {
     let mut folded = line.to_owned();
     for unit in ["nsec", "usec", "msec"] {
@@ -214,7 +214,7 @@ fn fold_unit(line: &str) -> String {
     folded
 }
 
-/// `  vda: ios=1/2, sectors=3/4, merge=..`: the device keeps its name, unless it is one of several loop devices.
+/// `  vda: ios=1/2, sectors=3/4, merge=..`: keeps the device name, except for loop devices, which differ between runs.
 fn fold_disk(line: &str) -> String {
     let (name, rest) = line.split_once(": ").unwrap_or((line, ""));
     let name = if name.trim().starts_with("loop") { "  loopN" } else { name };
@@ -224,7 +224,7 @@ fn fold_disk(line: &str) -> String {
     fold_numbers(&format!("{name}: {}", kept.collect::<Vec<_>>().join(", ")))
 }
 
-/// Every number with its unit becomes `N`; a number before `=` is a label and stays.
+/// Replaces every number and its unit by `N`; a number before `=` is a label and is kept.
 fn fold_numbers(line: &str) -> String {
     let text: Vec<char> = line.chars().collect();
     let mut folded = String::with_capacity(line.len());
@@ -249,7 +249,7 @@ fn fold_numbers(line: &str) -> String {
     folded
 }
 
-/// The end of the number that starts at `at`, unit included: `16.5k`, `64.0MiB/s`, `8msec`, `0.01%`.
+/// Index after the number that starts at `at`, including its unit: `16.5k`, `64.0MiB/s`, `8msec`, `0.01%`.
 fn number_end(text: &[char], at: usize) -> usize {
     let run = |from: usize, wanted: fn(&char) -> bool| {
         from + text[from..].iter().take_while(|&letter| wanted(letter)).count()
@@ -321,7 +321,7 @@ Disk stats (read/write):
             ("  vda:", "  vdb:"),
             (", util=59.50%", ""),
             ("   bw (  KiB/s): min=156296, max=163914, per=100.00%, avg=161014.00, stdev=1193.91, samples=9\n", ""),
-            ("Starting 1 process\n", "Starting 1 process\nsomething nobody asked for\n"),
+            ("Starting 1 process\n", "Starting 1 process\nsomething unexpected\n"),
         ];
         for (from, to) in planted {
             let other = REPORT.replacen(from, to, 1);

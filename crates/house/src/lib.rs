@@ -1,21 +1,28 @@
-//! What the proofs need and the program does not: other people's tools run side by side with ours.
+//! Test support, not used by the program: runs the reference tools (fio, iostat, iozone) and plumb on the same input.
 //!
-//! Owns running a program in a directory of its own, folding what two runs can never share (times, process numbers),
-//! and naming every difference that is left. Leaves the lists of cases to the tests.
-//! Nothing in the program depends on this crate; `tests/rules.rs` holds the house rules themselves.
+//! Owns running a program in a separate directory, normalizing values that differ between any two runs (times, process
+//! ids), listing the remaining differences, and the harness that makes each row of a table a test. Leaves the tables to
+//! the tests.
+//! No program crate depends on this crate; `tests/rules.rs` contains the house rules.
 
 #![forbid(unsafe_code)]
 
+mod cases;
 mod device;
 mod fold;
+mod group;
 mod logs;
+mod own_process;
 mod scene;
 mod strace;
 mod tree;
 
+pub use cases::{Cases, Outcome as CaseOutcome, run_all};
 pub use device::{LoopDevice, Tmpfs};
 pub use fold::{Amounts, Depths, Samples, TextRules, compare_text, fold_text};
+pub use group::Group;
 pub use logs::sum_over_time;
+pub use own_process::in_own_process;
 pub use scene::{Call, End, Outcome, Program, Scene};
 pub use strace::traced;
 pub use tree::{Counts, compare_results, split_output};

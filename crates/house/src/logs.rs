@@ -1,7 +1,8 @@
-//! What a log must add up to.
+//! Integration of fio logs over time.
 
-/// What the rows of a direction (time in ms, value per second, direction) add up to, each over its window of `ms`: the
-/// last one began where the one before ended, and a window in which nothing came back has no row.
+/// Sum of the rows of a direction (time in ms, value per second, direction), each multiplied by the length of its
+/// window: it starts at the last multiple of `ms` before the row's time, or at the previous row if that is later. A
+/// window without a completion has no row.
 pub fn sum_over_time(rows: &[Vec<u64>], direction: u64, ms: u64) -> u64 {
     let (mut before, mut sum) = (0, 0);
     for row in rows.iter().filter(|row| row[2] == direction) {

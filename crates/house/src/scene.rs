@@ -1,4 +1,4 @@
-//! A program run in a directory of its own: what it is given, what it says, how it ends, what it leaves behind.
+//! Runs a program in a new directory, and records its output, exit status and the files it leaves.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -8,51 +8,51 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// A program and the words that always come first: `fio`, or `plumb fio`.
+/// A program and its fixed first arguments: `fio`, or `plumb fio`.
 #[derive(Clone, Debug)]
 pub struct Program {
-    /// What is run.
+    /// The path or name of the program.
     pub path: PathBuf,
-    /// What it is always given.
+    /// Arguments before those of a call.
     pub first: Vec<String>,
 }
 
-/// What a program is given. `{dir}` and `{dev}` in words and files stand for the scene's directory and device.
+/// Input of a program. `{dir}` and `{dev}` in arguments and files are replaced by the scene's directory and device.
 #[derive(Clone, Debug, Default)]
 pub struct Call {
-    /// The words of the command line.
+    /// Command line arguments.
     pub words: Vec<String>,
-    /// Files that lie there before: name and text.
+    /// Files created in the directory before the start: name and contents.
     pub files: Vec<(String, String)>,
-    /// Variables of the environment.
+    /// Environment variables.
     pub variables: Vec<(String, String)>,
-    /// What it reads from its standard input.
+    /// Text for its standard input.
     pub input: String,
-    /// A signal by name, sent so long after the start.
+    /// Name of a signal, and the time after the start at which it is sent.
     pub signal: Option<(Duration, &'static str)>,
 }
 
 /// How a program ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// With this exit status.
+    /// It exited with this status.
     Status(i32),
-    /// By this signal.
+    /// It was killed by this signal.
     Signal(i32),
-    /// Not at all, within the time it had.
+    /// It did not end in time.
     TooLate,
 }
 
-/// What a program did.
+/// Result of running a program.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// How it ended.
+    /// Exit status or signal.
     pub end: End,
-    /// What it said to its standard output, with the scene's places put back as `{dir}` and `{dev}`.
+    /// Standard output, with the scene's paths replaced by `{dir}` and `{dev}`.
     pub stdout: String,
-    /// The same for its standard error.
+    /// Standard error, with the same replacements.
     pub stderr: String,
-    /// Every file and directory in its directory afterwards, with sizes (`None` for directories).
+    /// Every file and directory in its directory after the run, with sizes in bytes (`None` for directories).
     pub left: BTreeMap<PathBuf, Option<u64>>,
 }
 
@@ -63,36 +63,36 @@ pub struct Scene {
     device: Option<PathBuf>,
 }
 
-/// What a run may take; the slowest case takes a fifth of it.
+/// Time limit of a run; the slowest case takes a fifth of it.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 impl Scene {
-    /// A new empty directory under `parent`, and the device that `{dev}` stands for.
+    /// Creates an empty directory under `parent`; `device` is the value of `{dev}`.
     ///
     /// # Errors
-    /// When the directory cannot be made.
+    /// The directory cannot be created.
     pub fn new(parent: &Path, device: Option<&Path>) -> io::Result<Self> {
         fs::create_dir_all(parent)?;
         let directory = tempfile::Builder::new().prefix("scene-").tempdir_in(parent)?;
         Ok(Scene { directory, device: device.map(Path::to_path_buf) })
     }
 
-    /// The directory.
+    /// Path of the directory.
     pub fn directory(&self) -> &Path {
         self.directory.path()
     }
 
-    /// Runs the program to its end.
+    /// Runs the program until it ends.
     ///
     /// # Errors
-    /// When it cannot be started or its files cannot be made or read.
+    /// The program cannot be started, or its files cannot be created or read.
     pub fn run(&self, program: &Program, call: &Call) -> io::Result<Outcome> {
         for (name, text) in &call.files {
             let path = self.directory().join(name);
             fs::create_dir_all(path.parent().unwrap_or(self.directory()))?;
             fs::write(path, self.placed(text))?;
         }
-        // The streams go to files outside of the directory: a pipe could fill up and stop the program.
+        // Output goes to files outside of the directory: a full pipe would block the program.
         let (mut stdout, mut stderr) = (tempfile::tempfile()?, tempfile::tempfile()?);
         let mut child = Command::new(&program.path)
             .args(&program.first)
@@ -147,7 +147,7 @@ fn text_of(file: &mut File) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Waits for the end, sends the signal on the way, and ends the whole process group when patience is over.
+/// Waits for the program to end, sends the signal when it is due, and kills the process group at the time limit.
 fn wait(child: &mut Child, mut signal: Option<(Duration, &'static str)>) -> io::Result<End> {
     let started = Instant::now();
     loop {
@@ -179,7 +179,7 @@ fn end_of(status: ExitStatus) -> End {
     }
 }
 
-/// Everything under a directory, by relative path.
+/// All files and directories below a directory, by relative path.
 fn listing(root: &Path) -> io::Result<BTreeMap<PathBuf, Option<u64>>> {
     let mut found = BTreeMap::new();
     let mut open = vec![root.to_path_buf()];

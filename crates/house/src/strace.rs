@@ -1,10 +1,10 @@
-//! What strace sees of a run.
+//! System calls of a run, recorded by strace.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// The calls of a run, one text for each of its processes, in the order in which they began. `calls` names them as strace
-/// does, `more` are options of strace; the log lies in the directory in which the program runs.
+/// Traces a program; returns one log per thread, in the order of their thread ids. `calls` is strace's list of system
+/// calls, `more` are additional strace options; the log files are in `place`, the program's working directory.
 pub fn traced(calls: &str, more: &[&str], (program, words): (&[&str], &[&str]), place: &Path) -> Vec<String> {
     let status = Command::new("strace")
         .args(["-ff", "-qq", "-e", "signal=none", "-e", &format!("trace={calls}")])

@@ -1,12 +1,12 @@
-//! Comparing two JSON results of fio: the same keys in the same order, the same kinds of values, the same facts.
+//! Compares two JSON results of fio: same keys in the same order, same types of values, same facts.
 
 use serde_json::Value;
 
-/// Whether the workload fixes the counts.
+/// Comparison of counts that the workload may determine.
 pub type Counts = crate::Amounts;
 
-/// Keys that fio 3.42 has and the oracle's 3.33 has not, and our own; ours must have them or not at all, nothing else
-/// may differ.
+/// Keys that fio 3.42 has but the reference version 3.33 does not, and plumb's own. They are left out of the
+/// comparison; any other difference in keys is reported.
 const ADDITIONS: &[&str] = &[
     "job_start",
     "latency_target_ns",
@@ -19,7 +19,7 @@ const ADDITIONS: &[&str] = &[
     "plumb",
 ];
 
-/// Keys whose values say what was asked, not what was measured.
+/// Keys whose values repeat the settings of the job instead of measurements.
 const EXACT: &[&str] = &[
     "jobname",
     "groupid",
@@ -32,13 +32,14 @@ const EXACT: &[&str] = &[
     "latency_window",
 ];
 
-/// Keys whose values follow from the workload where it fixes how much I/O is done.
+/// Keys whose values are determined by the workload if it does a fixed amount of I/O.
 const COUNTED: &[&str] = &["io_bytes", "io_kbytes", "total_ios", "short_ios", "drop_ios", "total_err", "N"];
 
-/// The JSON object in a mixed output (first line `{` to last line `}`), parsed, and the text around it.
+/// Parses the JSON object in a mixed output (from the first line `{` to the last line `}`); also returns the text
+/// around it.
 ///
 /// # Errors
-/// When there is an object and it is no JSON.
+/// The object is not valid JSON.
 pub fn split_output(output: &str) -> Result<(Option<Value>, String), String> {
     let lines: Vec<&str> = output.lines().collect();
     let (Some(first), Some(last)) =
@@ -52,7 +53,7 @@ pub fn split_output(output: &str) -> Result<(Option<Value>, String), String> {
     Ok((Some(value), text))
 }
 
-/// The differences between the oracle's result and ours, one sentence each; none when they agree.
+/// Differences between the results of fio and plumb, one sentence each; empty if they agree.
 pub fn compare_results(oracle: &Value, ours: &Value, counts: Counts) -> Vec<String> {
     let mut comparison = Comparison { counts, differences: Vec::new() };
     comparison.value("", "", oracle, ours);
@@ -67,7 +68,8 @@ struct Comparison {
 impl Comparison {
     fn value(&mut self, path: &str, key: &str, oracle: &Value, ours: &Value) {
         match (oracle, ours) {
-            // Bins are named by latencies, which are measured: each side's must hold together in itself.
+            // The keys of bins are measured latencies, so the two sides are only checked for consistency, each by
+            // itself.
             (Value::Object(_), Value::Object(_)) if key == "bins" => {
                 for (who, bins) in [("fio", oracle), ("ours", ours)].into_iter().filter(|(_, bins)| !are_bins(bins)) {
                     self.say(path, &format!("or ours is wrong: {who} has {bins}"));
@@ -75,7 +77,7 @@ impl Comparison {
             }
             (Value::Object(theirs), Value::Object(mine)) => {
                 let echo = path.ends_with(" options");
-                // The oracle forgets flags without a value that stand on the command line; 3.42 and we echo them.
+                // fio 3.33 does not echo flags without a value from the command line; fio 3.42 and plumb do.
                 let bare_flag = |key: &String| echo && mine[key] == "" && !theirs.contains_key(key);
                 let mine_kept = mine.keys().filter(|key| !bare_flag(key)).collect();
                 self.keys(path, theirs.keys().collect(), mine_kept);
@@ -136,13 +138,13 @@ impl Comparison {
     }
 }
 
-/// Whether these are latencies in ns, each with how often it was seen.
+/// True if all keys are latencies in ns, each with a count.
 fn are_bins(bins: &Value) -> bool {
     let is_bin = |(latency, count): (&String, &Value)| latency.parse::<u64>().is_ok() && count.as_u64() > Some(0);
     bins.as_object().is_some_and(|bins| !bins.is_empty() && bins.iter().all(is_bin))
 }
 
-/// A disk's name; loop devices count as one, because each run has its own.
+/// Name of a disk; all loop devices get the same name, because each run has a different one.
 fn disk_name(name: &Value) -> String {
     let name = name.as_str().unwrap_or_default();
     if name.starts_with("loop") { "loop".to_owned() } else { name.to_owned() }

@@ -1,21 +1,21 @@
-//! iozone's arithmetic: from what a pass moved and how long it took to the numbers it prints.
+//! iozone's arithmetic: from the bytes and time of a pass to the printed numbers.
 
-use crate::settings::Unit;
-use job::plan::Listed;
+use crate::modes::Unit;
 use measure::{Direction, Nanos};
 use model::JobResult;
+use plan::Listed;
 
-/// Time that a worker spends computing in a pass, which is no part of what storage takes.
+/// Compute time of a worker in a pass, which is subtracted from the measured time.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Computing<'a> {
-    /// Between two records.
+    /// Time between two records.
     pub each: Nanos,
-    /// Before each of these, as they say.
+    /// Time before each record of a telemetry file.
     pub listed: &'a [Listed],
 }
 
 impl Computing<'_> {
-    /// What so many records cost of it.
+    /// Total compute time for this number of records.
     fn of(self, records: u64) -> Nanos {
         let listed = usize::try_from(records).unwrap_or(usize::MAX).min(self.listed.len());
         let listed: Nanos = self.listed[..listed].iter().map(|listed| listed.compute).sum();
@@ -23,19 +23,19 @@ impl Computing<'_> {
     }
 }
 
-/// What one worker did in a pass, and how long it took.
+/// Bytes, records and time of one worker in a pass.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PassTime {
-    /// Bytes.
+    /// Bytes transferred.
     pub bytes: u64,
-    /// Records.
+    /// Number of records.
     pub records: u64,
-    /// Time, without what was spent computing.
+    /// Elapsed time without compute time.
     pub time: Nanos,
 }
 
 impl PassTime {
-    /// What a worker did until the first of all was done, what was spent computing left out.
+    /// The worker's totals up to the end of the first worker (stonewall), without compute time.
     pub fn of(job: &JobResult, computing: Computing<'_>) -> PassTime {
         let moved = |direction: Direction| (job.directions[direction].bytes, job.directions[direction].ios);
         let (bytes, records) =
@@ -59,7 +59,7 @@ fn seconds(time: Nanos) -> f64 {
     time.get() as f64 / 1e9
 }
 
-/// The integer of a row's column.
+/// The integer in a row's column.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss, reason = "a rate")]
 pub fn rate(pass: PassTime, unit: Unit) -> u64 {
     match unit {
@@ -76,32 +76,32 @@ pub fn operations(pass: PassTime) -> f64 {
     pass.records as f64 / pass.seconds()
 }
 
-/// One child of a throughput test.
+/// Results of one child of a throughput test.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Child {
-    /// kB, or operations, by the time the first was done.
+    /// kB or operations transferred before the first child finished.
     pub amount: f32,
-    /// That over its own time.
+    /// `amount` per second of the child's own time.
     pub throughput: f32,
-    /// Time of its timed part.
+    /// Wall time of the measured part in seconds.
     pub wall_s: f64,
-    /// CPU in it.
+    /// CPU time of the measured part in seconds.
     pub cpu_s: f64,
 }
 
-/// The numbers of a throughput test.
+/// Results of a throughput test.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Figures {
-    /// Each child.
+    /// Results of each child.
     pub children: Vec<Child>,
-    /// Everything over the time from the first release to the last end.
+    /// Total amount divided by the time from the first release to the last end: the parent's throughput.
     pub parent: f64,
-    /// That time.
+    /// The time from the first release to the last end, in seconds.
     pub wall_s: f64,
 }
 
 impl Figures {
-    /// From what the children found.
+    /// Computes the results from those of the children.
     #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "iozone keeps 32-bit floats")]
     pub fn of(jobs: &[JobResult], unit: Unit, computing: Computing<'_>) -> Figures {
         let child = |job: &JobResult| {
@@ -123,39 +123,39 @@ impl Figures {
         Figures { children, parent: all / wall_s, wall_s }
     }
 
-    /// The sum of what each saw.
+    /// Sum of the children's throughput.
     pub fn together(&self) -> f64 {
         self.children.iter().map(|child| f64::from(child.throughput)).sum()
     }
 
-    /// The mean.
+    /// Mean throughput per child.
     #[expect(clippy::cast_precision_loss, reason = "some children")]
     pub fn mean(&self) -> f64 {
         self.together() / self.children.len().max(1) as f64
     }
 
-    /// The largest throughput.
+    /// Largest throughput of a child.
     pub fn most(&self) -> f64 {
         self.children.iter().map(|child| f64::from(child.throughput)).fold(0.0, f64::max)
     }
 
-    /// The smallest throughput, as iozone finds it.
+    /// Smallest throughput of a child, computed as iozone does.
     pub fn least(&self) -> f64 {
         running_least(self.children.iter().map(|child| child.throughput))
     }
 
-    /// The smallest amount, as iozone finds it.
+    /// Smallest amount of a child, computed as iozone does.
     pub fn least_amount(&self) -> f64 {
         running_least(self.children.iter().map(|child| child.amount))
     }
 
-    /// CPU of all children.
+    /// CPU time of all children.
     pub fn cpu_s(&self) -> f64 {
         self.children.iter().map(|child| child.cpu_s).sum()
     }
 }
 
-/// The smallest value, where a zero at the beginning stands for "none yet": later values take its place.
+/// The minimum as iozone computes it: a minimum of 0 counts as not set yet, so later values replace it.
 fn running_least(values: impl Iterator<Item = f32>) -> f64 {
     let step = |least: f64, value: f64| if least == 0.0 || value < least { value } else { least };
     values

@@ -1,24 +1,34 @@
-//! iozone's words and what they mean: its command line, its tests as passes, each a [`job::Plan`], and its arithmetic.
+//! iozone's command line, its tests as passes (one [`plan::Plan`] each), its matrix of sizes and its arithmetic.
 //!
-//! Leaves to others: running the plans (`run`), and how iozone prints (`formats`).
+//! Leaves running the plans to `run`, and the layout of iozone's output to `formats`.
 
 #![forbid(unsafe_code)]
 
 mod argv;
+mod failure;
 mod figures;
+mod help;
 mod matrix;
-mod option;
+mod modes;
 mod passes;
 mod rare;
+mod refusal;
 mod settings;
 mod telemetry;
-mod tests_table;
+mod test;
+mod test_rows;
 mod untrusted;
+mod values;
 
-pub use argv::{MACHINE, Refusal, read};
+pub use argv::{MACHINE, read};
+pub use failure::{Cause, PassFailure};
 pub use figures::{Child, Computing, Figures, PassTime, operations, rate};
+pub use help::help;
 pub use matrix::{Row, rows};
+pub use modes::{Asynchronous, Data, Mapping, Member, Mode, Report, ShownColumns, Unit};
 pub use passes::{Pass, Scene, child_pass, pass_plan, throughput_plan};
 pub use rare::Rare;
-pub use settings::{Asynchronous, Data, Mapping, Member, Mode, Report, Settings, Unit};
-pub use tests_table::{SINGLE, THROUGHPUT, Test, ThroughputTest};
+pub use refusal::Refusal;
+pub use settings::Settings;
+pub use test::Test;
+pub use test_rows::{RowTest, SINGLE, ThroughputTest, row_tests, throughput_tests};

@@ -1,16 +1,18 @@
-//! Which file sizes with which records.
+//! Combinations of file size and record size.
 
-use crate::settings::{Mode, Settings};
+use crate::modes::Mode;
+use crate::settings::Settings;
 
-/// Larger files skip the small records.
+/// File size from which small records are skipped, in kB.
 const CROSSOVER_KB: u64 = 16 << 10;
-/// The smallest record of such files.
+/// Smallest record size for such files, in kB.
 const CROSSOVER_RECORD_KB: u64 = 64;
 
 /// File size and record size in kB.
 pub type Row = (u64, u64);
 
-/// The rows, and the first whose record is larger than its file: there iozone stops, after the rows before it.
+/// The rows, and the first one whose record is larger than its file, if any: iozone runs the rows before it and stops
+/// there.
 pub fn rows(settings: &Settings) -> (Vec<Row>, Option<Row>) {
     let lists = settings.sizes_kb.len() > 1 || settings.records_kb.len() > 1;
     if settings.mode != Mode::Auto && !lists {
@@ -39,7 +41,7 @@ pub fn rows(settings: &Settings) -> (Vec<Row>, Option<Row>) {
     (rows, None)
 }
 
-/// The records of a file in a matrix, or the smallest where the file has no room for it.
+/// Record sizes for a file in automatic mode, or an error with the smallest size if the file is smaller than that.
 fn automatic(settings: &Settings, size: u64) -> Result<Vec<u64>, u64> {
     let (least, most) = settings.record_range_kb;
     let free = settings.no_crossover || least.is_some() || most.is_some() || !settings.sizes_kb.is_empty();

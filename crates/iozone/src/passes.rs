@@ -1,55 +1,57 @@
-//! A test's pass as a Plan: which I/Os in which order, how the file is opened, and what lies inside the time.
+//! A test's pass as a Plan: order of I/Os, flags for opening the file, and the part that is measured.
 
-use crate::settings::{Data, Mapping, Settings};
+use crate::modes::{Data, Mapping};
+use crate::settings::Settings;
+use crate::test::Test;
 use crate::{rare, telemetry};
-use job::Plan;
-use job::plan::{
+use measure::{Direction, Nanos, PerDirection};
+use plan::Plan;
+use plan::{
     Access, AccessAdvice, Allocate, Birth, BlockSize, BufferPlan, DepthPlan, Extent, Fill, Isolation, JobPlan, Marks,
     Mix, PassPlan, Race, RecordOrder, SyncMode,
 };
-use measure::{Direction, Nanos, PerDirection};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// A page, at whose beginning iozone marks its data.
+/// Page size in bytes; iozone writes its pattern to the start of each page.
 const PAGE: usize = 4096;
-/// So many bytes of each page are marked.
+/// Bytes of each page with the pattern.
 const MARKED: usize = 8;
 
 /// One pass of one test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pass {
-    /// The test's number.
-    pub test: u8,
-    /// The first pass is 0.
+    /// The test.
+    pub test: Test,
+    /// Pass number, from 0.
     pub number: u8,
 }
 
-/// Where a pass takes place.
+/// File and sizes of a pass.
 #[derive(Clone, Debug, Default)]
 pub struct Scene {
-    /// The file.
+    /// Path of the file.
     pub file: PathBuf,
-    /// Whether it is there already.
+    /// True if the file exists already.
     pub is_there: bool,
-    /// Its size.
+    /// File size in kB.
     pub size_kb: u64,
-    /// The record.
+    /// Record size in kB.
     pub record_kb: u64,
-    /// The latency log's stem, where one is wanted.
+    /// File name prefix of the latency log, if requested.
     pub latency_log: Option<String>,
     /// CPUs of the machine.
     pub cpus: u32,
 }
 
 impl Scene {
-    /// Whole records in the file.
+    /// Number of whole records in the file.
     pub fn record_count(&self) -> u64 {
         self.size_kb / self.record_kb.max(1)
     }
 }
 
-/// The plan of a pass by one worker.
+/// The plan of a pass with one worker.
 pub fn pass_plan(settings: &Settings, pass: Pass, scene: &Scene) -> Plan {
     let mut job = base(settings, pass, scene, shape(pass, settings.stride));
     let around = around(pass, settings);
@@ -58,17 +60,17 @@ pub fn pass_plan(settings: &Settings, pass: Pass, scene: &Scene) -> Plan {
         plan.prime = around.prime;
         plan.access = around.access;
         plan.birth = match around.birth {
-            Birth::IfMissing if pass.test == 6 && scene.is_there => Birth::Exists,
+            Birth::IfMissing if pass.test == Test::Fwrite && scene.is_there => Birth::Exists,
             birth => birth,
         };
-        plan.touch_bytes = if settings.rare.touches && pass.test == 0 { 4096 } else { 0 };
+        plan.touch_bytes = if settings.rare.touches && pass.test == Test::Write { 4096 } else { 0 };
     }
-    open_flags(settings, pass, &mut job, Company::Alone);
+    open_flags(settings, pass, &mut job, Opener::LoneWorker);
     add_rare(settings, pass, &mut job, 0);
     Plan { jobs: vec![job], global_options: Vec::new() }
 }
 
-/// The plan of a throughput test: a child per file.
+/// The plan of a throughput test: one child per file.
 pub fn throughput_plan(settings: &Settings, pass: Pass, scenes: &[Scene]) -> Plan {
     let count = u32::try_from(scenes.len()).unwrap_or(u32::MAX);
     let jobs = (0..count).zip(scenes).map(|(index, scene)| {
@@ -80,34 +82,36 @@ pub fn throughput_plan(settings: &Settings, pass: Pass, scenes: &[Scene]) -> Pla
         }
         if let Some(plan) = job.pass.as_mut() {
             plan.start_gap = Nanos(settings.release_gap.get().saturating_mul(u64::from(index)));
-            plan.flush_before = own.test == 6;
+            plan.flush_before = own.test == Test::Fwrite;
             plan.birth = match (own.test, own.number) {
-                (2, 1) if settings.rare.empties && pass.test == 8 && settings.mix_sequential => Birth::Emptied,
-                (0, 0) | (2, 1) => Birth::IfMissing,
-                (9, _) => Birth::Anew,
-                (6, _) if !scene.is_there => Birth::IfMissing,
+                (Test::Random, 1) if settings.rare.empties && pass.test == Test::Mix && settings.mix_sequential => {
+                    Birth::Emptied
+                }
+                (Test::Write, 0) | (Test::Random, 1) => Birth::IfMissing,
+                (Test::Pwrite, _) => Birth::Anew,
+                (Test::Fwrite, _) if !scene.is_there => Birth::IfMissing,
                 _ => Birth::Exists,
             };
             plan.race = match (own.test, own.number) {
                 _ if settings.no_stonewall => Race::None,
-                (6 | 7, _) => Race::None,
-                (0 | 9, 0) | (2, 1) => Race::Mark,
+                (Test::Fwrite | Test::Fread, _) => Race::None,
+                (Test::Write | Test::Pwrite, 0) | (Test::Random, 1) => Race::Mark,
                 _ => Race::Stop,
             };
         }
         if let Some(first) = settings.first_cpu {
             job.place.cpus = vec![first.wrapping_add(index) % scene.cpus.max(1)];
         }
-        open_flags(settings, own, &mut job, Company::Children);
+        open_flags(settings, own, &mut job, Opener::Child);
         add_rare(settings, own, &mut job, if settings.shared_file { 0 } else { index });
         job
     });
     Plan { jobs: jobs.collect(), global_options: Vec::new() }
 }
 
-/// What a child does: its test's pass, or in the mix random reads or writes.
+/// The pass of a child: that of its test, or for the mixed test a random read or write.
 pub fn child_pass(settings: &Settings, pass: Pass, index: u32, count: u32) -> Pass {
-    if pass.test != 8 {
+    if pass.test != Test::Mix {
         return pass;
     }
     let reads = match (settings.mix_readers, settings.mix_percent) {
@@ -115,33 +119,33 @@ pub fn child_pass(settings: &Settings, pass: Pass, index: u32, count: u32) -> Pa
         (None, Some(percent)) => index < percent * count / 100,
         (None, None) => index.is_multiple_of(2),
     };
-    Pass { test: 2, number: u8::from(!reads) }
+    Pass { test: Test::Random, number: u8::from(!reads) }
 }
 
 fn child_shape(settings: &Settings, asked: Pass, own: Pass) -> RecordOrder {
-    if asked.test == 8 && settings.mix_sequential { RecordOrder::ByLoad } else { shape(own, settings.stride) }
+    if asked.test == Test::Mix && settings.mix_sequential { RecordOrder::ByLoad } else { shape(own, settings.stride) }
 }
 
-/// The order of records.
+/// Order of the records.
 fn shape(pass: Pass, stride: u64) -> RecordOrder {
     match pass.test {
-        2 => RecordOrder::Shuffled,
-        3 => RecordOrder::Backward,
-        4 => RecordOrder::Same,
-        5 => RecordOrder::Strided(stride),
+        Test::Random => RecordOrder::Shuffled,
+        Test::Backward => RecordOrder::Backward,
+        Test::Rewrite => RecordOrder::Same,
+        Test::Stride => RecordOrder::Strided(stride),
         _ => RecordOrder::ByLoad,
     }
 }
 
-/// Which way a pass moves data.
+/// Direction of a pass.
 fn direction(pass: Pass) -> Direction {
     match (pass.test, pass.number) {
-        (0 | 4 | 6 | 9, _) | (2, 1) => Direction::Write,
+        (Test::Write | Test::Rewrite | Test::Fwrite | Test::Pwrite, _) | (Test::Random, 1) => Direction::Write,
         _ => Direction::Read,
     }
 }
 
-/// What lies around the time of a pass by one worker.
+/// Operations before and after the measured time of a single-worker pass.
 struct Around {
     flush_before: bool,
     prime: bool,
@@ -152,30 +156,30 @@ struct Around {
 fn around(pass: Pass, settings: &Settings) -> Around {
     let plain = Around { flush_before: true, prime: false, access: Access::ByMix, birth: Birth::Exists };
     match (pass.test, pass.number) {
-        (0, 0) if settings.reuse => Around { birth: Birth::IfMissing, ..plain },
-        (0, 0) => Around { birth: Birth::Anew, ..plain },
-        (1, _) => Around { prime: true, ..plain },
-        (2, _) => Around { flush_before: false, access: Access::Both, birth: Birth::IfMissing, ..plain },
-        (10, _) => Around { flush_before: false, ..plain },
-        (4 | 6 | 9, _) => Around { birth: Birth::IfMissing, ..plain },
+        (Test::Write, 0) if settings.reuse => Around { birth: Birth::IfMissing, ..plain },
+        (Test::Write, 0) => Around { birth: Birth::Anew, ..plain },
+        (Test::Read, _) => Around { prime: true, ..plain },
+        (Test::Random, _) => Around { flush_before: false, access: Access::Both, birth: Birth::IfMissing, ..plain },
+        (Test::Pread, _) => Around { flush_before: false, ..plain },
+        (Test::Rewrite | Test::Fwrite | Test::Pwrite, _) => Around { birth: Birth::IfMissing, ..plain },
         _ => plain,
     }
 }
 
-/// Who opens the file: some flags differ.
+/// Kind of worker that opens the file; some open flags differ.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Company {
-    Alone,
-    Children,
+enum Opener {
+    LoneWorker,
+    Child,
 }
 
-fn open_flags(settings: &Settings, pass: Pass, job: &mut JobPlan, company: Company) {
-    if matches!(pass.test, 6 | 7) {
+fn open_flags(settings: &Settings, pass: Pass, job: &mut JobPlan, opener: Opener) {
+    if pass.test.is_stdio() {
         return;
     }
     job.files.direct = settings.direct;
-    let writes = direction(pass) == Direction::Write || (pass.test == 2 && company == Company::Alone);
-    let syncs = settings.sync && (writes || settings.sync_reads || company == Company::Children);
+    let writes = direction(pass) == Direction::Write || (pass.test == Test::Random && opener == Opener::LoneWorker);
+    let syncs = settings.sync && (writes || settings.sync_reads || opener == Opener::Child);
     job.files.sync = if syncs {
         SyncMode::Sync
     } else if settings.data_sync && writes {
@@ -185,7 +189,7 @@ fn open_flags(settings: &Settings, pass: Pass, job: &mut JobPlan, company: Compa
     };
 }
 
-/// What all passes have in common.
+/// The part of the plan common to all passes.
 fn base(settings: &Settings, pass: Pass, scene: &Scene, order: RecordOrder) -> JobPlan {
     let moves = direction(pass);
     let mut job = JobPlan::with_defaults("iozone", "command line", engine(settings, pass));
@@ -233,43 +237,43 @@ fn base(settings: &Settings, pass: Pass, scene: &Scene, order: RecordOrder) -> J
     let plan = PassPlan {
         mode: 0o640,
         flush_after: !job.load.end_fsync,
-        close_inside: settings.times_close && matches!(pass.test, 0 | 1),
+        close_inside: settings.times_close && matches!(pass.test, Test::Write | Test::Read),
         lock: settings.lock,
         marks: (moves == Direction::Read && !settings.foreign_file && !settings.has_telemetry())
             .then(|| marks(settings)),
         order: listed.map_or(order, |records| RecordOrder::Listed(Arc::clone(records))),
-        purge_bytes: settings.purge_bytes,
+        purge_bytes: settings.purge_bytes(),
         ..PassPlan::default()
     };
     job.pass = Some(Box::new(plan));
     job
 }
 
-/// What few ask for.
+/// Adds the options of module `rare`.
 fn add_rare(settings: &Settings, pass: Pass, job: &mut JobPlan, child: u32) {
     let reads = direction(pass) == Direction::Read;
     let placed = rare::placed(&settings.rare, job.load.largest(), child);
     let Some(plan) = job.pass.as_mut() else { return };
     let list = settings.listed(pass.test).map(|records| &**records);
-    // As little as the file can be asked for.
+    // The smallest read that the file allows.
     let stray_bytes = if settings.direct { 4096 } else { 1 };
     plan.habits = rare::habits(&settings.rare, pass.test, list, stray_bytes);
     plan.map_advice = settings.rare.map_advice;
-    // What was not written by this program is not looked at.
+    // Data is verified only if this run wrote it.
     if placed.is_some() && (!reads || plan.marks.is_some()) {
         plan.marks = None;
         job.buffers.placed = placed.map(Box::new);
     }
 }
 
-/// The calls by which data moves.
+/// Name of the engine with the system calls for the pass.
 fn engine(settings: &Settings, pass: Pass) -> &'static str {
     match pass.test {
-        9 | 10 if !settings.without_stdio() => "psync",
+        Test::Pwrite | Test::Pread if !settings.without_stdio() => "psync",
         _ if settings.mapping.is_some() => "mmap",
         _ if settings.asynchronous.is_some() => "posixaio",
-        // One call for a record that lies elsewhere, where the original takes two (lseek).
-        2..=5 => "psync",
+        // One system call per record; iozone itself makes two, lseek(2) and read(2) or write(2).
+        Test::Random | Test::Backward | Test::Rewrite | Test::Stride => "psync",
         _ => "sync",
     }
 }
@@ -304,7 +308,7 @@ mod tests {
 
     #[test]
     fn a_file_holds_whole_records() {
-        let plan = pass_plan(&Settings::default(), Pass { test: 0, number: 0 }, &scene());
+        let plan = pass_plan(&Settings::default(), Pass { test: Test::Write, number: 0 }, &scene());
         assert_eq!(plan.jobs[0].files.size, Some(Extent::Bytes(240 << 10)));
         assert_eq!(plan.jobs[0].pass.as_ref().unwrap().birth, Birth::Anew);
     }
@@ -312,7 +316,7 @@ mod tests {
     #[test]
     fn half_of_the_mix_reads_unless_said_otherwise() {
         let readers = |settings: &Settings, count: usize| {
-            let plan = throughput_plan(settings, Pass { test: 8, number: 0 }, &vec![scene(); count]);
+            let plan = throughput_plan(settings, Pass { test: Test::Mix, number: 0 }, &vec![scene(); count]);
             plan.jobs.iter().map(|job| job.load.mix == Mix::Only(Direction::Read)).collect::<Vec<_>>()
         };
         assert_eq!(readers(&Settings::default(), 3), [true, false, true]);
@@ -322,7 +326,7 @@ mod tests {
 
     #[test]
     fn flushes_are_inside_the_time_only_where_asked_for() {
-        let pass = Pass { test: 0, number: 1 };
+        let pass = Pass { test: Test::Write, number: 1 };
         let plain = pass_plan(&Settings::default(), pass, &scene());
         let timed = pass_plan(&Settings { times_flush: true, ..Settings::default() }, pass, &scene());
         let of = |plan: &Plan| (plan.jobs[0].load.end_fsync, plan.jobs[0].pass.as_ref().unwrap().flush_after);

@@ -1,251 +1,168 @@
-//! What a command line asks for.
+//! The table of options, one row each, and the settings they produce.
+//!
+//! Owns the fields, their defaults and the table of options, from which parsing, the help (`-h`) and refusals are
+//! derived: a new option needs a field and a row here, and the code that uses the field. Leaves parsing of arguments to
+//! `argv`.
 
+use crate::argv::{MACHINE, Reader};
 use crate::figures::Computing;
-use crate::rare::Rare;
+use crate::modes::{Asynchronous, Data, Mapping, Member, Mode, Report, ShownColumns, Unit};
+use crate::rare::{self, Rare};
+use crate::refusal::Refusal;
 use crate::telemetry;
-use job::plan::Listed;
+use crate::test::Test;
+use crate::values::{burst, clamped, depth, kilobytes, number, patience};
 use measure::Nanos;
+use plan::Listed;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// What a command line asks for.
+/// The settings of a command line.
+///
+/// ```
+/// use iozone::{Mode, Test};
+///
+/// let words = ["-i", "0", "-s", "1g", "-t", "2"].map(String::from);
+/// let settings = iozone::read("iozone", &words).expect("these words are a run");
+/// assert_eq!(settings.mode, Mode::Throughput);
+/// assert_eq!((settings.sizes_kb, settings.children), (vec![1 << 20], vec![2]));
+/// assert!(settings.tests.contains(&Test::Write));
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
-    /// What the options say of themselves, in their order.
+    /// Lines that options print above the results, in the order of the options.
     pub splash: Vec<String>,
-    /// The words as getopt leaves them: what is no option comes last.
+    /// The arguments as reordered by getopt(3): words that are not options come last.
     pub words: Vec<String>,
-    /// Why iozone gives up after its heading: its status and its sentence.
+    /// iozone's exit status and message for conflicting options, if it stops after its heading.
     pub conflict: Option<(u8, String)>,
-    /// One row, a matrix, or many children.
+    /// Mode: single, automatic (matrix) or throughput.
     pub mode: Mode,
-    /// The tests by their numbers; empty for all.
-    pub tests: BTreeSet<u8>,
-    /// Tests 9 and 10 are shown in rows, too.
+    /// Selected tests (-i); empty for all.
+    pub tests: BTreeSet<Test>,
+    /// Columns shown in a row.
+    pub columns: ShownColumns,
+    /// True to include tests 9 and 10 in rows.
     pub extensions: bool,
-    /// No second passes.
+    /// True to skip second passes (-+n).
     pub no_retest: bool,
-    /// File sizes in kB, as given; empty for the default.
+    /// File sizes in kB (-s); empty for the default.
     pub sizes_kb: Vec<u64>,
-    /// Record sizes in kB, as given.
+    /// Record sizes in kB (-r).
     pub records_kb: Vec<u64>,
-    /// Smallest and largest file of a matrix, in kB.
+    /// Smallest and largest file of a matrix, in kB (-n, -g).
     pub size_range_kb: (u64, u64),
-    /// Smallest and largest record of a matrix, in kB; `None` where not given.
+    /// Smallest and largest record of a matrix, in kB (-y, -q); `None` if not given.
     pub record_range_kb: (Option<u64>, Option<u64>),
-    /// Small records for large files, too.
+    /// True to use small records for large files, too (-z).
     pub no_crossover: bool,
-    /// From one size to the next.
+    /// Factor from one file size to the next.
     pub multiplier: u64,
-    /// The file of a row.
+    /// File used by a single worker (-f).
     pub file: PathBuf,
-    /// The files of children; empty for made-up names.
+    /// Files of the children (-F); empty for generated names.
     pub files: Vec<PathBuf>,
     /// Numbers of children, in order.
     pub children: Vec<u32>,
-    /// The bounds, where the numbers come from -l and -u.
+    /// Bounds of the number of children, if given by -l and -u.
     pub bounds: Option<(u32, u32)>,
-    /// Children are threads.
+    /// True if children are threads (-T).
     pub threads: bool,
-    /// A line for each child.
+    /// True to print a line for each child.
     pub each_child: bool,
-    /// Nobody stops when the first child is done.
+    /// True if children continue after the first one has finished (-x).
     pub no_stonewall: bool,
-    /// Time between the releases of two children.
+    /// Delay between the releases of two children.
     pub release_gap: Nanos,
-    /// The size is shared out among the children.
+    /// True to divide the file size among the children.
     pub divides: bool,
-    /// O_DIRECT.
+    /// Open with O_DIRECT (-I).
     pub direct: bool,
-    /// O_SYNC for writers.
+    /// Open with O_SYNC for writing (-o).
     pub sync: bool,
-    /// O_SYNC for readers.
+    /// Open with O_SYNC for reading.
     pub sync_reads: bool,
-    /// O_DSYNC for writers.
+    /// Open with O_DSYNC for writing.
     pub data_sync: bool,
-    /// Flush inside the time.
+    /// Include fsync in the measured time (-e).
     pub times_flush: bool,
-    /// Close inside the time.
+    /// Include close in the measured time (-c).
     pub times_close: bool,
-    /// Mapped files.
+    /// Use mmap(2) (-B).
     pub mapping: Option<Mapping>,
-    /// POSIX asynchronous I/O.
+    /// Use POSIX asynchronous I/O.
     pub asynchronous: Option<Asynchronous>,
-    /// Lock the file around each pass.
+    /// Lock the file during each pass.
     pub lock: bool,
-    /// Keep the files.
+    /// Keep the files after the run (-w).
     pub keep: bool,
-    /// Neither remove nor make the file before it is written.
+    /// Use an existing file without removing or creating it before the write test.
     pub reuse: bool,
     /// Read an existing file that iozone did not write.
     pub foreign_file: bool,
-    /// What is in the records.
+    /// Contents of records.
     pub data: Data,
-    /// Records apart in the stride test.
+    /// Stride of the stride test, in records (-j).
     pub stride: u64,
-    /// Busy time before each record.
+    /// Compute time before each record (-J).
     pub compute: Nanos,
-    /// It counts as part of the throughput.
+    /// True to include compute time in the measured time.
     pub compute_counts: bool,
-    /// Bytes of the cache that is purged before each record; 0 for none.
-    pub purge_bytes: usize,
-    /// Cache and cache line as printed.
+    /// True to purge the CPU cache before each record (-p).
+    pub purges: bool,
+    /// Cache size in kB and cache line size in bytes, as printed.
     pub cache: (u64, u64),
-    /// The first CPU that children are bound to.
+    /// First CPU to which children are bound.
     pub first_cpu: Option<u32>,
-    /// kB/s, operations, or microseconds.
+    /// Unit of the results.
     pub unit: Unit,
-    /// Tables behind the rows.
+    /// Report tables after the rows.
     pub report: Report,
-    /// Latency files.
+    /// True to write latency files (-Q).
     pub latencies: bool,
-    /// CPU time is shown.
+    /// True to show CPU utilization (-+u).
     pub cpu: bool,
-    /// Percent of children that read in the mix.
+    /// Percentage of children that read in the mixed test.
     pub mix_percent: Option<u32>,
-    /// So many children of the mix read.
+    /// Number of children that read in the mixed test.
     pub mix_readers: Option<u32>,
-    /// The mix is sequential.
+    /// True if the mixed test is sequential.
     pub mix_sequential: bool,
-    /// Operations per second of each child.
+    /// Limit of operations per second for each child.
     pub operations_per_second: Option<u64>,
-    /// Rest between tests.
+    /// Pause between tests.
     pub rest: Nanos,
-    /// Unmounted and mounted between tests.
+    /// Mount point to unmount and mount again between tests (-U).
     pub remount: Option<String>,
-    /// The byte at the beginning of each page.
+    /// The pattern byte at the start of each page.
     pub marks_byte: u8,
-    /// The machines of a cluster, a child on each; empty for this machine alone.
+    /// Cluster machines, one per child; empty to use this machine.
     pub members: Vec<Member>,
-    /// The records of test 0, where a telemetry file has them.
+    /// Records of test 0 from a telemetry file.
     pub written: Option<Arc<[Listed]>>,
-    /// The records of test 1, likewise.
+    /// Records of test 1 from a telemetry file.
     pub read: Option<Arc<[Listed]>>,
-    /// After so many kB, rest so long.
+    /// Pause after this number of kB: (kB, pause).
     pub burst: Option<(u64, Nanos)>,
-    /// All children share the first one's file.
+    /// True if all children use the first one's file.
     pub shared_file: bool,
-    /// Each child logs when its tests began and ended.
+    /// True if each child logs the start and end of its tests.
     pub start_log: bool,
-    /// Each child's latencies as histograms, in files.
+    /// True to write each child's latency histogram to a file.
     pub histograms: bool,
-    /// What few ask for.
+    /// Rarely used options.
     pub rare: Rare,
-    /// plumb's own: results as JSON go here.
+    /// plumb's own: file for results as JSON.
     pub json: Option<PathBuf>,
-    /// plumb's own: rows as CSV go here.
+    /// plumb's own: file for rows as CSV.
     pub csv: Option<PathBuf>,
-    /// plumb's own: pictures of the tables go here.
+    /// plumb's own: file for charts of the tables.
     pub pictures: Option<PathBuf>,
-    /// plumb's own: an I/O that has not come back for so long is named; `None` never.
+    /// plumb's own: report an I/O that takes longer than this; `None` for never.
     pub stuck_after: Option<Nanos>,
-    /// plumb's own: a number that is not to be trusted fails the run.
+    /// plumb's own: fail the run if a check finds a problem.
     pub strict: bool,
-}
-
-/// Where a child of a cluster runs.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Member {
-    /// The machine, as the remote shell names it.
-    pub host: String,
-    /// The directory it works in.
-    pub directory: String,
-    /// plumb there, or a link to it that is called iozone.
-    pub program: String,
-    /// Its file; made up where none is named.
-    pub file: Option<PathBuf>,
-}
-
-impl Member {
-    /// The members that a file names, one in each line.
-    ///
-    /// # Errors
-    /// Which line is none.
-    pub(crate) fn all(path: &str, text: &str) -> Result<Vec<Member>, String> {
-        let mut members = Vec::new();
-        for (number, line) in (1..).zip(text.lines()) {
-            let words: Vec<&str> = line.split_whitespace().collect();
-            match *words.as_slice() {
-                [] => {}
-                [first, ..] if first.starts_with('#') => {}
-                [host, directory, program, ref file @ ..] if file.len() < 2 && !host.starts_with('-') => {
-                    members.push(Member {
-                        host: host.to_owned(),
-                        directory: directory.to_owned(),
-                        program: program.to_owned(),
-                        file: file.first().map(PathBuf::from),
-                    });
-                }
-                _ => {
-                    return Err(format!(
-                        "{path}:{number}: `{line}`: a line is host, directory, path of plumb and, if need be, a file"
-                    ));
-                }
-            }
-        }
-        Ok(members)
-    }
-}
-
-/// One row, a matrix, or many children.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Mode {
-    /// The given sizes and records, or the defaults.
-    #[default]
-    Single,
-    /// A matrix of sizes and records.
-    Auto,
-    /// Many children at once.
-    Throughput,
-}
-
-/// How mapped files are flushed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Mapping {
-    /// When all is written.
-    #[default]
-    AtEnd,
-    /// After each record.
-    EachRecord,
-}
-
-/// POSIX asynchronous I/O.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Asynchronous {
-    /// How many at once.
-    pub depth: u32,
-}
-
-/// What is in the records.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Data {
-    /// iozone's byte at the beginning of each page.
-    #[default]
-    Marks,
-    /// This byte everywhere, and all of it checked.
-    Full(u8),
-}
-
-/// What the numbers are.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Unit {
-    /// kB/s of 1024 bytes.
-    #[default]
-    Rate,
-    /// Operations per second.
-    Operations,
-    /// Microseconds per operation.
-    Microseconds,
-}
-
-/// Tables behind the rows.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Report {
-    /// As text.
-    pub text: bool,
-    /// As a worksheet: BIFF, or .xlsx by its name.
-    pub sheet: Option<PathBuf>,
 }
 
 impl Default for Settings {
@@ -256,6 +173,7 @@ impl Default for Settings {
             conflict: None,
             mode: Mode::Single,
             tests: BTreeSet::new(),
+            columns: ShownColumns::All,
             extensions: false,
             no_retest: false,
             sizes_kb: Vec::new(),
@@ -289,7 +207,7 @@ impl Default for Settings {
             stride: 17,
             compute: Nanos::ZERO,
             compute_counts: false,
-            purge_bytes: 0,
+            purges: false,
             cache: (1024, 32),
             first_cpu: None,
             unit: Unit::Rate,
@@ -302,7 +220,7 @@ impl Default for Settings {
             operations_per_second: None,
             rest: Nanos::ZERO,
             remount: None,
-            marks_byte: crate::argv::PATTERN,
+            marks_byte: PATTERN,
             members: Vec::new(),
             written: None,
             read: None,
@@ -321,58 +239,463 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// The default file size in kB.
+    /// Default file size in kB.
     pub const SIZE_KB: u64 = 512;
-    /// The default record size in kB.
+    /// Default record size in kB.
     pub const RECORD_KB: u64 = 4;
-    /// The largest record in kB.
+    /// Largest record size in kB.
     pub const LARGEST_RECORD_KB: u64 = 16 << 10;
 
-    /// Whether telemetry files say which records there are.
+    /// True if a telemetry file defines the records.
     pub fn has_telemetry(&self) -> bool {
         self.written.is_some() || self.read.is_some()
     }
 
-    /// Whether telemetry files have computing before reads, before writes. Where one is alone, only that it has is told.
+    /// For reads and for writes: true if the telemetry file has compute delays. `None` if no file is given, or if only
+    /// one file is given and it has none.
     pub fn telemetry_computes(&self) -> [Option<bool>; 2] {
         let both = self.read.is_some() && self.written.is_some();
         let computes = |records: &Arc<[Listed]>| records.iter().any(|listed| !listed.compute.is_zero());
         [&self.read, &self.written].map(|list| list.as_ref().map(computes).filter(|computes| *computes || both))
     }
 
-    /// The size of the file in kB that telemetry files need.
+    /// File size in kB required by the telemetry files.
     pub(crate) fn telemetry_kb(&self) -> Option<u64> {
         let lists = [&self.written, &self.read];
         lists.into_iter().flatten().map(|records| telemetry::end(records).div_ceil(1024)).max()
     }
 
-    /// The records of a pass, where a telemetry file has them.
-    pub(crate) fn listed(&self, test: u8) -> Option<&Arc<[Listed]>> {
+    /// Records of a pass, if defined by a telemetry file.
+    pub(crate) fn listed(&self, test: Test) -> Option<&Arc<[Listed]>> {
         match test {
-            0 => self.written.as_ref(),
-            1 => self.read.as_ref(),
+            Test::Write => self.written.as_ref(),
+            Test::Read => self.read.as_ref(),
             _ => None,
         }
     }
 
-    /// What of a pass's time is computing, as far as it does not count.
-    pub fn computing(&self, test: u8) -> Computing<'_> {
+    /// Compute time of a pass that is subtracted from its measured time.
+    pub fn computing(&self, test: Test) -> Computing<'_> {
         if self.compute_counts {
             return Computing::default();
         }
         Computing { each: self.compute, listed: self.listed(test).map_or(&[], |records| records) }
     }
 
-    /// Whether a test was selected, and can be run.
-    pub fn runs(&self, test: u8) -> bool {
-        if self.has_telemetry() && test > 1 {
+    /// True if a test is selected and possible with these settings.
+    pub fn runs(&self, test: Test) -> bool {
+        if self.has_telemetry() && !matches!(test, Test::Write | Test::Read) {
             return false;
         }
         self.tests.is_empty() || self.tests.contains(&test)
     }
 
-    /// Whether files are not read and written by plain calls: the stdio tests have no place then.
+    /// True for mapped or asynchronous I/O, for which there are no stdio tests.
     pub fn without_stdio(&self) -> bool {
         self.mapping.is_some() || self.asynchronous.is_some()
     }
+    /// Size of the CPU cache that is purged before each record, in bytes.
+    pub(crate) fn purge_bytes(&self) -> Option<usize> {
+        let bytes = self.cache.0.saturating_mul(1024).min(1 << 30);
+        self.purges.then(|| usize::try_from(bytes).unwrap_or(1 << 20))
+    }
+}
+
+/// Pattern byte of iozone 3.489.
+const PATTERN: u8 = b'_';
+/// Pattern byte of -+X.
+const SHORT_CIRCUIT: u8 = 0xbb;
+/// Pattern byte of -+Z.
+const OLD_DATA: u8 = 0xa5;
+
+/// An option.
+pub(crate) struct Row {
+    /// Name without the first dash: `s`, `+n`, `-json`.
+    pub(crate) name: &'static str,
+    /// Name of its value in the help; empty if it takes none.
+    pub(crate) value: &'static str,
+    /// Line of help; empty for an option used only by plumb itself.
+    pub(crate) help: &'static str,
+    /// Effect.
+    pub(crate) does: Does,
+}
+
+/// The line that an option prints above the results, if any.
+pub(crate) type Printed = Result<Option<String>, Refusal>;
+
+/// The effect of an option.
+#[derive(Clone, Copy)]
+pub(crate) enum Does {
+    /// Changes a setting, and prints this line unless it is empty.
+    Set(fn(&mut Settings), &'static str),
+    /// Takes a number; returns the line it prints.
+    Number(fn(&mut Settings, i64) -> Option<String>),
+    /// Takes text, or depends on the arguments parsed before it.
+    Read(fn(&mut Reader<'_>, &str) -> Printed),
+    /// Known but rejected, for this reason.
+    Refused(&'static str),
+}
+
+const fn set(name: &'static str, help: &'static str, set: fn(&mut Settings), printed: &'static str) -> Row {
+    Row { name, value: "", help, does: Does::Set(set, printed) }
+}
+
+const fn count(name: &'static str, help: &'static str, take: fn(&mut Settings, i64) -> Option<String>) -> Row {
+    Row { name, value: "#", help, does: Does::Number(take) }
+}
+
+const fn read(
+    name: &'static str,
+    value: &'static str,
+    help: &'static str,
+    read: fn(&mut Reader<'_>, &str) -> Printed,
+) -> Row {
+    Row { name, value, help, does: Does::Read(read) }
+}
+
+const fn refused(name: &'static str, value: &'static str, help: &'static str, reason: &'static str) -> Row {
+    Row { name, value, help, does: Does::Refused(reason) }
+}
+
+/// Returns the row of an option.
+pub(crate) fn find(name: &str) -> Option<&'static Row> {
+    SECTIONS.iter().flat_map(|(_, rows)| *rows).find(|row| row.name == name)
+}
+
+/// Sections of the help: title and options.
+pub(crate) const SECTIONS: &[(&str, &[Row])] = &[
+    ("What is measured", MEASURED),
+    ("Many at once", MANY),
+    ("How", HOW),
+    ("Data for deduplication", DEDUPLICATION),
+    ("What is shown", SHOWN),
+    ("plumb's own", OWN),
+    ("Known and refused", REFUSED),
+];
+
+const MEASURED: &[Row] = &[
+    read("i", "#", "a test, repeatable (list below)", |reader, text| Ok(reader.select_test(number(text)))),
+    read("s", "#", "file size (512k), repeatable", |reader, text| {
+        let kb = or_default(kilobytes(text), Settings::SIZE_KB);
+        reader.settings.sizes_kb.push(kb);
+        printed(format!("File size set to {kb} kB"))
+    }),
+    read("r", "#", "record size (4k), repeatable", |reader, text| {
+        let kb = record(or_default(kilobytes(text), Settings::RECORD_KB))?;
+        reader.settings.records_kb.push(kb);
+        printed(format!("Record Size {kb} kB"))
+    }),
+    set("a", "matrix of file and record sizes", |to| to.mode = Mode::Auto, "Auto Mode"),
+    set("A", "obsolete: -az -i0 -i1", obsolete_auto, "Auto Mode 2. This option is obsolete. Use -az -i0 -i1 "),
+    read("n", "#", "smallest file of the matrix (64k)", |reader, text| {
+        reader.settings.size_range_kb.0 = kilobytes(text).max(4);
+        printed(format!("Using minimum file size of {} kilobytes.", reader.settings.size_range_kb.0))
+    }),
+    read("g", "#", "largest file of the matrix (512m)", |reader, text| {
+        reader.settings.size_range_kb.1 = kilobytes(text).max(4);
+        printed(format!("Using maximum file size of {} kilobytes.", reader.settings.size_range_kb.1))
+    }),
+    set("z", "small records for large files too", |to| to.no_crossover = true, "Cross over of record size disabled."),
+    read("y", "#", "smallest record of the matrix (4k)", |reader, text| {
+        let kb = or_default(kilobytes(text), Settings::RECORD_KB);
+        reader.settings.record_range_kb.0 = Some(kb);
+        printed(format!("Using Minimum Record Size {kb} kB"))
+    }),
+    read("q", "#", "largest record of the matrix (16m)", |reader, text| {
+        let kb = record(or_default(kilobytes(text), Settings::LARGEST_RECORD_KB))?;
+        reader.settings.record_range_kb.1 = Some(kb);
+        printed(format!("Using Maximum Record Size {kb} kB"))
+    }),
+    count("+x", "factor from one size to the next (2)", |to, number| {
+        to.multiplier = number.max(2).unsigned_abs();
+        None
+    }),
+    set("E", "tests 9 and 10 in the table", |to| to.extensions = true, ""),
+    read("j", "#", "stride of test 5 in records (17)", |reader, text| {
+        reader.given.stride = true;
+        reader.settings.stride = number(text).max(1).unsigned_abs();
+        Ok(None)
+    }),
+    set("+n", "no second passes", |to| to.no_retest = true, "No retest option selected"),
+    read("f", "FILE", "the file (iozone.tmp)", |reader, text| reader.file(text)),
+    set("w", "keep the files", |to| to.keep = true, "Setting no_unlink"),
+];
+
+const MANY: &[Row] = &[
+    read("t", "#", "number of children, repeatable", |reader, text| reader.children(text, Children::Exactly)),
+    read("l", "#", "smallest number of children", |reader, text| reader.children(text, Children::Least)),
+    read("u", "#", "largest number of children", |reader, text| reader.children(text, Children::Most)),
+    read("F", "NAME ...", "a file for each child", |reader, text| reader.names(text)),
+    set("T", "threads instead of processes", |to| to.threads = true, ""),
+    set("x", "children do not stop when the first is done", |to| to.no_stonewall = true, "Stonewall disabled"),
+    set("C", "a line for each child", |to| to.each_child = true, ""),
+    count("d", "microseconds between the starts of two children", |to, number| {
+        to.release_gap = Nanos::from_micros(number.max(0).unsigned_abs());
+        None
+    }),
+    count("P", "bind children to CPUs from this one on", |to, number| {
+        let first = clamped(number);
+        to.first_cpu = Some(first);
+        Some(format!("Binding of processors beginning with {first} "))
+    }),
+    count("+p", "percent of children that read in the mix (test 8)", |to, number| {
+        let percent = clamped(number.min(100));
+        to.mix_percent = Some(percent);
+        Some(format!("Percent read in mix test is {percent}"))
+    }),
+    count("+K", "number of children that read in the mix", |to, number| {
+        to.mix_readers = Some(clamped(number));
+        Some("Manual control of test 8. >>> Very Experimental. Sony special <<<".to_owned())
+    }),
+    set("+B", "the mix is sequential", |to| to.mix_sequential = true, ">>> Sequential Mixed workload. <<<"),
+    set("+F", "writers of a sequential mix truncate their files", |to| to.rare.empties = true, ""),
+    set("+k", "divide the file size among the children", |to| to.divides = true, ""),
+    count("+O", "operations per second of each child", |to, number| {
+        to.operations_per_second = Some(number.max(1).unsigned_abs());
+        Some(format!("Rate control active {number} Ops/sec ."))
+    }),
+    read("+R", "FILE", "names of the children's files, one per line", |reader, text| reader.names_from(text)),
+    set("+V", "all children share one file", |to| to.shared_file = true, ">>> Shared file mode enabled. <<<"),
+    read("+m", "FILE", "machines, a child on each: host, directory, path of plumb [file]", |reader, text| {
+        reader.members_from(text)
+    }),
+    read("+h", "NAME", "printed as the host name", |_, text| printed(format!("Hostname = {text}"))),
+];
+
+const HOW: &[Row] = &[
+    set("I", "O_DIRECT", |to| to.direct = true, "O_DIRECT feature enabled"),
+    set("o", "O_SYNC", |to| to.sync = true, "SYNC Mode. "),
+    set("+r", "O_SYNC for reads too", |to| (to.sync, to.sync_reads) = (true, true), "Read & Write sync mode active."),
+    set("+D", "O_DSYNC", |to| to.data_sync = true, ">>> O_DSYNC mode enabled. <<<"),
+    set("e", "flush inside the time", |to| to.times_flush = true, "Include fsync in write timing"),
+    set("c", "close inside the time", |to| to.times_close = true, "Include close in write timing"),
+    set("B", "mapped files", map_files, "Using mmap files"),
+    set("D", "mapped files, msync(MS_ASYNC)", map_files, "Using msync(MS_ASYNC) on mmap files"),
+    read("G", "", "msync(MS_SYNC) after each record of mapped files", |reader, _| {
+        reader.given.each_record_flush = true;
+        printed("Using msync(MS_SYNC) on mmap files")
+    }),
+    count("+A", "madvise: 0 normal, 1 random, 2 sequential, 3 dontneed, 4 willneed", |to, number| {
+        to.rare.map_advice = rare::map_advice(number);
+        Some(format!("Madvise enabled: {number}"))
+    }),
+    read("H", "#", "POSIX asynchronous I/O with this depth", |reader, text| {
+        reader.given.with_copy = true;
+        let depth = depth(text);
+        reader.settings.asynchronous = Some(Asynchronous { depth });
+        printed(format!("POSIX async I/O (with bcopy). Depth {depth}"))
+    }),
+    read("k", "#", "the same without a copy", |reader, text| {
+        reader.given.without_copy = true;
+        let depth = depth(text);
+        reader.settings.asynchronous = Some(Asynchronous { depth });
+        printed(format!("POSIX Async I/O (no bcopy). Depth {depth} "))
+    }),
+    set("W", "lock the file", |to| to.lock = true, "Lock file when reading/writing."),
+    set("+l", "lock each record", |to| to.rare.record_locks = true, ">>> Record locking mode enabled. <<<"),
+    set("+L", "the same on one shared file", lock_shared, ">>> Record locking, shared file mode enabled. <<<"),
+    count("V", "this byte everywhere, all of it checked", verify_all),
+    set("+d", "every byte depends on its place and is checked", |to| to.rare.diagnoses = true, DIAGNOSTIC),
+    set("p", "purge the processor's cache before each record", |to| to.purges = true, "Purge Mode On"),
+    count("S", "size of that cache in kB (1024)", |to, number| {
+        to.cache.0 = number.max(1).unsigned_abs();
+        None
+    }),
+    count("L", "its line in bytes (32)", |to, number| {
+        to.cache.1 = number.max(1).unsigned_abs();
+        None
+    }),
+    count("J", "milliseconds of computing before each record", |to, number| {
+        to.compute = Nanos::from_millis(number.max(0).unsigned_abs());
+        None
+    }),
+    set("+J", "computing counts as part of the time", |to| to.compute_counts = true, THINK_TIME),
+    count("+q", "seconds of rest between two tests", |to, number| {
+        to.rest = Nanos::from_secs(number.max(0).unsigned_abs());
+        Some(format!("Delay {} seconds between tests enabled.", number.max(0)))
+    }),
+    read("+b", "K,MS", "after each K kB rest for MS milliseconds", |reader, text| {
+        reader.settings.burst = Some(burst(text));
+        Ok(None)
+    }),
+    read("U", "DIR", "unmount and mount between two tests", |reader, text| reader.remount(text)),
+    set("+N", "write over existing files", |to| to.reuse = true, ""),
+    set("+E", "read existing files", |to| (to.foreign_file, to.keep) = (true, true), ">>> No Verify mode. <<<"),
+    read("X", "FILE", "records of test 0: lines of offset, length in bytes [delay in ms]", |reader, text| {
+        reader.telemetry("write", text)
+    }),
+    read("Y", "FILE", "the same of test 1", |reader, text| reader.telemetry("read", text)),
+    set("+X", "mark the data with another byte", |to| to.marks_byte = SHORT_CIRCUIT, SHORT_CIRCUIT_MODE),
+    set("+Z", "the same with the byte of old data sets", |to| to.marks_byte = OLD_DATA, OLD_DATA_MODE),
+    set("m", "a buffer for each record", |to| to.rare.many_buffers = true, "Multi_buffer. Work area 16777216 bytes"),
+    set("K", "reads elsewhere during test 1", |to| to.rare.strays = true, "Disrupted read patterns selected."),
+    set("Z", "a write(2) before mapped test 0", |to| to.rare.touches = true, "Enable mmap & file I/O mixing."),
+];
+
+const DEDUPLICATION: &[Row] = &[
+    count("+w", "percent that all files have in common", |to, number| {
+        let percent = rare::percent(number);
+        to.rare.duplicates = Some(percent);
+        Some(format!("Dedup activated {percent} percent."))
+    }),
+    count("+y", "percent of it that all records have", |to, number| {
+        to.rare.interior = rare::percent(number);
+        Some(format!("Dedup within & across {} percent.", to.rare.interior))
+    }),
+    count("+C", "percent of that in one file only", |to, number| {
+        to.rare.within = rare::percent(number);
+        Some(format!("Dedup within {} percent.", to.rare.within))
+    }),
+    count("+S", "seed of the set", |to, number| {
+        to.rare.set = number;
+        Some(format!("Dedup manual seed {number} ."))
+    }),
+    count("+W", "added to the number of each child", |to, number| {
+        to.rare.skew = number;
+        Some(format!("Dedup chid_skew {number} ."))
+    }),
+    // iozone's lines for these two end with a newline and a blank.
+    set("+M", "no zeros at the end of records", dense, ""),
+    count("+a", "percent of words that are zero with -+M", |to, number| {
+        to.rare.zero_percent = number.min(100);
+        to.splash.push(format!("\tZero Percent {}\n ", number.min(100)));
+        None
+    }),
+];
+
+const SHOWN: &[Row] = &[
+    set("O", "operations per second", show_operations, "OPS Mode. Output is in operations per second."),
+    set("N", "microseconds per operation", |to| to.unit = Unit::Microseconds, MICROSECONDS),
+    set("R", "the tables again as text", |to| to.report.text = true, "Excel chart generation enabled"),
+    read("b", "FILE", "tables as worksheet (.xls) or workbook (.xlsx)", |reader, text| {
+        reader.settings.report.sheet = Some(PathBuf::from(text));
+        Ok(None)
+    }),
+    set("Q", "latency of each record, in files", |to| to.latencies = true, "Offset/latency files enabled."),
+    set("+u", "CPU time", |to| to.cpu = true, CPU_TIME),
+    set("M", "the machine (uname)", |to| to.splash.push(MACHINE.to_owned()), ""),
+    set("+T", "a log of start and end for each child, in files", |to| to.start_log = true, ""),
+    set("+z", "latency histograms of each child, in files", |to| to.histograms = true, "Histogram summary enabled."),
+    read("h", "", "this help", |_, _| Err(Refusal::Help)),
+    read("v", "", "the version", |_, _| Err(Refusal::Version)),
+];
+
+const OWN: &[Row] = &[
+    read("-json", "FILE", "everything that was measured: percentiles, devices, checks", |reader, text| {
+        reader.settings.json = Some(PathBuf::from(text));
+        Ok(None)
+    }),
+    read("-csv", "FILE", "the tables, a line per number", |reader, text| {
+        reader.settings.csv = Some(PathBuf::from(text));
+        Ok(None)
+    }),
+    read("-report", "FILE", "the tables as charts: .html, .svg, .png or .pdf; also -+report FILE", |reader, text| {
+        reader.settings.pictures = Some(PathBuf::from(text));
+        Ok(None)
+    }),
+    set("-strict", "status 4 if a check fires", |to| to.strict = true, ""),
+    read("-stuck-after", "SECONDS", "report an I/O that takes longer (30); 0 for never", |reader, text| {
+        reader.settings.stuck_after = patience(text)?;
+        Ok(None)
+    }),
+    read("-untrusted", "", "the files of -+m and -+R may name no machines and no path outside", |reader, _| {
+        reader.given.untrusted = true;
+        Ok(None)
+    }),
+    read("-member", "", "", |_, _| Err(Refusal::Member)),
+];
+
+/// Reason for rejecting options that change how cluster members are reached.
+const REMOTE_SHELL: &str =
+    "members of a cluster talk through the remote shell that started them; -+m FILE alone is enough";
+/// Reason for rejecting the options for clocks of other machines.
+const ONE_CLOCK: &str = "there is no time server; the clock of this machine is used, and its drift is checked";
+
+const REFUSED: &[Row] = &[
+    refused("+c", "HOST", "member of a cluster", REMOTE_SHELL),
+    refused("+i", "#", "port of the cluster", REMOTE_SHELL),
+    refused("+s", "", "member of a cluster", REMOTE_SHELL),
+    refused("+t", "", "network test", "the network is not measured here; plumb fio --ioengine=net does it"),
+    refused("+H", "HOST", "time server", ONE_CLOCK),
+    refused("+P", "#", "port of the time server", ONE_CLOCK),
+    refused(
+        "+Q",
+        "#",
+        "granule of deduplication",
+        "the granule of deduplication changes nothing that iozone 3.489 writes; leave it out",
+    ),
+];
+
+const DIAGNOSTIC: &str = ">>> I/O Diagnostic mode enabled. <<<\n\tPerformance measurements are invalid in this mode.";
+const THINK_TIME: &str = ">>> Think time is included in throughput cal. <<<";
+const MICROSECONDS: &str = "Microseconds/op Mode. Output is in microseconds per operation.";
+const CPU_TIME: &str = "CPU utilization Resolution = 0.000 seconds.\n\tCPU utilization Excel chart enabled";
+const SHORT_CIRCUIT_MODE: &str = "Short circuit mode. For\n\t filesystem development testing ONLY !";
+const OLD_DATA_MODE: &str =
+    "Using old data sets.\n\t Performance measurements may be invalid in this\n\t mode due to published hack.";
+
+/// Kind of a given number of children.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Children {
+    /// Exact number (-t).
+    Exactly,
+    /// Lower bound (-l).
+    Least,
+    /// Upper bound (-u).
+    Most,
+}
+
+fn printed(text: impl Into<String>) -> Printed {
+    Ok(Some(text.into()))
+}
+
+/// Treats a size that is not a number as not given.
+fn or_default(kb: u64, default: u64) -> u64 {
+    if kb == 0 { default } else { kb }
+}
+
+/// Checks that a record size in kB fits iozone's buffer.
+fn record(kb: u64) -> Result<u64, Refusal> {
+    let most = Settings::LARGEST_RECORD_KB;
+    if kb <= most {
+        return Ok(kb);
+    }
+    let out = format!("Error: maximum record size {kb} kB is greater than maximum buffer size {most} kB\n ");
+    Err(Refusal::Original { status: 23, out, err: String::new() })
+}
+
+fn obsolete_auto(to: &mut Settings) {
+    to.mode = Mode::Auto;
+    to.columns = ShownColumns::FirstTwoTests;
+    to.no_crossover = true;
+    to.tests.extend([Test::Write, Test::Read]);
+}
+
+fn map_files(to: &mut Settings) {
+    to.mapping = to.mapping.or(Some(Mapping::AtEnd));
+}
+
+fn lock_shared(to: &mut Settings) {
+    to.rare.record_locks = true;
+    to.shared_file = true;
+}
+
+fn dense(to: &mut Settings) {
+    to.rare.dense = true;
+    to.splash.push("\tDedup+compress enabled\n ".to_owned());
+}
+
+fn show_operations(to: &mut Settings) {
+    if to.unit == Unit::Rate {
+        to.unit = Unit::Operations;
+    }
+}
+
+/// iozone uses the lowest byte of the number; 0 selects its own pattern.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the lowest byte, as iozone takes it")]
+fn verify_all(to: &mut Settings, number: i64) -> Option<String> {
+    let byte = if number as u8 == 0 { PATTERN } else { number as u8 };
+    to.data = Data::Full(byte);
+    let pattern = u32::from(byte) * 0x0101_0101;
+    Some(format!("Verify Mode. Pattern {pattern:x}\n\tPerformance measurements are invalid in this mode."))
 }

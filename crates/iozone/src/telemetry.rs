@@ -1,24 +1,25 @@
-//! Telemetry files: the records of a pass, one per line, as offset and length in bytes, and milliseconds of computing
-//! before it where all lines have them.
+//! Telemetry files: the records of a pass, one per line, with offset and length in bytes, and milliseconds of compute
+//! time before the record if all lines have them.
 
-use job::plan::Listed;
 use measure::Nanos;
+use plan::Listed;
 use std::path::Path;
 use std::sync::Arc;
 
-/// The longest record of a telemetry file: iozone's buffer.
+/// Longest record of a telemetry file in bytes: the size of iozone's buffer.
 const LONGEST: u32 = 16 << 20;
 
-/// The largest telemetry file: some 60 million records.
+/// Largest telemetry file in bytes: some 60 million records.
 const LARGEST: u64 = 1 << 30;
 
-/// The records of a file, in their order.
+/// Reads the records of a file, in order.
 ///
 /// # Errors
-/// What cannot be read, and where.
+/// The file cannot be read, or a line is invalid; the message names file and line.
 pub(crate) fn read(path: &Path) -> Result<Arc<[Listed]>, String> {
     let shown = path.display();
-    let text = job::bounded::read_text(path, LARGEST).map_err(|error| format!("{shown}: cannot be read: {error}"))?;
+    let text = sys::files::read_limited::read_text(path, LARGEST)
+        .map_err(|error| format!("{shown}: cannot be read: {error}"))?;
     let mut records = Vec::new();
     for (number, line) in (1..).zip(text.lines()) {
         let line = line.trim();
@@ -27,7 +28,7 @@ pub(crate) fn read(path: &Path) -> Result<Arc<[Listed]>, String> {
         }
     }
     if records.is_empty() {
-        return Err(format!("{shown}: holds no record; a line is like `8192 4096`, offset and length in bytes"));
+        return Err(format!("{shown}: has no record; a line is like `8192 4096`, offset and length in bytes"));
     }
     Ok(records.into())
 }
@@ -39,21 +40,21 @@ fn record(line: &str) -> Result<Listed, String> {
         [offset, length, compute] => (offset, length, compute),
         _ => return Err("a line is an offset and a length in bytes, and may have milliseconds of delay".to_owned()),
     };
-    let offset: u64 = offset.parse().map_err(|_| "the offset is no number of bytes".to_owned())?;
-    let length: u32 = length.parse().map_err(|_| "the length is no number of bytes".to_owned())?;
-    let compute: u64 = compute.parse().map_err(|_| "the delay is no number of milliseconds".to_owned())?;
+    let offset: u64 = offset.parse().map_err(|_| "the offset is not a number of bytes".to_owned())?;
+    let length: u32 = length.parse().map_err(|_| "the length is not a number of bytes".to_owned())?;
+    let compute: u64 = compute.parse().map_err(|_| "the delay is not a number of milliseconds".to_owned())?;
     if length == 0 || length > LONGEST || offset.checked_add(u64::from(length)).is_none() {
         return Err(format!("the length must be 1 to {LONGEST}, and the end below 2^64"));
     }
     Ok(Listed { offset, length, compute: Nanos::from_millis(compute) })
 }
 
-/// Where the farthest record ends.
+/// End of the record that ends farthest into the file, in bytes.
 pub(crate) fn end(records: &[Listed]) -> u64 {
     records.iter().map(|record| record.offset + u64::from(record.length)).max().unwrap_or(0)
 }
 
-/// The longest record.
+/// Length of the longest record in bytes.
 pub(crate) fn longest(records: &[Listed]) -> u32 {
     records.iter().map(|record| record.length).max().unwrap_or(1)
 }
@@ -78,12 +79,12 @@ mod tests {
         let file = place.path().join("t");
         for (text, why) in [
             ("0 4096\n8192\n", "t:2: `8192`"),
-            ("foo bar\n", "the offset is no number"),
-            ("0 4096 soon\n", "the delay is no number"),
+            ("foo bar\n", "the offset is not a number"),
+            ("0 4096 soon\n", "the delay is not a number"),
             ("0 4096 5 6\n", "may have milliseconds"),
             ("0 0\n", "the length must be"),
             ("18446744073709551615 4096\n", "the end below"),
-            ("# nothing\n", "holds no record"),
+            ("# nothing\n", "has no record"),
         ] {
             std::fs::write(&file, text).unwrap();
             assert!(read(&file).unwrap_err().contains(why), "{text}");

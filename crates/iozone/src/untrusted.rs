@@ -1,21 +1,21 @@
-//! Files of strangers that iozone's words name: what they may not ask for under `--untrusted`.
+//! Restrictions of `--untrusted` on files named by iozone's options.
 //!
-//! Words on the command line are the user's own. A telemetry file (-X, -Y) holds numbers alone and may be anybody's.
+//! Arguments on the command line are trusted. A telemetry file (-X, -Y) contains only numbers and is not restricted.
 
-use crate::argv::Refusal;
+use crate::refusal::Refusal;
 use crate::settings::Settings;
-use job::untrusted::leads_outside;
+use fio::untrusted::leads_outside;
 
-/// What of a command line came from files.
+/// The parts of a command line that were read from files.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FromFiles {
-    /// The machines of a cluster.
+    /// True if the cluster machines came from a file.
     pub(crate) members: bool,
-    /// The names of the children's files.
+    /// True if the names of the children's files came from a file.
     pub(crate) names: bool,
 }
 
-/// Refuses what a stranger's file may not ask for.
+/// Rejects cluster machines from a file, and file names from a file that point outside of the current directory.
 pub(crate) fn check(settings: &Settings, from: FromFiles) -> Result<(), Refusal> {
     if from.members {
         let why =
@@ -41,7 +41,7 @@ mod tests {
     }
 
     #[test]
-    fn a_strangers_files_name_no_machines_and_nothing_outside() {
+    fn files_from_others_name_no_machines_and_nothing_outside() {
         let folder = tempfile::tempdir().unwrap();
         let file = |name: &str, text: &str| {
             std::fs::write(folder.path().join(name), text).unwrap();
@@ -49,10 +49,10 @@ mod tests {
         };
         let (hosts, names) = (file("hosts", "node1 /data /bin/plumb\n"), file("names", "a\n../b\n"));
         for text in [format!("--untrusted -+m {hosts} -t 1 -i 0"), format!("-t 2 -+R {names} -i 0 --untrusted")] {
-            let told = read_words(&text);
+            let refused = read_words(&text);
             assert!(
-                matches!(&told, Err(Refusal::NotBuilt(why)) if why.starts_with("--untrusted: ")),
-                "{text}: {told:?}"
+                matches!(&refused, Err(Refusal::NotBuilt(why)) if why.starts_with("--untrusted: ")),
+                "{text}: {refused:?}"
             );
         }
         let harmless = file("harmless", "a\nsub/b\n");

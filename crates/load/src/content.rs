@@ -1,44 +1,45 @@
-//! What write buffers hold: random words, zeros or a pattern, as compressible and as repetitive as the plan says.
+//! The content of write buffers: random words, zeros or a pattern, with the compressibility and duplication that the
+//! plan asks for.
 
 use super::Request;
 use super::placed::{self, Misplaced};
 use super::random::{Purpose, Random, mix, stream_seed};
-use job::plan::{BufferPlan, Fill, PlacedBytes, PlacedCheck};
 use measure::Nanos;
+use plan::{BufferPlan, Fill, PlacedBytes, PlacedCheck};
 
-/// Scrambling changes one place in every so many bytes: the smallest piece that deduplication looks at.
+/// Unit of scrambling in bytes: the smallest block that deduplication compares.
 const SECTOR: usize = 512;
 
-/// So many buffers are repeated at most: each takes a word of memory.
+/// Largest number of buffers that are kept for repetition: each takes a word of memory.
 const MOST_REPEATED: u64 = 1 << 24;
 
-/// Fills a worker's buffers.
+/// Fills the buffers of a worker.
 #[derive(Debug)]
 pub struct Content {
     fill: Fill,
     work: Work,
     random: Random,
-    /// Percent of each piece that compresses to nothing.
+    /// Percent of each piece that is filled with zeros or the pattern, so that it compresses.
     compress_percent: usize,
-    /// Bytes per piece.
+    /// Bytes per piece (`buffer_compress_chunk`).
     piece: usize,
-    /// Percent of buffers that repeat the one before.
+    /// Percent of buffers that repeat an earlier one.
     dedupe_percent: u64,
     repeats: Random,
-    /// The seed of the buffer before.
+    /// Seed of the previous buffer.
     last: Option<u64>,
-    /// The buffers that are repeated, where that is not the one before.
+    /// The buffers that may be repeated; `None` if only the previous one may.
     set: Option<WorkingSet>,
-    /// Bytes follow from their place.
+    /// Present if each byte is determined by its position in the file.
     placed: Option<Box<PlacedBytes>>,
 }
 
-/// The seeds of the buffers that may be repeated.
+/// The seeds of the buffers that may be repeated (the dedupe working set).
 #[derive(Debug)]
 enum WorkingSet {
-    /// The first unique ones of this worker, as many as there is room for.
+    /// The first unique buffers of this worker, up to the capacity.
     Own(Vec<u64>),
-    /// So many that all workers know: the seed they come from, and their number.
+    /// A set that all workers share: the seed it is generated from, and the number of buffers.
     Shared(u64, u64),
 }
 
@@ -54,7 +55,7 @@ impl WorkingSet {
     }
 }
 
-/// What each write asks for.
+/// The change to the buffer before each write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Work {
     Nothing,
@@ -64,7 +65,7 @@ enum Work {
 }
 
 impl Content {
-    /// Prepares the generators; `seed` and `number` are the worker's.
+    /// Prepares the generators; `seed` and `number` are those of the worker.
     pub fn new(plan: &BufferPlan, seed: u64, number: u32) -> Content {
         let varied = match plan.fill {
             Fill::Random => plan.compress_percent < 100,
@@ -91,8 +92,9 @@ impl Content {
         }
     }
 
-    /// Repeats buffers of a set instead of the one before, where the plan says so. The set's size is a share of the
-    /// `blocks` that the job's size has room for; `seed` is the job's, the same for all workers that share it.
+    /// Repeats buffers of a working set instead of the previous one, if the plan says so. The size of the set is a
+    /// percentage of the `blocks` that fit into the job's size; `seed` is the job's, the same for all workers that
+    /// share the set.
     #[must_use]
     pub fn with_working_set(mut self, plan: &BufferPlan, seed: u64, blocks: u64) -> Content {
         let room = |percent: u8| (blocks / 100 * u64::from(percent) + blocks % 100 * u64::from(percent) / 100).max(1);
@@ -103,7 +105,7 @@ impl Content {
         self
     }
 
-    /// Whether [`Content::before_write`] never has anything to do.
+    /// True if [`Content::before_write`] never has to change a buffer.
     #[inline]
     pub fn is_idle(&self) -> bool {
         self.work == Work::Nothing
@@ -121,7 +123,7 @@ impl Content {
         }
     }
 
-    /// Makes the buffer of a write ready; `buffer` is as long as the request.
+    /// Prepares the buffer of a write; `buffer` has the length of the request.
     #[inline]
     pub fn before_write(&mut self, buffer: &mut [u8], request: &Request, now: Nanos) {
         match self.work {
@@ -136,14 +138,15 @@ impl Content {
         }
     }
 
-    /// The first byte of a record that came back that is not what its place says; `None` where none is, or where bytes do
-    /// not follow from their places.
+    /// The first byte of a record that was read which differs from the data of its position; `None` if all are correct,
+    /// or if the job does not check positions.
     pub fn first_misplaced(&self, buffer: &[u8], request: &Request) -> Option<Misplaced> {
         let plan = self.placed.as_ref().filter(|plan| plan.check == PlacedCheck::All)?;
         placed::first_misplaced(plan, request.offset, buffer)
     }
 
-    /// In every piece random bytes, then zeros or the pattern; some buffers repeat the one before.
+    /// Fills each piece with random bytes, then zeros or the pattern. The seed decides the random bytes, so a repeated
+    /// seed repeats the whole buffer.
     fn fill_pieces(&mut self, buffer: &mut [u8]) {
         let seed = self.next_seed();
         let mut random = Random::new(seed);
@@ -159,7 +162,7 @@ impl Content {
 }
 
 impl Content {
-    /// The seed of the next buffer: one that was there before, or a new one.
+    /// The seed of the next buffer: an earlier one, or a new one.
     fn next_seed(&mut self) -> u64 {
         let repeats = self.repeats.below(100) < self.dedupe_percent;
         let before = match &self.set {
@@ -180,7 +183,7 @@ impl Content {
     }
 }
 
-/// Writes the offset and the time into every sector: 8 and 16 bytes, so that no two writes are alike.
+/// Writes the offset (8 bytes) and the time (16 bytes) into every sector, so that no two writes are equal.
 #[inline]
 fn scramble(buffer: &mut [u8], offset: u64, now: Nanos) {
     let time = now.get();
@@ -216,14 +219,14 @@ fn fill_pattern(pattern: &[u8], buffer: &mut [u8]) {
 mod tests {
     use super::super::tests::buffers;
     use super::*;
-    use engine::Operation;
     use flate2::{Compression, write::DeflateEncoder};
+    use plan::Operation;
     use std::collections::HashSet;
     use std::io::Write;
 
     const BLOCK: usize = 4096;
 
-    /// What so many writes of a block each would put on a disk, from one slot.
+    /// The data that this number of single-block writes from one slot would put on a disk.
     fn written(plan: &BufferPlan, blocks: u32) -> Vec<u8> {
         let mut content = Content::new(plan, 1, 1);
         let mut buffer = vec![0; BLOCK];
@@ -238,7 +241,7 @@ mod tests {
         disk
     }
 
-    /// Compressed size as a share of the whole.
+    /// Compressed size as a fraction of the original size.
     fn compressed(data: &[u8]) -> f64 {
         let mut encoder = DeflateEncoder::new(Vec::new(), Compression::default());
         encoder.write_all(data).unwrap();

@@ -1,7 +1,7 @@
-//! The decision: limits, think time, syncs, direction, pace, target and block, in this order.
+//! Decides the next I/O: limits, think time, syncs, direction, rate, target and block, in this order.
 //!
-//! The plain cases (one target, one direction, one size, no rate, no pause, no sync) are decided ahead for as many
-//! I/Os as nothing can happen in, and [`Load::next`] only counts these down.
+//! Simple loads (one target, one direction or a random mix, one size, no rate, no pause, no sync) are planned ahead: as
+//! many I/Os as can be issued before anything else has to be decided. [`Load::next`] then only counts these down.
 
 use super::detour::Detour;
 use super::limits::Limits;
@@ -15,15 +15,15 @@ use super::service::Service;
 use super::think::{Think, Verdict};
 use super::walk::Walk;
 use super::{LoadError, LoadSetup, Next, Region, Request};
-use engine::Operation;
-use job::plan::{JobPlan, Mix, PacePlan, Step, ZonePlan};
 use measure::{Direction, Nanos};
+use plan::Operation;
+use plan::{JobPlan, Mix, PacePlan, Step, ZonePlan};
 
 /// One worker's load.
 #[derive(Debug)]
 pub struct Load {
     run: PlainRun,
-    /// When the runtime is over.
+    /// Time at which the runtime ends.
     deadline: Nanos,
     stopped: bool,
     places: Places,
@@ -34,45 +34,45 @@ pub struct Load {
     mix: Mix,
     mix_draws: Random,
     read_percent: u64,
-    /// The direction drawn for the next I/O, kept while it has to wait.
+    /// The direction drawn for the next I/O, kept while it waits for its rate.
     chosen: Option<Direction>,
-    /// The target whose turn it is.
+    /// Index of the next target in round-robin order.
     turn: usize,
-    /// Whose turn it is, where that is not simply the next target.
+    /// Selects the next file, unless that is simply the next target.
     service: Option<Box<Service>>,
     passes: Passes,
-    /// Blocks that are to be read back, in a job that verifies.
+    /// Blocks to be read back, in a job that verifies.
     pub(super) review: Option<Review>,
-    /// I/Os that are not done, in a job that checks what an earlier run wrote.
+    /// I/Os that are skipped, in a job that only checks what an earlier run wrote.
     pub(super) detour: Option<Box<Detour>>,
-    /// Recorded I/Os take the place of drawn ones.
+    /// Replaces the generated I/Os by recorded ones.
     replay: Option<Box<Replay>>,
-    /// A walk that can be decided ahead, before it begins.
+    /// A walk that can be planned ahead, before it begins.
     walk: Option<Box<Walk>>,
-    /// Who writes down what is issued.
+    /// Observer of issued I/Os.
     witness: Option<Box<dyn Witness>>,
     rules: Rules,
 }
 
-/// What of the plan stays as it is.
+/// The parts of the plan that never change during a run.
 #[derive(Clone, Copy, Debug)]
 struct Rules {
     runtime: Option<Nanos>,
-    /// Whether the runtime counts only from the end of a ramp.
+    /// True if the runtime counts only from the end of a ramp.
     ramps: bool,
     drops_cache: bool,
-    /// Each pass makes the same draws again.
+    /// True if each pass makes the same random draws again.
     repeats: bool,
     rate_ignores_think: bool,
     largest: u32,
-    /// What moves, where nothing needs a decision per I/O.
+    /// The I/O shape of a load that can be planned ahead.
     plain: Option<Plain>,
 }
 
-/// A load of one size on one target, and of one direction or a random mix.
+/// A load with one size on one target, in one direction or a random mix.
 #[derive(Clone, Copy, Debug)]
 struct Plain {
-    /// `None` where reads and writes are drawn.
+    /// `None` if each I/O is drawn as a read or a write.
     direction: Option<Direction>,
     length: u32,
     random: bool,
@@ -84,13 +84,13 @@ struct Passes {
     over: u64,
     /// I/Os of this pass.
     ios: u64,
-    /// Targets from here on have their caches dropped before the pass begins.
+    /// Targets from this index on have their pages dropped from the cache before the pass begins.
     to_drop: Option<usize>,
-    /// A pass of a record is over, and what it wrote is to be read back.
+    /// True if a pass of a replay has ended, and its writes are to be read back.
     to_review: bool,
 }
 
-/// fsync and fdatasync after so many writes.
+/// Counters for fsync and fdatasync after a number of writes.
 #[derive(Clone, Debug)]
 struct Syncs {
     every: [u64; 2],
@@ -99,22 +99,22 @@ struct Syncs {
     ranges: Option<Ranges>,
 }
 
-/// sync_file_range after so many writes of what they wrote.
+/// Counters for sync_file_range(2) after a number of writes, and the range that these wrote.
 #[derive(Clone, Debug)]
 struct Ranges {
     every: u64,
     left: u64,
-    /// Per target: first byte and one past the last that was written since.
+    /// Per target: first byte and end of the range written since the last sync.
     written: Vec<Option<(u64, u64)>>,
     due: Option<u32>,
 }
 
-/// I/Os that are decided already.
+/// I/Os that are planned ahead. `left` of `planned` are not issued yet; `settle` counts the issued ones.
 #[derive(Clone, Debug)]
 struct PlainRun {
     left: u64,
     planned: u64,
-    /// `None` where it is drawn.
+    /// `None` if it is drawn per I/O.
     operation: Option<Operation>,
     length: u32,
     kind: PlainKind,
@@ -134,21 +134,21 @@ enum PlainKind {
         permutation: Permutation,
         used: u64,
     },
-    /// The steps of a walk, and then nothing more.
+    /// The steps of a walk; the load ends after them.
     Walked(Box<Walk>),
 }
 
 impl Load {
-    /// Prepares everything; the only place that allocates.
+    /// Prepares everything, so that deciding on an I/O does not have to allocate memory.
     ///
     /// # Errors
-    /// When there is nothing to do I/O on.
+    /// If no target has a block to do I/O on, or a random map does not fit into memory.
     pub fn new(setup: &LoadSetup<'_>) -> Result<Load, LoadError> {
         let job = setup.job;
         places::check(setup)?;
         let seed = |purpose| stream_seed(job.load.seed.unwrap_or(setup.system_seed), setup.number, purpose);
         let detour = Detour::new(job);
-        // What is not done takes no time.
+        // A skipped I/O takes no time, so no rate applies.
         let at_will = PacePlan::default();
         let pace_plan = if detour.is_some() { &at_will } else { &job.pace };
         let pace = Pace::new(pace_plan, &job.load.block_size, seed(Purpose::Gap));
@@ -203,12 +203,12 @@ impl Load {
         Ok(load)
     }
 
-    /// Zones reset so far, before they were written again.
+    /// Number of zone resets so far.
     pub fn zone_resets(&self) -> u64 {
         self.places.targets.iter().map(places::Place::zone_resets).sum()
     }
 
-    /// A load that has still to do what this one has: the same sequence, and nothing else.
+    /// A copy of the load that issues the same I/Os as this one from now on, without verification, replay or witness.
     fn again(&self) -> Load {
         Load {
             run: self.run.clone(),
@@ -228,10 +228,10 @@ impl Load {
         }
     }
 
-    /// A load that issues what was recorded, when it was recorded. `setup` gives its limits; its regions are not used.
+    /// A load that issues recorded I/Os at their recorded times. `setup` gives its limits; its regions are not used.
     ///
     /// # Errors
-    /// None but those of [`Load::new`], which cannot occur for a region of one block.
+    /// Those of [`Load::new`], which cannot occur for a region of one block.
     pub fn replaying(setup: &LoadSetup<'_>, recording: Box<dyn Recording>) -> Result<Load, LoadError> {
         let end = u64::from(setup.job.load.smallest());
         let block = [Region { start: 0, end, reach: super::Reach::Whole }];
@@ -242,16 +242,16 @@ impl Load {
         Ok(load)
     }
 
-    /// The seeds of all streams of random numbers of this worker, in a fixed order.
+    /// The seeds of all random streams of this worker, in a fixed order.
     pub fn seeds(setup: &LoadSetup<'_>) -> Vec<u64> {
         let seed = setup.job.load.seed.unwrap_or(setup.system_seed);
         Purpose::ALL.map(|purpose| stream_seed(seed, setup.number, purpose)).to_vec()
     }
 
-    /// The same load, seen by `witness`: every I/O is told to it when it is issued.
+    /// Adds a witness, which is called for every I/O when it is issued.
     pub fn witnessed(mut self, witness: Box<dyn Witness>) -> Load {
         self.witness = Some(witness);
-        // What is decided ahead would pass the witness by.
+        // The witness would not see I/Os that are planned ahead.
         self.rules.plain = None;
         if let Some(walk) = self.walk.take() {
             self.replay = Some(Box::new(Replay::once(walk)));
@@ -259,24 +259,24 @@ impl Load {
         self
     }
 
-    /// The loop issued this on its own, at the end of a pass: the witness hears of it.
+    /// Passes an I/O to the witness that the loop issued by itself, at the end of a pass.
     pub fn note_issued(&mut self, now: Nanos, request: &Request) {
         if let Some(witness) = &mut self.witness {
             witness.issued(now, request);
         }
     }
 
-    /// The job is over: what the record could not give or the witness could not keep.
+    /// Ends the load: returns an error of the replayed log or of the witness.
     ///
     /// # Errors
-    /// The first of either.
+    /// The first of these errors.
     pub fn conclude(&mut self, now: Nanos) -> Result<(), RecordFailure> {
         let kept = self.witness.as_mut().map_or(Ok(()), |witness| witness.finish(now));
         let given = self.replay.as_mut().and_then(|replay| replay.take_failure()).map_or(Ok(()), Err);
         given.and(kept)
     }
 
-    /// Starts the epoch: rates count from here, and the runtime, too, unless there is a ramp.
+    /// Starts the load at `now`: rates count from here, and the runtime too, unless there is a ramp.
     pub fn begin(&mut self, now: Nanos) {
         if let Some(witness) = &mut self.witness {
             witness.begin(now);
@@ -288,33 +288,34 @@ impl Load {
         if let Some(walk) = self.walk.take() {
             let (left, operation) = (walk.left(), Some(walk.operation()));
             self.run = PlainRun { left, planned: left, operation, length: 0, kind: PlainKind::Walked(walk) };
-            // When these are done, everything is.
+            // The load ends with these I/Os.
             self.stopped = true;
         }
     }
 
-    /// The ramp is over: the runtime and rates count from here. What was issued so far stays counted: `size` and
+    /// Ends the ramp: the runtime and rates count from here. What was issued so far stays counted: `size` and
     /// `number_ios` include the ramp.
     pub fn ramp_over(&mut self, now: Nanos) {
         self.pace.restart(now);
         self.set_deadline(now);
     }
 
-    /// From now on [`Load::next`] says [`Next::Stop`].
+    /// Makes [`Load::next`] return [`Next::Stop`] from now on.
     pub fn stop(&mut self) {
         self.settle();
         self.stopped = true;
     }
 
-    /// What to do at `now`. The I/O of a [`Next::Issue`] counts as issued.
+    /// Decides what to do at `now`. The I/O of a [`Next::Issue`] counts as issued.
     #[inline]
     pub fn next(&mut self, now: Nanos) -> Next {
         self.planned(now).map_or_else(|| self.decide(now), Next::Issue)
     }
 
-    /// The I/O at `now`, where it is decided already; else [`Load::next`] has to be asked. It counts as issued.
+    /// The I/O at `now` if it is planned already; otherwise `None`, and [`Load::next`] must be called. The I/O counts
+    /// as issued.
     ///
-    /// By itself because a [`Next`] is large: the loop takes most I/Os from here, in registers.
+    /// A separate function because a [`Next`] is large: the loop takes most I/Os from here, in registers.
     #[inline(always)]
     pub fn planned(&mut self, now: Nanos) -> Option<Request> {
         if self.run.left == 0 || now >= self.deadline {
@@ -343,7 +344,7 @@ impl Load {
         Some(Request { operation, target: 0, offset, length })
     }
 
-    /// An I/O came back, well or not. Think time counts these.
+    /// Counts an I/O that completed, successfully or not, for think time.
     #[inline]
     pub fn completed(&mut self, request: &Request) {
         if request.direction().is_some() {
@@ -361,21 +362,21 @@ impl Load {
         self.note_completed(request);
     }
 
-    /// An I/O came back: the witness hears of it, where the loop looks at each.
+    /// Passes a completed I/O to the witness; called only by loops that inspect each I/O.
     pub fn note_completed(&mut self, request: &Request) {
         if let Some(witness) = &mut self.witness {
             witness.completed(request);
         }
     }
 
-    /// Something else happened to the worker: the witness hears of it.
+    /// Passes a message about the worker to the witness.
     pub fn note(&mut self, text: &str) {
         if let Some(witness) = &mut self.witness {
             witness.told(text);
         }
     }
 
-    /// An I/O failed, and the job goes on.
+    /// Handles an I/O that failed, in a job that goes on.
     #[cold]
     pub fn failed(&mut self, request: &Request) {
         if let (Some(review), Operation::Write) = (&mut self.review, request.operation) {
@@ -387,17 +388,18 @@ impl Load {
         self.note_completed(request);
     }
 
-    /// Passes that used up the data; grows with the [`Next::Drain`] or the [`Next::Stop`] that follows such a pass.
+    /// Number of passes that used up the data. It is increased together with the [`Next::Drain`] or [`Next::Stop`] that
+    /// follows such a pass.
     pub const fn passes(&self) -> u64 {
         self.passes.over
     }
 
-    /// What moves.
+    /// The directions of the load.
     pub(super) const fn mix(&self) -> Mix {
         self.mix
     }
 
-    /// From now on nothing is decided ahead.
+    /// Stops planning ahead.
     pub(super) const fn decide_each(&mut self) {
         self.rules.plain = None;
     }
@@ -414,7 +416,7 @@ impl Load {
         self.choose_and_note(now)
     }
 
-    /// Where fewer files are open than there are: an I/O may have to wait until its file is.
+    /// Decides with fewer open files than files: an I/O may have to wait until its file is open.
     fn decide_seated(&mut self, now: Nanos) -> Next {
         loop {
             let waiting = self.service.as_mut().and_then(|service| service.seats.as_mut()?.take_waiting());
@@ -481,7 +483,7 @@ impl Load {
         self.choose_block(direction)
     }
 
-    /// What a record says comes next, booked. What it wrote is read back after each pass.
+    /// The next I/O of a recorded log, counted. What it wrote is read back after each pass.
     fn replayed(&mut self, now: Nanos) -> Next {
         if self.passes.to_review {
             if let Some(next) = self.rest_of_review() {
@@ -496,7 +498,7 @@ impl Load {
                 self.passes.over += 1;
                 self.passes.to_review = true;
             }
-            // The record is at its end, and says so again when all is read back.
+            // At its end the log returns `Stop` again after everything has been read back.
             Next::Stop => return self.rest_of_review().unwrap_or(next),
             Next::Issue(request) => self.book_replayed(request),
             _ => {}
@@ -515,7 +517,7 @@ impl Load {
         }
     }
 
-    /// The direction of the next I/O, or when the first that may go is due.
+    /// The direction of the next I/O, or the time at which the first direction is due.
     fn choose_direction(&mut self, now: Nanos) -> Result<Direction, Nanos> {
         let drawn = match self.chosen {
             Some(direction) => direction,
@@ -526,7 +528,7 @@ impl Load {
         if due <= now {
             return Ok(drawn);
         }
-        // The direction drawn is ahead of its rate; in a mix the other one goes where it is behind.
+        // The drawn direction is ahead of its rate; in a mix the other direction goes if it is due.
         let other = match (self.mix, drawn) {
             (Mix::ReadWrite, Direction::Read) => Direction::Write,
             (Mix::ReadWrite, Direction::Write) if self.read_percent > 0 => Direction::Read,
@@ -568,7 +570,7 @@ impl Load {
         self.end_pass()
     }
 
-    /// Nothing is left of a target: it is done with for this pass, or starts over.
+    /// Handles a target that is used up: it is done for this pass, or starts over.
     fn used_up(&mut self, target: usize) {
         if let Some(service) = &mut self.service {
             service.finished(target);
@@ -580,7 +582,7 @@ impl Load {
         self.places.targets[target].finish();
     }
 
-    /// The target whose turn it is: one I/O to each in turn, leaving out those that are used up.
+    /// The next target: one I/O to each in turn, without those that are used up.
     fn next_target(&mut self) -> Option<usize> {
         let targets = &self.places.targets;
         if let Some(service) = &mut self.service {
@@ -591,7 +593,7 @@ impl Load {
     }
 
     fn issue(&mut self, target: usize, direction: Direction, offset: u64, length: u32) -> Next {
-        let request = Request { operation: operation(direction), target: index(target), offset, length };
+        let request = Request { operation: Operation::of(direction), target: index(target), offset, length };
         if self.mix == Mix::TrimWrite && direction == Direction::Trim {
             self.places.targets[target].remember_trimmed(offset, length);
         }
@@ -614,7 +616,7 @@ impl Load {
         Next::Issue(request)
     }
 
-    /// Every target is used up: another pass, or the end.
+    /// Handles the end of the data on every target: another pass, or the end.
     fn end_pass(&mut self) -> Next {
         if let Some(next) = self.rest_of_review() {
             return next;
@@ -628,14 +630,14 @@ impl Load {
         self.passes.to_drop = self.rules.drops_cache.then_some(0);
         self.places.restart();
         if let Some(service) = &mut self.service {
-            service.restart(self.rules.repeats);
+            if self.rules.repeats { service.repeat() } else { service.restart() }
         }
         self.turn = 0;
         self.chosen = None;
         Next::Drain
     }
 
-    /// What is left to be read back when a pass has written all it will.
+    /// Reads back the remaining blocks when a pass has issued all its writes.
     fn rest_of_review(&mut self) -> Option<Next> {
         self.review.as_mut().map(Review::finish).and_then(review_step)
     }
@@ -647,7 +649,7 @@ impl Load {
         Some(index(target))
     }
 
-    /// Decides as many I/Os as nothing can happen in.
+    /// Plans as many I/Os ahead as can be issued before anything else has to be decided.
     fn plan_ahead(&mut self) {
         let Some(Plain { direction, length, random }) = self.rules.plain else { return };
         let blocks_of = |bytes: u64| bytes / u64::from(length);
@@ -663,10 +665,10 @@ impl Load {
             Order::Register(_) | Order::Mapped { .. } | Order::Skewed(_) => return,
         };
         let left = possible.min(self.limits.ios_left(length));
-        self.run = PlainRun { left, planned: left, operation: direction.map(operation), length, kind };
+        self.run = PlainRun { left, planned: left, operation: direction.map(Operation::of), length, kind };
     }
 
-    /// Books what was decided ahead and issued since.
+    /// Counts the I/Os that were planned ahead and issued since.
     fn settle(&mut self) {
         let done = self.run.planned - self.run.left;
         (self.run.planned, self.run.left) = (0, 0);
@@ -709,7 +711,7 @@ impl Syncs {
         self.every[0] == 0 && self.every[1] == 0 && self.ranges.is_none()
     }
 
-    /// A sync whose turn has come.
+    /// The next sync that is due.
     fn take_due(&mut self) -> Option<Next> {
         if let Some(sync) = self.due.take() {
             return Some(Next::Issue(sync));
@@ -720,7 +722,7 @@ impl Syncs {
         Some(Next::SyncRange { target, offset: first, length: end - first })
     }
 
-    /// Counts a write; the file it went to is the one to be flushed.
+    /// Counts a write; the file it went to is the one to be synced.
     fn written(&mut self, write: &Request) {
         if let Some(ranges) = &mut self.ranges {
             let (offset, end) = (write.offset, write.offset + u64::from(write.length));
@@ -739,7 +741,7 @@ impl Syncs {
             self.left[index] -= 1;
             if self.left[index] == 0 {
                 self.left[index] = self.every[index];
-                // fsync does what fdatasync does, and more: one of them is enough.
+                // fsync includes what fdatasync does, so one of them is enough.
                 self.due = self.due.or(Some(Request { operation, length: 0, ..*write }));
             }
         }
@@ -757,27 +759,19 @@ const fn review_step(turn: Turn) -> Option<Next> {
     }
 }
 
-const fn operation(direction: Direction) -> Operation {
-    match direction {
-        Direction::Read => Operation::Read,
-        Direction::Write => Operation::Write,
-        Direction::Trim => Operation::Trim,
-    }
-}
-
-/// Targets are few enough for 32 bits: they are numbered so in every request.
+/// Targets are numbered with 32 bits in every request.
 fn index(target: usize) -> u32 {
     u32::try_from(target).unwrap_or(u32::MAX)
 }
 
-/// What can be decided ahead, where anything can.
+/// The I/O shape that can be planned ahead; `None` if each I/O must be decided.
 fn plain(setup: &LoadSetup<'_>) -> Option<Plain> {
     let load = &setup.job.load;
     let random = load.random;
     let direction = match load.mix {
         Mix::Only(direction) => Some(direction),
         Mix::ReadWrite if random => None,
-        // Sequential reads and writes have positions of their own, and trims are followed by their writes.
+        // Sequential reads and writes have separate positions, and each trim is followed by its write.
         Mix::ReadWrite | Mix::TrimWrite => return None,
     };
     let moving = |moves: Direction| direction.is_none_or(|only| only == moves);

@@ -1,13 +1,13 @@
-//! Jobs that check what an earlier run wrote: their own writes are not done, and what that run did not finish is not
-//! read.
+//! Jobs that check what an earlier run wrote: their own writes are skipped, and blocks that the earlier run did not
+//! finish are not read.
 
 use super::verify::state::State;
 use super::{Load, Next};
-use engine::Operation;
-use job::plan::{JobPlan, Mix};
 use measure::{Direction, Nanos};
+use plan::Operation;
+use plan::{JobPlan, Mix};
 
-/// What of a load's sequence is left out.
+/// The I/Os of a load's sequence that are skipped.
 #[derive(Clone, Debug)]
 pub(super) struct Detour {
     kind: Kind,
@@ -15,14 +15,14 @@ pub(super) struct Detour {
 
 #[derive(Clone, Debug)]
 enum Kind {
-    /// Every I/O that is not a check.
+    /// Skip every I/O except for verify reads.
     Dry,
-    /// Reads of writes that did not come back, and all after them.
+    /// Skip reads of writes that did not complete; stop after the last write.
     Known { state: State, reads: u64 },
 }
 
 impl Detour {
-    /// The detour of a job that only verifies.
+    /// The detour of a job with verify_only.
     pub(super) fn new(job: &JobPlan) -> Option<Box<Detour>> {
         let only = job.verify.as_ref().is_some_and(|plan| plan.only) && job.load.mix.contains(Direction::Write);
         only.then(|| Box::new(Detour { kind: Kind::Dry }))
@@ -30,8 +30,8 @@ impl Detour {
 }
 
 impl Load {
-    /// Checks only what `state` tells of: the writes of a job that writes (or would), and where a job only reads, the
-    /// reads with their numbers.
+    /// Restricts verification to the writes in `state`: for a job that writes (or would), its writes; for a job that
+    /// only reads, the reads with the same numbers.
     pub fn resume(&mut self, state: State) {
         if let Some(review) = &mut self.review {
             review.resume(state);
@@ -41,7 +41,7 @@ impl Load {
         }
     }
 
-    /// The next answer that is not left out, from `next` on.
+    /// The next step that is not skipped, starting with `next`.
     #[cold]
     pub(super) fn take_detour(&mut self, mut next: Next, now: Nanos) -> Next {
         loop {

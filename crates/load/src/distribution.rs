@@ -1,23 +1,23 @@
-//! Random blocks that are not all alike: zipf, pareto, normal and zones.
+//! Non-uniform random blocks: zipf, pareto, normal and zoned distributions.
 //!
-//! For zipf, pareto and normal a rank is drawn (0 is the hottest) and then scattered over the region by a permutation,
-//! so that hot blocks do not lie side by side. The hottest block lies at the centre the job asks for.
+//! For zipf, pareto and normal a rank is drawn (0 is the hottest) and then mapped to a block by a permutation, so that
+//! hot blocks are not adjacent. The hottest block is at the centre that the job asks for.
 
 use super::permutation::Permutation;
 use super::random::Random;
-use job::plan::Distribution;
 use measure::{Direction, PerDirection};
+use plan::Distribution;
 
-/// Draws blocks of one target.
+/// Draws block numbers of one target.
 #[derive(Clone, Debug)]
 pub(super) enum Skew {
-    /// A rank, scattered.
+    /// A rank, mapped to a block.
     Ranked(Ranks, Scatter),
-    /// Zones with their shares.
+    /// Zones, with the percentage of I/Os to each.
     Zoned(PerDirection<Box<[Zone]>>),
 }
 
-/// How ranks are drawn.
+/// Distribution of ranks.
 #[derive(Clone, Debug)]
 pub(super) enum Ranks {
     Zipf(Zipf),
@@ -33,33 +33,33 @@ pub(super) enum Ranks {
     },
 }
 
-/// Where ranks lie.
+/// Mapping from ranks to blocks.
 #[derive(Clone, Debug)]
 pub(super) struct Scatter {
     permutation: Permutation,
     blocks: u64,
-    /// What is added so that rank 0 lies at the centre.
+    /// Offset added so that rank 0 is at the centre.
     turn: u64,
 }
 
 /// Part of a region.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Zone {
-    /// Running sum of the shares up to this zone.
+    /// Running sum of the percentages up to this zone.
     upto: u64,
     first: u64,
     blocks: u64,
 }
 
 impl Skew {
-    /// The distribution over `blocks` blocks (per direction, as sizes may differ); `None` where every block is alike.
+    /// The distribution over `blocks` blocks (per direction, as sizes may differ); `None` for the uniform distribution.
     pub(super) fn new(
         plan: &Distribution,
         blocks: PerDirection<u64>,
         units: PerDirection<u32>,
         key: u64,
     ) -> Option<Self> {
-        // Ranks are drawn for the direction with the most blocks; others take them modulo their own number.
+        // Ranks are drawn for the direction with the most blocks; the others reduce them modulo their own number.
         let most = blocks.read.max(blocks.write).max(blocks.trim);
         let ranked = |ranks, centre| Some(Skew::Ranked(ranks, Scatter::new(most, key, centre)));
         match plan {
@@ -87,7 +87,7 @@ impl Skew {
         })
     }
 
-    /// The next block, below `blocks`.
+    /// The next block number, less than `blocks`.
     pub(super) fn draw(&self, random: &mut Random, direction: Direction, blocks: u64) -> u64 {
         match self {
             Skew::Ranked(ranks, scatter) => scatter.place(ranks.draw(random)) % blocks,
@@ -103,7 +103,7 @@ impl Skew {
     }
 }
 
-/// Lays zones one after the other; those that begin beyond the region are left out.
+/// Places zones one after another; those that begin beyond the region are omitted.
 fn cut(zones: impl Iterator<Item = (u8, u64)>, bound: impl Fn(u64) -> u64, all: u64) -> Box<[Zone]> {
     let (mut upto, mut end) = (0, 0);
     zones
@@ -133,7 +133,7 @@ impl Ranks {
         Ranks::Normal { blocks: float(blocks), deviation: float(blocks) * percent / 100.0 }
     }
 
-    /// The block at this share of all.
+    /// The block at this fraction of all blocks.
     pub(super) fn centre(blocks: u64, share: f64) -> u64 {
         whole((float(blocks) * share).min(float(blocks) - 1.0).max(0.0))
     }
@@ -141,12 +141,13 @@ impl Ranks {
     pub(super) fn draw(&self, random: &mut Random) -> u64 {
         match self {
             Ranks::Zipf(zipf) => zipf.draw(random),
-            // J. Gray et al., "Quickly generating billion-record synthetic databases" (1994), self-similar.
+            // J. Gray et al., "Quickly generating billion-record synthetic databases" (1994), self-similar
+            // distribution.
             Ranks::SelfSimilar { blocks, exponent } => {
                 whole((blocks * random.unit().powf(*exponent)).min(blocks - 1.0))
             }
             Ranks::Normal { blocks, deviation } => {
-                // Box and Muller (1958); one of the pair is enough.
+                // Box and Muller (1958); one value of the pair is enough.
                 let radius = (-2.0 * random.positive_unit().ln()).sqrt();
                 let distance = radius * (std::f64::consts::TAU * random.unit()).cos() * deviation;
                 whole(distance.round().rem_euclid(*blocks).min(blocks - 1.0))
@@ -165,6 +166,7 @@ impl Scatter {
         Scatter { permutation, blocks: blocks.max(1), turn }
     }
 
+    // The permutation alone would move the hottest block to a random place; the rotation puts it at the centre.
     pub(super) fn place(&self, rank: u64) -> u64 {
         (self.permutation.at(rank.min(self.blocks - 1)) + self.turn) % self.blocks
     }
@@ -208,7 +210,7 @@ impl Zipf {
     fn integral(&self, x: f64) -> f64 {
         let log = x.ln();
         let t = (1.0 - self.exponent) * log;
-        // (e^t - 1) / t, by its series near 0.
+        // (e^t - 1) / t, by its series near 0, where the quotient loses precision.
         let ratio = if t.abs() > 1e-8 { t.exp_m1() / t } else { 1.0 + t / 2.0 };
         ratio * log
     }
@@ -230,7 +232,7 @@ fn whole(number: f64) -> u64 {
     number as u64
 }
 
-/// So many hundredths of `all`.
+/// `percent` per cent of `all`, without overflow.
 fn part(all: u64, percent: u64) -> u64 {
     let percent = percent.min(100);
     all / 100 * percent + all % 100 * percent / 100

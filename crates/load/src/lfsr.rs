@@ -1,8 +1,9 @@
-//! A linear-feedback shift register: every block once per turn, and the next turn in the same order.
+//! A linear-feedback shift register: each period visits every block once, and all periods have the same order.
 
 use super::random::mix;
 
-/// Lower coefficients of a primitive polynomial of each degree from 2 on: a register with it visits every state but 0.
+/// Lower coefficients of a primitive polynomial for each degree from 2 on: a register with such a polynomial visits
+/// every state except 0.
 const POLYNOMIALS: [u64; 55] = [
     0x3,
     0x3,
@@ -61,10 +62,11 @@ const POLYNOMIALS: [u64; 55] = [
     0x400_0000_0007,
 ];
 
-/// The most blocks a register can be made for.
+/// The largest number of blocks of a register.
 pub(super) const BLOCKS_MAX: u64 = 1 << 56;
 
-/// A register over the blocks `0..blocks`. Its states are block numbers; block 0, which is no state, ends each turn.
+/// A register over the blocks `0..blocks`. Its states are block numbers. Block 0, which is never a state of the
+/// register, is appended at the end of each period.
 #[derive(Clone, Debug)]
 pub(super) struct Lfsr {
     last: u64,
@@ -76,7 +78,7 @@ pub(super) struct Lfsr {
 }
 
 impl Lfsr {
-    /// A register for `blocks` blocks, [`BLOCKS_MAX`] at most; `seed` says where in its cycle it starts.
+    /// A register for `blocks` blocks, at most [`BLOCKS_MAX`]; `seed` selects the start of its cycle.
     pub(super) fn new(blocks: u64, seed: u64) -> Self {
         let last = blocks.saturating_sub(1).max(1);
         let degree = (64 - last.leading_zeros()).max(2);
@@ -85,7 +87,7 @@ impl Lfsr {
         Lfsr { last, feedback: ((1 << degree) | lower) >> 1, first, state: first, blocks, left: blocks }
     }
 
-    /// The next block; `None` after each full turn.
+    /// The next block; `None` at the end of each period.
     #[inline]
     pub(super) fn next_block(&mut self) -> Option<u64> {
         self.left = self.left.checked_sub(1)?;
@@ -93,7 +95,8 @@ impl Lfsr {
             return Some(0);
         }
         let block = self.state;
-        // States beyond the last block belong to no block: skip them, at most every second one on average.
+        // States larger than the last block are skipped. The degree is the smallest that holds all blocks, so on
+        // average less than every second state is skipped.
         loop {
             self.state = (self.state >> 1) ^ ((self.state & 1).wrapping_neg() & self.feedback);
             if self.state <= self.last {
@@ -102,7 +105,7 @@ impl Lfsr {
         }
     }
 
-    /// Starts the same turn again.
+    /// Starts the same period again.
     pub(super) fn restart(&mut self) {
         self.state = self.first;
         self.left = self.blocks;

@@ -1,9 +1,10 @@
-//! The load: which I/O comes next, and when. Pure decisions, testable without a disk.
+//! The load: decides which I/O comes next, and when. Pure functions of the plan, a seed and the time; testable without
+//! a disk.
 //!
-//! The worker's loop asks [`Load::next`] "what next, at this time?", carries it out and tells the load of completions.
-//! How many I/Os are in flight and how they are batched is the loop's business, not the load's; so are the syncs at the
-//! end of a job and at the closing of files, and dropping caches. The load says when. It also says what is in the
-//! blocks and whether what was read back is what was written.
+//! The worker's loop calls [`Load::next`] with the current time, performs the step that it returns, and reports
+//! completions to the load. The number of I/Os in flight and their batching are up to the loop, as are the syncs at the
+//! end of a job and at close, and dropping caches: the load only decides when. The load also generates the content of
+//! blocks (`content`, `verify`) and checks data that was read back.
 
 #![forbid(unsafe_code)]
 
@@ -36,167 +37,161 @@ pub use decide::Load;
 pub use placed::Misplaced;
 pub use replay::{RecordFailure, Recorded, Recording, Witness};
 
-use engine::Operation;
-use job::plan::JobPlan;
 use measure::{Direction, Nanos};
+use plan::JobPlan;
+use plan::Operation;
 
-/// The part of one target that a worker uses.
+/// The part of a target that a worker uses, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Region {
     /// First byte.
     pub start: u64,
-    /// One past the last byte.
+    /// End offset: one past the last byte.
     pub end: u64,
-    /// How it lies in its target.
+    /// Whole target or a part.
     pub reach: Reach,
 }
 
-/// How a region lies in its target.
+/// The part of its target that a region covers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Reach {
-    /// From the first byte to the last.
+    /// The whole target.
     #[default]
     Whole,
-    /// Some of it.
+    /// A part of it.
     Part,
 }
 
 impl Region {
-    /// How many bytes it holds.
+    /// Size in bytes.
     pub const fn bytes(&self) -> u64 {
         self.end.saturating_sub(self.start)
     }
 }
 
-/// An I/O that the load wants done.
+/// An I/O of the load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// What it does.
+    /// Read, write, trim or sync.
     pub operation: Operation,
     /// Index into the targets.
     pub target: u32,
-    /// Where in the file, in bytes.
+    /// Offset in the file, in bytes.
     pub offset: u64,
-    /// How many bytes.
+    /// Length in bytes.
     pub length: u32,
 }
 
 impl Request {
-    /// The direction whose numbers this I/O belongs to; `None` for syncs.
+    /// The direction under which this I/O is counted; `None` for syncs.
     pub const fn direction(&self) -> Option<Direction> {
-        match self.operation {
-            Operation::Read => Some(Direction::Read),
-            Operation::Write => Some(Direction::Write),
-            Operation::Trim => Some(Direction::Trim),
-            Operation::Sync | Operation::DataSync => None,
-        }
+        self.operation.direction()
     }
 }
 
-/// What a worker is to do.
+/// The next step of a worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
     /// Issue this I/O now.
     Issue(Request),
-    /// Nothing before this moment (rate, the times of a replay): reap what completes meanwhile, then ask again.
+    /// No I/O is due before this time (rate, replay): reap completions meanwhile, then call again.
     Wait(Nanos),
-    /// Let everything in flight complete, sleep (or spin, the second part) until this moment, then ask again:
-    /// think time.
+    /// Think time: let everything in flight complete, sleep (then spin) until this time, then call again.
     Think {
-        /// When the pause ends.
+        /// End of the pause.
         until: Nanos,
-        /// From when on the rest of the pause is spent burning CPU.
+        /// Time from which on the worker spins instead of sleeping.
         spin_from: Nanos,
     },
-    /// Let everything in flight complete, then ask again.
+    /// Let everything in flight complete, then call again.
     Drain,
-    /// This target starts over: drop its pages from the cache (the plan wants caches dropped), then ask again.
+    /// A new pass over this target starts: drop its pages from the cache (the plan asks for it), then call again.
     DropCache(u32),
-    /// Let everything in flight complete, then put the file with this number into this target's place: fewer files are
+    /// Let everything in flight complete, then open this file in place of the target's current one: fewer files are
     /// open than the job has.
     Open {
-        /// The target that is exchanged.
+        /// The target whose file is replaced.
         target: u32,
-        /// The file's number among the job's files.
+        /// Number of the file among the job's files.
         file: u32,
     },
-    /// sync_file_range of what was written to this target since the last.
+    /// Call sync_file_range(2) on the range written to this target since the last sync.
     SyncRange {
         /// The target.
         target: u32,
         /// First byte.
         offset: u64,
-        /// How many bytes.
+        /// Length in bytes.
         length: u64,
     },
-    /// Let everything in flight complete and reach the device, then ask again: what was written is read back from here.
+    /// Let everything in flight complete and reach the device, then call again: written data is read back from here on.
     BeginReview,
-    /// Read this block back and judge it.
+    /// Read this block back and verify it.
     Review {
         /// The read.
         request: Request,
-        /// What it must hold.
+        /// The content that it must have.
         expects: Expects,
     },
-    /// Let everything in flight complete, then ask again: the blocks that were due are read back.
+    /// Let everything in flight complete, then call again: the blocks that were due have been read back.
     EndReview,
-    /// Nothing more to do.
+    /// The load has ended.
     Stop,
 }
 
-/// What a block must hold that is read back.
+/// The expected content of a block that is read back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expects {
-    /// What this write left, counted from 1.
+    /// The data of this write, numbered from 1.
     Write(u64),
-    /// Zeros: it was trimmed.
+    /// Zeros: the block was trimmed.
     Zeros,
-    /// It was trimmed, and the device may return what it likes.
+    /// Unknown: the block was trimmed, and the device may return any data.
     Anything,
 }
 
 impl Expects {
-    /// Whether it is a write no later than this one.
+    /// True if it is the data of a write up to this number.
     const fn is_up_to(self, number: u64) -> bool {
         matches!(self, Expects::Write(write) if write <= number)
     }
 }
 
-/// What a load is made from.
+/// The inputs of a load.
 #[derive(Clone, Copy, Debug)]
 pub struct LoadSetup<'a> {
     /// The job.
     pub job: &'a JobPlan,
-    /// The worker's number over the whole run, from 1; part of its seed.
+    /// The worker's number over the whole run, from 1; part of its seeds.
     pub number: u32,
-    /// What the worker uses of each target.
+    /// The region of each target that the worker uses.
     pub regions: &'a [Region],
-    /// Takes the seed's place when the plan has none.
+    /// Seed to use if the plan has none.
     pub system_seed: u64,
 }
 
-/// Why there can be no load.
+/// Errors of preparing a load.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LoadError {
-    /// There is nothing to do I/O on.
+    /// There is no target.
     #[error("job `{job}` ({origin}): there is no file to do I/O on; name one with filename= or give size=")]
     NoTargets {
-        /// The job's name.
+        /// Name of the job.
         job: String,
-        /// Where it was written.
+        /// File and line of the job.
         origin: String,
     },
-    /// No memory for the random map.
+    /// The random map does not fit into memory.
     #[error(
         "job `{job}` ({origin}): there is no memory for a random map of {blocks} blocks; \
          use norandommap, softrandommap=1, or one block size"
     )]
     NoMap {
-        /// The job's name.
+        /// Name of the job.
         job: String,
-        /// Where it was written.
+        /// File and line of the job.
         origin: String,
-        /// How many blocks it would hold.
+        /// Number of blocks of the map.
         blocks: u64,
     },
     /// No region holds a single block.
@@ -205,9 +200,9 @@ pub enum LoadError {
          use a smaller bs= or a larger size="
     )]
     RegionTooSmall {
-        /// The job's name.
+        /// Name of the job.
         job: String,
-        /// Where it was written.
+        /// File and line of the job.
         origin: String,
         /// Smallest block size of the job.
         block: u32,

@@ -1,17 +1,17 @@
 //! The random map: which blocks of a region were used in this pass.
 
-/// A bit per block, and above it a bit per full word, and so on: the next free block is found in a few steps however
-/// full the map is.
+/// A bit per block, above it a bit per full word, and so on: a tree with 64 branches per node. The next free block is
+/// found in at most two steps per level, however full the map is.
 #[derive(Clone, Debug)]
 pub(super) struct BlockMap {
     blocks: u64,
     free: u64,
-    /// `levels[0]` has a bit per block, each next level a bit per word of the one below; a set bit means taken.
+    /// `levels[0]` has a bit per block, each next level a bit per word of the one below. A set bit means used.
     levels: Vec<Vec<u64>>,
 }
 
 impl BlockMap {
-    /// A map of free blocks; `None` where there is no memory for it.
+    /// A map of free blocks; `None` if it does not fit into memory.
     pub(super) fn new(blocks: u64) -> Option<Self> {
         let mut levels = Vec::new();
         let mut bits = blocks;
@@ -39,7 +39,7 @@ impl BlockMap {
         self.close_tails();
     }
 
-    /// The first free block from `block` on, starting over at 0 after the last one; `None` when the map is full.
+    /// The first free block at or after `block`, continuing at 0 after the last one; `None` if the map is full.
     pub(super) fn next_free(&self, block: u64) -> Option<u64> {
         if self.free == 0 {
             return None;
@@ -47,7 +47,7 @@ impl BlockMap {
         self.free_from(block).or_else(|| self.free_from(0))
     }
 
-    /// How many blocks from `block` on are free, `most` at most.
+    /// The number of consecutive free blocks from `block` on, at most `most`.
     pub(super) fn free_run(&self, block: u64, most: u64) -> u64 {
         let end = (block + most).min(self.blocks);
         let mut bit = block;
@@ -62,7 +62,7 @@ impl BlockMap {
         bit.min(end) - block
     }
 
-    /// Takes `count` blocks from `block` on; those that are taken already stay so.
+    /// Marks `count` blocks from `block` on as used; some may be used already.
     pub(super) fn take(&mut self, block: u64, count: u64) {
         let end = (block + count).min(self.blocks);
         let mut bit = block;
@@ -79,7 +79,7 @@ impl BlockMap {
         }
     }
 
-    /// Sets a bit of a level, and its word's bit in the next level when the word is full, and so on.
+    /// Sets a bit of a level; if its word is full then, sets the bit of that word in the next level, and so on.
     fn set(&mut self, level: usize, bit: u64) {
         let mut bit = bit;
         for words in self.levels.iter_mut().skip(level) {
@@ -94,7 +94,7 @@ impl BlockMap {
     fn free_from(&self, block: u64) -> Option<u64> {
         let mut bit = block;
         let mut level = 0;
-        // Up until a word has a free bit at or after ours …
+        // Go up until a word has a free bit at or after this position.
         loop {
             let words = self.levels.get(level)?;
             let open = if word(bit) < words.len() { !words[word(bit)] & (u64::MAX << (bit % 64)) } else { 0 };
@@ -105,7 +105,7 @@ impl BlockMap {
             bit = bit / 64 + 1;
             level += 1;
         }
-        // … and down again to the first free one below it.
+        // Then go down again to the first free bit below it.
         while level > 0 {
             level -= 1;
             bit *= 64;
@@ -114,7 +114,7 @@ impl BlockMap {
         Some(bit)
     }
 
-    /// Bits beyond the end of a level count as taken.
+    /// Marks bits beyond the end of a level as used.
     fn close_tails(&mut self) {
         let mut bits = self.blocks;
         for level in 0..self.levels.len() {

@@ -1,14 +1,14 @@
-//! How fast: when the next I/O of a direction is due.
+//! The rate: when the next I/O of a direction is due.
 //!
-//! Moments are kept exactly: what a division leaves over goes into the next gap, so no rate drifts.
+//! Due times are exact: the remainder of each division is carried into the next gap, so that no rate drifts.
 
 use super::random::Random;
-use job::plan::{BlockSize, PacePlan};
 use measure::{Direction, Nanos, PerDirection};
+use plan::{BlockSize, PacePlan};
 
 const NANOS_PER_SECOND: u64 = 1_000_000_000;
 
-/// The pace of one worker.
+/// The rates of one worker.
 #[derive(Clone, Debug)]
 pub(super) struct Pace {
     lanes: PerDirection<Option<Lane>>,
@@ -16,16 +16,16 @@ pub(super) struct Pace {
     random: Random,
 }
 
-/// The pace of one direction.
+/// The rate of one direction.
 #[derive(Clone, Debug)]
 struct Lane {
     cost: Cost,
     due: Nanos,
-    /// Left over from earlier divisions: fractions of a nanosecond in units of 1 / rate.
+    /// Remainder of earlier divisions: fractions of a nanosecond in units of 1 / rate.
     rest: u64,
 }
 
-/// What a rate counts.
+/// The unit of a rate.
 #[derive(Clone, Copy, Debug)]
 enum Cost {
     /// Bytes per second.
@@ -40,7 +40,7 @@ impl Pace {
             let cost = match (plan.rate[direction], plan.iops[direction]) {
                 (Some(rate), _) if rate.get() > 0 => Some(Cost::Bytes(rate.get())),
                 (_, Some(iops)) if iops > 0 => Some(match &sizes[direction] {
-                    // A rate in I/Os over a range of sizes is a rate in bytes of the smallest size, as fio has it.
+                    // A rate in I/Os with a range of sizes is a rate in bytes of the smallest size, as in fio.
                     BlockSize::Range(least, _) => Cost::Bytes(iops.saturating_mul(u64::from(*least))),
                     BlockSize::Fixed(_) | BlockSize::Split(_) => Cost::Ios(iops),
                 }),
@@ -53,12 +53,12 @@ impl Pace {
         Pace { lanes, poisson: plan.poisson, random: Random::new(seed) }
     }
 
-    /// Whether no direction has a rate.
+    /// True if no direction has a rate.
     pub(super) const fn is_free(&self) -> bool {
         self.lanes.read.is_none() && self.lanes.write.is_none() && self.lanes.trim.is_none()
     }
 
-    /// Everything is due at `now`: the epoch, or the end of the ramp.
+    /// Makes everything due at `now`: at the start, and at the end of the ramp.
     pub(super) fn restart(&mut self, now: Nanos) {
         for lane in self.lanes_mut() {
             lane.due = now;
@@ -66,20 +66,20 @@ impl Pace {
         }
     }
 
-    /// Forgives what fell due during a pause that ends at `now`.
+    /// Drops the I/Os that became due during a pause that ends at `now`.
     pub(super) fn forgive(&mut self, now: Nanos) {
         for lane in self.lanes_mut() {
             lane.due = lane.due.max(now);
         }
     }
 
-    /// When the next I/O in `direction` is due; zero without a rate.
+    /// The time at which the next I/O in `direction` is due; zero without a rate.
     #[inline]
     pub(super) fn due(&self, direction: Direction) -> Nanos {
         self.lanes[direction].as_ref().map_or(Nanos::ZERO, |lane| lane.due)
     }
 
-    /// An I/O of `length` bytes is issued.
+    /// Advances the due time by an I/O of `length` bytes.
     #[inline]
     pub(super) fn issued(&mut self, direction: Direction, length: u32) {
         if let Some(lane) = &mut self.lanes[direction] {
@@ -94,7 +94,7 @@ impl Pace {
 }
 
 impl Lane {
-    /// Moves on by the gap that an I/O of `length` bytes asks for, times `stretch`.
+    /// Advances by the gap of an I/O of `length` bytes, times `stretch`.
     fn advance(&mut self, length: u32, stretch: Option<f64>) {
         let (amount, rate) = match self.cost {
             Cost::Bytes(rate) => (u64::from(length), rate),

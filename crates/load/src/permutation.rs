@@ -1,13 +1,14 @@
-//! Every block once, in an order that looks random, without a map: a keyed bijection on block numbers.
+//! A pseudo-random order of blocks that visits each block once, without a map: a keyed bijection on block numbers.
 
 use super::random::mix;
 
-/// A permutation of `0..blocks`. Applying it to 0, 1, 2, … visits every block exactly once.
+/// A permutation of `0..blocks`. Applied to 0, 1, 2, …, it visits every block exactly once.
 ///
-/// It works on the smallest power of two that holds `blocks` with steps that can be undone (add, multiply by an odd
-/// number, xor with the own upper bits) and applies itself again while the result lies outside (cycle walking):
-/// below two applications on average, one where `blocks` is a power of two. Four rounds with shifts of a third of the
-/// bits are the fewest whose successive distances pass a chi-square test for every key tried; three do not.
+/// It works on the smallest power of two that holds `blocks`, with steps that are invertible (add, multiply by an odd
+/// number, xor with the value's own upper bits), and is applied again while the result is outside the range (cycle
+/// walking): less than two applications on average, one if `blocks` is a power of two. Four rounds with shifts of a
+/// third of the bits are the fewest whose successive distances pass a chi-square test for every key tried; three rounds
+/// do not pass.
 #[derive(Clone, Debug)]
 pub(super) struct Permutation {
     blocks: u64,
@@ -19,11 +20,11 @@ pub(super) struct Permutation {
 
 impl Permutation {
     /// # Panics
-    /// Never; a permutation of no blocks maps 0 to 0.
+    /// Never; with no blocks it maps 0 to 0.
     pub(super) fn new(blocks: u64, key: u64) -> Self {
         let bits = 64 - blocks.saturating_sub(1).leading_zeros();
         let mask = if bits == 64 { u64::MAX } else { (1 << bits) - 1 };
-        // Multipliers need to be odd to be bijections, and 5 mod 8 mixes the low bits best.
+        // Multipliers must be odd to be invertible; those that are 5 mod 8 mix the low bits best.
         let factor = |index: u64| (mix(key.wrapping_add(index)) & !7) | 5;
         Permutation {
             blocks: blocks.max(1),
@@ -34,10 +35,12 @@ impl Permutation {
         }
     }
 
-    /// The block in place `rank`, which is below the number of blocks.
+    /// The block at position `rank`, which must be less than the number of blocks.
     #[inline]
     pub(super) fn at(&self, rank: u64) -> u64 {
         let mut block = self.turn(rank);
+        // Cycle walking terminates: the permutation of the larger range has cycles only, and the one through `rank`
+        // returns to it, so it contains a value inside.
         while block >= self.blocks {
             block = self.turn(block);
         }
@@ -83,7 +86,7 @@ mod tests {
                 let distance = permutation.at(rank).wrapping_sub(permutation.at(rank - 1)) % BLOCKS;
                 distances[usize::try_from(distance * 16 / BLOCKS).unwrap()] += 1;
             }
-            // Independent draws put 4096 ± 62 in each sixteenth.
+            // Independent draws would put 4096 ± 62 in each sixteenth.
             assert!(distances.iter().all(|&count| count.abs_diff(4096) < 410), "key {key}: {distances:?}");
         }
     }

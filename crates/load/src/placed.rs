@@ -1,23 +1,23 @@
-//! Bytes that follow from where in a file they are, and the check that they came back.
+//! Data that is determined by the position in a file, and its check.
 
 use super::random::mix;
-use job::plan::PlacedBytes;
+use plan::PlacedBytes;
 
-/// Bytes that are drawn together.
+/// Bytes that are generated together.
 const WORD: usize = 8;
 
-/// A byte that is not what its place says.
+/// A byte that differs from the data of its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Misplaced {
-    /// Where, from the beginning of the file.
+    /// Offset in the file, in bytes.
     pub offset: u64,
-    /// What is there.
+    /// The value that was read.
     pub found: u8,
-    /// What must be.
+    /// The value that was expected.
     pub expected: u8,
 }
 
-/// The word at a place of a file.
+/// The word at a position of a file.
 fn word(plan: &PlacedBytes, place: u64) -> u64 {
     let record = u64::from(plan.record.max(1));
     let inside = place % record;
@@ -26,7 +26,8 @@ fn word(plan: &PlacedBytes, place: u64) -> u64 {
     let across = within + u64::from(plan.across);
     let drawn = |from: u64, place: u64| mix(mix(from) ^ place);
     let word = match inside {
-        // Its own kind of numbers: a place in a record is also a place in the first record of a file.
+        // A separate stream (the inverted seed): a position in a record is also a position in the first record of a
+        // file.
         _ if inside < everywhere => drawn(!plan.set, inside),
         _ if inside < within => drawn(!plan.own, inside),
         _ if inside < across => drawn(plan.set, place),
@@ -36,7 +37,7 @@ fn word(plan: &PlacedBytes, place: u64) -> u64 {
     with_zeros(word, plan.zero_words_percent)
 }
 
-/// Takes out as many halves of words as the percentage says.
+/// Sets this percentage of half words to zero.
 fn with_zeros(word: u64, percent: u8) -> u64 {
     if percent == 0 {
         return word;
@@ -46,14 +47,14 @@ fn with_zeros(word: u64, percent: u8) -> u64 {
     keeps(drawn & 0xffff_ffff, 0xffff_ffff) & word | keeps(drawn >> 32, 0xffff_ffff_0000_0000) & word
 }
 
-/// Fills what is to be at `offset`.
+/// Fills a buffer with the data of `offset`.
 pub(super) fn fill(plan: &PlacedBytes, offset: u64, buffer: &mut [u8]) {
     for (place, bytes) in (offset..).step_by(WORD).zip(buffer.chunks_mut(WORD)) {
         bytes.copy_from_slice(&word(plan, place).to_le_bytes()[..bytes.len()]);
     }
 }
 
-/// The first byte of what was read from `offset` that is not as its place says.
+/// The first byte of data read from `offset` that differs from the data of its position.
 pub(super) fn first_misplaced(plan: &PlacedBytes, offset: u64, buffer: &[u8]) -> Option<Misplaced> {
     for (place, bytes) in (offset..).step_by(WORD).zip(buffer.chunks(WORD)) {
         let expected = word(plan, place).to_le_bytes();

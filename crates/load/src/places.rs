@@ -1,4 +1,4 @@
-//! Where the next I/O goes: positions, random blocks and what is left of each target in this pass.
+//! The position of the next I/O: sequential positions, random blocks, and the rest of each target in this pass.
 
 use super::distribution::Skew;
 use super::lfsr::{self, Lfsr};
@@ -6,17 +6,17 @@ use super::limits::is_time_based;
 use super::map::BlockMap;
 use super::permutation::Permutation;
 use super::random::{Purpose, Random, mix, stream_seed};
-use super::sizes::Sizes;
+use super::sizes::{SizeSteps, Sizes};
 use super::tausworthe::Tausworthe;
-use super::zones::{Access, Strided, ZoneMap};
+use super::zones::{Access, Course, Strided, ZoneMap};
 use super::{LoadError, LoadSetup, Reach, Region};
-use job::plan::{Generator, LoadPlan, Step, ZonePlan};
 use measure::{Direction, PerDirection};
+use plan::{Generator, LoadPlan, Step, ZonePlan};
 
-/// Whether there is a block to do I/O on.
+/// Checks that there is a block to do I/O on.
 ///
 /// # Errors
-/// When there is none.
+/// If there is none.
 pub(super) fn check(setup: &LoadSetup<'_>) -> Result<(), LoadError> {
     let job = setup.job.name.clone();
     let origin = setup.job.origin.clone();
@@ -28,7 +28,7 @@ pub(super) fn check(setup: &LoadSetup<'_>) -> Result<(), LoadError> {
     }
 }
 
-/// All targets of a worker and the random numbers that choose among their blocks.
+/// All targets of a worker, and the random streams that choose among their blocks.
 #[derive(Clone, Debug)]
 pub(super) struct Places {
     pub(super) targets: Vec<Place>,
@@ -36,31 +36,31 @@ pub(super) struct Places {
     rules: Rules,
 }
 
-/// Random numbers of a pass; started again with it where the plan says so.
+/// The random streams of a pass; restarted with each pass if the plan says so.
 #[derive(Clone, Debug)]
 pub(super) struct Draws {
     pub(super) offset: Tausworthe,
     skewed: Random,
     size: Random,
     sequential: Random,
-    /// I/Os that still belong to the last random draw.
+    /// Number of I/Os that still belong to the last random draw.
     of_draw: u32,
 }
 
-/// What holds for all targets.
+/// The settings of all targets.
 #[derive(Clone, Debug)]
 struct Rules {
     random: bool,
     sizes: PerDirection<Sizes>,
-    /// Sizes of I/Os that are not random.
+    /// Sizes of I/Os that are sequential.
     sequential: PerDirection<Sizes>,
-    /// The smallest size of each direction, or what it asks for: offsets are multiples of it.
+    /// Per direction: the block alignment if given, otherwise the smallest size. Offsets are multiples of it.
     units: PerDirection<u32>,
     percent_random: PerDirection<u8>,
     step: Step,
-    /// A target that is used up starts over by itself.
+    /// True if a target that is used up starts over by itself.
     restarts: bool,
-    /// Sequential positions start over by themselves (the only target of a time-based job).
+    /// True if sequential positions start over by themselves (the only target of a time-based job).
     wraps: bool,
     repeat: bool,
     seed: u64,
@@ -74,15 +74,15 @@ pub(super) struct Place {
     start: u64,
     end: u64,
     reach: Reach,
-    /// Where the next sequential I/O of each direction starts.
+    /// Start of the next sequential I/O of each direction.
     next: PerDirection<u64>,
-    /// Where the last I/O of each direction started in this pass.
+    /// Start of the last I/O of each direction in this pass.
     last: PerDirection<Option<u64>>,
-    /// How many blocks of each direction's smallest size it holds.
+    /// Number of possible start positions for each direction.
     blocks: PerDirection<u64>,
     order: Order,
     key: u64,
-    /// Trimmed, not written yet.
+    /// The block that was trimmed and is not written yet.
     trimmed: Option<(u64, u32)>,
     over: bool,
     zones: Option<Box<Zones>>,
@@ -91,7 +91,8 @@ pub(super) struct Place {
 /// Zones of a target.
 #[derive(Clone, Debug)]
 enum Zones {
-    /// Windows, and the order of blocks in the smaller one at the end (or in the others, while that one is in use).
+    /// Windows, and the order of blocks in the smaller window at the end (or in the other windows, while that one is in
+    /// use).
     Strided {
         windows: Strided,
         tail: Option<(Order, PerDirection<u64>)>,
@@ -100,29 +101,29 @@ enum Zones {
     Zoned(ZoneMap),
 }
 
-/// How random blocks are found.
+/// The method of choosing random blocks.
 #[derive(Clone, Debug)]
 pub(super) enum Order {
     /// Independent draws.
     Free,
-    /// Each block once, by a permutation; the number of blocks used up.
+    /// Each block once, by a permutation; `used` of them are used up.
     Permuted { permutation: Permutation, used: u64, blocks: u64 },
-    /// Each block once, by a register.
+    /// Each block once, by a shift register.
     Register(Lfsr),
-    /// Each block once, by a map, since sizes differ; bytes per bit.
+    /// Each block once, by a map because sizes differ; `unit` is the number of bytes per bit.
     Mapped { map: BlockMap, unit: u64 },
-    /// Not all blocks alike.
+    /// A non-uniform distribution.
     Skewed(Skew),
 }
 
-/// What a target has to offer.
+/// The result of asking a target for a position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Offer {
-    /// These bytes.
+    /// This range.
     Bytes { offset: u64, length: u32 },
-    /// It starts over: ask again.
+    /// The target starts over: ask again.
     Restarted,
-    /// Nothing more in this pass.
+    /// Nothing is left in this pass.
     Over,
 }
 
@@ -131,7 +132,7 @@ impl Places {
         let plan = &setup.job.load;
         let seed = plan.seed.unwrap_or(setup.system_seed);
         let time_based = is_time_based(setup.job);
-        let per_direction = |direction: Direction| Sizes::new(&plan.block_size[direction], plan.unaligned_sizes);
+        let per_direction = |direction: Direction| Sizes::new(&plan.block_size[direction], SizeSteps::of(plan));
         let sizes = PerDirection {
             read: per_direction(Direction::Read),
             write: per_direction(Direction::Write),
@@ -183,7 +184,7 @@ impl Places {
         targets[target].take(direction, draws, rules)
     }
 
-    /// Starts one target over while the others go on.
+    /// Starts one target over while the others continue.
     pub(super) fn start_over(&mut self, target: usize) {
         let place = &mut self.targets[target];
         place.begin_pass();
@@ -203,7 +204,7 @@ impl Places {
 }
 
 impl Rules {
-    /// How many places in a region of so many bytes an I/O of each direction may start at.
+    /// Number of positions in a region of this size at which an I/O of each direction may start.
     fn blocks(&self, bytes: u64) -> PerDirection<u64> {
         let of = |direction: Direction| {
             let room = bytes.checked_sub(u64::from(self.sizes[direction].least().max(1)));
@@ -226,7 +227,7 @@ impl Rules {
 }
 
 impl Place {
-    /// Zones reset so far.
+    /// Number of zone resets so far.
     pub(super) fn zone_resets(&self) -> u64 {
         match self.zones.as_deref() {
             Some(Zones::Zoned(map)) => map.resets(),
@@ -262,7 +263,7 @@ impl Place {
         Ok(Place { start, end, reach, next, last, blocks, order, key, trimmed: None, over: false, zones })
     }
 
-    /// Whether nothing is left of it in this pass.
+    /// True if nothing is left of it in this pass.
     pub(super) const fn is_over(&self) -> bool {
         self.over
     }
@@ -275,12 +276,12 @@ impl Place {
         &mut self.order
     }
 
-    /// Whether any I/O went here in this pass.
+    /// True if it had any I/O in this pass.
     pub(super) fn has_moved(&self) -> bool {
         Direction::ALL.into_iter().any(|direction| self.last[direction].is_some())
     }
 
-    /// The block that is trimmed and waits for its write.
+    /// The trimmed block that waits for its write.
     pub(super) fn take_trimmed(&mut self) -> Option<(u64, u32)> {
         self.trimmed.take()
     }
@@ -323,12 +324,13 @@ impl Place {
             self.take_random(direction, draws, rules)
         } else {
             match self.take_sequential(direction, draws, rules) {
-                // A random job whose sequential run met the end of the region goes on elsewhere.
+                // A random job whose sequential run reached the end of the region continues at a random block.
                 Offer::Over if rules.random => self.take_random(direction, draws, rules),
                 offer => offer,
             }
         };
-        let offer = if self.zones.is_some() { self.in_zone(offer, direction, !random) } else { offer };
+        let course = if random { Course::Random } else { Course::Sequential };
+        let offer = if self.zones.is_some() { self.in_zone(offer, direction, course) } else { offer };
         if let Offer::Bytes { offset, length } = offer {
             self.next[direction] = offset + u64::from(length);
             self.last[direction] = Some(offset);
@@ -336,12 +338,12 @@ impl Place {
         offer
     }
 
-    /// Where a sequential I/O goes.
+    /// The offset of a sequential I/O.
     fn following(&self, direction: Direction, step: Step) -> u64 {
         let next = self.next[direction];
         match (step, self.last[direction]) {
             (Step::Skip(bytes @ 0..), Some(_)) => next.saturating_add(bytes.unsigned_abs()),
-            // Backwards over the start goes on from the end.
+            // A backward skip over the start continues from the end.
             (Step::Skip(bytes), Some(_)) => {
                 let back = bytes.unsigned_abs();
                 if next >= self.start.saturating_add(back) { next - back } else { self.end.saturating_sub(back) }
@@ -351,8 +353,8 @@ impl Place {
         }
     }
 
-    /// A skip that leaves the target from before its end comes in again at its start, as in fio; after a block at the
-    /// very end the target is used up.
+    /// True if a skip that leaves the target from before its end wraps to its start, as in fio. After a block at the
+    /// very end the target is used up instead.
     fn comes_round(&self, direction: Direction, step: Step, offset: u64) -> bool {
         let skips = matches!(step, Step::Skip(0..)) && self.last[direction].is_some();
         skips && self.reach == Reach::Whole && self.next[direction] < self.end && offset >= self.end
@@ -433,7 +435,8 @@ impl Place {
         self.over = false;
     }
 
-    /// Whether the window, used up before its amount is done, starts over; at the end of the region it does not.
+    /// True if a window that is used up before its amount is reached starts over; the last window of the region does
+    /// not.
     fn window_comes_round(&self) -> bool {
         match self.zones.as_deref() {
             Some(Zones::Strided { windows, .. }) => !windows.is_last(self.end) && self.end > self.start,
@@ -441,7 +444,7 @@ impl Place {
         }
     }
 
-    /// Goes on to the next window when this one has its amount.
+    /// Moves to the next window when the current one has reached its amount.
     fn enter_window(&mut self) {
         let Some(Zones::Strided { windows, .. }) = self.zones.as_deref_mut() else { return };
         if let Some(window) = windows.next(self.start) {
@@ -469,8 +472,8 @@ impl Place {
         }
     }
 
-    /// Moves an I/O to where its zone takes it.
-    fn in_zone(&mut self, offer: Offer, direction: Direction, in_order: bool) -> Offer {
+    /// Moves an I/O to the position that its zone requires.
+    fn in_zone(&mut self, offer: Offer, direction: Direction, course: Course) -> Offer {
         let Offer::Bytes { offset, length } = offer else { return offer };
         match self.zones.as_deref_mut() {
             Some(Zones::Strided { windows, .. }) => {
@@ -479,14 +482,14 @@ impl Place {
             }
             Some(Zones::Zoned(zones)) => {
                 let access = if direction == Direction::Read { Access::Read } else { Access::Write };
-                let placed = zones.place(access, offset, length, in_order);
+                let placed = zones.place(access, offset, length, course);
                 placed.map_or(Offer::Over, |(offset, length)| Offer::Bytes { offset, length })
             }
             None => offer,
         }
     }
 
-    /// The same blocks in the same order again.
+    /// Starts the same order of blocks again.
     fn repeat_order(&mut self) {
         match &mut self.order {
             Order::Permuted { used, .. } => *used = 0,
@@ -496,7 +499,7 @@ impl Place {
         }
     }
 
-    /// All blocks again, in another order where there is one.
+    /// Starts another order of all blocks, if the method has one.
     fn renew_order(&mut self) {
         if let Order::Permuted { permutation, blocks, .. } = &mut self.order {
             self.key = mix(self.key);
@@ -522,14 +525,14 @@ impl Order {
         if let Some(skew) = Skew::new(&plan.distribution, by_direction, rules.units, key) {
             return Ok(Order::Skewed(skew));
         }
-        // A register goes through blocks: where places lie further apart (blockalign), they are drawn.
+        // A register enumerates blocks; with a larger alignment (blockalign) positions are drawn instead.
         let register = plan.generator == Generator::Lfsr
             && plan.step == Step::Plain
             && blocks <= lfsr::BLOCKS_MAX
             && plan.sized_by().all(|direction| rules.units[direction] == unit);
         Ok(match single_size(plan) {
             Some(_) if register => Order::Register(Lfsr::new(blocks, key)),
-            // Blocks that follow a draw are taken as they come: no map could hold.
+            // The blocks that follow a draw may overlap others, so no map can be kept.
             _ if !plan.cover_all || plan.step != Step::Plain => Order::Free,
             Some(_) => Order::Permuted { permutation: Permutation::new(blocks, key), used: 0, blocks },
             None => match BlockMap::new(blocks) {
@@ -541,15 +544,15 @@ impl Order {
     }
 }
 
-/// There is no memory for a map of so many blocks.
+/// A map of this number of blocks does not fit into memory.
 #[derive(Clone, Copy, Debug)]
 struct NoMap {
     blocks: u64,
 }
 
-/// The rhythm of draws.
+/// The frequency of random draws.
 trait Rhythm {
-    /// Whether the next I/O is drawn anew; `of_draw` counts those that still belong to the last draw.
+    /// True if the next I/O is a new draw; `of_draw` counts the I/Os that still belong to the last one.
     fn draws(self, of_draw: &mut u32) -> bool;
 }
 
@@ -566,7 +569,7 @@ impl Rhythm for Step {
     }
 }
 
-/// A free block, and as much from there on as is free and inside the region.
+/// A free block, with as many bytes as are free after it, up to the drawn size.
 fn take_mapped(
     map: &mut BlockMap,
     bit: u64,
@@ -584,9 +587,9 @@ fn take_mapped(
     Some((offset, u32::try_from(wanted.min(bits * bit)).unwrap_or(u32::MAX)))
 }
 
-/// The one size of all I/Os, where there is one.
+/// The size of all I/Os, if there is only one.
 pub(super) fn single_size(plan: &LoadPlan) -> Option<u32> {
-    let mut sizes = plan.sized_by().map(|direction| Sizes::new(&plan.block_size[direction], plan.unaligned_sizes));
+    let mut sizes = plan.sized_by().map(|direction| Sizes::new(&plan.block_size[direction], SizeSteps::of(plan)));
     let Some(Sizes::Fixed(first)) = sizes.next() else { return None };
     sizes.all(|sizes| matches!(sizes, Sizes::Fixed(size) if size == first)).then_some(first)
 }

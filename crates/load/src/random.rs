@@ -1,8 +1,8 @@
-//! Random numbers for everything a load decides, and the seeds that keep these decisions apart.
+//! Random numbers for all decisions of a load, and the seeds that make these decisions independent.
 //!
-//! Offsets have generators of their own (`tausworthe`, `lfsr`) because the job names them; all else draws from here.
+//! Offsets use separate generators (`tausworthe`, `lfsr`) because the job selects them; everything else uses this one.
 
-/// What a stream of random numbers is for. Streams of different purposes do not correlate.
+/// The use of a random stream. Streams of different purposes are not correlated.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Purpose {
     Offset = 1,
@@ -19,7 +19,7 @@ pub(super) enum Purpose {
 }
 
 impl Purpose {
-    /// All of them.
+    /// All purposes.
     pub(super) const ALL: [Purpose; 11] = [
         Purpose::Offset,
         Purpose::Permutation,
@@ -40,7 +40,8 @@ pub(super) const fn stream_seed(seed: u64, number: u32, purpose: Purpose) -> u64
     mix(mix(mix(seed) ^ (number as u64)) ^ (purpose as u64))
 }
 
-/// Spreads every bit of `value` over all bits (the finalizer of SplitMix64: Steele, Lea, Flood 2014). A bijection.
+/// Hashes a value so that every bit affects all bits (the finalizer of SplitMix64: Steele, Lea, Flood 2014). A
+/// bijection.
 pub(super) const fn mix(value: u64) -> u64 {
     let mut z = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -80,14 +81,14 @@ impl Random {
         numerator * (1.0 / (1u64 << 53) as f64)
     }
 
-    /// A number in `0.0..=1.0`, never 0: safe to take the logarithm of.
+    /// A number in `0.0..=1.0`, never 0: its logarithm is finite.
     #[inline]
     pub(super) fn positive_unit(&mut self) -> f64 {
         1.0 - self.unit()
     }
 }
 
-/// Maps a full 64-bit word to `0..bound` without a division (Lemire 2019).
+/// Maps a 64-bit word to `0..bound` without a division (Lemire 2019).
 #[inline]
 pub(super) fn scale(word: u64, bound: u64) -> u64 {
     high(u128::from(word) * u128::from(bound))

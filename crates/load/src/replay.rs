@@ -1,109 +1,109 @@
-//! Recorded I/Os: each at its recorded moment, counted from the start, so that being late once delays nothing else.
+//! Recorded I/Os, each at its recorded time, counted from the start, so that one late I/O does not delay the others.
 
 use super::{Next, Request};
-use job::plan::{JobPlan, Timing};
 use measure::Nanos;
+use plan::{JobPlan, Timing};
 use std::fmt::Debug;
 
-/// One I/O of a record.
+/// One I/O of a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Recorded {
-    /// When, counted from the start of the replay.
+    /// Time of the I/O, counted from the start of the replay.
     pub at: Nanos,
-    /// What.
+    /// The I/O.
     pub request: Request,
 }
 
-/// Where recorded I/Os come from.
+/// A source of recorded I/Os.
 pub trait Recording: Debug + Send {
-    /// The next one; `None` at the end.
+    /// The next I/O; `None` at the end.
     ///
     /// # Errors
-    /// When the record cannot be read on.
+    /// If the log cannot be read.
     fn next(&mut self) -> Result<Option<Recorded>, RecordFailure>;
 
-    /// There is time until the next I/O: read on, where that helps.
+    /// Called when there is time until the next I/O: reads ahead if that is useful.
     fn rest(&mut self);
 
-    /// Starts over at the first.
+    /// Starts again with the first I/O.
     ///
     /// # Errors
-    /// When the record cannot be read again.
+    /// If the log cannot be read again.
     fn rewind(&mut self) -> Result<(), RecordFailure>;
 }
 
-/// Who writes down what is issued.
+/// An observer of the I/Os of a load.
 pub trait Witness: Debug + Send {
-    /// Time counts from `now`.
+    /// The measured time starts at `now`.
     fn begin(&mut self, now: Nanos);
 
-    /// This I/O is issued.
+    /// An I/O is issued.
     fn issued(&mut self, now: Nanos, request: &Request);
 
-    /// This read is issued to judge what comes back.
+    /// A read is issued to verify a block.
     fn reviewed(&mut self, now: Nanos, request: &Request) {
         self.issued(now, request);
     }
 
-    /// This I/O came back, well or not; told only by loops that look at each.
+    /// An I/O completed, successfully or not; called only by loops that inspect each I/O.
     fn completed(&mut self, request: &Request) {
         let _ = request;
     }
 
-    /// This I/O failed; told once, before it is completed.
+    /// An I/O failed; called once, before `completed`.
     fn failed(&mut self, request: &Request) {
         let _ = request;
     }
 
-    /// There is nothing to do before `until`.
+    /// No I/O is due before `until`.
     fn waits(&mut self, now: Nanos, until: Nanos) {
         let _ = (now, until);
     }
 
-    /// Something else that happened to the worker.
+    /// A message about the worker.
     fn told(&mut self, text: &str) {
         let _ = text;
     }
 
-    /// Nothing more is issued.
+    /// The load has ended.
     ///
     /// # Errors
-    /// What could not be written down.
+    /// If the records could not be written.
     fn finish(&mut self, now: Nanos) -> Result<(), RecordFailure>;
 }
 
-/// A record that cannot be read or written.
+/// An I/O log that cannot be read or written.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct RecordFailure {
-    /// errno.
+    /// The error number.
     pub errno: i32,
-    /// What failed, `read_iolog` or `write_iolog`.
+    /// The option that failed, `read_iolog` or `write_iolog`.
     pub operation: &'static str,
-    /// Where and why.
+    /// The message, with file and reason.
     pub message: String,
 }
 
-/// Enough time to read on in the record without being late for the next I/O.
+/// The shortest pause in which the log is read ahead: reading ahead takes less than this, so the next I/O is not late.
 const REST: Nanos = Nanos::from_millis(5);
 
-/// A replay under way.
+/// A replay in progress.
 #[derive(Debug)]
 pub(super) struct Replay {
     recording: Box<dyn Recording>,
     /// The next I/O, read but not issued.
     head: Option<Recorded>,
     stalls: Stalls,
-    /// When the pass at hand began; `None` before its first I/O.
+    /// Start of the current pass; `None` before its first I/O.
     epoch: Option<Nanos>,
     passes_left: Option<u64>,
     ios_left: Option<u64>,
-    /// I/Os of this pass: a record without any is not repeated for ever.
+    /// I/Os of this pass: a log without any is not repeated.
     issued: u64,
     failure: Option<RecordFailure>,
 }
 
-/// Whether recorded pauses are kept.
+/// Handling of recorded pauses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stalls {
     Kept,
@@ -126,17 +126,17 @@ impl Replay {
         }
     }
 
-    /// A walk that knows no times: each I/O follows the one before at once.
+    /// A replay of a walk, which has no times: each I/O follows the previous one at once.
     pub(super) fn of_walk(job: &JobPlan, walk: Box<dyn Recording>) -> Self {
         Replay { stalls: Stalls::LeftOut, ..Replay::new(job, walk) }
     }
 
-    /// Whether a job goes through a record once, from its first I/O to its last.
+    /// True if a job goes through its log once, from the first I/O to the last.
     pub(super) fn is_once(job: &JobPlan) -> bool {
         job.limits.loops <= 1 && job.limits.ios.is_none() && !job.limits.time_based
     }
 
-    /// A walk that is gone once, from its first step to its last.
+    /// A replay of a walk that is done once.
     pub(super) fn once(walk: Box<dyn Recording>) -> Self {
         Replay {
             recording: walk,
@@ -154,7 +154,7 @@ impl Replay {
         self.failure.take()
     }
 
-    /// What to do at `now`.
+    /// Decides what to do at `now`.
     pub(super) fn next(&mut self, now: Nanos) -> Next {
         match self.advance(now) {
             Ok(next) => next,
@@ -208,7 +208,7 @@ impl Replay {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use engine::Operation;
+    use plan::Operation;
 
     #[derive(Debug)]
     struct List {
@@ -236,7 +236,7 @@ mod tests {
         }
     }
 
-    /// The moments of all issues when each call comes at the time it was asked for, and each I/O takes `service`.
+    /// The times of all issues, if each call comes at the requested time and each I/O takes `service` ns.
     fn moments(job: &JobPlan, ats: &[u64], service: u64) -> Vec<u64> {
         let list = List { ats: ats.to_vec(), given: 0, broken_at: None };
         let mut replay = Replay::new(job, Box::new(list));
@@ -256,7 +256,7 @@ mod tests {
 
     fn job() -> JobPlan {
         let mut job = JobPlan::with_defaults("x", "test", "null");
-        job.replay = Some(job::plan::ReplayPlan::default());
+        job.replay = Some(plan::ReplayPlan::default());
         job
     }
 

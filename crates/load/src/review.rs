@@ -1,30 +1,30 @@
-//! What was written and is to be read back: the second half of a job that verifies.
+//! The blocks that were written and are to be read back: the second half of a job that verifies.
 //!
-//! Blocks come back in the order in which they were written, or by offset where a block may be written twice: then only
-//! its last write can be judged. Some of them may be trimmed before.
+//! Blocks are read back in the order in which they were written, or by offset if a block may be written twice: then
+//! only its last write can be checked. Some of them may be trimmed before.
 
 use super::random::{Purpose, Random, stream_seed};
 use super::verify::state::State;
 use super::{Expects, Load, Next, Request};
-use engine::Operation;
-use job::plan::{Distribution, JobPlan, Mix, Step, TrimPlan, VerifyPlan, VerifyPolicy};
 use measure::{Direction, Nanos};
+use plan::Operation;
+use plan::{Distribution, JobPlan, Mix, Step, TrimPlan, VerifyPlan, VerifyPolicy};
 use std::collections::{BTreeMap, VecDeque};
 
-/// The memory of a job that verifies.
+/// The verify state of a job.
 #[derive(Debug)]
 pub(super) struct Review {
     written: Written,
-    /// How many writes were issued so far; the last one's sequence number.
+    /// Number of writes issued so far, which is the sequence number of the last one.
     writes: u64,
-    /// Read back after so many writes; `None` at the end of the pass.
+    /// Number of writes after which blocks are read back (`verify_backlog`); `None` for the end of the pass.
     backlog: Option<u64>,
-    /// How many are then read back; `None` for all.
+    /// Number of blocks that are then read back (`verify_backlog_batch`); `None` for all.
     batch: Option<u64>,
     stage: Stage,
     unflushed: Option<Unflushed>,
     trims: Option<Trims>,
-    /// What is known to have been written, by the state file of an earlier run.
+    /// The writes that an earlier run completed, from its state file.
     known: Option<State>,
 }
 
@@ -46,33 +46,33 @@ impl Block {
 
 #[derive(Debug)]
 enum Written {
-    /// No block is written twice in a pass.
+    /// No block is written twice in a pass: a queue.
     InOrder(VecDeque<Block>),
-    /// By target and offset; a write forgets what it covers.
+    /// By target and offset; a write removes the blocks that it overlaps.
     Latest(BTreeMap<(u32, u64), Block>),
-    /// Not remembered: the load goes through its sequence once more.
+    /// Not stored: a copy of the load generates the sequence of writes again.
     Replayed(Box<Replay>),
 }
 
-/// A load of its own that has not done yet what is to be checked.
+/// A copy of the load that generates the written blocks again.
 #[derive(Debug)]
 pub(super) struct Replay {
     load: Load,
-    /// Writes that are to be gone through.
+    /// Number of writes that are to be read back.
     left: u64,
-    /// Writes that were gone through.
+    /// Number of writes that were generated.
     writes: u64,
-    /// Writes that failed; rare, and so kept.
+    /// Writes that failed; rare, and therefore stored.
     failed: Vec<Request>,
 }
 
-/// Blocks that count only once their file was flushed.
+/// Blocks that are checked only after their file was synced.
 #[derive(Clone, Debug)]
 struct Unflushed {
     blocks: VecDeque<Block>,
-    /// Targets whose flush was issued, with the number of the last write before it.
+    /// Targets with a sync in flight, and the number of the last write before it.
     flushing: VecDeque<(u32, u64)>,
-    /// The end of the job flushes.
+    /// True if the end of the job syncs.
     at_end: bool,
 }
 
@@ -82,40 +82,40 @@ struct Trims {
     plan: TrimPlan,
     draws: Random,
     chosen: VecDeque<(u32, u64, u32)>,
-    /// How many of them are due now.
+    /// Number of them that are due now.
     due: u64,
 }
 
-/// Where a review is.
+/// The stage of a review.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     /// Blocks are being written.
     Off,
-    /// Blocks are being written; of a batch larger than its backlog so many are still to be read back.
+    /// Blocks are being written, and this number of blocks of a batch larger than its backlog is still to be read back.
     Owing(u64),
-    /// So many blocks are still to be read back.
+    /// This number of blocks is still to be read back.
     Left(u64),
 }
 
-/// What a review wants next.
+/// The next step of a review.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Turn {
-    /// No review is on and none is due.
+    /// No blocks are due.
     None,
-    /// Let writes land, then ask again.
+    /// Let writes complete, then ask again.
     Begin,
-    /// Read this block back; it must hold this.
+    /// Read this block back; it must have this content.
     Read(Request, Expects),
-    /// All blocks that were due are issued: let them come back, then go on writing.
+    /// All blocks that were due are issued: let the reads complete, then continue to write.
     End,
-    /// Let writes land: the next answers trim.
+    /// Let writes complete; the next steps are trims.
     Settle,
     /// Trim this block.
     Trim(Request),
 }
 
 impl Review {
-    /// The review of a job; `None` where nothing is read back.
+    /// The review of a job; `None` if nothing is read back.
     pub(super) fn new(job: &JobPlan, seed: u64) -> Option<Review> {
         let plan = job.verify.as_ref().filter(|plan| plan.check)?;
         if job.load.mix == Mix::Only(Direction::Read) || !job.load.mix.contains(Direction::Write) {
@@ -141,8 +141,8 @@ impl Review {
         })
     }
 
-    /// Whether a job may go through its sequence of writes once more rather than remember it: no block is written
-    /// twice, and nothing else than the sequence decides what is read back.
+    /// True if the sequence of writes can be generated a second time instead of being stored: no block is written
+    /// twice, and nothing except for the sequence decides what is read back.
     pub(super) fn may_replay(job: &JobPlan) -> bool {
         let plain = |plan: &VerifyPlan| {
             plan.replay && plan.backlog.is_none() && plan.trim.is_none() && plan.policy == VerifyPolicy::Completed
@@ -150,17 +150,17 @@ impl Review {
         job.verify.as_ref().is_some_and(plain) && writes_once(job)
     }
 
-    /// From now on writes are counted, and gone through again by `load`.
+    /// Counts writes from now on; `load` generates them again.
     pub(super) fn replay(&mut self, load: Load) {
         self.written = Written::Replayed(Box::new(Replay { load, left: 0, writes: 0, failed: Vec::new() }));
     }
 
-    /// Only what `state` tells of is read back.
+    /// Restricts verification to the writes that `state` reports as complete.
     pub(super) fn resume(&mut self, state: State) {
         self.known = Some(state);
     }
 
-    /// Remembers a write that was issued.
+    /// Stores a write that was issued.
     pub(super) fn wrote(&mut self, request: &Request) {
         self.writes += 1;
         let number = self.writes;
@@ -180,7 +180,7 @@ impl Review {
         }
     }
 
-    /// A write that was issued did not come back well: there is nothing to read back.
+    /// Removes a write that failed: there is nothing to read back.
     #[cold]
     pub(super) fn failed(&mut self, request: &Request) {
         let place = (request.target, request.offset);
@@ -190,7 +190,7 @@ impl Review {
         self.written.forget(request);
     }
 
-    /// A flush of this target was issued.
+    /// A sync of this target was issued.
     pub(super) fn flushing(&mut self, target: u32) {
         let writes = self.writes;
         if let Some(unflushed) = &mut self.unflushed {
@@ -198,7 +198,7 @@ impl Review {
         }
     }
 
-    /// A flush of this target came back.
+    /// A sync of this target completed.
     pub(super) fn flushed(&mut self, target: u32) {
         let Some(unflushed) = &mut self.unflushed else { return };
         let Some(at) = unflushed.flushing.iter().position(|&(flushed, _)| flushed == target) else { return };
@@ -213,7 +213,7 @@ impl Review {
         });
     }
 
-    /// What the review wants while blocks are still being written.
+    /// The next step while blocks are still being written.
     pub(super) fn step(&mut self) -> Turn {
         match self.stage {
             Stage::Off if self.backlog.is_some_and(|blocks| self.written.len() >= blocks) => {
@@ -238,7 +238,7 @@ impl Review {
         }
     }
 
-    /// The pass is over: all that was written is due.
+    /// The next step at the end of a pass: all blocks that were written are due.
     pub(super) fn finish(&mut self) -> Turn {
         if let Some(unflushed) = &mut self.unflushed {
             let left = std::mem::take(&mut unflushed.blocks);
@@ -258,7 +258,7 @@ impl Review {
         Turn::Begin
     }
 
-    /// Trims where enough blocks that are to be trimmed were written.
+    /// Trims blocks if enough of those selected for trimming were written.
     fn trim(&mut self) -> Turn {
         let Some(trims) = &mut self.trims else { return Turn::None };
         let waiting = trims.chosen.len() as u64;
@@ -270,9 +270,9 @@ impl Review {
             return Turn::Settle;
         }
         trims.due -= 1;
-        let zero = trims.plan.zero;
+        let expects = if trims.plan.zero { Expects::Zeros } else { Expects::Anything };
         while let Some((target, offset, length)) = trims.chosen.pop_front() {
-            if self.written.trimmed((target, offset, length), zero) {
+            if self.written.trimmed((target, offset, length), expects) {
                 return Turn::Trim(Request { operation: Operation::Trim, target, offset, length });
             }
         }
@@ -281,7 +281,7 @@ impl Review {
     }
 }
 
-/// Whether no block is written twice in a pass.
+/// True if no block is written twice in a pass.
 fn writes_once(job: &JobPlan) -> bool {
     let mapped = job.load.cover_all && job.load.distribution == Distribution::Uniform;
     let all_random = job.load.percent_random.write >= 100;
@@ -327,7 +327,8 @@ impl Written {
             Written::InOrder(blocks) => blocks.push_back(block),
             Written::Latest(blocks) => {
                 let end = block.offset + u64::from(block.length);
-                // What is remembered never overlaps, so what this block covers ends right before it or goes on from there.
+                // Stored blocks never overlap, so the ones that this block covers are adjacent in the map, ending
+                // before `end`.
                 while let Some((&key, old)) = blocks.range(..(block.target, end)).next_back()
                     && old.target == block.target
                     && old.offset + u64::from(old.length) > block.offset
@@ -352,13 +353,13 @@ impl Written {
         }
     }
 
-    /// A block is about to be trimmed; whether it is still there, as it was written.
-    fn trimmed(&mut self, place: (u32, u64, u32), zero: bool) -> bool {
+    /// Marks a block that is about to be trimmed; false if it was overwritten since.
+    fn trimmed(&mut self, place: (u32, u64, u32), expects: Expects) -> bool {
         let (target, offset, length) = place;
         match self {
             Written::Latest(blocks) => match blocks.get_mut(&(target, offset)) {
                 Some(block) if block.length == length => {
-                    block.expects = if zero { Expects::Zeros } else { Expects::Anything };
+                    block.expects = expects;
                     true
                 }
                 _ => false,
@@ -385,7 +386,7 @@ mod tests {
     }
 
     fn verify() -> VerifyPlan {
-        VerifyPlan { method: job::plan::VerifyMethod::Meta, check: true, ..VerifyPlan::default() }
+        VerifyPlan { method: plan::VerifyMethod::Meta, check: true, ..VerifyPlan::default() }
     }
 
     fn review(change: fn(&mut VerifyPlan)) -> Review {
@@ -457,8 +458,8 @@ mod tests {
     }
 
     #[test]
-    fn subtlety_34_a_batch_is_read_back_whenever_a_backlog_is_there_as_fio_does() {
-        // What fio 3.33 does with 16 blocks, as its --debug=io shows; writes are left out.
+    fn a_batch_is_read_back_whenever_a_backlog_is_there_as_fio_does() {
+        // The behaviour of fio 3.33 with 16 blocks, as its --debug=io shows; writes are omitted.
         let reads_before = |change: fn(&mut VerifyPlan)| {
             let mut review = review(change);
             let mut groups = Vec::new();
@@ -514,7 +515,7 @@ mod tests {
         assert_eq!(turns, [Turn::Begin, read(0, 1), read(8, 3), Turn::End]);
     }
 
-    /// What is done while four blocks are written of which two are trimmed, and what they must hold afterwards.
+    /// The steps while four blocks are written, of which two are trimmed, and the content they must have afterwards.
     fn with_trims(change: fn(&mut VerifyPlan)) -> (Vec<Turn>, Vec<Expects>) {
         let mut review = review(change);
         let mut turns = Vec::new();
@@ -529,14 +530,14 @@ mod tests {
     }
 
     #[test]
-    fn subtlety_15_trims_take_blocks_of_the_history_which_must_then_be_zero() {
+    fn trims_take_blocks_of_the_history_which_must_then_be_zero() {
         let (turns, reads) = with_trims(|plan| {
             plan.trim = Some(TrimPlan { percent: 100, backlog: 3, batch: Some(2), zero: true });
         });
         let trim = |offset| Turn::Trim(Request { operation: Operation::Trim, ..write(offset) });
         assert_eq!(turns, [Turn::Settle, trim(0), trim(4)]);
         assert_eq!(reads, [Expects::Zeros, Expects::Zeros, Expects::Write(3), Expects::Write(4)]);
-        // With trim_verify_zero=0 a device may return what it likes.
+        // With trim_verify_zero=0 a device may return any data.
         let (_, reads) = with_trims(|plan| {
             plan.trim = Some(TrimPlan { percent: 100, backlog: 3, batch: Some(2), zero: false });
         });

@@ -1,21 +1,21 @@
-//! Which file is next, and which files are open.
+//! Selection of the next file, and the set of open files.
 //!
-//! Owns the turn among files that have something left (`file_service_type`) and, where fewer files may be open than
-//! there are (`openfiles`), which of them sits in which of the engine's targets. Leaves opening to the worker.
+//! Owns the order among files that have data left (`file_service_type`) and, if fewer files may be open than exist
+//! (`openfiles`), the assignment of open files to the engine's targets. Opening is done by the worker.
 
 use super::distribution::{Ranks, Scatter};
 use super::places::Place;
 use super::random::{Purpose, Random, stream_seed};
 use super::{LoadSetup, Next, Request};
-use job::plan::FileService;
+use plan::FileService;
 
-/// The turn of files.
+/// The order of files.
 #[derive(Clone, Debug)]
 pub(super) struct Service {
     order: Order,
-    /// The file whose turn it is.
+    /// Index of the current file.
     turn: usize,
-    /// I/Os that it still has.
+    /// Number of I/Os that it still gets.
     left: u32,
     draws: Random,
     seed: u64,
@@ -27,23 +27,24 @@ enum Order {
     RoundRobin(u32),
     Random(u32),
     Sequential,
-    /// A rank, and the file that has it.
+    /// A rank, and the mapping from ranks to files.
     Ranked(Ranks, Placed),
 }
 
-/// Where ranks lie among the files.
+/// The mapping from ranks to files.
 #[derive(Clone, Debug)]
 enum Placed {
     Scattered(Scatter),
-    /// Around this file.
+    /// Centred on this file.
     Around(u64),
 }
 
-/// Redraws before the files are asked in turn: the last one left of a thousand should not take a thousand draws.
+/// Number of redraws before files are tried in order: finding the last one left of a thousand should not take a
+/// thousand draws.
 const REDRAWS: u32 = 16;
 
 impl Service {
-    /// `None` where all files are open and served in turn, one I/O each: the plain case has no need of this.
+    /// `None` if all files are open and served in turn with one I/O each: the simple case needs no service.
     pub(super) fn new(setup: &LoadSetup<'_>) -> Option<Service> {
         let handling = &setup.job.files.handling;
         let files = setup.regions.len();
@@ -63,7 +64,7 @@ impl Service {
         })
     }
 
-    /// The file for the next I/O; the same until [`Service::served`] is told of it, unless it is used up.
+    /// The file for the next I/O; the same until [`Service::served`] is called for it, unless it is used up.
     pub(super) fn next(&mut self, places: &[Place]) -> Option<usize> {
         let seats = &self.seats;
         let ready = |&file: &usize| !places[file].is_over() && seats.as_ref().is_none_or(|seats| seats.may_serve(file));
@@ -89,7 +90,7 @@ impl Service {
         Some(file)
     }
 
-    /// The file whose turn it was had an I/O.
+    /// Counts an I/O to the current file.
     pub(super) fn served(&mut self, file: usize) {
         if let Some(seats) = &mut self.seats {
             seats.take_into_service(file);
@@ -100,7 +101,7 @@ impl Service {
         }
     }
 
-    /// The file is used up: another may be opened in its place.
+    /// Marks a file as used up: another may be opened in its place.
     pub(super) fn finished(&mut self, file: usize) {
         self.left = 0;
         if let Some(seats) = &mut self.seats {
@@ -108,17 +109,20 @@ impl Service {
         }
     }
 
-    /// Whether a file that is used up starts over: its share of the I/O does not depend on its size.
+    /// True if a file that is used up starts over, because its share of the I/O does not depend on its size.
     pub(super) const fn starts_over(&self) -> bool {
         matches!(self.order, Order::Ranked(..))
     }
 
-    /// A new pass; `repeated` draws the same files again.
-    pub(super) fn restart(&mut self, repeated: bool) {
+    /// Starts a new pass, which draws other files.
+    pub(super) const fn restart(&mut self) {
         (self.turn, self.left) = (0, 0);
-        if repeated {
-            self.draws = Random::new(self.seed);
-        }
+    }
+
+    /// Starts a new pass, which draws the same files in the same order.
+    pub(super) fn repeat(&mut self) {
+        self.restart();
+        self.draws = Random::new(self.seed);
     }
 }
 
@@ -148,23 +152,23 @@ impl Placed {
     }
 }
 
-/// The open files: as many seats as may be open, and who sits where.
+/// The open files: a seat per file that may be open, and the file in each.
 #[derive(Clone, Debug)]
 pub(super) struct Seats {
     seats: Box<[Seat]>,
-    /// What is to be done as soon as its file is open.
+    /// The step to do as soon as its file is open.
     waiting: Option<Next>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Seat {
     file: usize,
-    /// It has I/Os to come; a file that only sits there gives its seat away.
+    /// True if the file will get more I/Os; otherwise its seat may be given to another file.
     in_service: bool,
 }
 
 impl Seats {
-    /// The worker opens the first files before it starts.
+    /// Seats for the first files, which the worker opens before it starts.
     fn new(seats: usize) -> Self {
         Seats { seats: (0..seats).map(|file| Seat { file, in_service: false }).collect(), waiting: None }
     }
@@ -178,7 +182,7 @@ impl Seats {
     }
 
     fn take_into_service(&mut self, file: usize) {
-        // A file that has no seat yet gets one when its I/O is handed out.
+        // A file without a seat gets one when its I/O is handed out.
         let seat = self.seat_of(file).or_else(|| self.seats.iter().position(|seat| !seat.in_service));
         if let Some(seat) = seat
             && self.seats[seat].file == file
@@ -193,13 +197,13 @@ impl Seats {
         }
     }
 
-    /// What was held back until its file was open.
+    /// The step that was held back until its file was open.
     pub(super) fn take_waiting(&mut self) -> Option<Next> {
         self.waiting.take()
     }
 
-    /// Says the target in place of the file, or that the file has to be opened first; `None` for what is about a file
-    /// that is not open and has no need to be.
+    /// Replaces the file number by its target, or asks for the file to be opened first. `None` for a step about a file
+    /// that is not open and does not have to be.
     pub(super) fn hand_out(&mut self, next: Next) -> Option<Next> {
         let file = match next {
             Next::Issue(request) | Next::Review { request, .. } => request.target,
@@ -208,7 +212,7 @@ impl Seats {
         };
         let Some(seat) = self.seat_of(file as usize) else {
             return match next {
-                // It was written out and dropped when it was closed.
+                // It was synced and dropped from the cache when it was closed.
                 Next::SyncRange { .. } | Next::DropCache(_) => None,
                 next => {
                     let idle = self.seats.iter().position(|seat| !seat.in_service).unwrap_or(0);

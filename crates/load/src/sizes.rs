@@ -1,30 +1,48 @@
-//! How large the next I/O of a direction is.
+//! The size of the next I/O of a direction.
 
 use super::random::Random;
-use job::plan::BlockSize;
+use plan::{BlockSize, LoadPlan};
 
-/// Redraws before a size is cut to what fits; the chance to get that far is nil but where almost nothing fits.
+/// Number of redraws before the smallest size is used; it is reached only if almost no size fits.
 const REDRAWS: u32 = 64;
 
-/// Sizes of one direction.
+/// Block sizes of one direction.
 #[derive(Clone, Debug)]
 pub(super) enum Sizes {
-    /// Always this.
+    /// One size.
     Fixed(u32),
     /// Multiples of `least` up to `most`, and `most` itself.
     Steps { least: u32, most: u32 },
-    /// Any number of bytes.
+    /// Any number of bytes from `least` to `most`.
     Unaligned { least: u32, most: u32 },
-    /// Sizes with the running sum of their shares.
+    /// Sizes with the running sum of their percentages.
     Split(Box<[(u32, u64)]>),
 }
 
+/// The steps in which the sizes of a range are drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum SizeSteps {
+    /// Multiples of the smallest size.
+    Smallest,
+    /// Single bytes (`bs_unaligned`).
+    Bytes,
+}
+
+impl SizeSteps {
+    /// The steps that a job asks for.
+    pub(super) const fn of(plan: &LoadPlan) -> Self {
+        if plan.unaligned_sizes { SizeSteps::Bytes } else { SizeSteps::Smallest }
+    }
+}
+
 impl Sizes {
-    pub(super) fn new(plan: &BlockSize, unaligned: bool) -> Self {
+    pub(super) fn new(plan: &BlockSize, steps: SizeSteps) -> Self {
         match plan {
             BlockSize::Fixed(size) => Sizes::Fixed(*size),
             BlockSize::Range(least, most) if least == most => Sizes::Fixed(*least),
-            BlockSize::Range(least, most) if unaligned => Sizes::Unaligned { least: *least, most: *most },
+            BlockSize::Range(least, most) if steps == SizeSteps::Bytes => {
+                Sizes::Unaligned { least: *least, most: *most }
+            }
             BlockSize::Range(least, most) => Sizes::Steps { least: *least, most: *most },
             BlockSize::Split(parts) => Sizes::Split(
                 parts
@@ -38,7 +56,7 @@ impl Sizes {
         }
     }
 
-    /// A size that fits into `room` bytes; `None` when not even the smallest does.
+    /// A random size that fits into `room` bytes; `None` if not even the smallest does.
     #[inline]
     pub(super) fn draw(&self, random: &mut Random, room: u64) -> Option<u32> {
         match self {
@@ -57,7 +75,7 @@ impl Sizes {
     fn draw_once(&self, random: &mut Random) -> u32 {
         match self {
             Sizes::Fixed(size) => *size,
-            // fio's rule: least + most * random, rounded down to a multiple of the least, at most the most.
+            // fio's rule: least + most * random, rounded down to a multiple of least, limited to most.
             Sizes::Steps { least, most } => {
                 let (least, most) = (u64::from(*least), u64::from(*most));
                 let size = least + random.below(most);
@@ -74,7 +92,7 @@ impl Sizes {
         }
     }
 
-    /// The smallest size there is.
+    /// The smallest size.
     pub(super) fn least(&self) -> u32 {
         match self {
             Sizes::Fixed(size) => *size,
@@ -94,7 +112,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     fn shares(plan: &BlockSize, room: u64) -> BTreeMap<u32, f64> {
-        let sizes = Sizes::new(plan, false);
+        let sizes = Sizes::new(plan, SizeSteps::Smallest);
         let mut random = Random::new(1);
         let mut shares = BTreeMap::new();
         for _ in 0..100_000 {
@@ -133,12 +151,15 @@ mod tests {
     #[test]
     fn little_room_leaves_the_sizes_that_fit_in_their_proportion() {
         check(&BlockSize::Split(vec![(4096, 60), (8192, 20), (65536, 20)]), 8192, &[(4096, 0.75), (8192, 0.25)]);
-        assert_eq!(Sizes::new(&BlockSize::Range(4096, 8192), false).draw(&mut Random::new(1), 4095), None);
+        assert_eq!(
+            Sizes::new(&BlockSize::Range(4096, 8192), SizeSteps::Smallest).draw(&mut Random::new(1), 4095),
+            None
+        );
     }
 
     #[test]
     fn unaligned_sizes_lie_between_the_ends() {
-        let sizes = Sizes::new(&BlockSize::Range(1000, 3000), true);
+        let sizes = Sizes::new(&BlockSize::Range(1000, 3000), SizeSteps::Bytes);
         let mut random = Random::new(1);
         let drawn: Vec<u32> = (0..1000).filter_map(|_| sizes.draw(&mut random, 1 << 20)).collect();
         assert!(drawn.iter().all(|size| (1000..=3000).contains(size)));

@@ -1,4 +1,4 @@
-//! The generators that jobs name: combined Tausworthe generators of 32 and of 64 bits.
+//! The generators that jobs select with `random_generator`: combined Tausworthe generators of 32 and 64 bits.
 //!
 //! Sources: P. L'Ecuyer, "Maximally equidistributed combined Tausworthe generators" (Math. Comp. 65, 1996) for taus88
 //! and "Tables of maximally equidistributed combined LFSR generators" (Math. Comp. 68, 1999) for LFSR258.
@@ -17,7 +17,7 @@ pub(super) enum Tausworthe {
 impl Tausworthe {
     /// The 32-bit generator; `seed` is spread over its components.
     pub(super) fn bits32(seed: u64) -> Self {
-        // Each component needs a bit above its lowest ones, or it stays zero for ever.
+        // Each component needs a bit above its lowest ones, or it stays zero forever.
         let word = |index: u64| u32::try_from(mix(seed.wrapping_add(index)) >> 32).unwrap_or(u32::MAX) | 0x100;
         Tausworthe::Bits32([word(1), word(2), word(3)])
     }
@@ -28,7 +28,7 @@ impl Tausworthe {
         Tausworthe::Bits64([word(1), word(2), word(3), word(4), word(5)])
     }
 
-    /// A number in `0..bound`; with 32 bits `bound` is at most 2^32.
+    /// A number in `0..bound`; for the 32-bit generator `bound` is at most 2^32.
     #[inline(always)]
     pub(super) fn below(&mut self, bound: u64) -> u64 {
         match self {

@@ -1,9 +1,9 @@
-//! Loads run to their end without an engine: every I/O completes at once, time is what the test says.
+//! Loads run to their end without an engine: every I/O completes after a fixed time, and the clock is virtual.
 
 use super::{Load, LoadSetup, Next, Reach, Region, Request};
-use engine::Operation;
-use job::plan::{BlockSize, BufferPlan, Distribution, Extent, Generator, JobPlan, Mix, Step};
 use measure::{BytesPerSecond, Direction, Nanos, PerDirection};
+use plan::Operation;
+use plan::{BlockSize, BufferPlan, Distribution, Extent, Generator, JobPlan, Mix, Step};
 use proptest::prelude::*;
 use std::collections::{BTreeSet, HashMap};
 
@@ -24,7 +24,7 @@ pub(super) fn job() -> JobPlan {
     job
 }
 
-/// Random bytes that stay as they are.
+/// A buffer plan whose random bytes never change.
 pub(super) fn buffers() -> BufferPlan {
     BufferPlan { scramble: false, ..BufferPlan::default() }
 }
@@ -43,7 +43,7 @@ fn load_number(job: &JobPlan, regions: &[Region], number: u32) -> Load {
     load
 }
 
-/// What was issued when, and everything else that was said.
+/// The requests with their times, and all other steps.
 #[derive(Default, Debug)]
 struct Trace {
     requests: Vec<(u64, Request)>,
@@ -51,7 +51,7 @@ struct Trace {
     drops: Vec<u32>,
     /// Target and file.
     opened: Vec<(u32, u32)>,
-    /// After so many requests; target, offset and length in KiB.
+    /// Number of requests before; target, offset and length in KiB.
     ranges: Vec<(usize, u32, u64, u64)>,
     pauses: Vec<(u64, u64, u64)>,
     ended: u64,

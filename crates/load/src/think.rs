@@ -1,23 +1,23 @@
-//! Think time: a pause after every so many blocks.
+//! Think time: a pause after every `thinktime_blocks` blocks.
 
 use super::Next;
-use job::plan::{PacePlan, ThinkCount};
 use measure::Nanos;
+use plan::{PacePlan, ThinkCount};
 
-/// When to pause, and for how long.
+/// The state of think time.
 #[derive(Clone, Debug)]
 pub(super) struct Think {
     pause: Nanos,
     spin: Nanos,
     blocks: u64,
     counts: ThinkCount,
-    /// A pause is also due after so much time of I/O; zero for never.
+    /// A pause is also due after this much time of I/O (`thinktime_iotime`); zero for never.
     io_time: Nanos,
-    /// Since when there has been I/O.
+    /// Start of the current stretch of I/O.
     working_since: Option<Nanos>,
-    /// Whether a pause of no length is one: the worker burns cycles in it.
+    /// True if the worker spins for a number of cycles in each pause, even one of length zero.
     burns_cycles: bool,
-    /// Blocks that came back since the last pause began.
+    /// Blocks completed since the last pause began.
     completed: u64,
     /// Blocks issued since the last pause ended.
     issued: u64,
@@ -31,11 +31,11 @@ enum State {
     Pausing { until: Nanos },
 }
 
-/// What think time has to say.
+/// The answer of think time.
 pub(super) enum Verdict {
-    /// Go on.
+    /// Issue I/O.
     Work,
-    /// A pause has ended just now: go on.
+    /// A pause has just ended: issue I/O.
     Refreshed,
     /// Do this first.
     Pause(Next),
@@ -57,7 +57,7 @@ impl Think {
         }
     }
 
-    /// Whether there is any think time.
+    /// True if there is no think time.
     pub(super) const fn is_off(&self) -> bool {
         self.pause.is_zero() && !self.burns_cycles
     }
@@ -72,13 +72,14 @@ impl Think {
         self.completed += 1;
     }
 
-    /// What to do at `now`; no pause lasts beyond `deadline`.
+    /// Decides what to do at `now`; no pause lasts beyond `deadline`.
     pub(super) fn consider(&mut self, now: Nanos, deadline: Nanos) -> Verdict {
         if self.is_off() {
             return Verdict::Work;
         }
         if let State::Working = self.state {
-            // Blocks that come back while the queue drains count for the next pause, but one is issued between two.
+            // Blocks that complete while the queue drains count for the next pause, but at least one is issued between
+            // two pauses.
             let since = *self.working_since.get_or_insert(now);
             let counted = match self.counts {
                 ThinkCount::Completed => self.completed,

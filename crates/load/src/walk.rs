@@ -1,13 +1,13 @@
-//! Orders of records that a formula gives: iozone's shuffle, backwards, one record again and again, strides.
+//! Orders of records given by a formula: iozone's shuffle, backward, one record repeatedly, strides.
 
 use super::replay::{RecordFailure, Recorded, Recording};
 use super::{LoadSetup, Region, Request};
-use engine::Operation;
-use job::plan::{Listed, Mix, RecordOrder};
 use measure::{Direction, Nanos};
+use plan::Operation;
+use plan::{Listed, Mix, RecordOrder};
 use std::sync::Arc;
 
-/// A walk over the records of one target, each as soon as the one before is done.
+/// A walk over the records of one target; each follows as soon as the previous one is complete.
 #[derive(Clone, Debug)]
 pub(super) struct Walk {
     path: Path,
@@ -15,7 +15,7 @@ pub(super) struct Walk {
     start: u64,
     length: u32,
     records: u64,
-    /// Steps taken.
+    /// Number of steps done.
     taken: u64,
 }
 
@@ -29,7 +29,7 @@ enum Path {
 }
 
 impl Walk {
-    /// The walk that the job's pass wants; `None` where the load has its own order.
+    /// The walk that the job's pass asks for; `None` if the load uses its own order.
     pub(super) fn new(setup: &LoadSetup<'_>) -> Option<Walk> {
         let pass = setup.job.pass.as_deref()?;
         let load = &setup.job.load;
@@ -54,18 +54,18 @@ impl Walk {
         Some(Walk { path, operation, start: region.start, length, records, taken: 0 })
     }
 
-    /// What moves.
+    /// The operation of every step.
     pub(super) const fn operation(&self) -> Operation {
         self.operation
     }
 
-    /// Steps that are left.
+    /// Number of steps left.
     pub(super) const fn left(&self) -> u64 {
         self.records - self.taken
     }
 
     /// The next step; there must be one left.
-    // Not a part of the loop that asks: all other loads pass by here.
+    // Not inlined, because all other loads take the other branch.
     #[cold]
     #[inline(never)]
     pub(super) fn step(&mut self) -> Request {
@@ -74,7 +74,7 @@ impl Walk {
         Request { operation: self.operation, target: 0, offset: self.start + offset, length }
     }
 
-    /// Where the record of this step is, and how long.
+    /// Offset and length of the record of this step.
     fn place(&mut self) -> (u64, u32) {
         if let Path::Listed(list) = &self.path {
             let listed = usize::try_from(self.taken).ok().and_then(|at| list.get(at));
@@ -83,18 +83,18 @@ impl Walk {
         (self.record() * u64::from(self.length), self.length)
     }
 
-    /// The number of the record that comes at a step.
+    /// The record number of this step.
     fn record(&mut self) -> u64 {
         match &mut self.path {
             Path::Shuffled(order) => {
                 usize::try_from(self.taken).ok().and_then(|at| order.get(at)).map_or(0, |&record| u64::from(record))
             }
             Path::Backward => self.records - 1 - self.taken,
-            // A list has places, no numbers.
+            // A list has offsets, not record numbers.
             Path::Same | Path::Listed(_) => 0,
             Path::Strided { stride, at, round } => {
                 let this = *at;
-                // A round ends where the record after the next would reach the last one.
+                // A round ends if the record after the next would reach the last one.
                 *at = if this + *stride + 2 >= self.records {
                     *round += 1;
                     if self.records <= *stride { 0 } else { *round % self.records }
@@ -126,7 +126,7 @@ impl Recording for Walk {
     }
 }
 
-/// Numbers 0 to `count` - 1 in the order in which iozone 3.489 visits its records: swapped from the end, with the
+/// The numbers 0 to `count` - 1 in the order in which iozone 3.489 visits its records: swapped from the end, with
 /// remainders of a Mersenne Twister.
 fn shuffled(count: u32) -> Box<[u32]> {
     let mut order: Box<[u32]> = (0..count).collect();
@@ -215,7 +215,7 @@ impl Twister {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use job::plan::{JobPlan, PassPlan};
+    use plan::{JobPlan, PassPlan};
 
     fn walk(order: RecordOrder, records: u64) -> Vec<u64> {
         let mut job = JobPlan::with_defaults("x", "test", "null");
@@ -234,7 +234,7 @@ mod tests {
         assert_eq!(words, [7_266_447_313_870_364_031, 4_946_485_549_665_804_864, 16_945_909_448_695_747_420]);
     }
 
-    /// Seen of iozone 3.489 by strace.
+    /// As observed with iozone 3.489 under strace.
     #[test]
     fn walks_go_where_iozone_goes() {
         assert_eq!(walk(RecordOrder::Shuffled, 4), [1, 2, 0, 3]);

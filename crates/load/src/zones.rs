@@ -1,19 +1,19 @@
-//! Zones: windows of a region one after the other, and the zones of a zoned device kept on an ordinary one.
+//! Zones: windows of a region, used one after another, and the zones of a zoned device emulated on an ordinary one.
 //!
-//! A window ([`Strided`]) is a smaller region: the place works in it as in any other, until enough of it is done.
-//! A zone ([`ZoneMap`]) moves each I/O to where the zone lets it go: writes to its write pointer, reads below it.
+//! A window ([`Strided`]) is a smaller region: positions are chosen in it as in any other, until its amount is reached.
+//! A zone ([`ZoneMap`]) moves each I/O to an allowed position: writes to its write pointer, reads below it.
 
-use job::plan::{Gap, Strides, Zoned};
+use plan::{Gap, Strides, Zoned};
 
-/// Windows of one region.
+/// The windows of one region.
 #[derive(Clone, Debug)]
 pub(super) struct Strided {
     plan: Strides,
     start: u64,
     end: u64,
-    /// From the start of a window to that of the next.
+    /// Distance between the starts of two windows, in bytes.
     stride: u64,
-    /// Bytes issued in this window.
+    /// Bytes issued in the current window.
     done: u64,
 }
 
@@ -33,13 +33,14 @@ impl Strided {
         (start, start.saturating_add(self.plan.window).min(self.end))
     }
 
-    /// The first window; nothing is done in it yet.
+    /// The first window, with nothing issued in it yet.
     pub(super) fn first(&mut self) -> (u64, u64) {
         self.done = 0;
         self.window(self.start)
     }
 
-    /// The window after the one that begins at `start`, once that one has its amount; after the last comes the first.
+    /// The window after the one that begins at `start`, once that one has reached its amount; the first follows the
+    /// last.
     pub(super) fn next(&mut self, start: u64) -> Option<(u64, u64)> {
         if self.done < self.plan.amount {
             return None;
@@ -53,37 +54,46 @@ impl Strided {
         self.done += u64::from(bytes);
     }
 
-    /// The window at the end of the region, where it is smaller than the others.
+    /// The window at the end of the region, if it is smaller than the others.
     pub(super) fn tail(&self) -> Option<(u64, u64)> {
         let last = self.start + (self.end - self.start).saturating_sub(1) / self.stride * self.stride;
         let (start, end) = self.window(last);
         (end - start < self.plan.window && end > start).then_some((start, end))
     }
 
-    /// Whether the window that ends here is the last of the region.
+    /// True if the window that ends here is the last of the region.
     pub(super) const fn is_last(&self, window_end: u64) -> bool {
         window_end >= self.end
     }
 }
 
-/// Zones of one region with their write pointers.
+/// The zones of one region with their write pointers.
 #[derive(Clone, Debug)]
 pub(super) struct ZoneMap {
     plan: Zoned,
     start: u64,
-    /// How much of each zone is written.
+    /// Bytes written in each zone.
     written: Box<[u64]>,
-    /// Zones begun and not full, where their number is limited.
+    /// Zones that are partly written, if their number is limited.
     open: Vec<usize>,
     total: u64,
-    /// Zones reset so far.
+    /// Number of zone resets so far.
     resets: u64,
-    /// Writes beyond the threshold since the last reset.
+    /// Writes above the reset threshold since the last reset.
     since_reset: u64,
     least: u64,
 }
 
-/// Which way the I/O goes that a zone is asked about.
+/// The order in which a job goes through its region.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Course {
+    /// One block after another.
+    Sequential,
+    /// At random offsets.
+    Random,
+}
+
+/// The direction of an I/O to a zone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Access {
     Read,
@@ -106,24 +116,24 @@ impl ZoneMap {
         }
     }
 
-    /// Zones reset so far.
+    /// Number of zone resets so far.
     pub(super) const fn resets(&self) -> u64 {
         self.resets
     }
 
-    /// Where an I/O that was meant for `offset` goes, and how much of it; `None` when no zone takes it.
-    pub(super) fn place(&mut self, access: Access, offset: u64, length: u32, in_order: bool) -> Option<(u64, u32)> {
+    /// The position and length of an I/O that was meant for `offset`; `None` if no zone accepts it.
+    pub(super) fn place(&mut self, access: Access, offset: u64, length: u32, course: Course) -> Option<(u64, u32)> {
         match access {
-            Access::Write => self.write(offset, length, in_order),
+            Access::Write => self.write(offset, length, course),
             Access::Read if self.plan.reads_anywhere => Some((offset, length)),
-            Access::Read => self.read(offset, length, in_order),
+            Access::Read => self.read(offset, length, course),
         }
     }
 
-    fn write(&mut self, offset: u64, length: u32, in_order: bool) -> Option<(u64, u32)> {
+    fn write(&mut self, offset: u64, length: u32, course: Course) -> Option<(u64, u32)> {
         let mut zone = self.zone_of(offset)?;
-        // What lies behind a zone's capacity is left out.
-        if in_order && offset - self.start_of(zone) >= self.plan.capacity {
+        // Offsets beyond a zone's capacity are skipped.
+        if course == Course::Sequential && offset - self.start_of(zone) >= self.plan.capacity {
             zone += 1;
             self.written.get(zone)?;
         }
@@ -150,26 +160,28 @@ impl ZoneMap {
         Some((offset, u32::try_from(length).unwrap_or(u32::MAX)))
     }
 
-    /// Beyond the threshold every so many writes a reset goes first; a share of 0.34 is every second, as in fio.
+    /// Number of writes above the threshold per reset: the integer part of 1 / zone_reset_frequency, so that 0.34
+    /// resets at every second write, as in fio.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "positive; beyond u64 it saturates")]
     fn writes_per_reset(&self) -> u64 {
         (1.0 / self.plan.reset_frequency).max(1.0) as u64
     }
 
-    /// What may still be written to a zone: nothing where the rest is less than a block, unless rests are written.
+    /// Bytes that may still be written to a zone: none if the remainder is less than a block, unless remainders are
+    /// written.
     fn room(&self, zone: usize) -> u64 {
         let room = self.plan.capacity - self.written[zone].min(self.plan.capacity);
         if room < self.least && !self.plan.writes_remainder { 0 } else { room }
     }
 
-    fn read(&mut self, offset: u64, length: u32, in_order: bool) -> Option<(u64, u32)> {
+    fn read(&mut self, offset: u64, length: u32, course: Course) -> Option<(u64, u32)> {
         let zone = self.zone_of(offset)?;
         let inside = offset - self.start_of(zone);
         let holds = |&zone: &usize| self.written[zone] >= self.least;
-        let (zone, inside) = match in_order {
-            true if inside + self.least <= self.written[zone] => (zone, inside),
-            true => ((zone + 1..self.written.len()).find(holds)?, 0),
-            false => {
+        let (zone, inside) = match course {
+            Course::Sequential if inside + self.least <= self.written[zone] => (zone, inside),
+            Course::Sequential => ((zone + 1..self.written.len()).find(holds)?, 0),
+            Course::Random => {
                 let found = (zone..self.written.len()).find(holds).or_else(|| (0..zone).rev().find(holds))?;
                 let blocks = self.written[found] / self.least;
                 (found, inside / self.least % blocks * self.least)
@@ -180,7 +192,7 @@ impl ZoneMap {
         Some((self.start_of(zone) + inside, u32::try_from(length).unwrap_or(u32::MAX)))
     }
 
-    /// Where no more zones may be opened, one that is open stands in.
+    /// If no more zones may be opened, selects one that is open instead.
     fn among_open(&self, zone: usize) -> usize {
         let full = self.plan.open_most.is_some_and(|most| self.open.len() >= most as usize);
         if full && !self.open.contains(&zone) { self.open[zone * self.open.len() / self.written.len()] } else { zone }

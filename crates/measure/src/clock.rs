@@ -1,4 +1,4 @@
-//! The clock of a run: calibrated TSC where it is safe, clock_gettime elsewhere, and virtual time for the sim engine.
+//! Clocks: calibrated TSC if it is safe, otherwise clock_gettime(2), and virtual time for the sim engine.
 
 use crate::Nanos;
 use crate::tsc::Tsc;
@@ -7,57 +7,57 @@ use rustix::time::{ClockId, Timespec, clock_gettime};
 use std::cell::Cell;
 use std::rc::Rc;
 
-/// A source of time for one worker. All moments are nanoseconds since an epoch that the clock's workers share.
+/// A source of time for one worker. All times are nanoseconds since an epoch that the clocks of all workers share.
 pub trait Clock: Clone {
-    /// The present moment.
+    /// Returns the current time.
     fn now(&self) -> Nanos;
-    /// Returns at `moment` or soon after; at once when it is past.
+    /// Returns at `moment` or soon after; immediately if it is in the past.
     fn sleep_until(&self, moment: Nanos);
 }
 
-/// Where [`SystemClock`] takes its time from.
+/// Time source of a [`SystemClock`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClockSource {
-    /// The processor's time-stamp counter, calibrated against CLOCK_MONOTONIC.
+    /// The CPU's time-stamp counter, calibrated against CLOCK_MONOTONIC.
     Tsc,
     /// clock_gettime(CLOCK_MONOTONIC).
     Monotonic,
 }
 
-/// What is to be said about the clock after a run.
+/// Facts about the clock, for reports at the end of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ClockReport {
-    /// The source in use.
+    /// Time source in use.
     pub source: ClockSource,
-    /// Drift of the TSC against CLOCK_MONOTONIC since calibration, in parts per million; `None` without a TSC.
+    /// Drift of the TSC relative to CLOCK_MONOTONIC since calibration, in parts per million; `None` without a TSC.
     pub drift_ppm: Option<f64>,
-    /// Why the TSC was not used, when it was not.
+    /// Reason why the TSC is not used, if it is not.
     pub why_not_tsc: Option<&'static str>,
 }
 
-/// Real time. Copies share one calibration and one epoch, so moments of different workers compare.
+/// Real time. Copies share one calibration and one epoch, so the times of different workers can be compared.
 ///
-/// A read costs about 10 ns from the TSC and 25 ns from CLOCK_MONOTONIC.
+/// A read costs about 10 ns with the TSC and 25 ns with CLOCK_MONOTONIC.
 #[derive(Clone, Copy, Debug)]
 pub struct SystemClock {
-    /// The counter and its rate; `None` reads CLOCK_MONOTONIC.
+    /// The counter and its rate; `None` to read CLOCK_MONOTONIC.
     counter: Option<Tsc>,
-    /// The epoch on CLOCK_MONOTONIC.
+    /// Epoch in CLOCK_MONOTONIC nanoseconds.
     epoch: u64,
     why_not_tsc: Option<&'static str>,
 }
 
 impl SystemClock {
-    /// A clock that reads CLOCK_MONOTONIC, for those who cannot know the kernel's clocksource.
+    /// Starts a clock that reads CLOCK_MONOTONIC, for callers that do not know the kernel's clocksource.
     pub fn start() -> Self {
         Self::on_monotonic("the kernel's clocksource was not looked up")
     }
 
-    /// Calibrates (20 ms, asleep for most of it) and starts a clock; falls back to CLOCK_MONOTONIC when the TSC is
-    /// not safe to use, and [`SystemClock::report`] says why.
+    /// Calibrates the TSC (20 ms, mostly asleep) and starts a clock. Falls back to CLOCK_MONOTONIC if the TSC is not
+    /// safe to use; [`SystemClock::report`] has the reason.
     ///
-    /// `clocksource` is the text of /sys/devices/system/clocksource/clocksource0/current_clocksource. The thread
-    /// visits the CPUs it may use, to see that their counters agree, and comes back to its affinity.
+    /// `clocksource` is the text of /sys/devices/system/clocksource/clocksource0/current_clocksource. The calling
+    /// thread moves over the CPUs that it may use, to check that their counters agree, and restores its affinity.
     pub fn calibrate(clocksource: &str) -> Self {
         match Tsc::calibrate(clocksource) {
             Ok((counter, epoch)) => SystemClock { counter: Some(counter), epoch, why_not_tsc: None },
@@ -69,13 +69,13 @@ impl SystemClock {
         SystemClock { counter: None, epoch: monotonic(), why_not_tsc: Some(why) }
     }
 
-    /// The same time, read by a call rather than from the processor's counter.
+    /// The same clock, but read with clock_gettime(2) instead of the TSC.
     #[must_use]
     pub fn by_call(self) -> Self {
         SystemClock { counter: None, why_not_tsc: Some("a call was asked for"), ..self }
     }
 
-    /// The same clock with its epoch now: another run may begin without calibrating again.
+    /// The same clock with the current time as its epoch: starts another run without a new calibration.
     #[must_use]
     pub fn anew(self) -> Self {
         match self.counter {
@@ -87,7 +87,7 @@ impl SystemClock {
         }
     }
 
-    /// What is to be said about the clock now, at the end of a run: the drift since calibration above all.
+    /// Returns the facts about the clock at this time, such as the drift since calibration.
     pub fn report(&self) -> ClockReport {
         let source = if self.counter.is_some() { ClockSource::Tsc } else { ClockSource::Monotonic };
         let drift_ppm = self.counter.and_then(|counter| counter.drift_ppm(self.epoch));
@@ -104,8 +104,8 @@ impl Clock for SystemClock {
         }
     }
 
-    /// Sleeps without spinning; a signal ends the sleep early, and the caller asks the time again. How late it
-    /// returns is the kernel's timer slack (50 µs unless the thread asked for less) and the wake-up.
+    /// Sleeps without spinning. A signal ends the sleep early; callers check the time again. It returns late by the
+    /// kernel's timer slack (50 µs by default, PR_SET_TIMERSLACK) and the wake-up latency.
     fn sleep_until(&self, moment: Nanos) {
         let remaining = moment.saturating_sub(self.now()).get();
         if remaining == 0 {
@@ -115,27 +115,27 @@ impl Clock for SystemClock {
         let seconds = i64::try_from(until / Nanos::SECOND.get()).unwrap_or(i64::MAX);
         let nanoseconds = i64::try_from(until % Nanos::SECOND.get()).unwrap_or(0);
         let until = Timespec { tv_sec: seconds, tv_nsec: nanoseconds };
-        // Its only errors are EINTR, which is as good as a wake-up here, and those of a wrong argument.
+        // The only possible errors are EINTR, which counts as a wake-up, and those of invalid arguments.
         let _ = clock_nanosleep_absolute(ClockId::Monotonic, &until);
     }
 }
 
-/// CLOCK_MONOTONIC in nanoseconds, read in user space.
+/// CLOCK_MONOTONIC in nanoseconds, read in user space (vDSO).
 #[inline]
 pub(crate) fn monotonic() -> u64 {
     let time = clock_gettime(ClockId::Monotonic);
-    // Both parts are never negative on this clock.
+    // Neither part is ever negative with this clock.
     time.tv_sec.unsigned_abs() * Nanos::SECOND.get() + time.tv_nsec.unsigned_abs()
 }
 
-/// Virtual time: it stands still until someone sleeps or advances it. Clones share the same time.
+/// Virtual time, which advances only by sleeping or by [`VirtualClock::advance_to`]. Clones share the same time.
 #[derive(Clone, Debug, Default)]
 pub struct VirtualClock {
     now: Rc<Cell<u64>>,
 }
 
 impl VirtualClock {
-    /// Moves time on to `moment`; never back.
+    /// Advances the time to `moment`; never backwards.
     pub fn advance_to(&self, moment: Nanos) {
         self.now.set(self.now.get().max(moment.get()));
     }
@@ -225,7 +225,7 @@ mod tests {
                 clock.now().get().checked_sub(moment.get()).expect("no signal comes, so it is not early")
             })
             .collect();
-        // The best of twenty: a busy machine wakes sleepers late.
+        // Uses the best of twenty: a busy machine wakes sleepers late.
         assert!(late.iter().min().is_some_and(|&ns| ns < 1_000_000), "{late:?}");
         let past = Instant::now();
         clock.sleep_until(Nanos::ZERO);

@@ -1,10 +1,10 @@
-//! The three directions of data, the axis along which every number of a run is kept.
+//! The three I/O directions, by which all numbers of a run are kept.
 
 use serde::{Deserialize, Serialize};
 use std::ops::{Index, IndexMut};
 use zerocopy::FromBytes;
 
-/// Which way an I/O moves data. The discriminant is the one used in logs: 0 read, 1 write, 2 trim.
+/// Direction of an I/O. The discriminants are those of fio's logs: 0 read, 1 write, 2 trim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[repr(u8)]
@@ -13,7 +13,7 @@ pub enum Direction {
     Read = 0,
     /// Memory to device.
     Write = 1,
-    /// Discard: the device may forget the range.
+    /// Discard: the device may drop the data of the range.
     Trim = 2,
 }
 
@@ -21,7 +21,7 @@ impl Direction {
     /// All directions in the order in which reports print them.
     pub const ALL: [Direction; 3] = [Direction::Read, Direction::Write, Direction::Trim];
 
-    /// The word used in reports and keys: `read`, `write` or `trim`.
+    /// Name in reports and keys: `read`, `write` or `trim`.
     pub const fn word(self) -> &'static str {
         match self {
             Direction::Read => "read",
@@ -44,7 +44,7 @@ pub struct PerDirection<T> {
 }
 
 impl<T> PerDirection<T> {
-    /// The same value three times.
+    /// Uses the same value for each direction.
     pub fn all(value: T) -> Self
     where
         T: Clone,

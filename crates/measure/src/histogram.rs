@@ -1,21 +1,21 @@
-//! Latency histogram: log-linear, 64 buckets per power of two, the layout of fio up to 17 s, extended to 2^40 ns.
+//! Latency histogram: log-linear with 64 buckets per power of two. The layout is fio's up to 17 s, extended to 2^40 ns.
 
 use crate::Nanos;
 use zerocopy::FromBytes;
 
-/// Sub-buckets per power of two, as a power of two.
+/// Sub-buckets per power of two, as an exponent of two.
 const SUB_BITS: u32 = 6;
 const SUB_BUCKETS: usize = 1 << SUB_BITS;
-/// The largest exponent held apart: 2^40 ns is 18 minutes; what is longer goes to the last bucket.
+/// Largest exponent with separate buckets: 2^40 ns is 18 minutes; longer latencies count in the last bucket.
 const MAX_EXPONENT: u32 = 40;
-/// Groups of 64 buckets: values below 128 are exact and fill two groups, then one group per power of two.
+/// Groups of 64 buckets: values below 128 are exact and fill two groups; then there is one group per power of two.
 const GROUPS: usize = (MAX_EXPONENT - SUB_BITS + 1) as usize;
 /// Number of buckets.
 pub const BUCKETS: usize = GROUPS * SUB_BUCKETS;
 
-/// Counts of latencies. A value read back is off by 1/128 of the latency at most.
+/// Counts of latencies. The value of a bucket is within 1/128 of the latency.
 ///
-/// Fixed layout without pointers: 17,920 bytes. Two histograms merge by adding counts.
+/// A fixed layout of 17,920 bytes without pointers. Histograms are merged by adding their counts.
 #[derive(Clone, Debug, PartialEq, Eq, FromBytes)]
 #[repr(C)]
 pub struct Histogram {
@@ -29,7 +29,7 @@ impl Default for Histogram {
 }
 
 impl Histogram {
-    /// An empty histogram.
+    /// Creates an empty histogram.
     pub const fn new() -> Self {
         Histogram { counts: [0; BUCKETS] }
     }
@@ -40,7 +40,7 @@ impl Histogram {
         self.record_many(latency, 1);
     }
 
-    /// Counts `count` equal latencies.
+    /// Counts `count` I/Os of the same latency.
     #[inline]
     pub fn record_many(&mut self, latency: Nanos, count: u64) {
         let slot = &mut self.counts[bucket_of(latency)];
@@ -61,17 +61,17 @@ impl Histogram {
         }
     }
 
-    /// Forgets everything.
+    /// Resets all counts to zero.
     pub fn clear(&mut self) {
         self.counts.fill(0);
     }
 
-    /// How many latencies were counted.
+    /// Number of latencies counted.
     pub fn total(&self) -> u64 {
         self.counts.iter().fold(0, |total: u64, &count| total.saturating_add(count))
     }
 
-    /// The non-empty buckets as (index, count), ascending.
+    /// Returns the non-empty buckets as (index, count), ascending.
     pub fn iter(&self) -> impl Iterator<Item = (usize, u64)> {
         self.counts.iter().copied().enumerate().filter(|&(_, count)| count > 0)
     }
@@ -81,7 +81,7 @@ impl Histogram {
         &self.counts
     }
 
-    /// Adds `count` to the bucket with index `bucket`; `false` when there is no such bucket.
+    /// Adds `count` to the bucket with index `bucket`; `false` if there is no such bucket.
     pub fn add_to_bucket(&mut self, bucket: usize, count: u64) -> bool {
         match self.counts.get_mut(bucket) {
             Some(slot) => {
@@ -92,10 +92,10 @@ impl Histogram {
         }
     }
 
-    /// The percentiles asked for, in one pass: for each `percent` the value of the first bucket at which the
-    /// running sum reaches `percent` % of all, as fio defines it.
+    /// Computes several percentiles in one pass: for each `percent`, the value of the first bucket at which the running
+    /// sum reaches `percent` % of the total, as in fio.
     ///
-    /// `percents` must ascend. `None` when nothing was counted.
+    /// `percents` must be in ascending order. Returns `None` if nothing was counted.
     pub fn percentiles(&self, percents: &[f64]) -> Option<Vec<Nanos>> {
         let total = self.total();
         if total == 0 {
@@ -116,17 +116,17 @@ impl Histogram {
         Some(found)
     }
 
-    /// One percentile; `None` when nothing was counted.
+    /// Computes one percentile; `None` if nothing was counted.
     pub fn percentile(&self, percent: f64) -> Option<Nanos> {
         self.percentiles(&[percent])?.first().copied()
     }
 
-    /// The value that stands for bucket `bucket`: exact below 128 ns, else the middle of the bucket.
+    /// Representative value of bucket `bucket`: exact below 128 ns, otherwise the middle of the bucket.
     pub fn bucket_value(bucket: usize) -> Nanos {
         value_of(bucket)
     }
 
-    /// The half-open range of latencies that bucket `bucket` counts.
+    /// Half-open range of the latencies in bucket `bucket`.
     pub fn bucket_edges(bucket: usize) -> (Nanos, Nanos) {
         let group = bucket / SUB_BUCKETS;
         if group < 2 {
@@ -142,17 +142,17 @@ impl Histogram {
 #[expect(clippy::cast_possible_truncation, reason = "a bucket index is below 2^12")]
 fn bucket_of(latency: Nanos) -> usize {
     let value = latency.get();
-    // Below 2^7 every value has its own bucket; `| 64` keeps the shift at zero there without a branch.
+    // Below 2^7 every value has its own bucket; `| 64` makes the shift zero for these without a branch.
     let exponent = 63 - (value | SUB_BUCKETS as u64).leading_zeros();
     let shift = exponent - SUB_BITS;
     let bucket = ((shift as usize) << SUB_BITS) + (value >> shift) as usize;
     bucket.min(BUCKETS - 1)
 }
 
-/// How many latencies a percentile has at or below it: `percent` ÷ 100 × `total`, rounded up, without rounding error.
+/// Rank of a percentile: `percent` ÷ 100 × `total`, rounded up, computed without rounding error.
 ///
-/// As fio finds it. In double precision 99.2 % of 125 would come out as the 124th, where fio takes the 125th
-/// (the nearest double to 99.2 is a little above it).
+/// This is fio's result. In double precision 99.2 % of 125 would have rank 124, whereas fio uses 125, because the
+/// double nearest to 99.2 is slightly larger.
 fn rank(percent: f64, total: u64) -> u64 {
     if percent.is_nan() || percent <= 0.0 {
         return 0;
@@ -160,7 +160,7 @@ fn rank(percent: f64, total: u64) -> u64 {
     let bits = percent.min(100.0).to_bits();
     let exponent = bits >> 52;
     if exponent == 0 {
-        // Too small to be told from zero.
+        // Zero or subnormal: no count reaches this.
         return 0;
     }
     // `percent` is `mantissa` × 2^(`exponent` − 1075), and the exponent of 100 is 1029.
@@ -181,7 +181,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Latencies of every magnitude alike.
+    /// Latencies of all magnitudes, equally likely.
     fn latency() -> impl Strategy<Value = Nanos> {
         (0u32..64, any::<u64>()).prop_map(|(shift, bits)| Nanos(bits >> shift))
     }

@@ -1,8 +1,8 @@
 //! Numbers and time: units as types, the clock, the latency histogram, moments and interval samples.
 //!
-//! Owns how a number is held and combined. Leaves to others where numbers come from and how they are shown.
-//! Everything that a worker writes per I/O is a fixed-layout value without pointers, so it can live in memory
-//! shared between processes and be merged by one associative operation.
+//! This crate represents and combines numbers; other crates measure and print them. Everything that a worker updates
+//! per I/O is a fixed-layout value without pointers, so that it can be in memory shared between processes, with an
+//! associative merge operation.
 
 #![deny(unsafe_code)]
 
@@ -11,6 +11,7 @@ mod direction;
 mod histogram;
 mod moments;
 mod samples;
+pub mod text;
 mod tsc;
 mod units;
 

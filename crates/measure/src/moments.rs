@@ -5,14 +5,14 @@ use zerocopy::FromBytes;
 
 /// Count, minimum, maximum, mean and standard deviation of a stream of nanosecond values.
 ///
-/// Keeps the sum and the sum of squares as integers: no rounding per sample, no division per I/O, and the merge
-/// of two halves equals the whole exactly. Values up to 2^40 ns leave room for 2^48 of them.
-/// All bytes zero is the empty one, the state in which shared memory starts.
+/// The sum and the sum of squares are integers: no rounding per sample, no division per I/O, and the merge of two
+/// halves is exactly the whole. 2^48 values of up to 2^40 ns fit.
+/// All bytes zero is the empty state, with which shared memory starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes)]
 #[repr(C)]
 pub struct Moments {
     count: u64,
-    /// The complement of the minimum, so that zero means none yet.
+    /// Bitwise complement of the minimum, so that zero means no value yet.
     minimum_complement: u64,
     maximum: u64,
     sum: u128,
@@ -26,7 +26,7 @@ impl Default for Moments {
 }
 
 impl Moments {
-    /// No samples yet.
+    /// Creates empty moments.
     pub const fn new() -> Self {
         Moments { count: 0, minimum_complement: 0, maximum: 0, sum: 0, sum_of_squares: 0 }
     }
@@ -45,15 +45,15 @@ impl Moments {
         self.minimum_complement = self.minimum_complement.max(!value);
         self.maximum = self.maximum.max(value);
         self.sum += u128::from(value) * u128::from(count);
-        // Wraps only after 2^48 values of 18 minutes each; a saturating addition costs a nanosecond per I/O.
+        // Overflows only after 2^48 values of 18 minutes each; a saturating addition would cost 1 ns per I/O.
         let squares = (u128::from(value) * u128::from(value)).wrapping_mul(u128::from(count));
         self.sum_of_squares = self.sum_of_squares.wrapping_add(squares);
     }
 
-    /// Adds many values at a fraction of the price of adding each: the sums of a batch are kept in 64 bits, and only
-    /// their results are added in 128.
+    /// Adds many values faster than one by one: each batch is summed in 64 bits, and only the sums of the batches are
+    /// added in 128 bits.
     pub fn record_all(&mut self, values: &[u64]) {
-        /// As many values below 2^29 (half a second) have squares whose sum fits 64 bits.
+        /// The sum of the squares of this many values below 2^29 ns (half a second) fits into 64 bits.
         const FITTING: usize = 64;
         for batch in values.chunks(FITTING) {
             let (mut low, mut high, mut sum, mut squares) = (u64::MAX, 0, 0u64, 0u64);
@@ -74,7 +74,7 @@ impl Moments {
         }
     }
 
-    /// Adds all values that `other` has seen. Saturates: either may come from a spoilt file.
+    /// Adds all values of `other`. Saturates, because either may come from a damaged file.
     pub fn merge(&mut self, other: &Moments) {
         self.count = self.count.saturating_add(other.count);
         self.minimum_complement = self.minimum_complement.max(other.minimum_complement);
@@ -83,34 +83,35 @@ impl Moments {
         self.sum_of_squares = self.sum_of_squares.saturating_add(other.sum_of_squares);
     }
 
-    /// How many values were seen.
+    /// Number of values.
     pub const fn count(&self) -> u64 {
         self.count
     }
 
-    /// The smallest value; `None` before the first.
+    /// The smallest value; `None` if there are none.
     pub const fn minimum(&self) -> Option<Nanos> {
         if self.count == 0 { None } else { Some(Nanos(!self.minimum_complement)) }
     }
 
-    /// The largest value; `None` before the first.
+    /// The largest value; `None` if there are none.
     pub const fn maximum(&self) -> Option<Nanos> {
         if self.count == 0 { None } else { Some(Nanos(self.maximum)) }
     }
 
-    /// The mean in nanoseconds; `None` before the first value.
+    /// Mean in nanoseconds; `None` if there are no values.
     #[expect(clippy::cast_precision_loss, reason = "the mean of up to 2^53 is exact enough")]
     pub fn mean(&self) -> Option<f64> {
         (self.count > 0).then(|| self.sum as f64 / self.count as f64)
     }
 
-    /// The sample standard deviation (divisor n − 1) in nanoseconds; 0 for one value, `None` before the first.
+    /// Sample standard deviation (divisor n − 1) in nanoseconds; 0 for one value, `None` for none.
     #[expect(clippy::cast_precision_loss, reason = "the squares about the mean are exact integers until here")]
     pub fn deviation(&self) -> Option<f64> {
         if self.count < 2 {
             return (self.count == 1).then_some(0.0);
         }
-        // Σ(x−m)² with m = q + r/n, q the whole part of the mean: Σx² − q(2Σx − nq) − r²/n, without cancellation.
+        // Σ(x−m)² with m = q + r/n and q the integer part of the mean: Σx² − q(2Σx − nq) − r²/n, which avoids
+        // cancellation.
         let count = u128::from(self.count);
         let (whole, rest) = (self.sum / count, self.sum % count);
         let about_whole = self.sum_of_squares.saturating_sub(whole.saturating_mul(self.sum.saturating_add(rest)));
@@ -118,7 +119,7 @@ impl Moments {
         Some((about_mean.max(0.0) / (count - 1) as f64).sqrt())
     }
 
-    /// The sum of all values, in nanoseconds.
+    /// Sum of all values in nanoseconds.
     pub const fn sum(&self) -> u128 {
         self.sum
     }
@@ -145,7 +146,7 @@ mod tests {
         moments
     }
 
-    /// Sum of the squares about the mean × n², exactly: Σ(n·x − Σx)².
+    /// Sum of the squared deviations from the mean × n², exactly: Σ(n·x − Σx)².
     fn scaled_squares(values: &[u64]) -> u128 {
         let (count, sum) = (values.len() as u128, values.iter().map(|&value| u128::from(value)).sum::<u128>());
         values.iter().map(|&value| (u128::from(value) * count).abs_diff(sum).pow(2)).sum()
@@ -182,7 +183,7 @@ mod tests {
 
     #[test]
     fn a_small_deviation_on_a_large_mean_is_not_lost() {
-        // 2^40 ± 1: floating-point sums of squares would have cancelled to nothing.
+        // 2^40 ± 1: in floating point, the sums of squares would have cancelled out.
         let mut moments = Moments::new();
         for index in 0..1_000_000u64 {
             moments.record(Nanos((1 << 40) + index % 2 * 2));

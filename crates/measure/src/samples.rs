@@ -1,22 +1,22 @@
-//! Interval samples: bandwidth and IOPS every 500 ms, and the statistics over them.
+//! Interval samples: bandwidth and IOPS every 500 ms, and their statistics.
 
 use crate::Nanos;
 use serde::{Deserialize, Serialize};
 use zerocopy::FromBytes;
 
-/// Minimum, maximum, mean and deviation over interval samples (Welford's recurrence).
+/// Minimum, maximum, mean and deviation of interval samples (Welford's algorithm).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, FromBytes)]
 #[repr(C)]
 pub struct SampleStatistics {
-    /// How many samples.
+    /// Number of samples.
     pub count: u64,
-    /// The smallest sample; meaningful only when `count > 0`.
+    /// Smallest sample; valid only if `count > 0`.
     pub minimum: u64,
-    /// The largest sample; meaningful only when `count > 0`.
+    /// Largest sample; valid only if `count > 0`.
     pub maximum: u64,
-    /// The mean of the samples.
+    /// Mean of the samples.
     pub mean: f64,
-    /// The sum of squares about the mean.
+    /// Sum of squared deviations from the mean.
     pub squares: f64,
 }
 
@@ -32,13 +32,14 @@ impl SampleStatistics {
         self.squares += delta * (sample as f64 - self.mean);
     }
 
-    /// The sample standard deviation (divisor n − 1); 0 with fewer than two samples.
+    /// Sample standard deviation (divisor n − 1); 0 for fewer than two samples.
     #[expect(clippy::cast_precision_loss, reason = "a count of samples")]
     pub fn deviation(&self) -> f64 {
         if self.count < 2 { 0.0 } else { (self.squares / (self.count - 1) as f64).sqrt() }
     }
 
-    /// Combines two jobs that ran side by side: rates of a group are sums, so everything is added.
+    /// Combines two jobs that ran at the same time: the rate of a group is the sum of its rates, so all fields are
+    /// added.
     pub fn add_concurrent(&mut self, other: &SampleStatistics) {
         self.count = self.count.saturating_add(other.count);
         self.minimum = self.minimum.saturating_add(other.minimum);
@@ -48,9 +49,9 @@ impl SampleStatistics {
     }
 }
 
-/// Turns growing totals into one rate sample per interval: bytes → KiB/s and I/Os → IOPS.
+/// Converts growing totals to one rate sample per interval: bytes to KiB/s and I/Os to IOPS.
 ///
-/// Driven by the worker at its completions, so it needs no thread and works in virtual time.
+/// The worker calls it at completions, so it needs no thread and works in virtual time.
 #[derive(Clone, Copy, Debug, FromBytes)]
 #[repr(C)]
 pub struct IntervalSampler {
@@ -61,36 +62,36 @@ pub struct IntervalSampler {
     ios_before: u64,
 }
 
-/// One interval's rates.
+/// Rates of one interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IntervalRates {
     /// Bandwidth in KiB/s.
     pub kib_per_second: u64,
     /// I/Os per second.
     pub iops: u64,
-    /// When the interval ended, on the run's clock.
+    /// End of the interval, on the run's clock.
     pub ended: Nanos,
 }
 
 impl IntervalSampler {
-    /// A sampler whose first interval begins at `now`.
+    /// Creates a sampler whose first interval starts at `now`.
     pub fn new(interval: Nanos, now: Nanos) -> Self {
         IntervalSampler { interval, started: now, next: now.saturating_add(interval), bytes_before: 0, ios_before: 0 }
     }
 
-    /// Whether the interval is over at `now`: one comparison, for the worker's loop.
+    /// True if the interval is over at `now`: a single comparison, for the worker loop.
     #[inline]
     pub fn due(&self, now: Nanos) -> bool {
         now >= self.next
     }
 
-    /// When the interval is over.
+    /// End of the current interval.
     pub fn next_due(&self) -> Nanos {
         self.next
     }
 
-    /// Ends in one step the intervals in which nothing is done: those that are over before `until`, up to which the totals
-    /// stay as they were when the last interval closed.
+    /// Ends all idle intervals that are over before `until` at once: those in which the totals have not changed since
+    /// the last interval was closed.
     pub fn skip_idle(&mut self, until: Nanos) {
         let behind = until.saturating_sub(self.next).get();
         if behind > 0 {
@@ -100,7 +101,7 @@ impl IntervalSampler {
         }
     }
 
-    /// Closes the interval at `now` with the totals so far; `None` when nothing was done in it.
+    /// Closes the interval at `now` with the current totals. Returns `None` if there was no I/O in it.
     pub fn close(&mut self, now: Nanos, bytes: u64, ios: u64) -> Option<IntervalRates> {
         let elapsed = now.saturating_sub(self.started);
         if elapsed.is_zero() {
@@ -158,7 +159,7 @@ mod tests {
         let first = sampler.close(Nanos::from_millis(1500), 4 << 20, 1024);
         let ended = Nanos::from_millis(1500);
         assert_eq!(first, Some(IntervalRates { kib_per_second: 8192, iops: 2048, ended }));
-        // 10 ms late: the rate is over the time that really passed.
+        // 10 ms late: the rate is computed with the time that actually passed.
         assert!(!sampler.due(Nanos::from_millis(1999)) && sampler.due(Nanos::from_millis(2000)));
         let second = sampler.close(Nanos::from_millis(2010), (4 << 20) + 522_240, 1024 + 51).unwrap();
         assert_eq!((second.kib_per_second, second.iops), (1000, 100));

@@ -1,28 +1,33 @@
-//! The processor's time-stamp counter: whether it may be used, how fast it runs, and how far it drifted.
+//! The CPU's time-stamp counter (TSC): checks that it is safe to use, calibration, and drift.
+//!
+//! Times of different workers are compared, so the counters of all CPUs must run at one constant rate from one start.
+//! Three conditions ensure that: the kernel itself uses the TSC as its clocksource, the CPU declares it invariant, and
+//! the counters of the allowed CPUs never run backwards when a thread moves between them. A read is not serialising:
+//! the CPU may reorder it with the instructions around it by a few nanoseconds.
 
 use crate::clock::monotonic;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::time::Duration;
 
-/// A calibrated counter. One multiplication turns ticks into nanoseconds.
+/// A calibrated counter. One multiplication converts ticks to nanoseconds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tsc {
-    /// The counter at the epoch.
+    /// Counter value at the epoch.
     epoch: u64,
-    /// Nanoseconds per tick as a fraction of 2^64; below one, because the counter runs faster than 1 GHz.
+    /// Nanoseconds per tick as a fraction of 2^64; less than one, because the counter runs faster than 1 GHz.
     nanoseconds_per_tick: u64,
 }
 
-/// How long calibration watches the counter. Paired reads are exact to about 5 ns, so the rate to below 1 ppm;
-/// a run's own drift check says what it was in the end.
+/// Duration of the calibration. Paired reads are accurate to about 5 ns, so the rate is accurate to less than 1 ppm;
+/// the drift is measured again at the end of a run.
 const BASELINE_NS: u64 = 20_000_000;
-/// Pairs tried at each end of the baseline; the one that took least is kept.
+/// Number of pairs read at each end of the calibration; the one with the shortest bracket counts.
 const PAIRS: u32 = 64;
-/// CPUs visited at most; on larger machines every n-th one.
+/// Maximum number of CPUs to check; on larger machines every n-th CPU is checked.
 const VISITS: usize = 32;
 
 impl Tsc {
-    /// The counter, with its epoch on CLOCK_MONOTONIC; or why it is not safe to use.
+    /// Returns the counter and its epoch in CLOCK_MONOTONIC nanoseconds, or the reason why it is not safe to use.
     pub(crate) fn calibrate(clocksource: &str) -> Result<(Self, u64), &'static str> {
         if clocksource.trim() != "tsc" {
             return Err("the kernel's clocksource is not tsc");
@@ -31,6 +36,7 @@ impl Tsc {
             return Err("the processor does not promise an invariant TSC");
         }
         let first = pair();
+        // The check takes part of the calibration time, so it costs no additional time.
         cpus_agree()?;
         std::thread::sleep(Duration::from_nanos(BASELINE_NS.saturating_sub(monotonic() - first.nanoseconds)));
         let last = pair();
@@ -39,7 +45,7 @@ impl Tsc {
         Ok((Tsc { epoch: first.ticks, nanoseconds_per_tick: rate }, first.nanoseconds))
     }
 
-    /// The same counter with its epoch now, and that moment on CLOCK_MONOTONIC.
+    /// The same counter with the current time as its epoch, and that time in CLOCK_MONOTONIC nanoseconds.
     pub(crate) fn anew(self) -> (Self, u64) {
         let now = pair();
         (Tsc { epoch: now.ticks, ..self }, now.nanoseconds)
@@ -51,7 +57,7 @@ impl Tsc {
         scale(read().saturating_sub(self.epoch), self.nanoseconds_per_tick)
     }
 
-    /// How far the counter ran ahead of CLOCK_MONOTONIC since `epoch` on that clock, in parts per million.
+    /// Gain of the counter over CLOCK_MONOTONIC since `epoch` on that clock, in parts per million.
     #[expect(clippy::cast_precision_loss, reason = "a ratio of small differences to spans below 2^53 ns")]
     pub(crate) fn drift_ppm(&self, epoch: u64) -> Option<f64> {
         let now = pair();
@@ -62,25 +68,26 @@ impl Tsc {
     }
 }
 
-/// Nanoseconds of `ticks` at `rate` / 2^64 nanoseconds each.
+/// Converts `ticks` to nanoseconds, at `rate` / 2^64 nanoseconds per tick.
 #[inline]
 const fn scale(ticks: u64, rate: u64) -> u64 {
     ((ticks as u128 * rate as u128) >> 64) as u64
 }
 
-/// Nanoseconds per tick × 2^64; `None` when it is one or more, or nothing ticked.
+/// Nanoseconds per tick × 2^64; `None` if that is one or more, or if the counter did not advance.
 fn rate(ticks: u64, nanoseconds: u64) -> Option<u64> {
     u64::try_from((u128::from(nanoseconds) << 64).checked_div(u128::from(ticks))?).ok()
 }
 
-/// The counter and CLOCK_MONOTONIC at the same moment.
+/// The counter and CLOCK_MONOTONIC at the same time.
 #[derive(Clone, Copy, Debug)]
 struct Pair {
     ticks: u64,
     nanoseconds: u64,
 }
 
-/// The tightest of several tries: the counter before and after a reading of the clock brackets it.
+/// Reads both clocks several times, with one counter read before and one after the system clock, and returns the pair
+/// with the smallest difference of the two.
 fn pair() -> Pair {
     let bracket = || {
         let before = read();
@@ -92,8 +99,9 @@ fn pair() -> Pair {
     (1..PAIRS).map(|_| bracket()).fold(first, |best, next| if next.0 < best.0 { next } else { best }).1
 }
 
-/// Visits CPUs and comes back: a counter that is behind another's by more than a visit takes (tens of µs) shows as
-/// time running backwards. The kernel's own check at boot is finer; this one is against virtual machines.
+/// Moves the thread over the CPUs and back: if the counter of one is behind that of another by more than a move takes
+/// (tens of µs), time appears to run backwards. The kernel's check at boot is more precise; this one detects faulty
+/// virtual machines.
 fn cpus_agree() -> Result<(), &'static str> {
     let Ok(allowed) = sched_getaffinity(None) else {
         return Err("the CPUs of this thread are unknown, so their counters could not be compared");
@@ -101,7 +109,7 @@ fn cpus_agree() -> Result<(), &'static str> {
     let cpus: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|&cpu| allowed.is_set(cpu)).collect();
     let mut last = read();
     let mut agree = true;
-    // There and back again, so that a counter ahead of the others shows as well.
+    // Forward and backward, so that a counter that is ahead of the others is detected as well.
     let there = cpus.iter().step_by(cpus.len().div_ceil(VISITS).max(1));
     for &cpu in there.clone().chain(there.rev()) {
         let mut only = CpuSet::new();
@@ -120,16 +128,16 @@ fn cpus_agree() -> Result<(), &'static str> {
     }
 }
 
-/// The counter.
+/// Reads the counter.
 #[cfg(target_arch = "x86_64")]
 #[inline]
 #[expect(unsafe_code, reason = "the instruction is unsafe only by its declaration")]
 fn read() -> u64 {
-    // SAFETY: every x86_64 processor has RDTSC; it reads a register.
+    // SAFETY: every x86_64 CPU has RDTSC, which only reads a register.
     unsafe { core::arch::x86_64::_rdtsc() }
 }
 
-/// CPUID 8000_0007 EDX bit 8: the counter runs at one rate in all power states.
+/// CPUID 8000_0007 EDX bit 8, invariant TSC: the counter runs at one rate in all power states.
 #[cfg(target_arch = "x86_64")]
 fn is_invariant() -> bool {
     use core::arch::x86_64::__cpuid;
@@ -156,7 +164,7 @@ mod tests {
     fn a_2_5_ghz_counter_makes_0_4_ns_per_tick() {
         let rate = rate(2_500_000_000, 1_000_000_000).unwrap();
         assert_eq!(scale(2_500_000_000, rate), 999_999_999);
-        // A hundred days lose less than one part in 10^18: the fraction is rounded down by below 2^-64 ns a tick.
+        // A hundred days lose less than one part in 10^18: the fraction is rounded down by less than 2^-64 ns per tick.
         let ticks = 2_500_000_000 * 8_640_000;
         assert_eq!(scale(ticks, rate), 8_640_000_000_000_000 - 1);
     }
@@ -181,7 +189,7 @@ mod tests {
             return;
         }
         let now = pair();
-        // One second ago by the kernel, 1.001 s by the counter.
+        // One second ago according to the kernel, 1.001 s according to the counter.
         let tsc = Tsc { epoch: now.ticks.wrapping_sub(2_002_000_000), nanoseconds_per_tick: 1 << 63 };
         let drift = tsc.drift_ppm(now.nanoseconds - 1_000_000_000).unwrap();
         assert!((drift - 1000.0).abs() < 50.0, "{drift}");

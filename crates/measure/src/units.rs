@@ -1,4 +1,4 @@
-//! Units as types: nanoseconds, bytes, bytes per second. MiB and MB cannot be mixed up when neither is a number.
+//! Units as types: nanoseconds, bytes, bytes per second. The types prevent mixing up MiB and MB.
 
 use serde::{Deserialize, Serialize};
 use std::iter::Sum;
@@ -14,36 +14,36 @@ macro_rules! quantity {
         pub struct $name(pub u64);
 
         impl $name {
-            /// Nothing of it.
+            /// Zero.
             pub const ZERO: Self = Self(0);
-            /// The largest value that can be held.
+            /// The largest value.
             pub const MAX: Self = Self(u64::MAX);
 
-            /// The plain number, in the type's unit.
+            /// The number, in the unit of the type.
             #[inline]
             pub const fn get(self) -> u64 {
                 self.0
             }
 
-            /// Difference, or zero where it would be negative.
+            /// Difference, or zero if it would be negative.
             #[inline]
             pub const fn saturating_sub(self, other: Self) -> Self {
                 Self(self.0.saturating_sub(other.0))
             }
 
-            /// Sum, or the largest value where it would not fit.
+            /// Sum, or the largest value on overflow.
             #[inline]
             pub const fn saturating_add(self, other: Self) -> Self {
                 Self(self.0.saturating_add(other.0))
             }
 
-            /// Whether it is zero.
+            /// True if it is zero.
             #[inline]
             pub const fn is_zero(self) -> bool {
                 self.0 == 0
             }
 
-            /// The value as a float, for ratios.
+            /// Converts to a float, for ratios.
             #[inline]
             #[expect(clippy::cast_precision_loss, reason = "ratios need 53 bits at most")]
             pub const fn as_f64(self) -> f64 {
@@ -86,7 +86,7 @@ macro_rules! quantity {
 }
 
 quantity! {
-    /// A span of time, or a moment on a run's clock, in nanoseconds.
+    /// A duration, or a time on the run's clock, in nanoseconds.
     Nanos
 }
 quantity! {
@@ -106,39 +106,39 @@ impl Nanos {
     /// One microsecond.
     pub const MICROSECOND: Nanos = Nanos(1_000);
 
-    /// So many seconds; saturates.
+    /// Converts from seconds; saturates.
     pub const fn from_secs(seconds: u64) -> Self {
         Nanos(seconds.saturating_mul(1_000_000_000))
     }
 
-    /// So many milliseconds; saturates.
+    /// Converts from milliseconds; saturates.
     pub const fn from_millis(milliseconds: u64) -> Self {
         Nanos(milliseconds.saturating_mul(1_000_000))
     }
 
-    /// So many microseconds; saturates.
+    /// Converts from microseconds; saturates.
     pub const fn from_micros(microseconds: u64) -> Self {
         Nanos(microseconds.saturating_mul(1_000))
     }
 
-    /// Seconds as a float.
+    /// Converts to seconds as a float.
     pub const fn as_secs_f64(self) -> f64 {
         self.as_f64() / 1e9
     }
 
-    /// Whole milliseconds, rounded up, the way run times are reported.
+    /// Whole milliseconds, rounded up, as fio reports runtimes.
     pub const fn as_millis_ceil(self) -> u64 {
         self.0.div_ceil(1_000_000)
     }
 
-    /// The same span as the standard library's type.
+    /// Converts to the type of the standard library.
     pub const fn as_duration(self) -> std::time::Duration {
         std::time::Duration::from_nanos(self.0)
     }
 }
 
 impl BytesPerSecond {
-    /// The rate at which `amount` moved in `elapsed`; `None` when no time passed.
+    /// The rate of `amount` in `elapsed`; `None` if no time has passed.
     #[expect(clippy::cast_possible_truncation, reason = "saturated just before")]
     pub const fn over(amount: Bytes, elapsed: Nanos) -> Option<Self> {
         if elapsed.0 == 0 {

@@ -1,6 +1,6 @@
 //! Side by side with fio: its histogram bins are our bucket values, its percentiles ours.
 
-use plumb_measure::{Histogram, Nanos};
+use measure::{Histogram, Nanos};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::process::Command;

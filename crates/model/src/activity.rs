@@ -1,15 +1,15 @@
-//! What a device and the processors did in one interval, as rates: the numbers behind every iostat line.
+//! Rates of a device and of the CPUs in one interval: the numbers of iostat's report.
 
-/// Shares of processor time in percent of all of it.
+/// CPU time by use, in percent of the time of all CPUs.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct CpuActivity {
-    /// In programs.
+    /// User mode.
     pub user: f64,
-    /// In programs of lower priority.
+    /// User mode at low priority.
     pub nice: f64,
-    /// In the kernel, interrupts included.
+    /// Kernel, including interrupts.
     pub system: f64,
-    /// Idle while I/O was under way.
+    /// Idle with I/O outstanding.
     pub iowait: f64,
     /// Taken by the hypervisor.
     pub steal: f64,
@@ -17,38 +17,38 @@ pub struct CpuActivity {
     pub idle: f64,
 }
 
-/// What reads, writes or discards did, or all three together.
+/// Rates of reads, writes or discards, or of all three together.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct OperationActivity {
-    /// Finished requests per second.
+    /// Completed requests per second.
     pub per_second: f64,
-    /// Sectors of 512 bytes that were moved.
+    /// Sectors of 512 bytes that were transferred.
     pub sectors: u64,
-    /// The same per second.
+    /// Sectors per second.
     pub sectors_per_second: f64,
     /// Merged requests per second.
     pub merges_per_second: f64,
-    /// Merged requests in percent of all that were asked for.
-    pub merged_percent: f64,
-    /// Mean time of a request in milliseconds, queue included; 0 without requests.
-    pub await_ms: f64,
-    /// Mean size of a request in sectors; 0 without requests.
-    pub request_sectors: f64,
+    /// Merged requests in percent of all submitted ones; `None` if there were none.
+    pub merged_percent: Option<f64>,
+    /// Mean time of a request in milliseconds, including the queue; `None` if none completed.
+    pub await_ms: Option<f64>,
+    /// Mean size of a request in sectors; `None` if none completed.
+    pub request_sectors: Option<f64>,
 }
 
-/// What flushes did.
+/// Rates of flushes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct FlushActivity {
-    /// Finished flushes per second.
+    /// Completed flushes per second.
     pub per_second: f64,
-    /// Mean time of a flush in milliseconds; 0 without flushes.
-    pub await_ms: f64,
+    /// Mean time of a flush in milliseconds; `None` if none completed.
+    pub await_ms: Option<f64>,
 }
 
-/// One device, or a group of them, in one interval.
+/// Activity of a device, or of a group of devices, in one interval.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DeviceActivity {
-    /// The name to show; a group's begins with a blank.
+    /// Name to print; iostat puts a space before the name of a group.
     pub name: String,
     /// Reads.
     pub reads: OperationActivity,
@@ -58,10 +58,10 @@ pub struct DeviceActivity {
     pub discards: OperationActivity,
     /// Reads, writes and discards together.
     pub together: OperationActivity,
-    /// Flushes, which are in none of the others.
+    /// Flushes, which are not counted in the others.
     pub flushes: FlushActivity,
     /// Mean number of requests queued and in flight.
     pub queue: f64,
-    /// Time with a request in flight in percent of the interval, not capped.
+    /// Time with a request in flight in percent of the interval, not limited to 100.
     pub utilisation_percent: f64,
 }

@@ -1,27 +1,27 @@
-//! What became of a job's blocks (`block_error_percentiles`), and how those of two workers become one.
+//! State of a job's blocks (`block_error_percentiles`), and how to merge that of two workers.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What became of the blocks of a job that trims: each is as large as one trim. A block that failed stays failed.
+/// State of the blocks of a job that trims. A block has the size of one trim. A failed block stays failed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BlockLives {
-    /// Never touched.
+    /// Neither written nor trimmed.
     pub unwritten: u64,
-    /// Trimmed last.
+    /// Trimmed by the last I/O.
     pub trimmed: u64,
-    /// Written last.
+    /// Written by the last I/O.
     pub written: u64,
-    /// A trim of them failed.
+    /// Failed in a trim.
     pub trim_failures: u64,
-    /// A write to them failed.
+    /// Failed in a write.
     pub write_failures: u64,
-    /// Of the blocks that failed: after how many trims, and how many of them.
+    /// Failed blocks by the number of their trims before the failure.
     pub lifetimes: BTreeMap<u32, u64>,
 }
 
 impl BlockLives {
-    /// The counts by state, under fio's words, in its order.
+    /// Counts by state, with fio's names and in its order.
     pub fn states(&self) -> [(&'static str, u64); 5] {
         [
             ("unwritten", self.unwritten),
@@ -32,15 +32,15 @@ impl BlockLives {
         ]
     }
 
-    /// Whether anything was watched.
+    /// True if no blocks were tracked.
     pub fn is_empty(&self) -> bool {
         self.states().iter().all(|(_, count)| *count == 0)
     }
 
-    /// After how many trims that share of the failed blocks had failed, for each of these percentages; `None` where
-    /// none failed.
+    /// For each of these percentages, the number of trims within which that share of the failed blocks had failed;
+    /// `None` if none failed.
     ///
-    /// Source: as fio ranks latencies, the first value whose running sum reaches the share.
+    /// Source: as fio's latency percentiles, the first value at which the running sum reaches the share.
     #[expect(clippy::cast_precision_loss, reason = "counts of blocks")]
     pub fn percentiles(&self, percents: &[f64]) -> Option<Vec<u32>> {
         let all: u64 = self.lifetimes.values().copied().fold(0, u64::saturating_add);

@@ -1,37 +1,40 @@
-//! What one block device did during a run.
+//! Activity of one block device during a run, as in fio's disk statistics.
 
 use crate::DeviceGain;
-use serde::{Deserialize, Serialize};
+use measure::Nanos;
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// Differences of a device's counters over the run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DeviceUsage {
-    /// Kernel name, `sda`.
+    /// Kernel name, such as `sda`.
     pub name: String,
-    /// Finished reads and writes.
+    /// Completed reads and writes.
     pub ios: [u64; 2],
     /// Merged reads and writes.
     pub merges: [u64; 2],
     /// 512-byte sectors read and written.
     pub sectors: [u64; 2],
-    /// Milliseconds spent by reads and writes together, read and write.
+    /// Milliseconds that requests took in total, for reads and writes.
     pub ticks_ms: [u64; 2],
-    /// Weighted milliseconds in queue.
+    /// Milliseconds weighted by the number of requests in flight.
     pub in_queue_ms: u64,
     /// Milliseconds with at least one I/O in flight.
     pub busy_ms: u64,
-    /// Milliseconds watched; 0 when a foreign result does not say.
-    pub elapsed_ms: u64,
-    /// Utilisation in percent as a foreign result states it, where `elapsed_ms` is not known.
+    /// Milliseconds from the first reading to the last; `None` if another tool's result does not state it, or below 1
+    /// ms.
+    #[serde(default, deserialize_with = "zero_is_absent", skip_serializing_if = "Option::is_none")]
+    pub elapsed_ms: Option<u64>,
+    /// Utilisation in percent as stated by another tool's result, if `elapsed_ms` is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stated_utilisation_percent: Option<f64>,
-    /// The devices below a stacked one (dm, md), whose own usage follows as separate entries.
+    /// The devices that a stacked one (dm, md) is built on; each also has its own entry.
     pub members: Vec<DeviceUsage>,
 }
 
 impl DeviceUsage {
-    /// What a device gained in `elapsed_ms` milliseconds, as the usage of a device without members.
-    pub fn of_gain(name: &str, gain: &DeviceGain, elapsed_ms: u64) -> DeviceUsage {
+    /// Usage of a device without members, from the increments of its counters in the time `elapsed`.
+    pub fn of_gain(name: &str, gain: &DeviceGain, elapsed: Nanos) -> DeviceUsage {
         DeviceUsage {
             name: name.to_owned(),
             ios: [gain.reads.ios, gain.writes.ios],
@@ -40,17 +43,44 @@ impl DeviceUsage {
             ticks_ms: [gain.reads.ticks_ms, gain.writes.ticks_ms],
             in_queue_ms: gain.in_queue_ms,
             busy_ms: gain.busy_ms,
-            elapsed_ms,
+            elapsed_ms: Some(elapsed.get() / Nanos::MILLISECOND.get()).filter(|&elapsed_ms| elapsed_ms > 0),
             ..DeviceUsage::default()
         }
     }
 
-    /// Busy time ÷ elapsed time in percent, at most 100; as stated where only that is known; `None` when nothing
-    /// was watched.
+    /// Busy time ÷ elapsed time in percent, at most 100; the stated value if the elapsed time is not known.
     #[expect(clippy::cast_precision_loss, reason = "milliseconds")]
     pub fn utilisation_percent(&self) -> Option<f64> {
-        (self.elapsed_ms > 0)
-            .then(|| (100.0 * self.busy_ms as f64 / self.elapsed_ms as f64).min(100.0))
-            .or(self.stated_utilisation_percent)
+        let of_time = |elapsed_ms: u64| (100.0 * self.busy_ms as f64 / elapsed_ms as f64).min(100.0);
+        self.elapsed_ms.map(of_time).or(self.stated_utilisation_percent)
+    }
+}
+
+/// Results of earlier versions have 0 for an unknown time.
+fn zero_is_absent<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
+    Ok(Option::<u64>::deserialize(from)?.filter(|&elapsed_ms| elapsed_ms > 0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_of_zero_in_an_earlier_result_is_absent() {
+        let json = |elapsed: &str| {
+            format!(
+                r#"{{"name":"sda","ios":[1,2],"merges":[0,0],"sectors":[8,16],"ticks_ms":[1,1],"in_queue_ms":2,"busy_ms":50,
+                {elapsed}"members":[]}}"#
+            )
+        };
+        for (elapsed, expected) in [
+            (r#""elapsed_ms":0,"#, None),
+            ("", None),
+            (r#""elapsed_ms":null,"#, None),
+            (r#""elapsed_ms":200,"#, Some(200)),
+        ] {
+            let read: DeviceUsage = serde_json::from_str(&json(elapsed)).unwrap();
+            assert_eq!((read.elapsed_ms, read.utilisation_percent()), (expected, expected.map(|_| 25.0)), "{elapsed}");
+        }
     }
 }

@@ -1,157 +1,186 @@
-//! What one worker found, and how workers of a group become one.
+//! Results of one worker, and how to merge the workers of a group.
 
 use crate::{BlockLives, LatencyGoal, SteadyResult};
 use measure::{Direction, Histogram, Moments, Nanos, PerDirection, SampleStatistics};
+use plan::{ContinueOnError, RecordPlan, Workload};
 use serde::{Deserialize, Serialize};
 use zerocopy::FromBytes;
 
-/// What one worker, or a group of workers merged, found.
+/// Results of one worker, or of a group of workers after a merge.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct JobResult {
-    /// The job's words, for reports.
+    /// Settings of the job, for reports.
     pub echo: Echo,
-    /// How its numbers are to be shown.
+    /// The work it was asked to do; `None` if another tool's report does not state it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workload: Option<Workload>,
+    /// Presentation of its numbers.
     pub style: ReportStyle,
-    /// Number of workers merged in here; 1 for a single one.
+    /// Number of merged workers; 1 for a single one.
     pub workers: u32,
-    /// Process id (or thread id).
+    /// Process ID or thread ID.
     pub pid: u32,
-    /// When it started, milliseconds since 1970 UTC.
+    /// Start time, in milliseconds since 1970 UTC.
     pub started_unix_ms: u64,
-    /// What ended it early.
+    /// The error that ended it early.
     pub error: Option<JobError>,
-    /// I/O errors that did not end it.
+    /// Number of I/O errors that did not end it.
     pub forgiven_errors: u64,
     /// The first of them, as errno.
     pub first_forgiven_errno: i32,
     /// Whole seconds from the start of the run to its end, at least 1.
     pub elapsed_s: u64,
-    /// Whole seconds that the run will still take; `None` while nobody knows.
+    /// Whole seconds until the run ends; `None` if it is not known.
     #[serde(default)]
     pub remaining_s: Option<u64>,
-    /// Reads, writes, trims.
+    /// Results of reads, writes and trims.
     pub directions: PerDirection<DirectionResult>,
     /// fsync and fdatasync.
     pub sync: SyncResult,
-    /// Time of the measured part; of a group the sum over workers. The divisor of CPU percentages.
+    /// Time of the measured part; the sum over workers for a group. The divisor of CPU percentages.
     pub runtime: Nanos,
-    /// CPU and faults.
+    /// CPU time, context switches and page faults.
     pub cpu: CpuUsage,
     /// Queue depths.
     pub depth: DepthStatistics,
-    /// The coarse latency bins of fio's text, over all directions.
+    /// Coarse latency bins of fio's text output, over all directions.
     pub latency_bins: LatencyBins,
-    /// The latency it was to keep.
+    /// Latency target.
     #[serde(default)]
     pub latency_goal: LatencyGoal,
-    /// Whether its numbers settled; `None` where nobody asked.
+    /// Result of steady state detection; `None` if it was not asked for.
     #[serde(default)]
     pub steady: Option<SteadyResult>,
-    /// Its moments, where it was one timed pass.
+    /// Times of the pass, for a job that is one timed pass.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pass: Option<PassResult>,
-    /// What became of its blocks; `None` where nobody asked.
+    /// State of its blocks; `None` if they were not tracked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocks: Option<BlockLives>,
 }
 
-/// The moments of one timed pass, on the run's clock.
+/// Times of one timed pass, on the run's clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PassResult {
-    /// The timed part began.
+    /// Start of the timed part.
     pub from: Nanos,
-    /// The timed part ended.
+    /// End of the timed part.
     pub until: Nanos,
-    /// The worker had closed its files.
+    /// Time at which the worker had closed its files.
     pub closed: Nanos,
-    /// What was reached when another worker was done first; `None` where this one was, or nobody told it.
+    /// Progress at the time when another worker finished first; `None` if this one was first, or was not notified.
     pub mark: Option<PassMark>,
 }
 
-/// What a worker had reached at one moment.
+/// Progress of a worker at one time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PassMark {
-    /// When, on the run's clock.
+    /// The time, on the run's clock.
     pub at: Nanos,
-    /// Bytes by then.
+    /// Bytes so far.
     pub bytes: u64,
-    /// I/Os by then.
+    /// I/Os so far.
     pub ios: u64,
 }
 
-/// The job's words, for reports.
+/// Settings of the job, for reports.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Echo {
     /// Name of the job.
     pub name: String,
-    /// Free text.
+    /// Description, free text.
     pub description: Option<String>,
     /// Reporting group.
     pub group: u32,
-    /// Number over the whole run, from 1.
+    /// Number in the whole run, from 1.
     pub number: u32,
-    /// Clone of the job, from 0.
+    /// Number of the clone in its job, from 0.
     pub clone: u32,
     /// The job's own options as written.
     pub options: Vec<(String, String)>,
-    /// Engine.
+    /// Name of the engine.
     pub engine: String,
-    /// Asked-for depth.
+    /// Depth of the job file.
     pub iodepth: u32,
-    /// Whether O_DIRECT was asked for.
+    /// True if O_DIRECT was asked for.
     pub direct: bool,
     /// Block sizes (smallest, largest) per direction in bytes.
     pub block_sizes: PerDirection<(u32, u32)>,
-    /// The files or devices it used.
+    /// Files or devices that it used.
     pub paths: Vec<String>,
-    /// Bytes of the region it worked on.
+    /// Size of the region that it used, in bytes.
     pub region_bytes: u64,
 }
 
-/// How a job's numbers are to be shown.
+/// Presentation of a job's numbers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ReportStyle {
-    /// Merge with the workers of its group.
+    /// Merge the results of the workers in its group.
     pub group_reporting: bool,
-    /// Percentiles of completion latency.
+    /// Show percentiles of completion latency.
     pub completion_percentiles: bool,
-    /// Percentiles of total latency.
+    /// Show percentiles of total latency.
     pub total_percentiles: bool,
-    /// Percentiles of submission latency.
+    /// Show percentiles of submission latency.
     pub submission_percentiles: bool,
-    /// Which percentiles, ascending.
+    /// Percentiles to show, ascending.
     pub percentiles: Vec<f64>,
-    /// Digits after the point of a percentile's name.
+    /// Decimal places of a percentile's name.
     pub percentile_digits: usize,
-    /// 1024 or 1000.
+    /// 1024 or 1000: base of the units.
     pub unit_base: u32,
-    /// Rates as bits.
+    /// Show rates in bits.
     pub bits: bool,
-    /// Digits of numbers in text.
+    /// Significant figures of numbers in text.
     pub significant_figures: usize,
-    /// Whether forgiven errors are printed (continue_on_error was given).
+    /// True if ignored errors are printed (continue_on_error was given).
     pub shows_errors: bool,
-    /// Whether trims may occur: the issued line counts them.
+    /// True if the line of issued I/Os counts trims and syncs.
     pub counts_sync_depth: bool,
-    /// Left out of reports.
+    /// Omit from reports.
     #[serde(default)]
     pub hidden: bool,
-    /// What is shown of all directions together.
+    /// Presentation of all directions together.
     #[serde(default)]
     pub unified: Unified,
 }
 
-/// What is shown of reads, writes and trims together.
+/// Presentation of reads, writes and trims together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Unified {
-    /// Nothing: each direction by itself.
+    /// Each direction separately.
     #[default]
     None,
-    /// Only the sum of all.
+    /// Only the sum.
     Mixed,
-    /// Each by itself, and the sum.
+    /// Each direction, and the sum.
     Both,
+}
+
+impl ReportStyle {
+    /// Returns the presentation for a job with this plan.
+    pub fn of(record: &RecordPlan, forgiving: ContinueOnError) -> Self {
+        ReportStyle {
+            group_reporting: record.group_reporting,
+            completion_percentiles: record.completion_percentiles,
+            total_percentiles: record.total_percentiles,
+            submission_percentiles: record.submission_percentiles,
+            percentiles: record.percentiles.clone(),
+            percentile_digits: record.percentile_digits,
+            unit_base: record.unit_base,
+            bits: record.bits,
+            significant_figures: record.significant_figures,
+            shows_errors: forgiving.read || forgiving.write || forgiving.verify,
+            counts_sync_depth: true,
+            unified: match record.unified {
+                plan::Unified::None => Unified::None,
+                plan::Unified::Mixed => Unified::Mixed,
+                plan::Unified::Both => Unified::Both,
+            },
+            hidden: !record.shown,
+        }
+    }
 }
 
 impl Default for ReportStyle {
@@ -176,57 +205,57 @@ impl Default for ReportStyle {
     }
 }
 
-/// What ended a job early.
+/// Error that ended a job early.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JobError {
     /// errno.
     pub errno: i32,
-    /// The operation that failed, `write` or `open`.
+    /// The operation that failed, such as `write` or `open`.
     pub operation: String,
-    /// What happened to which file at which offset.
+    /// The error, with its file and offset.
     pub message: String,
     /// The signal that killed the worker, if one did.
     pub signal: Option<i32>,
 }
 
-/// One direction of one job.
+/// Results of one direction of one job.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DirectionResult {
     /// Bytes completed.
     pub bytes: u64,
     /// I/Os issued in the measured part.
     pub ios: u64,
-    /// I/Os that moved less than asked and were continued.
+    /// I/Os that moved fewer bytes than requested and were continued.
     pub short_ios: u64,
     /// I/Os dropped by the engine.
     pub dropped_ios: u64,
-    /// Zones reset before they were written again (`zonemode=zbd`).
+    /// Zones that were reset before they were written again (`zonemode=zbd`).
     #[serde(default, skip_serializing_if = "is_zero")]
     pub zone_resets: u64,
-    /// Time of the measured part; zero when nothing moved in this direction.
+    /// Time of the measured part; zero if there were no I/Os in this direction.
     pub runtime: Nanos,
-    /// Issue to accepted by the kernel; `None` when not measured.
+    /// Submission latency: from issue until the kernel accepted the I/O; `None` if it was not measured.
     pub submission: Option<LatencyStatistics>,
-    /// Accepted to reaped.
+    /// Completion latency: from acceptance until the I/O was reaped.
     pub completion: Option<LatencyStatistics>,
-    /// Issue to reaped.
+    /// Total latency: from issue until the I/O was reaped.
     pub total: Option<LatencyStatistics>,
-    /// The same latency by I/O priority, where a job's I/Os do not all have the same (cmdprio): total latency where
-    /// its percentiles are shown, else completion latency.
+    /// Latency by I/O priority, if the I/Os of the job have several (cmdprio): total latency if its percentiles are
+    /// shown, otherwise completion latency.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub priorities: Vec<PriorityLatency>,
-    /// Samples in KiB/s.
+    /// Bandwidth samples in KiB/s.
     pub bandwidth_samples: SampleStatistics,
-    /// Samples in I/Os per second.
+    /// IOPS samples.
     pub iops_samples: SampleStatistics,
-    /// Smallest and largest average rate of a single worker in bytes/s, once workers are merged.
+    /// Smallest and largest average rate of a worker in bytes/s, after a merge.
     pub worker_rates: Option<(u64, u64)>,
-    /// The rates as a foreign report prints them; `None` for what was measured here, where rates follow from counts.
+    /// Rates as printed by another tool's report; `None` for results of this tool, whose rates follow from the counts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stated: Option<StatedRates>,
 }
 
-/// Rates as a report prints them, which its own counts may contradict.
+/// Rates as printed in a report, which may contradict the counts of the report.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct StatedRates {
     /// Bytes per second.
@@ -243,10 +272,10 @@ fn is_zero(count: &u64) -> bool {
 /// Statistics of one kind of latency.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LatencyStatistics {
-    /// Exact moments.
+    /// Exact sums.
     #[serde(with = "crate::native::moments")]
     pub moments: Moments,
-    /// Histogram, where percentiles were asked for.
+    /// Histogram, if percentiles were asked for.
     #[serde(with = "crate::native::histogram")]
     pub histogram: Option<Box<Histogram>>,
 }
@@ -258,14 +287,14 @@ pub struct PriorityLatency {
     pub class: u16,
     /// Level within the class, 0 the highest.
     pub level: u16,
-    /// Hint to the device.
+    /// Hint for the device.
     pub hint: u16,
-    /// How long they took.
+    /// Their latency.
     pub latency: LatencyStatistics,
 }
 
 impl PriorityLatency {
-    /// The latency of a priority as the kernel packs it (ioprio_set(2)): class, hint, level from the top.
+    /// Decodes an I/O priority of the kernel (ioprio_set(2)): class, hint and level, from the top bits down.
     pub fn of_packed(value: u64, latency: LatencyStatistics) -> Self {
         let field = |shift: u32, mask: u64| u16::try_from((value >> shift) & mask).unwrap_or(0);
         PriorityLatency { class: field(13, 7), hint: field(3, 0x3ff), level: field(0, 7), latency }
@@ -276,16 +305,16 @@ impl PriorityLatency {
     }
 }
 
-/// fsync, fdatasync.
+/// Results of fsync and fdatasync.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SyncResult {
-    /// How many.
+    /// Number of calls.
     pub count: u64,
-    /// How long each took.
+    /// Their latency.
     pub latency: LatencyStatistics,
 }
 
-/// CPU time and faults of a job.
+/// CPU time, context switches and page faults of a job.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, FromBytes)]
 #[repr(C)]
 pub struct CpuUsage {
@@ -295,9 +324,9 @@ pub struct CpuUsage {
     pub system: Nanos,
     /// Context switches.
     pub switches: u64,
-    /// Page faults that needed I/O.
+    /// Page faults that required I/O.
     pub major_faults: u64,
-    /// Page faults that did not.
+    /// Page faults that required no I/O.
     pub minor_faults: u64,
 }
 
@@ -315,31 +344,31 @@ impl std::ops::Add for CpuUsage {
     }
 }
 
-/// Queue depths at issue, and sizes of submit and reap calls. Bins: see fio's report.
+/// Queue depths at issue, and sizes of submit and reap calls, in the bins of fio's report.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, FromBytes)]
 #[repr(C)]
 pub struct DepthStatistics {
-    /// I/Os issued while so many were in flight: 1, 2–3, 4–7, 8–15, 16–31, 32–63, ≥ 64.
+    /// I/Os by the number in flight at issue: 1, 2–3, 4–7, 8–15, 16–31, 32–63, ≥ 64.
     pub level: [u64; 7],
-    /// Submit calls that took 0, 1–4, 5–8, 9–16, 17–32, 33–64, > 64.
+    /// Submit calls by the number of I/Os that they took: 0, 1–4, 5–8, 9–16, 17–32, 33–64, > 64.
     pub submit: [u64; 7],
-    /// Reap calls that returned 0, 1–4, 5–8, 9–16, 17–32, 33–64, > 64.
+    /// Reap calls by the number of completions that they returned: 0, 1–4, 5–8, 9–16, 17–32, 33–64, > 64.
     pub complete: [u64; 7],
-    /// Submit calls; 0 beside filled bins where a foreign result states only shares.
+    /// Number of submit calls; 0 with filled bins if another tool's result states only percentages.
     pub submits: u64,
-    /// Reap calls; 0 beside filled bins where a foreign result states only shares.
+    /// Number of reap calls; 0 with filled bins if another tool's result states only percentages.
     pub completes: u64,
 }
 
-/// fio's coarse latency bins; each counts latencies below its bound and not below the one before.
+/// fio's coarse latency bins; each counts the latencies below its bound that are not below the previous bound.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, FromBytes)]
 #[repr(C)]
 pub struct LatencyBins {
-    /// Below 2, 4, 10, 20, 50, 100, 250, 500, 750, 1000 ns.
+    /// Bounds of 2, 4, 10, 20, 50, 100, 250, 500, 750, 1000 ns.
     pub ns: [u64; 10],
-    /// The same in µs.
+    /// The same bounds in µs.
     pub us: [u64; 10],
-    /// The same in ms, then below 2000 ms, then the rest.
+    /// The same bounds in ms, then 2000 ms, then all others.
     pub ms: [u64; 12],
 }
 
@@ -347,7 +376,7 @@ impl LatencyBins {
     /// Upper bounds of the first ten bins of each unit.
     pub const BOUNDS: [u64; 10] = [2, 4, 10, 20, 50, 100, 250, 500, 750, 1000];
 
-    /// Counts one latency.
+    /// Counts `count` I/Os with this latency.
     pub fn record(&mut self, latency: Nanos, count: u64) {
         let bin = |value: u64| Self::BOUNDS.iter().position(|&bound| value < bound);
         let ns = latency.get();
@@ -377,8 +406,8 @@ fn add(mine: &mut [u64], theirs: &[u64]) {
 }
 
 impl LatencyStatistics {
-    /// Adds what `other` has seen. Percentiles of a part are not those of the whole: where one of both kept no histogram
-    /// of what it saw, the sum has none.
+    /// Adds the latencies of `other`. The sum has a histogram only if both have one, or the other part is empty:
+    /// percentiles of a part are not those of the whole.
     pub fn merge(&mut self, other: &LatencyStatistics) {
         self.histogram = match (self.histogram.take(), &other.histogram) {
             (Some(mut mine), Some(theirs)) => {
@@ -402,21 +431,21 @@ fn merge_latency(mine: &mut Option<LatencyStatistics>, theirs: &Option<LatencySt
 }
 
 impl DirectionResult {
-    /// Average rate in bytes per second; `None` when no time was measured.
+    /// Average rate in bytes per second; `None` if no time was measured.
     pub fn bytes_per_second(&self) -> Option<u64> {
         let milliseconds = self.runtime.as_millis_ceil();
         (milliseconds > 0)
             .then(|| u64::try_from(u128::from(self.bytes) * 1000 / u128::from(milliseconds)).unwrap_or(u64::MAX))
     }
 
-    /// Average I/Os per second; `None` when no time was measured.
+    /// Average I/Os per second; `None` if no time was measured.
     #[expect(clippy::cast_precision_loss, reason = "counts of a run")]
     pub fn iops(&self) -> Option<f64> {
         let milliseconds = self.runtime.as_millis_ceil();
         (milliseconds > 0).then(|| self.ios as f64 * 1000.0 / milliseconds as f64)
     }
 
-    /// Adds a worker that ran beside this one.
+    /// Adds a worker that ran at the same time.
     pub fn merge(&mut self, other: &DirectionResult) {
         let rates = |direction: &DirectionResult| {
             direction.worker_rates.or_else(|| direction.bytes_per_second().map(|rate| (rate, rate)))
@@ -425,7 +454,7 @@ impl DirectionResult {
             (Some(a), Some(b)) => Some((a.0.min(b.0), a.1.max(b.1))),
             (a, b) => a.or(b),
         };
-        // What was printed of one is not what would be printed of both.
+        // The rates printed for one of them do not apply to the sum.
         self.stated = None;
         self.bytes = self.bytes.saturating_add(other.bytes);
         self.ios = self.ios.saturating_add(other.ios);
@@ -448,7 +477,7 @@ impl DirectionResult {
 }
 
 impl JobResult {
-    /// Adds a worker of the same reporting group. Associative; the first one's words and pid stay.
+    /// Adds a worker of the same reporting group. Associative; settings and process ID of the first are kept.
     pub fn merge(&mut self, other: &JobResult) {
         self.workers = self.workers.saturating_add(other.workers);
         self.error = self.error.take().or_else(|| other.error.clone());
@@ -479,29 +508,30 @@ impl JobResult {
         }
     }
 
-    /// All directions as one: counts and histograms added, the rates side by side.
+    /// All directions merged: counts, histograms and concurrent rates are added.
     pub fn mixed(&self) -> DirectionResult {
         let mut mixed = self.directions.read.clone();
         mixed.merge(&self.directions.write);
         mixed.merge(&self.directions.trim);
-        // Of the directions; those of the workers are not known for their sum.
+        // The merge computed these from the directions; those of the workers are not known for the sum.
         mixed.worker_rates = None;
         mixed
     }
 
-    /// The errno that reports show: of what ended the job, or of the first error that was forgiven; 0 for neither.
+    /// The errno that reports show: of the error that ended the job, or of the first ignored error; 0 for none.
     pub fn errno(&self) -> i32 {
         self.error.as_ref().map_or(self.first_forgiven_errno, |error| error.errno)
     }
 
-    /// I/Os issued in all directions.
+    /// Number of I/Os issued in all directions.
     pub fn ios(&self) -> u64 {
         self.directions.iter().map(|(_, direction)| direction.ios).fold(0, u64::saturating_add)
     }
 }
 
 impl crate::RunResult {
-    /// The rows of a report: workers of a group with group_reporting merged into its first, the rest as they are.
+    /// Rows of a report: the workers of a group with group_reporting are merged into the first, all others are
+    /// unchanged.
     pub fn reported_jobs(&self) -> Vec<JobResult> {
         let mut rows: Vec<JobResult> = Vec::new();
         for job in self.jobs.iter().filter(|job| !job.style.hidden) {

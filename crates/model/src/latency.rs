@@ -1,23 +1,24 @@
-//! Latencies counted in an interval: a histogram coarse enough to be kept for every half second of a run.
+//! Latency counts of an interval: a histogram that is coarse enough to keep one for every half second of a run.
 //!
-//! Counts add up, as everything in an interval does, so percentiles of two neighbours made one are exact to the bucket.
+//! The counts of intervals can be added, so the percentiles of merged intervals are exact to the bucket.
 
 use measure::{BUCKETS, Histogram, Nanos};
 use serde::{Deserialize, Serialize};
 
-/// Buckets of [`Histogram`] that are one here: 16 per power of two are left.
+/// Number of [`Histogram`] buckets per bucket of this type, which leaves 16 per power of two.
 const TOGETHER: usize = 4;
 
-/// How many latencies fell where: (bucket, count) of the buckets that are not empty, ascending.
+/// Latency counts as (bucket, count) of the non-empty buckets, ascending.
 ///
-/// Bucket `n` holds the buckets `4n` to `4n + 3` of [`Histogram`]: below 128 ns one in 4 ns, above that 16 per power of
-/// two. A value read back is off by 1/32 of the latency at most.
+/// Bucket `n` covers the buckets `4n` to `4n + 3` of [`Histogram`]: 4 ns each below 128 ns, and 16 per power of two
+/// above. The value of a bucket is within 1/32 of the latency.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct LatencyCounts(Vec<(u16, u64)>);
 
 impl LatencyCounts {
-    /// What `now` counts beyond `then`. Counting that began anew in between (a ramp ended) counts from there.
+    /// Returns the counts of `now` that are not in `then`. If the histogram was cleared in between (at the end of a
+    /// ramp), all counts of `now` are new.
     pub fn gained(now: &Histogram, then: &Histogram) -> LatencyCounts {
         let anew = now.total() < then.total();
         let groups = now.counts().chunks(TOGETHER).zip(then.counts().chunks(TOGETHER));
@@ -41,17 +42,17 @@ impl LatencyCounts {
         }
     }
 
-    /// Whether nothing was counted.
+    /// True if nothing was counted.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// How many latencies were counted.
+    /// Number of latencies counted.
     pub fn total(&self) -> u64 {
         self.0.iter().fold(0, |sum: u64, &(_, count)| sum.saturating_add(count))
     }
 
-    /// The latency that `percent` % of all do not exceed, as the middle of its bucket; `None` when nothing was counted.
+    /// The latency that `percent` % of all do not exceed, as the middle of its bucket; `None` if nothing was counted.
     pub fn percentile(&self, percent: f64) -> Option<Nanos> {
         let total = self.total() as f64;
         let mut sum = 0.0;
@@ -67,7 +68,7 @@ impl LatencyCounts {
     }
 }
 
-/// For serde: whether no direction has any.
+/// For serde: true if no direction has counts.
 pub(crate) fn none(counts: &[LatencyCounts; 3]) -> bool {
     counts.iter().all(LatencyCounts::is_empty)
 }

@@ -1,6 +1,6 @@
-//! What a run found, as plain data. Every view of a run is a pure function of [`RunResult`].
+//! Results of a run as plain data. All views of a run are pure functions of [`RunResult`].
 //!
-//! Owns the shapes and how two workers' results become one. Leaves showing and judging them to others.
+//! This crate defines the types and how the results of two workers are merged. Presentation and checks are elsewhere.
 
 #![forbid(unsafe_code)]
 
@@ -10,6 +10,7 @@ mod device;
 mod job;
 mod latency;
 mod limit;
+pub mod measurement;
 mod monitored;
 mod native;
 pub mod reading;
@@ -25,6 +26,7 @@ pub use job::{
 };
 pub use latency::LatencyCounts;
 pub use limit::{LimitedBy, Limiter};
+pub use measurement::Measurement;
 pub use monitored::{
     CachedBytes, CpuTicks, DeviceFacts, DeviceGain, GroupGain, GroupLimits, Interval, IoCap, Monitored, MountFacts,
     PressureGain, RequestGain, TargetFacts, WorkerGain,

@@ -1,31 +1,31 @@
-//! What held a run back.
+//! Bottleneck of a run.
 
 use serde::{Deserialize, Serialize};
 
-/// The kinds of things that can hold a run back.
+/// Kinds of bottleneck.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Limiter {
-    /// The processors of the machine that tests.
+    /// The CPUs of the machine that runs the benchmark.
     ClientCpu,
-    /// More I/Os in flight would have brought more.
+    /// The queue depth: more I/Os in flight would be faster.
     Depth,
     /// The link to the device.
     Link,
-    /// A rate that somebody set: a control group, the plan itself, a service level of the device.
+    /// A configured limit: of a control group, of the plan, or of the device's service level.
     Cap,
-    /// The device, at work all the time.
+    /// The device, which is busy all the time.
     Device,
-    /// Waiting for flushes.
+    /// Flushes that the workers wait for.
     Flush,
-    /// Workers that wait for each other inside the file system.
+    /// Locks of the file system that workers wait for.
     FileSystemLock,
-    /// Somebody else's I/O on the same device.
+    /// I/O of other processes on the same device.
     Neighbour,
 }
 
 impl Limiter {
-    /// Its name in a sentence.
+    /// Name for use in a sentence.
     pub fn title(self) -> &'static str {
         match self {
             Limiter::ClientCpu => "client CPU",
@@ -40,15 +40,15 @@ impl Limiter {
     }
 }
 
-/// The verdict on what held a run back.
+/// The bottleneck that was found in a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LimitedBy {
-    /// What it was.
+    /// Kind of bottleneck.
     pub limiter: Limiter,
-    /// Its share in percent; what it is a share of, the sentence says.
+    /// Percentage; the sentence says of what.
     pub share_percent: f64,
-    /// The sentence.
+    /// Explanation in one sentence.
     pub sentence: String,
-    /// The numbers behind it, with units in their names.
+    /// Supporting numbers, with units in their names.
     pub evidence: Vec<(String, f64)>,
 }

@@ -1,43 +1,44 @@
-//! What the parent saw beside the jobs while they ran: devices, processors, pressure, control group, workers, targets.
+//! Monitoring data of a run, which the parent process collects while the jobs run: devices, CPUs, pressure, control
+//! group, workers and files.
 //!
-//! Every interval holds what was *gained* in it, in the counters' own units, so that intervals add up to the run and
-//! two neighbours can be made one. A signal that could not be read is `None` or missing, never 0.
+//! Each interval has the *increments* of the counters in their own units, so intervals can be added and adjacent ones
+//! merged. A signal that could not be read is `None` or missing, never 0.
 
 use crate::LatencyCounts;
 use measure::Nanos;
 use serde::{Deserialize, Serialize};
 
-/// All that was seen of one run.
+/// All monitoring data of one run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Monitored {
-    /// When it began, milliseconds since 1970 UTC; times below count from here.
+    /// Start time, in milliseconds since 1970 UTC; the times below count from it.
     pub began_unix_ms: u64,
-    /// CPU time that the looking itself took.
+    /// CPU time of the monitoring itself.
     pub own_cpu: Nanos,
-    /// The facts of each device that was watched, in the order of every interval's `devices`.
+    /// Properties of the monitored devices, in the order of each interval's `devices`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub devices: Vec<DeviceFacts>,
-    /// The facts of each file or device that jobs used; of the first 64.
+    /// Properties of the files or devices that jobs used, up to 64.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub targets: Vec<TargetFacts>,
-    /// What the control group of this process may use.
+    /// Limits of this process's control group.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group_limits: Option<GroupLimits>,
-    /// What virtualises the machine; `None` on bare metal or where nothing tells.
+    /// Hypervisor; `None` on bare metal or if it is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hypervisor: Option<String>,
-    /// What happened, interval after interval, without gaps.
+    /// The intervals in order, without gaps.
     pub intervals: Vec<Interval>,
 }
 
-/// A device's constant facts, from sysfs.
+/// Constant properties of a device, from sysfs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DeviceFacts {
-    /// Kernel name, `sda`.
+    /// Kernel name, such as `sda`.
     pub name: String,
-    /// Whether nothing that could be seen lies below it: the bytes of all leaves are what reached disks.
+    /// True if no visible device is below it: the bytes of all leaves are those that reached disks.
     pub leaf: bool,
-    /// Whether a target lies directly on it (or on a partition of it).
+    /// True if a target is directly on it or on a partition of it.
     pub top: bool,
     /// Names of the devices directly below.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -48,40 +49,40 @@ pub struct DeviceFacts {
     /// Size in bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size_bytes: Option<u64>,
-    /// Whether it says that it has moving parts.
+    /// True if it reports itself as rotational.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rotational: Option<bool>,
-    /// The I/O scheduler.
+    /// I/O scheduler.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scheduler: Option<String>,
-    /// Whether writes are acknowledged before they are durable.
+    /// True if writes complete before they are durable (write-back cache).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_back: Option<bool>,
-    /// What it addresses.
+    /// Logical block size: the unit of addressing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub logical_block_bytes: Option<u64>,
-    /// What it writes without reading around it.
+    /// Physical block size: the unit of writes without read-modify-write.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub physical_block_bytes: Option<u64>,
-    /// The largest request; larger I/Os are split.
+    /// Maximum size of a request; larger I/Os are split.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_max_bytes: Option<u64>,
-    /// Requests that are queued at most per hardware queue.
+    /// Maximum number of requests per hardware queue.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue_requests: Option<u64>,
-    /// Hardware queues.
+    /// Number of hardware queues.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hardware_queues: Option<u64>,
-    /// Read-ahead of buffered sequential reads.
+    /// Readahead of buffered sequential reads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_ahead_bytes: Option<u64>,
-    /// The largest discard; 0 when it takes none.
+    /// Maximum size of a discard; 0 if discards are not supported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub discard_max_bytes: Option<u64>,
-    /// The memory node it is attached to.
+    /// NUMA node that it is attached to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub numa_node: Option<u32>,
-    /// What its link can carry at most, where sysfs tells (PCIe, SATA).
+    /// Maximum rate of its link, if sysfs reports it (PCIe, SATA).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link_bytes_per_second: Option<u64>,
 }
@@ -91,56 +92,56 @@ pub struct DeviceFacts {
 pub struct TargetFacts {
     /// Its path.
     pub path: String,
-    /// Its size when I/O began.
+    /// Size when I/O started.
     pub size_bytes: u64,
-    /// The whole device it lies on, by kernel name.
+    /// Kernel name of the whole device that it is on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<String>,
-    /// The file system that holds it; `None` for a device used directly.
+    /// File system that contains it; `None` for a device that is used directly.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mount: Option<MountFacts>,
-    /// Bytes of the jobs' regions that were holes, or reserved and never written, when I/O began: reads of them reach
-    /// no device. `None` where the file system does not tell.
+    /// Bytes in the jobs' regions that were holes or unwritten extents when I/O started: reads of them do not reach the
+    /// device. `None` if the file system does not report extents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unwritten_bytes: Option<u64>,
-    /// Bytes of the jobs' regions in it.
+    /// Total size of the jobs' regions in it.
     pub region_bytes: u64,
-    /// Its pages in memory when I/O began, after the jobs let go of the cache where they were asked to.
+    /// Page cache of the file when I/O started, after the cache was dropped if the jobs asked for that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cached_before: Option<CachedBytes>,
-    /// Its pages in memory when the run was over.
+    /// Page cache of the file at the end of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cached_after: Option<CachedBytes>,
 }
 
-/// Where a target's file system is mounted, and how.
+/// Mount of a target's file system.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MountFacts {
-    /// The directory.
+    /// Mount point.
     pub point: String,
-    /// Its type, `ext4`.
+    /// Type, such as `ext4`.
     pub kind: String,
     /// Options of the mount and of the file system.
     pub options: String,
 }
 
-/// Pages of a target in memory.
+/// Page cache of a target.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CachedBytes {
-    /// All of them.
+    /// Cached bytes.
     pub bytes: u64,
-    /// Those that were not written back yet; `None` on kernels that do not tell (before 6.5).
+    /// Dirty bytes among these; `None` on kernels before 6.5, which do not report them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dirty_bytes: Option<u64>,
 }
 
-/// The tightest limits on the way from this process's control group to the top.
+/// The lowest limits of all groups from the one of this process up to the root of the hierarchy.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct GroupLimits {
-    /// Processors, as quota ÷ period.
+    /// Number of CPUs: quota ÷ period.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpus: Option<f64>,
-    /// Bytes of memory, page cache included.
+    /// Memory in bytes, including page cache.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory_bytes: Option<u64>,
     /// Rates per device.
@@ -148,10 +149,10 @@ pub struct GroupLimits {
     pub io: Vec<IoCap>,
 }
 
-/// Rates that a control group may not exceed on one device; `None` is no limit.
+/// I/O limits of a control group on one device; `None` for no limit.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IoCap {
-    /// The device's kernel name, or its number where it has none in sysfs.
+    /// Kernel name of the device, or its number if it has no name in sysfs.
     pub device: String,
     /// Bytes read per second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -167,52 +168,52 @@ pub struct IoCap {
     pub write_iops: Option<u64>,
 }
 
-/// What was gained between the end of the interval before and `until`.
+/// Increments of all counters from the end of the previous interval to `until`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
-    /// Its end, since the monitoring began; it begins where the one before ended, the first at 0.
+    /// End of the interval, since the monitoring started; it starts where the previous one ended, the first one at 0.
     pub until: Nanos,
-    /// Workers in the measured part of their I/O at its end.
+    /// Number of workers in the measured part of their I/O at its end.
     pub measuring: u32,
-    /// Bytes that the workers' finished I/O moved: read, written, trimmed.
+    /// Bytes of the workers' completed I/Os: read, written, trimmed.
     pub bytes: [u64; 3],
-    /// The workers' finished I/Os: reads, writes, trims.
+    /// Number of the workers' completed I/Os: reads, writes, trims.
     pub ios: [u64; 3],
-    /// Latencies of reads, writes and trims, total where those are counted, else completion: of the part of the run that
-    /// counts. Empty where workers are threads, keep no percentiles or are more than 128.
+    /// Latencies of reads, writes and trims in the measured part: total latency if it is recorded, otherwise completion
+    /// latency. Empty if workers are threads, record no percentiles, or are more than 128.
     #[serde(default, skip_serializing_if = "crate::latency::none")]
     pub latencies: [LatencyCounts; 3],
-    /// What the devices gained, in the order of [`Monitored::devices`].
+    /// Increments of the devices' counters, in the order of [`Monitored::devices`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub devices: Vec<DeviceGain>,
-    /// Ticks of all processors.
+    /// Ticks of all CPUs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu: Option<CpuTicks>,
-    /// Time lost to waiting, by resource; `None` on kernels that do not keep it.
+    /// Stall times by resource; `None` on kernels without pressure stall information.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pressure: Option<PressureGain>,
-    /// What the control group did.
+    /// Increments of the control group's counters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<GroupGain>,
-    /// What the workers' main threads did: of the first 64, in the order of the jobs.
+    /// Increments for the main threads of the first 64 workers, in the order of the jobs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub workers: Vec<WorkerGain>,
 }
 
-/// What one kind of request gained at a device.
+/// Counters of one kind of request to a device: since the device appeared, or in an interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequestGain {
-    /// Finished requests.
+    /// Completed requests.
     pub ios: u64,
     /// Requests merged into others.
     pub merges: u64,
-    /// Sectors of 512 bytes.
+    /// Sectors of 512 bytes, whatever the sector size of the device.
     pub sectors: u64,
-    /// Milliseconds that the requests took, all together.
+    /// Milliseconds from submission to completion, summed over the requests.
     pub ticks_ms: u64,
 }
 
-/// What a device gained in an interval.
+/// Counters of a block device: one reading, or the difference of two. Source: Documentation/block/stat.rst of Linux.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeviceGain {
     /// Reads.
@@ -222,25 +223,25 @@ pub struct DeviceGain {
     /// Discards; `None` on kernels that do not count them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub discards: Option<RequestGain>,
-    /// Flushes: finished, and their milliseconds; `None` on kernels that do not count them.
+    /// Completed flushes and their milliseconds; `None` on kernels that do not count them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flushes: Option<(u64, u64)>,
-    /// Requests in flight at the end of the interval.
+    /// Requests in flight at the reading, or at the end of the interval.
     pub in_flight: u64,
     /// Milliseconds with at least one request in flight.
     pub busy_ms: u64,
-    /// Milliseconds weighted by the requests in flight.
+    /// Milliseconds weighted by the number of requests in flight.
     pub in_queue_ms: u64,
 }
 
-/// Ticks of all processors together, usually 10 ms each.
+/// Ticks of all CPUs together, usually 10 ms each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CpuTicks {
-    /// In programs, nice ones included.
+    /// User mode, including low priority.
     pub user: u64,
-    /// In the kernel, interrupts included.
+    /// Kernel, including interrupts.
     pub system: u64,
-    /// Idle while I/O was under way.
+    /// Idle with I/O outstanding.
     pub iowait: u64,
     /// Taken by the hypervisor.
     pub steal: u64,
@@ -248,61 +249,61 @@ pub struct CpuTicks {
     pub idle: u64,
 }
 
-/// Microseconds lost to waiting: while some task waited, and while all did.
+/// Stall times in microseconds: while some tasks were stalled, and while all were.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PressureGain {
-    /// For a processor.
+    /// For the CPU.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_us: Option<(u64, u64)>,
     /// For memory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory_us: Option<(u64, u64)>,
-    /// For devices.
+    /// For I/O.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub io_us: Option<(u64, u64)>,
 }
 
-/// What the control group of this process did in an interval.
+/// Increments of the counters of this process's control group in an interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GroupGain {
     /// CPU time in microseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_us: Option<u64>,
-    /// Periods in which it was held back from the processors.
+    /// Periods in which its CPU time was throttled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub throttled_periods: Option<u64>,
-    /// For how long in all, in microseconds, by thread-queue: several processors add up.
+    /// Total time throttled, in microseconds; the times of several CPUs are added.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub throttled_us: Option<u64>,
     /// Bytes that it read from and wrote to all devices.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub io_bytes: Option<(u64, u64)>,
-    /// Requests that it read from and wrote to all devices.
+    /// Read and write requests to all devices.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub io_requests: Option<(u64, u64)>,
 }
 
-/// What a worker's main thread did in an interval.
+/// Increments for a worker's main thread in an interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkerGain {
-    /// Time on a processor; `None` where the kernel does not tell, or the worker was not there.
+    /// Time on a CPU; `None` if the kernel does not report it, or the worker did not exist.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_cpu: Option<Nanos>,
-    /// Time ready to run without a processor.
+    /// Time runnable but waiting for a CPU.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_delay: Option<Nanos>,
-    /// How often it was put on a processor: its context switches.
+    /// Number of times it was scheduled: its context switches.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub switches: Option<u64>,
-    /// Bytes that its reads and writes passed to and from the kernel, and bytes that these caused at devices: `rchar`,
-    /// `wchar`, `read_bytes`, `write_bytes` of proc_pid_io(5). io_uring and libaio do not count in the first two.
+    /// Bytes of its read and write calls, and bytes of the resulting device I/O: `rchar`, `wchar`, `read_bytes`,
+    /// `write_bytes` of proc_pid_io(5). The first two do not include io_uring and libaio.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub io_bytes: Option<[u64; 4]>,
-    /// I/Os that it finished.
+    /// Number of I/Os that it completed.
     pub ios: u64,
 }
 
-/// Values of which a second can be added to a first.
+/// Increments that can be added.
 trait Gain: Copy {
     fn plus(self, more: Self) -> Self;
 }
@@ -331,7 +332,7 @@ impl<T: Gain, const N: usize> Gain for [T; N] {
     }
 }
 
-/// What one of two intervals knows is what both know.
+/// If only one of two intervals has a value, the sum has that value.
 impl<T: Gain> Gain for Option<T> {
     fn plus(self, more: Self) -> Self {
         match (self, more) {
@@ -363,6 +364,13 @@ impl Gain for DeviceGain {
             busy_ms: self.busy_ms.plus(more.busy_ms),
             in_queue_ms: self.in_queue_ms.plus(more.in_queue_ms),
         }
+    }
+}
+
+impl DeviceGain {
+    /// Adds later increments.
+    pub fn add(&mut self, later: DeviceGain) {
+        *self = self.plus(later);
     }
 }
 
@@ -420,7 +428,7 @@ fn plus_each<T: Gain>(mine: &mut Vec<T>, more: &[T]) {
 }
 
 impl Interval {
-    /// Makes this interval and the one behind it one.
+    /// Merges the next interval into this one.
     pub fn append(&mut self, later: &Interval) {
         self.until = later.until;
         self.measuring = later.measuring;
@@ -436,7 +444,7 @@ impl Interval {
 }
 
 impl Monitored {
-    /// All intervals as one: what the whole run gained.
+    /// All intervals merged: the increments of the whole run.
     pub fn whole(&self) -> Interval {
         let mut intervals = self.intervals.iter();
         let mut whole = intervals.next().cloned().unwrap_or_default();
@@ -444,8 +452,9 @@ impl Monitored {
         whole
     }
 
-    /// The intervals in whose whole length all the workers that ever measured at once did so: without start, ramp and
-    /// end. With each its length. Empty for runs of less than three intervals.
+    /// The intervals, with their lengths, in which all workers were in their measured part from start to end: without
+    /// start, ramp and end of the run. "All" is the largest number that was measuring at the same time. Empty for runs
+    /// of less than three intervals.
     pub fn steady(&self) -> Vec<(Nanos, &Interval)> {
         let most = self.intervals.iter().map(|interval| interval.measuring).max().unwrap_or(0);
         let inside = |pair: &[Interval]| most > 0 && pair[0].measuring == most && pair[1].measuring == most;
@@ -453,7 +462,7 @@ impl Monitored {
         pairs.map(|pair| (pair[1].until.saturating_sub(pair[0].until), &pair[1])).collect()
     }
 
-    /// The steady part as one interval, with its length; the whole run where there is none.
+    /// The steady part merged into one interval, with its length; the whole run if there is no steady part.
     pub fn steady_whole(&self) -> (Nanos, Interval) {
         let steady = self.steady();
         let Some(((first_length, first), rest)) = steady.split_first() else {
@@ -470,7 +479,7 @@ impl Monitored {
 }
 
 impl CpuTicks {
-    /// All ticks.
+    /// Sum of all ticks.
     pub fn total(&self) -> u64 {
         [self.user, self.system, self.iowait, self.steal, self.idle].into_iter().fold(0, u64::saturating_add)
     }

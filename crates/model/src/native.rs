@@ -1,9 +1,9 @@
-//! The native JSON: how the fixed-layout numbers of `measure` are spelled in a result file.
+//! Native JSON format: encoding of `measure`'s fixed-layout types in a result file.
 
-/// Schema number of the native result; it moves when a reader of an older file would misread a newer one.
+/// Schema number of the native result. It changes when readers of the old format would misread the new one.
 pub const SCHEMA: u32 = 1;
 
-/// Moments as an object; 128-bit sums as decimal text, because JSON numbers hold 53 bits.
+/// Moments as an object. The 128-bit sums are decimal text, because JSON numbers have only 53 bits.
 pub(crate) mod moments {
     use measure::Moments;
     use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};

@@ -1,30 +1,31 @@
-//! What was found in other people's output, as plain data: every number in base units, and absent where the text
+//! Results parsed from the output of other tools, as plain data: every number is in base units, and absent if the text
 //! does not state it.
 //!
-//! Owns the shapes. A [`crate::RunResult`] holds what was counted; a [`Reading`] holds what was printed, which is
-//! rounded, and often less. Times are nanoseconds, sizes bytes, rates per second; shares are percent.
+//! This module defines the types. A [`crate::RunResult`] has what was counted; a [`Reading`] has what was printed,
+//! which is rounded and often less. Times are nanoseconds, sizes bytes, rates per second, and shares percent.
 
+use crate::Measurement;
 use serde::Serialize;
 
-/// One thing found, and where.
+/// One parsed result, and its position.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Reading {
-    /// The format it was in, as the table of formats names it.
+    /// Its format, by its name in the table of formats.
     pub format: &'static str,
     /// Its first line, from 1.
     pub line: u64,
-    /// What it is.
+    /// The result.
     #[serde(flatten)]
     pub found: Found,
 }
 
-/// The kinds of things.
+/// Kinds of results.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Found {
     /// A report of fio.
     Run(Box<ReadRun>),
-    /// A row of a table of measurements: fioparse.sh's, an R matrix, a CSV file.
+    /// A row of a table of measurements: of fioparse.sh, an R matrix, or a CSV file.
     Row(Box<Measurement>),
     /// A row of iozone's table.
     Iozone(Box<IozoneRow>),
@@ -32,22 +33,22 @@ pub enum Found {
     Throughput(Box<IozoneThroughput>),
     /// A device line of iostat.
     Device(Box<IostatRow>),
-    /// A processor line of iostat.
+    /// A CPU line of iostat.
     Processors(Box<IostatRow>),
     /// All of one log file.
     Log(Box<LogSummary>),
 }
 
-/// Something that looked like a result and could not be read.
+/// A part of the text that looks like a result but cannot be parsed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Damage {
     /// Its line, from 1.
     pub line: u64,
-    /// What is wrong with it.
+    /// The problem with it.
     pub what: String,
 }
 
-/// A direction of a report; `Mixed` where reads, writes and trims were reported as one.
+/// A direction of a report; `Mixed` if reads, writes and trims were reported together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReadKind {
@@ -57,12 +58,12 @@ pub enum ReadKind {
     Write,
     /// Trims.
     Trim,
-    /// All of them together.
+    /// All directions together.
     Mixed,
 }
 
 impl ReadKind {
-    /// As fio spells it.
+    /// Name in fio's reports.
     pub const fn word(self) -> &'static str {
         match self {
             ReadKind::Read => "read",
@@ -76,128 +77,128 @@ impl ReadKind {
 /// A report of fio.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ReadRun {
-    /// The program's name and version as printed.
+    /// Program name and version as printed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// Workers that were started.
+    /// Number of started workers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub started_workers: Option<f64>,
     /// Bytes of the files that were laid out before.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub laid_out_bytes: Option<f64>,
-    /// The last line of progress.
+    /// The last progress line.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub progress: Option<ReadProgress>,
-    /// When it ended, seconds since 1970, where a number says so.
+    /// End time in seconds since 1970, if it is printed as a number.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ended_unix_s: Option<f64>,
-    /// A block per job or per group of jobs.
+    /// One block per job or group of jobs.
     pub jobs: Vec<ReadJob>,
     /// The lines per group and direction.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<ReadGroup>,
-    /// What the disks did.
+    /// Disk statistics.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub disks: Vec<ReadDisk>,
 }
 
-/// A line of progress.
+/// A progress line.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ReadProgress {
-    /// Running jobs.
+    /// Number of running jobs.
     pub jobs: Option<f64>,
-    /// Open files.
+    /// Number of open files.
     pub files: Option<f64>,
-    /// How much is done.
+    /// Progress in percent.
     pub percent: Option<f64>,
     /// Bytes per second of reads, writes and trims.
     pub bytes_per_second: Vec<f64>,
     /// I/Os per second of reads, writes and trims.
     pub iops: Vec<f64>,
-    /// Seconds left.
+    /// Remaining seconds.
     pub eta_s: Option<f64>,
 }
 
-/// One block.
+/// One block of a report.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ReadJob {
-    /// Its line.
+    /// Its line, from 1.
     pub line: u64,
-    /// Name of the job; absent for numbers that stand without their head.
+    /// Name of the job; absent if the block has no header.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Number of the reporting group.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub group: Option<f64>,
-    /// Workers in this block.
+    /// Number of workers in this block.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub workers: Option<f64>,
-    /// errno of what went wrong, 0 for nothing.
+    /// errno of an error; 0 for none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub errno: Option<f64>,
-    /// Process id.
+    /// Process ID.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pid: Option<f64>,
-    /// When it ended, as printed.
+    /// End time, as printed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub date: Option<String>,
-    /// Free text of the job.
+    /// Description of the job, free text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// The pattern, `randread`.
+    /// Access pattern, such as `randread`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pattern: Option<String>,
-    /// Engine.
+    /// Name of the engine.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub engine: Option<String>,
     /// Queue depth.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub depth: Option<f64>,
-    /// Smallest and largest block in bytes of reads, writes and trims, as far as stated.
+    /// Smallest and largest block size in bytes, for reads, writes and trims as far as stated.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub block_sizes: Vec<(f64, f64)>,
-    /// What each direction did.
+    /// Results of each direction.
     pub directions: Vec<ReadDirection>,
-    /// Times of fsync and the like.
+    /// Latency of fsync and similar calls.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sync: Option<ReadLatency>,
     /// The coarse latency bins.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub latency_shares: Vec<LatencyShare>,
-    /// Share of time in user mode.
+    /// CPU time in user mode, in percent of the runtime.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub user_percent: Option<f64>,
-    /// Share of time in the kernel.
+    /// CPU time in the kernel, in percent of the runtime.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub system_percent: Option<f64>,
     /// Context switches.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub switches: Option<f64>,
-    /// Page faults that needed I/O.
+    /// Page faults that required I/O.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub major_faults: Option<f64>,
-    /// Page faults that did not.
+    /// Page faults that required no I/O.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub minor_faults: Option<f64>,
-    /// Shares of I/Os issued at depth 1, 2, 4, .. 64 and more.
+    /// Percentages of I/Os issued at depth 1, 2, 4, .. 64 and more.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub depth_percent: Vec<f64>,
-    /// Shares of submit calls by size: 0, 4, 8, .. 64 and more.
+    /// Percentages of submit calls by size: 0, 4, 8, .. 64 and more.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub submit_percent: Vec<f64>,
-    /// Shares of reap calls by size.
+    /// Percentages of reap calls by size.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub complete_percent: Vec<f64>,
-    /// I/Os issued: reads, writes, trims, and syncs where stated.
+    /// I/Os issued: reads, writes, trims, and syncs if stated.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub issued: Vec<f64>,
-    /// Of these, cut short.
+    /// Short ones among these.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub short: Vec<f64>,
-    /// Of these, dropped.
+    /// Dropped ones among these.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub dropped: Vec<f64>,
-    /// Errors that were forgiven.
+    /// Number of ignored errors.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub forgiven_errors: Option<f64>,
 }
@@ -205,7 +206,7 @@ pub struct ReadJob {
 /// One direction of a block.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ReadDirection {
-    /// Which.
+    /// The direction.
     pub kind: ReadKind,
     /// Bytes moved.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -216,37 +217,37 @@ pub struct ReadDirection {
     /// I/Os per second.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub iops: Option<f64>,
-    /// Time measured, in milliseconds.
+    /// Measured time in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub runtime_ms: Option<f64>,
-    /// I/Os, where the direction itself states them.
+    /// Number of I/Os, if stated for the direction.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ios: Option<f64>,
-    /// Zones reset.
+    /// Zone resets.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub zone_resets: Option<f64>,
-    /// Issue to accepted.
+    /// Submission latency: from issue until the kernel accepted the I/O.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub submission: Option<ReadLatency>,
-    /// Accepted to reaped.
+    /// Completion latency: from acceptance until the I/O was reaped.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub completion: Option<ReadLatency>,
-    /// Issue to reaped.
+    /// Total latency: from issue until the I/O was reaped.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub total: Option<ReadLatency>,
-    /// The latencies of each priority, where there were several.
+    /// Latencies by I/O priority, if there were several.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub priorities: Vec<ReadPriority>,
-    /// Samples of bandwidth, bytes per second.
+    /// Bandwidth samples in bytes per second.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bandwidth: Option<ReadSamples>,
-    /// Samples of I/Os per second.
+    /// IOPS samples.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub iops_samples: Option<ReadSamples>,
 }
 
 impl ReadDirection {
-    /// A direction of which nothing is known yet.
+    /// An empty direction.
     pub const fn new(kind: ReadKind) -> Self {
         ReadDirection {
             kind,
@@ -266,14 +267,14 @@ impl ReadDirection {
     }
 }
 
-/// Which time of an I/O the latencies of a priority are.
+/// The kind of latency that is reported by priority.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PriorityTime {
-    /// Accepted to reaped.
+    /// From acceptance by the kernel until the I/O was reaped.
     #[default]
     Completion,
-    /// Issue to reaped.
+    /// From issue until the I/O was reaped.
     Total,
 }
 
@@ -284,22 +285,22 @@ pub struct ReadPriority {
     pub class: f64,
     /// Level within the class, 0 the highest.
     pub level: f64,
-    /// Hint to the device, where it is stated.
+    /// Hint for the device, if stated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<f64>,
-    /// Their share of the direction's I/Os in percent, where it is stated.
+    /// Percentage of the direction's I/Os, if stated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub percent: Option<f64>,
-    /// What was timed.
+    /// Kind of latency.
     pub time: PriorityTime,
-    /// How long they took.
+    /// Their latency.
     pub latency: ReadLatency,
 }
 
 /// One kind of latency in nanoseconds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ReadLatency {
-    /// How many.
+    /// Number of I/Os.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub count: Option<f64>,
     /// Smallest.
@@ -317,7 +318,7 @@ pub struct ReadLatency {
     /// (percent, ns), ascending.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub percentiles: Vec<(f64, f64)>,
-    /// (ns, count) of every filled bin, where the report has them.
+    /// (ns, count) of each non-empty bin, if the report has them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub bins: Vec<(f64, f64)>,
 }
@@ -331,7 +332,7 @@ pub struct ReadSamples {
     /// Largest.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max: Option<f64>,
-    /// Mean in percent of the group's.
+    /// Mean in percent of the group's mean.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub percent_of_group: Option<f64>,
     /// Mean.
@@ -340,7 +341,7 @@ pub struct ReadSamples {
     /// Standard deviation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deviation: Option<f64>,
-    /// How many.
+    /// Number of samples.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub count: Option<f64>,
 }
@@ -348,9 +349,9 @@ pub struct ReadSamples {
 /// A coarse latency bin.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct LatencyShare {
-    /// Latencies below this many nanoseconds, and not below the bin before; absent for the last, which is open.
+    /// Upper bound in nanoseconds; the previous bin has the lower bound. Absent for the last bin, which has no bound.
     pub below_ns: Option<f64>,
-    /// Share of all I/Os.
+    /// Percentage of all I/Os.
     pub percent: f64,
 }
 
@@ -359,105 +360,46 @@ pub struct LatencyShare {
 pub struct ReadGroup {
     /// Number of the group.
     pub group: Option<f64>,
-    /// Which direction.
+    /// The direction.
     pub kind: ReadKind,
     /// Bytes moved.
     pub bytes: Option<f64>,
-    /// Bytes per second of all.
+    /// Bytes per second of the whole group.
     pub bytes_per_second: Option<f64>,
-    /// Bytes per second of the slowest and the fastest.
+    /// Bytes per second of the slowest and the fastest job.
     pub range_bytes_per_second: Option<(f64, f64)>,
-    /// Milliseconds of the shortest and the longest.
+    /// Runtime in milliseconds of the shortest and the longest job.
     pub runtime_ms: Option<(f64, f64)>,
 }
 
-/// What one disk did; pairs are reads and writes.
+/// Statistics of one disk; pairs are reads and writes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ReadDisk {
     /// Kernel name.
     pub name: String,
-    /// Finished requests.
+    /// Completed requests.
     pub ios: Option<(f64, f64)>,
     /// Sectors of 512 bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sectors: Option<(f64, f64)>,
     /// Merged requests.
     pub merges: Option<(f64, f64)>,
-    /// Milliseconds spent.
+    /// Milliseconds that requests took in total.
     pub ticks_ms: Option<(f64, f64)>,
-    /// Weighted milliseconds.
+    /// Milliseconds weighted by the number of requests in flight.
     pub in_queue_ms: Option<f64>,
-    /// Share of time with a request in flight.
+    /// Percentage of time with a request in flight.
     pub utilisation_percent: Option<f64>,
 }
 
-/// Number of buckets of a [`Measurement`].
-pub const BUCKETS: usize = 16;
-/// Number of percentiles of a [`Measurement`].
-pub const PERCENTILES: usize = 6;
-
-/// One line of a sweep: what a number of users got. Latencies are milliseconds.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Measurement {
-    /// Which machine, where a file says so.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub system: Option<String>,
-    /// The test, `randread`; a job's name where the pattern is not stated.
-    pub name: String,
-    /// Processes or threads.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub users: Option<f64>,
-    /// Block size as written, `8K`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub block_size: Option<String>,
-    /// Direction.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub kind: Option<ReadKind>,
-    /// MiB per second.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub mib_per_second: Option<f64>,
-    /// Mean latency.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub mean_ms: Option<f64>,
-    /// Smallest latency.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub min_ms: Option<f64>,
-    /// Largest latency.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub max_ms: Option<f64>,
-    /// Standard deviation of the latency.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub deviation_ms: Option<f64>,
-    /// I/Os per second.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub iops: Option<f64>,
-    /// Shares in percent of latencies up to 50, 100, 250, 500 µs, 1, 2, 4, 10, 20, 50, 100, 250, 500 ms, 1, 2 s, and above.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub buckets: Option<[f64; BUCKETS]>,
-    /// Shares that a table prints without saying which buckets they are.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub unplaced_buckets: Vec<f64>,
-    /// The 95, 99, 99.5, 99.9, 99.95 and 99.99 % points of the completion latency.
-    pub percentiles_ms: [Option<f64>; PERCENTILES],
-    /// Engine.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub engine: Option<String>,
-    /// Queue depth of each user.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub depth: Option<f64>,
-    /// errno of what went wrong.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub errno: Option<f64>,
-}
-
-/// What iozone's heading says.
+/// Header of iozone's output.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct IozoneHead {
-    /// Version, `3.489`.
+    /// Version, such as `3.489`.
     pub version: Option<String>,
-    /// When it began, as printed.
+    /// Start time, as printed.
     pub began: Option<String>,
-    /// Its command line.
+    /// Command line.
     pub command: Option<String>,
     /// Record size in bytes.
     pub record_bytes: Option<f64>,
@@ -465,19 +407,19 @@ pub struct IozoneHead {
     pub file_bytes: Option<f64>,
     /// Time resolution in seconds.
     pub resolution_s: Option<f64>,
-    /// Processor cache in bytes.
+    /// CPU cache size in bytes.
     pub cache_bytes: Option<f64>,
-    /// Cache line in bytes.
+    /// CPU cache line size in bytes.
     pub cache_line_bytes: Option<f64>,
     /// Stride in records.
     pub stride_records: Option<f64>,
-    /// Processes or threads.
+    /// Number of processes or threads.
     pub workers: Option<f64>,
-    /// What the numbers are.
+    /// Unit of the numbers.
     pub unit: IozoneUnit,
 }
 
-/// What iozone's numbers are.
+/// Unit of iozone's numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum IozoneUnit {
@@ -493,50 +435,50 @@ pub enum IozoneUnit {
 /// A row of iozone's table.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct IozoneRow {
-    /// What stands above.
+    /// Header above the table.
     pub head: IozoneHead,
     /// File size in bytes.
     pub file_bytes: f64,
     /// Record size in bytes.
     pub record_bytes: f64,
-    /// (test, value) of every filled column.
+    /// (test, value) of each non-empty column.
     pub values: Vec<(&'static str, f64)>,
-    /// (test, processor time in percent of the elapsed), where a report has it.
+    /// (test, CPU time in percent of the elapsed time), if the report has it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub processor_percent: Vec<(&'static str, f64)>,
 }
 
-/// A block of iozone's throughput mode; rates in the head's unit.
+/// A block of iozone's throughput mode; rates are in the unit of the header.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct IozoneThroughput {
-    /// What stands above.
+    /// Header above the block.
     pub head: IozoneHead,
-    /// The test, `initial writers`.
+    /// Name of the test, such as `initial writers`.
     pub test: String,
-    /// Processes or threads; a report for spreadsheets does not say.
+    /// Number of processes or threads; a report for spreadsheets does not state it.
     pub workers: Option<f64>,
     /// Sum of the children's rates.
     pub children: Option<f64>,
-    /// Rate of the whole.
+    /// Rate of all children together, as seen by the parent.
     pub parent: Option<f64>,
-    /// Slowest child.
+    /// Rate of the slowest child.
     pub min: Option<f64>,
-    /// Fastest child.
+    /// Rate of the fastest child.
     pub max: Option<f64>,
-    /// Mean child.
+    /// Mean rate of the children.
     pub mean: Option<f64>,
-    /// Least moved by a child, in KiB (operations with -O).
+    /// Smallest amount moved by a child, in KiB (operations with -O).
     pub min_transfer: Option<f64>,
-    /// (moved, rate) per child, where printed.
+    /// (amount, rate) per child, if printed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub per_child: Vec<(f64, f64)>,
-    /// Seconds that passed, where printed.
+    /// Wall-clock time in seconds, if printed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wall_s: Option<f64>,
-    /// Seconds of processor time.
+    /// CPU time in seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub processor_s: Option<f64>,
-    /// The one in percent of the other.
+    /// CPU time in percent of the wall-clock time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub processor_percent: Option<f64>,
 }
@@ -544,15 +486,15 @@ pub struct IozoneThroughput {
 /// A line of iostat: names of columns as printed, and their values.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct IostatRow {
-    /// Device; empty for processors.
+    /// Device; empty for CPUs.
     pub device: String,
-    /// When, as printed.
+    /// Time, as printed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub date: Option<String>,
     /// Names of the columns.
     #[serde(serialize_with = "as_list")]
     pub columns: std::sync::Arc<[String]>,
-    /// Values under them.
+    /// Values of the columns.
     pub values: Vec<f64>,
 }
 
@@ -561,32 +503,32 @@ fn as_list<S: serde::Serializer>(columns: &std::sync::Arc<[String]>, serializer:
 }
 
 impl IostatRow {
-    /// The value under the first of these names that there is.
+    /// Returns the value of the first column that has one of these names.
     pub fn value(&self, names: &[&str]) -> Option<f64> {
         let at = self.columns.iter().position(|column| names.contains(&column.as_str()))?;
         self.values.get(at).copied()
     }
 }
 
-/// All of one log of fio.
+/// Summary of one fio log file.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct LogSummary {
-    /// Lines.
+    /// Number of lines.
     pub rows: u64,
-    /// First and last moment in milliseconds.
+    /// First and last time in milliseconds.
     pub span_ms: (f64, f64),
-    /// What each direction's lines say: 0 reads, 1 writes, 2 trims.
+    /// Summary of each direction: 0 reads, 1 writes, 2 trims.
     pub directions: Vec<LogDirection>,
-    /// Whether these are histograms; then values are nanoseconds.
+    /// True for histogram logs, whose values are nanoseconds.
     pub histograms: bool,
 }
 
 /// One direction of a log.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LogDirection {
-    /// Which.
+    /// The direction.
     pub kind: ReadKind,
-    /// Lines, or I/Os of a histogram.
+    /// Number of lines, or of I/Os in a histogram log.
     pub count: f64,
     /// Smallest value.
     pub min: f64,
@@ -596,7 +538,7 @@ pub struct LogDirection {
     pub mean: f64,
     /// Sum of the block sizes.
     pub bytes: f64,
-    /// (ns, count) of every filled bin of a histogram.
+    /// (ns, count) of each non-empty bin of a histogram log.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub bins: Vec<(f64, f64)>,
 }

@@ -1,57 +1,57 @@
-//! What steered a job: the latency it was to keep, and whether its numbers settled.
+//! Control of a job by its measurements: latency target and steady state.
 
 use measure::Nanos;
 use serde::{Deserialize, Serialize};
 
-/// The latency a job was to keep, and the depth at which it did.
+/// Latency target of a job, and the depth that met it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LatencyGoal {
-    /// The total latency to keep; `None` where none was asked for.
+    /// Maximum total latency; `None` if there was no target.
     pub target: Option<Nanos>,
-    /// How long each step of the search lasted.
+    /// Duration of each step of the search.
     pub window: Nanos,
-    /// Share of I/Os that had to keep it, in percent; `None` means all.
+    /// Percentage of I/Os that had to meet the target; `None` means all.
     pub percentile: Option<f64>,
-    /// The depth in use at the end of the search; `None` where there was no search.
+    /// Depth at the end of the search; `None` if there was no search.
     pub depth: Option<u32>,
 }
 
-/// Whether a job's numbers settled, and what they were.
+/// Result of steady state detection, with its samples.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SteadyResult {
-    /// The criterion's name: `iops`, `bw_slope`.
+    /// Name of the criterion, such as `iops` or `bw_slope`.
     pub name: String,
-    /// Its limit.
+    /// Limit of the criterion.
     pub limit: f64,
-    /// Whether limit and criterion are percentages of the mean.
+    /// True if limit and criterion are percentages of the mean.
     pub relative: bool,
-    /// The window.
+    /// Length of the window.
     pub duration: Nanos,
-    /// Whether they settled.
+    /// True if the steady state was reached.
     pub attained: bool,
-    /// The largest distance from the mean, or the slope, in percent of the mean where `relative`.
+    /// Largest deviation from the mean, or slope; in percent of the mean if `relative`.
     pub criterion: f64,
-    /// The largest distance from the mean; 0 where the slope was judged.
+    /// Largest deviation from the mean; 0 if the criterion is the slope.
     pub max_deviation: f64,
-    /// The slope per interval; 0 where the distance was judged.
+    /// Slope per interval; 0 if the criterion is the deviation.
     pub slope: f64,
     /// Bytes per second in each interval of the last window, oldest first.
     pub bandwidth: Vec<u64>,
-    /// I/Os per second.
+    /// I/Os per second in the same intervals.
     pub iops: Vec<u64>,
-    /// Mean completion latencies in nanoseconds; empty unless they were judged.
+    /// Mean completion latencies in nanoseconds; empty unless the criterion is the latency.
     pub latency_ns: Vec<u64>,
 }
 
 impl SteadyResult {
-    /// The mean of samples, in whole units; 0 without any.
+    /// Mean of the samples in whole units; 0 if there are none.
     pub fn mean(samples: &[u64]) -> u64 {
         let sum: u128 = samples.iter().map(|&sample| u128::from(sample)).sum();
         let count = u128::try_from(samples.len()).unwrap_or(1).max(1);
         u64::try_from(sum / count).unwrap_or(u64::MAX)
     }
 
-    /// Whether a slope was judged.
+    /// True if the criterion is a slope.
     pub fn judges_slope(&self) -> bool {
         self.name.ends_with("_slope")
     }

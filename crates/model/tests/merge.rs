@@ -1,7 +1,7 @@
 //! Workers of a group become one: by fio's rules, and in any grouping.
 
 use measure::{Direction, Histogram, Moments, Nanos, SampleStatistics};
-use plumb_model::{DirectionResult, JobResult, LatencyStatistics, RunResult};
+use model::{DirectionResult, JobResult, LatencyStatistics, RunResult};
 use proptest::prelude::*;
 
 prop_compose! {

@@ -1,31 +1,31 @@
-//! The processors' counters in /proc/stat, and the machine's uptime.
+//! CPU counters in /proc/stat, and the machine's uptime.
 
 use model::CpuActivity;
 use std::path::Path;
 
-/// Ticks that all processors together spent, since the machine started.
+/// Ticks (USER_HZ) of all CPUs together since boot. Source: proc_stat(5).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CpuCounters {
-    /// In programs, those of virtual machines included.
+    /// User mode, including guests of virtual machines.
     pub user: u64,
-    /// In programs of lower priority.
+    /// User mode with low priority (nice).
     pub nice: u64,
-    /// In the kernel.
+    /// Kernel mode.
     pub system: u64,
     /// Idle.
     pub idle: u64,
-    /// Idle while I/O was under way.
+    /// Idle while I/O was in flight.
     pub iowait: u64,
-    /// In interrupts.
+    /// Servicing interrupts.
     pub irq: u64,
-    /// In deferred interrupt work.
+    /// Servicing softirqs.
     pub softirq: u64,
-    /// Taken by the hypervisor.
+    /// Time in which the hypervisor ran other guests.
     pub steal: u64,
 }
 
 impl CpuCounters {
-    /// Reads the line `cpu ` of /proc/stat. Fields that an old kernel does not have are 0; `None` without the line.
+    /// Parses the line `cpu ` of /proc/stat. Fields missing in an old kernel are 0; `None` without the line.
     pub fn parse(stat: &str) -> Option<Self> {
         let line = stat.lines().find_map(|line| line.strip_prefix("cpu "))?;
         let mut fields = line.split_ascii_whitespace().map_while(|field| field.parse::<u64>().ok());
@@ -42,7 +42,8 @@ impl CpuCounters {
         })
     }
 
-    /// Shares since `earlier`. A share whose ticks fell (iowait may, see proc(5)) is 0; without any tick all are.
+    /// CPU utilization since `earlier`. A value whose ticks decreased (proc_stat(5) warns of this for iowait) is 0; all
+    /// are 0 if no tick passed.
     pub fn since(&self, earlier: &CpuCounters) -> CpuActivity {
         let total = self.total().wrapping_sub(earlier.total());
         let share = |now: u64, then: u64| match now.checked_sub(then) {
@@ -73,7 +74,7 @@ fn quotient(part: u64, whole: u64) -> f64 {
     part as f64 / whole as f64
 }
 
-/// How many processors the machine has: those of /sys, or where that is missing those of /proc/stat.
+/// Number of CPUs, from /sys or, if that is missing, from /proc/stat.
 pub fn cpu_count(root: &Path) -> usize {
     let numbered =
         |name: &str| name.strip_prefix("cpu").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
@@ -87,7 +88,7 @@ pub fn cpu_count(root: &Path) -> usize {
     stat.lines().filter(|line| numbered(line)).count()
 }
 
-/// The first number of /proc/uptime in hundredths of a second.
+/// The first number of /proc/uptime, in hundredths of a second.
 pub fn uptime_centiseconds(text: &str) -> Option<u64> {
     let (seconds, rest) = text.split_ascii_whitespace().next()?.split_once('.')?;
     let (seconds, hundredths) = (seconds.parse::<u64>().ok()?, rest.get(..2)?.parse::<u64>().ok()?);

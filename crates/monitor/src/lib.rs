@@ -1,27 +1,24 @@
-//! Counters to differences: what block devices did between two moments.
+//! Kernel counters → differences: activity of block devices, CPUs and workers between two points in time.
 //!
-//! Owns the arithmetic of the kernel's counters, wraps and re-plugged devices included, and which devices lie under
-//! a set of files; the monitor that looks at them, and at processors and workers, beside a run. Leaves printing to others. Everything is read under a given root, so recorded trees replay.
+//! Owns the arithmetic of the kernel's counters, including wraps and devices that were replugged; the search for the
+//! devices under a set of files; and the recorder that samples them during a run. Leaves printing to others.
+//! All files are read below a given root, so that recorded trees of /proc and /sys can be replayed.
 
 #![forbid(unsafe_code)]
 
-mod counters;
+pub mod counters;
 mod cpu;
+mod devices;
 mod listing;
-mod process;
+mod machine;
 mod rates;
 mod recorder;
-mod stack;
 mod targets;
-mod traffic;
-mod watch;
+mod workers;
 
-pub use counters::{DeviceCounters, FlushCounters, OperationCounters};
 pub use cpu::{CpuCounters, cpu_count, uptime_centiseconds};
 pub use listing::{Listed, Reading, diskstats, mapper_names, single, whole_devices, with_partitions};
-pub use process::io_bytes;
 pub use rates::device_activity;
-pub use recorder::{Account, Recorder, WorkerSeen};
+pub use recorder::{Recorded, Recorder};
 pub use targets::Target;
-pub use traffic::{Traffic, TrafficWatch};
-pub use watch::DeviceWatch;
+pub use workers::{Account, WorkerSeen, io_bytes};

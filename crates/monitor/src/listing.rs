@@ -1,52 +1,53 @@
-//! Which block devices there are, with their counters: /sys/block, partitions, /proc/diskstats, device-mapper names.
+//! List of block devices with their counters: /sys/block, partitions, /proc/diskstats, device-mapper names.
 
-use crate::counters::{DeviceCounters, OperationCounters};
+use crate::counters;
+use model::{DeviceGain, RequestGain};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// How much a line of counters held.
+/// Set of counters on a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Listed {
     /// Eleven fields or more.
     Whole,
-    /// Four: requests and sectors of reads and writes, as partitions had them before Linux 2.6.25.
+    /// Four fields: requests and sectors of reads and writes, as for partitions before Linux 2.6.25.
     Brief,
 }
 
-/// One device's counters at one moment.
+/// One device's counters at one point in time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reading {
-    /// The kernel's name, with `/` where /sys has `!`.
+    /// Kernel name, with `/` where /sys has `!`.
     pub name: String,
     /// Its counters.
-    pub counters: DeviceCounters,
-    /// How much of them there was.
+    pub counters: DeviceGain,
+    /// Set of counters that were read.
     pub listed: Listed,
 }
 
 impl Reading {
-    /// Whether anything was ever asked of the device.
+    /// True if the device has completed any request.
     pub fn is_used(&self) -> bool {
         let counters = &self.counters;
         let discards = counters.discards.map_or(0, |discards| discards.ios);
-        let flushes = counters.flushes.map_or(0, |flushes| flushes.ios);
+        let flushes = counters.flushes.map_or(0, |(flushes, _)| flushes);
         [counters.reads.ios, counters.writes.ios, discards, flushes].iter().any(|&ios| ios > 0)
     }
 }
 
-/// Counters from the fields behind the name.
-fn counters(fields: &str) -> Option<(DeviceCounters, Listed)> {
-    if let Some(whole) = DeviceCounters::parse(fields) {
+/// Parses the fields after the name.
+fn parse_fields(fields: &str) -> Option<(DeviceGain, Listed)> {
+    if let Some(whole) = counters::parse(fields) {
         return Some((whole, Listed::Whole));
     }
     let numbers = fields.split_ascii_whitespace().map(|field| field.parse().ok()).collect::<Option<Vec<u64>>>()?;
     let [read_ios, read_sectors, write_ios, write_sectors] = *numbers.first_chunk()?;
-    let operation = |ios, sectors| OperationCounters { ios, sectors, ..OperationCounters::default() };
-    let (reads, writes) = (operation(read_ios, read_sectors), operation(write_ios, write_sectors));
-    (numbers.len() == 4).then(|| (DeviceCounters { reads, writes, ..DeviceCounters::default() }, Listed::Brief))
+    let requests = |ios, sectors| RequestGain { ios, sectors, ..RequestGain::default() };
+    let (reads, writes) = (requests(read_ios, read_sectors), requests(write_ios, write_sectors));
+    (numbers.len() == 4).then(|| (DeviceGain { reads, writes, ..DeviceGain::default() }, Listed::Brief))
 }
 
-/// The lines of a /proc/diskstats that can be read, in its order.
+/// The valid lines of a /proc/diskstats, in order.
 pub fn diskstats(text: &str) -> Vec<Reading> {
     let reading = |line: &str| {
         let mut rest = line;
@@ -57,18 +58,18 @@ pub fn diskstats(text: &str) -> Vec<Reading> {
         }
         let [major, minor, name] = words;
         let _numbers: (u32, u32) = (major.parse().ok()?, minor.parse().ok()?);
-        let (counters, listed) = counters(rest)?;
+        let (counters, listed) = parse_fields(rest)?;
         Some(Reading { name: name.to_owned(), counters, listed })
     };
     text.lines().filter_map(reading).collect()
 }
 
-/// All whole devices under `root`, in the order in which the directory lists them.
+/// All whole devices (not partitions) under `root`, in directory order.
 pub fn whole_devices(root: &Path) -> Vec<Reading> {
     directories(&root.join("sys/block"))
 }
 
-/// The device or partition `name` and, behind it, its partitions in the directory's order. Empty when there is none.
+/// The device or partition `name`, followed by its partitions in directory order. Empty if there is no such device.
 pub fn with_partitions(root: &Path, name: &str) -> Vec<Reading> {
     let mut found: Vec<Reading> = single(root, name).into_iter().collect();
     if let Some(file) = file_name(name) {
@@ -77,7 +78,7 @@ pub fn with_partitions(root: &Path, name: &str) -> Vec<Reading> {
     found
 }
 
-/// The device or partition `name` itself.
+/// The device or partition `name`.
 pub fn single(root: &Path, name: &str) -> Option<Reading> {
     let file = file_name(name)?;
     let block = root.join("sys/block");
@@ -88,25 +89,25 @@ pub fn single(root: &Path, name: &str) -> Option<Reading> {
     disks.flatten().find_map(|disk| reading(&disk.path().join(&file), name))
 }
 
-/// A device's name as a directory; `None` for names that would lead elsewhere.
+/// File name of a device's directory; `None` for names that would leave /sys/block.
 fn file_name(name: &str) -> Option<String> {
     let file = name.replace('/', "!");
     (!file.is_empty() && file != "." && file != "..").then_some(file)
 }
 
 fn reading(directory: &Path, name: &str) -> Option<Reading> {
-    let (counters, listed) = counters(&std::fs::read_to_string(directory.join("stat")).ok()?)?;
+    let (counters, listed) = parse_fields(&std::fs::read_to_string(directory.join("stat")).ok()?)?;
     Some(Reading { name: name.to_owned(), counters, listed })
 }
 
-/// Every directory with a `stat` that can be read.
+/// Every subdirectory with a readable `stat`.
 fn directories(parent: &Path) -> Vec<Reading> {
     let Ok(entries) = std::fs::read_dir(parent) else { return Vec::new() };
     let read = |entry: std::fs::DirEntry| reading(&entry.path(), &entry.file_name().to_str()?.replace('!', "/"));
     entries.flatten().filter_map(read).collect()
 }
 
-/// The names that device-mapper devices go by, by their kernel names: `dm-0` → `root`.
+/// Device-mapper names by kernel name: `dm-0` → `root`.
 pub fn mapper_names(root: &Path) -> BTreeMap<String, String> {
     let Ok(entries) = std::fs::read_dir(root.join("sys/block")) else { return BTreeMap::new() };
     let named = |entry: std::fs::DirEntry| {
@@ -159,7 +160,7 @@ mod tests {
         #[test]
         fn damaged_text_never_panics(text in "[0-9a-z \\n.\\-é]{0,400}") {
             for reading in diskstats(&text) {
-                let gained = reading.counters.since(&DeviceCounters::default());
+                let gained = counters::since(&reading.counters, &DeviceGain::default());
                 let _ = crate::device_activity(&reading.name, &gained, 0, 1);
             }
             let _ = (crate::uptime_centiseconds(&text), crate::CpuCounters::parse(&format!("cpu {text}")));
@@ -168,8 +169,8 @@ mod tests {
         #[test]
         fn counters_of_any_size_give_rates(numbers in proptest::collection::vec(any::<u64>(), 17 * 2)) {
             let line = |numbers: &[u64]| numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(" ");
-            let parsed = |numbers| DeviceCounters::parse(&line(numbers)).unwrap();
-            let gained = parsed(&numbers[17..]).since(&parsed(&numbers[..17]));
+            let parsed = |numbers| counters::parse(&line(numbers)).unwrap();
+            let gained = counters::since(&parsed(&numbers[17..]), &parsed(&numbers[..17]));
             let activity = crate::device_activity("sda", &gained, 100, 1);
             prop_assert!(activity.queue.is_finite() && activity.utilisation_percent >= 0.0);
             let cpu = |numbers| crate::CpuCounters::parse(&format!("cpu  {}", line(numbers))).unwrap();

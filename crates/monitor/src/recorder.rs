@@ -1,86 +1,65 @@
-//! The monitor of a run: samples devices, processors, pressure, control group and workers, interval after interval.
+//! The monitor of a run: samples devices, CPUs, pressure, control groups and workers once per interval.
 //!
-//! Owns what is read and when it costs too much. Leaves the shapes to `model`, what lies under a path to `stack`, and
-//! the facts of targets to `targets`.
+//! Owns the schedule of samples, their cost, and the series of intervals. Leaves the counters to `devices`, `machine`
+//! and `workers`, the facts about targets to `targets`, and the data types to `model`.
 
-use crate::counters::{DeviceCounters, OperationCounters};
-use crate::cpu::CpuCounters;
-use crate::stack::{self, Watched};
+use crate::devices::Devices;
+use crate::machine::{MachineCounters, group_counters};
 use crate::targets::{self, Target};
+use crate::workers::{WorkerCounters, WorkerSeen};
 use measure::{Histogram, Nanos};
-use model::{
-    CpuTicks, DeviceGain, GroupGain, Interval, LatencyCounts, Monitored, PressureGain, RequestGain, WorkerGain,
-};
+use model::{DeviceUsage, Interval, LatencyCounts, LowestTraffic, Monitored};
 use std::path::{Path, PathBuf};
-use sys::cgroup::{Counters, Groups};
-use sys::host::{Pressure, Resource, pressure};
+use sys::processes::cgroup::Groups;
 
-/// Most intervals that are kept: at this number two become one, and the next ones last twice as long.
+/// Most intervals kept: when the limit is reached, adjacent intervals are merged, and later ones are twice as long.
 const INTERVALS_MAX: usize = 512;
-/// Workers whose main threads are looked at.
+/// Most workers whose main threads are sampled, which bounds the duration of a sample.
 const WORKERS_MAX: usize = 64;
-/// A sample that took a certain CPU time is followed by a pause of so many times that: less than 0.2 % of a processor.
+/// Pause after a sample, in multiples of its CPU time: together with the reads between samples, the monitor uses less
+/// than 0.2 % of a CPU, even on machines with many devices.
 const PAUSE_PER_COST: u64 = 1000;
 
-/// Whose account in /proc is a worker's own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Account {
-    /// Its process has it alone.
-    Process,
-    /// It shares its process with others.
-    Thread,
-}
-
-/// What the parent knows of a worker at a sample.
-#[derive(Clone, Copy, Debug)]
-pub struct WorkerSeen {
-    /// Its thread; `None` before it runs.
-    pub thread: Option<u32>,
-    /// Whose account is its own.
-    pub account: Account,
-    /// Whether it is in the measured part of its I/O.
-    pub measuring: bool,
-    /// Bytes of its finished I/O so far: read, written, trimmed.
-    pub bytes: [u64; 3],
-    /// Its finished I/Os so far.
-    pub ios: [u64; 3],
-}
-
-/// Samples a run from beside it.
+/// Samples a run from the parent process. Times are those of the run's clock.
 #[derive(Debug)]
 pub struct Recorder {
     root: PathBuf,
     began: Nanos,
     pause: Nanos,
     due: Nanos,
-    /// Those of the workers, each once; of this process until a worker is known to be elsewhere.
+    /// Control groups of the workers, each once; that of this process until a worker is found in another.
     groups: Vec<Groups>,
-    devices: Vec<Watched>,
-    last: Readings,
-    workers: Vec<WorkerReading>,
+    devices: Devices,
+    last: MachineCounters,
+    workers: Vec<WorkerCounters>,
     worker_groups: Vec<Groups>,
+    /// Bytes and I/Os of all workers at the last sample, per direction.
     totals: ([u64; 3], [u64; 3]),
-    latencies: LatenciesRead,
+    latencies: LatencyReadings,
     found: Monitored,
 }
 
-/// The machine's counters as they were read last.
-#[derive(Debug, Default)]
-struct Readings {
-    cpu: Option<CpuCounters>,
-    pressures: [Option<Pressure>; 3],
-    group: Counters,
+/// Everything recorded during a run: three views of the same samples of devices, and the other signals.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Recorded {
+    /// Use of each device, as in [`Recorder::device_usage`].
+    pub devices: Vec<DeviceUsage>,
+    /// Bytes transferred by the devices at the bottom of the stacks, for any process. `None` if the device of a path is
+    /// unknown.
+    pub lowest_traffic: Option<LowestTraffic>,
+    /// The series of intervals, with the facts about devices and targets.
+    pub monitored: Monitored,
 }
 
-/// The workers' latencies so far, as of the last sample and for the next one.
+/// Latencies of all workers since their start, at the last sample and for the next one.
 #[derive(Debug, Default)]
-struct LatenciesRead {
+struct LatencyReadings {
     then: Option<Box<[Histogram; 3]>>,
     now: Option<Box<[Histogram; 3]>>,
     cost: Nanos,
 }
 
-impl LatenciesRead {
+impl LatencyReadings {
     fn gain(&mut self) -> [LatencyCounts; 3] {
         let Some(now) = self.now.take() else { return Default::default() };
         let gained = match &self.then {
@@ -92,27 +71,21 @@ impl LatenciesRead {
     }
 }
 
-/// A worker's counters, as of the last interval and as of the last look.
-#[derive(Clone, Copy, Debug, Default)]
-struct WorkerReading {
-    told: WorkerGain,
-    latest: WorkerGain,
-}
-
 impl Recorder {
-    /// Reads everything for the first time, at `now`. `interval` is how often samples are due; a machine on which
-    /// they cost too much is looked at less often.
+    /// Takes the first reading of all counters at `now`. `paths` are the files whose devices are recorded. A sample is
+    /// due every `interval`, or less often on a machine on which sampling is expensive.
     pub fn start(root: &Path, paths: &[&Path], interval: Nanos, now: Nanos) -> Self {
         let cost = Cost::begin();
-        let devices = stack::under(root, paths);
+        let devices = Devices::start(root, paths, now);
         let groups = vec![Groups::own(root).unwrap_or_default()];
         let found = Monitored {
             began_unix_ms: unix_ms(),
-            devices: devices.iter().map(|watched| watched.facts.clone()).collect(),
+            devices: devices.facts().cloned().collect(),
             group_limits: targets::group_limits(root, &groups[0]),
-            hypervisor: sys::host::hypervisor(root),
+            hypervisor: sys::machine::host::hypervisor(root),
             ..Monitored::default()
         };
+        let last = MachineCounters::read(root, &groups);
         let mut recorder = Recorder {
             root: root.to_owned(),
             began: now,
@@ -120,27 +93,26 @@ impl Recorder {
             due: now.saturating_add(interval),
             groups,
             devices,
-            last: Readings::default(),
+            last,
             workers: Vec::new(),
             worker_groups: Vec::new(),
             totals: Default::default(),
-            latencies: LatenciesRead::default(),
+            latencies: LatencyReadings::default(),
             found,
         };
-        recorder.last = recorder.read();
         recorder.found.own_cpu = cost.taken();
         recorder
     }
 
-    /// Looks at targets whose I/O is about to begin; those that are known already stay as they were.
+    /// Reads the facts about targets whose I/O is about to begin; those already known are not read again.
     pub fn begin_targets(&mut self, targets: &[Target]) {
         let cost = Cost::begin();
         targets::begin(&self.root, targets, &mut self.found.targets);
         self.found.own_cpu = self.found.own_cpu.saturating_add(cost.taken());
     }
 
-    /// Looks for the control groups of workers that joined one of their own: from here on theirs are the counters and,
-    /// where all are in the same, the limits.
+    /// Finds the control groups of workers that are not in the group of this process. From here on, their groups
+    /// provide the counters and, if all workers are in the same group, the limits.
     pub fn begin_workers(&mut self, workers: &[WorkerSeen]) {
         let cost = Cost::begin();
         let mut found: Vec<Groups> = std::mem::take(&mut self.worker_groups);
@@ -153,6 +125,7 @@ impl Recorder {
         self.worker_groups.clone_from(&found);
         if !found.is_empty() && found != self.groups {
             self.groups = found;
+            // The next interval is the difference to this reading: counters of other groups must not be subtracted.
             self.last.group = group_counters(&self.groups);
             self.found.group_limits = match self.groups.as_slice() {
                 [one] => targets::group_limits(&self.root, one),
@@ -162,24 +135,27 @@ impl Recorder {
         self.found.own_cpu = self.found.own_cpu.saturating_add(cost.taken());
     }
 
-    /// Takes the workers' latencies so far, per direction, for the next sample; `read` gives them, and its cost counts
-    /// with that of the sample.
+    /// Stores the latencies returned by `read`, per direction and since the workers' start, for the next sample. The
+    /// CPU time of `read` is added to that sample's cost.
     pub fn read_latencies(&mut self, read: impl FnOnce() -> Option<Box<[Histogram; 3]>>) {
         let cost = Cost::begin();
         self.latencies.now = read();
         self.latencies.cost = cost.taken();
     }
 
-    /// Whether a sample is due at `now`.
+    /// True if a sample is due at `now`.
     pub fn is_due(&self, now: Nanos) -> bool {
         now >= self.due
     }
 
-    /// Ends an interval at `now`.
+    /// Reads all counters at `now`, which ends the interval.
     pub fn sample(&mut self, now: Nanos, workers: &[WorkerSeen]) {
         let cost = Cost::begin();
+        // Devices are read first, as close to `now` as possible: utilization is their busy time divided by the elapsed
+        // time.
+        self.devices.read(now);
         for (index, worker) in workers.iter().take(WORKERS_MAX).enumerate() {
-            self.look_at(index, worker);
+            self.read_worker(index, worker);
         }
         let interval = self.gained(now, workers);
         self.found.intervals.push(interval);
@@ -187,33 +163,40 @@ impl Recorder {
             halve(&mut self.found.intervals);
             self.pause = self.pause.saturating_add(self.pause);
         }
+        // The interval's length, which doubles with each merge, and the pause after expensive samples both bound the
+        // cost.
         let taken = cost.taken().saturating_add(std::mem::take(&mut self.latencies.cost));
         self.found.own_cpu = self.found.own_cpu.saturating_add(taken);
         self.due = now.saturating_add(self.pause.max(Nanos(taken.get().saturating_mul(PAUSE_PER_COST))));
     }
 
-    /// Looks at a worker once more before it goes: its account goes with it.
-    pub fn look_at(&mut self, index: usize, worker: &WorkerSeen) {
+    /// Reads a worker's counters between two samples, because they disappear from /proc when it exits.
+    pub fn read_worker(&mut self, index: usize, worker: &WorkerSeen) {
         let Some(thread) = worker.thread.filter(|_| index < WORKERS_MAX) else { return };
         if self.workers.len() <= index {
-            self.workers.resize(index + 1, WorkerReading::default());
+            self.workers.resize(index + 1, WorkerCounters::default());
         }
-        let mut latest = worker_reading(&self.root, thread, worker.account);
-        latest.ios = worker.ios.iter().sum();
-        let before = self.workers[index].latest;
-        // What cannot be read any more stays as it was.
-        latest.on_cpu = latest.on_cpu.or(before.on_cpu);
-        latest.run_delay = latest.run_delay.or(before.run_delay);
-        latest.switches = latest.switches.or(before.switches);
-        latest.io_bytes = latest.io_bytes.or(before.io_bytes);
-        self.workers[index].latest = latest;
+        self.workers[index].read(&self.root, thread, worker);
     }
 
-    /// Ends the last interval and gives everything that was seen.
-    pub fn finish(mut self, now: Nanos, workers: &[WorkerSeen]) -> Monitored {
+    /// Reads the devices' counters between two samples, for an intermediate report; the interval continues.
+    pub fn read_devices(&mut self, now: Nanos) {
+        let cost = Cost::begin();
+        self.devices.read(now);
+        self.found.own_cpu = self.found.own_cpu.saturating_add(cost.taken());
+    }
+
+    /// Use of each device under the paths from the start to its last reading: the devices that hold a path, each
+    /// followed by its member devices.
+    pub fn device_usage(&self) -> Vec<DeviceUsage> {
+        self.devices.usage()
+    }
+
+    /// Ends the last interval at `now` and returns everything that was recorded.
+    pub fn finish(mut self, now: Nanos, workers: &[WorkerSeen]) -> Recorded {
         self.sample(now, workers);
         targets::end(&mut self.found.targets);
-        self.found
+        Recorded { devices: self.devices.usage(), lowest_traffic: self.devices.lowest_traffic(), monitored: self.found }
     }
 
     fn gained(&mut self, now: Nanos, workers: &[WorkerSeen]) -> Interval {
@@ -226,68 +209,34 @@ impl Recorder {
         }
         let since =
             |now: &[u64; 3], then: &[u64; 3]| std::array::from_fn(|index| now[index].saturating_sub(then[index]));
-        let read = self.read();
+        let read = MachineCounters::read(&self.root, &self.groups);
         let interval = Interval {
             until: now.saturating_sub(self.began),
             measuring: u32::try_from(workers.iter().filter(|worker| worker.measuring).count()).unwrap_or(u32::MAX),
             bytes: since(&totals.0, &self.totals.0),
             ios: since(&totals.1, &self.totals.1),
             latencies: self.latencies.gain(),
-            devices: self.devices.iter_mut().map(gain_of).collect(),
-            cpu: read.cpu.zip(self.last.cpu).map(|(now, then)| ticks(&now, &then)),
-            pressure: pressure_gain(&read.pressures, &self.last.pressures),
-            group: group_gain(&read.group, &self.last.group),
-            workers: self.workers.iter_mut().map(WorkerReading::gain).collect(),
+            devices: self.devices.end_interval(),
+            cpu: read.cpu_since(&self.last),
+            pressure: read.pressure_since(&self.last),
+            group: read.group_since(&self.last),
+            workers: self.workers.iter_mut().map(WorkerCounters::end_interval).collect(),
         };
         (self.last, self.totals) = (read, totals);
         interval
     }
-
-    fn read(&self) -> Readings {
-        let stat = std::fs::read_to_string(self.root.join("proc/stat")).unwrap_or_default();
-        let resources = [Resource::Cpu, Resource::Memory, Resource::Io];
-        Readings {
-            cpu: CpuCounters::parse(&stat),
-            pressures: resources.map(|resource| pressure(&self.root, resource)),
-            group: group_counters(&self.groups),
-        }
-    }
 }
 
-/// What several groups did together; an account that two of them share counts once.
-fn group_counters(groups: &[Groups]) -> Counters {
-    let both = |one: Option<(u64, u64)>, other: Option<(u64, u64)>| match (one, other) {
-        (Some(one), Some(other)) => Some((one.0.saturating_add(other.0), one.1.saturating_add(other.1))),
-        (one, other) => one.or(other),
-    };
-    let sum = |one: Option<u64>, other: Option<u64>| both(one.map(|one| (one, 0)), other.map(|other| (other, 0)));
-    let sum = |one, other| sum(one, other).map(|(sum, _)| sum);
-    let mut all = Counters::default();
-    for (at, one) in groups.iter().enumerate() {
-        let found = one.counters();
-        if !groups[..at].iter().any(|other| other.share_devices(one)) {
-            all.io_bytes = both(all.io_bytes, found.io_bytes);
-            all.io_requests = both(all.io_requests, found.io_requests);
-        }
-        if !groups[..at].iter().any(|other| other.share_processors(one)) {
-            all.cpu_us = sum(all.cpu_us, found.cpu_us);
-            all.throttled_periods = sum(all.throttled_periods, found.throttled_periods);
-            all.throttled_us = sum(all.throttled_us, found.throttled_us);
-        }
-    }
-    all
-}
-
-/// CPU time that something takes.
+/// CPU time of this thread, measured from [`Cost::begin`].
 struct Cost(u64);
 
 impl Cost {
     fn begin() -> Self {
-        Cost(sys::usage::thread_cpu_ns())
+        Cost(sys::processes::usage::thread_cpu_ns())
     }
 
     fn taken(&self) -> Nanos {
-        Nanos(sys::usage::thread_cpu_ns().saturating_sub(self.0))
+        Nanos(sys::processes::usage::thread_cpu_ns().saturating_sub(self.0))
     }
 }
 
@@ -296,7 +245,7 @@ fn unix_ms() -> u64 {
     since.map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
 }
 
-/// Makes two neighbours one, all along.
+/// Merges adjacent pairs of intervals. This loses no counts: intervals hold differences of counters, which add up.
 fn halve(intervals: &mut Vec<Interval>) {
     let pairs = std::mem::take(intervals);
     for (index, interval) in pairs.into_iter().enumerate() {
@@ -304,111 +253,5 @@ fn halve(intervals: &mut Vec<Interval>) {
             Some(first) => first.append(&interval),
             None => intervals.push(interval),
         }
-    }
-}
-
-fn gain_of(watched: &mut Watched) -> DeviceGain {
-    let read = watched.device.counters().and_then(|text| DeviceCounters::parse(&text));
-    let Some(counters) = read else { return DeviceGain::default() };
-    let gained = counters.since(&watched.last);
-    watched.last = counters;
-    DeviceGain::from(&gained)
-}
-
-impl From<&OperationCounters> for RequestGain {
-    fn from(gained: &OperationCounters) -> Self {
-        let OperationCounters { ios, merges, sectors, ticks_ms } = *gained;
-        RequestGain { ios, merges, sectors, ticks_ms }
-    }
-}
-
-impl From<&DeviceCounters> for DeviceGain {
-    fn from(gained: &DeviceCounters) -> Self {
-        DeviceGain {
-            reads: (&gained.reads).into(),
-            writes: (&gained.writes).into(),
-            discards: gained.discards.as_ref().map(RequestGain::from),
-            flushes: gained.flushes.map(|flushes| (flushes.ios, flushes.ticks_ms)),
-            in_flight: gained.in_flight,
-            busy_ms: gained.busy_ms,
-            in_queue_ms: gained.in_queue_ms,
-        }
-    }
-}
-
-/// A share whose ticks fell (iowait may, see proc(5)) gained nothing.
-fn ticks(now: &CpuCounters, then: &CpuCounters) -> CpuTicks {
-    let gained = |of: fn(&CpuCounters) -> u64| of(now).saturating_sub(of(then));
-    CpuTicks {
-        user: gained(|cpu| cpu.user) + gained(|cpu| cpu.nice),
-        system: gained(|cpu| cpu.system) + gained(|cpu| cpu.irq) + gained(|cpu| cpu.softirq),
-        iowait: gained(|cpu| cpu.iowait),
-        steal: gained(|cpu| cpu.steal),
-        idle: gained(|cpu| cpu.idle),
-    }
-}
-
-fn pressure_gain(now: &[Option<Pressure>; 3], then: &[Option<Pressure>; 3]) -> Option<PressureGain> {
-    let gained = |index: usize| {
-        let (now, then) = (now[index]?, then[index]?);
-        let full = now.full_us.unwrap_or(0).saturating_sub(then.full_us.unwrap_or(0));
-        Some((now.some_us.saturating_sub(then.some_us), full))
-    };
-    let found = PressureGain { cpu_us: gained(0), memory_us: gained(1), io_us: gained(2) };
-    (found != PressureGain::default()).then_some(found)
-}
-
-fn group_gain(now: &Counters, then: &Counters) -> Option<GroupGain> {
-    let since = |now: Option<u64>, then: Option<u64>| Some(now?.saturating_sub(then?));
-    let both = |now: Option<(u64, u64)>, then: Option<(u64, u64)>| {
-        let (now, then) = (now?, then?);
-        Some((now.0.saturating_sub(then.0), now.1.saturating_sub(then.1)))
-    };
-    let found = GroupGain {
-        cpu_us: since(now.cpu_us, then.cpu_us),
-        throttled_periods: since(now.throttled_periods, then.throttled_periods),
-        throttled_us: since(now.throttled_us, then.throttled_us),
-        io_bytes: both(now.io_bytes, then.io_bytes),
-        io_requests: both(now.io_requests, then.io_requests),
-    };
-    (found != GroupGain::default()).then_some(found)
-}
-
-impl WorkerReading {
-    /// What came since the last interval; counters of a new worker begin at 0.
-    fn gain(&mut self) -> WorkerGain {
-        let (now, then) = (self.latest, std::mem::replace(&mut self.told, self.latest));
-        let time = |now: Option<Nanos>, then: Option<Nanos>| Some(now?.saturating_sub(then.unwrap_or_default()));
-        WorkerGain {
-            on_cpu: time(now.on_cpu, then.on_cpu),
-            run_delay: time(now.run_delay, then.run_delay),
-            switches: now.switches.map(|switches| switches.saturating_sub(then.switches.unwrap_or(0))),
-            io_bytes: now.io_bytes.map(|now| {
-                let then = then.io_bytes.unwrap_or_default();
-                std::array::from_fn(|index| now[index].saturating_sub(then[index]))
-            }),
-            ios: now.ios.saturating_sub(then.ios),
-        }
-    }
-}
-
-/// A worker's counters since it began, `ios` apart.
-fn worker_reading(root: &Path, thread: u32, account: Account) -> WorkerGain {
-    let process = root.join(format!("proc/{thread}"));
-    let own = process.join(format!("task/{thread}"));
-    let schedstat = std::fs::read_to_string(own.join("schedstat")).unwrap_or_default();
-    let mut numbers = schedstat.split_ascii_whitespace().map_while(|field| field.parse::<u64>().ok());
-    let (on_cpu, run_delay, switches) = (numbers.next(), numbers.next(), numbers.next());
-    let io = match account {
-        Account::Process => process.join("io"),
-        Account::Thread => own.join("io"),
-    };
-    let io = std::fs::read_to_string(io).unwrap_or_default();
-    WorkerGain {
-        on_cpu: on_cpu.map(Nanos),
-        run_delay: run_delay.map(Nanos),
-        switches,
-        io_bytes: crate::process::io_bytes(&io),
-        ios: 0,
     }
 }

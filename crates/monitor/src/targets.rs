@@ -1,28 +1,28 @@
-//! The facts of the files and devices that jobs use: where they lie, what of them was ever written, what is cached.
+//! Facts about the files and devices of the jobs: location, unwritten parts, cached parts.
 
 use model::{CachedBytes, GroupLimits, IoCap, MountFacts, TargetFacts};
 use std::fs::File;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
-use sys::cgroup::Groups;
-use sys::device::BlockDevice;
+use sys::devices::identity::BlockDevice;
+use sys::processes::cgroup::Groups;
 
-/// Targets that are looked at.
+/// Most targets examined.
 const TARGETS_MAX: usize = 64;
 
-/// A file or block device that a job uses, with the part of it that it works on. Other kinds of files are not looked
-/// at: to open a pipe is to take part.
+/// A file or block device used by a job, with the job's region. Other file types are not examined: opening a pipe would
+/// have side effects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
-    /// Its path.
+    /// Path of the file or device.
     pub path: PathBuf,
     /// First byte of the job's region.
     pub start: u64,
-    /// The byte behind its last.
+    /// End of the region: the byte after its last.
     pub end: u64,
 }
 
-/// Adds the facts of those targets that are not known yet; regions of one target are taken as one.
+/// Adds the facts about targets that are not known yet; several regions of one target are merged.
 pub(crate) fn begin(root: &Path, targets: &[Target], known: &mut Vec<TargetFacts>) {
     let mut fresh: Vec<Target> = Vec::new();
     for target in targets {
@@ -38,7 +38,7 @@ pub(crate) fn begin(root: &Path, targets: &[Target], known: &mut Vec<TargetFacts
     known.extend(fresh.iter().take(room).map(|target| facts(root, target)));
 }
 
-/// Looks at the cache once more, now that the run is over.
+/// Determines the cached bytes again, after the run.
 pub(crate) fn end(known: &mut [TargetFacts]) {
     for facts in known {
         let path = PathBuf::from(&facts.path);
@@ -46,7 +46,7 @@ pub(crate) fn end(known: &mut [TargetFacts]) {
     }
 }
 
-/// The limits of the groups, with the names of the devices; `None` where there is no group.
+/// Limits of the groups, with the names of the devices; `None` without a group.
 pub(crate) fn group_limits(root: &Path, groups: &Groups) -> Option<GroupLimits> {
     if groups.is_empty() {
         return None;
@@ -63,14 +63,14 @@ pub(crate) fn group_limits(root: &Path, groups: &Groups) -> Option<GroupLimits> 
     Some(GroupLimits { cpus: limits.cpus, memory_bytes: limits.memory_bytes, io: io.collect() })
 }
 
-/// What a target is.
+/// Types of targets that are examined.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Nature {
     Regular,
     Block,
 }
 
-/// The target, open for reading; `None` when it is not there, may not be read or is of another kind.
+/// Opens the target for reading; `None` if it does not exist, is not readable, or is of another type.
 fn open(path: &Path) -> Option<(File, Nature)> {
     let kind = std::fs::metadata(path).ok()?.file_type();
     let nature = match (kind.is_file(), kind.is_block_device()) {
@@ -93,17 +93,17 @@ fn facts(root: &Path, target: &Target) -> TargetFacts {
     let Some((file, nature)) = open(path) else { return facts };
     facts.size_bytes = match nature {
         Nature::Regular => file.metadata().map_or(0, |found| found.len()),
-        Nature::Block => sys::block::size(&file, path).unwrap_or(0),
+        Nature::Block => sys::devices::ioctl::size(&file, path).unwrap_or(0),
     };
     if nature == Nature::Regular {
-        let mount = sys::mounts::holding(root, path).ok().flatten();
+        let mount = sys::files::mounts::holding(root, path).ok().flatten();
         facts.mount = mount.map(|mount| MountFacts {
             point: mount.point.display().to_string(),
             kind: mount.kind,
             options: mount.options,
         });
         let end = target.end.min(facts.size_bytes);
-        let extents = sys::extents::as_they_are(&file, path).ok();
+        let extents = sys::files::extents::as_they_are(&file, path).ok();
         let unwritten = extents.map(|extents| extents.unwritten_within(target.start.min(end), end));
         facts.cached_before = cached(&file, path, facts.size_bytes);
         facts.unwritten_bytes = unwritten.and_then(|bytes| never_written(bytes, facts.cached_before));
@@ -113,8 +113,8 @@ fn facts(root: &Path, target: &Target) -> TargetFacts {
     facts
 }
 
-/// What was never written, of the bytes that have no data on the device: dirty pages are on their way there. `None`
-/// where that cannot be told apart.
+/// Bytes that were never written, out of `unwritten` bytes that have no data on the device: dirty pages are subtracted,
+/// because writeback will put them there. `None` if the kernel does not report dirty pages.
 fn never_written(unwritten: u64, cached: Option<CachedBytes>) -> Option<u64> {
     match cached {
         _ if unwritten == 0 => Some(0),
@@ -125,7 +125,7 @@ fn never_written(unwritten: u64, cached: Option<CachedBytes>) -> Option<u64> {
 }
 
 fn cached(file: &File, path: &Path, size: u64) -> Option<CachedBytes> {
-    let found = sys::residency::of_file(file, path, size).ok()?;
+    let found = sys::files::residency::of_file(file, path, size).ok()?;
     Some(CachedBytes { bytes: found.cached_bytes, dirty_bytes: found.dirty_bytes })
 }
 

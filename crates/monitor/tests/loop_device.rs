@@ -1,14 +1,12 @@
 //! A real loop device, when the test may make one.
 
-#![expect(clippy::unwrap_used, reason = "a device that cannot be used fails the test")]
-
 use measure::Nanos;
-use plumb_monitor::{DeviceWatch, TrafficWatch};
+use monitor::{Recorded, Recorder};
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use sys::file::{OpenFlags, open};
+use sys::files::operations::{OpenFlags, open};
 
 const SIZE: usize = 4 << 20;
 
@@ -32,7 +30,7 @@ impl Loop {
 
     fn read_direct(&self) {
         let mut file = open(&self.device, OpenFlags::RDONLY | OpenFlags::DIRECT, 0).unwrap();
-        let mut arena = sys::buffers::Arena::new(&sys::buffers::Source::Private, 1, SIZE, 0).unwrap();
+        let mut arena = sys::machine::buffers::Arena::new(&sys::machine::buffers::Source::Private, 1, SIZE, 0).unwrap();
         file.read_exact(&mut arena.slot_mut(0).unwrap()[..SIZE]).unwrap();
     }
 }
@@ -48,15 +46,15 @@ fn a_loop_device_shows_what_was_read_from_it_and_from_the_disk_below() {
     let root = Path::new("/");
     let target = Loop::attach();
     let name = target.device.file_name().unwrap().to_str().unwrap().to_owned();
-    let watch = DeviceWatch::start(root, &[&target.device], Nanos::ZERO);
-    let mut below = TrafficWatch::start(root, &[&target.device]);
+    let recorder = Recorder::start(root, &[&target.device], Nanos::SECOND, Nanos::ZERO);
     let image = target.folder.path().join("image");
     target.read_direct();
-    let [usage] = &watch.finish(Nanos::from_secs(1))[..] else { panic!("the loop device alone") };
+    let Recorded { devices, lowest_traffic, .. } = recorder.finish(Nanos::from_secs(1), &[]);
+    let [usage] = &devices[..] else { panic!("the loop device alone") };
     assert_eq!((usage.name.as_str(), usage.sectors[0]), (name.as_str(), (SIZE / 512) as u64));
-    assert!(usage.ios[0] > 0 && usage.elapsed_ms == 1000);
-    // The disk below serves others too, so it may show more, but not less; with no disk below there is no number.
-    if below.disks().next().is_some() && open(&image, OpenFlags::RDONLY | OpenFlags::DIRECT, 0).is_ok() {
-        assert!(below.traffic().read_bytes >= SIZE as u64, "{:?}", below.traffic());
+    assert!(usage.ios[0] > 0 && usage.elapsed_ms == Some(1000));
+    // The disk below serves other processes, too, so it may have read more, but not less.
+    if let Some(traffic) = lowest_traffic.filter(|_| open(&image, OpenFlags::RDONLY | OpenFlags::DIRECT, 0).is_ok()) {
+        assert!(traffic.read_bytes >= SIZE as u64, "{traffic:?}");
     }
 }

@@ -1,10 +1,8 @@
 //! The monitor of a run over recorded trees: what changes between two recordings is what it tells.
 
-#![expect(clippy::unwrap_used, reason = "a tree that cannot be made fails the test")]
-
 use measure::{Histogram, Nanos};
 use model::{CpuTicks, GroupGain, PressureGain, RequestGain};
-use plumb_monitor::{Account, Recorder, Target, WorkerSeen};
+use monitor::{Account, Recorder, Target, WorkerSeen};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
@@ -82,7 +80,7 @@ fn a_recorded_machine_gives_its_gains() {
     machine.at(2);
     recorder.sample(Nanos::from_millis(500), &[worker(100, true)]);
     machine.at(5);
-    let found = recorder.finish(Nanos::from_millis(1000), &[worker(400, false)]);
+    let found = recorder.finish(Nanos::from_millis(1000), &[worker(400, false)]).monitored;
 
     let [disk] = &found.devices[..] else { panic!("{:?}", found.devices) };
     assert_eq!((disk.name.as_str(), disk.leaf, disk.top, disk.size_bytes), ("sda", true, true, Some(1 << 20)));
@@ -132,7 +130,7 @@ fn a_group_of_the_workers_own_is_counted_in_place_of_ours() {
     recorder.begin_workers(&[worker(0, false), worker(0, false)]);
     theirs(1077);
     machine.at(9);
-    let found = recorder.finish(Nanos::SECOND, &[worker(77, true)]);
+    let found = recorder.finish(Nanos::SECOND, &[worker(77, true)]).monitored;
     let group = found.intervals[0].group.unwrap();
     assert_eq!((group.io_requests, group.io_bytes), (Some((77, 0)), Some((77 * 4096, 0))));
     assert_eq!(found.group_limits.unwrap().io[0].read_iops, Some(200), "the tighter of both");
@@ -183,7 +181,7 @@ fn the_leaves_are_found_through_multipath_lvm_md_partitions_and_loop() {
     let on_the_loop = Path::new("/proc/version");
     place(on_the_loop, "v/loop0");
     let recorder = Recorder::start(machine.path(), &[on_the_loop], Nanos::SECOND, Nanos::ZERO);
-    let found = recorder.finish(Nanos::SECOND, &[]);
+    let found = recorder.finish(Nanos::SECOND, &[]).monitored;
     let mut told: Vec<String> = found
         .devices
         .iter()
@@ -224,7 +222,7 @@ fn latencies_of_an_interval_are_what_came_since_the_last() {
     histograms[0].record_many(Nanos(4_000_000), 5);
     recorder.read_latencies(|| Some(histograms.clone()));
     recorder.sample(Nanos::from_millis(1000), &[worker(15, true)]);
-    let found = recorder.finish(Nanos::from_millis(1500), &[worker(15, false)]);
+    let found = recorder.finish(Nanos::from_millis(1500), &[worker(15, false)]).monitored;
     let median = |at: usize| found.intervals[at].latencies[0].percentile(50.0).map(|ns| ns.as_f64() / 1e6);
     assert!((median(0).unwrap() / 0.1 - 1.0).abs() < 0.04 && (median(1).unwrap() / 4.0 - 1.0).abs() < 0.04);
     assert_eq!((median(2), found.intervals[1].latencies[0].total()), (None, 5));
@@ -235,7 +233,7 @@ fn latencies_of_an_interval_are_what_came_since_the_last() {
 fn a_machine_that_tells_nothing_gives_nothing_rather_than_zeros() {
     let bare = tempfile::tempdir().unwrap();
     let recorder = Recorder::start(bare.path(), &[bare.path()], Nanos::from_millis(500), Nanos::ZERO);
-    let found = recorder.finish(Nanos::SECOND, &[worker(5, true)]);
+    let found = recorder.finish(Nanos::SECOND, &[worker(5, true)]).monitored;
     let [only] = &found.intervals[..] else { panic!("{:?}", found.intervals) };
     assert_eq!((only.cpu, only.pressure, only.group, only.devices.len()), (None, None, None, 0));
     assert_eq!((only.workers[0].on_cpu, only.workers[0].io_bytes, only.ios[0]), (None, None, 5));
@@ -249,7 +247,7 @@ fn a_run_of_any_length_keeps_a_bounded_number_of_intervals() {
     for n in 1..=1500u64 {
         recorder.sample(Nanos::from_millis(n), &[worker(n * 10, true)]);
     }
-    let found = recorder.finish(Nanos::from_millis(1501), &[worker(15_010, true)]);
+    let found = recorder.finish(Nanos::from_millis(1501), &[worker(15_010, true)]).monitored;
     assert!((200..512).contains(&found.intervals.len()), "{}", found.intervals.len());
     assert!(found.intervals.windows(2).all(|pair| pair[0].until < pair[1].until));
     assert_eq!((found.whole().ios[0], found.whole().until), (15_010, Nanos::from_millis(1501)));
@@ -267,7 +265,7 @@ fn a_sparse_file_is_known_to_be_one_before_the_run_begins() {
     let mut recorder = Recorder::start(root, &[&path], Nanos::SECOND, Nanos::ZERO);
     let target = Target { path: path.clone(), start: 0, end: 1 << 20 };
     recorder.begin_targets(&[target.clone(), target]);
-    let found = recorder.finish(Nanos::SECOND, &[]);
+    let found = recorder.finish(Nanos::SECOND, &[]).monitored;
     let [facts] = &found.targets[..] else { panic!("{:?}", found.targets) };
     assert_eq!((facts.size_bytes, facts.region_bytes), (1 << 20, 1 << 20));
     assert!(facts.mount.is_some() && facts.cached_after.is_some());

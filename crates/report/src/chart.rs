@@ -1,23 +1,25 @@
-//! The list of charts: one row each.
+//! The table of charts: one row each.
 
 /// A chart: a file in `charts/` that registers a builder of ECharts options under `name`.
 #[derive(Clone, Copy, Debug)]
 pub struct Chart {
-    /// What `plumb plot` calls it, and the name under which its file registers itself.
+    /// Name given to `plumb plot`, under which the chart's file registers itself.
     pub name: &'static str,
-    /// What it shows, in one line.
+    /// Title in one line.
     pub title: &'static str,
-    /// Its definition.
+    /// JavaScript source.
+    #[cfg_attr(not(feature = "draw"), expect(dead_code, reason = "only drawing reads it"))]
     pub(crate) source: &'static str,
-    /// Pixels at scale 1; the height is 0 where it follows from the data.
+    /// Width and height in pixels at scale 1; a height of 0 means that it depends on the data.
     pub size: (u32, u32),
 }
 
-/// What every chart shares: colours, sizes of type, how numbers are written, how labels are kept apart.
+/// Scripts shared by all charts: colours, font sizes, number formats, placement of labels.
+#[cfg(feature = "draw")]
 pub(crate) const SHARED: &[&str] =
     &[include_str!("../charts/look.js"), include_str!("../charts/labels.js"), include_str!("../charts/frame.js")];
 
-/// All charts. A height of 0 is one that follows from the data.
+/// All charts. A height of 0 means that it depends on the data.
 pub const CHARTS: &[Chart] = &[
     Chart {
         name: "sweep",
@@ -76,7 +78,7 @@ pub const CHARTS: &[Chart] = &[
 ];
 
 impl Chart {
-    /// The chart with this name.
+    /// Returns the chart with this name.
     pub fn named(name: &str) -> Option<&'static Chart> {
         CHARTS.iter().find(|chart| chart.name == name)
     }

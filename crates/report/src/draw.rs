@@ -1,18 +1,18 @@
-//! Drawing a chart as SVG: ECharts in an embedded JavaScript engine, without a browser.
+//! Draws charts as SVG with ECharts in an embedded JavaScript engine, without a browser.
 
 use crate::chart::{Chart, SHARED};
 use crate::font::{FAMILY, Measure};
 use rquickjs::{CatchResultExt, Context, Ctx, Function, Runtime};
 use serde::Serialize;
 
-/// ECharts, at the version that `make charts` fetched.
+/// ECharts, in the version fetched by `make charts`.
 pub(crate) const ECHARTS: &str = include_str!("../vendor/echarts.min.js");
 
-/// What ECharts wants from a browser and does not get here. It draws at once, so nothing is ever due later.
+/// Browser functions that ECharts expects. The chart is drawn synchronously without animation, so timers never fire.
 const BROWSER: &str = "globalThis.setTimeout = () => 0; globalThis.clearTimeout = () => {};
     globalThis.plumb = { charts: {}, family: '', live: false };";
 
-/// Draws one chart and forgets it.
+/// Draws one chart and disposes of it.
 const DRAW: &str = "(name, data, look) => {
     const figures = plumb.read(data);
     const chosen = plumb.sized(name, figures, JSON.parse(look));
@@ -23,79 +23,79 @@ const DRAW: &str = "(name, data, look) => {
     return drawn;
 }";
 
-/// Scripts that end; a chart that does not is stopped at this much memory.
+/// Memory limit of the JavaScript engine in bytes; it stops a chart script that does not terminate.
 const MEMORY: usize = 200 << 20;
 
-/// How a picture is to look.
+/// Appearance of a picture.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Look {
-    /// Pixels.
+    /// Width in pixels.
     pub width: u32,
-    /// Pixels; 0 for as many as the data needs.
+    /// Height in pixels; 0 to derive it from the data.
     pub height: u32,
-    /// Light or dark.
+    /// Colour theme.
     pub theme: Theme,
-    /// How latencies are spread, where a chart has a choice.
+    /// Scale of the latency axis, for charts that support both.
     pub scale: Scale,
-    /// The lines of latency that are drawn.
+    /// Latency lines to draw.
     pub lines: Vec<Shown>,
-    /// The latency to stay under, in nanoseconds, instead of the data's own.
+    /// The latency target in nanoseconds, overriding that of the data.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target_ns: Option<f64>,
-    /// Instead of the data's own title.
+    /// Title, overriding that of the data.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
 }
 
-/// How an axis of latencies is spread.
+/// Scale of a latency axis.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Scale {
-    /// Each factor of ten as long as the other.
+    /// Logarithmic.
     #[default]
     Log,
-    /// From 0.
+    /// Linear, from 0.
     Linear,
 }
 
-/// A line of latency.
+/// A latency line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Shown {
     /// The mean.
     #[serde(rename = "avg")]
     Average,
-    /// 95 %.
+    /// The 95th percentile.
     #[serde(rename = "p95")]
     P95,
-    /// 99 %.
+    /// The 99th percentile.
     #[serde(rename = "p99")]
     P99,
-    /// 99.99 %.
+    /// The 99.99th percentile.
     #[serde(rename = "p99.99")]
     P9999,
-    /// The slowest.
+    /// The maximum.
     #[serde(rename = "max")]
     Max,
 }
 
 impl Shown {
-    /// All of them.
+    /// All lines.
     pub const ALL: [Shown; 5] = [Shown::Average, Shown::P95, Shown::P99, Shown::P9999, Shown::Max];
 }
 
-/// Light or dark.
+/// Colour theme.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Theme {
-    /// Dark on white.
+    /// Dark text on white.
     #[default]
     Light,
-    /// Light on black.
+    /// Light text on black.
     Dark,
 }
 
 impl Look {
-    /// The size at which a chart was designed.
+    /// The chart's default size and appearance.
     pub fn of(chart: &Chart) -> Look {
         let (width, height) = chart.size;
         let lines = Shown::ALL.to_vec();
@@ -103,61 +103,61 @@ impl Look {
     }
 }
 
-/// Why a picture could not be drawn.
+/// Errors of drawing a picture.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DrawError {
-    /// The engine or the library in it could not start.
+    /// The JavaScript engine or a library in it could not start.
     #[error("the drawing engine does not start: {0}")]
     Start(String),
-    /// The chart's own code failed.
+    /// The chart's code failed.
     #[error("chart `{chart}` cannot be drawn: {message}")]
     Chart {
-        /// The chart's name.
+        /// Name of the chart.
         chart: &'static str,
-        /// What the script said.
+        /// Message of the script.
         message: String,
     },
-    /// The data does not serialise.
+    /// The data cannot be serialized.
     #[error("the data of chart `{chart}` cannot be written as JSON: {source}")]
     Data {
-        /// The chart's name.
+        /// Name of the chart.
         chart: &'static str,
-        /// Why.
+        /// Cause.
         source: serde_json::Error,
     },
 }
 
-/// A JavaScript engine with ECharts and all charts loaded. Making one takes a tenth of a second, drawing half of that.
-pub struct Easel {
+/// A JavaScript engine with ECharts and all charts loaded. Creating one takes 0.1 s, drawing a chart half of that.
+pub struct ChartEngine {
     context: Context,
     _runtime: Runtime,
 }
 
-impl std::fmt::Debug for Easel {
+impl std::fmt::Debug for ChartEngine {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str("Easel")
+        formatter.write_str("ChartEngine")
     }
 }
 
-impl Easel {
+impl ChartEngine {
     /// Starts the engine.
     ///
     /// # Errors
-    /// When it does not start; with our own scripts that is a broken build or no memory.
+    /// The engine does not start; since the scripts are embedded, the build is broken or memory is exhausted.
     pub fn new() -> Result<Self, DrawError> {
         let start = |error: rquickjs::Error| DrawError::Start(error.to_string());
         let runtime = Runtime::new().map_err(start)?;
         runtime.set_memory_limit(MEMORY);
         let context = Context::full(&runtime).map_err(start)?;
         context.with(|ctx| load(&ctx)).map_err(DrawError::Start)?;
-        Ok(Easel { context, _runtime: runtime })
+        Ok(ChartEngine { context, _runtime: runtime })
     }
 
-    /// Draws a chart as an SVG document of its own.
+    /// Draws a chart as a complete SVG document.
     ///
     /// # Errors
-    /// When the data does not fit the chart.
+    /// The data does not fit the chart.
     pub fn svg(&self, chart: &'static Chart, data: &impl Serialize, look: &Look) -> Result<String, DrawError> {
         let json = |source| DrawError::Data { chart: chart.name, source };
         let data = serde_json::to_string(data).map_err(json)?;
@@ -170,7 +170,7 @@ impl Easel {
     }
 }
 
-/// Everything that a chart needs, in the order in which it builds upon each other.
+/// Loads all scripts that a chart needs, in order of their dependencies.
 fn load(ctx: &Ctx<'_>) -> Result<(), String> {
     let run = |source: &str| ctx.eval::<(), _>(source).catch(ctx).map_err(|error| error.to_string());
     run(BROWSER)?;

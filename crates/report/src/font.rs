@@ -1,15 +1,15 @@
-//! The one typeface of all pictures, embedded, so that a picture looks the same everywhere and text has known widths.
+//! The embedded typeface of all pictures: they look the same on every machine, and text widths can be computed.
 
 use skrifa::charmap::Charmap;
 use skrifa::instance::{LocationRef, Size};
 use skrifa::metrics::GlyphMetrics;
 use skrifa::{FontRef, MetadataProvider};
 
-/// The regular and the bold cut.
+/// The regular and the bold font files.
 pub(crate) const FILES: [&[u8]; 2] =
     [include_bytes!("../vendor/fonts/DejaVuSans.ttf"), include_bytes!("../vendor/fonts/DejaVuSans-Bold.ttf")];
 
-/// Its name in SVG.
+/// Font family name in SVG.
 pub(crate) const FAMILY: &str = "DejaVu Sans";
 
 /// Measures text.
@@ -17,7 +17,7 @@ pub(crate) struct Measure {
     faces: [Face; 2],
 }
 
-/// A cut: which glyph a letter has, and how wide it is in units of which `em` are the size of the font.
+/// One font: maps characters to glyphs, with glyph widths in units of 1/`em` of the font size.
 struct Face {
     letters: Charmap<'static>,
     widths: GlyphMetrics<'static>,
@@ -32,7 +32,8 @@ impl Face {
         Some(Face { letters: font.charmap(), widths: font.glyph_metrics(size, location), em })
     }
 
-    /// A sign that the face lacks is drawn by a face of the reader's, most often as wide as it is high.
+    /// Width of a character. A character missing from the font is drawn in a font of the viewer's, where it is usually
+    /// as wide as it is high.
     fn width(&self, letter: char) -> f64 {
         let own = self.letters.map(letter).and_then(|glyph| self.widths.advance_width(glyph));
         own.map_or(self.em, f64::from)
@@ -40,13 +41,13 @@ impl Face {
 }
 
 impl Measure {
-    /// The embedded faces, or nothing when they cannot be read (they are ours: a broken build).
+    /// Loads the embedded fonts; `None` if they cannot be parsed, which means that the build is broken.
     pub(crate) fn new() -> Option<Self> {
         let [regular, bold] = FILES.map(Face::read);
         Some(Measure { faces: [regular?, bold?] })
     }
 
-    /// The width of `text` in pixels when set as CSS's `font` says, `bold 12px DejaVu Sans` say.
+    /// Width of `text` in pixels for a CSS `font` value such as `bold 12px DejaVu Sans`.
     pub(crate) fn width(&self, text: &str, font: &str) -> f64 {
         let size = font.split_whitespace().find_map(|word| word.strip_suffix("px")?.parse().ok()).unwrap_or(12.0);
         let heavy = font.split_whitespace().any(|word| word == "bold" || word.parse::<u32>().is_ok_and(|at| at >= 600));
@@ -66,7 +67,7 @@ mod tests {
         assert!(width("bold 12px DejaVu Sans") > width("12px DejaVu Sans"));
         assert!((width("24px x") - 2.0 * width("12px x")).abs() < 1e-9);
         assert_eq!(measure.width("\u{1F600}", "10px x"), 10.0);
-        // The digits of DejaVu Sans are 1303 of 2048 wide.
+        // In DejaVu Sans, digits are 1303 units wide at 2048 units per em.
         assert_eq!(measure.width("0", "2048px x"), 1303.0);
     }
 }

@@ -1,21 +1,28 @@
-//! Results to pictures: one chart definition in JavaScript, drawn as SVG and PNG here and live in a reader's browser.
+//! Results → pictures: chart definitions in JavaScript, drawn as SVG and PNG here and interactively in a browser.
 //!
-//! Owns the charts (`charts/`), their data as documented plain JSON ([`data`]), and the pages.
-//! Leaves every number to others: a chart draws what its data says and computes nothing but geometry.
+//! Owns the charts (`charts/`), their data as documented JSON ([`data`]), and the pages.
+//! Leaves computation of numbers to other crates: a chart draws its data and computes only geometry.
+//!
+//! Without the feature `draw`, only chart data, page contents and text charts are built; `pdf` adds PDF.
 
 #![forbid(unsafe_code)]
 
 mod chart;
 pub mod data;
+#[cfg(feature = "draw")]
 mod draw;
+#[cfg(feature = "draw")]
 mod font;
 mod marker;
 pub mod page;
+#[cfg(feature = "draw")]
 mod raster;
 pub mod sources;
 mod terminal;
 
 pub use chart::{CHARTS, Chart};
-pub use draw::{DrawError, Easel, Look, Scale, Shown, Theme};
+#[cfg(feature = "draw")]
+pub use draw::{ChartEngine, DrawError, Look, Scale, Shown, Theme};
 pub use marker::{LOOKED_AT, is_ours, mark_pdf, mark_png, mark_svg};
+#[cfg(feature = "draw")]
 pub use raster::{RasterError, png};

@@ -1,26 +1,26 @@
-//! The mark by which plumb knows a file of its own: only such a file is ever replaced.
+//! The mark by which plumb recognizes the files it wrote: only those are ever overwritten.
 
 use crc::{CRC_32_ISO_HDLC, Crc};
 
-/// What every mark says.
+/// Text of every mark.
 const WORDS: &str = "made by plumb";
-/// The mark stands within this many bytes from the start.
+/// The mark is within this many bytes from the start or the end of a file.
 pub const LOOKED_AT: usize = 4096;
-/// The signature of a PNG file and its first chunk, which has a fixed length.
+/// Bytes of the signature of a PNG file and its first chunk, which has a fixed length.
 const PNG_HEAD: usize = 8 + 25;
 
-/// The mark as a comment, for HTML and SVG.
+/// The mark as a comment for HTML and SVG.
 pub(crate) fn comment(program: &str) -> String {
     format!("<!-- {WORDS}: {} -->", program.replace("--", "-"))
 }
 
-/// A drawing with its mark.
+/// Adds the mark to an SVG document.
 pub fn mark_svg(svg: &str, program: &str) -> String {
     let head = svg.find('>').map_or(0, |at| at + 1);
     format!("{}{}{}\n", &svg[..head], comment(program), &svg[head..])
 }
 
-/// A picture with its mark: a text chunk after the first one.
+/// Adds the mark to a PNG file, as a text chunk after the first chunk.
 pub fn mark_png(png: &[u8], program: &str) -> Vec<u8> {
     let text = format!("tEXtSoftware\0{WORDS}: {program}");
     let length = u32::try_from(text.len() - 4).unwrap_or(0);
@@ -29,13 +29,14 @@ pub fn mark_png(png: &[u8], program: &str) -> Vec<u8> {
     [head, &length.to_be_bytes(), text.as_bytes(), &checksum.to_be_bytes(), rest].concat()
 }
 
-/// A document with its mark: a comment behind its end, because every object's place is counted from its beginning.
+/// Adds the mark to a PDF file, as a comment after its end: the file's cross-reference table has byte offsets from the
+/// start.
 pub fn mark_pdf(pdf: &[u8], program: &str) -> Vec<u8> {
     let text: String = program.chars().filter(char::is_ascii_graphic).collect();
     [pdf, format!("\n% {WORDS}: {text}\n").as_bytes()].concat()
 }
 
-/// Whether a file that begins and ends like this was made by plumb: its first and its last [`LOOKED_AT`] bytes.
+/// True if a file was written by plumb, given its first and its last [`LOOKED_AT`] bytes.
 pub fn is_ours(head: &[u8], tail: &[u8]) -> bool {
     let starts = |with: &[u8]| head.starts_with(with);
     let looks = starts(b"<!doctype html>") || starts(b"<svg ") || starts(b"\x89PNG");

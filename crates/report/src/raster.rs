@@ -1,34 +1,34 @@
-//! SVG to PNG, with the embedded typeface and nothing of the machine's.
+//! SVG to PNG, with the embedded font only; fonts of the machine are not used.
 
 use crate::font::{FAMILY, FILES};
 use resvg::tiny_skia::{Pixmap, Transform};
 use resvg::usvg::{Options, Tree, fontdb::Database};
 use std::sync::Arc;
 
-/// Why a picture could not become pixels.
+/// Errors of rendering a picture.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RasterError {
-    /// It is no SVG that we read.
+    /// The SVG document is invalid or unsupported.
     #[error("the drawing cannot be read back: {0}")]
     Drawing(String),
-    /// Too large for a picture.
+    /// The picture is too large.
     #[error("a picture of {width} × {height} pixels is too large; use a smaller --width or --scale")]
     TooLarge {
-        /// Pixels.
+        /// Width in pixels.
         width: u32,
-        /// Pixels.
+        /// Height in pixels.
         height: u32,
     },
-    /// The pixels could not be packed.
+    /// The PNG could not be encoded.
     #[error("the picture cannot be packed as PNG: {0}")]
     Packing(String),
 }
 
-/// The most pixels of a picture: 64 million, 256 MiB while it is drawn.
+/// Most pixels in a picture: 64 Mi, 256 MiB of memory during rendering.
 const MOST_PIXELS: u64 = 64 << 20;
 
-/// The embedded typeface, as what reads drawings wants it.
+/// Font database with the embedded fonts.
 pub(crate) fn faces() -> Arc<Database> {
     let mut faces = Database::new();
     FILES.iter().for_each(|file| faces.load_font_data(file.to_vec()));
@@ -36,19 +36,19 @@ pub(crate) fn faces() -> Arc<Database> {
     Arc::new(faces)
 }
 
-/// An SVG document read.
+/// Parses an SVG document.
 ///
 /// # Errors
-/// When it is none.
+/// The document is not valid SVG.
 pub(crate) fn tree(svg: &str, faces: &Arc<Database>) -> Result<Tree, RasterError> {
     let options = Options { font_family: FAMILY.to_owned(), fontdb: Arc::clone(faces), ..Options::default() };
     Tree::from_str(svg, &options).map_err(|error| RasterError::Drawing(error.to_string()))
 }
 
-/// Draws an SVG document as PNG, `scale` pixels for each of its own.
+/// Renders an SVG document as PNG, with `scale` pixels per SVG unit.
 ///
 /// # Errors
-/// When it is no SVG, or too large.
+/// The document is not valid SVG, or the picture is too large.
 pub fn png(svg: &str, scale: f32) -> Result<Vec<u8>, RasterError> {
     let tree = tree(svg, &faces())?;
     let pixels = |length: f32| {

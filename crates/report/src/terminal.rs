@@ -1,24 +1,24 @@
-//! A sweep in letters: for a terminal of 80 columns, without colour.
+//! A sweep as a text chart, for a terminal of 80 columns, without colour.
 
 use crate::data::{Bin, Level, Sweep};
 use formats::printable;
 
-/// Columns of the picture.
+/// Width of the chart in columns.
 const WIDTH: usize = 80;
-/// Columns of the latencies at the left.
+/// Width of the latency labels on the left, in columns.
 const LEFT: usize = 9;
-/// Levels beside each other; of more, some are left out.
+/// Most levels drawn; if there are more, some are omitted.
 const MOST_LEVELS: usize = 6;
-/// Eighths of a cell.
+/// Block characters of 0 to 8 eighths of a cell.
 const EIGHTHS: [char; 9] = [' ', '▏', '▎', '▍', '▌', '▋', '▊', '▉', '█'];
 const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// The picture: a line about the rate, the ladder of latencies with a bar per level and step, and two lines of numbers.
+/// The chart: a line with the rates, the latency histogram with one bar per level and bucket, and two lines of numbers.
 pub(crate) fn sketch(sweep: &Sweep) -> String {
     sketch_over_time(sweep, &[])
 }
 
-/// The picture of one run, with the curve of its I/Os per second over time.
+/// The chart of one run, with a sparkline of its IOPS over time.
 pub(crate) fn sketch_over_time(sweep: &Sweep, over_time: &[f64]) -> String {
     let shown = chosen(&sweep.levels);
     if shown.is_empty() {
@@ -45,30 +45,30 @@ pub(crate) fn sketch_over_time(sweep: &Sweep, over_time: &[f64]) -> String {
     text
 }
 
-/// The first, the last, and what stands evenly between.
+/// The first and the last level, and evenly spaced ones in between.
 fn chosen(levels: &[Level]) -> Vec<&Level> {
     let count = levels.len().min(MOST_LEVELS);
     let at = |index: usize| if count < 2 { 0 } else { index * (levels.len() - 1) / (count - 1) };
     (0..count).map(|index| &levels[at(index)]).collect()
 }
 
-/// `IOPS ▂▆▆▇█ 18.9k to 73.6k, most with 64 users: 575 MiB/s`
+/// Formats `IOPS ▂▆▆▇█ 18.9k to 73.6k, most with 64 users: 575 MiB/s`.
 fn rates(levels: &[Level], over_time: &[f64]) -> String {
     let most = levels.iter().map(|level| level.iops).fold(0.0, f64::max);
     let least = levels.iter().map(|level| level.iops).fold(f64::INFINITY, f64::min);
     let Some(peak) = levels.iter().find(|level| level.iops >= most) else { return String::new() };
     let rate = analysis::thousands(peak.rate / f64::from(1 << 20));
     if levels.len() == 1 {
-        let told = format!("{} IOPS, {rate} MiB/s", count(most));
+        let sentence = format!("{} IOPS, {rate} MiB/s", count(most));
         let curve = curve(over_time.iter().copied());
-        return if over_time.len() < 3 { told } else { format!("{told}, over time {curve}") };
+        return if over_time.len() < 3 { sentence } else { format!("{sentence}, over time {curve}") };
     }
     let spark = curve(levels.iter().take(24).map(|level| level.iops));
     let label = printable::line(&peak.label);
     format!("IOPS {spark} {} to {}, most with {label}: {rate} MiB/s", count(least), count(most))
 }
 
-/// Heights from 0 to the largest of these.
+/// A sparkline, scaled from 0 to the largest value.
 fn curve(values: impl Iterator<Item = f64> + Clone) -> String {
     let most = values.clone().fold(0.0, f64::max);
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a place in a list of eight")]
@@ -76,7 +76,7 @@ fn curve(values: impl Iterator<Item = f64> + Clone) -> String {
     values.map(height).collect()
 }
 
-/// The steps of the ladder in which any of these levels has I/Os, the slowest first: name, and edges.
+/// Rows of the histogram that have I/Os in any of these levels, slowest first: label and bucket edges.
 fn steps(levels: &[&Level]) -> Vec<(String, Bin)> {
     let mut steps: Vec<Bin> = levels.iter().flat_map(|level| level.bins.iter().copied()).collect();
     steps.retain(|bin| bin.share > 0.0);
@@ -95,7 +95,7 @@ fn share(level: &Level, step: Bin) -> f64 {
     level.bins.iter().filter(|bin| (bin.to_ns - step.to_ns).abs() < 0.5).map(|bin| bin.share).sum()
 }
 
-/// `████▌ 48%`: the bar is as long as the share of the column that is free of the number.
+/// A bar like `████▌ 48%`: its length is the share of the width that remains next to the number.
 fn bar(share: f64, width: usize) -> String {
     if share <= 0.0 {
         return String::new();
@@ -139,13 +139,13 @@ fn unit(ns: f64) -> (f64, &'static str) {
     }
 }
 
-/// `250µs`: a step's edge.
+/// Formats a bucket edge, `250µs`.
 fn tick(ns: f64) -> String {
     let (scale, name) = unit(ns);
     format!("{}{name}", ns / scale)
 }
 
-/// `2.16 ms`.
+/// Formats a latency, `2.16 ms`.
 fn time(ns: f64) -> String {
     let (scale, name) = unit(ns);
     let value = ns / scale;
@@ -159,7 +159,7 @@ fn time(ns: f64) -> String {
     format!("{value:.digits$} {name}")
 }
 
-/// `18.9k`.
+/// Formats a count, `18.9k`.
 fn count(value: f64) -> String {
     let (scale, name) = match value {
         value if value < 999.5 => (1.0, ""),

@@ -1,7 +1,7 @@
 //! Charts drawn and looked at by a program.
 
-use plumb_report::data::{Band, Bin, Card, Level, Mark, Row, Scaling, Step, Sweep};
-use plumb_report::{Chart, Easel, Look, png};
+use report::data::{Band, Bin, Card, Level, Mark, Row, Scaling, Step, Sweep};
+use report::{Chart, ChartEngine, Look, png};
 
 fn level(users: f64, average_us: f64, rate_mib: f64, shares: &[(f64, f64, f64)]) -> Level {
     Level {
@@ -57,7 +57,7 @@ fn sweep() -> Sweep {
 #[test]
 fn a_sweep_becomes_svg_and_png() {
     let chart = Chart::named("sweep").unwrap();
-    let svg = Easel::new().unwrap().svg(chart, &sweep(), &Look::of(chart)).unwrap();
+    let svg = ChartEngine::new().unwrap().svg(chart, &sweep(), &Look::of(chart)).unwrap();
     assert!(svg.starts_with("<svg"), "{}", &svg[..200.min(svg.len())]);
     for word in ["575 MiB/s", "79 % queueing", "36 %", "colour key"] {
         assert!(svg.contains(word), "{word}");
@@ -103,7 +103,7 @@ fn a_report_card_shows_letters_and_why_one_is_missing() {
         notes: vec!["Thresholds: profile oracle-2012.".into()],
     };
     let chart = Chart::named("card").unwrap();
-    let svg = Easel::new().unwrap().svg(chart, &card, &Look::of(chart)).unwrap();
+    let svg = ChartEngine::new().unwrap().svg(chart, &card, &Look::of(chart)).unwrap();
     for word in ["Index lookups", "234 % queued", "only 5 of 8 users busy", "65,711 IOPS"] {
         assert!(svg.contains(word), "{word}");
     }

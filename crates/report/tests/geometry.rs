@@ -1,12 +1,10 @@
 //! The sweep's SVG measured: bars at true edges, shares as widths, slices, colours, queueing, and words apart.
 
-mod words;
-
+use super::words::{Place, faults, said, words};
 use analysis::Load;
-use plumb_report::data::{AtWork, Axis, Bin, Measured, Sweep, Table};
-use plumb_report::{Chart, Easel, Look};
+use report::data::{AtWork, Axis, Bin, Measured, Sweep, Table};
+use report::{Chart, ChartEngine, Look};
 use resvg::usvg::roxmltree::Document;
-use words::{Place, faults, said, words};
 
 /// Rectangles by their colour, in the order of drawing.
 fn rectangles(svg: &str) -> Vec<(String, Place)> {
@@ -60,10 +58,10 @@ fn sweep_of(levels: Vec<Measured>) -> Sweep {
     })
 }
 
-fn svg_of(easel: &Easel, sweep: &Sweep) -> (String, Look) {
+fn svg_of(engine: &ChartEngine, sweep: &Sweep) -> (String, Look) {
     let chart = Chart::named("sweep").expect("a test's own data");
     let look = Look::of(chart);
-    (easel.svg(chart, sweep, &look).expect("a test's own data"), look)
+    (engine.svg(chart, sweep, &look).expect("a test's own data"), look)
 }
 
 const EDGES: [f64; 18] = [0.0, 1e4, 2e4, 5e4, 1e5, 2.5e5, 5e5, 1e6, 2e6, 4e6, 1e7, 2e7, 5e7, 1e8, 2.5e8, 5e8, 1e9, 2e9];
@@ -109,7 +107,7 @@ fn spread(count: usize, latency: (f64, f64), rate: (f64, f64), spacing: Spacing)
 
 #[test]
 fn no_word_lies_over_another_or_leaves_the_picture() {
-    let easel = Easel::new().unwrap();
+    let engine = ChartEngine::new().unwrap();
     let mut found = Vec::new();
     let latencies = [(2e3_f64, 2e3_f64), (2e3, 2e6), (5e5, 6e6), (8e6, 9e6), (3e6, 2.5e8), (2e3, 2.5e8), (9e4, 1e5)];
     let rates = [(0.1_f64, 0.1_f64), (0.1, 50_000.0), (148.0, 575.0), (50_000.0, 48_000.0)];
@@ -118,7 +116,7 @@ fn no_word_lies_over_another_or_leaves_the_picture() {
             // The panels do not touch each other: every range of each is met at every count.
             let rate = rates[at % rates.len()];
             let sweep = spread(count, latency, rate, if at % 2 == 1 { Spacing::Tight } else { Spacing::Wide });
-            let (svg, _) = svg_of(&easel, &sweep);
+            let (svg, _) = svg_of(&engine, &sweep);
             let faults = faults(&svg);
             found.extend(
                 faults.iter().take(3).map(|fault| format!("{count} levels, {latency:?} ns, {rate:?} MiB/s: {fault}")),
@@ -153,7 +151,7 @@ fn axis(svg: &str) -> impl Fn(f64) -> f64 {
 
 #[test]
 fn bars_stand_at_their_true_edges_as_wide_as_their_share_in_the_ladders_colour() {
-    let (svg, _) = svg_of(&Easel::new().unwrap(), &known());
+    let (svg, _) = svg_of(&ChartEngine::new().unwrap(), &known());
     let at = axis(&svg);
     let rectangles = rectangles(&svg);
     let bar = |from_ns: f64, to_ns: f64, fill: &str| {
@@ -182,7 +180,7 @@ fn queueing_bars_are_as_high_as_the_formula_says() {
     let queueing: Vec<f64> = sweep.levels.iter().filter_map(|level| level.step?.queueing).collect();
     let by_hand = [(1.5 - 1.0) / (2.0 - 1.0), (3.3 / 1.5 - 1.0) / (2.0 - 1.0), (1.0 / 3.3 - 1.0) / (2.0 - 1.0)];
     assert!(queueing.iter().zip(by_hand).all(|(found, wanted)| (found - wanted).abs() < 1e-9), "{queueing:?}");
-    let (svg, _) = svg_of(&Easel::new().unwrap(), &sweep);
+    let (svg, _) = svg_of(&ChartEngine::new().unwrap(), &sweep);
     let one = |fill: &str| {
         rectangles(&svg)
             .into_iter()
@@ -207,7 +205,7 @@ fn queueing_bars_are_as_high_as_the_formula_says() {
 
 #[test]
 fn slices_add_up_to_the_throughput_on_its_axis() {
-    let (svg, _) = svg_of(&Easel::new().unwrap(), &known());
+    let (svg, _) = svg_of(&ChartEngine::new().unwrap(), &known());
     let words = words(&svg);
     let tick = |text: &str| {
         let (_, place) = words.iter().rev().find(|(word, place)| word == text && place.right < 90.0).unwrap();

@@ -2,16 +2,16 @@
 
 use analysis::Load;
 use measure::{Histogram, Nanos};
-use plumb_report::data::{
+use report::data::{
     Axis, Blocks, Cdf, Curve, DeviceRow, Devices, Distribution, Line, Measured, Overlay, Panel, Quantity, Series,
     Surface, Sweep, Table, Unit,
 };
-use plumb_report::{CHARTS, Chart, Easel, Look, Scale, Shown, Theme, png};
+use report::{CHARTS, Chart, ChartEngine, Look, Scale, Shown, Theme, png};
 use serde::Serialize;
 
 /// Draws, and writes the picture where PLUMB_GALLERY names a directory.
 fn drawn(file: &str, name: &str, data: &impl Serialize, look: &Look) -> String {
-    let svg = Easel::new()
+    let svg = ChartEngine::new()
         .expect("a test's own data")
         .svg(Chart::named(name).expect("a test's own data"), data, look)
         .expect("a test's own data");
@@ -219,12 +219,12 @@ fn a_look_chooses_theme_scale_lines_target_and_title() {
 
 #[test]
 fn every_chart_is_drawn_in_the_dark_and_without_data() {
-    let easel = Easel::new().unwrap();
+    let engine = ChartEngine::new().unwrap();
     for chart in CHARTS {
         let empty = match chart.name {
             "sweep" => serde_json::to_value(Sweep::default()),
             "overlay" => serde_json::to_value(Overlay::default()),
-            "card" => serde_json::to_value(plumb_report::data::Card::default()),
+            "card" => serde_json::to_value(report::data::Card::default()),
             "series" => serde_json::to_value(Series::default()),
             "cdf" => serde_json::to_value(Cdf::default()),
             "curve" => serde_json::to_value(Curve::default()),
@@ -234,7 +234,7 @@ fn every_chart_is_drawn_in_the_dark_and_without_data() {
             other => panic!("{other} has no data here"),
         };
         let look = Look { theme: Theme::Dark, ..Look::of(chart) };
-        let svg = easel.svg(chart, &empty.unwrap(), &look).unwrap();
+        let svg = engine.svg(chart, &empty.unwrap(), &look).unwrap();
         assert!(!svg.contains("NaN") && !svg.contains("Infinity"), "{}", chart.name);
         png(&svg, 0.2).unwrap();
     }
@@ -249,20 +249,20 @@ fn hostile_names_are_harmless() {
         "🦀 عربى".into(),
         "a\nb".into(),
     ];
-    let easel = Easel::new().unwrap();
+    let engine = ChartEngine::new().unwrap();
     for name in names {
         let mut data = sweep(&name, 90.0, 8.0);
         data.load = name.clone();
         data.levels.iter_mut().for_each(|level| level.label = name.clone());
         let curve = Curve::of(&name, &[(name.clone(), &data), ("other".into(), &data)]);
         let overlay = Overlay::of(&name, vec![(name.clone(), data.clone()), ("other".into(), data.clone())]);
-        let draw = |chart: &str, svg: Result<String, plumb_report::DrawError>| {
+        let draw = |chart: &str, svg: Result<String, report::DrawError>| {
             let svg = svg.unwrap();
             assert!(!svg.contains("<script") && svg.len() < 3_000_000, "{chart}: {}", svg.len());
             png(&svg, 0.2).unwrap();
         };
-        draw("sweep", easel.svg(Chart::named("sweep").unwrap(), &data, &plain("sweep")));
-        draw("curve", easel.svg(Chart::named("curve").unwrap(), &curve, &plain("curve")));
-        draw("overlay", easel.svg(Chart::named("overlay").unwrap(), &overlay, &plain("overlay")));
+        draw("sweep", engine.svg(Chart::named("sweep").unwrap(), &data, &plain("sweep")));
+        draw("curve", engine.svg(Chart::named("curve").unwrap(), &curve, &plain("curve")));
+        draw("overlay", engine.svg(Chart::named("overlay").unwrap(), &overlay, &plain("overlay")));
     }
 }

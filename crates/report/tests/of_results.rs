@@ -3,7 +3,7 @@
 use measure::{Direction, Histogram, Moments, Nanos};
 use model::reading::{IozoneHead, IozoneRow, IozoneUnit};
 use model::{DeviceUsage, DirectionResult, Echo, JobResult, LatencyStatistics, RunResult};
-use plumb_report::data::{Devices, Measured, Quantity, Surface};
+use report::data::{Devices, Measured, Quantity, Surface};
 
 /// `users` workers that read 8 KiB for four seconds: 90 % of the reads took 90 µs, the rest 700 µs.
 fn run(users: u32, ios: u64) -> RunResult {
@@ -29,7 +29,7 @@ fn run(users: u32, ios: u64) -> RunResult {
         ticks_ms: [ios / 20, 0],
         in_queue_ms: 8_000,
         busy_ms: 3_000,
-        elapsed_ms: 4_000,
+        elapsed_ms: Some(4_000),
         ..DeviceUsage::default()
     };
     RunResult { jobs: vec![job], devices: vec![device], ..RunResult::default() }

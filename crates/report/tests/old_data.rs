@@ -1,9 +1,10 @@
 //! The eleven published data sets of fio_scripts as sweeps and report cards.
 
 use formats::stream::parse;
-use model::reading::Measurement;
-use plumb_report::data::{Card, Sweep, card, sweeps};
-use plumb_report::{Chart, Easel, Look, png};
+use model::Measurement;
+use model::measurement::ms;
+use report::data::{Card, Sweep, card, sweeps};
+use report::{Chart, ChartEngine, Look, png};
 use serde::Serialize;
 
 const SYSTEMS: [&str; 11] =
@@ -30,9 +31,9 @@ fn sweep_of(system: &str, workload: &str) -> Sweep {
     found.unwrap_or_else(|| panic!("{system} has {workload}"))
 }
 
-fn drawn(easel: &Easel, name: &str, data: &impl Serialize) -> String {
+fn drawn(engine: &ChartEngine, name: &str, data: &impl Serialize) -> String {
     let chart = Chart::named(name).expect("a test's own data");
-    easel.svg(chart, data, &Look::of(chart)).expect("a test's own data")
+    engine.svg(chart, data, &Look::of(chart)).expect("a test's own data")
 }
 
 #[test]
@@ -73,7 +74,7 @@ fn written(svg: &str, unit: &str) -> Vec<(f64, f64)> {
 
 #[test]
 fn the_values_labelled_for_the_valid_set_are_those_of_its_csv() {
-    let easel = Easel::new().unwrap();
+    let engine = ChartEngine::new().unwrap();
     let rows = rows("colorado");
     assert_eq!(rows.len(), 22);
     let mut compared = 0;
@@ -82,7 +83,7 @@ fn the_values_labelled_for_the_valid_set_are_those_of_its_csv() {
         ("sequential read 1 MiB", "read", "1M"),
         ("sequential write 8 KiB", "write", "8K"),
     ] {
-        let svg = drawn(&easel, "sweep", &sweep_of("colorado", workload));
+        let svg = drawn(&engine, "sweep", &sweep_of("colorado", workload));
         let times: Vec<(f64, f64)> = [(" µs", 1e-3), (" ms", 1.0), (" s", 1e3)]
             .iter()
             .flat_map(|(unit, ms)| written(&svg, unit).into_iter().map(move |(value, half)| (value * ms, half * ms)))
@@ -94,16 +95,37 @@ fn the_values_labelled_for_the_valid_set_are_those_of_its_csv() {
             assert!(found, "{workload}: {what} {wanted} is not among {among:?}");
             compared += 1;
         };
-        for row in rows.iter().filter(|row| row.name == name && row.block_size.as_deref() == Some(block)) {
-            check(row.mean_ms, &times, "avg");
-            check(row.max_ms, &times, "max");
-            check(row.percentiles_ms[0], &times, "p95");
-            check(row.percentiles_ms[1], &times, "p99");
-            check(row.mib_per_second, &rates, "MiB/s");
+        for row in rows.iter().filter(|row| row.test.as_str() == name && row.block_text().as_deref() == Some(block)) {
+            check(ms(row.mean_ns), &times, "avg");
+            check(ms(row.max_ns), &times, "max");
+            check(ms(row.percentiles_ns[0]), &times, "p95");
+            check(ms(row.percentiles_ns[1]), &times, "p99");
+            check(row.mib_per_second(), &rates, "MiB/s");
             check(row.iops, &counts, "IOPS");
         }
     }
     assert_eq!(compared, 6 * (5 + 5 + 3));
+}
+
+#[test]
+fn blocks_of_512_bytes_and_of_a_range_stand_in_the_chart_over_block_sizes() {
+    let row = |size: &str, iops: f64, mib: f64| {
+        format!("lab,randread,1,{size},{mib},{},0.01,1,0.1,{iops}{}\n", 1000.0 / iops, ",".repeat(22))
+    };
+    let table = format!(
+        "system,name,users,bs,MB,lat,min,max,std,iops,us50,us100,us250,us500,ms1,ms2,ms4,ms10,ms20,ms50,ms100,ms250,\
+         ms500,s1,s2,s5,p95_00,p99_00,p99_50,p99_90,p99_95,p99_99\n{}{}{}{}",
+        row("512B", 10_000.0, 4.9),
+        row("4K", 9_000.0, 35.2),
+        row("4K-16K", 8_000.0, 78.1),
+        row("64K", 4_000.0, 250.0)
+    );
+    let (found, damages) = parse(table.as_bytes());
+    assert!(damages.is_empty(), "{damages:?}");
+    let rows: Vec<Measurement> = found.iter().flat_map(|reading| formats::sweep::measurements(reading, None)).collect();
+    let sweeps = sweeps("lab", &rows, 10e6);
+    let labels: Vec<&str> = sweeps.iter().flat_map(|sweep| &sweep.levels).map(|level| level.label.as_str()).collect();
+    assert_eq!(labels, ["512 B", "4 KiB", "10 KiB", "64 KiB"]);
 }
 
 /// What the gallery shows of each system.
@@ -140,14 +162,14 @@ fn the_gallery_is_drawn() {
     let systems = if wanted.is_some() { &SYSTEMS[..] } else { &SYSTEMS[10..] };
     let place = wanted.unwrap_or_else(|| std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("gallery"));
     std::fs::create_dir_all(&place).unwrap();
-    let easel = Easel::new().unwrap();
+    let engine = ChartEngine::new().unwrap();
     for system in systems {
         let write = |kind: &str, svg: &str| {
             std::fs::write(place.join(format!("{system}-{kind}.png")), png(svg, 1.0).unwrap()).unwrap()
         };
-        write("card", &drawn(&easel, "card", &card_of(system)));
+        write("card", &drawn(&engine, "card", &card_of(system)));
         for (kind, workload) in SHOWN {
-            write(kind, &drawn(&easel, "sweep", &sweep_of(system, workload)));
+            write(kind, &drawn(&engine, "sweep", &sweep_of(system, workload)));
         }
     }
     let drawn = std::fs::read_dir(&place).unwrap().count();

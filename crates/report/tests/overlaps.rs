@@ -1,14 +1,12 @@
 //! No word over another and none outside of the picture, for every kind of chart, from few values to many, from 2 µs to
 //! 20 s and from 0.1 to 50,000 MiB/s. (The sweep has its own, larger test in geometry.rs.)
 
-mod words;
-
 use analysis::Load;
-use plumb_report::data::{
+use report::data::{
     Axis, Band, Bin, Blocks, Card, Cdf, Curve, DeviceRow, Devices, Distribution, Line, Mark, Measured, Overlay, Panel,
     Quantity, Row, Scaling, Series, Surface, Sweep, Table, Unit,
 };
-use plumb_report::{Chart, Easel, Look};
+use report::{Chart, ChartEngine, Look};
 use serde::Serialize;
 
 const MIB: f64 = 1048576.0;
@@ -21,13 +19,13 @@ const RATES: [(f64, f64); 4] = [(0.1, 0.1), (0.1, 50_000.0), (148.0, 575.0), (50
 
 /// Every count with half of the ranges of latency and of throughput: every range is met at some counts.
 fn check(chart: &str, data: impl Fn(usize, (f64, f64), (f64, f64)) -> serde_json::Value) {
-    let easel = Easel::new().expect("the engine starts");
+    let engine = ChartEngine::new().expect("the engine starts");
     let chart = Chart::named(chart).expect("there is such a chart");
     let mut found = Vec::new();
     for (at, count) in COUNTS.into_iter().enumerate() {
         for (latency, rate) in LATENCIES.into_iter().zip(RATES).skip(at % 2).step_by(2) {
-            let svg = easel.svg(chart, &data(count, latency, rate), &Look::of(chart)).expect("is drawn");
-            let faults = words::faults(&svg);
+            let svg = engine.svg(chart, &data(count, latency, rate), &Look::of(chart)).expect("is drawn");
+            let faults = super::words::faults(&svg);
             found
                 .extend(faults.iter().take(3).map(|fault| format!("{count}, {latency:?} ns, {rate:?} MiB/s: {fault}")));
         }

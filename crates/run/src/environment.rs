@@ -1,17 +1,19 @@
-//! Where a run takes place, for its result.
+//! The environment of a run, for its result.
 
 use measure::{ClockSource, SystemClock};
 use model::{ClockNote, Environment, FileSystem};
 use std::fs::read_to_string;
 use std::path::Path;
 
-/// A run's clock, by the TSC where the kernel itself trusts it; the kernel is asked under `root`.
+/// Starts the clock of a run. It reads the TSC if the kernel uses the TSC itself; this is looked up in sysfs under
+/// `root`.
 pub fn start_clock(root: &Path) -> SystemClock {
     let path = root.join("sys/devices/system/clocksource/clocksource0/current_clocksource");
     SystemClock::calibrate(read_to_string(path).unwrap_or_default().trim())
 }
 
-/// The machine as it shows itself under `root`, and how well the clock kept time. What cannot be read stays empty.
+/// The machine as procfs and sysfs describe it under `root`, and the accuracy of the clock. Fields that cannot be read
+/// stay empty.
 pub(crate) fn look_around(root: &Path, clock: &SystemClock, engine_notes: Vec<String>, files: &[&Path]) -> Environment {
     let file_systems = file_systems(root, files);
     let processors = read_to_string(root.join("proc/cpuinfo")).unwrap_or_default();
@@ -40,7 +42,7 @@ pub(crate) fn look_around(root: &Path, clock: &SystemClock, engine_notes: Vec<St
 
 /// The file systems that hold these files, each once.
 fn file_systems(root: &Path, files: &[&Path]) -> Vec<FileSystem> {
-    let mounts = files.iter().filter_map(|path| sys::mounts::holding(root, path).ok().flatten());
+    let mounts = files.iter().filter_map(|path| sys::files::mounts::holding(root, path).ok().flatten());
     let mut found: Vec<FileSystem> = Vec::new();
     for mount in mounts {
         let path = mount.point.display().to_string();
@@ -51,7 +53,7 @@ fn file_systems(root: &Path, files: &[&Path]) -> Vec<FileSystem> {
     found
 }
 
-/// What stands behind the colon in the first line that begins with `key`.
+/// The text after the colon in the first line that begins with `key`.
 fn after<'a>(text: &'a str, key: &str) -> Option<&'a str> {
     let line = text.lines().find(|line| line.starts_with(key))?;
     Some(line.split_once(':')?.1.trim())

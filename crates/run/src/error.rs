@@ -1,4 +1,4 @@
-//! Why a plan could not be run at all. What goes wrong inside one job is in that job's result.
+//! Errors that prevent a whole run. Errors of one job are in that job's result.
 
 /// A run that could not take place.
 #[derive(Debug, thiserror::Error)]
@@ -6,34 +6,36 @@ pub enum RunError {
     /// The plan writes, and the caller forbade it.
     #[error("job `{job}` ({origin}): it would write, and --readonly forbids that")]
     ReadOnly {
-        /// The job.
+        /// Name of the job.
         job: String,
-        /// Where it was written.
+        /// File and line of the job.
         origin: String,
     },
     /// The plan asks for something this version cannot do.
     #[error("job `{job}` ({origin}): {what}")]
     Unsupported {
-        /// The job.
+        /// Name of the job.
         job: String,
-        /// Where it was written.
+        /// File and line of the job.
         origin: String,
-        /// What it asks for, and what would work.
+        /// The unsupported request, and what would work.
         what: String,
     },
     /// The kernel refused memory, a process or a thread.
     #[error("cannot start the workers: {0}")]
     Workers(#[from] sys::SysError),
-    /// The run was ended by force while a job's files were made, and nothing can end that.
+    /// The run was ended by force while a job's files were laid out, and the layout is in a system call that cannot be
+    /// interrupted.
     #[error(
-        "job `{job}`: left in the kernel: the layout of its files (thread {thread}); its I/O does not come back, and nothing \
-         can end it before. No job had begun"
+        "job `{job}`: left in the kernel: the layout of its files {}; its I/O does not come back, and nothing \
+         can end it before. No job had begun",
+        thread.map(|thread| format!(" (thread {thread})")).unwrap_or_default()
     )]
     LayoutLeft {
-        /// The job.
+        /// Name of the job.
         job: String,
-        /// The thread that makes its files.
-        thread: u32,
+        /// Thread id of the thread that lays out its files.
+        thread: Option<u32>,
     },
     /// A thread could not be started.
     #[error("cannot start a worker's thread: {0}")]

@@ -1,7 +1,8 @@
-//! Plan to RunResult: lays out files, starts workers, drives them through their engines and collects what they found.
+//! From a Plan to a RunResult: lays out files, starts workers, runs their I/O through the engines and collects the
+//! results.
 //!
-//! Owns process and thread life, the worker's loop, files, limits and signals.
-//! Leaves to others which I/O comes next (`load`), words and views: it prints nothing.
+//! Owns the life of processes and threads, the worker's loop, files, limits and signals. Which I/O comes next is
+//! decided by `load`; words and views are up to the caller: this crate prints nothing.
 
 #![forbid(unsafe_code)]
 
@@ -11,17 +12,15 @@ mod error;
 mod files;
 mod observer;
 mod replay;
-mod result;
+mod shared;
 mod signals;
-mod steady;
 #[cfg(test)]
 mod stream;
 mod supervise;
-mod tell;
 mod worker;
 
 pub use environment::start_clock;
 pub use error::RunError;
-pub use observer::{Observer, Progress, RunOptions, WorkerProgress, WorkerState};
+pub use observer::{Event, Observer, Progress, Request, RunOptions, WorkerProgress, WorkerState};
 pub use replay::merge_traces;
 pub use supervise::{execute, execute_by};

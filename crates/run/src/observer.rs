@@ -1,4 +1,4 @@
-//! What the outside may see of a run while it lasts.
+//! The caller's side of a run: its options, its events, and the requests that it polls for.
 
 use measure::{Nanos, PerDirection};
 use model::RunResult;
@@ -6,83 +6,106 @@ use std::fs::File;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// How to run a plan, apart from what the plan says.
+/// Options of a run that are not part of the plan.
 #[derive(Clone, Debug)]
 pub struct RunOptions {
-    /// Where /proc and /sys are read from; `/` outside of tests.
+    /// Directory that holds `proc` and `sys`; `/` outside of tests.
     pub system_root: PathBuf,
-    /// Refuse everything that writes.
+    /// Refuse a plan that writes.
     pub read_only: bool,
-    /// How often the observer is told of progress; `None` never.
+    /// Interval of [`Event::Progress`]; `None` sends neither that nor [`Event::Ended`].
     pub progress_interval: Option<Nanos>,
-    /// How often the counters of the devices under the targets are read during the run.
+    /// Interval at which the counters of the devices below the files are read.
     pub device_interval: Nanos,
-    /// Where workers tell of themselves as their plans want it; shared by all of them.
-    pub tell_to: Option<Arc<File>>,
+    /// File for the workers' debug lines, where their plans ask for some; shared by all workers.
+    pub debug_log: Option<Arc<File>>,
 }
 
-/// Told of a run's events, from the main thread, between its other duties.
+impl Default for RunOptions {
+    fn default() -> Self {
+        RunOptions {
+            system_root: PathBuf::from("/"),
+            read_only: false,
+            progress_interval: None,
+            device_interval: Nanos::from_millis(500),
+            debug_log: None,
+        }
+    }
+}
+
+/// The caller's end of a run. Both methods are called from the thread that called [`crate::execute`].
 pub trait Observer {
+    /// Something happened. Has no default, so that no caller drops findings by accident.
+    fn event(&mut self, event: Event<'_>);
+
+    /// The next request of the caller, `elapsed` after the start of the run. Polled once per turn of the event loop,
+    /// every 10 ms or more often: a request that is not returned must stay pending until the next call.
+    fn request(&mut self, elapsed: Nanos) -> Option<Request> {
+        let _ = elapsed;
+        None
+    }
+}
+
+/// Events of a run.
+#[derive(Clone, Copy, Debug)]
+pub enum Event<'a> {
     /// Files are about to be laid out for a job.
-    fn layout(&mut self, job: &str, files: u32, bytes: u64) {
-        let _ = (job, files, bytes);
-    }
-    /// So much of the layout is done, in bytes.
-    fn layout_progress(&mut self, done: u64, total: u64) {
-        let _ = (done, total);
-    }
+    Layout {
+        /// The job's name.
+        job: &'a str,
+        /// Number of files.
+        files: u32,
+        /// Bytes of all files.
+        bytes: u64,
+    },
+    /// Progress of the layout, in bytes.
+    LayoutProgress {
+        /// Bytes laid out.
+        done: u64,
+        /// Bytes to lay out.
+        total: u64,
+    },
     /// Workers are about to start.
-    fn starting(&mut self, threads: u32, processes: u32) {
-        let _ = (threads, processes);
-    }
-    /// The state of things, once per interval.
-    fn progress(&mut self, progress: &Progress) {
-        let _ = progress;
-    }
-    /// A worker found data that are not what was written, or forgives an error, or waits for an I/O that does not come
-    /// back: what, in which file, where. Without a default, so that nobody swallows it unawares.
-    fn finding(&mut self, text: &str);
-    /// All workers have ended; told like progress, where that is told.
-    fn ended(&mut self, progress: &Progress) {
-        let _ = progress;
-    }
-    /// Whether a report of the run so far is wanted, `elapsed` after its start; asked some hundred times a second.
-    /// SIGUSR1 asks for one as well.
-    fn report_wanted(&mut self, elapsed: Nanos) -> bool {
-        let _ = elapsed;
-        false
-    }
-    /// The run so far: all numbers since its start.
-    fn report(&mut self, so_far: &RunResult) {
-        let _ = so_far;
-    }
-    /// Whether the run so far is to be kept, asked like `report_wanted`: what is left of a run that is killed.
-    fn keeping_wanted(&mut self, elapsed: Nanos) -> bool {
-        let _ = elapsed;
-        false
-    }
-    /// The run so far, to be kept.
-    fn keep(&mut self, so_far: &RunResult) {
-        let _ = so_far;
-    }
-    /// A worker starts that runs a command of its own before or after its I/O, whose output goes to a file.
-    fn command(&mut self, job: &str, when: &str, file: &str) {
-        let _ = (job, when, file);
-    }
-    /// Asked again and again: whether all jobs shall end now, in order.
-    fn wants_end(&mut self, elapsed: Nanos) -> bool {
-        let _ = elapsed;
-        false
-    }
-    /// A second request to end came, and workers are still stuck in I/O that nothing can interrupt: each is named by its
-    /// job's error. This is what was found until now; whoever returns from here waits for those that are threads.
-    fn abandoned(&mut self, result: &RunResult) {
-        let _ = result;
-    }
-    /// Something a person should know that ends nothing: a fallback, a cap, an ignored wish.
-    fn note(&mut self, text: &str) {
-        let _ = text;
-    }
+    Starting {
+        /// Workers that are threads.
+        threads: u32,
+        /// Workers that are processes.
+        processes: u32,
+    },
+    /// A job has a command to run before or after its I/O, whose output goes to a file. Once per job.
+    Command {
+        /// The job's name.
+        job: &'a str,
+        /// `prerun` or `postrun`.
+        when: &'a str,
+        /// The output file.
+        file: &'a str,
+    },
+    /// The state of all workers, once per interval.
+    Progress(&'a Progress),
+    /// A verification mismatch, an ignored error or stuck I/O: one message with file and offset.
+    Finding(&'a str),
+    /// All numbers since the start, after [`Request::Report`] or SIGUSR1.
+    Report(&'a RunResult),
+    /// All numbers since the start, after [`Request::Save`].
+    Save(&'a RunResult),
+    /// All workers have ended.
+    Ended(&'a Progress),
+    /// A second request to end came, and workers are stuck in I/O that cannot be interrupted; each is named by its
+    /// job's error. The result holds everything up to now. If the observer returns, the run waits for the stuck
+    /// threads.
+    Abandoned(&'a RunResult),
+}
+
+/// Requests of the caller to a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Request {
+    /// Send [`Event::Report`].
+    Report,
+    /// Send [`Event::Save`]: a copy that survives if the run is killed.
+    Save,
+    /// End all jobs, in order. Further requests of this kind have no effect.
+    End,
 }
 
 /// A snapshot of a run.
@@ -90,22 +113,22 @@ pub trait Observer {
 pub struct Progress {
     /// Since the first worker started.
     pub elapsed: Nanos,
-    /// Until the last worker ends, by what has been done so far; `None` while unknown.
+    /// Estimated time until the last worker ends; `None` while unknown.
     pub remaining: Option<Nanos>,
-    /// Share of the run that is done, 0 to 1; `None` while unknown.
+    /// Completed share of the run, 0 to 1; `None` while unknown.
     pub done: Option<f64>,
     /// One entry per worker, in the order of their numbers.
     pub workers: Vec<WorkerProgress>,
 }
 
-/// A snapshot of a worker. Counters never fall, also not at the end of a ramp.
+/// A snapshot of a worker. Counters never decrease, not even at the end of a ramp.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WorkerProgress {
     /// Index of its job in the plan.
     pub job_index: usize,
-    /// Where in its life it is.
+    /// State of the worker.
     pub state: WorkerState,
-    /// Files it has open.
+    /// Number of open files.
     pub open_files: u32,
     /// Bytes completed.
     pub bytes: PerDirection<u64>,
@@ -113,27 +136,27 @@ pub struct WorkerProgress {
     pub ios: PerDirection<u64>,
 }
 
-/// Where in its life a worker is.
+/// State of a worker.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u32)]
 pub enum WorkerState {
     /// Not started yet.
     #[default]
     Waiting = 0,
-    /// Started, getting ready.
+    /// Opening files and allocating buffers.
     SettingUp,
-    /// I/O that does not count yet.
+    /// In the ramp: I/O that is not measured.
     Ramping,
-    /// Reading files into the cache before the job.
+    /// Reading files into the page cache (`pre_read`).
     PreReading,
-    /// I/O that counts.
+    /// Measured I/O.
     Running,
-    /// Reading back what was written.
+    /// Reading back and verifying.
     Verifying,
-    /// Waiting in fsync.
+    /// In fsync at the end of a pass.
     Flushing,
-    /// Done with I/O, not collected yet.
+    /// I/O has ended; not reaped yet.
     Finishing,
-    /// Collected.
+    /// Reaped.
     Reaped,
 }

@@ -1,13 +1,13 @@
-//! Requests from outside: SIGINT and SIGTERM to end, SIGUSR1 to report.
+//! External requests: SIGINT and SIGTERM end the run, SIGUSR1 asks for a report.
 
 use std::sync::atomic::AtomicU32;
 use sys::SysError;
-use sys::process::{INTERRUPT, TERMINATE};
-use sys::signals::{Blocked, ReportRequests, Watch, block, with_flag};
+use sys::processes::process::{INTERRUPT, TERMINATE};
+use sys::processes::signals::{Blocked, ReportRequests, Watch, block, with_flag};
 
 const REQUESTS: [i32; 3] = [INTERRUPT, TERMINATE, libc::SIGUSR1];
 
-/// The requests that came in since the run began. When this is dropped, the signals do again what they did before.
+/// The requests received since the run began. Dropping it restores the previous signal handlers.
 #[derive(Debug)]
 pub(crate) struct Signals {
     watch: Watch,
@@ -16,15 +16,15 @@ pub(crate) struct Signals {
 }
 
 impl Signals {
-    /// Starts to notice them.
+    /// Installs the handlers.
     ///
     /// # Errors
-    /// When the kernel refuses.
+    /// If the kernel refuses.
     pub(crate) fn watch() -> Result<Self, SysError> {
         Ok(Signals { watch: Watch::begin()?, reports: ReportRequests::begin()?, first: std::cell::Cell::new(None) })
     }
 
-    /// The first that was seen, if one came.
+    /// The first signal that ends the run, if one arrived.
     pub(crate) fn received(&self) -> Option<i32> {
         if self.first.get().is_none() {
             self.first.set(self.watch.caught());
@@ -32,29 +32,29 @@ impl Signals {
         self.first.get()
     }
 
-    /// Whether a report was asked for since the last call.
+    /// Returns true if a report was requested since the last call.
     pub(crate) fn report_wanted(&self) -> bool {
         self.reports.take()
     }
 
-    /// How many came.
+    /// Number of signals that end the run.
     pub(crate) fn count(&self) -> u32 {
         self.watch.count()
     }
 }
 
-/// In a worker's process: they set these bits in `flag` while `work` lasts.
+/// Installs handlers in a worker's process that set these bits in `flag`, for the duration of `work`.
 ///
 /// # Errors
-/// When the kernel refuses.
+/// If the kernel refuses.
 pub(crate) fn noticed_in<R>(flag: &AtomicU32, bits: u32, work: impl FnOnce() -> R) -> Result<R, SysError> {
     with_flag(&REQUESTS, flag, bits, work)
 }
 
-/// In a worker's thread: they are the main thread's, as long as the guard lives.
+/// Blocks the signals in a worker's thread while the guard lives, so that the main thread gets them.
 ///
 /// # Errors
-/// When the kernel refuses.
+/// If the kernel refuses.
 pub(crate) fn leave_to_main_thread() -> Result<Blocked, SysError> {
     block(&REQUESTS)
 }

@@ -1,23 +1,24 @@
-//! What a worker hands to its engine, recorded: the same for the same seed, whatever carries it out.
+//! Records the stream of I/Os that a worker gives to its engine: the same for the same seed, with any engine and as
+//! process or thread.
 //!
-//! In this crate's own tests every engine is wrapped; a worker that is dropped adds its stream's hash to a file, which
-//! works across processes.
+//! In this crate's own tests every engine is wrapped. A worker that is dropped appends the hash of its stream to a
+//! file, which works across processes.
 
 use engine::{Completion, ENGINES, Engine, EngineError, Io, Setup, Submitted};
-use job::plan::{
+use measure::{Direction, Nanos, PerDirection};
+use plan::{
     BlockSize, Distribution, Extent, FileService, Gap, Isolation, JobPlan, Mix, Step, Strides, ZonePlan, Zoned,
 };
-use job::{EngineSpec, Plan, Work};
-use measure::{Direction, Nanos, PerDirection};
+use plan::{EngineSpec, Plan, Work};
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-/// Where hashes go; set before the workers start, inherited by those that are processes.
+/// File for the hashes; set before the workers start, and inherited by worker processes.
 static HASHES: Mutex<Option<PathBuf>> = Mutex::new(None);
 
-/// An engine that passes everything on and keeps a hash of it.
+/// An engine that passes every I/O on and keeps a hash of the stream.
 pub(crate) struct Recorded<E> {
     engine: E,
     hash: u64,
@@ -43,7 +44,7 @@ impl<E> Drop for Recorded<E> {
     fn drop(&mut self) {
         let Some(path) = HASHES.lock().expect("nobody panics with it").clone() else { return };
         let mut file = std::fs::File::options().append(true).create(true).open(path).unwrap();
-        // In one piece: workers end at the same time.
+        // A single write(2) with O_APPEND: workers end at the same time.
         let line = format!("{} ios {:016x}\n", self.ios, self.hash);
         file.write_all(line.as_bytes()).unwrap();
     }
@@ -60,7 +61,7 @@ impl<E: Engine> Engine for Recorded<E> {
 
     fn submit(&mut self, io: Io) -> Submitted {
         let submitted = self.engine.submit(io);
-        // The rest of a short transfer is no decision of the load.
+        // The rest of a short transfer is not a decision of the load.
         if submitted != Submitted::Full && io.buffer_offset == 0 {
             self.add(&io);
         }
@@ -83,7 +84,7 @@ impl<E: Engine> Engine for Recorded<E> {
         self.engine.stamps(slot)
     }
 
-    fn helpers_usage(&self) -> Option<sys::usage::Usage> {
+    fn helpers_usage(&self) -> Option<sys::processes::usage::Usage> {
         self.engine.helpers_usage()
     }
 
@@ -99,13 +100,14 @@ impl<E: Engine> Engine for Recorded<E> {
 struct Blind;
 
 impl crate::Observer for Blind {
-    fn finding(&mut self, _text: &str) {}
+    fn event(&mut self, _event: crate::Event<'_>) {}
 }
 
-/// The hashes of all workers of a run, sorted: clones end in any order.
+/// The hashes of all workers of a run, sorted, because clones end in any order.
 fn hashes(directory: &Path, mut job: JobPlan, isolation: Isolation) -> Vec<String> {
     let root = directory.join("root");
-    // A /proc that says that this process has one thread: the harness's threads hold no lock that a worker needs.
+    // A procfs that shows one thread: the threads of the test harness hold no lock that a worker needs, so forking is
+    // safe.
     std::fs::create_dir_all(root.join("proc/self/task/1")).unwrap();
     let path = directory.join("hashes");
     let _ = std::fs::remove_file(&path);
@@ -113,13 +115,7 @@ fn hashes(directory: &Path, mut job: JobPlan, isolation: Isolation) -> Vec<Strin
     job.isolation = isolation;
     job.files.directories = vec![directory.to_owned()];
     let what = format!("{} on {}", job.name, job.engine);
-    let options = crate::RunOptions {
-        system_root: root,
-        read_only: false,
-        progress_interval: None,
-        device_interval: Nanos::from_millis(500),
-        tell_to: None,
-    };
+    let options = crate::RunOptions { system_root: root, ..crate::RunOptions::default() };
     let result = crate::execute(&Plan { jobs: vec![job], global_options: Vec::new() }, &options, &mut Blind).unwrap();
     *HASHES.lock().unwrap() = None;
     for job in &result.jobs {
@@ -143,7 +139,7 @@ fn base(name: &str, mix: Mix, random: bool) -> JobPlan {
     job
 }
 
-/// Load shapes, by name.
+/// The load shapes that are tested, by name.
 fn shapes() -> Vec<JobPlan> {
     let (read, write) = (Mix::Only(Direction::Read), Mix::Only(Direction::Write));
     let with = |mut job: JobPlan, change: &dyn Fn(&mut JobPlan)| {
@@ -191,7 +187,7 @@ fn shapes() -> Vec<JobPlan> {
     ]
 }
 
-/// Shapes that only work on files that can be read back or exchanged, and on which engines.
+/// Shapes that need files which can be read back or exchanged, and the engines to test them with.
 fn on_files(directory: &Path) -> (Vec<JobPlan>, [&'static str; 5]) {
     std::fs::write(directory.join("zoned.0.0"), vec![0; 256 << 10]).unwrap();
     let zones = Zoned {
@@ -211,13 +207,13 @@ fn on_files(directory: &Path) -> (Vec<JobPlan>, [&'static str; 5]) {
     (vec![zoned, seats], ["psync", "pvsync2", "libaio", "io_uring", "posixaio"])
 }
 
-/// All against the first: every engine at the depth it can, as process and as thread, and again. Processes come
-/// first: the C library's threads for POSIX AIO, once there, do not survive a fork.
+/// Compares all runs with the first: every engine at the depth it supports, as process and as thread. Processes come
+/// first: the C library's threads for POSIX AIO, once started, do not survive a fork.
 #[test]
-fn subtlety_14_the_same_seed_gives_the_same_stream_whatever_carries_it_out() {
+fn the_same_seed_gives_the_same_stream_whatever_carries_it_out() {
     let directory = tempfile::tempdir().unwrap();
     let moves = |engine: &&EngineSpec| {
-        matches!(engine.capabilities.work, Work::Data | Work::Pretence)
+        matches!(engine.capabilities.work, Work::Data | Work::Null)
             && !["sg", "mtd", "io_uring_cmd"].contains(&engine.name)
     };
     let all: Vec<&'static str> = ENGINES.iter().filter(moves).map(|engine| engine.name).collect();
@@ -233,7 +229,7 @@ fn subtlety_14_the_same_seed_gives_the_same_stream_whatever_carries_it_out() {
                 let mut job = shape.clone();
                 job.engine = engine;
                 job.depth.offload = offload;
-                let synchronous = spec.capabilities.submission == job::Submission::Synchronous && !offload;
+                let synchronous = spec.capabilities.submission == plan::Submission::Synchronous && !offload;
                 let depth = if synchronous { 1 } else { 4 };
                 (job.depth.depth, job.depth.low) = (depth, depth);
                 let hashes = hashes(directory.path(), job, isolation);

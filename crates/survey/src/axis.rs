@@ -1,18 +1,20 @@
-//! An axis of a sweep: an option of fio's, and the values it takes.
+//! An axis of a sweep: a fio option and its values.
 
-use crate::word;
-use job::reach;
+use crate::error::SurveyError;
+use crate::parse_values as word;
+use fio::reach;
 
 /// An option and its values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Axis {
     /// `bs`, `users`, `size`, or the name of a job option.
     pub name: String,
-    /// In the order in which they are measured.
+    /// Values in the order in which they are measured.
     pub values: Vec<String>,
 }
 
-/// What the survey itself decides, by main names; with any of these a test would measure something else than its row says.
+/// Options (by main name) controlled by the survey itself; setting one would make a test differ from its row in the
+/// table.
 const OURS: &[&str] = &[
     "allow_file_create",
     "allow_mounted_write",
@@ -54,22 +56,22 @@ const OURS: &[&str] = &[
 ];
 
 impl Axis {
-    /// `iodepth=1,2,4..64`.
+    /// Parses an axis, for example `iodepth=1,2,4..64`.
     ///
     /// # Errors
-    /// What is wrong with it and what would work.
-    pub fn parse(text: &str) -> Result<Axis, String> {
-        let (name, values) = text
-            .split_once('=')
-            .ok_or_else(|| format!("`{text}` names no values; write it like bs=512..16m or iodepth=1,2,4..64"))?;
+    /// The text is invalid; the message says how, and gives a valid example.
+    pub fn parse(text: &str) -> Result<Axis, SurveyError> {
+        let (name, values) = text.split_once('=').ok_or_else(|| {
+            SurveyError::Value(format!("`{text}` names no values; write it like bs=512..16m or iodepth=1,2,4..64"))
+        })?;
         Axis::new(name, values)
     }
 
-    /// The axis of this name with these values.
+    /// Creates an axis from an option name and a list of values.
     ///
     /// # Errors
-    /// What is wrong with it and what would work.
-    pub fn new(name: &str, values: &str) -> Result<Axis, String> {
+    /// The name or a value is invalid; the message gives a valid example.
+    pub fn new(name: &str, values: &str) -> Result<Axis, SurveyError> {
         let name = match name.trim().to_ascii_lowercase().as_str() {
             "bs" | "blocksize" => "bs".to_owned(),
             "users" | "numjobs" => "users".to_owned(),
@@ -80,7 +82,7 @@ impl Axis {
             "bs" => spelled(word::block_sizes(values)?),
             "users" => spelled(word::user_counts(values)?),
             "size" => {
-                let sizes: Result<Vec<u64>, String> =
+                let sizes: Result<Vec<u64>, SurveyError> =
                     word::values(values)?.iter().map(|value| word::size(value)).collect();
                 sizes?.into_iter().map(word::short_size).collect()
             }
@@ -91,31 +93,33 @@ impl Axis {
     }
 }
 
-/// Whether a survey's test may have this option set to this value.
+/// Checks that a survey may set this option to this value.
 ///
 /// # Errors
-/// Why not, and what would work.
-pub(crate) fn may_be_set(name: &str, value: &str) -> Result<(), String> {
+/// The option is controlled by the survey, unknown, or has an invalid value; the message gives the alternative.
+pub(crate) fn may_be_set(name: &str, value: &str) -> Result<(), SurveyError> {
     may_be_named(name)?;
     match reach::beyond(name, value) {
-        Some(how) => Err(format!(
+        Some(how) => Err(SurveyError::Value(format!(
             "`{name}={value}` cannot be swept: it {how}, and a survey touches nothing but its target; leave it out, or \
              give it to plumb fio"
-        )),
+        ))),
         None => Ok(()),
     }
 }
 
-fn may_be_named(name: &str) -> Result<(), String> {
+fn may_be_named(name: &str) -> Result<(), SurveyError> {
     if name.is_empty() || !name.bytes().all(|letter| letter.is_ascii_alphanumeric() || b"_-".contains(&letter)) {
-        return Err(format!("`{name}` is no option; write it like bs=512..16m or iodepth=1,2,4..64"));
+        return Err(SurveyError::Value(format!(
+            "`{name}` is no option; write it like bs=512..16m or iodepth=1,2,4..64"
+        )));
     }
     let main = reach::main_name(name);
     if OURS.contains(&main) || main.ends_with("_log") || main.starts_with("verify") {
-        return Err(format!(
+        return Err(SurveyError::Value(format!(
             "`{name}` cannot be swept: the survey sets it itself; any other option that plumb fio --cmdhelp=all \
              lists can, and so can bs, users and size"
-        ));
+        )));
     }
     Ok(())
 }
@@ -146,7 +150,7 @@ mod tests {
             assert_eq!(reach::main_name(name), *name, "an alias would be looked for in vain");
         }
         for alias in ["wait_for_previous=1", "fill_fs=1", "readwrite=write"] {
-            assert!(Axis::parse(alias).unwrap_err().contains("sets it itself"), "{alias}");
+            assert!(Axis::parse(alias).unwrap_err().to_string().contains("sets it itself"), "{alias}");
         }
     }
 
@@ -166,7 +170,7 @@ mod tests {
             ("write_consent=16777216", "the guard of devices"),
             ("unlink_each_loop=1", "removes files"),
         ] {
-            let told = Axis::parse(text).unwrap_err();
+            let told = Axis::parse(text).unwrap_err().to_string();
             let name = text.split('=').next().unwrap();
             assert!(told.contains(says) && told.contains(name), "{text}: {told}");
         }

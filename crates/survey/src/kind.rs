@@ -1,38 +1,40 @@
-//! The kinds of tests, and the levels at which each is usually measured.
+//! Types of tests, and their default load levels.
 
 use measure::Direction;
+use plan::Mix;
 
 const KIB: u32 = 1 << 10;
 const MIB: u32 = 1 << 20;
 
-/// What a test does.
+/// Type of a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Reads at random offsets: an index lookup.
+    /// Random reads, as in an index lookup.
     RandomRead,
-    /// Reads in order, each user in its own part: a table scan, a backup.
+    /// Sequential reads, each user in a separate region, as in a table scan or a backup.
     SequentialRead,
-    /// Writes in order, each on stable storage before the next, each user in its own part: a database's log.
+    /// Sequential synchronous writes, each on stable storage before the next, each user in a separate region, as in a
+    /// database log.
     LogWrite,
-    /// Random reads and writes, 80 to 20 unless said otherwise.
+    /// Random reads and writes, 80 % reads by default.
     Mixed,
-    /// Writes in order, of a test of one's own.
+    /// Sequential writes; custom tests only.
     SequentialWrite,
-    /// Writes at random offsets, of a test of one's own.
+    /// Random writes; custom tests only.
     RandomWrite,
-    /// Reads and writes in order, of a test of one's own.
+    /// Sequential reads and writes; custom tests only.
     SequentialMixed,
 }
 
-/// What is fixed about a kind.
+/// Fixed properties of a type.
 struct Row {
     kind: Kind,
     word: &'static str,
     title: &'static str,
     id: &'static str,
     block: u32,
-    /// The fio words that make it.
-    words: &'static [(&'static str, &'static str)],
+    /// fio options that produce it.
+    options: &'static [(&'static str, &'static str)],
 }
 
 const ROWS: &[Row] = &[
@@ -42,7 +44,7 @@ const ROWS: &[Row] = &[
         title: "rand read",
         id: "random_read",
         block: 8 * KIB,
-        words: &[("rw", "randread")],
+        options: &[("rw", "randread")],
     },
     Row {
         kind: Kind::SequentialRead,
@@ -50,7 +52,7 @@ const ROWS: &[Row] = &[
         title: "seq read",
         id: "sequential_read",
         block: MIB,
-        words: &[("rw", "read")],
+        options: &[("rw", "read")],
     },
     Row {
         kind: Kind::LogWrite,
@@ -58,7 +60,7 @@ const ROWS: &[Row] = &[
         title: "log write",
         id: "log_write",
         block: 8 * KIB,
-        words: &[("rw", "write"), ("sync", "dsync")],
+        options: &[("rw", "write"), ("sync", "dsync")],
     },
     Row {
         kind: Kind::Mixed,
@@ -66,7 +68,7 @@ const ROWS: &[Row] = &[
         title: "rand mix",
         id: "random_mixed",
         block: 8 * KIB,
-        words: &[("rw", "randrw"), ("rwmixread", "80"), ("end_fsync", "1")],
+        options: &[("rw", "randrw"), ("rwmixread", "80"), ("end_fsync", "1")],
     },
     Row {
         kind: Kind::SequentialWrite,
@@ -74,7 +76,7 @@ const ROWS: &[Row] = &[
         title: "seq write",
         id: "sequential_write",
         block: MIB,
-        words: &[("rw", "write"), ("end_fsync", "1")],
+        options: &[("rw", "write"), ("end_fsync", "1")],
     },
     Row {
         kind: Kind::RandomWrite,
@@ -82,7 +84,7 @@ const ROWS: &[Row] = &[
         title: "rand write",
         id: "random_write",
         block: 8 * KIB,
-        words: &[("rw", "randwrite"), ("end_fsync", "1")],
+        options: &[("rw", "randwrite"), ("end_fsync", "1")],
     },
     Row {
         kind: Kind::SequentialMixed,
@@ -90,11 +92,11 @@ const ROWS: &[Row] = &[
         title: "seq mix",
         id: "sequential_mixed",
         block: MIB,
-        words: &[("rw", "rw"), ("rwmixread", "80"), ("end_fsync", "1")],
+        options: &[("rw", "rw"), ("rwmixread", "80"), ("end_fsync", "1")],
     },
 ];
 
-/// What a test of one's own may do, by fio's words.
+/// Patterns of custom tests, by fio's `rw` values.
 const PATTERNS: &[(&str, Kind)] = &[
     ("read", Kind::SequentialRead),
     ("write", Kind::SequentialWrite),
@@ -106,60 +108,60 @@ const PATTERNS: &[(&str, Kind)] = &[
 ];
 
 impl Kind {
-    /// All kinds that have usual levels, in the order in which they are usually run.
+    /// All types with default levels, in the default order.
     pub const ALL: [Kind; 4] = [Kind::RandomRead, Kind::SequentialRead, Kind::LogWrite, Kind::Mixed];
 
-    /// The kind that a person calls so.
+    /// Returns the type with this name on the command line.
     pub fn named(word: &str) -> Option<Kind> {
         Kind::ALL.into_iter().find(|kind| kind.word() == word || kind.id() == word)
     }
 
-    /// What fio calls so: `randwrite`.
+    /// Returns the type for a value of fio's `rw`: `randwrite`.
     pub(crate) fn of_pattern(word: &str) -> Option<Kind> {
         PATTERNS.iter().find(|(pattern, _)| *pattern == word).map(|&(_, kind)| kind)
     }
 
-    /// fio's word for what it does.
+    /// The value of fio's `rw` option.
     pub(crate) fn pattern(self) -> &'static str {
-        self.row().words.iter().find(|(name, _)| *name == "rw").map_or("", |&(_, word)| word)
+        self.row().options.iter().find(|(name, _)| *name == "rw").map_or("", |&(_, word)| word)
     }
 
-    /// Whether a test of ours, or fio's pattern, is called so.
+    /// True if a built-in test or a fio pattern has this name.
     pub(crate) fn is_taken(word: &str) -> bool {
         Kind::of_pattern(word).is_some() || ROWS.iter().any(|row| [row.word, row.id, row.title].contains(&word))
     }
 
     fn row(self) -> &'static Row {
-        // Every kind has its row; a test holds this.
+        // Every type has a row, which a test verifies.
         ROWS.iter().find(|row| row.kind == self).unwrap_or(&ROWS[0])
     }
 
-    /// The word on the command line: `randread`.
+    /// Name on the command line: `randread`.
     pub fn word(self) -> &'static str {
         self.row().word
     }
 
-    /// Name for tables.
+    /// Name in tables.
     pub fn title(self) -> &'static str {
         self.row().title
     }
 
-    /// Name for files.
+    /// Name in files.
     pub fn id(self) -> &'static str {
         self.row().id
     }
 
-    /// Bytes per request where nothing else is asked.
+    /// Default block size in bytes.
     pub fn usual_block(self) -> u32 {
         self.row().block
     }
 
-    /// The fio options that make it.
-    pub(crate) fn words(self) -> &'static [(&'static str, &'static str)] {
-        self.row().words
+    /// fio options that produce it.
+    pub(crate) fn options(self) -> &'static [(&'static str, &'static str)] {
+        self.row().options
     }
 
-    /// The directions in which data goes.
+    /// Directions in which data is transferred.
     pub const fn directions(self) -> &'static [Direction] {
         match self {
             Kind::RandomRead | Kind::SequentialRead => &[Direction::Read],
@@ -168,35 +170,43 @@ impl Kind {
         }
     }
 
-    /// Whether it changes what is on the target.
+    /// The directions as a Plan's [`Mix`].
+    pub(crate) const fn mix(self) -> Mix {
+        match self.directions() {
+            [only] => Mix::Only(*only),
+            _ => Mix::ReadWrite,
+        }
+    }
+
+    /// True if it modifies the target.
     pub const fn writes(self) -> bool {
         !matches!(self, Kind::RandomRead | Kind::SequentialRead)
     }
 
-    /// Whether it reads and writes.
+    /// True if it reads and writes.
     pub const fn is_mixed(self) -> bool {
         matches!(self, Kind::Mixed | Kind::SequentialMixed)
     }
 
-    /// Whether its offsets are drawn.
+    /// True if its offsets are random.
     pub const fn is_random(self) -> bool {
         matches!(self, Kind::RandomRead | Kind::Mixed | Kind::RandomWrite)
     }
 }
 
-/// Block sizes of a kind, each with every one of the user counts.
+/// A type, its block sizes in bytes and its user counts; every pair of the two is measured.
 pub(crate) type Levels = (Kind, &'static [u32], &'static [u32]);
 
 const USERS: &[u32] = &[1, 8, 16, 32, 64];
 
-/// What is measured when no tests are named: an answer in five minutes.
+/// Default levels if no tests are named: a result within five minutes.
 pub(crate) const USUAL: &[Levels] = &[
     (Kind::RandomRead, &[8 * KIB], USERS),
     (Kind::SequentialRead, &[MIB], &[1, 8]),
     (Kind::LogWrite, &[8 * KIB], &[1, 4]),
 ];
 
-/// Everything, for the tests that are named.
+/// All levels, for tests that are named.
 pub(crate) const FULL: &[Levels] = &[
     (Kind::RandomRead, &[8 * KIB], USERS),
     (Kind::SequentialRead, &[8 * KIB, 32 * KIB, 128 * KIB], &[1]),
@@ -205,7 +215,7 @@ pub(crate) const FULL: &[Levels] = &[
     (Kind::Mixed, &[8 * KIB], USERS),
 ];
 
-/// What fio.sh runs.
+/// Levels of fio.sh.
 pub(crate) const FIO_SH: &[Levels] = &[
     (Kind::RandomRead, &[8 * KIB], USERS),
     (Kind::SequentialRead, &[8 * KIB, 32 * KIB, 128 * KIB], &[1]),

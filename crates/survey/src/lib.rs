@@ -1,29 +1,49 @@
-//! What a survey is: tests times levels, and the Plan of each. Pure: from wishes to what is to be done.
+//! Surveys: tests at several load levels, the Plan of each, and the target on which they run.
 //!
-//! Owns the kinds of tests, their usual levels, the axes of a sweep, the survey file (TOML), the letters of fio.sh and
-//! the arithmetic of a dry run. Leaves finding out about disks, running and showing to others.
+//! Owns the types of tests, their default levels, the axes of a sweep, the survey file (TOML), the options of fio.sh
+//! and the estimate of a dry run. Identifies the target, decides if it may be written to, and creates, marks and
+//! removes its work file. Leaves running tests and showing results to others.
+//!
+//! ```
+//! use survey::{SurveyRequest, Writes, suite};
+//!
+//! // Random reads at three user counts, twice, on a target that must not be written to.
+//! let request = SurveyRequest::from_toml("tests = ['randread']\nusers = '1,2,4'\nrepeat = 2")?;
+//! let suite = suite(&request, Writes::Forbidden)?;
+//! assert_eq!(suite.tests.len(), 6);
+//! assert_eq!(suite.tests[0].describe(), "8k rand read, 1 user");
+//! # Ok::<(), survey::SurveyError>(())
+//! ```
 
 #![forbid(unsafe_code)]
 
 mod axis;
+mod consent;
+mod custom_tests;
+mod error;
+mod estimate;
+mod file_system;
+mod fio_sh_options;
+mod job_plans;
 mod kind;
-mod letters;
-mod matrix;
-mod outline;
-mod own;
-mod plan;
+mod parse_values;
+mod request;
+mod suite;
+mod target;
 mod test;
 mod untrusted;
-mod wishes;
-mod word;
+mod work_file;
 
 pub use axis::Axis;
+pub use custom_tests::{CustomTest, CustomTests};
+pub use error::SurveyError;
+pub use estimate::Estimate;
+pub use fio_sh_options::FioShOptions;
+pub use job_plans::{Access, Layout, Target, TargetKind, fill_plan};
 pub use kind::Kind;
-pub use letters::{Letters, letters};
-pub use matrix::{Suite, Writes, suite};
-pub use outline::Outline;
-pub use own::{OwnTest, OwnTests};
-pub use plan::{Access, Layout, Nature, Target, fill_plan};
-pub use test::{Pace, Test};
-pub use wishes::{WarmUp, Wishes};
-pub use word::{block_sizes, patience, room, seconds, short_size, size, user_counts, warm_up};
+pub use parse_values::{block_sizes, patience, room, seconds, short_size, size, user_counts, warm_up};
+pub use request::{SurveyRequest, WarmUp};
+pub use suite::{Suite, Writes, suite};
+pub use target::{FoundTarget, OpenTarget};
+pub use test::{Test, TestTime};
+pub use work_file::WorkFile;

@@ -1,72 +1,74 @@
-//! One test of a survey: what is done, at which levels.
+//! One test of a survey: its I/O and its load levels.
 
 use crate::kind::Kind;
-use crate::word::short_size;
+use crate::parse_values::short_size;
 use measure::Nanos;
 
-/// One test: a kind at its levels. A user is a process with one request at a time, unless `iodepth` says more.
+/// One test: a type at given levels. A user is a process with one request in flight, unless `iodepth` sets more.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Test {
-    /// What its owner calls it, where it is none of ours.
+    /// Name of a custom test.
     pub name: Option<String>,
-    /// What it does.
+    /// Type of I/O.
     pub kind: Kind,
-    /// Bytes per request.
+    /// Block size in bytes.
     pub block: u32,
-    /// How many at once.
+    /// Concurrent users.
     pub users: u32,
-    /// How much of the target is used, where it is not all.
+    /// Bytes of the target used, if not all.
     pub set: Option<u64>,
-    /// Further options of fio's and their values, in order.
+    /// Additional fio options and their values, in order.
     pub extras: Vec<(String, String)>,
-    /// Which repetition, from 1.
+    /// Number of the repetition, from 1.
     pub round: u32,
 }
 
-/// How long a test takes.
+/// Duration of a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pace {
-    /// I/O that does not count, first.
+pub struct TestTime {
+    /// Ramp time: I/O at the start that is not measured.
     pub ramp: Nanos,
-    /// I/O that counts.
+    /// Measured time.
     pub time: Nanos,
 }
 
-impl Pace {
-    /// Both together.
+impl TestTime {
+    /// Sum of both.
     pub fn total(&self) -> Nanos {
         self.ramp.saturating_add(self.time)
     }
 }
 
 impl Test {
-    /// Name for tables.
+    /// Name in tables.
     pub fn title(&self) -> &str {
         self.name.as_deref().unwrap_or(self.kind.title())
     }
 
-    /// Name for files.
+    /// Name in files.
     pub fn id(&self) -> &str {
         self.name.as_deref().unwrap_or(self.kind.id())
     }
 
-    /// Whether both are the same test, at whatever levels.
+    /// True if both are the same test, at any levels.
     pub fn is_like(&self, other: &Test) -> bool {
         self.kind == other.kind && self.name == other.name
     }
 
-    /// How much of what it does is writing, in percent: of a mix as its options say.
+    /// Default percentage of reads in a mixed test.
+    pub(crate) const USUAL_READS: u8 = 80;
+
+    /// Percentage of I/Os that are writes; for a mixed test, as set by its options.
     pub(crate) fn writes_percent(&self) -> u64 {
-        const USUAL_READS: u64 = 80;
         if !self.kind.is_mixed() {
             return if self.kind.writes() { 100 } else { 0 };
         }
         let said = self.extras.iter().rev().find(|(name, _)| name == "rwmixread");
-        let reads = said.and_then(|(_, value)| value.parse::<u64>().ok()).unwrap_or(USUAL_READS);
+        let reads = said.and_then(|(_, value)| value.parse::<u64>().ok()).unwrap_or(Test::USUAL_READS.into());
         100_u64.saturating_sub(reads)
     }
 
-    /// A line for progress: `8k rand read, 16 users, iodepth=4`.
+    /// Description for progress lines: `8k rand read, 16 users, iodepth=4`.
     pub fn describe(&self) -> String {
         let users = if self.users == 1 { "1 user".to_owned() } else { format!("{} users", self.users) };
         let mut text = format!("{} {}, {users}", short_size(u64::from(self.block)), self.title());
@@ -79,7 +81,7 @@ impl Test {
         text
     }
 
-    /// What tells it from all other tests of a survey, in words that stay the same from version to version.
+    /// Key that identifies the test within a survey, stable between versions.
     pub fn key(&self) -> String {
         let mut text = format!("{} bs={} users={}", self.id(), self.block, self.users);
         if let Some(set) = self.set {
@@ -91,13 +93,13 @@ impl Test {
         format!("{text} round={}", self.round)
     }
 
-    /// Whether this is another round of the same.
+    /// True if this is another repetition of the same test.
     pub fn repeats(&self, other: &Test) -> bool {
         Test { round: 0, ..self.clone() } == Test { round: 0, ..other.clone() }
     }
 }
 
-/// Options that make a kind what it is are told by its name.
+/// Options that are implied by the type are part of its name.
 fn is_given_by_kind(kind: Kind, name: &str) -> bool {
     kind == Kind::LogWrite && ["sync", "direct"].contains(&name)
 }

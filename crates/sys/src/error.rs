@@ -1,61 +1,61 @@
-//! What can go wrong between us and the kernel, with the words to say it.
+//! Errors of system calls, with messages.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// A call to the kernel that failed, or something it said that cannot be used.
+/// A system call that failed, or a text of the kernel that cannot be parsed.
 #[derive(Debug, thiserror::Error)]
 pub enum SysError {
-    /// A call about a file or device failed.
+    /// A call on a file or device failed.
     #[error("{path}: {call}: {source}")]
     Path {
-        /// The call, `fallocate`.
+        /// Name of the call, such as `fallocate`.
         call: &'static str,
-        /// What it was about.
+        /// Its file or device.
         path: PathBuf,
-        /// The kernel's answer.
+        /// Error of the kernel.
         source: io::Error,
     },
-    /// A call that is about no file failed.
+    /// A call without a file failed.
     #[error("{call}: {source}{advice}")]
     Call {
-        /// The call, `mmap`.
+        /// Name of the call, such as `mmap`.
         call: &'static str,
-        /// The kernel's answer.
+        /// Error of the kernel.
         source: io::Error,
-        /// What would work, led by a colon and a blank; empty when there is nothing to add.
+        /// Advice, after a colon and a space; empty if there is none.
         advice: String,
     },
-    /// A file under /proc or /sys says something that cannot be understood.
+    /// The text of a file in /proc or /sys cannot be parsed.
     #[error("{path}: {problem}")]
     Text {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What is wrong with its text.
+        /// The problem with its text.
         problem: String,
     },
-    /// What was asked for cannot be done here at all.
+    /// The request cannot be satisfied on this machine.
     #[error("{0}")]
     Impossible(String),
 }
 
 impl SysError {
-    /// A failed call about `path`.
+    /// A failed call on `path`.
     pub(crate) fn path(call: &'static str, path: &Path, source: impl Into<io::Error>) -> Self {
         SysError::Path { call, path: path.to_owned(), source: source.into() }
     }
 
-    /// A failed call that is about no file.
+    /// A failed call without a file.
     pub(crate) fn call(call: &'static str, source: impl Into<io::Error>) -> Self {
         SysError::Call { call, source: source.into(), advice: String::new() }
     }
 
-    /// A failed call, and what would work instead.
+    /// A failed call without a file, with advice.
     pub(crate) fn call_but(call: &'static str, source: impl Into<io::Error>, advice: &str) -> Self {
         SysError::Call { call, source: source.into(), advice: format!(": {advice}") }
     }
 
-    /// The kernel's error number; `None` when the kernel refused nothing.
+    /// errno; `None` if no call failed.
     pub fn errno(&self) -> Option<i32> {
         match self {
             SysError::Path { source, .. } | SysError::Call { source, .. } => source.raw_os_error(),

@@ -1,27 +1,27 @@
-//! Amplification: more bytes at the device than were asked for, or reads that a write-only test caused.
+//! Amplification: more bytes at the device than requested, or reads caused by a write-only test.
 //!
-//! Signals: bytes asked, the sectors of the devices on top, what the workers caused (/proc/PID/io).
+//! Signals: bytes requested, sectors of the topmost devices, I/O caused by the workers (/proc/PID/io).
 
 use super::note;
-use crate::evidence::float;
-use crate::limiter::seen::Seen;
+use crate::run_facts::RunFacts;
+use crate::run_facts::float;
 use model::{DeviceGain, Grade, Note, RunResult};
 
-/// The name in notes.
+/// Name of the check in notes.
 pub(super) const ID: &str = "amplification";
 
-/// Above this share of what was asked, the device did more than it was asked for.
+/// A device that transferred more than this multiple of the requested bytes has amplification.
 const MOST_SHARE: f64 = 1.05;
-/// Less than this is a file system's bookkeeping.
+/// Less than this many bytes is file system metadata.
 const LEAST_BYTES: f64 = 1_048_576.0;
 
-/// Compares the devices on top with what was asked, over the whole run: writes arrive late.
+/// Compares the topmost devices with the requested bytes over the whole run, because writeback is delayed.
 pub(super) fn run(result: &RunResult) -> Vec<Note> {
     judge(result).into_iter().collect()
 }
 
 fn judge(result: &RunResult) -> Option<Note> {
-    let seen = Seen::of(result)?;
+    let seen = RunFacts::of(result)?;
     let monitored = seen.monitored?;
     let whole = monitored.whole();
     let at_top = |count: fn(&DeviceGain) -> u64| -> f64 {
@@ -40,7 +40,7 @@ fn judge(result: &RunResult) -> Option<Note> {
         ("device_write_bytes", device_written),
         ("caused_read_bytes", caused(2)),
     ];
-    // What the workers did not cause is a neighbour's.
+    // Reads that the workers did not cause belong to another process.
     let own_reads = device_read.min(caused(2));
     let sentence = if read == 0.0 && written > 0.0 && own_reads > LEAST_BYTES && own_reads / written > MOST_SHARE - 1.0
     {
@@ -61,7 +61,7 @@ fn judge(result: &RunResult) -> Option<Note> {
     Some(note(ID, Grade::ValidWithLimits, sentence, &evidence))
 }
 
-fn on_files(seen: &Seen<'_>) -> bool {
+fn on_files(seen: &RunFacts<'_>) -> bool {
     seen.monitored.is_some_and(|monitored| monitored.targets.iter().any(|target| target.mount.is_some()))
 }
 

@@ -1,21 +1,21 @@
-//! Busy users: in a closed loop IOPS × mean latency is the number of users at work.
+//! Busy users: in a closed loop, IOPS × mean latency is the number of busy users.
 //!
-//! Signals: counters, latency sums and windows of the jobs. Source: Little's law.
+//! Signals: counters, latency sums and measured times of the jobs. Source: Little's law.
 
 use super::note;
-use crate::evidence::{is_paced, latency_sum_ns, slots, window};
+use crate::run_facts::{is_paced, latency_sum_ns, slots, window};
 use measure::Nanos;
 use model::{Grade, JobResult, Note, RunResult};
 
-/// The name in notes.
+/// Name of the check in notes.
 pub(super) const ID: &str = "busy users";
 
-/// Below this share of busy users the rate is not the rate of that many users.
+/// With a smaller fraction of busy users, the rate is not that of the requested number of users.
 pub(crate) const LEAST_SHARE: f64 = 0.85;
-/// Above this share rate and latency contradict each other; windows and rounding stay far below it.
+/// With a larger ratio, rate and latency contradict each other; rounding and interval edges stay far below it.
 pub(crate) const MOST_SHARE: f64 = 1.15;
 
-/// Judges each reporting group that ran as one closed loop.
+/// Checks each reporting group that ran as one closed loop.
 pub(super) fn run(result: &RunResult) -> Vec<Note> {
     let mut groups: Vec<u32> = result.jobs.iter().map(|job| job.echo.group).collect();
     groups.dedup();
@@ -25,7 +25,7 @@ pub(super) fn run(result: &RunResult) -> Vec<Note> {
         .into_iter()
         .filter_map(|group| {
             let jobs: Vec<&JobResult> = result.jobs.iter().filter(|job| job.echo.group == group).collect();
-            let paced = jobs.iter().any(|job| is_paced(job, result));
+            let paced = jobs.iter().any(|job| is_paced(job));
             if paced { None } else { judge_group(&jobs) }
         })
         .collect()
@@ -42,7 +42,7 @@ fn judge_group(jobs: &[&JobResult]) -> Option<Note> {
         let sentence = "latency was not measured, so busy users cannot be counted".to_owned();
         return Some(note(ID, Grade::NotChecked, sentence, &[("users_asked", users)]));
     };
-    // IOPS × mean latency = Σ latency ÷ window.
+    // IOPS × mean latency = Σ latency ÷ measured time.
     let busy = sums.iter().sum::<f64>() / span.as_f64();
     let share = busy / users;
     let evidence = [("users_busy", busy), ("users_asked", users), ("share_percent", 100.0 * share)];
@@ -77,7 +77,7 @@ fn too_few(busy: f64, users: f64, jobs: &[&JobResult], span: Nanos) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixtures::{clean_random_read, closed_loop, published_rows};
+    use crate::fixtures::{clean_random_read, closed_loop, published_rows, workload};
 
     fn check(result: &RunResult) -> Option<(Grade, String)> {
         let notes = run(result);
@@ -126,7 +126,7 @@ mod tests {
     fn a_rate_limit_wants_idle_users() {
         let mut result = closed_loop(8, 100, Nanos::MILLISECOND, Nanos::SECOND);
         assert!(check(&result).is_some());
-        result.jobs[0].echo.options.push(("rate_iops".into(), "100".into()));
+        workload(&mut result).pace.iops.read = Some(100);
         assert_eq!(check(&result), None);
     }
 

@@ -1,25 +1,25 @@
-//! Cache: did the bytes that were asked for reach the device, or did memory answer?
+//! Cache: checks if the requested bytes were transferred by the device, or served from memory.
 //!
-//! Signals: bytes asked by the jobs, sectors counted by the devices under their files, the kind of file system.
+//! Signals: bytes requested by the jobs, sectors counted by the devices under their files, the type of file system.
 
 use super::note;
-use crate::evidence::{bytes_asked, bytes_at_devices};
+use crate::run_facts::{bytes_asked, bytes_at_devices};
 use measure::{Direction, Nanos};
 use model::{Grade, Note, RunResult};
 
-/// The name in notes.
+/// Name of the check in notes.
 pub(super) const ID: &str = "cache";
 
-/// Below this share of bytes seen by the device, memory took part.
+/// If the device transferred a smaller fraction of the bytes, some came from memory.
 const LEAST_SHARE: f64 = 0.98;
-/// Below this share the number is one of memory.
+/// If the device transferred a smaller fraction, the result is mostly that of memory.
 const STORAGE_SHARE: f64 = 0.5;
 
-/// Compares what was asked with what the devices moved, for reads and for writes.
+/// Compares requested bytes with those of the devices, for reads and for writes.
 pub(super) fn run(result: &RunResult) -> Vec<Note> {
     let judged = [Direction::Read, Direction::Write].into_iter().filter_map(|direction| judge(result, direction));
     let mut notes: Vec<Note> = judged.collect();
-    // What holds for both directions is said once.
+    // A sentence that applies to both directions is reported once.
     notes.dedup_by(|second, first| second.sentence == first.sentence);
     notes
 }
@@ -56,7 +56,7 @@ fn is_memory(kind: &str) -> bool {
 
 #[expect(clippy::cast_precision_loss, reason = "shown with three digits")]
 fn sentence(result: &RunResult, direction: Direction, moved: u64, share: f64) -> String {
-    // 99.97 % must not read as 100 % when some bytes did come from the device, nor 2.1 % as none.
+    // Rounding must not turn 99.97 % into 100 %, nor 2.1 % into none.
     let missing = (100.0 * (1.0 - share)).clamp(0.0, 100.0);
     let missing =
         if moved > 0 && missing > 99.0 { format!("{:.2}", missing.min(99.99)) } else { format!("{missing:.0}") };
@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn reads_from_memory_are_named_with_what_the_device_delivered() {
-        // 8 users x 1,000 I/Os of 8 KiB in one second = 62.5 MiB asked.
+        // 8 users x 1,000 I/Os of 8 KiB in one second = 62.5 MiB requested.
         assert_eq!(
             check(&with_share(8)),
             Some((
@@ -149,7 +149,7 @@ mod tests {
             members: vec![lower.clone()],
             ..with_share(100).devices.remove(0)
         };
-        // As they are reported: the members behind the stacked device once more.
+        // As in reports: the members are listed again after the stacked device.
         result.devices = vec![upper, lower];
         assert!(check(&result).unwrap().1.starts_with("90 % of the reads"));
     }

@@ -1,36 +1,33 @@
-//! Client CPU: the processors of the machine that tests were the limit.
+//! Client CPU: the CPUs of the test machine were the bottleneck.
 //!
-//! Signals: time on a processor and waiting for one of each worker, ticks taken by the hypervisor; of foreign results
-//! the jobs' own CPU shares.
+//! Signals: on-CPU and runnable time of each worker, ticks stolen by the hypervisor; for imported results, the jobs'
+//! CPU utilization.
 
 use super::note;
-use crate::evidence::{float, is_on};
-use crate::limiter::seen::Seen;
+use crate::run_facts::{RunFacts, float, polls};
 use measure::Nanos;
 use model::{Grade, Note, RunResult};
 
-/// The name in notes.
+/// Name of the check in notes.
 pub(super) const ID: &str = "client CPU";
 
-/// From this share of its time on a processor, or waiting for one, a worker has none for a device.
+/// A worker that is on a CPU, or waiting for one, for this fraction of the time hardly waits for a device.
 const BUSY: f64 = 0.95;
-/// From this share of its time ready without a processor, a worker's latencies are the machine's.
+/// If a worker is runnable without a CPU for this fraction of the time, its latencies are caused by the machine.
 const DELAYED: f64 = 0.25;
-/// From this share of all ticks, the hypervisor's other guests are in the number.
+/// If this fraction of all ticks is stolen, other guests of the hypervisor affect the result.
 const STOLEN: f64 = 0.10;
-/// Options with which a worker waits on the processor.
-const POLLING: [&str; 3] = ["hipri", "sqthread_poll", "userspace_reap"];
 
-/// The busiest worker, the most delayed one, and the hypervisor.
+/// Checks the busiest worker, the most delayed one, and stolen time.
 pub(super) fn run(result: &RunResult) -> Vec<Note> {
-    let Some(seen) = Seen::of(result) else { return Vec::new() };
-    if seen.jobs().any(|job| is_on(job, result, &POLLING)) {
+    let Some(seen) = RunFacts::of(result) else { return Vec::new() };
+    if seen.jobs().any(polls) {
         return Vec::new();
     }
     let seconds = seen.seconds;
     let share = |time: Option<Nanos>| time.map_or(0.0, |time| time.as_secs_f64() / seconds);
-    let told = seen.steady.workers.iter().filter(|worker| worker.ios > 0 && worker.on_cpu.is_some());
-    let shares: Vec<(f64, f64)> = told.map(|worker| (share(worker.on_cpu), share(worker.run_delay))).collect();
+    let sampled = seen.steady.workers.iter().filter(|worker| worker.ios > 0 && worker.on_cpu.is_some());
+    let shares: Vec<(f64, f64)> = sampled.map(|worker| (share(worker.on_cpu), share(worker.run_delay))).collect();
     let shares = if shares.is_empty() { seen.processor_shares().into_iter().collect() } else { shares };
     let Some(&(on, waiting)) = shares.iter().max_by(|a, b| (a.0 + a.1).total_cmp(&(b.0 + b.1))) else {
         return Vec::new();
@@ -61,7 +58,7 @@ fn percent(share: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixtures::watched_random_read;
+    use crate::fixtures::{watched_random_read, workload};
 
     #[test]
     fn workers_without_time_to_wait_are_the_limit() {
@@ -78,13 +75,13 @@ mod tests {
     }
 
     #[test]
-    fn a_worker_that_waits_for_a_processor_is_told_and_one_that_polls_is_not() {
+    fn a_worker_that_waits_for_a_processor_is_a_finding_and_one_that_polls_is_not() {
         let mut result = watched_random_read();
         for interval in &mut result.monitored.as_mut().unwrap().intervals {
             interval.workers[3].run_delay = Some(Nanos::from_millis(400));
         }
         assert!(run(&result)[0].sentence.starts_with("a worker waited for a processor 40 % of the time"));
-        result.jobs[0].echo.options.push(("hipri".into(), "1".into()));
+        workload(&mut result).polls = true;
         assert_eq!(run(&result), []);
     }
 }

@@ -1,21 +1,22 @@
-//! Compressible: a target that compresses or deduplicates is as fast as the data is simple.
+//! Compressible: on a target that compresses or deduplicates, speed depends on the contents of the data.
 //!
-//! Signals: what the jobs put into their buffers, and whether something below is known to compress.
+//! Signals: buffer contents of the jobs, and layers under the files that are known to compress.
 
 use super::note;
-use crate::evidence::{busy_jobs, is_on, option};
+use crate::run_facts::busy_jobs;
 use model::{Grade, JobResult, Note, RunResult};
+use plan::Filling;
 
-/// The name in notes.
+/// Name of the check in notes.
 pub(super) const ID: &str = "compressible";
 
-/// Below this share of compressible or repeated bytes data is as good as random.
+/// With a smaller percentage of compressible or duplicate bytes, data behaves like random data.
 const LEAST_PERCENT: f64 = 20.0;
 
-/// Buffers that are simple, and places that compress.
+/// Reports compressible buffers, and layers that compress.
 pub(super) fn run(result: &RunResult) -> Vec<Note> {
     let writes = busy_jobs(result).find(|job| job.directions.write.bytes > 0 && !job.echo.paths.is_empty());
-    let simple = writes.and_then(|job| simple_buffers(job, result));
+    let simple = writes.and_then(simple_buffers);
     let place = writes.or_else(|| busy_jobs(result).next()).and_then(|_| compressing(result));
     let sentence = match (simple, place) {
         (Some((what, _)), Some(place)) => {
@@ -31,21 +32,16 @@ pub(super) fn run(result: &RunResult) -> Vec<Note> {
     vec![note(ID, Grade::ValidWithLimits, sentence, &[("simple_percent", percent)])]
 }
 
-/// What makes a job's buffers simple, and how much of them is.
-fn simple_buffers(job: &JobResult, result: &RunResult) -> Option<(&'static str, f64)> {
-    let percent = |names: &[&str]| option(job, result, names)?.trim().parse::<f64>().ok();
-    if is_on(job, result, &["zero_buffers"]) {
-        return Some(("all zeros were written", 100.0));
+/// Reason why a job's data is compressible, and the percentage.
+fn simple_buffers(job: &JobResult) -> Option<(&'static str, f64)> {
+    let contents = job.workload.as_ref()?.contents;
+    let (compressible, repeated) = (f64::from(contents.compressible_percent), f64::from(contents.repeated_percent));
+    match contents.filling {
+        Filling::Zeros => Some(("all zeros were written", 100.0)),
+        Filling::Pattern => Some(("one pattern was written over and over", 100.0)),
+        Filling::Random if compressible >= LEAST_PERCENT => Some(("the written data can be compressed", compressible)),
+        Filling::Random => (repeated >= LEAST_PERCENT).then_some(("the written blocks repeat", repeated)),
     }
-    if option(job, result, &["buffer_pattern"]).is_some() {
-        return Some(("one pattern was written over and over", 100.0));
-    }
-    let compress = percent(&["buffer_compress_percentage"]).unwrap_or(0.0);
-    if compress >= LEAST_PERCENT {
-        return Some(("the written data can be compressed", compress));
-    }
-    let repeated = percent(&["dedupe_percentage"]).unwrap_or(0.0);
-    (repeated >= LEAST_PERCENT).then_some(("the written blocks repeat", repeated))
 }
 
 /// A device or file system under the targets that compresses.
@@ -67,16 +63,16 @@ fn compressing(result: &RunResult) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixtures::watched_random_read;
+    use crate::fixtures::{watched_random_read, workload};
     use model::MountFacts;
 
     #[test]
-    fn zeros_are_told_and_random_data_is_silent() {
+    fn zeros_are_named_and_random_data_is_silent() {
         let mut result = watched_random_read();
         let job = &mut result.jobs[0];
         job.directions.write = job.directions.read.clone();
         assert_eq!(run(&result), []);
-        result.jobs[0].echo.options.push(("zero_buffers".into(), "1".into()));
+        workload(&mut result).contents.filling = Filling::Zeros;
         assert!(run(&result)[0].sentence.starts_with("all zeros were written: valid only"));
     }
 

@@ -1,24 +1,29 @@
-//! Contradiction: rates that a report prints and that are not those of its own bytes, I/Os and time.
+//! Contradiction: printed rates that do not match the bytes, I/Os and time of the same report.
 //!
-//! Signals: what a foreign report prints beside its counts. A result of our own has no such rates: they follow from the
-//! counts.
+//! Signals: rates that an imported report prints in addition to its counts. plumb's own results have no such rates:
+//! they are computed from the counts.
 
 use super::note;
 use crate::identities::{Identity, contradictions};
 use crate::summary::thousands;
 use model::{Grade, Note, RunResult};
 
-/// The name in notes.
+/// Name of the check in notes.
 pub(super) const ID: &str = "contradiction";
 
-/// Tells the worst of each row.
+/// The largest contradiction of each row.
 pub(super) fn run(result: &RunResult) -> Vec<Note> {
     let apart = |identity: &Identity| identity.apart().unwrap_or_default();
     let worst = |found: Vec<Identity>| found.into_iter().max_by(|a, b| apart(a).total_cmp(&apart(b)));
-    result.reported_jobs().iter().filter_map(|job| worst(contradictions(job))).map(|identity| told(&identity)).collect()
+    result
+        .reported_jobs()
+        .iter()
+        .filter_map(|job| worst(contradictions(job)))
+        .map(|identity| note_of(&identity))
+        .collect()
 }
 
-fn told(identity: &Identity) -> Note {
+fn note_of(identity: &Identity) -> Note {
     let (left, right) = (identity.left.unwrap_or_default(), identity.right.unwrap_or_default());
     let (unit, apart) = (identity.unit, 100.0 * identity.apart().unwrap_or_default());
     let sentence = format!(
@@ -56,10 +61,10 @@ mod tests {
 
     #[test]
     fn a_printed_rate_that_its_own_bytes_deny_is_told_with_both() {
-        let told = check(Some(131_072_000.0), Some(8_000.0)).unwrap();
+        let sentence = check(Some(131_072_000.0), Some(8_000.0)).unwrap();
         assert!(
-            told.contains("io = bw × runtime does not hold: 65,536,000 B against 131072000 B/s × 1.000 s"),
-            "{told}"
+            sentence.contains("io = bw × runtime does not hold: 65,536,000 B against 131072000 B/s × 1.000 s"),
+            "{sentence}"
         );
         assert!(check(None, Some(16_000.0)).unwrap().contains("issued = iops × runtime"));
     }

@@ -1,25 +1,26 @@
-//! Coordinated omission: while a closed loop stalls it asks for nothing, and the percentiles do not know what they missed.
+//! Coordinated omission: during a stall, a closed loop issues no requests, so the percentiles miss those that would
+//! have waited.
 //!
-//! Signals: the longest latency against the rate and the length of the run.
+//! Signals: maximum latency compared with the rate and the length of the run.
 
 use super::note;
-use crate::evidence::{busy_jobs, float, is_paced, window};
+use crate::run_facts::{busy_jobs, float, is_paced, is_simulated, window};
 use crate::summary::thousands;
 use model::{Grade, JobResult, Note, RunResult};
 
-/// The name in notes.
+/// Name of the check in notes.
 pub(super) const ID: &str = "coordinated omission";
 
-/// A shorter stall is a slow I/O.
+/// Minimum length of a stall; anything shorter is a slow I/O.
 const STALL_MIN_S: f64 = 0.1;
-/// A stall is this many times the mean at least.
+/// Minimum length of a stall in multiples of the mean latency.
 const TIMES_MEAN: f64 = 20.0;
-/// A stall that takes a smaller share of the run hides less than a percentile shows.
+/// Minimum fraction of the run; a shorter stall hides too few requests to change a printed percentile.
 const SHARE_MIN: f64 = 0.01;
 
-/// The stall that would have hit most requests.
+/// Reports the stall that would have delayed the most requests.
 pub(super) fn run(result: &RunResult) -> Vec<Note> {
-    let closed = busy_jobs(result).filter(|job| !is_paced(job, result) && job.echo.engine != "sim");
+    let closed = busy_jobs(result).filter(|job| !is_paced(job) && !is_simulated(job));
     let worst = closed.filter_map(judge).max_by(|a, b| a.0.total_cmp(&b.0));
     worst.map(|(_, note)| note).into_iter().collect()
 }
@@ -43,7 +44,7 @@ fn judge(job: &JobResult) -> Option<(f64, Note)> {
     Some((hit, note(ID, Grade::ValidWithLimits, sentence, &evidence)))
 }
 
-/// Two digits: more would claim to know it.
+/// Rounds to two digits, the precision of the estimate.
 fn two_digits(value: f64) -> f64 {
     let step = 10f64.powf(value.log10().floor() - 1.0).max(1.0);
     (value / step).round() * step
@@ -52,11 +53,11 @@ fn two_digits(value: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixtures::closed_loop;
+    use crate::fixtures::{closed_loop, workload};
     use measure::Nanos;
 
     #[test]
-    fn a_stall_is_told_with_the_requests_it_would_have_hit() {
+    fn a_stall_is_shown_with_the_requests_it_would_have_hit() {
         let mut result = closed_loop(1, 17_500, Nanos::from_micros(171), Nanos::from_secs(3));
         assert_eq!(run(&result), []);
         let total = result.jobs[0].directions.read.total.as_mut().unwrap();
@@ -65,7 +66,7 @@ mod tests {
             run(&result)[0].sentence,
             "closed loop: the longest stall of 412 ms would have hit about 2,400 requests at this rate"
         );
-        result.jobs[0].echo.options.push(("rate_iops".into(), "5000".into()));
+        workload(&mut result).pace.iops.read = Some(5000);
         assert_eq!(run(&result), [], "a paced loop goes on without them");
     }
 }

@@ -1,21 +1,21 @@
-//! Depth: a queue depth that was asked for and never came about.
+//! Depth: the requested queue depth was not reached.
 //!
-//! Signals: depth bins, latency sums and windows (Little's law), the time inside submission.
+//! Signals: depth bins, latency sums and measured times (Little's law), submission latency.
 
 use super::note;
-use crate::evidence::{busy_jobs, float, is_paced, latency_sum_ns, slots, window};
+use crate::run_facts::{busy_jobs, float, is_paced, latency_sum_ns, slots, window};
 use model::{Grade, JobResult, LatencyStatistics, Note, RunResult};
 
-/// The name in notes.
+/// Name of the check in notes.
 pub(super) const ID: &str = "depth";
 
-/// From this share of a latency on, submission itself is what waits.
+/// If submission takes this fraction of the latency, I/Os wait in submission instead of in the queue.
 const IN_SUBMISSION: f64 = 0.5;
 
-/// One note for each way in which depth was missed; jobs alike are told once.
+/// One note for each cause of a low depth; similar jobs share a note.
 pub(super) fn run(result: &RunResult) -> Vec<Note> {
     let mut notes: Vec<Note> = Vec::new();
-    for job in busy_jobs(result).filter(|job| job.echo.iodepth > 1 && !is_paced(job, result)) {
+    for job in busy_jobs(result).filter(|job| job.echo.iodepth > 1 && !is_paced(job)) {
         if let Some(found) = judge(job)
             && notes.iter().all(|known| known.sentence != found.sentence)
         {
@@ -34,13 +34,14 @@ fn judge(job: &JobResult) -> Option<Note> {
     let achieved = latency_sum_ns(job).map(|sum| sum / window(job).as_f64().max(1.0) / users);
     let evidence = [("depth_asked", f64::from(asked)), ("depth_achieved", achieved.unwrap_or(0.0))];
     if slots(job) < asked && job.depth.level.iter().any(|&count| count > 0) {
-        let told = achieved.map_or_else(|| format!("at most {}", slots(job)), |depth| format!("achieved {depth:.1}"));
+        let reached =
+            achieved.map_or_else(|| format!("at most {}", slots(job)), |depth| format!("achieved {depth:.1}"));
         let why = if slots(job) == 1 {
             format!("engine `{}` has one I/O per worker", job.echo.engine)
         } else {
             "the jobs never had more to give".to_owned()
         };
-        let sentence = format!("asked depth {asked}, {told}: {why}");
+        let sentence = format!("asked depth {asked}, {reached}: {why}");
         return Some(note(ID, Grade::ValidWithLimits, sentence, &evidence));
     }
     let share = share_in_submission(job)?;
@@ -55,7 +56,7 @@ fn judge(job: &JobResult) -> Option<Note> {
     })
 }
 
-/// How much of the latency of a queued engine passed before its I/Os were in the queue.
+/// Fraction of the latency of a queued engine that passed before its I/Os were in the queue.
 fn share_in_submission(job: &JobResult) -> Option<f64> {
     let sum = |latency: &Option<LatencyStatistics>| latency.as_ref().map(|latency| float(low(latency.moments.sum())));
     let (mut submission, mut completion) = (0.0, 0.0);
@@ -64,7 +65,7 @@ fn share_in_submission(job: &JobResult) -> Option<f64> {
         completion += sum(&direction.completion)?;
     }
     let all = submission + completion;
-    // Below 20 µs per I/O it is the cost of calling, which is the processor's business.
+    // Below 20 µs per I/O it is the normal CPU cost of the system call.
     (all > 0.0 && submission / float(job.ios().max(1)) > 20_000.0).then_some(submission / all)
 }
 

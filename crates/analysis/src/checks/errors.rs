@@ -1,11 +1,11 @@
-//! Errors: a run with any failed or short I/O is never trusted as it stands.
+//! Errors: a run with a failed or short I/O is never trusted as it is.
 //!
-//! Signals: the error that ended a job, forgiven errors, short and dropped I/Os.
+//! Signals: the error that ended a job, tolerated errors, short and dropped I/Os.
 
 use super::note;
 use model::{Grade, JobResult, Note, RunResult};
 
-/// The name in notes.
+/// Name of the check in notes.
 pub(super) const ID: &str = "errors";
 
 /// One note for all errors of the run.

@@ -1,29 +1,29 @@
-//! Holes: reads of blocks that were never written are answered by the file system, also with O_DIRECT.
+//! Holes: reads of blocks that were never written are served by the file system, even with O_DIRECT.
 //!
-//! Signals: holes and unwritten extents of the jobs' regions when their I/O began (FIEMAP), options of the jobs.
+//! Signals: holes and unwritten extents of the jobs' regions at the start of I/O (FIEMAP), settings of the jobs.
 
 use super::note;
-use crate::evidence::{bytes_asked, float};
+use crate::run_facts::{bytes_asked, float};
 use measure::Direction;
 use model::{Grade, Note, RunResult};
 
-/// The name in notes.
+/// Name of the check in notes.
 pub(super) const ID: &str = "holes";
 
-/// Below this share of unwritten bytes nobody sees it in a number.
+/// A smaller fraction of unwritten bytes does not affect the result.
 const LEAST_SHARE: f64 = 0.02;
 
-/// Counts what was never written under the reads of a run.
+/// Sums the never-written bytes in the regions that were read.
 pub(super) fn run(result: &RunResult) -> Vec<Note> {
     let Some(monitored) = &result.monitored else { return Vec::new() };
     let (read, written) = (bytes_asked(result, Direction::Read), bytes_asked(result, Direction::Write));
-    let told = || monitored.targets.iter().filter_map(|target| Some((target, target.unwritten_bytes?)));
-    let unwritten: u64 = told().map(|(_, bytes)| bytes).fold(0, u64::saturating_add);
-    // A run that writes as much as was missing fills its own holes.
+    let known = || monitored.targets.iter().filter_map(|target| Some((target, target.unwritten_bytes?)));
+    let unwritten: u64 = known().map(|(_, bytes)| bytes).fold(0, u64::saturating_add);
+    // A run that writes at least as much as was unwritten fills its own holes.
     if read == 0 || written >= unwritten {
         return Vec::new();
     }
-    let region: u64 = told().map(|(target, _)| target.region_bytes).fold(0, u64::saturating_add);
+    let region: u64 = known().map(|(target, _)| target.region_bytes).fold(0, u64::saturating_add);
     let share = float(unwritten) / float(region.max(1));
     if share < LEAST_SHARE {
         return Vec::new();

@@ -1,23 +1,24 @@
-//! Impossible plan: words that cannot give the number they ask for.
+//! Impossible plan: settings with which a job cannot measure its result.
 //!
-//! What contradicts itself outright is refused before the run; what fio's words allow and no number survives is told here.
-//! Signals: options of the jobs, I/Os that came about.
+//! Direct contradictions are rejected before the run; this check is for settings that fio accepts but that leave no
+//! usable result.
+//! Signals: ramp time, runtime and I/Os of the jobs.
 
 use super::note;
-use crate::evidence::{option, seconds};
+use measure::Nanos;
 use model::{Grade, JobResult, Note, RunResult};
 
-/// The name in notes.
+/// Name of the check in notes.
 pub(super) const ID: &str = "impossible plan";
 
-/// Jobs that could not measure what they were to measure.
+/// The first job whose settings prevented a measurement.
 pub(super) fn run(result: &RunResult) -> Vec<Note> {
-    result.jobs.iter().find_map(|job| judge(job, result)).into_iter().collect()
+    result.jobs.iter().find_map(judge).into_iter().collect()
 }
 
-fn judge(job: &JobResult, result: &RunResult) -> Option<Note> {
-    let time = |names: &[&str]| option(job, result, names).and_then(seconds);
-    let (ramp, runtime) = (time(&["ramp_time"]).unwrap_or(0.0), time(&["runtime"]));
+fn judge(job: &JobResult) -> Option<Note> {
+    let workload = job.workload.as_ref()?;
+    let (ramp, runtime) = (workload.ramp.as_secs_f64(), workload.runtime.map(Nanos::as_secs_f64));
     let evidence = [("ramp_s", ramp), ("runtime_s", runtime.unwrap_or(0.0))];
     let name = &job.echo.name;
     if ramp > 0.0 && job.ios() == 0 && job.error.is_none() {
@@ -35,14 +36,15 @@ fn judge(job: &JobResult, result: &RunResult) -> Option<Note> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixtures::clean_random_read;
+    use crate::fixtures::{clean_random_read, workload};
 
     #[test]
-    fn a_ramp_as_long_as_the_run_is_told() {
+    fn a_ramp_as_long_as_the_run_is_a_finding() {
         let mut result = clean_random_read();
-        result.jobs[0].echo.options = vec![("ramp_time".into(), "500ms".into()), ("runtime".into(), "10".into())];
+        workload(&mut result).ramp = Nanos::from_millis(500);
+        workload(&mut result).runtime = Some(Nanos::from_secs(10));
         assert_eq!(run(&result), []);
-        result.jobs[0].echo.options[0].1 = "10s".into();
+        workload(&mut result).ramp = Nanos::from_secs(10);
         assert!(run(&result)[0].sentence.contains("warms up for 10 s and measures 10 s"));
         result.jobs[0].directions = Default::default();
         assert_eq!(run(&result)[0].grade, Grade::NotAStorageResult);

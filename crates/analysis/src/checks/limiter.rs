@@ -1,19 +1,19 @@
-//! Limiter: a rate that somebody set, seen as a limit that is reached or as a plateau at a round number.
+//! Limiter: a rate limit set on purpose, detected as a limit that is reached or as a plateau at a round number.
 //!
-//! Signals: limits of the control group with the devices' counters, the per-interval rates.
+//! Signals: limits of the control group compared with the devices' counters, rates per interval.
 
 use super::note;
 use crate::limiter::caps;
-use crate::limiter::seen::Seen;
+use crate::run_facts::RunFacts;
 use model::{Grade, Note, RunResult};
 
-/// The name in notes.
+/// Name of the check in notes.
 pub(super) const ID: &str = "limiter";
 
-/// A limit of the control group that is reached, else a plateau.
+/// A limit of the control group that is reached, otherwise a plateau.
 pub(super) fn run(result: &RunResult) -> Vec<Note> {
-    let Some(seen) = Seen::of(result) else { return Vec::new() };
-    // A plateau that the plan asked for is what was wanted.
+    let Some(seen) = RunFacts::of(result) else { return Vec::new() };
+    // A plateau that the plan requested is intended.
     let found = caps::of_the_group(&seen)
         .map(|cap| (format!("{}: a limiter, not a device", cap.sentence), cap.evidence))
         .or_else(|| match caps::of_the_plan(&seen) {
@@ -46,7 +46,10 @@ mod tests {
         let mut result = watched_random_read();
         let cap = IoCap { device: "sda".into(), read_iops: Some(2_000), ..IoCap::default() };
         result.monitored.as_mut().unwrap().group_limits = Some(GroupLimits { io: vec![cap], ..GroupLimits::default() });
-        let told = run(&result).remove(0).sentence;
-        assert!(told.contains("2000 reads/s on sda") && told.ends_with("a limiter, not a device"), "{told}");
+        let sentence = run(&result).remove(0).sentence;
+        assert!(
+            sentence.contains("2000 reads/s on sda") && sentence.ends_with("a limiter, not a device"),
+            "{sentence}"
+        );
     }
 }

@@ -1,28 +1,28 @@
-//! Link ceiling: more bytes than the link to the device can carry did not come over it.
+//! Link ceiling: throughput above the maximum of the link to the device cannot have come from the device.
 //!
-//! Signals: bytes the workers moved, what sysfs says of the links (PCIe, SATA).
+//! Signals: bytes transferred by the workers, link speeds from sysfs (PCIe, SATA).
 
 use super::note;
-use crate::evidence::float;
-use crate::limiter::seen::Seen;
+use crate::run_facts::RunFacts;
+use crate::run_facts::float;
 use model::{Grade, Note, RunResult};
 
-/// The name in notes.
+/// Name of the check in notes.
 pub(super) const ID: &str = "link ceiling";
 
-/// Intervals and counters are read one after the other: a little more than a link carries is the edge of an interval.
+/// Counters are read one after the other, so an interval may show slightly more than the link's maximum.
 const SLACK: f64 = 1.02;
 
-/// Compares the faster direction with what all links below the targets carry.
+/// Compares the faster direction with the total bandwidth of all links below the targets.
 pub(super) fn run(result: &RunResult) -> Vec<Note> {
     judge(result).into_iter().collect()
 }
 
 fn judge(result: &RunResult) -> Option<Note> {
-    let seen = Seen::of(result)?;
+    let seen = RunFacts::of(result)?;
     let devices = &seen.monitored?.devices;
     let leaves = || devices.iter().filter(|device| device.leaf);
-    // One link that is not known may carry anything.
+    // If the speed of any link is unknown, the total is unknown.
     let carried: Option<u64> = leaves().map(|device| device.link_bytes_per_second).sum();
     let carried = float(carried.filter(|&sum| sum > 0)?);
     let rate = seen.per_second(seen.steady.bytes[0].max(seen.steady.bytes[1]));

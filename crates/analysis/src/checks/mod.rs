@@ -1,4 +1,4 @@
-//! The checks: one file and one row each.
+//! The table of checks: one file and one row each.
 
 mod amplification;
 mod busy_users;
@@ -26,31 +26,31 @@ pub(crate) use busy_users::{LEAST_SHARE as LEAST_BUSY_SHARE, MOST_SHARE as MOST_
 
 use model::{Grade, Note, RunResult};
 
-/// What a check needs to be made at all.
+/// Signals without which a check is impossible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Needs {
-    /// What the jobs say of themselves.
+    /// Numbers of the jobs.
     Own,
     /// Counters of the devices under the files.
     Devices,
-    /// What was seen beside the jobs, which foreign results do not have.
-    Beside,
+    /// Samples of the machine during the run, which imported results lack.
+    Samples,
 }
 
-/// One question to a result.
+/// One check of a result.
 #[derive(Clone, Copy)]
 pub struct Check {
-    /// The name in notes and files.
+    /// Name in notes and files.
     pub id: &'static str,
-    /// Why it is asked, one line.
+    /// Purpose in one line.
     pub why: &'static str,
-    /// What it needs.
+    /// Required signals.
     pub needs: Needs,
-    /// The answer: empty when there is nothing to say.
+    /// Runs the check; returns no notes if nothing was found.
     pub run: fn(&RunResult) -> Vec<Note>,
 }
 
-/// All checks, in the order in which their notes are shown.
+/// All checks, in the order in which their notes are printed.
 pub const CHECKS: &[Check] = &[
     Check {
         id: errors::ID,
@@ -79,19 +79,19 @@ pub const CHECKS: &[Check] = &[
     Check {
         id: holes::ID,
         why: "reads of blocks that were never written reach no disk, also with O_DIRECT",
-        needs: Needs::Beside,
+        needs: Needs::Samples,
         run: holes::run,
     },
     Check {
         id: link_ceiling::ID,
         why: "what a link cannot carry did not come over it",
-        needs: Needs::Beside,
+        needs: Needs::Samples,
         run: link_ceiling::run,
     },
     Check {
         id: small_set::ID,
         why: "a working set that fits a cache is measured in the cache",
-        needs: Needs::Beside,
+        needs: Needs::Samples,
         run: small_set::run,
     },
     Check {
@@ -118,23 +118,23 @@ pub const CHECKS: &[Check] = &[
         needs: Needs::Own,
         run: client_cpu::run,
     },
-    Check { id: throttled::ID, why: "a processor quota shows as latency", needs: Needs::Beside, run: throttled::run },
+    Check { id: throttled::ID, why: "a processor quota shows as latency", needs: Needs::Samples, run: throttled::run },
     Check {
         id: limiter::ID,
         why: "a limit that somebody set says nothing about the device",
-        needs: Needs::Beside,
+        needs: Needs::Samples,
         run: limiter::run,
     },
     Check {
         id: neighbour::ID,
         why: "other programs on the same disk take part of it",
-        needs: Needs::Beside,
+        needs: Needs::Samples,
         run: neighbour::run,
     },
     Check {
         id: not_steady::ID,
         why: "an average over a cliff describes neither side",
-        needs: Needs::Beside,
+        needs: Needs::Samples,
         run: not_steady::run,
     },
     Check {
@@ -152,19 +152,19 @@ pub const CHECKS: &[Check] = &[
     Check {
         id: no_flush::ID,
         why: "a write that was not flushed may be in memory",
-        needs: Needs::Beside,
+        needs: Needs::Samples,
         run: no_flush::run,
     },
     Check {
         id: amplification::ID,
         why: "a device that moves more than it was asked for has less left",
-        needs: Needs::Beside,
+        needs: Needs::Samples,
         run: amplification::run,
     },
     Check {
         id: split_merge::ID,
         why: "requests of another size are another workload",
-        needs: Needs::Beside,
+        needs: Needs::Samples,
         run: split_merge::run,
     },
     Check {
@@ -175,22 +175,23 @@ pub const CHECKS: &[Check] = &[
     },
 ];
 
-/// The names of the checks that cannot be made on this result, for lack of what they need. Not checked is not passed.
+/// Names of the checks that are impossible on this result because their signals are missing. An unchecked result has
+/// not passed the check.
 pub fn unchecked(result: &RunResult) -> Vec<&'static str> {
     let missing = |check: &&Check| match check.needs {
         Needs::Own => false,
         Needs::Devices => result.monitored.is_none() && result.devices.is_empty() && result.lowest_traffic.is_none(),
-        Needs::Beside => result.monitored.is_none(),
+        Needs::Samples => result.monitored.is_none(),
     };
     CHECKS.iter().filter(missing).map(|check| check.id).collect()
 }
 
-/// Whether a note says that something is wrong, as opposed to unknown.
+/// True if a note reports a problem, as opposed to something unknown.
 pub fn is_finding(note: &Note) -> bool {
     note.grade > Grade::Trusted
 }
 
-/// A grade as people read it.
+/// Display name of a grade.
 pub fn grade_title(grade: Grade) -> &'static str {
     match grade {
         Grade::NotChecked => "NOT CHECKED",
@@ -200,13 +201,13 @@ pub fn grade_title(grade: Grade) -> &'static str {
     }
 }
 
-/// The notes of all checks. A clean result has none.
+/// Notes of all checks. A clean result has none.
 pub fn judge(result: &RunResult) -> Vec<Note> {
     CHECKS.iter().flat_map(|check| (check.run)(result)).collect()
 }
 
-/// The grade of a result with these notes: the worst of them; not checked when nothing spoke against it but a
-/// check could not be made.
+/// The grade of a result with these notes: the worst of theirs; not checked if there are no findings but a check was
+/// impossible.
 pub fn grade(notes: &[Note]) -> Grade {
     let worst = notes.iter().map(|note| note.grade).max().unwrap_or(Grade::Trusted);
     let unchecked = notes.iter().any(|note| note.grade == Grade::NotChecked);

@@ -1,30 +1,31 @@
-//! Neighbour: other programs on the same disks.
+//! Neighbour: I/O of other programs on the same disks.
 //!
-//! Signals: the devices' counters against what the workers asked for and caused (/proc/PID/io), level by level down to
-//! the leaves.
+//! Signals: the devices' counters compared with the I/O requested and caused by the workers (/proc/PID/io), at each
+//! level down to the lowest devices.
 
 use super::note;
 use crate::limiter::device::others_share;
-use crate::limiter::seen::Seen;
+use crate::run_facts::RunFacts;
 use model::{Grade, Note, RunResult};
 
-/// The name in notes.
+/// Name of the check in notes.
 pub(super) const ID: &str = "neighbour";
 
-/// Below this share the rest of a system is quiet enough.
+/// A smaller fraction of foreign traffic is normal background activity.
 const LEAST_SHARE: f64 = 0.10;
-/// Fewer bytes of others per second change no number.
+/// Fewer foreign bytes per second do not affect the result.
 const LEAST_BYTES_PER_SECOND: f64 = 262_144.0;
 
-/// The share of the traffic that is not ours.
+/// Reports the fraction of the traffic that the workers did not cause.
 pub(super) fn run(result: &RunResult) -> Vec<Note> {
     judge(result).into_iter().collect()
 }
 
 fn judge(result: &RunResult) -> Option<Note> {
-    let seen = Seen::of(result)?;
+    let seen = RunFacts::of(result)?;
     let monitored = seen.monitored?;
-    // A file system writes journals and trees for us, in threads of its own: more writes than ours are its own.
+    // File systems write journals and trees from kernel threads, whose I/O is not charged to the workers, so additional
+    // writes may be caused by this run.
     let on_files = monitored.targets.iter().any(|target| target.mount.is_some());
     if on_files && seen.jobs().any(|job| job.directions.write.bytes > 0) {
         return None;

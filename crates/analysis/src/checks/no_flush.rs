@@ -1,39 +1,30 @@
-//! No flush: writes that nobody asked to be durable may be in memory, or in the drive's cache, when a run ends.
+//! No flush: without a flush, written data may still be in memory or in the drive's cache when the run ends.
 //!
-//! Signals: options and flushes of the jobs, dirty pages of the targets at the end, the devices' write caches.
+//! Signals: flushes of the jobs, dirty pages of the targets at the end, write caches of the devices.
 
 use super::note;
-use crate::evidence::{busy_jobs, bytes_asked, bytes_at_devices, float, is_on};
+use crate::run_facts::{busy_jobs, bytes_asked, bytes_at_devices, float};
 use measure::Direction;
 use model::{Grade, JobResult, Note, RunResult};
 
-/// The name in notes.
+/// Name of the check in notes.
 pub(super) const ID: &str = "no flush";
 
-/// Below this share nobody misses it.
+/// A smaller fraction does not affect the result.
 const LEAST_SHARE: f64 = 0.02;
-/// Options that make writes durable before a run ends.
-const FLUSHING: [&str; 9] = [
-    "fsync",
-    "fdatasync",
-    "end_fsync",
-    "fsync_on_close",
-    "sync",
-    "end_syncfs",
-    "sync_file_range",
-    "writefua",
-    "verify_only",
-];
 
-/// Counts what was still on its way.
+/// Sums the data that was not on stable storage at the end.
 pub(super) fn run(result: &RunResult) -> Vec<Note> {
     judge(result).into_iter().collect()
 }
 
 fn judge(result: &RunResult) -> Option<Note> {
     let monitored = result.monitored.as_ref()?;
-    let unflushed =
-        |job: &&JobResult| job.directions.write.bytes > 0 && job.sync.count == 0 && !is_on(job, result, &FLUSHING);
+    let flushes = |job: &JobResult| {
+        job.sync.count > 0
+            || job.workload.as_ref().is_some_and(|workload| workload.flushes.any() || workload.verifies_only)
+    };
+    let unflushed = |job: &&JobResult| job.directions.write.bytes > 0 && !flushes(job);
     let jobs: Vec<&JobResult> = busy_jobs(result).filter(unflushed).filter(|job| !job.echo.paths.is_empty()).collect();
     if jobs.is_empty() || monitored.devices.is_empty() {
         return None;
@@ -61,7 +52,7 @@ fn judge(result: &RunResult) -> Option<Note> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixtures::watched_random_read;
+    use crate::fixtures::{watched_random_read, workload};
     use model::CachedBytes;
 
     fn writes() -> RunResult {
@@ -82,7 +73,7 @@ mod tests {
         result.monitored.as_mut().unwrap().targets[0].cached_after =
             Some(CachedBytes { bytes: written, dirty_bytes: Some(written * 3 / 10) });
         assert!(run(&result)[0].sentence.starts_with("30 % of the data was still in RAM"));
-        result.jobs[0].echo.options.push(("end_fsync".into(), "1".into()));
+        workload(&mut result).flushes.at_end = true;
         assert_eq!(run(&result), []);
     }
 

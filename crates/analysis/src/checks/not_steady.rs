@@ -1,33 +1,33 @@
-//! Not steady: a rate that fell off a cliff, or that climbs all the way, is not described by its average.
+//! Not steady: the average does not describe a rate that drops suddenly or that changes throughout the run.
 //!
-//! Signals: the workers' bytes interval by interval. Method: the best single change point against the best line, both
+//! Signals: bytes of the workers per interval. Method: the best single change point compared with the best line, both
 //! by least squares.
 
 use super::note;
-use crate::evidence::{float, is_paced, size};
-use crate::limiter::seen::Seen;
+use crate::run_facts::RunFacts;
+use crate::run_facts::{float, is_paced, size_text};
 use model::{Grade, Note, RunResult};
 
-/// The name in notes.
+/// Name of the check in notes.
 pub(super) const ID: &str = "not steady";
 
-/// Fewer intervals show no course.
+/// Minimum number of intervals for a trend.
 const INTERVALS_MIN: usize = 8;
-/// On each side of a change.
+/// Minimum number of intervals on each side of a change point.
 const SIDE_MIN: usize = 3;
-/// A change of less than this share is the weather.
+/// Minimum relative change of the rate; smaller ones are normal variation.
 const CHANGE_MIN: f64 = 0.25;
-/// The least of the variance that a change must explain: noise of the same size explains about a third.
+/// Minimum fraction of the variance that a change must explain: noise of the same size explains about a third.
 const EXPLAINED_MIN: f64 = 0.70;
 
-/// Looks for one change, or one slope.
+/// Searches for one change point or one slope.
 pub(super) fn run(result: &RunResult) -> Vec<Note> {
     judge(result).into_iter().collect()
 }
 
 fn judge(result: &RunResult) -> Option<Note> {
-    let seen = Seen::of(result)?;
-    if seen.jobs().any(|job| is_paced(job, result)) {
+    let seen = RunFacts::of(result)?;
+    if seen.jobs().any(is_paced) {
         return None;
     }
     let steady = seen.monitored?.steady();
@@ -40,9 +40,9 @@ fn judge(result: &RunResult) -> Option<Note> {
     let at = steady.get(change.at).map(|(length, interval)| interval.until.saturating_sub(*length))?;
     let at = at.saturating_sub(begins).as_secs_f64();
     let all = steady.iter().map(|(length, _)| length.as_secs_f64()).sum::<f64>();
-    let (before, after) = (size(change.before), size(change.after));
+    let (before, after) = (size_text(change.before), size_text(change.after));
     let sentence = if change.is_slope {
-        let (first, last) = (size(change.before), size(change.after));
+        let (first, last) = (size_text(change.before), size_text(change.after));
         format!("the rate went from {first}/s to {last}/s all the way: the average describes neither end")
     } else if change.before > change.after {
         format!("fast phase 0–{at:.1} s {before}/s, then {after}/s: the average describes neither")
@@ -59,7 +59,7 @@ fn judge(result: &RunResult) -> Option<Note> {
     Some(note(ID, Grade::ValidWithLimits, sentence, &evidence))
 }
 
-/// What changed and when.
+/// A change of the rate, and its time.
 struct Change {
     at: usize,
     before: f64,
@@ -92,13 +92,13 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / float(values.len().max(1) as u64)
 }
 
-/// The sum of squares about the mean.
+/// Sum of squared deviations from the mean.
 fn squares(values: &[f64]) -> f64 {
     let mean = mean(values);
     values.iter().map(|value| (value - mean).powi(2)).sum()
 }
 
-/// The line of least squares: its first and last value, and what it leaves.
+/// Least-squares line: its first value, its last value, and the residual sum of squares.
 fn line(values: &[f64]) -> (f64, f64, f64) {
     let middle = float(values.len() as u64 - 1) / 2.0;
     let level = mean(values);
@@ -131,14 +131,14 @@ mod tests {
 
     #[test]
     fn a_cliff_is_told_with_both_rates() {
-        let told = with_rates(&[9, 400, 410, 405, 395, 400, 400, 100, 101, 99, 100, 102]).unwrap();
-        assert!(told.starts_with("fast phase 0–6.0 s 402 MiB/s, then 100 MiB/s"), "{told}");
+        let sentence = with_rates(&[9, 400, 410, 405, 395, 400, 400, 100, 101, 99, 100, 102]).unwrap();
+        assert!(sentence.starts_with("fast phase 0–6.0 s 402 MiB/s, then 100 MiB/s"), "{sentence}");
     }
 
     #[test]
     fn a_slope_is_told_as_one() {
-        let told = with_rates(&[0, 100, 110, 120, 130, 140, 150, 160, 170, 180, 190, 200]).unwrap();
-        assert!(told.contains("all the way"), "{told}");
+        let sentence = with_rates(&[0, 100, 110, 120, 130, 140, 150, 160, 170, 180, 190, 200]).unwrap();
+        assert!(sentence.contains("all the way"), "{sentence}");
     }
 
     #[test]

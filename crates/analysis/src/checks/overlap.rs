@@ -1,26 +1,27 @@
-//! Overlap: workers that go through the same blocks in step read what the others just read.
+//! Overlap: workers that read the same blocks at the same time read them from a cache.
 //!
 //! Signals: paths, regions, patterns and offsets of the jobs.
 
 use super::note;
-use crate::evidence::{busy_jobs, float, is_on, is_sequential, option, size};
+use crate::run_facts::{busy_jobs, float, is_sequential, size_text};
 use model::{Grade, JobResult, Note, RunResult};
+use plan::{Extent, Start, Workload};
 
-/// The name in notes.
+/// Name of the check in notes.
 pub(super) const ID: &str = "overlap";
 
-/// Fewer repeats than this are told by nobody's number.
+/// A smaller fraction of repeated reads does not affect the result.
 const LEAST_SHARE: f64 = 0.10;
 
-/// The largest crowd of sequential readers of the same blocks.
+/// Reports the largest group of sequential readers of the same blocks.
 pub(super) fn run(result: &RunResult) -> Vec<Note> {
     let readers: Vec<&JobResult> = busy_jobs(result)
-        .filter(|job| job.directions.read.bytes > 0 && is_sequential(job, result))
-        .filter(|job| !is_on(job, result, &["offset_increment", "stonewall", "wait_for_previous"]))
+        .filter(|job| job.directions.read.bytes > 0 && is_sequential(job))
+        .filter(|job| job.workload.as_ref().is_none_or(in_step))
         .collect();
     let mut worst: Option<(f64, Note)> = None;
     for leader in &readers {
-        let crowd: Vec<&&JobResult> = readers.iter().filter(|job| same_place(job, leader, result)).collect();
+        let crowd: Vec<&&JobResult> = readers.iter().filter(|job| same_place(job, leader)).collect();
         if let Some(found) = judge(&crowd)
             && worst.as_ref().is_none_or(|known| known.0 < found.0)
         {
@@ -30,14 +31,26 @@ pub(super) fn run(result: &RunResult) -> Vec<Note> {
     worst.map(|(_, note)| note).into_iter().collect()
 }
 
-fn same_place(job: &JobResult, other: &JobResult, result: &RunResult) -> bool {
-    let offset = |job| option(job, result, &["offset", "fileoffset"]).unwrap_or("0").to_owned();
+/// True if the clones of a job read the same offsets as each other, and possibly as other jobs.
+fn in_step(workload: &Workload) -> bool {
+    workload.start == Start::Together && is_none(workload.offset_increment)
+}
+
+const fn is_none(extent: Extent) -> bool {
+    matches!(extent, Extent::Bytes(0) | Extent::Percent(0))
+}
+
+fn same_place(job: &JobResult, other: &JobResult) -> bool {
+    let offset = |job: &JobResult| {
+        let offset = job.workload.as_ref().map(|workload| workload.offset);
+        offset.filter(|offset| !is_none(*offset))
+    };
     !job.echo.paths.is_empty() && job.echo.paths == other.echo.paths && offset(job) == offset(other)
 }
 
 fn judge(crowd: &[&&JobResult]) -> Option<(f64, Note)> {
     let workers: u32 = crowd.iter().map(|job| job.workers.max(1)).fold(0, u32::saturating_add);
-    // A foreign result does not tell the region.
+    // Imported results lack the size of the region.
     if workers < 2 || crowd.iter().any(|job| job.echo.region_bytes == 0) {
         return None;
     }
@@ -46,7 +59,8 @@ fn judge(crowd: &[&&JobResult]) -> Option<(f64, Note)> {
     let new = crowd.iter().map(|job| each(job).min(job.echo.region_bytes)).max()?;
     let share = 1.0 - float(new) / float(all.max(1));
     (share >= LEAST_SHARE).then(|| {
-        let sentence = format!("{workers} workers read the same {}: {:.0} % repeats", size(float(new)), 100.0 * share);
+        let sentence =
+            format!("{workers} workers read the same {}: {:.0} % repeats", size_text(float(new)), 100.0 * share);
         let evidence = [("read_bytes", float(all)), ("different_bytes", float(new)), ("workers", f64::from(workers))];
         (share, note(ID, Grade::ValidWithLimits, sentence, &evidence))
     })
@@ -55,16 +69,16 @@ fn judge(crowd: &[&&JobResult]) -> Option<(f64, Note)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixtures::closed_loop;
+    use crate::fixtures::{closed_loop, workload};
     use measure::Nanos;
+    use plan::{Distribution, Order};
 
     #[test]
     fn eight_sequential_readers_of_one_gigabyte_repeat_seven_eighths() {
         let mut result = closed_loop(8, 8 << 17, Nanos::MILLISECOND, Nanos::SECOND);
         result.jobs[0].echo.region_bytes = 1 << 30;
-        result.jobs[0].echo.options.push(("rw".into(), "read".into()));
         assert_eq!(run(&result)[0].sentence, "8 workers read the same 1 GiB: 88 % repeats");
-        result.jobs[0].echo.options.push(("offset_increment".into(), "1g".into()));
+        workload(&mut result).offset_increment = Extent::Bytes(1 << 30);
         assert_eq!(run(&result), []);
     }
 
@@ -72,10 +86,10 @@ mod tests {
     fn one_reader_and_random_readers_are_silent() {
         let mut result = closed_loop(8, 8_000, Nanos::MILLISECOND, Nanos::SECOND);
         result.jobs[0].echo.region_bytes = 1 << 30;
-        result.jobs[0].echo.options.push(("rw".into(), "randread".into()));
+        workload(&mut result).order = Order::Random(Distribution::Uniform);
         assert_eq!(run(&result), []);
         result.jobs[0].workers = 1;
-        result.jobs[0].echo.options[0].1 = "read".into();
+        workload(&mut result).order = Order::Sequential;
         assert_eq!(run(&result), []);
     }
 }

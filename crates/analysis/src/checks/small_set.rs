@@ -1,46 +1,52 @@
-//! Small set: a working set that fits a cache is measured in the cache.
+//! Small set: a working set that fits into a cache measures the cache.
 //!
-//! Signals: regions and bytes of the jobs, memory, and jobs alike in all but their size (a size sweep).
+//! Signals: regions and bytes of the jobs, memory size, and jobs that differ only in their region's size (a size
+//! sweep).
 
 use super::note;
-use crate::evidence::{busy_jobs, float, option, size};
+use crate::run_facts::{busy_jobs, float, size_text};
 use crate::summary::thousands;
 use measure::Direction;
 use model::{Grade, JobResult, Note, RunResult};
+use plan::Workload;
 
-/// The name in notes.
+/// Name of the check in notes.
 pub(super) const ID: &str = "small set";
 
-/// A larger set that is slower by this factor has left a cache.
+/// A larger working set that is slower by this factor no longer fits into a cache.
 const STEP: f64 = 1.5;
 
-/// A step in a size sweep; else buffered reads of a set that memory holds.
+/// Reports a step in a size sweep, otherwise buffered reads of a working set that fits into memory.
 pub(super) fn run(result: &RunResult) -> Vec<Note> {
     let rows = result.reported_jobs();
-    let found = step(&rows, result).or_else(|| in_memory(result));
+    let found = step(&rows).or_else(|| in_memory(result));
     found.into_iter().collect()
 }
 
-/// What a job is, apart from its size.
-fn nature<'a>(job: &'a JobResult, result: &'a RunResult) -> (&'a str, u32, u32, Option<&'a str>, (u32, u32), bool) {
-    let pattern = option(job, result, &["rw", "readwrite"]);
-    let blocks = job.echo.block_sizes[Direction::Read].max(job.echo.block_sizes[Direction::Write]);
-    (job.echo.engine.as_str(), job.echo.iodepth, job.workers, pattern, blocks, job.echo.direct)
+/// True if two jobs differ only in the size of their region.
+fn are_alike(job: &JobResult, other: &JobResult) -> bool {
+    let setting = |job: &JobResult| {
+        let blocks = job.echo.block_sizes[Direction::Read].max(job.echo.block_sizes[Direction::Write]);
+        (job.echo.iodepth, job.workers, blocks, job.echo.direct)
+    };
+    let pattern = |job: &JobResult| {
+        let Workload { mix, read_percent, order, step, .. } = job.workload.clone()?;
+        Some((mix, read_percent, order, step))
+    };
+    job.echo.engine == other.echo.engine && setting(job) == setting(other) && pattern(job) == pattern(other)
 }
 
-fn step(rows: &[JobResult], result: &RunResult) -> Option<Note> {
+fn step(rows: &[JobResult]) -> Option<Note> {
     let rate = |job: &JobResult| job.directions.iter().filter_map(|(_, direction)| direction.iops()).sum::<f64>();
     let mut steps =
         rows.iter().flat_map(|small| rows.iter().map(move |large| (small, large))).filter(|(small, large)| {
             let fits =
                 small.echo.region_bytes > 0 && large.echo.region_bytes >= small.echo.region_bytes.saturating_mul(2);
-            fits && nature(small, result) == nature(large, result)
-                && rate(large) > 0.0
-                && rate(small) > STEP * rate(large)
+            fits && rate(large) > 0.0 && rate(small) > STEP * rate(large) && are_alike(small, large)
         });
     let (small, large) = steps.next()?;
-    let told = |job: &JobResult| format!("{}: {} IOPS", size(float(job.echo.region_bytes)), thousands(rate(job)));
-    let sentence = format!("{}; {}: the smaller set fits a cache", told(small), told(large));
+    let row = |job: &JobResult| format!("{}: {} IOPS", size_text(float(job.echo.region_bytes)), thousands(rate(job)));
+    let sentence = format!("{}; {}: the smaller set fits a cache", row(small), row(large));
     let evidence = [
         ("small_bytes", float(small.echo.region_bytes)),
         ("small_iops", rate(small)),
@@ -58,15 +64,15 @@ fn in_memory(result: &RunResult) -> Option<Note> {
     let buffered = |job: &&JobResult| !job.echo.direct && !job.echo.paths.is_empty();
     let read: u64 =
         busy_jobs(result).filter(buffered).map(|job| job.directions.read.bytes).fold(0, u64::saturating_add);
-    // A single pass finds nothing that it has read before.
+    // A single pass does not read any block twice, so it cannot hit the cache.
     if set == 0 || set > memory || float(read) <= 1.1 * float(set) {
         return None;
     }
     let times = float(read) / float(set);
     let sentence = format!(
         "the set of {} fits into {} of memory and was read {times:.1} times: a larger one will be slower",
-        size(float(set)),
-        size(float(memory))
+        size_text(float(set)),
+        size_text(float(memory))
     );
     let evidence = [("set_bytes", float(set)), ("memory_bytes", float(memory)), ("read_bytes", float(read))];
     Some(note(ID, Grade::ValidWithLimits, sentence, &evidence))
@@ -79,7 +85,7 @@ mod tests {
     use measure::Nanos;
 
     #[test]
-    fn a_step_in_a_size_sweep_is_told_with_both_rates() {
+    fn a_step_in_a_size_sweep_is_shown_with_both_rates() {
         let mut result = closed_loop(1, 410_000, Nanos(2_400), Nanos::SECOND);
         let mut large = closed_loop(1, 96_000, Nanos(10_400), Nanos::SECOND);
         result.jobs[0].echo.region_bytes = 32 << 30;
@@ -94,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn buffered_reads_of_what_memory_holds_are_told_when_they_repeat() {
+    fn buffered_reads_of_what_memory_holds_are_a_finding_when_they_repeat() {
         let mut result = watched_random_read();
         result.environment.memory_bytes = 8 << 30;
         assert!(run(&result)[0].sentence.contains("fits into 8 GiB of memory"));

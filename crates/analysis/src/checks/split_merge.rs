@@ -1,31 +1,32 @@
-//! Split / merge: what reaches the disk is not of the size that was asked for.
+//! Split / merge: requests at the disk do not have the requested block size.
 //!
-//! Signals: block sizes of the jobs, requests and sectors of the devices on top, max_sectors_kb.
+//! Signals: block sizes of the jobs, requests and sectors of the topmost devices, max_sectors_kb.
 
 use super::note;
-use crate::evidence::{block_size, bytes_asked, float, size};
-use crate::limiter::seen::Seen;
+use crate::run_facts::RunFacts;
+use crate::run_facts::{block_size, bytes_asked, float, size_text};
 use measure::Direction;
 use model::{DeviceGain, Grade, Note, RequestGain, RunResult};
 
-/// The name in notes.
+/// Name of the check in notes.
 pub(super) const ID: &str = "split / merge";
 
-/// Between these shares of the block size requests are the blocks; a file system's own requests lie between them.
+/// Requests between these multiples of the block size count as unchanged; the range allows for requests of the file
+/// system.
 const WHOLE: std::ops::RangeInclusive<f64> = 0.80..=1.25;
-/// Fewer requests have no mean.
+/// Minimum number of requests for a meaningful mean size.
 const REQUESTS_MIN: u64 = 100;
-/// Fewer, where each is large.
+/// Minimum bytes that are enough with fewer, larger requests.
 const BYTES_MIN: u64 = 4 << 20;
 
-/// Compares reads and writes each with the requests at the devices on top.
+/// Compares reads and writes separately with the requests at the topmost devices.
 pub(super) fn run(result: &RunResult) -> Vec<Note> {
     [Direction::Read, Direction::Write].into_iter().filter_map(|direction| judge(result, direction)).collect()
 }
 
 fn judge(result: &RunResult, direction: Direction) -> Option<Note> {
     let block = f64::from(block_size(result, direction)?);
-    let seen = Seen::of(result)?;
+    let seen = RunFacts::of(result)?;
     let monitored = seen.monitored?;
     let whole = monitored.whole();
     let gain_of = |gain: &DeviceGain| if direction == Direction::Read { gain.reads } else { gain.writes };
@@ -38,7 +39,7 @@ fn judge(result: &RunResult, direction: Direction) -> Option<Note> {
         .collect();
     let requests: u64 = tops.iter().map(|(_, gain)| gain.ios).fold(0, u64::saturating_add);
     let bytes: u64 = tops.iter().map(|(_, gain)| gain.sectors.saturating_mul(512)).fold(0, u64::saturating_add);
-    // What memory answered has no size at the device; the check of the cache speaks of it.
+    // Data served from memory has no requests at the device; check `cache` reports that.
     let mostly_there = bytes >= bytes_asked(result, direction) / 2;
     if !mostly_there || (requests < REQUESTS_MIN && bytes < BYTES_MIN) || requests == 0 {
         return None;
@@ -48,14 +49,18 @@ fn judge(result: &RunResult, direction: Direction) -> Option<Note> {
         return None;
     }
     let limit = tops.iter().filter_map(|(facts, _)| facts.request_max_bytes).min();
-    let (what, blocks) = if direction == Direction::Read { ("reads", size(block)) } else { ("writes", size(block)) };
+    let (what, blocks) =
+        if direction == Direction::Read { ("reads", size_text(block)) } else { ("writes", size_text(block)) };
     let sentence = if request < block {
         let cause = limit
             .filter(|&limit| float(limit) < block)
-            .map_or_else(String::new, |limit| format!(" (it takes {} at once)", size(float(limit))));
-        format!("your {blocks} {what} reach the disk as {} pieces{cause}", size((request / 512.0).round() * 512.0))
+            .map_or_else(String::new, |limit| format!(" (it takes {} at once)", size_text(float(limit))));
+        format!("your {blocks} {what} reach the disk as {} pieces{cause}", size_text((request / 512.0).round() * 512.0))
     } else {
-        format!("your {blocks} {what} reach the disk merged, as {} requests", size((request / 512.0).round() * 512.0))
+        format!(
+            "your {blocks} {what} reach the disk merged, as {} requests",
+            size_text((request / 512.0).round() * 512.0)
+        )
     };
     let evidence = [
         ("block_bytes", block),

@@ -1,25 +1,25 @@
-//! Throttled: the control group took the processors away.
+//! Throttled: the control group's CPU quota stopped the workers.
 //!
-//! Signals: cpu.max (or cpu.cfs_quota_us) and the counters of the time held back.
+//! Signals: cpu.max (or cpu.cfs_quota_us) and the throttling counters.
 
 use super::note;
-use crate::evidence::float;
-use crate::limiter::seen::Seen;
+use crate::run_facts::RunFacts;
+use crate::run_facts::float;
 use model::{Grade, Note, RunResult};
 
-/// The name in notes.
+/// Name of the check in notes.
 pub(super) const ID: &str = "throttled";
 
-/// Below this share of the time it is no more than the edge of a period.
+/// A smaller fraction of the time is a partial quota period.
 const LEAST_SHARE: f64 = 0.05;
 
-/// The share of the time that a quota held the workers back.
+/// Reports the fraction of the time in which the quota stopped the workers.
 pub(super) fn run(result: &RunResult) -> Vec<Note> {
     judge(result).into_iter().collect()
 }
 
 fn judge(result: &RunResult) -> Option<Note> {
-    let seen = Seen::of(result)?;
+    let seen = RunFacts::of(result)?;
     let group = seen.steady.group?;
     let held_us = float(group.throttled_us?);
     let share = seen.share_of_time(held_us / 1e6);

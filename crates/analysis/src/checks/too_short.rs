@@ -1,24 +1,24 @@
-//! Too short: a percentile is a fact when a hundred I/Os lie beyond it.
+//! Too short: a percentile is reliable if at least a hundred I/Os are above it.
 //!
-//! Signals: the percentiles that a report shows, and the I/Os behind them.
+//! Signals: the percentiles printed, and the number of I/Os.
 
 use super::note;
-use crate::evidence::float;
+use crate::run_facts::float;
 use crate::samples::samples_needed;
 use crate::summary::thousands;
 use model::{Grade, JobResult, Note, RunResult};
 
-/// The name in notes.
+/// Name of the check in notes.
 pub(super) const ID: &str = "too short";
 
-/// The report row that is furthest from having enough.
+/// Reports the row that has the smallest fraction of the I/Os it needs.
 pub(super) fn run(result: &RunResult) -> Vec<Note> {
     let rows = result.reported_jobs();
     let poorest = rows.iter().filter_map(judge).min_by(|a, b| a.0.total_cmp(&b.0));
     poorest.map(|(_, note)| note).into_iter().collect()
 }
 
-/// How far the row is from what it shows, and the note.
+/// Fraction of the required I/Os that the row has, and the note.
 fn judge(row: &JobResult) -> Option<(f64, Note)> {
     let directions = row.directions.iter().filter(|(_, direction)| direction.ios > 0);
     let counted = directions.filter_map(|(_, direction)| {

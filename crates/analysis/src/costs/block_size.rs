@@ -1,37 +1,39 @@
-//! Time per I/O by block size: access time + size ÷ transfer rate of a device, system call + size ÷ copy rate of memory.
+//! Time per I/O by block size: access time + size ÷ transfer rate for a device, system call + size ÷ copy rate for
+//! memory.
 
 use super::mixture::mixture_point;
 use super::{Estimate, least_squares};
-use crate::evidence::{bytes_asked, bytes_at_devices, float, is_sequential, slots, window};
+use crate::run_facts::{bytes_asked, bytes_at_devices, float, is_sequential, slots, window};
 use measure::Direction;
 use model::{JobResult, RunResult};
 
 /// One measured point.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SizePoint {
-    /// Block size.
+    /// Block size in bytes.
     pub bytes: f64,
-    /// Mean time of an I/O, by the users at work: users × window ÷ I/Os.
+    /// Mean seconds per I/O of a busy user: users × measured time ÷ I/Os.
     pub seconds: f64,
 }
 
-/// The model, and what it is a model of.
+/// The fitted model, of a device or of memory.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AccessModel {
-    /// Access time of a device, or time of a system call.
+    /// Fixed time per I/O in seconds: access time of a device, or time of a system call.
     pub fixed_s: Estimate,
-    /// Transfer rate of a device, or copy rate of memory.
+    /// Transfer rate of a device, or copy rate of memory, in bytes per second.
     pub bytes_per_second: Estimate,
-    /// Each point with the time that the model predicts.
+    /// Each point, with the predicted seconds.
     pub points: Vec<(SizePoint, f64)>,
 }
 
-/// The points of a block-size sweep: each reported job of one block size and one direction. A job in order is left out
-/// where jobs in random order are there: read-ahead is another model. So are jobs that start cold and end cached.
+/// Points of a block-size sweep: each reported job with one block size and one direction. Sequential jobs are skipped
+/// if there are random ones, because read-ahead needs a different model. Jobs that start with a cold cache and end
+/// cached are skipped as well.
 pub fn size_points(result: &RunResult) -> Vec<SizePoint> {
     let rows = result.reported_jobs();
-    let random = rows.iter().any(|job| !is_sequential(job, result));
-    let is_one = |job: &&JobResult| (!random || !is_sequential(job, result)) && mixture_point(job, result).is_none();
+    let random = rows.iter().any(|job| !is_sequential(job));
+    let is_one = |job: &&JobResult| (!random || !is_sequential(job)) && mixture_point(job, result).is_none();
     rows.iter().filter(is_one).filter_map(of_job).collect()
 }
 
@@ -43,7 +45,7 @@ fn of_job(job: &JobResult) -> Option<SizePoint> {
         return None;
     }
     let users = f64::from(job.workers.max(1)) * f64::from(slots(job));
-    // Of one user the latency is the time itself, without what passes between two I/Os.
+    // For a single user the latency is the time per I/O, without the gap between two I/Os.
     let latency = found.total.as_ref().or(found.completion.as_ref()).and_then(|latency| latency.moments.mean());
     let seconds = match latency {
         Some(mean_ns) if users < 1.5 => mean_ns / 1e9,
@@ -52,21 +54,21 @@ fn of_job(job: &JobResult) -> Option<SizePoint> {
     (seconds > 0.0).then_some(SizePoint { bytes: f64::from(low), seconds })
 }
 
-/// Whether memory, not a device, answered: less than half of what was asked reached a device that was watched.
+/// True if the data came from memory: less than half of the requested bytes were transferred by the sampled devices.
 pub fn is_memory(result: &RunResult) -> bool {
     let asked = bytes_asked(result, Direction::Read);
     bytes_at_devices(result, Direction::Read).is_some_and(|moved| moved < asked / 2)
 }
 
 impl AccessModel {
-    /// What the model says an I/O of so many bytes takes, in seconds.
+    /// Predicted seconds for an I/O of this size.
     pub fn seconds(&self, bytes: f64) -> f64 {
         self.fixed_s.value + bytes / self.bytes_per_second.value
     }
 }
 
-/// The line through the points, each counting by its relative error; `None` with fewer than three sizes, or where
-/// larger I/Os take no longer. No time is negative: where the best line would begin below zero, it begins there.
+/// Fits a line through the points, weighted by relative error; `None` with fewer than three sizes, or if larger I/Os do
+/// not take longer. The fixed time cannot be negative: if the best fit has a negative one, it is set to zero.
 pub fn access_model(points: &[SizePoint]) -> Option<AccessModel> {
     let rows: Vec<([f64; 2], f64)> = points.iter().map(|point| ([1.0, point.bytes], point.seconds)).collect();
     if rows.len() < 3 {

@@ -1,30 +1,30 @@
-//! Weighted linear least squares with at most three coefficients, by the normal equations.
+//! Weighted linear least squares with at most three coefficients, solved by the normal equations.
 
 use super::Estimate;
 
-/// Fitted coefficients, and how they vary together.
+/// Fitted coefficients with their covariance.
 #[derive(Clone, Debug)]
 pub(super) struct Fit<const N: usize> {
     /// The coefficients.
     pub(super) values: [f64; N],
     covariance: [[f64; N]; N],
-    /// Rows beyond what determines the coefficients.
+    /// Degrees of freedom: rows minus coefficients.
     freedom: usize,
 }
 
 impl<const N: usize> Fit<N> {
-    /// A coefficient.
+    /// Estimate of a coefficient.
     pub(super) fn estimate(&self, k: usize) -> Estimate {
         self.of(self.values[k], self.covariance[k][k])
     }
 
-    /// 1 ÷ a coefficient.
+    /// Estimate of 1 ÷ a coefficient.
     pub(super) fn inverse(&self, k: usize) -> Estimate {
         let value = 1.0 / self.values[k];
         self.of(value, self.covariance[k][k] * value.powi(4))
     }
 
-    /// One coefficient ÷ another; by the delta method.
+    /// Estimate of one coefficient ÷ another, by the delta method.
     pub(super) fn ratio(&self, k: usize, by: usize) -> Estimate {
         let ratio = self.values[k] / self.values[by];
         let (own, theirs, both) = (self.covariance[k][k], self.covariance[by][by], self.covariance[k][by]);
@@ -37,8 +37,8 @@ impl<const N: usize> Fit<N> {
     }
 }
 
-/// Fits y ≈ Σ c[k] · x[k] so that relative errors count: each row is divided by its y. `None` where rows do not
-/// determine the coefficients, or a y is not above 0.
+/// Fits y ≈ Σ c[k] · x[k] to minimize relative errors: each row is divided by its y. `None` if the rows do not
+/// determine the coefficients, or a y is not positive.
 pub(super) fn relative<const N: usize>(rows: &[([f64; N], f64)]) -> Option<Fit<N>> {
     if rows.iter().any(|(_, y)| !y.is_finite() || *y <= 0.0) {
         return None;
@@ -46,7 +46,7 @@ pub(super) fn relative<const N: usize>(rows: &[([f64; N], f64)]) -> Option<Fit<N
     absolute(&rows.iter().map(|(x, y)| (x.map(|x| x / y), 1.0)).collect::<Vec<_>>())
 }
 
-/// Fits y ≈ Σ c[k] · x[k]. Columns are scaled first, because they differ by many powers of ten.
+/// Fits y ≈ Σ c[k] · x[k]. Columns are scaled first, because their magnitudes differ by many powers of ten.
 fn absolute<const N: usize>(rows: &[([f64; N], f64)]) -> Option<Fit<N>> {
     if rows.len() < N || rows.iter().any(|(x, y)| !y.is_finite() || x.iter().any(|x| !x.is_finite())) {
         return None;
@@ -69,7 +69,7 @@ fn absolute<const N: usize>(rows: &[([f64; N], f64)]) -> Option<Fit<N>> {
     let fitted: [f64; N] = std::array::from_fn(|i| (0..N).map(|j| inverse[i][j] * right[j]).sum());
     let left: f64 = scaled.iter().map(|(row, y)| (y - (0..N).map(|k| row[k] * fitted[k]).sum::<f64>()).powi(2)).sum();
     let freedom = rows.len() - N;
-    let variance = if freedom == 0 { 0.0 } else { left / crate::evidence::float(freedom as u64) };
+    let variance = if freedom == 0 { 0.0 } else { left / crate::run_facts::float(freedom as u64) };
     Some(Fit {
         values: std::array::from_fn(|k| fitted[k] / scale[k]),
         covariance: std::array::from_fn(|i| std::array::from_fn(|j| variance * inverse[i][j] / scale[i] / scale[j])),
@@ -77,7 +77,7 @@ fn absolute<const N: usize>(rows: &[([f64; N], f64)]) -> Option<Fit<N>> {
     })
 }
 
-/// Gauss-Jordan with the largest pivot; `None` for a matrix that is as good as singular.
+/// Inverts a matrix by Gauss-Jordan elimination with pivoting; `None` if it is nearly singular.
 fn inverted<const N: usize>(mut matrix: [[f64; N]; N]) -> Option<[[f64; N]; N]> {
     let mut inverse: [[f64; N]; N] = std::array::from_fn(|i| std::array::from_fn(|j| f64::from(u8::from(i == j))));
     for column in 0..N {
@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn intervals_are_those_of_the_textbook() {
-        // Five points about y = 1 + 2x; t(0.975, 3) is 3.182446.
+        // Five points near y = 1 + 2x; t(0.975, 3) is 3.182446.
         let rows = [(0.0, 1.2), (1.0, 2.8), (2.0, 5.1), (3.0, 6.8), (4.0, 9.1)].map(|(x, y)| ([1.0, x], y));
         let fit = absolute(&rows).unwrap();
         let (intercept, slope) = (fit.estimate(0), fit.estimate(1));

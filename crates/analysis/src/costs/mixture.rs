@@ -1,57 +1,58 @@
-//! A run that starts cold and ends cached: the device reads the file once, then memory answers.
+//! Model of a run that starts with a cold cache and ends cached: the device reads the file once, then memory serves it.
 //!
-//! Owns the mixture of both costs over a run of fixed length and its fit. The crossing lies where the file is read, at
-//! file size ÷ device rate, or later where the calls themselves take longer than the device. The device's rate is read
-//! from elsewhere: runs alike but for their block size cannot tell a slow device from a fast memory.
+//! Owns the mixture of both costs over a run of fixed length, and its fit. The crossing is when the whole file has been
+//! read: at file size ÷ device rate, or later if the system calls take longer than the device. The device rate is an
+//! input: runs that differ only in their block size do not determine both it and the speed of memory.
 
 use super::{AccessModel, Estimate, SizePoint, access_model};
-use crate::evidence::{bytes_asked, float, is_sequential, option, slots, window};
+use crate::run_facts::{bytes_asked, float, is_sequential, slots, window};
 use measure::Direction;
 use model::{JobResult, RunResult};
+use plan::{CacheStart, Workload};
 
-/// A job that reads more than its file holds has met the cache.
+/// A job that reads more than this multiple of its file size has hit the cache.
 const MORE_THAN_ONCE: f64 = 1.02;
-/// How often the crossing and the costs of memory are found from each other; they settle at once where the device is
-/// slower than the calls.
+/// Iterations between the crossing and the costs of memory, each computed from the other; the first one already
+/// converges if the device is slower than the calls.
 const ROUNDS: usize = 20;
 
 /// One measured run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MixturePoint {
-    /// Block size.
+    /// Block size in bytes.
     pub bytes: f64,
-    /// Bytes of the file.
+    /// File size in bytes.
     pub file_bytes: f64,
-    /// How long it ran.
+    /// Length of the run in seconds.
     pub seconds: f64,
-    /// I/Os in that time.
+    /// I/Os during the run.
     pub ios: f64,
 }
 
-/// What the costs say of one run.
+/// Prediction for one run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Part {
-    /// I/Os in the time of the run.
+    /// I/Os during the run.
     pub ios: f64,
-    /// When the file was read and memory took over; `None` where that is after the end.
+    /// Seconds until the whole file was read and memory took over; `None` if that is after the end of the run.
     pub crossing_s: Option<f64>,
 }
 
-/// The costs of both parts, and each run with what they say of it.
+/// The costs of both parts, and the prediction for each run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mixture {
-    /// Rate at which the device reads in order, as it was given.
+    /// Sequential read rate of the device, as given, in bytes per second.
     pub device_bytes_per_second: f64,
-    /// Time of a system call.
+    /// Time of a system call in seconds.
     pub call_s: Estimate,
-    /// Rate at which memory is copied.
+    /// Copy rate of memory in bytes per second.
     pub copy_bytes_per_second: Estimate,
-    /// Each run with what the costs say of it.
+    /// Each run with its prediction.
     pub points: Vec<(MixturePoint, Part)>,
 }
 
-/// The runs of a result that start cold and end cached: one user who reads in order, through the page cache that was
-/// emptied before, more than the file holds.
+/// The runs of a result that start cold and end cached: one user who reads sequentially through an initially empty page
+/// cache, more than the file's size.
 pub fn mixture_points(result: &RunResult) -> Vec<MixturePoint> {
     result.reported_jobs().iter().filter_map(|job| mixture_point(job, result)).collect()
 }
@@ -62,20 +63,20 @@ pub(super) fn mixture_point(job: &JobResult, result: &RunResult) -> Option<Mixtu
     let file_bytes = float(job.echo.region_bytes);
     let alone = job.workers.max(1) == 1 && slots(job) == 1 && read.ios == job.ios();
     let again = file_bytes > 0.0 && float(read.bytes) > MORE_THAN_ONCE * file_bytes;
-    // What no device answered at all did not start cold.
+    // A run without any device I/O did not start cold.
     let met_device = result.lowest_traffic.as_ref().is_none_or(|lowest| {
         lowest.disks.is_empty()
             || float(lowest.read_bytes) > 0.2 * file_bytes.min(float(bytes_asked(result, Direction::Read)))
     });
     let seconds = window(job).as_secs_f64();
-    (is_cold(job, result) && alone && again && met_device && low == high && low > 0 && is_sequential(job, result))
+    (is_cold(job) && alone && again && met_device && low == high && low > 0 && is_sequential(job))
         .then(|| MixturePoint { bytes: f64::from(low), file_bytes, seconds, ios: float(read.ios) })
 }
 
-/// What a device that reads at this rate, and calls and copies that cost as much, come to.
+/// Prediction for a run, given the device's read rate and the costs of calls and copies.
 fn part(point: &MixturePoint, device_bytes_per_second: f64, call_s: f64, copy_bytes_per_second: f64) -> Part {
     let cached_s = call_s + point.bytes / copy_bytes_per_second;
-    // The kernel reads ahead: the device and the calls are at work at the same time.
+    // With read-ahead, the device and the system calls work concurrently.
     let cold_s = (point.bytes / device_bytes_per_second).max(cached_s);
     let file_ios = point.file_bytes / point.bytes;
     let crossing_s = file_ios * cold_s;
@@ -87,7 +88,7 @@ fn part(point: &MixturePoint, device_bytes_per_second: f64, call_s: f64, copy_by
 }
 
 impl Mixture {
-    /// What a known device and a known memory come to: nothing is fitted to the runs themselves.
+    /// Predicts the mixture from a known device and known costs of memory; nothing is fitted to the runs.
     pub fn predicted(points: &[MixturePoint], device_bytes_per_second: f64, memory: &AccessModel) -> Self {
         let (call, copy) = (memory.fixed_s, memory.bytes_per_second);
         let of = |point: &MixturePoint| (*point, part(point, device_bytes_per_second, call.value, copy.value));
@@ -100,8 +101,8 @@ impl Mixture {
     }
 }
 
-/// The costs of memory fitted to what the runs did after they had read their file from a device of this rate; `None`
-/// where fewer than three of them got that far.
+/// Fits the costs of memory to the part of each run after the whole file was read from a device of this rate; `None` if
+/// fewer than three runs got that far.
 pub fn mixture(points: &[MixturePoint], device_bytes_per_second: f64) -> Option<Mixture> {
     let mut memory: Option<AccessModel> = None;
     for _ in 0..ROUNDS {
@@ -117,14 +118,14 @@ pub fn mixture(points: &[MixturePoint], device_bytes_per_second: f64) -> Option<
     memory.map(|memory| Mixture::predicted(points, device_bytes_per_second, &memory))
 }
 
-/// The rate at which the device under a result reads in order: that of a cold pass over the file in order; else what the
-/// device read, by the time in which it was busy.
+/// Sequential read rate of the device under a result in bytes per second: from a cold sequential pass over the file,
+/// otherwise from the device's bytes ÷ busy time.
 pub fn device_rate(result: &RunResult) -> Option<f64> {
     let passes = result.reported_jobs().into_iter().filter(|job| {
         let read = &job.directions[Direction::Read];
         let file_bytes = float(job.echo.region_bytes);
         let once = float(read.bytes) > 0.0 && float(read.bytes) <= MORE_THAN_ONCE * file_bytes;
-        once && read.ios == job.ios() && is_sequential(job, result) && is_cold(job, result)
+        once && read.ios == job.ios() && is_sequential(job) && is_cold(job)
     });
     let rate = |job: &JobResult| float(job.directions[Direction::Read].bytes) / window(job).as_secs_f64();
     let fastest = passes.map(|job| rate(&job)).filter(|rate| rate.is_finite()).fold(0.0, f64::max);
@@ -137,9 +138,9 @@ pub fn device_rate(result: &RunResult) -> Option<f64> {
     result.devices.iter().filter_map(busy).reduce(f64::max).filter(|rate| *rate > 0.0)
 }
 
-fn is_cold(job: &JobResult, result: &RunResult) -> bool {
-    let given = |name: &str, hit: fn(&str) -> bool| option(job, result, &[name]).is_some_and(|value| hit(value.trim()));
-    !job.echo.direct && !given("direct", |value| value != "0") && !given("invalidate", |value| value == "0")
+fn is_cold(job: &JobResult) -> bool {
+    let dropped = |workload: &Workload| workload.cache_start == CacheStart::Dropped;
+    !job.echo.direct && job.workload.as_ref().is_none_or(dropped)
 }
 
 #[cfg(test)]
@@ -149,7 +150,7 @@ mod tests {
     use crate::fixtures::closed_loop;
     use measure::Nanos;
 
-    /// 3 GiB for a minute, from 512 bytes to 16 MiB, as in a published note of 2016: 138 MB/s, 1.1 µs a call, 4.8 GB/s.
+    /// 3 GiB for a minute, from 512 bytes to 16 MiB, as in a note published in 2016: 138 MB/s, 1.1 µs a call, 4.8 GB/s.
     fn published(noise: f64) -> Vec<MixturePoint> {
         let costs = [138e6_f64, 1.1e-6, 4.8e9];
         let one = |power: i32| {
@@ -164,7 +165,7 @@ mod tests {
 
     #[test]
     fn the_published_example_comes_out_as_computed_there() {
-        // By hand there: 624,302 I/Os per second at 512 bytes, of which 617,759 were measured.
+        // Computed by hand in that note: 624,302 I/Os per second at 512 bytes, of which 617,759 were measured.
         let point = published(0.0)[0];
         let found = part(&point, 138e6, 1.1e-6, 4.8e9);
         assert!((found.ios / 60.0 / 624_302.0 - 1.0).abs() < 0.03, "{found:?}");
@@ -218,7 +219,8 @@ mod tests {
     }
 
     #[test]
-    fn only_a_buffered_reader_who_comes_round_is_a_point() {
+    fn only_a_buffered_reader_that_reads_its_file_again_is_a_point() {
+        let random = || plan::Order::Random(plan::Distribution::Uniform);
         let job = |change: &dyn Fn(&mut JobResult)| {
             let mut result = closed_loop(1, 1000, Nanos(1000), Nanos::SECOND);
             let job = &mut result.jobs[0];
@@ -230,7 +232,7 @@ mod tests {
         assert_eq!(job(&|_| ()), (1, 0), "a point of the mixture is none of the device");
         assert_eq!(job(&|job| job.echo.direct = true), (0, 1));
         assert_eq!(job(&|job| job.echo.region_bytes = 8192 * 1000), (0, 1));
-        assert_eq!(job(&|job| job.echo.options.push(("invalidate".into(), "0".into()))), (0, 1));
-        assert_eq!(job(&|job| job.echo.options.push(("rw".into(), "randread".into()))), (0, 1));
+        assert_eq!(job(&|job| job.workload.as_mut().unwrap().cache_start = CacheStart::Kept), (0, 1));
+        assert_eq!(job(&|job| job.workload.as_mut().unwrap().order = random()), (0, 1));
     }
 }

@@ -1,6 +1,7 @@
-//! Cost models: what an I/O costs by its size, and what concurrency brings, fitted to measured points.
+//! Cost models, fitted to measured points: cost of an I/O by size, and throughput by concurrency.
 //!
-//! Owns the models, their parameters with standard errors and intervals, and each point's error. Leaves showing them to `cli`.
+//! Owns the models, their parameters with standard errors and confidence intervals, and the error at each point. Leaves
+//! display to `cli`.
 
 mod block_size;
 mod least_squares;
@@ -13,26 +14,26 @@ pub use scalability::{Scalability, UserPoint, scalability, user_points};
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// A fitted number and its standard error.
+/// A fitted parameter and its standard error.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
-    /// The number.
+    /// Value.
     pub value: f64,
-    /// Its standard error; infinite where as many numbers were fitted as there are points.
+    /// Standard error; infinite if there are as many parameters as points.
     pub standard_error: f64,
-    /// Half of the interval that holds the true number with 95 % confidence, if the model is right.
+    /// Half width of the 95 % confidence interval, assuming that the model is right.
     pub half_width: f64,
 }
 
 impl Estimate {
-    /// A number that is known.
+    /// A known value without error.
     pub const fn exact(value: f64) -> Self {
         Estimate { value, standard_error: 0.0, half_width: 0.0 }
     }
 
-    /// With an interval by Student's t for so many degrees of freedom.
+    /// An estimate with an interval by Student's t with this many degrees of freedom.
     fn with_error(value: f64, standard_error: f64, freedom: usize) -> Self {
-        let quantile = StudentsT::new(0.0, 1.0, crate::evidence::float(freedom as u64))
+        let quantile = StudentsT::new(0.0, 1.0, crate::run_facts::float(freedom as u64))
             .map_or(f64::INFINITY, |distribution| distribution.inverse_cdf(0.975));
         let half_width = if standard_error > 0.0 { standard_error * quantile } else { 0.0 };
         Estimate { value, standard_error, half_width }

@@ -1,36 +1,36 @@
 //! The Universal Scalability Law: rate(N) = λN ÷ (1 + σ(N − 1) + κN(N − 1)).
 //!
-//! Source: N. J. Gunther. Written as N ÷ rate it is linear in its coefficients, and fitted as such.
+//! Source: N. J. Gunther. In the form N ÷ rate it is linear in its coefficients, and fitted in this form.
 
 use super::{Estimate, least_squares};
-use crate::evidence::slots;
+use crate::run_facts::slots;
 use model::RunResult;
 
 /// One measured point.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct UserPoint {
-    /// Users, or I/Os in flight at most.
+    /// Users, or maximum I/Os in flight.
     pub users: f64,
     /// I/Os per second.
     pub iops: f64,
 }
 
-/// The law with its numbers.
+/// The fitted law.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scalability {
-    /// λ: the rate of one user alone.
+    /// λ: the IOPS of a single user.
     pub alone: Estimate,
-    /// σ: the share of the work that only one can do at a time.
+    /// σ, contention: the fraction of the work that is serialized.
     pub contention: Estimate,
-    /// κ: what each pays for each other.
+    /// κ, coherency: the cost of each pair of users.
     pub coherency: Estimate,
-    /// Where the rate peaks, and the rate there; `None` where it never falls.
+    /// Number of users at the peak, and the rate there; `None` if the rate never decreases.
     pub peak: Option<(f64, f64)>,
-    /// Each point with the rate that the law predicts.
+    /// Each point with the predicted rate.
     pub points: Vec<(UserPoint, f64)>,
 }
 
-/// The points of a sweep over users or depth: a reported job each.
+/// Points of a sweep over users or depth: one per reported job.
 pub fn user_points(result: &RunResult) -> Vec<UserPoint> {
     let rows = result.reported_jobs();
     let point = |job: &model::JobResult| UserPoint {
@@ -40,8 +40,8 @@ pub fn user_points(result: &RunResult) -> Vec<UserPoint> {
     rows.iter().map(point).filter(|point| point.iops > 0.0).collect()
 }
 
-/// The law fitted to the points; a coefficient that would be negative is none. `None` with fewer than four numbers of
-/// users.
+/// Fits the law to the points; a coefficient that would be negative is omitted. `None` with fewer than four different
+/// numbers of users.
 pub fn scalability(points: &[UserPoint]) -> Option<Scalability> {
     let mut levels: Vec<f64> = points.iter().map(|point| point.users).collect();
     levels.sort_by(f64::total_cmp);
@@ -62,7 +62,8 @@ pub fn scalability(points: &[UserPoint]) -> Option<Scalability> {
     })
 }
 
-/// λ, σ and κ from N ÷ rate = 1/λ + σ/λ · (N − 1) + κ/λ · N(N − 1), with those terms alone that are not negative.
+/// λ, σ and κ from N ÷ rate = 1/λ + σ/λ · (N − 1) + κ/λ · N(N − 1), using only the terms whose coefficients are not
+/// negative.
 fn fitted(points: &[UserPoint]) -> Option<(Estimate, Estimate, Estimate)> {
     let (zero, fits) =
         (Estimate::exact(0.0), |found: &[f64]| found.iter().all(|value| *value >= 0.0) && found[0] > 0.0);

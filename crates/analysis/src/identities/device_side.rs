@@ -1,7 +1,7 @@
-//! What the devices counted, by themselves and against the jobs.
+//! Identities of the devices' counters, alone and compared with the jobs.
 
 use super::{Equation, Identity, unknown};
-use crate::evidence::{block_size, bytes_asked, bytes_at_devices, float, watched_devices};
+use crate::run_facts::{block_size, bytes_asked, bytes_at_devices, float, watched_devices};
 use measure::Direction;
 use model::{DeviceUsage, RunResult};
 
@@ -9,7 +9,7 @@ const COUNTERS: (f64, &str) = (0.03, "the kernel counts milliseconds, and reques
 const SAMPLED: (f64, &str) =
     (0.05, "devices are read just before and after the jobs, others and file systems add a little");
 
-/// The identities of every device, then those that hold jobs against devices.
+/// Identities of every device, then those that compare jobs with devices.
 pub(super) fn identities(result: &RunResult) -> Vec<Identity> {
     let mut found: Vec<Identity> = watched_devices(result).iter().flat_map(of_device).collect();
     for direction in [Direction::Read, Direction::Write] {
@@ -25,17 +25,17 @@ fn of_device(device: &DeviceUsage) -> Vec<Identity> {
     if requests == 0 {
         return Vec::new();
     }
-    if device.elapsed_ms == 0 {
+    let Some(elapsed_ms) = device.elapsed_ms else {
         return vec![unknown(&subject, "queue = requests/s × await", "how long it was watched is not stated")];
-    }
-    let seconds = float(device.elapsed_ms) / 1e3;
+    };
+    let seconds = float(elapsed_ms) / 1e3;
     let per_second = float(requests) / seconds;
     let await_ms = float(device.ticks_ms[0] + device.ticks_ms[1]) / float(requests);
     let mut all = vec![
         Equation {
             equation: "queue = requests/s × await",
             unit: "requests",
-            left: float(device.in_queue_ms) / float(device.elapsed_ms),
+            left: float(device.in_queue_ms) / float(elapsed_ms),
             right: per_second * await_ms / 1e3,
             numbers: format!("{per_second:.2} /s × {await_ms:.4} ms"),
             tolerance: COUNTERS,
@@ -43,14 +43,14 @@ fn of_device(device: &DeviceUsage) -> Vec<Identity> {
         }
         .of(&subject),
     ];
-    let busy = 100.0 * float(device.busy_ms) / float(device.elapsed_ms);
+    let busy = 100.0 * float(device.busy_ms) / float(elapsed_ms);
     all.push(
         Equation {
             equation: "%util = busy time ÷ elapsed",
             unit: "%",
             left: device.utilisation_percent().unwrap_or(0.0),
             right: busy,
-            numbers: format!("{} ms ÷ {} ms", device.busy_ms, device.elapsed_ms),
+            numbers: format!("{} ms ÷ {} ms", device.busy_ms, elapsed_ms),
             tolerance: COUNTERS,
             broken: "it was busy for longer than it was watched: the counter is read late",
         }
@@ -75,7 +75,7 @@ fn of_device(device: &DeviceUsage) -> Vec<Identity> {
     all
 }
 
-/// Every byte that was asked for, once, at the disks.
+/// Each requested byte is transferred by the disks exactly once.
 fn asked_and_moved(result: &RunResult, direction: Direction) -> Option<Identity> {
     const EQUATION: &str = "bytes at the device = bytes asked";
     let asked = bytes_asked(result, direction);
@@ -102,7 +102,7 @@ fn asked_and_moved(result: &RunResult, direction: Direction) -> Option<Identity>
     Some(identity.of(subject))
 }
 
-/// One request at the device for each direct I/O, where nothing was split or merged.
+/// Each direct I/O is one request at the device, if nothing was split or merged.
 fn requests(result: &RunResult, direction: Direction) -> Option<Identity> {
     const EQUATION: &str = "device requests × bs = io";
     let asked = bytes_asked(result, direction);

@@ -1,7 +1,7 @@
-//! What the jobs say of themselves.
+//! Identities of the jobs' numbers.
 
 use super::{Equation, Identity, unknown};
-use crate::evidence::{float, is_paced, latency_sum_ns, slots, window};
+use crate::run_facts::{float, is_paced, latency_sum_ns, slots, window};
 use measure::Direction;
 use model::{JobResult, RunResult};
 
@@ -9,7 +9,7 @@ const ROUNDED: (f64, &str) = (0.01, "rates and times are printed rounded, to who
 const PRINTED: (f64, &str) = (0.05, "a report prints rates and sizes rounded, to three digits at worst");
 const LITTLE: (f64, &str) = (0.15, "users start, end and pass from I/O to I/O at different times");
 
-/// The identities of every reported row.
+/// Identities of every reported row.
 pub(super) fn identities(result: &RunResult) -> Vec<Identity> {
     let mut found = Vec::new();
     for job in result.reported_jobs() {
@@ -18,7 +18,7 @@ pub(super) fn identities(result: &RunResult) -> Vec<Identity> {
                 found.extend(of_direction(&job, direction));
             }
         }
-        found.extend(little(&job, result));
+        found.extend(little(&job));
     }
     found
 }
@@ -31,10 +31,10 @@ pub(super) fn of_direction(job: &JobResult, direction: Direction) -> Vec<Identit
     let (Some(rate), Some(iops)) = (found.bytes_per_second(), found.iops()) else {
         return vec![unknown(&subject, "io = bw × runtime", "its runtime is not stated")];
     };
-    // What a report prints is held against what it counts; of a run of our own the rates follow from the counts.
+    // Printed rates are compared with the counts; in plumb's own results the rates are computed from the counts.
     let stated = found.stated.unwrap_or_default();
     let (rate, iops) = (stated.bytes_per_second.unwrap_or_else(|| float(rate)), stated.iops.unwrap_or(iops));
-    // The last digit of a small rate or a short time is worth more than 5 %.
+    // Rounding of small rates and short times can exceed 5 %.
     let coarse = 1.0 / iops.max(1.0) + 1024.0 / rate.max(1024.0) + 0.001 / seconds.max(0.001);
     let rounded = match found.stated {
         Some(_) => (PRINTED.0.max(coarse), PRINTED.1),
@@ -83,14 +83,14 @@ pub(super) fn of_direction(job: &JobResult, direction: Direction) -> Vec<Identit
     all
 }
 
-/// Little's law over the users of a closed loop.
-fn little(job: &JobResult, result: &RunResult) -> Option<Identity> {
+/// Little's law for the users of a closed loop.
+fn little(job: &JobResult) -> Option<Identity> {
     const EQUATION: &str = "users = iops × latency";
     let subject = format!("job {}", job.echo.name);
     if job.ios() == 0 {
         return None;
     }
-    if is_paced(job, result) {
+    if is_paced(job) {
         return Some(unknown(&subject, EQUATION, "the job held itself back, so its users rested"));
     }
     let seconds = window(job).as_secs_f64();

@@ -1,6 +1,6 @@
-//! Identities: equations that hold for every true result, with both sides as numbers.
+//! Identities: equations that hold for every valid result, with both sides as numbers.
 //!
-//! Owns which identities there are, their tolerances and the verdicts. Leaves showing them to `cli`.
+//! Owns the list of identities, their tolerances and the verdicts. Leaves display to `cli`.
 
 mod device_side;
 mod job_side;
@@ -11,42 +11,42 @@ pub use sides::{Side, sides};
 use measure::Direction;
 use model::{JobResult, RunResult};
 
-/// How an identity came out.
+/// Outcome of an identity.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verdict {
     /// Both sides agree within the tolerance.
     Holds,
-    /// They do not, and what that means.
+    /// The sides differ, with the meaning of that.
     Broken(String),
-    /// A side is not known, or the identity does not apply; and why.
+    /// A side is unknown, or the identity does not apply, with the reason.
     CannotTell(String),
 }
 
-/// One identity of one job and direction, or of one device.
+/// One identity for a job and direction, or for a device.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Identity {
-    /// Whose it is: `job a, read` or `device sda`.
+    /// Its subject: `job a, read` or `device sda`.
     pub subject: String,
     /// The equation in words.
     pub equation: &'static str,
-    /// The left side; `None` where it is not known.
+    /// The left side; `None` if unknown.
     pub left: Option<f64>,
-    /// The right side.
+    /// The right side; `None` if unknown.
     pub right: Option<f64>,
-    /// The right side with the numbers put in.
+    /// The right side with its numbers filled in.
     pub numbers: String,
-    /// The unit of both.
+    /// Unit of both sides.
     pub unit: &'static str,
-    /// How far the sides may be apart, as a share of the larger.
+    /// Allowed difference, as a fraction of the larger side.
     pub tolerance: f64,
-    /// Why so far.
+    /// Reason for this tolerance.
     pub because: &'static str,
-    /// How it came out.
+    /// Outcome.
     pub verdict: Verdict,
 }
 
 impl Identity {
-    /// How far the sides are apart, as a share of the larger; `None` where one is not known.
+    /// Difference of the sides as a fraction of the larger one; `None` if a side is unknown.
     pub fn apart(&self) -> Option<f64> {
         let (left, right) = (self.left?, self.right?);
         let larger = left.abs().max(right.abs());
@@ -54,22 +54,21 @@ impl Identity {
     }
 }
 
-/// Every identity of a result, the jobs' side first.
+/// All identities of a result, those of the jobs first.
 pub fn identities(result: &RunResult) -> Vec<Identity> {
     let mut found = job_side::identities(result);
     found.extend(device_side::identities(result));
     found
 }
 
-/// The identities that what a report prints of a direction breaks: rates against the counts they are of. Empty for what
-/// was measured here.
+/// The broken identities between printed rates of a direction and its counts. Empty for results measured by plumb.
 pub(crate) fn contradictions(job: &JobResult) -> Vec<Identity> {
     let stated = Direction::ALL.into_iter().filter(|&direction| job.directions[direction].stated.is_some());
     let all = stated.flat_map(|direction| job_side::of_direction(job, direction));
     all.filter(|identity| matches!(identity.verdict, Verdict::Broken(_))).collect()
 }
 
-/// An equation before its verdict.
+/// An equation without its verdict.
 struct Equation {
     equation: &'static str,
     unit: &'static str,
@@ -77,7 +76,7 @@ struct Equation {
     right: f64,
     numbers: String,
     tolerance: (f64, &'static str),
-    /// What it means when the sides are apart.
+    /// Likely cause if the sides differ.
     broken: &'static str,
 }
 
@@ -101,7 +100,7 @@ impl Equation {
     }
 }
 
-/// An identity that cannot be told.
+/// An identity that cannot be checked.
 fn unknown(subject: &str, equation: &'static str, why: &str) -> Identity {
     Identity {
         subject: subject.to_owned(),
@@ -127,7 +126,7 @@ mod tests {
         result.jobs[0].echo.direct = true;
         let device = &mut result.devices[0];
         (device.ios, device.ticks_ms, device.in_queue_ms) = ([20_000, 0], [79_900, 0], 79_900);
-        (device.busy_ms, device.elapsed_ms) = (9_900, 10_000);
+        (device.busy_ms, device.elapsed_ms) = (9_900, Some(10_000));
         result
     }
 
@@ -161,8 +160,8 @@ mod tests {
         result.devices.clear();
         result.jobs[0].echo.block_sizes = Default::default();
         result.jobs[0].directions.read.total = None;
-        let told = identities(&result);
-        let unknown = told.iter().filter(|identity| matches!(identity.verdict, Verdict::CannotTell(_))).count();
-        assert!(unknown >= 3, "{told:#?}");
+        let found = identities(&result);
+        let unknown = found.iter().filter(|identity| matches!(identity.verdict, Verdict::CannotTell(_))).count();
+        assert!(unknown >= 3, "{found:#?}");
     }
 }

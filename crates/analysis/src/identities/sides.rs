@@ -1,29 +1,30 @@
-//! The jobs' numbers and the device's next to each other, quantity by quantity.
+//! Comparison of the jobs' numbers with the device's, by quantity.
 
-use crate::evidence::{float, latency_sum_ns, watched_devices, window};
+use crate::run_facts::{float, latency_sum_ns, watched_devices, window};
 use measure::Direction;
 use model::{DeviceUsage, RunResult};
 
-/// One quantity as both saw it.
+/// One quantity as measured on both sides.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Side {
-    /// What is counted, with its unit.
+    /// Name of the quantity, with its unit.
     pub quantity: &'static str,
-    /// What iostat calls it at the device.
+    /// iostat's column name for it.
     pub column: &'static str,
-    /// By the jobs.
+    /// Value measured by the jobs.
     pub jobs: Option<f64>,
-    /// By the device.
+    /// Value counted by the device.
     pub device: Option<f64>,
 }
 
-/// The device's name and the quantities; `None` where the jobs' files are not all on one device that was watched.
+/// The device's name and the quantities; `None` unless all files of the jobs are on one sampled device.
 pub fn sides(result: &RunResult) -> Option<(String, Vec<Side>)> {
     let watched = watched_devices(result);
     let [device] = watched.as_slice() else { return None };
-    let seconds = float(device.elapsed_ms) / 1e3;
+    let elapsed_ms = float(device.elapsed_ms?);
+    let seconds = elapsed_ms / 1e3;
     let asked = result.jobs.iter().map(window).max()?.as_secs_f64();
-    if seconds <= 0.0 || asked <= 0.0 {
+    if asked <= 0.0 {
         return None;
     }
     let mut found: Vec<Side> = Vec::new();
@@ -38,7 +39,7 @@ pub fn sides(result: &RunResult) -> Option<(String, Vec<Side>)> {
         quantity: "in flight",
         column: "aqu-sz",
         jobs: sums.map(|sums| sums.iter().sum::<f64>() / 1e9 / asked),
-        device: Some(float(device.in_queue_ms) / float(device.elapsed_ms)),
+        device: Some(float(device.in_queue_ms) / elapsed_ms),
     });
     found.push(Side { quantity: "% busy", column: "%util", jobs: None, device: device.utilisation_percent() });
     Some((device.name.clone(), found))
@@ -93,7 +94,7 @@ mod tests {
         assert_eq!((found[0].device, found[3].device), (Some(2_000.0), Some(4.0)), "as the monitor saw it");
         let device = &mut result.devices[0];
         (device.ios, device.ticks_ms, device.in_queue_ms) = ([20_000, 0], [80_000, 0], 80_000);
-        (device.busy_ms, device.elapsed_ms) = (9_900, 10_000);
+        (device.busy_ms, device.elapsed_ms) = (9_900, Some(10_000));
         let (name, found) = sides(&result).unwrap();
         assert_eq!((name.as_str(), found.len()), ("sda", 6));
         for side in &found[..5] {

@@ -1,29 +1,29 @@
-//! Rates that somebody set: the plan itself, a control group, a device's service level.
+//! Intentional rate limits: of the plan, of a control group, or of a device's service level.
 
-use super::seen::{Seen, bytes, float};
 use super::{percent, verdict};
-use measure::Direction;
+use crate::run_facts::{RunFacts, bytes_of_sectors, float};
+use measure::Nanos;
 use model::{JobResult, LimitedBy, Limiter};
 
-/// From this share of a limit on it is what is measured.
+/// A limit counts as reached from this fraction of it.
 const REACHED: f64 = 0.95;
-/// Rates of an interval that spread less than this are a plateau.
+/// Relative spread of the rates per interval below which they are a plateau.
 const FLAT: f64 = 0.005;
-/// A plateau this close to a round number is one that somebody chose.
+/// Relative distance from a round number within which a plateau counts as intentional.
 const ROUND: f64 = 0.003;
-/// Fewer intervals show no plateau.
+/// Minimum number of intervals for a plateau.
 const INTERVALS_MIN: usize = 8;
 
-/// The plan's own rate or pauses.
-pub(crate) fn of_the_plan(seen: &Seen<'_>) -> Option<LimitedBy> {
-    let paused = seen.jobs().find_map(|job| seen.option(job, "thinktime"));
-    if let Some(value) = paused.filter(|value| !value.starts_with('0')) {
-        let sentence = format!("the jobs' own pauses, thinktime={value}");
+/// Rate limit or think time of the plan.
+pub(crate) fn of_the_plan(seen: &RunFacts<'_>) -> Option<LimitedBy> {
+    let pauses = seen.jobs().filter_map(|job| Some(job.workload.as_ref()?.pace.think));
+    if let Some(pause) = pauses.max().filter(|pause| !pause.is_zero()) {
+        let sentence = format!("the jobs' own pauses, thinktime={}", time_text(pause));
         return Some(verdict(Limiter::Cap, 1.0, sentence, &[]));
     }
     let (mut asked, mut reached) = (0.0, 0.0);
     for job in seen.jobs() {
-        asked += f64::from(job.workers.max(1)) * own_iops(seen, job)?;
+        asked += f64::from(job.workers.max(1)) * own_iops(job)?;
         reached += job.directions.iter().filter_map(|(_, direction)| direction.iops()).sum::<f64>();
     }
     let share = reached / asked;
@@ -34,18 +34,21 @@ pub(crate) fn of_the_plan(seen: &Seen<'_>) -> Option<LimitedBy> {
     })
 }
 
-/// I/Os per second that a worker of the job is held to, over the directions that it uses.
-fn own_iops(seen: &Seen<'_>, job: &JobResult) -> Option<f64> {
-    let words: Vec<&str> = seen.option(job, "rate_iops")?.split(',').map(str::trim).collect();
-    let limit = |direction: Direction| {
-        let word = words.get(direction as usize).filter(|word| !word.is_empty()).or(words.first())?;
-        word.parse::<f64>().ok()
-    };
-    job.directions.iter().filter(|(_, found)| found.ios > 0).map(|(direction, _)| limit(direction)).sum()
+/// IOPS limit of a worker of the job, over the directions that it uses.
+fn own_iops(job: &JobResult) -> Option<f64> {
+    let limits = &job.workload.as_ref()?.pace.iops;
+    job.directions.iter().filter(|(_, found)| found.ios > 0).map(|(direction, _)| limits[direction].map(float)).sum()
 }
 
-/// A limit of the control group on a device under the targets.
-pub(crate) fn of_the_group(seen: &Seen<'_>) -> Option<LimitedBy> {
+/// Formats a time as an option value, in the largest unit in which it is a whole number: `1ms`.
+fn time_text(time: Nanos) -> String {
+    let units = [(Nanos::SECOND, "s"), (Nanos::MILLISECOND, "ms"), (Nanos::MICROSECOND, "us")];
+    let unit = units.into_iter().find(|(unit, _)| time.get().is_multiple_of(unit.get()));
+    unit.map_or_else(|| format!("{}ns", time.get()), |(unit, name)| format!("{}{name}", time.get() / unit.get()))
+}
+
+/// Limit of the control group for a device under the targets.
+pub(crate) fn of_the_group(seen: &RunFacts<'_>) -> Option<LimitedBy> {
     let limits = seen.monitored?.group_limits.as_ref()?;
     let reached = limits.io.iter().flat_map(|cap| {
         let gain = seen.devices().find(|(facts, _)| facts.name == cap.device).map(|(_, gain)| *gain);
@@ -56,8 +59,8 @@ pub(crate) fn of_the_group(seen: &Seen<'_>) -> Option<LimitedBy> {
         [
             limit("reads/s", cap.read_iops, |gain| gain.reads.ios),
             limit("writes/s", cap.write_iops, |gain| gain.writes.ios),
-            limit("bytes read/s", cap.read_bytes_per_second, |gain| bytes(gain.reads.sectors)),
-            limit("bytes written/s", cap.write_bytes_per_second, |gain| bytes(gain.writes.sectors)),
+            limit("bytes read/s", cap.read_bytes_per_second, |gain| bytes_of_sectors(gain.reads.sectors)),
+            limit("bytes written/s", cap.write_bytes_per_second, |gain| bytes_of_sectors(gain.writes.sectors)),
         ]
     });
     let (share, rate, limit, what, device) = reached.flatten().max_by(|a, b| a.0.total_cmp(&b.0))?;
@@ -68,8 +71,8 @@ pub(crate) fn of_the_group(seen: &Seen<'_>) -> Option<LimitedBy> {
     })
 }
 
-/// A rate that stays on a round number: a service level of the device, or a limit that cannot be read from here.
-pub(crate) fn plateau(seen: &Seen<'_>) -> Option<LimitedBy> {
+/// A rate that stays at a round number: a service level of the device, or a limit that is not visible from here.
+pub(crate) fn plateau(seen: &RunFacts<'_>) -> Option<LimitedBy> {
     let steady = seen.monitored?.steady();
     if steady.len() < INTERVALS_MIN {
         return None;
@@ -96,7 +99,7 @@ pub(crate) fn plateau(seen: &Seen<'_>) -> Option<LimitedBy> {
     })
 }
 
-/// The mean, and the standard deviation as a share of it.
+/// Mean, and relative standard deviation.
 fn mean_and_spread(rates: &[f64]) -> (f64, f64) {
     let count = float(rates.len().max(1) as u64);
     let mean = rates.iter().sum::<f64>() / count;
@@ -104,7 +107,7 @@ fn mean_and_spread(rates: &[f64]) -> (f64, f64) {
     (mean, if mean > 0.0 { variance.sqrt() / mean } else { f64::INFINITY })
 }
 
-/// The nearest number with one digit and zeros, or with two of which the second is a five.
+/// The nearest number with one significant digit, or with two of which the second is a five.
 fn round_number(value: f64) -> f64 {
     let step = 10f64.powf(value.max(1.0).log10().floor()) / 2.0;
     (value / step).round().max(1.0) * step

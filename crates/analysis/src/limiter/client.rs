@@ -1,20 +1,18 @@
-//! The machine that tests: its processors, and the quota on them.
+//! Limits of the test machine: its CPUs, and the quota on them.
 
-use super::seen::{Seen, float};
 use super::{percent, verdict};
+use crate::run_facts::{RunFacts, float, polls};
 use model::{LimitedBy, Limiter};
 
-/// From this share of the time on, a quota is what was measured.
+/// A quota counts as the bottleneck from this fraction of the time.
 const HELD_BACK: f64 = 0.10;
-/// From this share of its time on a processor, or waiting for one, a worker has no time to wait for a device.
+/// A worker that is on a CPU, or waiting for one, for this fraction of the time does not wait for a device.
 const BUSY: f64 = 0.90;
-/// With less than this share idle, the machine is full.
+/// With a smaller fraction of idle time, the machine is saturated.
 const IDLE_MIN: f64 = 0.05;
-/// Options with which a worker waits on the processor.
-const POLLING: [&str; 3] = ["hipri", "sqthread_poll", "userspace_reap"];
 
-/// A control group's processor quota.
-pub(super) fn held_back_by_quota(seen: &Seen<'_>) -> Option<LimitedBy> {
+/// CPU quota of a control group.
+pub(super) fn held_back_by_quota(seen: &RunFacts<'_>) -> Option<LimitedBy> {
     let cpus = seen.monitored?.group_limits.as_ref()?.cpus?;
     let throttled_us = seen.steady.group?.throttled_us?;
     let share = seen.share_of_time(float(throttled_us) / 1e6);
@@ -24,10 +22,10 @@ pub(super) fn held_back_by_quota(seen: &Seen<'_>) -> Option<LimitedBy> {
     })
 }
 
-/// Workers that never waited for a device, or a machine without a processor to spare.
-pub(super) fn on_the_processor(seen: &Seen<'_>) -> Option<LimitedBy> {
-    let polls = seen.jobs().any(|job| POLLING.iter().any(|name| seen.option(job, name).is_some()));
-    let (on, waiting) = seen.processor_shares().filter(|_| !polls).unwrap_or((0.0, 0.0));
+/// Workers that never waited for a device, or a machine without idle CPUs.
+pub(super) fn on_the_processor(seen: &RunFacts<'_>) -> Option<LimitedBy> {
+    let polled = seen.jobs().any(polls);
+    let (on, waiting) = seen.processor_shares().filter(|_| !polled).unwrap_or((0.0, 0.0));
     let share = on + waiting;
     if share >= BUSY {
         let waited = if waiting >= 0.05 {
@@ -43,7 +41,7 @@ pub(super) fn on_the_processor(seen: &Seen<'_>) -> Option<LimitedBy> {
     let total = float(cpu.total());
     let idle = float(cpu.idle + cpu.iowait) / total;
     let steal = float(cpu.steal) / total;
-    // A full machine limits those who wait for it, not those who poll on it.
+    // A saturated machine limits workers that wait for a CPU, not workers that poll on one.
     (idle < IDLE_MIN && waiting >= 0.2).then(|| {
         let stolen =
             if steal >= 0.05 { format!(", {} taken by the hypervisor", percent(steal)) } else { String::new() };

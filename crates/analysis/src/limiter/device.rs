@@ -1,29 +1,30 @@
-//! The device and the way to it: others on it, flushes, its link, locks above it, its own time, its depth.
+//! Limits of the device and the path to it: other users, flushes, link, locks above it, busy time, queue depth.
 
-use super::seen::{Seen, bytes, float};
 use super::{percent, verdict};
+use crate::run_facts::{RunFacts, bytes_of_sectors, float};
 use model::{DeviceFacts, DeviceGain, LimitedBy, Limiter};
 
-/// From this share of a device's traffic on, others matter.
+/// I/O of other programs counts from this fraction of a device's traffic.
 const OTHERS: f64 = 0.20;
-/// From this share of its time on, a device has little left to give.
+/// From this fraction of busy time, a device is saturated.
 const BUSY: f64 = 0.90;
-/// A device that is busy for less than this has time left, whatever its kind.
+/// Below this fraction of busy time, a device of any type has spare capacity.
 const HALF_IDLE: f64 = 0.60;
-/// From this share of the workers' time in flushes on, they are what was measured.
+/// Flushes count as the bottleneck from this fraction of the workers' time.
 const FLUSHES: f64 = 0.50;
-/// From this share of what a link carries on, it is full.
+/// A link counts as saturated from this fraction of its bandwidth.
 const LINK_FULL: f64 = 0.90;
-/// A device without moving parts works on so many requests at once, or it could do more than it was asked for.
+/// A device without moving parts processes this number of requests in parallel; with fewer it has spare capacity.
 const PARALLEL: f64 = 4.0;
 
-/// Other programs' I/O on the same devices: its share of their traffic, our bytes, and theirs at the top.
-pub(crate) fn others_share(seen: &Seen<'_>) -> (f64, f64, f64) {
+/// I/O of other programs on the same devices: its fraction of the traffic, bytes of this run, and bytes of the topmost
+/// devices.
+pub(crate) fn others_share(seen: &RunFacts<'_>) -> (f64, f64, f64) {
     let moved = |of: fn(&DeviceFacts) -> bool| {
         let sum = |count: fn(&DeviceGain) -> u64| -> u64 {
             seen.devices()
                 .filter(|(facts, _)| of(facts))
-                .map(|(_, gain)| bytes(count(gain)))
+                .map(|(_, gain)| bytes_of_sectors(count(gain)))
                 .fold(0, u64::saturating_add)
         };
         [sum(|gain| gain.reads.sectors), sum(|gain| gain.writes.sectors)]
@@ -34,7 +35,8 @@ pub(crate) fn others_share(seen: &Seen<'_>) -> (f64, f64, f64) {
     };
     let own = [0, 1].map(|index| seen.steady.bytes[index].max(caused(index)));
     let top = moved(|facts| facts.top);
-    // Mirrors and parities write more than they are given: only a plain pile is followed down.
+    // RAID levels with mirrors or parity write more than they receive, so only stacks without multiple members are
+    // compared down to the lowest device.
     let piled = seen.devices().all(|(facts, _)| facts.below.len() <= 1);
     let leaf = if piled { moved(|facts| facts.leaf) } else { [0, 0] };
     let excess = |device: [u64; 2], above: [u64; 2]| -> f64 {
@@ -48,8 +50,8 @@ pub(crate) fn others_share(seen: &Seen<'_>) -> (f64, f64, f64) {
     (share, float(own[0] + own[1]), float(top[0] + top[1]))
 }
 
-/// Other programs' I/O on the same device.
-pub(crate) fn neighbour(seen: &Seen<'_>) -> Option<LimitedBy> {
+/// I/O of other programs on the same device.
+pub(crate) fn neighbour(seen: &RunFacts<'_>) -> Option<LimitedBy> {
     let (share, own, top) = others_share(seen);
     let (facts, _, busy) = seen.busiest()?;
     (share >= OTHERS && busy >= HALF_IDLE).then(|| {
@@ -59,8 +61,8 @@ pub(crate) fn neighbour(seen: &Seen<'_>) -> Option<LimitedBy> {
     })
 }
 
-/// Flushes: fsync and fdatasync of the jobs, or those that synchronous writes cause at the device.
-pub(super) fn flush(seen: &Seen<'_>) -> Option<LimitedBy> {
+/// Flushes: fsync and fdatasync of the jobs, or those that the device receives for synchronous writes.
+pub(super) fn flush(seen: &RunFacts<'_>) -> Option<LimitedBy> {
     let own = seen.flush_share();
     let ticks = seen.devices().filter_map(|(_, gain)| gain.flushes).map(|(_, ms)| ms).max().unwrap_or(0);
     let workers = f64::from(seen.workers().max(1));
@@ -73,12 +75,13 @@ pub(super) fn flush(seen: &Seen<'_>) -> Option<LimitedBy> {
     })
 }
 
-/// A link that is full.
-pub(super) fn link(seen: &Seen<'_>) -> Option<LimitedBy> {
+/// A saturated link.
+pub(super) fn link(seen: &RunFacts<'_>) -> Option<LimitedBy> {
     let used = seen.devices().filter_map(|(facts, gain)| {
         let carries = float(facts.link_bytes_per_second?);
-        // A link carries as much each way; SATA only one way at a time, for which the larger is right as well.
-        let rate = seen.per_second(bytes(gain.reads.sectors.max(gain.writes.sectors)));
+        // PCIe has its bandwidth in each direction; SATA transfers in one direction at a time. The larger of the two
+        // directions is a valid lower bound for both.
+        let rate = seen.per_second(bytes_of_sectors(gain.reads.sectors.max(gain.writes.sectors)));
         Some((rate / carries, rate, carries, facts.name.as_str()))
     });
     let (share, rate, carries, name) = used.max_by(|a, b| a.0.total_cmp(&b.0))?;
@@ -93,8 +96,8 @@ pub(super) fn link(seen: &Seen<'_>) -> Option<LimitedBy> {
     })
 }
 
-/// Workers that wait, and neither a processor nor the device is what they wait for.
-pub(super) fn file_system_lock(seen: &Seen<'_>) -> Option<LimitedBy> {
+/// Workers wait, but neither for a CPU nor for the device.
+pub(super) fn file_system_lock(seen: &RunFacts<'_>) -> Option<LimitedBy> {
     let monitored = seen.monitored?;
     let on_files = monitored.targets.iter().any(|target| target.mount.is_some());
     let (_, _, busy) = seen.busiest()?;
@@ -119,8 +122,8 @@ pub(super) fn file_system_lock(seen: &Seen<'_>) -> Option<LimitedBy> {
     })
 }
 
-/// Mean time of a request at the devices on top; `None` when they had none.
-fn device_await_ms(seen: &Seen<'_>) -> Option<f64> {
+/// Mean time of a request at the topmost devices in ms; `None` without requests.
+fn device_await_ms(seen: &RunFacts<'_>) -> Option<f64> {
     let (mut ticks, mut ios) = (0_u64, 0_u64);
     for (_, gain) in seen.devices().filter(|(facts, _)| facts.top) {
         ticks = ticks.saturating_add(gain.reads.ticks_ms).saturating_add(gain.writes.ticks_ms);
@@ -129,13 +132,13 @@ fn device_await_ms(seen: &Seen<'_>) -> Option<f64> {
     (ios > 0).then(|| float(ticks) / float(ios))
 }
 
-/// The device that is at work all the time, or that could do more at once than it was asked for.
-pub(super) fn busy_or_shallow(seen: &Seen<'_>) -> Option<LimitedBy> {
+/// A device that is busy all the time, or one that could process more requests in parallel.
+pub(super) fn busy_or_shallow(seen: &RunFacts<'_>) -> Option<LimitedBy> {
     let (facts, gain, busy) = seen.busiest()?;
     let queue = float(gain.in_queue_ms) / 1e3 / seen.seconds;
     let users = seen.users();
     let evidence = [("busy_percent", 100.0 * busy), ("mean_queue", queue), ("users", f64::from(users))];
-    // What a virtual disk says of moving parts is not its own.
+    // The rotational flag of a virtual disk does not describe the hardware.
     let virtualised = seen.monitored.is_some_and(|monitored| monitored.hypervisor.is_some());
     let one_at_a_time = facts.rotational == Some(true) && !is_stacked(facts) && !virtualised;
     if busy >= BUSY && (one_at_a_time || queue >= PARALLEL) {
@@ -157,11 +160,11 @@ pub(super) fn busy_or_shallow(seen: &Seen<'_>) -> Option<LimitedBy> {
     })
 }
 
-fn all_ios(seen: &Seen<'_>) -> u64 {
+fn all_ios(seen: &RunFacts<'_>) -> u64 {
     seen.steady.ios.iter().copied().fold(0, u64::saturating_add)
 }
 
-/// Loop, dm and md devices: what they say of moving parts is not theirs.
+/// True for loop, dm and md devices, whose rotational flag does not describe the hardware.
 fn is_stacked(facts: &DeviceFacts) -> bool {
     !facts.below.is_empty() || ["loop", "dm-", "md"].iter().any(|prefix| facts.name.starts_with(prefix))
 }

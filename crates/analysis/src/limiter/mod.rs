@@ -1,18 +1,17 @@
-//! What held a run back: one verdict, with its share and the numbers behind it.
+//! Bottleneck of a run: one verdict, with its fraction and the supporting numbers.
 //!
-//! Rules are asked in an order in which an earlier one explains what a later one would see: a cap makes a device look
-//! idle, a saturated processor makes a queue look short. The first that answers is the verdict; none is an answer too.
+//! Rules are ordered so that an earlier one explains what a later one would misinterpret: a rate limit makes a device
+//! look idle, a saturated CPU makes a queue look short. The first rule that applies gives the verdict; none may apply.
 
 pub(crate) mod caps;
 mod client;
 pub(crate) mod device;
-pub(crate) mod seen;
 
+use crate::run_facts::RunFacts;
 use model::{LimitedBy, Limiter, RunResult};
-use seen::Seen;
 
-/// Asked in this order.
-const RULES: &[fn(&Seen<'_>) -> Option<LimitedBy>] = &[
+/// Rules in order of evaluation.
+const RULES: &[fn(&RunFacts<'_>) -> Option<LimitedBy>] = &[
     caps::of_the_plan,
     caps::of_the_group,
     client::held_back_by_quota,
@@ -25,10 +24,10 @@ const RULES: &[fn(&Seen<'_>) -> Option<LimitedBy>] = &[
     device::busy_or_shallow,
 ];
 
-/// What held this run back; `None` where nothing can be said: no I/O, virtual time, or signals that contradict every
+/// The verdict on the bottleneck of this run; `None` if there is none: no I/O, simulated time, or signals that match no
 /// rule.
 pub fn limited_by(result: &RunResult) -> Option<LimitedBy> {
-    let seen = Seen::of(result)?;
+    let seen = RunFacts::of(result)?;
     RULES.iter().find_map(|rule| rule(&seen))
 }
 
@@ -37,7 +36,7 @@ fn verdict(limiter: Limiter, share: f64, sentence: String, evidence: &[(&str, f6
     LimitedBy { limiter, share_percent: (100.0 * share).clamp(0.0, 100.0), sentence, evidence }
 }
 
-/// A share in whole percent.
+/// Formats a fraction in whole percent.
 fn percent(share: f64) -> String {
     format!("{:.0} %", (100.0 * share).clamp(0.0, 100.0))
 }

@@ -1,15 +1,15 @@
-//! One run of known nature per verdict.
+//! One run with known properties per verdict.
 
 use super::limited_by;
-use crate::fixtures::closed_loop;
+use crate::fixtures::{closed_loop, workload};
 use measure::{Moments, Nanos};
 use model::{
     CpuTicks, DeviceFacts, DeviceGain, GroupGain, GroupLimits, Interval, IoCap, Limiter, Monitored, MountFacts,
     RequestGain, RunResult, TargetFacts, WorkerGain,
 };
 
-/// Ten seconds of 2,000 reads of 8 KiB per second by 8 users, each waiting 4 ms; the disk busy for `busy_ms` of each
-/// interval of a second with a queue of `queue`.
+/// Ten seconds of 2,000 reads of 8 KiB per second by 8 users, with 4 ms latency each; the disk is busy for `busy_ms` of
+/// each one-second interval, with a mean queue of `queue`.
 fn run(busy_ms: u64, queue: u64) -> RunResult {
     let mut result = closed_loop(8, 20_000, Nanos::from_millis(4), Nanos::from_secs(10));
     result.jobs[0].runtime = Nanos::from_secs(80);
@@ -94,11 +94,11 @@ fn a_limit_of_the_control_group_that_is_reached_is_a_cap() {
 #[test]
 fn the_plans_own_rate_is_a_cap() {
     let mut result = run(300, 1);
-    result.jobs[0].echo.options.push(("rate_iops".into(), "250".into()));
+    workload(&mut result).pace.iops.read = Some(250);
     check(&result, Limiter::Cap, 99.9..=100.0, "rate_iops: 2000.0 of 2000");
-    result.jobs[0].echo.options[0].1 = "900".into();
+    workload(&mut result).pace.iops.read = Some(900);
     assert_ne!(limited_by(&result).map(|found| found.limiter), Some(Limiter::Cap));
-    result.jobs[0].echo.options[0] = ("thinktime".into(), "1ms".into());
+    workload(&mut result).pace.think = Nanos::MILLISECOND;
     check(&result, Limiter::Cap, 100.0..=100.0, "thinktime=1ms");
 }
 
@@ -121,7 +121,7 @@ fn workers_on_the_processor_are_the_limit_themselves() {
         });
     });
     check(&result, Limiter::ClientCpu, 96.9..=97.1, "97 % of the time, 28 % of it waiting for one");
-    result.jobs[0].echo.options.push(("hipri".into(), String::new()));
+    workload(&mut result).polls = true;
     assert_ne!(limited_by(&result).map(|found| found.limiter), Some(Limiter::ClientCpu), "polling is waiting");
 }
 
@@ -204,7 +204,7 @@ fn waiting_for_neither_processor_nor_device_is_waiting_for_each_other() {
 fn nothing_is_said_of_nothing_and_of_virtual_time() {
     assert_eq!(limited_by(&RunResult::default()), None);
     let mut virtual_time = run(990, 8);
-    virtual_time.jobs[0].echo.engine = "sim".into();
+    workload(&mut virtual_time).virtual_time = true;
     assert_eq!(limited_by(&virtual_time), None);
 }
 

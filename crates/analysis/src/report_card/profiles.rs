@@ -1,76 +1,94 @@
-//! Whose bounds: a profile per time and kind of device.
+//! Profiles: sets of grade bounds per device type and period.
 
 use super::Bounds;
+use measure::text::{SizeStyle, exact_size};
+use model::Measurement;
+use model::measurement::{AccessOrder, AccessPattern};
+use model::reading::ReadKind;
 
 /// One test of a profile.
 #[derive(Clone, Debug)]
 pub struct Test {
-    /// As the card names it.
-    pub shown: &'static str,
-    /// The pattern of its runs.
-    pub pattern: &'static str,
-    /// Their block size.
-    pub block_size: &'static str,
-    /// Users of the base run.
+    /// Name on the card, without the block size.
+    pub title: &'static str,
+    /// Access pattern.
+    pub pattern: AccessPattern,
+    /// Block size in bytes.
+    pub block_bytes: u64,
+    /// Number of users in the base run.
     pub users: u32,
-    /// Users of the run that it is compared with.
+    /// Number of users in the run with more load.
     pub more_users: u32,
-    /// Bounds of the base run's latency.
+    /// Bounds for the latency of the base run, in milliseconds.
     pub bounds_ms: Bounds,
+}
+
+impl Test {
+    /// For example `random read 8K`.
+    pub fn shown(&self) -> String {
+        format!("{} {}", self.title, self.block())
+    }
+
+    /// For example `8K`.
+    pub(super) fn block(&self) -> String {
+        exact_size(self.block_bytes, SizeStyle::Table)
+    }
+
+    /// True if a row has this pattern and block size.
+    pub fn fits(&self, row: &Measurement) -> bool {
+        row.test.pattern() == Some(self.pattern) && row.block == Some((self.block_bytes, self.block_bytes))
+    }
 }
 
 /// A set of bounds.
 #[derive(Clone, Debug)]
 pub struct Profile {
-    /// Its name in commands.
+    /// Name on the command line.
     pub name: &'static str,
-    /// What it is for, and since when.
+    /// Purpose and origin.
     pub help: &'static str,
-    /// The tests in the card's order.
+    /// Tests in the order of the card.
     pub tests: [Test; 4],
 }
+
+const RANDOM_READ: AccessPattern = AccessPattern { order: AccessOrder::Random, kind: ReadKind::Read };
+const READ: AccessPattern = AccessPattern { order: AccessOrder::Sequential, kind: ReadKind::Read };
+const WRITE: AccessPattern = AccessPattern { order: AccessOrder::Sequential, kind: ReadKind::Write };
 
 const fn tests(bounds_ms: [Bounds; 4]) -> [Test; 4] {
     let [random_read, read, log_write, write] = bounds_ms;
     [
         Test {
-            shown: "random read 8K",
-            pattern: "randread",
-            block_size: "8K",
+            title: "random read",
+            pattern: RANDOM_READ,
+            block_bytes: 8 << 10,
             users: 16,
             more_users: 32,
             bounds_ms: random_read,
         },
         Test {
-            shown: "sequential read 1M",
-            pattern: "read",
-            block_size: "1M",
+            title: "sequential read",
+            pattern: READ,
+            block_bytes: 1 << 20,
             users: 1,
             more_users: 8,
             bounds_ms: read,
         },
         Test {
-            shown: "log write 1K",
-            pattern: "write",
-            block_size: "1K",
+            title: "log write",
+            pattern: WRITE,
+            block_bytes: 1 << 10,
             users: 4,
             more_users: 16,
             bounds_ms: log_write,
         },
-        Test {
-            shown: "log write 128K",
-            pattern: "write",
-            block_size: "128K",
-            users: 4,
-            more_users: 16,
-            bounds_ms: write,
-        },
+        Test { title: "log write", pattern: WRITE, block_bytes: 128 << 10, users: 4, more_users: 16, bounds_ms: write },
     ]
 }
 
-/// Every profile. The bounds of today's devices follow from what they can move at the base load: A+ is the time that
-/// the users' blocks take at the interface's full rate (SATA 550 MB/s; NVMe 3 GB/s and 500,000 reads/s) with a margin,
-/// and C- is about ten times that, where a device of the kind is of no use to a database.
+/// All profiles. The bounds for current devices are derived from their maximum throughput at the base load: A+ is the
+/// time needed to transfer the blocks of all users at the interface's full rate (SATA 550 MB/s; NVMe 3 GB/s and 500,000
+/// reads/s) with a margin, and C- is about ten times that, at which such a device is useless for a database.
 pub const PROFILES: &[Profile] = &[
     Profile {
         name: "oracle-2012",
@@ -104,7 +122,7 @@ pub const PROFILES: &[Profile] = &[
     },
 ];
 
-/// The profile of this name.
+/// Returns the profile with this name.
 pub fn profile(name: &str) -> Option<&'static Profile> {
     PROFILES.iter().find(|profile| profile.name == name)
 }

@@ -1,17 +1,17 @@
-//! Grades, their bounds and their refusals.
+//! Tests of grades, their bounds and missing grades.
 
 use super::*;
 
-fn row(name: &str, size: &str, users: u32, mean_ms: f64, p95_ms: f64) -> Measurement {
+fn row(name: &str, block: u64, users: u32, mean_ms: f64, p95_ms: f64) -> Measurement {
     let mut row = Measurement {
-        name: name.to_owned(),
+        test: name.into(),
         users: Some(f64::from(users)),
-        block_size: Some(size.to_owned()),
-        mean_ms: Some(mean_ms),
+        block: Some((block, block)),
+        mean_ns: Some(mean_ms * 1e6),
         iops: Some(f64::from(users) * 1000.0 / mean_ms),
         ..Measurement::default()
     };
-    row.percentiles_ms[0] = Some(p95_ms);
+    row.percentiles_ns[0] = Some(p95_ms * 1e6);
     row
 }
 
@@ -35,7 +35,7 @@ fn no_scaling_at_all_is_a_d_whatever_the_step() {
         assert_eq!(grade_of(queueing(users, users), &SCALING), "D");
         assert_eq!(grade_of(queueing(1.0, users), &SCALING), "A+");
     }
-    let rows = [row("randread", "8K", 16, 5.0, 8.0), row("randread", "8K", 32, 10.0, 9.6)];
+    let rows = [row("randread", 8192, 16, 5.0, 8.0), row("randread", 8192, 32, 10.0, 9.6)];
     let graded = |grade, value| Mark::Graded { grade, value };
     assert_eq!(mark(&rows, 0), (graded("A-", 5.0), graded("D", 1.0)));
     let (latency, scaling) = mark(&rows, 1);
@@ -45,7 +45,7 @@ fn no_scaling_at_all_is_a_d_whatever_the_step() {
 
 #[test]
 fn idle_users_get_a_question_mark_and_the_reason() {
-    let mut rows = [row("randread", "8K", 16, 5.0, 8.0), row("randread", "8K", 32, 10.0, 9.6)];
+    let mut rows = [row("randread", 8192, 16, 5.0, 8.0), row("randread", 8192, 32, 10.0, 9.6)];
     rows[1].iops = rows[1].iops.map(|iops| iops / 2.0);
     let (latency, scaling) = mark(&rows, 0);
     assert!(matches!(latency, Mark::Graded { .. }));
@@ -59,7 +59,7 @@ fn what_is_missing_is_named() {
         Mark::Unknown { reason } => reason,
         Mark::Graded { .. } => panic!("{mark:?}"),
     };
-    let rows = [row("randread", "8K", 16, 5.0, 8.0)];
+    let rows = [row("randread", 8192, 16, 5.0, 8.0)];
     assert_eq!(reason(mark(&rows, 0).1), "there is no run of randread 8K by 32");
     assert_eq!(reason(mark(&rows, 2).0), "this latency was not measured");
     assert_eq!(reason(mark(&[], 0).0), "there is no run of randread 8K by 16");

@@ -80,7 +80,7 @@ fn histograms() -> String {
 /// Feeds `mib` MiB of the text to the program's standard input.
 fn measure(text: &str, mib: usize) -> io::Result<Measured> {
     let block = text.repeat((4 << 20) / text.len() + 1);
-    let before = sys::usage::of_children();
+    let before = sys::processes::usage::of_children();
     let started = Instant::now();
     let mut child = Command::new(env!("CARGO_BIN_EXE_plumb"))
         .args(["parse", "--format", "csv", "-"])
@@ -100,7 +100,7 @@ fn measure(text: &str, mib: usize) -> io::Result<Measured> {
     if !status.success() {
         return Err(io::Error::other(format!("plumb parse ended with {status}")));
     }
-    let after = sys::usage::of_children();
+    let after = sys::processes::usage::of_children();
     let used = Duration::from_nanos(after.user_ns + after.system_ns - before.user_ns - before.system_ns);
     #[expect(clippy::cast_precision_loss, reason = "a size of a bench")]
     let mb = written as f64 / 1e6;

@@ -1,17 +1,17 @@
-//! `plumb check`: the checks over results that somebody else measured, as far as they tell.
+//! `plumb check`: applies the checks to results of other programs, as far as the results contain the data for them.
 
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::remarks::{self, STRICT};
 use formats::printable;
 use formats::results::{Located, results};
-use job::bounded;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
+use sys::files::read_limited;
 
-/// The status when a part could not be read.
+/// Exit status if a part of the input could not be read.
 const PARTIAL: u8 = 3;
-/// The most of one file of results that is taken into memory.
+/// Maximum size of one result file, in bytes; the file is held in memory.
 pub(crate) const LARGEST: u64 = 1 << 30;
 
 /// Judge results: is this number true?
@@ -36,7 +36,7 @@ pub(crate) struct Args {
     strict: bool,
 }
 
-/// What was judged.
+/// Counts of checked results and remarks.
 #[derive(Default)]
 struct Tally {
     results: usize,
@@ -45,7 +45,7 @@ struct Tally {
     unchecked: Vec<&'static str>,
 }
 
-/// Reads the files and judges what is in them.
+/// Reads the files and checks the results in them.
 pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     let mut out = Output::stdout();
     let mut tally = Tally::default();
@@ -76,12 +76,12 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     })
 }
 
-/// All of a file, or of standard input.
+/// Reads a whole file or standard input, up to [`LARGEST`] bytes.
 pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     let read = if path == Path::new("-") {
-        bounded::read_from(std::io::stdin().lock(), LARGEST)
+        read_limited::read_from(std::io::stdin().lock(), LARGEST)
     } else {
-        bounded::read(path, LARGEST)
+        read_limited::read(path, LARGEST)
     };
     read.map_err(|error| {
         let shown = path.display();

@@ -1,4 +1,5 @@
-//! `plumb model`: what an I/O costs by its size, and what more users bring, from results of sweeps or a sweep of its own.
+//! `plumb model`: the cost of an I/O by its size, and the gain of more users, from results of sweeps or from sweeps
+//! that it runs.
 
 mod show;
 mod sweep;
@@ -53,13 +54,13 @@ pub(crate) struct Args {
     strict: bool,
 }
 
-/// Jobs alike but for their users.
+/// Jobs that differ only in their number of users.
 struct Sweep {
     nature: (String, (u32, u32)),
     result: RunResult,
 }
 
-/// Reads the sweeps, fits and shows.
+/// Reads the sweeps, fits the models and prints them.
 pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     if let Some(target) = &args.run {
         return sweep::run(target, args);
@@ -115,7 +116,7 @@ fn sweeps(results: &[RunResult]) -> Vec<Sweep> {
     let mut found: Vec<Sweep> = Vec::new();
     for result in results {
         for job in result.reported_jobs() {
-            let nature = (pattern(&job, result), job.echo.block_sizes[busiest(&job)]);
+            let nature = (pattern(&job), job.echo.block_sizes[busiest(&job)]);
             match found.iter_mut().find(|sweep| sweep.nature == nature) {
                 Some(sweep) => sweep.result.jobs.push(job),
                 None => found.push(Sweep { nature, result: RunResult { jobs: vec![job], ..RunResult::default() } }),
@@ -125,11 +126,8 @@ fn sweeps(results: &[RunResult]) -> Vec<Sweep> {
     found
 }
 
-fn pattern(job: &JobResult, result: &RunResult) -> String {
-    let given = |options: &[(String, String)]| {
-        options.iter().rev().find(|(name, _)| name == "rw" || name == "readwrite").map(|(_, value)| value.clone())
-    };
-    given(&job.echo.options).or_else(|| given(&result.global_options)).unwrap_or_else(|| job.echo.name.clone())
+fn pattern(job: &JobResult) -> String {
+    formats::echoed::pattern(job).unwrap_or(&job.echo.name).to_owned()
 }
 
 fn busiest(job: &JobResult) -> Direction {

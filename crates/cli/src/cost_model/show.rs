@@ -1,11 +1,11 @@
-//! Models as text: fitted numbers with their intervals, and per point what was measured, predicted, and the error.
+//! Models as text: fitted parameters with confidence intervals, and measured value, prediction and error of each point.
 
 use analysis::costs::{self, AccessModel, Estimate, Mixture, Scalability};
 use analysis::thousands;
 use model::RunResult;
 use std::fmt::Write;
 
-/// The fitted line, the requests of the device that bend it, and each point.
+/// The fitted line, the device's request limit that bends it, and each point.
 pub(super) fn access(model: &AccessModel, result: &RunResult) -> String {
     let (fixed, rate) =
         if costs::is_memory(result) { ("system call", "copy rate") } else { ("access time", "transfer rate") };
@@ -40,7 +40,7 @@ pub(super) fn access(model: &AccessModel, result: &RunResult) -> String {
     text + &summary(&errors)
 }
 
-/// The law of users, and each point.
+/// The scalability law over users, and each point.
 pub(super) fn scaling(law: &Scalability) -> String {
     let peak = law.peak.map_or_else(
         || "none: the rate never falls".to_owned(),
@@ -62,7 +62,8 @@ pub(super) fn scaling(law: &Scalability) -> String {
     text + &summary(&errors)
 }
 
-/// What a run that starts cold comes to by the costs of both parts, and when memory takes over.
+/// Predicted rate of a run that starts with a cold cache, from the costs of device and memory, and the point from which
+/// memory dominates.
 pub(super) fn mixture(mixture: &Mixture) -> String {
     let mut text = format!(
         "  device rate   {:.3} MB/s, in order\n  system call   {} µs\n  copy rate     {} MB/s\n",
@@ -97,7 +98,7 @@ fn summary(errors: &[(f64, f64)]) -> String {
     format!("  mean error {mean:.2} %, largest {largest:+.2} % at {at:.0}\n")
 }
 
-/// `  4 requests`: what a block larger than a request of the device is cut into.
+/// `  4 requests`: the number of device requests that a block larger than the request limit is split into.
 fn pieces(bytes: f64, limit: u64) -> String {
     let limit = u32::try_from(limit).map_or(f64::INFINITY, f64::from);
     let pieces = (bytes / limit).ceil();
@@ -116,7 +117,7 @@ fn estimate(found: Estimate, unit: f64) -> String {
     )
 }
 
-/// `100.000 ± 0.120`; without the interval where there are as many numbers as points.
+/// `100.000 ± 0.120`; without the interval if there are as many parameters as points.
 fn digits(found: Estimate, digits: usize) -> String {
     let interval =
         if found.half_width.is_finite() { format!(" ± {:.digits$}", found.half_width) } else { String::new() };

@@ -1,7 +1,7 @@
-//! `plumb model --run`: the sweeps that the models are fitted to, measured here.
+//! `plumb model --run`: runs the sweeps that the models are fitted to.
 //!
-//! Four of them: the device by block size (random reads past the page cache), memory by block size (the same reads, all
-//! cached), runs that start cold and end cached, and users. Nothing but a work file of plumb's own is ever written.
+//! Four sweeps: the device by block size (random reads with O_DIRECT), memory by block size (cached reads), runs that
+//! start with a cold cache and end cached, and users. Nothing except plumb's own work file is ever written.
 
 use super::{Args, show};
 use crate::failure::Failure;
@@ -9,35 +9,35 @@ use crate::fio::Machine;
 use crate::iozone::live::Live;
 use crate::output::Output;
 use crate::remarks;
-use crate::survey::{Place, filled_place};
+use crate::survey::{OpenTarget, filled_place};
 use analysis::costs::{self, Mixture};
+use fio::{Action, Parser};
 use formats::{native, printable};
-use job::{Action, Parser};
-use measure::Nanos;
 use model::{LowestTraffic, Note, RunResult};
 use run::RunOptions;
 use std::fmt::Write;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use survey::short_size;
-use sys::signals::Watch;
+use sys::processes::signals::Watch;
 
-/// The block sizes: 512 bytes to 16 MiB.
+/// Exponents of the block sizes: 512 bytes to 16 MiB.
 const POWERS: std::ops::RangeInclusive<u32> = 9..=24;
-/// Bytes that are read, unless another size is asked for.
+/// Default size of the data to read, in bytes.
 const USUAL_SIZE: u64 = 256 << 20;
-/// Milliseconds of a measurement, unless another time is asked for.
+/// Default time of a measurement, in milliseconds.
 const USUAL_TIME_MS: u64 = 1000;
 /// The numbers of users.
 const USERS: [u32; 7] = [1, 2, 4, 8, 16, 32, 64];
-/// A run that starts cold lasts so many times as long as one pass over the file takes, at least.
+/// Minimum length of a run that starts cold, in multiples of the time of one pass over the file.
 const PASSES: f64 = 2.5;
-/// Cold passes over the target, of which the fastest tells the device's rate in order: a disturbance only adds.
+/// Number of cold passes over the target. The fastest one gives the device's sequential rate: interference can only
+/// slow a pass down.
 const COLD_PASSES: usize = 3;
-/// A block of which the target holds fewer is not measured.
+/// The target must hold this many blocks for a block size to be measured.
 const BLOCKS_MIN: u64 = 4;
 
-/// A time like `300ms`, `2s` or `1m`, in milliseconds.
+/// Parses a time like `300ms`, `2s` or `1m` into milliseconds.
 pub(super) fn milliseconds(text: &str) -> Result<u64, String> {
     let end = text.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(text.len());
     let unit = match &text[end..] {
@@ -50,7 +50,7 @@ pub(super) fn milliseconds(text: &str) -> Result<u64, String> {
     found.ok_or_else(|| format!("`{text}` is no time; write it like 500ms, 2s or 1m"))
 }
 
-/// Measures, fits, shows; the status.
+/// Measures, fits and prints. Returns the exit status.
 pub(super) fn run(target: &Path, args: &Args) -> Result<u8, Failure> {
     let signals = Watch::begin().map_err(|error| Failure::new(error.to_string()))?;
     if let Some(folder) = &args.output {
@@ -69,14 +69,14 @@ pub(super) fn run(target: &Path, args: &Args) -> Result<u8, Failure> {
     }
 }
 
-/// What is measured on, and what the checks said so far.
+/// The target of the sweeps, and the remarks so far.
 struct Bench<'a> {
-    place: &'a Place,
+    place: &'a OpenTarget,
     args: &'a Args,
-    /// Of one measurement, in milliseconds.
+    /// Time of one measurement, in milliseconds.
     time: u64,
     path: PathBuf,
-    /// Held open: a device without a user loses its cache.
+    /// Kept open for the whole run: the kernel drops the page cache of a block device when its last user closes it.
     _held: File,
     parser: Parser,
     machine: Machine,
@@ -92,7 +92,7 @@ struct Sweep {
 }
 
 impl Sweep {
-    /// All jobs as one result, so that a file of it reads like any sweep.
+    /// Merges all points into one result with one job each, so that its file can be read like any sweep.
     fn merged(self) -> RunResult {
         let lowest = self.points.iter().filter_map(|point| point.lowest_traffic.as_ref());
         let mut traffic: Option<LowestTraffic> = None;
@@ -113,7 +113,7 @@ impl Sweep {
 }
 
 impl<'a> Bench<'a> {
-    fn new(place: &'a Place, args: &'a Args, signals: Watch) -> Result<Self, Failure> {
+    fn new(place: &'a OpenTarget, args: &'a Args, signals: Watch) -> Result<Self, Failure> {
         let path = place.target.paths.first().cloned().unwrap_or_default();
         let held = File::open(&path)
             .map_err(|error| Failure::new(format!("{}: cannot be opened: {error}", path.display())))?;
@@ -139,7 +139,7 @@ impl<'a> Bench<'a> {
         POWERS.map(|power| 1_u64 << power).filter(move |size| (least..=most).contains(size))
     }
 
-    /// All four sweeps, each told when it is done.
+    /// Runs all four sweeps and prints each when it is finished.
     fn all(&mut self, out: &mut Output) -> Result<(), Failure> {
         let device = self.by_size("device", "--direct=1 --rw=randread", Judged::Yes)?;
         let Some(model) = costs::access_model(&costs::size_points(&device)) else {
@@ -224,7 +224,7 @@ impl<'a> Bench<'a> {
         Ok(sweep.merged())
     }
 
-    /// Asks the checks about the last point.
+    /// Runs the checks on the last point.
     fn judge(&mut self, sweep: &mut Sweep, whose: &str) {
         let Some(point) = sweep.points.last_mut().filter(|_| self.signal.is_none()) else { return };
         remarks::judge(point);
@@ -233,7 +233,7 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// One measurement; an empty result once a signal came.
+    /// Runs one measurement; returns an empty result after a signal.
     fn measure(&mut self, title: &str, words: &str) -> Result<RunResult, Failure> {
         self.signal = self.signal.or_else(|| self.signals.caught());
         if self.signal.is_some() {
@@ -251,13 +251,7 @@ impl<'a> Bench<'a> {
         let Action::Run(plan) = &invocation.action else {
             return Err(Failure::new(format!("{} is no measurement", all.join(" "))));
         };
-        let options = RunOptions {
-            system_root: PathBuf::from("/"),
-            read_only: true,
-            progress_interval: Live::interval(),
-            device_interval: Nanos::from_millis(500),
-            tell_to: None,
-        };
+        let options = RunOptions { read_only: true, progress_interval: Live::interval(), ..RunOptions::default() };
         let mut live = Live::new(title);
         let result = run::execute(plan, &options, &mut live).map_err(|error| Failure::new(error.to_string()))?;
         live.clear();
@@ -268,7 +262,8 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// Tells a finished sweep and keeps it where that was asked for; a sweep that was cut short is neither.
+    /// Prints a finished sweep and saves it if `--output` is given. A sweep that a signal interrupted is neither
+    /// printed nor saved.
     fn done(&mut self, out: &mut Output, name: &str, found: &RunResult, text: &str) -> Result<(), Failure> {
         if self.signal.is_some() {
             return Ok(());
@@ -284,7 +279,7 @@ impl<'a> Bench<'a> {
         if self.signal.is_some() { Ok(()) } else { Err(Failure::new(why)) }
     }
 
-    /// What the checks say of the device's measurements, each sentence once.
+    /// Prints the remarks about the device measurements, one per check.
     fn footer(&self, out: &mut Output) -> Result<(), Failure> {
         if self.signal.is_some() {
             return Ok(());
@@ -311,14 +306,15 @@ impl<'a> Bench<'a> {
     }
 }
 
-/// Whether the checks are asked: what is cached on purpose is no storage result, and known to be none.
+/// Selects if the checks run. They do not run on points that are cached on purpose, which are known not to be storage
+/// results.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Judged {
     Yes,
     No,
 }
 
-/// How long so many bytes take at such a rate.
+/// Time to transfer this many bytes at this rate, in milliseconds.
 #[expect(
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,

@@ -1,15 +1,15 @@
-//! `plumb explain`: both sides of every identity with the numbers put in, and what follows.
+//! `plumb explain`: both sides of every identity with the result's numbers, and the conclusion.
 
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::{check, limit, remarks};
+use crate::{check, limited_by, remarks};
 use analysis::{Identity, Side, Verdict, identities};
 use formats::printable;
 use formats::results::{Located, results};
 use std::fmt::Write;
 use std::path::PathBuf;
 
-/// The status when a part could not be read.
+/// Exit status if a part of the input could not be read.
 const PARTIAL: u8 = 3;
 
 /// Put a result's numbers into the equations that hold for every true one
@@ -30,7 +30,7 @@ pub(crate) struct Args {
     files: Vec<PathBuf>,
 }
 
-/// Reads the files and explains what is in them.
+/// Reads the files and explains the results in them.
 pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     let mut out = Output::stdout();
     let (mut explained, mut damaged) = (0, 0);
@@ -73,7 +73,7 @@ fn explanation(mut located: Located) -> String {
         text.push_str(&side_by_side(&device, &sides));
     }
     text.push('\n');
-    if let Some(line) = limit::line_of(result) {
+    if let Some(line) = limited_by::line_of(result) {
         let _ = writeln!(text, "  {line}");
     }
     for note in remarks::findings(&result.notes) {
@@ -86,7 +86,7 @@ fn explanation(mut located: Located) -> String {
     text
 }
 
-/// What jobs and device say of the same quantities, as one reads fio beside iostat.
+/// The same quantities as jobs and device report them, like fio's and iostat's output side by side.
 fn side_by_side(device: &str, sides: &[Side]) -> String {
     let mut text = format!("\n  side by side\n    {:<16}{:>14}{:>14}\n", "", "jobs", device);
     let cell = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), number);
@@ -125,7 +125,7 @@ fn shown(identity: &Identity) -> String {
     text
 }
 
-/// Whole numbers in groups of three, small ones with two digits.
+/// Formats a value: whole numbers with thousands separators, values below 1000 with two decimals.
 fn number(value: f64) -> String {
     if value.abs() >= 1000.0 { analysis::thousands(value.round()) } else { format!("{value:.2}") }
 }

@@ -1,32 +1,32 @@
-//! `--bandwidth-log`: what all jobs move together, a file per direction.
+//! `--bandwidth-log`: aggregate bandwidth of all jobs, one file per direction.
 
 use crate::failure::Failure;
-use formats::fio_log::{LogLayout, LogRow, push_row};
+use formats::fio::log::{LogLayout, LogRow, push_row};
 use measure::{Direction, Nanos};
 use run::Progress;
 use std::fs::File;
 use std::io::Write;
 use std::path::Path;
 
-/// Between two rows.
+/// Time between two rows.
 pub(crate) const INTERVAL: Nanos = Nanos::from_millis(500);
 
-/// The three logs, and what was moved up to their last rows.
+/// The three logs, and the bytes moved up to their last rows.
 #[derive(Debug)]
 pub(crate) struct BandwidthLog {
     files: Vec<(Direction, String, File)>,
     before: [u64; 3],
     last: Nanos,
-    /// The first row that could not be written.
+    /// The first write that failed.
     failed: Option<Failure>,
 }
 
 impl BandwidthLog {
-    /// Creates `STEM-read_bw.log` and its like.
+    /// Creates `STEM-read_bw.log` and the files of the other directions.
     pub(crate) fn create(stem: &str) -> Result<BandwidthLog, Failure> {
         let create = |direction: Direction| {
             let path = format!("{stem}-{}_bw.log", direction.word());
-            let file = sys::aside::create(Path::new(&path));
+            let file = sys::files::output_file::create(Path::new(&path));
             let file = file.map_err(|error| Failure::new(format!("bandwidth-log {path}: {error}")))?;
             Ok((direction, path, file))
         };
@@ -34,9 +34,10 @@ impl BandwidthLog {
         Ok(BandwidthLog { files, before: [0; 3], last: Nanos::ZERO, failed: None })
     }
 
-    /// A row per direction: KiB/s since the last one. Rows are few, so each is written at once.
+    /// Writes a row per direction: KiB/s since the last row. Rows are rare, so they are not buffered.
     pub(crate) fn record(&mut self, progress: &Progress) {
         let elapsed_ms = progress.elapsed.get() / 1_000_000;
+        // From the rounded times in the rows, so that rate times interval adds up to the bytes moved.
         let since_ms = elapsed_ms - (self.last.get() / 1_000_000).min(elapsed_ms);
         if since_ms == 0 || self.failed.is_some() {
             return;
@@ -66,7 +67,7 @@ impl BandwidthLog {
         self.last = progress.elapsed;
     }
 
-    /// The first row that could not be written, if there was one.
+    /// Returns the first write error, if any.
     pub(crate) fn finish(self) -> Result<(), Failure> {
         self.failed.map_or(Ok(()), Err)
     }

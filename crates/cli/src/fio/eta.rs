@@ -1,15 +1,15 @@
-//! From a run's progress to what fio's live status line shows.
+//! Converts a run's progress to the content of fio's live status line.
 
-use formats::fio_eta::{Activity, Estimate, LiveRate, LiveStatus, Order, RateLimit};
-use job::Plan;
-use job::plan::JobPlan;
+use formats::fio::status_line::{Activity, Estimate, LiveRate, LiveStatus, Order, RateLimit};
 use measure::{Bytes, BytesPerSecond, Direction, Nanos, PerDirection};
+use plan::JobPlan;
+use plan::Plan;
 use run::{Progress, WorkerProgress, WorkerState};
 
-/// Nothing is estimated earlier: the first seconds say little about the rest.
+/// Time before which no ETA is given: the first seconds do not predict the rest of a run.
 const SETTLED: Nanos = Nanos::from_secs(3);
 
-/// What the line shows at `progress`, the last line having been drawn at `before`.
+/// Returns the status at `progress`; `before` is the progress at the last redraw.
 pub(crate) fn status(plan: &Plan, progress: &Progress, before: Option<&Progress>) -> LiveStatus {
     let activity = |worker: &WorkerProgress| activity(plan.jobs.get(worker.job_index), worker.state);
     LiveStatus {
@@ -44,7 +44,7 @@ fn activity(job: Option<&JobPlan>, state: WorkerState) -> Activity {
     }
 }
 
-/// What moved since the last line, per second.
+/// Bytes and I/Os per second since the last redraw.
 fn rates(progress: &Progress, before: Option<&Progress>) -> PerDirection<LiveRate> {
     let since = before.map_or(Nanos::ZERO, |before| before.elapsed);
     let elapsed = progress.elapsed.saturating_sub(since);
@@ -60,7 +60,7 @@ fn rates(progress: &Progress, before: Option<&Progress>) -> PerDirection<LiveRat
     PerDirection { read: rate(Direction::Read), write: rate(Direction::Write), trim: rate(Direction::Trim) }
 }
 
-/// The sum of the rates that running workers are held to.
+/// Sum of the rate limits of all running workers.
 fn limit(plan: &Plan, progress: &Progress) -> Option<RateLimit> {
     let running = progress
         .workers

@@ -1,19 +1,19 @@
-//! `--idle-prof`: how idle the CPUs were while a run lasted, as the kernel counts it.
+//! `--idle-prof`: idle time of the CPUs during a run, from the kernel's accounting.
 //!
-//! fio burns the idle time of every CPU with threads of its own and counts how often they get round. That warms the
-//! machine, keeps it out of its sleep states, and so changes what is measured; the kernel's account does not.
+//! fio runs a low-priority busy thread on every CPU and counts its loops. This heats the machine and prevents sleep
+//! states, so it changes the measurement; reading /proc/stat does not.
 
 use model::CpuIdleness;
 use std::time::Instant;
 
-/// The account of all CPUs at one moment: idle and all time, in ticks, by CPU.
+/// CPU times at one moment: idle and total time of each CPU, in ticks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct IdleAccount {
     cpus: Vec<(u64, u64)>,
 }
 
 impl IdleAccount {
-    /// The account now; empty where /proc/stat cannot be read.
+    /// Reads the CPU times; empty if /proc/stat cannot be read.
     pub(crate) fn now() -> Self {
         IdleAccount::parse(&std::fs::read_to_string("/proc/stat").unwrap_or_default())
     }
@@ -24,7 +24,7 @@ impl IdleAccount {
             let rest = line.strip_prefix("cpu")?;
             let (number, fields) = rest.split_once(' ')?;
             number.parse::<u32>().ok()?;
-            // Guests are counted among user and nice already.
+            // `user` and `nice` already include guest time, so the last two fields are not added.
             let ticks: Vec<u64> = fields.split_whitespace().take(8).filter_map(|field| field.parse().ok()).collect();
             let idle = ticks.get(3)?.saturating_add(ticks.get(4).copied().unwrap_or(0));
             Some((idle, ticks.iter().sum()))
@@ -32,7 +32,7 @@ impl IdleAccount {
         IdleAccount { cpus: stat.lines().filter_map(line).collect() }
     }
 
-    /// Shares of idle time from this account to a later one, in percent: of all CPUs, and of each.
+    /// Idle time between this sample and a later one, in percent: of all CPUs together, and of each CPU.
     #[expect(clippy::cast_precision_loss, reason = "ticks of a run")]
     fn idle_until(&self, later: &IdleAccount) -> (f64, Vec<f64>) {
         let differences = self.cpus.iter().zip(&later.cpus);
@@ -44,22 +44,22 @@ impl IdleAccount {
     }
 }
 
-/// Whether each CPU is told of.
+/// Detail of the report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Detail {
-    /// Only all of them together.
+    /// All CPUs together.
     System,
-    /// Each.
+    /// All CPUs together, and each CPU.
     PerCpu,
 }
 
-/// What is to be reported of the time since `before`.
+/// Returns the idle time since `before`.
 pub(crate) fn since(before: &IdleAccount, detail: Detail) -> CpuIdleness {
     let (system, cpus) = before.idle_until(&IdleAccount::now());
     CpuIdleness { system, cpus: if detail == Detail::PerCpu { cpus } else { Vec::new() }, ..unit_of_work() }
 }
 
-/// Times the unit of work: 64 KiB of numbers mixed into each other.
+/// Measures the time of the unit of work, which mixes 64 KiB of numbers.
 pub(crate) fn unit_of_work() -> CpuIdleness {
     const TIMES: u32 = 20;
     let mut numbers = vec![1u64; 8192];

@@ -1,12 +1,12 @@
-//! When a report of the run so far is due: `--status-interval`, and the file that asks for one.
+//! Interim reports of a running test: `--status-interval`, and the file that requests one.
 
 use measure::Nanos;
 use std::path::PathBuf;
 
-/// Between two looks for the file.
+/// Interval at which the request file is polled.
 const LOOK: Nanos = Nanos::from_millis(100);
 
-/// What asks for reports in between. SIGUSR1 asks, too, but the run sees to that.
+/// Requests for interim reports: an interval, and a file. `run` handles SIGUSR1.
 #[derive(Debug)]
 pub(crate) struct Interim {
     every: Option<Nanos>,
@@ -16,23 +16,23 @@ pub(crate) struct Interim {
 }
 
 impl Interim {
-    /// Every so often, and whenever the file `request` is there; then it is removed.
+    /// Reports every `every`, and each time the file `request` exists; the file is then removed.
     pub(crate) fn new(every: Option<Nanos>, request: PathBuf) -> Interim {
         Interim { every, next: every.unwrap_or(Nanos::MAX), request, next_look: Nanos::ZERO }
     }
 
-    /// Whether one is due `elapsed` after the start of the run.
+    /// True if a report is due `elapsed` after the start of the run.
     pub(crate) fn due(&mut self, elapsed: Nanos) -> bool {
         let by_time = elapsed >= self.next;
         if let (true, Some(every)) = (by_time, self.every) {
-            // However late this look is, the next report keeps to the beat.
+            // A late poll does not delay the next report: due times are multiples of the interval.
             let passed = elapsed.get() / every.get().max(1);
             self.next = Nanos((passed + 1).saturating_mul(every.get()));
         }
         let mut by_file = false;
         if elapsed >= self.next_look {
             self.next_look = elapsed.saturating_add(LOOK);
-            // Whoever removes it has seen it: two runs beside each other do not both answer.
+            // unlink(2) succeeds in one process only, so that of several runs at the same time exactly one reports.
             by_file = std::fs::remove_file(&self.request).is_ok();
         }
         by_time || by_file

@@ -1,4 +1,4 @@
-//! `plumb fio`: fio's words in, fio's output out.
+//! `plumb fio`: fio's command line and output.
 
 mod bandwidth;
 mod eta;
@@ -10,33 +10,35 @@ mod trigger;
 mod watch;
 
 use crate::failure::Failure;
-use crate::kept::Kept;
 use crate::output::Output;
 use crate::remarks;
+use crate::result_file::Kept;
 use bandwidth::BandwidthLog;
-use formats::{View, fio_json, fio_log, fio_terse, fio_text, printable};
+use fio::{Action, EtaWhen, IdleProfile, Invocation, JobError, OutputFormat, OutputRequest, Parser};
+use formats::fio::{log as fio_log, text as fio_text};
+use formats::{View, printable};
 use idle::{Detail, IdleAccount};
 use interim::Interim;
-use job::plan::TellPlan;
-use job::{Action, EtaWhen, IdleProfile, Invocation, JobError, OutputFormat, OutputRequest, Parser, Plan};
 use measure::Nanos;
 use model::RunResult;
+use plan::Plan;
+use plan::TellPlan;
 use run::RunOptions;
 use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 pub(crate) use surroundings::Machine;
 use watch::{Live, Talk, Watch};
 
-/// What fio answers to a signal, whichever it was.
+/// fio's exit status after any signal.
 const ENDED_BY_SIGNAL: u8 = 128;
 
-/// Runs fio's command line, given without the program's name. The status is the number of failed jobs, at most 255:
-/// fio takes it modulo 256, so that 256 failures look like success. 1 for bad input, 128 after a signal.
+/// Runs fio's command line, given without the program's name. Returns the number of failed jobs, at most 255; 1 for
+/// invalid input, 128 after a signal. (fio's status is the number modulo 256, so 256 failures look like success.)
 pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
     let words = readable(words)?;
-    let parser = Parser::new(engine::ENGINES);
+    let parser = Parser::new(engine::ENGINES).with_formats(formats::output_formats());
     let machine = surroundings::Machine::here();
     let invocation = match parser.command_line(&words, &machine.surroundings()) {
         Ok(invocation) => invocation,
@@ -67,7 +69,7 @@ pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
     }
 }
 
-/// Words as text; job files and options are text everywhere.
+/// Converts the words to UTF-8; job files and options are always text.
 fn readable(words: &[OsString]) -> Result<Vec<String>, Failure> {
     let text = |word: &OsString| {
         let not_text = || {
@@ -88,10 +90,10 @@ fn open(invocation: &Invocation) -> Result<Output, Failure> {
     }
 }
 
-/// Tells what is wrong with the words, to the results' file as well where one was named.
+/// Prints the errors of a command line, also to the `--output` file if one was named.
 fn refuse(words: &[String], parser: &Parser, machine: &surroundings::Machine, error: &JobError) -> Result<u8, Failure> {
     let text = format!("{error}\n");
-    // The usage is longer than a screen: what is wrong comes after it.
+    // The usage is longer than a screen, so the error is printed after it.
     if error.wants_usage()
         && let Ok(Invocation { action: Action::Help(usage), .. }) =
             parser.command_line(&["--help".to_owned()], &machine.surroundings())
@@ -105,7 +107,7 @@ fn refuse(words: &[String], parser: &Parser, machine: &surroundings::Machine, er
     Ok(1)
 }
 
-/// The file of `--output` in words that could not be understood as a whole.
+/// Finds the value of `--output` in a command line that could not be parsed.
 fn output_word(words: &[String]) -> Option<&str> {
     let mut found = None;
     for (index, word) in words.iter().enumerate() {
@@ -118,25 +120,24 @@ fn output_word(words: &[String]) -> Option<&str> {
     found.filter(|file| !file.is_empty())
 }
 
-/// A message to standard error; whoever closed it does not want to read it.
+/// Prints a message to standard error. A closed standard error is not an error.
 fn tell(text: &str) {
     let _ = writeln!(std::io::stderr(), "{}", printable::lines(text));
 }
 
 fn measure(plan: &Plan, invocation: &Invocation, out: &mut Output) -> Result<u8, Failure> {
-    let talk = if invocation.output.formats.contains(&OutputFormat::Normal) { Talk::Normal } else { Talk::Silent };
+    let talk = if invocation.output.formats.contains(&OutputFormat::NORMAL) { Talk::Normal } else { Talk::Silent };
     if talk == Talk::Normal {
         out.write(&parsed(invocation))?;
         out.write(&fio_text::job_lines(plan))?;
-        out.write(&format!("{}\n", job::VERSION))?;
+        out.write(&format!("{}\n", fio::VERSION))?;
     }
     let live = live(invocation, talk);
     let options = RunOptions {
-        system_root: PathBuf::from("/"),
         read_only: invocation.read_only,
         progress_interval: watched_every(invocation, live),
-        device_interval: Nanos::from_millis(500),
-        tell_to: told(plan, out)?,
+        debug_log: told(plan, out)?,
+        ..RunOptions::default()
     };
     let idle_before = invocation.idle.map(|_| IdleAccount::now());
     let log = invocation.beside.bandwidth_log.as_deref().map(BandwidthLog::create).transpose()?;
@@ -157,20 +158,20 @@ fn measure(plan: &Plan, invocation: &Invocation, out: &mut Output) -> Result<u8,
     Ok(if invocation.beside.strict { remarks::strict_status(status, &result.notes) } else { status })
 }
 
-/// The options as they were read, where `--debug=parse` wants them.
+/// The options as they were parsed, for `--debug=parse`.
 fn parsed(invocation: &Invocation) -> String {
     let pid = std::process::id();
     let shown = |line: &String| format!("{:<8} {pid:<5} {}\n", "parse", printable::line(line));
     invocation.parsed.iter().map(shown).collect()
 }
 
-/// Where workers tell of themselves: beside the results, as fio does it.
+/// The file to which workers print debug lines: the output of the results, as in fio.
 fn told(plan: &Plan, out: &Output) -> Result<Option<Arc<std::fs::File>>, Failure> {
     let wanted = plan.jobs.iter().any(|job| job.record.tells != TellPlan::default());
     wanted.then(|| out.twin().map(Arc::new)).transpose()
 }
 
-/// Everything that is told after a run.
+/// Prints everything that follows a run.
 fn report(result: &RunResult, invocation: &Invocation, talk: Talk, out: &mut Output) -> Result<(), Failure> {
     if let (Some(signal), Talk::Normal) = (result.ended_by_signal, talk) {
         out.write(&format!("\nfio: terminating on signal {signal}\n"))?;
@@ -183,41 +184,37 @@ fn report(result: &RunResult, invocation: &Invocation, talk: Talk, out: &mut Out
     at_a_glance(result, &invocation.output, out)
 }
 
-/// A picture in letters under fio's text, where a person looks at a terminal: programs read files and pipes.
+/// Draws a small chart below fio's text if the output is a terminal, so that programs that read files or pipes never
+/// get it.
 fn at_a_glance(result: &RunResult, request: &OutputRequest, out: &mut Output) -> Result<(), Failure> {
-    if request.formats != [OutputFormat::Normal] || !out.is_stdout() || !std::io::stdout().is_terminal() {
+    if request.formats != [OutputFormat::NORMAL] || !out.is_stdout() || !std::io::stdout().is_terminal() {
         return Ok(());
     }
-    match report::sources::glance(result, crate::report::TARGET_NS) {
+    match report::sources::glance(result, report::sources::TARGET_NS) {
         picture if picture.is_empty() => Ok(()),
         picture => out.write(&format!("\n{picture}")),
     }
 }
 
-/// A result in every format that was asked for: at the end, and of a run so far.
+/// Prints a result in every requested format: at the end of the run, or as an interim report.
 fn print(result: &RunResult, request: &OutputRequest, out: &mut Output) -> Result<(), Failure> {
-    let view = View { zone: jiff::tz::TimeZone::system() };
-    for format in &request.formats {
-        let text = match format {
-            OutputFormat::Terse => fio_terse::write(result, request.terse_version),
-            OutputFormat::Json => fio_json::write(result, &view),
-            OutputFormat::JsonPlus => fio_json::write_with_bins(result, &view),
-            OutputFormat::Normal => fio_text::write(result, &view),
-        };
+    let view = View { zone: jiff::tz::TimeZone::system(), terse_version: request.terse_version };
+    for word in &request.formats {
+        let text = formats::write(word, result, &view).map_err(|error| Failure::new(error.to_string()))?;
         out.write(&text)?;
     }
     remarks::tell(result);
     Ok(())
 }
 
-/// How often progress is looked at: for the live line, and for the log of all jobs' bandwidth.
+/// Interval of progress events, for the live line and the log of aggregate bandwidth.
 fn watched_every(invocation: &Invocation, live: Live) -> Option<Nanos> {
     let line = (live != Live::Off).then_some(invocation.eta.interval);
     let log = invocation.beside.bandwidth_log.as_ref().map(|_| bandwidth::INTERVAL);
     [line, log].into_iter().flatten().min()
 }
 
-/// The rows of a compressed log, to wherever results go.
+/// Writes the rows of a compressed log to the output.
 fn inflate(path: &Path, out: &mut Output) -> Result<u8, Failure> {
     let wrong = |error: &dyn std::fmt::Display| Failure::new(format!("inflate-log={}: {error}", path.display()));
     let file = std::fs::File::open(path).map_err(|error| wrong(&error))?;
@@ -229,7 +226,7 @@ fn inflate(path: &Path, out: &mut Output) -> Result<u8, Failure> {
     inflated.map_err(|error| wrong(&error)).map(|_| 0)
 }
 
-/// Rows of a log on their way to the output, whose own failure is kept.
+/// Writes a log's rows to the output and keeps the output's own error.
 struct Lines<'out> {
     out: &'out mut Output,
     failed: Option<Failure>,
@@ -251,7 +248,8 @@ impl Write for Lines<'_> {
     }
 }
 
-/// On a terminal, or always; never when only machine-readable formats go to it.
+/// The live line is shown on a terminal, or always with `--eta=always`; never if standard output gets only
+/// machine-readable formats.
 fn live(invocation: &Invocation, talk: Talk) -> Live {
     let wanted = match invocation.eta.when {
         EtaWhen::Always => true,
@@ -265,12 +263,13 @@ fn live(invocation: &Invocation, talk: Talk) -> Live {
     }
 }
 
-/// Two lines per failed job, ours and fio's, to standard error; fio's to the results' file as well, as fio does it.
+/// Prints two lines per failed job to standard error, plumb's and fio's. fio's line also goes to the results' file, as
+/// in fio.
 fn tell_errors(result: &RunResult, out: &mut Output) -> Result<(), Failure> {
     for job in &result.jobs {
         if let Some(error) = &job.error {
             let line = fio_text::error_line(job.pid, error);
-            tell(&format!("fio: {}\n{line}", told_once(&job.echo.name, &error.message)));
+            tell(&format!("fio: {}\n{line}", named_once(&job.echo.name, &error.message)));
             if !out.is_stdout() {
                 out.write(&format!("{line}\n"))?;
             }
@@ -279,8 +278,8 @@ fn tell_errors(result: &RunResult, out: &mut Output) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A message with the name of its job, where it does not begin with it.
-fn told_once(job: &str, message: &str) -> String {
+/// The message with the name of its job, unless it begins with the name already.
+fn named_once(job: &str, message: &str) -> String {
     let named = message.strip_prefix("job `").and_then(|rest| rest.strip_prefix(job)).is_some();
     if named { message.to_owned() } else { format!("{job}: {message}") }
 }
@@ -318,7 +317,7 @@ mod tests {
             ("open x: gone", "a: open x: gone"),
             ("job `b`: it waits for a", "a: job `b`: it waits for a"),
         ] {
-            assert_eq!(told_once("a", message), expected);
+            assert_eq!(named_once("a", message), expected);
         }
     }
 

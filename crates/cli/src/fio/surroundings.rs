@@ -1,16 +1,16 @@
-//! What job files may refer to outside themselves, read from this machine.
+//! Facts about this machine that job files may refer to.
 
-use job::{RealFiles, Surroundings};
+use fio::{RealFiles, Surroundings};
 use std::path::PathBuf;
 
-/// The facts about the machine that words may use.
+/// The facts that job files may use.
 pub(crate) struct Machine {
     memory_mib: u64,
     cpus: u32,
 }
 
 impl Machine {
-    /// The machine we run on.
+    /// Reads the facts of this machine.
     pub(crate) fn here() -> Self {
         let information = rustix::system::sysinfo();
         let memory = information.totalram.saturating_mul(u64::from(information.mem_unit));
@@ -18,7 +18,7 @@ impl Machine {
         Machine { memory_mib: memory >> 20, cpus }
     }
 
-    /// As the parser wants it.
+    /// The facts in the form that the parser takes.
     pub(crate) fn surroundings(&self) -> Surroundings<'_> {
         Surroundings {
             environment: &variable,
@@ -30,13 +30,13 @@ impl Machine {
     }
 }
 
-/// The file whose appearance asks for a report: `fio-dump-status` in the directory of temporary files.
+/// The path of the file that requests an interim report: `fio-dump-status` in the temporary directory.
 pub(crate) fn dump_request() -> PathBuf {
     let directory = ["TMPDIR", "TEMP"].into_iter().find_map(std::env::var_os).filter(|name| !name.is_empty());
     PathBuf::from(directory.unwrap_or_else(|| "/tmp".into())).join("fio-dump-status")
 }
 
-/// A variable of the environment; one that is no text counts as not set.
+/// Returns a variable of the environment; one that is not UTF-8 counts as unset.
 fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }

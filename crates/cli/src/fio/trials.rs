@@ -1,24 +1,24 @@
-//! What is tried on this machine without a run: the digests of verify, ways to copy memory, the CPU's clock.
+//! Tests of this machine in place of a run: verify digests, memory copies, the CPU's clock.
 
 use crate::failure::Failure;
 use crate::output::Output;
-use job::{Copying, Trial};
+use fio::{Copying, Trial};
 use measure::{Clock, ClockSource, Nanos, SystemClock};
 use std::fmt::Write;
 use std::hint::black_box;
 
-/// What is digested at a time, as in fio's test.
+/// Size of one digested buffer in bytes, as in fio's test.
 const PIECE: usize = 128 << 10;
-/// How long each thing is timed.
+/// Time for which each item is measured.
 const SPAN: Nanos = Nanos::from_millis(50);
-/// How long the clock is watched.
+/// Time for which the clock is observed.
 const WATCH: std::time::Duration = std::time::Duration::from_millis(500);
-/// What a clock may drift against the kernel's, in parts per million.
+/// Maximum drift of a good clock against the kernel's, in parts per million.
 const DRIFT_PPM: f64 = 500.0;
-/// Sizes of copies.
+/// Copy sizes in bytes.
 const COPIES: [usize; 11] = [8, 16, 96, 128, 256, 512, 2 << 10, 8 << 10, 128 << 10, 256 << 10, 512 << 10];
 
-/// Tries it and shows what came out; the status is 0 unless the clock cannot be trusted.
+/// Runs the test and prints the outcome. The status is 0 unless the clock cannot be trusted.
 pub(crate) fn run(trial: &Trial, out: &mut Output) -> Result<u8, Failure> {
     let clock = SystemClock::start();
     match trial {
@@ -37,7 +37,7 @@ pub(crate) fn run(trial: &Trial, out: &mut Output) -> Result<u8, Failure> {
     }
 }
 
-/// MiB per second of something that goes through `bytes` each time.
+/// Rate in MiB/s of an operation that processes `bytes` per call.
 fn rate(clock: &SystemClock, bytes: usize, mut once: impl FnMut()) -> f64 {
     once();
     let rounds = (PIECE / bytes).max(1);
@@ -75,7 +75,7 @@ fn copies(way: Copying, clock: &SystemClock) -> String {
     text
 }
 
-/// Bytes that do not repeat.
+/// Pseudorandom bytes that do not repeat.
 fn random(bytes: usize) -> Vec<u8> {
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
     let mut next = || {
@@ -85,7 +85,7 @@ fn random(bytes: usize) -> Vec<u8> {
     (0..bytes).map(|_| next()).collect()
 }
 
-/// Whether the kernel trusts the CPU's counter, and whether it keeps the kernel's time.
+/// Prints if the kernel considers the CPU's counter stable, and its drift against the kernel's clock.
 fn check_clock(out: &mut Output) -> Result<u8, Failure> {
     let source = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
     let clock = SystemClock::calibrate(std::fs::read_to_string(source).unwrap_or_default().trim());

@@ -1,10 +1,10 @@
-//! `--trigger-file`, `--trigger-timeout`, `--trigger`: ends a run from outside, and runs a command then.
+//! `--trigger-file`, `--trigger-timeout`, `--trigger`: end a run on an external condition, and run a command.
 
-use job::TriggerRequest;
+use fio::TriggerRequest;
 use measure::Nanos;
 use std::process::Command;
 
-/// Between two looks for the file.
+/// Interval at which the trigger file is polled.
 const PERIOD: Nanos = Nanos::from_millis(100);
 
 /// The trigger of a run.
@@ -15,12 +15,12 @@ pub(crate) struct Trigger<'run> {
 }
 
 impl<'run> Trigger<'run> {
-    /// A trigger that waits; one without file and timeout waits forever.
+    /// Creates a trigger; without file and timeout it never fires.
     pub(crate) fn new(request: &'run TriggerRequest) -> Self {
         Trigger { request, next_look: Nanos::ZERO }
     }
 
-    /// Whether it is pulled `elapsed` after the start of the run. The file that pulls it is removed.
+    /// True if the trigger fires `elapsed` after the start of the run. The trigger file is removed.
     pub(crate) fn is_pulled(&mut self, elapsed: Nanos) -> bool {
         if self.request.timeout.is_some_and(|timeout| elapsed >= timeout) {
             return true;
@@ -30,7 +30,7 @@ impl<'run> Trigger<'run> {
         file.exists() && std::fs::remove_file(file).is_ok()
     }
 
-    /// Runs its command; what is to be told of a failure.
+    /// Runs the trigger command. Returns a message if it failed.
     pub(crate) fn fire(&self) -> Option<String> {
         let command = self.request.command.as_ref()?;
         match Command::new("/bin/sh").arg("-c").arg(command).status() {

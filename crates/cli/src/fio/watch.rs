@@ -1,61 +1,65 @@
-//! What fio's users see between the job lines and the report: the start, the layout, and the live status line.
+//! Output of a run between the job lines and the report: start, layout, and the live status line.
 
 use super::bandwidth::BandwidthLog;
 use super::eta;
 use super::interim::Interim;
 use super::trigger::Trigger;
 use crate::failure::Failure;
-use crate::kept::Kept;
 use crate::output::Output;
-use formats::{fio_eta, fio_text, printable};
-use job::{Invocation, OutputRequest, Plan};
+use crate::result_file::Kept;
+use fio::{Invocation, OutputRequest};
+use formats::fio::{status_line, text as fio_text};
+use formats::printable;
 use measure::Nanos;
 use model::RunResult;
-use run::{Observer, Progress};
+use plan::Plan;
+use run::{Event, Observer, Progress, Request};
 use std::io::Write;
 
-/// Whether the normal report, and with it everything that leads up to it, was asked for.
+/// Selects if text for people goes to the output: the normal report and the lines before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Talk {
-    /// It was.
+    /// Print it.
     Normal,
-    /// Only machine-readable formats were: nothing else goes to the output.
+    /// Only machine-readable formats were requested: print nothing else.
     Silent,
 }
 
 /// The live status line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Live {
-    /// None.
+    /// Off.
     Off,
-    /// Redrawn in place; kept, with a fresh line below it, once per `keep_every` if given.
+    /// Redrawn in place. With `keep_every` the line is kept once per period and a new one started below it.
     On {
-        /// The period of `--eta-newline`.
+        /// Interval of `--eta-newline`.
         keep_every: Option<Nanos>,
-        /// The period of `--eta-interval`.
+        /// Interval of `--eta-interval`.
         every: Nanos,
     },
 }
 
-/// Prints a run's events as they come.
+/// Prints a run's events as they occur.
 pub(crate) struct Watch<'out> {
     out: &'out mut Output,
     invocation: &'out Invocation,
     trigger: Trigger<'out>,
+    /// True once the trigger has fired, which happens once only.
+    triggered: bool,
     talk: Talk,
     live: LiveLine<'out>,
-    /// Formats of reports in between.
+    /// Formats of interim reports.
     request: Option<&'out OutputRequest>,
     interim: Option<Interim>,
     log: Option<BandwidthLog>,
-    /// Where the run so far is kept.
+    /// The file of `--result`, which is updated during the run.
     kept: Option<&'out mut Kept>,
-    /// The first write that failed; observers cannot stop a run, so it is told at its end.
+    /// The first write that failed. An observer cannot stop a run, so the error is reported at the end.
     failed: Option<Failure>,
 }
 
 impl<'out> Watch<'out> {
-    /// A watch that writes to `out`, and the live line to standard output.
+    /// Creates a watch that writes to `out`; the live line goes to standard output.
     pub(crate) fn new(
         out: &'out mut Output,
         plan: &'out Plan,
@@ -67,6 +71,7 @@ impl<'out> Watch<'out> {
             out,
             invocation,
             trigger: Trigger::new(&invocation.trigger),
+            triggered: false,
             talk,
             live: LiveLine { plan, live, shown: String::new(), kept: Nanos::ZERO, before: None },
             request: None,
@@ -77,20 +82,20 @@ impl<'out> Watch<'out> {
         }
     }
 
-    /// With a log of all jobs' bandwidth, and with reports in between.
+    /// Adds a log of aggregate bandwidth and interim reports.
     pub(crate) fn with(mut self, log: Option<BandwidthLog>, interim: Interim, request: &'out OutputRequest) -> Self {
         (self.log, self.interim, self.request) = (log, Some(interim), Some(request));
         self
     }
 
-    /// With a file that holds the run so far.
+    /// Adds a file with the result so far.
     pub(crate) fn keeping(self, kept: Option<&'out mut Kept>) -> Self {
         Watch { kept, ..self }
     }
 
-    /// Lets go of the live line; the first failed write, if there was one.
+    /// Ends the live line and returns the first write error, if any.
     pub(crate) fn finish(mut self) -> Result<(), Failure> {
-        // A report on the same screen begins with a line break, which ends the live line as it does for fio.
+        // A report on the same terminal begins with a line break, which ends the live line as in fio.
         if !(self.out.is_stdout() && self.talk == Talk::Normal) {
             self.live.end();
         }
@@ -108,34 +113,51 @@ impl<'out> Watch<'out> {
 }
 
 impl Observer for Watch<'_> {
-    fn layout(&mut self, job: &str, files: u32, bytes: u64) {
-        self.say(&format!("{}\n", fio_text::layout_line(job, files, bytes)));
+    fn event(&mut self, event: Event<'_>) {
+        match event {
+            Event::Layout { job, files, bytes } => {
+                self.say(&format!("{}\n", fio_text::layout_line(job, files, bytes)));
+            }
+            Event::LayoutProgress { .. } => {}
+            Event::Starting { threads, processes } => {
+                self.say(&format!("{}\n", fio_text::starting_line(threads, processes)));
+            }
+            Event::Command { job, when, file } => self.say(&format!("{job} : Saving output of {when} in {file}\n")),
+            Event::Progress(progress) => {
+                self.log(progress);
+                self.live.draw(progress);
+            }
+            Event::Ended(progress) => self.log(progress),
+            Event::Finding(text) => {
+                self.live.end();
+                let _ = writeln!(std::io::stderr(), "{}", printable::lines(text));
+            }
+            Event::Report(so_far) => self.report(so_far),
+            Event::Save(so_far) => self.save(so_far),
+            Event::Abandoned(result) => self.abandon(result),
+        }
     }
 
-    fn starting(&mut self, threads: u32, processes: u32) {
-        self.say(&format!("{}\n", fio_text::starting_line(threads, processes)));
+    fn request(&mut self, elapsed: Nanos) -> Option<Request> {
+        if !self.triggered && self.trigger.is_pulled(elapsed) {
+            self.triggered = true;
+            if let Some(failed) = self.trigger.fire() {
+                self.note(&failed);
+            }
+            return Some(Request::End);
+        }
+        if self.interim.as_mut().is_some_and(|interim| interim.due(elapsed)) {
+            return Some(Request::Report);
+        }
+        self.kept.as_mut().is_some_and(|kept| kept.is_due(elapsed)).then_some(Request::Save)
     }
+}
 
-    fn progress(&mut self, progress: &Progress) {
+impl Watch<'_> {
+    fn log(&mut self, progress: &Progress) {
         if let Some(log) = &mut self.log {
             log.record(progress);
         }
-        self.live.draw(progress);
-    }
-
-    fn finding(&mut self, text: &str) {
-        self.live.end();
-        let _ = writeln!(std::io::stderr(), "{}", printable::lines(text));
-    }
-
-    fn ended(&mut self, progress: &Progress) {
-        if let Some(log) = &mut self.log {
-            log.record(progress);
-        }
-    }
-
-    fn report_wanted(&mut self, elapsed: Nanos) -> bool {
-        self.interim.as_mut().is_some_and(|interim| interim.due(elapsed))
     }
 
     fn report(&mut self, so_far: &RunResult) {
@@ -144,35 +166,19 @@ impl Observer for Watch<'_> {
         self.failed = super::print(so_far, request, self.out).err();
     }
 
-    fn keeping_wanted(&mut self, elapsed: Nanos) -> bool {
-        self.kept.as_mut().is_some_and(|kept| kept.is_due(elapsed))
-    }
-
-    fn keep(&mut self, so_far: &RunResult) {
+    fn save(&mut self, so_far: &RunResult) {
         let Some(Err(failure)) = self.kept.as_mut().map(|kept| kept.so_far(so_far)) else { return };
-        // A run goes on without it; told once.
+        // The run continues without the file, so that the error is reported once.
         self.kept = None;
         self.note(failure.message());
     }
 
-    fn command(&mut self, job: &str, when: &str, file: &str) {
-        self.say(&format!("{job} : Saving output of {when} in {file}\n"));
-    }
-
-    fn wants_end(&mut self, elapsed: Nanos) -> bool {
-        if !self.trigger.is_pulled(elapsed) {
-            return false;
-        }
-        if let Some(failed) = self.trigger.fire() {
-            self.note(&failed);
-        }
-        true
-    }
-
-    fn abandoned(&mut self, result: &RunResult) {
+    /// Prints the results so far and ends the process. Returning would join threads that are blocked in the kernel and
+    /// never end.
+    fn abandon(&mut self, result: &RunResult) {
         self.live.end();
         self.note("workers are stuck in I/O that nothing can interrupt: they are left behind");
-        // Whoever cannot be told ends all the same.
+        // Errors are ignored here: standard error may be closed, and the process ends in any case.
         let _ = self.kept.as_mut().map(|kept| kept.write(result));
         let _ = super::report(result, self.invocation, self.talk, self.out);
         std::process::exit(super::ENDED_BY_SIGNAL.into());
@@ -185,14 +191,14 @@ impl Observer for Watch<'_> {
     }
 }
 
-/// A look that comes this much early is in time.
+/// Tolerance for early progress events: one this much early still counts for its interval.
 const EARLY: Nanos = Nanos::from_millis(20);
 
-/// The status line and what is known of the terminal's line it stands on.
+/// The status line and the terminal line that it is on.
 struct LiveLine<'out> {
     plan: &'out Plan,
     live: Live,
-    /// The line that stands on the screen; a shorter one must cover all of it.
+    /// The text currently on the screen; a shorter line must overwrite all of it.
     shown: String,
     kept: Nanos,
     before: Option<Progress>,
@@ -203,15 +209,15 @@ impl LiveLine<'_> {
         let Live::On { keep_every, every } = self.live else {
             return;
         };
-        // A log of bandwidth may look more often than the line is renewed.
+        // A bandwidth log may request progress more often than the line is redrawn.
         let since = self.before.as_ref().map_or(Nanos::ZERO, |before| before.elapsed);
         if self.before.is_some() && progress.elapsed.saturating_sub(since).saturating_add(EARLY) < every {
             return;
         }
         let status = eta::status(self.plan, progress, self.before.as_ref());
-        let line = fitting(fio_eta::line(&status), columns());
+        let line = fitting(status_line::line(&status), columns());
         self.before = Some(progress.clone());
-        let mut text = format!("{}\r", fio_eta::covering(&line, &self.shown));
+        let mut text = format!("{}\r", status_line::covering(&line, &self.shown));
         self.shown = line;
         if keep_every.is_some_and(|period| progress.elapsed.saturating_sub(self.kept) >= period) {
             self.kept = progress.elapsed;
@@ -221,7 +227,7 @@ impl LiveLine<'_> {
         print_live(&text);
     }
 
-    /// Leaves the line as it stands and goes to the next.
+    /// Keeps the current line and starts a new one.
     fn end(&mut self) {
         if !self.shown.is_empty() {
             self.shown.clear();
@@ -230,20 +236,21 @@ impl LiveLine<'_> {
     }
 }
 
-/// The live line goes to standard output even when results go elsewhere; a closed one ends nothing.
+/// Writes the live line to standard output, even if the results go elsewhere. Errors are ignored: a closed output does
+/// not end a run.
 fn print_live(text: &str) {
     let mut out = std::io::stdout();
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
 }
 
-/// Columns of the terminal on standard output; `None` where there is none.
+/// Columns of the terminal on standard output; `None` if it is not a terminal.
 fn columns() -> Option<usize> {
     let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok()?;
     Some(usize::from(size.ws_col)).filter(|&columns| columns > 0)
 }
 
-/// The line cut to a terminal's columns, first by its rates in IOPS, then by all rates: a line that wraps cannot be
-/// redrawn in place, and the time left is at its end.
+/// Shortens the line to the terminal's columns: first without IOPS, then without any rates. A line that wraps cannot be
+/// redrawn in place, and the ETA at its end must stay visible.
 fn fitting(line: String, columns: Option<usize>) -> String {
     let Some(columns) = columns else {
         return line;

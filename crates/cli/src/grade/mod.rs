@@ -6,10 +6,10 @@ use crate::parse;
 use analysis::report_card::{self, Card, Mark, PROFILES, Profile};
 use clap::ValueEnum;
 use formats::printable;
-use model::reading::Measurement;
+use model::Measurement;
 use std::path::PathBuf;
 
-/// The status when a part could not be read.
+/// Exit status if a part of the input could not be read.
 const PARTIAL: u8 = 3;
 
 /// Grade a sweep: latency and scaling against the bounds of a profile
@@ -39,7 +39,7 @@ pub(crate) struct Args {
     format: Format,
 }
 
-/// How to show it.
+/// Output format of the card.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Format {
     /// A card for people
@@ -48,7 +48,7 @@ enum Format {
     Json,
 }
 
-/// Reads the files and grades what is in them.
+/// Reads the files and grades the sweeps in them.
 pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     let profile = report_card::profile(&args.profile).ok_or_else(|| unknown_profile(&args.profile))?;
     let (found, damages) = parse::measurements(&args.files)?;
@@ -81,7 +81,7 @@ fn unknown_profile(name: &str) -> Failure {
     Failure::new(format!("--profile {name} is not known; there are {}", known.join(", ")))
 }
 
-/// The rows by system, in order of their first; rows that name none belong to the first file.
+/// The rows by system, in order of first appearance; rows without a system belong to the first file.
 fn sweeps(found: Vec<parse::Found>) -> Vec<(String, Vec<Measurement>)> {
     let unnamed = found.iter().find(|file| !file.rows.is_empty()).map(|file| file.source.clone()).unwrap_or_default();
     let mut sweeps: Vec<(String, Vec<Measurement>)> = Vec::new();
@@ -95,7 +95,7 @@ fn sweeps(found: Vec<parse::Found>) -> Vec<(String, Vec<Measurement>)> {
     sweeps
 }
 
-/// The card for people: latency grade / scaling grade, then the two numbers.
+/// The card as text: latency grade / scaling grade, then the two scores.
 fn shown(card: &Card, profile: &Profile) -> String {
     let mut text = format!(
         "{}: {} - {}\n{:<19} {:>6}  {:<19} {:<19} {:<19}\n",

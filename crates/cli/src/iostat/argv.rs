@@ -1,14 +1,14 @@
-//! iostat's words. Its letters may be grouped, its options and names stand in any order.
+//! iostat's command line. Letters may be grouped; options and names may be in any order.
 
 use std::num::NonZeroU64;
 use std::path::PathBuf;
 
-/// What to show, when there is nothing wrong with the words.
+/// The settings of a valid command line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Request {
     /// `-c`.
     pub(crate) cpu: Asked,
-    /// `-d`, or what asks for devices.
+    /// `-d`, or an option that implies a device report.
     pub(crate) devices: Asked,
     /// `-x`.
     pub(crate) extended: Asked,
@@ -38,7 +38,7 @@ pub(crate) struct Request {
     pub(crate) unit: Option<formats::iostat::Unit>,
     /// `--dec`.
     pub(crate) decimals: Option<usize>,
-    /// Where everything is listed from.
+    /// The source of the list of devices.
     pub(crate) listing: Listing,
     /// Names, in the order given.
     pub(crate) names: Vec<Name>,
@@ -46,17 +46,17 @@ pub(crate) struct Request {
     pub(crate) root: Option<PathBuf>,
     /// Seconds between reports.
     pub(crate) interval: Option<NonZeroU64>,
-    /// How many reports; `None` for no end.
+    /// The number of reports; `None` for endless.
     pub(crate) count: Option<u64>,
 }
 
-/// Whether an option was given.
+/// An option that is on or off.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Asked {
-    /// It was not.
+    /// Not given.
     #[default]
     No,
-    /// It was.
+    /// Given.
     Yes,
 }
 
@@ -66,43 +66,43 @@ impl Asked {
     }
 }
 
-/// Which devices are looked at.
+/// The devices to report.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Listing {
-    /// The names given, or without any the whole devices that were ever used.
+    /// The named devices; without names, the whole devices that have done I/O.
     #[default]
     Named,
     /// `ALL`: every whole device.
     Whole,
-    /// `-p` alone: partitions too, as far as they were ever used.
+    /// `-p` alone: also partitions, if they have done I/O.
     UsedPartitions,
-    /// `-p ALL`: partitions too.
+    /// `-p ALL`: also partitions.
     Partitions,
 }
 
-/// One name on the command line.
+/// A name on the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Name {
     /// A device or partition.
     Device(String),
     /// `-p DEVICE`.
     WithPartitions(String),
-    /// `-g NAME`: what follows belongs to it.
+    /// `-g NAME`: a group of the devices that follow.
     Group(String),
 }
 
-/// What the words ask for.
+/// The action of a command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Command {
     /// `-V`.
     Version,
     /// `--help`.
     Help,
-    /// Reports.
+    /// Print reports.
     Show(Box<Request>),
 }
 
-/// Reads the words behind the program's name; the message says what is wrong.
+/// Parses the words after the program's name. The error is a message.
 pub(crate) fn parse(words: &[String]) -> Result<Command, String> {
     let mut reader = Reader { request: Request::default(), rest: words, numbers: Vec::new() };
     while let Some(word) = reader.next() {
@@ -152,7 +152,7 @@ impl<'a> Reader<'a> {
         Ok(None)
     }
 
-    /// Values behind `=`, letters in a group, numbers and names.
+    /// Parses values after `=`, grouped letters, numbers and names.
     fn other(&mut self, word: &'a str) -> Result<Option<Command>, String> {
         if let Some(decimals) = word.strip_prefix("--dec=") {
             self.request.decimals = match decimals {
@@ -220,7 +220,7 @@ impl<'a> Reader<'a> {
         Ok(None)
     }
 
-    /// `-p` and what belongs to it: anything but an option and a number.
+    /// Parses `-p` and its value: any word except an option or a number.
     fn partitions(&mut self) {
         let is_number = |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit());
         let value = self.rest.first().filter(|word| !word.starts_with('-') && !is_number(word));
@@ -235,7 +235,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The widest listing asked for holds.
+    /// Sets the listing; of several the widest is used.
     fn list(&mut self, listing: Listing) {
         let width = |listing| match listing {
             Listing::Named => 0,
@@ -248,7 +248,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The numbers' meaning, and what does not go together.
+    /// Assigns the numbers and rejects options that exclude each other.
     fn finish(self) -> Result<Request, String> {
         let mut request = self.request;
         let (interval, count) = match *self.numbers.as_slice() {
@@ -288,7 +288,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// A directory that is there.
+/// Returns the path if it is an existing directory.
 pub(crate) fn directory(path: &str) -> Result<PathBuf, String> {
     let path = PathBuf::from(path);
     if path.is_dir() { Ok(path) } else { Err(format!("root {}: no such directory", path.display())) }

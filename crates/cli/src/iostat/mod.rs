@@ -1,7 +1,7 @@
-//! `plumb iostat`: the words of sysstat's iostat in front, its reports behind.
+//! `plumb iostat`: the command line and the reports of sysstat's iostat.
 //!
-//! Owns the loop, its timing and its end by a signal, and the environment. Leaves words to `argv`, files to
-//! `sampling` and layout to `formats::iostat`.
+//! Owns the loop, its timing, its end by a signal, and the environment. Leaves options to `argv`, files to `sampling`
+//! and layout to `formats::iostat`.
 
 mod argv;
 mod sampling;
@@ -36,7 +36,7 @@ Usage: iostat [options] [interval [count]]
   -V --help
 ";
 
-/// Does what iostat's `words` ask for; the exit status.
+/// Runs iostat's command line and returns the exit status.
 pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
     let words: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let mistake = |message: String| Failure::new(format!("iostat: {message}\n{USAGE}"));
@@ -57,23 +57,23 @@ pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
     show(&request, &Source::under(root), &surroundings)
 }
 
-/// Where samples come from.
+/// The source of samples: a live system or a recording.
 enum Source {
-    /// A root whose files change by themselves.
+    /// A root directory whose files change.
     Live(PathBuf),
     /// Recorded roots, one for each sample.
     Recorded(Vec<PathBuf>),
 }
 
 impl Source {
-    /// A directory that holds `0`, `1` and so on is a recording.
+    /// A directory that contains `0`, `1` and so on is a recording.
     fn under(root: PathBuf) -> Self {
         let samples: Vec<PathBuf> =
             (0..).map(|number: u64| root.join(number.to_string())).take_while(|sample| sample.is_dir()).collect();
         if samples.is_empty() { Source::Live(root) } else { Source::Recorded(samples) }
     }
 
-    /// The root of the sample with this number; `None` behind the end of a recording.
+    /// Returns the root of the sample with this number; `None` after the end of a recording.
     fn sample(&self, number: u64) -> Option<&Path> {
         match self {
             Source::Live(root) => Some(root),
@@ -83,7 +83,7 @@ impl Source {
 }
 
 fn show(request: &Request, source: &Source, surroundings: &Surroundings) -> Result<u8, Failure> {
-    let signals = sys::signals::Watch::begin().map_err(|error| Failure::new(format!("iostat: {error}")))?;
+    let signals = sys::processes::signals::Watch::begin().map_err(|error| Failure::new(format!("iostat: {error}")))?;
     let layout = layout(request, surroundings);
     let mut output = Output::stdout();
     let first = source.sample(0).unwrap_or(Path::new("/"));
@@ -114,6 +114,7 @@ fn show(request: &Request, source: &Source, surroundings: &Surroundings) -> Resu
         if request.count.is_some_and(|count| shown >= count) {
             break;
         }
+        // Relative to the start of the program and not to the last report, so that the intervals do not drift.
         let next = Duration::from_secs(interval.get().saturating_mul(number + 1));
         if matches!(source, Source::Live(_)) && wait(began, next, &signals) == Woken::BySignal {
             break;
@@ -126,15 +127,16 @@ fn show(request: &Request, source: &Source, surroundings: &Surroundings) -> Resu
     Ok(0)
 }
 
-/// Why a wait ended.
+/// The reason why a wait ended.
 #[derive(PartialEq, Eq)]
 enum Woken {
     InTime,
     BySignal,
 }
 
-/// Waits until `next` after `began`, in pieces short enough that a signal between two looks costs nobody time.
-fn wait(began: Instant, next: Duration, signals: &sys::signals::Watch) -> Woken {
+/// Waits until `next` after `began`, in steps of 200 ms, because a signal that arrives between the check and the sleep
+/// would otherwise be noticed only at the end.
+fn wait(began: Instant, next: Duration, signals: &sys::processes::signals::Watch) -> Woken {
     const PIECE: Duration = Duration::from_millis(200);
     loop {
         if signals.count() > 0 {
@@ -143,7 +145,7 @@ fn wait(began: Instant, next: Duration, signals: &sys::signals::Watch) -> Woken 
         let Some(left) = next.checked_sub(began.elapsed()).filter(|left| !left.is_zero()) else { return Woken::InTime };
         let piece = left.min(PIECE);
         let time = rustix::time::Timespec { tv_sec: 0, tv_nsec: piece.subsec_nanos().into() };
-        // Ended early by a signal or not: the loop looks again.
+        // It does not matter if a signal ended the sleep early: the loop checks the time again.
         let _ = rustix::thread::nanosleep(&time);
     }
 }
@@ -172,14 +174,14 @@ fn layout(request: &Request, surroundings: &Surroundings) -> Layout {
     }
 }
 
-/// The machine that a root belongs to; what the root does not tell is asked of the kernel.
+/// Describes the machine of a root directory; facts that the root does not contain come from uname(2).
 fn host(root: &Path, surroundings: &Surroundings) -> Host {
     let names = rustix::system::uname();
     let text = |name: &std::ffi::CStr| name.to_string_lossy().into_owned();
     Host {
         system: text(names.sysname()),
-        release: sys::host::kernel(root).unwrap_or_else(|| text(names.release())),
-        name: sys::host::name(root).unwrap_or_else(|| text(names.nodename())),
+        release: sys::machine::host::kernel(root).unwrap_or_else(|| text(names.release())),
+        name: sys::machine::host::name(root).unwrap_or_else(|| text(names.nodename())),
         machine: text(names.machine()),
         cpus: monitor::cpu_count(root),
         date: surroundings.date(),

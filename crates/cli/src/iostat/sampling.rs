@@ -1,21 +1,21 @@
-//! From the files under a root to the reports: one sample after another, each against what was seen before.
+//! Reads samples from the files under a root directory. Each report is the difference from the previous sample.
 
 use super::argv::{Listing, Name, Request};
-use model::{CpuActivity, DeviceActivity};
-use monitor::{CpuCounters, DeviceCounters, Listed, Reading};
+use model::{CpuActivity, DeviceActivity, DeviceGain};
+use monitor::{CpuCounters, Listed, Reading, counters};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// What was seen at the sample before. A device that vanishes is forgotten: when it returns it is a new one, and the
-/// kernel's counters of it began anew.
+/// The counters of the previous sample. A device that disappears is removed: if it returns, its counters have restarted
+/// from zero.
 #[derive(Debug, Default)]
 pub(crate) struct Sampling {
     uptime: u64,
     cpu: CpuCounters,
-    devices: BTreeMap<String, DeviceCounters>,
+    devices: BTreeMap<String, DeviceGain>,
 }
 
-/// What happened since the sample before.
+/// The difference from the previous sample.
 #[derive(Debug)]
 pub(crate) struct Difference {
     pub(crate) cpu: CpuActivity,
@@ -23,7 +23,7 @@ pub(crate) struct Difference {
 }
 
 impl Sampling {
-    /// Reads everything that was asked for; the message says which file is missing or spoilt.
+    /// Takes a sample of everything requested. The error names the file that is missing or damaged.
     pub(crate) fn next(&mut self, root: &Path, request: &Request) -> Result<Difference, String> {
         let read = |file: &str| {
             let path = root.join(file);
@@ -33,6 +33,8 @@ impl Sampling {
         let uptime =
             monitor::uptime_centiseconds(&read("proc/uptime")?).ok_or_else(|| spoilt("proc/uptime", "seconds"))?;
         let cpu = CpuCounters::parse(&read("proc/stat")?).ok_or_else(|| spoilt("proc/stat", "line `cpu `"))?;
+        // At least one centisecond, the resolution of /proc/uptime, so that two reads in the same tick do not divide by
+        // zero.
         let elapsed = uptime.saturating_sub(self.uptime).max(1);
         let shares = cpu.since(&self.cpu);
         (self.uptime, self.cpu) = (uptime, cpu);
@@ -46,27 +48,28 @@ impl Sampling {
 
     fn devices(&mut self, rows: &[Row], request: &Request, elapsed: u64) -> Vec<DeviceActivity> {
         let mut shown = Vec::new();
-        let mut sum = DeviceCounters::default();
+        let mut sum = DeviceGain::default();
         let mut members = 0;
+        // Only devices of this sample stay in the map: one that returns later starts again from zero counters.
         let earlier = std::mem::take(&mut self.devices);
         for row in rows {
             match row {
                 Row::Device { reading, shown_as, .. } => {
                     let before = earlier.get(&reading.name).copied().unwrap_or_default();
                     self.devices.insert(reading.name.clone(), reading.counters);
-                    let gained = reading.counters.since(&before);
-                    sum.add(&gained);
+                    let gained = counters::since(&reading.counters, &before);
+                    sum.add(gained);
                     members += 1;
                     if request.extended.is_yes() && reading.listed == Listed::Brief || request.sums_only.is_yes() {
                         continue;
                     }
                     shown.push((shown_as.as_str(), gained, 1));
                 }
-                Row::GroupStart => (sum, members) = (DeviceCounters::default(), 0),
+                Row::GroupStart => (sum, members) = (DeviceGain::default(), 0),
                 Row::GroupEnd(name) => shown.push((name.as_str(), sum, members)),
             }
         }
-        let busy = |gained: &DeviceCounters| {
+        let busy = |gained: &DeviceGain| {
             let reading = Reading { name: String::new(), counters: *gained, listed: Listed::Whole };
             !request.busy_only.is_yes() || reading.is_used()
         };
@@ -75,14 +78,14 @@ impl Sampling {
     }
 }
 
-/// A line to come, in its place.
+/// A row of the report.
 enum Row {
     Device { reading: Reading, shown_as: String },
     GroupStart,
     GroupEnd(String),
 }
 
-/// What to show, in its order: by name, but as given where there are groups, and as listed with partitions.
+/// The rows in report order: by name; as given if there are groups; as listed with partitions.
 fn arranged(root: &Path, request: &Request) -> Result<Vec<Row>, String> {
     let mapper = if request.mapper_names.is_yes() { monitor::mapper_names(root) } else { BTreeMap::new() };
     let mut seen = BTreeSet::new();
@@ -120,7 +123,7 @@ fn arranged(root: &Path, request: &Request) -> Result<Vec<Row>, String> {
     Ok(rows)
 }
 
-/// The devices that were not asked for by name.
+/// The devices that were not requested by name.
 fn listed(root: &Path, request: &Request) -> Result<Vec<Reading>, String> {
     let diskstats = || {
         let path = root.join("proc/diskstats");
@@ -132,7 +135,7 @@ fn listed(root: &Path, request: &Request) -> Result<Vec<Reading>, String> {
     let named = request.names.iter().any(|name| !matches!(name, Name::Group(_)));
     let groups = request.names.len();
     Ok(match request.listing {
-        // Several groups without a device are as many empty ones.
+        // If several groups are given without devices, they are all empty.
         Listing::Named if named || groups > 1 => Vec::new(),
         Listing::Named => used(monitor::whole_devices(root)),
         Listing::Whole => monitor::whole_devices(root),
@@ -142,7 +145,7 @@ fn listed(root: &Path, request: &Request) -> Result<Vec<Reading>, String> {
     })
 }
 
-/// The kernel's name for what the user wrote: a device's name or path, a link to it, or a mapper name.
+/// The kernel's name of a device that the user named by name, path, link or mapper name.
 fn kernel_name(root: &Path, given: &str, mapper: &BTreeMap<String, String>) -> String {
     let short = given.strip_prefix("/dev/").unwrap_or(given);
     let short_of = |path: &Path| {
@@ -188,7 +191,7 @@ mod tests {
         }
     }
 
-    /// Names and tps of each sample.
+    /// Compares the names and tps of each sample with `expected`.
     fn check(words: &str, roots: &[&tempfile::TempDir], expected: &[&[(&str, f64)]]) {
         let (request, mut sampling) = (request(words), Sampling::default());
         for (root, expected) in roots.iter().zip(expected) {
@@ -213,10 +216,10 @@ mod tests {
     }
 
     #[test]
-    fn a_device_plugged_in_anew_counts_from_zero() {
+    fn a_device_that_was_plugged_in_again_counts_from_zero() {
         let first = recorded("100.00 0", &[("sda", "9000000000 0 72000000000 0 5 0 40 0 0 0 0")]);
-        let anew = recorded("110.00 0", &[("sda", "20 0 160 0 0 0 0 0 0 0 0"), ("sdc", "10 0 80 0 0 0 0 0 0 0 0")]);
-        check("sda sdc", &[&first, &anew], &[&[("sda", 90_000_000.05)], &[("sda", 2.0), ("sdc", 1.0)]]);
+        let again = recorded("110.00 0", &[("sda", "20 0 160 0 0 0 0 0 0 0 0"), ("sdc", "10 0 80 0 0 0 0 0 0 0 0")]);
+        check("sda sdc", &[&first, &again], &[&[("sda", 90_000_000.05)], &[("sda", 2.0), ("sdc", 1.0)]]);
     }
 
     #[test]

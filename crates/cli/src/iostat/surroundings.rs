@@ -1,21 +1,21 @@
-//! What iostat takes from its environment: variables, the terminal, the clock.
+//! iostat's environment: variables, the terminal, the clock.
 
 use formats::iostat::Colours;
 use jiff::Zoned;
 use std::io::IsTerminal;
 
-/// All of it, read once.
+/// The environment, read once.
 pub(crate) struct Surroundings {
     /// `PLUMB_ROOT`.
     pub(crate) root: Option<String>,
-    /// Whether amounts are blocks of 512 bytes: `POSIXLY_CORRECT`.
+    /// True if amounts are blocks of 512 bytes: `POSIXLY_CORRECT`.
     pub(crate) blocks: bool,
     /// `S_COLORS`, `S_COLORS_SGR`.
     pub(crate) colours: Option<Colours>,
     spelling: Spelling,
 }
 
-/// How moments are spelled.
+/// Format of dates and times.
 enum Spelling {
     /// As in the C locale: `11/20/26 11:25:04`.
     Usual,
@@ -24,7 +24,7 @@ enum Spelling {
 }
 
 impl Surroundings {
-    /// As they are here and now.
+    /// Reads the environment of this process.
     pub(crate) fn here() -> Self {
         let variable = |name: &str| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned());
         let coloured = match variable("S_COLORS").as_deref() {
@@ -42,7 +42,7 @@ impl Surroundings {
         }
     }
 
-    /// Today.
+    /// The current date.
     pub(crate) fn date(&self) -> String {
         let format = match self.spelling {
             Spelling::Usual => "%m/%d/%y",
@@ -51,7 +51,7 @@ impl Surroundings {
         Zoned::now().strftime(format).to_string()
     }
 
-    /// Now.
+    /// The current date and time.
     pub(crate) fn moment(&self) -> String {
         let format = match self.spelling {
             Spelling::Usual => "%m/%d/%y %H:%M:%S",

@@ -1,25 +1,25 @@
-//! The files that each child of throughput mode leaves where asked for: latencies (-Q), a log (-+T), histograms (-+z).
+//! The files of each child of throughput mode: latencies (-Q), a log (-+T), histograms (-+z).
 
 use super::began;
-use super::latency::Crew;
+use super::latency::ChildRange;
 use crate::failure::Failure;
-use iozone::{Pass, Settings};
+use iozone::{Pass, Settings, Test};
 use measure::{Direction, Histogram, Nanos};
 use model::JobResult;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::Path;
 
-/// What a test of a child is called in its files.
+/// The names of a test in a child's files.
 struct Names {
-    test: (u8, u8),
+    test: (Test, u8),
     latencies: &'static str,
     log: (&'static str, &'static str),
     histogram: &'static str,
 }
 
 const fn names(
-    test: (u8, u8),
+    test: (Test, u8),
     latencies: &'static str,
     log: (&'static str, &'static str),
     histogram: &'static str,
@@ -27,40 +27,41 @@ const fn names(
     Names { test, latencies, log, histogram }
 }
 
-/// In the order of the tests.
+/// The rows, in the order of the tests.
 const NAMES: &[Names] = &[
-    names((0, 0), "wol", ("Write test start:", "Write test finished:"), "write"),
-    names((0, 1), "rwol", ("Rewrite test start:", "Rewrite test finished:"), "Rewrite"),
-    names((1, 0), "rol", ("Read test start:", "Read test finished:"), "Read"),
-    names((1, 1), "rrol", ("Reread test start:", "Reread test finished:"), "Reread"),
-    names((3, 0), "revol", ("Reverse read start:", "Reverse read finished:"), "Read Backwards"),
-    names((5, 0), "strol", ("Stride test start:", "Stride test finished:"), "Stride Read"),
-    names((2, 0), "randrol", ("Random read start:", "Random read finished:"), "Random Read"),
-    names((2, 1), "randwol", ("Random write start:", "Random write finished:"), "Random Write"),
-    names((9, 0), "pwol", ("Pwrite test start:", "Pwrite test finished:"), "Pwrite"),
-    names((10, 0), "prol", ("Pread test start:", "Pread test finished:"), "Pread"),
-    names((6, 0), "fwol", ("fwrite test start:", "Fwrite test finished:"), "Fwrite"),
-    names((7, 0), "frol", ("fread test start:", "Fread test finished:"), "Fread"),
+    names((Test::Write, 0), "wol", ("Write test start:", "Write test finished:"), "write"),
+    names((Test::Write, 1), "rwol", ("Rewrite test start:", "Rewrite test finished:"), "Rewrite"),
+    names((Test::Read, 0), "rol", ("Read test start:", "Read test finished:"), "Read"),
+    names((Test::Read, 1), "rrol", ("Reread test start:", "Reread test finished:"), "Reread"),
+    names((Test::Backward, 0), "revol", ("Reverse read start:", "Reverse read finished:"), "Read Backwards"),
+    names((Test::Stride, 0), "strol", ("Stride test start:", "Stride test finished:"), "Stride Read"),
+    names((Test::Random, 0), "randrol", ("Random read start:", "Random read finished:"), "Random Read"),
+    names((Test::Random, 1), "randwol", ("Random write start:", "Random write finished:"), "Random Write"),
+    names((Test::Pwrite, 0), "pwol", ("Pwrite test start:", "Pwrite test finished:"), "Pwrite"),
+    names((Test::Pread, 0), "prol", ("Pread test start:", "Pread test finished:"), "Pread"),
+    names((Test::Fwrite, 0), "fwol", ("fwrite test start:", "Fwrite test finished:"), "Fwrite"),
+    names((Test::Fread, 0), "frol", ("fread test start:", "Fread test finished:"), "Fread"),
 ];
 
 fn of(pass: Pass) -> Option<&'static Names> {
     NAMES.iter().find(|names| names.test == (pass.test, pass.number))
 }
 
-/// The stem of the latency file of a pass.
+/// Stem of the latency file's name for a pass.
 pub(super) fn latencies(pass: Pass) -> Option<&'static str> {
     of(pass).map(|names| names.latencies)
 }
 
-/// Writes what is asked for of a test that began at `start`; one child for each job, from `crew.first` on.
+/// Appends the results of a test to the files. `start` is its start time; the first of the jobs is the child
+/// `range.first`.
 pub(super) fn write(
     settings: &Settings,
     asked: Pass,
     start: &str,
-    (crew, jobs): (Crew, &[JobResult]),
+    (range, jobs): (ChildRange, &[JobResult]),
 ) -> Result<(), Failure> {
-    for (index, job) in (crew.first..).zip(jobs) {
-        let Some(names) = of(iozone::child_pass(settings, asked, index, crew.count)) else { continue };
+    for (index, job) in (range.first..).zip(jobs) {
+        let Some(names) = of(iozone::child_pass(settings, asked, index, range.count)) else { continue };
         if settings.start_log {
             let finished = began();
             let (first, last) = names.log;
@@ -74,18 +75,18 @@ pub(super) fn write(
     Ok(())
 }
 
-/// Whether there is anything to write.
+/// True if logs or histograms are requested.
 pub(super) fn are_wanted(settings: &Settings) -> bool {
     settings.start_log || settings.histograms
 }
 
 fn append(name: &str, text: &str) -> Result<(), Failure> {
-    sys::aside::append(Path::new(name))
+    sys::files::output_file::append(Path::new(name))
         .and_then(|mut file| file.write_all(text.as_bytes()))
         .map_err(|error| Failure::writing(name, &error))
 }
 
-/// Upper edges of the columns of a band in microseconds, with their words.
+/// Upper bounds of the latency buckets, row by row, in microseconds, each with its label.
 const BANDS: &[&[(u64, &str)]] = &[
     &[(20, "20us"), (40, "40us"), (60, "60us"), (80, "80us"), (100, "100us")],
     &[(200, "200us"), (400, "400us"), (600, "600us"), (800, "800us"), (1000, "1ms")],
@@ -98,7 +99,8 @@ const BANDS: &[&[(u64, &str)]] = &[
     &[(u64::MAX, "120+s")],
 ];
 
-/// How many records took how long, each counted in the first column that it fits.
+/// The number of records per bucket; a record belongs to the first bucket whose upper bound is greater than its
+/// latency.
 fn bands(job: &JobResult) -> String {
     let mut latencies: Vec<(Nanos, u64)> = Vec::new();
     for direction in Direction::ALL {

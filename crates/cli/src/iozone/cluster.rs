@@ -1,9 +1,9 @@
-//! Clusters: each child is a plumb on a machine of its own, started by the remote shell and led through its standard
-//! input and output. Nothing listens on a port, and both ends are of one version.
+//! Clusters: each child is a plumb on another host, started by the remote shell and controlled through its standard
+//! input and output. Nothing listens on a port. All hosts must run the same version.
 
-use super::ill::Ill;
+use super::session::PassError;
 use crate::failure::Failure;
-use iozone::{Member, Pass, Settings};
+use iozone::{Member, Pass, PassFailure, Settings};
 use model::RunResult;
 use serde::{Deserialize, Serialize};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -12,25 +12,25 @@ use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
-/// Starts a command on another machine; `RSH` says otherwise. It asks nobody, and gives up on who does not answer.
+/// Command to start a program on another host, unless `RSH` names another one. It never prompts, and has timeouts.
 const REMOTE_SHELL: &str = "ssh -o BatchMode=yes -o ConnectTimeout=20 -o ServerAliveInterval=15";
-/// So long may it take until every member is ready.
-const PATIENCE: Duration = Duration::from_secs(60);
-/// So long a member may take to end when it has nothing to do any more.
-const FAREWELL: Duration = Duration::from_secs(3);
-/// The longest answer: a result with its histograms.
-const LONGEST: u64 = 256 << 20;
+/// Time in which all members must be ready.
+const READY_TIMEOUT: Duration = Duration::from_secs(60);
+/// Time that a member has to exit after its input is closed.
+const EXIT_TIMEOUT: Duration = Duration::from_secs(3);
+/// Maximum size in bytes of all answers of a member: a result with its histograms.
+const LARGEST_ANSWER: u64 = 256 << 20;
 
-/// What a member is asked for, in a line.
+/// A request to a member: one line of JSON.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Order {
-    /// A child of a test.
+    /// Run one child of a test.
     Run(Task),
-    /// The file is to go.
+    /// Remove the child's file.
     Remove { directory: String, file: PathBuf },
 }
 
-/// A child of a test.
+/// One child of a test.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Task {
     pub(super) words: Vec<String>,
@@ -44,43 +44,47 @@ pub(super) struct Task {
     pub(super) record_kb: u64,
 }
 
-/// What a member says, in a line.
+/// An answer from a member: one line of JSON.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Answer {
-    /// It can begin, or has done what needs no result.
+    /// The member is ready to start, or has processed a request that has no result.
     Ready,
-    /// What it found, and whether its file was there before.
+    /// The result, and true if the file existed before.
     Done { result: Box<RunResult>, was_there: bool },
-    /// Why it could not.
+    /// The reason for a missing result.
     Failed { why: String },
 }
 
-/// A member at work.
-struct Hand {
+/// A running member.
+struct MemberProcess {
     child: Child,
     stdin: Option<ChildStdin>,
     place: String,
 }
 
-impl Hand {
-    fn tell(&mut self, line: &str) {
+impl MemberProcess {
+    fn send(&mut self, line: &str) {
         if let Some(stdin) = &mut self.stdin {
-            // A member that is gone is heard of by the end of its output.
+            // A write error means that the member has exited, which the end of its output reports.
             let _ = stdin.write_all(format!("{line}\n").as_bytes()).and_then(|()| stdin.flush());
         }
     }
 
-    /// It ended, and was not to.
-    fn ended(&mut self) -> Ill {
-        let status = self.farewell().map_or_else(|| "nothing".to_owned(), |status| status.to_string());
+    /// Returns the failure of a member that exited without a result.
+    fn ended(&mut self) -> PassFailure {
+        let status = self.wait_for_exit().map_or_else(|| "nothing".to_owned(), |status| status.to_string());
         let shell = remote_shell();
-        ill(&self.place, &format!("it ended without a result; the remote shell, `{shell}`, ended with {status}"))
+        PassFailure::of_member(
+            &self.place,
+            &format!("it ended without a result; the remote shell, `{shell}`, ended with {status}"),
+        )
     }
 
-    /// Waits for its end: a member whose input ends, ends in order. A shell that still tries to reach one is ended.
-    fn farewell(&mut self) -> Option<ExitStatus> {
+    /// Waits for the member to exit, which it does when its input is closed. A remote shell that is still connecting is
+    /// killed after [`EXIT_TIMEOUT`].
+    fn wait_for_exit(&mut self) -> Option<ExitStatus> {
         self.stdin = None;
-        let until = Instant::now() + FAREWELL;
+        let until = Instant::now() + EXIT_TIMEOUT;
         while Instant::now() < until {
             match self.child.try_wait() {
                 Ok(None) => std::thread::sleep(Duration::from_millis(2)),
@@ -93,29 +97,30 @@ impl Hand {
     }
 }
 
-impl Drop for Hand {
+impl Drop for MemberProcess {
     fn drop(&mut self) {
-        self.farewell();
+        self.wait_for_exit();
     }
 }
 
-/// What came from which member; `None` when nothing more will.
-type Heard = (usize, Option<Answer>);
+/// The index of a member and its answer; `None` at the end of its output.
+type Received = (usize, Option<Answer>);
 
-/// One test by the first `count` members: everybody begins when all are ready, and stops when the first is done.
+/// Runs one test on the first `count` members: they start when all are ready, and get a message when the first one has
+/// finished.
 pub(super) fn measure(
     settings: &Settings,
     pass: Pass,
     count: u32,
     (size_kb, record_kb): (u64, u64),
-) -> Result<Result<RunResult, Ill>, Failure> {
+) -> Result<RunResult, PassError> {
     let (sender, receiver) = channel();
     let words = words(settings);
-    let mut hands = Vec::new();
+    let mut processes = Vec::new();
     for (index, member) in (0..count).zip(&settings.members) {
         let task = Task {
             words: words.clone(),
-            test: pass.test,
+            test: pass.test.number(),
             pass: pass.number,
             index,
             count,
@@ -124,30 +129,37 @@ pub(super) fn measure(
             size_kb,
             record_kb,
         };
-        hands.push(start(member, &Order::Run(task), (index as usize, &sender))?);
+        processes.push(start(member, &Order::Run(task), (index as usize, &sender))?);
     }
+    // From here on only the listener threads have senders, so the channel disconnects when all members have ended.
     drop(sender);
-    Ok(lead(&mut hands, &receiver, PATIENCE))
+    Ok(lead(&mut processes, &receiver, READY_TIMEOUT)?)
 }
 
-/// From the start of all to the last result.
-fn lead(hands: &mut [Hand], heard: &Receiver<Heard>, patience: Duration) -> Result<RunResult, Ill> {
-    let until = Instant::now() + patience;
-    let mut ready = vec![false; hands.len()];
-    let mut results: Vec<Option<RunResult>> = hands.iter().map(|_| None).collect();
+/// Waits for all members to be ready, starts them and collects their results.
+fn lead(
+    processes: &mut [MemberProcess],
+    received: &Receiver<Received>,
+    timeout: Duration,
+) -> Result<RunResult, PassFailure> {
+    let until = Instant::now() + timeout;
+    let mut ready = vec![false; processes.len()];
+    let mut results: Vec<Option<RunResult>> = processes.iter().map(|_| None).collect();
     let is_under_way = |ready: &[bool]| ready.iter().all(|ready| *ready);
     loop {
-        let told = if is_under_way(&ready) {
-            heard.recv().map_err(|_| RecvTimeoutError::Disconnected)
+        // The timeout covers the start only: a test may take hours. A member that dies during the test closes its
+        // output, which arrives as `None`.
+        let next = if is_under_way(&ready) {
+            received.recv().map_err(|_| RecvTimeoutError::Disconnected)
         } else {
-            heard.recv_timeout(until.saturating_duration_since(Instant::now()))
+            received.recv_timeout(until.saturating_duration_since(Instant::now()))
         };
-        let (index, answer) = match told {
-            Ok(told) => told,
+        let (index, answer) = match next {
+            Ok(next) => next,
             Err(RecvTimeoutError::Timeout) => {
                 let late = ready.iter().position(|ready| !ready).unwrap_or(0);
-                let why = format!("it was not ready within {} s; can its machine be reached?", patience.as_secs());
-                return Err(ill(&hands[late].place, &why));
+                let why = format!("it was not ready within {} s; can its machine be reached?", timeout.as_secs());
+                return Err(PassFailure::of_member(&processes[late].place, &why));
             }
             Err(RecvTimeoutError::Disconnected) => break,
         };
@@ -155,21 +167,23 @@ fn lead(hands: &mut [Hand], heard: &Receiver<Heard>, patience: Duration) -> Resu
             Some(Answer::Ready) => {
                 ready[index] = true;
                 if is_under_way(&ready) {
-                    hands.iter_mut().for_each(|hand| hand.tell("go"));
+                    processes.iter_mut().for_each(|process| process.send("go"));
                 }
             }
+            // The others stop or only mark their progress, as the test requires: either way rates can be computed for
+            // the time in which all members were running.
             Some(Answer::Done { result, .. }) => {
                 if results.iter().all(Option::is_none) {
-                    hands
+                    processes
                         .iter_mut()
                         .enumerate()
                         .filter(|(other, _)| *other != index)
-                        .for_each(|(_, hand)| hand.tell("stop"));
+                        .for_each(|(_, process)| process.send("stop"));
                 }
                 results[index] = Some(*result);
             }
-            Some(Answer::Failed { why }) => return Err(ill(&hands[index].place, &why)),
-            None if results[index].is_none() => return Err(hands[index].ended()),
+            Some(Answer::Failed { why }) => return Err(PassFailure::of_member(&processes[index].place, &why)),
+            None if results[index].is_none() => return Err(processes[index].ended()),
             None => {}
         }
         if results.iter().all(Option::is_some) {
@@ -179,29 +193,25 @@ fn lead(hands: &mut [Hand], heard: &Receiver<Heard>, patience: Duration) -> Resu
     let mut all = results.into_iter().flatten();
     let mut first = all.next().unwrap_or_default();
     all.for_each(|result| first.jobs.extend(result.jobs));
-    let fault = first.jobs.iter().zip(hands.iter()).find_map(|(job, hand)| Some((job.error.as_ref()?, hand)));
+    let fault = first.jobs.iter().zip(processes.iter()).find_map(|(job, process)| Some((job.error.as_ref()?, process)));
     match fault {
-        Some((error, hand)) => Err(ill(&hand.place, &error.message)),
+        Some((error, process)) => Err(PassFailure::of_member(&process.place, &error.message)),
         None => Ok(first),
     }
 }
 
-fn ill(place: &str, why: &str) -> Ill {
-    Ill { status: 1, out: String::new(), err: format!("plumb: iozone: {place}: {why}\n"), is_interruption: false }
-}
-
-/// Takes the members' files away.
+/// Removes the members' files.
 pub(super) fn clean(settings: &Settings, count: u32) -> Result<(), Failure> {
     let (sender, receiver) = channel();
-    let mut hands = Vec::new();
+    let mut processes = Vec::new();
     for (index, member) in (0..count).zip(&settings.members) {
         let order = Order::Remove { directory: member.directory.clone(), file: file(member, index) };
-        hands.push(start(member, &order, (index as usize, &sender))?);
+        processes.push(start(member, &order, (index as usize, &sender))?);
     }
     drop(sender);
     for (index, answer) in receiver {
         if let Some(Answer::Failed { why }) = answer {
-            return Err(Failure::new(format!("iozone: {}: {why}", hands[index].place)));
+            return Err(Failure::new(format!("iozone: {}: {why}", processes[index].place)));
         }
     }
     Ok(())
@@ -211,7 +221,7 @@ fn file(member: &Member, index: u32) -> PathBuf {
     member.file.clone().unwrap_or_else(|| PathBuf::from(format!("iozone.DUMMY.{index}")))
 }
 
-/// The words without those about the cluster: a member is alone.
+/// The command line without the cluster options: each member runs on its own.
 fn words(settings: &Settings) -> Vec<String> {
     let mut kept = Vec::new();
     let mut words = settings.words.iter();
@@ -222,18 +232,22 @@ fn words(settings: &Settings) -> Vec<String> {
             kept.push(word.clone());
         }
     }
-    // plumb's own options are not among the words.
+    // `settings.words` does not contain plumb's own options.
     kept.push(format!("--stuck-after={}", settings.stuck_after.map_or(0, |limit| limit.as_duration().as_secs())));
     kept
 }
 
-/// What starts a command on another machine.
+/// The command that starts a program on another host.
 fn remote_shell() -> String {
     std::env::var("RSH").unwrap_or_else(|_| REMOTE_SHELL.to_owned())
 }
 
-/// Starts a member and hands it its order; what it says comes by the channel.
-fn start(member: &Member, order: &Order, (index, sender): (usize, &Sender<Heard>)) -> Result<Hand, Failure> {
+/// Starts a member and sends it its request; the answers arrive through the channel.
+fn start(
+    member: &Member,
+    order: &Order,
+    (index, sender): (usize, &Sender<Received>),
+) -> Result<MemberProcess, Failure> {
     let shell = remote_shell();
     let mut words = shell.split_whitespace();
     let is_link = member.program.rsplit('/').next() == Some("iozone");
@@ -253,26 +267,27 @@ fn start(member: &Member, order: &Order, (index, sender): (usize, &Sender<Heard>
         std::thread::Builder::new().spawn(move || listen(index, stdout, &sender)).map_err(failed)?;
     }
     let stdin = child.stdin.take();
-    let mut hand = Hand { child, stdin, place: format!("{} ({})", member.host, member.directory) };
-    hand.tell(&serde_json::to_string(order).map_err(|error| Failure::new(error.to_string()))?);
-    Ok(hand)
+    let mut process = MemberProcess { child, stdin, place: format!("{} ({})", member.host, member.directory) };
+    process.send(&serde_json::to_string(order).map_err(|error| Failure::new(error.to_string()))?);
+    Ok(process)
 }
 
-/// Passes on what a member says, until it ends.
-fn listen(index: usize, stdout: impl Read, sender: &Sender<Heard>) {
-    let mut lines = BufReader::new(stdout.take(LONGEST)).lines();
+/// Forwards a member's answers until its output ends.
+fn listen(index: usize, stdout: impl Read, sender: &Sender<Received>) {
+    let mut lines = BufReader::new(stdout.take(LARGEST_ANSWER)).lines();
     while let Some(Ok(line)) = lines.next() {
-        // A login shell may greet.
+        // Lines that are not JSON are skipped: a login shell may print a greeting.
         let Ok(answer) = serde_json::from_str(&line) else { continue };
         if sender.send((index, Some(answer))).is_err() {
             return;
         }
     }
-    // Nobody may be waiting for it any more.
+    // The receiver may have been dropped already.
     let _ = sender.send((index, None));
 }
 
-/// A block as members have it: announced, and without the parent's line, whose clock is another.
+/// The block of lines as printed for clusters: with `Test running:`, and without the line `Parent sees`, because the
+/// parent's clock is not that of the members.
 pub(super) fn block(text: &str) -> String {
     let lines = text.lines().filter(|line| !line.starts_with("\tParent sees"));
     let text: String = lines.map(|line| format!("{line}\n")).collect();
@@ -288,11 +303,11 @@ mod tests {
         let begun = Instant::now();
         let child = Command::new("sleep").arg("60").stdin(Stdio::piped()).spawn().unwrap();
         let (_sender, receiver) = channel();
-        let mut hands = vec![Hand { child, stdin: None, place: "far (/data)".to_owned() }];
-        let ill = lead(&mut hands, &receiver, Duration::from_millis(50)).unwrap_err();
+        let mut processes = vec![MemberProcess { child, stdin: None, place: "far (/data)".to_owned() }];
+        let ill = lead(&mut processes, &receiver, Duration::from_millis(50)).unwrap_err();
         assert_eq!(ill.status, 1);
         assert!(ill.err.contains("far (/data): it was not ready within"), "{}", ill.err);
-        drop(hands);
+        drop(processes);
         assert!(begun.elapsed() < Duration::from_secs(30), "it is ended, too");
     }
 }

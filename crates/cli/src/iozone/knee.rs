@@ -1,20 +1,21 @@
-//! `plumb knee --iozone`: throughput tests with more and more children until none of them moves more.
+//! `plumb knee --iozone`: throughput tests with a rising number of children, until the throughput stops growing.
 
-use super::beside;
+use super::json_report;
+use super::session::PassError;
 use super::session::Session;
-use super::throughput::{run_test, selected};
+use super::throughput::run_test;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::survey::Ended;
 use analysis::growth_ends;
-use iozone::{Mode, Refusal, Settings, Unit};
+use iozone::{Mode, PassFailure, Settings, Unit, throughput_tests};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
-/// As many children as are tried where no -t or -u says otherwise.
+/// Default for the largest number of children, without -t or -u.
 const MOST: u32 = 256;
 
-/// The sweep of one test with one record size: children and what they moved together per second.
+/// The sweep of one test with one record size: numbers of children and their total throughput.
 struct Curve {
     title: &'static str,
     record_kb: u64,
@@ -28,14 +29,14 @@ impl Curve {
     }
 }
 
-/// Runs the words with rising numbers of children; the status.
+/// Runs the tests with rising numbers of children. Returns the exit status.
 pub(crate) fn find(words: &[String], output: Option<&Path>) -> Result<u8, Failure> {
-    let settings = match read(words)? {
-        Ok(settings) => settings,
+    let settings = match iozone::read("iozone", words) {
+        Ok(settings) => with_levels(settings)?,
         Err(refusal) => return super::refuse(refusal),
     };
     let path = output.map_or_else(free_name, |path| Ok(path.to_owned()))?;
-    beside::check(&path)?;
+    json_report::check(&path)?;
     let command = format!("plumb knee --iozone {}", settings.words.join(" "));
     let mut session = Session::new(&settings, command, Output::stdout());
     session.saves = true;
@@ -50,27 +51,23 @@ pub(crate) fn find(words: &[String], output: Option<&Path>) -> Result<u8, Failur
         }
     }
     let told = sentences(&curves, settings.unit);
-    if session.beside.has_tests() {
+    if session.json_report.has_tests() {
         let more = json!({ "target": { "path": "iozone" }, "sentences": told });
-        session.beside.save(&path, &session.command, more)?;
+        session.json_report.save(&path, &session.command, more)?;
     }
     let mut text = String::from("\n");
     told.iter().for_each(|sentence| text.push_str(&format!("{sentence}\n")));
     text.push_str(&format!("\nResult: {}\n", path.display()));
     session.write(&formats::printable::lines(&text))?;
-    if let Some(ill) = failed {
-        return session.fail(&ill);
+    if let Some(failure) = failed {
+        return session.fail(&failure);
     }
     session.files.clean(&settings);
     session.finish(0)
 }
 
-/// The words with the numbers of children in place of -t.
-fn read(words: &[String]) -> Result<Result<Settings, Refusal>, Failure> {
-    let mut settings = match iozone::read("iozone", words) {
-        Ok(settings) => settings,
-        Err(refusal) => return Ok(Err(refusal)),
-    };
+/// Replaces the numbers of children in the settings by 1, 2, 4 and so on.
+fn with_levels(mut settings: Settings) -> Result<Settings, Failure> {
     let wrong = |why: &str| Err(Failure::new(format!("knee --iozone: {why}")));
     if settings.mode == Mode::Auto {
         return wrong("-a is a matrix of one child; leave it out, several -r are several sweeps");
@@ -88,7 +85,7 @@ fn read(words: &[String]) -> Result<Result<Settings, Refusal>, Failure> {
     };
     settings.mode = Mode::Throughput;
     settings.children = crate::knee::levels(least, most);
-    Ok(Ok(settings))
+    Ok(settings)
 }
 
 fn head(settings: &Settings) -> String {
@@ -96,19 +93,20 @@ fn head(settings: &Settings) -> String {
     format!("{:>9} {:>9}  {:<20} {:>15}\n", "children", "record kB", "test", unit)
 }
 
-/// One record size: up until no test grows any more; what went wrong.
-fn sweep(session: &mut Session<'_>, record_kb: u64, all: &mut Vec<Curve>) -> Result<Option<super::ill::Ill>, Failure> {
+/// Sweeps one record size until no test grows any more. Returns the failure of a pass, if any.
+fn sweep(session: &mut Session<'_>, record_kb: u64, all: &mut Vec<Curve>) -> Result<Option<PassFailure>, Failure> {
     let settings = session.settings;
     let size_kb = settings.sizes_kb.first().copied().unwrap_or(Settings::SIZE_KB);
-    let tests = || selected(settings).filter(|test| !(test.retest && settings.no_retest));
+    let tests = || throughput_tests(settings).filter(|test| !(test.retest && settings.no_retest));
     let from = all.len();
     all.extend(tests().map(|test| Curve { title: test.title, record_kb, levels: Vec::new() }));
     for &count in &settings.children {
         let size_kb = if settings.divides { size_kb / u64::from(count.max(1)) } else { size_kb };
         for (test, at) in tests().zip(from..) {
-            let figures = match run_test(session, *test, count, (size_kb, record_kb))? {
+            let figures = match run_test(session, test, count, (size_kb, record_kb)) {
                 Ok(figures) => figures,
-                Err(ill) => return Ok(Some(ill)),
+                Err(PassError::Pass(failure)) => return Ok(Some(failure)),
+                Err(PassError::Program(failure)) => return Err(failure),
             };
             let rate = figures.together();
             session.write(&format!("{count:>9} {record_kb:>9}  {:<20} {rate:>15.0}\n", test.title))?;
@@ -135,7 +133,7 @@ fn sentences(curves: &[Curve], unit: Unit) -> Vec<String> {
     told
 }
 
-/// `plumb-knee-001.json`, or the next that is free.
+/// Returns `plumb-knee-001.json`, or the next name that is free.
 fn free_name() -> Result<PathBuf, Failure> {
     let names = (1..=999_999).map(|number| PathBuf::from(format!("plumb-knee-{number:03}.json")));
     names

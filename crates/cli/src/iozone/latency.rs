@@ -2,41 +2,41 @@
 
 use super::child_files;
 use crate::failure::Failure;
-use iozone::{Pass, Settings};
+use iozone::{Pass, Settings, Test};
 use model::JobResult;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-/// The stem of the log that a worker writes on the way to the file.
+/// Stem of the raw latency log that a worker writes; it is later converted to iozone's file.
 pub(crate) fn stem(settings: &Settings, child: u32) -> Option<String> {
     settings.latencies.then(|| format!(".plumb-iozone-{}-{child}", std::process::id()))
 }
 
-/// The file of a pass: a lone worker has files for its first two tests alone.
+/// File name for a pass; a single worker has latency files for write and read only.
 fn name(pass: Pass, whose: Whose) -> Option<String> {
-    if whose == Whose::Only && pass.test > 1 {
+    if whose == Whose::Only && !matches!(pass.test, Test::Write | Test::Read) {
         return None;
     }
     child_files::latencies(pass).map(|stem| format!("{stem}.dat"))
 }
 
-/// Turns the logs of a pass's workers into iozone's files. The first of `jobs` is the child `crew.first`.
+/// Converts the workers' logs of a pass to iozone's files. The first of `jobs` is the child `range.first`.
 pub(crate) fn convert(
     settings: &Settings,
     pass: Pass,
     jobs: &[JobResult],
-    (whose, crew): (Whose, Crew),
+    (whose, range): (Whose, ChildRange),
 ) -> Result<(), Failure> {
     for (number, job) in (0..).zip(jobs) {
-        let index = crew.first + number;
+        let index = range.first + number;
         let Some(stem) = stem(settings, index) else { return Ok(()) };
         let rows = std::fs::read_to_string(log(&stem, "clat", number)).unwrap_or_default();
         remove(&stem, number);
-        let own = iozone::child_pass(settings, pass, index, crew.count);
+        let own = iozone::child_pass(settings, pass, index, range.count);
         let Some(name) = name(own, whose) else { continue };
         let name = if whose == Whose::Child { format!("Child_{index}_{name}") } else { name };
-        // The first file of a child has one blank where all others have two.
-        let gap = if whose == Whose::Child && (own.test, own.number) == (0, 0) { "" } else { " " };
+        // iozone prints a single space in the header of a child's first file, and two in all others.
+        let gap = if whose == Whose::Child && (own.test, own.number) == (Test::Write, 0) { "" } else { " " };
         let mut text = format!("Offset in kBytes   Latency in microseconds {gap}Transfer size in bytes\n");
         for row in rows.lines() {
             let field =
@@ -51,24 +51,25 @@ pub(crate) fn convert(
             super::seconds(cpu.user),
             super::seconds(job.runtime)
         );
-        sys::aside::write(Path::new(&name), text.as_bytes()).map_err(|error| Failure::writing(&name, &error))?;
+        sys::files::output_file::write(Path::new(&name), text.as_bytes())
+            .map_err(|error| Failure::writing(&name, &error))?;
     }
     Ok(())
 }
 
-/// The log of one kind of latency that a pass's worker with this number writes.
+/// Path of the log with one kind of latency, as written by the worker with this number.
 fn log(stem: &str, kind: &str, number: u32) -> PathBuf {
     PathBuf::from(format!("{stem}_{kind}.{}.log", number + 1))
 }
 
 fn remove(stem: &str, number: u32) {
     for kind in ["slat", "lat", "clat"] {
-        // Only those exist that the pass had a use for.
+        // Errors are ignored: only the logs of the kinds that the pass recorded exist.
         let _ = std::fs::remove_file(log(stem, kind, number));
     }
 }
 
-/// Removes the logs of the workers of a pass that failed, whose latencies nobody shall read.
+/// Removes the workers' logs of a pass that failed.
 pub(crate) fn forget(settings: &Settings, workers: usize) {
     for number in (0..).take(workers) {
         if let Some(stem) = stem(settings, number) {
@@ -77,27 +78,27 @@ pub(crate) fn forget(settings: &Settings, workers: usize) {
     }
 }
 
-/// Which children some jobs are.
+/// The children that a list of jobs belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Crew {
-    /// The number of the first.
+pub(crate) struct ChildRange {
+    /// Number of the first child.
     pub(crate) first: u32,
-    /// How many there are in all, here and elsewhere.
+    /// Number of all children, including those on other hosts.
     pub(crate) count: u32,
 }
 
-impl Crew {
-    /// All of these.
-    pub(crate) fn all(jobs: &[JobResult]) -> Crew {
-        Crew { first: 0, count: u32::try_from(jobs.len()).unwrap_or(u32::MAX) }
+impl ChildRange {
+    /// The range of all these jobs.
+    pub(crate) fn all(jobs: &[JobResult]) -> ChildRange {
+        ChildRange { first: 0, count: u32::try_from(jobs.len()).unwrap_or(u32::MAX) }
     }
 }
 
-/// Whose latencies a file holds.
+/// The kind of worker that a latency file belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Whose {
-    /// The run's one worker's.
+    /// The only worker of the run.
     Only,
-    /// A child's.
+    /// A child of throughput mode.
     Child,
 }

@@ -1,13 +1,12 @@
-//! The line on a terminal that says what is going on.
+//! The progress line on a terminal.
 
-use crate::left;
+use crate::stuck_workers;
 use formats::printable;
 use measure::Nanos;
-use model::RunResult;
-use run::{Observer, Progress};
+use run::{Event, Observer, Progress};
 use std::io::{IsTerminal, Write};
 
-/// A line on standard error, redrawn in place; nothing where that is no terminal.
+/// A status line on standard error, redrawn in place; nothing if that is not a terminal.
 pub(crate) struct Live {
     title: String,
     shown: bool,
@@ -15,17 +14,17 @@ pub(crate) struct Live {
 }
 
 impl Live {
-    /// For one pass.
+    /// Creates the line for one pass.
     pub(crate) fn new(title: &str) -> Self {
         Live { title: title.to_owned(), shown: false, before: (Nanos::ZERO, 0) }
     }
 
-    /// How often it is redrawn; `None` for never.
+    /// Interval of updates; `None` if standard error is not a terminal.
     pub(crate) fn interval() -> Option<Nanos> {
         std::io::stderr().is_terminal().then(|| Nanos::from_millis(500))
     }
 
-    /// Takes the line away.
+    /// Clears the line.
     pub(crate) fn clear(&mut self) {
         if self.shown {
             let _ = write!(std::io::stderr(), "\r\x1b[K");
@@ -35,6 +34,25 @@ impl Live {
 }
 
 impl Observer for Live {
+    fn event(&mut self, event: Event<'_>) {
+        match event {
+            Event::Progress(progress) => self.progress(progress),
+            Event::Ended(_) => self.clear(),
+            Event::Finding(text) => {
+                self.clear();
+                // Errors are ignored: a closed standard error does not end a run.
+                let _ = writeln!(std::io::stderr(), "plumb: {}: {}", self.title, printable::lines(text));
+            }
+            Event::Abandoned(result) => {
+                self.clear();
+                stuck_workers::report_stuck(result, || {});
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Live {
     fn progress(&mut self, progress: &Progress) {
         let bytes: u64 = progress.workers.iter().flat_map(|worker| worker.bytes.iter()).map(|(_, bytes)| *bytes).sum();
         let (then, moved) = self.before;
@@ -43,23 +61,8 @@ impl Observer for Live {
         self.before = (progress.elapsed, bytes);
         let done = progress.done.map_or(String::new(), |done| format!(" {:3.0} %,", done * 100.0));
         let left = progress.remaining.map_or(String::new(), |left| format!(", {} s left", left.get() / 1_000_000_000));
-        // A line that cannot be shown is missed by nobody.
+        // Errors are ignored: a progress line that cannot be written does no harm.
         let _ = write!(std::io::stderr(), "\r\x1b[K{}:{done} {rate} MiB/s{left}", self.title);
         self.shown = true;
-    }
-
-    fn ended(&mut self, _progress: &Progress) {
-        self.clear();
-    }
-
-    fn finding(&mut self, text: &str) {
-        self.clear();
-        // Whoever closed standard error does not want to read it.
-        let _ = writeln!(std::io::stderr(), "plumb: {}: {}", self.title, printable::lines(text));
-    }
-
-    fn abandoned(&mut self, result: &RunResult) {
-        self.clear();
-        left::behind(result, || {});
     }
 }

@@ -1,22 +1,22 @@
-//! `plumb iozone`: iozone's words in, iozone's output out.
+//! `plumb iozone`: iozone's command line and output.
 
-mod beside;
 mod child_files;
 mod cluster;
 mod files;
-mod help;
-mod ill;
+mod json_report;
 mod knee;
 mod latency;
 pub(crate) mod live;
 mod member;
 mod rows;
 mod session;
+mod sheet_file;
 mod throughput;
 
 use crate::failure::Failure;
-use crate::output::{Output, is_block_device};
-use formats::iozone_text::{self, Preamble, UnitName};
+use crate::output::Output;
+use crate::safe_files::is_block_device;
+use formats::iozone::text::{self as iozone_text, Preamble, UnitName};
 use iozone::{MACHINE, Mode, Refusal, Settings, Unit};
 use session::Session;
 use std::ffi::OsString;
@@ -24,8 +24,8 @@ use std::io::Write;
 
 pub(crate) use knee::find as find_knee;
 
-/// Runs iozone's command line, given without the program's name. The status is iozone's where it has one, but never 0
-/// for a run that failed.
+/// Runs iozone's command line, given without the program's name. The status is the same as iozone's where iozone
+/// defines one, but never 0 for a run that failed.
 pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
     let words: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let settings = match iozone::read("iozone", &words) {
@@ -50,25 +50,28 @@ pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
     session.finish(status)
 }
 
-/// Where results cannot go is refused before anything is measured.
+/// Refuses output files that cannot be written, before anything is measured.
 fn check_places(settings: &Settings) -> Result<(), Failure> {
     if let Some(path) = &settings.pictures {
         crate::report::place_for(path)?;
     }
+    if let Some(path) = &settings.report.sheet {
+        sheet_file::check(path)?;
+    }
     if let Some(path) = &settings.json {
-        beside::check(path)?;
+        json_report::check(path)?;
     }
     let device =
         |path: &std::path::Path| Failure::new(format!("{}: is a block device; results go to a file", path.display()));
-    // The original's own option writes over what is there, as it does; a device is no file.
+    // Like iozone, `-b` overwrites an existing file, but plumb never overwrites a device.
     match (&settings.csv, &settings.report.sheet) {
         (Some(path), _) | (_, Some(path)) if is_block_device(path) => Err(device(path)),
-        (Some(path), _) if path.is_file() => crate::made::check(path),
+        (Some(path), _) if path.is_file() => crate::safe_files::check(path),
         _ => Ok(()),
     }
 }
 
-/// Everything up to the command line.
+/// The output up to and including the command line.
 fn head(settings: &Settings, command: &str) -> String {
     let mut text = iozone_text::banner(&began());
     for line in &settings.splash {
@@ -81,15 +84,24 @@ fn refuse(refusal: Refusal) -> Result<u8, Failure> {
     match refusal {
         Refusal::Original { status, out, err } => {
             Output::stdout().write(&out)?;
-            // Whoever closed standard error does not want to read it.
+            // A closed standard error is not an error.
             let _ = std::io::stderr().write_all(err.as_bytes());
             Ok(status)
         }
         Refusal::NotBuilt(message) => Err(Failure::new(format!("iozone: {message}"))),
         Refusal::Member => member::serve(),
-        Refusal::Help => Output::stdout().write(help::TEXT).map(|()| 0),
-        Refusal::Version => Output::stdout().write(&help::version()).map(|()| 0),
+        Refusal::Help => Output::stdout().write(&iozone::help()).map(|()| 0),
+        Refusal::Version => Output::stdout().write(&version()).map(|()| 0),
     }
+}
+
+/// The text of `-v`.
+fn version() -> String {
+    format!(
+        "       'Iozone' Filesystem Benchmark Program, by plumb {}\n \n        Version $Revision: 3.489 $\n\
+         \t\tCompiled for 64 bit mode.\n \n",
+        env!("CARGO_PKG_VERSION")
+    )
 }
 
 fn preamble<'a>(settings: &Settings, command: &'a str) -> Preamble<'a> {
@@ -109,12 +121,7 @@ fn seconds(time: measure::Nanos) -> f64 {
     time.get() as f64 / 1e9
 }
 
-/// Whether tables go there as a workbook rather than as the worksheet of the original.
-fn is_workbook(path: &std::path::Path) -> bool {
-    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("xlsx"))
-}
-
-/// What the format calls a unit.
+/// Converts the unit to that of the output format.
 fn unit_name(unit: Unit) -> UnitName {
     match unit {
         Unit::Rate => UnitName::Rate,
@@ -123,14 +130,14 @@ fn unit_name(unit: Unit) -> UnitName {
     }
 }
 
-/// Now, as ctime(3) spells it.
+/// The current time in the format of ctime(3).
 fn began() -> String {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     let ms = u64::try_from(now.as_millis()).unwrap_or(0);
     formats::local_time::spelled(ms, &jiff::tz::TimeZone::system())
 }
 
-/// The machine as `uname -a` has it, at most 99 characters.
+/// The output of `uname -a`, at most 99 characters.
 fn machine() -> String {
     let name = rustix::system::uname();
     let parts = [name.sysname(), name.nodename(), name.release(), name.version(), name.machine()];

@@ -1,17 +1,16 @@
-//! Single, list and automatic mode: a row per file size and record size.
+//! Single, list and automatic mode: one row per file size and record size.
 
-use super::ill::Ill;
-use super::latency::{self, Crew, Whose};
-use super::session::Session;
+use super::latency::{self, ChildRange, Whose};
+use super::session::{PassError, Session};
+use super::sheet_file;
 use crate::failure::Failure;
 use crate::output::Output;
-use formats::iozone_text::{self, Columns, Table};
-use formats::{iozone_sheet, iozone_text::COMPLETE};
-use iozone::{Mode, Pass, PassTime, SINGLE, Scene, Settings, Test};
+use formats::iozone::text::{self as iozone_text, Columns, Table};
+use formats::iozone::{sheet as iozone_sheet, text::COMPLETE};
+use iozone::{Mode, Pass, PassTime, RowTest, SINGLE, Scene, Settings, ShownColumns, Test};
 use std::collections::BTreeMap;
-use std::path::Path;
 
-/// Runs all rows; the status.
+/// Runs all rows. Returns the exit status.
 pub(crate) fn run(session: &mut Session<'_>) -> Result<u8, Failure> {
     let settings = session.settings;
     session.write(&heading(settings))?;
@@ -21,9 +20,11 @@ pub(crate) fn run(session: &mut Session<'_>) -> Result<u8, Failure> {
         session.settle()?;
         let shown_kb = if settings.has_telemetry() { 0 } else { record_kb };
         session.write(&iozone_text::row_start(size_kb, shown_kb))?;
-        for test in SINGLE.iter().filter(|test| has_column(settings, test.number)) {
-            if let Err(ill) = run_test(session, *test, (size_kb, record_kb), &mut values)? {
-                return session.fail(&ill);
+        for test in iozone::row_tests(settings) {
+            match run_test(session, test, (size_kb, record_kb), &mut values) {
+                Ok(()) => {}
+                Err(PassError::Pass(failure)) => return session.fail(&failure),
+                Err(PassError::Program(failure)) => return Err(failure),
             }
         }
         session.write("\n")?;
@@ -43,11 +44,6 @@ pub(crate) fn run(session: &mut Session<'_>) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// The first six columns of the obsolete -A end its table.
-fn is_short(settings: &Settings) -> bool {
-    settings.splash.iter().any(|line| line.starts_with("\tAuto Mode 2"))
-}
-
 fn heading(settings: &Settings) -> String {
     let columns = match (settings.without_stdio(), settings.extensions) {
         (false, false) => Columns::Usual,
@@ -56,66 +52,48 @@ fn heading(settings: &Settings) -> String {
         (true, true) => Columns::ExtendedWithoutStdio,
     };
     let text = iozone_text::heading(columns);
-    if !is_short(settings) {
-        return text;
+    match settings.columns {
+        ShownColumns::All => text,
+        ShownColumns::FirstTwoTests => text.lines().map(|line| format!("{}\n", &line[..SHORT])).collect(),
     }
-    text.lines().map(|line| format!("{}\n", &line[..SHORT])).collect()
 }
 
-/// Where the table of -A ends.
+/// Width in characters of the heading above the first two tests.
 const SHORT: usize = 60;
 
-fn has_column(settings: &Settings, test: u8) -> bool {
-    match test {
-        0 | 1 => true,
-        _ if is_short(settings) => false,
-        9 | 10 => settings.extensions,
-        // Without plain calls there is no stdio; of the two only the first leaves its place empty.
-        7 => !settings.without_stdio(),
-        6 => !(settings.without_stdio() && settings.runs(6)),
-        _ => true,
-    }
-}
-
-/// The values of all passes: by test and pass, then by size and record.
+/// The values of all passes, by test and pass, then by size and record.
 #[derive(Debug, Default)]
 struct Values {
-    by_pass: BTreeMap<(u8, u8), BTreeMap<(u64, u64), u64>>,
+    by_pass: BTreeMap<(Test, u8), BTreeMap<(u64, u64), u64>>,
 }
 
 /// Runs the passes of a test and prints their values.
 fn run_test(
     session: &mut Session<'_>,
-    test: Test,
+    row: &RowTest,
     (size_kb, record_kb): (u64, u64),
     values: &mut Values,
-) -> Result<Result<(), Ill>, Failure> {
+) -> Result<(), PassError> {
     let settings = session.settings;
-    if !settings.runs(test.number) {
-        session.write(iozone_text::blank(test.number))?;
-        return Ok(Ok(()));
+    let test = row.test;
+    if !settings.runs(test) {
+        session.write(iozone_text::blank(test.number()))?;
+        return Ok(());
     }
-    // Backwards the file is read twice, and the first time counts.
-    let passes =
-        if test.number == 3 && !settings.no_retest { 2 } else { u8::try_from(test.reports.len()).unwrap_or(1) };
-    for number in 0..passes {
-        let pass = Pass { test: test.number, number };
-        let name = test.reports.get(usize::from(number)).copied();
-        let dropped = number > 0 && test.retests && settings.no_retest;
-        let value = if dropped || size_kb < record_kb {
+    for number in 0..row.passes(settings) {
+        let name = row.reports.get(usize::from(number)).copied();
+        let value = if row.drops(number, settings) || size_kb < record_kb {
             0
         } else {
-            match measure(session, pass, name.unwrap_or("Backward read again"), (size_kb, record_kb))? {
-                Ok(value) => value,
-                Err(ill) => return Ok(Err(ill)),
-            }
+            let title = name.unwrap_or("Backward read again");
+            measure(session, Pass { test, number }, title, (size_kb, record_kb))?
         };
         if name.is_some() {
-            session.write(&iozone_text::value(test.number, number, value))?;
-            values.by_pass.entry((test.number, number)).or_default().insert((size_kb, record_kb), value);
+            session.write(&iozone_text::value(test.number(), number, value))?;
+            values.by_pass.entry((test, number)).or_default().insert((size_kb, record_kb), value);
         }
     }
-    Ok(Ok(()))
+    Ok(())
 }
 
 fn measure(
@@ -123,7 +101,7 @@ fn measure(
     pass: Pass,
     title: &str,
     (size_kb, record_kb): (u64, u64),
-) -> Result<Result<u64, Ill>, Failure> {
+) -> Result<u64, PassError> {
     let settings = session.settings;
     session.files.use_file(&settings.file);
     let scene = Scene {
@@ -135,26 +113,23 @@ fn measure(
         cpus: session.cpus,
     };
     let plan = iozone::pass_plan(settings, pass, &scene);
-    let result = match session.measure(&plan, title, pass)? {
-        Ok(result) => result,
-        Err(ill) => return Ok(Err(ill)),
-    };
-    latency::convert(settings, pass, &result.jobs, (Whose::Only, Crew::all(&result.jobs)))?;
+    let result = session.measure(&plan, title, pass)?;
+    latency::convert(settings, pass, &result.jobs, (Whose::Only, ChildRange::all(&result.jobs)))?;
     let value = result
         .jobs
         .first()
         .map_or(0, |job| iozone::rate(PassTime::of(job, settings.computing(pass.test)), settings.unit));
     session.keep(title, (size_kb, record_kb), result);
-    Ok(Ok(value))
+    Ok(value)
 }
 
-/// The tables behind the rows: one per pass that was shown.
+/// The tables after the rows: one per pass that was printed.
 fn tables(settings: &Settings, rows: &[(u64, u64)], values: &Values) -> Vec<Table> {
     let records_kb = columns(settings, rows);
     let mut tables = Vec::new();
-    for test in SINGLE {
-        for (number, name) in (0..).zip(test.reports) {
-            let Some(found) = values.by_pass.get(&(test.number, number)) else { continue };
+    for row in SINGLE {
+        for (number, name) in (0..).zip(row.reports) {
+            let Some(found) = values.by_pass.get(&(row.test, number)) else { continue };
             let sizes: Vec<u64> = rows.iter().map(|&(size, _)| size).collect();
             let mut lines: Vec<(u64, Vec<u64>)> = Vec::new();
             for size in sizes {
@@ -171,7 +146,7 @@ fn tables(settings: &Settings, rows: &[(u64, u64)], values: &Values) -> Vec<Tabl
     tables
 }
 
-/// The records that have a column.
+/// The record sizes that have a column.
 fn columns(settings: &Settings, rows: &[(u64, u64)]) -> Vec<u64> {
     if settings.mode == Mode::Auto || settings.records_kb.is_empty() {
         let (least, most) = settings.record_range_kb;
@@ -193,21 +168,11 @@ fn report(session: &mut Session<'_>, tables: &[Table]) -> Result<(), Failure> {
         session.write(&iozone_text::tables(tables))?;
     }
     if let Some(path) = &settings.report.sheet {
-        let bytes = sheet(path, &session.command, tables)?;
-        sys::aside::write(path, &bytes).map_err(|error| Failure::writing(&path.display().to_string(), &error))?;
+        sheet_file::write_tables(path, &session.command, tables)?;
     }
     if let Some(path) = &settings.csv {
         let text = iozone_sheet::csv(tables);
         Output::made(path)?.write(&text)?;
     }
     Ok(())
-}
-
-/// A workbook where the name says so, else the worksheet of the original.
-fn sheet(path: &Path, command: &str, tables: &[Table]) -> Result<Vec<u8>, Failure> {
-    if super::is_workbook(path) {
-        return iozone_sheet::xlsx(command, tables)
-            .map_err(|error| Failure::new(format!("{}: {error}", path.display())));
-    }
-    Ok(iozone_sheet::biff(&format!("{command} "), tables))
 }

@@ -1,41 +1,61 @@
-//! A run of iozone from its heading to its end: what is printed, what is kept of each pass, and what failed.
+//! A run of iozone from its heading to its end: prints, runs passes, stores their results and handles failures.
 
-use super::beside::{Beside, Saves};
 use super::files::Files;
-use super::ill::{self, Ill};
+use super::json_report::{JsonReport, Saves};
 use super::live::Live;
 use crate::failure::Failure;
-use crate::left;
 use crate::output::Output;
-use iozone::{Pass, Settings};
-use job::Plan;
+use crate::stuck_workers;
+use iozone::{Cause, Pass, PassFailure, Settings};
 use measure::{Nanos, SystemClock};
 use model::RunResult;
-use run::{Observer, Progress, RunOptions};
-use std::path::{Path, PathBuf};
+use plan::Plan;
+use run::{Event, Observer, Request, RunOptions};
+use std::path::Path;
 
-/// Where /proc and /sys are read.
+/// Root directory of /proc and /sys.
 const SYSTEM_ROOT: &str = "/";
+
+/// Reason why a pass has no result.
+#[derive(Debug)]
+pub(crate) enum PassError {
+    /// The pass failed; iozone has a message and a status for it.
+    Pass(PassFailure),
+    /// plumb could not run the pass or write its results.
+    Program(Failure),
+}
+
+impl From<PassFailure> for PassError {
+    fn from(failure: PassFailure) -> Self {
+        PassError::Pass(failure)
+    }
+}
+
+impl From<Failure> for PassError {
+    fn from(failure: Failure) -> Self {
+        PassError::Program(failure)
+    }
+}
 
 /// A run of iozone.
 pub(crate) struct Session<'a> {
-    /// What was asked for.
+    /// The settings of the command line.
     pub(crate) settings: &'a Settings,
     /// The command line as printed.
     pub(crate) command: String,
-    /// Where the original prints.
+    /// Standard output of the run.
     out: Output,
-    /// What was printed, where pictures of it are wanted.
+    /// The printed text, if charts are drawn from it.
     printed: Option<String>,
-    /// The files it made.
+    /// The files that the run uses.
     pub(crate) files: Files,
-    /// What plumb has to say beside iozone's output.
-    pub(crate) beside: Beside,
-    /// CPUs of the machine.
+    /// plumb's results in addition to iozone's output.
+    pub(crate) json_report: JsonReport,
+    /// Number of CPUs.
     pub(crate) cpus: u32,
-    /// Whether all results are to be saved, whatever the settings say.
+    /// True if all results are saved even without `--json`.
     pub(crate) saves: bool,
-    /// Calibrated once for all passes.
+    /// The clock, calibrated once for all passes.
     clock: SystemClock,
 }
 
@@ -43,12 +63,12 @@ impl<'a> Session<'a> {
     pub(crate) fn new(settings: &'a Settings, command: String, out: Output) -> Self {
         let cpus = std::thread::available_parallelism().map_or(1, |count| u32::try_from(count.get()).unwrap_or(1));
         let clock = run::start_clock(Path::new(SYSTEM_ROOT));
-        let (files, beside) = (Files::default(), Beside::default());
+        let (files, json_report) = (Files::default(), JsonReport::default());
         let printed = settings.pictures.as_ref().map(|_| String::new());
-        Session { settings, command, out, printed, files, beside, cpus, saves: false, clock }
+        Session { settings, command, out, printed, files, json_report, cpus, saves: false, clock }
     }
 
-    /// Prints as the original does.
+    /// Prints text and keeps it for charts.
     pub(crate) fn write(&mut self, text: &str) -> Result<(), Failure> {
         if let Some(printed) = &mut self.printed {
             printed.push_str(text);
@@ -56,48 +76,43 @@ impl<'a> Session<'a> {
         self.out.write(text)
     }
 
-    /// Carries out a pass; what one of its workers could not do is the pass's failure.
-    pub(crate) fn measure(&mut self, plan: &Plan, title: &str, pass: Pass) -> Result<Result<RunResult, Ill>, Failure> {
-        let options = RunOptions {
-            tell_to: None,
-            system_root: PathBuf::from(SYSTEM_ROOT),
-            read_only: false,
-            progress_interval: Live::interval(),
-            device_interval: Nanos::from_millis(500),
-        };
+    /// Runs a pass. An error of any worker is a failure of the pass.
+    pub(crate) fn measure(&mut self, plan: &Plan, title: &str, pass: Pass) -> Result<RunResult, PassError> {
+        let options = RunOptions { progress_interval: Live::interval(), ..RunOptions::default() };
         let (settings, command) = (self.settings, self.command.as_str());
-        let mut meanwhile = Meanwhile { live: Live::new(title), beside: &mut self.beside, settings, command, title };
-        let result = run::execute_by(self.clock, plan, &options, &mut meanwhile);
-        meanwhile.live.clear();
+        let mut in_progress =
+            RunInProgress { live: Live::new(title), json_report: &mut self.json_report, settings, command, title };
+        let result = run::execute_by(self.clock, plan, &options, &mut in_progress);
+        in_progress.live.clear();
         let result = result.map_err(|error| Failure::new(error.to_string()))?;
         if let Some(signal) = result.ended_by_signal {
             super::latency::forget(settings, plan.jobs.len());
-            self.beside.cut_short(title, &result, self.saves());
-            return Ok(Err(Ill::interrupted(signal)));
+            self.json_report.cut_short(title, &result, self.saves());
+            return Err(PassFailure::interrupted(signal).into());
         }
         let error = result.jobs.iter().find_map(|job| job.error.as_ref());
         match error {
             Some(error) => {
                 super::latency::forget(settings, plan.jobs.len());
-                Ok(Err(ill::of(pass, error, &plan.jobs[0])))
+                Err(PassFailure::of(pass, error, &plan.jobs[0]).into())
             }
-            None => Ok(Ok(result)),
+            None => Ok(result),
         }
     }
 
-    /// Whether passes are kept for a file.
+    /// The parts of each pass that are kept for a file.
     fn saves(&self) -> Saves {
         if self.saves || self.settings.json.is_some() { Saves::All } else { Saves::Nothing }
     }
 
-    /// Keeps what a pass found beside iozone's numbers.
+    /// Stores the result of a pass.
     pub(crate) fn keep(&mut self, title: &str, (size_kb, record_kb): (u64, u64), result: RunResult) {
         let result = if self.saves { together(title, result) } else { result };
-        self.beside.add(title, size_kb, record_kb, result, self.saves());
-        self.beside.save_where_due(self.settings, &self.command, None);
+        self.json_report.add(title, size_kb, record_kb, result, self.saves());
+        self.json_report.save_where_due(self.settings, &self.command, None);
     }
 
-    /// Between two tests: what is written reaches the disk, and where it was asked for the file system is mounted anew.
+    /// Runs between two tests: sync(2), the pause between tests, and with -U unmount and mount.
     pub(crate) fn settle(&mut self) -> Result<(), Failure> {
         rustix::fs::sync();
         let rest = self.settings.rest;
@@ -110,82 +125,74 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Tells what failed and takes away what was made; the status.
-    pub(crate) fn fail(&mut self, ill: &Ill) -> Result<u8, Failure> {
-        self.write(&ill.out)?;
-        let words = formats::printable::lines(&ill.err);
-        // Whoever closed standard error does not want to read it.
+    /// Prints a failure and removes the run's files. Returns the exit status.
+    pub(crate) fn fail(&mut self, failure: &PassFailure) -> Result<u8, Failure> {
+        self.write(&failure.out)?;
+        let words = formats::printable::lines(&failure.err);
+        // Errors are ignored: a closed standard error changes nothing about the failure.
         let _ = std::io::Write::write_all(&mut std::io::stderr(), words.as_bytes());
         self.files.clean_after_failure(self.settings);
-        if ill.is_interruption && self.beside.has_tests() {
-            self.beside.save_now(self.settings, &self.command)?;
+        if failure.cause == Cause::Signal && self.json_report.has_tests() {
+            self.json_report.save_now(self.settings, &self.command)?;
         }
-        Ok(ill.status)
+        Ok(failure.status)
     }
 
-    /// What is told when all is done; the status.
+    /// Ends the run: charts, the JSON file and remarks. Returns the exit status.
     pub(crate) fn finish(self, status: u8) -> Result<u8, Failure> {
         if let (Some(path), Some(printed), 0) = (&self.settings.pictures, &self.printed, status) {
             crate::report::of_text("iozone", printed.as_bytes(), path)?;
         }
-        self.beside.tell(self.settings, &self.command)?;
-        Ok(if self.settings.strict { self.beside.strict_status(status) } else { status })
+        self.json_report.tell(self.settings, &self.command)?;
+        Ok(if self.settings.strict { self.json_report.strict_status(status) } else { status })
     }
 }
 
-/// All children as one job, as readers of a sweep over users want them.
+/// Merges all children into one job, as in a sweep over users.
 fn together(title: &str, result: RunResult) -> RunResult {
     let mut jobs = result.jobs.into_iter();
     let mut all = jobs.next().unwrap_or_default();
     jobs.for_each(|job| all.merge(&job));
-    all.echo.name = super::beside::test_of(title).to_owned();
+    all.echo.name = super::json_report::test_of(title).to_owned();
     RunResult { jobs: vec![all], ..result }
 }
 
-/// A pass under way: shown, and kept every few seconds where a file was named.
-struct Meanwhile<'a> {
+/// The observer of a running pass: shows progress, and with `--json` saves the result every few seconds.
+struct RunInProgress<'a> {
     live: Live,
-    beside: &'a mut Beside,
+    json_report: &'a mut JsonReport,
     settings: &'a Settings,
     command: &'a str,
     title: &'a str,
 }
 
-impl Observer for Meanwhile<'_> {
-    fn progress(&mut self, progress: &Progress) {
-        self.live.progress(progress);
-    }
-
-    fn ended(&mut self, progress: &Progress) {
-        self.live.ended(progress);
-    }
-
-    fn keeping_wanted(&mut self, _elapsed: Nanos) -> bool {
-        self.beside.is_saving_due(self.settings)
-    }
-
-    fn keep(&mut self, so_far: &RunResult) {
-        self.beside.save_where_due(self.settings, self.command, Some((self.title, so_far)));
-    }
-
-    fn finding(&mut self, text: &str) {
-        self.live.finding(text);
-    }
-
-    fn abandoned(&mut self, result: &RunResult) {
-        self.live.clear();
-        left::behind(result, || {
-            if self.settings.json.is_some() {
-                self.beside.cut_short(self.title, result, Saves::All);
-                if let Err(failure) = self.beside.save_now(self.settings, self.command) {
-                    left::say(failure.message());
-                }
+impl Observer for RunInProgress<'_> {
+    fn event(&mut self, event: Event<'_>) {
+        match event {
+            Event::Save(so_far) => {
+                self.json_report.save_where_due(self.settings, self.command, Some((self.title, so_far)));
             }
-        });
+            Event::Abandoned(result) => {
+                self.live.clear();
+                stuck_workers::report_stuck(result, || {
+                    if self.settings.json.is_some() {
+                        self.json_report.cut_short(self.title, result, Saves::All);
+                        if let Err(failure) = self.json_report.save_now(self.settings, self.command) {
+                            stuck_workers::print_line(failure.message());
+                        }
+                    }
+                });
+            }
+            other => self.live.event(other),
+        }
+    }
+
+    fn request(&mut self, _elapsed: Nanos) -> Option<Request> {
+        self.json_report.is_saving_due(self.settings).then_some(Request::Save)
     }
 }
 
-/// umount and mount, as the words name the place.
+/// Runs umount and mount.
 fn remount(place: &str) -> Result<(), Failure> {
     for command in ["umount", "mount"] {
         let status = std::process::Command::new(command).arg(place).status();

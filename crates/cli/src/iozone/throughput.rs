@@ -1,15 +1,13 @@
-//! Throughput mode: many children at once, a block of lines per test.
+//! Throughput mode: several children at the same time, a block of lines per test.
 
-use super::ill::Ill;
-use super::latency::{self, Crew, Whose};
-use super::session::Session;
+use super::latency::{self, ChildRange, Whose};
+use super::session::{PassError, Session};
 use super::unit_name;
 use super::{child_files, cluster};
 use crate::failure::Failure;
 use crate::output::Output;
-use formats::iozone_sheet;
-use formats::iozone_text::{self, Block, COMPLETE, ChildKind, Order};
-use iozone::{Figures, Pass, Scene, Settings, THROUGHPUT, ThroughputTest};
+use formats::iozone::text::{self as iozone_text, Block, COMPLETE, ChildKind, Order};
+use iozone::{Figures, Pass, Scene, Settings, Test, ThroughputTest, throughput_tests};
 use model::RunResult;
 use std::path::PathBuf;
 
@@ -20,7 +18,7 @@ struct Line {
     cpu_percent: Vec<f64>,
 }
 
-/// Runs all tests for each number of children; the status.
+/// Runs all tests for each number of children. Returns the exit status.
 pub(crate) fn run(session: &mut Session<'_>) -> Result<u8, Failure> {
     let settings = session.settings;
     let kind = if settings.threads { ChildKind::Thread } else { ChildKind::Process };
@@ -29,7 +27,7 @@ pub(crate) fn run(session: &mut Session<'_>) -> Result<u8, Failure> {
     let record_kb = settings.records_kb.first().copied().unwrap_or(Settings::RECORD_KB);
     let size_kb = settings.sizes_kb.first().copied().unwrap_or(Settings::SIZE_KB);
     let line = |test: &ThroughputTest| Line { name: test.report, throughput: Vec::new(), cpu_percent: Vec::new() };
-    let mut lines: Vec<Line> = selected(settings).map(line).collect();
+    let mut lines: Vec<Line> = throughput_tests(settings).map(line).collect();
     for &count in &settings.children {
         let size_kb = if settings.divides { size_kb / u64::from(count.max(1)) } else { size_kb };
         session.write(&if settings.has_telemetry() {
@@ -37,22 +35,23 @@ pub(crate) fn run(session: &mut Session<'_>) -> Result<u8, Failure> {
         } else {
             iozone_text::each_writes(kind, size_kb, record_kb)
         })?;
-        for (test, line) in selected(settings).zip(&mut lines) {
+        for (test, line) in throughput_tests(settings).zip(&mut lines) {
             if test.retest && settings.no_retest {
                 line.throughput.push(0.0);
                 line.cpu_percent.push(0.0);
                 continue;
             }
-            match run_test(session, *test, count, (size_kb, record_kb))? {
+            match run_test(session, test, count, (size_kb, record_kb)) {
                 Ok(figures) => {
-                    show(session, *test, &figures, kind)?;
+                    show(session, test, &figures, kind)?;
                     line.throughput.push(figures.together());
                     line.cpu_percent.push(iozone_text::percent(figures.cpu_s(), figures.wall_s));
                 }
-                Err(ill) => {
+                Err(PassError::Pass(failure)) => {
                     clean_members(settings)?;
-                    return session.fail(&ill);
+                    return session.fail(&failure);
                 }
+                Err(PassError::Program(failure)) => return Err(failure),
             }
             session.settle()?;
         }
@@ -70,33 +69,24 @@ pub(crate) fn run(session: &mut Session<'_>) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// Members take their files away.
+/// Requests the members of a cluster to remove their files.
 fn clean_members(settings: &Settings) -> Result<(), Failure> {
     let most = settings.children.iter().copied().max().unwrap_or(0);
     if settings.members.is_empty() || settings.keep { Ok(()) } else { cluster::clean(settings, most) }
 }
 
-/// The tests that were asked for, in their order.
-pub(super) fn selected(settings: &Settings) -> impl Iterator<Item = &'static ThroughputTest> {
-    let stdio = !settings.without_stdio();
-    THROUGHPUT.iter().filter(move |test| settings.runs(test.number) && (stdio || !matches!(test.number, 6 | 7)))
-}
-
-/// One test with so many children.
+/// Runs one test with `count` children.
 pub(super) fn run_test(
     session: &mut Session<'_>,
-    test: ThroughputTest,
+    test: &ThroughputTest,
     count: u32,
     (size_kb, record_kb): (u64, u64),
-) -> Result<Result<Figures, Ill>, Failure> {
+) -> Result<Figures, PassError> {
     let settings = session.settings;
-    let pass = Pass { test: test.number, number: test.pass };
+    let pass = Pass { test: test.test, number: test.pass };
     if !settings.members.is_empty() {
-        let result = match cluster::measure(settings, pass, count, (size_kb, record_kb))? {
-            Ok(result) => result,
-            Err(ill) => return Ok(Err(ill)),
-        };
-        return Ok(Ok(keep(session, test, (size_kb, record_kb), result)));
+        let result = cluster::measure(settings, pass, count, (size_kb, record_kb))?;
+        return Ok(keep(session, test, (size_kb, record_kb), result));
     }
     let mut scenes = Vec::new();
     for index in 0..count {
@@ -114,36 +104,33 @@ pub(super) fn run_test(
         });
     }
     if size_kb < record_kb {
-        return Ok(Ok(Figures { children: vec![iozone::Child::default(); scenes.len()], ..Figures::default() }));
+        return Ok(Figures { children: vec![iozone::Child::default(); scenes.len()], ..Figures::default() });
     }
     let plan = iozone::throughput_plan(settings, pass, &scenes);
     let start = super::began();
-    let result = match session.measure(&plan, &format!("{count} {}", test.title), pass)? {
-        Ok(result) => result,
-        Err(ill) => return Ok(Err(ill)),
-    };
-    let crew = Crew::all(&result.jobs);
-    latency::convert(settings, pass, &result.jobs, (Whose::Child, crew))?;
+    let result = session.measure(&plan, &format!("{count} {}", test.title), pass)?;
+    let range = ChildRange::all(&result.jobs);
+    latency::convert(settings, pass, &result.jobs, (Whose::Child, range))?;
     if child_files::are_wanted(settings) {
-        child_files::write(settings, pass, &start, (crew, &result.jobs))?;
+        child_files::write(settings, pass, &start, (range, &result.jobs))?;
     }
-    Ok(Ok(keep(session, test, (size_kb, record_kb), result)))
+    Ok(keep(session, test, (size_kb, record_kb), result))
 }
 
-/// The numbers of a test, which is kept.
+/// Stores the result of a test and returns its numbers.
 fn keep(
     session: &mut Session<'_>,
-    test: ThroughputTest,
+    test: &ThroughputTest,
     (size_kb, record_kb): (u64, u64),
     result: RunResult,
 ) -> Figures {
     let settings = session.settings;
-    let figures = Figures::of(&result.jobs, settings.unit, settings.computing(test.number));
+    let figures = Figures::of(&result.jobs, settings.unit, settings.computing(test.test));
     session.keep(&format!("{} {}", figures.children.len(), test.title), (size_kb, record_kb), result);
     figures
 }
 
-fn show(session: &mut Session<'_>, test: ThroughputTest, figures: &Figures, kind: ChildKind) -> Result<(), Failure> {
+fn show(session: &mut Session<'_>, test: &ThroughputTest, figures: &Figures, kind: ChildKind) -> Result<(), Failure> {
     let settings = session.settings;
     let child =
         |child: &iozone::Child| (f64::from(child.amount), f64::from(child.throughput), child.wall_s, child.cpu_s);
@@ -157,7 +144,7 @@ fn show(session: &mut Session<'_>, test: ThroughputTest, figures: &Figures, kind
         children: if settings.each_child { figures.children.iter().map(child).collect() } else { Vec::new() },
         count: u32::try_from(figures.children.len()).unwrap_or(u32::MAX),
     };
-    let order = if (test.number, test.pass) == (0, 0) { Order::First } else { Order::Later };
+    let order = if (test.test, test.pass) == (Test::Write, 0) { Order::First } else { Order::Later };
     let text = iozone_text::block(&block, kind, unit_name(settings.unit), order);
     session.write(&if settings.members.is_empty() { text } else { cluster::block(&text) })
 }
@@ -176,17 +163,7 @@ fn report(session: &mut Session<'_>, kind: ChildKind, record_kb: u64, lines: &[L
     if let Some(path) = &settings.report.sheet {
         let rows: Vec<_> = lines.iter().map(|line| (line.name, line.throughput.clone())).collect();
         let head = iozone_text::throughput_head(kind, unit_name(settings.unit), record_kb);
-        let bytes = if super::is_workbook(path) {
-            iozone_sheet::throughput_xlsx(&session.command, &head, &settings.children, &rows)
-                .map_err(|error| Failure::new(format!("{}: {error}", path.display())))?
-        } else {
-            iozone_sheet::throughput_biff(
-                &format!("{} ", session.command),
-                &head.map(|line| line.trim_end().to_owned()),
-                &rows,
-            )
-        };
-        sys::aside::write(path, &bytes).map_err(|error| Failure::writing(&path.display().to_string(), &error))?;
+        super::sheet_file::write_throughput(path, &session.command, &head, &settings.children, &rows)?;
     }
     if let Some(path) = &settings.csv {
         let mut text = String::from("test,children,value\n");

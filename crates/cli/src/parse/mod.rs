@@ -1,4 +1,5 @@
-//! `plumb parse`: reads what fio, iozone, iostat and their scripts ever printed, and shows it as a table or hands it on.
+//! `plumb parse`: reads all output formats of fio, iozone, iostat and their scripts, and prints a table or converts
+//! them.
 //!
 //! Owns files, options, messages and exit status. Leaves reading and writing of formats to `formats`.
 
@@ -15,11 +16,11 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use views::View;
 
-/// Bytes read at once.
+/// Bytes per read.
 const CHUNK: usize = 256 * 1024;
-/// Messages about damage that are shown for one file; the rest is counted.
+/// Maximum number of messages about damage per file; further damage is only counted.
 const MOST_MESSAGES: u64 = 50;
-/// The status when a part could not be read.
+/// Exit status if a part of the input could not be read.
 const PARTIAL: u8 = 3;
 
 /// Read outputs of fio, iozone, iostat and fioparse.sh, of any version
@@ -60,7 +61,7 @@ pub(crate) struct Args {
     output: Option<PathBuf>,
 }
 
-/// How to show it.
+/// Output format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
     /// A table for people
@@ -71,13 +72,14 @@ pub(crate) enum Format {
     Csv,
     /// Everything that was read, as JSON
     Json,
-    /// A Parquet file
+    #[cfg_attr(feature = "parquet", doc = "A Parquet file")]
+    #[cfg_attr(not(feature = "parquet"), doc = "A Parquet file (not in this build: feature `parquet`)")]
     Parquet,
     /// A Markdown table
     Markdown,
 }
 
-/// How much was found.
+/// Counts of everything read.
 #[derive(Clone, Copy, Debug, Default)]
 struct Tally {
     readings: u64,
@@ -85,7 +87,7 @@ struct Tally {
     empty_files: u64,
 }
 
-/// Reads the files and shows what is in them.
+/// Reads the files and prints their content.
 pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     let detail = Detail { buckets: args.histogram, percentiles: args.percentiles };
     let format = if args.r { Format::R } else { args.format };
@@ -145,12 +147,12 @@ fn tell(path: &Path, damage: &Damage) {
     Failure::new(format!("{}:{}: {}", path.display(), damage.line, damage.what)).report(&mut std::io::stderr());
 }
 
-/// What the values of a log are, by the name of its file.
+/// Returns the kind of values in a log, by its file name.
 pub(crate) fn log_kind(path: &Path) -> Option<LogKind> {
     LogKind::of_file(&path.file_name()?.to_string_lossy())
 }
 
-/// Gives everything in a file to `sink`.
+/// Passes everything in a file to `sink`.
 pub(crate) fn read_file(path: &Path, sink: impl FnMut(Event)) -> Result<(), Failure> {
     let failed = |error: std::io::Error| Failure::new(format!("{}: cannot be read: {error}", path.display()));
     let mut source: Box<dyn Read> =
@@ -169,7 +171,7 @@ pub(crate) fn read_file(path: &Path, sink: impl FnMut(Event)) -> Result<(), Fail
     read
 }
 
-/// Every measurement in the files, for those who need them together; damage is told.
+/// Returns all measurements in the files, for callers that need them at once. Damage is reported on standard error.
 pub(crate) fn measurements(files: &[PathBuf]) -> Result<(Vec<Found>, u64), Failure> {
     let (mut found, mut damages) = (Vec::new(), 0);
     for path in files {
@@ -188,19 +190,19 @@ pub(crate) fn measurements(files: &[PathBuf]) -> Result<(Vec<Found>, u64), Failu
     Ok((found, damages))
 }
 
-fn measured(path: &Path, reading: &Reading) -> Vec<model::reading::Measurement> {
+fn measured(path: &Path, reading: &Reading) -> Vec<model::Measurement> {
     formats::sweep::measurements(reading, log_kind(path))
 }
 
-/// What one file holds.
+/// The content of one file.
 pub(crate) struct Found {
-    /// Its name.
+    /// The file's name.
     pub(crate) source: String,
     /// Its measurements.
-    pub(crate) rows: Vec<model::reading::Measurement>,
+    pub(crate) rows: Vec<model::Measurement>,
 }
 
-/// Standard output, or the file that was asked for.
+/// Returns standard output, or the requested file.
 fn output(path: Option<&Path>) -> Result<Output, Failure> {
     path.map_or_else(|| Ok(Output::stdout()), Output::made)
 }

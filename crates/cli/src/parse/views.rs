@@ -1,20 +1,24 @@
-//! The views of `plumb parse`: each takes readings as they come and writes them on.
+//! Output formats of `plumb parse`: each takes readings one by one and writes them.
 
 use super::{Format, output};
 use crate::failure::Failure;
+use crate::features::Feature;
 use crate::output::Output;
-use formats::sweep::{self, Detail, LogKind, ParquetWriter};
+#[cfg(feature = "parquet")]
+use formats::sweep::ParquetWriter;
+use formats::sweep::{self, Detail, LogKind};
 use model::reading::{Damage, Reading};
 use serde::Serialize;
+#[cfg(feature = "parquet")]
 use std::fs::File;
 use std::path::Path;
 
-/// Text that is written at once.
+/// Bytes of text that are collected before a write.
 const ENOUGH: usize = 64 * 1024;
-/// Damages that are kept for the end of a JSON document; more are counted.
+/// Maximum number of damage messages kept for the end of a JSON document; more are only counted.
 const MOST_DAMAGES: usize = 10_000;
 
-/// One of the views.
+/// The writer of one output format.
 pub(super) struct View {
     format: Format,
     detail: Detail,
@@ -26,11 +30,15 @@ pub(super) struct View {
 }
 
 enum Target {
-    Text { output: Output, pending: String },
+    Text {
+        output: Output,
+        pending: String,
+    },
+    #[cfg(feature = "parquet")]
     Parquet(Box<ParquetWriter<File>>),
 }
 
-/// A reading in JSON.
+/// A reading in JSON, with its source.
 #[derive(Serialize)]
 struct Sourced<'reading, T: Serialize> {
     source: &'reading str,
@@ -39,19 +47,23 @@ struct Sourced<'reading, T: Serialize> {
 }
 
 impl View {
-    /// Writes what stands before the first reading.
+    /// Writes the text before the first reading.
     pub(super) fn begin(
         format: Format,
         detail: Detail,
         name: Option<&str>,
         path: Option<&Path>,
     ) -> Result<View, Failure> {
+        if format == Format::Parquet {
+            Feature::Parquet.require("--format parquet")?;
+        }
         let to = match (format, path) {
             (Format::Parquet, None) => {
                 return Err(Failure::new("a Parquet file is not text: say where it goes with --output FILE"));
             }
+            #[cfg(feature = "parquet")]
             (Format::Parquet, Some(path)) => {
-                let file = crate::made::stream(path)?;
+                let file = crate::safe_files::stream(path)?;
                 Target::Parquet(Box::new(ParquetWriter::new(file).map_err(|error| Failure::new(error.to_string()))?))
             }
             _ => Target::Text { output: output(path)?, pending: String::new() },
@@ -70,7 +82,7 @@ impl View {
         Ok(view)
     }
 
-    /// Takes a reading.
+    /// Writes a reading.
     pub(super) fn reading(&mut self, path: &Path, log: Option<LogKind>, reading: &Reading) -> Result<(), Failure> {
         let source = path.display().to_string();
         if self.format == Format::Json {
@@ -95,6 +107,7 @@ impl View {
             };
             self.rows += 1;
             match &mut self.to {
+                #[cfg(feature = "parquet")]
                 Target::Parquet(file) => file.row(&row, &source).map_err(|error| Failure::new(error.to_string()))?,
                 Target::Text { .. } => self.text(&text)?,
             }
@@ -102,7 +115,7 @@ impl View {
         Ok(())
     }
 
-    /// Takes a damage; only JSON keeps it.
+    /// Records damage; only JSON output contains it.
     pub(super) fn damage(&mut self, path: &Path, damage: &Damage) -> Result<(), Failure> {
         if self.format != Format::Json {
             return Ok(());
@@ -115,7 +128,7 @@ impl View {
         Ok(())
     }
 
-    /// Writes what stands behind the last reading.
+    /// Writes the text after the last reading.
     pub(super) fn end(mut self) -> Result<(), Failure> {
         match self.format {
             Format::R => {
@@ -131,17 +144,21 @@ impl View {
         }
         match self.to {
             Target::Text { mut output, pending } => output.write(&pending),
+            #[cfg(feature = "parquet")]
             Target::Parquet(file) => file.finish().map_err(|error| Failure::new(error.to_string())),
         }
     }
 
     fn text(&mut self, text: &str) -> Result<(), Failure> {
-        if let Target::Text { output, pending } = &mut self.to {
-            pending.push_str(text);
-            if pending.len() >= ENOUGH {
-                output.write(pending)?;
-                pending.clear();
-            }
+        let (output, pending) = match &mut self.to {
+            Target::Text { output, pending } => (output, pending),
+            #[cfg(feature = "parquet")]
+            Target::Parquet(_) => return Ok(()),
+        };
+        pending.push_str(text);
+        if pending.len() >= ENOUGH {
+            output.write(pending)?;
+            pending.clear();
         }
         Ok(())
     }

@@ -1,6 +1,6 @@
-//! `plumb report` and `plumb plot`: results to pictures and pages.
+//! `plumb report` and `plumb plot`: convert results to charts and pages.
 //!
-//! Owns options, files and messages. Leaves what is drawn, and how, to the crate `report`.
+//! Owns options, files and messages. Leaves content and drawing to the crate `report`.
 
 mod place;
 pub(crate) mod plot;
@@ -10,17 +10,24 @@ use crate::output::Output;
 use analysis::report_card::{self, PROFILES, Profile};
 use clap::ValueEnum;
 use place::Form;
-use report::page::{Dress, Page, PaperError, Picture, pdf_of, sheet};
-use report::sources::{Source, Wishes};
-use report::{Easel, Scale, Theme};
+#[cfg(feature = "pdf")]
+use report::page::pdf_of;
+use report::page::{DrawingStyle, Page, Picture, sheet};
+use report::sources::{PageRequest, Source, TARGET_NS};
+use report::{ChartEngine, Scale, Theme};
 use std::fs::File;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
-/// The status when a part could not be read.
+/// Exit status if a part of the input could not be read.
 const PARTIAL: u8 = 3;
-/// The latency to stay under, where nobody says.
-pub(crate) const TARGET_NS: f64 = 10e6;
+
+/// Help text of `--output`.
+const WHERE: &str = if cfg!(feature = "pdf") {
+    "Where it goes; .html, .svg, .png or .pdf"
+} else {
+    "Where it goes; .html, .svg or .png (.pdf is not in this build: feature `pdf`)"
+};
 
 /// Make a report of results: pictures, checks and all numbers in one file
 #[derive(Debug, clap::Args)]
@@ -39,14 +46,13 @@ pub(crate) struct Args {
     /// Results, as for plumb parse
     #[arg(required = true, value_name = "RESULT")]
     files: Vec<PathBuf>,
-    /// Where it goes; .html, .svg, .png or .pdf
-    #[arg(short, long, value_name = "FILE", default_value = "plumb-report.html")]
+    #[arg(help = WHERE, short, long, value_name = "FILE", default_value = "plumb-report.html")]
     output: PathBuf,
     #[command(flatten)]
-    wishes: Wanted,
+    request: Wanted,
 }
 
-/// What both commands can be asked for.
+/// Options that both commands share.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Wanted {
     /// The heading
@@ -69,7 +75,7 @@ pub(crate) struct Wanted {
     scale: f32,
 }
 
-/// Light or dark.
+/// Colour theme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Colours {
     /// Dark on white
@@ -78,7 +84,7 @@ enum Colours {
     Dark,
 }
 
-/// How latencies are spread.
+/// Scale of the latency axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Spread {
     /// Each factor of ten as long as the other
@@ -95,25 +101,25 @@ impl Wanted {
         })
     }
 
-    fn wishes(&self) -> Result<Wishes, Failure> {
+    fn request(&self) -> Result<PageRequest, Failure> {
         let target_ns = self.target.unwrap_or(TARGET_NS);
-        Ok(Wishes { title: self.title.clone(), target_ns, ..wishes(self.profile()?) })
+        Ok(PageRequest { title: self.title.clone(), target_ns, ..request(self.profile()?) })
     }
 
-    fn dress(&self) -> Dress {
-        Dress {
+    fn style(&self) -> DrawingStyle {
+        DrawingStyle {
             theme: if self.theme == Colours::Dark { Theme::Dark } else { Theme::Light },
             scale: if self.axis == Spread::Linear { Scale::Linear } else { Scale::Log },
             title: self.title.clone(),
-            ..Dress::default()
+            ..DrawingStyle::default()
         }
     }
 }
 
-/// What a page is asked for where nobody asks for anything else.
-fn wishes(profile: &'static Profile) -> Wishes {
+/// The settings of a page without options.
+fn request(profile: &'static Profile) -> PageRequest {
     let now = jiff::Timestamp::now();
-    Wishes {
+    PageRequest {
         title: None,
         target_ns: TARGET_NS,
         profile,
@@ -122,28 +128,29 @@ fn wishes(profile: &'static Profile) -> Wishes {
     }
 }
 
-/// Who makes it.
+/// Name and version of the program, for the page.
 fn program() -> String {
     format!("plumb {}", env!("CARGO_PKG_VERSION"))
 }
 
-/// Reads results and writes their report.
+/// Reads results and writes a report about them.
 pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     let form = Form::of(&args.output)?;
-    let wishes = args.wishes.wishes()?;
-    // Refused before anything is read or drawn.
+    let request = args.request.request()?;
+    // Check the destination before anything is read or drawn.
     place::check(&args.output)?;
     let (sources, status) = read(&args.files)?;
-    let page = report::sources::page(&sources, &wishes);
+    let page = report::sources::page(&sources, &request);
     let pictures: Vec<&Picture> = page.pictures.iter().collect();
-    write(&args.output, form, &page, &pictures, &args.wishes.dress(), args.wishes.scale, Paper::Report)?;
+    write(&args.output, form, &page, &pictures, &args.request.style(), args.request.scale, Paper::Report)?;
     Output::stdout().write(&formats::printable::lines(&format!("Report: {}\n", args.output.display())))?;
     Ok(status)
 }
 
-/// After a survey: a page beside its result, and a picture in letters where somebody looks at a terminal; what to tell.
+/// After a survey: writes a page next to its result. Returns the line that names it, preceded by a small text chart if
+/// standard output is a terminal.
 ///
-/// The result is safe already, so that no failure here fails the survey: it is told instead.
+/// The result has been saved already, so a failure here does not fail the survey: the line reports it instead.
 pub(crate) fn after_survey(result: &Path) -> String {
     let html = result.with_extension("html");
     let made = page_of(result, &html);
@@ -155,37 +162,38 @@ pub(crate) fn after_survey(result: &Path) -> String {
     sketch.map(|sketch| format!("{sketch}\n")).unwrap_or_default() + &told
 }
 
-/// Writes the page of one result; the first of its sweeps in letters.
+/// Writes the page of one result. Returns its first sweep as a text chart.
 fn page_of(result: &Path, html: &Path) -> Result<Option<String>, Failure> {
     let profile = PROFILES.first().ok_or_else(|| Failure::new("there is no profile"))?;
-    let wishes = wishes(profile);
+    let request = request(profile);
     place::check(html)?;
     let (sources, _) = read(&[result.to_owned()])?;
-    let page = report::sources::page(&sources, &wishes);
+    let page = report::sources::page(&sources, &request);
     let pictures: Vec<&Picture> = page.pictures.iter().collect();
-    write(html, Form::Html, &page, &pictures, &Dress::default(), 1.0, Paper::Report)?;
-    Ok(report::sources::sketches(&sources, &wishes).into_iter().next())
+    write(html, Form::Html, &page, &pictures, &DrawingStyle::default(), 1.0, Paper::Report)?;
+    Ok(report::sources::sketches(&sources, &request).into_iter().next())
 }
 
-/// Whether pictures may go there, and in which form.
+/// Checks that charts can be written to this path, by format and existing file.
 pub(crate) fn place_for(path: &Path) -> Result<(), Failure> {
     Form::of(path)?;
     place::check(path)
 }
 
-/// Pictures of a text that was printed just now.
+/// Draws the charts of a text that was printed in this run.
 pub(crate) fn of_text(name: &str, text: &[u8], path: &Path) -> Result<(), Failure> {
     let form = Form::of(path)?;
     let profile = PROFILES.first().ok_or_else(|| Failure::new("there is no profile"))?;
-    let wishes = wishes(profile);
+    let request = request(profile);
     place::check(path)?;
     let source = Source::read(name, text).map_err(|error| Failure::new(format!("{name}: {error}")))?;
-    let page = report::sources::page(&[source], &wishes);
+    let page = report::sources::page(&[source], &request);
     let pictures: Vec<&Picture> = page.pictures.iter().collect();
-    write(path, form, &page, &pictures, &Dress::default(), 1.0, Paper::Plates)
+    write(path, form, &page, &pictures, &DrawingStyle::default(), 1.0, Paper::Plates)
 }
 
-/// Reads the files. One that cannot be read, or has nothing, is told; at least one must have something.
+/// Reads the files. One that cannot be read or contains no results is reported on standard error; it is an error if
+/// none contains results.
 fn read(files: &[PathBuf]) -> Result<(Vec<Source>, u8), Failure> {
     let mut sources: Vec<Source> = Vec::new();
     let mut status = 0;
@@ -223,7 +231,7 @@ fn source(path: &Path) -> Result<Source, Failure> {
     Source::read(&name, File::open(path).map_err(failed)?).map_err(failed)
 }
 
-/// Two results of one name are told apart by their files, or else by their number.
+/// Adds numbers to results with the same name.
 fn apart(sources: &mut [Source]) {
     let names: Vec<String> = sources.iter().map(|source| source.name.clone()).collect();
     for (at, source) in sources.iter_mut().enumerate() {
@@ -235,30 +243,31 @@ fn apart(sources: &mut [Source]) {
     }
 }
 
-/// Draws and writes.
+/// Draws the charts and writes the file.
 fn write(
     path: &Path,
     form: Form,
     page: &Page,
     pictures: &[&Picture],
-    dress: &Dress,
+    style: &DrawingStyle,
     scale: f32,
     paper: Paper,
 ) -> Result<(), Failure> {
     let told = |error: &dyn std::fmt::Display| Failure::new(format!("{}: {error}", path.display()));
-    let easel = Easel::new().map_err(|error| told(&error))?;
+    let engine = ChartEngine::new().map_err(|error| told(&error))?;
     let bytes = if form == Form::Html {
-        page.html(&easel).map_err(|error| told(&error))?.into_bytes()
+        page.html(&engine).map_err(|error| told(&error))?.into_bytes()
     } else {
         if pictures.is_empty() && (form != Form::Pdf || paper == Paper::Plates) {
             return Err(told(&"these results allow no picture; an .html or .pdf report has their numbers"));
         }
+        #[cfg(feature = "pdf")]
         if form == Form::Pdf {
-            let made = paper.write(&easel, page, pictures, dress).map_err(|error| told(&error))?;
+            let made = paper.write(&engine, page, pictures, style).map_err(|error| told(&error))?;
             return place::write(path, &report::mark_pdf(&made, &page.made_by));
         }
-        let svg = sheet(&easel, pictures, dress).map_err(|error| told(&error))?;
-        drop(easel);
+        let svg = sheet(&engine, pictures, style).map_err(|error| told(&error))?;
+        drop(engine);
         match form {
             Form::Png => {
                 let png = report::png(&svg, scale).map_err(|error| told(&error))?;
@@ -270,25 +279,32 @@ fn write(
     place::write(path, &bytes)
 }
 
-/// What a PDF holds.
+/// Content of a PDF.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Paper {
-    /// The whole report: A4, a page per section.
+    /// The whole report: A4, one section per page.
     Report,
-    /// The pictures, each on a page of its size.
+    /// The charts, one per page, each page as large as its chart.
     Plates,
 }
 
+#[cfg(feature = "pdf")]
 impl Paper {
-    fn write(self, easel: &Easel, page: &Page, pictures: &[&Picture], dress: &Dress) -> Result<Vec<u8>, PaperError> {
+    fn write(
+        self,
+        engine: &ChartEngine,
+        page: &Page,
+        pictures: &[&Picture],
+        style: &DrawingStyle,
+    ) -> Result<Vec<u8>, report::page::PaperError> {
         match self {
-            Paper::Report => page.pdf(easel),
-            Paper::Plates => pdf_of(easel, pictures, dress, &page.title, &page.made_by),
+            Paper::Report => page.pdf(engine),
+            Paper::Plates => pdf_of(engine, pictures, style, &page.title, &page.made_by),
         }
     }
 }
 
-/// A latency as people write it, in nanoseconds.
+/// Parses a latency such as `10ms`. Returns nanoseconds.
 fn latency(text: &str) -> Result<f64, String> {
     let digits = text.trim_end_matches(|letter: char| letter.is_alphabetic());
     let unit = match &text[digits.len()..] {

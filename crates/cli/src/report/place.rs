@@ -1,34 +1,35 @@
-//! Where a report goes: never over something that plumb did not make.
+//! Destination of a report: never an existing file that plumb did not create.
 
 use crate::failure::Failure;
-use crate::made::{Lasting, Whole};
+use crate::features::Feature;
+use crate::safe_files::{Lasting, Whole};
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
 use std::path::Path;
 
-/// What is written, by the file's name.
+/// File format, by the file's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
-    /// A page.
+    /// An HTML page.
     Html,
-    /// A drawing.
+    /// A vector drawing.
     Svg,
-    /// A picture.
+    /// A raster image.
     Png,
-    /// A document of pages.
+    /// A PDF document.
     Pdf,
 }
 
 impl Form {
-    /// By the end of the name.
+    /// Returns the format for the file name's extension.
     pub(super) fn of(path: &Path) -> Result<Form, Failure> {
         let end = path.extension().and_then(OsStr::to_str).map(str::to_ascii_lowercase);
         match end.as_deref() {
             Some("html" | "htm") => Ok(Form::Html),
             Some("svg") => Ok(Form::Svg),
             Some("png") => Ok(Form::Png),
-            Some("pdf") => Ok(Form::Pdf),
+            Some("pdf") => Feature::Pdf.require(&path.display().to_string()).map(|()| Form::Pdf),
             _ => Err(Failure::new(format!(
                 "{}: the end of the name says what is written; .html, .svg, .png and .pdf work",
                 path.display()
@@ -37,7 +38,7 @@ impl Form {
     }
 }
 
-/// Whether a report may be written here.
+/// Checks that a report may be written here: there is no file, or it is empty, or it contains plumb's mark.
 pub(super) fn check(path: &Path) -> Result<(), Failure> {
     let told = |what: String| Failure::new(format!("{}: {what}", path.display()));
     let found = match std::fs::metadata(path) {
@@ -57,7 +58,7 @@ pub(super) fn check(path: &Path) -> Result<(), Failure> {
     ))
 }
 
-/// The first and the last bytes of a file.
+/// Returns the first and the last bytes of a file.
 fn ends(path: &Path) -> io::Result<(Vec<u8>, Vec<u8>)> {
     let part = |mut file: &File, from: SeekFrom| {
         let mut bytes = Vec::new();
@@ -69,10 +70,10 @@ fn ends(path: &Path) -> io::Result<(Vec<u8>, Vec<u8>)> {
     Ok((part(&file, SeekFrom::Start(0))?, part(&file, SeekFrom::Start(behind))?))
 }
 
-/// Writes a report in one step: nobody ever sees half of one.
+/// Writes a report with an atomic rename, so that readers never see an incomplete one.
 pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     check(path)?;
-    // Through links to the file itself, which is what was asked for.
+    // Resolve symbolic links first: the rename must replace the file and not the link.
     let target = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let written = Whole::at(&target)?.put(bytes, Lasting::Unsynced);
     written.map_err(|error| Failure::writing(&path.display().to_string(), &error))

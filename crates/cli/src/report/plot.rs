@@ -1,11 +1,11 @@
-//! `plumb plot`: one kind of picture of any result, into a file or onto the terminal.
+//! `plumb plot`: one kind of chart of any result, written to a file or drawn on the terminal.
 
 use super::{Paper, Wanted, place::Form, read, write};
 use crate::failure::Failure;
 use crate::output::Output;
 use formats::printable;
 use report::CHARTS;
-use report::page::{Dress, Picture};
+use report::page::{DrawingStyle, Picture};
 use std::path::PathBuf;
 
 /// Draw a picture of results, into a file or in letters
@@ -37,14 +37,13 @@ pub(crate) struct Args {
     /// Pixels [default: the chart's own]
     #[arg(long, value_parser = clap::value_parser!(u32).range(150..=8000))]
     height: Option<u32>,
-    /// Where it goes; .svg, .png, .pdf or .html
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(help = super::WHERE, short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     #[command(flatten)]
-    wishes: Wanted,
+    request: Wanted,
 }
 
-/// Lists or draws.
+/// Lists or draws the charts.
 pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     let form = args.output.as_deref().map(Form::of).transpose()?;
     if let Some(chart) = &args.chart {
@@ -55,38 +54,38 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
         Output::stdout().write(&text)?;
         return Ok(0);
     }
-    let wishes = args.wishes.wishes()?;
+    let request = args.request.request()?;
     if let Some(path) = &args.output {
         super::place::check(path)?;
     }
     let (sources, status) = read(&args.files)?;
     if let (None, false) = (&args.output, args.list) {
-        return in_letters(&sources, &wishes, args).map(|()| status);
+        return in_letters(&sources, &request, args).map(|()| status);
     }
-    let mut page = report::sources::page(&sources, &wishes);
+    let mut page = report::sources::page(&sources, &request);
     if args.list {
         Output::stdout().write(&listed(&page.pictures))?;
         return Ok(status);
     }
     page.pictures = chosen(page.pictures, args.chart.as_deref())?;
-    let dress = Dress { width: args.width, height: args.height, ..args.wishes.dress() };
+    let style = DrawingStyle { width: args.width, height: args.height, ..args.request.style() };
     let (Some(path), Some(form)) = (&args.output, form) else { return Ok(status) };
     let pictures: Vec<&Picture> = page.pictures.iter().collect();
-    write(path, form, &page, &pictures, &dress, args.wishes.scale, Paper::Plates)?;
+    write(path, form, &page, &pictures, &style, args.request.scale, Paper::Plates)?;
     Ok(status)
 }
 
-/// The sweeps in letters; the other charts need a file.
+/// Draws sweeps as text charts; other charts need a file.
 fn in_letters(
     sources: &[report::sources::Source],
-    wishes: &report::sources::Wishes,
+    request: &report::sources::PageRequest,
     args: &Args,
 ) -> Result<(), Failure> {
     let (name, number) = asked(args.chart.as_deref().unwrap_or("sweep"));
     if name != "sweep" {
         return Err(Failure::new(format!("--chart {name} is not drawn in letters; name a file: -o {name}.svg")));
     }
-    let mut sketches = report::sources::sketches(sources, wishes);
+    let mut sketches = report::sources::sketches(sources, request);
     if let Some(number) = number {
         sketches = sketches.into_iter().skip(number - 1).take(1).collect();
     }
@@ -99,7 +98,7 @@ fn in_letters(
     Output::stdout().write(&sketches.join("\n"))
 }
 
-/// `sweep:2` → sweep, 2.
+/// Splits `sweep:2` into name and number.
 fn asked(chart: &str) -> (&str, Option<usize>) {
     match chart.rsplit_once(':') {
         Some((name, number)) => (name, number.parse().ok().filter(|&number| number > 0)),
@@ -119,7 +118,7 @@ fn known(chart: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A line per picture, with the words that choose it.
+/// One line per chart, with the value of `--chart` that selects it.
 fn listed(pictures: &[Picture]) -> String {
     let mut text = String::new();
     for (at, picture) in pictures.iter().enumerate() {
@@ -133,7 +132,7 @@ fn listed(pictures: &[Picture]) -> String {
     text
 }
 
-/// The pictures that were asked for: the first of all, all of one name, or one of these.
+/// The selected charts: the first one by default, all with a name, or one by number.
 fn chosen(pictures: Vec<Picture>, chart: Option<&str>) -> Result<Vec<Picture>, Failure> {
     let Some(chart) = chart else {
         return Ok(pictures.into_iter().take(1).collect());

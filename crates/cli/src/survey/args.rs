@@ -1,9 +1,9 @@
-//! The words of `plumb survey`.
+//! The command line of `plumb survey`.
 
 use crate::failure::Failure;
 use clap::Parser;
 use std::path::{Path, PathBuf};
-use survey::{Axis, WarmUp, Wishes};
+use survey::{Axis, SurveyError, SurveyRequest, WarmUp};
 
 /// Survey a disk: random reads, sequential reads, log writes and mixes, with checks
 #[derive(Debug, Default, Parser)]
@@ -41,7 +41,7 @@ pub(crate) struct Args {
     /// Size of the work file, like 512M or 16G [default: 16G or a quarter of the free space; 1G with --quick]
     #[arg(long, value_parser = survey::size)]
     size: Option<u64>,
-    /// Space that stays free beside the work file [default: a twentieth of the file system, at most 16G]
+    /// Space that stays free next to the work file [default: a twentieth of the file system, at most 16G]
     #[arg(long, value_name = "SIZE", value_parser = survey::room)]
     reserve: Option<u64>,
     /// Measuring time per test, like 10s or 2m [default: 30s; 4s with --quick]
@@ -121,7 +121,7 @@ pub(crate) struct Args {
     pub(crate) dry_run: bool,
 }
 
-/// What a result says for itself.
+/// Options that a resumed survey takes from its result, so they cannot be given with `--resume`.
 #[rustfmt::skip]
 const ASKED: &[&str] = &[
     "targets", "size", "reserve", "time", "quick", "output", "output_dir", "keep", "tests", "users", "block_sizes", "vary",
@@ -130,28 +130,28 @@ const ASKED: &[&str] = &[
 ];
 
 impl Args {
-    /// What an earlier survey was asked, as this one may do it.
-    pub(crate) fn resumed(&self, asked: Wishes, path: &Path) -> Result<Wishes, Failure> {
+    /// Returns the request of an earlier survey, or an error if `--untrusted` does not allow it.
+    pub(crate) fn resumed(&self, asked: SurveyRequest, path: &Path) -> Result<SurveyRequest, Failure> {
         self.trusted(&asked, path).map(|()| asked)
     }
 
-    fn trusted(&self, file: &Wishes, path: &Path) -> Result<(), Failure> {
+    fn trusted(&self, file: &SurveyRequest, path: &Path) -> Result<(), Failure> {
         if !self.untrusted {
             return Ok(());
         }
-        file.check_untrusted().map_err(|why| Failure::new(format!("{}: {why}", path.display())))
+        file.check_untrusted(engine::ENGINES).map_err(|why| Failure::new(format!("{}: {why}", path.display())))
     }
 
-    /// Everything that is asked, here and in the survey file.
-    pub(crate) fn wishes(&self) -> Result<Wishes, Failure> {
-        let list = |option: &str, error: String| Failure::new(format!("--{option}: {error}"));
+    /// Returns the request, from the command line and the survey file.
+    pub(crate) fn request(&self) -> Result<SurveyRequest, Failure> {
+        let list = |option: &str, error: SurveyError| Failure::new(format!("--{option}: {error}"));
         let tests = match self.tests.as_slice() {
             [] => Vec::new(),
-            words => Wishes::tests_named(&words.join(",")).map_err(|error| list("tests", error))?,
+            words => SurveyRequest::tests_named(&words.join(",")).map_err(|error| list("tests", error))?,
         };
         let users = self.users.as_deref().map(survey::user_counts).transpose();
         let blocks = self.block_sizes.as_deref().map(survey::block_sizes).transpose();
-        let mut wishes = Wishes {
+        let mut request = SurveyRequest {
             targets: self.targets.clone(),
             tests,
             users: users.map_err(|error| list("users", error))?.unwrap_or_default(),
@@ -174,31 +174,31 @@ impl Args {
             overwrite: self.overwrite.clone(),
             output: self.output.clone(),
             output_dir: self.output_dir.clone(),
-            ..Wishes::default()
+            ..SurveyRequest::default()
         };
-        self.vary.iter().for_each(|axis| wishes.add_axis(axis.clone()));
-        let Some(path) = &self.config else { return Ok(wishes) };
+        self.vary.iter().for_each(|axis| request.add_axis(axis.clone()));
+        let Some(path) = &self.config else { return Ok(request) };
         let file = read_config(path)?;
         self.trusted(&file, path)?;
-        let wishes = wishes.or(file);
-        if wishes.targets.is_empty() {
+        let request = request.or(file);
+        if request.targets.is_empty() {
             let shown = path.display();
             return Err(Failure::new(format!(
                 "{shown}: names no targets; give a PATH, or write targets = [\"/data\"]"
             )));
         }
-        Ok(wishes)
+        Ok(request)
     }
 }
 
-/// The longest survey file.
+/// Maximum size of a survey file, in bytes.
 const LONGEST_FILE: u64 = 16 << 20;
 
-fn read_config(path: &Path) -> Result<Wishes, Failure> {
+fn read_config(path: &Path) -> Result<SurveyRequest, Failure> {
     let shown = path.display();
-    let text = job::bounded::read_text(path, LONGEST_FILE);
+    let text = sys::files::read_limited::read_text(path, LONGEST_FILE);
     let text = text.map_err(|error| Failure::new(format!("{shown}: cannot be read: {error}")))?;
-    Wishes::from_toml(&text).map_err(|error| Failure::new(format!("{shown}: {error}")))
+    SurveyRequest::from_toml(&text).map_err(|error| Failure::new(format!("{shown}: {error}")))
 }
 
 #[cfg(test)]

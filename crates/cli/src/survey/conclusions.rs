@@ -1,10 +1,10 @@
-//! The two plain sentences at the end: about the sweep over users where there is one, else about the swept option.
+//! The two sentences at the end: about the sweep over users if there is one, otherwise about the swept option.
 
 use super::table::Row;
 use analysis::{Point, thousands};
 use survey::{Kind, Test, short_size};
 
-/// The sentences about these rows; none when nothing was measured.
+/// The sentences about these rows; empty if nothing was measured.
 pub(crate) fn of(rows: &[Row]) -> Vec<String> {
     let Some(first) = best_sweep(rows) else { return Vec::new() };
     let group: Vec<&Row> = rows.iter().filter(|row| same_but_users(&row.test, first)).collect();
@@ -16,7 +16,7 @@ pub(crate) fn of(rows: &[Row]) -> Vec<String> {
     of_sweep(first.title(), &alike)
 }
 
-/// What is measured, as the subject of a sentence: `8k random reads`.
+/// The tests as the subject of a sentence: `8k random reads`.
 fn plural(test: &Test) -> String {
     let block = short_size(u64::from(test.block));
     let what = match &test.name {
@@ -32,7 +32,7 @@ fn plural(test: &Test) -> String {
     format!("{block} {what}{}", extras.concat())
 }
 
-/// The I/Os of a kind.
+/// The I/Os of a kind, in the plural.
 pub(super) const fn kinds(kind: Kind) -> &'static str {
     match kind {
         Kind::RandomRead => "random reads",
@@ -45,7 +45,7 @@ pub(super) const fn kinds(kind: Kind) -> &'static str {
     }
 }
 
-/// A test of the group with the most user counts; random reads first where groups are equal.
+/// Returns a test of the group with the most user counts; random reads are preferred among equals.
 fn best_sweep(rows: &[Row]) -> Option<&Test> {
     let levels = |test: &Test| {
         let mut users: Vec<u32> =
@@ -54,7 +54,7 @@ fn best_sweep(rows: &[Row]) -> Option<&Test> {
         users.dedup();
         users.len()
     };
-    // Of thousands of tests the first few hundred tell which sweep there is.
+    // The first few hundred of thousands of tests are enough to find the sweep, and the search below is quadratic.
     let candidates = rows.iter().take(500).map(|row| &row.test);
     let mut best: Option<(usize, &Test)> = None;
     for test in candidates {
@@ -73,7 +73,7 @@ fn same_but_users(a: &Test, b: &Test) -> bool {
     a.is_like(b) && a.block == b.block && a.set == b.set && a.extras == b.extras
 }
 
-/// A point for each user count: of several rounds the one in the middle.
+/// One point per user count: the median of several rounds.
 fn medians(rows: &[&Row]) -> Vec<Point> {
     let mut users: Vec<u32> = rows.iter().map(|row| row.test.users).collect();
     users.sort_unstable();
@@ -93,7 +93,7 @@ fn point(row: &Row) -> Option<Point> {
     Point::of(row.test.users, &row.result, direction, &row.result.notes)
 }
 
-/// Where no users are swept: what gives the most requests, and what the most bytes.
+/// Without a sweep over users: the levels with the most IOPS and with the highest bandwidth.
 fn of_sweep(title: &str, rows: &[&Row]) -> Vec<String> {
     let points: Vec<(&Row, Point)> = rows.iter().filter_map(|row| Some((*row, point(row)?))).collect();
     let most_ios = points.iter().max_by(|(_, a), (_, b)| a.iops.total_cmp(&b.iops));
@@ -119,7 +119,7 @@ fn of_sweep(title: &str, rows: &[&Row]) -> Vec<String> {
     ]
 }
 
-/// How far the rounds of one test lie apart, where there are several: the widest.
+/// The test with the widest spread between its rounds, if tests were repeated.
 pub(crate) fn spread(rows: &[Row]) -> Option<String> {
     let firsts = rows.iter().filter(|row| row.test.round == 1);
     let spreads = firsts.filter_map(|first| {

@@ -1,16 +1,22 @@
-//! What a survey would do, with time, bytes and wear: printed instead of doing it.
+//! `--dry-run`: the tests of a survey with time, bytes and wear, printed instead of running them.
 
 use super::remarks::wrapped;
-use super::target::Subject;
 use measure::Nanos;
-use survey::{Outline, Pace, Suite, WarmUp, short_size};
+use survey::FoundTarget;
+use survey::{Estimate, Suite, TestTime, WarmUp, short_size};
 
-/// Tests that are listed one by one; the rest is counted.
+/// Maximum number of tests that are listed; further ones are only counted.
 const MOST_LINES: usize = 200;
 const GB: f64 = 1e9;
 
 /// The whole plan as text.
-pub(super) fn render(subject: &Subject, suite: &Suite, pace: Pace, warm_up: WarmUp, outline: &Outline) -> String {
+pub(super) fn render(
+    subject: &FoundTarget,
+    suite: &Suite,
+    time: TestTime,
+    warm_up: WarmUp,
+    estimate: &Estimate,
+) -> String {
     let mut text = wrapped(&format!("Dry run: nothing is done. {}", subject.describe()), "");
     text.push('\n');
     for (number, test) in suite.tests.iter().take(MOST_LINES).enumerate() {
@@ -24,38 +30,38 @@ pub(super) fn render(subject: &Subject, suite: &Suite, pace: Pace, warm_up: Warm
         text.push_str(&wrapped(&format!("Left out, because it would overwrite data: {}.", left.join(", ")), ""));
     }
     text.push('\n');
-    text.push_str(&wrapped(&time(pace, warm_up, outline), "  "));
-    text.push_str(&wrapped(&wear(outline), "  "));
+    text.push_str(&wrapped(&duration(time, warm_up, estimate), "  "));
+    text.push_str(&wrapped(&wear(estimate), "  "));
     text.push_str(&wrapped(&format!("Engine: {}.", suite.engine), "  "));
     text
 }
 
-fn time(pace: Pace, warm_up: WarmUp, outline: &Outline) -> String {
-    let each = format!("{} tests of {} s", outline.tests, pace.time.as_secs_f64());
-    let measured = clock(outline.measured);
+fn duration(time: TestTime, warm_up: WarmUp, estimate: &Estimate) -> String {
+    let each = format!("{} tests of {} s", estimate.tests, time.time.as_secs_f64());
+    let measured = clock(estimate.measured);
     match warm_up {
         WarmUp::Steady => format!("Time: {each} are {measured}, and before each of them I/O until it is steady."),
-        WarmUp::Seconds(_) if pace.ramp == Nanos::ZERO => format!("Time: {each} are {measured}."),
+        WarmUp::Seconds(_) if time.ramp == Nanos::ZERO => format!("Time: {each} are {measured}."),
         WarmUp::Seconds(_) => format!(
             "Time: {each} are {measured}, and {} s before each of them that do not count: {} in all{}.",
-            pace.ramp.as_secs_f64(),
-            clock(outline.measured.saturating_add(outline.warm_up)),
-            if outline.prepared_bytes > 0 { ", after the writing" } else { "" }
+            time.ramp.as_secs_f64(),
+            clock(estimate.measured.saturating_add(estimate.warm_up)),
+            if estimate.prepared_bytes > 0 { ", after the writing" } else { "" }
         ),
     }
 }
 
-fn wear(outline: &Outline) -> String {
-    if outline.prepared_bytes == 0 && outline.writing == Nanos::ZERO {
+fn wear(estimate: &Estimate) -> String {
+    if estimate.prepared_bytes == 0 && estimate.writing == Nanos::ZERO {
         return "Wear: nothing is written.".to_owned();
     }
-    let mut text = format!("Wear: {} are written before the first test", short_size(outline.prepared_bytes));
-    if outline.writing > Nanos::ZERO {
+    let mut text = format!("Wear: {} are written before the first test", short_size(estimate.prepared_bytes));
+    if estimate.writing > Nanos::ZERO {
         text.push_str(&format!(
             ", and for {} tests write as fast as the disk takes it: {:.0} GB in all at 100 MB/s, {:.0} GB at 1 GB/s",
-            clock(outline.writing),
-            outline.written_at(0.1 * GB) / GB,
-            outline.written_at(GB) / GB
+            clock(estimate.writing),
+            estimate.written_at(0.1 * GB) / GB,
+            estimate.written_at(GB) / GB
         ));
     }
     text + "."
@@ -81,8 +87,8 @@ mod tests {
 
     #[test]
     fn a_survey_that_only_reads_wears_nothing() {
-        assert_eq!(wear(&Outline::default()), "Wear: nothing is written.");
-        let writes = Outline { prepared_bytes: 1 << 30, writing: Nanos::from_secs(60), ..Outline::default() };
+        assert_eq!(wear(&Estimate::default()), "Wear: nothing is written.");
+        let writes = Estimate { prepared_bytes: 1 << 30, writing: Nanos::from_secs(60), ..Estimate::default() };
         assert!(wear(&writes).contains("1G are written") && wear(&writes).contains("7 GB in all at 100 MB/s"));
     }
 }

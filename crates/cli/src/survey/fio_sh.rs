@@ -1,15 +1,16 @@
-//! `plumb fio.sh`: the letters of fio.sh, its workload, and its files: a job file and fio's text for each run.
+//! `plumb fio.sh`: fio.sh's options, workload and files (a job file and fio's text for each run).
 
 use super::table::{self, Row};
 use super::{Fill, Order, conduct, outline};
 use crate::failure::Failure;
 use crate::output::Output;
-use formats::{View, fio_text, printable};
+use formats::fio::text as fio_text;
+use formats::{View, printable};
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::io::{BufRead, IsTerminal, Read, Write};
 use std::path::Path;
-use survey::{Kind, Letters, Test, short_size};
+use survey::{FioShOptions, Kind, Test, short_size};
 
 const USAGE: &str = "\
 usage: plumb fio.sh [options]
@@ -40,30 +41,30 @@ Examples:
 
 /// Runs the command line of fio.sh, given without the program's name.
 pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
-    let (letters, overwrite) = read(words)?;
+    let (options, overwrite) = read(words)?;
     let mut out = Output::stdout();
-    if letters.help {
+    if options.help {
         return out.write(USAGE).map(|()| 0);
     }
-    for remark in &letters.remarks {
+    for remark in &options.remarks {
         let _ = writeln!(std::io::stderr(), "plumb: {}", printable::lines(remark));
     }
-    let Letters { mut wishes, force, recreate, .. } = letters;
-    wishes.overwrite = overwrite;
-    let on_devices = wishes.size.is_none() || wishes.targets.iter().all(|path| path.starts_with("/dev"));
-    if let Some(missing) = wishes.targets.iter().find(|path| !on_devices && !path.is_dir()) {
+    let FioShOptions { mut request, force, recreate, .. } = options;
+    request.overwrite = overwrite;
+    let on_devices = request.size.is_none() || request.targets.iter().all(|path| path.starts_with("/dev"));
+    if let Some(missing) = request.targets.iter().find(|path| !on_devices && !path.is_dir()) {
         let missing = missing.display();
         return Err(Failure::new(format!("{missing}: is no directory; make it, or name another one with -w")));
     }
     if !force {
-        out.write(&printable::lines(&outline(wishes.clone())?))?;
+        out.write(&printable::lines(&outline(request.clone())?))?;
         if !agreed(&mut out)? {
             return Err(Failure::new("nothing was done; -f asks no questions"));
         }
     }
-    let directory = wishes.output_dir.clone().unwrap_or_default();
+    let directory = request.output_dir.clone().unwrap_or_default();
     let fill = if recreate { Fill::Anew } else { Fill::WhereNeeded };
-    let order = Order { wishes, done: HashMap::new(), output: None, fill, reach: super::Reach::Whole };
+    let order = Order { request, done: HashMap::new(), output: None, fill, reach: super::Reach::Whole };
     let mut rows: Vec<Row> = Vec::new();
     let status = conduct(order, &mut |row, plan, words| {
         write_run(&directory, row, plan, words)?;
@@ -76,8 +77,8 @@ pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
     status
 }
 
-/// The letters, and the words of consent, which fio.sh has no letter for.
-fn read(words: &[OsString]) -> Result<(Letters, Vec<String>), Failure> {
+/// Splits the words into fio.sh's options and `--overwrite` consents, for which fio.sh has no option.
+fn read(words: &[OsString]) -> Result<(FioShOptions, Vec<String>), Failure> {
     let mut overwrite = Vec::new();
     let mut letters = Vec::new();
     for word in words {
@@ -89,17 +90,17 @@ fn read(words: &[OsString]) -> Result<(Letters, Vec<String>), Failure> {
             None => letters.push(text.to_owned()),
         }
     }
-    let letters = survey::letters(&letters).map_err(Failure::new)?;
-    Ok((letters, overwrite))
+    let options = FioShOptions::parse(&letters)?;
+    Ok((options, overwrite))
 }
 
-/// Of an answer no more is read.
+/// Maximum number of bytes read as an answer.
 const LONGEST_ANSWER: u64 = 1024;
 
 fn agreed(out: &mut Output) -> Result<bool, Failure> {
     out.write("\nproceed? [y/N] ")?;
     let mut answer = String::new();
-    // A line that does not end, as /dev/zero's, is no yes.
+    // A line without end, such as from /dev/zero, counts as "no".
     let read = std::io::stdin().lock().take(LONGEST_ANSWER).read_line(&mut answer);
     if !std::io::stdin().is_terminal() {
         out.write("\n")?;
@@ -107,7 +108,7 @@ fn agreed(out: &mut Output) -> Result<bool, Failure> {
     Ok(read.is_ok() && ["y", "yes"].contains(&answer.trim().to_ascii_lowercase().as_str()))
 }
 
-/// The name of a run's files, without their ending: `readrand_u08_kb0008`.
+/// File name of a run without extension: `readrand_u08_kb0008`.
 fn stem(test: &Test) -> String {
     let users = test.users;
     match test.kind {
@@ -117,16 +118,16 @@ fn stem(test: &Test) -> String {
     }
 }
 
-/// A job file that any fio runs, and what fio would have printed.
-fn write_run(directory: &Path, row: &Row, plan: &job::Plan, words: &[(String, String)]) -> Result<(), Failure> {
+/// Writes a job file that runs with any fio, and the result as fio would print it.
+fn write_run(directory: &Path, row: &Row, plan: &plan::Plan, words: &[(String, String)]) -> Result<(), Failure> {
     let stem = stem(&row.test);
     write_text(&directory.join(format!("{stem}.job")), &job_file(&row.test, plan, words))?;
-    let view = View { zone: jiff::tz::TimeZone::system() };
-    let text = format!("{}{}\n{}", fio_text::job_lines(plan), job::VERSION, fio_text::write(&row.result, &view));
+    let view = View::in_zone(jiff::tz::TimeZone::system());
+    let text = format!("{}{}\n{}", fio_text::job_lines(plan), fio::VERSION, fio_text::write(&row.result, &view));
     write_text(&directory.join(format!("{stem}.out")), &text)
 }
 
-fn job_file(test: &Test, plan: &job::Plan, words: &[(String, String)]) -> String {
+fn job_file(test: &Test, plan: &plan::Plan, words: &[(String, String)]) -> String {
     let size = short_size(u64::from(test.block));
     let mut text = format!("; {size} {}, users: {}\n", test.kind.title(), test.users);
     for (index, job) in plan.jobs.iter().enumerate() {

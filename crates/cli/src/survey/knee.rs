@@ -1,6 +1,6 @@
-//! `plumb knee`: more and more users until the throughput stops growing, for each block size.
+//! `plumb knee`: adds users until the throughput stops growing, for each block size.
 //!
-//! A survey over users that ends each sweep by itself. What the end of growth is, `analysis` knows.
+//! A survey over users in which each sweep ends early. `analysis` decides when growth has ended.
 
 use super::conclusions::kinds;
 use super::table::Row;
@@ -9,16 +9,16 @@ use crate::failure::Failure;
 use analysis::costs::{UserPoint, scalability};
 use analysis::{growth_ends, thousands};
 use std::collections::HashMap;
-use survey::{Test, Wishes, short_size};
+use survey::{SurveyRequest, Test, short_size};
 
-/// Finds the knees that these wishes ask for; their users are the levels, rising.
-pub(crate) fn find(wishes: Wishes) -> Result<u8, Failure> {
-    let output = wishes.output.clone();
-    let order = Order { wishes, done: HashMap::new(), output, fill: Fill::WhereNeeded, reach: Reach::UntilGrowthEnds };
+/// Finds the knees for a request; its user counts are the levels, in rising order.
+pub(crate) fn find(request: SurveyRequest) -> Result<u8, Failure> {
+    let output = request.output.clone();
+    let order = Order { request, done: HashMap::new(), output, fill: Fill::WhereNeeded, reach: Reach::UntilGrowthEnds };
     conduct(order, &mut |_, _, _| Ok(()))
 }
 
-/// A sweep over users: kind and block.
+/// True if both tests belong to the same sweep over users: same kind and block size.
 fn alike(a: &Test, b: &Test) -> bool {
     (a.kind, a.block) == (b.kind, b.block)
 }
@@ -28,7 +28,7 @@ fn levels(rows: &[Row], of: &Test) -> Vec<(u32, f64)> {
     rows.iter().filter(|row| alike(&row.test, of)).map(|row| (row.test.users, row.iops())).collect()
 }
 
-/// Whether the sweep that `test` belongs to needs no further level.
+/// Returns true if the sweep of `test` needs no further level.
 pub(super) fn is_over(rows: &[Row], test: &Test) -> bool {
     let rates: Vec<f64> = levels(rows, test).iter().map(|&(_, rate)| rate).collect();
     growth_ends(&rates).is_some()
@@ -69,21 +69,21 @@ fn counted(count: u32, what: &str) -> String {
     if count == 1 { format!("1 {}", what.trim_end_matches('s')) } else { format!("{count} {what}") }
 }
 
-/// How a sweep ended.
+/// The end of a sweep.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Ended {
-    /// The level named: where growth ended, or the best so far.
+    /// The knee: the level where growth ended, or the best level so far.
     pub(crate) level: u32,
     /// The rate there.
     pub(crate) rate: f64,
-    /// The levels behind it with their rates as shares of that one; none where it still grows.
+    /// Higher levels, with their rates relative to the rate at `level`; empty if throughput still grows.
     beyond: Vec<(u32, f64)>,
-    /// The peak that the scalability law predicts, where it has one.
+    /// The peak that the scalability law predicts, if it has one.
     predicted: Option<f64>,
 }
 
 impl Ended {
-    /// Of levels and their rates; `None` without any.
+    /// Evaluates levels and their rates; `None` if there are none.
     pub(crate) fn of(levels: &[(u32, f64)]) -> Option<Ended> {
         let rates: Vec<f64> = levels.iter().map(|&(_, rate)| rate).collect();
         let points: Vec<UserPoint> =

@@ -1,31 +1,30 @@
-//! What a person sees while a survey runs: a bar with the time left on a terminal, plain lines elsewhere.
+//! Progress of a survey: a bar with the remaining time on a terminal, plain lines elsewhere.
 
-use crate::left;
+use crate::stuck_workers;
 use analysis::thousands;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use measure::Nanos;
-use model::RunResult;
-use run::{Observer, Progress};
+use run::{Event, Observer, Progress};
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 use survey::short_size;
 
-/// What is going on.
+/// The current activity.
 #[derive(Clone, Debug)]
 enum Phase {
-    /// So many bytes are written to the work file.
+    /// Writing the work file.
     Fill { bytes: u64 },
-    /// I/O before a test, until it is steady.
+    /// I/O before a test, until the rate is steady.
     Warm { number: usize, count: usize, title: String },
     /// Test `number` of `count`.
     Test { number: usize, count: usize, title: String, unit: &'static str },
 }
 
-/// The survey's progress on standard error.
+/// Shows the survey's progress on standard error.
 pub(crate) struct Display {
     bar: Option<ProgressBar>,
     phase: Phase,
-    /// Measuring time of the tests before this one and of this one, and of all.
+    /// Measuring time of the tests before the current one, of the current one, and of all.
     before: Nanos,
     this: Nanos,
     total: Nanos,
@@ -35,12 +34,14 @@ pub(crate) struct Display {
 }
 
 impl Display {
-    /// A display for tests that measure for `total` altogether.
+    /// Creates a display for tests with a total measuring time of `total`.
     pub(crate) fn new(total: Nanos) -> Self {
         let bar = std::io::stderr().is_terminal().then(|| {
-            // No steady tick: it would start a thread, and workers are forked from a process without any.
+            // No steady tick: it starts a thread, and workers are forked from this process, which must be
+            // single-threaded for that.
             let bar = ProgressBar::with_draw_target(Some(1000), ProgressDrawTarget::stderr());
-            // Not `wide_msg`: it fills the line to its end, and the `^C` that a terminal echoes would begin another.
+            // Not `wide_msg`: it fills the line to the last column, and the `^C` that a terminal echoes would then
+            // start a new line.
             if let Ok(style) = ProgressStyle::with_template("{bar:16} {percent:>3} %  {msg}") {
                 bar.set_style(style.progress_chars("━╸─"));
             }
@@ -58,7 +59,7 @@ impl Display {
         }
     }
 
-    /// The work file is being filled.
+    /// Called when the work file is being written.
     pub(crate) fn filling(&mut self, bytes: u64) {
         self.begin(Phase::Fill { bytes });
         if self.bar.is_none() {
@@ -66,26 +67,26 @@ impl Display {
         }
     }
 
-    /// I/O that does not count, before a test begins.
+    /// Called when the warm-up of a test begins.
     pub(crate) fn warming(&mut self, number: usize, count: usize, title: String) {
         self.before += self.this;
         self.this = Nanos::ZERO;
         self.begin(Phase::Warm { number, count, title });
     }
 
-    /// A test begins that measures for `time`.
+    /// Called when a test begins; `time` is its measuring time.
     pub(crate) fn testing(&mut self, number: usize, count: usize, title: String, unit: &'static str, time: Nanos) {
         self.before += self.this;
         self.this = time;
         self.begin(Phase::Test { number, count, title, unit });
     }
 
-    /// A test of `time` is not needed.
+    /// Called when a test of length `time` is skipped.
     pub(crate) fn skip(&mut self, time: Nanos) {
         self.total = self.total.saturating_sub(time);
     }
 
-    /// The test has ended; without a terminal its result is a line.
+    /// Called when a test has ended; prints a line with its result if there is no bar.
     pub(crate) fn tested(&mut self, found: &str) {
         if let (None, Phase::Test { number, count, title, .. }) = (&self.bar, &self.phase) {
             let line = format!("[{number}/{count}] {title}: {found}");
@@ -93,14 +94,14 @@ impl Display {
         }
     }
 
-    /// Nothing more is going on; the terminal's line is free again.
+    /// Removes the bar from the terminal.
     pub(crate) fn clear(&mut self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }
     }
 
-    /// A remark that stays on the screen.
+    /// Prints a remark that remains on the screen.
     pub(crate) fn remark(&mut self, text: &str) {
         match &self.bar {
             Some(bar) => bar.suspend(|| print_line(text)),
@@ -135,7 +136,7 @@ impl Display {
         bar.tick();
     }
 
-    /// The most important first: a narrow terminal cuts the end off.
+    /// The text of the bar, the most important part first, because a narrow terminal truncates it.
     fn message(&self, left: Option<Duration>) -> String {
         let left = left.map_or_else(String::new, |left| format!("{} left  ", minutes(left)));
         let rate = match &self.phase {
@@ -168,6 +169,20 @@ impl Display {
 }
 
 impl Observer for Display {
+    fn event(&mut self, event: Event<'_>) {
+        match event {
+            Event::Progress(progress) => self.progress(progress),
+            Event::Finding(text) => self.remark(&format!("plumb: {text}")),
+            Event::Abandoned(result) => {
+                self.clear();
+                stuck_workers::report_stuck(result, || {});
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Display {
     #[expect(clippy::cast_precision_loss, reason = "a share of bytes")]
     fn progress(&mut self, progress: &Progress) {
         self.follow_rate(progress);
@@ -186,23 +201,10 @@ impl Observer for Display {
             }
         }
     }
-
-    fn note(&mut self, text: &str) {
-        self.remark(&format!("plumb: {text}"));
-    }
-
-    fn finding(&mut self, text: &str) {
-        self.remark(&format!("plumb: {text}"));
-    }
-
-    fn abandoned(&mut self, result: &RunResult) {
-        self.clear();
-        left::behind(result, || {});
-    }
 }
 
 fn print_line(text: &str) {
-    // Whoever closed standard error does not want to read it.
+    // Errors are ignored: standard error may be closed.
     let _ = writeln!(std::io::stderr(), "{}", formats::printable::lines(text));
 }
 
@@ -212,7 +214,7 @@ fn thousandths(share: f64) -> u64 {
 }
 
 fn minutes(left: Duration) -> String {
-    // Rounded up: "0:00 left" while something still runs helps nobody.
+    // Rounded up, so that it does not show "0:00 left" while a test is still running.
     let seconds = left.as_secs() + u64::from(left.subsec_nanos() > 0);
     format!("{}:{:02}", seconds / 60, seconds % 60)
 }

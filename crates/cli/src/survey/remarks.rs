@@ -1,4 +1,4 @@
-//! What the checks say, under the table: every sentence once, with the rows it holds for.
+//! Remarks of the checks below the table: every sentence once, with the rows that it applies to.
 
 use super::table::Row;
 use model::Grade;
@@ -7,10 +7,10 @@ use survey::{Kind, Test, short_size};
 use textwrap::core::Word;
 use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
 
-/// Columns of running text.
+/// Width of text in columns.
 const WIDTH: usize = 80;
 
-/// The notes of all rows; one sentence when there are none.
+/// The remarks of all rows; one sentence if there are none.
 pub(crate) fn render(rows: &[Row]) -> String {
     let mut told: Vec<(Grade, &str, Vec<&Row>)> = Vec::new();
     for row in rows {
@@ -33,7 +33,7 @@ pub(crate) fn render(rows: &[Row]) -> String {
     text
 }
 
-/// What was asked and answered well, in the words of those checks that people know best; and what could not be asked.
+/// The summary if no check found a problem: the best-known checks that passed, and the checks that lacked data.
 fn all_clear(rows: &[Row]) -> String {
     const WORDS: [(&str, &str); 3] =
         [("busy users", "all users were busy"), ("cache", "all bytes reached the device"), ("errors", "no errors")];
@@ -75,7 +75,7 @@ fn names(some: &[&Row], all: &[Row]) -> String {
     named.collect::<Vec<_>>().join("; ")
 }
 
-/// A test without its users: `8k rand read`, `4k rand read iodepth=4`.
+/// A test without its user count: `8k rand read`, `4k rand read iodepth=4`.
 fn label(test: &Test) -> String {
     let mut name = format!("{} {}", short_size(u64::from(test.block)), test.title());
     if let Some(set) = test.set {
@@ -108,8 +108,8 @@ fn verdict(grade: Grade) -> &'static str {
     }
 }
 
-/// Running text in lines of at most 80 columns, further lines led by `indent`; ends in a line break. A number stays
-/// with its unit.
+/// Wraps text at 80 columns; all lines except the first begin with `indent`. Ends with a line break. A number is never
+/// separated from its unit.
 pub(crate) fn wrapped(text: &str, indent: &str) -> String {
     let options = Options::new(WIDTH)
         .subsequent_indent(indent)
@@ -120,7 +120,7 @@ pub(crate) fn wrapped(text: &str, indent: &str) -> String {
     textwrap::fill(text.trim_end(), options) + "\n"
 }
 
-/// The words of a text; a number and what follows it are one.
+/// Splits a text into words; a number and the word after it count as one.
 fn words(text: &str) -> Box<dyn Iterator<Item = Word<'_>> + '_> {
     let is_number = |word: &str| word.chars().any(|c| c.is_ascii_digit()) && !word.contains(char::is_alphabetic);
     let goes_on =

@@ -1,25 +1,25 @@
-//! The survey's result on disk: native JSON with every test's RunResult, written anew after each test.
+//! The survey's result on disk: native JSON with every test's RunResult, written again after each test.
 
 use super::here;
 use super::table::Row;
-use super::target::Place;
 use crate::failure::Failure;
-use crate::made::{self, Lasting, Whole};
+use crate::safe_files::{self, Lasting, Whole};
 use model::{Grade, RunResult, SCHEMA};
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::path::Path;
-use survey::{Access, Nature, Wishes};
+use survey::OpenTarget;
+use survey::{Access, SurveyRequest, TargetKind};
 
-/// A whole survey, as it is written.
+/// A whole survey, as written to the file.
 #[derive(Serialize)]
 pub(crate) struct Survey<'rows> {
     schema: u32,
     program: String,
     command: &'static str,
     target: Target<'rows>,
-    /// What was asked, so that it can be gone on with.
-    request: &'rows Wishes,
+    /// The request, so that the survey can be resumed.
+    request: &'rows SurveyRequest,
     tests_planned: usize,
     tests: Vec<Test<'rows>>,
     sentences: &'rows [String],
@@ -28,10 +28,11 @@ pub(crate) struct Survey<'rows> {
 
 #[derive(Serialize)]
 struct Target<'rows> {
-    /// Absolute: who reads the result is elsewhere.
+    /// Absolute path, because the result may be read from another directory.
     path: String,
     file_system: Option<&'rows str>,
-    nature: &'static str,
+    #[serde(rename = "nature")]
+    kind: &'static str,
     size_bytes: u64,
     direct: bool,
     remarks: &'rows [String],
@@ -48,17 +49,17 @@ struct Test<'rows> {
     options: &'rows [(String, String)],
     round: u32,
     grade: Grade,
-    /// Written while it was measured; a survey that is gone on with measures it anew.
+    /// True if the test was saved before it finished; a resumed survey runs it again.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     under_way: bool,
     result: &'rows RunResult,
 }
 
-/// What is read of a survey that is gone on with.
+/// The parts of a result that are needed to resume its survey.
 #[derive(Deserialize)]
 struct Earlier {
     command: String,
-    request: Option<Wishes>,
+    request: Option<SurveyRequest>,
     tests: Vec<EarlierTest>,
 }
 
@@ -71,8 +72,13 @@ struct EarlierTest {
 }
 
 impl<'rows> Survey<'rows> {
-    /// Everything that was found so far.
-    pub(crate) fn of(place: &'rows Place, request: &'rows Wishes, planned: usize, rows: &'rows [Row]) -> Self {
+    /// The survey with all tests finished so far.
+    pub(crate) fn of(
+        place: &'rows OpenTarget,
+        request: &'rows SurveyRequest,
+        planned: usize,
+        rows: &'rows [Row],
+    ) -> Self {
         Survey {
             schema: SCHEMA,
             program: format!("plumb {}", env!("CARGO_PKG_VERSION")),
@@ -81,10 +87,10 @@ impl<'rows> Survey<'rows> {
                 path: std::path::absolute(&place.shown)
                     .map_or_else(|_| place.shown.clone(), |path| path.to_string_lossy().into_owned()),
                 file_system: place.file_system.as_deref(),
-                nature: match place.target.nature {
-                    Nature::WorkFile => "work_file",
-                    Nature::ForeignFile => "file",
-                    Nature::Device => "device",
+                kind: match place.target.kind {
+                    TargetKind::WorkFile => "work_file",
+                    TargetKind::ForeignFile => "file",
+                    TargetKind::Device => "device",
                 },
                 size_bytes: place.target.total(),
                 direct: place.target.access == Access::Direct,
@@ -98,13 +104,13 @@ impl<'rows> Survey<'rows> {
         }
     }
 
-    /// With a test that has not ended.
+    /// Adds a test that has not finished.
     pub(crate) fn and_under_way(mut self, row: &'rows Row) -> Self {
         self.tests.push(Test { under_way: true, ..test(row) });
         self
     }
 
-    /// With what was concluded, and what cut it short.
+    /// Adds the concluding sentences, and the signal that ended the survey.
     pub(crate) fn ended(self, sentences: &'rows [String], signal: Option<i32>) -> Self {
         Survey { sentences, ended_by_signal: signal, ..self }
     }
@@ -125,10 +131,10 @@ fn test(row: &Row) -> Test<'_> {
     }
 }
 
-/// What an earlier survey was asked, and the results it has, by their tests' keys.
-pub(crate) fn read_earlier(path: &Path) -> Result<(Wishes, Vec<(String, RunResult)>), Failure> {
+/// Reads the request of an earlier survey and its finished results, by test key.
+pub(crate) fn read_earlier(path: &Path) -> Result<(SurveyRequest, Vec<(String, RunResult)>), Failure> {
     let failure = |what: &dyn std::fmt::Display| Failure::new(format!("{}: {what}", path.display()));
-    let text = job::bounded::read(path, crate::check::LARGEST)
+    let text = sys::files::read_limited::read(path, crate::check::LARGEST)
         .map_err(|error| failure(&format!("cannot be read: {error}")))?;
     let earlier: Earlier = serde_json::from_slice(&text)
         .map_err(|error| failure(&format!("is no survey that can be gone on with: {error}")))?;
@@ -142,13 +148,12 @@ pub(crate) fn read_earlier(path: &Path) -> Result<(Wishes, Vec<(String, RunResul
     Ok((request, ended.map(|test| (test.key, test.result)).collect()))
 }
 
-/// The file the result will go to; made sure of before anything is measured, so that a survey never ends without a
-/// place for its result.
+/// The result file. It is created before anything is measured, so that no survey ends without a place for its result.
 #[derive(Debug)]
 pub(crate) struct ResultFile(Whole);
 
 impl ResultFile {
-    /// Makes sure that `asked`, or a new name in `directory` or here, can be written.
+    /// Creates the file `asked`, or a new numbered file in `directory` or the working directory.
     pub(crate) fn reserve(asked: Option<&Path>, directory: Option<&Path>) -> Result<Self, Failure> {
         if let Some(directory) = directory {
             std::fs::create_dir_all(directory)
@@ -157,7 +162,7 @@ impl ResultFile {
         match asked {
             Some(path) => Self::at(path).map_err(|error| {
                 let why = match error.kind() {
-                    io::ErrorKind::AlreadyExists => made::in_the_way(path),
+                    io::ErrorKind::AlreadyExists => safe_files::in_the_way(path),
                     _ => error.to_string(),
                 };
                 Failure::new(format!("{}: the result cannot be written there: {why}", path.display()))
@@ -169,8 +174,8 @@ impl ResultFile {
     }
 
     fn at(path: &Path) -> io::Result<Self> {
-        if !made::may_replace(path)? {
-            return Err(io::Error::other(made::FOREIGN));
+        if !safe_files::may_replace(path)? {
+            return Err(io::Error::other(safe_files::FOREIGN));
         }
         Whole::reserve(path).map(ResultFile)
     }
@@ -182,7 +187,7 @@ impl ResultFile {
                 continue;
             }
             match Self::at(&path) {
-                // Another survey is about to write this one.
+                // Another survey has reserved this name and is writing its temporary file.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 other => return other,
             }
@@ -190,12 +195,12 @@ impl ResultFile {
         Err(io::Error::other("all names up to plumb-survey-999999.json are taken"))
     }
 
-    /// Writes the survey and makes it last, in one step for whoever looks; its path.
+    /// Writes the survey with an atomic rename and flushes it to the medium. Returns its path.
     pub(crate) fn write(&mut self, survey: &Survey<'_>) -> Result<&Path, Failure> {
         self.put(survey, Lasting::Synced)
     }
 
-    /// The same while a test is measured: not flushed, for that would be measured, too.
+    /// Same as `write` during a test: not flushed, because the flush would be part of the I/O that the test measures.
     pub(crate) fn write_meanwhile(&mut self, survey: &Survey<'_>) -> Result<&Path, Failure> {
         self.put(survey, Lasting::Unsynced)
     }

@@ -1,40 +1,40 @@
-//! A survey under way: prepares the target, runs test after test, keeps what is done whatever happens.
+//! A running survey: prepares the target, runs test after test, and saves each result as soon as it is complete.
 
-use super::meanwhile::{Meanwhile, cut_short};
+use super::autosave::{Meanwhile, cut_short};
 use super::progress::Display;
 use super::save::{ResultFile, Survey};
 use super::table::Row;
-use super::target::Place;
-use super::{Each, Prepared, SYSTEM_ROOT};
+use super::{Each, Prepared};
 use crate::failure::Failure;
 use crate::fio::Machine;
-use job::{Parser, Plan};
+use fio::Parser;
 use measure::Nanos;
 use model::{Grade, Note, RunResult};
+use plan::Plan;
 use run::{Observer, RunOptions};
 use std::collections::HashMap;
-use std::path::PathBuf;
-use survey::{Kind, Pace, Suite, Target, Test, WarmUp, fill_plan, short_size};
-use sys::signals::Watch;
+use survey::OpenTarget;
+use survey::{Kind, Suite, Target, Test, TestTime, WarmUp, fill_plan, short_size};
+use sys::processes::signals::Watch;
 
-/// Looks before a test: at most so many.
+/// Maximum number of samples before a test.
 const MOST_LOOKS: u32 = 20;
-/// Two looks that differ by less are the same.
+/// Relative difference below which two successive samples count as steady.
 const SAME: f64 = 0.05;
 
-/// What was measured until the end, or until a signal or a failure came.
+/// The results of a survey, complete or up to a signal or failure.
 pub(super) struct Findings {
     /// The finished tests.
     pub(super) rows: Vec<Row>,
-    /// The test that a signal cut short, with what it had found.
+    /// The test that a signal interrupted, with its result so far.
     pub(super) under_way: Option<Row>,
-    /// What cut it short.
+    /// The signal that ended the survey.
     pub(super) signal: Option<i32>,
-    /// Why it could not go on.
+    /// The failure that ended the survey.
     pub(super) failure: Option<Failure>,
 }
 
-/// A survey under way.
+/// A running survey.
 pub(super) struct Session<'a> {
     prepared: &'a Prepared,
     done: HashMap<String, RunResult>,
@@ -44,31 +44,31 @@ pub(super) struct Session<'a> {
     parser: Parser,
 }
 
-/// Makes and drops every Plan, so that nothing that is wrong with a test is found out an hour later.
-pub(super) fn check(suite: &Suite, target: &Target, pace: Pace) -> Result<(), Failure> {
+/// Builds every Plan and discards it, so that an invalid test is reported now and not an hour later.
+pub(super) fn check(suite: &Suite, target: &Target, time: TestTime) -> Result<(), Failure> {
     let (machine, parser) = (Machine::here(), Parser::new(engine::ENGINES));
     for test in &suite.tests {
-        test.plan(target, pace, &suite.engine, &parser, &machine.surroundings()).map_err(Failure::new)?;
+        test.plan(target, time, &suite.engine, &parser, &machine.surroundings())?;
     }
     Ok(())
 }
 
 impl<'a> Session<'a> {
-    /// A session that has not begun; of tests that are `done` the results are taken as they are.
+    /// Creates a session. The results of tests in `done` are used without running them.
     pub(super) fn new(prepared: &'a Prepared, done: HashMap<String, RunResult>, signals: &'a Watch) -> Self {
         let count = prepared.suite.tests.iter().filter(|test| !done.contains_key(&test.key())).count();
-        let total = Nanos(prepared.pace.total().get().saturating_mul(count as u64));
+        let total = Nanos(prepared.time.total().get().saturating_mul(count as u64));
         let parser = Parser::new(engine::ENGINES);
         Session { prepared, done, signals, display: Display::new(total), machine: Machine::here(), parser }
     }
 
-    /// Nothing more is shown of the progress.
+    /// Removes the progress display.
     pub(super) fn clear(&mut self) {
         self.display.clear();
     }
 
-    /// Prepares the target, then runs test after test. What is done by the time of a failure is kept.
-    pub(super) fn measure_all(&mut self, place: &mut Place, file: &mut ResultFile, each: Each<'_>) -> Findings {
+    /// Prepares the target, then runs test after test. Results before a failure are kept.
+    pub(super) fn measure_all(&mut self, place: &mut OpenTarget, file: &mut ResultFile, each: Each<'_>) -> Findings {
         let mut found = Findings { rows: Vec::new(), under_way: None, signal: None, failure: None };
         for test in &self.prepared.suite.tests {
             if let Some(result) = self.done.remove(&test.key()) {
@@ -89,7 +89,7 @@ impl<'a> Session<'a> {
                 continue;
             }
             if self.prepared.reach == super::Reach::UntilGrowthEnds && super::knee::is_over(&found.rows, test) {
-                self.display.skip(self.prepared.pace.total());
+                self.display.skip(self.prepared.time.total());
                 continue;
             }
             let finished = found.rows.len();
@@ -98,8 +98,8 @@ impl<'a> Session<'a> {
             }
             let Some(row) = found.rows.get(finished) else { continue };
             let line = super::table::one_line(row);
-            match file.write(&Survey::of(place, &self.prepared.wishes, tests.len(), &found.rows)) {
-                // Told once it is safe: whoever sees the line finds the result.
+            match file.write(&Survey::of(place, &self.prepared.request, tests.len(), &found.rows)) {
+                // Printed after the write, so that the result is on disk when the line appears.
                 Ok(_) => self.display.tested(&line),
                 Err(failure) => found.failure = Some(failure),
             }
@@ -107,15 +107,16 @@ impl<'a> Session<'a> {
         found
     }
 
-    /// One test, judged and told. One that was cut short is no row, and kept apart.
+    /// Runs one test and its checks, and calls `each`. An interrupted test does not become a row: it is stored in
+    /// `under_way`.
     fn one(
         &mut self,
-        (place, file): (&Place, &mut ResultFile),
+        (place, file): (&OpenTarget, &mut ResultFile),
         (number, test): (usize, &Test),
         found: &mut Findings,
         each: Each<'_>,
     ) -> Result<(), Failure> {
-        let (pace, engine) = (self.prepared.pace, self.prepared.suite.engine.as_str());
+        let (time, engine) = (self.prepared.time, self.prepared.suite.engine.as_str());
         let count = self.prepared.suite.tests.len();
         let unsteady = match self.prepared.warm_up {
             WarmUp::Steady => {
@@ -133,11 +134,10 @@ impl<'a> Session<'a> {
         } else {
             "IOPS"
         };
-        self.display.testing(number, count, test.describe(), unit, pace.total());
-        let plan =
-            test.plan(&place.target, pace, engine, &self.parser, &self.machine.surroundings()).map_err(Failure::new)?;
+        self.display.testing(number, count, test.describe(), unit, time.total());
+        let plan = test.plan(&place.target, time, engine, &self.parser, &self.machine.surroundings())?;
         let result = {
-            let survey = || Survey::of(place, &self.prepared.wishes, count, &found.rows);
+            let survey = || Survey::of(place, &self.prepared.request, count, &found.rows);
             let mut meanwhile = Meanwhile::new(&mut self.display, file, test, &survey);
             execute(plan.clone(), self.prepared, &mut meanwhile)
         };
@@ -152,17 +152,16 @@ impl<'a> Session<'a> {
         result.notes.extend(unsteady);
         result.limited_by = analysis::limited_by(&result);
         let row = Row { test: test.clone(), result };
-        let told = each(&row, &plan, &test.words(&place.target, pace, engine));
+        let told = each(&row, &plan, &test.options(&place.target, time, engine));
         found.rows.push(row);
         told
     }
 
-    /// Runs the test in short looks until two of them agree; a note when they never did.
-    fn until_steady(&mut self, place: &Place, test: &Test) -> Result<Option<Note>, Failure> {
-        let time = Nanos((self.prepared.pace.time.get() / 10).max(Nanos::SECOND.get()));
-        let (pace, engine) = (Pace { ramp: Nanos::ZERO, time }, self.prepared.suite.engine.as_str());
-        let plan =
-            test.plan(&place.target, pace, engine, &self.parser, &self.machine.surroundings()).map_err(Failure::new)?;
+    /// Runs short samples of the test until two successive ones agree; returns a note if they never do.
+    fn until_steady(&mut self, place: &OpenTarget, test: &Test) -> Result<Option<Note>, Failure> {
+        let time = Nanos((self.prepared.time.time.get() / 10).max(Nanos::SECOND.get()));
+        let (time, engine) = (TestTime { ramp: Nanos::ZERO, time }, self.prepared.suite.engine.as_str());
+        let plan = test.plan(&place.target, time, engine, &self.parser, &self.machine.surroundings())?;
         let mut before: Option<f64> = None;
         let mut apart = 0.0;
         for _ in 0..MOST_LOOKS {
@@ -191,11 +190,11 @@ impl<'a> Session<'a> {
         }))
     }
 
-    /// Writes what has to be written before the first test, and proves of work files that they are all there; the
-    /// signal that came meanwhile.
-    fn fill(&mut self, place: &mut Place) -> Result<Option<i32>, Failure> {
-        let passes = self.prepared.subject.passes(&self.prepared.wishes);
-        let filled = !place.work_files.is_empty() && place.work_files.iter().all(super::work_file::WorkFile::is_filled);
+    /// Writes the data that must exist before the first test, and verifies that the work files have no holes. Returns
+    /// the signal that interrupted it, if any.
+    fn fill(&mut self, place: &mut OpenTarget) -> Result<Option<i32>, Failure> {
+        let passes = self.prepared.subject.passes(&self.prepared.request);
+        let filled = !place.work_files.is_empty() && place.work_files.iter().all(survey::WorkFile::is_filled);
         for _ in u64::from(filled)..passes {
             self.display.filling(place.target.total());
             let result = execute(fill_plan(&place.target), self.prepared, &mut self.display)?;
@@ -220,21 +219,15 @@ impl<'a> Session<'a> {
 }
 
 fn execute(mut plan: Plan, prepared: &Prepared, display: &mut dyn Observer) -> Result<RunResult, Failure> {
-    if let Some(seconds) = prepared.wishes.stuck_after {
+    if let Some(seconds) = prepared.request.stuck_after {
         let limit = Some(Nanos::from_secs(seconds)).filter(|limit| !limit.is_zero());
         plan.jobs.iter_mut().for_each(|job| job.limits.stuck_after = limit);
     }
-    let options = RunOptions {
-        system_root: PathBuf::from(SYSTEM_ROOT),
-        read_only: false,
-        progress_interval: Some(Nanos::from_millis(250)),
-        device_interval: Nanos::from_millis(500),
-        tell_to: None,
-    };
+    let options = RunOptions { progress_interval: Some(Nanos::from_millis(250)), ..RunOptions::default() };
     run::execute(&plan, &options, display).map_err(|error| Failure::new(error.to_string()))
 }
 
-/// The words that repeat this survey.
+/// The command line of this survey.
 fn command() -> Vec<String> {
     std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect()
 }

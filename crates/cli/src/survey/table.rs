@@ -1,4 +1,4 @@
-//! The survey's table: one row per test, every column with its unit, no percentile without the samples for it.
+//! The survey's table: one row per test, every column with its unit, and no percentile without enough samples.
 
 use analysis::{percentile_as_fact, thousands};
 use comfy_table::{Cell, CellAlignment, ColumnConstraint, Table, Width, presets};
@@ -9,20 +9,20 @@ use survey::{Kind, Test, short_size};
 /// A finished test.
 #[derive(Clone, Debug)]
 pub(crate) struct Row {
-    /// What was done.
+    /// The test.
     pub(crate) test: Test,
-    /// What was found, judged.
+    /// The result, after the checks.
     pub(crate) result: RunResult,
 }
 
 impl Row {
-    /// I/Os per second of all users, whichever way they go.
+    /// I/Os per second of all users, reads and writes together.
     pub(crate) fn iops(&self) -> f64 {
         let all = self.merged().unwrap_or_default();
         self.test.kind.directions().iter().filter_map(|direction| all.directions[*direction].iops()).sum()
     }
 
-    /// All workers of the test as one.
+    /// All workers of the test merged into one.
     pub(crate) fn merged(&self) -> Option<JobResult> {
         let mut jobs = self.result.jobs.iter();
         let mut all = jobs.next()?.clone();
@@ -31,7 +31,7 @@ impl Row {
     }
 }
 
-/// Name, unit and least width of a column.
+/// Name, unit and minimum width of a column.
 type Head = (&'static str, &'static str, u16);
 
 const BEFORE: [Head; 3] = [("test", "", 5), ("users", "", 5), ("size", "", 5)];
@@ -46,7 +46,7 @@ const AFTER: [Head; 8] = [
     ("max", "ms", 7),
 ];
 
-/// The table as text; fits 80 columns unless options are swept. A row with notes carries a `!`.
+/// The table as text; fits into 80 columns unless options are swept. A row with notes has a `!`.
 pub(crate) fn render(rows: &[Row]) -> String {
     let swept = swept(rows);
     let mut table = Table::new();
@@ -76,7 +76,7 @@ pub(crate) fn render(rows: &[Row]) -> String {
     lines.join("\n") + "\n"
 }
 
-/// What is swept beside users and block sizes, each once.
+/// Names of swept options other than users and block sizes, without duplicates.
 fn swept(rows: &[Row]) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     let mut add = |name: &str| {
@@ -94,15 +94,15 @@ fn swept(rows: &[Row]) -> Vec<String> {
     names
 }
 
-/// The column of a swept size, beside that of block sizes.
+/// Name of the column with a swept working-set size.
 const SET: &str = "of";
 
-/// fio.sh's log writes differ from ours by two options that are the same in each row.
+/// fio.sh's log writes differ from plumb's by two options that are the same in each row.
 fn is_fio_sh(test: &Test) -> bool {
     test.extras.iter().all(|(name, _)| ["sync", "direct"].contains(&name.as_str()))
 }
 
-/// The row in a few words: `12,000 IOPS, 93.8 MiB/s, average 0.667 ms`.
+/// The row in one line: `12,000 IOPS, 93.8 MiB/s, average 0.667 ms`.
 pub(crate) fn one_line(row: &Row) -> String {
     let said = |direction: Direction| {
         let cells = cells(row, direction, &[]);
@@ -160,12 +160,12 @@ fn latencies(latency: &LatencyStatistics) -> Vec<String> {
     cells
 }
 
-/// What stands where there is no fact.
+/// The content of a cell without a value.
 fn absent() -> String {
     "–".to_owned()
 }
 
-/// Milliseconds with three digits that count, at most four after the point.
+/// Milliseconds with three significant digits, and at most four after the decimal point.
 fn span(nanoseconds: f64) -> String {
     let milliseconds = nanoseconds / 1e6;
     let digits = match milliseconds {

@@ -1,7 +1,8 @@
-//! What is pressed, and whether the terminal is still there.
+//! Keyboard input, and detection of a closed terminal.
 //!
-//! Keys are read on a thread of their own: crossterm does not return from a terminal that was closed (it reads the end of
-//! it again and again), and not from half of a key's sequence. The loop beside it asks the kernel and the signals.
+//! Keys are read on a separate thread, because crossterm does not return if the terminal was closed (it reads the end
+//! of file again and again) or if a key's escape sequence is incomplete. The main loop polls the terminal and the
+//! signals.
 
 use ratatui::crossterm::event::{self, Event};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -9,26 +10,26 @@ use std::io;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
-/// As many as may wait to be looked at.
+/// Maximum number of events that wait to be processed.
 const WAITING: usize = 64;
 
-/// What came of waiting for a key.
+/// The outcome of waiting for a key.
 #[derive(Debug)]
 pub(super) enum Heard {
-    /// This.
+    /// A key or another event.
     Event(Event),
-    /// Nothing in the given time.
+    /// No event in the given time.
     Nothing,
     /// The terminal was closed.
     Gone,
 }
 
-/// The keyboard of the screen.
+/// The keyboard.
 #[derive(Debug)]
 pub(super) struct Keys(Receiver<io::Result<Event>>);
 
 impl Keys {
-    /// Listens from now on. The thread ends with the process: nothing else ends crossterm's reading.
+    /// Starts to read events. The thread ends with the process, because a read in crossterm cannot be cancelled.
     pub(super) fn listen() -> Keys {
         let (sender, keys) = sync_channel(WAITING);
         std::thread::spawn(move || {
@@ -43,10 +44,10 @@ impl Keys {
         Keys(keys)
     }
 
-    /// Waits for the next event, for so long.
+    /// Waits up to `time` for the next event.
     ///
     /// # Errors
-    /// When keys cannot be read, though the terminal is there.
+    /// If keys cannot be read although the terminal is open.
     pub(super) fn wait(&self, time: Duration) -> io::Result<Heard> {
         if is_gone() {
             return Ok(Heard::Gone);
@@ -61,11 +62,11 @@ impl Keys {
     }
 }
 
-/// Whether the other side of the terminal was closed: its window, tmux, the connection.
+/// True if the other end of the terminal was closed: its window, tmux, or the network connection.
 pub(super) fn is_gone() -> bool {
     let stdin = io::stdin();
     let mut asked = [PollFd::new(&stdin, PollFlags::empty())];
-    // These two are always told. What a signal interrupts is asked again by the next look.
-    let told = poll(&mut asked, Some(&Timespec { tv_sec: 0, tv_nsec: 0 }));
-    told.is_ok() && asked[0].revents().intersects(PollFlags::HUP | PollFlags::ERR)
+    // poll(2) always reports POLLHUP and POLLERR. After EINTR the next call checks again.
+    let polled = poll(&mut asked, Some(&Timespec { tv_sec: 0, tv_nsec: 0 }));
+    polled.is_ok() && asked[0].revents().intersects(PollFlags::HUP | PollFlags::ERR)
 }

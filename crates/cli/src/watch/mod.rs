@@ -1,7 +1,7 @@
-//! `plumb watch`: what the disks do, live on a terminal.
+//! `plumb watch`: live activity of the disks on a terminal.
 //!
-//! Owns the command, the loop and the terminal, which is as it was after any end: a key, a signal, a panic. Leaves
-//! reading to `sampling`, waiting for keys to `keys`, what they mean to `state` and drawing to `screen`.
+//! Owns the command, the loop and the terminal, which is restored after any end: a key, a signal, a panic. Leaves
+//! reading to `sampling`, input to `keys`, the meaning of keys to `state` and drawing to `screen`.
 
 mod keys;
 mod processes;
@@ -22,12 +22,12 @@ use state::{State, Then};
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-use sys::signals::Watch;
+use sys::processes::signals::Watch;
 
-/// Between two looks at whether a signal came, or the terminal went.
+/// Interval at which signals and the terminal are polled.
 const SIGNAL_PAUSE: Duration = Duration::from_millis(100);
 
-/// The status when the terminal was closed, which is what SIGHUP tells: not everybody gets it.
+/// Exit status after the terminal was closed: 128 + SIGHUP, even if the process did not get the signal.
 const CLOSED: u8 = 129;
 
 /// Watch the disks live: rates, queues, curves, and the processes behind them
@@ -66,7 +66,7 @@ fn parse_interval(text: &str) -> Result<Duration, String> {
     seconds.map(Duration::from_secs_f64).ok_or_else(|| "it is no number of seconds from 0.1 to 3600".to_owned())
 }
 
-/// Shows the screen until it is quit; 0, or 128 + signal.
+/// Shows the screen until the user quits. Returns 0, or 128 + signal.
 pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     let root = args.root.clone().or_else(|| std::env::var_os("PLUMB_ROOT").map(PathBuf::from));
     let root = root.filter(|root| !root.as_os_str().is_empty()).unwrap_or_else(|| PathBuf::from("/"));
@@ -84,13 +84,13 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
         ));
     }
     let signals = Watch::begin().map_err(|error| Failure::new(error.to_string()))?;
-    let host = sys::host::name(&root).unwrap_or_default();
+    let host = sys::machine::host::name(&root).unwrap_or_default();
     let mut screen = Screen::open()?;
     let mut state = State::new(args.interval);
     watch(&mut screen.terminal, &Source { root: &root, names: &names, host: &host }, &mut machine, &mut state, &signals)
 }
 
-/// The name in sysfs of what was given: `/dev/disk/by-id/x` leads to `sda`.
+/// Returns the sysfs name of a device: `/dev/disk/by-id/x` becomes `sda`.
 fn kernel_name(given: &str) -> String {
     let path = Path::new(given);
     let real = if given.starts_with('/') { path.canonicalize().ok() } else { None };
@@ -98,8 +98,8 @@ fn kernel_name(given: &str) -> String {
     real.strip_prefix("/dev").unwrap_or(real).to_string_lossy().into_owned()
 }
 
-/// The terminal while the screen is shown; as it was before once this is dropped. A panic restores it, too, before
-/// its message is printed.
+/// The terminal while the screen is shown; dropping it restores the terminal. A panic also restores it, before its
+/// message is printed.
 struct Screen {
     terminal: DefaultTerminal,
 }
@@ -116,15 +116,15 @@ impl Screen {
 
 impl Drop for Screen {
     fn drop(&mut self) {
-        // In a crash it was restored before the message; once more would move the cursor back over that. A terminal
-        // that is gone needs no restoring.
+        // After a panic the terminal has been restored already, and restoring it again would move the cursor over the
+        // panic message.
         if !std::thread::panicking() {
             let _ = ratatui::try_restore();
         }
     }
 }
 
-/// Where numbers come from.
+/// The source of samples.
 struct Source<'a> {
     root: &'a Path,
     names: &'a [String],

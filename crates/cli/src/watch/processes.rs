@@ -1,32 +1,33 @@
-//! Which processes cause I/O at devices: the difference of two looks at /proc/PID/io.
+//! Processes that cause I/O at devices: the difference of two samples of /proc/PID/io.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Processes that are kept for the screen.
+/// Maximum number of processes kept for the screen.
 const SHOWN_MAX: usize = 50;
 
-/// What one process does.
+/// The I/O rates of one process.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Rate {
-    /// Its number.
+    /// The process ID.
     pub(super) process: u32,
-    /// Its name.
+    /// The command name.
     pub(super) name: String,
-    /// Bytes per second that it makes devices read.
+    /// Bytes per second read from devices (`read_bytes` in /proc/PID/io).
     pub(super) read_bytes: f64,
-    /// Bytes per second that it makes devices write, at once or later.
+    /// Bytes per second to be written to devices, at once or by later writeback (`write_bytes`).
     pub(super) written_bytes: f64,
 }
 
-/// Accounts as they were at the last look.
+/// Counters of the last sample, by process ID.
 #[derive(Debug, Default)]
 pub(super) struct Processes {
     last: BTreeMap<u32, [u64; 2]>,
 }
 
 impl Processes {
-    /// Rates since the last look `seconds` ago, heaviest first, and the number of processes that hide their account.
+    /// Takes a sample. Returns the rates since the last one `seconds` ago, highest first, and the number of processes
+    /// whose counters may not be read.
     pub(super) fn look(&mut self, root: &Path, seconds: Option<f64>) -> (Vec<Rate>, usize) {
         let mut now = BTreeMap::new();
         let (mut rates, mut hidden) = (Vec::new(), 0);

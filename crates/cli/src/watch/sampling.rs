@@ -1,37 +1,37 @@
-//! What the screen shows: devices, processors and processes between two looks, and what was before.
+//! Data of the screen: devices, processors and processes between two samples, and earlier samples.
 
 use super::processes::{self, Processes};
 use measure::Nanos;
-use model::{CpuActivity, DeviceActivity};
-use monitor::{CpuCounters, DeviceCounters, Reading};
+use model::{CpuActivity, DeviceActivity, DeviceGain};
+use monitor::{CpuCounters, Reading};
 use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
 
-/// Samples that are kept of each device: ten minutes at one per second.
+/// Samples kept per device: ten minutes at one per second.
 const KEPT: usize = 600;
 
-/// Everything that is known at the moment.
+/// All current data.
 #[derive(Debug, Default)]
 pub(super) struct Machine {
     uptime: Option<u64>,
     cpu_counters: CpuCounters,
     processes: Processes,
-    /// Shares of processor time since the look before; `None` before there were two.
+    /// Shares of CPU time since the previous sample; `None` before the second sample.
     pub(super) cpu: Option<CpuActivity>,
     /// The devices by name.
     pub(super) devices: BTreeMap<String, Track>,
     /// The processes with the most I/O, heaviest first.
     pub(super) busiest: Vec<processes::Rate>,
-    /// Processes whose account may not be read.
+    /// Number of processes whose /proc/PID/io may not be read.
     pub(super) hidden: usize,
-    /// Samples so far.
+    /// Number of samples so far.
     pub(super) samples: u64,
 }
 
-/// One device, now and before.
+/// One device: the latest and earlier samples.
 #[derive(Debug)]
 pub(super) struct Track {
-    last: DeviceCounters,
+    last: DeviceGain,
     /// The last samples, oldest first, each with the uptime at which it ended.
     pub(super) history: VecDeque<(Nanos, DeviceActivity)>,
 }
@@ -44,7 +44,7 @@ impl Track {
 }
 
 impl Machine {
-    /// Looks under `root`; at these devices, or at all that were ever used where none is named.
+    /// Takes a sample under `root` of these devices, or of all devices that have done I/O if `names` is empty.
     pub(super) fn look(&mut self, root: &Path, names: &[String]) -> Result<(), String> {
         let read = |file: &str| {
             let path = root.join(file);
@@ -60,6 +60,7 @@ impl Machine {
             [] => monitor::whole_devices(root).into_iter().filter(Reading::is_used).collect(),
             names => names.iter().filter_map(|name| monitor::single(root, name)).collect::<Vec<_>>(),
         };
+        // The counters of a device that returns start from zero again, so its history ends when it disappears.
         self.devices.retain(|name, _| readings.iter().any(|reading| reading.name == *name));
         let at = Nanos::from_millis(uptime.saturating_mul(10));
         for reading in readings {
@@ -77,7 +78,7 @@ impl Machine {
             return;
         };
         if let Some(elapsed) = elapsed {
-            let gained = reading.counters.since(&track.last);
+            let gained = monitor::counters::since(&reading.counters, &track.last);
             track.history.push_back((at, monitor::device_activity(&reading.name, &gained, elapsed, 1)));
             if track.history.len() > KEPT {
                 track.history.pop_front();

@@ -1,4 +1,4 @@
-//! What was seen, as a file of ours: always a new one.
+//! Saves the samples to a file that is always new.
 
 use super::sampling::Machine;
 use serde_json::{Value, json};
@@ -6,12 +6,12 @@ use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// Writes everything that is kept to the first free `plumb-watch-NNN.json` in `directory`; its path.
+/// Writes all kept samples to the first free `plumb-watch-NNN.json` in `directory`. Returns its path.
 pub(super) fn save(directory: &Path, host: &str, machine: &Machine) -> io::Result<PathBuf> {
     let text = serde_json::to_vec_pretty(&document(host, machine))?;
     for number in 1..=999_999 {
         let path = directory.join(format!("plumb-watch-{number:03}.json"));
-        // New, or not at all: what lies there under this name is somebody's.
+        // O_EXCL: an existing file with this name is never overwritten.
         match OpenOptions::new().write(true).create_new(true).open(&path) {
             Ok(mut file) => {
                 file.write_all(&text).and_then(|()| file.write_all(b"\n"))?;
@@ -38,7 +38,7 @@ fn document(host: &str, machine: &Machine) -> Value {
                     "flushes_per_second": now.flushes.per_second,
                     "read_bytes_per_second": now.reads.sectors_per_second * 512.0,
                     "written_bytes_per_second": now.writes.sectors_per_second * 512.0,
-                    "request_bytes": now.together.request_sectors * 512.0,
+                    "request_bytes": now.together.request_sectors.map(|sectors| sectors * 512.0),
                     "read_await_ms": now.reads.await_ms,
                     "write_await_ms": now.writes.await_ms,
                     "queue": now.queue,

@@ -1,4 +1,4 @@
-//! The screen: a pure function of what is known and what was chosen.
+//! The screen: a pure function of the data and the user's choices.
 
 use super::processes::Rate;
 use super::sampling::{Machine, Track};
@@ -11,11 +11,11 @@ use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Cell, Clear, Paragraph, Row, Table};
 
-/// The smallest terminal that shows everything.
+/// Minimum size of the terminal, in columns and rows.
 const SMALLEST: (u16, u16) = (80, 24);
-/// Rows of the part about the device in focus, its heading included.
+/// Rows of the part about the device in focus, including the heading.
 const FOCUS_ROWS: u16 = 5;
-/// Rows that the processes get at least, heading included.
+/// Minimum number of rows for the processes, including the heading.
 const PROCESS_ROWS: u16 = 5;
 
 const KEYS: &str = " q quit  p pause  s sort  ↑↓ device  +- interval  w save  ? help";
@@ -35,7 +35,7 @@ const HELP: &[&str] = &[
     "                 works on many at once can do more at 100 %",
 ];
 
-/// Draws everything.
+/// Draws the screen.
 pub(super) fn draw(frame: &mut Frame<'_>, machine: &Machine, state: &State, host: &str) {
     let area = frame.area();
     if area.width < SMALLEST.0 || area.height < SMALLEST.1 {
@@ -70,7 +70,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, machine: &Machine, state: &State, host
     }
 }
 
-/// Foreign text on one line, unable to steer the terminal.
+/// Makes text from outside safe: a single line without control characters.
 fn shown(text: &str) -> String {
     printable::line(text).into_owned()
 }
@@ -110,7 +110,7 @@ fn draw_devices(frame: &mut Frame<'_>, area: Rect, machine: &Machine, state: &St
     let heads = std::iter::once(Cell::from("Device")).chain(heads.map(right)).chain([Cell::from("IOPS")]);
     let focus = state.focused(names);
     let body = usize::from(area.height.saturating_sub(1));
-    // The device in focus is always to be seen.
+    // Scroll so that the device in focus is always visible.
     let at = names.iter().position(|name| Some(*name) == focus).unwrap_or(0);
     let skipped = (at + 1).saturating_sub(body);
     let rows = names.iter().skip(skipped).filter_map(|&name| {
@@ -142,9 +142,9 @@ fn device_row(name: &str, track: &Track, curve: usize) -> Row<'static> {
             count(now.writes.per_second),
             amount(now.reads.sectors_per_second * 512.0),
             amount(now.writes.sectors_per_second * 512.0),
-            if now.together.request_sectors > 0.0 { amount(now.together.request_sectors * 512.0) } else { "-".into() },
+            now.together.request_sectors.map_or_else(|| "-".into(), |sectors| amount(sectors * 512.0)),
             count(now.queue),
-            if now.together.per_second > 0.0 { format!("{} ms", brief(now.together.await_ms)) } else { "-".into() },
+            now.together.await_ms.map_or_else(|| "-".into(), |ms| format!("{} ms", brief(ms))),
         ]
         .map(right),
     );
@@ -159,7 +159,7 @@ fn values(track: &Track, of: fn(&DeviceActivity) -> f64) -> Vec<f64> {
     track.history.iter().map(|(_, activity)| of(activity)).collect()
 }
 
-/// Curves of the device in focus, each with its present value and its peak.
+/// Draws the curves of the device in focus, each with its current value and its peak.
 fn draw_focus(frame: &mut Frame<'_>, area: Rect, machine: &Machine, focus: Option<&str>) {
     let Some((name, track)) = focus.and_then(|name| Some((name, machine.devices.get(name)?))) else {
         frame.render_widget(Paragraph::new("No device was ever used; name one to see it."), area);
@@ -169,7 +169,7 @@ fn draw_focus(frame: &mut Frame<'_>, area: Rect, machine: &Machine, focus: Optio
     const CURVES: [Curve; 4] = [
         ("IOPS", |now| now.together.per_second, count),
         ("bytes/s", |now| now.together.sectors_per_second * 512.0, amount),
-        ("await", |now| now.together.await_ms, |ms| format!("{} ms", brief(ms))),
+        ("await", |now| now.together.await_ms.unwrap_or(0.0), |ms| format!("{} ms", brief(ms))),
         ("util", |now| now.utilisation_percent, |percent| format!("{percent:.0} %")),
     ];
     let heading =
@@ -221,7 +221,7 @@ fn draw_help(frame: &mut Frame<'_>, area: Rect) {
     frame.render_widget(Paragraph::new(lines).block(Block::bordered().title(" plumb watch ")), place);
 }
 
-/// The last values as bars that reach from nothing to the largest of them.
+/// The last values as bars, from 0 to the largest of them.
 fn sparks(values: &[f64], width: usize) -> String {
     const BARS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     let last = &values[values.len().saturating_sub(width)..];
@@ -234,7 +234,7 @@ fn sparks(values: &[f64], width: usize) -> String {
     last.iter().map(bar).collect()
 }
 
-/// Three digits: 0.04, 1.23, 45.6, 789.
+/// Formats a number with about three digits: 0.04, 1.23, 45.6, 789.
 fn brief(value: f64) -> String {
     match value {
         _ if value >= 99.95 => format!("{value:.0}"),
@@ -243,7 +243,7 @@ fn brief(value: f64) -> String {
     }
 }
 
-/// A number in at most six places: 0.04, 789, 12345, 123 k.
+/// Formats a number in at most six columns: 0.04, 789, 12345, 123 k.
 fn count(value: f64) -> String {
     match value {
         0.0 => "0".to_owned(),
@@ -254,7 +254,7 @@ fn count(value: f64) -> String {
     }
 }
 
-/// Bytes: 512 B, 4.00 K, 1.23 M.
+/// Formats bytes: 512 B, 4.00 K, 1.23 M.
 fn amount(bytes: f64) -> String {
     const UNITS: [&str; 6] = ["B", "K", "M", "G", "T", "P"];
     let mut value = bytes;

@@ -1,4 +1,4 @@
-//! What the person at the screen chose: order, pause, interval, the device in focus; and what each key does.
+//! The user's choices on the screen (order, pause, interval, device in focus), and the effect of each key.
 
 use super::sampling::Machine;
 use model::DeviceActivity;
@@ -17,14 +17,15 @@ pub(super) enum Order {
     Name,
 }
 
-/// Each order: its title, the key's next, and what is compared.
+/// Each order: its title, and the value that is compared. The sort key goes from row to row, and from the last to the
+/// first.
 type OrderRow = (Order, &'static str, fn(&DeviceActivity) -> f64);
 const ORDERS: [OrderRow; 6] = [
     (Order::Utilisation, "util", |device| device.utilisation_percent),
     (Order::Iops, "IOPS", |device| device.together.per_second),
     (Order::Throughput, "throughput", |device| device.together.sectors_per_second),
     (Order::Queue, "queue", |device| device.queue),
-    (Order::Await, "await", |device| device.together.await_ms),
+    (Order::Await, "await", |device| device.together.await_ms.unwrap_or(0.0)),
     (Order::Name, "name", |_| 0.0),
 ];
 
@@ -33,7 +34,7 @@ impl Order {
         ORDERS.iter().find(|(order, ..)| *order == self).unwrap_or(&ORDERS[0])
     }
 
-    /// Its name on the screen.
+    /// The title on the screen.
     pub(super) fn title(self) -> &'static str {
         self.row().1
     }
@@ -43,7 +44,7 @@ impl Order {
         ORDERS[(at + 1) % ORDERS.len()].0
     }
 
-    /// The devices in this order; equals by name.
+    /// Sorts the devices in this order; equal ones by name.
     pub(super) fn arrange(self, machine: &Machine) -> Vec<&str> {
         let key = self.row().2;
         let weight = |name: &str| machine.devices.get(name).and_then(|track| track.now()).map_or(0.0, key);
@@ -53,7 +54,7 @@ impl Order {
     }
 }
 
-/// What the loop is to do after a key.
+/// The action of the loop after a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Then {
     Stay,
@@ -67,15 +68,15 @@ pub(super) struct State {
     pub(super) order: Order,
     pub(super) paused: bool,
     pub(super) help: bool,
-    /// Between two looks.
+    /// Time between two samples.
     pub(super) interval: Duration,
-    /// The device in focus; the first one while nothing was chosen.
+    /// The device in focus; the first one if none was chosen.
     pub(super) focus: Option<String>,
-    /// What happened last, for the bottom line.
+    /// The last event, for the bottom line.
     pub(super) message: Option<String>,
 }
 
-/// The shortest and longest interval that keys reach.
+/// The minimum and maximum interval that keys can set.
 const INTERVALS: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(60));
 
 impl State {
@@ -89,7 +90,7 @@ impl State {
         chosen.or(names.first()).copied()
     }
 
-    /// Obeys a key.
+    /// Processes a key.
     pub(super) fn press(&mut self, key: KeyEvent, machine: &Machine) -> Then {
         self.message = None;
         if key.modifiers.contains(KeyModifiers::CONTROL) {

@@ -1,4 +1,4 @@
-//! The screen over recorded machines, letter by letter, and what keys do.
+//! The screen on recorded machines, compared character by character, and the effects of keys.
 
 use super::sampling::Machine;
 use super::state::{Order, State, Then};
@@ -9,7 +9,8 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use std::path::Path;
 use std::time::Duration;
 
-/// A machine at second `n` of its record: sda reads 4 KiB at a rising rate, sdb writes 64 KiB, sdc rests.
+/// Writes the files of a machine at second `n` of a recording: sda reads 4 KiB at a rising rate, sdb writes 64 KiB, sdc
+/// is idle.
 fn record(root: &Path, n: u64) {
     let write = |file: &str, text: &str| {
         let path = root.join(file);
@@ -172,7 +173,7 @@ fn what_is_saved_is_new_and_complete() {
 
 #[test]
 fn a_crash_leaves_the_terminal_as_it_was() {
-    // On a terminal of its own this very test crashes on purpose.
+    // The test runs itself on a separate terminal, where it panics on purpose.
     if std::env::var_os("PLUMB_TEST_CRASH").is_some() {
         let _screen = super::Screen::open().unwrap();
         panic!("on purpose");

@@ -1,6 +1,6 @@
 //! Where records come from, what is changed in them, and what is refused.
 
-use crate::{fail, ios, place, plumb, succeed};
+use super::{fail, ios, place, plumb, succeed};
 use std::io::Write;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
@@ -99,9 +99,9 @@ fn a_stream_that_is_no_record_is_refused_before_it_fills_the_disk() {
     };
     let zeros = run("/dev/zero").wait_with_output().expect("ended");
     let told = String::from_utf8_lossy(&zeros.stderr);
-    assert!(!zeros.status.success() && told.contains("/dev/zero:1: is no record of I/Os"), "{told}");
+    assert!(!zeros.status.success() && told.contains("/dev/zero:1: is not a record of I/Os"), "{told}");
     for (begins, expected) in
-        [("", "standard input:1: is no record of I/Os"), ("fio version 3 iolog\n", "standard input:2: ")]
+        [("", "standard input:1: is not a record of I/Os"), ("fio version 3 iolog\n", "standard input:2: ")]
     {
         let mut child = run("-");
         let mut input = child.stdin.take().expect("a pipe");
@@ -225,7 +225,7 @@ fn what_cannot_be_replayed_is_refused_with_its_place() {
     std::fs::write(place.path().join("empty"), "fio version 3 iolog\n").expect("written");
     let x = "--name=x";
     let cases: &[(&[&str], &str)] = &[
-        (&[x, "--read_iolog=bad"], "bad:3: `raed` is no action"),
+        (&[x, "--read_iolog=bad"], "bad:3: `raed` is not an action"),
         (&[x, "--read_iolog=gone"], "read_iolog gone: No such file"),
         (&[x, "--read_iolog=empty"], "empty holds no I/O"),
         (&[x, "--read_iolog=."], "directory"),
@@ -235,7 +235,7 @@ fn what_cannot_be_replayed_is_refused_with_its_place() {
         (&[x, "--read_iolog=in", "--verify=md5", "--verify_only"], "verify_only and read_iolog exclude each other"),
         (&[x, "--read_iolog=-", "--numjobs=2"], "standard input can be replayed by one worker only"),
         (&[x, "--read_iolog=in", "--merge_blktrace_file=m", "--merge_blktrace_scalars=1:2"], "2 values for the 1"),
-        (&[x, "--read_iolog=in", "--merge_blktrace_file=m"], "in: byte 0: this is no trace of blktrace"),
+        (&[x, "--read_iolog=in", "--merge_blktrace_file=m"], "in: byte 0: this is not a trace of blktrace"),
         (&[x, "--read_iolog=in", "--replay_align=3000"], "not a power of two"),
         (&[x, "--read_iolog=in", "--replay_time_scale=0"], "below the smallest value"),
         (&[x, "--read_iolog=in", "--replay_skip=reads"], "cannot be skipped: `reads`"),

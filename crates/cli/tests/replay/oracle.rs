@@ -1,6 +1,6 @@
 //! Beside Debian's fio: a record of one is the work of the other.
 
-use crate::{ios, place, succeed};
+use super::{ios, place, succeed};
 use std::path::Path;
 use std::process::Command;
 

@@ -1,29 +1,29 @@
-//! The submission entry of a read or write, as the kernel lays it out.
+//! Submission queue entry (SQE) of a read or write, in the kernel's layout.
 //!
-//! The io-uring crate's builders make the same entry field by field in memory and copy it into the ring with wide loads,
-//! which wait until the narrow stores before them have reached the cache: some 10 ns per I/O. Made in one expression, it
-//! goes from registers to the ring.
+//! The builders of the io-uring crate write the entry field by field to memory and then copy it into the ring with wide
+//! loads, which stall until the narrow stores have left the store buffer: about 10 ns per I/O. An entry that is built
+//! in one expression goes from registers to the ring.
 
 use ::io_uring::squeue::Entry;
 
-/// `struct io_uring_sqe` of linux/io_uring.h, with the names of its unions that a transfer uses.
+/// `struct io_uring_sqe` of linux/io_uring.h; of its unions, the members for reads and writes.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub(super) struct Transfer {
-    /// IORING_OP_.
+    /// Opcode, IORING_OP_*.
     pub(super) operation: u8,
-    /// IOSQE_.
+    /// IOSQE_* flags.
     pub(super) flags: u8,
-    /// I/O priority; 0 is the task's own.
+    /// I/O priority; 0 for the priority of the task.
     pub(super) priority: u16,
-    /// A descriptor, or the index of a registered file.
+    /// File descriptor, or index of a registered file.
     pub(super) file: i32,
     pub(super) offset: u64,
-    /// Of the memory, or of the vectors.
+    /// Address of the data, or of the iovecs.
     pub(super) address: u64,
-    /// Bytes, or vectors.
+    /// Length in bytes, or count of iovecs.
     pub(super) length: u32,
-    /// RWF_.
+    /// RWF_* flags.
     pub(super) transfer_flags: u32,
     pub(super) user_data: u64,
     /// Index of the registered buffer.
@@ -36,15 +36,15 @@ pub(super) struct Transfer {
 impl From<Transfer> for Entry {
     #[inline]
     fn from(transfer: Transfer) -> Entry {
-        // SAFETY: both are the kernel's io_uring_sqe, plain integers without padding in 64 bytes; the compiler checks the
-        // size and a test the fields.
+        // SAFETY: both are the kernel's io_uring_sqe, plain integers without padding in 64 bytes; the compiler checks
+        // the size and a test checks the fields.
         unsafe { std::mem::transmute::<Transfer, Entry>(transfer) }
     }
 }
 
-/// The same entry at an I/O priority of its own.
+/// Returns the entry with another I/O priority.
 pub(super) fn with_priority(entry: Entry, priority: u16) -> Entry {
-    // SAFETY: as for the way there; every bit pattern is a `Transfer`.
+    // SAFETY: as in `from` above; every bit pattern is a `Transfer`.
     let transfer = unsafe { std::mem::transmute::<Entry, Transfer>(entry) };
     Transfer { priority, ..transfer }.into()
 }

@@ -1,7 +1,7 @@
-//! `io_uring`: the kernel's submission and completion rings, set up as well as the kernel at hand can.
+//! `io_uring`: the kernel's submission and completion rings, with the best setup that the kernel supports.
 //!
-//! Where io_uring is forbidden (containers, `kernel.io_uring_disabled`) the engine takes libaio's road, or psync's where
-//! that is forbidden too, and says so in its note; unless an option asks for what only io_uring can do.
+//! If io_uring is forbidden (containers, `kernel.io_uring_disabled`), the engine uses libaio instead, or psync if that
+//! is forbidden too, and says so in its note. Options that only io_uring supports make this an error.
 
 mod entry;
 mod ring;
@@ -11,21 +11,21 @@ use crate::contract::{Completion, Engine, EngineError, Io, Setup, Submitted};
 use crate::libaio::{self, ASYNCHRONOUS, Libaio};
 use crate::priority::PRIORITY_OPTIONS;
 use crate::psync::Psync;
-use job::option::{Kind, OptionSpec, Support};
-use job::{EngineOptions, EngineSpec};
 use measure::{Nanos, SystemClock};
+use plan::option::{Effect, Kind, OptionSpec, Support};
+use plan::{Capabilities, EngineOptions, EngineSpec, KeepsFiles};
 use ring::Ring;
 
 const NAME: &str = "io_uring";
 
-/// The engine: a ring, or what stands in for it.
+/// The engine: a ring, or its fallback.
 #[derive(Debug)]
 pub(crate) struct IoUring {
     road: Road,
     note: String,
 }
 
-/// How I/Os reach the kernel.
+/// Interface through which I/Os reach the kernel.
 #[derive(Debug)]
 enum Road {
     Ring(Box<Ring>),
@@ -39,7 +39,12 @@ impl Engine for IoUring {
     const SPEC: EngineSpec = EngineSpec {
         name: NAME,
         help: "Linux io_uring: submission and completion rings shared with the kernel",
-        capabilities: ASYNCHRONOUS,
+        capabilities: Capabilities {
+            atomic_writes: true,
+            keeps_files: KeepsFiles::WithOption("registerfiles"),
+            one_queue_options: &["cmdprio_percentage", "cmdprio_bssplit", "sqthread_poll"],
+            ..ASYNCHRONOUS
+        },
         options: OPTIONS,
     };
 
@@ -51,8 +56,8 @@ impl Engine for IoUring {
         }
     }
 
-    // By force, here and below: the I/O then goes to the ring from registers instead of through memory, and the call into
-    // the kernel is a part of the loop.
+    // Inlined by force, here and below: the I/O then reaches the ring in registers instead of through memory, and the
+    // system call is part of the loop.
     #[inline(always)]
     fn submit(&mut self, io: Io) -> Submitted {
         match &mut self.road {
@@ -125,7 +130,7 @@ impl Engine for IoUring {
     }
 }
 
-/// The roads of few, apart from the loop.
+/// The fallbacks, kept out of the loop.
 impl Road {
     #[cold]
     #[inline(never)]
@@ -158,14 +163,14 @@ impl Road {
     }
 }
 
-/// Whether the kernel or a sandbox keeps io_uring from us, rather than our request being wrong.
+/// True if the kernel or a sandbox forbids io_uring; false if the request was wrong.
 fn is_forbidden(error: &EngineError) -> bool {
     error.operation == setup::SETUP && matches!(error.errno, libc::EPERM | libc::ENOSYS | libc::EACCES)
 }
 
-/// Opens what stands in for a forbidden ring.
+/// Opens the fallback for a forbidden ring.
 fn stand_in(setup: Setup<'_, SystemClock>, forbidden: &EngineError) -> Result<IoUring, EngineError> {
-    // hipri and sqthread_poll are about how the kernel works, which no other road can imitate.
+    // hipri and sqthread_poll change how the kernel works; no other interface can imitate them.
     if let Some(option) = ["hipri", "sqthread_poll"].into_iter().find(|option| setup.options.is_on(option)) {
         let message = format!("{}; nothing can stand in for {option}", forbidden.message);
         return Err(EngineError { message, ..forbidden.clone() });
@@ -198,11 +203,11 @@ fn stand_in(setup: Setup<'_, SystemClock>, forbidden: &EngineError) -> Result<Io
     Ok(IoUring { road, note })
 }
 
-/// Options that libaio has, too.
+/// Options that libaio supports as well.
 const LIBAIO_HAS: [&str; 6] =
     ["nowait", "cmdprio_percentage", "cmdprio_class", "cmdprio_hint", "cmdprio", "cmdprio_bssplit"];
 
-/// The same setup once more.
+/// Copies a setup.
 fn setup_again<'a>(setup: &Setup<'a, SystemClock>) -> Setup<'a, SystemClock> {
     Setup {
         options: setup.options,
@@ -216,10 +221,10 @@ fn setup_again<'a>(setup: &Setup<'a, SystemClock>) -> Setup<'a, SystemClock> {
 }
 
 const fn works(name: &'static str, kind: Kind, default: Option<&'static str>, help: &'static str) -> OptionSpec {
-    OptionSpec { name, aliases: &[], kind, default, help, group: libaio::GROUP, support: Support::Works }
+    OptionSpec { name, aliases: &[], kind, default, help, group: libaio::GROUP, support: Support::Works, effect: None }
 }
 
-/// Options of protection information and of commands, which plain reads and writes of a block device do not take.
+/// Options of protection information and passthrough commands, which plain reads and writes of a block device lack.
 const fn of_commands(name: &'static str, default: Option<&'static str>, help: &'static str) -> OptionSpec {
     OptionSpec {
         name,
@@ -229,11 +234,13 @@ const fn of_commands(name: &'static str, default: Option<&'static str>, help: &'
         help,
         group: libaio::GROUP,
         support: Support::Refused("it needs an NVMe namespace formatted with metadata and the engine io_uring_cmd"),
+        effect: None,
     }
 }
 
 const OPTIONS: &[OptionSpec] = &[
-    works("hipri", Kind::Flag, Some("0"), "Poll the device for completions (IORING_SETUP_IOPOLL); direct I/O only"),
+    works("hipri", Kind::Flag, Some("0"), "Poll the device for completions (IORING_SETUP_IOPOLL); direct I/O only")
+        .with(Effect::Polls),
     works(
         "fixedbufs",
         Kind::Flag,
@@ -246,7 +253,8 @@ const OPTIONS: &[OptionSpec] = &[
         Some("0"),
         "Register the files with the kernel once instead of finding them per I/O",
     ),
-    works("sqthread_poll", Kind::Flag, Some("0"), "A kernel thread takes submissions: no system call to submit"),
+    works("sqthread_poll", Kind::Flag, Some("0"), "A kernel thread takes submissions: no system call to submit")
+        .with(Effect::Polls),
     works(
         "sqthread_poll_cpu",
         Kind::Integer { least: 0, most: 1 << 20 },

@@ -1,4 +1,4 @@
-//! Driving a ring: entries in, completions out, as few system calls as possible.
+//! Drives a ring: submits entries and reaps completions with as few system calls as possible.
 
 use super::setup::{self, ENTER_GETEVENTS, ENTER_SQ_WAKEUP, Handle, Wishes};
 use super::{NAME, entry};
@@ -14,11 +14,11 @@ use std::cell::UnsafeCell;
 use std::os::fd::RawFd;
 use std::path::PathBuf;
 
-/// How often the completion ring is looked at before a wait, while a kernel thread takes submissions: some 100 µs,
-/// in which most devices answer without a system call.
+/// Number of times that the completion ring is polled before a wait, while a kernel thread takes submissions: about 100
+/// µs, within which most devices complete without a system call.
 const LOOKS_BEFORE_WAIT: u32 = 10_000;
 
-/// A ring and what is in it.
+/// A ring and its I/Os.
 pub(super) struct Ring {
     ring: IoUring,
     handle: Handle,
@@ -26,44 +26,44 @@ pub(super) struct Ring {
     setup_flags: String,
     slots: Slots,
     descriptors: Box<[RawFd]>,
-    /// What an entry names as its file: descriptors, or indices of registered files.
+    /// File of an entry by target: a descriptor, or the index of a registered file.
     files: Box<[RawFd]>,
-    /// One vector per slot; empty unless transfers are vectored.
+    /// One iovec per slot; empty unless transfers are vectored.
     vectors: Box<[UnsafeCell<libc::iovec>]>,
     transfer: Transfer,
-    /// The kernel's numbers for a read and a write.
+    /// Opcodes of a read and a write.
     operations: [u8; 2],
     /// Flags of every entry.
     entry_flags: Flags,
-    /// RWF_ flags of every read, and of every write.
+    /// RWF_* flags of reads, and of writes.
     transfer_flags: [i32; 2],
-    /// Every so many-th entry is given to a worker at once; 0 none.
+    /// Every Nth entry is passed to a kernel worker at once (`force_async=N`, IOSQE_ASYNC); 0 for none.
     force_async: u64,
-    /// Chooses priorities, where the job wants more than one.
+    /// Chooses priorities, if the job has more than one.
     priorities: Option<Box<Priorities>>,
-    /// The directory of the kernel's polling thread below /proc, where there is one and it was found.
+    /// Directory of the kernel's polling thread in /proc, if there is one and it was found.
     poller: Option<PathBuf>,
-    /// Entries so far.
+    /// Entries built so far.
     entries: u64,
-    /// In the submission ring, not yet handed over.
+    /// In the submission ring, not yet submitted.
     queued: u32,
-    /// Handed over, not yet reaped.
+    /// Submitted, not yet reaped.
     in_flight: u32,
 }
 
-/// Which operations move data.
+/// Opcodes that move data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Transfer {
-    /// IORING_OP_READ_FIXED and WRITE_FIXED on the slot's registered buffer.
+    /// IORING_OP_READ_FIXED and IORING_OP_WRITE_FIXED on the registered buffer of the slot.
     Fixed,
-    /// IORING_OP_READ and WRITE.
+    /// IORING_OP_READ and IORING_OP_WRITE.
     Plain,
-    /// IORING_OP_READV and WRITEV.
+    /// IORING_OP_READV and IORING_OP_WRITEV.
     Vectored,
 }
 
 impl Transfer {
-    /// The kernel's numbers for such a read, and such a write.
+    /// Opcodes of a read and a write.
     fn operations(self) -> [u8; 2] {
         match self {
             Transfer::Fixed => [opcode::ReadFixed::CODE, opcode::WriteFixed::CODE],
@@ -131,7 +131,7 @@ impl Ring {
         self.priorities.as_ref().map_or(0, |priorities| priorities.of_slot(slot))
     }
 
-    /// The same entry at the priority that is chosen for it.
+    /// Sets the priority that is chosen for this entry.
     #[cold]
     fn raise(&mut self, entry: Entry, io: &Io) -> Entry {
         match self.priorities.as_mut().and_then(|priorities| priorities.choose(io)) {
@@ -140,17 +140,17 @@ impl Ring {
         }
     }
 
-    /// What the kernel's polling thread has used.
+    /// CPU time of the kernel's polling thread.
     pub(super) fn poller_cpu(&self) -> Option<Nanos> {
         setup::cpu_of(self.poller.as_ref()?)
     }
 
-    /// Whether a kernel thread takes submissions when it pleases.
+    /// True if a kernel thread takes submissions from the ring (SQPOLL).
     pub(super) fn is_polled_by_kernel(&self) -> bool {
         self.wishes.poller
     }
 
-    /// What the kernel gave.
+    /// Features that the kernel granted.
     pub(super) fn note(&self) -> String {
         let mut note = format!("{NAME}: {}", self.setup_flags);
         let more = [
@@ -177,7 +177,7 @@ impl Ring {
                 }
                 self.push(&entry)
             }
-            // A polled ring takes nothing but reads and writes.
+            // A ring with IOPOLL takes only reads and writes.
             Operation::Sync | Operation::DataSync if !self.wishes.polled => {
                 let entry = self.sync(&io);
                 self.push(&entry)
@@ -203,10 +203,12 @@ impl Ring {
     pub(super) fn reap(&mut self, min: u32, max: u32, done: &mut Vec<Completion>) -> Result<u32, EngineError> {
         let needed = min.min(max).min(self.in_flight);
         let mut count = self.take(max, done);
+        // A poll that finds nothing enters the kernel if completions are hidden from user space.
         if count == 0 && needed == 0 && max > 0 && self.has_hidden_completions() {
             self.wait(0)?;
             count = self.take(max, done);
         }
+        // With SQPOLL, polling the ring in memory first usually saves the system call.
         if count < needed && self.wishes.poller {
             count += self.look_for(needed - count, max - count, done);
         }
@@ -220,7 +222,7 @@ impl Ring {
         Ok(count)
     }
 
-    /// Waits for one completion, no longer than `longest`.
+    /// Waits for one completion, at most `longest`.
     #[cold]
     pub(super) fn reap_within(
         &mut self,
@@ -237,12 +239,13 @@ impl Ring {
         }
         match self.handle.wait_within(&call::timespec(longest)) {
             Ok(()) | Err(libc::ETIME | libc::EINTR | libc::EAGAIN | libc::EBUSY) => Ok(self.take(max, done)),
+            // Before Linux 5.11 there is no timeout: waits for one completion.
             Err(libc::EINVAL) => self.reap(1, max, done),
             Err(errno) => Err(broken(errno)),
         }
     }
 
-    /// A polled device raises no interrupt that could end a wait: it is asked again and again.
+    /// With IOPOLL a device raises no interrupt that could end a wait, so this polls in a loop.
     fn poll_within(&mut self, longest: Nanos, max: u32, done: &mut Vec<Completion>) -> Result<u32, EngineError> {
         let began = std::time::Instant::now();
         loop {
@@ -265,16 +268,16 @@ impl Ring {
             return Ok((taken, self.reap(min, max, done)?));
         }
         let wanted = self.queued;
-        // The kernel counts what is in the completion ring already, so nothing has to be taken out before.
+        // The kernel counts completions that are already in the ring, so nothing has to be reaped before.
         let taken = self.hand_over(min.min(max).min(self.in_flight + wanted))?;
         if taken < wanted {
-            // It did not wait then.
+            // A partial submission does not wait.
             return Ok((taken, self.reap(min, max, done)?));
         }
         Ok((taken, self.take(max, done)))
     }
 
-    /// The entry for a read or write.
+    /// Builds the entry of a read or write.
     #[inline(always)]
     fn transfer(&mut self, io: &Io) -> Entry {
         let (address, length) = match self.transfer {
@@ -298,7 +301,7 @@ impl Ring {
         transfer.into()
     }
 
-    /// The entry for a sync.
+    /// Builds the entry of a sync.
     #[cold]
     fn sync(&mut self, io: &Io) -> Entry {
         let file = Fd(self.files[io.target as usize]);
@@ -306,11 +309,11 @@ impl Ring {
         opcode::Fsync::new(file).flags(which).build().flags(self.next_flags()).user_data(u64::from(io.slot))
     }
 
-    /// Puts an entry in the ring.
+    /// Puts an entry into the submission ring.
     #[inline(always)]
     fn push(&mut self, entry: &Entry) -> Submitted {
-        // SAFETY: the entry points to the slot's buffer, or to its vector that does: the worker keeps the buffer and the
-        // engine the vector until the I/O is reaped, and `drop` reaps all that is in flight.
+        // SAFETY: the entry points to the slot's buffer, or to its iovec, which does: the worker keeps the buffer, and
+        // the engine the iovec, until the I/O is reaped, and `drop` reaps all I/Os that are in flight.
         let pushed = unsafe { self.ring.submission().push(entry) };
         if pushed.is_err() {
             return Submitted::Full;
@@ -329,16 +332,16 @@ impl Ring {
         self.entry_flags
     }
 
-    /// The slot's vector, pointing to the I/O's memory.
+    /// Points the iovec of the slot to the memory of the I/O.
     #[inline]
     fn vector(&self, io: &Io) -> *const libc::iovec {
         let vector = self.vectors[io.slot as usize].get();
-        // SAFETY: the vector belongs to this slot, of which no I/O is queued or in flight, so the kernel does not read it.
+        // SAFETY: the iovec belongs to this slot, which has no I/O queued or in flight, so the kernel does not read it.
         unsafe { *vector = self.slots.vector(io) };
         vector
     }
 
-    /// Does a trim, or a sync on a polled ring, as a plain call; nothing queued before it may be overtaken.
+    /// Does a trim, or a sync on a ring with IOPOLL, as a plain call. It must not overtake I/Os queued before it.
     #[cold]
     fn carry_out(&self, io: &Io) -> Submitted {
         if self.queued > 0 {
@@ -348,8 +351,8 @@ impl Ring {
         Submitted::Done(Completion { slot: io.slot, result })
     }
 
-    /// Gives what is queued to the kernel, waits for `wait` completions, and returns how many it took: 0 only when it
-    /// has no room before a reap.
+    /// Submits the queued entries, waits for `wait` completions, and returns how many entries the kernel took: 0 only
+    /// if it has no room until completions are reaped.
     #[inline(always)]
     fn hand_over(&mut self, wait: u32) -> Result<u32, EngineError> {
         let taken = if self.wishes.poller {
@@ -359,10 +362,11 @@ impl Ring {
             self.queued
         } else {
             loop {
-                // GETEVENTS also lets the kernel post completions that it kept back (DEFER_TASKRUN).
+                // GETEVENTS also makes the kernel post completions that it deferred (DEFER_TASKRUN).
                 match self.handle.enter(self.queued, wait, ENTER_GETEVENTS) {
                     Ok(taken) => break taken,
                     Err(libc::EINTR) => {}
+                    // The kernel has no memory, or the completion ring has overflowed: the caller reaps first.
                     Err(libc::EAGAIN | libc::EBUSY) if self.in_flight > 0 => break 0,
                     Err(errno) => return Err(broken(errno)),
                 }
@@ -373,7 +377,7 @@ impl Ring {
         Ok(taken)
     }
 
-    /// Moves up to `max` completions to `done`.
+    /// Moves up to `max` completions from the ring to `done`.
     #[inline(always)]
     fn take(&mut self, max: u32, done: &mut Vec<Completion>) -> u32 {
         let mut count = 0;
@@ -388,8 +392,8 @@ impl Ring {
         count
     }
 
-    /// Whether only a system call can bring completions to the ring: those of a polled device, those that the kernel
-    /// kept back, and those that did not fit.
+    /// True if only a system call can bring completions to the ring: those of a device with IOPOLL, deferred ones
+    /// (DEFER_TASKRUN), and those of an overflow.
     #[inline]
     fn has_hidden_completions(&mut self) -> bool {
         if self.in_flight == 0 {
@@ -402,7 +406,7 @@ impl Ring {
         submission.taskrun() || submission.cq_overflow()
     }
 
-    /// Looks at the ring for a while without a system call.
+    /// Polls the completion ring for a while without a system call.
     fn look_for(&mut self, needed: u32, max: u32, done: &mut Vec<Completion>) -> u32 {
         let mut count = 0;
         for _ in 0..LOOKS_BEFORE_WAIT {
@@ -415,7 +419,7 @@ impl Ring {
         count
     }
 
-    /// Waits for `count` completions in the ring.
+    /// Waits until `count` completions are in the ring.
     #[inline(always)]
     fn wait(&mut self, count: u32) -> Result<Waited, EngineError> {
         match self.handle.enter(0, count, ENTER_GETEVENTS) {
@@ -426,7 +430,7 @@ impl Ring {
     }
 }
 
-/// How a wait ended.
+/// Result of a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Waited {
     Through,
@@ -434,7 +438,8 @@ enum Waited {
 }
 
 impl Drop for Ring {
-    /// The kernel writes to buffers as long as I/Os are in flight: they are awaited, so that buffers may go after us.
+    /// Waits for all I/Os in flight, because the kernel writes to their buffers until then and the worker frees the
+    /// buffers next.
     fn drop(&mut self) {
         let mut done = Vec::new();
         while self.in_flight > 0 && (self.take(u32::MAX, &mut done) > 0 || self.wait(1).is_ok()) {}

@@ -1,4 +1,4 @@
-//! Making a ring: the best flags the kernel takes, what it can do, what is registered with it.
+//! Ring setup: the best flags that the kernel accepts, a probe of its opcodes, registration of buffers and files.
 
 use super::NAME;
 use crate::contract::{EngineError, Setup};
@@ -9,13 +9,13 @@ use rustix::io_uring::{IoringEnterFlags, io_uring_enter};
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
 use std::path::{Path, PathBuf};
 
-/// The operation named in errors of io_uring_setup(2).
+/// Operation name in errors of io_uring_setup(2).
 pub(super) const SETUP: &str = "io_uring_setup";
 
-/// After so long without work the kernel's polling thread sleeps.
+/// The kernel's polling thread sleeps after this time without work.
 const POLLER_IDLE_MS: u32 = 1000;
 
-/// What the options ask of the ring itself.
+/// Ring settings that the options ask for.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wishes {
     /// IORING_SETUP_IOPOLL.
@@ -26,7 +26,7 @@ pub(super) struct Wishes {
     pub(super) poller_cpu: Option<u32>,
 }
 
-/// Sets of setup flags from the newest kernel to the oldest, with the kernel that brought each.
+/// A set of setup flags. The tables below are ordered from the newest kernel to the oldest.
 #[derive(Clone, Copy, Debug)]
 struct Flags {
     single_issuer: bool,
@@ -39,7 +39,7 @@ struct Flags {
 const NONE: Flags =
     Flags { single_issuer: false, defer_taskrun: false, coop_taskrun: false, no_sqarray: false, submit_all: false };
 
-/// Rings that the worker submits to itself: 6.6, 6.1, 5.19, 5.18, before.
+/// Rings without a polling thread; first supported in Linux 6.6, 6.1, 5.19, 5.18, and any.
 const OWN: &[Flags] = &[
     Flags { single_issuer: true, defer_taskrun: true, no_sqarray: true, submit_all: true, ..NONE },
     Flags { single_issuer: true, defer_taskrun: true, submit_all: true, ..NONE },
@@ -48,7 +48,7 @@ const OWN: &[Flags] = &[
     NONE,
 ];
 
-/// Rings with a polling thread, which excludes both kinds of task work: 6.6, 6.0, 5.18, before.
+/// Rings with a polling thread, which excludes both kinds of task work flags; Linux 6.6, 6.0, 5.18, and any.
 const POLLER: &[Flags] = &[
     Flags { single_issuer: true, no_sqarray: true, submit_all: true, ..NONE },
     Flags { single_issuer: true, submit_all: true, ..NONE },
@@ -56,15 +56,16 @@ const POLLER: &[Flags] = &[
     NONE,
 ];
 
-/// A ring and the names of the flags it has.
+/// A ring and the names of its flags.
 pub(super) struct Built {
     pub(super) ring: IoUring,
     pub(super) flags: String,
 }
 
-/// Builds the best ring that the kernel offers.
+/// Builds the best ring that the kernel supports.
 pub(super) fn build(depth: u32, wishes: &Wishes) -> Result<Built, EngineError> {
-    // The polling thread takes entries when it likes: with room for the depth alone the queue would be full at times.
+    // The polling thread takes entries at its own pace: with room for just the depth, the queue would sometimes be
+    // full.
     let entries = if wishes.poller { depth.saturating_mul(2) } else { depth };
     let mut errno = libc::EINVAL;
     for flags in if wishes.poller { POLLER } else { OWN } {
@@ -72,7 +73,7 @@ pub(super) fn build(depth: u32, wishes: &Wishes) -> Result<Built, EngineError> {
             Ok(ring) => return Ok(Built { ring, flags: names(wishes, *flags) }),
             Err(error) => errno = error.raw_os_error().unwrap_or(libc::EIO),
         }
-        // An older kernel does not know a flag; anything else would not change with fewer.
+        // EINVAL: the kernel is too old for one of the flags. Fewer flags do not help against any other error.
         if errno != libc::EINVAL {
             break;
         }
@@ -137,25 +138,25 @@ fn refused(errno: i32) -> EngineError {
     failed(SETUP, errno, advice)
 }
 
-/// An error of this engine with the kernel's word and ours.
+/// Error of this engine: the kernel's message, then advice.
 pub(super) fn failed(operation: &'static str, errno: i32, advice: &str) -> EngineError {
     let message = format!("{}: {advice}", std::io::Error::from_raw_os_error(errno));
     EngineError { engine: NAME, operation, message, errno }
 }
 
-/// Whether the kernel can read and write without vectors (5.6).
+/// True if the kernel has reads and writes without iovecs (Linux 5.6).
 pub(super) fn has_plain_transfers(ring: &IoUring) -> bool {
     let mut probe = Probe::new();
     ring.submitter().register_probe(&mut probe).is_ok() && probe.is_supported(opcode::Read::CODE)
 }
 
-/// Registers every slot's buffer, under the slot's number.
+/// Registers the buffer of each slot, with the slot as index.
 pub(super) fn register_buffers<C>(ring: &IoUring, setup: &Setup<'_, C>) -> Result<(), EngineError> {
     let slots = Slots::new(setup);
     let vectors: Vec<libc::iovec> = (0..setup.depth)
         .map(|slot| libc::iovec { iov_base: slots.start(slot).cast(), iov_len: slots.stride() })
         .collect();
-    // SAFETY: the worker owns the buffers, and keeps them until after the engine and with it the ring is dropped
+    // SAFETY: the worker owns the buffers and frees them only after the engine, and with it the ring, is dropped
     // (contract of Setup).
     let registered = unsafe { ring.submitter().register_buffers(&vectors) };
     registered.map_err(|error| {
@@ -168,7 +169,7 @@ pub(super) fn register_buffers<C>(ring: &IoUring, setup: &Setup<'_, C>) -> Resul
     })
 }
 
-/// Registers all files, under their target's number.
+/// Registers all files, with the index of their target.
 pub(super) fn register_files<C>(ring: &IoUring, setup: &Setup<'_, C>) -> Result<(), EngineError> {
     ring.submitter().register_files(&descriptors(setup.targets)).map_err(|error| {
         let errno = error.raw_os_error().unwrap_or(libc::EIO);
@@ -176,10 +177,10 @@ pub(super) fn register_files<C>(ring: &IoUring, setup: &Setup<'_, C>) -> Result<
     })
 }
 
-/// The polling thread that the kernel made for the ring just built: the newest of its name. Only where this thread is
-/// alone can it be told from those of other rings, so with several of them none is taken.
+/// Finds the kernel's polling thread of the ring that was just built. Threads of this name belong to rings of this
+/// thread, but nothing says to which one, so with more than one it returns `None`.
 ///
-/// The thread takes its name when it first runs, so a little patience is in order.
+/// The polling thread sets its name when it first runs, which takes a moment: this retries for up to 100 ms.
 pub(super) fn find_poller() -> Option<PathBuf> {
     (0..100).find_map(|_| {
         let found = named_poller();
@@ -199,20 +200,20 @@ fn named_poller() -> Option<PathBuf> {
     found.next().is_none().then_some(first)
 }
 
-/// The CPU time of a thread, from the scheduler's own account.
+/// CPU time of a thread, from /proc/PID/task/TID/schedstat (kernel doc: scheduler/sched-stats).
 pub(super) fn cpu_of(thread: &Path) -> Option<Nanos> {
     let text = std::fs::read_to_string(thread.join("schedstat")).ok()?;
     text.split_whitespace().next()?.parse().ok().map(Nanos)
 }
 
-/// The ring as io_uring_enter(2) is told of it.
+/// The ring as io_uring_enter(2) identifies it: a descriptor, or the index of a registered one.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Handle {
     descriptor: RawFd,
     flags: u32,
 }
 
-/// linux/io_uring.h.
+/// Constants of linux/io_uring.h.
 pub(super) const ENTER_GETEVENTS: u32 = 1;
 pub(super) const ENTER_SQ_WAKEUP: u32 = 2;
 const ENTER_EXT_ARG: u32 = 8;
@@ -238,9 +239,9 @@ struct Update {
 }
 
 impl Handle {
-    /// Registers the ring's own descriptor with the thread, so that no call has to look it up (5.18); the plain
-    /// descriptor where that is not to be had. The crate keeps such a registration only in a `Submitter`, which
-    /// borrows the ring; so the calls are our own.
+    /// Registers the descriptor of the ring with the thread, so that calls do not have to look it up (Linux 5.18);
+    /// falls back to the plain descriptor. The io-uring crate offers this only on a `Submitter`, which borrows the
+    /// ring, so this makes the calls itself.
     pub(super) fn register(ring: &IoUring) -> Handle {
         let plain = Handle { descriptor: ring.as_raw_fd(), flags: 0 };
         let mut update = Update { offset: u32::MAX, reserved: 0, data: u64::from(plain.descriptor.cast_unsigned()) };
@@ -259,7 +260,7 @@ impl Handle {
         self.flags != 0
     }
 
-    /// Undoes [`Handle::register`]: a registered ring outlives its descriptor until the thread ends.
+    /// Undoes [`Handle::register`]: without it, a registered ring outlives its descriptor until the thread ends.
     pub(super) fn unregister(self, ring: &IoUring) {
         if self.is_registered() {
             let update = Update { offset: self.descriptor.cast_unsigned(), reserved: 0, data: 0 };
@@ -270,8 +271,8 @@ impl Handle {
         }
     }
 
-    /// io_uring_enter(2) with a timeout: waits for one completion, no longer than `longest`. ETIME when the time is
-    /// up; EINVAL where the kernel has no such wait (before 5.11).
+    /// io_uring_enter(2) with a timeout: waits for one completion, at most `longest`. Fails with ETIME on timeout, and
+    /// with EINVAL on kernels without this argument (before Linux 5.11).
     #[cold]
     pub(super) fn wait_within(self, longest: &libc::timespec) -> Result<(), i32> {
         let flags = ENTER_GETEVENTS | ENTER_EXT_ARG | self.flags;
@@ -282,12 +283,14 @@ impl Handle {
         if result >= 0 { Ok(()) } else { Err(crate::call::errno()) }
     }
 
-    /// io_uring_enter(2): submits so many, waits for so many; returns how many it took, or errno.
+    /// io_uring_enter(2): submits `submit` entries and waits for `wait` completions. Returns the number submitted, or
+    /// errno.
     #[inline(always)]
     pub(super) fn enter(self, submit: u32, wait: u32, flags: u32) -> Result<u32, i32> {
         let flags = IoringEnterFlags::from_bits_retain(flags | self.flags);
-        // SAFETY: the descriptor, or the index that stands for it, is open as long as the ring, which outlives the handle's
-        // use. The call takes no memory of ours but the entries in the ring; who pushed them answers for what they point to.
+        // SAFETY: the descriptor, or the index of the registered one, is open as long as the ring, which outlives every
+        // use of the handle. The call reads and writes no memory of ours except the rings; the caller that pushed an
+        // entry answers for the memory it points to.
         let taken = unsafe { io_uring_enter(BorrowedFd::borrow_raw(self.descriptor), submit, wait, flags) };
         taken.map_err(|errno| errno.raw_os_error())
     }

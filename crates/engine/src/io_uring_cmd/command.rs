@@ -1,10 +1,10 @@
-//! NVMe commands as the kernel takes them, and what a namespace says of itself.
+//! NVMe commands in the kernel's layout, and the identification of a namespace.
 
 use crate::call;
 use crate::contract::{Io, Operation};
 use std::os::fd::RawFd;
 
-/// `struct nvme_uring_cmd` of linux/nvme_ioctl.h; `struct nvme_passthru_cmd` has the same shape.
+/// `struct nvme_uring_cmd` of linux/nvme_ioctl.h; `struct nvme_passthru_cmd` has the same layout.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub(super) struct Command {
@@ -18,13 +18,13 @@ pub(super) struct Command {
     address: u64,
     metadata_length: u32,
     length: u32,
-    /// Command words 10 to 15.
+    /// Command dwords 10 to 15 (cdw10 to cdw15).
     words: [u32; 6],
     timeout_ms: u32,
     result: u32,
 }
 
-/// Bytes of a command.
+/// Size of a command in bytes.
 const SIZE: usize = 72;
 const _: () = assert!(size_of::<Command>() == SIZE);
 
@@ -35,18 +35,18 @@ const ADMIN: libc::c_ulong = 0xc048_4e41;
 /// `NVME_IOCTL_ID`: `_IO('N', 0x40)`.
 const ID: libc::c_ulong = 0x4e40;
 
-/// Operation codes of the NVM command set, and Identify of the admin set.
+/// Opcodes of the NVM command set, and Identify of the admin command set.
 const FLUSH: u8 = 0x00;
 const WRITE: u8 = 0x01;
 const READ: u8 = 0x02;
 const DATASET_MANAGEMENT: u8 = 0x09;
 const IDENTIFY: u8 = 0x06;
-/// Attribute "deallocate" of Dataset Management.
+/// Attribute bit "deallocate" of Dataset Management.
 const DEALLOCATE: u32 = 1 << 2;
-/// Force unit access in command word 12.
+/// Force Unit Access (FUA), in dword 12.
 pub(super) const FUA: u32 = 1 << 30;
 
-/// What Dataset Management reads: one range.
+/// The range that Dataset Management reads from memory.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub(super) struct Range {
@@ -55,18 +55,18 @@ pub(super) struct Range {
     start: u64,
 }
 
-/// A namespace: where commands go, and in what blocks.
+/// A namespace that commands go to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Namespace {
     pub(super) number: u32,
-    /// Bytes of a logical block.
+    /// Size of a logical block in bytes.
     pub(super) block: u64,
 }
 
 impl Namespace {
-    /// Asks the file behind a descriptor what it is; `Err` says what is wrong with it.
+    /// Identifies the namespace behind a descriptor; `Err` is the reason why it cannot be used.
     pub(super) fn of(descriptor: RawFd) -> Result<Namespace, &'static str> {
-        // SAFETY: NVME_IOCTL_ID takes no argument; a descriptor that is something else answers ENOTTY.
+        // SAFETY: NVME_IOCTL_ID takes no argument; a descriptor of something else fails with ENOTTY.
         let number = call::finish(|| unsafe { libc::ioctl(descriptor, ID) as isize });
         let number = u32::try_from(number).ok().filter(|&number| number > 0).ok_or("is no NVMe namespace")?;
         let mut page = vec![0_u8; 4096];
@@ -85,7 +85,8 @@ impl Namespace {
         Ok(Namespace { number, block: block_of(&page)? })
     }
 
-    /// The command for an I/O; `None` where it is not made of whole blocks. `range` is what a trim points to.
+    /// Builds the command of an I/O; `None` if it is not a multiple of the block size. A trim points to `range`, which
+    /// is filled in.
     pub(super) fn command(&self, io: &Io, memory: u64, flags: u32, range: &mut Range) -> Option<Command> {
         let length = u64::from(io.length);
         if !io.offset.is_multiple_of(self.block) || !length.is_multiple_of(self.block) {
@@ -112,7 +113,7 @@ impl Namespace {
 }
 
 impl Command {
-    /// The command in the 80 bytes that a large submission entry has for it.
+    /// The command in the 80 bytes that a 128-byte submission entry has for it.
     pub(super) fn bytes(self) -> [u8; 80] {
         let mut bytes = [0; 80];
         // SAFETY: a command is 72 bytes of integers without padding.
@@ -127,8 +128,8 @@ const fn halves(number: u64) -> [u32; 2] {
     [number as u32, (number >> 32) as u32]
 }
 
-/// The logical block from a page of Identify Namespace (NVM command set specification, figure 97: FLBAS and the table of
-/// LBA formats).
+/// Logical block size from the Identify Namespace data (NVM Command Set Specification, figure 97: FLBAS and the LBA
+/// formats).
 fn block_of(page: &[u8]) -> Result<u64, &'static str> {
     let format = page[26];
     let index = usize::from(format & 0xf | (format >> 1) & 0x30);

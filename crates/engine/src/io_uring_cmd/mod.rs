@@ -1,5 +1,5 @@
-//! `io_uring_cmd`: NVMe commands through io_uring to a namespace's generic character device (/dev/ngXnY), past the block
-//! layer. Linux 5.19 brought it.
+//! `io_uring_cmd`: NVMe passthrough commands with io_uring to the generic character device of a namespace (/dev/ngXnY),
+//! which bypass the block layer. Linux 5.19 and later.
 
 mod command;
 
@@ -12,26 +12,26 @@ use ::io_uring::squeue::Entry128;
 use ::io_uring::types::{Fd, Fixed, SubmitArgs, Timespec};
 use ::io_uring::{IoUring, opcode};
 use command::{FUA, Namespace, Range, URING_IO};
-use job::EngineSpec;
-use job::option::{Kind, OptionSpec, Support};
 use measure::{Nanos, SystemClock};
+use plan::option::{Effect, Kind, OptionSpec, Support};
+use plan::{Capabilities, EngineSpec};
 use std::os::fd::RawFd;
 
 const NAME: &str = "io_uring_cmd";
 
-/// After so long without work the kernel's polling thread sleeps.
+/// The kernel's polling thread sleeps after this time without work.
 const POLLER_IDLE_MS: u32 = 1000;
 
-/// A ring of large entries and the namespaces its commands go to.
+/// A ring with 128-byte entries, and the namespaces that its commands go to.
 pub(crate) struct IoUringCmd {
     ring: IoUring<Entry128, Entry32>,
     slots: Slots,
     descriptors: Box<[RawFd]>,
     namespaces: Box<[Namespace]>,
     registered: bool,
-    /// Command word 12 of reads and of writes, beside the number of blocks.
+    /// Dword 12 of reads and of writes, without the number of blocks.
     flags: [u32; 2],
-    /// What a trim of each slot points to, and how long each slot's I/O is.
+    /// Dataset Management range of each slot's trim, and the length of each slot's I/O.
     ranges: Box<[Range]>,
     lengths: Box<[u32]>,
     queued: u32,
@@ -50,7 +50,7 @@ impl Engine for IoUringCmd {
     const SPEC: EngineSpec = EngineSpec {
         name: NAME,
         help: "NVMe commands through io_uring, on /dev/ngXnY; give size=",
-        capabilities: ASYNCHRONOUS,
+        capabilities: Capabilities { raw_commands: true, one_queue_options: &["sqthread_poll"], ..ASYNCHRONOUS },
         options: OPTIONS,
     };
 
@@ -75,7 +75,8 @@ impl Engine for IoUringCmd {
                 builder.setup_sqpoll_cpu(cpu);
             }
         }
-        // The polling thread takes entries when it likes: with room for the depth alone the queue would be full at times.
+        // The polling thread takes entries at its own pace: with room for just the depth, the queue would sometimes be
+        // full.
         let ring = builder.build(setup.depth.saturating_mul(2)).map_err(|error| broken("io_uring_setup", &error))?;
         let descriptors = descriptors(setup.targets);
         let registered = options.is_on("registerfiles");
@@ -102,7 +103,7 @@ impl Engine for IoUringCmd {
         let flags = self.flags[usize::from(io.operation == Operation::Write)];
         let memory = match io.operation {
             Operation::Read | Operation::Write => self.slots.address(&io).expose_provenance() as u64,
-            // What it says of is no memory of the slot, and may be longer.
+            // These do not use the slot's buffer, and a trim may be longer than it.
             Operation::Trim | Operation::Sync | Operation::DataSync => 0,
         };
         let Some(command) = self.namespaces[target].command(&io, memory, flags, &mut self.ranges[slot]) else {
@@ -114,8 +115,8 @@ impl Engine for IoUringCmd {
             opcode::UringCmd80::new(Fd(self.descriptors[target]), URING_IO).cmd(command.bytes()).build()
         };
         let entry = entry.user_data(u64::from(io.slot));
-        // SAFETY: the command points into the slot's buffer or to the slot's range, both of which outlive the I/O: `drop`
-        // awaits what is in flight, and the worker leaves a slot alone until it is reaped.
+        // SAFETY: the command points to the slot's buffer or the slot's range, both of which outlive the I/O: `drop`
+        // waits for the I/Os in flight, and the worker does not touch a slot until its I/O is reaped.
         if unsafe { self.ring.submission().push(&entry) }.is_err() {
             return Submitted::Full;
         }
@@ -171,7 +172,7 @@ impl Engine for IoUringCmd {
 }
 
 impl IoUringCmd {
-    /// Moves up to `max` completions to `done`. A status of the device, which is positive, is an I/O error.
+    /// Moves up to `max` completions to `done`. Positive results are NVMe status codes and become EIO.
     fn take(&mut self, max: u32, done: &mut Vec<Completion>) -> u32 {
         let mut count = 0;
         let mut completions = self.ring.completion();
@@ -193,7 +194,7 @@ impl IoUringCmd {
 }
 
 impl Drop for IoUringCmd {
-    /// The device writes to the buffers as long as commands are in flight: they are awaited.
+    /// Waits for the commands in flight, because the device writes to the buffers until then.
     fn drop(&mut self) {
         let mut done = Vec::new();
         while self.in_flight > 0 {
@@ -227,7 +228,16 @@ fn failed(operation: &'static str, message: String, errno: i32) -> EngineError {
 }
 
 const fn option(name: &'static str, kind: Kind, default: Option<&'static str>, help: &'static str) -> OptionSpec {
-    OptionSpec { name, aliases: &[], kind, default, help, group: "NVMe commands", support: Support::Works }
+    OptionSpec {
+        name,
+        aliases: &[],
+        kind,
+        default,
+        help,
+        group: "NVMe commands",
+        support: Support::Works,
+        effect: None,
+    }
 }
 
 const fn refused(name: &'static str, default: Option<&'static str>, help: &'static str) -> OptionSpec {
@@ -237,14 +247,16 @@ const fn refused(name: &'static str, default: Option<&'static str>, help: &'stat
 }
 
 const OPTIONS: &[OptionSpec] = &[
-    option("hipri", Kind::Flag, Some("0"), "Poll the device for completions (IORING_SETUP_IOPOLL)"),
+    option("hipri", Kind::Flag, Some("0"), "Poll the device for completions (IORING_SETUP_IOPOLL)").with(Effect::Polls),
     option("registerfiles", Kind::Flag, Some("0"), "Register the files with the kernel once"),
-    option("sqthread_poll", Kind::Flag, Some("0"), "A kernel thread takes submissions: no system call to submit"),
+    option("sqthread_poll", Kind::Flag, Some("0"), "A kernel thread takes submissions: no system call to submit")
+        .with(Effect::Polls),
     option("sqthread_poll_cpu", Kind::Integer { least: 0, most: 1 << 20 }, None, "The CPU of that kernel thread"),
     option("nonvectored", Kind::Integer { least: -1, most: 1 }, Some("-1"), "A command has one buffer: 1, or -1"),
     option("cmd_type", Kind::Word(&[("nvme", "NVMe commands")]), Some("nvme"), "Kind of commands"),
     option("readfua", Kind::Bool, Some("0"), "Reads come from the medium, not from the device's cache (FUA)"),
-    option("writefua", Kind::Bool, Some("0"), "Writes reach the medium before they are done (FUA)"),
+    option("writefua", Kind::Bool, Some("0"), "Writes reach the medium before they are done (FUA)")
+        .with(Effect::DurableWrites),
     refused("fixedbufs", Some("0"), "Register the buffers with the kernel once"),
     refused("cdb_len", Some("0"), "Length of SCSI commands"),
     refused("write_mode", Some("write"), "The command that writes"),

@@ -1,15 +1,17 @@
-//! `libaio`: Linux native asynchronous I/O through its own system calls (io_setup(2) and friends), without the library.
+//! `libaio`: Linux native asynchronous I/O by its system calls (io_setup(2), io_submit(2), io_getevents(2)), without
+//! the libaio library.
 //!
-//! Queued I/Os go to the kernel in one io_submit. Completions come from io_getevents, or with `userspace_reap` straight
-//! from the ring that the kernel maps into the process, and then only what is missing costs a system call.
+//! A flush submits the queued I/Os with one io_submit. Completions are read with io_getevents or, with
+//! `userspace_reap`, directly from the ring that the kernel maps into the process; then a system call is needed only to
+//! wait for more.
 
 use crate::call;
 use crate::contract::{Completion, Engine, EngineError, Io, Operation, Setup, Submitted};
 use crate::priority::{PRIORITY_OPTIONS, Priorities};
 use crate::slots::{Slots, descriptors};
-use job::option::{Kind, OptionSpec, Support};
-use job::{Capabilities, EngineSpec, Submission, Work};
 use measure::{Nanos, SystemClock};
+use plan::option::{Effect, Kind, OptionSpec, Support};
+use plan::{Capabilities, EngineSpec, Submission, Work};
 use ring::{Context, Event, HAS_PRIORITY, Iocb, PREAD, PREADV, PWRITE, PWRITEV};
 use std::cell::UnsafeCell;
 use std::os::fd::RawFd;
@@ -19,40 +21,35 @@ mod ring;
 pub(crate) const NAME: &str = "libaio";
 pub(crate) const GROUP: &str = "Asynchronous I/O";
 
-/// What every asynchronous engine on files can.
-pub(crate) const ASYNCHRONOUS: Capabilities = Capabilities {
-    submission: Submission::Asynchronous,
-    work: Work::Data,
-    needs_files: true,
-    trim: true,
-    virtual_time: false,
-};
+/// Capabilities of asynchronous engines on files.
+pub(crate) const ASYNCHRONOUS: Capabilities =
+    Capabilities { trim: true, ..Capabilities::new(Submission::Asynchronous, Work::Data) };
 
-/// One aio context of the kernel and what is queued for it.
+/// A kernel aio context and the I/Os queued for it.
 #[derive(Debug)]
 pub(crate) struct Libaio {
     context: Context,
     slots: Slots,
     descriptors: Box<[RawFd]>,
-    /// One control block per slot; the kernel copies it in io_submit.
+    /// One control block per slot, which the kernel copies in io_submit.
     blocks: Box<[UnsafeCell<Iocb>]>,
-    /// One vector per slot, for `libaio_vectored`; the kernel copies it in io_submit. Empty without.
+    /// One iovec per slot for `libaio_vectored`, which the kernel copies in io_submit; empty without.
     vectors: Box<[UnsafeCell<libc::iovec>]>,
-    /// Addresses in `blocks` that wait for a flush, in order.
+    /// Addresses in `blocks` that wait for a flush, in order of submission.
     queue: Vec<*mut Iocb>,
-    /// I/Os that io_submit refused one by one, waiting for a reap.
+    /// I/Os that io_submit rejected, until they are reaped.
     refused: Vec<Completion>,
-    /// Room for one call's events.
+    /// Buffer for the events of one io_getevents.
     events: Box<[Event]>,
-    /// I/Os that the kernel has.
+    /// I/Os submitted and not yet reaped.
     in_flight: u32,
-    /// RWF_ flags of every read, and of every write.
+    /// RWF_* flags of reads, and of writes.
     flags: [i32; 2],
-    /// Whether completions are looked for in the mapped ring first.
+    /// True if completions are read from the mapped ring first.
     reap_from_ring: bool,
-    /// Chooses priorities, where the job wants more than one.
+    /// Chooses priorities, if the job has more than one.
     priorities: Option<Box<Priorities>>,
-    /// What was wished and cannot be had.
+    /// Note about a setting that has no effect here.
     remark: Option<&'static str>,
 }
 
@@ -62,7 +59,11 @@ impl Engine for Libaio {
     const SPEC: EngineSpec = EngineSpec {
         name: NAME,
         help: "Linux native asynchronous I/O (io_submit(2), io_getevents(2)); queues only with direct I/O",
-        capabilities: ASYNCHRONOUS,
+        capabilities: Capabilities {
+            atomic_writes: true,
+            one_queue_options: &["cmdprio_percentage", "cmdprio_bssplit"],
+            ..ASYNCHRONOUS
+        },
         options: OPTIONS,
     };
 
@@ -96,7 +97,7 @@ impl Engine for Libaio {
     fn submit(&mut self, io: Io) -> Submitted {
         match io.operation {
             Operation::Read | Operation::Write => {}
-            // What is queued was asked for before; it must not be overtaken.
+            // A sync or trim must not overtake the I/Os that are queued.
             _ if !self.queue.is_empty() => return Submitted::Full,
             _ => return Submitted::Done(self.carry_out(&io)),
         }
@@ -118,9 +119,9 @@ impl Engine for Libaio {
                     self.in_flight += count;
                 }
                 Err(libc::EINTR) => {}
-                // No room: the caller reaps first.
+                // The context is full: the caller reaps first.
                 Err(libc::EAGAIN) if self.in_flight > 0 => break,
-                // The call fails only for the first I/O in line; that one is at fault.
+                // io_submit returns an error only for the first control block of the list.
                 Err(errno) => {
                     self.refuse(taken as usize, errno);
                     taken += 1;
@@ -140,6 +141,7 @@ impl Engine for Libaio {
             count += taken;
         }
         let missing = min.min(max).saturating_sub(count).min(self.in_flight);
+        // With the ring, a system call is needed only to wait; without it, also to poll.
         let ask = if self.reap_from_ring { missing > 0 } else { count < max && self.in_flight > 0 };
         if ask {
             count += self.fetch(missing, max - count, None, done)?;
@@ -169,7 +171,7 @@ impl Engine for Libaio {
 }
 
 impl Libaio {
-    /// Writes the control block of the I/O's slot.
+    /// Fills the control block of the slot.
     #[inline]
     fn prepare(&mut self, io: &Io) -> *mut Iocb {
         let slot = io.slot as usize;
@@ -179,7 +181,7 @@ impl Libaio {
             None => (if writes { PWRITE } else { PREAD }, memory.expose_provenance(), io.length as usize),
             Some(vector) => {
                 let vector = vector.get();
-                // SAFETY: the vector belongs to this slot, of which no I/O is queued: the kernel reads it only within
+                // SAFETY: the iovec belongs to this slot, which has no I/O queued: the kernel reads it only within
                 // io_submit.
                 unsafe { *vector = self.slots.vector(io) };
                 (if writes { PWRITEV } else { PREADV }, vector.expose_provenance(), 1)
@@ -196,12 +198,12 @@ impl Libaio {
             offset: call::signed(io.offset),
             ..Iocb::default()
         };
-        // SAFETY: as for the vector.
+        // SAFETY: as for the iovec.
         unsafe { *block = filled };
         block
     }
 
-    /// Gives the I/O's control block the priority that is chosen for it.
+    /// Sets the chosen priority in the control block.
     #[cold]
     fn raise(&mut self, io: &Io) {
         let Some(value) = self.priorities.as_mut().and_then(|priorities| priorities.choose(io)) else { return };
@@ -210,22 +212,23 @@ impl Libaio {
         block.flags |= HAS_PRIORITY;
     }
 
-    /// Does a trim or sync in place: the kernel has no queued form of a trim, and the oracle does syncs this way too.
+    /// Does a trim or sync synchronously: the kernel has no asynchronous trim here, and fio does its syncs this way
+    /// too.
     #[cold]
     fn carry_out(&self, io: &Io) -> Completion {
         Completion { slot: io.slot, result: call::without_data(self.descriptors[io.target as usize], io) }
     }
 
-    /// Notes that the kernel does not take the I/O at `index` of the queue.
+    /// Records that the kernel rejected the I/O at `index` of the queue.
     #[cold]
     fn refuse(&mut self, index: usize, errno: i32) {
-        // SAFETY: the queue holds addresses of this engine's blocks, which nothing writes now.
+        // SAFETY: the queue holds addresses of this engine's control blocks, which nothing writes at this time.
         let block = unsafe { *self.queue[index] };
         #[expect(clippy::cast_possible_truncation, reason = "the data is the slot that we gave, a u32")]
         self.refused.push(Completion { slot: block.data as u32, result: -i64::from(errno) });
     }
 
-    /// Moves I/Os that io_submit refused to `done`.
+    /// Moves I/Os that io_submit rejected to `done`.
     #[inline(always)]
     fn take_refused(&mut self, max: u32, done: &mut Vec<Completion>) -> u32 {
         let mut count = 0;
@@ -237,7 +240,7 @@ impl Libaio {
         count
     }
 
-    /// Asks the kernel for events; none when a signal came or the time was up.
+    /// Reads events with io_getevents; none after a signal or timeout.
     #[inline(always)]
     fn fetch(
         &mut self,
@@ -265,7 +268,16 @@ impl Libaio {
 }
 
 const fn works(name: &'static str, kind: Kind, help: &'static str) -> OptionSpec {
-    OptionSpec { name, aliases: &[], kind, default: Some("0"), help, group: GROUP, support: Support::Works }
+    OptionSpec {
+        name,
+        aliases: &[],
+        kind,
+        default: Some("0"),
+        help,
+        group: GROUP,
+        support: Support::Works,
+        effect: None,
+    }
 }
 
 const OPTIONS: &[OptionSpec] = &[
@@ -273,7 +285,8 @@ const OPTIONS: &[OptionSpec] = &[
         "userspace_reap",
         Kind::Flag,
         "Take completions from the ring in the process's memory; a system call only to wait for more",
-    ),
+    )
+    .with(Effect::Polls),
     works("nowait", Kind::Bool, "RWF_NOWAIT: an I/O that would block ends with EAGAIN"),
     works("libaio_vectored", Kind::Bool, "Submit vectored reads and writes (IOCB_CMD_PREADV, IOCB_CMD_PWRITEV)"),
     PRIORITY_OPTIONS[0],

@@ -1,18 +1,19 @@
-//! The kernel's aio context: its four system calls, its structures and the ring it maps into the process.
+//! A kernel aio context: its four system calls, its structures, and the completion ring mapped into the process.
 //!
-//! Layouts are those of linux/aio_abi.h; the ring's is the kernel's own (fs/aio.c) and guarded by a magic number.
+//! The structures are those of linux/aio_abi.h. The ring's layout is internal to the kernel (fs/aio.c) and is checked
+//! by its magic number.
 
 use super::NAME;
 use crate::call;
 use crate::contract::{Completion, EngineError};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Operations of a control block.
+/// Opcodes of a control block.
 pub(super) const PREAD: u16 = 0;
 pub(super) const PWRITE: u16 = 1;
 pub(super) const PREADV: u16 = 7;
 pub(super) const PWRITEV: u16 = 8;
-/// A flag of a control block: its priority counts (IOCB_FLAG_IOPRIO).
+/// IOCB_FLAG_IOPRIO: the priority field of the control block is valid.
 pub(super) const HAS_PRIORITY: u32 = 2;
 
 /// `struct iocb`.
@@ -69,7 +70,7 @@ struct Header {
 
 const MAGIC: u32 = 0xa10a_10a1;
 
-/// An aio context. The kernel identifies it by the address at which it mapped the ring.
+/// An aio context. Its ID is the address at which the kernel mapped the ring.
 #[derive(Debug)]
 pub(super) struct Context {
     id: libc::c_ulong,
@@ -78,7 +79,7 @@ pub(super) struct Context {
 impl Context {
     pub(super) fn new(depth: u32) -> Result<Self, EngineError> {
         let mut id: libc::c_ulong = 0;
-        // SAFETY: io_setup(2) writes the context's id to `id`, which outlives the call.
+        // SAFETY: io_setup(2) writes the ID of the context to `id`, which outlives the call.
         let result = unsafe { libc::syscall(libc::SYS_io_setup, depth, &raw mut id) };
         if result == 0 {
             return Ok(Context { id });
@@ -93,18 +94,18 @@ impl Context {
         Err(EngineError { engine: NAME, operation: "io_setup", message, errno })
     }
 
-    /// Hands control blocks over, in order; returns how many the kernel took, or why it refused the first.
+    /// Submits control blocks in order. Returns how many the kernel took, or the error of the first.
     #[inline(always)]
     pub(super) fn submit(&self, blocks: &[*mut Iocb]) -> Result<u32, i32> {
         let arguments = [self.address(), blocks.len(), blocks.as_ptr().expose_provenance(), 0, 0];
-        // SAFETY: every pointer is to a block of the engine, which it does not move or write while it is in this list;
-        // the kernel copies the blocks before it returns. Their memory is promised by Setup for the engine's life, and
-        // the context waits for all I/O when it is destroyed.
+        // SAFETY: each pointer is to a control block of the engine, which does not move or write it while it is in this
+        // list; the kernel copies the blocks before it returns. Setup promises that the data buffers outlive the
+        // engine, and io_destroy waits for all I/Os of the context.
         let taken = unsafe { call::system_call(libc::SYS_io_submit, arguments) };
         taken.map(count)
     }
 
-    /// Waits for `min` events at least, no longer than `longest`, and fetches as many as `events` can hold.
+    /// Waits for at least `min` events, at most `longest`, and reads as many as fit into `events`.
     #[inline(always)]
     pub(super) fn fetch(&self, min: u32, events: &mut [Event], longest: Option<&libc::timespec>) -> Result<u32, i32> {
         let (room, timeout) = (events.len(), longest.map_or(std::ptr::null(), std::ptr::from_ref));
@@ -116,7 +117,7 @@ impl Context {
         fetched.map(count)
     }
 
-    /// Whether the ring has the layout that [`Context::take`] knows.
+    /// True if the ring has the layout that [`Context::take`] expects.
     pub(super) fn is_readable(&self) -> bool {
         let header = self.header();
         header.magic == MAGIC
@@ -124,12 +125,16 @@ impl Context {
             && header.header_length as usize == size_of::<Header>()
     }
 
-    /// Takes up to `max` events from the ring without a system call. Only after [`Context::is_readable`].
+    /// Takes up to `max` events from the ring without a system call. Requires [`Context::is_readable`].
+    ///
+    /// The kernel is the only writer of `tail`, this thread the only writer of `head`. The kernel writes an event
+    /// before it moves the tail, and reuses its entry only after the head has passed it: hence Acquire on the tail and
+    /// Release on the head.
     #[inline]
     pub(super) fn take(&self, max: u32, mut each: impl FnMut(&Event)) -> u32 {
         let header = self.header();
         let mut head = header.head.load(Ordering::Relaxed);
-        // The kernel writes the event before it moves the tail.
+        // Pairs with the kernel's write barrier between event and tail.
         let tail = header.tail.load(Ordering::Acquire);
         let mut count = 0;
         while head != tail && count < max {
@@ -146,8 +151,8 @@ impl Context {
     #[inline]
     fn header(&self) -> &Header {
         let address = std::ptr::with_exposed_provenance::<Header>(self.address());
-        // SAFETY: the id is the address at which the kernel mapped at least one page that begins with the header, until
-        // io_destroy, which only `drop` calls. What the kernel changes meanwhile is atomic in `Header`.
+        // SAFETY: the ID is the address at which the kernel mapped at least one page, which begins with the header,
+        // until io_destroy, which only `drop` calls. The fields that the kernel changes are atomic in `Header`.
         unsafe { &*address }
     }
 
@@ -156,7 +161,7 @@ impl Context {
         let first = self.address() + size_of::<Header>();
         let address = std::ptr::with_exposed_provenance::<Event>(first + index as usize * size_of::<Event>());
         // SAFETY: `index` is between head and tail, below the capacity of the mapped ring, and the kernel does not
-        // write this event again before the head has passed it.
+        // overwrite this event before the head has passed it.
         unsafe { &*address }
     }
 
@@ -167,7 +172,7 @@ impl Context {
     }
 }
 
-/// A number of blocks or events, of which there are no more than a depth.
+/// Count of control blocks or events, at most the depth.
 #[inline(always)]
 fn count(returned: usize) -> u32 {
     u32::try_from(returned).unwrap_or(u32::MAX)
@@ -175,8 +180,8 @@ fn count(returned: usize) -> u32 {
 
 impl Drop for Context {
     fn drop(&mut self) {
-        // SAFETY: the context is this object's own. The call returns when no I/O of it is in flight any more, so the
-        // buffers may go after the engine.
+        // SAFETY: the context belongs to this object alone. The call returns when none of its I/Os is in flight, so the
+        // buffers may be freed after the engine.
         unsafe { libc::syscall(libc::SYS_io_destroy, self.id) };
     }
 }

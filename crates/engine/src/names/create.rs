@@ -1,12 +1,12 @@
-//! `filecreate` and `dircreate`: open(2) with O_CREAT, mkdir(2).
+//! `filecreate` and `dircreate`: open(2) with O_CREAT, and mkdir(2).
 
 use super::{NameCall, ON_NEW_NAMES};
-use job::{EngineOptions, EngineSpec};
+use plan::{EngineOptions, EngineSpec};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use std::ffi::CStr;
 
-/// open and close.
+/// open(2) with O_CREAT, then close(2).
 #[derive(Debug)]
 pub(crate) struct MakeFile;
 
@@ -29,7 +29,7 @@ impl NameCall for MakeFile {
     }
 }
 
-/// mkdir.
+/// mkdir(2).
 #[derive(Debug)]
 pub(crate) struct MakeDirectory;
 

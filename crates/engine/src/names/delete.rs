@@ -1,12 +1,12 @@
-//! `filedelete` and `dirdelete`: unlink(2), rmdir(2).
+//! `filedelete` and `dirdelete`: unlink(2) and rmdir(2).
 
 use super::{NameCall, ON_FILES, ON_NEW_NAMES};
-use job::{EngineOptions, EngineSpec};
+use plan::{EngineOptions, EngineSpec};
 use rustix::io::Errno;
 use std::ffi::CStr;
 use std::path::Path;
 
-/// unlink.
+/// unlink(2).
 #[derive(Debug)]
 pub(crate) struct RemoveFile;
 
@@ -22,7 +22,8 @@ impl NameCall for RemoveFile {
         RemoveFile
     }
 
-    /// A device's node is not made anew by anything but its driver, and other programs wait at a pipe or a socket.
+    /// Refuses everything except regular files and links: only its driver can recreate a device node, and other
+    /// programs may use a pipe or socket.
     fn prepare(&self, path: &Path) -> std::io::Result<()> {
         match std::fs::symlink_metadata(path) {
             Ok(found) if !found.is_file() && !found.is_symlink() => {
@@ -38,7 +39,7 @@ impl NameCall for RemoveFile {
     }
 }
 
-/// rmdir.
+/// rmdir(2).
 #[derive(Debug)]
 pub(crate) struct RemoveDirectory;
 

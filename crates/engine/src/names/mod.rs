@@ -1,7 +1,7 @@
-//! Engines that call on names: make, look at, or remove a file or a directory, once per file and pass.
+//! Metadata engines: each creates, stats or removes a file or directory, once per file and pass.
 //!
-//! A pass over a file is as many I/Os as its size holds blocks; the first makes the call and is timed, the others count
-//! only, as fio counts. With one block per file, which is what one measures with, every I/O is a call.
+//! A pass over a file has one I/O for each block of its size. The first makes the call and is timed; the others are
+//! only counted, as in fio. With one block per file, the usual setup, each I/O is a call.
 
 mod create;
 mod delete;
@@ -12,44 +12,38 @@ pub(crate) use delete::{RemoveDirectory, RemoveFile};
 pub(crate) use stat::{StatDirectory, StatFile};
 
 use crate::contract::{Completion, Engine, EngineError, Io, Operation, Setup, Submitted};
-use job::{Capabilities, EngineOptions, EngineSpec, Submission, Work};
 use measure::SystemClock;
+use plan::{Capabilities, EngineOptions, EngineSpec, Submission, Work};
 use rustix::io::Errno;
 use std::ffi::{CStr, CString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// What is done to a name.
+/// A call on a path.
 pub(crate) trait NameCall: Sized {
-    /// Name, help, abilities, options of its engine.
+    /// Name, help, capabilities and options of its engine.
     const SPEC: EngineSpec;
 
-    /// Chooses the call.
+    /// Selects the call from the options.
     fn new(options: &EngineOptions) -> Self;
 
-    /// Makes what the call needs and the layout does not make: directories.
+    /// Creates the directories that the call needs and that the layout does not create.
     fn prepare(&self, path: &Path) -> std::io::Result<()> {
         let _ = path;
         Ok(())
     }
 
-    /// The call.
+    /// Makes the call.
     fn call(&self, path: &CStr) -> Result<(), Errno>;
 }
 
-/// Abilities of an engine on names that makes them, or makes what it needs, itself.
-const ON_NEW_NAMES: Capabilities = Capabilities {
-    submission: Submission::Synchronous,
-    work: Work::Names,
-    needs_files: false,
-    trim: false,
-    virtual_time: false,
-};
+/// Capabilities of a metadata engine that creates its files, or creates what it needs.
+const ON_NEW_NAMES: Capabilities = Capabilities::new(Submission::Synchronous, Work::Metadata);
 
-/// Abilities of an engine on names of files that must be there.
+/// Capabilities of a metadata engine whose files must exist.
 const ON_FILES: Capabilities = Capabilities { needs_files: true, ..ON_NEW_NAMES };
 
-/// An engine around a call.
+/// The engine for one kind of call.
 #[derive(Debug)]
 pub(crate) struct Names<C> {
     call: C,
@@ -57,7 +51,7 @@ pub(crate) struct Names<C> {
     made_call: bool,
 }
 
-/// A name, and how far this pass over its file has come.
+/// A path, and the progress of the current pass over its file.
 #[derive(Debug)]
 struct Name {
     path: CString,
@@ -90,7 +84,7 @@ impl<C: NameCall> Engine for Names<C> {
     #[inline]
     fn submit(&mut self, io: Io) -> Submitted {
         let done = |result| Submitted::Done(Completion { slot: io.slot, result });
-        // There is nothing open that could be synchronised.
+        // No file is open that could be synced.
         let (Operation::Read | Operation::Write) = io.operation else { return done(0) };
         let name = &mut self.names[io.target as usize];
         self.made_call = name.passed == 0;

@@ -1,14 +1,14 @@
-//! `filestat` and `dirstat`: stat(2), lstat(2) or statx(2), as `stat_type` says.
+//! `filestat` and `dirstat`: stat(2), lstat(2) or statx(2), chosen by `stat_type`.
 
 use super::{NameCall, ON_FILES, ON_NEW_NAMES};
-use job::option::{Kind, OptionSpec, Support};
-use job::{EngineOptions, EngineSpec};
+use plan::option::{Kind, OptionSpec, Support};
+use plan::{EngineOptions, EngineSpec};
 use rustix::fs::{AtFlags, CWD, StatxFlags};
 use rustix::io::Errno;
 use std::ffi::CStr;
 use std::path::Path;
 
-/// Which call.
+/// Value of `stat_type`.
 #[derive(Clone, Copy, Debug)]
 enum StatType {
     Stat,
@@ -35,7 +35,7 @@ impl StatType {
     }
 }
 
-/// Looks at files.
+/// Calls stat on files.
 #[derive(Debug)]
 pub(crate) struct StatFile(StatType);
 
@@ -57,7 +57,7 @@ impl NameCall for StatFile {
     }
 }
 
-/// Looks at directories.
+/// Calls stat on directories.
 #[derive(Debug)]
 pub(crate) struct StatDirectory(StatType);
 
@@ -91,4 +91,5 @@ const OPTIONS: &[OptionSpec] = &[OptionSpec {
     help: "The call that looks at a name",
     group: "Calls on names",
     support: Support::Works,
+    effect: None,
 }];

@@ -1,12 +1,12 @@
-//! The two words by which the ends of a connection of datagrams tell each other that it opens and closes. They are
-//! fio's, as seen on the wire, so that either end may be fio.
+//! The two messages with which the ends of a UDP connection signal that it opens and closes. They have fio's wire
+//! format, so either end may be fio.
 
-/// A word about the connection.
+/// A message about the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Word {
-    /// The sender is there.
+    /// The sender is ready.
     Open,
-    /// Nothing more will come.
+    /// The sender sends no more data.
     Close,
 }
 
@@ -14,7 +14,7 @@ const OPEN: [u8; 8] = *b"link\0\0\0\x98";
 const CLOSE: [u8; 8] = *b"knil\x89\0\0\0";
 
 impl Word {
-    /// The word in a datagram; `None` for data.
+    /// Decodes a datagram; `None` for data.
     #[inline]
     pub(super) fn of(message: &[u8]) -> Option<Word> {
         match message.first_chunk::<8>() {
@@ -24,7 +24,7 @@ impl Word {
         }
     }
 
-    /// How it is sent.
+    /// Encodes the message.
     pub(super) fn bytes(self) -> [u8; 8] {
         match self {
             Word::Open => OPEN,

@@ -1,8 +1,8 @@
-//! `net` and `netsplice`: one end of a connection that a job sends into or receives from.
+//! `net` and `netsplice`: one end of a network connection that a job sends to or receives from.
 //!
-//! A job has one direction: one that writes sends, one that reads receives. Which end waits for the other is chosen with
-//! `listen` and `hostname`. Both meet after all workers are set up and before the first I/O, so that no I/O waits for a
-//! connection. Where the other end closes, there is nothing left to do: the job ends in order with what went through.
+//! A job has one direction: a job that writes sends, a job that reads receives. `listen` and `hostname` select which
+//! end waits for the other. The connection is made after all workers are set up and before the first I/O, so no I/O
+//! waits for it. When the other end closes it, the job ends normally with the data that was transferred.
 
 mod datagram;
 mod socket;
@@ -10,29 +10,24 @@ mod socket;
 use crate::contract::{Completion, Engine, EngineError, Io, Operation, Setup, Submitted};
 use crate::slots::Slots;
 use crate::splice::Pipe;
-use job::option::{Kind, OptionSpec, Support};
-use job::{Capabilities, EngineSpec, Submission, Work};
 use measure::SystemClock;
+use plan::option::{Kind, OptionSpec, Support};
+use plan::{Capabilities, EngineSpec, Submission, Work};
 use socket::End;
 pub(crate) use socket::Way;
 use std::os::fd::{AsRawFd, OwnedFd};
 
-/// What an engine on a connection can.
-const ON_A_STREAM: Capabilities = Capabilities {
-    submission: Submission::Synchronous,
-    work: Work::Stream,
-    needs_files: false,
-    trim: false,
-    virtual_time: false,
-};
+/// Capabilities of an engine on a connection.
+const ON_A_STREAM: Capabilities =
+    Capabilities { untrusted: Some("reaches other hosts"), ..Capabilities::new(Submission::Synchronous, Work::Stream) };
 
-/// How data gets from memory into a socket and back.
+/// Moves data between memory and a socket.
 pub(crate) trait Carrier: Sized {
-    /// Name, help, abilities, options.
+    /// Name, help, capabilities and options of its engine.
     const SPEC: EngineSpec;
-    /// Makes what it needs.
+    /// Creates what it needs, such as pipes.
     fn new() -> Result<Self, EngineError>;
-    /// Moves up to `length` bytes; how many, 0 where the other end has closed, or -errno.
+    /// Moves up to `length` bytes. Returns the bytes moved, 0 if the other end has closed the connection, or -errno.
     ///
     /// # Safety
     /// `memory` is `length` bytes that nothing else uses during the call, and that stay valid as long as the engine.
@@ -47,7 +42,8 @@ impl Carrier for Calls {
     const SPEC: EngineSpec = EngineSpec {
         name: "net",
         help: "Sends to or receives from another job or host: TCP, UDP or a Unix socket",
-        capabilities: ON_A_STREAM,
+        // Network rates are usually given in bits; fio does so for net, but not for netsplice.
+        capabilities: Capabilities { rates_in_bits: true, ..ON_A_STREAM },
         options: OPTIONS,
     };
 
@@ -76,7 +72,8 @@ impl Carrier for Spliced {
     const SPEC: EngineSpec = EngineSpec {
         name: "netsplice",
         help: "As net, with splice(2) and vmsplice(2) in place of send and recv; no UDP",
-        capabilities: ON_A_STREAM,
+        // vmsplice(2) gives the pages of the buffer to the socket, which may send them after the call has returned.
+        capabilities: Capabilities { lends_buffers: true, ..ON_A_STREAM },
         options: OPTIONS,
     };
 
@@ -97,15 +94,15 @@ pub(crate) type Net = Connection<Calls>;
 /// The engine `netsplice`.
 pub(crate) type NetSplice = Connection<Spliced>;
 
-/// One end of a connection and the I/O that is under way.
+/// One end of a connection, and the I/O in progress.
 #[derive(Debug)]
 pub(crate) struct Connection<C> {
     carrier: C,
     slots: Slots,
     end: End,
-    /// Every I/O is answered with one of the same size.
+    /// `pingpong`: each I/O is answered by one of the same size.
     ping_pong: bool,
-    /// Bytes of the I/O under way that went through, its answer included.
+    /// Bytes of the I/O in progress that were transferred, including its answer.
     moved: usize,
     over: bool,
 }
@@ -132,14 +129,15 @@ impl<C: Carrier> Engine for Connection<C> {
         Ok(())
     }
 
-    /// Answers 0 for an I/O that is still under way: the other end let us wait so long that the worker should look up.
+    /// Returns 0 for an I/O that is still in progress: the call waited so long that the worker should check for the end
+    /// of the job.
     #[inline]
     fn submit(&mut self, io: Io) -> Submitted {
         let done = |result| Submitted::Done(Completion { slot: io.slot, result });
         let way = match io.operation {
             Operation::Read => Way::In,
             Operation::Write => Way::Out,
-            // What was sent cannot be asked for again.
+            // Data that was sent cannot be synced.
             Operation::Sync | Operation::DataSync => return done(0),
             Operation::Trim => return done(-i64::from(libc::EINVAL)),
         };
@@ -166,22 +164,23 @@ impl<C: Carrier> Engine for Connection<C> {
 }
 
 impl<C: Carrier> Connection<C> {
-    /// One call; bytes, or 0 with `over` set where the other end closed, 0 without where it let us wait, or -errno.
+    /// One call. Returns bytes, or -errno; 0 after a timeout, or with `over` set if the other end closed the
+    /// connection.
     #[inline]
     fn step(&mut self, way: Way, memory: *mut u8, length: usize) -> i64 {
         let Some(socket) = self.end.socket().filter(|_| !self.over) else { return 0 };
-        // SAFETY: the memory is a part of the slot's buffer, which is the worker's until the engine is dropped and which
+        // SAFETY: the memory is part of the slot's buffer, which is the worker's until the engine is dropped and which
         // nothing else uses while this I/O is in flight.
         let result = unsafe { self.carrier.carry(socket, way, memory, length) };
         if result > 0 && way == Way::In && self.end.is_of_messages() {
-            // SAFETY: the call just filled so many bytes of that memory.
+            // SAFETY: the call has just filled `result` bytes of that memory.
             let message = unsafe { std::slice::from_raw_parts(memory, usize::try_from(result).unwrap_or(0)) };
             return self.judge_message(message);
         }
         if result > 0 { result } else { self.nothing_moved(result) }
     }
 
-    /// A datagram may be a word about the connection instead of data.
+    /// Returns the bytes of a data message, or 0 for a message about the connection.
     fn judge_message(&mut self, message: &[u8]) -> i64 {
         match datagram::Word::of(message) {
             None => i64::try_from(message.len()).unwrap_or(i64::MAX),
@@ -207,7 +206,7 @@ impl<C: Carrier> Connection<C> {
 }
 
 const fn works(name: &'static str, kind: Kind, default: Option<&'static str>, help: &'static str) -> OptionSpec {
-    OptionSpec { name, aliases: &[], kind, default, help, group: "Network", support: Support::Works }
+    OptionSpec { name, aliases: &[], kind, default, help, group: "Network", support: Support::Works, effect: None }
 }
 
 const OPTIONS: &[OptionSpec] = &[

@@ -1,8 +1,8 @@
-//! One end: its socket, its options, and how it meets the other end.
+//! One end of a connection: its socket and socket options, and how it connects to the other end.
 
 use super::datagram::Word;
 use crate::contract::{EngineError, Setup};
-use job::EngineOptions;
+use plan::EngineOptions;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::sockopt::{self, Timeout};
@@ -12,17 +12,18 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// After so long without a byte a call returns, so that the worker can look up.
+/// Socket timeout: a call that transfers no byte for this long returns, so that the worker can check for the end of the
+/// job.
 const PATIENCE: Duration = Duration::from_millis(100);
-/// The word that closes is said so often: a full buffer at the other end drops datagrams.
+/// The closing message is sent this many times, because the other end drops datagrams when its buffer is full.
 const FAREWELLS: u32 = 3;
 
-/// Which way data goes.
+/// Direction of the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
-    /// From the other end.
+    /// Receive.
     In,
-    /// To it.
+    /// Send.
     Out,
 }
 
@@ -48,13 +49,13 @@ pub(super) struct End {
     engine: &'static str,
     way: Way,
     protocol: Protocol,
-    /// What listens, or will be connected, or (datagrams) is both.
+    /// The socket: it listens or will be connected or, for UDP, both.
     opened: OwnedFd,
-    /// The connection, once both ends met.
+    /// The connected socket, once the connection exists.
     connected: Option<OwnedFd>,
-    /// Whom to call; `None` for the end that is called.
+    /// Address to connect to; `None` for the end that waits.
     peer: Option<SocketAddrAny>,
-    /// The path that this end made.
+    /// Path of the Unix socket that this end created.
     made: Option<PathBuf>,
 }
 
@@ -70,7 +71,7 @@ impl End {
         if plan.waits {
             if let (Protocol::Unix, Some(path)) = (plan.protocol, &plan.path) {
                 made = Some(path.clone());
-                // A socket of an earlier run; another file is not ours to remove, and bind says so.
+                // Removes a socket of an earlier run. Any other kind of file stays, and bind reports the error.
                 if std::fs::metadata(path)
                     .is_ok_and(|found| std::os::unix::fs::FileTypeExt::is_socket(&found.file_type()))
                 {
@@ -95,13 +96,13 @@ impl End {
         self.protocol == Protocol::Udp
     }
 
-    /// The connection.
+    /// The connected socket.
     #[inline]
     pub(super) fn socket(&self) -> Option<&OwnedFd> {
         self.connected.as_ref()
     }
 
-    /// Meets the other end; `false` when the job was stopped before that.
+    /// Connects to the other end; `false` if the job was stopped before.
     pub(super) fn meet(&mut self, go_on: &dyn Fn() -> bool) -> Result<bool, EngineError> {
         let failed = |operation, error| failure(self.engine, operation, error, "");
         let met = match (self.protocol, &self.peer) {
@@ -134,7 +135,7 @@ impl End {
         accepted.map(Some).map_err(|error| failure(self.engine, "accept", error, ""))
     }
 
-    /// The first datagram says who sends; from then on only its datagrams are heard.
+    /// Waits for the first datagram and connects the socket to its sender.
     fn wait_for_word(&self, go_on: &dyn Fn() -> bool) -> Result<Option<OwnedFd>, EngineError> {
         let failed = |operation, error| failure(self.engine, operation, error, "");
         loop {
@@ -151,7 +152,9 @@ impl End {
             if is_word == Some(Word::Close) {
                 continue;
             }
-            // A group's datagrams come from the sender to the group: such a socket stays open to all.
+            // A connected socket drops the datagrams of other senders. Known problem: connect(2) also sets the local
+            // address of a multicast receiver, which then no longer matches datagrams to the group (Linux 6; only the
+            // first arrives).
             if let Some(from) = from {
                 let _ = rustix::net::connect(&self.opened, &from);
             }
@@ -164,7 +167,7 @@ impl Drop for End {
     fn drop(&mut self) {
         if let (Protocol::Udp, Some(socket)) = (self.protocol, &self.connected) {
             for _ in 0..FAREWELLS {
-                // The other end may have gone first.
+                // Fails if the other end has already closed.
                 let _ = rustix::net::send(socket, &Word::Close.bytes(), SendFlags::NOSIGNAL);
             }
         }
@@ -174,7 +177,7 @@ impl Drop for End {
     }
 }
 
-/// Whether something can be taken from a socket; `false` when the job was stopped.
+/// Waits until a socket is readable; `false` if the job was stopped.
 fn readable(socket: &OwnedFd, go_on: &dyn Fn() -> bool) -> bool {
     let patience = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
     while go_on() {
@@ -185,15 +188,15 @@ fn readable(socket: &OwnedFd, go_on: &dyn Fn() -> bool) -> bool {
     false
 }
 
-/// Who meets whom where, from the options.
+/// Addresses and roles of the two ends, from the options.
 struct Meeting {
     way: Way,
     protocol: Protocol,
     family: AddressFamily,
     waits: bool,
-    /// Where the end that waits listens.
+    /// Address that the waiting end listens on.
     here: SocketAddrAny,
-    /// Whom the other end calls.
+    /// Address that the other end connects to.
     there: Option<SocketAddrAny>,
     path: Option<PathBuf>,
     group: Option<Ipv4Addr>,
@@ -223,7 +226,7 @@ impl Meeting {
             _ => Protocol::Tcp,
         };
         if protocol == Protocol::Unix {
-            return Meeting::at_a_path(setup, way, host, listens).map_err(wrong);
+            return Meeting::at_a_path(setup, way, host).map_err(wrong);
         }
         let waits = if protocol == Protocol::Udp { way == Way::In } else { listens };
         if protocol == Protocol::Udp && listens {
@@ -232,8 +235,8 @@ impl Meeting {
         let Some(port) = options.integer("port").and_then(|port| u16::try_from(port).ok()) else {
             return Err(wrong("which port? give port=".to_owned()));
         };
-        let v6 = word.ends_with("v6");
-        let address = host.map(|host| resolve(host, port, v6).map_err(&wrong)).transpose()?;
+        let family = if word.ends_with("v6") { AddressFamily::INET6 } else { AddressFamily::INET };
+        let address = host.map(|host| resolve(host, port, family).map_err(&wrong)).transpose()?;
         let group = address.map(|address| address.ip()).filter(IpAddr::is_multicast);
         if group.is_some() && options.is_on("pingpong") {
             return Err(wrong("pingpong is for two ends, and a multicast has many; leave pingpong out".to_owned()));
@@ -245,12 +248,13 @@ impl Meeting {
             (false, None) => return Err(wrong("whom to call? give hostname=, or listen".to_owned())),
             _ => {}
         }
-        let any: IpAddr = if v6 { Ipv6Addr::UNSPECIFIED.into() } else { Ipv4Addr::UNSPECIFIED.into() };
+        let any: IpAddr =
+            if family == AddressFamily::INET6 { Ipv6Addr::UNSPECIFIED.into() } else { Ipv4Addr::UNSPECIFIED.into() };
         let spelled = address.map_or_else(|| format!("port {port}"), |address| address.to_string());
         Ok(Meeting {
             way,
             protocol,
-            family: if v6 { AddressFamily::INET6 } else { AddressFamily::INET },
+            family,
             waits,
             here: SocketAddr::new(any, port).into(),
             there: address.map(SocketAddrAny::from),
@@ -260,8 +264,8 @@ impl Meeting {
         })
     }
 
-    /// A Unix socket lies at `hostname`, or at the job's file name.
-    fn at_a_path<C>(setup: &Setup<'_, C>, way: Way, host: Option<&str>, listens: bool) -> Result<Meeting, String> {
+    /// A Unix socket at the path `hostname`, or at the job's file name.
+    fn at_a_path<C>(setup: &Setup<'_, C>, way: Way, host: Option<&str>) -> Result<Meeting, String> {
         let path = host.map(PathBuf::from).or_else(|| setup.targets.first().map(|target| target.path.clone()));
         let path = path.ok_or("where is the socket? give filename=")?;
         let here = SocketAddrUnix::new(&path).map_err(|_| format!("{} is too long for a socket", path.display()))?;
@@ -269,7 +273,7 @@ impl Meeting {
             way,
             protocol: Protocol::Unix,
             family: AddressFamily::UNIX,
-            waits: listens,
+            waits: setup.options.is_on("listen"),
             here: here.into(),
             there: None,
             spelled: path.display().to_string(),
@@ -279,13 +283,14 @@ impl Meeting {
     }
 }
 
-fn resolve(host: &str, port: u16, v6: bool) -> Result<SocketAddr, String> {
+fn resolve(host: &str, port: u16, family: AddressFamily) -> Result<SocketAddr, String> {
+    let v6 = family == AddressFamily::INET6;
     let found = (host, port).to_socket_addrs().map_err(|error| format!("hostname={host}: {error}"))?;
     let mut right = found.filter(|address| address.is_ipv6() == v6);
     right.next().ok_or_else(|| format!("hostname={host} has no IPv{} address", if v6 { 6 } else { 4 }))
 }
 
-/// Sets what must be set before the ends meet.
+/// Sets the socket options that must be set before the connection is made.
 fn apply(socket: &OwnedFd, options: &EngineOptions, plan: &Meeting) -> Result<(), Errno> {
     let size = |name: &str| options.integer(name).and_then(|size| usize::try_from(size).ok()).filter(|&size| size > 0);
     if plan.protocol != Protocol::Unix {
@@ -317,7 +322,7 @@ fn apply(socket: &OwnedFd, options: &EngineOptions, plan: &Meeting) -> Result<()
     Ok(())
 }
 
-/// TCP_MAXSEG, which rustix does not have.
+/// TCP_MAXSEG, which rustix lacks.
 fn set_largest_segment(socket: &OwnedFd, segment: i32) -> Result<(), Errno> {
     let (level, length) = (libc::IPPROTO_TCP, libc::socklen_t::try_from(size_of::<i32>()).unwrap_or(4));
     // SAFETY: the call reads one i32, which outlives it.

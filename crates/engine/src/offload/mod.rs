@@ -1,35 +1,36 @@
-//! `io_submit_mode=offload`: I/Os are carried out by threads, each with an engine of its own, so that the loop that
-//! decides on them is not held up where submitting one blocks.
+//! `io_submit_mode=offload`: threads do the I/Os, each with its own instance of the engine, so that a submission that
+//! blocks does not delay the worker loop.
 //!
-//! Every slot has its thread, which does that slot's I/Os one after the other. Owns the threads and the two moments that
-//! only they see: when an I/O reached its engine and when it was done. Leaves the I/O itself to the engine behind it.
+//! Each slot has one thread, which does the I/Os of that slot one after the other. This module owns the threads, and
+//! takes the two times that only they can measure: when an I/O was submitted to its engine and when it completed. The
+//! I/O itself is done by the engine of the job.
 
 mod pool;
 mod share;
 
 use crate::contract::{Completion, Engine, EngineError, Io, Setup, Submitted};
 use crate::libaio::ASYNCHRONOUS;
-use job::EngineSpec;
 use measure::{Nanos, SystemClock};
+use plan::EngineSpec;
 use pool::{Done, Facts, Helper, Results};
 use share::Share;
 use std::sync::Arc;
-use sys::usage::Usage;
+use sys::processes::usage::Usage;
 
 const NAME: &str = "offload";
 
-/// Threads, one for each slot.
+/// A pool of threads, one per slot.
 #[derive(Debug)]
 pub struct Offload {
     helpers: Vec<Helper>,
     results: Arc<Results>,
-    /// Taken and not yet handed to a thread.
+    /// Accepted by `submit`, not yet passed to a thread.
     queue: Vec<Io>,
     in_flight: u32,
-    /// When the last I/O of each slot reached its engine, and when it was done.
+    /// Submission and completion time of the last I/O of each slot.
     stamps: Box<[(Nanos, Nanos)]>,
     note: Option<String>,
-    /// Given back after the threads have ended: fields are dropped in this order.
+    /// Returned after the threads have ended: fields are dropped in this order.
     _share: Share,
 }
 
@@ -53,7 +54,7 @@ impl Engine for Offload {
         for slot in 0..setup.depth {
             helpers.push(Helper::start(slot, &facts, &results)?);
         }
-        // All are started before the first is waited for.
+        // All threads start before the first is waited for.
         let mut note = None;
         for helper in &helpers {
             note = helper.opened()?;
@@ -133,7 +134,7 @@ impl Offload {
     }
 }
 
-/// What the pool itself could not do.
+/// Error of the pool itself.
 pub(super) fn refused(operation: &'static str, message: String, errno: i32) -> EngineError {
     EngineError { engine: NAME, operation, message, errno }
 }

@@ -1,22 +1,26 @@
-//! One thread of the pool: waits for an I/O, carries it out, says how it ended.
+//! One thread of the pool: waits for an I/O, does it, and reports its result.
+//!
+//! The worker and a thread share two locks. A [`Desk`] per thread holds at most one errand: a slot has at most one I/O
+//! in flight, so an errand is never overwritten, except by the end. One list of [`Results`] for all threads holds what
+//! completed; only the worker takes from it, so `notify_one` is enough.
 
 use super::refused;
 use crate::contract::{Completion, Engine, EngineClock, EngineError, Io, JobFacts, Order, Setup, Submitted, Target};
 use crate::registry::{Visitor, dispatch};
-use job::EngineOptions;
-use job::plan::MapAdvice;
 use measure::{Clock, Nanos, SystemClock};
+use plan::EngineOptions;
+use plan::MapAdvice;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
-use sys::usage::Usage;
+use sys::processes::usage::Usage;
 
-/// What a thread needs: its engine's calls are not deep.
+/// Stack size of a thread; the call chains of engines are short.
 const STACK_BYTES: usize = 256 << 10;
 
-/// Engines that read and write where the file stands: two threads must not share its position.
+/// Engines that read and write at the file position, which two threads must not share.
 const BY_POSITION: [&str; 2] = ["sync", "vsync"];
 
 /// A [`Setup`] that threads can share.
@@ -36,12 +40,12 @@ pub(super) struct Facts {
     clock: SystemClock,
 }
 
-/// Where the worker's buffers begin: an address only.
+/// Address of the worker's buffers.
 #[derive(Clone, Copy, Debug)]
 struct Start(*mut u8);
 
-// SAFETY: the address is only handed on to engines. Each thread's engine touches the bytes of its own slot alone, while an
-// I/O of that slot is in flight; the buffers live longer than the threads, which `Helper::drop` awaits.
+// SAFETY: the address is only passed on to engines. The engine of each thread accesses only the bytes of its slot,
+// while an I/O of that slot is in flight; the buffers outlive the threads, which `Helper::drop` joins.
 unsafe impl Send for Start {}
 // SAFETY: as above; nothing is read or written through a shared `Start`.
 unsafe impl Sync for Start {}
@@ -65,17 +69,17 @@ impl Facts {
     }
 }
 
-/// An I/O that ended, with the moments that its thread saw.
+/// A completed I/O, with the times that its thread measured.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Done {
     pub(super) completion: Completion,
-    /// When it reached the engine.
+    /// When it was submitted to the engine.
     pub(super) begun: Nanos,
-    /// When it was done.
+    /// When it completed.
     pub(super) ended: Nanos,
 }
 
-/// Where all threads leave what they did.
+/// Completed I/Os of all threads.
 #[derive(Debug)]
 pub(super) struct Results {
     list: Mutex<Ended>,
@@ -103,7 +107,7 @@ impl Results {
         self.more.notify_one();
     }
 
-    /// Gives up to `most` that ended to `each`, after waiting until there are `least` or `longest` has passed.
+    /// Waits until `least` I/Os have completed, at most `longest`, and passes up to `most` of them to `each`.
     pub(super) fn take(
         &self,
         least: u32,
@@ -130,12 +134,12 @@ impl Results {
     }
 }
 
-/// Threads only move plain values while they hold a lock: one that panicked left nothing half done.
+/// Locks a mutex, ignoring poison: threads only move plain values under a lock, so a panic leaves nothing half done.
 fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What a thread is told.
+/// Instruction to a thread.
 #[derive(Clone, Copy, Debug)]
 enum Errand {
     Nothing,
@@ -143,14 +147,14 @@ enum Errand {
     End,
 }
 
-/// Where one thread is told what to do, and how much CPU it says it used.
+/// The instruction to one thread, and the CPU time that the thread has reported.
 #[derive(Debug)]
 struct Desk {
     errand: Mutex<(Errand, Usage)>,
     changed: Condvar,
 }
 
-/// A thread and the way to it.
+/// A thread of the pool, as seen by the worker.
 #[derive(Debug)]
 pub(super) struct Helper {
     desk: Arc<Desk>,
@@ -159,7 +163,7 @@ pub(super) struct Helper {
 }
 
 impl Helper {
-    /// Starts the thread of a slot; what the worker's thread has (CPUs, priority, user) the new one has, too.
+    /// Starts the thread of a slot. It inherits the CPU affinity, priority and user ID of the worker's thread.
     pub(super) fn start(slot: u32, facts: &Arc<Facts>, results: &Arc<Results>) -> Result<Self, EngineError> {
         let desk = Arc::new(Desk { errand: Mutex::new((Errand::Nothing, Usage::default())), changed: Condvar::new() });
         let (tell, opened) = sync_channel(1);
@@ -176,18 +180,18 @@ impl Helper {
         Ok(Helper { desk, opened, thread: Some(thread) })
     }
 
-    /// Waits until the thread has its engine, and returns what that says of itself.
+    /// Waits until the thread has opened its engine. Returns the engine's note.
     pub(super) fn opened(&self) -> Result<Option<String>, EngineError> {
         let gone = || Err(refused("thread", "a thread ended before it had its engine".to_owned(), libc::EIO));
         self.opened.recv().unwrap_or_else(|_| gone())
     }
 
-    /// Hands it an I/O; it has none.
+    /// Passes an I/O to the thread, which must be idle.
     pub(super) fn order(&self, io: Io) {
         self.tell(Errand::CarryOut(io));
     }
 
-    /// CPU time up to its last pause.
+    /// CPU time of the thread up to its last wait.
     pub(super) fn usage(&self) -> Usage {
         held(&self.desk.errand).1
     }
@@ -199,17 +203,17 @@ impl Helper {
 }
 
 impl Drop for Helper {
-    /// The I/O in flight is awaited: the engine may be writing to the worker's buffers.
+    /// Waits for the I/O in flight, because the engine may be writing to the worker's buffers.
     fn drop(&mut self) {
         if let Some(thread) = self.thread.take() {
-            // An I/O that is still waiting at the desk is dropped with it: the worker is giving up.
+            // This replaces an I/O that the thread has not started: the worker is giving up.
             self.tell(Errand::End);
             let _ = thread.join();
         }
     }
 }
 
-/// What a thread knows.
+/// State of a thread.
 struct Mind {
     slot: u32,
     facts: Arc<Facts>,
@@ -227,10 +231,10 @@ impl Mind {
         }
     }
 
-    /// The next I/O; `None` when there will be none. What was used so far is left before a wait: a thread that is asked
-    /// for it is idle then.
+    /// Waits for the next I/O; `None` at the end. Stores the CPU time before the wait: when the worker reads it, the
+    /// thread is idle.
     fn next(&self) -> Option<Io> {
-        let used = sys::usage::of_thread();
+        let used = sys::processes::usage::of_thread();
         let mut errand = held(&self.desk.errand);
         errand.1 = used;
         let waiting = |errand: &mut (Errand, Usage)| matches!(errand.0, Errand::Nothing);
@@ -241,7 +245,7 @@ impl Mind {
         }
     }
 
-    /// The worker's files, or the same files opened once more where the engine moves their position.
+    /// The worker's files or, for engines that use the file position, the same files opened again.
     fn targets(&self) -> Result<(Vec<Target>, Vec<OwnedFd>), EngineError> {
         let mut targets = self.facts.targets.clone();
         let mut own = Vec::new();
@@ -259,7 +263,7 @@ impl Mind {
     }
 }
 
-/// The same file with the same flags, and a position of its own.
+/// Opens the same file again with the same flags, for a separate file position.
 fn reopened(target: &Target) -> Result<OwnedFd, rustix::io::Errno> {
     // SAFETY: the worker keeps its descriptors open as long as its engine lives.
     let descriptor = unsafe { BorrowedFd::borrow_raw(target.descriptor) };
@@ -316,7 +320,7 @@ impl Visitor for Mind {
     }
 }
 
-/// One I/O from its start to its end, with nothing else in the engine.
+/// Does one I/O from submission to completion; the engine has no other.
 fn carry_out<E: Engine>(engine: &mut E, io: Io, scratch: &mut Vec<Completion>) -> Result<i64, EngineError> {
     loop {
         match engine.submit(io) {

@@ -1,28 +1,29 @@
-//! How many threads the pools of one process have: jobs that are threads have a pool each.
+//! Limits the number of threads of all pools in this process; each job with `thread` has its own pool.
 
 use super::refused;
 use crate::contract::EngineError;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// Each thread has four mappings (its stack and that of signals, each with a guard page), and the kernel gives a process
-/// 65,530 of them (vm.max_map_count). What lies beyond is no error that could be told but the end of the process.
+/// Each thread has four mappings (its stack and its signal stack, each with a guard page), and the kernel limits a
+/// process to 65,530 mappings (vm.max_map_count). Exceeding it kills the process instead of returning an error.
 const MOST_THREADS: u32 = 12_288;
 
-/// Threads of all pools of this process.
+/// Count of threads of all pools in this process.
 static THREADS: AtomicU32 = AtomicU32::new(0);
 
-/// The threads that one pool may start; given back with it.
+/// Threads reserved for one pool, released when it is dropped.
 #[derive(Debug)]
 pub(super) struct Share {
     threads: u32,
 }
 
 impl Share {
-    /// A share of so many threads.
+    /// Reserves threads.
     ///
     /// # Errors
-    /// When all pools together would have too many.
+    /// If all pools together would have too many threads.
     pub(super) fn take(threads: u32) -> Result<Self, EngineError> {
+        // Relaxed is enough: the counter orders no other memory.
         let all = THREADS.fetch_add(threads, Relaxed).saturating_add(threads);
         let share = Share { threads };
         if all > MOST_THREADS {
@@ -48,7 +49,7 @@ mod tests {
 
     #[test]
     fn the_pools_of_a_process_share_what_it_may_have() {
-        // Pools of other tests take little of it, and give it back.
+        // Pools of other tests use few threads, and release them.
         let first = Share::take(MOST_THREADS - 1000).unwrap();
         let error = Share::take(1001).unwrap_err();
         assert!(error.to_string().contains("12288 is the most"), "{error}");

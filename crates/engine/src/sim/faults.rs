@@ -1,4 +1,4 @@
-//! The fault plan of the simulated device: which I/Os fail, are short or are late.
+//! Fault plan of the simulated device: which I/Os fail, are short or are late.
 
 use crate::contract::{Io, Operation};
 use measure::Nanos;
@@ -9,7 +9,7 @@ pub(super) struct FaultPlan {
     faults: Vec<Fault>,
 }
 
-/// Every so many I/Os of one kind have this effect.
+/// Every Nth I/O of one kind has this effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Fault {
     kind: Kind,
@@ -31,13 +31,13 @@ enum Kind {
 enum Effect {
     /// Fails with this errno.
     Error(i32),
-    /// Moves this many bytes at most.
+    /// Moves at most this many bytes.
     Short(u32),
     /// Takes this much longer.
     Delay(Nanos),
 }
 
-/// What the plan does to one I/O.
+/// Effect of the plan on one I/O.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Verdict {
     pub(super) result: i64,
@@ -45,13 +45,13 @@ pub(super) struct Verdict {
 }
 
 impl FaultPlan {
-    /// Reads `KIND:EVERY:EFFECT=VALUE,...`; the empty text is the plan without faults.
+    /// Parses `KIND:EVERY:EFFECT=VALUE,...`; an empty text is a plan without faults.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let faults = text.split(',').map(str::trim).filter(|part| !part.is_empty()).map(parse_fault);
         Ok(FaultPlan { faults: faults.collect::<Result<_, _>>()? })
     }
 
-    /// Counts one I/O and says what becomes of it. Of several errors the last in the plan holds; delays add up.
+    /// Counts one I/O and returns its result. Of several errors the last in the plan applies; delays add up.
     #[inline]
     pub(super) fn judge(&mut self, io: &Io) -> Verdict {
         let mut verdict = Verdict { result: i64::from(io.length), delay: Nanos::ZERO };
@@ -110,7 +110,7 @@ fn parse_fault(text: &str) -> Result<Fault, String> {
     Ok(Fault { kind, every, seen: 0, effect })
 }
 
-/// An errno by its number or, for those that storage knows, by its name.
+/// Parses an errno: a number, or the name of one that storage uses.
 fn errno_called(name: &str) -> Option<i32> {
     const NAMES: &[(&str, i32)] = &[
         ("EAGAIN", libc::EAGAIN),

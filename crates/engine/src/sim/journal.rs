@@ -1,4 +1,4 @@
-//! The journal of the simulated device: sizes of submissions and reaps, for tests of batching.
+//! Journal of the simulated device: sizes of submissions and reaps, for tests of batching.
 
 use super::NAME;
 use crate::contract::EngineError;
@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::{BufWriter, Error, Read, Write};
 use std::path::Path;
 
-/// One line per flush and reap. What is still buffered is written when the engine is dropped.
+/// Writes one line per flush and reap. Dropping the engine writes what is still buffered.
 #[derive(Debug)]
 pub(super) struct Journal {
     file: BufWriter<File>,
@@ -20,7 +20,7 @@ impl Journal {
             let what = format!("{path} holds something else than a journal; name another file or move it away");
             return Err(broken(&what, &Error::from_raw_os_error(libc::EEXIST)));
         }
-        let file = sys::aside::create(there).map_err(not_created)?;
+        let file = sys::files::output_file::create(there).map_err(not_created)?;
         Ok(Journal { file: BufWriter::new(file) })
     }
 
@@ -33,12 +33,12 @@ impl Journal {
     }
 }
 
-/// Whether a file is empty or begins as an earlier journal does: no other file is taken for one.
+/// True if a file is empty or begins like an earlier journal: other files are not overwritten.
 fn is_journal(mut file: &File) -> std::io::Result<bool> {
     const LOOKED_AT: u64 = 4096;
     let mut head = Vec::new();
     Read::by_ref(&mut file).take(LOOKED_AT).read_to_end(&mut head)?;
-    // The last line may go on behind what was read, or may not have been written to its end.
+    // The last line may continue past the bytes read, or may be incomplete.
     let whole = head.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
     let Ok(lines) = std::str::from_utf8(&head[..whole]) else { return Ok(false) };
     let entry = |line: &str| {
@@ -59,7 +59,7 @@ fn broken(what: &str, error: &Error) -> EngineError {
         engine: NAME,
         operation: "sim_journal",
         message: format!("{what}: {error}"),
-        errno: sys::aside::errno(error),
+        errno: sys::files::output_file::errno(error),
     }
 }
 

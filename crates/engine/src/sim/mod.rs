@@ -1,10 +1,10 @@
-//! `sim`: a device with a known truth, in virtual time. Nothing is moved and nothing waits; the same I/Os at the same
-//! moments give the same completions on every machine.
+//! `sim`: a simulated device in virtual time, whose correct results are known. It moves no data and does not wait; the
+//! same I/Os at the same times complete identically on every machine.
 //!
-//! The device is `sim_parallelism` servers behind one queue, first come first served. An I/O that is flushed at a
-//! moment starts on the server that is free first and ends after its service time: `sim_service_time`, drawn from
-//! `sim_distribution` about that mean, plus its length divided by `sim_rate`, plus any delay of the fault plan.
-//! So depth 4 over 4 servers of 100 µs is exactly 40,000 I/Os per second.
+//! The device is `sim_parallelism` servers with one first-in, first-out queue. A flushed I/O starts on the first server
+//! that is free and ends after its service time: `sim_service_time`, drawn from `sim_distribution` with that mean, plus
+//! its length divided by `sim_rate`, plus the delays of the fault plan. Depth 4 with 4 servers of 100 µs is therefore
+//! exactly 40,000 I/Os per second.
 
 mod faults;
 mod journal;
@@ -12,17 +12,17 @@ mod journal;
 use crate::contract::{Completion, Engine, EngineError, Io, Setup, Submitted};
 use crate::random::SplitMix;
 use faults::FaultPlan;
-use job::option::{Kind, OptionSpec, Support, TimeUnit};
-use job::{Capabilities, EngineOptions, EngineSpec, Submission, Work};
 use journal::Journal;
 use measure::{Clock, Nanos, VirtualClock};
+use plan::option::{Kind, OptionSpec, Support, TimeUnit};
+use plan::{Capabilities, EngineOptions, EngineSpec, Submission, Work};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 const NAME: &str = "sim";
 const GROUP: &str = "Simulated device";
 
-/// Service time without options.
+/// Default service time.
 const SERVICE_TIME: Nanos = Nanos::from_micros(100);
 
 /// The simulated device.
@@ -33,17 +33,17 @@ pub(crate) struct Sim {
     service: ServiceTime,
     faults: FaultPlan,
     journal: Option<Journal>,
-    /// Given, not yet flushed.
+    /// Submitted, not yet flushed.
     queued: Vec<Io>,
-    /// When each server is free again, earliest first; empty when there are as many servers as I/Os in flight.
+    /// Time at which each server is free, earliest first; empty if there are as many servers as I/Os in flight.
     servers: BinaryHeap<Reverse<Nanos>>,
-    /// Flushed and not yet reaped, earliest end first.
+    /// Flushed and not yet reaped, earliest completion first.
     in_flight: BinaryHeap<Reverse<Ending>>,
-    /// Counts I/Os, so that equal ends keep their order.
+    /// Counter of I/Os, which keeps completions at the same time in order.
     sequence: u64,
 }
 
-/// When and how an I/O ends. Ordered by time, then by the order of submission.
+/// Completion time and result of an I/O. Ordered by time, then by order of submission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Ending {
     moment: Nanos,
@@ -59,11 +59,9 @@ impl Engine for Sim {
         name: NAME,
         help: "A simulated device in virtual time, whose every number is known beforehand",
         capabilities: Capabilities {
-            submission: Submission::Asynchronous,
-            work: Work::Pretence,
-            needs_files: false,
             trim: true,
             virtual_time: true,
+            ..Capabilities::new(Submission::Asynchronous, Work::Null)
         },
         options: OPTIONS,
     };
@@ -144,7 +142,7 @@ impl Engine for Sim {
 }
 
 impl Sim {
-    /// Decides when and how `io`, flushed at `now`, ends.
+    /// Computes when and how `io`, flushed at `now`, completes.
     #[inline]
     fn serve(&mut self, io: Io, now: Nanos) -> Ending {
         let verdict = self.faults.judge(&io);
@@ -162,14 +160,14 @@ impl Sim {
     }
 }
 
-/// How long an I/O takes once a server has it.
+/// Service time of an I/O.
 #[derive(Clone, Debug)]
 struct ServiceTime {
     mean: Nanos,
     distribution: Distribution,
     /// Bytes per second; `None` for no transfer time.
     rate: Option<u64>,
-    /// From twice the mean to the mean over so long; zero for never.
+    /// Period over which the mean falls from twice its value to its value (`sim_settling`); zero for none.
     settling: Nanos,
     random: SplitMix,
 }
@@ -211,11 +209,11 @@ impl ServiceTime {
             let nanoseconds = u128::from(length) * u128::from(Nanos::SECOND.get()) / u128::from(rate);
             u64::try_from(nanoseconds).unwrap_or(u64::MAX)
         });
-        // Where nothing takes any time, time stands still, and a job that ends by it never does.
+        // At least 1 ns: with no time at all, virtual time would stand still, and a job with a runtime would never end.
         access.saturating_add(Nanos(transfer)).max(Nanos(1))
     }
 
-    /// The mean service time of an I/O that is flushed at `now`.
+    /// Mean service time of an I/O that is flushed at `now`.
     #[inline]
     fn mean_at(&self, now: Nanos) -> Nanos {
         let left = self.settling.saturating_sub(now).get();
@@ -240,6 +238,7 @@ const OPTIONS: &[OptionSpec] = &[
         help: "Time a server takes for one I/O, before any transfer time; 1 ns at least",
         group: GROUP,
         support: Support::Works,
+        effect: None,
     },
     OptionSpec {
         name: "sim_distribution",
@@ -253,6 +252,7 @@ const OPTIONS: &[OptionSpec] = &[
         help: "How service times are spread",
         group: GROUP,
         support: Support::Works,
+        effect: None,
     },
     OptionSpec {
         name: "sim_seed",
@@ -262,6 +262,7 @@ const OPTIONS: &[OptionSpec] = &[
         help: "Seed of the service times that are drawn",
         group: GROUP,
         support: Support::Works,
+        effect: None,
     },
     OptionSpec {
         name: "sim_parallelism",
@@ -271,6 +272,7 @@ const OPTIONS: &[OptionSpec] = &[
         help: "I/Os served at the same time; without it all that are in flight",
         group: GROUP,
         support: Support::Works,
+        effect: None,
     },
     OptionSpec {
         name: "sim_rate",
@@ -280,6 +282,7 @@ const OPTIONS: &[OptionSpec] = &[
         help: "Bytes per second at which a server moves data, after the service time; without it at once",
         group: GROUP,
         support: Support::Works,
+        effect: None,
     },
     OptionSpec {
         name: "sim_settling",
@@ -289,6 +292,7 @@ const OPTIONS: &[OptionSpec] = &[
         help: "The service time begins at twice its value and falls evenly to it over so long",
         group: GROUP,
         support: Support::Works,
+        effect: None,
     },
     OptionSpec {
         name: "sim_faults",
@@ -298,6 +302,7 @@ const OPTIONS: &[OptionSpec] = &[
         help: "What goes wrong: read|write|trim|sync|any:EVERY:error=ERRNO|short=BYTES|delay=MICROSECONDS, several with commas",
         group: GROUP,
         support: Support::Works,
+        effect: None,
     },
     OptionSpec {
         name: "sim_journal",
@@ -307,5 +312,6 @@ const OPTIONS: &[OptionSpec] = &[
         help: "File to write one line to for each flush (submit COUNT) and reap (reap MIN MAX COUNT)",
         group: GROUP,
         support: Support::Works,
+        effect: None,
     },
 ];

@@ -3,9 +3,9 @@
 use crate::place::Place;
 use crate::rig::{BLOCK, Rig, io, options};
 use crate::works::follows_the_script;
-use job::EngineSpec;
+use engine::{Completion, ENGINES, Engine, EngineClock, Io, Operation, Submitted, Visitor, dispatch};
 use measure::SystemClock;
-use plumb_engine::{Completion, ENGINES, Engine, EngineClock, Io, Operation, Submitted, Visitor, dispatch};
+use plan::EngineSpec;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 

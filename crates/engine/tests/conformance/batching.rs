@@ -4,9 +4,9 @@ use crate::place::Place;
 use crate::rig::{BLOCK, Rig, io, options};
 use crate::sandbox::{Call, forbidding, watching};
 use crate::works::is_left_out;
-use job::option::Value;
+use engine::{Completion, Engine, EngineClock, Io, Operation, Submitted, Visitor, dispatch};
 use measure::SystemClock;
-use plumb_engine::{Completion, Engine, EngineClock, Io, Operation, Submitted, Visitor, dispatch};
+use plan::option::Value;
 
 const DEPTH: u32 = 16;
 const BATCH: u32 = 8;

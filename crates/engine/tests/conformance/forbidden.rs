@@ -3,10 +3,10 @@
 use crate::place::Place;
 use crate::rig::{BLOCK, Rig, io, options};
 use crate::sandbox::forbidding;
-use job::option::Value;
+use engine::{Engine, EngineClock, EngineError, Operation, Visitor, dispatch};
 use libc::{SYS_io_setup, SYS_io_uring_setup, c_long};
 use measure::SystemClock;
-use plumb_engine::{Engine, EngineClock, EngineError, Operation, Visitor, dispatch};
+use plan::option::Value;
 
 /// Opens an engine, has it read, and returns its note.
 struct Read<'a> {

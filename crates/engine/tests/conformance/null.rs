@@ -1,8 +1,8 @@
 //! The null engine's own queue.
 
 use crate::rig::{BLOCK, Rig, io, options};
+use engine::{Completion, Engine, EngineClock, Io, Operation, Submitted, Visitor, dispatch};
 use measure::SystemClock;
-use plumb_engine::{Completion, Engine, EngineClock, Io, Operation, Submitted, Visitor, dispatch};
 
 struct Queue;
 

@@ -2,8 +2,8 @@
 
 use crate::place::Place;
 use crate::rig::{BLOCK, Buffers, STRIDE, io, options};
+use engine::{Completion, Engine, Io, JobFacts, Offload, Operation, Setup, Submitted};
 use measure::{Clock, Nanos, SystemClock};
-use plumb_engine::{Completion, Engine, Io, JobFacts, Offload, Operation, Setup, Submitted};
 
 const DEPTH: u32 = 4;
 const BEHIND: [&str; 9] = ["sync", "psync", "vsync", "pvsync", "pvsync2", "mmap", "libaio", "io_uring", "splice"];

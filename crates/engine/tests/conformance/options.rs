@@ -3,9 +3,9 @@
 use crate::place::Place;
 use crate::rig::{BLOCK, Rig, io, options};
 use crate::script::{self, WHOLE};
-use job::option::Value;
+use engine::{Engine, EngineClock, EngineError, Operation, Visitor, dispatch};
 use measure::SystemClock;
-use plumb_engine::{Engine, EngineClock, EngineError, Operation, Visitor, dispatch};
+use plan::option::Value;
 
 #[test]
 fn options_change_the_way_and_not_the_result() {
@@ -139,7 +139,7 @@ fn a_wrong_fault_plan_is_an_error_of_the_options() {
 
 #[test]
 fn names_of_options_are_one_word_and_their_help_is_one_line() {
-    for engine in plumb_engine::ENGINES {
+    for engine in engine::ENGINES {
         for option in engine.options {
             assert!(option.name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_'));
             assert!(

@@ -1,6 +1,6 @@
 //! Where the tests do I/O: a file in memory, and a loop device over one.
 
-use plumb_engine::Target;
+use engine::Target;
 use std::fs::{File, OpenOptions};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};

@@ -1,8 +1,8 @@
 //! What a worker is to an engine, in small: buffers, slots, a loop.
 
-use job::EngineOptions;
-use job::option::Value;
-use plumb_engine::{Completion, Engine, EngineError, Io, JobFacts, Operation, Setup, Submitted, Target};
+use engine::{Completion, Engine, EngineError, Io, JobFacts, Operation, Setup, Submitted, Target};
+use plan::EngineOptions;
+use plan::option::Value;
 use std::alloc::Layout;
 
 /// Bytes per slot: room for two blocks.

@@ -3,10 +3,10 @@
 use crate::place::{Place, SIZE};
 use crate::rig::{BLOCK, Rig, io, options};
 use crate::works::follows_the_script;
-use job::option::Value;
-use job::{EngineOptions, Submission};
+use engine::{Completion, ENGINES, Engine, EngineClock, Io, Operation, Submitted, Visitor, dispatch};
 use measure::SystemClock;
-use plumb_engine::{Completion, ENGINES, Engine, EngineClock, Io, Operation, Submitted, Visitor, dispatch};
+use plan::option::Value;
+use plan::{EngineOptions, Submission};
 use std::os::unix::fs::FileExt;
 
 const BLOCKS: usize = 64;

@@ -1,8 +1,8 @@
 //! A signal ends a wait for completions.
 
 use crate::rig::{BLOCK, Rig, io, options};
+use engine::{Completion, Engine, EngineClock, Operation, Submitted, Target, Visitor, dispatch};
 use measure::SystemClock;
-use plumb_engine::{Completion, Engine, EngineClock, Operation, Submitted, Target, Visitor, dispatch};
 use std::io::{PipeReader, Write};
 use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,9 +1,9 @@
 //! Exact truths of virtual time.
 
 use crate::rig::{BLOCK, Rig, io, options};
-use job::option::Value;
+use engine::{Completion, Engine, EngineClock, Io, Operation, Submitted, Visitor, dispatch};
 use measure::{Clock, Nanos, SystemClock};
-use plumb_engine::{Completion, Engine, EngineClock, Io, Operation, Submitted, Visitor, dispatch};
+use plan::option::Value;
 
 /// Keeps the queue full until so many I/Os are done; returns the moment of each completion.
 struct Saturate<'a> {

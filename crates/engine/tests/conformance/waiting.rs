@@ -3,9 +3,9 @@
 use crate::place::Place;
 use crate::rig::{BLOCK, Rig, io, options};
 use crate::works::follows_the_script;
-use job::option::Value;
+use engine::{Completion, Engine, EngineClock, Operation, Submitted, Target, Visitor, dispatch};
 use measure::{Clock, Nanos, SystemClock};
-use plumb_engine::{Completion, Engine, EngineClock, Operation, Submitted, Target, Visitor, dispatch};
+use plan::option::Value;
 use std::os::fd::AsRawFd;
 
 const LONGEST: Nanos = Nanos::from_millis(30);
@@ -72,7 +72,7 @@ impl Visitor for Block<'_> {
 #[test]
 fn every_engine_reaps_what_has_ended_without_waiting_for_the_time() {
     let place = Place::memory();
-    for engine in plumb_engine::ENGINES.iter().filter(|engine| follows_the_script(engine)) {
+    for engine in engine::ENGINES.iter().filter(|engine| follows_the_script(engine)) {
         dispatch(engine.name, Block(&place)).unwrap();
     }
 }

@@ -2,10 +2,10 @@
 
 use crate::place::Place;
 use crate::rig::{BLOCK, Rig, io, options};
-use job::option::Value;
-use job::{EngineSpec, Work};
+use engine::{ENGINES, Engine, EngineClock, EngineError, Io, Operation, Submitted, Target, Visitor, dispatch};
 use measure::{Clock, Nanos, SystemClock};
-use plumb_engine::{ENGINES, Engine, EngineClock, EngineError, Io, Operation, Submitted, Target, Visitor, dispatch};
+use plan::option::Value;
+use plan::{EngineSpec, Work};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -18,15 +18,15 @@ const OF_DEVICES: [&str; 3] = ["sg", "mtd", "io_uring_cmd"];
 pub(crate) fn follows_the_script(engine: &EngineSpec) -> bool {
     let work = engine.capabilities.work;
     let has_own_tests = match work {
-        Work::Names => ["filecreate", "filestat", "filedelete", "dircreate", "dirstat", "dirdelete"].as_slice(),
-        Work::Space => &["falloc", "ftruncate", "e4defrag"],
+        Work::Metadata => ["filecreate", "filestat", "filedelete", "dircreate", "dirstat", "dirdelete"].as_slice(),
+        Work::Allocation => &["falloc", "ftruncate", "e4defrag"],
         Work::Stream => &["net", "netsplice"],
-        Work::Company => &["cpuio", "exec"],
+        Work::Background => &["cpuio", "exec"],
         Work::Data => &OF_DEVICES,
-        Work::Pretence => &[],
+        Work::Null => &[],
     };
     let own = has_own_tests.contains(&engine.name);
-    assert!(own || matches!(work, Work::Data | Work::Pretence), "{} has no test of what it does", engine.name);
+    assert!(own || matches!(work, Work::Data | Work::Null), "{} has no test of what it does", engine.name);
     !own && !is_left_out(engine.name)
 }
 

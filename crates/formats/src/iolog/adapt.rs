@@ -1,22 +1,22 @@
-//! What a job changes in the I/Os it replays: left out, moved, sped up.
+//! Changes that a job makes to replayed I/Os: filtering, redirection, scaling of offsets and times.
 
 use super::{Event, Operation};
-use job::plan::{ReplayPlan, Timing};
 use measure::Nanos;
+use plan::{ReplayPlan, Timing};
 
-/// The changes of one job.
+/// The changes of one job (`replay_skip`, `replay_scale`, ...).
 #[derive(Clone, Copy, Debug)]
 pub struct Adapt<'a> {
     plan: &'a ReplayPlan,
 }
 
 impl<'a> Adapt<'a> {
-    /// Those of this plan.
+    /// Creates the changes that this plan requests.
     pub fn new(plan: &'a ReplayPlan) -> Self {
         Adapt { plan }
     }
 
-    /// The I/O as it is to be replayed; `None` when it is left out.
+    /// Returns the I/O as it is to be replayed; `None` if it is skipped.
     pub fn apply(&self, event: Event) -> Option<Event> {
         let skip = &self.plan.skip;
         let skipped = match event.operation {

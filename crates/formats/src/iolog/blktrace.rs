@@ -1,6 +1,8 @@
-//! blktrace's binary records: 48 bytes each in the byte order of the machine that wrote them, then their payload.
+//! blktrace's binary trace: records of 48 bytes in the byte order of the recording machine, each followed by its
+//! payload.
 //!
-//! Source: linux/blktrace_api.h. Only what was queued is an I/O; the other records tell what became of it.
+//! Source: linux/blktrace_api.h. Only queue records (`BLK_TA_QUEUE`) are I/Os; the others report later stages of the
+//! same request.
 
 use super::{Event, Operation, Places, RecordError, bounded};
 use measure::Nanos;
@@ -14,7 +16,7 @@ const VERSION: u32 = 0x07;
 const QUEUED: u32 = 1;
 const SECTOR: u64 = 512;
 
-/// The upper half of a record's action: what it is about.
+/// Category bits in the upper half of a record's action.
 mod category {
     pub(super) const WRITE: u32 = 1 << 1;
     pub(super) const FLUSH: u32 = 1 << 2;
@@ -32,7 +34,7 @@ pub enum Endian {
 }
 
 impl Endian {
-    /// The byte order in which these bytes are blktrace's magic number, of whatever version.
+    /// Detects the byte order from blktrace's magic number, of any version.
     pub fn of_magic(bytes: [u8; 4]) -> Option<Endian> {
         let is_magic = |number: u32| number & 0xffff_ff00 == MAGIC;
         match () {
@@ -58,10 +60,10 @@ impl Endian {
     }
 }
 
-/// A record as it lies in the file.
+/// A record as stored in the file.
 pub(super) type Record = [u8; BYTES_PER_RECORD];
 
-/// The fields of a record that is an I/O.
+/// The fields of a queue record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Queued {
     pub(super) time_ns: u64,
@@ -78,14 +80,14 @@ impl Queued {
         let categories = self.action >> 16;
         match () {
             () if categories & category::DISCARD != 0 => Operation::Trim,
-            // A flush without data; one with data is a write that is preceded by it.
+            // A flush without data is a sync; one with data is the write that follows the flush.
             () if categories & category::FLUSH != 0 && self.bytes == 0 => Operation::Sync,
             () if categories & category::WRITE != 0 => Operation::Write,
             () => Operation::Read,
         }
     }
 
-    /// The record without payload, in little-endian order.
+    /// Encodes the record without payload, in little-endian order.
     pub(super) fn record(self, sequence: u32) -> Record {
         let mut record = [0; BYTES_PER_RECORD];
         record[0..4].copy_from_slice(&(MAGIC | VERSION).to_le_bytes());
@@ -99,7 +101,7 @@ impl Queued {
     }
 }
 
-/// Where the reading of a trace stands.
+/// State of a trace reader.
 #[derive(Debug)]
 pub(super) struct Binary {
     endian: Endian,
@@ -131,7 +133,7 @@ impl Binary {
             let start = start.map_err(wrong)?;
             let start = if operation == Operation::Sync { 0 } else { start };
             let length = bounded(operation, start, u64::from(queued.bytes)).map_err(wrong)?;
-            // The kernel keeps 20 bits for the minor number.
+            // `MINORBITS` of the kernel: 20 bits of the device number are the minor number.
             let (major, minor) = (queued.device >> 20, queued.device & 0xf_ffff);
             let place = places.add_device(major, minor).map_err(wrong)?;
             let at = Nanos(queued.time_ns.saturating_sub(first));
@@ -139,7 +141,7 @@ impl Binary {
         }
     }
 
-    /// The next record of an I/O that was queued.
+    /// Reads up to the next queue record.
     pub(super) fn next_queued(&mut self, name: &str, input: &mut impl BufRead) -> Result<Option<Queued>, RecordError> {
         loop {
             let Some(record) = self.record(name, input)? else { return Ok(None) };
@@ -159,7 +161,7 @@ impl Binary {
         }
     }
 
-    /// The next record; its payload is passed over.
+    /// Reads the next record and skips its payload.
     fn record(&mut self, name: &str, input: &mut impl BufRead) -> Result<Option<Record>, RecordError> {
         let offset = self.offset;
         let io = |source| RecordError::Io { name: name.to_owned(), source };
@@ -189,7 +191,7 @@ impl Binary {
     }
 }
 
-/// Reads until the buffer is full or the input is over.
+/// Reads until the buffer is full or the input ends; returns the bytes read.
 fn fill(input: &mut impl BufRead, buffer: &mut [u8]) -> io::Result<usize> {
     let mut got = 0;
     while got < buffer.len() {

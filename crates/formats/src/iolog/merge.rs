@@ -1,25 +1,25 @@
-//! Several traces into one, in the order of their times.
+//! Merges several traces into one, ordered by time (`merge_blktrace_file`).
 
 use super::RecordError;
 use super::blktrace::{Binary, Endian, Queued};
 use std::io::{self, BufRead, Write};
 
-/// One of the traces to be merged.
+/// One of the input traces.
 pub struct Trace<'a> {
-    /// Its name, for messages.
+    /// Name used in messages.
     pub name: String,
-    /// Opens it at its start.
+    /// Opens the trace at its start.
     pub open: Box<dyn Fn() -> io::Result<Box<dyn BufRead>> + 'a>,
-    /// Its times in percent of those recorded: 50 takes half as long.
+    /// Time scale in percent: at 50 the trace takes half as long (`merge_blktrace_scalars`).
     pub scalar: f64,
-    /// How often it is repeated.
+    /// Number of repetitions (`merge_blktrace_iters`).
     pub rounds: u64,
 }
 
-/// Why traces could not be merged.
+/// Errors of merging traces.
 #[derive(Debug, thiserror::Error)]
 pub enum MergeError {
-    /// A trace is damaged or cannot be read.
+    /// An input trace is damaged or cannot be read.
     #[error(transparent)]
     Trace(#[from] RecordError),
     /// The merged trace cannot be written.
@@ -27,12 +27,12 @@ pub enum MergeError {
     Write(io::Error),
 }
 
-/// Writes all that was queued in `traces` to `out`, as one little-endian trace that begins at time 0; returns how
-/// many I/Os there are. At equal times the trace named first comes first. A round follows the one before at once:
-/// it begins where that one's last I/O was.
+/// Writes all queue records of `traces` to `out` as one little-endian trace that starts at time 0; returns the number
+/// of I/Os. Records with equal times keep the order of `traces`. A repetition starts at the time of the last I/O of the
+/// one before.
 ///
 /// # Errors
-/// When a trace is damaged, or `out` takes no more.
+/// An input trace is damaged, or `out` cannot be written.
 pub fn merge(traces: &[Trace<'_>], out: &mut dyn Write) -> Result<u64, MergeError> {
     let mut runs = traces.iter().map(Run::start).collect::<Result<Vec<_>, _>>()?;
     let mut count: u64 = 0;
@@ -50,19 +50,19 @@ pub fn merge(traces: &[Trace<'_>], out: &mut dyn Write) -> Result<u64, MergeErro
     Ok(count)
 }
 
-/// A trace that is being read.
+/// An input trace being read.
 struct Run<'a, 'b> {
     trace: &'a Trace<'b>,
     input: Box<dyn BufRead>,
     binary: Binary,
     first_ns: Option<u64>,
-    /// Where the round at hand begins, scaled.
+    /// Scaled start time of the current repetition.
     base_ns: u64,
     latest_ns: u64,
     rounds_left: u64,
-    /// I/Os of this round.
+    /// I/Os read in the current repetition.
     found: u64,
-    /// The next I/O, its time scaled.
+    /// The next I/O, with scaled time.
     head: Option<Queued>,
 }
 
@@ -104,7 +104,7 @@ fn open(trace: &Trace<'_>) -> Result<(Box<dyn BufRead>, Binary), RecordError> {
     let endian = first.and_then(Endian::of_magic).ok_or_else(|| RecordError::Byte {
         name: trace.name.clone(),
         offset: 0,
-        what: "this is no trace of blktrace, and only those can be merged (make one with blkparse -d)".to_owned(),
+        what: "this is not a trace of blktrace, and only those can be merged (make one with blkparse -d)".to_owned(),
     })?;
     Ok((input, Binary::new(endian)))
 }

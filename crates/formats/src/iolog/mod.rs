@@ -1,7 +1,7 @@
-//! Records of single I/Os, as fio and blktrace write them: read one by one, however long the record is.
+//! Traces of single I/Os (fio's iolog, blktrace), read one by one in memory that does not grow with the trace.
 //!
-//! Owns the spelling of fio's iolog (versions 2 and 3) and of blktrace's binary records. Leaves to others where the
-//! bytes come from, which file a name leads to, and what is done with the I/Os.
+//! Owns the formats of fio's iolog (versions 2 and 3) and blktrace's binary records. Leaves opening of the input, the
+//! mapping of names to files, and the use of the I/Os to others.
 
 mod adapt;
 mod blktrace;
@@ -15,97 +15,83 @@ pub use merge::{MergeError, Trace, merge};
 pub use write::{FileAction, file_line, header, is_writable_name, operation_line};
 
 use measure::Nanos;
+use plan::Operation;
 use std::collections::HashMap;
 use std::io::{self, BufRead};
-
-/// What a recorded I/O does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Operation {
-    /// Device to memory.
-    Read,
-    /// Memory to device.
-    Write,
-    /// Discard the range.
-    Trim,
-    /// fsync.
-    Sync,
-    /// fdatasync.
-    DataSync,
-}
 
 /// One recorded I/O.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// When, counted from the start of the record.
+    /// Time since the start of the trace.
     pub at: Nanos,
-    /// Which of [`Reader::places`].
+    /// Index into [`Reader::places`].
     pub place: u32,
-    /// What it does.
+    /// Operation.
     pub operation: Operation,
-    /// Where in the file, in bytes.
+    /// Offset in the file, in bytes.
     pub offset: u64,
-    /// How many bytes; 0 for syncs.
+    /// Length in bytes; 0 for syncs.
     pub length: u32,
 }
 
-/// What a recorded I/O was done on.
+/// Target of a recorded I/O.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Place {
-    /// A file by its name.
+    /// A file by name.
     Path(String),
-    /// A block device by its numbers.
+    /// A block device by number.
     Device {
-        /// The driver's number.
+        /// Major number.
         major: u32,
-        /// The device's number within its driver.
+        /// Minor number.
         minor: u32,
     },
 }
 
-/// Longest line of a text that is read; a path has at most 4096 bytes.
+/// Longest accepted line in bytes; a path has at most 4096 (`PATH_MAX`).
 const LONGEST_LINE: usize = 8192;
 
-/// Files that one record may name.
+/// Most files that one trace may name.
 const MOST_PLACES: usize = 16_384;
 
-/// Bytes of a single read or write: each one in flight has a buffer of the largest size.
+/// Largest accepted read or write in bytes: each I/O in flight has a buffer of the largest size.
 const MOST_BYTES: u32 = 256 << 20;
 
-/// A record that cannot be read on.
+/// Errors of reading a trace.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
-    /// A line of a text is wrong.
+    /// A line of a text trace is invalid.
     #[error("{name}:{line}: {what}")]
     Line {
-        /// The record's name.
+        /// Name of the trace.
         name: String,
-        /// Counted from 1.
+        /// Line number, from 1.
         line: u64,
-        /// What was found, and what would work.
+        /// Description of the error, with a valid example.
         what: String,
     },
-    /// A binary record is wrong.
+    /// A record of a binary trace is invalid.
     #[error("{name}: byte {offset}: {what}")]
     Byte {
-        /// The record's name.
+        /// Name of the trace.
         name: String,
-        /// Where it starts, counted from 0.
+        /// Offset of the record in bytes, from 0.
         offset: u64,
-        /// What was found, and what would work.
+        /// Description of the error, with a valid example.
         what: String,
     },
-    /// The record could not be read.
+    /// The input could not be read.
     #[error("{name}: {source}")]
     Io {
-        /// The record's name.
+        /// Name of the trace.
         name: String,
-        /// Why.
+        /// Cause.
         source: io::Error,
     },
 }
 
 impl RecordError {
-    /// The errno that stands for it: that of the read, or EINVAL.
+    /// The errno for this error: that of the failed read, or EINVAL.
     pub fn errno(&self) -> i32 {
         const EINVAL: i32 = 22;
         match self {
@@ -115,7 +101,7 @@ impl RecordError {
     }
 }
 
-/// The files that a record has named so far.
+/// The files that the trace has named up to this point.
 #[derive(Clone, Debug, Default)]
 struct Places {
     list: Vec<Place>,
@@ -154,7 +140,7 @@ impl Places {
     }
 }
 
-/// Reads a record event by event. Memory: a line and the files' names.
+/// Reads a trace event by event. Memory: one line and the file names.
 #[derive(Debug)]
 pub struct Reader<R> {
     name: String,
@@ -170,10 +156,10 @@ enum Dialect {
 }
 
 impl<R: BufRead> Reader<R> {
-    /// Looks at the first bytes: fio's text begins with `fio version`, blktrace's records with a magic number.
+    /// Detects the format by the first bytes: `fio version` for fio's text, a magic number for blktrace.
     ///
     /// # Errors
-    /// When it is neither, or of a version that cannot be read.
+    /// The input is neither, or has an unsupported version.
     pub fn new(name: impl Into<String>, mut input: R) -> Result<Self, RecordError> {
         let name = name.into();
         let failed = |source| RecordError::Io { name: name.clone(), source };
@@ -191,15 +177,15 @@ impl<R: BufRead> Reader<R> {
         Ok(Reader { name, input, places: Places::default(), dialect })
     }
 
-    /// The files named so far, in the order of their first mention.
+    /// The files named up to this point, in the order of their first mention.
     pub fn places(&self) -> &[Place] {
         &self.places.list
     }
 
-    /// The next I/O; `None` at the end.
+    /// Reads the next I/O; `None` at the end.
     ///
     /// # Errors
-    /// Where the record is damaged, with the line or byte.
+    /// The trace is damaged; the error has the line or byte.
     #[expect(clippy::should_implement_trait, reason = "an iterator could not lend its places meanwhile")]
     pub fn next(&mut self) -> Result<Option<Event>, RecordError> {
         match &mut self.dialect {
@@ -209,7 +195,7 @@ impl<R: BufRead> Reader<R> {
     }
 }
 
-/// Whether these numbers can be an I/O at all.
+/// Checks offset and length of an I/O against the limits; returns the length.
 fn bounded(operation: Operation, offset: u64, length: u64) -> Result<u32, String> {
     let most = match operation {
         Operation::Read | Operation::Write => MOST_BYTES,

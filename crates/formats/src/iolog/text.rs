@@ -1,20 +1,20 @@
-//! fio's own record, a text: version 2 with waits, version 3 with a time in microseconds on each line.
+//! fio's iolog, a text: version 2 with wait lines, version 3 with a timestamp in microseconds on each line.
 
 use super::{Event, LONGEST_LINE, Operation, Places, RecordError, bounded};
 use crate::printable;
 use measure::Nanos;
 use std::io::{self, BufRead};
 
-/// Where the reading of a text stands.
+/// State of a text reader.
 #[derive(Debug)]
 pub(super) struct Text {
     version: Version,
     line: u64,
-    /// What stands in the line at hand.
+    /// The current line.
     buffer: Vec<u8>,
-    /// Version 2: the sum of all waits so far.
+    /// Version 2: sum of all waits read, in µs.
     waited_us: u64,
-    /// Version 3: where the recording at hand begins; one appended to another follows it.
+    /// Version 3: start time of the current recording; a file may hold several, one appended to another.
     base_us: u64,
     latest_us: u64,
 }
@@ -26,7 +26,7 @@ enum Version {
 }
 
 impl Version {
-    /// The version that a header names; `None` for a line that is no header.
+    /// The version in a header line; `None` for any other line.
     fn of_header(line: &str) -> Option<Result<Version, String>> {
         let words: Vec<&str> = line.split_whitespace().collect();
         let ["fio", "version", number, "iolog"] = words.as_slice() else { return None };
@@ -49,10 +49,10 @@ impl Text {
             base_us: 0,
             latest_us: 0,
         };
-        let no_header = "is no record of I/Os: it begins neither with `fio version 3 iolog` (or 2) nor with blktrace's \
+        let no_header = "is not a record of I/Os: it begins neither with `fio version 3 iolog` (or 2) nor with blktrace's \
                          magic number (make one with write_iolog=, or with blktrace and blkparse -d)";
         let is_there = match text.read_line(name, input) {
-            // A first line without an end belongs to something else altogether.
+            // A first line that is too long means that this is not an iolog.
             Err(RecordError::Line { .. }) => return Err(text.wrong(name, no_header.to_owned())),
             other => other?,
         };
@@ -94,7 +94,7 @@ impl Text {
         RecordError::Line { name: name.to_owned(), line: self.line.max(1), what }
     }
 
-    /// The next line, without its end; `false` when there is none.
+    /// Reads the next line, without its newline; `false` at the end.
     fn read_line(&mut self, name: &str, input: &mut impl BufRead) -> Result<bool, RecordError> {
         self.buffer.clear();
         self.line += 1;
@@ -120,7 +120,7 @@ impl Text {
         }
     }
 
-    /// The I/O of one line; `None` for lines about files, waits and headers.
+    /// Parses one line into an I/O; `None` for headers and for lines about files and waits.
     fn understand(&mut self, line: &str, places: &mut Places) -> Result<Option<Event>, String> {
         if line.is_empty() {
             return Ok(None);
@@ -154,7 +154,7 @@ impl Text {
 
     fn operation(&mut self, rest: &str, at: Nanos, places: &mut Places) -> Result<Option<Event>, String> {
         let form = || format!("{} is not `FILE ACTION OFFSET LENGTH`, nor `FILE add`, `open` or `close`", quoted(rest));
-        // From the end, because a file's name may have blanks in it.
+        // Parsed from the end, because a file name may contain blanks.
         let mut words = rest.rsplit(char::is_whitespace).filter(|word| !word.is_empty());
         let (last, before) = (words.next().ok_or_else(form)?, words.next().ok_or_else(form)?);
         if before == "wait" {
@@ -173,7 +173,7 @@ impl Text {
             _ if number(last).is_err() || number(before).is_err() => return Err(form()),
             other => {
                 return Err(format!(
-                    "{} is no action; those are read, write, trim, sync, datasync, add, open and close",
+                    "{} is not an action; those are read, write, trim, sync, datasync, add, open and close",
                     quoted(other)
                 ));
             }
@@ -208,12 +208,12 @@ fn about_file(file: &str, action: &str, places: &mut Places) -> Result<(), Strin
     places.path(file).map(drop).ok_or_else(|| format!("the file {} was not added before", quoted(file)))
 }
 
-/// The time at the start of a line, and the rest.
+/// The timestamp at the start of a line, and the rest.
 fn stamped(line: &str) -> Result<(u64, &str), String> {
     let (stamp, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
-    let stamp = stamp
-        .parse()
-        .map_err(|_| format!("{} is no time in microseconds; in version 3 each line begins with one", quoted(stamp)))?;
+    let stamp = stamp.parse().map_err(|_| {
+        format!("{} is not a time in microseconds; in version 3 each line begins with one", quoted(stamp))
+    })?;
     Ok((stamp, rest.trim_start()))
 }
 
@@ -221,12 +221,12 @@ fn number(word: &str) -> Result<u64, String> {
     word.parse().map_err(|_| format!("{} is not a number of bytes or microseconds", quoted(word)))
 }
 
-/// Where `part`, a piece of `whole`, begins in it.
+/// Byte offset of `part`, a subslice of `whole`.
 fn start_of(whole: &str, part: &str) -> usize {
     part.as_ptr() as usize - whole.as_ptr() as usize
 }
 
-/// A stranger's text, short and without control characters.
+/// Untrusted text, shortened and without control characters.
 fn quoted(text: &str) -> String {
     let short: String = text.chars().take(60).collect();
     let dots = if short.len() < text.len() { "..." } else { "" };

@@ -1,13 +1,13 @@
-//! Writes fio's record, version 3: lines are appended to a text that the caller keeps.
+//! Writer of fio's iolog, version 3; lines are appended to the caller's buffer.
 
 use super::Operation;
 use measure::Nanos;
 use std::io::Write;
 
-/// What happens to a file as a whole.
+/// Action on a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileAction {
-    /// It will be named.
+    /// Declares the file (`add`).
     Add,
     /// It is opened.
     Open,
@@ -15,17 +15,17 @@ pub enum FileAction {
     Close,
 }
 
-/// The first line.
+/// Appends the header line.
 pub fn header(text: &mut Vec<u8>) {
     text.extend_from_slice(b"fio version 3 iolog\n");
 }
 
-/// Whether a name can stand in a record: lines end at line breaks and begin and end without blanks.
+/// True if a file name can be written to an iolog: it has no line break, and no blank at its start or end.
 pub fn is_writable_name(name: &str) -> bool {
     !name.is_empty() && name.trim() == name && !name.contains(['\n', '\r'])
 }
 
-/// A line about a file.
+/// Appends a line for a file action.
 pub fn file_line(text: &mut Vec<u8>, at: Nanos, name: &str, action: FileAction) {
     let word = match action {
         FileAction::Add => "add",
@@ -36,7 +36,7 @@ pub fn file_line(text: &mut Vec<u8>, at: Nanos, name: &str, action: FileAction) 
     let _ = writeln!(text, "{} {name} {word}", at.get() / 1000);
 }
 
-/// A line about an I/O.
+/// Appends a line for an I/O.
 pub fn operation_line(text: &mut Vec<u8>, at: Nanos, name: &str, operation: Operation, range: (u64, u32)) {
     let word = match operation {
         Operation::Read => "read",

@@ -1,8 +1,8 @@
-//! One number of a report: its width, its unit's letter, its colour.
+//! Formatting of one number in an iostat report: width, unit letter and colour in text, and its form in JSON.
 
 use super::{Layout, Spelling, Unit};
 
-/// SGR codes, one for each kind of text.
+/// SGR codes (ECMA-48, console_codes(4)) by kind of text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Colours {
     /// Percentages from 75 on.
@@ -11,14 +11,15 @@ pub struct Colours {
     medium: String,
     /// Other numbers.
     number: String,
-    /// Nothing.
+    /// Zero.
     zero: String,
     /// Names.
     name: String,
 }
 
 impl Colours {
-    /// The usual colours, changed by a list like `H=31;1:I=32;22`. What does not read like that is passed over.
+    /// The default colours, changed by a list like `H=31;1:I=32;22` (environment variable `S_COLORS_SGR`). Invalid text
+    /// is ignored.
     pub fn chosen(list: &str) -> Self {
         let mut colours = Colours {
             high: "31;1".into(),
@@ -46,57 +47,119 @@ impl Colours {
     }
 }
 
-/// A number and what it is.
+/// A number with its quantity, which decides its format. A mean is `None` if there was no request.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Value {
-    /// A rate of requests, a time, a length of a queue.
-    Plain(f64),
-    /// A share.
-    Percent(f64),
-    /// Sectors per second, shown in the unit of the report.
+    /// Requests per second.
+    Requests(f64),
+    /// Sectors per second, printed in the report's unit.
     SectorRate(f64),
-    /// Sectors in all, shown in the unit of the report.
+    /// Sectors in the interval, printed in the report's unit.
     SectorCount(u64),
-    /// Sectors per request, always shown in kB.
-    RequestSize(f64),
+    /// Merged requests per second.
+    Merges(f64),
+    /// Merged requests in percent of all requests.
+    MergedPercent(Option<f64>),
+    /// A mean time in milliseconds.
+    Milliseconds(Option<f64>),
+    /// Sectors per request, printed in kB.
+    RequestSize(Option<f64>),
+    /// Sectors per request, printed as a number of sectors.
+    Sectors(Option<f64>),
+    /// Mean queue length.
+    Length(f64),
+    /// Percentage of time.
+    Percent(f64),
 }
 
-/// `value` in `width` characters behind a blank.
+/// Numeric form in which a value is printed.
+enum Form {
+    Plain(f64),
+    Percent(f64),
+    /// Sectors, converted to the report's unit.
+    Amount(f64),
+    /// The same, without decimals.
+    Count(u64),
+    /// Sectors in kB.
+    Kilobytes(f64),
+}
+
+impl Value {
+    /// A mean without requests is printed as 0 in text and JSON, as in iostat.
+    fn form(self) -> Form {
+        match self {
+            Value::Requests(number) | Value::Merges(number) | Value::Length(number) => Form::Plain(number),
+            Value::Milliseconds(mean) | Value::Sectors(mean) => Form::Plain(mean.unwrap_or(0.0)),
+            Value::Percent(share) => Form::Percent(share),
+            Value::MergedPercent(share) => Form::Percent(share.unwrap_or(0.0)),
+            Value::SectorRate(sectors) => Form::Amount(sectors),
+            Value::SectorCount(sectors) => Form::Count(sectors),
+            Value::RequestSize(sectors) => Form::Kilobytes(sectors.unwrap_or(0.0)),
+        }
+    }
+
+    /// Sort key of the member in a JSON device object, where sysstat groups columns by quantity.
+    pub(super) fn json_position(self) -> usize {
+        match self {
+            Value::Requests(_) => 0,
+            Value::SectorRate(_) => 1,
+            Value::SectorCount(_) => 2,
+            Value::Merges(_) => 3,
+            Value::MergedPercent(_) => 4,
+            Value::Milliseconds(_) => 5,
+            Value::RequestSize(_) | Value::Sectors(_) => 6,
+            Value::Length(_) => 7,
+            Value::Percent(_) => 8,
+        }
+    }
+
+    /// The number in JSON: always two decimals, regardless of the layout.
+    pub(super) fn in_json(self, unit: Unit) -> String {
+        match self.form() {
+            Form::Plain(number) | Form::Percent(number) => format!("{number:.2}"),
+            Form::Amount(sectors) => format!("{:.2}", sectors / factor(unit)),
+            Form::Count(sectors) => (sectors / divisor(unit)).to_string(),
+            Form::Kilobytes(sectors) => format!("{:.2}", sectors / 2.0),
+        }
+    }
+}
+
+/// Formats `value` in `width` characters, preceded by a space.
 pub(super) fn cell(value: Value, width: usize, layout: &Layout) -> String {
-    match (layout.spelling, value) {
-        (_, Value::Plain(number)) => plain(number, width, layout),
-        (Spelling::Plain, Value::Percent(share)) => {
+    match (layout.spelling, value.form()) {
+        (_, Form::Plain(number)) => plain(number, width, layout),
+        (Spelling::Plain, Form::Percent(share)) => {
             let shown = format!(" {share:width$.*}", layout.decimals);
             paint(&shown, share_colour(share, layout.decimals), layout)
         }
-        (Spelling::Plain, Value::SectorRate(sectors)) => plain(sectors / factor(layout.unit), width, layout),
-        (Spelling::Plain, Value::SectorCount(sectors)) => {
+        (Spelling::Plain, Form::Amount(sectors)) => plain(sectors / factor(layout.unit), width, layout),
+        (Spelling::Plain, Form::Count(sectors)) => {
             let count = sectors / divisor(layout.unit);
             let kind = if count == 0 { Kind::Zero } else { Kind::Number };
             paint(&format!(" {count:width$}"), kind, layout)
         }
-        (Spelling::Plain, Value::RequestSize(sectors)) => plain(sectors / 2.0, width, layout),
-        (Spelling::Human, Value::Percent(share)) => {
+        (Spelling::Plain, Form::Kilobytes(sectors)) => plain(sectors / 2.0, width, layout),
+        (Spelling::Human, Form::Percent(share)) => {
             let decimals = layout.decimals.min(1);
             let shown = format!(" {share:width$.decimals$}", width = width - 1);
             paint(&shown, share_colour(share, decimals), layout) + "%"
         }
-        (Spelling::Human, Value::SectorRate(sectors) | Value::RequestSize(sectors)) => size(sectors, width, layout),
-        (Spelling::Human, Value::SectorCount(sectors)) => size(whole(sectors), width, layout),
+        (Spelling::Human, Form::Amount(sectors) | Form::Kilobytes(sectors)) => size(sectors, width, layout),
+        (Spelling::Human, Form::Count(sectors)) => size(whole(sectors), width, layout),
     }
 }
 
-/// A device's name in its colour.
+/// A device name in its colour.
 pub(super) fn name(text: &str, layout: &Layout) -> String {
     paint(text, Kind::Name, layout)
 }
 
 fn plain(number: f64, width: usize, layout: &Layout) -> String {
-    let kind = if is_nothing(number, layout.decimals) { Kind::Zero } else { Kind::Number };
+    let kind = if prints_as_zero(number, layout.decimals) { Kind::Zero } else { Kind::Number };
     paint(&format!(" {number:width$.*}", layout.decimals), kind, layout)
 }
 
-/// Sectors with the letter that leaves fewer than four figures before the point.
+/// Formats sectors with a unit letter, in the unit that leaves at most four digits before the point (`-h`).
 fn size(sectors: f64, width: usize, layout: &Layout) -> String {
     const LETTERS: [char; 5] = ['k', 'M', 'G', 'T', 'P'];
     let (mut number, mut letter) = (sectors / 2.0, 0);
@@ -105,7 +168,7 @@ fn size(sectors: f64, width: usize, layout: &Layout) -> String {
         letter += 1;
     }
     let decimals = layout.decimals.min(1);
-    let kind = if is_nothing(sectors, layout.decimals) { Kind::Zero } else { Kind::Number };
+    let kind = if prints_as_zero(sectors, layout.decimals) { Kind::Zero } else { Kind::Number };
     let shown = format!(" {number:width$.decimals$}", width = width - 1);
     let mut shown = paint(&shown, kind, layout);
     shown.push(LETTERS[letter]);
@@ -116,7 +179,7 @@ fn factor(unit: Unit) -> f64 {
     whole(divisor(unit))
 }
 
-/// Sectors in one of the unit.
+/// Sectors per `unit`.
 fn divisor(unit: Unit) -> u64 {
     match unit {
         Unit::Kilobytes => 2,
@@ -130,7 +193,7 @@ fn whole(count: u64) -> f64 {
     count as f64
 }
 
-/// What a text is, for its colour.
+/// Kinds of text, each with its own colour.
 enum Kind {
     High,
     Medium,
@@ -144,15 +207,15 @@ fn share_colour(share: f64, decimals: usize) -> Kind {
         Kind::High
     } else if share >= 50.0 {
         Kind::Medium
-    } else if is_nothing(share, decimals) {
+    } else if prints_as_zero(share, decimals) {
         Kind::Zero
     } else {
         Kind::Number
     }
 }
 
-/// Whether a number is shown as zeros only.
-fn is_nothing(number: f64, decimals: usize) -> bool {
+/// True if the number is printed with zero digits only.
+fn prints_as_zero(number: f64, decimals: usize) -> bool {
     match decimals {
         0 => number.abs() <= 0.5,
         1 => number.abs() < 0.05,
@@ -183,9 +246,9 @@ mod tests {
             (Value::SectorRate(0.0), "      0.0k"),
             (Value::SectorRate(2047.0), "   1023.5k"),
             (Value::SectorCount(2048), "      1.0M"),
-            (Value::RequestSize(21.6), "     10.8k"),
+            (Value::RequestSize(Some(21.6)), "     10.8k"),
             (Value::Percent(44.46), "     44.5%"),
-            (Value::Plain(3.0), "      3.00"),
+            (Value::Requests(3.0), "      3.00"),
         ] {
             assert_eq!(cell(value, 9, &human), expected, "{value:?}");
         }
@@ -198,7 +261,7 @@ mod tests {
         let mut layout = Layout { colours: Some(Colours::chosen("Z=9:H=:M=x:Q=1:junk")), ..Layout::default() };
         assert_eq!(cell(Value::Percent(75.0), 6, &layout), "\u{1b}[31;1m  75.00\u{1b}[0m");
         assert_eq!(cell(Value::Percent(50.0), 6, &layout), "\u{1b}[35;1m  50.00\u{1b}[0m");
-        assert_eq!(cell(Value::Plain(0.004), 6, &layout), "\u{1b}[9m   0.00\u{1b}[0m");
+        assert_eq!(cell(Value::Length(0.004), 6, &layout), "\u{1b}[9m   0.00\u{1b}[0m");
         layout.spelling = Spelling::Human;
         assert_eq!(cell(Value::Percent(0.2), 6, &layout), "\u{1b}[34;1m   0.2\u{1b}[0m%");
     }

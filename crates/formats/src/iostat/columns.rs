@@ -1,12 +1,12 @@
-//! The columns of device lines: heading, width and number of each.
+//! Columns of device lines: heading, width and value of each, for text and JSON.
 
 use super::cell::Value;
 use super::{Columns, Unit};
 use model::{DeviceActivity, OperationActivity};
 
-/// One column; in its heading `@` stands for the unit.
+/// One column. `@` in its heading is replaced by the unit. Its JSON key is the heading without a percent sign.
 pub(super) struct Column {
-    pub(super) heading: &'static str,
+    heading: &'static str,
     pub(super) width: usize,
     pub(super) value: fn(&DeviceActivity) -> Value,
 }
@@ -15,7 +15,19 @@ const fn column(heading: &'static str, width: usize, value: fn(&DeviceActivity) 
     Column { heading, width, value }
 }
 
-/// Writes and discards together.
+impl Column {
+    /// The heading in text, with the unit filled in.
+    pub(super) fn heading(&self, unit: &str) -> String {
+        self.heading.replace('@', unit)
+    }
+
+    /// The key in JSON.
+    pub(super) fn key(&self, unit: &str) -> String {
+        self.heading(unit).replace('%', "")
+    }
+}
+
+/// Sum of writes and discards.
 fn written(device: &DeviceActivity) -> OperationActivity {
     OperationActivity {
         sectors: device.writes.sectors.saturating_add(device.discards.sectors),
@@ -25,7 +37,7 @@ fn written(device: &DeviceActivity) -> OperationActivity {
 }
 
 const BASIC: &[Column] = &[
-    column("tps", 8, |device| Value::Plain(device.together.per_second)),
+    column("tps", 8, |device| Value::Requests(device.together.per_second)),
     column("@_read/s", 12, |device| Value::SectorRate(device.reads.sectors_per_second)),
     column("@_wrtn/s", 12, |device| Value::SectorRate(device.writes.sectors_per_second)),
     column("@_dscd/s", 12, |device| Value::SectorRate(device.discards.sectors_per_second)),
@@ -35,7 +47,7 @@ const BASIC: &[Column] = &[
 ];
 
 const BASIC_SHORT: &[Column] = &[
-    column("tps", 8, |device| Value::Plain(device.together.per_second)),
+    column("tps", 8, |device| Value::Requests(device.together.per_second)),
     column("@_read/s", 12, |device| Value::SectorRate(device.reads.sectors_per_second)),
     column("@_w+d/s", 12, |device| Value::SectorRate(written(device).sectors_per_second)),
     column("@_read", 10, |device| Value::SectorCount(device.reads.sectors)),
@@ -43,7 +55,7 @@ const BASIC_SHORT: &[Column] = &[
 ];
 
 const BASIC_OLD: &[Column] = &[
-    column("tps", 8, |device| Value::Plain(device.reads.per_second + device.writes.per_second)),
+    column("tps", 8, |device| Value::Requests(device.reads.per_second + device.writes.per_second)),
     column("@_read/s", 12, |device| Value::SectorRate(device.reads.sectors_per_second)),
     column("@_wrtn/s", 12, |device| Value::SectorRate(device.writes.sectors_per_second)),
     column("@_read", 10, |device| Value::SectorCount(device.reads.sectors)),
@@ -51,79 +63,80 @@ const BASIC_OLD: &[Column] = &[
 ];
 
 const READS: &[Column] = &[
-    column("r/s", 7, |device| Value::Plain(device.reads.per_second)),
+    column("r/s", 7, |device| Value::Requests(device.reads.per_second)),
     column("r@/s", 9, |device| Value::SectorRate(device.reads.sectors_per_second)),
-    column("rrqm/s", 8, |device| Value::Plain(device.reads.merges_per_second)),
-    column("%rrqm", 6, |device| Value::Percent(device.reads.merged_percent)),
-    column("r_await", 7, |device| Value::Plain(device.reads.await_ms)),
+    column("rrqm/s", 8, |device| Value::Merges(device.reads.merges_per_second)),
+    column("%rrqm", 6, |device| Value::MergedPercent(device.reads.merged_percent)),
+    column("r_await", 7, |device| Value::Milliseconds(device.reads.await_ms)),
     column("rareq-sz", 8, |device| Value::RequestSize(device.reads.request_sectors)),
 ];
 
 const WRITES: &[Column] = &[
-    column("w/s", 7, |device| Value::Plain(device.writes.per_second)),
+    column("w/s", 7, |device| Value::Requests(device.writes.per_second)),
     column("w@/s", 9, |device| Value::SectorRate(device.writes.sectors_per_second)),
-    column("wrqm/s", 8, |device| Value::Plain(device.writes.merges_per_second)),
-    column("%wrqm", 6, |device| Value::Percent(device.writes.merged_percent)),
-    column("w_await", 7, |device| Value::Plain(device.writes.await_ms)),
+    column("wrqm/s", 8, |device| Value::Merges(device.writes.merges_per_second)),
+    column("%wrqm", 6, |device| Value::MergedPercent(device.writes.merged_percent)),
+    column("w_await", 7, |device| Value::Milliseconds(device.writes.await_ms)),
     column("wareq-sz", 8, |device| Value::RequestSize(device.writes.request_sectors)),
 ];
 
 const DISCARDS: &[Column] = &[
-    column("d/s", 7, |device| Value::Plain(device.discards.per_second)),
+    column("d/s", 7, |device| Value::Requests(device.discards.per_second)),
     column("d@/s", 9, |device| Value::SectorRate(device.discards.sectors_per_second)),
-    column("drqm/s", 8, |device| Value::Plain(device.discards.merges_per_second)),
-    column("%drqm", 6, |device| Value::Percent(device.discards.merged_percent)),
-    column("d_await", 7, |device| Value::Plain(device.discards.await_ms)),
+    column("drqm/s", 8, |device| Value::Merges(device.discards.merges_per_second)),
+    column("%drqm", 6, |device| Value::MergedPercent(device.discards.merged_percent)),
+    column("d_await", 7, |device| Value::Milliseconds(device.discards.await_ms)),
     column("dareq-sz", 8, |device| Value::RequestSize(device.discards.request_sectors)),
 ];
 
 const REST: &[Column] = &[
-    column("f/s", 7, |device| Value::Plain(device.flushes.per_second)),
-    column("f_await", 7, |device| Value::Plain(device.flushes.await_ms)),
-    column("aqu-sz", 7, |device| Value::Plain(device.queue)),
+    column("f/s", 7, |device| Value::Requests(device.flushes.per_second)),
+    column("f_await", 7, |device| Value::Milliseconds(device.flushes.await_ms)),
+    column("aqu-sz", 7, |device| Value::Length(device.queue)),
     column("%util", 6, |device| Value::Percent(device.utilisation_percent)),
 ];
 
 const EXTENDED_SHORT: &[Column] = &[
-    column("tps", 8, |device| Value::Plain(device.together.per_second)),
+    column("tps", 8, |device| Value::Requests(device.together.per_second)),
     column("@/s", 9, |device| Value::SectorRate(device.together.sectors_per_second)),
-    column("rqm/s", 8, |device| Value::Plain(device.together.merges_per_second)),
-    column("await", 7, |device| Value::Plain(device.together.await_ms)),
+    column("rqm/s", 8, |device| Value::Merges(device.together.merges_per_second)),
+    column("await", 7, |device| Value::Milliseconds(device.together.await_ms)),
     column("areq-sz", 8, |device| Value::RequestSize(device.together.request_sectors)),
-    column("aqu-sz", 7, |device| Value::Plain(device.queue)),
+    column("aqu-sz", 7, |device| Value::Length(device.queue)),
     column("%util", 6, |device| Value::Percent(device.utilisation_percent)),
 ];
 
 const EXTENDED_OLD: &[Column] = &[
-    column("rrqm/s", 8, |device| Value::Plain(device.reads.merges_per_second)),
-    column("wrqm/s", 8, |device| Value::Plain(device.writes.merges_per_second)),
-    column("r/s", 7, |device| Value::Plain(device.reads.per_second)),
-    column("w/s", 7, |device| Value::Plain(device.writes.per_second)),
+    column("rrqm/s", 8, |device| Value::Merges(device.reads.merges_per_second)),
+    column("wrqm/s", 8, |device| Value::Merges(device.writes.merges_per_second)),
+    column("r/s", 7, |device| Value::Requests(device.reads.per_second)),
+    column("w/s", 7, |device| Value::Requests(device.writes.per_second)),
     column("r@/s", 8, |device| Value::SectorRate(device.reads.sectors_per_second)),
     column("w@/s", 8, |device| Value::SectorRate(device.writes.sectors_per_second)),
-    column("avgrq-sz", 8, |device| Value::Plain(both_mean(device, |operation| operation.request_sectors))),
-    column("avgqu-sz", 8, |device| Value::Plain(device.queue)),
-    column("await", 7, |device| Value::Plain(both_mean(device, |operation| operation.await_ms))),
-    column("r_await", 7, |device| Value::Plain(device.reads.await_ms)),
-    column("w_await", 7, |device| Value::Plain(device.writes.await_ms)),
-    column("svctm", 6, |device| Value::Plain(service_ms(device))),
+    column("avgrq-sz", 8, |device| Value::Sectors(both_mean(device, |operation| operation.request_sectors))),
+    column("avgqu-sz", 8, |device| Value::Length(device.queue)),
+    column("await", 7, |device| Value::Milliseconds(both_mean(device, |operation| operation.await_ms))),
+    column("r_await", 7, |device| Value::Milliseconds(device.reads.await_ms)),
+    column("w_await", 7, |device| Value::Milliseconds(device.writes.await_ms)),
+    column("svctm", 6, |device| Value::Milliseconds(service_ms(device))),
     column("%util", 6, |device| Value::Percent(device.utilisation_percent)),
 ];
 
-/// The mean over reads and writes; 0 without any.
-fn both_mean(device: &DeviceActivity, of: fn(&OperationActivity) -> f64) -> f64 {
-    let (reads, writes) = (&device.reads, &device.writes);
-    let requests = reads.per_second + writes.per_second;
-    if requests > 0.0 { (reads.per_second * of(reads) + writes.per_second * of(writes)) / requests } else { 0.0 }
+/// Mean over reads and writes.
+fn both_mean(device: &DeviceActivity, of: fn(&OperationActivity) -> Option<f64>) -> Option<f64> {
+    let both = [&device.reads, &device.writes];
+    let requests: f64 = both.iter().map(|operation| operation.per_second).sum();
+    let sum = both.iter().filter_map(|operation| Some(operation.per_second * of(operation)?)).sum::<f64>();
+    (requests > 0.0).then(|| sum / requests)
 }
 
-/// Busy time per read and write: what sysstat took for the time of service.
-fn service_ms(device: &DeviceActivity) -> f64 {
+/// Device busy time per read and write: sysstat's service time (`svctm`).
+fn service_ms(device: &DeviceActivity) -> Option<f64> {
     let requests = device.reads.per_second + device.writes.per_second;
-    if requests > 0.0 { device.utilisation_percent * 10.0 / requests } else { 0.0 }
+    (requests > 0.0).then(|| device.utilisation_percent * 10.0 / requests)
 }
 
-/// The columns, in the groups that `--pretty` cuts them into.
+/// The text columns, in the groups into which `--pretty` splits them.
 pub(super) fn tables(columns: Columns) -> &'static [&'static [Column]] {
     match columns {
         Columns::Basic => &[BASIC],
@@ -135,7 +148,17 @@ pub(super) fn tables(columns: Columns) -> &'static [&'static [Column]] {
     }
 }
 
-/// How headings call the unit.
+/// The JSON column set for a text column set. sysstat 12 has no short basic JSON, and no JSON with the columns of older
+/// versions.
+pub(super) fn of_json(columns: Columns) -> Columns {
+    match columns {
+        Columns::Basic | Columns::BasicShort | Columns::BasicOld => Columns::Basic,
+        Columns::Extended | Columns::ExtendedOld => Columns::Extended,
+        Columns::ExtendedShort => Columns::ExtendedShort,
+    }
+}
+
+/// Name of the unit in headings and keys.
 pub(super) fn label(columns: Columns, unit: Unit) -> &'static str {
     match (unit, columns) {
         (Unit::Kilobytes, _) => "kB",

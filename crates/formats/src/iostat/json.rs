@@ -1,9 +1,11 @@
-//! iostat's JSON, in the layout of its own writer, so that line-wise readers find what they know.
+//! iostat's JSON, with the newlines and tabs of sysstat, for line-based tools.
 
+use super::cell::Value;
+use super::columns::{label, of_json, tables};
 use super::{Columns, Host, Report, Unit};
 use model::DeviceActivity;
 
-/// All before the first report.
+/// The text before the first report.
 pub fn head(host: &Host) -> String {
     let members = [("nodename", &host.name), ("sysname", &host.system), ("release", &host.release)];
     let mut text = String::from("{\"sysstat\": {\n\t\"hosts\": [\n\t\t{\n");
@@ -14,13 +16,13 @@ pub fn head(host: &Host) -> String {
     text + "\t\t\t\"statistics\": [\n"
 }
 
-/// Between two reports.
+/// The text between two reports.
 pub const SEPARATOR: &str = ",\n";
 
-/// All behind the last report and its line's end.
+/// The text after the last report and the end of its line.
 pub const TAIL: &str = "\t\t\t]\n\t\t}\n\t]\n}}\n";
 
-/// One report, without the end of its last line.
+/// Formats one report, without a trailing newline.
 pub fn report(report: &Report, columns: Columns, unit: Unit) -> String {
     let mut members = Vec::new();
     if let Some(moment) = &report.moment {
@@ -40,83 +42,15 @@ pub fn report(report: &Report, columns: Columns, unit: Unit) -> String {
     format!("\t\t\t\t{{\n{}\n\t\t\t\t}}", members.join(SEPARATOR))
 }
 
+/// Formats one device. Its members are ordered by quantity; the text orders columns by operation.
 fn line(device: &DeviceActivity, columns: Columns, unit: Unit) -> String {
-    let members: Vec<String> = match columns {
-        Columns::Extended | Columns::ExtendedOld => extended(device, unit),
-        Columns::ExtendedShort => extended_short(device, unit),
-        Columns::Basic | Columns::BasicShort | Columns::BasicOld => basic(device, unit),
-    };
-    format!("\t\t\t\t\t\t{{\"disk_device\": {}, {}}}", quoted(&device.name), members.join(", "))
-}
-
-fn basic(device: &DeviceActivity, unit: Unit) -> Vec<String> {
-    let label = super::columns::label(Columns::Basic, unit);
-    let (divisor, sectors) = match unit {
-        Unit::Kilobytes => (2.0, 2),
-        Unit::Megabytes => (2048.0, 2048),
-        Unit::Blocks => (1.0, 1),
-    };
-    let named = [("read", &device.reads), ("wrtn", &device.writes), ("dscd", &device.discards)];
-    let rates = named
-        .iter()
-        .map(|(name, operation)| member(&format!("{label}_{name}/s"), operation.sectors_per_second / divisor));
-    let amounts = named.iter().map(|(name, operation)| format!("\"{label}_{name}\": {}", operation.sectors / sectors));
-    std::iter::once(member("tps", device.together.per_second)).chain(rates).chain(amounts).collect()
-}
-
-fn extended(device: &DeviceActivity, unit: Unit) -> Vec<String> {
-    let (label, divisor) = data_rate(unit);
-    let operations = [("r", &device.reads), ("w", &device.writes), ("d", &device.discards)];
-    let mut members: Vec<String> =
-        operations.iter().map(|(letter, operation)| member(&format!("{letter}/s"), operation.per_second)).collect();
-    members.push(member("f/s", device.flushes.per_second));
-    members.extend(
-        operations
-            .iter()
-            .map(|(letter, operation)| member(&format!("{letter}{label}/s"), operation.sectors_per_second / divisor)),
-    );
-    members.extend(
-        operations.iter().map(|(letter, operation)| member(&format!("{letter}rqm/s"), operation.merges_per_second)),
-    );
-    members
-        .extend(operations.iter().map(|(letter, operation)| member(&format!("{letter}rqm"), operation.merged_percent)));
-    members.extend(operations.iter().map(|(letter, operation)| member(&format!("{letter}_await"), operation.await_ms)));
-    members.push(member("f_await", device.flushes.await_ms));
-    members.extend(
-        operations
-            .iter()
-            .map(|(letter, operation)| member(&format!("{letter}areq-sz"), operation.request_sectors / 2.0)),
-    );
-    members.push(member("aqu-sz", device.queue));
-    members.push(member("util", device.utilisation_percent));
-    members
-}
-
-fn extended_short(device: &DeviceActivity, unit: Unit) -> Vec<String> {
-    let (label, divisor) = data_rate(unit);
-    let all = &device.together;
-    vec![
-        member("tps", all.per_second),
-        member(&format!("{label}/s"), all.sectors_per_second / divisor),
-        member("rqm/s", all.merges_per_second),
-        member("await", all.await_ms),
-        member("areq-sz", all.request_sectors / 2.0),
-        member("aqu-sz", device.queue),
-        member("util", device.utilisation_percent),
-    ]
-}
-
-/// How extended rates call the unit, and its sectors.
-fn data_rate(unit: Unit) -> (&'static str, f64) {
-    match unit {
-        Unit::Kilobytes => ("kB", 2.0),
-        Unit::Megabytes => ("MB", 2048.0),
-        Unit::Blocks => ("sec", 1.0),
-    }
-}
-
-fn member(key: &str, value: f64) -> String {
-    format!("\"{key}\": {value:.2}")
+    let columns = of_json(columns);
+    let label = label(columns, unit);
+    let mut members: Vec<(String, Value)> =
+        tables(columns).iter().copied().flatten().map(|column| (column.key(label), (column.value)(device))).collect();
+    members.sort_by_key(|(_, value)| value.json_position());
+    let members: String = members.iter().map(|(key, value)| format!(", \"{key}\": {}", value.in_json(unit))).collect();
+    format!("\t\t\t\t\t\t{{\"disk_device\": {}{members}}}", quoted(&device.name))
 }
 
 fn quoted(text: &str) -> String {

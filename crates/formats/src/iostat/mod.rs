@@ -1,6 +1,6 @@
-//! Reports as iostat prints them: text in all its widths, and JSON.
+//! iostat's reports: text in all its layouts, and JSON; written and read.
 //!
-//! Owns columns, widths, spelling and colours. Leaves the rates to `monitor` and the moments to `cli`.
+//! Owns columns, widths, number formats and colours. Leaves the rates to `monitor` and the timing of reports to `cli`.
 
 mod cell;
 mod columns;
@@ -13,53 +13,53 @@ pub(crate) use read::{IostatReader, device_from_json, from_json};
 
 use model::{CpuActivity, DeviceActivity};
 
-/// The machine, as the head of the output names it.
+/// Description of the machine in the first line of the output.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Host {
-    /// The system, `Linux`.
+    /// Operating system, `Linux`.
     pub system: String,
-    /// The kernel's release.
+    /// Kernel release.
     pub release: String,
-    /// The host's name.
+    /// Host name.
     pub name: String,
-    /// The processor's architecture.
+    /// Processor architecture.
     pub machine: String,
-    /// How many processors.
+    /// The number of processors.
     pub cpus: usize,
-    /// The day, spelled.
+    /// Date, formatted.
     pub date: String,
 }
 
-/// One report: what is `None` is not asked for.
+/// One report; parts that are `None` were not requested.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Report {
-    /// The moment, spelled.
+    /// Time, formatted.
     pub moment: Option<String>,
-    /// The processors.
+    /// CPU utilization.
     pub cpu: Option<CpuActivity>,
-    /// The devices, in the order to show.
+    /// The devices, in display order.
     pub devices: Option<Vec<DeviceActivity>>,
 }
 
-/// Which columns a device has.
+/// Set of columns for a device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Columns {
-    /// Requests and amounts.
+    /// Requests and amounts (default).
     #[default]
     Basic,
-    /// The same, writes and discards together.
+    /// The same, writes and discards combined (`-s`).
     BasicShort,
-    /// Everything.
+    /// Extended statistics (`-x`).
     Extended,
-    /// Everything, all operations together.
+    /// Extended statistics, all operations combined (`-x -s`).
     ExtendedShort,
-    /// Requests and amounts as sysstat 9 to 11.5 had them.
+    /// Requests and amounts in the format of sysstat 9 to 11.5.
     BasicOld,
-    /// Everything as sysstat 9 to 11.5 had it: `avgrq-sz`, `avgqu-sz`, `svctm`.
+    /// Extended statistics in the format of sysstat 9 to 11.5: `avgrq-sz`, `avgqu-sz`, `svctm`.
     ExtendedOld,
 }
 
-/// What amounts of data are counted in.
+/// Unit of amounts of data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Unit {
     /// 1024 bytes.
@@ -71,42 +71,42 @@ pub enum Unit {
     Blocks,
 }
 
-/// How numbers are spelled.
+/// Format of numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Spelling {
-    /// In the unit of the heading.
+    /// In the unit given in the heading.
     #[default]
     Plain,
-    /// With a letter of their own.
+    /// Each with its own unit letter (`--human`).
     Human,
 }
 
-/// Where a device's name stands.
+/// Position of the device name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Naming {
     /// Before its numbers.
     #[default]
     First,
-    /// Behind them, all in one table.
+    /// After its numbers, all in one table.
     Last,
-    /// Behind them, extended columns cut into four tables.
+    /// After its numbers, extended columns split into four tables.
     LastCut,
 }
 
-/// How text is laid out.
+/// Layout of the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
-    /// The columns.
+    /// Set of columns.
     pub columns: Columns,
-    /// The unit of amounts.
+    /// Unit of amounts.
     pub unit: Unit,
     /// Decimals of plain numbers, 0 to 2.
     pub decimals: usize,
-    /// The spelling of numbers.
+    /// Format of numbers.
     pub spelling: Spelling,
-    /// The place of names.
+    /// Position of names.
     pub naming: Naming,
-    /// Colours; `None` for none.
+    /// Colours; `None` for uncoloured text.
     pub colours: Option<Colours>,
 }
 

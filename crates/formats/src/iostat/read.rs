@@ -1,21 +1,21 @@
-//! iostat's text and JSON of any generation → lines of named values.
+//! Reader of iostat's text and JSON of any version → rows of named values.
 
-use crate::numeral::{Era, bytes};
+use crate::read_number::{Era, bytes};
 use crate::stream::{Event, Line, Sink};
 use model::reading::{Found, IostatRow, Reading};
 use serde_json::Value;
 use std::sync::Arc;
 
-/// The columns under a heading.
+/// The columns of a heading line.
 #[derive(Clone, Debug)]
 struct Table {
     columns: Arc<[String]>,
-    /// The device stands last, as `-h` prints it.
+    /// True if the device name is the last column, as with `-h`.
     device_last: bool,
     rows: u64,
 }
 
-/// The reader's state between lines.
+/// State of the reader between lines.
 #[derive(Debug, Default)]
 pub(crate) struct IostatReader {
     devices: Option<Table>,
@@ -25,12 +25,12 @@ pub(crate) struct IostatReader {
 }
 
 impl IostatReader {
-    /// Whether a line that begins like none of iostat's may be one.
+    /// True if a table is open, so a line that does not look like iostat's may be one of its rows.
     pub(crate) fn is_open(&self) -> bool {
         self.devices.is_some() || self.processors.is_some()
     }
 
-    /// Takes a line if it is iostat's.
+    /// Consumes a line if it is iostat's; returns true if it did.
     pub(crate) fn line(&mut self, line: Line<'_>, sink: &mut Sink<'_>) -> bool {
         let Line { number, text, .. } = line;
         if text.is_empty() {
@@ -72,7 +72,7 @@ impl IostatReader {
         false
     }
 
-    /// Nothing more comes.
+    /// Ends the input.
     pub(crate) fn finish(&mut self, sink: &mut Sink<'_>) {
         self.end(sink);
     }
@@ -114,9 +114,9 @@ impl IostatReader {
         let mut words: Vec<&str> = text.split_whitespace().collect();
         let device = if table.device_last { words.pop() } else { (!words.is_empty()).then(|| words.remove(0)) };
         let values: Option<Vec<f64>> = words.iter().copied().map(value).collect();
-        // Prose behind a table that no empty line ends.
+        // Text after a table that is not terminated by an empty line.
         let Some(device) = device.filter(|_| words.first().is_some_and(|word| value(word).is_some())) else {
-            // A name alone is a line that was cut; anything else is prose.
+            // A device name alone is a truncated row; anything else is not iostat's.
             let is_name =
                 text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'/' | b':'));
             let cut = words.is_empty()
@@ -153,7 +153,7 @@ fn table(columns: &str, device_last: bool) -> Table {
     Table { columns: columns.split_whitespace().map(str::to_owned).collect(), device_last, rows: 0 }
 }
 
-/// `12.50`, `12,50` of some locales, `1.2k` of `-h`, `3.1%`.
+/// Parses `12.50`, `12,50` of some locales, `1.2k` of `-h`, `3.1%`.
 fn value(text: &str) -> Option<f64> {
     let text = text.strip_suffix('%').unwrap_or(text);
     if memchr::memchr(b',', text.as_bytes()).is_some() {
@@ -162,7 +162,7 @@ fn value(text: &str) -> Option<f64> {
     bytes(text, Era::Binary)
 }
 
-/// `11/20/2026 12:00:01 PM`, `2026-11-20T12:00:01+0000`: a line of nothing but a date and a time.
+/// True for a line that is only a date and time: `11/20/2026 12:00:01 PM`, `2026-11-20T12:00:01+0000`.
 fn is_date(text: &str) -> bool {
     const LONGEST: usize = 40;
     text.len() <= LONGEST
@@ -172,7 +172,7 @@ fn is_date(text: &str) -> bool {
         && text.split_whitespace().count() <= 3
 }
 
-/// Hands on every line of a document of `iostat -o JSON`.
+/// Reports every device row in a document of `iostat -o JSON`.
 pub(crate) fn from_json(root: &Value, line: u64, sink: &mut Sink<'_>) {
     let list = |value: &Value, key: &str| value.get(key).and_then(Value::as_array).cloned().unwrap_or_default();
     let mut found = false;
@@ -200,7 +200,7 @@ fn processors_from_json(value: &Value, date: Option<String>, line: u64, sink: &m
     true
 }
 
-/// Hands on one device; false if it is none.
+/// Reports one device; false if the value is not a device.
 pub(crate) fn device_from_json(value: &Value, date: Option<String>, line: u64, sink: &mut Sink<'_>) -> bool {
     let Some(row) = row(value, date) else {
         return false;

@@ -1,4 +1,4 @@
-//! iostat's text.
+//! iostat's text reports: first line, CPU line and device table.
 
 use super::cell::{Value, cell, name};
 use super::columns::{Column, label, tables};
@@ -6,13 +6,13 @@ use super::{Columns, Host, Layout, Naming, Report};
 use crate::printable;
 use model::{CpuActivity, DeviceActivity};
 
-/// The first line and the empty one behind it.
+/// The first line and the empty line after it.
 pub fn head(host: &Host) -> String {
     let (release, name) = (printable::line(&host.release), printable::line(&host.name));
     format!("{} {release} ({name}) \t{} \t_{}_\t({} CPU)\n\n", host.system, host.date, host.machine, host.cpus)
 }
 
-/// A report and the two empty lines behind it.
+/// Formats a report and the two empty lines after it.
 pub fn report(report: &Report, layout: &Layout) -> String {
     let mut text = String::new();
     if let Some(moment) = &report.moment {
@@ -45,9 +45,8 @@ fn processors(cpu: &CpuActivity, layout: &Layout) -> String {
 fn table(groups: &[&[Column]], devices: &[DeviceActivity], layout: &Layout) -> String {
     let columns = || groups.iter().copied().flatten();
     let unit = label(layout.columns, layout.unit);
-    let headings: String = columns()
-        .map(|column| format!(" {:>width$}", column.heading.replace('@', unit), width = column.width))
-        .collect();
+    let headings: String =
+        columns().map(|column| format!(" {:>width$}", column.heading(unit), width = column.width)).collect();
     let device = match layout.columns {
         Columns::BasicOld | Columns::ExtendedOld => "Device:",
         _ => "Device",
@@ -74,13 +73,13 @@ mod tests {
     use crate::iostat::Unit;
     use model::OperationActivity;
 
-    /// The first line of the third seed's table: 189.80 reads and 4255.20 writes of 4 KiB a second.
-    fn seed() -> DeviceActivity {
+    /// 189.80 reads and 4255.20 writes of 4 KiB per second, as printed by iostat of sysstat 9.
+    fn busy_disk() -> DeviceActivity {
         let operation = |per_second: f64, await_ms: f64| OperationActivity {
             per_second,
             sectors_per_second: per_second * 8.0,
-            await_ms,
-            request_sectors: 8.0,
+            await_ms: Some(await_ms),
+            request_sectors: Some(8.0),
             ..OperationActivity::default()
         };
         DeviceActivity {
@@ -94,7 +93,7 @@ mod tests {
     }
 
     fn check(columns: Columns, unit: Unit, expected: &str) {
-        let report = Report { devices: Some(vec![seed()]), ..Report::default() };
+        let report = Report { devices: Some(vec![busy_disk()]), ..Report::default() };
         let layout = Layout { columns, unit, ..Layout::default() };
         assert_eq!(super::report(&report, &layout), format!("{expected}\n\n\n"));
     }
@@ -116,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn a_report_of_nothing_is_two_empty_lines() {
+    fn an_empty_report_is_two_empty_lines() {
         assert_eq!(report(&Report::default(), &Layout::default()), "\n\n");
     }
 }

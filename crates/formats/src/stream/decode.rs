@@ -1,13 +1,13 @@
-//! Bytes → lines of text, whatever they were wrapped in: UTF-16, a byte order mark, CRLF, progress lines that end in
-//! CR, quotes of mails, colour codes, HTML entities, the time stamps of logs.
+//! Bytes → lines of text. Removes encodings and decorations: UTF-16, byte order marks, CRLF, progress lines that end in
+//! CR, mail quote marks, colour codes, HTML entities, log timestamps.
 
 use memchr::{memchr, memchr3};
 use std::borrow::Cow;
 
-/// The longest line that is kept; of a longer one the rest is dropped, and that is said.
+/// The longest line kept, in bytes; a longer one is truncated, and the truncation is reported.
 pub(super) const LONGEST_LINE: usize = 64 << 20;
 
-/// How the bytes are to be read.
+/// Text encoding of the input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Encoding {
     Utf8,
@@ -15,20 +15,20 @@ pub(super) enum Encoding {
     Utf16Be,
 }
 
-/// The encoding and the length of the mark that says so.
+/// Detects the encoding; also returns the length of the byte order mark.
 pub(super) fn encoding(head: &[u8]) -> (Encoding, usize) {
     match head {
         [0xef, 0xbb, 0xbf, ..] => (Encoding::Utf8, 3),
         [0xff, 0xfe, ..] => (Encoding::Utf16Le, 2),
         [0xfe, 0xff, ..] => (Encoding::Utf16Be, 2),
-        // Without a mark: ASCII text in which every other byte is 0.
+        // No byte order mark: ASCII text with a 0 in every other byte.
         [1..=0x7f, 0, 1..=0x7f, 0, ..] => (Encoding::Utf16Le, 0),
         [0, 1..=0x7f, 0, 1..=0x7f, ..] => (Encoding::Utf16Be, 0),
         _ => (Encoding::Utf8, 0),
     }
 }
 
-/// UTF-16 as UTF-8, an odd byte at the end left out.
+/// Converts UTF-16 to UTF-8; an odd byte at the end is dropped.
 pub(super) fn utf8_of(bytes: &[u8], encoding: Encoding) -> String {
     let unit = |pair: &[u8]| match encoding {
         Encoding::Utf16Be => u16::from_be_bytes([pair[0], pair[1]]),
@@ -38,7 +38,8 @@ pub(super) fn utf8_of(bytes: &[u8], encoding: Encoding) -> String {
     char::decode_utf16(units).map(|letter| letter.unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
 }
 
-/// How many bytes of UTF-16 can be decoded: an odd byte and the first half of a pair wait for what follows.
+/// Number of bytes of UTF-16 that can be decoded: an odd byte and the first half of a surrogate pair need the bytes
+/// that follow.
 pub(super) fn whole_letters(bytes: &[u8], encoding: Encoding) -> usize {
     let even = bytes.len() & !1;
     let high = match (encoding, bytes[..even].last_chunk::<2>()) {
@@ -48,19 +49,20 @@ pub(super) fn whole_letters(bytes: &[u8], encoding: Encoding) -> usize {
     if matches!(high, 0xd8..=0xdb) { even - 2 } else { even }
 }
 
-/// Whether any of these lines may hold what [`unwrapped`] takes off or mends, apart from what a line opens with.
+/// True if any of these lines may contain something that [`unwrapped`] removes or repairs, other than at the start of a
+/// line.
 pub(super) fn has_odd_bytes(lines: &[u8]) -> bool {
     memchr3(b'\x1b', b'&', b'\r', lines).is_some() || memchr(b'\0', lines).is_some()
 }
 
-/// Whether a line opens with a quote's mark or a stamp.
+/// True if a line starts with a quote mark or a timestamp.
 pub(super) fn opens_wrapped(line: &[u8]) -> bool {
     line.trim_ascii_start().starts_with(b">") || looks_stamped(line)
 }
 
-/// A line without what it was wrapped in; its indentation stays.
+/// Removes decorations from a line; its indentation stays.
 pub(super) fn unwrapped(line: &[u8]) -> Cow<'_, str> {
-    // Nearly all lines are right, and checking is faster than mending.
+    // Nearly all lines are valid UTF-8, and validation is faster than lossy conversion.
     let text = std::str::from_utf8(line).map_or_else(|_| String::from_utf8_lossy(line), Cow::Borrowed);
     if !has_odd_bytes(line) && !opens_wrapped(line) {
         return text;
@@ -78,7 +80,7 @@ pub(super) fn unwrapped(line: &[u8]) -> Cow<'_, str> {
     Cow::Owned(text)
 }
 
-/// Terminal sequences and other control characters out, tabs stay.
+/// Removes terminal sequences and control characters; tabs stay.
 fn without_colour(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());
     let mut letters = text.chars().peekable();
@@ -113,7 +115,7 @@ fn without_entities(text: &str) -> String {
     ENTITIES.iter().fold(text.to_owned(), |text, (entity, letter)| text.replace(entity, letter))
 }
 
-/// Whether a line opens with `2021-03-01T12:` or `[2021-03-01 12:`.
+/// True if a line starts with `2021-03-01T12:` or `[2021-03-01 12:`.
 fn looks_stamped(line: &[u8]) -> bool {
     let line = line.strip_prefix(b"[").unwrap_or(line);
     line.len() > 14
@@ -124,7 +126,7 @@ fn looks_stamped(line: &[u8]) -> bool {
         && [0, 1, 2, 3, 5, 6, 8, 9, 11, 12].iter().all(|&at| line[at].is_ascii_digit())
 }
 
-/// What follows the stamp, with its own indentation.
+/// The text after the timestamp, with its own indentation.
 fn without_stamp(text: &str) -> &str {
     let inner = text.strip_prefix('[').unwrap_or(text);
     let after = inner.get(11..).unwrap_or_default();

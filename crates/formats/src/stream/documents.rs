@@ -1,22 +1,23 @@
-//! JSON documents in the middle of other text: where one begins and ends, and what is left of a damaged one.
+//! JSON documents embedded in other text: detects their start and end, and recovers parts of damaged ones.
 
 use super::{Event, Line, Sink};
-use crate::{fio_json, iostat};
+use crate::fio::json as fio_json;
+use crate::iostat;
 use serde_json::Value;
 
-/// The largest document that is read.
+/// Size of the largest document read, in bytes.
 const LARGEST: usize = 256 << 20;
-/// Bytes after which a document must have shown a key of ours.
+/// Bytes within which a document must show a known key.
 const PATIENCE: usize = 4096;
-/// The keys of which one stands near the start of every document that is ours.
+/// Known keys, one of which is near the start of every supported document.
 const KEYS: &[&str] = &["\"fio version\"", "\"sysstat\"", "\"schema\"", "\"jobs\"", "\"client_stats\""];
 
-/// A document, or what there is of it.
+/// A document, possibly incomplete.
 #[derive(Debug, Default)]
 pub(super) struct Document {
     first_line: u64,
     text: String,
-    /// Braces and brackets that are still open.
+    /// Number of open braces and brackets.
     depth: i64,
     in_string: bool,
     escaped: bool,
@@ -24,24 +25,24 @@ pub(super) struct Document {
     too_large: bool,
 }
 
-/// What became of a line.
+/// Result of adding a line.
 pub(super) enum Collected {
-    /// It belongs to a document that goes on.
+    /// The line belongs to a document that continues.
     More,
-    /// It ended a document.
+    /// The line ended a document.
     Whole(Box<Document>),
-    /// It showed that these lines are no document of ours.
+    /// The line showed that these lines are not a supported document.
     NotOurs(Vec<(u64, String)>),
 }
 
-/// Collects documents.
+/// Collects lines into documents.
 #[derive(Debug, Default)]
 pub(super) struct Documents {
     open: Option<Box<Document>>,
 }
 
 impl Documents {
-    /// `None` if no document is open and none begins here.
+    /// Adds a line; `None` if no document is open and none begins here.
     pub(super) fn line(&mut self, line: Line<'_>) -> Option<Collected> {
         let number = line.number;
         let mut document = match self.open.take() {
@@ -50,7 +51,8 @@ impl Documents {
             None => return None,
         };
         let line = line.whole;
-        // fio begins its document with a lone brace: a second one means that the first never ended.
+        // fio begins its document with a single brace on a line: a second one means that the first document was cut
+        // off.
         if document.ours && document.depth > 0 && line == "{" && !document.text.is_empty() && !document.in_string {
             let cut =
                 std::mem::replace(&mut document, Box::new(Document { first_line: number, ..Document::default() }));
@@ -69,7 +71,7 @@ impl Documents {
         Some(Collected::More)
     }
 
-    /// What is still open at the end.
+    /// The open document at the end of the input.
     pub(super) fn finish(&mut self) -> Option<Collected> {
         let document = self.open.take()?;
         Some(if document.ours { Collected::Whole(document) } else { document.given_back() })
@@ -87,7 +89,7 @@ impl Document {
         for byte in line.bytes() {
             self.count(byte);
         }
-        // fio does not escape what it quotes: a string never runs over the end of its line.
+        // fio does not escape strings, so a string is taken to end with its line.
         self.in_string = false;
         self.escaped = false;
         if !self.ours {
@@ -113,7 +115,7 @@ impl Document {
         Collected::NotOurs((self.first_line..).zip(self.text.lines().map(str::to_owned)).collect())
     }
 
-    /// Reads it whole, or what is whole of it.
+    /// Reads the document, or its intact parts.
     pub(super) fn read(&self, sink: &mut Sink<'_>) {
         if self.too_large {
             let what = format!("the JSON document that begins here is larger than {} MiB", LARGEST >> 20);
@@ -142,7 +144,9 @@ impl Document {
             self.read_survey(tests, sink);
         } else if value.get("schema").is_some() {
             match crate::native::read(&self.text) {
-                Ok(result) => sink(Event::Reading(crate::exact::reading(&result, "native", self.first_line))),
+                Ok(result) => {
+                    sink(Event::Reading(crate::result_as_reading::reading(&result, "native", self.first_line)))
+                }
                 Err(error) => sink(Event::damage(self.first_line, error.to_string())),
             }
         } else {
@@ -150,12 +154,14 @@ impl Document {
         }
     }
 
-    /// The results of a survey, a run per test.
+    /// Reads the results of a survey, one run per test.
     fn read_survey(&self, tests: &[Value], sink: &mut Sink<'_>) {
         for (number, test) in tests.iter().enumerate() {
             let result = test.get("result").cloned().map(serde_json::from_value);
             match result {
-                Some(Ok(result)) => sink(Event::Reading(crate::exact::reading(&result, "native", self.first_line))),
+                Some(Ok(result)) => {
+                    sink(Event::Reading(crate::result_as_reading::reading(&result, "native", self.first_line)))
+                }
                 Some(Err(error)) => {
                     sink(Event::damage(self.first_line, format!("test {} of a survey: {error}", number + 1)))
                 }
@@ -164,7 +170,7 @@ impl Document {
         }
     }
 
-    /// The whole entries of the innermost lists: jobs of fio, lines of iostat.
+    /// Recovers the intact entries of the innermost lists: jobs of fio, devices of iostat.
     fn salvage(&self, sink: &mut Sink<'_>) {
         for (list, wrap) in [("\"jobs\"", "jobs"), ("\"client_stats\"", "client_stats")] {
             if let Some(at) = self.text.find(list) {
@@ -194,7 +200,7 @@ impl Document {
     }
 }
 
-/// The entries at the start of a JSON list that are whole, broken ones left out.
+/// The intact entries at the start of a JSON list; damaged ones are skipped.
 fn whole_entries(text: &str) -> Vec<Value> {
     let mut entries = Vec::new();
     let Some(open) = text.find('[') else {

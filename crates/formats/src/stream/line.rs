@@ -1,15 +1,15 @@
-//! A line of text, as the readers get it.
+//! One line of text, as passed to the readers.
 
-use crate::numeral::trimmed;
+use crate::read_number::trimmed;
 
 /// A line and its number.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Line<'text> {
     /// From 1.
     pub(crate) number: u64,
-    /// As it stands, indented.
+    /// The line with its indentation.
     pub(crate) whole: &'text str,
-    /// Without the blanks around it.
+    /// The line without surrounding blanks.
     pub(crate) text: &'text str,
 }
 
@@ -18,7 +18,7 @@ impl<'text> Line<'text> {
         Line { number, whole, text: trimmed(whole) }
     }
 
-    /// The first byte that is not blank; 0 for an empty line. It tells nearly all readers that a line is not theirs.
+    /// The first byte that is not blank; 0 for an empty line. Most readers reject a line by this byte.
     pub(crate) fn first(self) -> u8 {
         self.text.as_bytes().first().copied().unwrap_or(0)
     }

@@ -1,16 +1,17 @@
-//! Text of unknown kind → what was found in it, piece by piece: a file of any size in bounded memory.
+//! Parser for text of unknown format: reports readings one by one, in bounded memory for files of any size.
 //!
-//! Owns which reader a line belongs to. Each format's reader stands beside its writer and keeps its own state.
+//! Owns the assignment of lines to readers. The reader of each format is in the module of its writer and keeps its own
+//! state.
 
 mod decode;
 mod documents;
 mod line;
 
-use crate::fio_terse;
-use crate::fio_text::TextReader;
+use crate::fio::log::LogReader;
+use crate::fio::terse as fio_terse;
+use crate::fio::text::TextReader;
 use crate::iostat::IostatReader;
 use crate::iozone::IozoneReader;
-use crate::log_summary::LogReader;
 use crate::sweep::SweepReader;
 use decode::{Encoding, LONGEST_LINE};
 use documents::{Collected, Documents};
@@ -18,12 +19,12 @@ pub(crate) use line::Line;
 use memchr::{memchr, memchr_iter, memrchr};
 use model::reading::{Damage, Reading};
 
-/// What the parser says while it reads.
+/// Output of the parser.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
-    /// Something whole.
+    /// A complete reading.
     Reading(Reading),
-    /// Something that is not.
+    /// Damaged input.
     Damage(Damage),
 }
 
@@ -33,17 +34,18 @@ impl Event {
     }
 }
 
-/// Bytes whose lines are looked over together: what is looked over is still near when it is read.
+/// Bytes that are scanned together before their lines are parsed: small enough to stay in the L1 or L2 cache between
+/// the two.
 const BLOCK: usize = 32 * 1024;
 
-/// Where events go.
+/// Receives events.
 pub(crate) type Sink<'sink> = dyn FnMut(Event) + 'sink;
 
-/// Reads bytes as they come.
+/// Incremental parser: takes bytes in chunks of any size.
 pub struct Parser<'sink> {
     sink: Box<Sink<'sink>>,
     encoding: Option<Encoding>,
-    /// The beginning of a line whose end has not come yet, and of UTF-16 an odd byte before that.
+    /// An incomplete last line; for UTF-16, preceded by an odd byte.
     rest: Vec<u8>,
     undecoded: Vec<u8>,
     line: u64,
@@ -64,7 +66,7 @@ struct Readers {
 }
 
 impl<'sink> Parser<'sink> {
-    /// A parser that tells `sink` what it finds.
+    /// Creates a parser that passes events to `sink`.
     pub fn new(sink: impl FnMut(Event) + 'sink) -> Self {
         Parser {
             sink: Box::new(sink),
@@ -77,11 +79,12 @@ impl<'sink> Parser<'sink> {
         }
     }
 
-    /// Takes the next bytes.
+    /// Adds the next bytes.
     pub fn feed(&mut self, bytes: &[u8]) {
         match self.encoding {
             None => {
                 self.undecoded.extend_from_slice(bytes);
+                // Four bytes are enough to recognize any byte order mark, and UTF-16 without one.
                 if self.undecoded.len() >= 4 {
                     self.start();
                 }
@@ -102,7 +105,7 @@ impl<'sink> Parser<'sink> {
         self.feed(&bytes[mark..]);
     }
 
-    /// The end of the input.
+    /// Ends the input.
     pub fn finish(mut self) {
         if self.encoding.is_none() {
             self.start();
@@ -115,6 +118,8 @@ impl<'sink> Parser<'sink> {
     }
 
     fn feed_utf8(&mut self, mut bytes: &[u8]) {
+        // Invariant: `rest` holds the start of an unfinished line, whose number is `line` + 1. It is completed first,
+        // so that all lines after it can be parsed from `bytes` without copying.
         if !self.rest.is_empty() || self.overlong {
             let Some(end) = memchr(b'\n', bytes) else {
                 self.keep(bytes);
@@ -139,7 +144,8 @@ impl<'sink> Parser<'sink> {
         self.keep(bytes);
     }
 
-    /// Takes whole lines. Few texts hold anything that must come off, and one look over many lines is cheaper than many.
+    /// Processes complete lines. Few texts need any decoration removed, and one scan over many lines is cheaper than
+    /// one per line.
     fn take_lines(&mut self, bytes: &[u8]) {
         let plain = std::str::from_utf8(bytes).ok().filter(|_| !decode::has_odd_bytes(bytes));
         let mut start = 0;
@@ -162,12 +168,13 @@ impl<'sink> Parser<'sink> {
             let what = format!("the line is longer than {} MiB; the rest of it is left out", LONGEST_LINE >> 20);
             (self.sink)(Event::damage(self.line + 1, what));
         }
+        // Bytes beyond the limit are dropped, but the line keeps its number: memory stays bounded by `LONGEST_LINE`.
         self.rest.extend_from_slice(&part[..part.len().min(room)]);
     }
 
     fn take_line(&mut self, line: &[u8]) {
         self.line += 1;
-        // Progress overwrites itself: its lines end in CR alone.
+        // Progress lines overwrite each other: they end in CR alone.
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         let line = match memrchr(b'\r', line) {
             Some(last) if last + 1 < line.len() => {
@@ -211,7 +218,8 @@ impl Readers {
         if self.terse(line, sink) {
             return;
         }
-        // Logs are long, and nobody else reads a line of digits and commas unless a table of theirs is open.
+        // Fast path for logs, which are long: only an open table of another reader can claim a line of digits and
+        // commas.
         let is_alone = !self.iozone.is_open() && !self.iostat.is_open() && !self.sweep.is_open();
         if is_alone && self.log.goes_on(line) {
             return;
@@ -229,7 +237,7 @@ impl Readers {
         }
     }
 
-    /// Lines of fields; that of version 2 has its description on a line of its own.
+    /// Processes terse lines; version 2 prints the description on the following line.
     fn terse(&mut self, line: Line<'_>, sink: &mut Sink<'_>) -> bool {
         let Line { number, text, .. } = line;
         let first = text.as_bytes();
@@ -273,7 +281,7 @@ impl Readers {
     }
 }
 
-/// Everything in a text that fits in memory.
+/// Parses a whole text in memory.
 pub fn parse(bytes: &[u8]) -> (Vec<Reading>, Vec<Damage>) {
     let (mut readings, mut damages) = (Vec::new(), Vec::new());
     let mut parser = Parser::new(|event| match event {

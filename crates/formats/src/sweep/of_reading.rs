@@ -1,29 +1,30 @@
-//! What was found → lines of measurements, as far as each thing has one.
+//! Readings → rows of measurements, for those readings that have a row.
 
-use super::{BUCKET_NAMES, PERCENTILE_NAMES, bucket_below};
+use crate::from_printed::rounded;
+use model::Measurement;
+use model::measurement::{BUCKETS, MIB, PERCENTS, TestName, bucket_below, ns_of_ms};
 use model::reading::{
-    BUCKETS, Found, IostatRow, IozoneRow, IozoneThroughput, IozoneUnit, LogDirection, LogSummary, Measurement,
-    PERCENTILES, ReadDirection, ReadJob, ReadKind, ReadLatency, ReadRun, Reading,
+    Found, IostatRow, IozoneRow, IozoneThroughput, IozoneUnit, LogDirection, LogSummary, ReadDirection, ReadJob,
+    ReadKind, ReadLatency, ReadRun, Reading,
 };
 
-const MIB: f64 = 1024.0 * 1024.0;
-const MS: f64 = 1e6;
+const KIB: f64 = 1024.0;
 
-/// What the values of a log are, which only the name of its file tells.
+/// Quantity of the values in a fio log; only the file name has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogKind {
-    /// KiB per second.
+    /// Bandwidth in KiB per second.
     Bandwidth,
     /// I/Os per second.
     Iops,
-    /// Nanoseconds from issue to end.
+    /// Total latency in nanoseconds (`lat`).
     Total,
-    /// Nanoseconds of one part of it.
+    /// Submission or completion latency in nanoseconds (`slat`, `clat`).
     Part,
 }
 
 impl LogKind {
-    /// By fio's names of logs.
+    /// Derives the quantity from fio's naming of log files.
     pub fn of_file(name: &str) -> Option<LogKind> {
         const NAMES: [(&str, LogKind); 5] = [
             ("_bw.", LogKind::Bandwidth),
@@ -36,7 +37,7 @@ impl LogKind {
     }
 }
 
-/// The lines that one reading gives; a log only if the name of its file says what it is.
+/// The rows of one reading; a log has rows only if its file name identifies the quantity.
 pub fn measurements(reading: &Reading, log: Option<LogKind>) -> Vec<Measurement> {
     match &reading.found {
         Found::Run(run) => run.jobs.iter().flat_map(|job| of_job(run, job)).collect(),
@@ -60,56 +61,46 @@ fn of_direction(run: &ReadRun, job: &ReadJob, direction: &ReadDirection) -> Meas
         ReadKind::Trim => 2,
     };
     let total = direction.total.as_ref();
-    let ms = |ns: Option<f64>| ns.map(|ns| ns / MS);
     let group = run.groups.iter().find(|group| group.group == job.group && group.kind == direction.kind);
     let alone = run.jobs.iter().filter(|other| other.group == job.group).count() == 1;
     let rate = direction.bytes_per_second.or(group.filter(|_| alone).and_then(|group| group.bytes_per_second));
-    Measurement {
-        name: job.pattern.clone().or_else(|| job.name.clone()).unwrap_or_default(),
+    let mut row = Measurement {
+        test: job.pattern.as_deref().or(job.name.as_deref()).unwrap_or_default().into(),
         users: job.workers,
-        block_size: job.block_sizes.get(at).or(job.block_sizes.first()).map(|&sizes| spelled(sizes)),
+        block: job.block_sizes.get(at).or(job.block_sizes.first()).map(|&sizes| block(sizes)),
         kind: Some(direction.kind),
-        mib_per_second: rate.map(|rate| rate / MIB),
-        mean_ms: ms(total.and_then(|total| total.mean_ns)),
-        min_ms: ms(total.and_then(|total| total.min_ns)),
-        max_ms: ms(total.and_then(|total| total.max_ns)),
-        deviation_ms: ms(total.and_then(|total| total.deviation_ns)),
+        bytes_per_second: rate,
+        mean_ns: total.and_then(|total| total.mean_ns),
+        min_ns: total.and_then(|total| total.min_ns),
+        max_ns: total.and_then(|total| total.max_ns),
+        deviation_ns: total.and_then(|total| total.deviation_ns),
         iops: direction.iops,
-        buckets: buckets(job, direction),
-        percentiles_ms: direction.completion.as_ref().map_or([None; PERCENTILES], percentiles),
+        percentiles_ns: direction.completion.as_ref().map_or([None; PERCENTS.len()], percentiles),
         engine: job.engine.clone(),
         depth: job.depth,
         errno: job.errno.filter(|errno| *errno != 0.0),
         ..Measurement::default()
-    }
-}
-
-/// `8K`, `4K-16K`, `512B`.
-fn spelled((low, high): (f64, f64)) -> String {
-    let one = |size: f64| match whole_bytes(size) {
-        Some(bytes) if bytes >= 1 << 20 && bytes % (1 << 20) == 0 => format!("{}M", bytes >> 20),
-        Some(bytes) if bytes >= 1 << 10 && bytes % (1 << 10) == 0 => format!("{}K", bytes >> 10),
-        Some(bytes) => format!("{bytes}B"),
-        None => format!("{size}B"),
     };
-    if (low - high).abs() < 0.5 { one(low) } else { format!("{}-{}", one(low), one(high)) }
+    if let Some(buckets) = buckets(job, direction) {
+        row.set_buckets(&buckets);
+    }
+    row
 }
 
-/// A size that integers hold; they are spelled much faster than floats.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a whole number below 2^53")]
-fn whole_bytes(size: f64) -> Option<u64> {
-    const MOST: f64 = 9_007_199_254_740_992.0;
-    ((0.0..MOST).contains(&size) && size.fract() == 0.0).then_some(size as u64)
+/// Smallest and largest block in whole bytes; reports that round to KiB have fractions.
+fn block((low, high): (f64, f64)) -> (u64, u64) {
+    (rounded(low), rounded(high))
 }
 
-/// The coarse bins are over all directions: they are a direction's own only if there is no other. Fine bins are.
+/// Latency buckets. The coarse bins cover all directions, so they are used only if the job has one direction; fine bins
+/// are per direction.
 fn buckets(job: &ReadJob, direction: &ReadDirection) -> Option<[f64; BUCKETS]> {
     let mut buckets = [0.0; BUCKETS];
     if job.directions.len() == 1 && !job.latency_shares.is_empty() {
         for share in &job.latency_shares {
             buckets[bucket_below(share.below_ns)] += share.percent;
         }
-        // Hundredths that were added up stay hundredths.
+        // The shares have two decimals; rounding removes the float error of their sum.
         return Some(buckets.map(|share| (share * 1e6).round() / 1e6));
     }
     let bins = &direction.completion.as_ref().or(direction.total.as_ref())?.bins;
@@ -118,15 +109,15 @@ fn buckets(job: &ReadJob, direction: &ReadDirection) -> Option<[f64; BUCKETS]> {
         return None;
     }
     for &(ns, count) in bins {
-        let at = BUCKET_NAMES.iter().position(|&(_, edge)| ns < edge).unwrap_or(BUCKETS - 1);
-        buckets[at] += 100.0 * count / total;
+        // A bin starts at its latency: one that starts on a bucket edge belongs to the bucket above.
+        buckets[bucket_below(Some(ns.next_up()))] += 100.0 * count / total;
     }
     Some(buckets)
 }
 
-fn percentiles(latency: &ReadLatency) -> [Option<f64>; PERCENTILES] {
-    PERCENTILE_NAMES.map(|(_, wanted)| {
-        latency.percentiles.iter().find(|(percent, _)| (percent - wanted).abs() < 1e-9).map(|&(_, ns)| ns / MS)
+fn percentiles(latency: &ReadLatency) -> [Option<f64>; PERCENTS.len()] {
+    PERCENTS.map(|wanted| {
+        latency.percentiles.iter().find(|(percent, _)| (percent - wanted).abs() < 1e-9).map(|&(_, ns)| ns)
     })
 }
 
@@ -142,21 +133,21 @@ fn kind_of(test: &str) -> Option<ReadKind> {
     }
 }
 
-/// A value of iozone where its unit puts it.
+/// Stores an iozone value in the field for its unit.
 fn put(row: &mut Measurement, unit: IozoneUnit, value: Option<f64>) {
     match unit {
-        IozoneUnit::KibPerSecond => row.mib_per_second = value.map(|kib| kib / 1024.0),
+        IozoneUnit::KibPerSecond => row.bytes_per_second = value.map(|kib| kib * KIB),
         IozoneUnit::OperationsPerSecond => row.iops = value,
-        IozoneUnit::MicrosecondsPerOperation => row.mean_ms = value.map(|us| us / 1000.0),
+        IozoneUnit::MicrosecondsPerOperation => row.mean_ns = value.map(|us| us * 1e3),
     }
 }
 
 fn of_iozone(row: &IozoneRow) -> Vec<Measurement> {
     let one = |&(test, value): &(&'static str, f64)| {
         let mut line = Measurement {
-            name: test.to_owned(),
-            block_size: Some(spelled((row.record_bytes, row.record_bytes))),
-            // "record rewrite" and the like; a name with both words is a write.
+            test: TestName::Other(test.to_owned()),
+            block: Some(block((row.record_bytes, row.record_bytes))),
+            // A name with both words is a write, such as "record rewrite".
             kind: kind_of(test),
             ..Measurement::default()
         };
@@ -166,23 +157,23 @@ fn of_iozone(row: &IozoneRow) -> Vec<Measurement> {
     row.values.iter().map(one).collect()
 }
 
-fn of_throughput(block: &IozoneThroughput) -> Measurement {
+fn of_throughput(found: &IozoneThroughput) -> Measurement {
     let mut line = Measurement {
-        name: block.test.clone(),
-        users: block.workers,
-        block_size: block.head.record_bytes.map(|size| spelled((size, size))),
-        kind: kind_of(&block.test),
+        test: TestName::Other(found.test.clone()),
+        users: found.workers,
+        block: found.head.record_bytes.map(|size| block((size, size))),
+        kind: kind_of(&found.test),
         ..Measurement::default()
     };
-    put(&mut line, block.head.unit, block.children);
+    put(&mut line, found.head.unit, found.children);
     line
 }
 
-/// iostat's names of one direction's columns, oldest last.
+/// iostat's column names for one direction, oldest last.
 struct Columns {
     kind: ReadKind,
     per_second: &'static str,
-    /// Amounts, and how many of their unit are a MiB: `MB` and `kB` of iostat are binary, sectors have 512 bytes.
+    /// Rate columns, and the bytes of their unit: iostat's `MB` and `kB` are binary, sectors have 512 bytes.
     rates: [(&'static [&'static str], f64); 3],
     mean_ms: &'static str,
 }
@@ -191,29 +182,29 @@ const COLUMNS: &[Columns] = &[
     Columns {
         kind: ReadKind::Read,
         per_second: "r/s",
-        rates: [(&["rMB/s", "MB_read/s"], 1.0), (&["rkB/s", "kB_read/s"], 1024.0), (&["rsec/s", "Blk_read/s"], 2048.0)],
+        rates: [(&["rMB/s", "MB_read/s"], MIB), (&["rkB/s", "kB_read/s"], KIB), (&["rsec/s", "Blk_read/s"], 512.0)],
         mean_ms: "r_await",
     },
     Columns {
         kind: ReadKind::Write,
         per_second: "w/s",
-        rates: [(&["wMB/s", "MB_wrtn/s"], 1.0), (&["wkB/s", "kB_wrtn/s"], 1024.0), (&["wsec/s", "Blk_wrtn/s"], 2048.0)],
+        rates: [(&["wMB/s", "MB_wrtn/s"], MIB), (&["wkB/s", "kB_wrtn/s"], KIB), (&["wsec/s", "Blk_wrtn/s"], 512.0)],
         mean_ms: "w_await",
     },
 ];
 
-/// Reads and writes of a device, each if the line has it.
+/// Reads and writes of a device, each if the row has it.
 fn of_device(row: &IostatRow) -> Vec<Measurement> {
     let line = |columns: &Columns| {
         let iops = row.value(&[columns.per_second]);
         let rates = columns.rates.iter();
-        let mib_per_second = rates.filter_map(|(names, per_mib)| Some(row.value(names)? / per_mib)).next();
-        (iops.is_some() || mib_per_second.is_some()).then(|| Measurement {
-            name: row.device.clone(),
+        let bytes_per_second = rates.filter_map(|(names, bytes)| Some(row.value(names)? * bytes)).next();
+        (iops.is_some() || bytes_per_second.is_some()).then(|| Measurement {
+            test: TestName::Other(row.device.clone()),
             kind: Some(columns.kind),
-            mib_per_second,
+            bytes_per_second,
             iops,
-            mean_ms: row.value(&[columns.mean_ms]),
+            mean_ns: row.value(&[columns.mean_ms]).map(ns_of_ms),
             ..Measurement::default()
         })
     };
@@ -225,20 +216,20 @@ fn of_log(summary: &LogSummary, kind: Option<LogKind>) -> Vec<Measurement> {
 }
 
 fn of_log_direction(summary: &LogSummary, found: &LogDirection, kind: Option<LogKind>) -> Measurement {
-    let mut line = Measurement { name: "log".to_owned(), kind: Some(found.kind), ..Measurement::default() };
+    let test = TestName::Other("log".to_owned());
+    let mut line = Measurement { test, kind: Some(found.kind), ..Measurement::default() };
     if summary.histograms {
-        // Histogram logs are of completion latency: of the total latency they say nothing.
-        line.percentiles_ms =
-            PERCENTILE_NAMES.map(|(_, percent)| percentile_of_bins(&found.bins, found.count, percent));
+        // Histogram logs contain completion latency, not total latency.
+        line.percentiles_ns = PERCENTS.map(|percent| percentile_of_bins(&found.bins, found.count, percent));
         return line;
     }
     match kind {
-        Some(LogKind::Bandwidth) => line.mib_per_second = Some(found.mean / 1024.0),
+        Some(LogKind::Bandwidth) => line.bytes_per_second = Some(found.mean * KIB),
         Some(LogKind::Iops) => line.iops = Some(found.mean),
         Some(LogKind::Total) => {
-            line.mean_ms = Some(found.mean / MS);
-            line.min_ms = Some(found.min / MS);
-            line.max_ms = Some(found.max / MS);
+            line.mean_ns = Some(found.mean);
+            line.min_ns = Some(found.min);
+            line.max_ns = Some(found.max);
         }
         Some(LogKind::Part) | None => {}
     }
@@ -251,5 +242,5 @@ fn percentile_of_bins(bins: &[(f64, f64)], count: f64, percent: f64) -> Option<f
         below += inside;
         below >= percent / 100.0 * count
     };
-    bins.iter().find(reached).map(|&(ns, _)| ns / MS)
+    bins.iter().find(reached).map(|&(ns, _)| ns)
 }

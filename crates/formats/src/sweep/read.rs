@@ -1,31 +1,34 @@
-//! Readers of tables of measurements: fioparse.sh's for people, its R matrix, the data frame that R prints, CSV files.
+//! Readers of measurement tables: fioparse.sh's text table, its R matrix, data frames printed by R, CSV files.
 
 use super::write::COMPUTED;
 use super::{BUCKET_NAMES, PERCENTILE_NAMES};
-use crate::numeral::{contains, count, leading, percent, whole};
+use crate::read_number::{contains, count, leading, percent, whole};
 use crate::stream::{Event, Line, Sink};
-use model::reading::{BUCKETS, Found, Measurement, PERCENTILES, ReadKind, Reading};
+use measure::text::binary_size;
+use model::Measurement;
+use model::measurement::{BUCKETS, MIB, ns_of_ms};
+use model::reading::{Found, ReadKind, Reading};
 use std::borrow::Cow;
 
-/// The columns of the R matrix.
+/// Columns of the R matrix.
 const MATRIX: usize = 31;
 
-/// The table whose rows come next.
+/// The table that is open.
 #[derive(Debug, Default)]
 enum Table {
     #[default]
     None,
-    /// Rows of `matrix(c(`.
+    /// Rows inside `matrix(c(`.
     Matrix,
-    /// A data frame as R prints it: a row number, then the 31 columns.
+    /// A data frame printed by R: a row number, then the 31 columns.
     Frame,
     /// CSV with these columns.
     Csv(Vec<String>),
-    /// fioparse.sh's table with these headings.
+    /// fioparse.sh's text table with these headings.
     Human(Vec<String>),
 }
 
-/// The reader's state between lines.
+/// State of the reader between lines.
 #[derive(Debug, Default)]
 pub(crate) struct SweepReader {
     table: Table,
@@ -34,12 +37,12 @@ pub(crate) struct SweepReader {
 }
 
 impl SweepReader {
-    /// Whether a line that is no heading may be one of these tables'.
+    /// True while a table is open, so that a line may be one of its rows.
     pub(crate) fn is_open(&self) -> bool {
         !matches!(self.table, Table::None)
     }
 
-    /// Takes a line if it belongs to such a table.
+    /// Consumes a line if it belongs to such a table; returns true if it did.
     pub(crate) fn line(&mut self, line: Line<'_>, sink: &mut Sink<'_>) -> bool {
         let Line { number, text, .. } = line;
         if self.heading(number, text) {
@@ -49,7 +52,7 @@ impl SweepReader {
             return false;
         }
         if text.is_empty() {
-            // R and fioparse.sh print no empty lines inside; the CSV files end with one.
+            // R and fioparse.sh print no empty lines inside a table; CSV files end with one.
             if !matches!(self.table, Table::Matrix) {
                 self.close(sink);
             }
@@ -80,7 +83,7 @@ impl SweepReader {
         }
     }
 
-    /// Prose ends a table; what begins like a row is a damaged one.
+    /// Handles a line that is not a row: text ends the table, a line that begins like a row is reported as damaged.
     fn not_a_row(&mut self, number: u64, text: &str, sink: &mut Sink<'_>) -> bool {
         let like_a_row = match self.table {
             Table::Matrix => true,
@@ -97,7 +100,7 @@ impl SweepReader {
         like_a_row
     }
 
-    /// Nothing more comes.
+    /// Ends the input.
     pub(crate) fn finish(&mut self, sink: &mut Sink<'_>) {
         if matches!(self.table, Table::Matrix) {
             sink(Event::damage(self.first_line, "the R matrix that begins here has no end".to_owned()));
@@ -133,14 +136,14 @@ impl SweepReader {
 
 fn frame_heading() -> impl Iterator<Item = &'static str> {
     let first = ["name", "users", "bs", "MB", "lat", "min", "max", "std", "iops"];
-    first.into_iter().chain(BUCKET_NAMES.map(|(name, _)| name)).chain(PERCENTILE_NAMES.map(|(name, _)| name))
+    first.into_iter().chain(BUCKET_NAMES).chain(PERCENTILE_NAMES)
 }
 
 fn unquoted(cell: &str) -> &str {
     cell.trim().trim_matches('"').trim()
 }
 
-/// A number or `NA`; the outer `None` is damage.
+/// Parses a number or `NA`; the outer `None` means damage.
 #[expect(clippy::option_option, reason = "damage and absence are different things")]
 fn cell(text: &str) -> Option<Option<f64>> {
     match text.trim() {
@@ -157,7 +160,7 @@ fn matrix_row(cells: &[&str]) -> Option<Measurement> {
     row_of(&named)
 }
 
-/// A row of a data frame: its number, then the columns.
+/// Parses a row of a data frame: its number, then the columns.
 fn frame_row(text: &str) -> Option<Measurement> {
     let cells: Vec<&str> = text.split_whitespace().collect();
     let (number, cells) = cells.split_first()?;
@@ -170,7 +173,7 @@ fn csv_row(columns: &[String], text: &str) -> Option<Measurement> {
     } else {
         csv_cells(text).into_iter().map(Cow::Owned).collect()
     };
-    // A row may leave out what stands behind the last percentile.
+    // A row may omit the columns after the last percentile.
     if cells.len() < columns.len().min(MATRIX) || cells.len() > columns.len() {
         return None;
     }
@@ -179,12 +182,12 @@ fn csv_row(columns: &[String], text: &str) -> Option<Measurement> {
     row_of(&named)
 }
 
-/// A cell without the apostrophe that keeps spreadsheets from computing it.
+/// A cell without the leading apostrophe that stops spreadsheets from evaluating it.
 fn as_text(cell: &str) -> &str {
     cell.strip_prefix('\'').filter(|rest| rest.len() > 1 && rest.starts_with(COMPUTED)).unwrap_or(cell)
 }
 
-/// Cells of R code with commas between them; a quoted cell may hold commas, and quotes behind a backslash.
+/// Splits R code at commas; a quoted cell may contain commas, and quotes escaped by a backslash.
 fn r_cells(text: &str) -> Vec<String> {
     let (mut cells, mut cell, mut quoted) = (Vec::new(), String::new(), false);
     let mut letters = text.chars();
@@ -200,7 +203,7 @@ fn r_cells(text: &str) -> Vec<String> {
     cells
 }
 
-/// Cells with commas between them; a quoted cell may hold commas and doubled quotes.
+/// Splits a CSV line at commas; a quoted cell may contain commas and doubled quotes.
 fn csv_cells(text: &str) -> Vec<String> {
     let (mut cells, mut cell, mut quoted) = (Vec::new(), String::new(), false);
     let mut letters = text.chars().peekable();
@@ -223,30 +226,30 @@ fn row_of(named: &[(&str, &str)]) -> Option<Measurement> {
         let words = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty() && text != "NA");
         match name {
             "system" => row.system = words(text),
-            "name" => row.name = words(text).unwrap_or_default(),
+            "name" => row.test = words(text).unwrap_or_default().as_str().into(),
             "users" => row.users = cell(text)?,
-            "bs" => row.block_size = words(text),
-            "MB" => row.mib_per_second = cell(text)?,
-            "lat" => row.mean_ms = cell(text)?,
-            "min" => row.min_ms = cell(text)?,
-            "max" => row.max_ms = cell(text)?,
-            "std" => row.deviation_ms = cell(text)?,
+            "bs" => row.block = block(text),
+            "MB" => row.bytes_per_second = cell(text)?.map(|mib| mib * MIB),
+            "lat" => row.mean_ns = cell(text)?.map(ns_of_ms),
+            "min" => row.min_ns = cell(text)?.map(ns_of_ms),
+            "max" => row.max_ns = cell(text)?.map(ns_of_ms),
+            "std" => row.deviation_ns = cell(text)?.map(ns_of_ms),
             "iops" => row.iops = cell(text)?,
             "direction" => row.kind = kind(text),
             "engine" => row.engine = words(text),
             "depth" => row.depth = cell(text)?,
             "errno" => row.errno = cell(text)?,
             _ => {
-                if let Some(at) = BUCKET_NAMES.iter().position(|(bucket, _)| *bucket == name) {
+                if let Some(at) = BUCKET_NAMES.iter().position(|&bucket| bucket == name) {
                     buckets[at] = cell(text)?;
-                } else if let Some(at) = PERCENTILE_NAMES.iter().position(|(percentile, _)| *percentile == name) {
-                    row.percentiles_ms[at] = cell(text)?;
+                } else if let Some(at) = PERCENTILE_NAMES.iter().position(|&percentile| percentile == name) {
+                    row.percentiles_ns[at] = cell(text)?.map(ns_of_ms);
                 }
             }
         }
     }
     if buckets.iter().any(Option::is_some) {
-        row.buckets = Some(buckets.map(|share| share.unwrap_or(0.0)));
+        row.set_buckets(&buckets.map(|share| share.unwrap_or(0.0)));
     }
     Some(row)
 }
@@ -255,8 +258,14 @@ fn kind(text: &str) -> Option<ReadKind> {
     [ReadKind::Read, ReadKind::Write, ReadKind::Trim, ReadKind::Mixed].into_iter().find(|kind| kind.word() == text)
 }
 
-/// A row of fioparse.sh's table. Blank cells of the histogram leave no trace once blanks are squeezed, so shares
-/// are kept in their order and not called anything.
+/// Parses smallest and largest block: `8K`, `4K-16K`, `512B`; `None` for any other text.
+fn block(text: &str) -> Option<(u64, u64)> {
+    let (low, high) = text.split_once('-').unwrap_or((text, text));
+    Some((binary_size(low)?, binary_size(high)?))
+}
+
+/// Parses a row of fioparse.sh's table. Blank histogram cells are lost when blanks are squeezed, so the shares keep
+/// their order but are not assigned to buckets.
 fn human_row(columns: &[String], text: &str) -> Option<Measurement> {
     let (text, percentiles) = match text.split_once(',') {
         Some((text, percentiles)) => (text, Some(percentiles)),
@@ -264,8 +273,8 @@ fn human_row(columns: &[String], text: &str) -> Option<Measurement> {
     };
     let mut cells = text.split_whitespace();
     let mut row =
-        Measurement { name: cells.next()?.to_owned(), users: Some(whole(cells.next()?)?), ..Measurement::default() };
-    row.block_size = Some(cells.next()?.to_owned()).filter(|size| size != "-");
+        Measurement { test: cells.next()?.into(), users: Some(whole(cells.next()?)?), ..Measurement::default() };
+    row.block = block(cells.next()?);
     let direction = cells.next()?;
     row.kind = match direction {
         "r" => Some(ReadKind::Read),
@@ -274,25 +283,25 @@ fn human_row(columns: &[String], text: &str) -> Option<Measurement> {
         "m" => Some(ReadKind::Mixed),
         _ => return None,
     };
-    for column in columns.iter().skip(3).take_while(|name| name.as_str() != "50us") {
-        let slot = match column.as_str() {
-            "MB" | "MiB/s" => &mut row.mib_per_second,
-            "ms" => &mut row.mean_ms,
-            "min" => &mut row.min_ms,
-            "max" => &mut row.max_ms,
-            "std" => &mut row.deviation_ms,
-            "IOPS" => &mut row.iops,
-            _ => continue,
-        };
+    const SHOWN: [&str; 7] = ["MB", "MiB/s", "ms", "min", "max", "std", "IOPS"];
+    let first = columns.iter().skip(3).map(String::as_str).take_while(|&name| name != "50us");
+    for column in first.filter(|name| SHOWN.contains(name)) {
         let text = cells.next()?;
-        *slot = if text == "-" { None } else { Some(count(text)?) };
+        let value = if text == "-" { None } else { Some(count(text)?) };
+        match column {
+            "MB" | "MiB/s" => row.bytes_per_second = value.map(|mib| mib * MIB),
+            "ms" => row.mean_ns = value.map(ns_of_ms),
+            "min" => row.min_ns = value.map(ns_of_ms),
+            "max" => row.max_ns = value.map(ns_of_ms),
+            "std" => row.deviation_ns = value.map(ns_of_ms),
+            _ => row.iops = value,
+        }
     }
     for share in cells {
-        row.unplaced_buckets.push(percent(share)?);
+        row.unplaced_shares.push(percent(share)?);
     }
-    row.percentiles_ms = [None; PERCENTILES];
-    for (slot, text) in row.percentiles_ms.iter_mut().zip(percentiles.unwrap_or_default().split(',')) {
-        *slot = leading(text).map(|(value, _)| value);
+    for (slot, text) in row.percentiles_ns.iter_mut().zip(percentiles.unwrap_or_default().split(',')) {
+        *slot = leading(text).map(|(ms, _)| ns_of_ms(ms));
     }
     Some(row)
 }

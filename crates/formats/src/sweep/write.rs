@@ -1,21 +1,23 @@
-//! Writers of measurements: a table for people, CSV, R, Markdown. Each row is text on its own, so that any number of
-//! them needs no memory.
+//! Writers of measurements: text table, CSV, R, Markdown. Each row is formatted independently, so memory does not grow
+//! with the number of rows.
 
 use super::{BUCKET_NAMES, PERCENTILE_NAMES};
 use crate::printable;
-use model::reading::{Measurement, ReadKind};
+use model::Measurement;
+use model::measurement::{BUCKETS, PERCENTS, ms};
+use model::reading::ReadKind;
 use std::fmt::Write;
 
-/// Which columns a table for people has beside the first ones.
+/// Optional columns of the text table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Detail {
-    /// The histogram.
+    /// The latency histogram.
     pub buckets: bool,
     /// The percentiles.
     pub percentiles: bool,
 }
 
-/// The histogram's columns in a table for people: heading and the last of the buckets that are added up in it.
+/// Histogram columns of the text table: heading, and the last of the buckets summed in it.
 const SHOWN_BUCKETS: [(&str, usize); 10] = [
     ("50us", 0),
     ("1ms", 4),
@@ -28,14 +30,14 @@ const SHOWN_BUCKETS: [(&str, usize); 10] = [
     ("2s", 14),
     ("2s+", 15),
 ];
-/// Headings of percentiles.
-const SHOWN_PERCENTILES: [&str; 6] = ["95%", "99%", "99.5%", "99.9%", "99.95%", "99.99%"];
-/// Bytes of a usual line of a CSV file.
+/// Headings of the percentile columns.
+const SHOWN_PERCENTILES: [&str; PERCENTS.len()] = ["95%", "99%", "99.5%", "99.9%", "99.95%", "99.99%"];
+/// Typical size of a CSV line in bytes; a capacity hint.
 const CSV_ROW: usize = 384;
-/// What stands for something that is not known.
+/// Cell for an unknown value.
 const ABSENT: &str = "-";
 
-/// The two lines above a table for people.
+/// The two heading lines of the text table.
 pub fn table_head(detail: Detail) -> String {
     let mut names = format!(
         "{:>14} {:>5} {:>6} {:1} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9}",
@@ -60,36 +62,36 @@ pub fn table_head(detail: Detail) -> String {
     format!("{}\n{}\n", names.trim_end(), units.trim_end())
 }
 
-/// One line of the table for people.
+/// One line of the text table.
 pub fn table_row(row: &Measurement, detail: Detail) -> String {
     let fixed = |value: Option<f64>| value.map_or_else(|| ABSENT.to_owned(), |value| format!("{value:.3}"));
     let mut line = format!(
         "{:>14} {:>5} {:>6} {:1} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9}",
-        printable::line(&row.name),
+        printable::line(row.test.as_str()),
         row.users.map_or_else(|| ABSENT.to_owned(), plain),
-        printable::line(row.block_size.as_deref().unwrap_or(ABSENT)),
+        printable::line(row.block_text().as_deref().unwrap_or(ABSENT)),
         letter(row.kind),
-        fixed(row.mib_per_second),
-        fixed(row.mean_ms),
-        fixed(row.min_ms),
-        fixed(row.max_ms),
-        fixed(row.deviation_ms),
+        fixed(row.mib_per_second()),
+        fixed(ms(row.mean_ns)),
+        fixed(ms(row.min_ns)),
+        fixed(ms(row.max_ns)),
+        fixed(ms(row.deviation_ns)),
         row.iops.map_or_else(
             || ABSENT.to_owned(),
             |iops| if iops < 10.0 { format!("{iops:.2}") } else { format!("{iops:.0}") }
         ),
     );
     if detail.buckets {
-        let mut from = 0;
+        let (buckets, mut from) = (row.buckets(), 0);
         for (_, last) in SHOWN_BUCKETS {
-            let share = row.buckets.map(|buckets| buckets[from..=last].iter().sum::<f64>());
+            let share = buckets.map(|buckets| buckets[from..=last].iter().sum::<f64>());
             from = last + 1;
             let _ = write!(line, " {:>5}", share.map_or_else(|| ABSENT.to_owned(), shown_share));
         }
     }
     if detail.percentiles {
-        for value in row.percentiles_ms {
-            let _ = write!(line, " {:>9}", fixed(value));
+        for value in row.percentiles_ns {
+            let _ = write!(line, " {:>9}", fixed(ms(value)));
         }
     }
     if row.errno.is_some() {
@@ -99,7 +101,7 @@ pub fn table_row(row: &Measurement, detail: Detail) -> String {
     line
 }
 
-/// Blank for none, `<1` for little, else rounded.
+/// Formats a share: blank for 0, `<1` below 1 %, otherwise rounded.
 fn shown_share(share: f64) -> String {
     if share <= 0.0 {
         String::new()
@@ -120,7 +122,7 @@ const fn letter(kind: Option<ReadKind>) -> &'static str {
     }
 }
 
-/// A number without needless zeros, at most six decimals: nanoseconds as milliseconds.
+/// A number with at most six decimals, without trailing zeros: nanoseconds as milliseconds.
 fn plain(value: f64) -> String {
     let mut text = String::new();
     push_plain(&mut text, value);
@@ -148,7 +150,7 @@ fn push_plain(text: &mut String, value: f64) {
     });
 }
 
-/// A number with at least so many digits.
+/// Appends a number with at least `least` digits.
 fn push_digits(text: &mut String, mut number: u64, least: usize) {
     const MOST: usize = 20;
     let mut digits = [b'0'; MOST];
@@ -161,8 +163,8 @@ fn push_digits(text: &mut String, mut number: u64, least: usize) {
     text.push_str(std::str::from_utf8(&digits[at..]).unwrap_or_default());
 }
 
-/// Whole part and millionths of a number for which rounding them is beyond doubt; tables have thousands, and the exact
-/// way is ten times slower.
+/// Whole part and millionths of a number if the fast rounding is certain to be correct; tables have thousands of
+/// numbers, and exact formatting is ten times slower.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -172,7 +174,8 @@ fn push_digits(text: &mut String, mut number: u64, least: usize) {
 fn in_millionths(value: f64) -> Option<(u64, u64)> {
     const MILLION: u64 = 1_000_000;
     let scaled = value * 1e6;
-    // So far the product is off by less than 10^-4: it rounds as the exact one does unless it lies that near to a half.
+    // Up to 10^12 the product is off by less than 10^-4: it rounds like the exact value unless it is that close to a
+    // half.
     if !(0.0..1e12).contains(&scaled) {
         return None;
     }
@@ -184,26 +187,25 @@ fn in_millionths(value: f64) -> Option<(u64, u64)> {
     })
 }
 
-/// The numbers of a row behind name, users and size, in the order of the R matrix.
+/// The numeric columns after name, users and size, in the order of the R matrix.
 fn numbers(row: &Measurement) -> impl Iterator<Item = Option<f64>> {
-    let first = [row.mib_per_second, row.mean_ms, row.min_ms, row.max_ms, row.deviation_ms, row.iops];
-    let buckets = row.buckets.map_or([None; BUCKET_NAMES.len()], |buckets| buckets.map(Some));
-    first.into_iter().chain(buckets).chain(row.percentiles_ms)
+    let first = [row.mib_per_second(), ms(row.mean_ns), ms(row.min_ns), ms(row.max_ns), ms(row.deviation_ns), row.iops];
+    let buckets = row.buckets().map_or([None; BUCKETS], |buckets| buckets.map(Some));
+    first.into_iter().chain(buckets).chain(row.percentiles_ns.map(ms))
 }
 
-/// The names behind `name`, `users` and `bs`.
+/// The column names after `name`, `users` and `bs`.
 fn names() -> Vec<&'static str> {
     let first = ["MB", "lat", "min", "max", "std", "iops"];
-    let buckets = BUCKET_NAMES.iter().map(|&(name, _)| name);
-    first.into_iter().chain(buckets).chain(PERCENTILE_NAMES.iter().map(|&(name, _)| name)).collect()
+    first.into_iter().chain(BUCKET_NAMES).chain(PERCENTILE_NAMES).collect()
 }
 
-/// The first line of a CSV file: the columns that fio_scripts' CSV files have, then ours.
+/// The first line of a CSV file: the columns of fio_scripts' CSV files, then plumb's additional ones.
 pub fn csv_head() -> String {
     format!("system,name,users,bs,{},direction,depth,engine,errno,source,line\n", names().join(","))
 }
 
-/// One line of a CSV file; what is not known is empty.
+/// One line of a CSV file; unknown values are empty.
 pub fn csv_row(row: &Measurement, source: &str, line: u64) -> String {
     let mut text = String::with_capacity(CSV_ROW);
     let number = |text: &mut String, value: Option<f64>| {
@@ -214,10 +216,10 @@ pub fn csv_row(row: &Measurement, source: &str, line: u64) -> String {
     };
     text.push_str(&quoted(row.system.as_deref().unwrap_or_default()));
     text.push(',');
-    text.push_str(&quoted(&row.name));
+    text.push_str(&quoted(row.test.as_str()));
     number(&mut text, row.users);
     text.push(',');
-    text.push_str(&quoted(row.block_size.as_deref().unwrap_or_default()));
+    text.push_str(&quoted(&row.block_text().unwrap_or_default()));
     for value in numbers(row) {
         number(&mut text, value);
     }
@@ -231,11 +233,11 @@ pub fn csv_row(row: &Measurement, source: &str, line: u64) -> String {
     text
 }
 
-/// What a cell must not begin with, or a spreadsheet computes it: `=cmd|'/C calc'!A0` runs a program.
+/// First characters that make a spreadsheet evaluate a cell as a formula: `=cmd|'/C calc'!A0` runs a program.
 pub(super) const COMPUTED: [char; 4] = ['=', '+', '-', '@'];
 
-/// A cell of text, in quotes where it needs them; an apostrophe tells spreadsheets that it is text, and our reader takes
-/// it off again.
+/// A text cell, quoted if needed; a leading apostrophe makes spreadsheets treat it as text, and the CSV reader removes
+/// it.
 fn quoted(text: &str) -> String {
     let mut text = printable::line(text);
     if text.len() > 1 && text.starts_with(COMPUTED) {
@@ -244,25 +246,28 @@ fn quoted(text: &str) -> String {
     if text.contains([',', '"', ' ']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.into_owned() }
 }
 
-/// What stands before the rows of the R matrix.
+/// The R code before the rows of the matrix.
 pub const fn r_head() -> &'static str {
     "m <- NULL\nm <- matrix(c(\n"
 }
 
-/// A row of the R matrix; `first` is the row without a comma before it.
+/// A row of the R matrix; the row at position 0 has no comma before it.
 pub fn r_row(row: &Measurement, position: usize) -> String {
     let number = |value: Option<f64>| value.map_or_else(|| "NA".to_owned(), plain);
     let text = |text: &str| {
         let text = printable::line(text).replace('\\', "\\\\").replace('"', "\\\"");
         format!("\"{text}\"")
     };
-    let mut cells =
-        vec![text(&row.name), number(row.users), row.block_size.as_deref().map_or_else(|| "NA".to_owned(), text)];
+    let mut cells = vec![
+        text(row.test.as_str()),
+        number(row.users),
+        row.block_text().map_or_else(|| "NA".to_owned(), |size| text(&size)),
+    ];
     cells.extend(numbers(row).map(number));
     format!("{}{}\n", if position == 0 { "  " } else { ", " }, cells.join(", "))
 }
 
-/// What stands behind the rows: names, and columns of numbers that are numbers.
+/// The R code after the rows: column names, and conversion of the numeric columns.
 pub fn r_tail(name: Option<&str>) -> String {
     let columns: Vec<String> =
         ["name", "users", "bs"].into_iter().chain(names()).map(|name| format!("\"{name}\"")).collect();
@@ -279,7 +284,7 @@ pub fn r_tail(name: Option<&str>) -> String {
     tail
 }
 
-/// The head of a Markdown table.
+/// The heading of a Markdown table.
 pub fn markdown_head(detail: Detail) -> String {
     let mut names = vec!["test", "users", "size", "", "MiB/s", "mean ms", "min ms", "max ms", "std ms", "IOPS"];
     let percent: Vec<String> = SHOWN_BUCKETS.iter().map(|(name, _)| format!("{name} %")).collect();
@@ -300,7 +305,7 @@ pub fn markdown_row(row: &Measurement, detail: Detail) -> String {
     format!("| {} |\n", cells.join(" | "))
 }
 
-/// Foreign words as nothing but text: no tag, link, image or emphasis, whatever shows the table.
+/// Escapes untrusted text so that no Markdown renderer treats it as a tag, link, image or emphasis.
 fn markdown_text(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for letter in printable::line(text).chars() {
@@ -318,27 +323,27 @@ fn markdown_text(text: &str) -> String {
 fn table_cells(row: &Measurement, detail: Detail) -> Vec<String> {
     let fixed = |value: Option<f64>| value.map_or_else(|| ABSENT.to_owned(), |value| format!("{value:.3}"));
     let mut cells = vec![
-        markdown_text(&row.name),
+        markdown_text(row.test.as_str()),
         row.users.map_or_else(|| ABSENT.to_owned(), plain),
-        markdown_text(row.block_size.as_deref().unwrap_or(ABSENT)),
+        markdown_text(row.block_text().as_deref().unwrap_or(ABSENT)),
         letter(row.kind).trim().to_owned(),
-        fixed(row.mib_per_second),
-        fixed(row.mean_ms),
-        fixed(row.min_ms),
-        fixed(row.max_ms),
-        fixed(row.deviation_ms),
+        fixed(row.mib_per_second()),
+        fixed(ms(row.mean_ns)),
+        fixed(ms(row.min_ns)),
+        fixed(ms(row.max_ns)),
+        fixed(ms(row.deviation_ns)),
         row.iops.map_or_else(|| ABSENT.to_owned(), |iops| format!("{iops:.0}")),
     ];
     if detail.buckets {
-        let mut from = 0;
+        let (buckets, mut from) = (row.buckets(), 0);
         for (_, last) in SHOWN_BUCKETS {
-            let share = row.buckets.map(|buckets| buckets[from..=last].iter().sum::<f64>());
+            let share = buckets.map(|buckets| buckets[from..=last].iter().sum::<f64>());
             from = last + 1;
             cells.push(share.map_or_else(|| ABSENT.to_owned(), shown_share));
         }
     }
     if detail.percentiles {
-        cells.extend(row.percentiles_ms.map(fixed));
+        cells.extend(row.percentiles_ns.map(|value| fixed(ms(value))));
     }
     cells
 }
@@ -352,18 +357,18 @@ mod tests {
     #[test]
     fn no_cell_of_csv_is_computed_and_names_come_back() {
         for name in ["=cmd|' /C calc'!A0", "+1", "-2+3", "@SUM(A1:A9)", "'quoted'", "-", "plain"] {
-            let row = Measurement { name: name.to_owned(), users: Some(2.0), ..Measurement::default() };
+            let row = Measurement { test: name.into(), users: Some(2.0), ..Measurement::default() };
             let text = csv_row(&row, "x", 1);
             let cell = text.trim_start_matches([',', '"']);
             assert_eq!(cell.starts_with(COMPUTED), name == "-", "{text}");
             let (readings, damages) = parse(format!("{}{text}", csv_head()).as_bytes());
             assert!(damages.is_empty(), "{name}: {damages:?}");
             let rows: Vec<_> = readings.iter().flat_map(|reading| measurements(reading, None)).collect();
-            assert_eq!(rows.iter().map(|row| row.name.as_str()).collect::<Vec<_>>(), [name]);
+            assert_eq!(rows.iter().map(|row| row.test.as_str()).collect::<Vec<_>>(), [name]);
         }
     }
 
-    /// The exact way: all decimals that a float has, rounded to six.
+    /// Exact formatting: all decimals of the float, rounded to six.
     fn exact(value: f64) -> String {
         let text = format!("{value:.6}");
         match text.trim_end_matches('0').trim_end_matches('.') {
@@ -390,7 +395,7 @@ mod tests {
         for round in 0..200_000u32 {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             let digits = f64::from(u32::try_from(state >> 34).expect("30 bits"));
-            // Sevenths, hundredths, and numbers that lie near to a half of the last decimal.
+            // Sevenths, hundredths, and numbers close to a half of the last decimal.
             let value = match round % 3 {
                 0 => digits / 7.0 / f64::from(1 + round % 1000),
                 1 => digits / 100.0,

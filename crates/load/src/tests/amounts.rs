@@ -1,8 +1,8 @@
-//! How much is done, and when it ends.
+//! The amount of I/O, and when a load ends.
 
 use super::*;
 
-/// The number of I/Os is the same for sequential and random loads, with and without a map.
+/// Checks that the number of I/Os is the same for sequential and random loads, with and without a map.
 fn check_count(sizes: &[u64], expected: usize, change: impl Fn(&mut JobPlan)) {
     for (random, cover_all) in [(false, true), (true, true), (true, false)] {
         let mut job = job();

@@ -1,4 +1,4 @@
-//! What a decision costs. Printed, not judged: `cargo test --release -p plumb-run --lib cost -- --nocapture`.
+//! The cost of a decision. Printed, not checked: `cargo test --release -p load --lib cost -- --nocapture`.
 
 use super::*;
 use std::hint::black_box;
@@ -33,7 +33,7 @@ fn use_up(next: Next) {
     }
 }
 
-/// What the measuring loop costs by itself.
+/// The cost of the measuring loop by itself.
 fn print_floor() {
     const CALLS: u32 = 1_000_000;
     let start = Instant::now();

@@ -1,8 +1,8 @@
-//! Which blocks are used, how often and in which directions.
+//! Coverage: which blocks are used, how often, and in which directions.
 
 use super::*;
 
-/// Every byte of the region once, whatever the sizes.
+/// Checks that every byte of the region is used once, whatever the sizes.
 fn check_full_coverage(job: &JobPlan, size: u64) {
     let trace = trace(job, &regions(&[size]));
     let mut pieces: Vec<(u64, u64)> = trace

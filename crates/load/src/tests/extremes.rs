@@ -1,7 +1,7 @@
 //! Regions, blocks and rates at the edges of 64 bits: no sum overflows, and no I/O leaves its region.
 
 use super::*;
-use job::plan::{Gap, Strides, ThinkCount, ZonePlan};
+use plan::{Gap, Strides, ThinkCount, ZonePlan};
 
 const EDGES: &[u64] = &[
     0,
@@ -117,7 +117,7 @@ proptest! {
     fn no_number_overflows_and_no_io_leaves_its_region(extreme in extreme()) {
         let job = plan(&extreme);
         let setup = LoadSetup { job: &job, number: u32::MAX, regions: &[extreme.region], system_seed: u64::MAX };
-        // A map that no memory holds is an error in words.
+        // A map that does not fit into memory is an error.
         let Ok(mut load) = Load::new(&setup) else { return Ok(()) };
         load.begin(Nanos(0));
         let trace = run(&mut load, extreme.service.max(1), 40);

@@ -1,4 +1,4 @@
-//! Sequences that fio 3.33 issues, recorded, against ours.
+//! Sequences that fio 3.33 issued, compared with plumb's.
 
 use super::*;
 
@@ -72,7 +72,8 @@ pub(super) fn bytes_of(value: &str) -> u64 {
     }
 }
 
-/// The words of one direction, as far as both sequences go: which direction comes next is drawn, its blocks are not.
+/// Compares the words of one direction as far as both sequences go: the order of directions is random, the blocks of
+/// each are not.
 fn check_direction(arguments: &str, recorded: &str, ours: &str, letter: char) {
     let of = |sequence: &str| -> Vec<String> {
         sequence.split(' ').filter(|word| word.starts_with(letter)).map(str::to_owned).collect()
@@ -100,7 +101,7 @@ fn sequential_loads_issue_what_fio_issues() {
     }
 }
 
-/// How many I/Os and which set of offsets fio issues.
+/// The number of I/Os that fio issues, and the set of their offsets.
 pub(super) fn ask_fio(arguments: &str) -> (usize, BTreeSet<u64>) {
     let output = std::process::Command::new("fio")
         .args(["--debug=io", "--name=a", "--ioengine=null"])
@@ -132,7 +133,7 @@ fn random_loads_issue_the_same_number_and_set_as_fio() {
         let (count, set) = ask_fio(arguments);
         let (job, regions) = parse(arguments);
         let ours = trace(&job, &regions);
-        // Where syncs lie says nothing, but how many there are does.
+        // The positions of syncs are not compared, but their number is.
         assert_eq!(ours.requests.len(), count, "{arguments}: {}", words(&ours));
         assert_eq!(offsets(&ours).into_iter().collect::<BTreeSet<_>>(), set, "{arguments}");
     }

@@ -1,10 +1,10 @@
-//! Zones, the turn of files, open files, alignment and what else decides where I/O goes, against sequences that fio
-//! 3.33 issues.
+//! Zones, the order of files, open files, alignment and other options that decide where I/O goes, compared with
+//! sequences that fio 3.33 issued.
 
 use super::golden::{ask_fio, block_sizes, bytes_of};
 use super::*;
 use crate::LoadError;
-use job::plan::{FileService, Gap, RangeSync, Strides, ZonePlan, Zoned};
+use plan::{FileService, Gap, RangeSync, Strides, ZonePlan, Zoned};
 
 const RECORDED: &str = include_str!("../../tests/golden/fio-3.33/place-sequences.txt");
 
@@ -19,7 +19,7 @@ const ZONES: Zoned = Zoned {
     writes_remainder: false,
 };
 
-/// Options of recorded command lines that are about places.
+/// Parses the options of recorded command lines that decide positions.
 pub(super) fn parse(option: &str, value: &str, job: &mut JobPlan) -> bool {
     let handling = &mut job.files.handling;
     match option {
@@ -69,7 +69,7 @@ fn ours(arguments: &str) -> Trace {
 }
 
 #[test]
-fn subtleties_10_11_15_17_18_19_sequences_are_those_of_fio() {
+fn sequences_are_those_of_fio() {
     let cases: Vec<&str> = RECORDED.lines().filter(|line| !line.is_empty() && !line.starts_with('#')).collect();
     assert!(cases.len() >= 70, "{}", cases.len());
     for case in cases.chunks(2) {
@@ -78,7 +78,7 @@ fn subtleties_10_11_15_17_18_19_sequences_are_those_of_fio() {
 }
 
 #[test]
-fn subtlety_18_random_strides_draw_inside_their_window_and_go_on_to_the_next() {
+fn random_strides_draw_inside_their_window_and_go_on_to_the_next() {
     for arguments in [
         "--rw=randread --bs=4k --size=128k --zonemode=strided --zonesize=8k --zonerange=16k",
         "--rw=randread --bs=4k --size=128k --zonemode=strided --zonesize=8k --zonerange=16k --norandommap=1",
@@ -108,7 +108,8 @@ fn a_skip_in_percent_is_a_share_of_the_region() {
     assert_eq!(words(&trace(&job, &regions)), "R0+4/0 R20+4/0 R40+4/0 R60+4/0");
 }
 
-/// What zones hold after these writes: every write at its zone's pointer, a zone begun anew only when it is full.
+/// Checks the state of zones after these writes: every write is at its zone's write pointer, and a zone is reset only
+/// when it is full.
 fn check_zones(trace: &Trace, zone: u64, capacity: u64) -> (usize, usize) {
     let (mut written, mut resets) = (HashMap::<u64, u64>::new(), 0);
     let mut most_open = 0;
@@ -132,7 +133,7 @@ fn check_zones(trace: &Trace, zone: u64, capacity: u64) -> (usize, usize) {
 }
 
 #[test]
-fn subtlety_19_zones_are_written_in_order_whatever_is_drawn() {
+fn zones_are_written_in_order_whatever_is_drawn() {
     let zoned = "--bs=256k --size=4096k --zonemode=zbd --zonesize=1024k";
     let (resets, _) = check_zones(&ours(&format!("--rw=randwrite {zoned}")), 1024 * K, 1024 * K);
     assert_eq!(resets, 0, "each block once fills each zone once");
@@ -149,7 +150,7 @@ fn subtlety_19_zones_are_written_in_order_whatever_is_drawn() {
 }
 
 #[test]
-fn subtlety_19_empty_zones_have_nothing_to_read() {
+fn empty_zones_have_nothing_to_read() {
     for pattern in ["read", "randread"] {
         let arguments = format!("--rw={pattern} --bs=256k --size=4096k --zonemode=zbd --zonesize=1024k");
         assert_eq!(ours(&arguments).requests.len(), 0, "{pattern}");
@@ -168,7 +169,7 @@ fn a_zones_remainder_is_left_out_or_written() {
 }
 
 #[test]
-fn subtlety_12_aligned_random_blocks_start_at_multiples_fit_and_may_come_twice() {
+fn aligned_random_blocks_start_at_multiples_fit_and_may_come_twice() {
     for (align, size) in [(512, 32 * K), (8192, 64 * K), (3072, 100 * K)] {
         let arguments = format!("--rw=randread --bs=4k --size={size} --io_size=4096k --ba={align}");
         let offsets = offsets(&ours(&arguments));
@@ -178,20 +179,20 @@ fn subtlety_12_aligned_random_blocks_start_at_multiples_fit_and_may_come_twice()
         let possible = (size - 4 * K) / align + 1;
         assert!(distinct.len() as u64 > possible * 9 / 10, "{arguments}: {} of {possible}", distinct.len());
     }
-    // Aligned to its own size it is the plain load, with its map.
+    // An alignment equal to the block size is the plain load, with its map.
     let same = ours("--rw=randread --bs=4k --size=64k --ba=4k");
     assert_eq!(offsets(&same).into_iter().collect::<BTreeSet<_>>().len(), 16);
 }
 
 #[test]
-fn subtlety_17_sizes_by_order_are_those_of_reads_in_sequence_and_of_writes_at_random() {
+fn sizes_by_order_are_those_of_reads_in_sequence_and_of_writes_at_random() {
     let all_random = ours("--rw=randread --bs=4k,8k --size=256k --bs_is_seq_rand=1");
     assert!(all_random.requests.iter().all(|(_, request)| request.length == 8192));
     let mixed = ours("--rw=randwrite --bs=4k,8k --size=4096k --bs_is_seq_rand=1 --percentage_random=50");
     let mut next = 0;
     let mut sequential = 0;
     for (_, request) in &mixed.requests {
-        // A draw may hit what would have been next.
+        // A random draw may hit the next sequential block.
         let follows = request.offset == next;
         assert!(request.length == 8192 || follows, "{request:?} after {next}");
         sequential += usize::from(request.length == 4096);
@@ -202,7 +203,7 @@ fn subtlety_17_sizes_by_order_are_those_of_reads_in_sequence_and_of_writes_at_ra
 }
 
 #[test]
-fn subtlety_17_each_direction_goes_on_from_its_own_position() {
+fn each_direction_goes_on_from_its_own_position() {
     let mixed = ours("--rw=rw --bs=4k --size=256k");
     for operation in [Operation::Read, Operation::Write] {
         let own: Vec<u64> =
@@ -231,7 +232,7 @@ fn files(service: FileService, sizes: &[u64], open: Option<u32>) -> Trace {
     trace(&job, &regions(sizes))
 }
 
-/// How many I/Os each file had.
+/// Number of I/Os of each file.
 fn shares(trace: &Trace, files: usize) -> Vec<usize> {
     let mut counts = vec![0; files];
     trace.requests.iter().for_each(|(_, request)| counts[request.target as usize] += 1);
@@ -279,7 +280,7 @@ fn no_more_files_are_open_than_allowed_whatever_the_service() {
         for open in [1, 3, 7] {
             let trace = files(service, &[16 * K; 20], Some(open));
             assert_eq!(trace.requests.len(), 80, "{service:?}");
-            // A seat per open file, and every file that is served and was not among the first has been opened.
+            // One seat per open file, and every file that is served and was not among the first has been opened.
             assert!(trace.opened.iter().all(|&(seat, _)| seat < open), "{service:?}");
             let served: BTreeSet<u32> = trace.requests.iter().map(|(_, r)| r.target).filter(|&f| f >= open).collect();
             let opened: BTreeSet<u32> = trace.opened.iter().map(|&(_, file)| file).collect();
@@ -294,13 +295,13 @@ fn ranges_are_synced_after_so_many_writes_where_fio_does_it() {
     job.load.mix = Mix::Only(Direction::Write);
     job.load.range_sync = Some(RangeSync { every: 2, wait_before: false, write: true, wait_after: false });
     let trace = trace(&job, &regions(&[32 * K]));
-    // fio 3.33 does nothing after the last write; a sync of what it wrote is what was asked.
+    // fio 3.33 does not sync after the last write; plumb does.
     assert_eq!(trace.ranges[..3], [(2, 0, 0, 8), (4, 0, 8, 8), (6, 0, 16, 8)]);
     assert_eq!(trace.requests.len(), 8);
 }
 
 #[test]
-fn subtlety_12_a_map_that_does_not_fit_into_memory_is_an_error_or_done_without() {
+fn a_map_that_does_not_fit_into_memory_is_an_error_or_done_without() {
     let mut job = job();
     job.load.random = true;
     job.load.block_size = alike(BlockSize::Range(512, 1024));
@@ -315,7 +316,7 @@ fn subtlety_12_a_map_that_does_not_fit_into_memory_is_an_error_or_done_without()
 }
 
 #[test]
-fn subtlety_16_a_block_larger_than_what_is_left_ends_the_file_and_ranges_fit() {
+fn a_block_larger_than_what_is_left_ends_the_file_and_ranges_fit() {
     assert_eq!(words(&ours("--rw=read --bs=8k --size=20k")), "R0+8/0 R8+8/0");
     let (mut job, regions) = super::golden::parse("--rw=randread --bs=4k --size=1024k");
     job.load.block_size = alike(BlockSize::Range(4096, 10_240));
@@ -326,7 +327,7 @@ fn subtlety_16_a_block_larger_than_what_is_left_ends_the_file_and_ranges_fit() {
 }
 
 #[test]
-fn subtlety_13_skewed_ranks_are_scattered_and_a_register_is_a_permutation_per_pass() {
+fn skewed_ranks_are_scattered_and_a_register_is_a_permutation_per_pass() {
     let hot = |seed| {
         let (mut job, regions) = super::golden::parse("--rw=randread --bs=4k --size=4096k --io_size=16384k");
         job.load.distribution = Distribution::Zipf(1.2, None);
@@ -349,7 +350,7 @@ fn subtlety_13_skewed_ranks_are_scattered_and_a_register_is_a_permutation_per_pa
 }
 
 #[test]
-fn subtlety_14_a_seed_of_ones_own_does_not_start_again_with_each_loop() {
+fn a_seed_of_ones_own_does_not_start_again_with_each_loop() {
     let passes = |repeats: bool| {
         let (mut job, regions) = super::golden::parse("--rw=randread --bs=4k --size=400k --loops=2");
         job.load.repeat_per_loop = repeats;
@@ -364,7 +365,7 @@ fn subtlety_14_a_seed_of_ones_own_does_not_start_again_with_each_loop() {
 }
 
 #[test]
-fn subtlety_10_the_share_of_reads_holds_in_the_long_run() {
+fn the_share_of_reads_holds_in_the_long_run() {
     for percent in [0, 30, 70, 100] {
         let mixed = ours(&format!("--rw=randrw --bs=4k --size=65536k --rwmixread={percent}"));
         let share = count(&mixed, Operation::Read) * 1000 / mixed.requests.len();

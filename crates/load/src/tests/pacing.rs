@@ -1,4 +1,4 @@
-//! When I/Os are issued: rates and think time, exact in virtual time.
+//! The times at which I/Os are issued: rates and think time, exact in virtual time.
 
 use super::*;
 
@@ -157,6 +157,6 @@ fn pauses_are_caught_up_unless_the_rate_ignores_them() {
         run(&mut load(&job, &regions(&[1 << 40])), 0, 100_000).requests.len()
     };
     assert_eq!(ios(false), 1000);
-    // Nine gaps of 10 ms and one of 20 ms for each ten I/Os.
+    // Nine gaps of 10 ms and one of 20 ms per ten I/Os.
     assert_eq!(ios(true), 910);
 }

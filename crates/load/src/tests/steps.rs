@@ -1,8 +1,8 @@
-//! What follows a random draw: runs of blocks, and the same block again (`rw=randread:N`).
+//! The I/Os that follow a random draw: runs of blocks, and the same block again (`rw=randread:N`).
 
 use super::*;
 
-/// The offsets in blocks of 4 KiB that a random reader of 64 blocks issues.
+/// The offsets, in blocks of 4 KiB, that a random reader of 64 blocks issues.
 fn offsets(step: Step) -> Vec<u64> {
     let mut job = job();
     job.load.mix = Mix::Only(Direction::Read);
@@ -32,7 +32,7 @@ fn a_repeated_draw_is_the_same_block_so_many_times() {
     assert!(offsets.chunks(4).all(|run| run.iter().all(|&block| block == run[0])), "{offsets:?}");
 }
 
-/// The offsets in KiB that a sequential reader of blocks of 4 KiB issues in this region.
+/// The offsets in KiB that a sequential reader of 4 KiB blocks issues in this region.
 fn skipping(skip: i64, region: Region) -> Vec<u64> {
     let mut job = job();
     job.load.mix = Mix::Only(Direction::Read);
@@ -46,8 +46,8 @@ fn a_skip_over_the_end_of_a_whole_file_comes_round_until_the_amount_is_there() {
     let whole = Region { start: 0, end: 32 * K, reach: Reach::Whole };
     assert_eq!(skipping(4 * 1024, whole), [0, 8, 16, 24, 0, 8, 16, 24]);
     assert_eq!(skipping(100 * 1024, whole), [0; 8]);
-    // The last block ends where the file does: that was all.
+    // The last block ends at the end of the file: the target is used up.
     assert_eq!(skipping(10 * 1024, whole), [0, 14, 28]);
-    // A part of a file is gone through once.
+    // A part of a file is read once.
     assert_eq!(skipping(4 * 1024, Region { reach: Reach::Part, ..whole }), [0, 8, 16, 24]);
 }

@@ -1,25 +1,26 @@
-//! The digests of the verify options, each as fio lays it down on disk.
+//! The digests of the verify options, each as fio stores it on disk.
 //!
-//! The parameters were established from blocks that fio 3.33 wrote with a known payload: crc32 is the unreflected
-//! polynomial from zero, sha1 is stored as five host-order words, the xxhash seed is 1. What fio calls sha256 takes 64
-//! bytes: the last byte of each word of a SHA-256 whose length was appended lowest byte first, then the rest of the
-//! last block that was hashed. Its sha512 takes 128 bytes and is no digest: it holds the first and the last bytes of
-//! the payload and finds no damage between them. Ours is SHA-512, unless blocks are to be read by fio.
+//! The parameters were determined from blocks that fio 3.33 wrote with a known payload: crc32 is the unreflected
+//! polynomial with initial value zero, sha1 is stored as five words in host order, the seed of xxhash is 1. fio's
+//! sha256 takes 64 bytes: the last byte of each word of a SHA-256 whose length was appended in little endian, then the
+//! rest of the last block that was hashed. Its sha512 takes 128 bytes and is not a digest: it holds the first and the
+//! last bytes of the payload, and detects no damage between them. plumb uses SHA-512, unless blocks are to be read by
+//! fio.
 
 use crc::{Algorithm, CRC_16_ARC, Crc, Table};
-use job::plan::Digest;
 use md5::Md5;
+use plan::Digest;
 use sha1::Sha1;
 use sha2::Sha512;
 use sha3::{Digest as _, Sha3_224, Sha3_256, Sha3_384, Sha3_512};
 
 /// The longest digest, in bytes.
 pub(super) const LONGEST: usize = 128;
-/// The block of SHA-256, and of SHA-512.
+/// Block sizes of SHA-256 and of SHA-512.
 const BLOCK_256: usize = 64;
 const BLOCK_512: usize = 128;
 
-/// Bits and polynomial as in the field's catalogue; fio starts from zero and inverts nothing.
+/// Width and polynomial as in the catalogue of CRC algorithms; fio starts from zero and inverts nothing.
 const CRC_7: Algorithm<u8> =
     Algorithm { width: 7, poly: 0x09, init: 0, refin: false, refout: false, xorout: 0, check: 0x75, residue: 0 };
 const CRC_32: Algorithm<u32> = Algorithm {
@@ -48,7 +49,7 @@ static CRC_16_TABLE: Crc<u16, Table<16>> = Crc::<u16, Table<16>>::new(&CRC_16_AR
 static CRC_32_TABLE: Crc<u32, Table<16>> = Crc::<u32, Table<16>>::new(&CRC_32);
 static CRC_64_TABLE: Crc<u64, Table<16>> = Crc::<u64, Table<16>>::new(&CRC_64);
 
-/// How many bytes a digest takes behind the header.
+/// Bytes of a digest after the header.
 pub(super) const fn length(digest: Digest) -> usize {
     match digest {
         Digest::Crc7 => 1,
@@ -66,7 +67,7 @@ pub(super) const fn length(digest: Digest) -> usize {
     }
 }
 
-/// The digest of `payload`; the first [`length`] bytes count.
+/// The digest of `payload`; only the first [`length`] bytes are used.
 pub(super) fn of(digest: Digest, payload: &[u8]) -> [u8; LONGEST] {
     let mut out = [0; LONGEST];
     let mut put = |bytes: &[u8]| out[..bytes.len()].copy_from_slice(bytes);
@@ -93,7 +94,7 @@ pub(super) fn of(digest: Digest, payload: &[u8]) -> [u8; LONGEST] {
     out
 }
 
-/// fio's sha256.
+/// The bytes that fio stores for sha256.
 fn sha256(payload: &[u8]) -> [u8; BLOCK_256] {
     let mut state =
         [0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19];
@@ -116,7 +117,7 @@ fn sha256(payload: &[u8]) -> [u8; BLOCK_256] {
     last
 }
 
-/// What fio keeps as sha512: its buffer, through which the first block went and then the rest that fills no block.
+/// The bytes that fio stores for sha512: its buffer, which held the first block and then the rest that fills no block.
 /// `None` for payloads shorter than a block.
 pub(super) fn fio_sha512(payload: &[u8]) -> Option<[u8; BLOCK_512]> {
     let (blocks, rest) = payload.as_chunks::<BLOCK_512>();
@@ -125,7 +126,7 @@ pub(super) fn fio_sha512(payload: &[u8]) -> Option<[u8; BLOCK_512]> {
     Some(kept)
 }
 
-/// CRC-32C from all ones without the final inversion.
+/// CRC-32C with initial value all ones, without the final inversion.
 pub(super) fn crc32c(bytes: &[u8]) -> u32 {
     !crc32c::crc32c(bytes)
 }
@@ -134,7 +135,7 @@ pub(super) fn crc32c(bytes: &[u8]) -> u32 {
 mod tests {
     use super::*;
 
-    /// Payload of a 4 KiB block that fio 3.33 wrote with verify_pattern=0xdeadbeef, whose header takes `header` bytes.
+    /// The payload of a 4 KiB block that fio 3.33 wrote with verify_pattern=0xdeadbeef and a header of `header` bytes.
     fn payload(header: usize) -> Vec<u8> {
         [0xde, 0xad, 0xbe, 0xef].into_iter().cycle().take(4096).skip(header).collect()
     }
@@ -164,7 +165,8 @@ mod tests {
 
     #[test]
     fn sha256_is_what_fio_stores_where_the_rest_is_short() {
-        // The rest of the payload is 24 bytes: 8 of digest over them, 16 left, the end mark, zeros, the length in bits.
+        // The rest of the payload is 24 bytes: 8 bytes of digest over them, 16 left, the end mark, zeros, the length in
+        // bits.
         let mut expected = vec![0xf9, 0x06, 0x3f, 0x9b, 0x5d, 0x03, 0x44, 0xae];
         expected.extend([0xde, 0xad, 0xbe, 0xef].repeat(4));
         expected.push(0x80);

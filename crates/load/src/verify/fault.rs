@@ -1,62 +1,62 @@
-//! A block that is not what was written, and how that is told.
+//! A verify mismatch and its message.
 
 use std::fmt::Write;
 
-/// A block that is not what was written.
+/// A block that does not hold what was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mismatch {
-    /// Where in the file, in bytes.
+    /// Offset in the file, in bytes.
     pub offset: u64,
-    /// How long the block is, in bytes.
+    /// Length of the block in bytes.
     pub length: u64,
-    /// What is wrong with it.
+    /// The difference.
     pub fault: Fault,
 }
 
-/// What is wrong with a block.
+/// The kind of difference.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// A field of the header does not hold what it must.
+    /// A field of the header has an unexpected value.
     Header {
         /// Name of the field.
         field: &'static str,
-        /// What it holds.
+        /// Value that was read.
         found: u64,
-        /// What it must hold.
+        /// Value that was expected.
         expected: u64,
     },
-    /// The digest over the payload does not agree with the header's.
+    /// The digest of the payload differs from the one in the header.
     Digest {
         /// Name of the digest.
         name: &'static str,
-        /// As stored, in hex.
+        /// The stored digest in hex.
         stored: String,
-        /// As computed from what was read, in hex.
+        /// The digest of the data that was read, in hex.
         computed: String,
     },
     /// A byte differs from the pattern.
     Pattern {
-        /// Where in the I/O.
+        /// Offset in the I/O.
         at: usize,
-        /// What was read.
+        /// Value that was read.
         found: u8,
-        /// What was written.
+        /// Value that was written.
         expected: u8,
     },
-    /// A block that was trimmed is not zero.
+    /// A trimmed block is not zero.
     Trimmed {
-        /// Where in the I/O.
+        /// Offset in the I/O.
         at: usize,
-        /// What was read.
+        /// Value that was read.
         found: u8,
     },
 }
 
 impl Mismatch {
-    /// The judgement over a trimmed block: the first byte that is not zero.
+    /// Checks that a trimmed block is all zeros.
     ///
     /// # Errors
-    /// When there is one.
+    /// The first byte that is not zero.
     pub fn unless_zero(buffer: &[u8], offset: u64) -> Result<(), Mismatch> {
         match buffer.iter().position(|&byte| byte != 0) {
             None => Ok(()),
@@ -67,7 +67,7 @@ impl Mismatch {
         }
     }
 
-    /// The whole story: a first line as fio's, with the file, then what was found.
+    /// The message: a first line in fio's format, with the file, then the details.
     pub fn describe(&self, file: &str, request: (u64, u32)) -> String {
         let mut text = String::new();
         let (offset, length) = (self.offset, self.length);
@@ -98,7 +98,7 @@ impl Mismatch {
         text
     }
 
-    /// Whether the header is what is wrong.
+    /// True if the header is damaged.
     pub const fn is_header(&self) -> bool {
         matches!(self.fault, Fault::Header { .. })
     }

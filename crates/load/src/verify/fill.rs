@@ -1,14 +1,14 @@
-//! What blocks hold behind their headers: data that grows from a seed, as fio lets it grow, or a pattern.
+//! The payload of blocks: data generated from a seed with fio's generator, or a pattern.
 
 use super::Fault;
-use job::plan::Pattern;
+use plan::Pattern;
 
-/// From one group of four words to the next.
+/// Multiplier from one group of four words to the next.
 const STEP: u64 = 0x61c8_8646_80b5_83eb;
-/// A group is one word times these.
+/// The words of a group are one word times these.
 const TIMES: [u64; 4] = [1, 2, 3, 5];
 
-/// Data from a seed.
+/// Fills a block with the data of a seed.
 pub(super) fn fill_random(block: &mut [u8], seed: u64) {
     let mut word = seed;
     let (groups, rest) = block.as_chunks_mut::<32>();
@@ -23,13 +23,13 @@ pub(super) fn fill_random(block: &mut [u8], seed: u64) {
     }
 }
 
-/// A pattern as it lies in one I/O.
+/// A pattern as it is placed in one I/O.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Laid<'a> {
     pattern: &'a Pattern,
-    /// Where the I/O is, in bytes.
+    /// Offset of the I/O in the file, in bytes.
     offset: u64,
-    /// It starts anew every so many bytes.
+    /// The pattern restarts after this number of bytes.
     interval: usize,
 }
 
@@ -47,7 +47,7 @@ impl<'a> Laid<'a> {
         }
     }
 
-    /// Once, then twice as much of what is there each time.
+    /// Writes the pattern once, then copies what is there, doubling the length each time.
     fn fill_part(&self, part: &mut [u8], offset: u64) {
         let mut done = self.pattern.bytes.len().min(part.len());
         for (at, byte) in part[..done].iter_mut().enumerate() {
@@ -60,20 +60,20 @@ impl<'a> Laid<'a> {
         }
     }
 
-    /// The byte at `at` of a part that lies at `offset`.
+    /// The byte at position `at` of a part that begins at file offset `offset`.
     fn byte(&self, at: usize, offset: u64) -> u8 {
         let at = at % self.pattern.bytes.len();
         let held = self.pattern.offsets.iter().find(|&&start| (start..start + 8).contains(&at));
         held.map_or(self.pattern.bytes[at], |start| offset.to_le_bytes()[at - start])
     }
 
-    /// The byte at `at` of the I/O.
+    /// The byte at position `at` of the I/O.
     fn byte_of_io(&self, at: usize) -> u8 {
         let start = at / self.interval * self.interval;
         self.byte(at - start, self.offset + start as u64)
     }
 
-    /// Compares what lies in an I/O from `start` on.
+    /// Compares the data of an I/O from position `start` on.
     pub(super) fn compare(&self, data: &[u8], start: usize) -> Result<(), Fault> {
         let period = self.pattern.bytes.len();
         let mut at = 0;
@@ -82,7 +82,7 @@ impl<'a> Laid<'a> {
             let part = &data[at..data.len().min(at.saturating_add(left_of_part))];
             let once = period.min(part.len());
             let wrong = (0..once).find(|&index| part[index] != self.byte_of_io(start + at + index));
-            // A part that begins right is right where it repeats itself.
+            // If the first period is correct and the rest repeats it, the whole part is correct.
             if wrong.is_some() || part[once..] != part[..part.len() - once] {
                 return Err(self.first_difference(part, start + at));
             }
@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     fn data_grows_from_a_seed_as_fio_lets_it_grow() {
-        // Seed and words of a block that fio 3.33 wrote; its header covers what lies before byte 40.
+        // Seed and words of a block that fio 3.33 wrote; its header covers the first 40 bytes.
         let mut block = [0; 96];
         fill_random(&mut block, 0x00a4_cc01_c509_543c);
         let words: Vec<u64> = block[40..].as_chunks::<8>().0.iter().map(|bytes| u64::from_le_bytes(*bytes)).collect();

@@ -1,19 +1,19 @@
-//! The header in front of every verified block, little endian, in the two layouts that there are.
+//! The header at the start of every verified block, in little endian, in one of two formats.
 //!
 //! fio 3.42, 48 bytes: magic u16, version u8, type u8, length u32, seed u64, offset u64, seconds u32, nanoseconds u32,
 //! write number u64, worker u16, padding u16, and the CRC-32C of the 44 bytes before it. fio 3.33, 40 bytes: magic u16,
-//! type u16, the same up to the nanoseconds, worker u16, write number u16, and the CRC-32C of the 36 bytes before it.
-//! Which one a block has is seen by the version, which is larger than any type. fio counts writes from 0, we from 1.
+//! type u16, the same fields up to the nanoseconds, worker u16, write number u16, and the CRC-32C of the 36 bytes
+//! before it. The version distinguishes the two: it is larger than any type. fio numbers writes from 0, plumb from 1.
 
 use super::{Expected, Fault, digest};
-use job::plan::{Digest, VerifyFormat, VerifyMethod};
+use plan::{Digest, VerifyFormat, VerifyMethod};
 
 /// Bytes of the longer header.
 pub(super) const LONGEST: usize = 48;
 const MAGIC: u16 = 0xacca;
 const VERSION: u8 = 0x81;
 
-/// Bytes of the header.
+/// Bytes of the header in this format.
 pub(super) const fn length(format: VerifyFormat) -> usize {
     match format {
         VerifyFormat::Fio3_42 => LONGEST,
@@ -21,7 +21,7 @@ pub(super) const fn length(format: VerifyFormat) -> usize {
     }
 }
 
-/// What a block says of itself.
+/// The fields of a header.
 pub(super) struct Header {
     pub(super) method: VerifyMethod,
     pub(super) length: u32,
@@ -62,7 +62,7 @@ impl Header {
     }
 }
 
-/// The layout of the header that `block` begins with, as far as one can be seen; `format` where none can.
+/// The format of the header at the start of `block`; `format` if it cannot be recognised.
 pub(super) fn format_of(block: &[u8], format: VerifyFormat) -> VerifyFormat {
     match block {
         [0xca, 0xac, VERSION, ..] => VerifyFormat::Fio3_42,
@@ -71,7 +71,7 @@ pub(super) fn format_of(block: &[u8], format: VerifyFormat) -> VerifyFormat {
     }
 }
 
-/// The seed that a block's header holds.
+/// The seed in a block's header.
 pub(super) fn seed_of(block: &[u8]) -> u64 {
     number(&block[8..16])
 }
@@ -80,7 +80,7 @@ fn number(bytes: &[u8]) -> u64 {
     bytes.iter().rev().fold(0u64, |value, &byte| value << 8 | u64::from(byte))
 }
 
-/// Judges a header in fio's order: magic, version, type, length, seed, offset, write number, checksum.
+/// Checks a header in fio's order: magic, version, type, length, seed, offset, write number, checksum.
 pub(super) fn check(
     block: &[u8],
     format: VerifyFormat,
@@ -116,7 +116,7 @@ pub(super) fn check(
     must("crc", number(&block[end..end + 4]), u64::from(digest::crc32c(&block[..end])))
 }
 
-/// The kinds and their numbers on disk.
+/// The verify methods, their numbers on disk, and their names.
 const METHODS: [(VerifyMethod, u8, &str); 17] = [
     (VerifyMethod::Meta, 1, "meta"),
     (VerifyMethod::Digest(Digest::Md5), 2, "md5"),
@@ -141,7 +141,7 @@ fn method_number(method: VerifyMethod) -> u8 {
     METHODS.iter().find(|row| row.0 == method).map_or(0, |row| row.1)
 }
 
-/// The word for a method, as in `verify=`.
+/// The name of a method, as in `verify=`.
 pub(super) fn method_word(method: VerifyMethod) -> &'static str {
     METHODS.iter().find(|row| row.0 == method).map_or("null", |row| row.2)
 }

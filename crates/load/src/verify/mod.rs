@@ -1,6 +1,6 @@
-//! Verification: what is put into blocks before they are written, and how they are judged when they are read back.
+//! Verification: the content of blocks that are written, and their check when they are read back.
 //!
-//! Owns the block format and the comparison. Which blocks are read back, and when, is the load's business.
+//! Owns the block format and the comparison. Which blocks are read back, and when, is decided by the load.
 
 mod digest;
 mod fault;
@@ -12,10 +12,10 @@ pub use fault::{Fault, Mismatch};
 
 use fill::Laid;
 use header::Header;
-use job::plan::{Digest, VerifyFormat, VerifyMethod, VerifyPlan};
 use measure::Nanos;
+use plan::{Digest, VerifyFormat, VerifyMethod, VerifyPlan};
 
-/// Writes and judges blocks by one job's verify options.
+/// Writes and checks blocks according to a job's verify options.
 #[derive(Clone, Debug)]
 pub struct Verifier {
     plan: VerifyPlan,
@@ -23,38 +23,38 @@ pub struct Verifier {
     seed: u64,
 }
 
-/// What a block must say of itself.
+/// The expected header fields of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Expected {
-    /// Where it was written, in bytes.
+    /// Offset in the file, in bytes.
     pub offset: u64,
-    /// The how-manieth write it was; `None` when the reader cannot know.
+    /// Number of the write; `None` if the reader cannot know it.
     pub sequence: Option<u64>,
 }
 
-/// A block within an I/O: one header and what it covers.
+/// A block within an I/O: one header and the data that it covers.
 #[derive(Clone, Copy, Debug)]
 struct Piece<'a> {
-    /// Where it begins in the I/O.
+    /// Start position in the I/O.
     start: usize,
-    /// The pattern as it lies in the I/O; `None` for random data.
+    /// The pattern as placed in the I/O; `None` for random data.
     laid: Option<Laid<'a>>,
     expected: Expected,
 }
 
-/// The digest that a header would hold of these bytes, and zeros behind it.
+/// The digest of these bytes as a header would hold it, followed by zeros.
 pub fn digest_of(digest: Digest, payload: &[u8]) -> [u8; digest::LONGEST] {
     digest::of(digest, payload)
 }
 
 impl Verifier {
-    /// A verifier for worker number `worker`; `seed` decides the random payload.
+    /// A verifier for worker number `worker`; `seed` determines the random payload.
     pub fn new(plan: &VerifyPlan, worker: u32, seed: u64) -> Self {
-        // The header has 16 bits for the worker, as fio's has.
+        // The header has 16 bits for the worker, as in fio.
         Verifier { plan: plan.clone(), worker: u16::try_from(worker & 0xffff).unwrap_or(0), seed }
     }
 
-    /// The smallest block that can carry this plan's header and digest, in bytes.
+    /// The smallest block that has room for this plan's header and digest, in bytes.
     pub fn smallest_block(plan: &VerifyPlan) -> usize {
         if !has_header(plan) {
             return 1;
@@ -62,7 +62,7 @@ impl Verifier {
         plan.offset as usize + front(plan.method, plan.format)
     }
 
-    /// The bytes in front of the payload that `verify_offset` exchanges with others: it must not be less.
+    /// Bytes of header and digest, which `verify_offset` swaps with others: it must not be less than this.
     pub fn front(plan: &VerifyPlan) -> usize {
         if has_header(plan) { front(plan.method, plan.format) } else { 0 }
     }
@@ -80,10 +80,10 @@ impl Verifier {
         }
     }
 
-    /// Judges a buffer that was read back.
+    /// Checks a buffer that was read back.
     ///
     /// # Errors
-    /// The first block in it that is not what was written.
+    /// The first block in it that does not hold what was written.
     pub fn check(&self, buffer: &mut [u8], expected: Expected) -> Result<(), Mismatch> {
         let mut first = Ok(());
         self.check_each(buffer, expected, &mut |mismatch, _| {
@@ -94,7 +94,8 @@ impl Verifier {
         first
     }
 
-    /// Judges a buffer that was read back; `tell` hears of each block that is not what was written, with its bytes.
+    /// Checks a buffer that was read back; calls `tell` for each block that does not hold what was written, with its
+    /// bytes.
     pub fn check_each(&self, buffer: &mut [u8], expected: Expected, tell: &mut dyn FnMut(Mismatch, &[u8])) {
         let laid = self.laid(expected.offset);
         let mut start = 0;
@@ -110,7 +111,7 @@ impl Verifier {
         }
     }
 
-    /// What a block that was found wrong should hold, so far as it can be known: by the seed in its header, or by the
+    /// The expected data of a block with a mismatch, as far as it is known: from the seed in its header, or from the
     /// number of the write.
     pub fn regenerate(&self, read: &[u8], request_offset: u64, expected: Expected) -> Vec<u8> {
         let mut block = read.to_vec();
@@ -140,8 +141,8 @@ impl Verifier {
         block
     }
 
-    /// How long the next piece with a header of its own is, with `left` bytes to go. A rest that could not hold a
-    /// header belongs to the piece before it.
+    /// Length of the next block with a header, with `left` bytes remaining. A remainder too small for a header is part
+    /// of the block before it.
     fn piece(&self, left: usize) -> usize {
         let interval = self.plan.interval.map_or(left, |interval| interval as usize).max(1);
         if left < interval.saturating_add(Self::smallest_block(&self.plan)) { left } else { interval }
@@ -152,7 +153,7 @@ impl Verifier {
         (!pattern.is_empty()).then(|| Laid::new(pattern, self.plan.pattern_interval, offset))
     }
 
-    /// The seed of a block's data. Odd, because the data are its multiples.
+    /// The seed of a block's data. It is odd, because the data are its multiples.
     fn seed_of(&self, offset: u64, sequence: u64) -> u64 {
         mix(self.seed ^ offset.rotate_left(17) ^ sequence) | 1
     }
@@ -180,7 +181,7 @@ impl Verifier {
         self.exchange(block, front(self.plan.method, self.plan.format));
     }
 
-    /// Puts the digest of its payload behind a block's header.
+    /// Writes the digest of the payload after a block's header.
     fn put_digest(&self, block: &mut [u8], format: VerifyFormat) {
         let VerifyMethod::Digest(digest) = self.plan.method else { return };
         let (place, payload) = block.split_at_mut(front(self.plan.method, format));
@@ -190,7 +191,8 @@ impl Verifier {
         place.copy_from_slice(&kept.unwrap_or_else(|| digest::of(digest, payload))[..digest::length(digest)]);
     }
 
-    /// Exchanges the bytes in front with those where the header is to lie; twice is as before.
+    /// Swaps the bytes at the start with those where the header is to be (`verify_offset`). Doing it twice restores the
+    /// block.
     fn exchange(&self, block: &mut [u8], front: usize) {
         let at = self.plan.offset as usize;
         if at >= front && block.len() >= at + front {
@@ -220,7 +222,7 @@ impl Verifier {
         judged
     }
 
-    /// Judges a block whose header is in front.
+    /// Checks a block whose header is at its start.
     fn check_sealed(&self, block: &[u8], piece: Piece<'_>, format: VerifyFormat, front: usize) -> Result<(), Fault> {
         let Expected { offset, sequence } = piece.expected;
         let seed = sequence.filter(|_| self.plan.seed).map(|sequence| self.seed_of(offset, sequence));
@@ -259,7 +261,7 @@ const fn front(method: VerifyMethod, format: VerifyFormat) -> usize {
         }
 }
 
-/// One round of splitmix64: neighbouring inputs give unrelated outputs.
+/// One round of SplitMix64: similar inputs give unrelated outputs.
 fn mix(value: u64) -> u64 {
     let value = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -1,78 +1,78 @@
-//! The file that says how far a verify job's writes came: `local-NAME-INDEX-verify.state`.
+//! The verify state file, which records how far the writes got: `local-NAME-INDEX-verify.state`.
 //!
-//! All numbers are little endian. A header of three u64: version, bytes that follow, their CRC-32C. Then, in version 7
-//! (fio 3.42): depth u32, padding u32, writes u64, index u64, 56 bytes of the generator's state, the name in 64 bytes,
-//! and per slot the number of the write in flight, all ones where there is none. In version 3 (fio 3.33): completions
-//! u64, depth u32, files u32, writes u64, index u64, the same 56 and 64 bytes, and per completion, the last one first,
-//! the file's number u64 and the offset u64.
+//! All numbers are little endian. The file begins with a header of three u64: version, number of bytes that follow,
+//! their CRC-32C. Version 7 (fio 3.42) continues with: depth u32, padding u32, writes u64, index u64, 56 bytes of the
+//! generator's state, the name in 64 bytes, and per slot the number of the write in flight, or all ones for none.
+//! Version 3 (fio 3.33): completions u64, depth u32, files u32, writes u64, index u64, the same 56 and 64 bytes, and
+//! per completion, the latest first, the file number u64 and the offset u64.
 
 use super::digest::crc32c;
-use job::plan::VerifyFormat;
+use plan::VerifyFormat;
 
 const HEADER: usize = 24;
 const GENERATOR: usize = 56;
 const NAME: usize = 64;
 const IDLE: u64 = u64::MAX;
-/// Marks a random order that is ours: fio draws others from the same seed.
+/// Marks a random order of plumb: fio draws a different one from the same seed.
 const OURS: &[u8; 8] = b"plumb\0\0\0";
 
-/// How far writes came.
+/// The progress of a job's writes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct State {
-    /// Writes that were issued.
+    /// Number of writes issued.
     pub writes: u64,
     /// The worker's number over the whole run, from 0.
     pub index: u64,
     /// The job's name.
     pub name: String,
-    /// I/Os at once.
+    /// I/Os in flight at a time.
     pub depth: u32,
-    /// Numbers of writes that did not come back, from 0.
+    /// Numbers, from 0, of writes that did not complete.
     pub in_flight: Vec<u64>,
-    /// Files and offsets of the last writes that came back, the last one first.
+    /// File numbers and offsets of the last completed writes, the latest first.
     pub completed: Vec<(u64, u64)>,
-    /// Who drew the order.
+    /// Origin of the order of writes.
     pub order: Order,
 }
 
-/// Who drew the order of writes that a state counts.
+/// The origin of the order of writes that a state counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Order {
-    /// Nobody: they were sequential.
+    /// None: they were sequential.
     #[default]
     Sequential,
-    /// plumb, from this seed.
+    /// plumb, with this seed.
     Ours(u64),
-    /// Another program: its order cannot be gone through again.
+    /// Another program, whose order cannot be generated again.
     Foreign,
 }
 
-/// Why a file is no state.
+/// Errors of a state file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StateError {
-    /// It ends early.
+    /// The file is too short.
     #[error("it has {0} bytes, fewer than a state takes")]
     Short(usize),
-    /// Another layout.
+    /// Unknown version.
     #[error("it is of version {0}; versions 3 (fio 3.33) and 7 (fio 3.42) can be read")]
     Version(u64),
-    /// It was changed.
+    /// The checksum differs.
     #[error("its checksum is {found:#x} and must be {expected:#x}")]
     Checksum {
-        /// As stored.
+        /// The stored checksum.
         found: u64,
-        /// As computed.
+        /// The computed checksum.
         expected: u64,
     },
 }
 
 impl State {
-    /// The name of a worker's file; `index` is its number from 0.
+    /// The file name of a worker's state; `index` is its number from 0.
     pub fn file_name(job: &str, index: u64) -> String {
         format!("local-{}-{index}-verify.state", job.replace('/', "_"))
     }
 
-    /// The file's bytes.
+    /// The content of the file.
     pub fn to_bytes(&self, format: VerifyFormat) -> Vec<u8> {
         let mut body = Vec::new();
         let mut word = |value: u64| body.extend(value.to_le_bytes());
@@ -115,7 +115,7 @@ impl State {
     /// Reads a state of either version.
     ///
     /// # Errors
-    /// When the bytes are no state.
+    /// If the bytes are not a valid state.
     pub fn from_bytes(bytes: &[u8]) -> Result<State, StateError> {
         let word = |at: usize| {
             let eight = bytes.get(at..at + 8).and_then(|eight| eight.try_into().ok());
@@ -161,7 +161,7 @@ impl State {
         Ok(state)
     }
 
-    /// Whether write `number`, counted from 0, is known to have come back.
+    /// True if write `number`, counted from 0, is known to have completed.
     pub fn has(&self, number: u64) -> bool {
         number < self.writes && !self.in_flight.contains(&number)
     }
@@ -214,7 +214,7 @@ mod tests {
         for length in 0..bytes.len() {
             assert!(State::from_bytes(&bytes[..length]).is_err(), "{length} bytes");
         }
-        // A body that is whole by its checksum and too short for its fields.
+        // A body with a correct checksum that is too short for its fields.
         let mut tiny: Vec<u8> =
             [7u64, 8, u64::from(crc32c(&[0; 8]))].iter().flat_map(|word| word.to_le_bytes()).collect();
         tiny.extend([0; 8]);

@@ -1,7 +1,7 @@
-//! Blocks that are sealed pass; blocks that were changed, moved or left over do not.
+//! Blocks that were sealed pass the check; blocks that were changed, moved, or are from an earlier write do not.
 
 use super::*;
-use job::plan::Pattern;
+use plan::Pattern;
 
 fn plan(method: VerifyMethod, interval: Option<u32>) -> VerifyPlan {
     VerifyPlan {
@@ -32,7 +32,7 @@ fn sealed(method: VerifyMethod, interval: Option<u32>) -> (Verifier, Vec<u8>) {
 #[test]
 fn what_was_sealed_passes() {
     for method in METHODS {
-        // 4090 leaves 6 bytes over, 1000 leaves 96, 8192 is more than there is.
+        // 4090 leaves a remainder of 6 bytes, 1000 leaves 96, 8192 is larger than the buffer.
         for interval in [None, Some(512), Some(4090), Some(1000), Some(8192)] {
             let (verifier, mut buffer) = sealed(method, interval);
             let expected = Expected { offset: 8192, sequence: Some(7) };

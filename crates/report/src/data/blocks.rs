@@ -1,52 +1,52 @@
-//! The data of a block-size sweep with its fitted cost model.
+//! Data of a block-size sweep with its fitted cost model.
 
 use super::measured::size;
 use analysis::costs::{AccessModel, SizePoint, access_model};
 use serde::{Deserialize, Serialize};
 
-/// Times over block sizes.
+/// I/O times by block size.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Blocks {
-    /// `nvme0 · sequential read · 4 KiB to 1 MiB`.
+    /// For example `nvme0 · sequential read · 4 KiB to 1 MiB`.
     pub title: String,
-    /// Plain sentences under the title.
+    /// Sentences under the title.
     pub sentences: Vec<String>,
-    /// Ascending.
+    /// Ascending by size.
     pub points: Vec<BlockPoint>,
-    /// The fitted curve; empty where nothing could be fitted.
+    /// The fitted curve; empty if no fit was possible.
     pub curve: Vec<CurvePoint>,
-    /// In small type below.
+    /// Footnotes.
     pub notes: Vec<String>,
 }
 
-/// One block size.
+/// Measurement at one block size.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct BlockPoint {
-    /// `8 KiB`.
+    /// For example `8 KiB`.
     pub label: String,
-    /// Its bytes.
+    /// Block size in bytes.
     pub bytes: f64,
-    /// Mean nanoseconds of an I/O.
+    /// Mean time of an I/O in nanoseconds.
     pub time_ns: f64,
-    /// Bytes per second.
+    /// Throughput in bytes per second.
     pub rate: f64,
-    /// What the model says, in nanoseconds.
+    /// Time predicted by the model, in nanoseconds.
     pub model_ns: Option<f64>,
-    /// (model − measured) ÷ measured.
+    /// Relative error of the model: (model − measured) ÷ measured.
     pub error: Option<f64>,
 }
 
 /// A point of the fitted curve.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CurvePoint {
-    /// Bytes of a block.
+    /// Block size in bytes.
     pub bytes: f64,
-    /// Nanoseconds of an I/O.
+    /// Time of an I/O in nanoseconds.
     pub time_ns: f64,
 }
 
 impl Blocks {
-    /// From (bytes of a block, mean nanoseconds, bytes per second).
+    /// Builds the data from tuples of (block size in bytes, mean nanoseconds, bytes per second).
     pub fn of(title: &str, measured: &[(u64, f64, f64)], notes: Vec<String>) -> Blocks {
         let mut measured = measured.to_vec();
         measured.sort_by_key(|&(bytes, ..)| bytes);
@@ -78,7 +78,7 @@ fn tell(model: &AccessModel, worst: f64) -> Vec<String> {
     ]
 }
 
-/// Fifty points from the smallest to the largest size, evenly on a log axis.
+/// Fifty points from the smallest to the largest size, evenly spaced on a log axis.
 fn curve(model: &AccessModel, times: &[SizePoint]) -> Vec<CurvePoint> {
     let (Some(first), Some(last)) = (times.first(), times.last()) else { return Vec::new() };
     let (low, high) = (first.bytes, last.bytes);

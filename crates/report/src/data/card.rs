@@ -1,4 +1,4 @@
-//! The data of the report card: one row per workload.
+//! Data of the report card: one row per workload.
 
 use super::{AtWork, Axis, Bin, Measured};
 use analysis::{Judged, queueing, verdict};
@@ -7,114 +7,114 @@ use serde::{Deserialize, Serialize};
 /// A report card.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Card {
-    /// `ssd: storage report card`.
+    /// For example `ssd: storage report card`.
     pub title: String,
-    /// The verdict, two plain sentences.
+    /// The verdict in two sentences.
     pub sentences: Vec<String>,
-    /// One per workload.
+    /// One row per workload.
     pub rows: Vec<Row>,
-    /// Thresholds, and what is not known.
+    /// Grade thresholds, and remarks on missing data.
     pub notes: Vec<String>,
 }
 
 /// One workload.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Row {
-    /// `Index lookups`.
+    /// For example `Index lookups`.
     pub workload: String,
-    /// `random read 8 KiB`.
+    /// For example `random read 8 KiB`.
     pub detail: String,
-    /// `16 users → 32 users`.
+    /// For example `16 users → 32 users`.
     pub load: String,
-    /// Where the I/Os fell.
+    /// Latency distribution.
     pub bins: Vec<Bin>,
-    /// The grade bands over latency, ascending.
+    /// Grade bands of latency, ascending.
     pub bands: Vec<Band>,
-    /// The letter of the 95th percentile, large; then mean and 99th percentile.
+    /// Grade of the 95th percentile, drawn large; the mean and the 99th percentile follow.
     pub p95: Option<Mark>,
-    /// Of the mean.
+    /// Grade of the mean.
     pub average: Option<Mark>,
-    /// Of the 99th percentile.
+    /// Grade of the 99th percentile.
     pub p99: Option<Mark>,
-    /// Bytes per second.
+    /// Throughput in bytes per second.
     pub rate: f64,
     /// I/Os per second.
     pub iops: f64,
-    /// What more load brings; none where there is only one level.
+    /// Effect of more load; `None` if there is only one load level.
     pub scaling: Option<Scaling>,
 }
 
-/// A grade and the latency that earned it.
+/// A grade and the latency on which it is based.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Mark {
-    /// `A+` to `D`.
+    /// Letter, `A+` to `D`.
     pub letter: String,
     /// Latency in nanoseconds.
     pub ns: f64,
 }
 
-/// The latencies that earn a letter.
+/// Range of latencies with one grade.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Band {
-    /// `A+` to `D`.
+    /// Letter, `A+` to `D`.
     pub letter: String,
-    /// Inclusive upper bound in nanoseconds; none for the last.
+    /// Inclusive upper bound in nanoseconds; `None` for the last band.
     pub to_ns: Option<f64>,
 }
 
-/// What more load brings.
+/// Effect of more load.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Scaling {
-    /// `A+` to `D`, or `?`.
+    /// Letter, `A+` to `D`, or `?` if not graded.
     pub letter: String,
-    /// Share of the added load that only queued.
+    /// Fraction of the added load that only queued, as [`super::Step::queueing`].
     pub queueing: f64,
-    /// Load there ÷ here.
+    /// Ratio of the loads: higher level ÷ base level.
     pub load_ratio: f64,
-    /// Bytes per second there ÷ here.
+    /// Ratio of the throughputs: higher level ÷ base level.
     pub rate_ratio: f64,
-    /// Why the letter is `?`: `not graded: only 5 of 8 users busy`.
+    /// Reason for a `?`, for example `not graded: only 5 of 8 users busy`.
     pub reason: Option<String>,
-    /// What the levels count: `users`.
+    /// Unit of the load: `users`.
     pub load: String,
 }
 
-/// The letters of a workload, as its judge gave them.
+/// Grades of a workload, as computed by the analysis.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Letters {
-    /// Of the mean.
+    /// Grade of the mean.
     pub average: Option<String>,
-    /// Of the 95th percentile.
+    /// Grade of the 95th percentile.
     pub p95: Option<String>,
-    /// Of the 99th percentile.
+    /// Grade of the 99th percentile.
     pub p99: Option<String>,
-    /// Of scaling.
+    /// Grade of scaling.
     pub scaling: Option<String>,
-    /// Why a letter is missing.
+    /// Reason for a missing grade.
     pub reason: Option<String>,
 }
 
-/// A workload and its letters, from which a row is made.
+/// A workload and its grades, from which a row is made.
 #[derive(Clone, Debug)]
 pub struct Workload {
-    /// `Index lookups`.
+    /// For example `Index lookups`.
     pub name: String,
-    /// `random read 8 KiB`.
+    /// For example `random read 8 KiB`.
     pub detail: String,
-    /// What the loads count.
+    /// Meaning of the load numbers.
     pub axis: Axis,
-    /// The level that is graded.
+    /// The graded load level.
     pub base: Measured,
-    /// The level that it is compared with.
+    /// The higher load level for the scaling grade.
     pub more: Option<Measured>,
-    /// The bounds of its latency.
+    /// Grade bands of its latency.
     pub bands: Vec<Band>,
-    /// As judged.
+    /// Its grades.
     pub letters: Letters,
 }
 
 impl Card {
-    /// A card of workloads that were judged.
+    /// Builds a card from graded workloads.
     pub fn of(system: &str, workloads: &[Workload], notes: Vec<String>) -> Card {
         let rows: Vec<Row> = workloads.iter().map(Row::of).collect();
         let judged = |row: &Row| Judged {
@@ -153,7 +153,7 @@ impl Row {
     }
 }
 
-/// Scaling on the 95th percentile, of which its letter tells.
+/// Scaling of the 95th percentile, on which the scaling grade is based.
 fn scaling(workload: &Workload, more: &Measured) -> Option<Scaling> {
     let base = &workload.base;
     let load_ratio = more.load as f64 / base.load as f64;

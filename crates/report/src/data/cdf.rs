@@ -1,40 +1,40 @@
-//! The data of the latency distribution on a percentile axis.
+//! Data of the latency distribution chart with a percentile axis.
 
 use measure::Histogram;
 use serde::{Deserialize, Serialize};
 
-/// One distribution or several over each other.
+/// One or more overlaid distributions.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Cdf {
-    /// `before and after · random read 8 KiB`.
+    /// For example `before and after · random read 8 KiB`.
     pub title: String,
-    /// Plain sentences under the title.
+    /// Sentences under the title.
     pub sentences: Vec<String>,
-    /// The latency to stay under, in nanoseconds.
+    /// The latency target in nanoseconds.
     pub target_ns: Option<f64>,
-    /// One per result; the legend switches them.
+    /// One per result; the legend shows and hides them.
     pub systems: Vec<Distribution>,
-    /// In small type below.
+    /// Footnotes.
     pub notes: Vec<String>,
 }
 
 /// One distribution.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Distribution {
-    /// Its name in the legend.
+    /// Name in the legend.
     pub name: String,
-    /// (percent, nanoseconds), ascending: so many percent of the I/Os took no longer.
+    /// (percent, nanoseconds), ascending: this percentage of the I/Os had at most this latency.
     pub points: Vec<(f64, f64)>,
 }
 
-/// The percentages that are drawn, as far as there are samples for them.
+/// The percentages drawn, if there are enough samples.
 const PERCENTS: [f64; 31] = [
     0.0, 1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 75.0, 80.0, 85.0, 90.0, 92.5, 95.0, 96.0, 97.0, 98.0,
     98.5, 99.0, 99.3, 99.5, 99.7, 99.8, 99.9, 99.95, 99.97, 99.99, 99.995, 99.999,
 ];
 
 impl Distribution {
-    /// From a histogram; percentages with fewer than ten I/Os beyond them are left out.
+    /// Builds a distribution from a histogram; percentages with fewer than ten slower I/Os are omitted.
     pub fn of(name: &str, histogram: &Histogram) -> Distribution {
         let total = histogram.total() as f64;
         let known: Vec<f64> =

@@ -1,52 +1,52 @@
-//! The data of load/latency curves: what latency a rate costs.
+//! Data of load/latency curves: latency as a function of throughput.
 
 use super::Sweep;
 use analysis::knee;
 use serde::{Deserialize, Serialize};
 
-/// One curve or several over each other.
+/// One or more overlaid curves.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Curve {
-    /// `ssd · random read 8 KiB`.
+    /// For example `ssd · random read 8 KiB`.
     pub title: String,
-    /// Plain sentences under the title.
+    /// Sentences under the title.
     pub sentences: Vec<String>,
-    /// The latency to stay under, in nanoseconds.
+    /// The latency target in nanoseconds.
     pub target_ns: Option<f64>,
-    /// One per result; the legend switches them.
+    /// One per result; the legend shows and hides them.
     pub systems: Vec<LoadCurve>,
-    /// In small type below.
+    /// Footnotes.
     pub notes: Vec<String>,
 }
 
 /// One curve.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LoadCurve {
-    /// Its name in the legend.
+    /// Name in the legend.
     pub name: String,
-    /// By rising load.
+    /// Points in order of load.
     pub points: Vec<LoadPoint>,
-    /// Which of them is the knee.
+    /// Index of the knee in `points`.
     pub knee: Option<usize>,
 }
 
-/// One level.
+/// One load level.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LoadPoint {
-    /// `8 users`.
+    /// For example `8 users`.
     pub label: String,
     /// I/Os per second.
     pub iops: f64,
-    /// Bytes per second.
+    /// Throughput in bytes per second.
     pub rate: f64,
     /// Mean latency in nanoseconds.
     pub average_ns: f64,
-    /// The 99th percentile.
+    /// 99th percentile of latency in nanoseconds.
     pub p99_ns: Option<f64>,
 }
 
 impl Curve {
-    /// From sweeps over load, each with its name.
+    /// Builds the curves from named load sweeps.
     pub fn of(title: &str, sweeps: &[(String, &Sweep)]) -> Curve {
         let systems: Vec<LoadCurve> = sweeps.iter().map(|(name, sweep)| LoadCurve::of(name, sweep)).collect();
         let tell = |curve: &LoadCurve| {

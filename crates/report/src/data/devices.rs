@@ -1,23 +1,23 @@
-//! The data of the table that compares what fio counted with what the devices counted.
+//! Data of the table that compares counters of fio with those of the devices.
 
 use measure::Direction;
 use model::{DeviceUsage, RunResult};
 use serde::{Deserialize, Serialize};
 
-/// A table, a row per quantity.
+/// A table with a row per quantity.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Devices {
-    /// `run.fio · the program and the devices`.
+    /// For example `run.fio · the program and the devices`.
     pub title: String,
-    /// Plain sentences under the title.
+    /// Sentences under the title.
     pub sentences: Vec<String>,
-    /// In the order of the table.
+    /// Rows in the order of the table.
     pub rows: Vec<DeviceRow>,
-    /// In small type below.
+    /// Footnotes.
     pub notes: Vec<String>,
 }
 
-/// What a row is about, which decides its unit.
+/// Quantity of a row, which decides its unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Quantity {
@@ -25,33 +25,38 @@ pub enum Quantity {
     Iops,
     /// Bytes per second.
     Rate,
-    /// Nanoseconds.
+    /// Latency in nanoseconds.
     Latency,
-    /// Mean number in flight.
+    /// Mean number of I/Os in flight.
     Queue,
-    /// Share of time with an I/O in flight.
+    /// Fraction of time with at least one I/O in flight.
     Utilisation,
 }
 
 /// One row.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DeviceRow {
-    /// `reads`.
+    /// Label, for example `reads`.
     pub what: String,
-    /// Its unit.
+    /// Quantity.
     pub quantity: Quantity,
-    /// As the program counted it.
+    /// Value counted by the program.
     pub program: Option<f64>,
-    /// As each device counted it, by its name.
+    /// Value counted by each device, with the device's name.
     pub devices: Vec<(String, f64)>,
-    /// All devices ÷ program, where both are known and sums make sense.
+    /// Sum over the devices ÷ program, if both are known and the quantity is additive.
     pub ratio: Option<f64>,
 }
 
+/// A device, and the seconds over which it was sampled.
+type Timed<'a> = (&'a DeviceUsage, f64);
+
 impl Devices {
-    /// From a run; `None` where no device was watched.
+    /// Builds the table from a run; `None` if no device was sampled.
     pub fn of(title: &str, result: &RunResult) -> Option<Devices> {
-        let watched: Vec<&DeviceUsage> = result.devices.iter().filter(|device| device.elapsed_ms > 0).collect();
+        let timed = |device: &'_ DeviceUsage| Some(device.elapsed_ms? as f64 / 1e3);
+        let watched: Vec<Timed<'_>> =
+            result.devices.iter().filter_map(|device| Some((device, timed(device)?))).collect();
         if watched.is_empty() {
             return None;
         }
@@ -59,8 +64,7 @@ impl Devices {
         for (at, direction) in [Direction::Read, Direction::Write].into_iter().enumerate() {
             rows.extend(of_direction(result, &watched, direction, at));
         }
-        let each =
-            |of: &dyn Fn(&DeviceUsage) -> f64| watched.iter().map(|device| (device.name.clone(), of(device))).collect();
+        let each = |of: &dyn Fn(&Timed<'_>) -> f64| watched.iter().map(|one| (one.0.name.clone(), of(one))).collect();
         let plain = |what: &str, quantity, devices| DeviceRow {
             what: what.to_owned(),
             quantity,
@@ -71,26 +75,25 @@ impl Devices {
         rows.push(plain(
             "queue",
             Quantity::Queue,
-            each(&|device| device.in_queue_ms as f64 / device.elapsed_ms as f64),
+            each(&|(device, seconds)| device.in_queue_ms as f64 / (seconds * 1e3)),
         ));
-        let busy = |device: &DeviceUsage| device.utilisation_percent().unwrap_or(0.0) / 100.0;
+        let busy = |(device, _): &Timed<'_>| device.utilisation_percent().unwrap_or(0.0) / 100.0;
         rows.push(plain("utilisation", Quantity::Utilisation, each(&busy)));
         let notes = vec!["A ratio under 1 in throughput: the page cache served the rest. Over 1: read-ahead, metadata, journal, or somebody else. Requests differ from I/Os where the kernel merges or splits.".to_owned()];
         Some(Devices { title: title.to_owned(), sentences: tell(&rows), rows, notes })
     }
 }
 
-/// I/Os, bytes and latency of one direction; nothing where neither side moved anything.
-fn of_direction(result: &RunResult, watched: &[&DeviceUsage], direction: Direction, at: usize) -> Vec<DeviceRow> {
+/// Rows for I/Os, bytes and latency of one direction; empty if neither side counted any I/O.
+fn of_direction(result: &RunResult, watched: &[Timed<'_>], direction: Direction, at: usize) -> Vec<DeviceRow> {
     let moved: Vec<_> =
         result.jobs.iter().map(|job| &job.directions[direction]).filter(|moved| moved.ios > 0).collect();
-    let sum = |of: &dyn Fn(&DeviceUsage) -> f64| -> Vec<(String, f64)> {
-        watched.iter().map(|device| (device.name.clone(), of(device))).collect()
+    let sum = |of: &dyn Fn(&Timed<'_>) -> f64| -> Vec<(String, f64)> {
+        watched.iter().map(|one| (one.0.name.clone(), of(one))).collect()
     };
-    if moved.is_empty() && watched.iter().all(|device| device.ios[at] == 0) {
+    if moved.is_empty() && watched.iter().all(|(device, _)| device.ios[at] == 0) {
         return Vec::new();
     }
-    let seconds = |device: &DeviceUsage| device.elapsed_ms as f64 / 1e3;
     let window = moved.iter().map(|moved| moved.runtime.as_secs_f64()).fold(0.0, f64::max);
     let rate = |total: u64| (window > 0.0).then(|| total as f64 / window);
     let row = |what: String, quantity, program: Option<f64>, devices: Vec<(String, f64)>| {
@@ -106,7 +109,7 @@ fn of_direction(result: &RunResult, watched: &[&DeviceUsage], direction: Directi
         (ios > 0.0).then(|| weights.iter().map(|(ios, mean)| ios * mean).sum::<f64>() / ios)
     };
     let word = direction.word();
-    let wait = |device: &DeviceUsage| {
+    let wait = |(device, _): &Timed<'_>| {
         if device.ios[at] == 0 { 0.0 } else { device.ticks_ms[at] as f64 * 1e6 / device.ios[at] as f64 }
     };
     vec![
@@ -114,13 +117,13 @@ fn of_direction(result: &RunResult, watched: &[&DeviceUsage], direction: Directi
             format!("{word}s"),
             Quantity::Iops,
             rate(moved.iter().map(|moved| moved.ios).sum()),
-            sum(&|device| device.ios[at] as f64 / seconds(device)),
+            sum(&|(device, seconds)| device.ios[at] as f64 / seconds),
         ),
         row(
             format!("{word} throughput"),
             Quantity::Rate,
             rate(moved.iter().map(|moved| moved.bytes).sum()),
-            sum(&|device| 512.0 * device.sectors[at] as f64 / seconds(device)),
+            sum(&|(device, seconds)| 512.0 * device.sectors[at] as f64 / seconds),
         ),
         row(format!("{word} latency"), Quantity::Latency, latency(), sum(&wait)),
     ]

@@ -1,21 +1,24 @@
-//! From measured levels to a sweep: labels, steps, sentences and the busy-user check.
+//! Measured load levels → sweep: labels, steps, sentences and the check for idle users.
 
+use super::of_result;
 use super::{AtWork, Bin, Level, Step, Sweep};
-use analysis::{Load, Point, percentile_as_fact, queueing, sentences_over, thousands};
-use measure::{Direction, Histogram, Nanos};
-use model::{Grade, RunResult};
+use analysis::{Load, Point, contradiction, queueing, sentences_over, thousands};
+use measure::text::{SizeStyle, exact_size};
+use measure::{Direction, Nanos};
+use model::reading::LatencyShare;
+use model::{Grade, Measurement, RunResult};
 
-/// What the levels of a sweep are.
+/// Parameter that varies over a sweep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Axis {
-    /// More or fewer users, or I/Os in flight.
+    /// The load: number of users, or I/Os in flight.
     Load(Load),
-    /// Block sizes in bytes: no load, so nothing queues.
+    /// The block size in bytes: not a load, so no queueing is computed.
     BlockSize,
 }
 
 impl Axis {
-    /// `8 users`, `128 KiB`.
+    /// Label of a level: `8 users`, `128 KiB`.
     pub fn label(self, load: u64) -> String {
         match self {
             Axis::Load(of) => of.counted(u32::try_from(load).unwrap_or(u32::MAX)),
@@ -23,7 +26,7 @@ impl Axis {
         }
     }
 
-    /// `users`.
+    /// Name in the plural: `users`.
     pub fn plural(self) -> &'static str {
         match self {
             Axis::Load(of) => of.plural(),
@@ -32,136 +35,115 @@ impl Axis {
     }
 }
 
-/// `8 KiB`; sizes that no larger unit divides stay as they are.
-pub(super) fn size(bytes: u64) -> String {
-    let unit = [(30, "GiB"), (20, "MiB"), (10, "KiB")]
-        .into_iter()
-        .find(|&(shift, _)| bytes > 0 && bytes.trailing_zeros() >= shift);
-    unit.map_or_else(|| format!("{bytes} B"), |(shift, name)| format!("{} {name}", bytes >> shift))
+/// Formats a size like `8 KiB`; in bytes if it is not a multiple of a larger unit.
+pub(crate) fn size(bytes: u64) -> String {
+    exact_size(bytes, SizeStyle::Spelled)
 }
 
-/// What was measured at one level, whoever measured it.
+/// Numbers of one level, measured by plumb or by another tool.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Measured {
-    /// Users, depth, or bytes of a block.
+    /// Users, queue depth, or block size in bytes.
     pub load: u64,
     /// Mean latency in nanoseconds.
     pub average_ns: f64,
-    /// Percentiles, where known.
+    /// 95th percentile in nanoseconds, if known.
     pub p95_ns: Option<f64>,
-    /// 99 %.
+    /// 99th percentile in nanoseconds.
     pub p99_ns: Option<f64>,
-    /// 99.99 %.
+    /// 99.99th percentile in nanoseconds.
     pub p9999_ns: Option<f64>,
-    /// The slowest.
+    /// Maximum latency in nanoseconds.
     pub max_ns: Option<f64>,
-    /// Where the I/Os fell.
+    /// Latency distribution.
     pub bins: Vec<Bin>,
-    /// Bytes per second.
+    /// Throughput in bytes per second.
     pub rate: f64,
     /// I/Os per second.
     pub iops: f64,
-    /// How many were at work, where that contradicts the number asked for.
+    /// Number of busy users, if it contradicts the requested number.
     pub at_work: Option<AtWork>,
-    /// Whether it is a number of memory instead of a device.
+    /// True if the data came from memory (page cache) instead of the device.
     pub from_memory: bool,
 }
 
-/// Upper edges of the ladder in nanoseconds; above the last all is one.
-const EDGES: [u64; 17] = [
-    10_000,
-    20_000,
-    50_000,
-    100_000,
-    250_000,
-    500_000,
-    1_000_000,
-    2_000_000,
-    4_000_000,
-    10_000_000,
-    20_000_000,
-    50_000_000,
-    100_000_000,
-    250_000_000,
-    500_000_000,
-    1_000_000_000,
-    2_000_000_000,
-];
-
-/// The ladder's share of each step, from a histogram; the open end goes to the slowest I/O.
-pub(super) fn bins(histogram: &Histogram, slowest: f64) -> Vec<Bin> {
-    let mut counts = [0_u64; EDGES.len() + 1];
-    for (bucket, count) in histogram.iter() {
-        let value = Histogram::bucket_value(bucket).get();
-        counts[EDGES.iter().position(|&edge| value <= edge).unwrap_or(EDGES.len())] += count;
-    }
-    let total = histogram.total() as f64;
-    let edge = |at: usize| EDGES.get(at).map_or(slowest.max(4e9), |&edge| edge as f64);
-    let bin = |(at, count): (usize, u64)| Bin {
-        from_ns: at.checked_sub(1).map_or(0.0, edge),
-        to_ns: edge(at),
-        share: count as f64 / total,
-    };
-    counts.into_iter().enumerate().filter(|&(_, count)| count > 0).map(bin).collect()
-}
-
 impl Measured {
-    /// The level measured by one run; `None` when nothing moved in this direction or no latency was taken.
-    pub fn of(load: u64, result: &RunResult, direction: Direction) -> Option<Self> {
-        let notes = if result.notes.is_empty() { analysis::judge(result) } else { result.notes.clone() };
-        let mut rows = result.jobs.iter();
-        let mut all = rows.next()?.clone();
-        rows.for_each(|job| all.merge(job));
-        let moved = &all.directions[direction];
-        let latency = moved.total.as_ref().or(moved.completion.as_ref())?;
-        let fact = |percent| percentile_as_fact(latency, percent).map(Nanos::as_f64);
-        let max_ns = latency.moments.maximum().map(Nanos::as_f64);
-        let busy = notes.iter().find(|note| note.check == "busy users" && note.grade > Grade::Trusted);
-        let evidence = |id: &str| busy?.evidence.iter().find(|(name, _)| name == id).map(|&(_, value)| value);
-        let histogram = latency.histogram.as_ref();
+    /// Builds a level from a measurement row of any tool; `None` without a mean latency, a throughput and IOPS.
+    pub fn of_row(load: u64, row: &Measurement) -> Option<Self> {
+        let positive = |ns: Option<f64>| ns.filter(|&ns| ns > 0.0);
+        let (average_ns, iops) = (positive(row.mean_ns)?, row.iops?);
+        let asked = row.users.unwrap_or(1.0) * row.depth.unwrap_or(1.0).max(1.0);
+        let max_ns = positive(row.max_ns);
         Some(Measured {
             load,
-            average_ns: latency.moments.mean()?,
-            p95_ns: fact(95.0),
-            p99_ns: fact(99.0),
-            p9999_ns: fact(99.99),
+            average_ns,
+            p95_ns: positive(row.percentiles_ns[0]),
+            p99_ns: positive(row.percentiles_ns[1]),
+            p9999_ns: positive(row.percentiles_ns[5]),
             max_ns,
-            bins: histogram.map(|histogram| bins(histogram, max_ns.unwrap_or(0.0))).unwrap_or_default(),
-            rate: moved.bytes as f64 / moved.runtime.as_secs_f64(),
-            iops: moved.iops()?,
-            at_work: evidence("users_busy").zip(evidence("users_asked")).map(|(busy, asked)| AtWork { busy, asked }),
-            from_memory: notes.iter().any(|note| note.check == "cache" && note.grade == Grade::NotAStorageResult),
+            bins: bins(&row.shares, max_ns),
+            rate: row.bytes_per_second?,
+            iops,
+            at_work: contradiction(iops, average_ns, asked).map(|busy| AtWork { busy, asked }),
+            from_memory: false,
         })
+    }
+
+    /// Builds the level measured by one run; `None` if the direction has no I/O or no latency was measured.
+    pub fn of(load: u64, result: &RunResult, direction: Direction) -> Option<Self> {
+        let mut level = Self::of_row(load, &of_result::measurement(&of_result::merged(result)?, direction)?)?;
+        let notes = if result.notes.is_empty() { analysis::judge(result) } else { result.notes.clone() };
+        let busy = notes.iter().find(|note| note.check == "busy users" && note.grade > Grade::Trusted);
+        let evidence = |id: &str| busy?.evidence.iter().find(|(name, _)| name == id).map(|&(_, value)| value);
+        // The checks know more than a row, such as rate limits and lock waits.
+        level.at_work = evidence("users_busy").zip(evidence("users_asked")).map(|(busy, asked)| AtWork { busy, asked });
+        level.from_memory = notes.iter().any(|note| note.check == "cache" && note.grade == Grade::NotAStorageResult);
+        Some(level)
     }
 }
 
-/// The levels of one workload, from which a sweep is made.
+/// The non-empty buckets; the last one, which is unbounded, ends at the maximum latency, or at twice its lower edge.
+fn bins(shares: &[LatencyShare], max_ns: Option<f64>) -> Vec<Bin> {
+    let open = max_ns.unwrap_or(0.0).max(4e9);
+    let mut from_ns = 0.0;
+    let mut bins = Vec::new();
+    for share in shares {
+        let to_ns = share.below_ns.unwrap_or(open);
+        if share.percent > 0.0 {
+            bins.push(Bin { from_ns, to_ns, share: share.percent / 100.0 });
+        }
+        from_ns = to_ns;
+    }
+    bins
+}
+
+/// Levels of one workload, from which a sweep is made.
 #[derive(Clone, Debug)]
 pub struct Table {
-    /// Whose: a machine, a file.
+    /// Name of the system: a machine or a file.
     pub system: String,
-    /// `random read 8 KiB`.
+    /// For example `random read 8 KiB`.
     pub workload: String,
-    /// In the plural, for sentences: `8 KiB random reads`.
+    /// The workload in the plural, for sentences: `8 KiB random reads`.
     pub plural: String,
-    /// What the levels are.
+    /// Parameter that varies over the levels.
     pub axis: Axis,
-    /// The latency to stay under, in nanoseconds.
+    /// The latency target in nanoseconds.
     pub target_ns: f64,
     /// In any order.
     pub levels: Vec<Measured>,
-    /// What is known about the data, in small type below.
+    /// Remarks on the data, shown as footnotes.
     pub notes: Vec<String>,
 }
 
-/// What each picture says in small type.
+/// Footnotes that explain the symbols of each chart.
 const KEY: [&str; 2] = [
     "Bars in the top panel stand at their true latency edges; their width is the share of I/Os, a full column is 100 %. Marks: ● average, — p95, p99 and p99.99 (grey), — max (red).",
     "Queueing = (latency ratio − 1) ÷ (load ratio − 1): at 0 % latency stays flat, at 100 % it grows as fast as the load. Light red: slower; dark red: throughput falls; light blue: faster.",
 ];
 
 impl Sweep {
-    /// Draws up the picture of a table: what follows from its numbers is worked out here, once.
+    /// Builds the sweep of a table; all derived numbers are computed here, once.
     pub fn of(mut table: Table) -> Sweep {
         table.levels.sort_by_key(|level| level.load);
         table.levels.dedup_by_key(|level| level.load);
@@ -247,7 +229,7 @@ fn tell_sizes(levels: &[Measured]) -> Vec<String> {
     ]
 }
 
-/// Why the numbers cannot be believed.
+/// Reason for which the numbers are not credible.
 fn flag(levels: &[Measured]) -> Option<String> {
     let odd: Vec<AtWork> = levels.iter().filter_map(|level| level.at_work).collect();
     let (first, rest) = odd.split_first()?;
@@ -262,12 +244,12 @@ fn flag(levels: &[Measured]) -> Option<String> {
     )
 }
 
-/// A number of users at work.
+/// Formats a number of busy users.
 pub(super) fn amount(users: f64) -> String {
     if users < 9.95 { format!("{users:.1}") } else { format!("{users:.0}") }
 }
 
-/// Levels whose mean lies above the 95th percentile.
+/// Remark on levels whose mean is above the 95th percentile.
 fn odd_means(axis: Axis, levels: &[Measured]) -> Option<String> {
     let odd: Vec<String> = levels
         .iter()

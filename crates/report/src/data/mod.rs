@@ -1,14 +1,16 @@
-//! What charts draw, as plain data: every number is in base units (nanoseconds, bytes, bytes per second) or a share of 1.
+//! Chart data as plain structures: every number is in base units (nanoseconds, bytes, bytes per second) or a fraction
+//! of 1.
 //!
-//! The same JSON lies in a report's page for its reader to download; docs/pictures.md names the fields.
+//! A report's page contains the same JSON for download; docs/pictures.md documents the fields.
 
 mod blocks;
 mod card;
 mod cdf;
 mod curve;
 mod devices;
-mod measured;
+pub(crate) mod measured;
 mod of_measurements;
+pub(crate) mod of_result;
 mod overlay;
 mod series;
 mod surface;
@@ -20,6 +22,7 @@ pub use cdf::{Cdf, Distribution};
 pub use curve::{Curve, LoadCurve, LoadPoint};
 pub use devices::{DeviceRow, Devices, Quantity};
 pub use measured::{Axis, Measured, Table};
+pub(crate) use of_measurements::test_in_words;
 pub use of_measurements::{card, singles, sweeps};
 pub use overlay::Overlay;
 pub use series::{Change, Line, Panel, Series, Ticks, Unit};

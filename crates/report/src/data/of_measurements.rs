@@ -1,26 +1,25 @@
-//! From the rows of old tables to sweeps and a report card.
+//! Rows of imported tables → sweeps and a report card.
 
 use super::measured::size;
-use super::{AtWork, Axis, Band, Bin, Card, Letters, Measured, Sweep, Table, Workload};
+use super::{Axis, Band, Card, Letters, Measured, Sweep, Table, Workload};
+use analysis::Load;
 use analysis::report_card::{self, GRADES, Marks, Metric, Profile, Test};
-use analysis::{Load, contradiction};
-use model::reading::{BUCKETS, Measurement};
+use model::Measurement;
+use model::measurement::{AccessOrder, AccessPattern, TestName};
+use model::reading::ReadKind;
 
-/// Upper edges of the rows' buckets in nanoseconds; the last is open.
-const EDGES: [f64; BUCKETS - 1] = [5e4, 1e5, 2.5e5, 5e5, 1e6, 2e6, 4e6, 1e7, 2e7, 5e7, 1e8, 2.5e8, 5e8, 1e9, 2e9];
-
-/// The sweeps in rows of one system: each pattern and block size over users, then each pattern of one user over block
-/// sizes where there are at least three.
+/// The sweeps in the rows of one system: each pattern and block size by users, then each single-user pattern by block
+/// size if there are at least three sizes.
 pub fn sweeps(system: &str, rows: &[Measurement], target_ns: f64) -> Vec<Sweep> {
     let mut found = tables(system, rows, target_ns);
-    // One level is no sweep, two sizes no curve.
+    // A load sweep needs two levels, a curve over block sizes three.
     let enough = |table: &Table| table.levels.len() >= if table.axis == Axis::BlockSize { 3 } else { 2 };
     found.retain(enough);
     found.sort_by_key(|table| table.axis == Axis::BlockSize);
     found.into_iter().map(Sweep::of).collect()
 }
 
-/// The workloads in rows of one system that were measured at one load only, a picture of one level each.
+/// The workloads in the rows of one system that were measured at a single load, as sweeps of one level each.
 pub fn singles(system: &str, rows: &[Measurement], target_ns: f64) -> Vec<Sweep> {
     let mut found = tables(system, rows, target_ns);
     found.retain(|table| table.axis != Axis::BlockSize && table.levels.len() == 1);
@@ -45,27 +44,22 @@ fn tables(system: &str, rows: &[Measurement], target_ns: f64) -> Vec<Table> {
         }
     };
     for row in rows {
-        let block = row.block_size.as_deref().and_then(bytes);
-        let shown = block.map_or_else(|| row.block_size.clone().unwrap_or_default(), size);
+        let test = test_in_words(&row.test);
+        let shown = block_in_words(row);
         add(
             Axis::Load(Load::Users),
-            format!("{} {shown}", pattern(&row.name)).trim_end().to_owned(),
-            format!("{shown} {}s", pattern(&row.name)).trim_start().to_owned(),
+            format!("{} {shown}", test).trim_end().to_owned(),
+            format!("{shown} {}s", test).trim_start().to_owned(),
             level(row, users(row)),
         );
         if users(row) == Some(1) {
-            add(
-                Axis::BlockSize,
-                format!("{}, 1 user", pattern(&row.name)),
-                format!("{}s", pattern(&row.name)),
-                level(row, block),
-            );
+            add(Axis::BlockSize, format!("{}, 1 user", test), format!("{}s", test), level(row, middle_block(row)));
         }
     }
     found
 }
 
-/// The report card of rows of one system.
+/// Builds the report card of one system.
 pub fn card(system: &str, rows: &[Measurement], profile: &'static Profile) -> Card {
     let judged = report_card::card(system, rows, profile);
     let workloads: Vec<Workload> =
@@ -75,8 +69,8 @@ pub fn card(system: &str, rows: &[Measurement], profile: &'static Profile) -> Ca
         "Scaling: 5, 10, 20, 30, 40, 60 and 90 % of the added load queued, the same bounds for every workload. A run whose users were not all busy is not graded.".to_owned(),
     ];
     all.extend(notes(rows));
-    let missing: Vec<&str> =
-        profile.tests.iter().filter(|test| run(rows, test, test.users).is_none()).map(|test| test.shown).collect();
+    let missing: Vec<String> =
+        profile.tests.iter().filter(|test| run(rows, test, test.users).is_none()).map(Test::shown).collect();
     if !missing.is_empty() {
         all.push(format!("Not measured: {}.", missing.join(", ")));
     }
@@ -92,12 +86,7 @@ fn workload(rows: &[Measurement], test: &Test, marks: &[Marks]) -> Option<Worklo
     let bounds = test.bounds_ms.iter().map(|ms| Some(ms * 1e6)).chain([None]);
     Some(Workload {
         name: name(test).to_owned(),
-        detail: test
-            .shown
-            .replace("8K", "8 KiB")
-            .replace("128K", "128 KiB")
-            .replace("1K", "1 KiB")
-            .replace("1M", "1 MiB"),
+        detail: format!("{} {}", test.title, size(test.block_bytes)),
         axis: Axis::Load(Load::Users),
         base,
         more,
@@ -119,19 +108,19 @@ fn graded(mark: &report_card::Mark) -> Result<String, String> {
     }
 }
 
-/// What a test stands for.
+/// Name of the workload that a test represents.
 fn name(test: &Test) -> &'static str {
-    match (test.pattern, test.block_size) {
+    match (test.pattern.word(), test.block_bytes) {
         ("randread", _) => "Index lookups",
         ("read", _) => "Full scans",
-        ("write", "1K") => "Small commits",
+        ("write", 1024) => "Small commits",
         ("write", _) => "Bulk commits",
-        _ => test.shown,
+        _ => test.title,
     }
 }
 
 fn run<'rows>(rows: &'rows [Measurement], test: &Test, wanted: u32) -> Option<&'rows Measurement> {
-    let fits = |row: &&Measurement| row.name == test.pattern && row.block_size.as_deref() == Some(test.block_size);
+    let fits = |row: &&Measurement| test.fits(row);
     rows.iter().rev().filter(fits).find(|row| users(row) == Some(u64::from(wanted)))
 }
 
@@ -141,39 +130,25 @@ fn users(row: &Measurement) -> Option<u64> {
 }
 
 fn level(row: &Measurement, load: Option<u64>) -> Option<Measured> {
-    let (mean_ms, iops) = (row.mean_ms.filter(|&ms| ms > 0.0)?, row.iops?);
-    let asked = row.users.unwrap_or(1.0) * row.depth.unwrap_or(1.0).max(1.0);
-    let percentile = |at: usize| row.percentiles_ms[at].filter(|&ms| ms > 0.0).map(|ms| ms * 1e6);
-    let max_ns = row.max_ms.filter(|&ms| ms > 0.0).map(|ms| ms * 1e6);
-    Some(Measured {
-        load: load?,
-        average_ns: mean_ms * 1e6,
-        p95_ns: percentile(0),
-        p99_ns: percentile(1),
-        p9999_ns: percentile(5),
-        max_ns,
-        bins: row.buckets.map(|shares| bins(&shares, max_ns)).unwrap_or_default(),
-        rate: row.mib_per_second? * f64::from(1 << 20),
-        iops,
-        at_work: contradiction(iops, mean_ms * 1e6, asked).map(|busy| AtWork { busy, asked }),
-        from_memory: false,
-    })
+    Measured::of_row(load?, row)
 }
 
-fn bins(shares: &[f64; BUCKETS], max_ns: Option<f64>) -> Vec<Bin> {
-    let open = max_ns.unwrap_or(0.0).max(4e9);
-    let edge = |at: usize| EDGES.get(at).copied().unwrap_or(open);
-    let bin = |(at, &percent): (usize, &f64)| Bin {
-        from_ns: at.checked_sub(1).map_or(0.0, edge),
-        to_ns: edge(at),
-        share: percent / 100.0,
-    };
-    shares.iter().enumerate().filter(|&(_, &percent)| percent > 0.0).map(bin).collect()
+/// `8 KiB`, `4K-16K`; empty if the size is unknown.
+fn block_in_words(row: &Measurement) -> String {
+    match row.block {
+        Some((low, high)) if low == high => size(low),
+        _ => row.block_text().unwrap_or_default(),
+    }
 }
 
-/// What the rows do not say, or say only roughly.
+/// Position on the block size axis: for a range of block sizes, its middle, which is also their mean.
+fn middle_block(row: &Measurement) -> Option<u64> {
+    row.block.map(|(low, high)| low.midpoint(high))
+}
+
+/// Remarks on data that the rows lack or have only approximately.
 fn notes(rows: &[Measurement]) -> Vec<String> {
-    let sums = rows.iter().filter_map(|row| row.buckets).map(|buckets| buckets.iter().sum::<f64>());
+    let sums = rows.iter().filter_map(Measurement::buckets).map(|buckets| buckets.iter().sum::<f64>());
     let (low, high) = sums.fold((f64::INFINITY, 0.0_f64), |(low, high), sum| (low.min(sum), high.max(sum)));
     if low < 99.5 {
         vec![format!("The shares in this data are cut to whole percents: they add up to {low:.0}–{high:.0} %.")]
@@ -182,22 +157,24 @@ fn notes(rows: &[Measurement]) -> Vec<String> {
     }
 }
 
-fn pattern(name: &str) -> &str {
-    match name {
-        "randread" => "random read",
-        "randwrite" => "random write",
-        "read" => "sequential read",
-        "write" => "sequential write",
-        other => other,
+/// `random read`; a name that is not a pattern stays unchanged.
+pub(crate) fn test_in_words(test: &TestName) -> &str {
+    match test {
+        TestName::Pattern(pattern) => pattern_in_words(*pattern),
+        TestName::Other(name) => name,
     }
 }
 
-/// `8K` in bytes.
-fn bytes(text: &str) -> Option<u64> {
-    let (digits, shift) = match text.trim().to_ascii_lowercase() {
-        text if text.ends_with('k') => (text[..text.len() - 1].to_owned(), 10),
-        text if text.ends_with('m') => (text[..text.len() - 1].to_owned(), 20),
-        text => (text, 0),
-    };
-    digits.parse::<u64>().ok()?.checked_mul(1 << shift)
+/// `random read`, `sequential mix`.
+const fn pattern_in_words(pattern: AccessPattern) -> &'static str {
+    match (pattern.order, pattern.kind) {
+        (AccessOrder::Sequential, ReadKind::Read) => "sequential read",
+        (AccessOrder::Sequential, ReadKind::Write) => "sequential write",
+        (AccessOrder::Sequential, ReadKind::Trim) => "sequential trim",
+        (AccessOrder::Sequential, ReadKind::Mixed) => "sequential mix",
+        (AccessOrder::Random, ReadKind::Read) => "random read",
+        (AccessOrder::Random, ReadKind::Write) => "random write",
+        (AccessOrder::Random, ReadKind::Trim) => "random trim",
+        (AccessOrder::Random, ReadKind::Mixed) => "random mix",
+    }
 }

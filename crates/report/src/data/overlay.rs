@@ -1,27 +1,27 @@
-//! The data of several sweeps over each other.
+//! Data of overlaid sweeps.
 
 use super::Sweep;
 use serde::{Deserialize, Serialize};
 
-/// Several results of the same kind of sweep; the legend switches them.
+/// Several results of the same kind of sweep; the legend shows and hides them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Overlay {
-    /// `before and after · random read 8 KiB`.
+    /// For example `before and after · random read 8 KiB`.
     pub title: String,
-    /// Plain sentences under the title.
+    /// Sentences under the title.
     pub sentences: Vec<String>,
-    /// What the levels count, in the plural.
+    /// Unit of the load, in the plural.
     pub load: String,
-    /// The latency to stay under, in nanoseconds.
+    /// The latency target in nanoseconds.
     pub target_ns: f64,
-    /// Name in the legend, and what was measured.
+    /// Name in the legend, and the sweep.
     pub systems: Vec<(String, Sweep)>,
-    /// In small type below.
+    /// Footnotes.
     pub notes: Vec<String>,
 }
 
 impl Overlay {
-    /// Sweeps over each other, each with its name.
+    /// Overlays named sweeps.
     pub fn of(title: &str, systems: Vec<(String, Sweep)>) -> Overlay {
         let first = systems.first().map(|(_, sweep)| sweep);
         Overlay {

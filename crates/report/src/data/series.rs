@@ -1,92 +1,92 @@
-//! The data of a run over time.
+//! Data of a run over time.
 
 use analysis::changes;
 use serde::{Deserialize, Serialize};
 
-/// Panels on one time axis.
+/// Panels with a common time axis.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Series {
-    /// `run.fio · 60 s`.
+    /// For example `run.fio · 60 s`.
     pub title: String,
-    /// Plain sentences under the title.
+    /// Sentences under the title.
     pub sentences: Vec<String>,
-    /// From top to bottom.
+    /// Panels from top to bottom.
     pub panels: Vec<Panel>,
-    /// Where the regime changes.
+    /// Detected change points.
     pub changes: Vec<Change>,
-    /// In small type below.
+    /// Footnotes.
     pub notes: Vec<String>,
-    /// What the time axis counts.
+    /// Unit of the time axis.
     #[serde(default)]
     pub ticks: Ticks,
 }
 
-/// What a time axis counts.
+/// Unit of a time axis.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ticks {
     /// Seconds.
     #[default]
     Seconds,
-    /// Reports of a program that did not print when it made them.
+    /// Report numbers, for a program that printed no timestamps.
     Reports,
 }
 
-/// What a panel's axis counts.
+/// Unit of a panel's axis.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Unit {
-    /// A plain number: I/Os per second, a queue.
+    /// A plain number: I/Os per second, queue length.
     #[default]
     Count,
     /// Bytes per second.
     Rate,
     /// Nanoseconds, on a log axis.
     Latency,
-    /// A share of 1.
+    /// A fraction of 1.
     Share,
 }
 
 /// One panel.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Panel {
-    /// `IOPS`.
+    /// For example `IOPS`.
     pub name: String,
-    /// Its axis.
+    /// Unit of its axis.
     pub unit: Unit,
-    /// Over each other.
+    /// Lines drawn in the panel.
     pub lines: Vec<Line>,
 }
 
 /// One line.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Line {
-    /// Its name in the legend; lines of the same name in several panels switch together.
+    /// Name in the legend, which shows and hides lines of the same name in all panels together.
     pub name: String,
-    /// (seconds, value), ascending; no value is a gap.
+    /// (seconds, value), ascending; `None` is a gap.
     pub points: Vec<(f64, Option<f64>)>,
 }
 
-/// A change of regime.
+/// A change point.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Change {
-    /// Seconds.
+    /// Time in seconds.
     pub at_s: f64,
-    /// `IOPS of write: 90,120 → 12,040`.
+    /// Description, `IOPS of write: 90,120 → 12,040`.
     pub says: String,
 }
 
-/// A jump of a latency, which is known to a thirty-second only, is one of at least so much.
+/// Smallest ratio that counts as a jump of latency: histogram buckets resolve latency to 1/32 only.
 const LEAST_FACTOR: f64 = 1.5;
 
 impl Series {
-    /// Panels on one axis, with the changes of the first panel's lines marked, and those of the usual latency where the
-    /// rate stays.
+    /// Builds panels on one axis. Marks change points of the first panel's lines, and those of the median latency where
+    /// the throughput does not change.
     pub fn of(title: &str, panels: Vec<Panel>, notes: Vec<String>) -> Series {
         let first = panels.first();
         let mut changes: Vec<Change> =
             first.iter().flat_map(|panel| panel.lines.iter().flat_map(|line| of_line(panel, line, 1.0))).collect();
-        // A jump of the usual latency is one of its own only where the rate does not jump.
+        // A jump of the median latency is marked only if the throughput does not jump at the same time.
         let latency = panels.iter().skip(1).find(|panel| panel.unit == Unit::Latency);
         let usual = latency.and_then(|panel| Some((panel, panel.lines.first()?)));
         for change in usual.iter().flat_map(|(panel, line)| of_line(panel, line, LEAST_FACTOR)) {
@@ -96,14 +96,14 @@ impl Series {
             }
         }
         changes.sort_by(|one, other| one.at_s.total_cmp(&other.at_s));
-        let told = changes
+        let sentence = changes
             .iter()
             .take(2)
             .map(|change| format!("At {:.0} s the regime changes: {}.", change.at_s, change.says));
         let sentences = if changes.is_empty() && first.is_some() {
             vec!["No change of regime: the rate stays what it is from beginning to end.".to_owned()]
         } else {
-            told.collect()
+            sentence.collect()
         };
         Series { title: title.to_owned(), sentences, panels, changes, notes, ticks: Ticks::Seconds }
     }
@@ -115,7 +115,7 @@ fn duration(panels: &[Panel]) -> f64 {
     (times().fold(f64::NEG_INFINITY, f64::max) - times().fold(f64::INFINITY, f64::min)).max(0.0)
 }
 
-/// Where a line jumps to another mean, by a factor of `least` or more.
+/// Change points of a line: the mean changes by a factor of `least` or more.
 fn of_line(panel: &Panel, line: &Line, least: f64) -> Vec<Change> {
     let known: Vec<(f64, f64)> = line.points.iter().filter_map(|&(at, value)| Some((at, value?))).collect();
     let values: Vec<f64> = known.iter().map(|&(_, value)| value).collect();

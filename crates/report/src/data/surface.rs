@@ -1,4 +1,4 @@
-//! The data of an iozone surface: throughput by file size and record size.
+//! Data of an iozone surface: throughput by file size and record size.
 
 use super::measured::size;
 use model::reading::{IozoneRow, IozoneUnit};
@@ -7,29 +7,29 @@ use serde::{Deserialize, Serialize};
 /// A heat map.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Surface {
-    /// `iozone · random read`.
+    /// For example `iozone · random read`.
     pub title: String,
-    /// Plain sentences under the title.
+    /// Sentences under the title.
     pub sentences: Vec<String>,
-    /// Record sizes, the columns: `4 KiB`.
+    /// Record sizes, the columns, for example `4 KiB`.
     pub records: Vec<String>,
     /// File sizes, the rows, smallest first.
     pub files: Vec<String>,
-    /// Bytes per second, a list for each file size; none where not measured.
+    /// Throughput in bytes per second, one list per file size; `None` if not measured.
     pub rates: Vec<Vec<Option<f64>>>,
-    /// In small type below.
+    /// Footnotes.
     pub notes: Vec<String>,
 }
 
 impl Surface {
-    /// The surface of each test in the rows of iozone's table, by the test's name; rows in other units than KiB/s
-    /// have none.
+    /// The surfaces in the rows of iozone's table, with the name of the test; rows in units other than KiB/s are
+    /// skipped.
     pub fn of(title: &str, rows: &[&IozoneRow]) -> Vec<(&'static str, Surface)> {
         let rows: Vec<&IozoneRow> =
             rows.iter().copied().filter(|row| row.head.unit == IozoneUnit::KibPerSecond).collect();
         let mut tests: Vec<&'static str> = Vec::new();
         for (test, rate) in rows.iter().flat_map(|row| &row.values) {
-            // A second pass that was left out (-+n) is printed as 0.
+            // iozone prints 0 for a second pass that was skipped (-+n).
             if *rate > 0.0 && !tests.contains(test) {
                 tests.push(test);
             }
@@ -60,7 +60,7 @@ fn of_test(title: &str, test: &str, rows: &[&IozoneRow]) -> Surface {
     let best = best
         .filter_map(|(file, record, rate)| Some((file, record, rate?)))
         .max_by(|one, other| one.2.total_cmp(&other.2));
-    let told = best.map(|(file, record, rate)| {
+    let sentence = best.map(|(file, record, rate)| {
         let mib = analysis::thousands(rate / f64::from(1 << 20));
         format!(
             "The highest is {mib} MiB/s with records of {} in a file of {}.",
@@ -70,7 +70,7 @@ fn of_test(title: &str, test: &str, rows: &[&IozoneRow]) -> Surface {
     });
     Surface {
         title: format!("{title} · {test}"),
-        sentences: told.into_iter().collect(),
+        sentences: sentence.into_iter().collect(),
         records: records.into_iter().map(size).collect(),
         files: files.into_iter().map(size).collect(),
         rates,

@@ -1,84 +1,84 @@
-//! The data of the three-panel picture: one workload over rising load.
+//! Data of the three-panel chart: one workload at increasing load.
 
 use serde::{Deserialize, Serialize};
 
-/// One workload at several levels of load.
+/// One workload at several load levels.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sweep {
-    /// `ssd · random read 8 KiB · 1–64 users`.
+    /// For example `ssd · random read 8 KiB · 1–64 users`.
     pub title: String,
-    /// The plain sentences under the title.
+    /// Sentences under the title.
     pub sentences: Vec<String>,
-    /// Why the numbers cannot be believed, where they cannot: drawn in red, and no scaling verdict then.
+    /// Reason for which the numbers are not credible, if any: drawn in red, and scaling is not graded.
     pub flag: Option<String>,
-    /// What the levels count, in the plural: `users`, or `I/Os in flight`.
+    /// Unit of the load, in the plural: `users`, or `I/Os in flight`.
     pub load: String,
-    /// The latency to stay under, in nanoseconds.
+    /// The latency target in nanoseconds.
     pub target_ns: f64,
-    /// Ascending.
+    /// Levels in ascending order.
     pub levels: Vec<Level>,
-    /// What a reader should know, in small type below.
+    /// Footnotes.
     pub notes: Vec<String>,
 }
 
-/// One level.
+/// One load level.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Level {
-    /// `8 users`.
+    /// For example `8 users`.
     pub label: String,
-    /// 8.
+    /// The load as a number, for example 8.
     pub load: f64,
     /// Mean latency in nanoseconds.
     pub average_ns: f64,
-    /// Percentiles where known.
+    /// 95th percentile in nanoseconds, if known.
     pub p95_ns: Option<f64>,
-    /// 99 %.
+    /// 99th percentile in nanoseconds.
     pub p99_ns: Option<f64>,
-    /// 99.99 %.
+    /// 99.99th percentile in nanoseconds.
     pub p9999_ns: Option<f64>,
-    /// The slowest.
+    /// Maximum latency in nanoseconds.
     pub max_ns: Option<f64>,
-    /// Where the I/Os fell; ascending, their shares sum to at most 1.
+    /// Latency distribution; ascending, the shares sum to at most 1.
     pub bins: Vec<Bin>,
-    /// Bytes per second.
+    /// Throughput in bytes per second.
     pub rate: f64,
     /// I/Os per second.
     pub iops: f64,
-    /// From this level to the next; none at the last, or where the numbers are not to be believed.
+    /// Change from this level to the next; `None` for the last level, or if the numbers are not credible.
     pub step: Option<Step>,
-    /// How many were at work, where IOPS × latency contradicts the number asked for.
+    /// Number of busy users, if IOPS × latency contradicts the requested number (Little's law).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_work: Option<AtWork>,
 }
 
-/// How many were at work, and how many should have been.
+/// Busy and requested number of users.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AtWork {
-    /// IOPS × mean latency.
+    /// Busy users: IOPS × mean latency.
     pub busy: f64,
-    /// Users × depth.
+    /// Requested users: users × depth.
     pub asked: f64,
 }
 
-/// Latencies from one edge to the next.
+/// One latency bucket.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Bin {
-    /// Lower edge in nanoseconds; 0 for everything below `to_ns`.
+    /// Lower edge in nanoseconds; 0 for the first bucket.
     pub from_ns: f64,
     /// Upper edge in nanoseconds.
     pub to_ns: f64,
-    /// Share of all I/Os.
+    /// Fraction of all I/Os.
     pub share: f64,
 }
 
-/// What more load brought.
+/// Change from one load level to the next.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Step {
-    /// Load there ÷ here.
+    /// Ratio of the loads: next level ÷ this level.
     pub load_ratio: f64,
-    /// Bytes per second there ÷ here.
+    /// Ratio of the throughputs: next level ÷ this level.
     pub rate_ratio: f64,
-    /// (latency ratio − 1) ÷ (load ratio − 1): 0 stays flat, 1 means that what was added only waits. None where the
-    /// levels are no load, but block sizes.
+    /// (latency ratio − 1) ÷ (load ratio − 1): 0 if latency stays flat, 1 if the added load only queues. `None` if the
+    /// levels are block sizes.
     pub queueing: Option<f64>,
 }

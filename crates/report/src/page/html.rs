@@ -1,8 +1,8 @@
-//! The page as one HTML file.
+//! The report page as one HTML file.
 
 use super::{Check, Page, Picture, Surroundings, table};
 use crate::chart::{CHARTS, SHARED};
-use crate::draw::{DrawError, ECHARTS, Easel, Look};
+use crate::draw::{ChartEngine, DrawError, ECHARTS, Look};
 use crate::font::{FAMILY, FILES};
 use crate::marker;
 use base64::Engine;
@@ -12,25 +12,26 @@ const STYLE: &str = include_str!("../../page/page.css");
 const SCRIPTS: &[&str] = &[include_str!("../../page/page.js"), include_str!("../../page/table.js")];
 const ECHARTS_NOTICE: &str = include_str!("../../vendor/echarts-NOTICE");
 
-/// Nothing is fetched, whatever a name in the data may try.
+/// Content security policy: nothing is fetched from the network, even if untrusted text manages to inject markup.
 const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; \
     font-src data:; img-src data: blob:; base-uri 'none'; form-action 'none'";
 
-/// Pictures drawn for readers without scripts; of more there are the numbers, or the file would not be read at all.
+/// Most pictures drawn as static SVG for browsers without scripts; with more, only their numbers are included, to limit
+/// the file's size.
 const MOST_STATIC: usize = 40;
 
 impl Page {
-    /// The whole page.
+    /// Renders the whole page.
     ///
     /// # Errors
-    /// When a chart cannot be drawn from its data.
-    pub fn html(&self, easel: &Easel) -> Result<String, DrawError> {
+    /// A chart cannot be drawn from its data.
+    pub fn html(&self, engine: &ChartEngine) -> Result<String, DrawError> {
         let mut page = String::with_capacity(3 << 20);
         self.head(&mut page);
         self.top(&mut page);
         page.push_str("<main>\n");
         for (index, picture) in self.pictures.iter().enumerate() {
-            let drawn = if index < MOST_STATIC { Some(still(easel, picture)?) } else { None };
+            let drawn = if index < MOST_STATIC { Some(still(engine, picture)?) } else { None };
             section_of_picture(&mut page, index, picture, drawn.as_deref());
         }
         self.numbers(&mut page);
@@ -128,13 +129,13 @@ impl Page {
             escaped(&notice)
         ));
         let data = serde_json::to_string(self).map_err(|source| DrawError::Data { chart: "page", source })?;
-        // A script element ends at `</script`, wherever that stands; JSON can do without the sign.
+        // `</script` ends a script element even inside a JSON string, so the JSON escapes `<`.
         page.push_str("<script type=\"application/json\" id=\"data\">");
         page.push_str(&data.replace('<', "\\u003c"));
         page.push_str("</script>\n");
         let begin = format!("globalThis.plumb = {{ charts: {{}}, family: '{FAMILY}', live: true }};");
         let charts = SHARED.iter().copied().chain(CHARTS.iter().map(|chart| chart.source));
-        // Each chart's file stands alone, so that one's `'use strict'` and constants are its own.
+        // Each chart has its own script element, so that its `'use strict'` and constants do not affect the others.
         for script in [ECHARTS, &begin].into_iter().chain(charts).chain(SCRIPTS.iter().copied()) {
             page.push_str("<script>");
             page.push_str(script);
@@ -145,9 +146,9 @@ impl Page {
     }
 }
 
-/// A picture as it looks without scripts.
-fn still(easel: &Easel, picture: &Picture) -> Result<String, DrawError> {
-    easel.svg(picture.chart, &picture.data, &Look::of(picture.chart))
+/// The static picture for browsers without scripts.
+fn still(engine: &ChartEngine, picture: &Picture) -> Result<String, DrawError> {
+    engine.svg(picture.chart, &picture.data, &Look::of(picture.chart))
 }
 
 fn section_of_picture(page: &mut String, index: usize, picture: &Picture, drawn: Option<&str>) {
@@ -191,7 +192,7 @@ fn surroundings_of(page: &mut String, run: &Surroundings) {
     }
 }
 
-/// Text as HTML: nothing in it is markup, and what steers terminals or is no character is shown by its picture.
+/// Escapes text for HTML; control characters are replaced by their visible symbols.
 pub(super) fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len() + 8);
     for letter in text.chars() {

@@ -1,54 +1,61 @@
-//! The report: one HTML file with its charts, its data and everything that draws them, for reading without a network.
+//! The report page: one HTML file with charts, data and all scripts, readable without network access.
 //!
-//! Owns what stands where on the page. The pictures are drawn by the charts, the numbers come from whoever fills the
-//! page. Names out of other people's files are text here, never markup: they are escaped on the way into HTML, JSON
-//! in the page has no `<`, and the page's own script writes text nodes only.
+//! Owns the layout of the page. Charts draw the pictures, the caller supplies the numbers. Untrusted names are always
+//! text, never markup: they are escaped in HTML, JSON in the page has no `<`, and the page's script creates text nodes
+//! only.
 
+#[cfg(feature = "draw")]
 mod html;
-mod leaf;
+#[cfg(feature = "pdf")]
 mod paper;
-mod sheet;
+#[cfg(feature = "draw")]
+mod single_drawing;
+#[cfg(feature = "draw")]
 mod table;
+#[cfg(feature = "pdf")]
+mod text_pages;
 
+#[cfg(feature = "pdf")]
 pub use paper::{PaperError, pdf_of};
-pub use sheet::{Dress, sheet};
+#[cfg(feature = "draw")]
+pub use single_drawing::{DrawingStyle, sheet};
 
 use crate::Chart;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
-/// Everything on a page. The same JSON lies in it for its reader to download.
+/// Contents of a page. The page includes the same JSON for download.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Page {
-    /// `Storage report: /data`.
+    /// For example `Storage report: /data`.
     pub title: String,
-    /// Who made it, `plumb 0.1.0`.
+    /// Program that made the page, `plumb 0.1.0`.
     pub made_by: String,
-    /// When, `2026-11-20 14:05:09 UTC`.
+    /// Creation time, `2026-11-20 14:05:09 UTC`.
     pub made_at: String,
-    /// What was found, in plain sentences.
+    /// The findings in plain sentences.
     pub sentences: Vec<String>,
-    /// The pictures, in order.
+    /// Pictures in order.
     pub pictures: Vec<Picture>,
     /// All numbers.
     pub numbers: Numbers,
-    /// What the checks say.
+    /// Results of the checks.
     pub checks: Vec<Check>,
-    /// Where it was measured, and how to do it again.
+    /// Environment of each result, and the command to repeat it.
     pub runs: Vec<Surroundings>,
-    /// What could not be read, and other things that a reader should know.
+    /// Remarks, such as input that could not be read.
     pub remarks: Vec<String>,
 }
 
-/// A chart with what it draws.
+/// A chart and its data.
 #[derive(Clone, Debug, Serialize)]
 pub struct Picture {
-    /// Which chart.
+    /// The chart.
     #[serde(serialize_with = "by_name")]
     pub chart: &'static Chart,
-    /// What it shows, for lists and for those who hear the page.
+    /// Title, for lists and for screen readers.
     pub title: String,
-    /// Pixels at scale 1; a height of 0 follows from the data.
+    /// Width and height in pixels at scale 1; a height of 0 means that it depends on the data.
     pub size: (u32, u32),
     /// The chart's data.
     pub data: Value,
@@ -58,48 +65,48 @@ fn by_name<S: Serializer>(chart: &&'static Chart, serializer: S) -> Result<S::Ok
     serializer.serialize_str(chart.name)
 }
 
-/// A table of all numbers, full precision.
+/// Table of all numbers in full precision.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Numbers {
-    /// Its columns.
+    /// Columns.
     pub columns: Vec<Column>,
-    /// Its rows: text, number or null for what is not known, one per column.
+    /// Rows: text, number, or null for an unknown value, one per column.
     pub rows: Vec<Vec<Value>>,
 }
 
 /// A column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Column {
-    /// Its name in CSV, unit included: `mean_ms`.
+    /// Name in CSV, with the unit: `mean_ms`.
     pub id: &'static str,
-    /// Its heading, `mean`.
+    /// Heading, `mean`.
     pub title: &'static str,
     /// `ms`; empty for text and counts.
     pub unit: &'static str,
 }
 
-/// A judgement and what it rests on.
+/// Result of a check, with its evidence.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Check {
-    /// What was judged: `random read, 8 users`.
+    /// The checked result: `random read, 8 users`.
     pub of: String,
-    /// Which check.
+    /// Name of the check.
     pub check: String,
     /// `TRUSTED`, `VALID WITH LIMITS`, `NOT A STORAGE RESULT` or `not checked`.
     pub verdict: String,
-    /// In a sentence.
+    /// Verdict in a sentence.
     pub sentence: String,
-    /// Its numbers, units in their names.
+    /// Values with names that include the unit.
     pub evidence: Vec<(String, f64)>,
 }
 
-/// Where one result comes from.
+/// Origin of one result.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Surroundings {
-    /// The file, or what was surveyed.
+    /// The file, or the target of a survey.
     pub source: String,
-    /// Kernel, processor, device and so on: (what, which).
+    /// Kernel, CPU, device and so on: (name, value).
     pub facts: Vec<(String, String)>,
-    /// The command that repeats it, ready for a shell; none where nobody knows.
+    /// The command that repeats the measurement, quoted for a shell; `None` if unknown.
     pub command: Option<String>,
 }

@@ -1,8 +1,8 @@
-//! The report on paper: a PDF of A4 pages, one per section, with text that can be searched and copied.
+//! The report as PDF: A4 pages, one section per page, with text that can be searched and copied.
 
-use super::leaf::{HEIGHT, Leaf, MARGIN, WIDTH, Writer};
-use super::{Dress, Page, Picture, sheet};
-use crate::draw::{DrawError, Easel};
+use super::text_pages::{HEIGHT, MARGIN, TextPage, WIDTH, Writer};
+use super::{DrawingStyle, Page, Picture, sheet};
+use crate::draw::{ChartEngine, DrawError};
 use crate::raster::{RasterError, faces, tree};
 use krilla::destination::XyzDestination;
 use krilla::geom::{Point, Size, Transform};
@@ -14,50 +14,50 @@ use krilla_svg::{SurfaceExt, SvgSettings};
 use resvg::usvg::fontdb::Database;
 use std::sync::Arc;
 
-/// Points of a pixel.
+/// Points per pixel.
 const POINTS: f32 = 0.75;
-/// What is left free below the title for the first picture; less would make it unreadable.
+/// Minimum space for the first picture below the title, in points; with less it would be unreadable.
 const LEAST_FIRST: f32 = 430.0;
 
-/// Why there is no PDF.
+/// Errors of writing a PDF.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PaperError {
     /// A chart cannot be drawn.
     #[error(transparent)]
     Draw(#[from] DrawError),
-    /// A drawing cannot be read back.
+    /// A drawing cannot be parsed.
     #[error(transparent)]
     Drawing(#[from] RasterError),
-    /// The document cannot be put together.
+    /// The PDF document cannot be created.
     #[error("the PDF cannot be written: {0}")]
     Document(String),
 }
 
 impl Page {
-    /// The whole report, a section per page; a table takes as many as it needs.
+    /// Renders the whole report, one section per page; a table takes as many pages as it needs.
     ///
     /// # Errors
-    /// When a chart cannot be drawn from its data.
-    pub fn pdf(&self, easel: &Easel) -> Result<Vec<u8>, PaperError> {
+    /// A chart cannot be drawn from its data.
+    pub fn pdf(&self, engine: &ChartEngine) -> Result<Vec<u8>, PaperError> {
         let mut book = Book::new(&self.title, &self.made_by);
         let mut writer = Writer::new().ok_or_else(|| PaperError::Document("the embedded typeface".to_owned()))?;
         writer.top(self);
         let mut pictures = self.pictures.iter();
         let mut first = writer.take();
         if let Some(picture) = pictures.next() {
-            let below = HEIGHT - MARGIN - first.last().map_or(MARGIN, |leaf| leaf.end);
+            let below = HEIGHT - MARGIN - first.last().map_or(MARGIN, |text_page| text_page.end);
             if below < LEAST_FIRST {
-                first.push(Leaf::blank());
+                first.push(TextPage::blank());
             }
-            if let Some(leaf) = first.last_mut() {
-                leaf.drawing = Some(sheet(easel, &[picture], &Dress::default())?);
+            if let Some(text_page) = first.last_mut() {
+                text_page.drawing = Some(sheet(engine, &[picture], &DrawingStyle::default())?);
             }
         }
         book.chapter(&self.title, first)?;
         for picture in pictures {
-            let drawing = Some(sheet(easel, &[picture], &Dress::default())?);
-            book.chapter(&picture.title, vec![Leaf { drawing, ..Leaf::blank() }])?;
+            let drawing = Some(sheet(engine, &[picture], &DrawingStyle::default())?);
+            book.chapter(&picture.title, vec![TextPage { drawing, ..TextPage::blank() }])?;
         }
         for (title, write) in Writer::SECTIONS {
             if write(&mut writer, self) {
@@ -68,29 +68,29 @@ impl Page {
     }
 }
 
-/// Pictures as a PDF: a page for each, as large as the picture.
+/// Renders pictures as a PDF, each on a page of its size.
 ///
 /// # Errors
-/// When a chart cannot be drawn from its data.
+/// A chart cannot be drawn from its data.
 pub fn pdf_of(
-    easel: &Easel,
+    engine: &ChartEngine,
     pictures: &[&Picture],
-    dress: &Dress,
+    style: &DrawingStyle,
     title: &str,
     made_by: &str,
 ) -> Result<Vec<u8>, PaperError> {
     let mut book = Book::new(title, made_by);
     for &picture in pictures {
-        let dress = Dress { title: dress.title.clone().filter(|_| pictures.len() == 1), ..dress.clone() };
-        book.plate(&picture.title, &sheet(easel, &[picture], &dress)?)?;
+        let style = DrawingStyle { title: style.title.clone().filter(|_| pictures.len() == 1), ..style.clone() };
+        book.plate(&picture.title, &sheet(engine, &[picture], &style)?)?;
     }
     book.bound()
 }
 
-/// A drawing, the place of its corner, and its size, in points.
+/// A drawing, the position of its corner, and its size, in points.
 type Placed = (String, (f32, f32), (f32, f32));
 
-/// A document that grows page by page.
+/// A document to which pages are added.
 struct Book {
     document: Document,
     outline: Outline,
@@ -105,27 +105,27 @@ impl Book {
         Book { document, outline: Outline::new(), pages: 0, faces: faces() }
     }
 
-    /// A section: its leaves, and its title in the outline.
-    fn chapter(&mut self, title: &str, leaves: Vec<Leaf>) -> Result<(), PaperError> {
+    /// Adds the pages of a section, and its title to the outline.
+    fn chapter(&mut self, title: &str, text_pages: Vec<TextPage>) -> Result<(), PaperError> {
         self.entry(title);
-        for leaf in leaves {
+        for text_page in text_pages {
             let mut placed = Vec::new();
-            if !leaf.words.is_empty() {
-                placed.push((leaf.svg(), (0.0, 0.0), (WIDTH, HEIGHT)));
+            if !text_page.words.is_empty() {
+                placed.push((text_page.svg(), (0.0, 0.0), (WIDTH, HEIGHT)));
             }
-            if let Some(drawing) = leaf.drawing {
+            if let Some(drawing) = text_page.drawing {
                 let (width, height) = size(&tree(&drawing, &self.faces)?);
-                let (wide, high) = (WIDTH - 2.0 * MARGIN, HEIGHT - MARGIN - leaf.end);
+                let (wide, high) = (WIDTH - 2.0 * MARGIN, HEIGHT - MARGIN - text_page.end);
                 let scale = (wide / width).min(high / height).min(POINTS);
                 let left = (WIDTH - width * scale) / 2.0;
-                placed.push((drawing, (left, leaf.end), (width * scale, height * scale)));
+                placed.push((drawing, (left, text_page.end), (width * scale, height * scale)));
             }
             self.page((WIDTH, HEIGHT), &placed)?;
         }
         Ok(())
     }
 
-    /// A picture on a page of its own size.
+    /// Adds a picture on a page of its size.
     fn plate(&mut self, title: &str, drawing: &str) -> Result<(), PaperError> {
         let (width, height) = size(&tree(drawing, &self.faces)?);
         let points = (width * POINTS, height * POINTS);
@@ -139,14 +139,14 @@ impl Book {
     }
 
     fn page(&mut self, (width, height): (f32, f32), placed: &[Placed]) -> Result<(), PaperError> {
-        let told = || PaperError::Document(format!("a page of {width} × {height} points"));
-        let mut page = self.document.start_page_with(PageSettings::from_wh(width, height).ok_or_else(told)?);
+        let failed = || PaperError::Document(format!("a page of {width} × {height} points"));
+        let mut page = self.document.start_page_with(PageSettings::from_wh(width, height).ok_or_else(failed)?);
         let mut surface = page.surface();
         for (drawing, (left, top), (wide, high)) in placed {
             let tree = tree(drawing, &self.faces)?;
             surface.push_transform(&Transform::from_translate(*left, *top));
-            let size = Size::from_wh(*wide, *high).ok_or_else(told)?;
-            surface.draw_svg(&tree, size, SvgSettings::default()).ok_or_else(told)?;
+            let size = Size::from_wh(*wide, *high).ok_or_else(failed)?;
+            surface.draw_svg(&tree, size, SvgSettings::default()).ok_or_else(failed)?;
             surface.pop();
         }
         surface.finish();

@@ -1,10 +1,10 @@
-//! The table of all numbers, as HTML that reads without scripts.
+//! Table of all numbers, as HTML that is readable without scripts.
 
 use super::Numbers;
 use super::html::escaped;
 use serde_json::Value;
 
-/// Writes it: sorting and downloads are the script's.
+/// Writes the table; the page's script adds sorting and downloads.
 pub(super) fn write(page: &mut String, numbers: &Numbers) {
     if numbers.rows.is_empty() {
         page.push_str("<p>There are none.</p>\n");
@@ -34,7 +34,7 @@ fn cell(page: &mut String, value: &Value) {
     }
 }
 
-/// A number with four figures that count, thousands apart: `73,634`, `0.0841`, `12.5`.
+/// Formats a number with four significant digits and thousands separators: `73,634`, `0.0841`, `12.5`.
 pub(super) fn shown(value: f64) -> String {
     if !value.is_finite() {
         return "–".to_owned();

@@ -1,4 +1,4 @@
-//! A run at a glance: what a terminal shows when it is over.
+//! Terminal summary of a run.
 
 use super::native::test_of;
 use crate::data::{Axis, Measured, Sweep, Table};
@@ -8,11 +8,11 @@ use measure::Direction;
 use model::{Interval, RunResult};
 use serde_json::Value;
 
-/// Columns of the curve over time.
+/// Columns of the sparkline over time.
 const COLUMNS: usize = 48;
 
-/// For each direction in which anything moved: rates with their curve over time, and the ladder of latencies. Empty
-/// where nothing was measured.
+/// For each direction with I/O: rates with a sparkline over time, and the latency histogram. Empty if nothing was
+/// measured.
 pub fn glance(result: &RunResult, target_ns: f64) -> String {
     let Some(test) = test_of(&Value::Null, result.clone()) else { return String::new() };
     let level = |direction| Some((direction, Measured::of(test.users, result, direction)?));
@@ -34,7 +34,7 @@ pub fn glance(result: &RunResult, target_ns: f64) -> String {
     drawn.filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
-/// I/Os per second, stretch after stretch, of at most as many as the curve has columns.
+/// IOPS per interval, with intervals merged to at most [`COLUMNS`] values.
 fn over_time(result: &RunResult, direction: Direction) -> Vec<f64> {
     let intervals: &[Interval] = result.monitored.as_ref().map_or(&[], |monitored| &monitored.intervals);
     let mut from = 0.0;
@@ -42,7 +42,7 @@ fn over_time(result: &RunResult, direction: Direction) -> Vec<f64> {
     for together in intervals.chunks(intervals.len().div_ceil(COLUMNS).max(1)) {
         let Some(until) = together.last().map(|last| last.until.as_secs_f64()) else { continue };
         let ios: u64 = together.iter().map(|interval| interval.ios[direction as usize]).fold(0, u64::saturating_add);
-        // The last interval may be a few milliseconds: too few I/Os for a rate.
+        // The last interval may be only a few milliseconds long, with too few I/Os for a rate.
         if until - from >= 0.2 {
             rates.push(ios as f64 / (until - from));
         }

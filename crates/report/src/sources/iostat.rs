@@ -3,18 +3,18 @@
 use crate::data::{Line, Panel, Series, Ticks, Unit};
 use model::reading::IostatRow;
 
-/// Devices that get a line each: those that did most.
+/// Most devices with a line; the busiest are chosen.
 const MOST_DEVICES: usize = 6;
-/// Reports that are kept.
+/// Most reports kept.
 const MOST_REPORTS: usize = 5000;
-/// Seconds of a day.
+/// Seconds per day.
 const DAY: f64 = 86_400.0;
 
 /// The reports of one file.
 #[derive(Clone, Debug, Default)]
 pub struct Iostat {
     reports: Vec<Report>,
-    /// Whether the next line begins a report.
+    /// True if the next line starts a new report.
     open: bool,
 }
 
@@ -26,7 +26,7 @@ struct Report {
 }
 
 impl Iostat {
-    /// A line about processors, with which a report begins.
+    /// Adds a CPU line, which starts a report.
     pub(super) fn processors(&mut self, row: IostatRow) {
         self.open = true;
         if let Some(report) = self.report(row.date.clone()) {
@@ -34,7 +34,7 @@ impl Iostat {
         }
     }
 
-    /// A line about a device; a report has each device once.
+    /// Adds a device line; a device that is already in the report starts a new one.
     pub(super) fn device(&mut self, row: IostatRow) {
         let again = |report: &Report| report.devices.iter().any(|known| known.device == row.device);
         self.open |= self.reports.last().is_none_or(again);
@@ -54,7 +54,7 @@ impl Iostat {
         self.reports.last_mut()
     }
 
-    /// The picture; none of fewer than two reports.
+    /// Builds the chart data; `None` with fewer than two reports.
     pub(super) fn series(&self, title: &str) -> Option<Series> {
         let reports: Vec<&Report> = self.reports.iter().filter(|report| !report.devices.is_empty()).collect();
         if reports.len() < 2 {
@@ -84,14 +84,14 @@ impl Iostat {
         let note = "Reads and writes together. iostat's first report is the mean since the machine started, unless it ran with -y.";
         let mut series = Series { ticks, ..Series::of(title, panels, vec![note.to_owned()]) };
         if ticks == Ticks::Reports {
-            // They speak of seconds.
+            // These sentences mention seconds, but the axis counts reports.
             series.sentences.clear();
         }
         Some(series)
     }
 }
 
-/// I/Os per second, bytes per second and mean wait in nanoseconds of all that a line says.
+/// IOPS, bytes per second and mean wait in nanoseconds, summed over all operations in a line.
 fn total(row: &IostatRow) -> (Option<f64>, Option<f64>, Option<f64>) {
     let reading = |letter: &str, word: &str| {
         let iops = row.value(&[&format!("{letter}/s")]);
@@ -114,12 +114,12 @@ fn total(row: &IostatRow) -> (Option<f64>, Option<f64>, Option<f64>) {
     (iops, sum(reads.1, writes.1), wait.map(|ms| ms * 1e6))
 }
 
-/// The devices that moved most, in the order of the reports.
+/// The busiest devices, in the order of the reports.
 fn busiest(reports: &[&Report]) -> Vec<String> {
     let mut devices: Vec<(String, f64)> = Vec::new();
     for row in reports.iter().flat_map(|report| &report.devices) {
         let (iops, rate, _) = total(row);
-        // In a basic report devices of no I/O are listed, too.
+        // Basic reports also list idle devices.
         let moved = rate.or(iops).unwrap_or(0.0);
         match devices.iter_mut().find(|(name, _)| *name == row.device) {
             Some((_, sum)) => *sum += moved,
@@ -142,13 +142,13 @@ fn processors(reports: &[&Report], times: &[f64]) -> Panel {
     Panel { name: "processors".to_owned(), unit: Unit::Share, lines: ["user", "system", "iowait"].map(line).into() }
 }
 
-/// When each report was made: seconds since the first, or its number where the clock was not printed.
+/// Time of each report: seconds since the first, or the report's number if no time was printed.
 fn times(reports: &[&Report]) -> (Vec<f64>, Ticks) {
     let mut days = 0.0;
     let mut clocks: Vec<f64> = Vec::new();
     for report in reports {
         let Some(clock) = report.date.as_deref().and_then(clock) else { break };
-        // Past midnight.
+        // The clock passed midnight.
         if clocks.last().is_some_and(|&last| clock + days < last) {
             days += DAY;
         }
@@ -160,7 +160,7 @@ fn times(reports: &[&Report]) -> (Vec<f64>, Ticks) {
     ((1..=reports.len()).map(|number| number as f64).collect(), Ticks::Reports)
 }
 
-/// The seconds of the day in a text like `11/20/2026 05:09:06 PM` or `2026-11-20T17:09:06+0000`.
+/// Seconds since midnight in a text like `11/20/2026 05:09:06 PM` or `2026-11-20T17:09:06+0000`.
 fn clock(date: &str) -> Option<f64> {
     let at = date.find(':')?;
     let part = |from: usize| date.get(from..from + 2)?.parse::<u32>().ok();

@@ -1,27 +1,27 @@
-//! fio's logs as points over time, in bounded memory: neighbours are made one when there are too many.
+//! fio's logs as points over time, in bounded memory: adjacent points are averaged when there are too many.
 
 use crate::data::{Line, Panel, Unit};
 use formats::sweep::LogKind;
 
-/// Points of a line; a screen has no more columns.
+/// Points to which a line is reduced when it has twice as many; about the number of columns on a screen.
 const MOST_POINTS: usize = 2000;
-/// The longest line that can be a log's.
+/// Longest possible log line in bytes.
 const LONGEST: usize = 256;
 
 /// The points of one log.
 #[derive(Clone, Debug)]
 pub struct Log {
     kind: LogKind,
-    /// Reads, writes, trims.
+    /// Points of reads, writes and trims.
     lines: [Thinned; 3],
     rest: Vec<u8>,
 }
 
-/// (seconds, value) of a line, at most `MOST_POINTS`.
+/// (seconds, value) of a line, fewer than twice `MOST_POINTS`.
 #[derive(Clone, Debug, Default)]
 struct Thinned {
     points: Vec<(f64, f64)>,
-    /// How many lines of the log one point is the mean of.
+    /// Number of log rows averaged into one point.
     each: usize,
     open: (f64, f64, usize),
 }
@@ -33,6 +33,8 @@ impl Thinned {
         if self.open.2 >= self.each {
             self.close();
         }
+        // Merging pairs at twice the limit keeps between MOST_POINTS and 2 · MOST_POINTS points in one pass over a log
+        // of any length. Each later point then averages twice as many rows.
         if self.points.len() >= 2 * MOST_POINTS {
             let pair = |pair: &[(f64, f64)]| {
                 let count = pair.len() as f64;
@@ -74,7 +76,7 @@ impl Log {
         }
     }
 
-    /// `time in ms, value, direction, ...`; whatever else is nothing.
+    /// Parses `time in ms, value, direction, ...`; other lines are ignored.
     fn line(&mut self, line: &str) {
         let mut fields = line.split(',').map(str::trim);
         let mut number = || fields.next()?.parse::<f64>().ok().filter(|value| value.is_finite());
@@ -90,7 +92,7 @@ impl Log {
         self.lines[line].add(at / 1000.0, value * unit);
     }
 
-    /// The panel of this log.
+    /// Builds the panel of this log.
     pub(super) fn panel(&self) -> Panel {
         let (name, unit) = match self.kind {
             LogKind::Bandwidth => ("throughput", Unit::Rate),

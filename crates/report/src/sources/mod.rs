@@ -1,7 +1,7 @@
-//! Results of any origin → a page: which pictures they allow, all their numbers, and where they come from.
+//! Results of any origin → a page: their pictures, all their numbers, and their environment.
 //!
-//! Owns what is drawn of what. Leaves reading foreign text to `formats`, judgements to `analysis`, and what a chart
-//! shows of its data to `data`.
+//! Owns the choice of pictures for the results. Leaves parsing of foreign formats to `formats`, verdicts to `analysis`,
+//! and the contents of a chart to `data`.
 
 mod glance;
 mod iostat;
@@ -19,63 +19,66 @@ use crate::page::{Page, Picture};
 use analysis::report_card::Profile;
 use formats::stream::{Event, Parser};
 use formats::sweep::LogKind;
-use model::reading::{Damage, Found, IozoneRow, Measurement, ReadRun};
+use model::Measurement;
+use model::reading::{Damage, Found, IozoneRow, ReadRun};
 use std::io::{self, BufRead, BufReader, Read};
 
-/// Rows, runs and points that one file may give: more is no picture, and memory has an end.
+/// Default latency target, in nanoseconds.
+pub const TARGET_NS: f64 = 10e6;
+/// Most rows, runs and points taken from one file: bounds memory, and more could not be drawn.
 const MOST: usize = 100_000;
-/// Damaged places that are told of one file.
+/// Most damaged places reported per file.
 const MOST_DAMAGES: usize = 5;
-/// The largest result file of our own.
+/// Largest plumb result file read, in bytes.
 const LARGEST: u64 = 512 << 20;
 
-/// Everything that was found in one file.
+/// Contents of one file.
 #[derive(Clone, Debug, Default)]
 pub struct Source {
-    /// Whose numbers these are: the file's name without its directory, or what was surveyed.
+    /// Name shown with these numbers: the file name without directories, or the target of a survey.
     pub name: String,
-    /// The file as it was named.
+    /// Path as given by the user.
     pub path: String,
-    /// Lines of measurements.
+    /// Measurement rows.
     pub rows: Vec<Measurement>,
-    /// Reports of fio.
+    /// fio reports.
     pub runs: Vec<ReadRun>,
-    /// iozone's tables.
+    /// Rows of iozone tables.
     pub iozone: Vec<IozoneRow>,
-    /// plumb's own results, with everything that was counted.
+    /// plumb's own results, with all counters.
     pub tests: Vec<Test>,
-    /// What plumb saw beside a run that is told in fio's words: its own key in fio's JSON.
-    pub beside: Vec<Test>,
-    /// The sentences of a survey.
+    /// Runs in fio's JSON with plumb's key: the monitor's samples during the run.
+    pub monitored_runs: Vec<Test>,
+    /// Sentences of a survey.
     pub sentences: Vec<String>,
-    /// The points of a log over time.
+    /// Points of a fio log over time.
     pub log: Option<log::Log>,
-    /// iostat's reports.
+    /// iostat reports.
     pub iostat: iostat::Iostat,
-    /// What could not be read, as sentences.
+    /// Remarks on input that could not be read.
     pub remarks: Vec<String>,
 }
 
-/// What a reader wants to see.
+/// Settings of a page.
 #[derive(Clone, Debug)]
-pub struct Wishes {
-    /// The page's heading; from the sources where none is given.
+pub struct PageRequest {
+    /// Heading; `None` to derive it from the sources.
     pub title: Option<String>,
-    /// The latency to stay under, in nanoseconds.
+    /// The latency target in nanoseconds.
     pub target_ns: f64,
-    /// Whose bounds grade the card.
+    /// Profile with the thresholds of the report card.
     pub profile: &'static Profile,
-    /// `plumb 0.1.0`.
+    /// Program name and version, `plumb 0.1.0`.
     pub made_by: String,
-    /// When.
+    /// Creation time.
     pub made_at: String,
 }
 
 impl Source {
-    /// Reads everything that is in a file.
+    /// Reads all results in a file.
     ///
     /// # Errors
-    /// When it cannot be read. What is damaged is a remark.
+    /// The file cannot be read. Damaged input is not an error but a remark.
     pub fn read(path: &str, reader: impl Read) -> io::Result<Source> {
         let name = path.rsplit('/').next().unwrap_or(path);
         let mut source = Source { name: name.to_owned(), path: path.to_owned(), ..Source::default() };
@@ -88,7 +91,7 @@ impl Source {
             if ours && source.native(&text) {
                 return Ok(source);
             }
-            source.beside(&text);
+            source.read_monitored_run(&text);
             source.foreign(&text[..])?;
         } else {
             source.foreign(reader)?;
@@ -96,7 +99,7 @@ impl Source {
         Ok(source)
     }
 
-    /// Whether nothing was found.
+    /// True if nothing was found.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty() && self.tests.is_empty() && self.log.is_none()
     }
@@ -156,24 +159,24 @@ impl Source {
     }
 }
 
-/// The page of these results.
-pub fn page(sources: &[Source], wishes: &Wishes) -> Page {
-    let pictures = pictures::all(sources, wishes);
+/// Builds the page of these results.
+pub fn page(sources: &[Source], request: &PageRequest) -> Page {
+    let pictures = pictures::all(sources, request);
     let mut sentences: Vec<String> = Vec::new();
     for source in sources {
         for sentence in &source.sentences {
-            let told = if sources.len() > 1 { format!("{}: {sentence}", source.name) } else { sentence.clone() };
-            sentences.push(told);
+            let line = if sources.len() > 1 { format!("{}: {sentence}", source.name) } else { sentence.clone() };
+            sentences.push(line);
         }
     }
     if sentences.is_empty() {
-        sentences = pictures.iter().find_map(told).unwrap_or_default();
+        sentences = pictures.iter().find_map(sentences_of).unwrap_or_default();
     }
     sentences.truncate(12);
     Page {
-        title: wishes.title.clone().unwrap_or_else(|| title(sources)),
-        made_by: wishes.made_by.clone(),
-        made_at: wishes.made_at.clone(),
+        title: request.title.clone().unwrap_or_else(|| title(sources)),
+        made_by: request.made_by.clone(),
+        made_at: request.made_at.clone(),
         sentences,
         pictures,
         numbers: numbers::all(sources),
@@ -183,13 +186,13 @@ pub fn page(sources: &[Source], wishes: &Wishes) -> Page {
     }
 }
 
-/// The sweeps of these results in few letters, for a terminal.
-pub fn sketches(sources: &[Source], wishes: &Wishes) -> Vec<String> {
-    pictures::sweeps(sources, wishes).iter().map(|(_, _, sweep)| crate::terminal::sketch(sweep)).collect()
+/// The sweeps of these results as text charts for a terminal.
+pub fn sketches(sources: &[Source], request: &PageRequest) -> Vec<String> {
+    pictures::sweeps(sources, request).iter().map(|(_, _, sweep)| crate::terminal::sketch(sweep)).collect()
 }
 
 /// The sentences of a picture.
-fn told(picture: &Picture) -> Option<Vec<String>> {
+fn sentences_of(picture: &Picture) -> Option<Vec<String>> {
     let sentences = picture.data.get("sentences")?.as_array()?;
     let sentences: Vec<String> = sentences.iter().filter_map(|one| one.as_str().map(str::to_owned)).collect();
     (!sentences.is_empty()).then_some(sentences)

@@ -1,8 +1,9 @@
-//! The table of all numbers: a row per measurement, only the columns that somebody has.
+//! Table of all numbers: a row per measurement; columns without any value are omitted.
 
 use super::Source;
 use crate::page::{Column, Numbers};
-use model::reading::Measurement;
+use model::Measurement;
+use model::measurement::ms;
 use serde_json::Value;
 
 type Cell = fn(&Source, &Measurement) -> Value;
@@ -15,27 +16,27 @@ fn number(value: Option<f64>) -> Value {
     value.filter(|value| value.is_finite()).map_or(Value::Null, Value::from)
 }
 
-/// Columns with their names in CSV, headings and units.
+/// Columns: name in CSV, heading and unit.
 const COLUMNS: &[(Column, Cell)] = &[
     (column("source", "source", ""), |source, _| text(Some(&source.name))),
     (column("system", "system", ""), |_, row| text(row.system.as_deref())),
-    (column("test", "test", ""), |_, row| text(Some(&row.name))),
+    (column("test", "test", ""), |_, row| text(Some(row.test.as_str()))),
     (column("direction", "direction", ""), |_, row| text(row.kind.map(|kind| kind.word()))),
     (column("users", "users", ""), |_, row| number(row.users)),
     (column("depth", "depth", ""), |_, row| number(row.depth)),
-    (column("block_size", "block", ""), |_, row| text(row.block_size.as_deref())),
-    (column("mib_per_second", "rate", "MiB/s"), |_, row| number(row.mib_per_second)),
+    (column("block_size", "block", ""), |_, row| text(row.block_text().as_deref())),
+    (column("mib_per_second", "rate", "MiB/s"), |_, row| number(row.mib_per_second())),
     (column("iops", "IOPS", "1/s"), |_, row| number(row.iops)),
-    (column("mean_ms", "mean", "ms"), |_, row| number(row.mean_ms)),
-    (column("min_ms", "min", "ms"), |_, row| number(row.min_ms)),
-    (column("p95_ms", "p95", "ms"), |_, row| number(row.percentiles_ms[0])),
-    (column("p99_ms", "p99", "ms"), |_, row| number(row.percentiles_ms[1])),
-    (column("p99_5_ms", "p99.5", "ms"), |_, row| number(row.percentiles_ms[2])),
-    (column("p99_9_ms", "p99.9", "ms"), |_, row| number(row.percentiles_ms[3])),
-    (column("p99_95_ms", "p99.95", "ms"), |_, row| number(row.percentiles_ms[4])),
-    (column("p99_99_ms", "p99.99", "ms"), |_, row| number(row.percentiles_ms[5])),
-    (column("max_ms", "max", "ms"), |_, row| number(row.max_ms)),
-    (column("deviation_ms", "deviation", "ms"), |_, row| number(row.deviation_ms)),
+    (column("mean_ms", "mean", "ms"), |_, row| number(ms(row.mean_ns))),
+    (column("min_ms", "min", "ms"), |_, row| number(ms(row.min_ns))),
+    (column("p95_ms", "p95", "ms"), |_, row| number(ms(row.percentiles_ns[0]))),
+    (column("p99_ms", "p99", "ms"), |_, row| number(ms(row.percentiles_ns[1]))),
+    (column("p99_5_ms", "p99.5", "ms"), |_, row| number(ms(row.percentiles_ns[2]))),
+    (column("p99_9_ms", "p99.9", "ms"), |_, row| number(ms(row.percentiles_ns[3]))),
+    (column("p99_95_ms", "p99.95", "ms"), |_, row| number(ms(row.percentiles_ns[4]))),
+    (column("p99_99_ms", "p99.99", "ms"), |_, row| number(ms(row.percentiles_ns[5]))),
+    (column("max_ms", "max", "ms"), |_, row| number(ms(row.max_ns))),
+    (column("deviation_ms", "deviation", "ms"), |_, row| number(ms(row.deviation_ns))),
     (column("engine", "engine", ""), |_, row| text(row.engine.as_deref())),
     (column("errno", "errno", ""), |_, row| number(row.errno)),
 ];

@@ -1,37 +1,41 @@
-//! Which pictures the results allow, and in which order they stand.
+//! Choice and order of the pictures for the results.
 
-use super::native::{Test, words};
-use super::{Source, Wishes};
+use super::native::Test;
+use super::{PageRequest, Source};
 use crate::Chart;
+use crate::data::measured::size;
 use crate::data::{
     Axis, Blocks, Card, Cdf, Curve, Devices, Distribution, Measured, Overlay, Series, Surface, Sweep, Table, card,
-    singles, sweeps as sweeps_of,
+    singles, sweeps as sweeps_of, test_in_words,
 };
 use crate::page::Picture;
 use analysis::Load;
-use model::reading::{Measurement, ReadKind};
+use model::Measurement;
+use model::measurement::TestName;
+use model::reading::ReadKind;
 use serde::Serialize;
 
-/// Systems that are drawn over each other; of more no eye tells the colours apart.
+/// Most systems overlaid in one chart; more colours cannot be distinguished.
 const MOST_OVERLAID: usize = 12;
-/// Workloads measured at one load only that get a picture each.
+/// Most workloads with a single load level that get a picture each.
 const MOST_SINGLES: usize = 12;
-/// Distributions over each other.
+/// Most overlaid distributions.
 const MOST_DISTRIBUTIONS: usize = 8;
-/// Block sizes that make a curve.
+/// Fewest block sizes for a curve.
 const LEAST_SIZES: usize = 4;
 
-/// (system, workload, sweep): of all that was measured at several loads, or at one where there is nothing else.
-pub(super) fn sweeps(sources: &[Source], wishes: &Wishes) -> Vec<(String, String, Sweep)> {
+/// (system, workload, sweep) of everything measured at several loads; single-load workloads only if there is nothing
+/// else.
+pub(super) fn sweeps(sources: &[Source], request: &PageRequest) -> Vec<(String, String, Sweep)> {
     let mut all = Vec::new();
     for source in sources.iter().filter(|source| !source.tests.is_empty()) {
-        all.extend(counted(source, wishes));
+        all.extend(counted(source, request));
     }
     for (system, rows) in systems(sources) {
         let rows = by_direction(rows);
-        let mut found = sweeps_of(&system, &rows, wishes.target_ns);
+        let mut found = sweeps_of(&system, &rows, request.target_ns);
         if found.is_empty() {
-            found = singles(&system, &rows, wishes.target_ns);
+            found = singles(&system, &rows, request.target_ns);
             found.truncate(MOST_SINGLES);
         }
         all.extend(found.into_iter().map(|sweep| (system.clone(), workload(&system, &sweep), sweep)));
@@ -39,30 +43,31 @@ pub(super) fn sweeps(sources: &[Source], wishes: &Wishes) -> Vec<(String, String
     all
 }
 
-/// Every picture, the most telling first.
-pub(super) fn all(sources: &[Source], wishes: &Wishes) -> Vec<Picture> {
+/// All pictures, the most informative first.
+pub(super) fn all(sources: &[Source], request: &PageRequest) -> Vec<Picture> {
     let mut pictures = Vec::new();
-    let sweeps = sweeps(sources, wishes);
+    let sweeps = sweeps(sources, request);
     pictures.extend(overlays(&sweeps));
-    pictures.extend(cards(sources, wishes));
+    pictures.extend(cards(sources, request));
     pictures.extend(sweeps.iter().map(|(_, _, sweep)| picture("sweep", &sweep.title, sweep)));
     pictures.extend(curves(&sweeps));
     pictures.extend(sweeps.iter().filter_map(|(_, _, sweep)| blocks(sweep)));
-    pictures.extend(distributions(sources, wishes));
+    pictures.extend(distributions(sources, request));
     pictures.extend(over_time(sources));
     pictures.extend(sources.iter().filter_map(devices));
     pictures.extend(sources.iter().flat_map(surfaces));
     pictures.into_iter().flatten().collect()
 }
 
-/// `None` only if a chart of this name were missing or its data no JSON, which the tests exclude.
+/// `None` only if the chart did not exist or its data could not be serialized, which the tests rule out.
 fn picture(chart: &str, title: &str, data: &impl Serialize) -> Option<Picture> {
     let chart = Chart::named(chart)?;
     let data = serde_json::to_value(data).ok()?;
     Some(Picture { chart, title: title.to_owned(), size: chart.size, data })
 }
 
-/// The rows of foreign results by system: a file's own `system`, else the file; files of one row each are one sweep.
+/// Measurement rows of other tools by system: the `system` column, otherwise the file name; files with one row each
+/// form one sweep.
 fn systems(sources: &[Source]) -> Vec<(String, Vec<Measurement>)> {
     let foreign: Vec<&Source> =
         sources.iter().filter(|source| source.tests.is_empty() && !source.rows.is_empty()).collect();
@@ -86,30 +91,30 @@ fn same_load(rows: &[Measurement]) -> bool {
     rows.windows(2).all(|pair| pair[0].users == pair[1].users)
 }
 
-/// Reads and writes of one run are workloads of their own.
+/// Treats reads and writes of one run as separate workloads.
 fn by_direction(mut rows: Vec<Measurement>) -> Vec<Measurement> {
-    let mixed = |name: &str, rows: &[Measurement]| {
-        let kinds = |kind| rows.iter().any(|row| row.name == name && row.kind == Some(kind));
+    let mixed = |test: &TestName, rows: &[Measurement]| {
+        let kinds = |kind| rows.iter().any(|row| row.test == *test && row.kind == Some(kind));
         kinds(ReadKind::Read) && kinds(ReadKind::Write)
     };
-    let names: Vec<bool> = rows.iter().map(|row| mixed(&row.name, &rows)).collect();
-    for (row, mixed) in rows.iter_mut().zip(names) {
-        if let (true, Some(kind)) = (mixed, row.kind) {
-            row.name = format!("{}, {}s", words(&row.name), kind.word());
+    let both: Vec<bool> = rows.iter().map(|row| mixed(&row.test, &rows)).collect();
+    for (row, both) in rows.iter_mut().zip(both) {
+        if let (true, Some(kind)) = (both, row.kind) {
+            row.test = TestName::Other(format!("{}, {}s", test_in_words(&row.test), kind.word()));
         }
     }
     rows
 }
 
-/// The sweeps of our own results, from everything that was counted.
-fn counted(source: &Source, wishes: &Wishes) -> Vec<(String, String, Sweep)> {
+/// The sweeps of plumb's own results, from all counters.
+fn counted(source: &Source, request: &PageRequest) -> Vec<(String, String, Sweep)> {
     let mut tables: Vec<Table> = Vec::new();
     let table = |workload: String, plural: String, axis: Axis| Table {
         system: source.name.clone(),
         workload,
         plural,
         axis,
-        target_ns: wishes.target_ns,
+        target_ns: request.target_ns,
         levels: Vec::new(),
         notes: Vec::new(),
     };
@@ -124,7 +129,12 @@ fn counted(source: &Source, wishes: &Wishes) -> Vec<(String, String, Sweep)> {
         let level = |load| Measured::of(load, &test.result, test.direction);
         put(test.workload.clone(), plural(test), Axis::Load(Load::Users), level(test.users));
         if test.users == 1 && test.block_bytes > 0 {
-            put(format!("{}, 1 user", words(&test.pattern)), plural(test), Axis::BlockSize, level(test.block_bytes));
+            put(
+                format!("{}, 1 user", test_in_words(&test.test)),
+                plural(test),
+                Axis::BlockSize,
+                level(test.block_bytes),
+            );
         }
     }
     let several = tables.iter().any(|table| table.levels.len() > 1);
@@ -136,22 +146,23 @@ fn counted(source: &Source, wishes: &Wishes) -> Vec<(String, String, Sweep)> {
     tables.into_iter().map(|table| (source.name.clone(), table.workload.clone(), Sweep::of(table))).collect()
 }
 
-/// `8 KiB random reads`; a name that is no pattern stays as it is.
+/// `8 KiB random reads`; a name that is not a pattern stays unchanged.
 fn plural(test: &Test) -> String {
-    match words(&test.pattern) {
-        name if name == test.pattern && name != "read" && name != "write" => test.workload.clone(),
-        pattern if test.block_bytes > 0 => format!("{} {pattern}s", super::native::size(test.block_bytes)),
-        pattern => format!("{pattern}s"),
+    let pattern = test_in_words(&test.test);
+    match test.test.pattern() {
+        None => test.workload.clone(),
+        Some(_) if test.block_bytes > 0 => format!("{} {pattern}s", size(test.block_bytes)),
+        Some(_) => format!("{pattern}s"),
     }
 }
 
-/// What a sweep is of, without whose and how much.
+/// The workload in a sweep's title, without the system and the load range.
 fn workload(system: &str, sweep: &Sweep) -> String {
     let rest = sweep.title.strip_prefix(system).unwrap_or(&sweep.title).trim_start_matches(" · ");
     rest.split(" · ").next().unwrap_or(rest).to_owned()
 }
 
-/// The same workload of several systems over each other.
+/// Overlays sweeps of the same workload on several systems.
 fn overlays(sweeps: &[(String, String, Sweep)]) -> Vec<Option<Picture>> {
     let mut workloads: Vec<&str> = Vec::new();
     for (_, workload, _) in sweeps {
@@ -181,16 +192,16 @@ fn overlays(sweeps: &[(String, String, Sweep)]) -> Vec<Option<Picture>> {
     all
 }
 
-/// A card per system of which any workload can be graded.
-fn cards(sources: &[Source], wishes: &Wishes) -> Vec<Option<Picture>> {
+/// A report card per system with at least one workload that can be graded.
+fn cards(sources: &[Source], request: &PageRequest) -> Vec<Option<Picture>> {
     let own = sources.iter().filter(|source| !source.tests.is_empty());
     let own = own.map(|source| (source.name.clone(), source.rows.clone()));
-    let cards = own.chain(systems(sources)).map(|(system, rows)| card(&system, &rows, wishes.profile));
+    let cards = own.chain(systems(sources)).map(|(system, rows)| card(&system, &rows, request.profile));
     let graded = |card: &Card| !card.rows.is_empty();
     cards.filter(graded).map(|card| picture("card", &card.title, &card)).collect()
 }
 
-/// What latency a rate costs, per system.
+/// Load/latency curves per system.
 fn curves(sweeps: &[(String, String, Sweep)]) -> Vec<Option<Picture>> {
     let loads = |sweep: &Sweep| sweep.load != Axis::BlockSize.plural() && sweep.levels.len() >= 3;
     let mut systems: Vec<&str> = Vec::new();
@@ -212,7 +223,7 @@ fn curves(sweeps: &[(String, String, Sweep)]) -> Vec<Option<Picture>> {
     systems.into_iter().map(curve).collect()
 }
 
-/// The cost model of a sweep over block sizes.
+/// The cost model of a block size sweep.
 fn blocks(sweep: &Sweep) -> Option<Option<Picture>> {
     if sweep.load != Axis::BlockSize.plural() || sweep.levels.len() < LEAST_SIZES {
         return None;
@@ -225,8 +236,8 @@ fn blocks(sweep: &Sweep) -> Option<Option<Picture>> {
     Some(picture("blocks", &title, &Blocks::of(&title, &points, Vec::new())))
 }
 
-/// Latency distributions: of our own results from histograms, of others' from the percentiles they print.
-fn distributions(sources: &[Source], wishes: &Wishes) -> Vec<Option<Picture>> {
+/// Latency distributions: from histograms for plumb's own results, from printed percentiles for others.
+fn distributions(sources: &[Source], request: &PageRequest) -> Vec<Option<Picture>> {
     let mut all = Vec::new();
     for source in sources {
         let mut workloads: Vec<&str> = Vec::new();
@@ -238,20 +249,20 @@ fn distributions(sources: &[Source], wishes: &Wishes) -> Vec<Option<Picture>> {
         for workload in workloads {
             let same = source.tests.iter().filter(|test| test.workload == workload);
             let found: Vec<Distribution> = same.filter_map(distribution).take(MOST_DISTRIBUTIONS).collect();
-            all.push(cdf(&format!("{} · {workload} · latency distribution", source.name), found, wishes));
+            all.push(cdf(&format!("{} · {workload} · latency distribution", source.name), found, request));
         }
         let printed: Vec<Distribution> =
             source.runs.iter().flat_map(|run| &run.jobs).flat_map(printed).take(MOST_DISTRIBUTIONS).collect();
-        all.push(cdf(&format!("{} · latency distribution", source.name), printed, wishes));
+        all.push(cdf(&format!("{} · latency distribution", source.name), printed, request));
     }
     all
 }
 
-fn cdf(title: &str, systems: Vec<Distribution>, wishes: &Wishes) -> Option<Picture> {
+fn cdf(title: &str, systems: Vec<Distribution>, request: &PageRequest) -> Option<Picture> {
     if systems.is_empty() {
         return None;
     }
-    let target_ns = Some(wishes.target_ns);
+    let target_ns = Some(request.target_ns);
     picture("cdf", title, &Cdf { title: title.to_owned(), target_ns, systems, ..Cdf::default() })
 }
 
@@ -275,12 +286,12 @@ fn printed(job: &model::reading::ReadJob) -> Vec<Distribution> {
     job.directions.iter().filter_map(of).collect()
 }
 
-/// Runs over time: our own from what was seen beside the jobs, others' from their logs, all on one axis.
+/// Runs over time: from the monitor for plumb's own results, from logs for others, all on one axis.
 fn over_time(sources: &[Source]) -> Vec<Option<Picture>> {
     let mut all = Vec::new();
     for source in sources {
-        // The heaviest load of each workload: the others stand in the sweep.
-        let watched = || source.tests.iter().chain(&source.beside);
+        // Only the highest load of each workload: the other levels are in the sweep.
+        let watched = || source.tests.iter().chain(&source.monitored_runs);
         for (at, test) in watched().enumerate() {
             let heavier = watched()
                 .enumerate()
@@ -304,9 +315,9 @@ fn over_time(sources: &[Source]) -> Vec<Option<Picture>> {
     all
 }
 
-/// What the program counted beside what the devices counted, at the heaviest load.
+/// Counters of the program and of the devices, at the highest load.
 fn devices(source: &Source) -> Option<Option<Picture>> {
-    let heaviest = source.tests.iter().chain(&source.beside).max_by_key(|test| test.users)?;
+    let heaviest = source.tests.iter().chain(&source.monitored_runs).max_by_key(|test| test.users)?;
     let title = format!("{} · {} · beside its devices", source.name, heaviest.shown());
     Devices::of(&title, &heaviest.result).map(|devices| picture("devices", &title, &devices))
 }

@@ -1,14 +1,15 @@
-//! Where results come from, how to repeat them, and what the checks say about them.
+//! Environment of results, the command to repeat them, and the checks on them.
 
 use super::Source;
-use super::native::{Test, size};
+use super::native::Test;
+use crate::data::measured::size;
 use crate::page::{Check, Surroundings};
 use model::{Grade, RunResult};
 
-/// What is known about a source.
+/// Facts about a source.
 pub(super) fn of(source: &Source) -> Surroundings {
     let mut facts = vec![("result".to_owned(), source.path.clone())];
-    let first = source.tests.iter().chain(&source.beside).next().map(|test| &test.result);
+    let first = source.tests.iter().chain(&source.monitored_runs).next().map(|test| &test.result);
     if let Some(result) = first {
         machine(&mut facts, result);
         devices(&mut facts, result);
@@ -91,14 +92,14 @@ fn devices(facts: &mut Vec<(String, String)>, result: &RunResult) {
     }
 }
 
-/// `15.5 GiB`.
+/// Formats a size as `15.5 GiB`.
 fn about(bytes: u64) -> String {
     let value = bytes as f64;
     let unit = [(40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")].into_iter().find(|&(shift, _)| bytes >> shift > 0);
     unit.map_or_else(|| format!("{bytes} B"), |(shift, name)| format!("{:.1} {name}", value / (1_u64 << shift) as f64))
 }
 
-/// Words as a shell takes them.
+/// Quotes words for a shell.
 fn shell(words: &[String]) -> String {
     let plain = |word: &str| {
         !word.is_empty() && word.chars().all(|letter| letter.is_ascii_alphanumeric() || "-_./=:,+@%".contains(letter))
@@ -109,10 +110,13 @@ fn shell(words: &[String]) -> String {
     words.iter().map(quoted).collect::<Vec<_>>().join(" ")
 }
 
-/// What the checks say about all tests of all sources.
+/// Results of the checks on all tests of all sources.
 pub(super) fn checks(sources: &[Source]) -> Vec<Check> {
-    let tests =
-        || sources.iter().flat_map(|source| source.tests.iter().chain(&source.beside).map(move |test| (source, test)));
+    let tests = || {
+        sources
+            .iter()
+            .flat_map(|source| source.tests.iter().chain(&source.monitored_runs).map(move |test| (source, test)))
+    };
     let of = |source: &Source, test: &Test| {
         if sources.len() > 1 { format!("{}: {}", source.name, test.shown()) } else { test.shown() }
     };

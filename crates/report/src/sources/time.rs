@@ -1,20 +1,20 @@
-//! A run over time, from what was seen beside the jobs: rates, latency percentiles, the device's queue and
-//! utilisation, processors.
+//! A run over time, from the monitor's samples: rates, latency percentiles, device queue and utilization, CPU
+//! utilization.
 
 use crate::data::{Line, Panel, Series, Unit};
 use model::{Interval, LatencyCounts, Monitored};
 
-/// Intervals that are drawn; neighbours of more are made one.
+/// Most intervals drawn; if there are more, adjacent intervals are merged.
 const MOST: usize = 1500;
-/// Devices that get a line each.
+/// Most devices with a line.
 const MOST_DEVICES: usize = 6;
 
-/// What is drawn of the latencies.
+/// Latency percentiles that are drawn.
 const PERCENTILES: [(&str, f64); 4] = [("p50", 50.0), ("p95", 95.0), ("p99", 99.0), ("p99.9", 99.9)];
-/// I/Os beyond a percentile without which it is chance.
+/// Fewest I/Os above a percentile; with fewer the percentile is noise.
 const LEAST_BEYOND: f64 = 10.0;
 
-/// A stretch of the run and what was gained in it.
+/// A part of the run: one or more merged intervals.
 struct Stretch<'run> {
     seconds: f64,
     middle: f64,
@@ -27,7 +27,7 @@ impl Stretch<'_> {
     }
 }
 
-/// The panels of a run; none when too little of it was seen.
+/// The panels of a run; `None` if too few intervals were sampled.
 pub(super) fn series(title: &str, monitored: &Monitored) -> Option<Series> {
     let stretches = stretches(&monitored.intervals);
     if stretches.len() < 4 {
@@ -71,7 +71,7 @@ fn jobs(name: &str, unit: Unit, of: impl Fn(usize) -> Vec<(f64, Option<f64>)>) -
     Panel { name: name.to_owned(), unit, lines: lines.filter(moved).collect() }
 }
 
-/// Percentiles of the latency, for each direction in which anything moved.
+/// Latency percentiles for each direction with I/O.
 fn latencies(stretches: &[Stretch<'_>]) -> Panel {
     let counted: Vec<[LatencyCounts; 3]> = stretches
         .iter()

@@ -1,28 +1,33 @@
-//! Short transfers and errors: what becomes of an I/O that did not go through at once.
+//! Short transfers and errors: how an I/O is handled that did not complete in full at once.
 
-use super::{Drive, Life};
-use engine::{Completion, Engine, EngineError, Io, Operation, Submitted};
-use job::plan::ContinueOnError;
+use super::job_loop::Drive;
+use super::life::Life;
+use engine::{Completion, Engine, EngineError, Io, Submitted};
 use load::Request;
 use measure::Direction;
+use plan::ContinueOnError;
+use plan::Operation;
 use std::io::Error;
 
-/// The result of an I/O that did not fail and moved no byte.
+/// The result of an I/O that did not fail but moved no byte.
 const NOTHING_MOVED: i64 = 0;
 
-/// What is to be done about an I/O that came back.
+/// The next step for a completed I/O.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
-    /// All of it is there.
+    /// All bytes were transferred.
     Whole,
-    /// A part is missing: issue this.
+    /// Some bytes are missing: issue this I/O for the rest.
     Rest(Io),
     /// It failed.
     Failed,
 }
 
+// A short transfer is continued, as a careful program would, and counted in `short_ios`. The I/O keeps its slot, its
+// start time and its place in the statistics until its last byte is there.
 impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
-    /// Judges a completion of `request` in `slot`, of which `moved` bytes were there before.
+    /// Classifies a completion of `request` in `slot`, of which `moved` bytes had been transferred before. `result` is
+    /// the number of bytes or -errno.
     pub(super) fn judge(&mut self, slot: u32, request: &Request, moved: &mut u32, result: i64) -> Outcome {
         let missing = request.length - *moved;
         match u32::try_from(result) {
@@ -30,8 +35,8 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
                 *moved = request.length;
                 Outcome::Whole
             }
-            // Nothing moved, and nothing will: the file ends before the job's region does (it became shorter), or
-            // the device takes no more. Going on would measure nothing, very fast.
+            // No byte was transferred, and none will be: the file ends before the job's region does (it was truncated),
+            // or the device accepts no more. Retrying would measure nothing, very fast.
             Ok(0) => {
                 self.fault(request, NOTHING_MOVED);
                 Outcome::Failed
@@ -57,20 +62,20 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
         }
     }
 
-    /// Counts an I/O that did not go through whole.
+    /// Counts an I/O that was not transferred in full.
     pub(super) fn count_failed(&mut self, direction: Direction, moved: u32, life: Life) {
         self.tally.control.count(direction, u64::from(moved), 1);
         self.tally.record.measured_until = life.reaped.get();
     }
 
-    /// Forgives an error where the plan says so; otherwise the job ends with it.
+    /// Ignores an error if the plan says so; otherwise the job ends with it. `result` is -errno, or [`NOTHING_MOVED`].
     #[cold]
     pub(super) fn fault(&mut self, request: &Request, result: i64) {
         let errno = match result {
             NOTHING_MOVED => libc::EIO,
             _ => i32::try_from(result.saturating_neg()).unwrap_or(libc::EIO),
         };
-        // The space is used up: that is what the job was for.
+        // The file system is full, which is the purpose of a job with `fill_device`.
         let full = matches!(errno, libc::ENOSPC | libc::EDQUOT);
         if full && self.job.files.handling.fill && request.operation == Operation::Write {
             self.load.stop();
@@ -78,8 +83,8 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
         }
         let forgiving = self.job.limits.continue_on_error;
         let class = if request.operation == Operation::Read { forgiving.read } else { forgiving.write };
-        // Only errors of the medium are forgiven: a job whose every I/O is refused (EINVAL) would never end.
-        // The errors of a job that forgives some are all counted, that which ends it too.
+        // By default only errors of the medium (EIO, EILSEQ) are ignored: a job whose every I/O is rejected (EINVAL)
+        // would never end. A job that ignores some errors counts all of them, including the one that ends it.
         if forgiving != ContinueOnError::default() {
             self.tally.count_error(errno);
         }
@@ -111,16 +116,16 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
 
     /// The path of a request's target, for messages.
     pub(super) fn path(&self, request: &Request) -> String {
-        let path = self.files.paths.get(request.target as usize);
+        let path = self.files.open.paths.get(request.target as usize);
         path.map(|path| path.display().to_string()).unwrap_or_default()
     }
 
-    /// Carries out one I/O with nothing else in flight and returns its result.
+    /// Performs one I/O with nothing else in flight and returns its result: bytes, or -errno.
     pub(super) fn alone(&mut self, request: &Request) -> Result<i64, EngineError> {
-        self.alone_io(super::first_io(0, request))
+        self.alone_io(super::job_loop::first_io(0, request))
     }
 
-    /// The same for the rest of one.
+    /// The same for an I/O that continues a short transfer.
     pub(super) fn alone_io(&mut self, io: Io) -> Result<i64, EngineError> {
         loop {
             match self.engine.submit(io) {
@@ -142,13 +147,13 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
     }
 }
 
-/// Whether a class forgives an error: those listed, or where none is, those of the medium.
+/// True if a class of errors is ignored: those listed, or if none is listed, errors of the medium (EIO, EILSEQ).
 pub(super) fn is_forgiven(listed: &[i32], errno: i32) -> bool {
     if listed.is_empty() { matches!(errno, libc::EIO | libc::EILSEQ) } else { listed.contains(&errno) }
 }
 
-/// What may help, where the kernel's word alone is a riddle.
-fn advice(job: &job::plan::JobPlan, request: &Request, result: i64) -> &'static str {
+/// A hint for an error that the kernel's own text does not explain.
+fn advice(job: &plan::JobPlan, request: &Request, result: i64) -> &'static str {
     match i32::try_from(result.saturating_neg()).unwrap_or(0) {
         0 if request.operation == Operation::Read => " (nothing was read: the file ends before the job's region does)",
         0 => " (nothing moved)",

@@ -1,31 +1,33 @@
-//! What is rare about files in the loop: exchanging them, locking them, syncing more or less than one of them.
+//! Rare operations on files in the loop: exchanging them, locking them, syncing a part of one or a whole file system.
 
-use super::{Drive, Life, first_io};
+use super::job_loop::{Drive, first_io};
+use super::life::Life;
 use crate::files::FileLocks;
-use engine::{Engine, EngineError, Operation};
+use engine::{Engine, EngineError};
 use load::Request;
 use measure::{Clock, Nanos};
 use model::JobError;
+use plan::Operation;
 
 impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
-    /// Puts another file into a target's place, with nothing in flight.
+    /// Replaces the file of a target by another, with nothing in flight.
     #[cold]
     pub(super) fn exchange(&mut self, target: u32, file: u32) -> Result<(), EngineError> {
-        self.files.seat(self.job, target as usize, file as usize).map_err(failed::<E>)
+        self.files.open.seat(self.job, target as usize, file as usize).map_err(failed::<E>)
     }
 
-    /// Between two passes of a job whose files live as long as one.
+    /// Recreates the files between two passes, for a job that removes them after each.
     #[cold]
     pub(super) fn start_files_afresh(&mut self) -> Result<(), EngineError> {
-        self.files.start_afresh(self.job).map_err(failed::<E>)
+        self.files.open.start_afresh(self.job).map_err(failed::<E>)
     }
 
-    /// sync_file_range of what was written since the last; it counts as a sync.
+    /// Calls sync_file_range(2) on what was written since the last call; it counts as a sync.
     #[cold]
     pub(super) fn sync_range(&mut self, target: u32, offset: u64, length: u64) {
         let Some(how) = self.job.load.range_sync else { return };
         let issued = self.clock.now();
-        let result = self.files.sync_range(target, offset, length, how);
+        let result = self.files.open.sync_range(target, offset, length, how);
         let reaped = self.clock.now();
         if result < 0 {
             let request = Request { operation: Operation::DataSync, target, offset, length: 0 };
@@ -34,17 +36,18 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
         self.tally.synchronised(Life { issued, accepted: issued, reaped });
     }
 
-    /// syncfs at the end of a pass. As with end_fsync its time is the job's, its latency nobody's.
+    /// Calls syncfs(2) at the end of a pass. As with end_fsync, its time counts as run time, but its latency is not
+    /// recorded.
     #[cold]
     pub(super) fn sync_file_systems(&mut self) {
-        let result = self.files.sync_file_systems();
+        let result = self.files.open.sync_file_systems();
         if result < 0 {
             self.fault(&Request { operation: Operation::Sync, target: 0, offset: 0, length: 0 }, result);
         }
     }
 
-    /// The loop of a job that locks its files: one I/O at a time, each under the lock of its file. What waits for the
-    /// lock is part of its latency.
+    /// The loop of a job that locks its files: one I/O at a time, each under the lock of its file. Time spent waiting
+    /// for the lock counts as latency.
     pub(super) fn run_locked(&mut self, locks: &FileLocks) -> Result<(), EngineError> {
         let mut now = self.clock.now();
         while let Some((request, present)) = self.next_alone(now)? {
@@ -60,12 +63,12 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
                 self.fault(&request, -i64::from(error.raw_os_error()));
             }
         }
-        // One call handed each of them over, one brought it back.
+        // Each I/O took one submit call and one reap call.
         self.count_calls();
         Ok(())
     }
 
-    /// One I/O with nothing else in flight.
+    /// Performs one I/O with nothing else in flight, and counts it.
     pub(super) fn by_itself(&mut self, slot: u32, request: &Request, decided: Nanos) -> Result<Nanos, EngineError> {
         self.prepare(slot, request, decided);
         let accepted = self.clock.now();
@@ -92,7 +95,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
         };
         if whole {
             self.tally.synchronous::<LATENCY>(direction, u64::from(moved), life);
-            self.came_back(slot, request, life);
+            self.observe_completed(slot, request, life);
         } else {
             self.count_failed(direction, moved, life);
         }
@@ -101,7 +104,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
     }
 }
 
-/// A file that cannot be had ends the loop.
+/// The engine error for a file that cannot be opened; it ends the loop.
 fn failed<E: Engine>(error: JobError) -> EngineError {
     EngineError { engine: E::SPEC.name, operation: "open", message: error.message, errno: error.errno }
 }

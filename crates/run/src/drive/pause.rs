@@ -1,48 +1,49 @@
-//! Pauses: sleeping and spinning, in slices short enough to see a request to stop.
+//! Pauses: sleeping and spinning, in slices short enough to notice a request to stop.
 
-use super::Drive;
+use super::job_loop::Drive;
 use engine::Engine;
 use measure::{Clock, Nanos};
 
-/// The longest a worker sleeps without looking up.
+/// The longest sleep between two checks for a request.
 pub(super) const SLICE: Nanos = Nanos::from_millis(50);
 
 impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
-    /// Sleeps until `moment`, or until the worker shall stop, or until the ramp is over: then the load decides anew.
+    /// Sleeps until `moment`, until the worker is asked to stop, or until the ramp ends; after a ramp the load has to
+    /// decide again.
     pub(super) fn sleep_until(&mut self, moment: Nanos) {
         loop {
             let now = self.clock.now();
-            if now >= self.next_event {
-                let was_ramping = self.ramp_ends.is_some();
-                self.event(self.next_event, if E::SPEC.capabilities.virtual_time { moment } else { now });
-                if was_ramping && self.ramp_ends.is_none() {
+            if now >= self.timing.next_event {
+                let was_ramping = self.timing.ramp_ends.is_some();
+                self.event(self.timing.next_event, if E::SPEC.capabilities.virtual_time { moment } else { now });
+                if was_ramping && self.timing.ramp_ends.is_none() {
                     return;
                 }
             }
-            self.heed_report();
+            self.answer_report_request();
             if now >= moment || self.tally.control.stop_requested() {
                 return;
             }
             let slice = if E::SPEC.capabilities.virtual_time { Nanos::MAX } else { SLICE };
-            self.clock.sleep_until(moment.min(now.saturating_add(slice)).min(self.next_event));
+            self.clock.sleep_until(moment.min(now.saturating_add(slice)).min(self.timing.next_event));
         }
     }
 
-    /// Burns the cycles that the job wants before each pause. Where time is virtual they take none.
+    /// Spins for the number of cycles that the job sets before each pause (`thinkcycles`). It advances no virtual time.
     pub(super) fn burn_cycles(&self) {
         for _ in 0..self.job.pace.think_cycles {
             std::hint::spin_loop();
         }
     }
 
-    /// Burns CPU until `moment`, or until the worker shall stop. Where time is virtual it is skipped.
+    /// Spins until `moment`, or until the worker is asked to stop. With virtual time it sleeps instead.
     pub(super) fn spin_until(&mut self, moment: Nanos) {
         if E::SPEC.capabilities.virtual_time {
             self.sleep_until(moment);
             return;
         }
         while self.clock.now() < moment && !self.tally.control.stop_requested() {
-            self.heed_report();
+            self.answer_report_request();
             std::hint::spin_loop();
         }
     }

@@ -1,11 +1,14 @@
 //! The loop for engines with a queue: fill, submit in batches, reap, drain to the low mark, fill again.
 //!
-//! As fio's words have it: I/Os are handed to the kernel `batch` at a time while there is room; once `depth` are in
-//! flight, what is still queued is handed over and completions are reaped, `reap_min` to `reap_max` per call, until
-//! at most `low` are left. With `reap_min` 0 every I/O is followed by a look for completions that does not wait.
+//! In the words of fio's documentation: I/Os are passed to the kernel `batch` at a time (iodepth_batch) while there is
+//! room. Once `depth` are in flight, the rest of the queue is submitted and completions are reaped, `reap_min` to
+//! `reap_max` per call (iodepth_batch_complete_min and _max), until at most `low` (iodepth_low) are left. With
+//! `reap_min` 0 every I/O is followed by a reap call that does not wait.
 
 use super::faults::Outcome;
-use super::{Alike, Drive, Life, first_io};
+use super::job_loop::{Drive, first_io};
+use super::life::Life;
+use super::tally::Alike;
 use engine::{Completion, Engine, EngineError, Io, Submitted};
 use load::{Next, Request};
 use measure::{Clock, Nanos};
@@ -33,13 +36,14 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
         Ok(())
     }
 
-    /// Issues I/Os until the queue is full (`None`) or the load wants something else.
-    // Calls into the kernel are a part of the loop (see `call.rs` of the engines), so this and what it calls have to be.
+    /// Issues I/Os until the queue is full (`None`) or the load asks for something else.
+    // System calls are compiled into the loop (see `call.rs` of the engines), so this function and those it calls must
+    // be inlined.
     #[inline(always)]
     fn fill(&mut self, now: &mut Nanos) -> Result<Option<Next>, EngineError> {
         let depth = self.job.depth;
         while !self.slots.is_full() {
-            // By branches of their own: a review that is carried along would cost every I/O.
+            // Two branches, because passing an optional verify expectation along would cost every I/O.
             let slot;
             let request = match self.planned(*now) {
                 Some(request) => {
@@ -73,7 +77,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
         Ok(None)
     }
 
-    /// Gives an I/O to the engine, making room where it has none.
+    /// Gives an I/O to the engine; frees room if the engine has none.
     #[inline(always)]
     fn hand_over(&mut self, io: Io, now: Nanos) -> Result<Nanos, EngineError> {
         match self.engine.submit(io) {
@@ -85,7 +89,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
         }
     }
 
-    /// An I/O that the engine did not simply queue.
+    /// Handles every answer of the engine to a submission other than `Queued`.
     #[cold]
     #[inline(never)]
     fn hand_over_otherwise(&mut self, io: Io, mut got: Submitted, mut now: Nanos) -> Result<Nanos, EngineError> {
@@ -107,7 +111,8 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
         }
     }
 
-    /// An asynchronous engine carried the I/O out itself, because the kernel has only a plain call for it.
+    /// Counts an I/O that an asynchronous engine performed itself, because the kernel has only a synchronous call for
+    /// it.
     #[cold]
     fn done_at_once(&mut self, completion: Completion, before: Nanos) -> Result<Nanos, EngineError> {
         let now = self.clock.now();
@@ -121,13 +126,13 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
         Ok(now)
     }
 
-    /// [`Drive::submit_here`] for all places but those of the loop.
+    /// [`Drive::submit_here`] as a call, for rare callers outside the loop.
     #[inline(never)]
     fn submit(&mut self, now: Nanos) -> Result<Nanos, EngineError> {
         self.submit_here(now)
     }
 
-    /// Hands all that is queued to the kernel. One stamp per call: it took the whole batch.
+    /// Submits all queued I/Os to the kernel. One timestamp per call: the call took the whole batch.
     #[inline(always)]
     fn submit_here(&mut self, mut now: Nanos) -> Result<Nanos, EngineError> {
         while self.slots.queued() > 0 {
@@ -143,7 +148,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
         Ok(now)
     }
 
-    /// The queue is full: reap at least once, then down to the low mark.
+    /// Makes room in a full queue: reaps at least once, then down to the low mark.
     #[inline(always)]
     fn make_room(&mut self, mut now: Nanos) -> Result<Nanos, EngineError> {
         let least = self.job.depth.reap_min.max(1);
@@ -164,7 +169,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
         }
     }
 
-    /// Submits and reaps in one call, where the kernel has one and nobody asks when the submission ended.
+    /// Submits and reaps in one call, if the kernel has one and no submission latency is measured.
     #[inline(always)]
     fn submit_and_reap(&mut self, least: u32, now: Nanos) -> Result<Nanos, EngineError> {
         let most = self.job.depth.reap_max.max(least);
@@ -174,7 +179,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
         let in_flight = self.slots.busy() - (self.slots.queued() - taken);
         self.tally.record.submitted(taken, in_flight);
         self.slots.accept(taken, now);
-        self.take_in(done, reaped, now)?;
+        self.count_completions(done, reaped, now)?;
         Ok(now)
     }
 
@@ -184,26 +189,26 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
         self.reap(1, now)
     }
 
-    /// Waits for one completion while the load waits for its time, but not beyond that time: a slow device delays no
-    /// I/O that is due meanwhile.
+    /// Waits for one completion while the load has no I/O due, but only until the next one is: a slow device must not
+    /// delay an I/O that is due (rate limits would drift).
     #[cold]
     fn reap_until(&mut self, until: Nanos, now: Nanos) -> Result<Nanos, EngineError> {
         self.submit(now)?;
         let now = self.clock.now();
-        let moment = until.min(self.next_event).min(now.saturating_add(super::pause::SLICE));
+        let moment = until.min(self.timing.next_event).min(now.saturating_add(super::pause::SLICE));
         let mut done = self.slots.take_done();
         let most = self.job.depth.reap_max.max(1);
         let reaped = self.engine.reap_within(moment.saturating_sub(now), most, &mut done)?;
         let now = self.clock.now();
-        self.stride.restart();
+        self.timing.stride.restart();
         self.watch_time(now);
-        if now >= self.next_event {
-            self.event(self.next_event, now);
+        if now >= self.timing.next_event {
+            self.event(self.timing.next_event, now);
         }
         if reaped == 0 {
             self.slots.give_back(done);
         } else {
-            self.take_in(done, reaped, now)?;
+            self.count_completions(done, reaped, now)?;
         }
         Ok(now)
     }
@@ -212,20 +217,20 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
     pub(super) fn drain(&mut self, mut now: Nanos) -> Result<Nanos, EngineError> {
         now = self.submit(now)?;
         while self.slots.busy() > 0 {
-            // One by one, so that none waits in the ring for the last before it is stamped.
+            // One at a time, so that a completion is timestamped when it arrives and not when the last one does.
             now = self.reap(1, now)?;
             now = self.submit(now)?;
         }
         Ok(now)
     }
 
-    /// [`Drive::reap_here`] for all places but those of the loop.
+    /// [`Drive::reap_here`] as a call, for rare callers outside the loop.
     #[inline(never)]
     fn reap(&mut self, least: u32, now: Nanos) -> Result<Nanos, EngineError> {
         self.reap_here(least, now)
     }
 
-    /// One reap call for `least` completions or more. One stamp per call: it brought the whole batch.
+    /// One reap call for at least `least` completions. One timestamp per call: the call returned the whole batch.
     #[inline(always)]
     fn reap_here(&mut self, least: u32, now: Nanos) -> Result<Nanos, EngineError> {
         let in_flight = self.slots.busy() - self.slots.queued();
@@ -233,13 +238,13 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
         let mut done = self.slots.take_done();
         let reaped = self.engine.reap(least, self.job.depth.reap_max.max(least).max(1), &mut done)?;
         let now = self.now(now);
-        self.take_in(done, reaped, now)?;
+        self.count_completions(done, reaped, now)?;
         Ok(now)
     }
 
-    /// Counts what a reap call brought at `now`.
+    /// Counts the completions that a reap call returned at `now`.
     #[inline(never)]
-    fn take_in(&mut self, done: Vec<Completion>, reaped: u32, now: Nanos) -> Result<(), EngineError> {
+    fn count_completions(&mut self, done: Vec<Completion>, reaped: u32, now: Nanos) -> Result<(), EngineError> {
         self.watch_time(now);
         self.tally.record.reaped(reaped);
         let mut alike = Alike::NONE;
@@ -251,7 +256,8 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
         Ok(())
     }
 
-    /// Ends an I/O. It is counted with those before it while it is like them; the last ones are the caller's to count.
+    /// Finishes an I/O. While it equals those before it, it is only added to their count; the caller records the last
+    /// group.
     #[inline(always)]
     fn finish(&mut self, completion: Completion, now: Nanos, alike: &mut Alike) -> Result<(), EngineError> {
         let slot = self.slots.get(completion.slot);
@@ -269,7 +275,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
                     *alike = Alike { direction, bytes: request.length, life, count: 0 };
                 }
                 alike.count += 1;
-                self.came_back(completion.slot, &request, life);
+                self.observe_completed(completion.slot, &request, life);
                 self.slots.release(completion.slot);
                 self.load.completed(&request);
                 Ok(())
@@ -281,7 +287,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
         }
     }
 
-    /// What is not a full transfer at the first try: syncs, short transfers, errors.
+    /// Handles syncs, short transfers and errors: everything other than a full transfer at the first attempt.
     #[cold]
     fn finish_otherwise(&mut self, completion: Completion, request: &Request, life: Life) -> Result<(), EngineError> {
         if let Some(direction) = request.direction() {
@@ -291,7 +297,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
             match outcome {
                 Outcome::Whole => {
                     self.tally.queued::<LATENCY>(Alike { direction, bytes: moved, life, count: 1 });
-                    self.came_back(completion.slot, request, life);
+                    self.observe_completed(completion.slot, request, life);
                 }
                 Outcome::Failed => self.count_failed(direction, moved, life),
                 Outcome::Rest(rest) => {

@@ -1,47 +1,47 @@
-//! The search for the depth that keeps a latency: doubles while the target is kept, bisects after a miss, and ends with
-//! one window that counts.
+//! The search for the depth that meets latency_target: doubles while the target is met, bisects after a miss, and ends
+//! with one window that is measured.
 
-use job::plan::LatencyPlan;
 use measure::Nanos;
+use plan::LatencyPlan;
 
-/// The search.
+/// State of the search.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Search {
     window: Nanos,
-    /// In percent.
+    /// Percentage of I/Os that must meet the target.
     share: f64,
     keeps_running: bool,
     most: u32,
     /// The depth being tried.
     depth: u32,
-    /// The largest that kept the target.
+    /// The largest depth that met the target; 0 for none.
     kept: u32,
-    /// The smallest that missed it.
+    /// The smallest depth that missed it.
     missed: Option<u32>,
     stage: Stage,
     window_ends: Nanos,
 }
 
-/// Where the search is.
+/// Stage of the search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     Trying,
-    /// The depth is known; this window is the result.
+    /// The depth is found; this window is the result.
     Final,
 }
 
-/// What is to be done after a window.
+/// The next step after a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
-    /// The window goes on.
+    /// The window is not over.
     Wait,
     /// Try this depth.
     Try(u32),
-    /// Measure anew at this depth: it is the one.
+    /// Measure again at this depth: the search has found it.
     Settle(u32),
-    /// The job has its result.
+    /// The job has its result and ends.
     Done,
-    /// Not even depth 1 keeps the target.
+    /// Not even depth 1 meets the target.
     Fail,
 }
 
@@ -65,20 +65,20 @@ impl Search {
         self.depth
     }
 
-    /// When the present window is over.
+    /// The end of the current window.
     pub(super) const fn due(&self) -> Nanos {
         self.window_ends
     }
 
-    /// A window begins.
+    /// Starts a window at `now`.
     pub(super) fn begin_window(&mut self, now: Nanos) {
         self.window_ends = now.saturating_add(self.window);
     }
 
-    /// Judges at `now`, when `seen` I/Os of this window are done and `missed` of them took too long.
+    /// Decides at `now`, when `seen` I/Os of this window are complete and `missed` of them exceeded the target.
     pub(super) fn judge(&mut self, now: Nanos, seen: u64, missed: u64) -> Step {
         let all = self.share >= 100.0;
-        // Where every I/O must keep the target, one that does not decides the window.
+        // If every I/O must meet the target, the first miss decides the window.
         if missed > 0 && all {
             return self.missed();
         }
@@ -107,7 +107,7 @@ impl Search {
             return Step::Fail;
         }
         self.missed = Some(self.depth);
-        // What was kept before need not be so any more.
+        // A depth that met the target before may no longer do so: the device can have slowed down.
         self.kept = self.kept.min(self.depth - 1);
         let below = if self.stage == Stage::Final { self.depth - 1 } else { self.kept + (self.depth - self.kept) / 2 };
         if self.stage == Stage::Final {
@@ -150,7 +150,7 @@ mod tests {
         }
     }
 
-    // Subtlety 40: starts at 1, doubles while good, bisects after a miss, ends with a clean run.
+    // Starts at 1, doubles while good, bisects after a miss, ends with a clean run.
     #[test]
     fn the_search_doubles_then_bisects_then_runs_once_more() {
         assert_eq!(tried(5, 32), (vec![1, 2, 4, 8, 6, 5, 5], Step::Done));

@@ -1,19 +1,20 @@
-//! The I/Os in flight: which slot holds what, which slots are free, which wait for the next submit call.
+//! The I/Os in flight: the request of each slot, which slots are free, and which wait for the next submit call.
 
-use engine::{Completion, Operation};
+use engine::Completion;
 use load::Request;
 use measure::Nanos;
+use plan::Operation;
 
-/// What a slot is busy with.
+/// The I/O that occupies a slot.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Slot {
-    /// What the load wants.
+    /// The request of the load.
     pub(super) request: Request,
-    /// Bytes there already, after a short transfer.
+    /// Bytes transferred so far, after a short transfer.
     pub(super) moved: u32,
-    /// When the load decided on it.
+    /// Time at which the load decided on it.
     pub(super) issued: Nanos,
-    /// When the kernel first had it.
+    /// Time at which the kernel first accepted it.
     pub(super) accepted: Nanos,
 }
 
@@ -24,16 +25,16 @@ const IDLE: Slot = Slot {
     accepted: Nanos::ZERO,
 };
 
-/// All slots of a worker. Everything is allocated at the start.
+/// All slots of a worker. Everything is allocated at the start: the hot path allocates nothing.
 #[derive(Debug)]
 pub(super) struct Slots {
     slots: Box<[Slot]>,
     free: Vec<u32>,
     queued: Vec<u32>,
     done: Vec<Completion>,
-    /// How many may be used.
+    /// Number of slots in use: the current depth.
     usable: usize,
-    /// Those that may not.
+    /// Slots beyond the current depth.
     held: Vec<u32>,
 }
 
@@ -50,27 +51,27 @@ impl Slots {
         }
     }
 
-    /// Whether every slot is busy.
+    /// True if every slot is busy.
     #[inline]
     pub(super) fn is_full(&self) -> bool {
         self.free.is_empty()
     }
 
-    /// How many are busy, those that wait for a submit call included.
+    /// Number of busy slots, including those that wait for a submit call.
     #[inline]
     #[expect(clippy::cast_possible_truncation, reason = "at most the depth, a u32")]
     pub(super) fn busy(&self) -> u32 {
         (self.usable - self.free.len()) as u32
     }
 
-    /// Uses only `depth` of the slots from now on; nothing is in flight.
+    /// Uses only `depth` of the slots from now on. Nothing may be in flight.
     pub(super) fn use_only(&mut self, depth: u32) {
         self.free.append(&mut self.held);
         self.usable = (depth as usize).clamp(1, self.slots.len());
         self.held.extend(self.free.drain(self.usable..));
     }
 
-    /// Whether an I/O in flight or queued touches a byte of `request`.
+    /// True if an I/O in flight or queued shares a byte with `request`.
     pub(super) fn overlaps(&self, request: &Request) -> bool {
         let end = request.offset.saturating_add(u64::from(request.length));
         let touches = |slot: u32| {
@@ -90,7 +91,7 @@ impl Slots {
         slot
     }
 
-    /// The slot is idle again.
+    /// Makes the slot free again.
     #[inline]
     pub(super) fn release(&mut self, slot: u32) {
         self.free.push(slot);
@@ -101,25 +102,26 @@ impl Slots {
         &self.slots[slot as usize]
     }
 
-    /// Notes how much of a slot's request is there.
+    /// Sets the number of bytes of the slot's request that have been transferred.
     pub(super) fn set_moved(&mut self, slot: u32, moved: u32) {
         self.slots[slot as usize].moved = moved;
     }
 
-    /// The engine queued this slot.
+    /// Appends a slot that the engine has queued.
     #[inline]
     pub(super) fn queue(&mut self, slot: u32) {
         self.queued.push(slot);
     }
 
-    /// How many wait for a submit call.
+    /// Number of slots that wait for a submit call.
     #[inline]
     #[expect(clippy::cast_possible_truncation, reason = "at most the depth, a u32")]
     pub(super) fn queued(&self) -> u32 {
         self.queued.len() as u32
     }
 
-    /// The kernel took the first `count` of the queued at `now`. The rest of a short transfer keeps its first stamp.
+    /// Marks the first `count` queued slots as accepted by the kernel at `now`. The rest of a short transfer keeps its
+    /// first timestamp.
     #[inline]
     pub(super) fn accept(&mut self, count: u32, now: Nanos) {
         for slot in self.queued.drain(..count as usize) {
@@ -130,7 +132,7 @@ impl Slots {
         }
     }
 
-    /// This one was carried out on the spot: it never waited for a submit call.
+    /// Marks a slot as accepted that was performed at once and never waited for a submit call.
     pub(super) fn accept_alone(&mut self, slot: u32, now: Nanos) {
         let slot = &mut self.slots[slot as usize];
         if slot.moved == 0 {
@@ -138,13 +140,13 @@ impl Slots {
         }
     }
 
-    /// The list for completions, empty; to be given back.
+    /// Lends the empty list for completions; return it with [`Slots::give_back`].
     #[inline]
     pub(super) fn take_done(&mut self) -> Vec<Completion> {
         std::mem::take(&mut self.done)
     }
 
-    /// Keeps the list for the next time.
+    /// Returns the list for the next call, so that its memory is reused.
     #[inline]
     pub(super) fn give_back(&mut self, mut done: Vec<Completion>) {
         done.clear();

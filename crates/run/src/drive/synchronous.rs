@@ -1,16 +1,19 @@
-//! The loop for engines that complete an I/O in `submit`: one in flight, two looks at the clock per I/O. A timed pass that
-//! nobody else looks at has one of its own, `PASS`, with one look: a record lasts from the end of the one before.
+//! The loop for engines that complete an I/O in `submit`: one in flight, two clock reads per I/O. A timed pass whose
+//! I/Os nothing else inspects has its own variant, `PASS`, with one read per I/O: a record lasts from the end of the
+//! one before.
 
 use super::faults::Outcome;
-use super::{Drive, Life, first_io};
+use super::job_loop::{Drive, first_io};
+use super::life::Life;
 use engine::{Completion, Engine, EngineError, Io, Submitted};
-use job::Work;
 use load::{Next, Request};
 use measure::{Clock, Direction, Nanos};
+use plan::Work;
 
 impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
     pub(super) fn run_synchronous<const PASS: bool>(&mut self) -> Result<(), EngineError> {
-        // The end of one I/O is the moment at which the next is decided on: total latency includes making it.
+        // The end of one I/O is the moment at which the next is decided on: total latency includes the time to prepare
+        // it.
         let mut now = self.clock.now();
         loop {
             let request = match self.planned(now) {
@@ -29,8 +32,9 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
         Ok(())
     }
 
-    /// The next I/O of a loop that has one in flight, and the present, as soon as there is one; none where the job is over.
-    // The present goes by value and all of it into the loop: a place in memory would cost a store and a load per I/O.
+    /// The next I/O for a loop with one in flight, and the current time; waits until there is one. `None` when the job
+    /// is over.
+    // The time is passed by value and the function inlined: through memory it would cost a store and a load per I/O.
     #[inline(always)]
     pub(super) fn next_alone(&mut self, mut now: Nanos) -> Result<Option<(Request, Nanos)>, EngineError> {
         loop {
@@ -59,10 +63,10 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
         let life = Life { issued: decided, accepted, reaped };
         match request.direction() {
             Some(direction) if result == i64::from(request.length) => {
-                // What an engine's I/O is, is known when its loop is compiled: this choice costs nothing.
+                // `work` is a constant of the engine, so the compiler resolves this match.
                 match E::SPEC.capabilities.work {
-                    Work::Company => return Ok(self.keep_company(request, direction, life)),
-                    Work::Names => {
+                    Work::Background => return Ok(self.finish_background_io(request, direction, life)),
+                    Work::Metadata => {
                         let timed = self.engine.made_call();
                         self.tally.named::<LATENCY>(direction, u64::from(request.length), life, timed);
                     }
@@ -71,26 +75,26 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
                 if PASS {
                     self.look_at_marks(request);
                 } else {
-                    self.came_back(0, request, life);
+                    self.observe_completed(0, request, life);
                 }
                 self.load.completed(request);
                 Ok(reaped)
             }
             _ if E::SPEC.capabilities.work == Work::Stream && result == 0 => self.wait_for_peer(request, life),
-            Some(direction) if E::SPEC.capabilities.work == Work::Company && result == 0 => {
-                self.stay_in_company(request, direction, life)
+            Some(direction) if E::SPEC.capabilities.work == Work::Background && result == 0 => {
+                self.poll_background_io(request, direction, life)
             }
             _ => self.carry_on(request, life, result),
         }
     }
 
-    /// An I/O outside of the loop, whose code would else be there again.
+    /// Submits outside the hot loop; not inlined, so that the engine's code is not duplicated.
     #[inline(never)]
     pub(super) fn submit_apart(&mut self, io: Io) -> Submitted {
         self.engine.submit(io)
     }
 
-    /// What is not a full transfer at the first try: syncs, short transfers, errors.
+    /// Handles syncs, short transfers and errors: everything other than a full transfer at the first attempt.
     #[cold]
     fn carry_on(&mut self, request: &Request, life: Life, first: i64) -> Result<Nanos, EngineError> {
         let Some(direction) = request.direction() else {
@@ -117,7 +121,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
         match outcome {
             Outcome::Whole => {
                 self.tally.synchronous::<LATENCY>(direction, u64::from(moved), life);
-                self.came_back(0, request, life);
+                self.observe_completed(0, request, life);
             }
             Outcome::Failed => self.count_failed(direction, moved, life),
             Outcome::Rest(_) => {}
@@ -126,10 +130,10 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
         Ok(reaped)
     }
 
-    /// Counts something that is no I/O: it moved nothing. Then rests as long as the engine wants to, and ends when it
-    /// has nothing left to do.
+    /// Counts a step of background work (CPU or memory load), which moves no bytes. Then sleeps as long as the engine
+    /// asks for, and stops when the engine has nothing left to do.
     #[cold]
-    fn keep_company(&mut self, request: &Request, direction: Direction, life: Life) -> Nanos {
+    fn finish_background_io(&mut self, request: &Request, direction: Direction, life: Life) -> Nanos {
         self.tally.synchronous::<LATENCY>(direction, 0, life);
         self.load.completed(request);
         let rest = self.engine.rest_after();
@@ -141,9 +145,9 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
         self.clock.now()
     }
 
-    /// Company that lasts is looked after between its parts: it counts when it is done, or when the job is.
+    /// Repeats a step of background work that is not finished; it counts once it is, or when the job ends.
     #[cold]
-    fn stay_in_company(
+    fn poll_background_io(
         &mut self,
         request: &Request,
         direction: Direction,
@@ -159,10 +163,10 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
                 break;
             }
         }
-        Ok(self.keep_company(request, direction, life))
+        Ok(self.finish_background_io(request, direction, life))
     }
 
-    /// The other end of a connection lets us wait, or is gone: then the job has all it will get, and that is no error.
+    /// Waits for the peer of a connection. When the peer has closed it, the job is complete; that is not an error.
     #[cold]
     fn wait_for_peer(&mut self, request: &Request, life: Life) -> Result<Nanos, EngineError> {
         let Some(direction) = request.direction() else { return self.carry_on(request, life, 0) };
@@ -185,7 +189,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
                 result if result == i64::from(request.length) => {
                     let life = Life { reaped: self.clock.now(), ..life };
                     self.tally.synchronous::<LATENCY>(direction, u64::from(request.length), life);
-                    self.came_back(0, request, life);
+                    self.observe_completed(0, request, life);
                     self.load.completed(request);
                     return Ok(life.reaped);
                 }
@@ -194,14 +198,14 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
         }
     }
 
-    /// When the job's runtime is over; never without one, or while a ramp lasts.
+    /// Time at which the job's runtime ends; `Nanos::MAX` without a runtime, or during a ramp.
     fn runtime_ends(&self) -> Nanos {
-        let runtime = self.job.limits.runtime.filter(|_| self.ramp_ends.is_none());
+        let runtime = self.job.limits.runtime.filter(|_| self.timing.ramp_ends.is_none());
         runtime.map_or(Nanos::MAX, |runtime| Nanos(self.tally.record.measured_from).saturating_add(runtime))
     }
 
-    /// Every I/O of a synchronous engine is one submit call and one reap call of one. fio counts no calls for its
-    /// null engine at depth 1, which has none.
+    /// Derives the call counts of a synchronous engine: one submit call and one reap call per I/O. The null engine
+    /// makes no calls, and fio counts none for it at depth 1.
     pub(super) fn count_calls(&mut self) {
         let record = &mut *self.tally.record;
         let control = self.tally.control;
@@ -210,7 +214,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
         };
         let total = (0..3).map(ios).sum::<u64>() + record.sync.count();
         record.level[0] = total;
-        if E::SPEC.capabilities.work != Work::Pretence {
+        if E::SPEC.capabilities.work != Work::Null {
             (record.submit[1], record.complete[1]) = (total, total);
         }
     }

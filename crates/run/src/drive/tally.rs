@@ -1,32 +1,59 @@
-//! Counting: what every completed I/O adds to its worker's record.
+//! Statistics: what every completed I/O adds to its worker's record.
 
-use super::log::Logged;
-use super::{Judge, Logs};
-use crate::worker::record::{Control, Keeps, Record, coarse_bin};
-use job::plan::RecordPlan;
+use super::latency_limits::LatencyLimits;
+use super::life::Life;
+use super::log::{Logged, Logs};
+use super::minimum_rate::Amounts;
+use crate::shared::control::Control;
+use crate::shared::priorities::PriorityRecord;
+use crate::shared::record::{Keeps, Mailbox, Record, coarse_bin};
+use crate::shared::steady::Totals;
 use load::Request;
 use measure::{Direction, IntervalSampler, Nanos};
 use model::{CpuUsage, JobError};
+use plan::RecordPlan;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// A worker's record, and what of it the job wants filled.
+/// A worker's record, and which parts of it the job fills.
 #[derive(Debug)]
 pub(crate) struct Tally<'w> {
-    /// Where everything is counted.
+    /// The record to count into.
     pub(crate) record: &'w mut Record,
-    /// What the parent sees while the worker lives.
+    /// The counters that the parent reads while the worker runs.
     pub(crate) control: &'w Control,
     histograms: WantedHistograms,
     sampling: Option<Sampling>,
     logs: Option<Box<Logs>>,
-    judge: Option<Box<Judge>>,
-    /// Whether each I/O is looked at by logs or a judge.
+    judge: Option<Box<LatencyLimits>>,
+    /// True if logs or latency limits inspect each I/O.
     observed: bool,
-    /// The logs while a ramp lasts: its I/O is not logged.
+    /// The logs during a ramp, whose I/O is not logged.
     muted_logs: Option<Box<Logs>>,
+    /// Latencies by priority, if the engine issues I/Os of more than one.
+    pub(super) priorities: Option<&'w mut PriorityRecord>,
+    /// The mailbox for a copy of a thread's record, which the parent may ask for.
+    pub(super) mailbox: &'w Mailbox,
+    /// CPU time of the kernel's polling thread when the measured part began.
+    pub(super) kernel_cpu_before: Nanos,
 }
 
-/// Which kinds of latency are kept as histograms, for percentiles.
+/// The inputs of a tally.
+pub(crate) struct TallySetup<'w> {
+    /// The worker's record.
+    pub(crate) record: &'w mut Record,
+    /// The worker's control block.
+    pub(crate) control: &'w Control,
+    /// The mailbox for a copy of a thread's record.
+    pub(crate) mailbox: &'w Mailbox,
+    /// Latencies by priority, in runs with a job that has several.
+    pub(crate) priorities: Option<&'w mut PriorityRecord>,
+    /// Logs of the job.
+    pub(crate) logs: Option<Box<Logs>>,
+    /// Latency limits of the job.
+    pub(crate) judge: Option<Box<LatencyLimits>>,
+}
+
+/// The latencies that are kept as histograms, for percentiles.
 #[derive(Clone, Copy, Debug)]
 struct WantedHistograms {
     completion: bool,
@@ -34,40 +61,29 @@ struct WantedHistograms {
     submission: bool,
 }
 
-/// The three moments of an I/O's life.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Life {
-    /// The load decided on it: submission latency and total latency begin.
-    pub(crate) issued: Nanos,
-    /// The kernel (or the call) has it: completion latency begins.
-    pub(crate) accepted: Nanos,
-    /// It came back.
-    pub(crate) reaped: Nanos,
-}
-
-/// I/Os that agree in all that is counted. Stamps are taken per call, so the I/Os that one call submitted and one call
-/// reaped have the same latencies to the nanosecond: counting them together gives the same numbers for less.
+/// I/Os that agree in everything that is counted. Timestamps are taken per call, so the I/Os that one call submitted
+/// and one call reaped have equal latencies to the nanosecond: recording them together gives the same numbers for less.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Alike {
     pub(super) direction: Direction,
     /// Bytes of each.
     pub(super) bytes: u32,
     pub(super) life: Life,
-    /// How many there are so far.
+    /// Number of I/Os so far.
     pub(super) count: u64,
 }
 
 impl Alike {
-    /// None yet, of whatever kind the first will be.
+    /// An empty group; the first I/O replaces its values.
     pub(super) const NONE: Alike = {
         let life = Life { issued: Nanos::ZERO, accepted: Nanos::ZERO, reaped: Nanos::ZERO };
         Alike { direction: Direction::Read, bytes: 0, life, count: 0 }
     };
 
-    /// Whether such an I/O is like these.
+    /// True if an I/O with these values belongs to the group.
     #[inline]
     pub(super) fn includes(&self, direction: Direction, bytes: u32, life: Life) -> bool {
-        // What one call brought was reaped at one moment.
+        // `reaped` is not compared: one call reaped all of them.
         let Life { issued, accepted, .. } = self.life;
         (issued, accepted, self.bytes, self.direction) == (life.issued, life.accepted, bytes, direction)
     }
@@ -94,13 +110,8 @@ impl Sampling {
 
 impl<'w> Tally<'w> {
     /// Prepares for counting; [`Tally::begin`] starts it.
-    pub(crate) fn new(
-        record: &'w mut Record,
-        control: &'w Control,
-        plan: &RecordPlan,
-        logs: Option<Box<Logs>>,
-        judge: Option<Box<Judge>>,
-    ) -> Self {
+    pub(crate) fn new(setup: TallySetup<'w>, plan: &RecordPlan) -> Self {
+        let TallySetup { record, control, mailbox, priorities, logs, judge } = setup;
         let histograms = WantedHistograms {
             completion: plan.completion_percentiles && plan.completion_latency,
             total: plan.total_percentiles && plan.total_latency,
@@ -115,10 +126,22 @@ impl<'w> Tally<'w> {
             total_moments: plan.total_latency.into(),
         };
         let observed = judge.is_some();
-        Tally { record, control, histograms, sampling, logs, judge, observed, muted_logs: None }
+        Tally {
+            record,
+            control,
+            histograms,
+            sampling,
+            logs,
+            judge,
+            observed,
+            muted_logs: None,
+            priorities,
+            mailbox,
+            kernel_cpu_before: Nanos::ZERO,
+        }
     }
 
-    /// Forgets what was counted and measures from `now` on.
+    /// Resets all counts and measures from `now` on.
     pub(crate) fn begin(&mut self, usage: CpuUsage, now: Nanos) {
         self.record.begin(self.control, usage, now);
         if let Some(sampling) = &mut self.sampling {
@@ -131,7 +154,7 @@ impl<'w> Tally<'w> {
         self.observed = self.logs.is_some() || self.judge.is_some();
     }
 
-    /// Counts an I/O of a synchronous engine: no submission latency.
+    /// Counts an I/O of a synchronous engine, which has no submission latency.
     #[inline(always)]
     pub(crate) fn synchronous<const LATENCY: bool>(&mut self, direction: Direction, bytes: u64, life: Life) {
         self.control.count(direction, bytes, 1);
@@ -145,8 +168,8 @@ impl<'w> Tally<'w> {
         self.record.measured_until = life.reaped.get();
     }
 
-    /// Counts an I/O on a name. Only those that made their call are timed, and only the call: of the rest of such an
-    /// I/O there is nothing to say.
+    /// Counts an I/O of a metadata engine. Latency is recorded only for I/Os that made the system call, and covers only
+    /// that call.
     #[inline]
     pub(super) fn named<const LATENCY: bool>(&mut self, direction: Direction, bytes: u64, life: Life, timed: bool) {
         self.control.count(direction, bytes, 1);
@@ -163,7 +186,8 @@ impl<'w> Tally<'w> {
 
     /// Counts I/Os of an asynchronous engine.
     ///
-    /// All three latencies are recorded here, at the end, so that submission + completion = total also for the means.
+    /// All three latencies are recorded here, at completion, so that submission + completion = total also holds for the
+    /// means.
     #[inline]
     pub(super) fn queued<const LATENCY: bool>(&mut self, alike: Alike) {
         let Alike { direction, bytes, mut life, count } = alike;
@@ -190,7 +214,27 @@ impl<'w> Tally<'w> {
         self.record.measured_until = life.reaped.get();
     }
 
-    /// Whether there are logs.
+    /// Drops the statistics by priority unless the engine issues I/Os of more than one.
+    pub(super) fn keep_priorities_of(&mut self, priorities: &[u16]) {
+        if priorities.len() < 2 {
+            self.priorities = None;
+        }
+    }
+
+    /// True if latencies are counted by priority.
+    pub(super) fn has_priorities(&self) -> bool {
+        self.priorities.is_some()
+    }
+
+    /// Resets the statistics by priority.
+    pub(super) fn begin_priorities(&mut self, values: &[u16]) {
+        if let Some(priorities) = &mut self.priorities {
+            priorities.name(values);
+            priorities.begin();
+        }
+    }
+
+    /// True if there are logs.
     pub(super) fn has_logs(&self) -> bool {
         self.logs.is_some()
     }
@@ -204,12 +248,12 @@ impl<'w> Tally<'w> {
         logs.record(&Logged { direction, bytes: u64::from(request.length), offset: request.offset, life });
     }
 
-    /// When the next window of a log ends; never without.
+    /// End of the next log window; `Nanos::MAX` without logs.
     pub(super) fn next_log_end(&self) -> Nanos {
         self.logs.as_ref().map_or(Nanos::MAX, |logs| logs.next_end())
     }
 
-    /// Closes the windows of logs that end at `moment`; nothing more is done before `until`.
+    /// Closes the log windows that end at `moment`; no I/O completes before `until`.
     pub(super) fn close_log_windows(&mut self, moment: Nanos, until: Nanos) {
         if let Some(logs) = &mut self.logs {
             logs.close_due(moment, until);
@@ -222,24 +266,24 @@ impl<'w> Tally<'w> {
         self.observed = self.judge.is_some();
     }
 
-    /// Shows `count` like I/Os to logs and judge.
+    /// Passes `count` equal I/Os to the latency limits.
     fn observe(&mut self, direction: Direction, life: Life, count: u64) {
         if let Some(judge) = &mut self.judge {
             judge.see(direction, life.reaped.saturating_sub(life.issued), count);
         }
     }
 
-    /// The first I/O that took longer than the job allows, and how long that is.
+    /// The first I/O that took longer than max_latency: direction, latency, and the limit.
     pub(super) fn too_long(&self) -> Option<(Direction, Nanos, Nanos)> {
         self.judge.as_ref()?.too_long()
     }
 
-    /// I/Os judged since [`Tally::forget_judged`], and how many missed the target.
+    /// I/Os checked since [`Tally::forget_judged`], and how many missed the target.
     pub(super) fn judged(&self) -> (u64, u64) {
         self.judge.as_ref().map_or((0, 0), |judge| judge.count())
     }
 
-    /// Counts judged I/Os from zero.
+    /// Resets the counts of checked I/Os.
     pub(super) fn forget_judged(&mut self) {
         if let Some(judge) = &mut self.judge {
             judge.forget();
@@ -254,7 +298,7 @@ impl<'w> Tally<'w> {
         self.logs.take().map_or(Ok(()), |logs| logs.finish(now))
     }
 
-    // Inlined by force: a call would keep the stamps in memory instead of in registers.
+    // Forced inline: a call would keep the timestamps in memory instead of in registers.
     #[inline(always)]
     fn completion(&mut self, direction: Direction, life: Life, count: u64) {
         let completion = life.reaped.saturating_sub(life.accepted);
@@ -279,7 +323,7 @@ impl<'w> Tally<'w> {
         self.record.measured_until = life.reaped.get();
     }
 
-    /// Counts an error of a job that forgives some.
+    /// Counts an error of a job that ignores some.
     pub(crate) fn count_error(&mut self, errno: i32) {
         if self.record.forgiven_errors == 0 {
             self.record.first_forgiven_errno = errno;
@@ -287,14 +331,14 @@ impl<'w> Tally<'w> {
         self.record.forgiven_errors += 1;
     }
 
-    /// When the next sample is due; never without samples.
+    /// Time of the next sample; `Nanos::MAX` without samples.
     pub(crate) fn next_sample(&self) -> Nanos {
         let Some(sampling) = &self.sampling else { return Nanos::MAX };
         let samplers = sampling.bandwidth.iter().chain(&sampling.iops);
         samplers.map(IntervalSampler::next_due).min().unwrap_or(Nanos::MAX)
     }
 
-    /// Takes the samples that are due at `now`; nothing more is done before `until`.
+    /// Takes the samples that are due at `now`; no I/O completes before `until`.
     pub(crate) fn sample(&mut self, now: Nanos, until: Nanos) {
         let Some(sampling) = &mut self.sampling else { return };
         let record = &mut *self.record;
@@ -314,6 +358,24 @@ impl<'w> Tally<'w> {
                 }
                 iops.skip_idle(until);
             }
+        }
+    }
+
+    /// Bytes and I/Os completed, by direction.
+    pub(super) fn amounts(&self) -> Amounts {
+        let all = |counters: &[std::sync::atomic::AtomicU64; 3]| counters.each_ref().map(|each| each.load(Relaxed));
+        (all(&self.control.bytes), all(&self.control.ios))
+    }
+
+    /// All bytes and I/Os, and the sum of latencies of the measured part.
+    pub(super) fn totals(&mut self) -> Totals {
+        self.record.settle();
+        let (bytes, ios) = self.amounts();
+        let latency: u128 = self.record.completion.iter().map(measure::Moments::sum).sum();
+        Totals {
+            bytes: bytes.iter().sum(),
+            ios: ios.iter().sum(),
+            latency_ns: u64::try_from(latency).unwrap_or(u64::MAX),
         }
     }
 }

@@ -1,46 +1,48 @@
-//! Which devices may be written to: those that nobody uses and on which nothing lies, and those that the user named.
+//! Decides which devices may be written to: those that are unused and hold no data, and those that the user named.
 //!
-//! The one place of this decision, for every command: all that writes comes as a job of a plan. What is on a device
-//! is found by `sys::claims`.
+//! This decision is made only here, for every command: everything that writes is a job of a plan. The state of a device
+//! is determined by `sys::devices::claims`.
 
-use super::{PlannedFile, refusal};
-use job::Work;
-use job::plan::{JobPlan, Mix};
+use super::errors::refusal;
+use super::regions::PlannedFile;
+use engine::ENGINES;
 use measure::Direction;
 use model::JobError;
+use plan::Work;
+use plan::{JobPlan, Mix};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use sys::SysError;
-use sys::claims::{self, Claim};
-use sys::device::BlockDevice;
+use sys::devices::claims::{self, Claim};
+use sys::devices::identity::BlockDevice;
 
-/// What was found on the devices of a plan; each is looked at once.
+/// The state of the devices of a plan; each is examined once.
 #[derive(Debug)]
 pub(crate) struct Guard<'root> {
     root: &'root Path,
     found: BTreeMap<PathBuf, Found>,
 }
 
-/// One device.
+/// The state of one device.
 #[derive(Clone, Debug)]
 struct Found {
     claims: Vec<Claim>,
-    /// The words that name it.
+    /// The names that identify it: serial number or WWID, and the size in bytes.
     identities: Vec<String>,
 }
 
 impl<'root> Guard<'root> {
-    /// Nothing has been looked at yet.
+    /// A guard that has not examined any device.
     pub(crate) fn new(root: &'root Path) -> Self {
         Guard { root, found: BTreeMap::new() }
     }
 
-    /// Refuses a job that would write to a block device which somebody uses or on which data lie, unless the job
-    /// names this very device by something that stays with it. `by_number` are devices that nobody named: a trace
-    /// holds their numbers on the machine on which it was taken.
+    /// Rejects a job that would write to a block device which is in use or holds data, unless the job names this very
+    /// device by a persistent identity (`write_consent`). `by_number` are devices that the user did not name: a trace
+    /// holds their device numbers on the machine where it was recorded.
     ///
     /// # Errors
-    /// The refusal, or when a device cannot be looked at.
+    /// The refusal, or an error if a device cannot be examined.
     pub(crate) fn check(
         &mut self,
         job: &JobPlan,
@@ -50,7 +52,7 @@ impl<'root> Guard<'root> {
         if leaves_alone(job) {
             return Ok(());
         }
-        // Whatever filetype= says: the kernel writes to what the path leads to.
+        // Independent of filetype=: the kernel writes to whatever the path resolves to.
         let paths: BTreeSet<&Path> = clones.iter().flatten().map(|file| file.path.as_path()).collect();
         for path in paths {
             let Some(device) = claims::behind(self.root, path) else {
@@ -79,7 +81,7 @@ impl<'root> Guard<'root> {
             );
             refusal(errno, "look at", message)
         };
-        let number = sys::device::number_under(path).map_err(unknown)?;
+        let number = sys::devices::identity::number_under(path).map_err(unknown)?;
         let device = BlockDevice::by_number(self.root, number)
             .ok_or_else(|| unknown(SysError::Impossible(format!("/sys shows no device {number}"))))?;
         let claims = claims::on(self.root, path, &device).map_err(unknown)?;
@@ -89,18 +91,18 @@ impl<'root> Guard<'root> {
     }
 }
 
-/// Whether a job changes nothing on its devices: it reads, or only checks what was written. Calls about space do what
-/// their engine says, whatever the direction is called; blocks are trimmed also where writes only check.
+/// True if a job changes nothing on its devices: it reads, or only verifies what was written. Engines that allocate
+/// space change files whatever the direction is called, and verify_only does not suppress trims.
 fn leaves_alone(job: &JobPlan) -> bool {
     let only_checks = job.verify.as_ref().is_some_and(|verify| verify.only);
-    let reads = job.load.mix == Mix::Only(Direction::Read) && job.work != Work::Space;
+    let reads = job.load.mix == Mix::Only(Direction::Read) && job.work != Work::Allocation;
     reads || (only_checks && !job.load.mix.contains(Direction::Trim))
 }
 
-/// Refuses raw commands to a device of which nobody knows what lies on it.
+/// Rejects raw commands to a device whose content cannot be determined.
 fn refuse_unknown(job: &JobPlan, path: &Path) -> Result<(), JobError> {
     use std::os::unix::fs::FileTypeExt;
-    let raw = matches!(job.engine, "sg" | "io_uring_cmd");
+    let raw = ENGINES.iter().any(|engine| engine.name == job.engine && engine.capabilities.raw_commands);
     if !raw || !std::fs::metadata(path).is_ok_and(|found| found.file_type().is_char_device()) {
         return Ok(());
     }
@@ -115,14 +117,14 @@ fn refuse_unknown(job: &JobPlan, path: &Path) -> Result<(), JobError> {
     Err(refusal(libc::EPERM, "look at", message))
 }
 
-/// Why a job may not write to a device.
+/// The reason why a job may not write to a device.
 #[derive(Clone, Copy, Debug)]
 enum Objection {
-    /// Only a trace names it.
+    /// Only a trace names the device.
     ByNumber,
-    /// Somebody uses it, and the job does not say everything that it must.
+    /// The device is in use, and the job does not set all options that this requires.
     InUse,
-    /// There are data on it, and the job does not name it.
+    /// The device holds data, and the job does not name it.
     Data,
 }
 
@@ -139,7 +141,7 @@ fn objection(job: &JobPlan, found: &Found, by_number: bool) -> Option<Objection>
 }
 
 fn refuse(job: &JobPlan, path: &Path, found: &Found, why: Objection) -> JobError {
-    // As many marks as a person reads; a disk has a hundred partitions at times.
+    // At most four, to keep the message short; a disk can have a hundred partitions.
     let shown: Vec<String> = found.claims.iter().take(4).map(ToString::to_string).collect();
     let more = found.claims.len().saturating_sub(4);
     let more = if more > 0 { format!(", and {more} more") } else { String::new() };

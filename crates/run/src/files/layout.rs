@@ -1,17 +1,17 @@
-//! Layout: files are made before any worker starts.
+//! Layout: files are created before any worker starts.
 //!
-//! A job that reads gets files written in full, with fresh content, flushed. A job that only writes gets the space
-//! and nothing else. A file that is large enough is left alone; one that must grow is made anew.
+//! A job that reads gets files written in full, with fresh content, and flushed. A job that only writes gets allocated
+//! space and nothing else. A file that is large enough is not changed; one that must grow is recreated.
 
-use super::plan::{FileKind, PlannedFile, largest_block};
-use super::{file_error, refusal};
-use crate::Observer;
-use engine::Operation;
-use job::plan::{Allocate, JobPlan, Mix};
+use super::errors::{file_error, refusal};
+use super::regions::{FileKind, PlannedFile, largest_block};
+use crate::Event;
 use load::Request;
 use load::content::Content;
 use measure::{Direction, Nanos};
 use model::JobError;
+use plan::Operation;
+use plan::{Allocate, JobPlan, Mix};
 use rustix::fs::{Advice, FallocateFlags, fadvise, fallocate, ftruncate};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -22,17 +22,20 @@ use std::path::{Path, PathBuf};
 
 /// The size of a write during layout, unless the job's blocks are larger.
 const CHUNK: usize = 1 << 20;
-/// However large the blocks are: one of 4 GiB would want as much memory once more.
+/// Upper limit for large blocks: a block of 4 GiB would need a second buffer of that size.
 const LARGEST_CHUNK: usize = 64 << 20;
 
-/// Makes the files of all clones of one job. `go_on` is asked between writes.
+/// Receives [`Event::Layout`] and [`Event::LayoutProgress`].
+pub(crate) type LayoutObserver<'a> = &'a mut dyn FnMut(Event<'_>);
+
+/// Creates the files of all clones of one job. `go_on` is called between writes; `false` ends the layout.
 ///
 /// # Errors
-/// When a file cannot be made; the job cannot run then, others can.
+/// If a file cannot be created; the job cannot run then, others can.
 pub(crate) fn lay_out(
     job: &JobPlan,
     clones: &[Vec<PlannedFile>],
-    observer: &mut dyn Observer,
+    observer: LayoutObserver<'_>,
     go_on: &mut dyn FnMut() -> bool,
 ) -> Result<(), JobError> {
     if made_while_running(job) {
@@ -59,14 +62,15 @@ pub(crate) fn lay_out(
     let total = to_make.values().copied().fold(0, u64::saturating_add);
     let mut layout = Layout { job, writer: None, done: 0, total, observer, go_on };
     for files in clones {
-        // A file that clones share is made for the first of them.
+        // A file that clones share is created for the first of them.
         let of_clone: Vec<(&Path, u64)> =
             files.iter().filter_map(|file| to_make.remove_entry(file.path.as_path())).collect();
         if of_clone.is_empty() {
             continue;
         }
         let bytes = of_clone.iter().map(|&(_, size)| size).fold(0, u64::saturating_add);
-        layout.observer.layout(&job.name, u32::try_from(of_clone.len()).unwrap_or(u32::MAX), bytes);
+        let files = u32::try_from(of_clone.len()).unwrap_or(u32::MAX);
+        (layout.observer)(Event::Layout { job: &job.name, files, bytes });
         for (path, size) in of_clone {
             layout.make(path, size)?;
         }
@@ -74,39 +78,31 @@ pub(crate) fn lay_out(
     Ok(())
 }
 
-/// Whether [`lay_out`] has nothing to do.
+/// True if [`lay_out`] has nothing to do.
 pub(crate) fn is_laid_out(job: &JobPlan, clones: &[Vec<PlannedFile>]) -> bool {
     !made_while_running(job) && missing(clones).is_empty()
 }
 
-/// Files come into being when they are opened, or written.
+/// True if files are created when they are opened or written, not laid out.
 fn made_while_running(job: &JobPlan) -> bool {
     job.files.handling.create_on_open || job.files.handling.fill
 }
 
-/// Tells which files workers are going to make for themselves, side by side.
-pub(crate) fn announce_own(job: &JobPlan, clones: &[Vec<PlannedFile>], observer: &mut dyn Observer) {
+/// Reports the files that workers are going to lay out themselves, in parallel.
+pub(crate) fn announce_own(job: &JobPlan, clones: &[Vec<PlannedFile>], observer: LayoutObserver<'_>) {
     if made_while_running(job) || !job.files.may_create {
         return;
     }
     for files in clones.iter().map(std::slice::from_ref).map(missing).filter(|files| !files.is_empty()) {
-        observer.layout(
-            &job.name,
-            u32::try_from(files.len()).unwrap_or(u32::MAX),
-            files.values().copied().fold(0, u64::saturating_add),
-        );
+        observer(Event::Layout {
+            job: &job.name,
+            files: u32::try_from(files.len()).unwrap_or(u32::MAX),
+            bytes: files.values().copied().fold(0, u64::saturating_add),
+        });
     }
 }
 
-/// Nobody is told of the layout any more: workers lay out their own files side by side.
-pub(crate) struct Alone;
-
-impl Observer for Alone {
-    /// Those who find anything are at work, and here nobody is yet.
-    fn finding(&mut self, _text: &str) {}
-}
-
-/// The files that must be made, and how large all clones together want each.
+/// The files that must be created, and the size of each that covers all clones.
 fn missing(clones: &[Vec<PlannedFile>]) -> BTreeMap<&Path, u64> {
     let mut to_make: BTreeMap<&Path, u64> = BTreeMap::new();
     for file in clones.iter().flatten().filter(|file| file.kind == FileKind::Regular) {
@@ -118,7 +114,8 @@ fn missing(clones: &[Vec<PlannedFile>]) -> BTreeMap<&Path, u64> {
     to_make
 }
 
-/// Directories in a file's name are made; `directory=` must be there, or a wrong word would fill the wrong disk.
+/// Directories within a file's name are created. `directory=` itself must exist: a typo would otherwise fill the wrong
+/// disk.
 fn must_exist(directories: &[PathBuf]) -> Result<(), JobError> {
     match directories.iter().find(|directory| !directory.is_dir()) {
         None => Ok(()),
@@ -129,7 +126,7 @@ fn must_exist(directories: &[PathBuf]) -> Result<(), JobError> {
     }
 }
 
-/// Removes the regular files of a worker that is done with them.
+/// Removes the regular files of a worker that has finished with them.
 pub(crate) fn unlink(files: &[PlannedFile]) {
     for file in files.iter().filter(|file| file.kind == FileKind::Regular) {
         // Another clone of the job may have removed a shared file already.
@@ -142,13 +139,13 @@ struct Layout<'a> {
     writer: Option<(Content, Vec<u8>)>,
     done: u64,
     total: u64,
-    observer: &'a mut dyn Observer,
+    observer: LayoutObserver<'a>,
     go_on: &'a mut dyn FnMut() -> bool,
 }
 
 impl Layout<'_> {
-    /// Makes one file. What cannot be finished is removed: reserved and unwritten, it would have its full size, and the
-    /// next run would take it for laid out and read nothing from the disk.
+    /// Creates one file. An incomplete file is removed: allocated but unwritten, it would have its full size, so that
+    /// the next run would not lay it out again and would read no data from the disk.
     fn make(&mut self, path: &Path, size: u64) -> Result<(), JobError> {
         let trims_only = self.job.load.mix == Mix::Only(Direction::Trim);
         make_directory_of(path)?;
@@ -156,19 +153,19 @@ impl Layout<'_> {
             && let Err(error) = std::fs::remove_file(path)
             && error.kind() != std::io::ErrorKind::NotFound
         {
-            // Asked to remove what was never there, a read-only file system says so before it looks.
+            // On a read-only file system unlink(2) fails with EROFS even if the file does not exist.
             let operation = if path.exists() { "unlink" } else { "create" };
             return Err(file_error(operation, path, error, ""));
         }
         let made = self.write(path, size);
         if made.is_err() && !trims_only {
-            // The error that is told is the first; a file that cannot be removed is seen by everybody.
+            // The first error is reported; a file that cannot be removed is visible to the user.
             let _ = std::fs::remove_file(path);
         }
         made
     }
 
-    /// Writes or reserves one file, as the job needs it.
+    /// Writes or allocates one file, as the job needs it.
     fn write(&mut self, path: &Path, size: u64) -> Result<(), JobError> {
         let files = &self.job.files;
         let in_full = files.overwrite || self.job.load.mix.contains(Direction::Read);
@@ -250,7 +247,7 @@ impl Layout<'_> {
 
     fn advance(&mut self, bytes: u64) {
         self.done = self.done.saturating_add(bytes);
-        self.observer.layout_progress(self.done, self.total);
+        (self.observer)(Event::LayoutProgress { done: self.done, total: self.total });
     }
 }
 
@@ -258,7 +255,7 @@ fn unsupported(error: rustix::io::Errno) -> bool {
     matches!(error, rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOSYS)
 }
 
-/// How much room there is, when there is too little.
+/// The free space of the file system, for errors of too little space.
 fn shortage(path: &Path, size: u64, error: rustix::io::Errno) -> String {
     if !matches!(error, rustix::io::Errno::NOSPC | rustix::io::Errno::DQUOT | rustix::io::Errno::FBIG) {
         return String::new();

@@ -1,13 +1,13 @@
 //! Locks around single I/Os (`lockfile`).
 //!
-//! A lock belongs to an open file description, so workers that are threads lock each other out as processes do; each
-//! worker opens the files a second time for it.
+//! A lock (flock(2)) belongs to an open file description, so workers that are threads exclude each other as processes
+//! do; each worker opens the files a second time for it.
 
-use super::file_error;
-use super::plan::{FileKind, PlannedFile};
-use engine::Operation;
-use job::plan::FileLock;
+use super::errors::file_error;
+use super::regions::{FileKind, PlannedFile};
 use model::JobError;
+use plan::FileLock;
+use plan::Operation;
 use rustix::fs::{FlockOperation, Mode, OFlags, flock};
 use rustix::io::Errno;
 use std::os::fd::OwnedFd;
@@ -19,13 +19,13 @@ pub(crate) struct FileLocks {
 }
 
 impl FileLocks {
-    /// Opens what is to be locked; `None` where nothing is.
+    /// Opens the files to lock; `None` if the job locks none.
     ///
     /// # Errors
-    /// When a file cannot be opened.
+    /// If a file cannot be opened.
     pub(crate) fn open(kind: FileLock, files: &[PlannedFile]) -> Result<Option<Self>, JobError> {
         let on_disk = files.iter().all(|file| file.kind != FileKind::NameOnly);
-        // Engines that keep others company have no files, and a loop of their own.
+        // Background engines have no files, and a separate loop.
         if kind == FileLock::None || !on_disk || files.is_empty() {
             return Ok(None);
         }
@@ -36,10 +36,10 @@ impl FileLocks {
         Ok(Some(FileLocks { kind, files: files.iter().map(open).collect::<Result<_, _>>()? }))
     }
 
-    /// Waits until the worker may do this to the file.
+    /// Takes the lock that this operation on the file needs; waits for it.
     ///
     /// # Errors
-    /// When the kernel refuses the lock.
+    /// If the kernel refuses the lock.
     pub(crate) fn take(&self, file: u32, operation: Operation) -> Result<(), Errno> {
         let how = match (self.kind, operation) {
             (FileLock::ReadWrite, Operation::Read) => FlockOperation::LockShared,
@@ -48,10 +48,10 @@ impl FileLocks {
         self.apply(file, how)
     }
 
-    /// Lets the others on.
+    /// Releases the lock of a file.
     ///
     /// # Errors
-    /// When the kernel refuses.
+    /// If the kernel refuses.
     pub(crate) fn give_back(&self, file: u32) -> Result<(), Errno> {
         self.apply(file, FlockOperation::Unlock)
     }

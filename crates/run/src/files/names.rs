@@ -1,14 +1,15 @@
-//! Names of files that a job makes or finds.
+//! Names of files that a job creates or finds.
 
-use super::file_error;
+use super::errors::file_error;
 use model::JobError;
 use std::path::{Path, PathBuf};
 
-/// A generated name: the words of `format` replaced, whatever their case. What they stand for never leads to another
-/// directory than the format says: a part that only they make `.`, `..` or empty is made of underscores, or left out.
+/// A generated file name: the variables of `format` are replaced, in any case. A replacement never leads to another
+/// directory than the format says: a path component that becomes `.` or `..` by replacement is written as underscores,
+/// and one that becomes empty is omitted.
 pub(super) fn generated(format: &str, job: &str, clone: u32, file: u32) -> String {
     let (clone, file) = (clone.to_string(), file.to_string());
-    // Without a server there is no client, and its word stands for nothing.
+    // There is no client without a server, so `$clientuid` is replaced by nothing.
     let words = [("$jobname", job), ("$jobnum", clone.as_str()), ("$filenum", file.as_str()), ("$clientuid", "")];
     let parts = format.split('/').filter_map(|part| match replaced(part, &words) {
         name if name == part => Some(name),
@@ -39,8 +40,8 @@ fn replaced(part: &str, words: &[(&str, &str)]) -> String {
     name
 }
 
-/// Adds every regular file below a directory, in the order of their names. Links are not followed: they may lead
-/// anywhere, and in circles.
+/// Adds every regular file below a directory, in the order of their names. Symbolic links are not followed: they may
+/// lead anywhere, and form loops.
 pub(super) fn below(directory: &Path, paths: &mut Vec<PathBuf>) -> Result<(), JobError> {
     let wrong = |error: std::io::Error| file_error("read the directory", directory, error, "");
     let mut entries = std::fs::read_dir(directory).map_err(wrong)?.collect::<Result<Vec<_>, _>>().map_err(wrong)?;

@@ -1,38 +1,38 @@
-//! Opening a worker's files, and what is done to them before its I/O.
+//! Opens a worker's files, and prepares them before its I/O.
 
-use super::file_error;
-use super::plan::{FileKind, PlannedFile};
-use crate::worker::record::Control;
+use super::errors::file_error;
+use super::regions::{FileKind, PlannedFile};
+use crate::shared::control::Control;
 use engine::{Order, Target};
-use job::Work;
-use job::plan::{Access, AccessAdvice, Birth, JobPlan, Mix, RangeSync, SyncMode};
 use measure::Direction;
 use model::JobError;
+use plan::Work;
+use plan::{Access, AccessAdvice, Birth, JobPlan, Mix, RangeSync, SyncMode};
 use rustix::fs::{Advice, FlockOperation, Mode, OFlags, fadvise, fcntl_lock};
 use std::num::NonZeroU64;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::Relaxed;
-use sys::range_lock::{RangeLock, lock_range};
+use sys::files::range_lock::{RangeLock, lock_range};
 
 /// The open files of a worker, closed when dropped.
 pub(crate) struct OpenFiles {
     descriptors: Vec<OwnedFd>,
-    /// As engines see them.
+    /// The files as the engine sees them.
     pub(crate) targets: Vec<Target>,
     /// Their paths, for messages.
     pub(crate) paths: Vec<PathBuf>,
-    /// All files, where they are opened again or not all at once.
+    /// All files of the job, if they are opened again or not all at once.
     files: Vec<PlannedFile>,
-    /// Which file each target is.
+    /// Index into `files` of each target.
     seated: Vec<usize>,
 }
 
 impl OpenFiles {
-    /// Opens `files`, drops their cache or reads them into it, as the job wants.
+    /// Opens `files`, and drops their pages from the cache if the job says so.
     ///
     /// # Errors
-    /// When a file cannot be opened as the job wants it, or not be read into the cache.
+    /// If a file cannot be opened as the job asks for.
     pub(crate) fn open(job: &JobPlan, files: &[PlannedFile], control: &Control) -> Result<Self, JobError> {
         let mut open = OpenFiles {
             descriptors: Vec::new(),
@@ -55,9 +55,9 @@ impl OpenFiles {
     }
 
     fn add(&mut self, job: &JobPlan, file: &PlannedFile) -> Result<(), JobError> {
-        // To reserve or cut space is to write, whatever direction stands for it.
+        // An engine that allocates or truncates writes, whatever the direction is called.
         let both = job.pass.as_ref().is_some_and(|pass| pass.access == Access::Both);
-        let writable = both || job.load.mix != Mix::Only(Direction::Read) || job.work == Work::Space;
+        let writable = both || job.load.mix != Mix::Only(Direction::Read) || job.work == Work::Allocation;
         self.paths.push(file.path.clone());
         let mut target = Target {
             path: file.path.clone(),
@@ -75,10 +75,11 @@ impl OpenFiles {
         Ok(())
     }
 
-    /// Puts a file into a target's place; what was there is closed. The engine goes on with the same descriptor.
+    /// Replaces the file of a target by another, which is opened; the old one is closed. dup3(2) keeps the descriptor
+    /// number, so that the engine does not notice.
     ///
     /// # Errors
-    /// When the file cannot be opened as the job wants it.
+    /// If the file cannot be opened as the job asks for.
     pub(crate) fn seat(&mut self, job: &JobPlan, target: usize, file: usize) -> Result<(), JobError> {
         let (Some(planned), Some(descriptor)) = (self.files.get(file), self.descriptors.get_mut(target)) else {
             return Ok(());
@@ -95,10 +96,10 @@ impl OpenFiles {
         Ok(())
     }
 
-    /// Removes the files and makes them anew, between two passes.
+    /// Removes the files and creates them again, between two passes.
     ///
     /// # Errors
-    /// When one cannot be removed or opened again.
+    /// If one cannot be removed or opened again.
     pub(crate) fn start_afresh(&mut self, job: &JobPlan) -> Result<(), JobError> {
         super::unlink(&self.files);
         for target in 0..self.seated.len() {
@@ -107,17 +108,21 @@ impl OpenFiles {
         Ok(())
     }
 
-    /// sync_file_range(2) of a part of a target, as the plan has it: 0 or -errno.
+    /// Calls sync_file_range(2) on a part of a target, with the flags of the plan; returns 0 or -errno.
     pub(crate) fn sync_range(&self, target: u32, offset: u64, length: u64, how: RangeSync) -> i64 {
         let Some(descriptor) = self.descriptors.get(target as usize) else { return 0 };
-        let how = sys::file::SyncRange { wait_before: how.wait_before, write: how.write, wait_after: how.wait_after };
-        match sys::file::sync_range(descriptor.as_fd(), offset, length, how) {
+        let how = sys::files::operations::SyncRange {
+            wait_before: how.wait_before,
+            write: how.write,
+            wait_after: how.wait_after,
+        };
+        match sys::files::operations::sync_range(descriptor.as_fd(), offset, length, how) {
             Ok(()) => 0,
             Err(error) => -i64::from(error.raw_os_error().unwrap_or(libc::EIO)),
         }
     }
 
-    /// syncfs(2) of every file system that has one of the targets: 0 or -errno.
+    /// Calls syncfs(2) for the file system of every target; returns 0 or -errno.
     pub(crate) fn sync_file_systems(&self) -> i64 {
         for descriptor in &self.descriptors {
             if let Err(error) = rustix::fs::syncfs(descriptor) {
@@ -127,14 +132,14 @@ impl OpenFiles {
         0
     }
 
-    /// Reads all regions into the page cache, `go_on` permitting.
+    /// Reads all regions into the page cache while `go_on` returns true.
     ///
     /// # Errors
-    /// When a read fails.
+    /// If a read fails.
     pub(crate) fn pre_read(&self, files: &[PlannedFile], go_on: &dyn Fn() -> bool) -> Result<(), JobError> {
         let mut buffer = vec![0; 1 << 20];
         for (index, file) in files.iter().enumerate().filter(|(_, file)| file.kind != FileKind::NameOnly) {
-            // A file that is not open yet is opened for this.
+            // A file that is not open yet is opened for this purpose.
             let another;
             let descriptor = match self.descriptors.get(index) {
                 Some(descriptor) => descriptor,
@@ -158,10 +163,11 @@ impl OpenFiles {
         Ok(())
     }
 
-    /// Reads the first record of each file once, so that what the first read costs more is outside of the time.
+    /// Reads the first record of each file once, so that the extra cost of a first read is not part of the measured
+    /// time.
     ///
     /// # Errors
-    /// When it cannot be read whole.
+    /// If a record cannot be read in full.
     pub(crate) fn prime(&self, record: &mut [u8]) -> Result<(), JobError> {
         for (descriptor, path) in self.descriptors.iter().zip(&self.paths) {
             let read =
@@ -178,7 +184,7 @@ impl OpenFiles {
     /// Writes to the beginning of each file.
     ///
     /// # Errors
-    /// When not all of it could be written.
+    /// If not all bytes could be written.
     pub(crate) fn touch(&self, page: &[u8]) -> Result<(), JobError> {
         for (descriptor, path) in self.descriptors.iter().zip(&self.paths) {
             let written =
@@ -190,7 +196,7 @@ impl OpenFiles {
         Ok(())
     }
 
-    /// Reads from a target beside its engine; how much came back.
+    /// Reads from a target without its engine; returns the number of bytes.
     ///
     /// # Errors
     /// As pread(2).
@@ -201,7 +207,7 @@ impl OpenFiles {
         }
     }
 
-    /// Waits until the bytes of a target have this lock.
+    /// Applies this lock to a byte range of a target; waits until it is granted.
     ///
     /// # Errors
     /// As fcntl(2).
@@ -212,12 +218,12 @@ impl OpenFiles {
         }
     }
 
-    /// Closes the files early. What the kernel says of it comes too late for any of them.
+    /// Closes the files early. Errors of close(2) are ignored: they come too late for any I/O.
     pub(crate) fn close(&mut self) {
         self.descriptors.clear();
     }
 
-    /// Drops the pages of one target from the cache, when a pass over it starts anew.
+    /// Drops the pages of one target from the page cache, when a new pass over it starts.
     pub(crate) fn drop_cache(&self, target: u32) {
         if let Some(descriptor) = self.descriptors.get(target as usize) {
             // The first drop, before the job, was checked; this one is the same call on the same file.
@@ -226,7 +232,7 @@ impl OpenFiles {
     }
 }
 
-/// Opens a file, drops its cache and tells the kernel what is known of it, as the job wants.
+/// Opens a file, drops its pages from the cache and advises the kernel of the access pattern, as the job asks for.
 fn open_ready(job: &JobPlan, file: &PlannedFile, writable: bool) -> Result<OwnedFd, JobError> {
     let descriptor = open_one(job, file, writable)?;
     prepare_pass(job, file, &descriptor)?;
@@ -238,14 +244,14 @@ fn open_ready(job: &JobPlan, file: &PlannedFile, writable: bool) -> Result<Owned
     }
     advise(job, file, &descriptor);
     if let Some(hint) = job.files.handling.write_hint {
-        sys::file::set_write_hint(descriptor.as_fd(), hint as u64).map_err(|error| {
+        sys::files::operations::set_write_hint(descriptor.as_fd(), hint as u64).map_err(|error| {
             file_error("set the write hint of", &file.path, error, " (its file system may have none)")
         })?;
     }
     Ok(descriptor)
 }
 
-/// The order in which a job goes through its files, as the kernel is told; `None` where it is not.
+/// The access pattern that the kernel is advised of; `None` if it is not advised.
 pub(crate) fn order(job: &JobPlan) -> Option<Order> {
     match job.files.advice {
         AccessAdvice::None | AccessAdvice::NoReuse => None,
@@ -255,7 +261,7 @@ pub(crate) fn order(job: &JobPlan) -> Option<Order> {
     }
 }
 
-/// Tells the kernel how the region will be used.
+/// Advises the kernel of the access pattern of the region (posix_fadvise(2)).
 fn advise(job: &JobPlan, file: &PlannedFile, descriptor: &OwnedFd) {
     let order = match (job.files.advice, order(job)) {
         (AccessAdvice::NoReuse, _) => Advice::NoReuse,
@@ -264,7 +270,7 @@ fn advise(job: &JobPlan, file: &PlannedFile, descriptor: &OwnedFd) {
         (_, None) => return,
     };
     let length = NonZeroU64::new(file.region.end - file.region.start);
-    // Only advice: a file system that does not take it (EINVAL on some) loses nothing.
+    // Advice only: a file system that rejects it (EINVAL on some) works the same.
     let _ = fadvise(descriptor, file.region.start, length, order);
 }
 
@@ -272,10 +278,10 @@ fn drop_cache(descriptor: &OwnedFd, path: &Path) -> Result<(), JobError> {
     fadvise(descriptor, 0, None, Advice::DontNeed).map_err(|error| file_error("drop the cache of", path, error, ""))
 }
 
-/// O_DSYNC. The library's own constant of that name is O_SYNC, which also waits for times and sizes.
+/// O_DSYNC. rustix's DSYNC constant is O_SYNC, which also waits for timestamps and size.
 const DATA_SYNC: OFlags = OFlags::from_bits_retain(libc::O_DSYNC.cast_unsigned());
 
-/// The lock and the flush with which a timed pass begins.
+/// Takes the lock and does the flush that precede a timed pass.
 fn prepare_pass(job: &JobPlan, file: &PlannedFile, descriptor: &OwnedFd) -> Result<(), JobError> {
     let Some(pass) = &job.pass else { return Ok(()) };
     if pass.lock {
@@ -289,13 +295,13 @@ fn prepare_pass(job: &JobPlan, file: &PlannedFile, descriptor: &OwnedFd) -> Resu
     Ok(())
 }
 
-/// Removes what lies at the path and makes an empty file.
+/// Removes the file at the path and creates an empty one.
 fn make_anew(path: &Path, mode: Mode) -> Result<(), JobError> {
     let create = || rustix::fs::open(path, OFlags::CLOEXEC | OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC, mode);
-    // What is there already may belong to somebody else: it must be writable before it is removed.
+    // An existing file may belong to another user: check that it can be written before it is removed.
     create().map_err(|error| file_error("create", path, error, ""))?;
     match rustix::fs::unlink(path) {
-        // Another worker on the same file was first.
+        // Another worker on the same file has removed it.
         Ok(()) | Err(rustix::io::Errno::NOENT) => {}
         Err(error) => return Err(file_error("unlink", path, error, "")),
     }

@@ -1,39 +1,38 @@
-//! One worker's reading of its record while it runs.
+//! Reads a worker's I/O log while the worker runs.
 
 use super::source::Reading;
 use super::survey::Replayed;
-use engine::Operation;
-use formats::iolog::{self, Adapt, Event, Reader, RecordError};
-use job::plan::{Hold, ReplayPlan};
+use formats::iolog::{Adapt, Event, Reader, RecordError};
 use load::{RecordFailure, Recorded, Recording, Request};
+use plan::{Hold, Operation, ReplayPlan};
 use std::collections::VecDeque;
 use std::io::BufReader;
 
-/// I/Os held in memory: 32 MiB of them, or a small piece where the job wants it so.
+/// I/Os held in memory: 32 MiB of them, or a small piece if the job asks for it (`read_iolog_chunked`).
 const AHEAD: usize = 1 << 20;
 const PIECE: usize = 1 << 12;
 
-/// I/Os read in one go while a replay pauses: some 100 µs.
+/// I/Os read at a time while a replay pauses: about 100 µs of work.
 const GULP: usize = 512;
 
-/// Gives the I/Os of a record to the load.
+/// Supplies the I/Os of a log to the load.
 #[derive(Debug)]
 pub(crate) struct Player {
     plan: ReplayPlan,
     replayed: Replayed,
     reader: Reader<BufReader<Reading>>,
     held: VecDeque<Recorded>,
-    /// How many are held at most.
+    /// Largest number of I/Os held.
     room: usize,
-    /// The record is read to its end.
+    /// True if the log has been read to its end.
     over: bool,
 }
 
 impl Player {
-    /// Reads on to the first I/Os.
+    /// Opens the log and reads its first I/Os.
     ///
     /// # Errors
-    /// When the record cannot be read, or is no longer what it was when it was looked at.
+    /// If the log cannot be read, or has changed since it was examined.
     pub(crate) fn new(plan: &ReplayPlan, replayed: &Replayed) -> Result<Player, RecordFailure> {
         let room = if plan.hold == Hold::Pieces { PIECE } else { AHEAD };
         let (plan, replayed) = (plan.clone(), replayed.clone());
@@ -43,7 +42,7 @@ impl Player {
         Ok(player)
     }
 
-    /// Reads until so many are held, or the record is over.
+    /// Reads until `wanted` I/Os are held, or the log ends.
     fn read_on(&mut self, wanted: usize) -> Result<(), RecordFailure> {
         let adapt = Adapt::new(&self.plan);
         while !self.over && self.held.len() < wanted {
@@ -70,7 +69,7 @@ impl Recording for Player {
 
     fn rest(&mut self) {
         if !self.over && self.held.len() + GULP <= self.room {
-            // What is wrong is found again, and told, when the I/O at that place is asked for.
+            // An error is found again, and reported, when the I/O at that position is requested.
             let _ = self.read_on(self.held.len() + GULP);
         }
     }
@@ -91,15 +90,9 @@ fn failure(error: RecordError) -> RecordFailure {
     RecordFailure { errno: error.errno(), operation: "read_iolog", message: error.to_string() }
 }
 
-/// The I/O on its file, within what was seen when the record was looked at.
+/// The I/O on its target, checked against what was found when the log was examined.
 fn recorded(replayed: &Replayed, event: Event) -> Result<Recorded, RecordFailure> {
-    let operation = match event.operation {
-        iolog::Operation::Read => Operation::Read,
-        iolog::Operation::Write => Operation::Write,
-        iolog::Operation::Trim => Operation::Trim,
-        iolog::Operation::Sync => Operation::Sync,
-        iolog::Operation::DataSync => Operation::DataSync,
-    };
+    let operation = event.operation;
     let target = replayed.targets.get(event.place as usize).copied();
     let fits = operation == Operation::Trim || event.length <= replayed.largest;
     let Some(target) = target.filter(|_| fits) else {

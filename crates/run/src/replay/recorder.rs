@@ -1,27 +1,27 @@
-//! Writes the record of a run: fio's iolog, version 3. Rows are kept in memory that is there from the start and
-//! written out when it is full.
+//! Writes an I/O log of a run: fio's iolog, version 3. Rows are collected in memory that is allocated at the start, and
+//! written to the file when it is full.
 
 use crate::files::{file_error, refusal};
-use engine::{Operation, Target};
+use engine::Target;
 use formats::iolog::{self, FileAction};
-use job::plan::JobPlan;
 use load::{RecordFailure, Request, Witness};
 use measure::Nanos;
 use model::JobError;
+use plan::JobPlan;
 use std::fs::File;
 use std::io::Write;
 use std::path::PathBuf;
 
-/// Rows that are kept before they are written out.
+/// Rows that are collected before they are written.
 const ROWS: usize = 4096;
 
-/// The record of one worker.
+/// The I/O log of one worker.
 #[derive(Debug)]
 pub(crate) struct Recorder {
     path: PathBuf,
     file: File,
     names: Vec<String>,
-    /// Which files have been used.
+    /// Per file: true if its `open` line has been written.
     open: Vec<bool>,
     started: Nanos,
     rows: Vec<(Nanos, Request)>,
@@ -30,10 +30,10 @@ pub(crate) struct Recorder {
 }
 
 impl Recorder {
-    /// Opens the job's record for appending; `None` when it wants none.
+    /// Opens the job's I/O log for appending; `None` if it asks for none.
     ///
     /// # Errors
-    /// When it cannot be opened, or a file's name cannot stand in it.
+    /// If it cannot be opened, or the format cannot represent a file name.
     pub(crate) fn open(job: &JobPlan, targets: &[Target]) -> Result<Option<Box<Recorder>>, JobError> {
         let Some(path) = &job.record.iolog else { return Ok(None) };
         let mut names = Vec::with_capacity(targets.len());
@@ -48,7 +48,7 @@ impl Recorder {
             })?;
             names.push(name.to_owned());
         }
-        let file = sys::aside::append(path).map_err(|error| file_error("write_iolog", path, error, ""))?;
+        let file = sys::files::output_file::append(path).map_err(|error| file_error("write_iolog", path, error, ""))?;
         let mut text = Vec::with_capacity(ROWS * 48);
         iolog::header(&mut text);
         for name in &names {
@@ -75,14 +75,7 @@ impl Recorder {
             if !std::mem::replace(&mut self.open[target], true) {
                 iolog::file_line(&mut self.text, at, name, FileAction::Open);
             }
-            let operation = match request.operation {
-                Operation::Read => iolog::Operation::Read,
-                Operation::Write => iolog::Operation::Write,
-                Operation::Trim => iolog::Operation::Trim,
-                Operation::Sync => iolog::Operation::Sync,
-                Operation::DataSync => iolog::Operation::DataSync,
-            };
-            iolog::operation_line(&mut self.text, at, name, operation, (request.offset, request.length));
+            iolog::operation_line(&mut self.text, at, name, request.operation, (request.offset, request.length));
         }
         let written = self.file.write_all(&self.text);
         self.text.clear();

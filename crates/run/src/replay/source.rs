@@ -1,10 +1,10 @@
-//! Where the bytes of a record come from: a file, or what a pipe or socket said, kept in an unnamed file.
+//! The source of an I/O log: a file, or the data of a pipe or socket, saved in an unnamed file.
 
-use super::wrong;
+use super::errors::wrong;
 use crate::files::file_error;
 use formats::iolog::{Reader, RecordError};
-use job::plan::JobPlan;
 use model::JobError;
+use plan::JobPlan;
 use rustix::fs::{Mode, OFlags, fstatvfs};
 use std::fs::File;
 use std::io::{self, BufReader, Read, Write};
@@ -13,10 +13,10 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Read from a record at a time.
+/// Bytes read from a log at a time.
 const PIECE: usize = 256 << 10;
 
-/// The bytes of a record. Workers share it, each with a place of its own in it.
+/// The bytes of a log. Workers share the file, each with its own read position.
 #[derive(Clone, Debug)]
 pub(crate) struct Source {
     /// Its name, for messages.
@@ -24,7 +24,7 @@ pub(crate) struct Source {
     file: Arc<File>,
 }
 
-/// A worker's own reading of a source.
+/// A reader of a source with its own position.
 #[derive(Debug)]
 pub(crate) struct Reading {
     file: Arc<File>,
@@ -40,10 +40,11 @@ impl Read for Reading {
 }
 
 impl Source {
-    /// Opens the file, connects to the Unix socket, or reads standard input (`-`), a pipe or a character device to its end.
+    /// Opens the file, connects to the Unix socket, or reads standard input (`-`), a pipe or a character device to its
+    /// end.
     ///
     /// # Errors
-    /// When it cannot be opened or read, or what a stream says is no record.
+    /// If it cannot be opened or read, or if a stream is not an I/O log.
     pub(crate) fn open(job: &JobPlan, path: &Path) -> Result<Source, JobError> {
         let name = if path.as_os_str() == "-" { "standard input".to_owned() } else { path.display().to_string() };
         let file = match Source::lasting(path).map_err(|error| file_error("read_iolog", path, error, ""))? {
@@ -70,23 +71,23 @@ impl Source {
         })
     }
 
-    /// The bytes from the first on.
+    /// A reader at the first byte.
     pub(crate) fn read(&self) -> BufReader<Reading> {
         BufReader::with_capacity(PIECE, Reading { file: Arc::clone(&self.file), offset: 0 })
     }
 }
 
-/// Whether the bytes can be read a second time.
+/// A stream is read once, so its bytes are saved; a file can be read again.
 enum Kept {
     There(File),
     Passing(Box<dyn Read>),
 }
 
-/// So much of a file system is left to others when a stream is kept there, or a tenth where little is free.
+/// Bytes left free on the file system where a stream is saved, or a tenth of the free space if that is less.
 const MOST_LEFT_FREE: u64 = 1 << 30;
 
-/// Everything that a stream says, in a file without a name: it is read twice, and it may be longer than the memory.
-/// It is read as a record while it is kept, so that what is none ends at once, however much is still to come.
+/// Saves a stream in a file without a name: it is read twice, and may be larger than memory. It is parsed while it is
+/// saved, so that a stream that is not an I/O log fails at once, however much data would follow.
 fn keep(name: &str, stream: impl Read, most_left_free: u64) -> Result<File, RecordError> {
     let failed = |source| RecordError::Io { name: name.to_owned(), source };
     let (file, directory) = unnamed().map_err(|error| failed(error.into()))?;
@@ -97,7 +98,7 @@ fn keep(name: &str, stream: impl Read, most_left_free: u64) -> Result<File, Reco
     Ok(file)
 }
 
-/// A file without a name, and where its bytes lie.
+/// A file without a name (O_TMPFILE), and the directory that holds its data.
 fn unnamed() -> rustix::io::Result<(File, &'static str)> {
     let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
     let open = |directory| rustix::fs::open(directory, flags, Mode::RUSR | Mode::WUSR);
@@ -105,13 +106,13 @@ fn unnamed() -> rustix::io::Result<(File, &'static str)> {
     unnamed("/var/tmp").or_else(|_| unnamed("/tmp")).or_else(|_| unnamed("."))
 }
 
-/// Bytes that may still be written where this file lies.
+/// Free bytes of the file system of this file.
 fn room(file: &File) -> io::Result<u64> {
     let found = fstatvfs(file)?;
     Ok(found.f_bavail.saturating_mul(found.f_frsize))
 }
 
-/// A stream whose bytes are kept as they are read.
+/// A stream whose bytes are saved as they are read.
 struct Keeping<'a, R> {
     stream: R,
     file: &'a File,
@@ -142,7 +143,7 @@ mod tests {
     #[test]
     fn what_is_no_record_is_refused_before_it_is_kept() {
         let endless = [&b"fio version 3 iolog\n"[..], b"fio version 3 iolog\n0 a add\n"];
-        for (begins, expected) in [(&b""[..], "is no record of I/Os"), (endless[0], ":2: "), (endless[1], ":3: ")] {
+        for (begins, expected) in [(&b""[..], "is not a record of I/Os"), (endless[0], ":2: "), (endless[1], ":3: ")] {
             let mut read = 0_u64;
             let zeros = io::repeat(0).take(1 << 30);
             let error = keep("a pipe", Counted(begins.chain(zeros), &mut read), 0).unwrap_err();
@@ -165,7 +166,7 @@ mod tests {
         assert!(error.to_string().contains("/var/tmp"), "{error}");
     }
 
-    /// Counts what is taken from a stream.
+    /// Counts the bytes taken from a stream.
     struct Counted<'a, R>(R, &'a mut u64);
 
     impl<R: Read> Read for Counted<'_, R> {

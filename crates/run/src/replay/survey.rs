@@ -1,44 +1,44 @@
-//! A record read through once: its files, how far they are used, and what moves.
+//! Reads an I/O log once: its files, the part of each that is used, and the directions.
 
+use super::errors::wrong;
 use super::source::Source;
-use super::wrong;
 use crate::files::{FileKind, PlannedFile, clone_index, look_at};
-use crate::supervise::needs_files;
-use formats::iolog::{Adapt, Event, Operation, Place, Reader};
-use job::plan::{JobPlan, ReplayPlan};
+use crate::shared::capabilities::needs_files;
+use formats::iolog::{Adapt, Event, Place, Reader};
 use load::{Reach, Region};
 use measure::{Direction, PerDirection};
 use model::JobError;
+use plan::{JobPlan, ReplayPlan};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use sys::device::{BlockDevice, DeviceNumber};
+use sys::devices::identity::{BlockDevice, DeviceNumber};
 
-/// What one worker replays.
+/// The log that one worker replays, and what was found in it.
 #[derive(Clone, Debug)]
 pub(crate) struct Replayed {
-    /// The record.
+    /// The log.
     pub(crate) source: Source,
-    /// The files it leads to.
+    /// The files it refers to.
     pub(crate) files: Vec<PlannedFile>,
-    /// For each place of the record the file it leads to.
+    /// For each file or device of the log, the index of the file in `files`.
     pub(crate) targets: Vec<u32>,
-    /// The directions in which it moves anything.
+    /// True for each direction in which it transfers data.
     pub(crate) moves: PerDirection<bool>,
-    /// The largest read or write.
+    /// Largest read or write in bytes.
     pub(crate) largest: u32,
-    /// The smallest write; `None` without any.
+    /// Smallest write in bytes; `None` without writes.
     pub(crate) smallest_write: Option<u32>,
-    /// What the lengths of all writes are multiples of; 0 without any.
+    /// Greatest common divisor of the lengths of all writes; 0 without writes.
     pub(crate) step: u32,
-    /// Devices that only a number in the record leads to: on another machine it was another device's.
+    /// Devices that the log names only by device number, which may be another device on this machine.
     pub(crate) by_number: Vec<PathBuf>,
 }
 
-/// What was found in one record.
+/// The contents of one log.
 #[derive(Clone, Debug, Default)]
 struct Found {
     places: Vec<Place>,
-    /// The end of what is done in each place.
+    /// End offset of the I/O on each file or device.
     ends: Vec<u64>,
     moves: PerDirection<bool>,
     largest: u32,
@@ -46,7 +46,7 @@ struct Found {
     step: u32,
 }
 
-/// What each clone of a job replays. A record that several clones share is read once.
+/// The log of each clone of a job. A log that several clones share is read once.
 pub(super) fn survey(
     job: &JobPlan,
     plan: &ReplayPlan,
@@ -79,7 +79,7 @@ fn read_through(job: &JobPlan, plan: &ReplayPlan, source: &Source) -> Result<Fou
         }
     }
     if count == 0 {
-        let skipped = if plan.skip == job::plan::Skip::default() { "" } else { " that replay_skip leaves in" };
+        let skipped = if plan.skip == plan::Skip::default() { "" } else { " that replay_skip leaves in" };
         return Err(wrong(job, libc::EINVAL, &format!("{} holds no I/O{skipped}", source.name)));
     }
     found.places = reader.places().to_vec();
@@ -88,12 +88,7 @@ fn read_through(job: &JobPlan, plan: &ReplayPlan, source: &Source) -> Result<Fou
 
 impl Found {
     fn take(&mut self, event: Event) {
-        let direction = match event.operation {
-            Operation::Read => Some(Direction::Read),
-            Operation::Write => Some(Direction::Write),
-            Operation::Trim => Some(Direction::Trim),
-            Operation::Sync | Operation::DataSync => None,
-        };
+        let direction = event.operation.direction();
         let place = event.place as usize;
         if self.ends.len() <= place {
             self.ends.resize(place + 1, 0);
@@ -134,7 +129,7 @@ fn replayed(
         if plan.redirect.is_none() && matches!(place, Place::Device { .. }) {
             by_number.push(path.clone());
         }
-        // With a redirection everything is done in place 0.
+        // With a redirection all I/O is on place 0.
         let end = found.end(number);
         let target = *known.entry(path.clone()).or_insert(files.len());
         if target == files.len() {
@@ -146,7 +141,7 @@ fn replayed(
         targets.push(u32::try_from(target).unwrap_or(u32::MAX));
     }
     for file in files.iter_mut().filter(|file| file.real_size > 0) {
-        // What is there is not made anew, however far the record goes: a record may name anybody's files.
+        // An existing file is not extended or recreated, however far the log goes: a log may name files of other users.
         file.region.end = file.region.end.min(file.real_size);
     }
     let &Found { moves, largest, smallest_write, step, .. } = found;

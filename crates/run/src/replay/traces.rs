@@ -1,18 +1,18 @@
-//! The traces of a job into one, before anything is replayed.
+//! Merges the traces of a job into one, before anything is replayed.
 
+use super::errors::wrong;
 use super::source::Source;
-use super::wrong;
 use crate::files::file_error;
 use formats::iolog::{MergeError, Trace, merge};
-use job::Plan;
-use job::plan::{JobPlan, MergePlan, ReplayPlan};
 use model::JobError;
+use plan::Plan;
+use plan::{JobPlan, MergePlan, ReplayPlan};
 use std::io::BufWriter;
 
-/// Merges the traces of every job that asks for it; returns how many I/Os there are in each merged trace.
+/// Merges the traces of every job that asks for it; returns the number of I/Os in each merged trace.
 ///
 /// # Errors
-/// When a trace is damaged, or a merged one cannot be written.
+/// If a trace is damaged, or a merged one cannot be written.
 pub fn merge_traces(plan: &Plan) -> Result<Vec<u64>, JobError> {
     let mut counts = Vec::new();
     for job in &plan.jobs {
@@ -25,7 +25,7 @@ pub fn merge_traces(plan: &Plan) -> Result<Vec<u64>, JobError> {
     Ok(counts)
 }
 
-/// Merges the traces of one job; returns how many I/Os there are in the merged one.
+/// Merges the traces of one job; returns the number of I/Os in the merged one.
 pub(super) fn merge_job(job: &JobPlan, replay: &ReplayPlan, plan: &MergePlan) -> Result<u64, JobError> {
     let mut traces = Vec::with_capacity(replay.logs.len());
     for (index, log) in replay.logs.iter().enumerate() {
@@ -42,7 +42,7 @@ pub(super) fn merge_job(job: &JobPlan, replay: &ReplayPlan, plan: &MergePlan) ->
         });
     }
     let not_written = |error| file_error("merge_blktrace_file", &plan.file, error, "");
-    let mut out = BufWriter::new(sys::aside::create(&plan.file).map_err(not_written)?);
+    let mut out = BufWriter::new(sys::files::output_file::create(&plan.file).map_err(not_written)?);
     merge(&traces, &mut out).map_err(|error| match error {
         MergeError::Trace(error) => wrong(job, error.errno(), &error.to_string()),
         MergeError::Write(error) => not_written(error),

@@ -1,17 +1,16 @@
-//! What a job wants of the devices under its files before it starts: their scheduler, and that they are what its zones
-//! take them for.
+//! Prepares the devices below a job's files: sets their I/O scheduler, and checks that a job with zones can use them.
 
 use crate::files::{FileKind, PlannedFile, refusal};
-use job::plan::{JobPlan, ZonePlan};
 use model::JobError;
+use plan::{JobPlan, ZonePlan};
 use std::collections::BTreeSet;
 use std::path::Path;
-use sys::device::BlockDevice;
+use sys::devices::identity::BlockDevice;
 
-/// Prepares the devices of all clones of a job.
+/// Sets the scheduler of the devices of all clones of a job, and checks their zone model.
 ///
 /// # Errors
-/// When a device cannot be switched, or does not fit the job.
+/// If the scheduler of a device cannot be set, or the device does not fit the job.
 pub(super) fn prepare(job: &JobPlan, clones: &[Vec<PlannedFile>], root: &Path) -> Result<(), JobError> {
     if let Some(scheduler) = &job.files.handling.scheduler {
         let paths: BTreeSet<&Path> = clones.iter().flatten().map(|file| file.path.as_path()).collect();
@@ -25,14 +24,14 @@ pub(super) fn prepare(job: &JobPlan, clones: &[Vec<PlannedFile>], root: &Path) -
     Ok(())
 }
 
-/// Writes the scheduler's name into the device's queue and reads back whether it holds.
+/// Writes the scheduler's name to `queue/scheduler` of the device and reads it back.
 fn switch(job: &JobPlan, scheduler: &str, path: &Path, root: &Path) -> Result<(), JobError> {
     let fail = |errno: i32, why: &str| {
         let message =
             format!("job `{}` ({}): ioscheduler={scheduler} for {}: {why}", job.name, job.origin, path.display());
         Err(refusal(errno, "ioscheduler", message))
     };
-    // A file that does not exist yet will lie where its directory does.
+    // A file that does not exist yet will be on the device of its directory.
     let there = if path.exists() {
         path
     } else {
@@ -40,7 +39,7 @@ fn switch(job: &JobPlan, scheduler: &str, path: &Path, root: &Path) -> Result<()
     };
     let device = match BlockDevice::under(root, there) {
         Ok(Some(device)) => device.whole(),
-        // Without a device there is no scheduler, and fio says nothing either.
+        // A file system without a block device has no scheduler; fio ignores the option there too.
         Ok(None) => return Ok(()),
         Err(error) => return fail(error.errno().unwrap_or(libc::EIO), &error.to_string()),
     };
@@ -57,7 +56,8 @@ fn switch(job: &JobPlan, scheduler: &str, path: &Path, root: &Path) -> Result<()
     if holds { Ok(()) } else { fail(libc::EINVAL, &format!("{} has {} instead", device.name(), now.trim())) }
 }
 
-/// Zones are kept by each worker for itself: on an ordinary device, and not in a region that others write to.
+/// Checks that zones can be used: each worker keeps its own zone state, so the device must not be a zoned one, and no
+/// other clone may write to the same region.
 fn check_zones(job: &JobPlan, clones: &[Vec<PlannedFile>], root: &Path) -> Result<(), JobError> {
     let fail = |path: &Path, why: &str| {
         let message = format!("job `{}` ({}): {}: {why}", job.name, job.origin, path.display());
@@ -74,7 +74,7 @@ fn check_zones(job: &JobPlan, clones: &[Vec<PlannedFile>], root: &Path) -> Resul
         if file.kind != FileKind::Block {
             continue;
         }
-        let number = sys::device::number_under(&file.path).ok();
+        let number = sys::devices::identity::number_under(&file.path).ok();
         let device = number.and_then(|number| BlockDevice::by_number(root, number));
         let model =
             device.and_then(|device| std::fs::read_to_string(device.whole().directory().join("queue/zoned")).ok());

@@ -1,12 +1,12 @@
-//! How long it will still take, from what has been done so far.
+//! Estimates the remaining time from the progress so far.
 
 use super::prepare::Prepared;
 use super::schedule::{Schedule, Standing};
 use crate::WorkerProgress;
-use job::plan::{Extent, WorkerPlan};
 use measure::Nanos;
+use plan::{Extent, WorkerPlan};
 
-/// What is known of each worker's length.
+/// The known length of each worker.
 #[derive(Debug)]
 pub(crate) struct Estimate {
     entries: Vec<Entry>,
@@ -14,11 +14,11 @@ pub(crate) struct Estimate {
 
 #[derive(Debug)]
 struct Entry {
-    /// Ramp and runtime, where there is a runtime.
+    /// Ramp plus runtime, if the job has a runtime.
     time: Option<Nanos>,
-    /// Bytes to be moved, unless only time ends the job.
+    /// Bytes to transfer, unless only time ends the job.
     bytes: Option<u64>,
-    /// I/Os to be done.
+    /// Number of I/Os to do, if the job limits it.
     ios: Option<u64>,
     started: Option<Nanos>,
 }
@@ -44,12 +44,12 @@ impl Estimate {
         Estimate { entries: workers.iter().zip(prepared).map(entry).collect() }
     }
 
-    /// Notes when a worker's I/O began.
+    /// Sets the time at which a worker's I/O began.
     pub(crate) fn started(&mut self, index: usize, now: Nanos) {
         self.entries[index].started = Some(now);
     }
 
-    /// The share of the run that is done and the time it will still take, as far as both are known.
+    /// The completed share of the run (0 to 1) and the remaining time, as far as they are known.
     #[expect(clippy::cast_precision_loss, reason = "an estimate")]
     pub(crate) fn look(
         &self,
@@ -59,7 +59,7 @@ impl Estimate {
     ) -> (Option<f64>, Option<Nanos>) {
         let mut shares = 0.0;
         let mut known = true;
-        // Workers of one stretch run beside each other, stretches one after the other.
+        // Workers between two stonewalls run at the same time; these stretches run one after the other.
         let mut stretches: Vec<(u32, Nanos)> = Vec::new();
         for (index, entry) in self.entries.iter().enumerate() {
             let (share, remaining) = match schedule.standing(index) {

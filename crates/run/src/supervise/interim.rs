@@ -1,58 +1,61 @@
-//! Reports of a run so far: asks the workers for their records and puts a result together while they go on.
+//! Reports during a run: asks the workers for their records and assembles a result while they continue.
 
-use super::watch::{NO_ESTIMATE_UNTIL, Watch, Watched};
+use super::event_loop::{NO_ESTIMATE_UNTIL, Watch, Watched};
+use super::result::assemble;
+use crate::shared::control::REPORT;
 use crate::signals::Signals;
-use crate::worker::record::REPORT;
-use crate::{Observer, WorkerProgress, WorkerState};
-use job::Plan;
+use crate::{Event, Observer, Request, WorkerProgress, WorkerState};
 use measure::{Clock, Nanos};
+use plan::Plan;
 use std::sync::atomic::Ordering::{Acquire, Release};
 
-/// How long a worker is waited for: a little longer than the longest of its naps. One that waits for its device longer
-/// than this is reported as it was when it last said something.
+/// Time to wait for a worker's answer: a little longer than its longest sleep (50 ms). A worker that waits longer for
+/// its device is reported as of its previous answer.
 const PATIENCE: Nanos = Nanos::from_millis(80);
-/// Between two looks whether all have answered.
+/// Interval of the check for answers.
 const LOOK: Nanos = Nanos::from_micros(200);
 
 impl<'run> Watch<'run> {
-    /// Makes reports of the run so far possible.
+    /// Sets the plan, so that reports can be assembled during the run.
     pub(super) fn of_plan(mut self, plan: &'run Plan) -> Self {
         self.plan = Some(plan);
         self
     }
 
-    /// Reports the run so far, where somebody asks for it.
-    pub(super) fn report_so_far(&mut self, observer: &mut dyn Observer, signals: &Signals) {
-        // Both are asked: a wish that is not taken would come back.
-        let wanted = [observer.report_wanted(self.elapsed()), signals.report_wanted()];
-        let keeping = observer.keeping_wanted(self.elapsed());
-        let Some(plan) = self.plan.filter(|_| keeping || wanted.contains(&true)) else { return };
+    /// Sends a report if the observer or SIGUSR1 asks for one.
+    pub(super) fn report_so_far(&mut self, request: Option<Request>, observer: &mut dyn Observer, signals: &Signals) {
+        // The signal is consumed even if a request exists too: otherwise it would produce a second report in the next
+        // turn.
+        let signalled = signals.report_wanted();
+        let reports = signalled || request == Some(Request::Report);
+        let saves = request == Some(Request::Save);
+        let Some(plan) = self.plan.filter(|_| saves || reports) else { return };
         self.ask_workers();
         let now = self.clock.now();
-        self.devices.sample(now);
+        self.recorder.read_devices(now);
         let watched = Watched {
             ends: self.watched.ends.clone(),
             signal: None,
             elapsed: self.elapsed(),
             until: now,
             remaining: self.remaining(now),
-            devices: self.devices.usage(),
+            devices: self.recorder.device_usage(),
             lowest_traffic: None,
             settling: self.watched.settling.clone(),
             ..Watched::default()
         };
         let root = &self.options.system_root;
         let environment = |notes| crate::environment::look_around(root, &self.clock, notes, &[]);
-        let result = crate::result::assemble(plan, self.workers, self.prepared, self.shared, watched, environment);
-        if keeping {
-            observer.keep(&result);
+        let result = assemble(plan, self.workers, self.prepared, self.shared, watched, environment);
+        if saves {
+            observer.event(Event::Save(&result));
         }
-        if wanted.contains(&true) {
-            observer.report(&result);
+        if reports {
+            observer.event(Event::Report(&result));
         }
     }
 
-    /// Lets every worker at work bring its record up to date.
+    /// Asks every running worker to update its record, and waits for the answers.
     fn ask_workers(&self) {
         let at_work = |&index: &usize| {
             let state = self.state(index);

@@ -1,19 +1,21 @@
-//! What the workers' I/Os took so far, read from beside them: for the latencies of each interval of the monitor.
+//! The latencies of all workers so far, read while they run: for the latency per interval of the recorder.
 //!
-//! Workers notice nothing: the parent copies the parts of their records that it needs, whatever they are doing.
+//! Workers are not involved: the parent copies the histograms that it needs from their records. The copy is not atomic;
+//! an I/O that is counted during it appears in this sample or in the next.
 
-use super::crew::Shared;
-use crate::worker::record::{Histograms, Keeps, Recent, Record};
-use job::plan::{Isolation, WorkerPlan};
+use super::workers::Shared;
+use crate::shared::record::{Histograms, Keeps, Recent, Record};
 use measure::Histogram;
+use plan::{Isolation, WorkerPlan};
 use std::mem::offset_of;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Workers of which so much is read at every sample; of more the reading would be seen in what it looks at.
+/// Largest number of workers whose latencies are read at every sample; with more, the reading would disturb the
+/// measurement.
 const WORKERS_MAX: usize = 128;
 
-/// The sum over all workers, per direction. `None` where workers are threads, whose records are theirs alone while
-/// they run, and where there are too many.
+/// The sum over all workers, per direction. `None` if workers are threads, whose records must not be read while they
+/// run, and if there are too many.
 pub(super) fn so_far(workers: &[WorkerPlan<'_>], shared: &Shared) -> Option<Box<[Histogram; 3]>> {
     let apart = |worker: &WorkerPlan<'_>| worker.job.isolation == Isolation::Process;
     if workers.len() > WORKERS_MAX || !workers.iter().all(apart) {
@@ -22,7 +24,7 @@ pub(super) fn so_far(workers: &[WorkerPlan<'_>], shared: &Shared) -> Option<Box<
     let mut sum = Box::new([const { Histogram::new() }; 3]);
     for index in 0..workers.len() {
         for (direction, histogram) in sum.iter_mut().enumerate() {
-            // Pages that the worker never touched stay untouched.
+            // Pages that the worker never touched are not touched here either.
             if shared.controls[index].ios[direction].load(Relaxed) > 0 {
                 add(shared, index, direction, histogram);
             }
@@ -40,7 +42,8 @@ fn add(shared: &Shared, index: usize, direction: usize, sum: &mut Histogram) -> 
     };
     let at = offset_of!(Record, histograms) + kept + direction * size_of::<Histogram>();
     sum.merge(&*shared.records.part::<Histogram>(index, at)?);
-    // After the histogram: what moves there in between is missing now and there the next time, never counted twice.
+    // Read after the histogram: values that move into it in between are missing from this sample and included in the
+    // next, never counted twice.
     let recent = offset_of!(Record, recent) + direction * size_of::<Recent>();
     shared.records.part::<Recent>(index, recent)?.pour_into(keeps, sum);
     Some(())

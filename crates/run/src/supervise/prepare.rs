@@ -1,32 +1,33 @@
-//! Before the workers: is the plan allowed and possible, and are its files there?
+//! Checks before the workers start: that the plan is allowed and possible, and that its files exist.
 
 use super::devices;
-use super::laying::{Outside, lay_out_aside};
+use super::layout_thread::{LayoutOutcome, Outside, lay_out_in_thread};
 use crate::files::{Guard, PlannedFile, announce_own, is_laid_out, plan_files};
 use crate::replay::{Replayed, Replays};
+use crate::shared::capabilities::needs_files;
 use crate::{RunError, RunOptions};
 use engine::ENGINES;
-use job::Plan;
-use job::plan::{JobPlan, Mix, WorkerPlan};
 use load::verify::Verifier;
 use measure::Direction;
 use model::JobError;
+use plan::Plan;
+use plan::{JobPlan, Mix, WorkerPlan};
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-/// What is ready for one worker.
+/// The prepared input of one worker.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Prepared {
     /// Its files.
     pub(crate) files: Vec<PlannedFile>,
-    /// What it replays, where it replays anything.
+    /// The I/O log that it replays, if any.
     pub(crate) replay: Option<Replayed>,
-    /// Why it cannot run.
+    /// The error that prevents it from running.
     pub(crate) error: Option<JobError>,
 }
 
-/// Refuses a plan that must not or cannot be run.
+/// Rejects a plan that must not or cannot be run.
 pub(crate) fn check(plan: &Plan, options: &RunOptions) -> Result<(), RunError> {
     for job in &plan.jobs {
         if options.read_only && job.load.mix != Mix::Only(Direction::Read) {
@@ -58,7 +59,7 @@ pub(crate) fn check(plan: &Plan, options: &RunOptions) -> Result<(), RunError> {
     Ok(())
 }
 
-/// The smallest piece of data that carries a verify header of its own.
+/// The smallest block that carries a verify header.
 fn smallest_checked_block(job: &JobPlan) -> Option<usize> {
     let sizes = [Direction::Read, Direction::Write].into_iter().filter(|&direction| job.load.mix.contains(direction));
     let blocks = sizes.map(|direction| job.load.block_size[direction].smallest());
@@ -66,11 +67,11 @@ fn smallest_checked_block(job: &JobPlan) -> Option<usize> {
     blocks.chain(interval).min().map(|bytes| bytes as usize)
 }
 
-/// Why a job has nothing to run on.
+/// The reason why a job cannot run.
 enum Unprepared {
-    /// It cannot; the others can.
+    /// An error of this job; the others can run.
     Failed(JobError),
-    /// Nobody can.
+    /// An error of the whole run.
     All(RunError),
 }
 
@@ -80,11 +81,11 @@ impl From<JobError> for Unprepared {
     }
 }
 
-/// Plans and lays out the files of all jobs, in the order of the jobs, before any of them starts. What fails is the
-/// error of that job's workers; the others go on.
+/// Plans and lays out the files of all jobs, in the order of the jobs, before any of them starts. An error becomes the
+/// result of that job's workers; the other jobs run.
 ///
 /// # Errors
-/// When a layout is stuck, and the run is ended by force.
+/// If a layout is stuck, and the run is ended by force.
 pub(crate) fn prepare(
     plan: &Plan,
     workers: &[WorkerPlan<'_>],
@@ -123,10 +124,11 @@ fn prepare_job(
         let by_number = replayed.iter().flatten().flat_map(|worker| worker.by_number.iter());
         guard.check(job, &clones, &by_number.map(|path| path.as_path()).collect::<BTreeSet<&Path>>())?;
         devices::prepare(job, &clones, outside.root)?;
-        // Clones that share a file would each make it; then it is made for all of them first, whatever was said.
+        // Clones that share a file would each create it; it is then created for all of them first, even with
+        // create_serialize=0.
         let shared = job.clones > 1 && !(job.files.names.is_empty() && job.files.handling.below.is_empty());
         if !(job.files.handling.laid_out_first || shared) {
-            announce_own(job, &clones, outside.observer);
+            announce_own(job, &clones, &mut |event| outside.observer.event(event));
         } else if !is_laid_out(job, &clones) {
             clones = laid_out(job, clones, outside)?;
         }
@@ -135,25 +137,24 @@ fn prepare_job(
     Ok(clones.into_iter().zip(replayed).map(|(files, replay)| Prepared { files, replay, error: None }).collect())
 }
 
-/// Makes the files that the job wants before it starts.
+/// Creates the files that a job needs before it starts.
 fn laid_out(
     job: &JobPlan,
     clones: Vec<Vec<PlannedFile>>,
     outside: &mut Outside<'_>,
 ) -> Result<Vec<Vec<PlannedFile>>, Unprepared> {
     let clones = Arc::new(clones);
-    lay_out_aside(job, &clones, outside).map_err(Unprepared::All)??;
+    match lay_out_in_thread(job, &clones, outside) {
+        LayoutOutcome::Done => {}
+        LayoutOutcome::Failed(error) => return Err(Unprepared::Failed(error)),
+        LayoutOutcome::Stuck(error) => return Err(Unprepared::All(error)),
+    }
     Ok(Arc::try_unwrap(clones).unwrap_or_else(|shared| shared.as_ref().clone()))
 }
 
-/// Whether the job's engine does I/O on files.
-pub(crate) fn needs_files(job: &JobPlan) -> bool {
-    ENGINES.iter().any(|engine| engine.name == job.engine && engine.capabilities.needs_files)
-}
-
-/// A seed from the system, for jobs that want no repeatable sequence.
+/// A seed from the system, for jobs without a repeatable sequence.
 pub(crate) fn system_seed() -> u64 {
     use std::hash::{BuildHasher, Hasher};
-    // The standard library seeds its hashers from the system's generator.
+    // The standard library seeds its hash maps from getrandom(2).
     std::collections::hash_map::RandomState::new().build_hasher().finish()
 }

@@ -1,21 +1,23 @@
-//! Who may start when: stonewalls, wait_for, delays, and who takes whom along at the end. Pure decisions.
+//! Decides which worker may start when: stonewalls, wait_for, delays; and which workers end together (exitall). Pure
+//! functions.
 
-use job::Work;
-use job::plan::{ExitScope, JobPlan, WorkerPlan};
+use crate::shared::capabilities::has;
 use measure::Nanos;
+use plan::option::Effect;
+use plan::{ExitScope, JobPlan, Work, WorkerPlan};
 
-/// Where a worker stands in the schedule.
+/// State of a worker in the schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Standing {
-    /// Its turn has not come.
+    /// Not due yet.
     Pending,
-    /// Started.
+    /// Started and not ended.
     Started,
-    /// Ended, or never to be started.
+    /// Ended, or removed before it started.
     Done,
 }
 
-/// The order of all workers of a run.
+/// The schedule of all workers of a run.
 #[derive(Debug)]
 pub(crate) struct Schedule {
     entries: Vec<Entry>,
@@ -30,14 +32,14 @@ struct Entry {
     group: u32,
     delay: Nanos,
     exit_all_on_error: bool,
-    /// It does no I/O and ends with the last job that does.
-    keeps_company: bool,
+    /// True if the job does no I/O and ends with the last job that does.
+    is_background: bool,
     exit_scope: ExitScope,
     standing: Standing,
 }
 
 impl Schedule {
-    /// The schedule of `workers`; `draw` gives a number for each delay that is a range.
+    /// The schedule of `workers`; `draw` returns a random number for each delay that is a range.
     pub(crate) fn new<'p>(workers: impl Iterator<Item = WorkerPlan<'p>>, mut draw: impl FnMut() -> u64) -> Self {
         let mut wall = 0;
         let mut entries = Vec::new();
@@ -55,7 +57,7 @@ impl Schedule {
                 group: job.group,
                 delay: delay(job, &mut draw),
                 exit_all_on_error: job.limits.exit_all_on_error,
-                keeps_company: keeps_company(job),
+                is_background: is_background(job),
                 exit_scope: job.limits.exit_scope,
                 standing: Standing::Pending,
             });
@@ -63,7 +65,7 @@ impl Schedule {
         Schedule { entries, exit_all }
     }
 
-    /// The workers whose turn has come `elapsed` after the start of the run.
+    /// The workers that may start `elapsed` after the start of the run.
     pub(crate) fn startable(&self, elapsed: Nanos) -> Vec<usize> {
         let undone = |entry: &&Entry| entry.standing != Standing::Done;
         let wall = self.entries.iter().find(undone).map(|entry| entry.wall);
@@ -80,17 +82,17 @@ impl Schedule {
         self.entries.iter().filter(|entry| entry.name == name).all(|entry| entry.standing == Standing::Done)
     }
 
-    /// Notes that a worker started.
+    /// Marks a worker as started.
     pub(crate) fn started(&mut self, index: usize) {
         self.entries[index].standing = Standing::Started;
     }
 
-    /// Notes that a worker ended, and says which workers (started or pending) must end with it.
+    /// Marks a worker as ended, and returns the workers (started or pending) that must end with it.
     pub(crate) fn ended(&mut self, index: usize, failed: bool) -> Vec<usize> {
         self.entries[index].standing = Standing::Done;
         let ended = &self.entries[index];
         if !(self.exit_all || failed && ended.exit_all_on_error) {
-            return if ended.keeps_company { Vec::new() } else { self.left_alone(ended.wall) };
+            return if ended.is_background { Vec::new() } else { self.idle_background_workers(ended.wall) };
         }
         let taken_along = |entry: &Entry| {
             let reached = match ended.exit_scope {
@@ -103,17 +105,17 @@ impl Schedule {
         (0..self.entries.len()).filter(|&other| taken_along(&self.entries[other])).collect()
     }
 
-    /// The workers that only kept others company, when the last of these, up to this stretch, is done.
-    fn left_alone(&self, wall: u32) -> Vec<usize> {
+    /// The background workers that are to end because the last worker with I/O, up to this stonewall, has ended.
+    fn idle_background_workers(&self, wall: u32) -> Vec<usize> {
         let beside = |entry: &&Entry| entry.wall <= wall;
-        if self.entries.iter().filter(beside).any(|entry| !entry.keeps_company && entry.standing != Standing::Done) {
+        if self.entries.iter().filter(beside).any(|entry| !entry.is_background && entry.standing != Standing::Done) {
             return Vec::new();
         }
-        let alone = |entry: &Entry| entry.keeps_company && entry.wall <= wall && entry.standing != Standing::Done;
+        let alone = |entry: &Entry| entry.is_background && entry.wall <= wall && entry.standing != Standing::Done;
         (0..self.entries.len()).filter(|&other| alone(&self.entries[other])).collect()
     }
 
-    /// Strikes a worker that has not started; `true` if it was struck.
+    /// Removes a worker that has not started; returns true if it did.
     pub(crate) fn strike(&mut self, index: usize) -> bool {
         let entry = &mut self.entries[index];
         let pending = entry.standing == Standing::Pending;
@@ -123,25 +125,25 @@ impl Schedule {
         pending
     }
 
-    /// Whether nothing is left to do.
+    /// True if all workers have ended or were removed.
     pub(crate) fn is_over(&self) -> bool {
         self.entries.iter().all(|entry| entry.standing == Standing::Done)
     }
 
-    /// Where a worker stands.
+    /// State of a worker.
     pub(crate) fn standing(&self, index: usize) -> Standing {
         self.entries[index].standing
     }
 
-    /// Which stretch between stonewalls a worker belongs to.
+    /// Number of stonewalls before a worker.
     pub(crate) fn wall(&self, index: usize) -> u32 {
         self.entries[index].wall
     }
 }
 
-/// Whether a job ends with the last one that does I/O: it does none itself and has no time of its own.
-fn keeps_company(job: &JobPlan) -> bool {
-    job.work == Work::Company && (job.limits.runtime.is_none() || job.engine_options.is_on("exit_on_io_done"))
+/// True if a job ends with the last one that does I/O: it does none itself, and has no runtime or ignores it.
+fn is_background(job: &JobPlan) -> bool {
+    job.work == Work::Background && (job.limits.runtime.is_none() || has(job, Effect::EndsWithOthers))
 }
 
 fn delay(job: &JobPlan, draw: &mut impl FnMut() -> u64) -> Nanos {

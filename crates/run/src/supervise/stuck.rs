@@ -1,14 +1,21 @@
-//! I/O that does not come back: which job, which file, where, and for how long. The parent looks from outside, so that
-//! it costs the loop nothing, and a worker that hangs in the kernel need not answer.
+//! Detection of stuck I/O: the job, the file, the offset, and for how long. The parent reads /proc of the worker's
+//! thread, so that detection costs the loop nothing, and works for a worker that is blocked in the kernel.
+//!
+//! A call is identified by its number, its arguments and the CPU time of the thread (`syscall` and `schedstat` in
+//! /proc). If two samples are equal, the thread has not run in between and is still in the same call; otherwise its
+//! time starts again from zero.
 
 use measure::Nanos;
 use std::path::Path;
-use sys::blocked::{BlockedCall, call_of};
+use sys::processes::blocked_call::{BlockedCall, call_of};
 
-/// Between two looks.
+/// Grace period after the second request to end, which sends SIGKILL to processes. After it the remaining workers are
+/// abandoned.
+pub(super) const PATIENCE: Nanos = Nanos::from_millis(500);
+/// Sampling interval.
 const LOOK: Nanos = Nanos::from_secs(1);
 
-/// Where each worker was found last.
+/// The last sample of each worker.
 #[derive(Debug, Default)]
 pub(crate) struct Stuck {
     next: Nanos,
@@ -22,25 +29,25 @@ struct Last {
     told: bool,
 }
 
-/// A worker as this needs it.
+/// A worker to sample.
 pub(crate) struct Suspect<'run> {
-    /// Which one.
+    /// Index of the worker.
     pub(crate) index: usize,
-    /// Its job.
+    /// Name of its job.
     pub(crate) job: &'run str,
-    /// Its thread, as the kernel numbers it; 0 before it has one.
+    /// Thread id.
     pub(crate) thread: u32,
-    /// How long one call may last before it is told.
+    /// Time that a call may last before it is reported.
     pub(crate) limit: Nanos,
 }
 
 impl Stuck {
-    /// Whether it is time to look again.
+    /// True if the next sample is due.
     pub(crate) fn is_due(&self, now: Nanos) -> bool {
         now >= self.next
     }
 
-    /// What to tell about these workers; each stuck call is told once.
+    /// Samples these workers; returns a message for each call that exceeds its limit. A call is reported once.
     pub(crate) fn look<'run>(
         &mut self,
         now: Nanos,

@@ -1,22 +1,22 @@
-//! Commands of a job's own, run before and after its I/O by a shell.
+//! Commands of a job (`exec_prerun`, `exec_postrun`), run by a shell before and after its I/O.
 
 use crate::files::{file_error, refusal};
-use job::plan::JobPlan;
 use model::JobError;
+use plan::JobPlan;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-/// When a command is run.
+/// The time at which a command runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Hook {
-    /// Before the I/O; where it fails the job does none.
+    /// Before the I/O; if it fails the job does no I/O.
     Before,
     /// After the I/O.
     After,
 }
 
 impl Hook {
-    /// The word in messages and in the name of the file.
+    /// The name in messages and in the file name.
     const fn word(self) -> &'static str {
         match self {
             Hook::Before => "prerun",
@@ -25,10 +25,10 @@ impl Hook {
     }
 }
 
-/// Runs the job's command, if it has one; what it prints goes to `NAME.prerun.txt` or `NAME.postrun.txt`.
+/// Runs the job's command, if it has one; its output goes to `NAME.prerun.txt` or `NAME.postrun.txt`.
 ///
 /// # Errors
-/// When it cannot be run or does not end with 0.
+/// If it cannot be run, or exits with a nonzero status.
 pub(crate) fn run(job: &JobPlan, hook: Hook) -> Result<(), JobError> {
     let command = match hook {
         Hook::Before => &job.start.before,
@@ -36,7 +36,7 @@ pub(crate) fn run(job: &JobPlan, hook: Hook) -> Result<(), JobError> {
     };
     let Some(command) = command else { return Ok(()) };
     let path = PathBuf::from(format!("{}.{}.txt", job.name.replace('/', "_"), hook.word()));
-    let file = sys::aside::create(&path).map_err(|error| file_error("create", &path, error, ""))?;
+    let file = sys::files::output_file::create(&path).map_err(|error| file_error("create", &path, error, ""))?;
     let twin = file.try_clone().map_err(|error| file_error("create", &path, error, ""))?;
     let mut shell = Command::new("/bin/sh");
     shell.arg("-c").arg(command).stdin(Stdio::null()).stdout(file).stderr(twin);

@@ -1,77 +1,47 @@
-//! One worker's life: its turn comes, it opens its files and gets its memory, waits for the others, does its I/O,
-//! and leaves its record.
+//! The life of one worker: it passes its gate, opens its files, allocates buffers, waits for the other workers, does
+//! its I/O, and leaves its record.
 
-pub(crate) mod bell;
-pub(crate) mod gate;
+mod block_lifetimes;
+mod cpu_cache_purge;
+mod debug_lines;
 mod hook;
-mod lives;
-pub(crate) mod memory;
-pub(crate) mod notices;
 mod place;
-mod priorities;
-mod purge;
-pub(crate) mod record;
-pub(crate) mod state;
-pub(crate) mod ties;
+mod setup;
+
+pub(crate) use debug_lines::DebugLog;
+pub(crate) use setup::WorkerSetup;
 
 use crate::WorkerState;
-use crate::drive::{DriveSetup, Judge, Logs, Queued, Tally, drive, is_synchronous};
-use crate::files::{Alone, FileLocks, OpenFiles, PlannedFile, lay_out, order, refusal};
-use crate::replay::{Player, Recorder, Replayed};
-use crate::supervise::needs_files;
-use crate::tell::Teller;
+use crate::drive::{
+    DriveSetup, LatencyLimits, Logs, Memory, Queued, Tally, TallySetup, drive, is_synchronous, load_verify_state,
+};
+use crate::files::{FileLocks, OpenFiles, lay_out, order, refusal};
+use crate::replay::{Player, Recorder};
+use crate::shared::bell;
+use crate::shared::capabilities::{needs_files, usable_depth};
+use crate::shared::control::Gate;
+use crate::shared::gate::pass;
+use crate::shared::priorities::PriorityRecord;
+use crate::shared::record::Record;
+use crate::shared::usage::{usage_now, used_since};
+use block_lifetimes::{Blocks, Watching};
 use engine::{Engine, EngineClock, EngineError, JobFacts, Setup, Visitor};
-use gate::pass;
-use job::Submission;
-use job::plan::{Isolation, JobPlan, WorkerPlan};
-use lives::{Blocks, Watching};
 use load::content::Content;
 use load::{Load, LoadSetup, RecordFailure, Region, Witness};
-use measure::{Clock, Nanos, SystemClock};
-use memory::Memory;
-use model::{CpuUsage, JobError};
-pub(crate) use priorities::PriorityRecord;
-use record::{Control, Gate, Mailbox, Record};
-use std::fs::File;
+use measure::{Clock, Nanos};
+use model::JobError;
+use plan::{Isolation, JobPlan};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Relaxed, Release};
-use ties::Ties;
 
-/// All a worker is given.
-#[derive(Clone, Copy)]
-pub(crate) struct WorkerSetup<'run> {
-    /// What it is to do.
-    pub(crate) plan: WorkerPlan<'run>,
-    /// Its files.
-    pub(crate) files: &'run [PlannedFile],
-    /// What it replays, where it replays anything.
-    pub(crate) replay: Option<&'run Replayed>,
-    /// Where it and the parent talk.
-    pub(crate) control: &'run Control,
-    /// Where a thread leaves its record when it is asked for it.
-    pub(crate) mailbox: &'run Mailbox,
-    /// Where all workers and the parent talk.
-    pub(crate) controls: &'run sys::SharedBlocks<Control>,
-    /// Whom it has to look at.
-    pub(crate) ties: &'run Ties,
-    /// Where /proc and /sys are read from.
-    pub(crate) root: &'run std::path::Path,
-    /// The run's clock.
-    pub(crate) clock: SystemClock,
-    /// Takes the seed's place when the plan has none.
-    pub(crate) system_seed: u64,
-    /// Where it tells of itself, if it is to.
-    pub(crate) tell_to: Option<&'run Arc<File>>,
-}
-
-/// A worker from its turn to its end. Everything it has to say is in `record`.
+/// Runs a worker from its gate to its end. Its results and errors are in `record`.
 pub(crate) fn work(setup: &WorkerSetup<'_>, record: &mut Record, priorities: Option<&mut PriorityRecord>) {
     let control = setup.control;
-    record.pid = sys::placement::thread_id();
+    record.pid = sys::processes::placement::thread_id();
     control.thread.store(record.pid, Relaxed);
-    // One that is told to end before its turn has nothing to do, and has done it.
+    // A worker that is asked to end before its gate opens has nothing to do, and is finished.
     if pass(control, Gate::SetUp) {
-        do_its_part(setup, record, priorities);
+        run_worker(setup, record, priorities);
     }
     record.finished = 1;
     control.open_files.store(0, Relaxed);
@@ -81,10 +51,10 @@ pub(crate) fn work(setup: &WorkerSetup<'_>, record: &mut Record, priorities: Opt
     bell::ring(setup.controls);
 }
 
-fn do_its_part(setup: &WorkerSetup<'_>, record: &mut Record, priorities: Option<&mut PriorityRecord>) {
+fn run_worker(setup: &WorkerSetup<'_>, record: &mut Record, priorities: Option<&mut PriorityRecord>) {
     setup.control.state.store(WorkerState::SettingUp as u32, Relaxed);
-    if let Some(teller) = Teller::of(setup) {
-        teller.begin(setup);
+    if let Some(debug_log) = DebugLog::of(setup) {
+        debug_log.begin(setup);
     }
     if let Err(error) = set_up_and_run(setup, record, priorities) {
         record.fault.keep_first(error.errno, &error.operation, &error.message);
@@ -103,7 +73,8 @@ fn set_up_and_run(
     let _pinned = place::take(job, setup.plan.clone, setup.root)?;
     let handling = &job.files.handling;
     if !handling.laid_out_first && needs_files(job) {
-        lay_out(job, &[setup.files.to_vec()], &mut Alone, &mut || !control.stop_requested())?;
+        // The parent reported this layout before the workers started; they lay out their files in parallel.
+        lay_out(job, &[setup.files.to_vec()], &mut |_| {}, &mut || !control.stop_requested())?;
     }
     let mut open = OpenFiles::open(job, setup.files, control)?;
     let locks = FileLocks::open(handling.lock, setup.files)?;
@@ -134,7 +105,7 @@ fn set_up_and_run(
     hook::run(job, hook::Hook::Before)?;
     let blocks = Blocks::of(setup)?;
     let mut load = make_load(setup, &open, blocks.as_ref())?;
-    if let Some(state) = state::load(job, setup.plan.number)? {
+    if let Some(state) = load_verify_state(job, setup.plan.number)? {
         load.resume(state);
     }
     let (open, memory) = (&mut open, &mut memory);
@@ -152,7 +123,7 @@ fn set_up_and_run(
     }
 }
 
-/// The worker's load: drawn, or played from a record; and written down where the job wants it.
+/// The worker's load: generated, or replayed from an I/O log; with witnesses if the job asks for records of it.
 fn make_load(setup: &WorkerSetup<'_>, open: &OpenFiles, blocks: Option<&Arc<Blocks>>) -> Result<Load, JobError> {
     let job = setup.plan.job;
     let regions: Vec<Region> = setup.files.iter().map(|file| file.region).collect();
@@ -164,17 +135,17 @@ fn make_load(setup: &WorkerSetup<'_>, open: &OpenFiles, blocks: Option<&Arc<Bloc
         }
         _ => Load::new(&given),
     };
-    if let Some(teller) = Teller::of(setup) {
-        teller.seeds(&Load::seeds(&given));
+    if let Some(debug_log) = DebugLog::of(setup) {
+        debug_log.seeds(&Load::seeds(&given));
     }
     let load = load.map_err(|error| refusal(libc::EINVAL, "load", error.to_string()))?;
-    if let Some(bytes) = job.pass.as_ref().map(|pass| pass.purge_bytes).filter(|&bytes| bytes > 0) {
-        return Ok(load.witnessed(Box::new(purge::Purge::new(bytes))));
+    if let Some(bytes) = job.pass.as_ref().and_then(|pass| pass.purge_bytes) {
+        return Ok(load.witnessed(Box::new(cpu_cache_purge::Purge::new(bytes))));
     }
     let recorder = Recorder::open(job, &open.targets)?;
-    let witness: Option<Box<dyn Witness>> = match (Teller::of(setup), recorder) {
-        (Some(teller), recorder) => {
-            Some(Box::new(teller.beside(recorder, (setup.files, open.targets.len()), &job.load)))
+    let witness: Option<Box<dyn Witness>> = match (DebugLog::of(setup), recorder) {
+        (Some(debug_log), recorder) => {
+            Some(Box::new(debug_log.beside(recorder, (setup.files, open.targets.len()), &job.load)))
         }
         (None, Some(recorder)) => Some(recorder),
         (None, None) => None,
@@ -189,30 +160,13 @@ fn make_load(setup: &WorkerSetup<'_>, open: &OpenFiles, blocks: Option<&Arc<Bloc
     })
 }
 
-/// What a record could not give or keep, as the job's error.
-pub(crate) fn record_error(failure: RecordFailure) -> JobError {
-    refusal(failure.errno, failure.operation, failure.message)
-}
-
-/// The depth that the job's engine can use: 1 for those that complete each I/O before the next.
-pub(crate) fn usable_depth(job: &JobPlan) -> u32 {
-    if job.depth.offload {
-        return job.depth.depth;
-    }
-    let engine = engine::ENGINES.iter().find(|engine| engine.name == job.engine);
-    match engine.map(|engine| engine.capabilities.submission) {
-        Some(Submission::Synchronous) => 1,
-        _ => job.depth.depth,
-    }
-}
-
-/// Places in memory that the records of a pass go through in turn; 1 as a rule.
+/// Number of buffers that the records of a pass use in turn; usually 1.
 fn places(job: &JobPlan) -> u32 {
     let area = job.pass.as_ref().and_then(|pass| pass.habits.as_ref()).map_or(0, |habits| habits.area_bytes);
     u32::try_from(area / job.load.largest().max(1) as usize).unwrap_or(u32::MAX).max(1)
 }
 
-/// A worker that needs only its engine.
+/// A worker that has everything except for its engine.
 struct Ready<'a, 'run> {
     setup: &'a WorkerSetup<'run>,
     record: &'a mut Record,
@@ -258,6 +212,14 @@ impl Visitor for Ready<'_, '_> {
         self.record.started_unix_ms = place::start_ms(job)?;
         #[cfg(test)]
         let engine = crate::stream::Recorded::new(engine);
+        let counted = TallySetup {
+            record: &mut *self.record,
+            control,
+            mailbox: self.setup.mailbox,
+            priorities: self.priorities,
+            logs,
+            judge: LatencyLimits::of(&job.latency),
+        };
         drive(DriveSetup {
             job,
             engine,
@@ -266,24 +228,22 @@ impl Visitor for Ready<'_, '_> {
             content: self.content,
             identity: (self.setup.plan.number, job.load.seed.unwrap_or(self.setup.system_seed)),
             memory: self.memory,
-            tally: Tally::new(&mut *self.record, control, &job.record, logs, Judge::of(&job.latency)),
-            mailbox: self.setup.mailbox,
+            tally: Tally::new(counted, &job.record),
             files: self.open,
-            priorities: self.priorities,
             locks: self.locks,
-            ties: (self.setup.ties, self.setup.controls),
+            group: (self.setup.group, self.setup.controls),
         });
         let used = usage_now(job.isolation) + self.record.helpers_usage;
         self.record.usage = used_since(used, self.record.usage);
         if job.isolation == Isolation::Thread {
-            // A thread's own account does not have what the kernel's thread did for it; a process's has.
+            // getrusage(2) of a thread does not include the kernel's polling thread; that of a process does.
             self.record.usage.system += Nanos(self.record.kernel_cpu);
         }
         Ok(())
     }
 }
 
-/// What an engine may have to know of its job.
+/// The properties of a job that an engine may need.
 fn facts(job: &JobPlan) -> JobFacts<'_> {
     JobFacts {
         name: &job.name,
@@ -305,38 +265,7 @@ fn engine_error(job: &JobPlan, error: &EngineError) -> JobError {
     }
 }
 
-/// Milliseconds since 1970 UTC.
-pub(crate) fn unix_ms() -> u64 {
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    since.map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
-}
-
-/// What a worker used so far: its process, or its thread where it shares the process.
-pub(crate) fn usage_now(isolation: Isolation) -> CpuUsage {
-    cpu_usage(match isolation {
-        Isolation::Process => sys::usage::of_process(),
-        Isolation::Thread => sys::usage::of_thread(),
-    })
-}
-
-/// The kernel's account in the model's shape.
-pub(crate) fn cpu_usage(usage: sys::usage::Usage) -> CpuUsage {
-    CpuUsage {
-        user: Nanos(usage.user_ns),
-        system: Nanos(usage.system_ns),
-        switches: usage.voluntary_switches + usage.involuntary_switches,
-        major_faults: usage.major_faults,
-        minor_faults: usage.minor_faults,
-    }
-}
-
-/// What was used after `before`.
-pub(crate) fn used_since(now: CpuUsage, before: CpuUsage) -> CpuUsage {
-    CpuUsage {
-        user: now.user.saturating_sub(before.user),
-        system: now.system.saturating_sub(before.system),
-        switches: now.switches.saturating_sub(before.switches),
-        major_faults: now.major_faults.saturating_sub(before.major_faults),
-        minor_faults: now.minor_faults.saturating_sub(before.minor_faults),
-    }
+/// A failure to read or write an I/O log, as the job's error.
+fn record_error(failure: RecordFailure) -> JobError {
+    refusal(failure.errno, failure.operation, failure.message)
 }

@@ -1,21 +1,21 @@
-//! Where and how a worker runs: CPUs, nodes, priorities, rights, control groups, memory that stays, and its clock.
+//! Placement of a worker: CPUs, NUMA nodes, priorities, user and group, cgroups, locked memory, and its clock.
 
 use crate::files::refusal;
-use job::plan::{ClockChoice, Isolation, JobPlan, MemoryPolicy, PlacePlan};
 use measure::SystemClock;
 use model::JobError;
+use plan::{ClockChoice, Isolation, JobPlan, MemoryPolicy, PlacePlan};
 use rustix::time::{ClockId, clock_gettime};
 use std::path::Path;
 use sys::SysError;
-use sys::iogroup::IoGroup;
-use sys::nodes::{Policy, run_on, take_memory};
-use sys::placement::{IoClass, LockedMemory, lock_memory, set_affinity, sharpen_timers};
-use sys::placement::{become_group, become_user, set_hinted_io_priority, set_name, set_nice};
+use sys::machine::numa::{Policy, run_on, take_memory};
+use sys::processes::io_group::IoGroup;
+use sys::processes::placement::{IoClass, LockedMemory, lock_memory, set_affinity, sharpen_timers};
+use sys::processes::placement::{become_group, become_user, set_hinted_io_priority, set_name, set_nice};
 
-/// Puts the calling worker in its place. What is returned must live as long as the worker.
+/// Applies the placement of a job to the calling thread. The returned memory lock must live as long as the worker.
 ///
 /// # Errors
-/// When the kernel refuses what the job wants.
+/// If the kernel refuses a setting.
 pub(crate) fn take(job: &JobPlan, clone: u32, root: &Path) -> Result<Option<LockedMemory>, JobError> {
     let place = &job.place;
     let refused = |option: &str, error: SysError, advice: &str| {
@@ -45,12 +45,12 @@ pub(crate) fn take(job: &JobPlan, clone: u32, root: &Path) -> Result<Option<Lock
         set_hinted_io_priority(class, level, place.io_hint)
             .map_err(|error| refused("prio", error, "; the real-time class (prioclass=1) needs CAP_SYS_ADMIN"))?;
     }
-    // A rate is kept to a microsecond rather than to the 50 µs by which the kernel may delay timers.
+    // Timer slack is set to 1 ns: with the kernel's default of 50 µs a rate limit would be less accurate.
     sharpen_timers().map_err(|error| refused("timers", error, ""))?;
     join_group(job, root).map_err(|error| refused("cgroup", error, ""))?;
     let locked = (place.lock_memory > 0).then(|| lock_memory(place.lock_memory)).transpose();
     let locked = locked.map_err(|error| refused("lockmem", error, ""))?;
-    // Rights go last: what comes before may need them.
+    // User and group are changed last: the settings before may need privileges.
     change_rights(place).map_err(|error| refused("uid or gid", error, "; only root may change them"))?;
     Ok(locked)
 }
@@ -80,10 +80,10 @@ fn change_rights(place: &PlacePlan) -> Result<(), SysError> {
     place.user.map_or(Ok(()), become_user)
 }
 
-/// The clock that the job wants to be measured by.
+/// The clock that the job asks for (`clocksource`).
 ///
 /// # Errors
-/// When it wants the processor's counter where that cannot be trusted.
+/// If it asks for the TSC and the TSC is not reliable here.
 pub(crate) fn clock(job: &JobPlan, clock: SystemClock) -> Result<SystemClock, JobError> {
     match (job.place.clock, clock.report().why_not_tsc) {
         (None, _) | (Some(ClockChoice::Counter), None) => Ok(clock),
@@ -98,7 +98,7 @@ pub(crate) fn clock(job: &JobPlan, clock: SystemClock) -> Result<SystemClock, Jo
     }
 }
 
-/// The clocks that have a number, clock_gettime(2).
+/// The clocks by their number in clock_gettime(2).
 const CLOCKS: &[(u32, ClockId)] = &[
     (0, ClockId::Realtime),
     (1, ClockId::Monotonic),
@@ -110,12 +110,12 @@ const CLOCKS: &[(u32, ClockId)] = &[
     (7, ClockId::Boottime),
 ];
 
-/// The present on the clock that the job wants its start told by, in milliseconds; since 1970 UTC without a wish.
+/// The start time in ms on the clock that the job asks for (`job_start_clock_id`); since 1970 UTC by default.
 ///
 /// # Errors
-/// When there is no such clock.
+/// If there is no such clock.
 pub(crate) fn start_ms(job: &JobPlan) -> Result<u64, JobError> {
-    let Some(id) = job.start.clock_id else { return Ok(super::unix_ms()) };
+    let Some(id) = job.start.clock_id else { return Ok(crate::shared::usage::unix_ms()) };
     let Some(&(_, clock)) = CLOCKS.iter().find(|&&(number, _)| number == id) else {
         let known = "it takes 0 (realtime), 1 (monotonic) to 7 (boottime)";
         let message = format!("job `{}` ({}): job_start_clock_id={id} is no clock: {known}", job.name, job.origin);
@@ -135,7 +135,7 @@ mod tests {
         (0..CpuSet::MAX_CPU).filter(|&cpu| set.is_set(cpu)).map(|cpu| u32::try_from(cpu).unwrap()).collect()
     }
 
-    /// Where a worker of this plan finds itself.
+    /// The CPUs that a worker of this plan may use.
     fn placed(job: JobPlan, clone: u32) -> Vec<u32> {
         let worker = std::thread::spawn(move || {
             take(&job, clone, Path::new("/")).unwrap();

@@ -1,9 +1,9 @@
 //! Engines that do something else than plain reads and writes, through `execute`: who ends with whom, what is counted.
 
 use crate::support::{job, run_jobs, run_one};
-use job::option::Value;
-use job::plan::{JobPlan, Mix};
 use measure::{BytesPerSecond, Direction, Nanos, PerDirection};
+use plan::option::Value;
+use plan::{JobPlan, Mix};
 
 fn with(mut job: JobPlan, values: &[(&'static str, Value)]) -> JobPlan {
     for (name, value) in values {

@@ -1,9 +1,9 @@
 //! Files through `execute`: their names, sizes and contents, beside what fio makes of the same words.
 
 use crate::support::{Blind, job, options, run_jobs, run_one};
-use job::plan::{Allocate, Extent, JobPlan, Mix};
-use job::{Plan, Work};
 use measure::Direction;
+use plan::{Allocate, Extent, JobPlan, Mix};
+use plan::{Plan, Work};
 use std::path::Path;
 use std::process::Command;
 
@@ -34,8 +34,8 @@ fn a_read_job_makes_its_file_and_reads_all_of_it() {
 }
 
 /// Engines that move blocks in any order, and that need no device of their own kind.
-fn moves_blocks(spec: &job::EngineSpec) -> bool {
-    matches!(spec.capabilities.work, Work::Data | Work::Pretence) && !["sg", "mtd", "io_uring_cmd"].contains(&spec.name)
+fn moves_blocks(spec: &plan::EngineSpec) -> bool {
+    matches!(spec.capabilities.work, Work::Data | Work::Null) && !["sg", "mtd", "io_uring_cmd"].contains(&spec.name)
 }
 
 #[test]
@@ -61,7 +61,7 @@ fn every_engine_on_files_moves_every_byte() {
         for (mix, direction) in [(WRITE, Direction::Write), (Mix::Only(Direction::Read), Direction::Read)] {
             let mut job = in_directory(directory.path(), job("each", spec.name));
             job.load.mix = mix;
-            if spec.capabilities.submission == job::Submission::Asynchronous {
+            if spec.capabilities.submission == plan::Submission::Asynchronous {
                 crate::support::depth(&mut job, 8);
             }
             let result = run_one(job);
@@ -220,8 +220,8 @@ fn a_plan_that_writes_is_refused_where_only_reading_is_allowed() {
     let mut plan = job("j", "psync");
     plan.load.mix = WRITE;
     let plan = Plan { jobs: vec![plan], global_options: Vec::new() };
-    let options = plumb_run::RunOptions { read_only: true, ..options() };
-    let refused = plumb_run::execute(&plan, &options, &mut Blind).unwrap_err();
+    let options = run::RunOptions { read_only: true, ..options() };
+    let refused = run::execute(&plan, &options, &mut Blind).unwrap_err();
     assert!(refused.to_string().contains("--readonly"), "{refused}");
 }
 

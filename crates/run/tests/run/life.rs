@@ -1,10 +1,10 @@
 //! Life and death of workers: order, limits, signals, crashes.
 
 use crate::support::{Blind, children, job, run_jobs, run_processes};
-use job::plan::{JobPlan, Mix};
 use measure::{Direction, Nanos};
 use model::RunResult;
-use plumb_run::{Observer, Progress, WorkerState};
+use plan::{JobPlan, Mix};
+use run::{Event, Observer, Progress, Request, WorkerState};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -44,10 +44,10 @@ fn a_process_reads_its_file_and_reports_through_shared_memory() {
 struct Impatient;
 
 impl Observer for Impatient {
-    fn finding(&mut self, _text: &str) {}
+    fn event(&mut self, _event: Event<'_>) {}
 
-    fn wants_end(&mut self, _elapsed: Nanos) -> bool {
-        true
+    fn request(&mut self, _elapsed: Nanos) -> Option<Request> {
+        Some(Request::End)
     }
 }
 
@@ -118,9 +118,8 @@ struct Meddler<F: FnMut(&Progress)> {
 }
 
 impl<F: FnMut(&Progress)> Observer for Meddler<F> {
-    fn finding(&mut self, _text: &str) {}
-
-    fn progress(&mut self, progress: &Progress) {
+    fn event(&mut self, event: Event<'_>) {
+        let Event::Progress(progress) = event else { return };
         let at_work = progress.workers[0].state == WorkerState::Running && progress.workers[0].ios.read > 10;
         if at_work && !self.done {
             self.done = true;
@@ -189,12 +188,19 @@ fn two_hundred_and_fifty_six_jobs_start_within_a_second_on_less_than_a_mebibyte_
         resident: u64,
     }
     impl Observer for Look {
-        fn finding(&mut self, _text: &str) {}
-        fn starting(&mut self, _threads: u32, processes: u32) {
-            assert_eq!(processes, 256);
-            self.first = Some(Instant::now());
+        fn event(&mut self, event: Event<'_>) {
+            match event {
+                Event::Starting { processes, .. } => {
+                    assert_eq!(processes, 256);
+                    self.first = Some(Instant::now());
+                }
+                Event::Progress(progress) => self.look(progress),
+                _ => {}
+            }
         }
-        fn progress(&mut self, progress: &Progress) {
+    }
+    impl Look {
+        fn look(&mut self, progress: &Progress) {
             if self.all_running.is_none() && progress.workers.iter().all(|worker| worker.state == WorkerState::Running)
             {
                 self.all_running = self.first.map(|first| first.elapsed());

@@ -2,8 +2,8 @@
 
 use crate::support::{depth, run_jobs, run_one, sim, use_engine};
 use house::sum_over_time;
-use job::plan::{JobPlan, Mix, WindowValue};
 use measure::Nanos;
+use plan::{JobPlan, Mix, WindowValue};
 use std::path::Path;
 
 /// The rows of a log as numbers.
@@ -80,13 +80,13 @@ fn a_log_that_cannot_be_made_is_the_jobs_error() {
 const WINDOWS_MS: [u64; 3] = [10, 100, 1000];
 
 #[test]
-fn subtlety_25_rows_over_windows_add_up_to_the_result_and_end_at_multiples() {
+fn rows_over_windows_add_up_to_the_result_and_end_at_multiples() {
     for ms in WINDOWS_MS {
         let directory = tempfile::tempdir().unwrap();
         let mut job = logged(directory.path(), 3);
         depth(&mut job, 4);
         // A window holds many I/Os, and KiB/s are whole numbers.
-        job.engine_options.set("sim_service_time", job::option::Value::Integer(25_000));
+        job.engine_options.set("sim_service_time", plan::option::Value::Integer(25_000));
         job.load.mix = Mix::ReadWrite;
         job.record.logs.average = Nanos::from_millis(ms);
         let result = run_one(job);
@@ -119,7 +119,7 @@ fn rows_of_both(rows: &[Vec<u64>], ms: u64) -> u64 {
 }
 
 #[test]
-fn subtlety_22_a_histogram_log_adds_up_to_the_bins_of_the_result() {
+fn a_histogram_log_adds_up_to_the_bins_of_the_result() {
     for (ms, coarseness) in [(10, 0), (100, 3), (1000, 6), (0, 0)] {
         let directory = tempfile::tempdir().unwrap();
         let mut job = sim(Nanos::from_micros(70), 2);
@@ -181,9 +181,9 @@ fn a_window_keeps_its_mean_its_largest_or_both() {
     ] {
         let directory = tempfile::tempdir().unwrap();
         let mut job = logged(directory.path(), 1);
-        job.files.size = Some(job::plan::Extent::Bytes(40 << 10));
+        job.files.size = Some(plan::Extent::Bytes(40 << 10));
         job.limits.time_based = false;
-        job.engine_options.set("sim_faults", job::option::Value::Text("read:5:delay=900".to_owned()));
+        job.engine_options.set("sim_faults", plan::option::Value::Text("read:5:delay=900".to_owned()));
         job.record.logs.average = Nanos::from_secs(1);
         job.record.logs.window_value = keeps;
         run_one(job);
@@ -204,7 +204,7 @@ fn a_compressed_log_is_inflated_to_the_same_rows() {
         }
         let bytes = std::fs::read(directory.path().join("x_clat.1.log.fz")).unwrap();
         let mut text = Vec::new();
-        formats::fio_log::inflate(bytes.as_slice(), &mut text).unwrap();
+        formats::fio::log::inflate(bytes.as_slice(), &mut text).unwrap();
         String::from_utf8(text).unwrap()
     };
     let plain = text_of(false);
@@ -224,7 +224,7 @@ fn times_count_from_another_clock_where_that_is_asked_for() {
 }
 
 #[test]
-fn subtlety_44_clones_without_a_number_share_one_log() {
+fn clones_without_a_number_share_one_log() {
     let directory = tempfile::tempdir().unwrap();
     let mut job = logged(directory.path(), 1);
     job.clones = 2;
@@ -260,7 +260,7 @@ fn a_log_that_cannot_be_written_is_its_jobs_error_and_the_numbers_stay() {
 }
 
 #[test]
-fn subtlety_24_samples_keep_to_their_own_intervals() {
+fn samples_keep_to_their_own_intervals() {
     let mut job = sim(Nanos::from_micros(100), 1);
     job.limits.runtime = Some(Nanos::from_secs(2));
     job.limits.time_based = true;

@@ -1,21 +1,16 @@
 //! Runs through `execute`: against the simulated device, on real files, with workers that die, with logs and with checks.
 
-#[cfg(test)]
+#![expect(clippy::unwrap_used, reason = "a test's helper fails as the test does")]
+
+mod allocation;
 mod engines;
-#[cfg(test)]
 mod files;
-#[cfg(test)]
 mod life;
-#[cfg(test)]
 mod logs;
 mod monitored;
-#[cfg(test)]
 mod replay;
-#[cfg(test)]
+mod signal;
 mod sim;
-#[cfg(test)]
 mod support;
-#[cfg(test)]
 mod timing;
-#[cfg(test)]
 mod verify;

@@ -1,8 +1,8 @@
 //! What is seen beside a run: it adds up to what the run itself counted.
 
 use crate::support::{job, run_jobs};
-use job::plan::Extent;
 use measure::{Direction, Nanos};
+use plan::Extent;
 
 #[test]
 fn the_intervals_add_up_to_what_the_jobs_counted() {

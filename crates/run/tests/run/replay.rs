@@ -1,8 +1,8 @@
 //! Replays in virtual time, to the nanosecond, and one in real time, to the millisecond.
 
 use crate::support::{depth, job, run_jobs, run_one, sim};
-use job::plan::{Hold, Isolation, JobPlan, ReplayPlan, Timing};
 use measure::Nanos;
+use plan::{Hold, Isolation, JobPlan, ReplayPlan, Timing};
 use std::path::{Path, PathBuf};
 
 /// A record of reads of 4 KiB at these microseconds, each at its own offset.
@@ -142,7 +142,7 @@ fn a_damaged_record_ends_the_job_before_its_first_io() {
     std::fs::write(&log, "fio version 3 iolog\n0 a add\n0 a read 0 512\n0 a raed 0 512\n").unwrap();
     let result = run_jobs(vec![replay(job("bad", "null"), &log)]).jobs.remove(0);
     let error = result.error.unwrap();
-    assert!(error.message.contains("bad.iolog:4: `raed` is no action"), "{}", error.message);
+    assert!(error.message.contains("bad.iolog:4: `raed` is not an action"), "{}", error.message);
     assert_eq!((error.errno, result.directions.read.ios), (libc::EINVAL, 0));
 }
 

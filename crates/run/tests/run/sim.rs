@@ -1,10 +1,10 @@
 //! Every number of a run against the truth of the simulated device.
 
 use crate::support::{ALL, depth, run_jobs, run_one, sim};
-use job::option::Value;
-use job::plan::{BlockSize, DepthPlan, Extent, JobPlan, Mix};
 use measure::{BytesPerSecond, Histogram, Nanos, PerDirection};
 use model::{JobResult, LatencyStatistics};
+use plan::option::Value;
+use plan::{BlockSize, DepthPlan, Extent, JobPlan, Mix};
 
 const SERVICE: Nanos = Nanos::from_micros(100);
 
@@ -129,8 +129,6 @@ fn reaping_4_at_least_empties_the_queue_at_a_low_mark_of_2() {
     assert_eq!(lines[..6], ["submit 4", "submit 4", "reap 4 4 4", "reap 4 4 4", "submit 4", "submit 4"]);
     assert_eq!((result.depth.level[2], result.depth.level[3]), (200, 200));
 }
-
-/// Subtlety 20 of the specification.
 #[test]
 fn a_minimum_of_0_polls_after_each_io_and_waits_only_when_full() {
     let mut job = of_ios(sim(SERVICE, 2), 2, 6);
@@ -216,8 +214,6 @@ fn samples_are_taken_every_half_second() {
     let short = run_one(four_servers(Nanos::from_millis(499)));
     assert_eq!(short.directions.read.iops_samples.count, 0);
 }
-
-/// Subtlety 42 of the specification.
 #[test]
 fn syncs_have_their_own_statistics_and_are_no_writes() {
     let mut job = of_ios(sim(SERVICE, 1), 1, 100);

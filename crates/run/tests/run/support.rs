@@ -1,18 +1,17 @@
 //! Plans for tests, and running them.
 
-use job::Plan;
-use job::option::Value;
-use job::plan::{ContinueOnError, DepthPlan, Extent, Isolation, JobPlan, LogPlan};
 use measure::Nanos;
 use model::{JobResult, RunResult};
-use plumb_run::{Observer, RunOptions};
-use std::path::Path;
+use plan::Plan;
+use plan::option::Value;
+use plan::{ContinueOnError, DepthPlan, Extent, Isolation, JobPlan, LogPlan};
+use run::{Event, Observer, RunOptions};
 
 /// An observer that sees nothing.
 pub(crate) struct Blind;
 
 impl Observer for Blind {
-    fn finding(&mut self, _text: &str) {}
+    fn event(&mut self, _event: Event<'_>) {}
 }
 
 /// A job as fio's defaults have it: sequential 4 KiB reads of 1 MiB by a thread.
@@ -43,7 +42,7 @@ pub(crate) fn sim(service: Nanos, parallelism: i64) -> JobPlan {
 
 /// Runs jobs to their end.
 pub(crate) fn run_jobs(jobs: Vec<JobPlan>) -> RunResult {
-    plumb_run::execute(&Plan { jobs, global_options: Vec::new() }, &options(), &mut Blind).unwrap()
+    run::execute(&Plan { jobs, global_options: Vec::new() }, &options(), &mut Blind).unwrap()
 }
 
 /// Runs one job without an error and gives its result.
@@ -55,13 +54,7 @@ pub(crate) fn run_one(job: JobPlan) -> JobResult {
 
 /// Options for tests: the real system.
 pub(crate) fn options() -> RunOptions {
-    RunOptions {
-        system_root: Path::new("/").to_owned(),
-        read_only: false,
-        progress_interval: None,
-        device_interval: Nanos::from_millis(500),
-        tell_to: None,
-    }
+    RunOptions::default()
 }
 
 /// Gives a job one batch size for everything, as `iodepth=depth` alone does.
@@ -88,7 +81,7 @@ pub(crate) fn run_processes(mut jobs: Vec<JobPlan>, observer: &mut dyn Observer)
     for job in &mut jobs {
         job.isolation = Isolation::Process;
     }
-    plumb_run::execute(&Plan { jobs, global_options: Vec::new() }, &options, observer).unwrap()
+    run::execute(&Plan { jobs, global_options: Vec::new() }, &options, observer).unwrap()
 }
 
 /// The process ids of this process's children, those of other tests included.

@@ -2,15 +2,15 @@
 //! simulated device, whose time is virtual and whose numbers are known.
 
 use crate::support::{alone, children, depth, job, options, run_jobs, run_one, run_processes, sim};
-use job::Plan;
-use job::option::Value;
-use job::plan::{
+use measure::{BytesPerSecond, Direction, Nanos};
+use model::JobResult;
+use plan::Plan;
+use plan::option::Value;
+use plan::{
     CgroupPlan, ClockChoice, ExitScope, Extent, FlowPlan, Isolation, JobPlan, MemoryPolicy, Mix, SteadyCriterion,
     SteadyMeasure, SteadyPlan, ThinkCount,
 };
-use measure::{BytesPerSecond, Direction, Nanos};
-use model::JobResult;
-use plumb_run::{Observer, Progress, RunOptions, WorkerState};
+use run::{Event, Observer, RunOptions, WorkerState};
 
 const SERVICE: Nanos = Nanos::from_micros(100);
 const SECOND: Nanos = Nanos::SECOND;
@@ -33,8 +33,6 @@ fn searching(target: Nanos, most: u32) -> JobPlan {
 fn ios(result: &JobResult) -> u64 {
     result.directions.read.ios
 }
-
-// Subtlety 40.
 #[test]
 fn a_latency_target_finds_the_depth_that_the_device_serves_at_once() {
     let result = run_one(searching(Nanos::from_micros(120), 32));
@@ -53,7 +51,7 @@ fn a_target_between_two_depths_is_found_by_halving() {
     assert_eq!(result.latency_goal.depth, Some(8));
 }
 
-// Subtlety 40: a miss at depth 1 is fatal.
+// A miss at depth 1 is fatal.
 #[test]
 fn a_latency_target_that_depth_1_misses_is_a_timeout() {
     let result = run_jobs(vec![searching(Nanos::from_micros(50), 8)]).jobs.remove(0);
@@ -72,7 +70,7 @@ fn latency_run_goes_on_at_the_depth_that_was_found() {
     assert!(result.runtime > Nanos::from_millis(900), "{:?}", result.runtime);
 }
 
-// Subtlety 40: max_latency is on the total latency.
+// Max_latency is on the total latency.
 #[test]
 fn the_first_io_slower_than_max_latency_ends_the_job_and_is_counted() {
     let mut job = timed(sim(SERVICE, 1), 1, 10);
@@ -94,8 +92,6 @@ fn max_latency_is_judged_though_no_latency_is_reported() {
     assert_eq!(result.error.unwrap().errno, libc::ETIMEDOUT);
     assert!(result.directions.read.total.is_none());
 }
-
-// Subtlety 39.
 #[test]
 fn a_rate_below_rate_min_fails_the_job_after_its_grace_and_one_cycle() {
     let mut job = timed(sim(SERVICE, 1), 1, 20);
@@ -113,7 +109,7 @@ fn a_rate_below_rate_min_fails_the_job_after_its_grace_and_one_cycle() {
     assert_eq!(run_jobs(vec![job]).jobs.remove(0).error, None);
 }
 
-// Subtlety 5: rate_min is not judged during the ramp.
+// Rate_min is not judged during the ramp.
 #[test]
 fn a_least_rate_is_judged_only_after_the_ramp() {
     let mut job = timed(sim(SERVICE, 1), 1, 20);
@@ -130,7 +126,7 @@ fn steady(measure: SteadyMeasure, criterion: SteadyCriterion, limit: f64) -> Opt
     Some(SteadyPlan { measure, criterion, limit, relative: true, duration, ramp, interval: SECOND })
 }
 
-// Subtlety 41: the device is settled from second 10 on, so the first window that is level is that of 10 to 15.
+// The device is settled from second 10 on, so the first window that is level is that of 10 to 15.
 #[test]
 fn a_device_that_settles_is_steady_at_the_known_second_by_all_six_criteria() {
     for measure in [SteadyMeasure::Iops, SteadyMeasure::Bandwidth, SteadyMeasure::Latency] {
@@ -164,7 +160,7 @@ fn a_job_that_never_settles_runs_to_its_end_and_says_so() {
     assert!(result.runtime >= Nanos::from_millis(7_990));
 }
 
-// Subtlety 41: jobs that are reported as one are judged by their sum, and all of them end.
+// Jobs that are reported as one are judged by their sum, and all of them end.
 #[test]
 fn a_group_settles_as_one_and_ends_as_one() {
     let mut job = timed(job("group", "null"), 1, 30);
@@ -180,16 +176,14 @@ fn a_group_settles_as_one_and_ends_as_one() {
     assert!(result.jobs[1].steady.is_none());
     assert!(result.jobs.iter().all(|job| job.runtime < Nanos::from_secs(6)));
 }
-
-// Subtlety 43.
 #[test]
 fn jobs_of_one_flow_share_their_ios_by_weight() {
     // What each has done when both were last seen at work: alone, before the other's start and after its end, a job goes as
     // fast as it can.
     struct Together(Option<(u64, u64)>);
     impl Observer for Together {
-        fn finding(&mut self, _text: &str) {}
-        fn progress(&mut self, progress: &Progress) {
+        fn event(&mut self, event: Event<'_>) {
+            let Event::Progress(progress) = event else { return };
             if let [a, b] = progress.workers.as_slice()
                 && (a.state, b.state) == (WorkerState::Running, WorkerState::Running)
             {
@@ -205,7 +199,7 @@ fn jobs_of_one_flow_share_their_ios_by_weight() {
     let plan = Plan { jobs: vec![of("a", 3), of("b", 1)], global_options: Vec::new() };
     let options = RunOptions { progress_interval: Some(Nanos::from_millis(20)), ..options() };
     let mut together = Together(None);
-    plumb_run::execute(&plan, &options, &mut together).unwrap();
+    run::execute(&plan, &options, &mut together).unwrap();
     let (a, b) = together.0.expect("a second is long enough to be seen");
     #[expect(clippy::cast_precision_loss, reason = "counts of a test")]
     let ratio = a as f64 / b as f64;
@@ -220,7 +214,7 @@ fn a_ramp_of_bytes_leaves_out_what_came_before() {
     assert_eq!((ios(&result), result.runtime), (10_000, SECOND), "the runtime counts from the end of the ramp");
 }
 
-// Subtlety 21: think time drains the queue first.
+// Think time drains the queue first.
 #[test]
 fn think_time_counts_issued_blocks_or_time_where_told() {
     let mut job = timed(sim(SERVICE, 8), 8, 1);
@@ -297,8 +291,8 @@ fn a_worker_runs_as_told() {
     placed.place.group = Some(65_534);
     struct Look(Vec<String>);
     impl Observer for Look {
-        fn finding(&mut self, _text: &str) {}
-        fn progress(&mut self, progress: &Progress) {
+        fn event(&mut self, event: Event<'_>) {
+            let Event::Progress(progress) = event else { return };
             if progress.workers[0].ios.read == 0 {
                 return;
             }
@@ -367,10 +361,10 @@ fn run_processes_here(mut job: JobPlan) -> JobResult {
     std::os::unix::fs::symlink("/sys/fs/cgroup", root.path().join("sys/fs/cgroup")).unwrap();
     job.isolation = Isolation::Process;
     let plan = Plan { jobs: vec![job], global_options: Vec::new() };
-    plumb_run::execute(&plan, &options, &mut crate::support::Blind).unwrap().jobs.remove(0)
+    run::execute(&plan, &options, &mut crate::support::Blind).unwrap().jobs.remove(0)
 }
 
-// Subtlety 9: exitall takes along whom exit_what names.
+// Exitall takes along whom exit_what names.
 #[test]
 fn exitall_takes_along_whom_it_is_told_to() {
     let seconds = |scope| {
@@ -400,9 +394,8 @@ fn exitall_takes_along_whom_it_is_told_to() {
 struct Killer;
 
 impl Observer for Killer {
-    fn finding(&mut self, _text: &str) {}
-
-    fn progress(&mut self, progress: &Progress) {
+    fn event(&mut self, event: Event<'_>) {
+        let Event::Progress(progress) = event else { return };
         if progress.workers.iter().all(|worker| worker.ios.read > 20) {
             for pid in children() {
                 let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
@@ -430,7 +423,7 @@ fn a_signal_to_one_worker_ends_the_run_in_order() {
     }
 }
 
-// Subtlety 38: the next time is due by the rate, however late the last came; a pause is forgiven only where told.
+// The next time is due by the rate, however late the last came; a pause is forgiven only where told.
 #[test]
 fn a_rate_catches_up_after_a_pause_unless_it_ignores_think_time() {
     let mut job = timed(sim(Nanos::from_micros(10), 1), 1, 2);
@@ -445,7 +438,7 @@ fn a_rate_catches_up_after_a_pause_unless_it_ignores_think_time() {
     assert!(forgiven.abs_diff(1_000) < 60, "{forgiven}");
 }
 
-// Subtleties 4 and 5: the runtime counts from the end of the ramp, at which everything is zeroed.
+// The runtime counts from the end of the ramp, at which everything is zeroed.
 #[test]
 fn the_runtime_counts_from_the_end_of_the_ramp() {
     let mut job = timed(sim(SERVICE, 1), 1, 1);
@@ -456,7 +449,7 @@ fn the_runtime_counts_from_the_end_of_the_ramp() {
     assert_eq!(result.directions.write.runtime, Nanos::ZERO, "a direction that moved nothing has no runtime");
 }
 
-// Subtlety 42: fsync counts issued writes, comes not after the last, and has latencies of its own.
+// Fsync counts issued writes, comes not after the last, and has latencies of its own.
 #[test]
 fn syncs_are_counted_apart_from_the_writes_they_follow() {
     let mut job = sim(SERVICE, 1);
@@ -469,7 +462,7 @@ fn syncs_are_counted_apart_from_the_writes_they_follow() {
     assert_eq!(result.sync.latency.moments.maximum(), Some(SERVICE));
 }
 
-// Subtlety 45: a job whose files cannot be set up does not stop the others.
+// A job whose files cannot be set up does not stop the others.
 #[test]
 fn a_job_without_its_files_leaves_the_others_alone() {
     let mut lost = job("lost", "psync");
@@ -479,7 +472,7 @@ fn a_job_without_its_files_leaves_the_others_alone() {
     assert_eq!((result.jobs[1].error.clone(), ios(&result.jobs[1])), (None, 256));
 }
 
-// Subtlety 46: startdelay delays the start of a worker, wait_for makes it wait for another's end.
+// Startdelay delays the start of a worker, wait_for makes it wait for another's end.
 #[test]
 fn a_worker_starts_after_its_delay_and_after_whom_it_waits_for() {
     let mut first = timed(job("first", "null"), 1, 1);

@@ -1,11 +1,11 @@
 //! Jobs that verify: what they write comes back, and a block that does not is named.
 
 use crate::support::{job, options, run_jobs};
-use job::Plan;
-use job::plan::{Digest, IgnoredErrors, JobPlan, Mix, VerifyMethod, VerifyPlan};
 use measure::Direction;
 use model::JobResult;
-use plumb_run::Observer;
+use plan::Plan;
+use plan::{Digest, IgnoredErrors, JobPlan, Mix, VerifyMethod, VerifyPlan};
+use run::{Event, Observer};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
@@ -107,15 +107,17 @@ fn writes_and_reads_back_have_times_of_their_own() {
 struct Ear(Vec<String>);
 
 impl Observer for Ear {
-    fn finding(&mut self, text: &str) {
-        self.0.push(text.to_owned());
+    fn event(&mut self, event: Event<'_>) {
+        if let Event::Finding(text) = event {
+            self.0.push(text.to_owned());
+        }
     }
 }
 
 fn run_and_hear(job: JobPlan) -> (JobResult, Vec<String>) {
     let mut ear = Ear::default();
     let plan = Plan { jobs: vec![job], global_options: Vec::new() };
-    let mut result = plumb_run::execute(&plan, &options(), &mut ear).unwrap();
+    let mut result = run::execute(&plan, &options(), &mut ear).unwrap();
     (result.jobs.remove(0), ear.0)
 }
 
@@ -129,7 +131,7 @@ fn damage(directory: &Path, blocks: &[u64]) {
 }
 
 #[test]
-fn subtlety_33_every_forgiven_mismatch_is_named_however_many_there_are() {
+fn every_forgiven_mismatch_is_named_however_many_there_are() {
     for threads in [0, 3] {
         let directory = tempfile::tempdir().unwrap();
         assert_eq!(run(checked(directory.path(), "psync", Mix::Only(Direction::Write))).error, None);
@@ -177,7 +179,7 @@ fn every_block_of_an_io_with_several_headers_is_named() {
 }
 
 #[test]
-fn subtlety_36_only_listed_errors_are_forgiven_where_a_list_is_given() {
+fn only_listed_errors_are_forgiven_where_a_list_is_given() {
     let directory = tempfile::tempdir().unwrap();
     assert_eq!(run(checked(directory.path(), "psync", Mix::Only(Direction::Write))).error, None);
     damage(directory.path(), &[3]);
@@ -193,7 +195,7 @@ fn subtlety_36_only_listed_errors_are_forgiven_where_a_list_is_given() {
 }
 
 #[test]
-fn subtlety_37_a_list_of_errors_forgives_what_is_no_error_of_the_medium() {
+fn a_list_of_errors_forgives_what_is_no_error_of_the_medium() {
     // A regular file cannot be trimmed: ENOTTY.
     let directory = tempfile::tempdir().unwrap();
     std::fs::write(directory.path().join("data"), vec![0; 1 << 20]).unwrap();
@@ -227,7 +229,7 @@ fn a_replay_reads_back_the_same_blocks_as_a_memory() {
 }
 
 #[test]
-fn subtlety_49_engines_that_move_nothing_compare_nothing() {
+fn engines_that_move_nothing_compare_nothing() {
     for engine in ["null", "sim"] {
         let mut job = job("fake", engine);
         job.load.mix = Mix::Only(Direction::Write);

@@ -1,15 +1,15 @@
-//! Logs beside the result: one row per I/O, or one per window and direction.
+//! Per-job log files: one row per I/O, or one per window and direction.
 //!
-//! Owns what is logged when. Windows end exactly where they are due, between two completions, so that the sum over
-//! all rows is the job's total. Leaves columns to `formats`, and writing to a thread (`stream`).
+//! Owns which rows are logged, and when. Windows end exactly where they are due, between two completions, so that the
+//! sum over all rows is the job's total. The columns are owned by `formats`; a thread writes the files (`stream`).
 
 mod stream;
 
-use super::Life;
-use formats::fio_log::{LogLayout, LogRow, Packer, fold, packed_priority};
-use job::plan::{BlockSize, JobPlan, LogPlan, WindowValue};
+use super::life::Life;
+use formats::fio::log::{LogLayout, LogRow, Packer, fold, packed_priority};
 use measure::{Direction, Histogram, Nanos};
 use model::JobError;
+use plan::{BlockSize, JobPlan, LogPlan, WindowValue};
 use std::path::PathBuf;
 use stream::{HistogramRow, Sink, Stream, log_error};
 
@@ -21,26 +21,26 @@ pub(crate) struct Logs {
     window: Window,
     histogram: Option<Box<HistogramLog>>,
     started: Nanos,
-    /// What times count from, in ms of another clock.
+    /// Time zero of the log, in ms of the clock that `log_alternate_epoch` selects; 0 otherwise.
     epoch_ms: u64,
     epoch_clock: Option<u32>,
     keeps: WindowValue,
     priority: u16,
-    /// The size of all blocks of a direction, where they have one.
+    /// Block size of each direction if all its blocks have the same; 0 otherwise.
     fixed_blocks: [u64; 3],
 }
 
-/// A log of rows, and the piece that it is filling.
+/// A log of rows, and the piece that is being filled.
 #[derive(Debug)]
 struct Log {
     kind: Kind,
-    /// Which sink of the stream.
+    /// Index of its sink in the stream.
     sink: usize,
     rows: Vec<LogRow>,
     most: usize,
 }
 
-/// The window that is open.
+/// The window that is being filled.
 #[derive(Debug, Default)]
 struct Window {
     length: Nanos,
@@ -49,17 +49,17 @@ struct Window {
     totals: [Totals; 3],
 }
 
-/// Histograms of the window that is open.
+/// The histograms of the window that is being filled.
 #[derive(Debug)]
 struct HistogramLog {
     sink: usize,
     length: Nanos,
     ends: Nanos,
-    /// Per direction: the latencies, how many, and the latest size.
+    /// Per direction: the latencies, their number, and the block size of the latest I/O.
     seen: [(Histogram, u64, u64); 3],
 }
 
-/// What a log holds, and the name it has in its file's name.
+/// The content of a log, and its part of the file name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Bandwidth,
@@ -70,7 +70,7 @@ enum Kind {
     Histogram,
 }
 
-/// Sums of one direction over a window.
+/// Sums over the I/Os of one direction in a window.
 #[derive(Clone, Copy, Debug, Default)]
 struct Totals {
     ios: u64,
@@ -80,7 +80,7 @@ struct Totals {
     completion: Latencies,
 }
 
-/// The sum and the largest of some latencies.
+/// Sum and maximum of latencies, in ns.
 #[derive(Clone, Copy, Debug, Default)]
 struct Latencies {
     sum: u64,
@@ -93,13 +93,13 @@ impl Latencies {
         self.largest = self.largest.max(latency);
     }
 
-    /// Mean and largest.
+    /// The mean over `ios` I/Os, and the maximum.
     fn over(self, ios: u64) -> (u64, u64) {
         (self.sum / ios, self.largest)
     }
 }
 
-/// A completed I/O, as logs see it.
+/// A completed I/O as it is passed to the logs.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Logged {
     pub(super) direction: Direction,
@@ -121,17 +121,17 @@ impl Kind {
     }
 }
 
-/// Whether the engine tells submission and completion apart.
+/// Distinguishes engines with a separate time of submission from those without.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Queued {
-    /// It does.
+    /// Submission and completion have separate times.
     Yes,
-    /// It completes an I/O where it takes it.
+    /// It completes an I/O in the submit call, or takes its own timestamps.
     No,
 }
 
-/// The logs that a job wants, with their stems. fio makes the file of submission latencies for synchronous engines,
-/// too, and leaves it empty; so do we, for who expects it.
+/// The logs that a job asks for, with their file name stems. fio creates the file of submission latencies also for
+/// synchronous engines and leaves it empty; plumb does the same for scripts that expect the file.
 fn wanted(job: &JobPlan) -> Vec<(Kind, &String)> {
     let (plan, record) = (&job.record.logs, &job.record);
     let latency = |kind, measured: bool| plan.latency.as_ref().filter(|_| measured).map(|stem| (kind, stem));
@@ -147,10 +147,11 @@ fn wanted(job: &JobPlan) -> Vec<(Kind, &String)> {
 }
 
 impl Logs {
-    /// Creates the job's log files; `None` when it wants none. `queued` engines tell submission apart.
+    /// Creates the job's log files; `None` if it asks for none. `queued` is `Yes` for engines with a submission
+    /// latency.
     ///
     /// # Errors
-    /// When a file cannot be created.
+    /// If a file cannot be created.
     pub(crate) fn open(job: &JobPlan, number: u32, queued: Queued) -> Result<Option<Box<Logs>>, JobError> {
         let plan = &job.record.logs;
         let wanted = wanted(job);
@@ -190,7 +191,7 @@ impl Logs {
         })))
     }
 
-    /// Time counts from `now`.
+    /// Sets the start of the log's time to `now`.
     pub(super) fn begin(&mut self, now: Nanos) {
         self.started = now;
         self.epoch_ms = self.epoch_clock.map_or(0, clock_ms);
@@ -201,12 +202,13 @@ impl Logs {
         }
     }
 
-    /// When the next window ends.
+    /// The end of the next window.
     pub(super) fn next_end(&self) -> Nanos {
         self.window.ends.min(self.histogram.as_ref().map_or(Nanos::MAX, |histogram| histogram.ends))
     }
 
-    /// Closes the windows that end at `moment`, and those behind it that are over before `until`: in them nothing is done.
+    /// Closes the windows that end at `moment`. Windows after it that end before `until` are skipped: no I/O completes
+    /// in them.
     pub(super) fn close_due(&mut self, moment: Nanos, until: Nanos) {
         if moment >= self.window.ends {
             self.close_window(moment);
@@ -247,7 +249,7 @@ impl Logs {
         let issued_ns = life.issued.saturating_sub(self.started).get();
         for log in &mut self.logs {
             let value = match log.kind {
-                // Bytes per millisecond of its own latency: what fio writes here, though it calls it KiB/s.
+                // Bytes per ms of the I/O's own latency. fio writes this value here too, but calls it KiB/s.
                 Kind::Bandwidth => bytes.saturating_mul(1_000_000) / completion.max(1),
                 Kind::Iops => 1,
                 Kind::Total => total,
@@ -260,7 +262,7 @@ impl Logs {
         }
     }
 
-    /// Writes out what is left.
+    /// Writes the remaining rows and waits until they are in the file.
     ///
     /// # Errors
     /// The first row that could not be written.
@@ -276,7 +278,7 @@ impl Logs {
         self.epoch_ms + moment.saturating_sub(self.started).get() / 1_000_000
     }
 
-    /// One row per log and direction that did something; the next window ends at a multiple of its length.
+    /// Writes one row per log and direction that had I/O; the next window ends at a multiple of its length.
     fn close_window(&mut self, now: Nanos) {
         let elapsed_ns = u128::from(now.saturating_sub(self.window.began).get().max(1));
         let per_second =
@@ -326,19 +328,20 @@ impl Logs {
     }
 }
 
-/// The first multiple of `length` after `started` that lies behind `now`.
+/// The first multiple of `length` after `started` that is later than `now`.
 fn next_multiple(started: Nanos, length: Nanos, now: Nanos) -> Nanos {
     let passed = now.saturating_sub(started).get() / length.get().max(1);
     started.saturating_add(Nanos((passed + 1).saturating_mul(length.get())))
 }
 
-/// The last multiple of `length` after `started` that lies before `until`.
+/// The last multiple of `length` after `started` that is earlier than `until`.
 fn last_multiple(started: Nanos, length: Nanos, until: Nanos) -> Nanos {
     let passed = until.saturating_sub(started).get().saturating_sub(1) / length.get().max(1);
     started.saturating_add(Nanos(passed * length.get()))
 }
 
-/// Milliseconds on one of the system's clocks; the words were checked for those that exist.
+/// Milliseconds of one of the kernel's clocks (see clock_gettime(2)); the number was validated when the option was
+/// read.
 fn clock_ms(clock: u32) -> u64 {
     use rustix::time::{ClockId, clock_gettime};
     let clock = match clock {
@@ -354,9 +357,9 @@ fn clock_ms(clock: u32) -> u64 {
     part(time.tv_sec).saturating_mul(1000) + part(time.tv_nsec) / 1_000_000
 }
 
-/// Bytes of a packed row, by which a piece's size is counted in rows.
+/// Bytes of a row in memory, to convert the size of a piece from bytes to rows.
 const ROW_BYTES: u64 = 32;
-/// A piece holds no more rows than this, however large the pieces that are compressed.
+/// Rows of a piece at most, whatever size is set for compressed pieces.
 const MOST_ROWS: u64 = 1 << 16;
 
 fn rows_of_a_piece(plan: &LogPlan) -> usize {
@@ -368,11 +371,12 @@ fn open_sink(kind: Kind, stem: &str, job: &JobPlan, number: u32) -> Result<Sink,
     let plan = &job.record.logs;
     let stem = if stem.is_empty() { &job.name } else { stem };
     let number = if plan.per_job { format!(".{number}") } else { String::new() };
-    // Histograms are text in any case, as with fio, which leaves them out of its compressed logs.
+    // Histograms are always text: fio does not compress them either.
     let packed = plan.packed && kind != Kind::Histogram;
     let path = PathBuf::from(format!("{stem}_{}{number}.log{}", kind.word(), if packed { ".fz" } else { "" }));
-    // One log for all workers of all jobs: each writes behind the others.
-    let file = if plan.per_job { sys::aside::create(&path) } else { sys::aside::append(&path) };
+    // With per_job_logs=0 all workers share one file and append to it.
+    let file =
+        if plan.per_job { sys::files::output_file::create(&path) } else { sys::files::output_file::append(&path) };
     let file = file.map_err(|error| log_error("create log", &path, &error))?;
     let layout = LogLayout {
         largest: plan.window_value == WindowValue::Both && !plan.average.is_zero(),

@@ -1,9 +1,10 @@
-//! The way of rows from the loop to their files: full pieces go to a thread that spells and writes them.
+//! Transfers log rows from the loop to their files: full pieces go to a thread that formats and writes them.
 //!
-//! There is a fixed number of pieces. They go round: filled by the loop, emptied by the thread. A loop that is faster
-//! than the disk waits for an empty one, so memory does not grow with the log. The lock is taken once per piece.
+//! The number of pieces is fixed, and they are reused: the loop fills them, the thread empties them. If the loop
+//! produces rows faster than the disk takes them, it waits for an empty piece, so memory does not grow with the log.
+//! The mutex is taken once per piece, not per row.
 
-use formats::fio_log::{COLUMNS, LogLayout, LogRow, Packer, coarser, push_histogram, push_row};
+use formats::fio::log::{COLUMNS, LogLayout, LogRow, Packer, coarser, push_histogram, push_row};
 use measure::Direction;
 use model::JobError;
 use std::collections::VecDeque;
@@ -13,10 +14,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
-/// The bins of a histogram's row.
+/// The bins of a histogram row.
 pub(super) type Bins = Box<[u64; COLUMNS]>;
 
-/// One histogram of a window.
+/// A histogram of one window and direction.
 #[derive(Debug)]
 pub(super) struct HistogramRow {
     pub(super) at_ms: u64,
@@ -25,33 +26,33 @@ pub(super) struct HistogramRow {
     pub(super) bins: Bins,
 }
 
-/// What is handed over at once, with the index of the log it is for.
+/// A unit of transfer from the loop to the thread, with the index of its log.
 #[derive(Debug)]
 enum Piece {
     Rows(usize, Vec<LogRow>),
     Histogram(usize, HistogramRow),
 }
 
-/// A file that rows go to.
+/// An open log file.
 #[derive(Debug)]
 pub(super) struct Sink {
     pub(super) path: PathBuf,
     pub(super) file: File,
     pub(super) layout: LogLayout,
-    /// Compresses what goes into the file.
+    /// Compresses the rows, if the job asks for it.
     pub(super) packer: Option<Packer>,
-    /// Two to this power bins of a histogram are summed into one.
+    /// Base-2 logarithm of the number of histogram bins that are summed into one (`log_hist_coarseness`).
     pub(super) coarseness: u32,
 }
 
-/// Pieces on their way round.
+/// The pieces in circulation.
 #[derive(Debug, Default)]
 struct Pieces {
     filled: VecDeque<Piece>,
     empty_rows: Vec<Vec<LogRow>>,
     empty_bins: Vec<Bins>,
     over: bool,
-    /// The first row that could not be written, and why.
+    /// The first error of writing a row.
     failure: Option<JobError>,
 }
 
@@ -63,11 +64,11 @@ struct Shared {
 
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, Pieces> {
-        // The data are whole at every moment; a panic elsewhere does not make them wrong.
+        // Each update leaves the pieces consistent, so that a panic of another thread does not invalidate them.
         self.pieces.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until `ready` finds something.
+    /// Waits until `ready` returns a value.
     fn wait<T>(&self, mut ready: impl FnMut(&mut Pieces) -> Option<T>) -> T {
         let mut pieces = self.lock();
         loop {
@@ -79,21 +80,21 @@ impl Shared {
     }
 }
 
-/// The loop's end of the way.
+/// The loop's end of the stream.
 #[derive(Debug)]
 pub(super) struct Stream {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// Empty pieces beside the one that each log fills.
+/// Empty pieces in addition to the one that each log is filling.
 const SPARE: usize = 4;
 
 impl Stream {
     /// Starts the thread that writes to `sinks`; pieces hold `rows` rows.
     ///
     /// # Errors
-    /// When the kernel gives no thread.
+    /// If the kernel refuses to start a thread.
     pub(super) fn start(sinks: Vec<Sink>, rows: usize, cpus: Vec<u32>) -> std::io::Result<Stream> {
         let shared = Arc::new(Shared::default());
         {
@@ -119,13 +120,13 @@ impl Stream {
         self.shared.wait(|pieces| pieces.empty_bins.pop())
     }
 
-    /// Hands over the rows of a log and returns an empty piece for the next ones.
+    /// Passes the rows of a log to the thread and returns an empty piece; waits if there is none.
     pub(super) fn exchange(&self, log: usize, rows: Vec<LogRow>) -> Vec<LogRow> {
         self.push(Piece::Rows(log, rows));
         self.empty()
     }
 
-    /// Hands over a histogram.
+    /// Passes a histogram to the thread.
     pub(super) fn histogram(&self, log: usize, row: HistogramRow) {
         self.push(Piece::Histogram(log, row));
     }
@@ -135,7 +136,7 @@ impl Stream {
         self.shared.changed.notify_all();
     }
 
-    /// Hands over what is left of each log, waits until all is written, and says what could not be.
+    /// Passes the remaining rows of each log, waits until all are written, and returns the first error.
     pub(super) fn finish(mut self, rest: impl Iterator<Item = (usize, Vec<LogRow>)>) -> Result<(), JobError> {
         rest.for_each(|(log, rows)| self.push(Piece::Rows(log, rows)));
         self.end();
@@ -161,12 +162,12 @@ impl Drop for Stream {
     }
 }
 
-/// The thread: takes pieces until there will be no more. After a failure they are taken and dropped, so that the job
-/// goes on measuring.
+/// The writer thread: takes pieces until the stream ends. After an error it still takes them, but drops them, so that
+/// the job's I/O is not blocked.
 fn write_all(shared: &Shared, mut sinks: Vec<Sink>, cpus: &[u32]) {
     let mut failure = None;
     if !cpus.is_empty()
-        && let Err(error) = sys::placement::set_affinity(cpus)
+        && let Err(error) = sys::processes::placement::set_affinity(cpus)
     {
         failure = Some(JobError {
             errno: error.errno().unwrap_or(libc::EINVAL),
@@ -233,10 +234,10 @@ fn give_back(shared: &Shared, piece: Piece) {
     shared.changed.notify_all();
 }
 
-/// A log that failed is the job's error.
+/// The job's error for a log that cannot be written.
 pub(super) fn log_error(operation: &str, path: &Path, error: &std::io::Error) -> JobError {
     JobError {
-        errno: sys::aside::errno(error),
+        errno: sys::files::output_file::errno(error),
         operation: operation.to_owned(),
         message: format!("{operation} {}: {error}", path.display()),
         signal: None,
@@ -325,6 +326,6 @@ mod tests {
         let bytes = std::fs::read(directory.path().join("log")).unwrap();
         assert_eq!(bytes.windows(2).filter(|pair| pair == &[0x78, 0x9c]).count(), 4, "40 rows are four pieces of ten");
         let mut text = Vec::new();
-        assert_eq!(formats::fio_log::inflate(bytes.as_slice(), &mut text).unwrap(), 40);
+        assert_eq!(formats::fio::log::inflate(bytes.as_slice(), &mut text).unwrap(), 40);
     }
 }

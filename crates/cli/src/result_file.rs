@@ -1,0 +1,120 @@
+//! plumb's own result on disk during a run, so that a killed run leaves a result.
+//!
+//! Interim writes are not flushed to the medium: the flush would be part of the I/O that the run measures.
+
+use crate::failure::Failure;
+use crate::safe_files::{self, Lasting, Whole};
+use measure::Nanos;
+use model::{Grade, Note, RunResult};
+use std::path::Path;
+
+/// Time between two writes during a run.
+pub(crate) const EVERY: Nanos = Nanos::from_secs(5);
+
+/// Schedule of the interim writes.
+#[derive(Debug)]
+pub(crate) struct Beat {
+    next: Nanos,
+}
+
+impl Beat {
+    /// Starts a schedule; the first write is due one interval after the start.
+    pub(crate) fn new() -> Self {
+        Beat { next: EVERY }
+    }
+
+    /// Returns true if a write is due `elapsed` after the start of the run.
+    pub(crate) fn is_due(&mut self, elapsed: Nanos) -> bool {
+        let due = elapsed >= self.next;
+        if due {
+            self.next = elapsed.saturating_add(EVERY);
+        }
+        due
+    }
+}
+
+/// A result file of `plumb fio --result`.
+#[derive(Debug)]
+pub(crate) struct Kept {
+    file: Whole,
+    beat: Beat,
+}
+
+impl Kept {
+    /// Checks that the file can be written, before anything is measured.
+    pub(crate) fn create(path: &Path) -> Result<Self, Failure> {
+        safe_files::check(path)?;
+        Ok(Kept { file: Whole::at(path)?, beat: Beat::new() })
+    }
+
+    /// Returns true if the result so far should be written, `elapsed` after the start of the run.
+    pub(crate) fn is_due(&mut self, elapsed: Nanos) -> bool {
+        self.beat.is_due(elapsed)
+    }
+
+    /// Writes the result so far, with a note that says so.
+    pub(crate) fn so_far(&mut self, result: &RunResult) -> Result<(), Failure> {
+        let mut result = result.clone();
+        result.notes.push(under_way());
+        self.put(&result, Lasting::Unsynced)
+    }
+
+    /// Writes the final result and flushes it to the medium.
+    pub(crate) fn write(&mut self, result: &RunResult) -> Result<(), Failure> {
+        self.put(result, Lasting::Synced)
+    }
+
+    fn put(&mut self, result: &RunResult, lasting: Lasting) -> Result<(), Failure> {
+        let text = formats::native::write(result).map_err(|error| Failure::new(error.to_string()))?;
+        let written = self.file.put(text.as_bytes(), lasting);
+        written.map_err(|error| Failure::writing(&self.file.path().display().to_string(), &error))
+    }
+}
+
+/// The note in a result that was written before its run ended.
+pub(crate) fn under_way() -> Note {
+    Note {
+        check: "under_way".to_owned(),
+        grade: Grade::ValidWithLimits,
+        sentence: "the run had not ended when this was written: its numbers are those until then".to_owned(),
+        evidence: Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_is_due_every_five_seconds_however_late_a_look_is() {
+        let mut beat = Beat::new();
+        let due: Vec<u64> =
+            [1, 4, 5, 6, 9, 12, 13, 17].into_iter().filter(|&s| beat.is_due(Nanos::from_secs(s))).collect();
+        assert_eq!(due, [5, 12, 17]);
+    }
+
+    #[test]
+    fn a_run_so_far_says_that_it_is_one_and_is_read_back() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("r.json");
+        let mut kept = Kept::create(&path).unwrap();
+        let mut result = RunResult::default();
+        result.environment.program = "plumb 0.1.0".to_owned();
+        kept.so_far(&result).unwrap();
+        let read = formats::native::read(&std::fs::read_to_string(&path).unwrap()).unwrap();
+        assert_eq!(read.notes, [under_way()]);
+        drop(kept);
+        assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1, "nothing is left beside it");
+        assert!(Kept::create(&path).is_ok(), "a result takes the place of an earlier one");
+        assert!(formats::native::read(&std::fs::read_to_string(&path).unwrap()).is_ok(), "when it is there");
+        let thesis = directory.path().join("thesis");
+        std::fs::write(&thesis, "{ mine }").unwrap();
+        assert!(Kept::create(&thesis).is_err(), "and of nothing else");
+    }
+
+    #[test]
+    fn a_result_goes_to_regular_files_only() {
+        let failure = Kept::create(Path::new("/dev/null")).unwrap_err();
+        assert!(format!("{failure:?}").contains("/dev/null"), "{failure:?}");
+    }
+}

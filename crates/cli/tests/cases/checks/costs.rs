@@ -1,0 +1,120 @@
+//! `plumb check` over reports whose rates are not those of their own counts, and `plumb model` over sweeps of its own.
+
+use super::setups::Rig;
+use super::{PLUMB, fio};
+use std::path::Path;
+use std::process::Command;
+
+fn plumb(words: &[&str], file: &Path) -> (Option<i32>, String) {
+    let outcome = Command::new(PLUMB).args(words).arg(file).output().expect("plumb runs");
+    (outcome.status.code(), String::from_utf8(outcome.stdout).expect("text"))
+}
+
+pub(super) fn a_printed_rate_is_held_against_its_own_counts_in_text_json_and_tables() {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
+    let file = folder.path().join("report");
+    let sim = |format: &str| {
+        let words = ["fio", "--name=a", "--ioengine=sim", "--rw=randread", "--bs=4k", "--size=64m", "--iodepth=4"];
+        let outcome = Command::new(PLUMB).args(words).arg(format!("--output-format={format}")).output();
+        String::from_utf8(outcome.expect("plumb runs").stdout).expect("text")
+    };
+    let table = include_str!("sweeps/data_colorado.csv").lines().take(2).map(|line| format!("{line}\n"));
+    let table: String = table.collect();
+    let iops = sim("json").lines().find(|line| line.contains("\"iops\" : ")).expect("a rate").to_owned();
+    for (report, from, to, broken) in [
+        (sim("normal"), "BW=", "BW=9".to_owned(), "io = bw × runtime"),
+        (sim("normal"), "IOPS=", "IOPS=5".to_owned(), "= iops × "),
+        (sim("json"), iops.as_str(), "\"iops\" : 12.5,".to_owned(), "= iops × "),
+        (table, "1.163,", "2.326,".to_owned(), "io = iops × bs × runtime"),
+    ] {
+        assert!(report.contains(from), "{report}");
+        std::fs::write(&file, &report).expect("as made just before");
+        let (status, clean) = plumb(&["check", "--strict"], &file);
+        assert!(!clean.contains("contradiction"), "{status:?} {clean}");
+        std::fs::write(&file, report.replacen(from, &to, 1)).expect("as made just before");
+        let (status, told) = plumb(&["check", "--strict"], &file);
+        assert_eq!(status, Some(4), "{told}");
+        let line = told.lines().find(|line| line.contains(": contradiction: ")).unwrap_or_else(|| panic!("{told}"));
+        assert!(line.contains(broken) && line.ends_with("[NOT A STORAGE RESULT]"), "{line}");
+        let (_, explained) = plumb(&["explain"], &file);
+        assert!(explained.contains("BROKEN"), "{explained}");
+    }
+}
+
+pub(super) fn a_block_size_sweep_of_a_real_device_is_measured_fitted_and_told_with_its_errors() {
+    let rig = Rig::new();
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
+    let costs = folder.path().join("costs");
+    let words = ["model", "--size", "64M", "--time", "30ms", "--run", &rig.device(), "--output"];
+    let (status, told) = plumb(&words, &costs);
+    assert_eq!(status, Some(0), "{told}");
+    println!("{told}");
+    let part = |title: &str| -> Vec<String> {
+        let lines = told.lines().skip_while(|line| !line.starts_with(title));
+        lines.take_while(|line| !line.is_empty()).map(str::to_owned).collect()
+    };
+    let rows = |part: &[String]| {
+        let is_row = |line: &&String| line.split_whitespace().next().is_some_and(|word| word.parse::<u64>().is_ok());
+        part.iter().filter(is_row).count()
+    };
+    let (device, memory, mixture, users) =
+        (part("Device:"), part("Memory:"), part("From cold to cached:"), part("Users:"));
+    // 512 bytes to 16 MiB.
+    assert_eq!([&device, &memory, &users].map(|part| rows(part)), [16, 16, 7], "{told}");
+    // On a machine that is busy with something else a run may end before it comes round: then it is none of these.
+    assert!((8..=16).contains(&rows(&mixture)), "{told}");
+    for (part, words) in [
+        (&device, ["access time", "transfer rate", "requests up to", "mean error"]),
+        (&memory, ["system call", "copy rate", "±", "mean error"]),
+        (&mixture, ["device rate", "copy rate", "cached from", "mean error"]),
+        (&users, ["contention", "coherency", "peak", "mean error"]),
+    ] {
+        words.iter().for_each(|word| assert!(part.iter().any(|line| line.contains(word)), "{word}: {told}"));
+    }
+    // What was kept fits to the same numbers.
+    let (status, again) = plumb(&["model"], &costs.join("device.json"));
+    assert_eq!(status, Some(0));
+    let access = |text: &str| text.lines().find(|line| line.contains("access time")).map(str::to_owned);
+    assert_eq!(access(&again), access(&told), "{again}");
+    let (_, again) = plumb(&["model"], &costs.join("mixture.json"));
+    assert!(again.contains("from cold to cached") && again.contains("cached from"), "{again}");
+}
+
+pub(super) fn what_jobs_and_device_say_of_the_same_stands_side_by_side() {
+    let rig = Rig::new();
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
+    let file = folder.path().join("run.json");
+    let words = "--name=a --rw=randread --bs=16k --direct=1 --ioengine=libaio --iodepth=4 --size=64m --loops=4";
+    let found = fio(&format!("{words} --filename={}", rig.device())).output().expect("plumb runs").stdout;
+    std::fs::write(&file, found).expect("as made just before");
+    let (_, told) = plumb(&["explain"], &file);
+    let row = |column: &str| -> (f64, f64) {
+        let line = told.lines().find(|line| line.ends_with(&format!("  {column}"))).unwrap_or_else(|| panic!("{told}"));
+        let words: Vec<&str> = line.split_whitespace().rev().skip(1).collect();
+        let number = |at: usize| words[at].replace(',', "").parse().expect("a number");
+        (number(1), number(0))
+    };
+    assert_eq!(row("rareq-sz"), (16.0, 16.0), "{told}");
+    let (jobs, device) = row("r/s");
+    // The device is watched a little longer than the jobs run.
+    assert!(device <= jobs * 1.01 && device > jobs * 0.5, "{told}");
+}
+
+pub(super) fn a_sweep_that_cannot_be_measured_names_why() {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
+    let fails = |words: &[&str], why: &str| {
+        let outcome = Command::new(PLUMB).arg("model").args(words).output().expect("plumb runs");
+        let said = String::from_utf8_lossy(&outcome.stderr).into_owned();
+        assert!(outcome.status.code().is_some_and(|status| status != 0) && said.contains(why), "{words:?}: {said}");
+    };
+    fails(&["--run", "/nowhere"], "/nowhere");
+    fails(&["--run", "/dev/null"], "/dev/null");
+    fails(&["--run", ".", "--time", "soon"], "500ms");
+    fails(&["--run", ".", "a.json"], "--run");
+    fails(&["--strict", "a.json"], "--run");
+    fails(&[], "FILES");
+    let empty = folder.path().join("empty");
+    std::fs::write(&empty, fio("--name=a --ioengine=null --rw=read --size=1m").output().expect("plumb runs").stdout)
+        .expect("written");
+    fails(&[empty.to_str().expect("text")], "no model can be fitted");
+}

@@ -1,0 +1,285 @@
+//! The set-ups: what makes each check fire.
+
+use super::{findings, findings_in, fio};
+use house::{Group, LoopDevice, Tmpfs};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+/// One way to make a check fire.
+pub(crate) struct Setup {
+    pub(crate) check: &'static str,
+    pub(crate) how: &'static str,
+    pub(crate) run: fn(&Rig) -> Vec<(String, String)>,
+}
+
+/// Where the set-ups are made: a tmpfs, a loop device over a file in it, a directory on a disk.
+pub(crate) struct Rig {
+    // Detached before the memory under it goes.
+    device: LoopDevice,
+    memory: Tmpfs,
+    folder: tempfile::TempDir,
+}
+
+impl Rig {
+    pub(crate) fn new() -> Self {
+        let memory = Tmpfs::new(400 << 20).expect("a tmpfs: are we root?");
+        let device = LoopDevice::new(memory.path(), 64 << 20).expect("a loop device: are we root?");
+        let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
+        Rig { device, memory, folder }
+    }
+
+    pub(crate) fn device(&self) -> String {
+        self.device.path().display().to_string()
+    }
+
+    fn name(&self) -> String {
+        self.device.path().file_name().expect("a name").to_string_lossy().into_owned()
+    }
+
+    fn on_device(&self, words: &str) -> Command {
+        fio(&format!("--name=a --filename={} --direct=1 {words}", self.device()))
+    }
+
+    fn on_file(&self, name: &str, words: &str) -> Command {
+        fio(&format!("--name=a --filename={} {words}", self.folder.path().join(name).display()))
+    }
+}
+
+fn shell(command: &str, at: &Path) {
+    let status = Command::new("sh").args(["-c", command, "sh"]).arg(at).status().expect("a shell");
+    assert!(status.success(), "{command}");
+}
+
+/// The command on a machine whose sysfs says of the device that it is on a PCIe link of one lane of the first generation
+/// (250 MB/s), in a mount namespace of its own. All other files of the device are the kernel's: its counters are true.
+fn on_a_slow_link(rig: &Rig, command: &Command) -> Command {
+    const SCRIPT: &str = "set -e; real=$(realpath /sys/block/$1); mine=$2; shift 2; mount -t tmpfs none $mine
+        for file in dev stat size queue loop; do
+            if test -d $real/$file; then mkdir $mine/$file; else touch $mine/$file; fi
+            mount --rbind $real/$file $mine/$file
+        done
+        ln -s /sys/class/block $mine/subsystem; mkdir -p $mine/device/device
+        echo '2.5 GT/s PCIe' > $mine/device/device/current_link_speed
+        echo 1 > $mine/device/device/current_link_width
+        mount --rbind $mine $real; exec \"$@\"";
+    let place = rig.folder.path().join("link");
+    std::fs::create_dir_all(&place).expect("a directory");
+    let mut inside = Command::new("unshare");
+    inside.args(["--mount", "sh", "-c", SCRIPT, "sh", &rig.name()]).arg(place);
+    inside.arg(command.get_program()).args(command.get_args());
+    inside
+}
+
+const RANDOM: &str = "--rw=randread --bs=4k --ioengine=psync --runtime=1 --time_based";
+
+/// What `plumb check` says of a report: (check, the rest of the line).
+fn judged_elsewhere(file: &Path, report: &str) -> Vec<(String, String)> {
+    std::fs::write(file, report).expect("as made just before");
+    let outcome = Command::new(super::PLUMB).arg("check").arg(file).output().expect("plumb runs");
+    let said = String::from_utf8(outcome.stdout).expect("text");
+    let checks = analysis::CHECKS.iter().map(|check| check.id);
+    let told = |line: &str| {
+        checks.clone().find_map(|id| line.split_once(&format!(": {id}: ")).map(|(_, rest)| (id.into(), rest.into())))
+    };
+    said.lines().filter_map(told).collect()
+}
+
+/// Every set-up, in the order of the checks.
+pub(crate) const SETUPS: &[Setup] = &[
+    Setup {
+        check: "errors",
+        how: "a loop device whose file is cut off",
+        run: |rig| {
+            let device = LoopDevice::new(rig.memory.path(), 8 << 20).expect("a loop device");
+            shell("truncate -s 4M \"$1\"", device.backing());
+            let words = "--rw=randread --bs=4k --direct=1 --ioengine=psync --continue_on_error=all";
+            findings(fio(&format!("--name=a --filename={} {words}", device.path().display())))
+        },
+    },
+    Setup {
+        check: "contradiction",
+        how: "a report of fio with another bandwidth",
+        run: |rig| {
+            let words = "fio --name=a --ioengine=sim --rw=randread --bs=4k --size=64m";
+            let outcome = Command::new(super::PLUMB).args(words.split_whitespace()).output().expect("plumb runs");
+            let report = String::from_utf8(outcome.stdout).expect("text");
+            judged_elsewhere(&rig.folder.path().join("report"), &report.replacen("BW=", "BW=9", 1))
+        },
+    },
+    Setup {
+        check: "impossible plan",
+        how: "ramp_time as long as runtime",
+        run: |rig| {
+            findings(rig.on_device("--rw=randread --bs=4k --ioengine=psync --ramp_time=1 --runtime=1 --time_based"))
+        },
+    },
+    Setup {
+        check: "cache",
+        how: "buffered read of a warm file",
+        run: |rig| {
+            shell(
+                "head -c 16M /dev/urandom > \"$1\" && sync \"$1\" && cat \"$1\" > /dev/null",
+                &rig.folder.path().join("warm"),
+            );
+            findings(rig.on_file("warm", "--rw=read --bs=64k --ioengine=psync --invalidate=0"))
+        },
+    },
+    Setup {
+        check: "cache",
+        how: "a file on tmpfs",
+        run: |rig| {
+            let file = rig.memory.file("file", 16 << 20).expect("room");
+            findings(fio(&format!("--name=a --filename={} --rw=read --bs=64k --ioengine=psync", file.display())))
+        },
+    },
+    Setup {
+        check: "holes",
+        how: "a sparse file, direct",
+        run: |rig| {
+            shell("truncate -s 64M \"$1\"", &rig.folder.path().join("sparse"));
+            findings(rig.on_file("sparse", &format!("--direct=1 {RANDOM}")))
+        },
+    },
+    Setup {
+        check: "holes",
+        how: "a fallocated file, direct",
+        run: |rig| {
+            shell("fallocate -l 64M \"$1\"", &rig.folder.path().join("reserved"));
+            findings(rig.on_file("reserved", &format!("--direct=1 {RANDOM}")))
+        },
+    },
+    Setup {
+        check: "link ceiling",
+        how: "a device on a link of 250 MB/s",
+        run: |rig| {
+            let words = "--rw=read --bs=1m --ioengine=libaio --iodepth=8 --runtime=1 --time_based";
+            findings(on_a_slow_link(rig, &rig.on_device(words)))
+        },
+    },
+    Setup {
+        check: "small set",
+        how: "16 MiB read over and over, buffered",
+        run: |rig| {
+            shell("head -c 16M /dev/urandom > \"$1\" && sync \"$1\"", &rig.folder.path().join("small"));
+            findings(rig.on_file("small", "--rw=read --bs=64k --ioengine=psync --loops=4"))
+        },
+    },
+    Setup {
+        check: "overlap",
+        how: "4 sequential readers of one device",
+        run: |rig| findings(rig.on_device("--rw=read --bs=64k --ioengine=psync --numjobs=4")),
+    },
+    Setup {
+        check: "busy users",
+        how: "two workers of uneven size",
+        run: |rig| {
+            let device = rig.device();
+            findings(fio(&format!(
+                "--filename={device} --direct=1 --rw=randread --bs=4k --ioengine=psync --runtime=1 --name=short --size=64k \
+             --name=long --time_based"
+            )))
+        },
+    },
+    Setup {
+        check: "depth",
+        how: "sync engine, iodepth=32",
+        run: |rig| {
+            findings(rig.on_device("--rw=randread --bs=4k --ioengine=sync --iodepth=32 --runtime=1 --time_based"))
+        },
+    },
+    Setup {
+        check: "client CPU",
+        how: "null engine",
+        run: |_| findings(fio("--name=a --ioengine=null --rw=randread --bs=4k --size=1t --runtime=2 --time_based")),
+    },
+    Setup {
+        check: "throttled",
+        how: "a quota of 5 % of a processor",
+        run: |_| {
+            let group = Group::with_processor_percent(5).expect("a control group with a processor quota");
+            let words = "--name=a --ioengine=null --rw=randread --bs=4k --size=1t --runtime=3 --time_based";
+            findings(group.inside(fio(words)))
+        },
+    },
+    Setup {
+        check: "limiter",
+        how: "a control group of 3,000 reads/s",
+        run: |rig| {
+            let group = Group::with_read_iops(&rig.name(), 3_000).expect("a control group with I/O limits");
+            let words = "--rw=randread --bs=4k --ioengine=libaio --iodepth=8 --ramp_time=1 --runtime=5 --time_based";
+            findings(group.inside(rig.on_device(words)))
+        },
+    },
+    Setup {
+        check: "neighbour",
+        how: "a second reader",
+        run: |rig| {
+            let mut other =
+                rig.on_device("--rw=randread --bs=64k --ioengine=libaio --iodepth=16 --runtime=4 --time_based");
+            let mut other = other.stdout(Stdio::null()).spawn().expect("plumb runs");
+            std::thread::sleep(Duration::from_millis(500));
+            let found = findings(rig.on_device("--rw=randread --bs=4k --ioengine=psync --runtime=2 --time_based"));
+            other.wait().expect("a child");
+            found
+        },
+    },
+    Setup {
+        check: "not steady",
+        how: "a throttle of 25 reads/s comes midway",
+        run: |rig| {
+            let group = Group::unlimited().expect("a control group with I/O limits");
+            let words = "--rw=randread --bs=4k --ioengine=psync --runtime=6 --time_based --cgroup_nodelete=1 --cgroup";
+            let mut run = rig.on_device(&format!("{words}={}", group.name()));
+            let run = run.stdout(Stdio::piped()).spawn().expect("plumb runs");
+            std::thread::sleep(Duration::from_millis(3200));
+            group.limit_reads(&rig.name(), 25).expect("a control group with I/O limits");
+            findings_in(&run.wait_with_output().expect("a child").stdout)
+        },
+    },
+    Setup {
+        check: "coordinated omission",
+        how: "a worker stopped for half a second",
+        run: |rig| {
+            let mut command = rig.on_device("--rw=randread --bs=4k --ioengine=psync --runtime=3 --time_based");
+            let run = command.stdout(Stdio::piped()).spawn().expect("plumb runs");
+            std::thread::sleep(Duration::from_millis(1200));
+            let workers = Command::new("pgrep").arg("-P").arg(run.id().to_string()).output().expect("pgrep");
+            for worker in String::from_utf8_lossy(&workers.stdout).split_whitespace() {
+                let send = |signal: &str| Command::new("kill").args([signal, worker]).status().expect("kill");
+                send("-STOP");
+                std::thread::sleep(Duration::from_millis(600));
+                send("-CONT");
+            }
+            findings_in(&run.wait_with_output().expect("a child").stdout)
+        },
+    },
+    Setup {
+        check: "too short",
+        how: "64 I/Os",
+        run: |rig| findings(rig.on_device("--rw=randread --bs=4k --ioengine=psync --size=256k")),
+    },
+    Setup {
+        check: "no flush",
+        how: "buffered writes without end_fsync",
+        run: |rig| findings(rig.on_file("dirty", "--rw=write --bs=64k --size=16m --ioengine=psync")),
+    },
+    Setup {
+        check: "amplification",
+        how: "512-byte buffered writes",
+        run: |rig| {
+            let words = "--rw=randwrite --bs=512 --ioengine=psync --end_fsync=1 --size=32m --io_size=2m";
+            findings(fio(&format!("--name=a --filename={} {words}", rig.device())))
+        },
+    },
+    Setup {
+        check: "split / merge",
+        how: "16 MiB blocks",
+        run: |rig| findings(rig.on_device("--rw=read --bs=16m --ioengine=psync --loops=2")),
+    },
+    Setup {
+        check: "compressible",
+        how: "zero_buffers",
+        run: |rig| findings(rig.on_device("--rw=write --bs=64k --ioengine=psync --zero_buffers=1 --fsync=64")),
+    },
+];

@@ -1,0 +1,100 @@
+//! `plumb check` over sweeps published in 2012 and 2013: exactly the rows whose IOPS × latency is not their users.
+
+use super::PLUMB;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A row is told when the users at work are fewer than 85 % of those asked for, or more than 115 %.
+fn contradicts(line: &str) -> bool {
+    let fields: Vec<&str> = line.split(',').map(str::trim).collect();
+    let number = |at: usize| fields[at].parse::<f64>().expect("a number");
+    let share = number(9) * number(5) / 1e3 / number(2);
+    !(0.85..=1.15).contains(&share)
+}
+
+pub(super) fn exactly_the_rows_whose_rate_and_latency_do_not_match_their_users_are_told() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/checks/sweeps");
+    let mut files: Vec<PathBuf> =
+        std::fs::read_dir(folder).expect("sweeps").map(|entry| entry.expect("an entry").path()).collect();
+    files.sort();
+    let (mut expected, mut multi, mut told_multi) = (BTreeSet::new(), 0, 0);
+    for file in &files {
+        let text = std::fs::read_to_string(file).expect("readable");
+        for (number, line) in text.lines().enumerate().skip(1).filter(|(_, line)| !line.trim().is_empty()) {
+            let several = !line.contains("randread") && line.split(',').nth(2) != Some("1");
+            multi += usize::from(several);
+            if contradicts(line) {
+                told_multi += usize::from(several);
+                expected.insert((file.display().to_string(), number + 1));
+            }
+        }
+    }
+    let outcome = Command::new(PLUMB).arg("check").args(&files).output().expect("plumb runs");
+    let text = String::from_utf8(outcome.stdout).expect("text");
+    let told: BTreeSet<(String, usize)> = text
+        .lines()
+        .filter(|line| line.contains(": busy users: "))
+        .map(|line| {
+            let mut parts = line.splitn(3, ':');
+            let file = parts.next().expect("a file").to_owned();
+            (file, parts.next().expect("a line").parse().expect("a number"))
+        })
+        .collect();
+    assert_eq!(told, expected);
+    assert_eq!((told_multi, multi, told.len()), (100, 110, 101), "reads and writes, and one random read");
+    assert!(text.contains("242 results judged, 101 with a finding"), "{text}");
+    assert_eq!(outcome.status.code(), Some(0), "{}", String::from_utf8_lossy(&outcome.stderr));
+    let strict = Command::new(PLUMB).args(["check", "--strict"]).args(&files).output().expect("plumb runs");
+    assert_eq!(strict.status.code(), Some(4));
+}
+
+pub(super) fn explain_puts_the_numbers_in_and_says_which_equation_breaks() {
+    let fio = |words: &str| {
+        let mut command = Command::new(PLUMB);
+        command.arg("fio").args(words.split_whitespace()).arg("--output-format=json").output().expect("plumb runs")
+    };
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
+    let file = folder.path().join("run.json");
+    let words = "--name=a --ioengine=sim --rw=randread --bs=4k --size=64m --iodepth=4";
+    std::fs::write(&file, fio(words).stdout).expect("written");
+    let explain = || {
+        let outcome = Command::new(PLUMB).arg("explain").arg(&file).output().expect("plumb runs");
+        assert_eq!(outcome.status.code(), Some(0), "{}", String::from_utf8_lossy(&outcome.stderr));
+        String::from_utf8(outcome.stdout).expect("text")
+    };
+    let told = explain();
+    assert!(told.contains("holds       io = bw × runtime"), "{told}");
+    assert!(
+        told.contains("holds       users = iops × latency\n                4.00 in flight = 39960.98 /s × 0.1000 ms"),
+        "{told}"
+    );
+    assert!(!told.contains("BROKEN"), "{told}");
+    let text =
+        std::fs::read_to_string(&file).expect("readable").replace("\"io_bytes\" : 67108864", "\"io_bytes\" : 33554432");
+    std::fs::write(&file, text).expect("written");
+    assert!(explain().contains("BROKEN      io = iops × bs × runtime"));
+}
+
+pub(super) fn the_model_of_a_known_device_is_within_one_percent() {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
+    let file = folder.path().join("sweep.json");
+    let mut command = Command::new(PLUMB);
+    command.args(["fio", "--ioengine=sim", "--sim_service_time=100us", "--sim_rate=500000000", "--rw=randread"]);
+    command.args(["--size=256m", "--number_ios=100", "--output-format=json"]);
+    for size in ["512", "4k", "32k", "256k", "2m", "16m"] {
+        command.args([format!("--name=b{size}"), format!("--bs={size}"), "--stonewall".to_owned()]);
+    }
+    let outcome = command.output().expect("plumb runs");
+    assert!(outcome.status.success(), "{}", String::from_utf8_lossy(&outcome.stderr));
+    std::fs::write(&file, outcome.stdout).expect("written");
+    let outcome = Command::new(PLUMB).arg("model").arg(&file).output().expect("plumb runs");
+    let text = String::from_utf8(outcome.stdout).expect("text");
+    let number = |name: &str| -> f64 {
+        let line = text.lines().find_map(|line| line.trim().strip_prefix(name)).unwrap_or_else(|| panic!("{text}"));
+        line.split_whitespace().next().expect("a number").parse().expect("a number")
+    };
+    assert!((number("access time") / 100.0 - 1.0).abs() < 0.01, "{text}");
+    assert!((number("transfer rate") / 500.0 - 1.0).abs() < 0.01, "{text}");
+    assert_eq!(text.lines().filter(|line| line.ends_with("0.00")).count(), 6, "{text}");
+}

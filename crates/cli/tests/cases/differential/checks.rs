@@ -1,0 +1,126 @@
+//! Cases about what goes beyond a plain run: verification, logs, steps and distributions of the load.
+
+use super::case::Case;
+
+/// Write, then read back. The state files of what was written are left by both, and held to their names.
+pub(super) fn verify() -> Vec<Case> {
+    let job = |name, words: &str| Case::report(name, &format!("--name=a --size=256k --verify_state_save=0 {words}"));
+    // Blocks whose headers lie: what was written by one job is read at another size.
+    let torn = "--output-format=json --verify_state_save=0 --filename=f --size=64k --name=a --rw=write --bs=8k --do_verify=0 \
+                --verify=md5 --name=b --stonewall --rw=read --bs=4k --verify=md5";
+    vec![
+        job("verify_crc32c", "--rw=write --verify=crc32c"),
+        job("verify_md5_at_random", "--rw=randwrite --verify=md5"),
+        job("verify_sha512", "--rw=write --verify=sha512 --bs=8k"),
+        job("verify_meta", "--rw=write --verify=meta"),
+        job("verify_a_pattern", "--rw=write --verify=pattern --verify_pattern=0xdeadbeef"),
+        job("verify_a_pattern_without_the_word", "--rw=write --verify_pattern=0xcafe"),
+        job("verify_null", "--rw=write --verify=null"),
+        job("verify_written_only", "--rw=write --verify=crc32c --do_verify=0"),
+        job("verify_in_loops", "--rw=write --verify=crc32c --loops=2"),
+        job("verify_several_files", "--rw=randwrite --verify=crc32c --nrfiles=4"),
+        job("verify_by_interval", "--rw=write --bs=16k --verify=crc32c --verify_interval=512"),
+        job("verify_by_an_interval_that_leaves_a_rest", "--rw=write --verify=md5 --verify_interval=4090"),
+        job("verify_fatal_without_a_fault", "--rw=write --verify=md5 --verify_fatal=1"),
+        job("verify_at_depth", "--rw=randwrite --verify=crc32c --ioengine=libaio --direct=1 --iodepth=8").free_depths(),
+        job("verify_with_a_backlog", "--rw=write --verify=crc32c --verify_backlog=16"),
+        job("verify_with_a_small_batch", "--rw=write --verify=crc32c --verify_backlog=8 --verify_backlog_batch=2"),
+        job("verify_with_a_large_batch", "--rw=write --verify=crc32c --verify_backlog=4 --verify_backlog_batch=8"),
+        job("verify_with_the_header_inside", "--rw=write --verify=md5 --verify_offset=100"),
+        job("verify_an_offset_in_a_pattern", "--rw=randwrite --verify=pattern --verify_pattern=0xaa%o\"x\"")
+            .same_contents(),
+        job("verify_by_threads", "--rw=write --verify=sha256 --verify_async=2").free_depths(),
+        job("verify_by_threads_on_a_cpu", "--rw=write --verify=sha1 --verify_async=1 --verify_async_cpus=0")
+            .free_depths(),
+        job("verify_by_replay", "--rw=randwrite --verify=crc32c --experimental_verify=1"),
+        job("verify_sizes_of_a_range", "--rw=write --bsrange=4k-16k --verify=crc64").free_amounts(),
+        job("verify_dumps_nothing_without_a_fault", "--rw=write --verify=crc16 --verify_dump=1"),
+        job("verify_errors_that_may_come", "--rw=write --verify=crc32c --ignore_error=EIO,ENOSPC:28,84 --error_dump=1"),
+        Case::report("verify_leaves_a_state", "--name=a --size=64k --rw=write --verify=xxhash"),
+        Case::report(
+            "verify_leaves_a_state_of_what_is_not_checked",
+            "--name=a --size=64k --rw=write --verify=md5 --do_verify=0",
+        ),
+        Case::report("verify_leaves_states_of_clones", "--name=a --size=64k --rw=randwrite --verify=md5 --numjobs=3"),
+        Case::report(
+            "verify_leaves_a_state_without_a_file",
+            "--name=a --size=64k --rw=write --verify=md5 --ioengine=null",
+        ),
+        Case::report("verify_leaves_no_state_of_reads", "--name=a --size=64k --rw=read --verify=null"),
+        Case::report(
+            "verify_leaves_states_by_number",
+            "--name=a --size=64k --rw=write --verify=md5 --name=b --size=64k --rw=write --verify=crc7",
+        ),
+        Case::status(
+            "verify_only_what_is_not_there",
+            "--name=a --filename=f --size=16k --rw=write --verify=md5 --verify_only --verify_state_save=0",
+        )
+        .file("f", &"\0".repeat(16384)),
+        Case::refused(
+            "verify_interval_below_two_headers",
+            "--name=a --size=64k --rw=write --verify=md5 --verify_interval=64",
+        ),
+        Case::refused(
+            "verify_offset_within_the_header",
+            "--name=a --size=64k --rw=write --verify=md5 --verify_offset=20",
+        ),
+        Case::refused("ignore_error_that_there_is_not", "--name=a --size=64k --ignore_error=EFOO"),
+        Case::own_format("verify_finds_what_another_job_wrote", torn).ends(1).free_amounts(),
+        Case::status(
+            "verify_finds_nothing_in_a_file_of_zeros",
+            "--verify_state_save=0 --name=a --filename=f --rw=read --size=16k --verify=md5",
+        )
+        .file("f", &"\0".repeat(16384)),
+    ]
+}
+
+/// Logs beside the report. Every I/O is a row unless rows are averages, so that the number of rows is fixed.
+pub(super) fn logs() -> Vec<Case> {
+    let job = |name, words: &str| {
+        let base = "--output-format=json --name=a --size=64k --rw=write --ioengine=libaio";
+        Case::own_format(name, &format!("{base} {words}")).logged()
+    };
+    vec![
+        job("a_bandwidth_log", "--write_bw_log=x"),
+        job("an_iops_log", "--write_iops_log=x"),
+        job("latency_logs", "--write_lat_log=x"),
+        job("latency_logs_of_a_synchronous_engine", "--write_lat_log=x --ioengine=psync"),
+        job("logs_of_clones", "--numjobs=2 --write_bw_log=x"),
+        job("one_log_for_all_clones", "--numjobs=2 --per_job_logs=0 --write_iops_log=x"),
+        Case::own_format("a_log_named_like_the_job", "--output-format=json x.fio")
+            .file("x.fio", "[a]\nsize=64k\nrw=write\nwrite_bw_log\n")
+            .logged(),
+        job("a_log_in_a_directory", "--write_bw_log=d/x").file("d/already", "here"),
+    ]
+}
+
+/// What follows what, and how offsets are spread.
+pub(super) fn steps() -> Vec<Case> {
+    let read = |name, words: &str| Case::report(name, &format!("--name=a --size=256k {words}"));
+    vec![
+        read("a_skip_that_comes_round", "--rw=read:4k"),
+        read("a_skip_that_ends_with_the_file", "--rw=write:8k"),
+        read("a_skip_beyond_the_file", "--rw=read:1m"),
+        read("a_skip_in_loops", "--rw=read:12k --loops=2"),
+        read("a_skip_over_several_files", "--rw=read:4k --nrfiles=2"),
+        read("a_skip_in_a_part_of_a_file", "--rw=read:4k --filename=f --size=64k").file("f", &"x".repeat(262_144)),
+        read("backwards", "--rw=read:-8k"),
+        read("runs_of_random_blocks", "--rw=randread:4"),
+        read("random_blocks_again_and_again", "--rw=randread:4 --rw_sequencer=identical"),
+        read("half_of_it_random", "--rw=randread --percentage_random=50"),
+        read("a_filesize_and_a_larger_size", "--rw=read --filesize=64k --nrfiles=2"),
+        read("a_filesize_and_a_smaller_size", "--rw=read --filesize=512k"),
+        read("pareto", "--rw=randread --random_distribution=pareto:0.2"),
+        read("normal", "--rw=randread --random_distribution=normal:20"),
+        read("zoned", "--rw=randread --random_distribution=zoned:60/10:30/20:10/70"),
+        read("zoned_by_size", "--rw=randread --random_distribution=zoned_abs:60/64k:40/192k"),
+        read("splits_by_direction", "--rw=randrw --bssplit=4k/50:8k/50,16k/100").free_amounts(),
+        read("a_split_that_shares_the_rest", "--rw=read --bssplit=4k/50:16k/").free_amounts(),
+        read("unaligned_sizes", "--rw=write --bsrange=1000-3000 --bs_unaligned").free_amounts(),
+        read("deduplicated", "--rw=write --dedupe_percentage=50"),
+        read("compressible", "--rw=write --buffer_compress_percentage=50 --buffer_compress_chunk=4k"),
+        read("both", "--rw=write --buffer_compress_percentage=30 --dedupe_percentage=30"),
+        read("no_advice", "--rw=randread --fadvise_hint=0"),
+        read("an_advice", "--rw=randread --fadvise_hint=sequential"),
+    ]
+}

@@ -1,0 +1,369 @@
+//! The drop-in held against Debian's iostat: on recorded trees byte by byte, on this machine number by number.
+//!
+//! The real iostat sees a recorded tree through a mount namespace of its own, which needs root. Without iostat or
+//! without root the tests fail: a comparison that did not happen proves nothing.
+
+mod recording;
+
+use house::Cases;
+use recording::Moment;
+use std::io::Read;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+
+/// Words, and the variables they are given with; all are run over the server's recording.
+const REPLAYED: &[(&str, &[(&str, &str)])] = &[
+    ("", &[]),
+    ("1 3", &[]),
+    ("-d 1 4", &[]),
+    ("-c 1 3", &[]),
+    ("-x 1 4", &[]),
+    ("-dx sda sdb nvme0n1 1 3", &[]),
+    ("-xs 1 3", &[]),
+    ("-s -d 1 3", &[]),
+    ("-xm 1 2", &[]),
+    ("-m 1 2", &[]),
+    ("-dk 1 2", &[]),
+    ("-h 1 3", &[]),
+    ("-hx 1 3", &[]),
+    ("--human -x 1 2", &[]),
+    ("--human -s 1 2", &[]),
+    ("--human --dec=0 -x 1 2", &[]),
+    ("--human --dec=1 1 2", &[]),
+    ("-hm 1 2", &[]),
+    ("--pretty 1 2", &[]),
+    ("--pretty -x 1 2", &[]),
+    ("--pretty --compact -x 1 2", &[]),
+    ("--pretty -xs 1 2", &[]),
+    ("--dec=0 -x 1 3", &[]),
+    ("--dec=1 1 3", &[]),
+    ("-t 1 2", &[]),
+    ("-tx 1 2", &[("S_TIME_FORMAT", "ISO")]),
+    ("-y 1 2", &[]),
+    ("-yx -d 1 2", &[]),
+    ("-z 1 4", &[]),
+    ("-xz 1 4", &[]),
+    ("-zy 1 3", &[]),
+    ("-p sda 1 3", &[]),
+    ("-x -p sda,sdb 1 2", &[]),
+    ("-p ALL 1 3", &[]),
+    ("-p", &[]),
+    ("-xp", &[]),
+    ("-d ALL 1 3", &[]),
+    ("-d nosuch sdb 1 2", &[]),
+    ("-d sdb sda sdb", &[]),
+    ("-dx sdv sdr 1 4", &[]),
+    ("-d -g a sdb sda 1 3", &[]),
+    ("-d -g a sdb sda -g b nvme0n1 dm-flush 1 3", &[]),
+    ("-dx -g a sdb sda -g b nvme0n1 sdr", &[]),
+    ("-d -H -g a sdb sda nosuch 1 2", &[]),
+    ("-dxs --pretty -g a sdr sdb", &[]),
+    ("-o JSON 1 3", &[]),
+    ("-o JSON -x 1 4", &[]),
+    ("-o JSON -xs -t 1 2", &[("S_TIME_FORMAT", "ISO")]),
+    ("-o JSON -y 1 2", &[]),
+    ("-o JSON -m -g a sda sdb 1 2", &[]),
+    ("-o JSON -c", &[]),
+    ("-o JSON -d nosuch", &[]),
+    ("", &[("POSIXLY_CORRECT", "")]),
+    ("-x 1 2", &[("POSIXLY_CORRECT", "1")]),
+    ("-xs 1 2", &[("POSIXLY_CORRECT", "1")]),
+    ("-s 1 2", &[("POSIXLY_CORRECT", "1")]),
+    ("-k", &[("POSIXLY_CORRECT", "1")]),
+    ("-x 1 3", &[("S_COLORS", "always")]),
+    ("-h 1 3", &[("S_COLORS", "always")]),
+    ("--human --dec=1 -xs 1 4", &[("S_COLORS", "always")]),
+    ("-hx --dec=0 1 3", &[("S_COLORS", "always")]),
+    ("--dec=1 -x 1 3", &[("S_COLORS", "always"), ("S_COLORS_SGR", "H=33;22:I=36:Z=junk:N=")]),
+];
+
+/// What Debian's iostat refuses, and we must too.
+const REFUSED: &[&str] = &[
+    "1 0",
+    "0 3",
+    "1 2 3",
+    "1 -3",
+    "-k -m",
+    "-km",
+    "-H",
+    "-T",
+    "-G",
+    "-g",
+    "-o",
+    "-o XML",
+    "-xo JSON",
+    "-dg a sda",
+    "--dec=3",
+    "--dec=10",
+    "--dec=",
+    "--dec",
+    "--foo",
+    "-q",
+    "-- sda",
+    "-j",
+    "-jID",
+    "-Hg a sda",
+    "-f /nosuch",
+];
+
+fn ours(root: &Path, words: &str, variables: &[(&str, &str)]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_plumb"));
+    command.arg("iostat").args(words.split_whitespace()).env("PLUMB_ROOT", root);
+    clean(&mut command).envs(variables.iter().copied()).output().expect("plumb runs")
+}
+
+/// Nothing of the developer's own environment may change what is shown.
+fn clean(command: &mut Command) -> &mut Command {
+    command.env("LC_ALL", "C").env("TZ", "UTC").env_remove("S_COLORS").stdin(Stdio::null())
+}
+
+/// The real iostat over a recording: the tree in its place is changed after each report.
+fn real(moments: &[Moment], words: &str, variables: &[(&str, &str)]) -> (Option<i32>, String) {
+    const BINDS: &str = "for path in proc/stat proc/uptime proc/diskstats sys/block sys/dev/block \
+                         sys/devices/system/cpu; do mount --bind \"$0/$path\" \"/$path\" || exit 99; done; \
+                         exec iostat \"$@\"";
+    let live = tempfile::tempdir().expect("a directory");
+    moments[0].record(live.path());
+    let mut command = Command::new("unshare");
+    command.args(["--mount", "sh", "-c", BINDS]).arg(live.path()).args(words.split_whitespace());
+    clean(&mut command).envs(variables.iter().copied());
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("unshare is there");
+    let mut pipe = child.stdout.take().expect("piped");
+    let (mut text, mut buffer, mut later) = (Vec::new(), [0; 65536], moments[1..].iter());
+    loop {
+        let read = pipe.read(&mut buffer).expect("a pipe");
+        if read == 0 {
+            break;
+        }
+        text.extend_from_slice(&buffer[..read]);
+        // The rest of this report comes at once; the next a second later.
+        std::thread::sleep(Duration::from_millis(400));
+        let rest = drain(&mut pipe, &mut text);
+        if let (true, Some(moment)) = (rest, later.next()) {
+            moment.record(live.path());
+        }
+    }
+    let status = child.wait().expect("a child").code();
+    assert_ne!(status, Some(99), "the recorded tree could not be put over /proc and /sys: are we root?");
+    (status, String::from_utf8(text).expect("text"))
+}
+
+/// Takes what the pipe holds; true, as there is always a next moment to show.
+fn drain(pipe: &mut std::process::ChildStdout, text: &mut Vec<u8>) -> bool {
+    let flags = rustix::fs::fcntl_getfl(&*pipe).expect("a pipe");
+    rustix::fs::fcntl_setfl(&*pipe, flags | rustix::fs::OFlags::NONBLOCK).expect("a pipe");
+    let end = pipe.read_to_end(text);
+    rustix::fs::fcntl_setfl(&*pipe, flags).expect("a pipe");
+    end.is_err()
+}
+
+/// Moments are when they are; everything else must be the same.
+fn without_moments(text: &str) -> String {
+    let fold = |line: &str| {
+        let bare = line.trim_start().trim_start_matches("\"timestamp\": \"");
+        let digits = bare.chars().take(19).filter(char::is_ascii_digit).count();
+        let is_moment =
+            bare.len() >= 17 && (digits == 12 || digits == 14) && !line.contains("  ") && bare.contains(':');
+        if is_moment { format!("moment of {} letters", line.len()) } else { line.to_owned() }
+    };
+    text.split('\n').map(fold).collect::<Vec<_>>().join("\n")
+}
+
+/// The first line in which two texts differ.
+fn first_difference(expected: &str, found: &str) -> Option<String> {
+    let (mut expected, mut found) = (expected.split('\n'), found.split('\n'));
+    for number in 1.. {
+        match (expected.next(), found.next()) {
+            (None, None) => return None,
+            (one, other) if one != other => {
+                return Some(format!(
+                    "line {number}\n    iostat {:?}\n    ours   {:?}",
+                    one.unwrap_or("<end>"),
+                    other.unwrap_or("<end>")
+                ));
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+fn replay(moments: &[Moment], words: &str, variables: &[(&str, &str)]) -> Option<String> {
+    let recorded = tempfile::tempdir().expect("a directory");
+    for (number, moment) in moments.iter().enumerate() {
+        moment.record(&recorded.path().join(number.to_string()));
+    }
+    let (status, expected) = real(moments, words, variables);
+    let found = ours(recorded.path(), words, variables);
+    let shown = String::from_utf8_lossy(&found.stdout).into_owned();
+    if status != found.status.code() {
+        return Some(format!(
+            "status {status:?}, ours {:?}: {}",
+            found.status.code(),
+            String::from_utf8_lossy(&found.stderr)
+        ));
+    }
+    first_difference(&without_moments(&expected), &without_moments(&shown))
+}
+
+/// Each command line over a recording is a test; so is each that is refused.
+pub(super) fn groups() -> Vec<Cases> {
+    // The original waits a second between reports, so many run at once.
+    let mut cases = Cases::new("iostat", 12);
+    for &(words, variables) in REPLAYED {
+        let variables_named: String = variables.iter().map(|(name, value)| format!(":{name}_{value}")).collect();
+        cases = cases.case(&format!("replayed::{words}{variables_named}"), move || {
+            replay(&recording::server(), words, variables).map_or(Ok(()), Err)
+        });
+    }
+    for &(words, variables) in MANY_DISKS {
+        cases = cases.case(&format!("two_hundred_disks::{words}"), move || {
+            replay(&recording::many(), words, variables).map_or(Ok(()), Err)
+        });
+    }
+    for &words in REFUSED {
+        cases = cases.case(&format!("refused::{words}"), move || is_refused(words));
+    }
+    let cases = house::tests!(
+        cases,
+        enough_command_lines_are_replayed,
+        a_signal_ends_the_loop_and_closes_json,
+        a_link_named_iostat_is_iostat_and_the_old_columns_are_there,
+        help_is_shown_and_options_of_our_own_refusal_name_a_way,
+    );
+    let here = house::tests!(
+        Cases::new("iostat_here", 1),
+        this_machine_since_boot_is_the_same_to_both,
+        a_loop_device_at_work_is_the_same_to_both_within_3_percent,
+    );
+    vec![cases, here]
+}
+
+fn enough_command_lines_are_replayed() {
+    assert!(REPLAYED.len() >= 40);
+}
+
+/// Words and variables, run over a recording of 200 disks.
+const MANY_DISKS: &[(&str, &[(&str, &str)])] =
+    &[("-x 1 2", &[]), ("-d -p ALL 1 2", &[]), ("-hx 1 2", &[("S_COLORS", "always")])];
+
+fn is_refused(words: &str) -> Result<(), String> {
+    let theirs = Command::new("iostat").args(words.split_whitespace()).output().expect("iostat is there");
+    let found = ours(Path::new("/"), words, &[]);
+    for (who, outcome) in [("iostat", &theirs), ("ours", &found)] {
+        if (outcome.status.code(), outcome.stdout.len()) != (Some(1), 0) || outcome.stderr.is_empty() {
+            return Err(format!("{who}: {outcome:?}"));
+        }
+    }
+    Ok(())
+}
+
+/// The numbers of a text, and the text without them.
+fn numbers(text: &str) -> (String, Vec<f64>) {
+    let (mut shape, mut found) = (String::new(), Vec::new());
+    for line in text.lines() {
+        for word in line.split_ascii_whitespace() {
+            match word.parse() {
+                Ok(number) => found.push(number),
+                Err(_) => shape += word,
+            }
+            shape.push(' ');
+        }
+        shape.push('\n');
+    }
+    (shape, found)
+}
+
+fn this_machine_since_boot_is_the_same_to_both() {
+    for words in ["", "-x", "-dm", "-xs", "-c", "-d -p ALL", "-d ALL", "-s", "-dx -p", "-d 1 1"] {
+        let theirs = clean(Command::new("iostat").args(words.split_whitespace())).output().expect("iostat is there");
+        let found = ours(Path::new("/"), words, &[]);
+        let text = |outcome: &Output| String::from_utf8(outcome.stdout.clone()).expect("text");
+        let ((shape, expected), (our_shape, found)) = (numbers(&text(&theirs)), numbers(&text(&found)));
+        assert_eq!(shape, our_shape, "{words}");
+        for (one, other) in expected.iter().zip(&found) {
+            // Others may use the machine between the two looks: what happened since boot moves little in that time.
+            assert!((one - other).abs() <= 0.05 + 0.03 * one.abs(), "{words}: {one} against our {other}");
+        }
+    }
+}
+
+fn a_loop_device_at_work_is_the_same_to_both_within_3_percent() {
+    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
+    let device = house::LoopDevice::new(directory.path(), 64 << 20).expect("a loop device: are we root?");
+    let node = device.path().to_str().expect("a plain name").to_owned();
+    let load = format!(
+        "fio --name=load --filename={node} --rw=randread --bs=8k --direct=1 --ioengine=psync --rate_iops=500 \
+         --runtime=9 --time_based"
+    );
+    let mut load = Command::new(env!("CARGO_BIN_EXE_plumb"))
+        .args(load.split_whitespace())
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("plumb runs");
+    std::thread::sleep(Duration::from_secs(2));
+    let words = ["-dxy", &node, "6", "1"];
+    let start = |command: &mut Command| clean(command).stdout(Stdio::piped()).spawn().expect("it is there");
+    let theirs = start(Command::new("iostat").args(words));
+    let found = start(Command::new(env!("CARGO_BIN_EXE_plumb")).arg("iostat").args(words));
+    let read = |child: std::process::Child| {
+        let outcome = child.wait_with_output().expect("a child");
+        let text = String::from_utf8(outcome.stdout).expect("text");
+        numbers(text.lines().find(|line| line.starts_with("loop")).unwrap_or_default()).1
+    };
+    let (expected, found) = (read(theirs), read(found));
+    load.wait().expect("a child");
+    assert_eq!((expected.len(), found.len()), (22, 22));
+    assert!((485.0..=515.0).contains(&found[0]), "r/s {}", found[0]);
+    assert!((3880.0..=4120.0).contains(&found[1]), "rkB/s {}", found[1]);
+    for (column, (one, other)) in expected.iter().zip(&found).enumerate() {
+        // Short requests are busy time by whole jiffies, if one falls on them at all: the last column jumps.
+        let step = if column == 21 { 0.5 } else { 0.05 };
+        assert!((one - other).abs() <= step + 0.03 * one.abs(), "{expected:?} against our {found:?}");
+    }
+}
+
+fn a_signal_ends_the_loop_and_closes_json() {
+    for (words, end) in [("-d 5", "\n\n\n"), ("-o JSON 5", "\t]\n}}\n")] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_plumb"));
+        let command = command.arg("iostat").args(words.split_whitespace()).stdout(Stdio::piped());
+        let child = command.spawn().expect("plumb runs");
+        std::thread::sleep(Duration::from_millis(1500));
+        let number = i32::try_from(child.id()).expect("a process number");
+        let process = rustix::process::Pid::from_raw(number).expect("a process number");
+        rustix::process::kill_process(process, rustix::process::Signal::INT).expect("our own child");
+        let outcome = child.wait_with_output().expect("a child");
+        let text = String::from_utf8(outcome.stdout).expect("text");
+        assert_eq!(outcome.status.code(), Some(0), "{words}");
+        assert!(text.ends_with(end), "{words}: {text:?}");
+    }
+}
+
+fn a_link_named_iostat_is_iostat_and_the_old_columns_are_there() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let link = directory.path().join("iostat");
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_plumb"), &link).expect("a link");
+    for (number, moment) in recording::server().iter().enumerate() {
+        moment.record(&directory.path().join(number.to_string()));
+    }
+    let root = format!("--root={}", directory.path().display());
+    let mut command = Command::new(&link);
+    let outcome =
+        clean(command.args(["-dx", "--compat=9", "-y", "sdb", "1", "2", &root])).output().expect("plumb runs");
+    let text = String::from_utf8(outcome.stdout).expect("text");
+    // From 100 to 350 in 10.37 s: 500 writes of 1024 sectors, 2250 ms busy.
+    let expected = "Device:         rrqm/s   wrqm/s     r/s     w/s    rkB/s    wkB/s avgrq-sz avgqu-sz   await r_await w_await  svctm  %util\n\
+                    sdb               0.00     0.00    0.00   48.22     0.00 24686.60  1024.00     0.00    0.00    0.00    0.00   4.50  21.70\n";
+    assert!(text.contains(expected), "{text}");
+}
+
+fn help_is_shown_and_options_of_our_own_refusal_name_a_way() {
+    let help = ours(Path::new("/"), "--help", &[]);
+    assert!(help.status.success() && String::from_utf8_lossy(&help.stdout).starts_with("Usage: iostat"));
+    for (words, part) in [("-j ID", "by-id"), ("-f /tmp", "--root"), ("+f /tmp", "--root")] {
+        let outcome = ours(Path::new("/"), words, &[]);
+        assert_eq!(outcome.status.code(), Some(1));
+        assert!(String::from_utf8_lossy(&outcome.stderr).contains(part), "{words}");
+    }
+}

@@ -1,0 +1,327 @@
+//! The same iozone command lines to Debian's iozone and to ours: the same lines in the same order once numbers are
+//! folded, the same status, the same files left behind; and by strace the same records in the same order, and files
+//! opened the same way.
+
+mod data;
+mod trace;
+
+use house::Cases;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+const PLUMB: &str = env!("CARGO_BIN_EXE_plumb");
+
+/// Command lines that end alike, one per line.
+const ALIKE: &str = "
+-s 64 -r 4
+-s 64 -E
+-s 64 -i 0
+-s 64 -i 0 -i 1
+-s 64 -i 0 -i 2
+-s 64 -i 0 -i 3
+-s 64 -i 0 -i 4
+-s 64 -i 0 -i 5
+-s 64 -i 0 -i 6 -i 7
+-s 64 -i 0 -i 7
+-s 64 -i 0 -i 9 -i 10 -E
+-s 64 -i 9
+-s 64 -i 11
+-s 64 -i 12
+-s 64 -i 99
+-s64 -i0 -r8
+-s 1m -r 64k -i 0
+-s 250 -r 16 -i 0 -i 1
+-s 4 -r 64 -i 0
+-s 64 -s 128 -r 4 -r 16 -i 0
+-a -n 64 -g 128 -i 0
+-a -n 64 -g 64 -i 0 -i 1 -y 8 -q 16
+-a -n 64 -g 128 -q 8 -i 0 -i 1 -R
+-a -n 64 -g 64 -q 8 -i 0 -b x.xls
+-a -n 64 -g 32
+-a -y 128 -n 64 -i 0
+-A -n 64 -g 64
+-+x 4 -a -n 64 -g 256 -i 0
+-n 1 -g 4 -a -i 0
+-z -s 64 -i 0
+-s 64 -i 0 -e
+-s 64 -i 0 -i 1 -e -c
+-s 64 -i 0 -o
+-s 64 -i 0 -I
+-s 64 -i 0 -i 1 -+r
+-s 64 -i 0 -+D
+-s 64 -i 0 -+n
+-s 64 -i 0 -w
+-s 64 -i 0 -w -f here
+-s 64 -i 0 -W
+-s 64 -i 0 -p
+-s 64 -i 0 -O
+-s 64 -i 0 -N
+-s 64 -i 0 -O -N
+-s 64 -i 0 -B
+-s 64 -B -i 0 -i 1
+-s 64 -i 0 -D
+-s 64 -i 0 -G
+-s 64 -i 0 -k 3
+-s 64 -i 0 -V 90
+-s 64 -i 0 -i 1 -V 300
+-s 64 -i 0 -P 0
+-s 64 -i 0 -j 3 -S 64 -L 64
+-s 64 -i 0 -J 1
+-s 64 -i 0 -M
+-s 64 -i 0 -x
+-s 64 -i 0 -d 10
+-s 64 -i 0 -+p 50
+-s 64 -i 0 -+n -+p 200
+-s 64 -i 0 -+N -+J -+k
+-s 64 -i 0 -+B
+-s 64 -i 0 -+K 2
+-s 64 -i 0 -+O 1000
+-s 64 -i 0 -+q 0
+-s 64 -i 0 -Q
+-s 0 -i 0
+-s abc -i 0
+-r 0 -s 64 -i 0
+-+n foo -s 64 -i 0
+-l 3 -u 2 -s 64 -i 0
+-t 2 -s 64 -i 0 -i 1 -i 2 -i 8
+-t 2 -s 64 -i 3 -i 5 -i 0 -+n
+-t 2 -s 64 -i 6 -i 7 -i 9 -i 10 -i 0 -+n
+-t 0 -s 64 -i 9
+-t 2 -s 64 -i 9 -T -x
+-t 2 -s 64 -i 9 -C -w
+-t 2 -s 64 -i 9 -O
+-t 2 -s 64 -i 9 -F a b
+-t 2 -F a -+n -s 64 -i 9
+-t 2 -s 64 -r 8 -i 0 -+n -R
+-l 1 -u 2 -s 64 -i 0 -+n -R
+-t 1 -t 2 -s 64 -i 9
+-t 2 -s 64 -i 9 -+k -C -+u
+-t 2 -s 64 -i 0 -+n -b x.xls
+-t 2 -s 16 -i 0 -i 1 -i 2 -i 3 -i 5 -i 6 -i 7 -i 9 -i 10 -Q
+-t 2 -s 16 -i 0 -i 1 -+T
+-t 2 -s 16 -i 0 -i 1 -+z
+-t 2 -s 64 -i 9 -+V
+-t 2 -s 64 -i 9 -+R names -w
+-s 16 -i 0 -i 1 -+X
+-s 16 -i 0 -i 1 -+Z
+-s 16 -i 0 -+b 4,5
+-i 0 -X records
+-i 0 -i 1 -X records -Y records
+-i 0 -i 1 -i 2 -Y records
+-t 2 -i 0 -+n -X records
+-i 0 -i 1 -X delays -Y delays
+-i 0 -i 1 -X delays -Y records
+-i 0 -X delays
+-s 1m -i 0 -i 1 -K
+-s 64 -i 0 -m
+-s 64 -i 0 -i 1 -Z
+-s 64 -i 0 -i 1 -Z -B
+-s 64 -i 0 -i 1 -B -+A 1
+-s 64 -i 0 -+A 7
+-s 16 -i 0 -i 1 -+l
+-s 16 -i 0 -i 1 -+L
+-t 2 -s 16 -i 9 -+L -w
+-s 16 -i 0 -i 1 -+d
+-s 16 -i 0 -i 1 -+w 50 -+y 20 -+C 10 -+S 3 -+W 4
+-s 16 -i 0 -i 1 -+w 50 -+M -+a 40
+-s 16 -i 0 -+w 200 -+y -1 -+C 101 -+a 300
+-t 2 -s 16 -i 0 -i 8 -+F -+B -w
+";
+
+/// Command lines that nothing is run for: the same words and status.
+const REFUSED: &str = "
+-+m
+-+q
+-+o
+-f x -F a b
+-F a b -t 2
+-t 2 -F a
+-t 2000
+-t 2 -U /mnt
+-U /mnt -t 2
+-r 32m
+-X no-such-file -i 0
+-B -H 2 -s 64 -i 0
+-H 2 -k 2
+-t 2 -a
+-a -t 2 -i 9 -s 64
+-i 0 -s 64 -N -t 2
+-s 16 -+E
+-a -X records
+-s 64 -X records -i 0
+-r 64 -X records -i 0
+-j 3 -X records -i 0
+-+R names -s 16 -i 0
+-+R names -t 2 -s 64 -i 9
+-+d -+w 30 -i 0
+";
+
+/// What one of the two did.
+#[derive(Debug, PartialEq, Eq)]
+struct Seen {
+    lines: Vec<String>,
+    status: i32,
+    files: BTreeMap<String, u64>,
+}
+
+fn run(program: &[&str], words: &str, place: &Path) -> Seen {
+    std::fs::create_dir_all(place).expect("as made just before");
+    std::fs::write(place.join("records"), "# offset and length\n0 4096\n8192 8192\n4096 1024\n").expect("a file");
+    std::fs::write(place.join("delays"), "0 4096 2\n8192 8192 3\n4096 1024 0\n").expect("a file");
+    std::fs::write(place.join("names"), "r1\nr2\n").expect("a file");
+    let output = Command::new(program[0])
+        .args(&program[1..])
+        .args(words.split_whitespace())
+        .current_dir(place)
+        .stdin(Stdio::null())
+        .output()
+        .unwrap_or_else(|error| panic!("{}: {error}", program[0]));
+    let text = String::from_utf8_lossy(&output.stdout);
+    let files = std::fs::read_dir(place).expect("as made just before").map(|entry| {
+        let entry = entry.expect("as made just before");
+        let name = entry.file_name().to_string_lossy().into_owned();
+        // How many digits a latency has decides the length of such a file.
+        let length = if name.ends_with(".dat") { 0 } else { entry.metadata().expect("as made just before").len() };
+        (name, length)
+    });
+    Seen { lines: folded(&text), status: output.status.code().unwrap_or(-1), files: files.collect() }
+}
+
+/// Lines with numbers folded to `#` and runs of blanks to one.
+fn folded(text: &str) -> Vec<String> {
+    let mut lines = Vec::new();
+    for line in text.lines() {
+        // When, and that the other's clock has a coarse tick.
+        if line.contains("Run began") || line.starts_with("Timer resolution") || line.starts_with("reported inaccurate")
+        {
+            continue;
+        }
+        let mut out = String::new();
+        for letter in line.chars() {
+            let folded = if letter.is_ascii_digit() || letter == '.' { '#' } else { letter };
+            // Between two numbers there may be any number of blanks, or none.
+            let repeats = out.ends_with(folded) && folded == ' ' || out.ends_with('#') && matches!(folded, '#' | ' ');
+            if folded == '#' && out.ends_with(' ') {
+                out.pop();
+            }
+            if !(repeats || folded == '#' && out.ends_with('#')) {
+                out.push(folded);
+            }
+        }
+        lines.push(out);
+    }
+    lines
+}
+
+fn scratch(name: &str) -> PathBuf {
+    let shared = Path::new("/dev/shm");
+    let base = if shared.is_dir() { shared.to_owned() } else { std::env::temp_dir() };
+    base.join(format!("plumb-iozone-{name}-{}", std::process::id()))
+}
+
+/// A directory that goes away.
+struct Place(PathBuf);
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// The command lines, and the tests of what one line does not show.
+pub(super) fn groups() -> Vec<Cases> {
+    // The original sleeps for seconds between its tests, so many run at once.
+    let mut cases = Cases::new("iozone_differential", 16);
+    for (kind, lines) in [("alike", ALIKE), ("refused", REFUSED)] {
+        for words in lines.lines().filter(|line| !line.is_empty()) {
+            cases = cases.case(&format!("{kind}{}", words.replace(' ', "_")), move || compare(words));
+        }
+    }
+    vec![house::tests!(
+        cases,
+        clusters_print_the_same_lines_and_leave_nothing_with_their_members,
+        enough_command_lines_are_compared,
+        trace::records_come_in_the_same_order_for_4_to_128_records,
+        trace::strides_of_all_kinds_are_the_same,
+        trace::telemetry_files_say_which_records_there_are,
+        trace::children_visit_their_records_in_the_same_order,
+        trace::files_are_opened_with_the_same_flags,
+        trace::reads_elsewhere_are_where_the_original_has_them,
+        data::as_much_is_there_twice_as_in_the_files_of_the_original,
+        data::as_many_words_are_zero_as_in_the_file_of_the_original,
+        data::seeds_and_skews_give_other_data,
+        data::the_granule_of_deduplication_changes_nothing_in_the_original,
+    )]
+}
+
+fn enough_command_lines_are_compared() {
+    let lines = ALIKE.lines().filter(|line| !line.is_empty()).count();
+    assert!(lines >= 60, "{lines} command lines");
+}
+
+/// The same command line to both.
+fn compare(words: &str) -> Result<(), String> {
+    let place = Place(scratch(&words.replace(|letter: char| !letter.is_alphanumeric(), "_")));
+    let theirs = run(&["iozone"], words, &place.0.join("theirs"));
+    let ours = run(&[PLUMB, "iozone"], words, &place.0.join("ours"));
+    if theirs == ours { Ok(()) } else { Err(difference(words, &theirs, &ours)) }
+}
+
+fn difference(words: &str, theirs: &Seen, ours: &Seen) -> String {
+    let mut text = format!("iozone {words}\n");
+    if theirs.status != ours.status {
+        text += &format!("  status {} and ours {}\n", theirs.status, ours.status);
+    }
+    if theirs.files != ours.files {
+        text += &format!("  files {:?}\n   ours {:?}\n", theirs.files, ours.files);
+    }
+    let longest = theirs.lines.len().max(ours.lines.len());
+    for at in 0..longest {
+        let (their, our) = (theirs.lines.get(at), ours.lines.get(at));
+        if their != our {
+            text += &format!("  line {at}\n    {their:?}\n    {our:?}\n");
+            break;
+        }
+    }
+    text
+}
+
+/// Runs one of the two as a cluster of two members on this machine: the remote shell is a script that has none.
+fn cluster(program: &[&str], member: &str, place: &Path) -> Seen {
+    for directory in ["a", "b"] {
+        std::fs::create_dir_all(place.join(directory)).expect("a directory");
+    }
+    let shell = place.join("rsh");
+    // iozone says -n: its members do not listen to standard input.
+    let script =
+        "#!/bin/sh\nshift\nif [ \"$1\" = -n ]; then shift; exec sh -c \"$*\" < /dev/null; fi\nexec sh -c \"$*\"\n";
+    std::fs::write(&shell, script).expect("a script");
+    std::fs::set_permissions(&shell, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("it is ours");
+    let line = |directory: &str| format!("localhost {}/{directory} {member}\n", place.display());
+    std::fs::write(place.join("hosts"), format!("# two members\n{}{}", line("a"), line("b"))).expect("a file");
+    let output = Command::new(program[0])
+        .args(&program[1..])
+        .args("-+m hosts -+h localhost -t 2 -s 64 -r 4 -i 0 -i 1 -i 2".split(' '))
+        .current_dir(place)
+        .env("RSH", &shell)
+        .stdin(Stdio::null())
+        .output()
+        .expect("it runs");
+    let mut files = BTreeMap::new();
+    for directory in ["a", "b"] {
+        for entry in std::fs::read_dir(place.join(directory)).expect("a directory").flatten() {
+            files.insert(format!("{directory}/{}", entry.file_name().to_string_lossy()), 0);
+        }
+    }
+    let text = String::from_utf8_lossy(&output.stdout);
+    Seen { lines: folded(&text), status: output.status.code().unwrap_or(-1), files }
+}
+
+fn clusters_print_the_same_lines_and_leave_nothing_with_their_members() {
+    let place = Place(scratch("cluster"));
+    let theirs = cluster(&["iozone"], "/usr/bin/iozone", &place.0.join("theirs"));
+    let ours = cluster(&[PLUMB, "iozone"], PLUMB, &place.0.join("ours"));
+    assert!(theirs == ours && ours.files.is_empty(), "{}", difference("-+m hosts", &theirs, &ours));
+    assert!(ours.lines.iter().any(|line| line.contains("Test cleanup")), "{ours:?}");
+}

@@ -1,0 +1,38 @@
+//! The tables: each row is a test with a name, made when the program starts (`house::run_all`).
+//!
+//! `cargo test -p cli --test cases faults::` runs one table, `... differential::clones` one row, `-- --list` shows all
+//! names, `-- --ignored` also what takes long.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a test fails by its panic and prints for a person"
+)]
+
+mod checks;
+mod differential;
+mod examples;
+mod faults;
+mod iostat;
+mod iozone_differential;
+mod load;
+mod r;
+mod seeds;
+mod soak;
+
+fn main() -> std::process::ExitCode {
+    let tables = [
+        differential::groups(),
+        iozone_differential::groups(),
+        iostat::groups(),
+        examples::groups(),
+        faults::groups(),
+        checks::groups(),
+        seeds::groups(),
+        soak::groups(),
+        load::groups(),
+        r::groups(),
+    ];
+    house::run_all(tables.into_iter().flatten().collect())
+}

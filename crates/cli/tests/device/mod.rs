@@ -1,0 +1,198 @@
+//! The device's side of a run, held against what is known from elsewhere: a control group's limit, a quota, a
+//! neighbour that the test makes, and the block layer's own tracepoints.
+//!
+//! Needs root, loop devices and control groups of either version; without them the tests fail: what was not compared
+//! was not proved.
+
+mod screen;
+mod trace;
+
+use house::Group;
+use serde_json::Value;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+const PLUMB: &str = env!("CARGO_BIN_EXE_plumb");
+
+fn loop_device(directory: &Path, bytes: u64) -> (house::LoopDevice, String) {
+    let device = house::LoopDevice::new(directory, bytes).expect("a loop device: are we root?");
+    let name = device.path().file_name().expect("a name").to_string_lossy().into_owned();
+    (device, name)
+}
+
+fn folder() -> tempfile::TempDir {
+    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory")
+}
+
+/// Runs the command to its end: its JSON, and what it said on standard error.
+fn json(mut command: Command) -> (Value, String) {
+    let outcome = command.env("PLUMB_REMARKS", "always").output().expect("plumb runs");
+    let said = String::from_utf8_lossy(&outcome.stderr).into_owned();
+    assert!(outcome.status.success(), "{said}");
+    (serde_json::from_slice(&outcome.stdout).expect("JSON alone on standard output"), said)
+}
+
+fn fio(words: &str) -> Command {
+    let mut command = Command::new(PLUMB);
+    command.arg("fio").args(words.split_whitespace()).arg("--output-format=json");
+    command
+}
+
+/// Devices, limits and shares are each for one test at a time.
+static ONE_AT_A_TIME: std::sync::Mutex<()> = std::sync::Mutex::new(());
+
+fn alone() -> std::sync::MutexGuard<'static, ()> {
+    ONE_AT_A_TIME.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+#[test]
+fn a_control_group_of_500_iops_is_measured_to_one_percent_and_named() {
+    let _alone = alone();
+    let folder = folder();
+    let (device, name) = loop_device(folder.path(), 64 << 20);
+    let group = Group::with_read_iops(&name, 500).expect("a control group with I/O limits");
+    let node = device.path().display();
+    // A throttle forgets what was not asked for in time, and lets deep queues through in bursts that a short run cuts:
+    // a few at once, for ten seconds, are neither.
+    let words = format!(
+        "--name=cap --filename={node} --rw=randread --bs=4k --direct=1 --ioengine=libaio --iodepth=4 --ramp_time=1 \
+         --runtime=10 --time_based"
+    );
+    // A machine that is short of processors wakes the throttle late: then less than 500 is the truth, and not the point.
+    let mut rates = Vec::new();
+    let (found, said) = loop {
+        let (found, said) = json(group.inside(fio(&words)));
+        assert_eq!(found["plumb"]["limited_by"]["limiter"], "cap", "{}", found["plumb"]["limited_by"]);
+        let iops = found["jobs"][0]["read"]["iops"].as_f64().expect("a rate");
+        rates.push(iops);
+        if (495.0..=505.0).contains(&iops) {
+            break (found, said);
+        }
+        assert!(rates.len() < 3, "{rates:?} IOPS");
+    };
+    let own = &found["plumb"];
+    assert_eq!(own["monitored"]["group_limits"]["io"][0]["read_iops"], 500);
+    assert_eq!(own["monitored"]["group_limits"]["io"][0]["device"], name.as_str());
+    let line = said.lines().find(|line| line.starts_with("plumb: limited by cap (")).expect("a line");
+    assert!(line.contains(&format!("the control group's limit of 500 reads/s on {name}: ")), "{line}");
+}
+
+#[test]
+fn the_group_that_a_job_joins_is_the_one_that_is_counted_and_named() {
+    let _alone = alone();
+    let folder = folder();
+    let (device, name) = loop_device(folder.path(), 64 << 20);
+    let group = Group::unlimited().expect("a control group with I/O limits");
+    group.limit_reads(&name, 1_000).expect("a control group with I/O limits");
+    let (found, said) = json(fio(&format!(
+        "--name=joined --filename={} --rw=randread --bs=4k --direct=1 --ioengine=libaio --iodepth=4 --runtime=4 \
+         --time_based --cgroup={} --cgroup_nodelete=1",
+        device.path().display(),
+        group.name()
+    )));
+    let own = &found["plumb"]["monitored"];
+    assert_eq!(own["group_limits"]["io"][0]["read_iops"], 1_000, "{}", own["group_limits"]);
+    assert!(said.contains(&format!("the control group's limit of 1000 reads/s on {name}: ")), "{said}");
+    let counted: u64 = own["intervals"]
+        .as_array()
+        .expect("intervals")
+        .iter()
+        .filter_map(|interval| interval["group"]["io_requests"][0].as_u64())
+        .sum();
+    assert_eq!(Some(counted), found["jobs"][0]["read"]["total_ios"].as_u64(), "others are in other groups");
+}
+
+#[test]
+fn a_processor_quota_is_named_as_the_clients_limit() {
+    let _alone = alone();
+    let group = Group::with_processor_percent(5).expect("a control group with a processor quota");
+    let words = "--name=quota --ioengine=null --rw=randread --bs=4k --size=1t --runtime=3 --time_based";
+    let (found, said) = json(group.inside(fio(words)));
+    let own = &found["plumb"];
+    assert_eq!(own["limited_by"]["limiter"], "client_cpu", "{}", own["limited_by"]);
+    assert!(said.contains("the quota of 0.05 processors held the workers back"), "{said}");
+    let share = own["limited_by"]["share_percent"].as_f64().expect("a share");
+    assert!((30.0..=100.0).contains(&share), "{share} %");
+}
+
+#[test]
+fn a_neighbour_on_the_device_is_named() {
+    let _alone = alone();
+    let folder = folder();
+    let (device, name) = loop_device(folder.path(), 64 << 20);
+    let load = |name: &str, bs: &str, depth: u32, seconds: u32| {
+        fio(&format!(
+            "--name={name} --filename={} --rw=randread --bs={bs} --direct=1 --ioengine=libaio --iodepth={depth} \
+             --runtime={seconds} --time_based",
+            device.path().display()
+        ))
+    };
+    let mut neighbour = load("neighbour", "256k", 32, 6).stdout(Stdio::null()).spawn().expect("plumb runs");
+    std::thread::sleep(Duration::from_millis(500));
+    let (found, said) = json(load("ours", "4k", 4, 4));
+    neighbour.wait().expect("a child");
+    let verdict = &found["plumb"]["limited_by"];
+    assert_eq!(verdict["limiter"], "neighbour", "{verdict}");
+    assert!(said.contains(&format!("of the traffic of {name}")), "{said}");
+    assert!(verdict["share_percent"].as_f64().expect("a share") > 50.0, "{verdict}");
+}
+
+#[test]
+fn the_block_layers_tracepoints_count_what_we_count_and_wait_as_we_wait() {
+    let _alone = alone();
+    // The counts are exact each time. Each side takes its stamps in another place, some 10 µs apart (a request is begun
+    // before it is issued), between which a busy machine may put more: then the waits are compared once more.
+    let waits: Vec<(f64, f64)> = (0..3).map(|_| waits_with_equal_counts()).collect();
+    let close = |&(ours, theirs): &(f64, f64)| (ours / theirs - 1.0).abs() <= 0.02;
+    assert!(waits.iter().any(close), "await in ms, ours and by the tracepoints: {waits:?}");
+}
+
+/// One run; counts must be equal. The mean waits in milliseconds, ours and by the tracepoints.
+fn waits_with_equal_counts() -> (f64, f64) {
+    let folder = folder();
+    let (device, name) = loop_device(folder.path(), 64 << 20);
+    let trace = trace::Trace::of(&name).expect("tracefs with block_rq_issue and block_rq_complete");
+    let (found, _) = json(fio(&format!(
+        "--name=traced --filename={} --rw=read --bs=256k --direct=1 --ioengine=libaio --iodepth=64 --loops=20",
+        device.path().display()
+    )));
+    let requests = trace.finish();
+    let own = &found["plumb"]["monitored"];
+    let reads = |key: &str| -> f64 {
+        let intervals = own["intervals"].as_array().expect("intervals");
+        intervals.iter().map(|interval| interval["devices"][0]["reads"][key].as_f64().expect("a number")).sum()
+    };
+    assert_eq!((own["devices"][0]["name"].as_str(), requests.lost), (Some(name.as_str()), 0));
+    assert!(requests.completed > 500, "{requests:?}");
+    assert_eq!((reads("ios"), reads("sectors")), (requests.completed as f64, requests.sectors as f64), "{requests:?}");
+    assert_eq!(found["disk_util"][0]["read_ios"].as_f64(), Some(requests.completed as f64));
+    (reads("ticks_ms") / reads("ios"), requests.wait_ms / requests.completed as f64)
+}
+
+#[test]
+fn looking_costs_less_than_two_thousandths_of_a_processor() {
+    let _alone = alone();
+    let folder = folder();
+    let (device, _) = loop_device(folder.path(), 16 << 20);
+    let words = format!(
+        "--name=watched --filename={} --rw=randread --bs=4k --direct=1 --ioengine=psync --numjobs=8 --rate_iops=50 \
+         --runtime=4 --time_based",
+        device.path().display()
+    );
+    let mut command = fio(&words);
+    let parent = command.stdout(Stdio::piped()).spawn().expect("plumb runs");
+    std::thread::sleep(Duration::from_millis(3500));
+    let account = std::fs::read_to_string(format!("/proc/{}/schedstat", parent.id())).expect("it still runs");
+    let on_cpu: f64 = account.split_whitespace().next().expect("a number").parse().expect("a number");
+    let outcome = parent.wait_with_output().expect("a child");
+    let found: Value = serde_json::from_slice(&outcome.stdout).expect("JSON");
+    let own = &found["plumb"]["monitored"];
+    let intervals = own["intervals"].as_array().expect("intervals");
+    let lasted = intervals.last().expect("one at least")["until"].as_f64().expect("a time");
+    let share = own["own_cpu"].as_f64().expect("a time") / lasted;
+    assert!(share < 0.002, "monitoring took {:.3} % of a processor", 100.0 * share);
+    assert_eq!(intervals[intervals.len() / 2]["workers"].as_array().map(Vec::len), Some(8));
+    // Start, help and a hundred looks at eight workers per second included, in a build for tests.
+    assert!(on_cpu / 3.5e9 < 0.05, "the parent took {:.2} % of a processor", on_cpu / 3.5e7);
+}

@@ -1,0 +1,23 @@
+//! Tests of the program that `#[test]` can name. The tables of cases are the other test of this crate: `cases`.
+
+#![expect(clippy::unwrap_used, reason = "a test's helper fails as the test does")]
+
+mod calls;
+mod corpus;
+mod device;
+mod effects;
+mod extremes;
+mod fio;
+mod iozone;
+mod malformed;
+mod outputs;
+mod parse;
+mod pitfalls;
+mod program;
+mod readers;
+mod replay;
+mod report;
+mod survey;
+mod survey_options;
+mod verify;
+mod workload;

@@ -1,0 +1,222 @@
+//! The parser: from a command line and the job files that it names to an [`Invocation`].
+
+use crate::argv::{self, Ask, Words};
+use crate::error::{JobError, Place, Problem, Sources, Warning, did_you_mean};
+use crate::help;
+use crate::invocation::{Action, IdleProfile, Invocation, OutputFormat};
+use crate::jobs::{Depth, Maker, Outcome};
+use crate::sections::{self, Section, SectionKind};
+use crate::showcmd;
+use crate::surroundings::Surroundings;
+use crate::table;
+use crate::untrusted::{self, Trust};
+use plan::EngineSpec;
+use plan::Subject;
+
+/// Parser for fio's command line and job files, with a given set of engines.
+#[derive(Clone, Debug)]
+pub struct Parser {
+    pub(crate) engines: &'static [EngineSpec],
+    formats: Vec<OutputFormat>,
+}
+
+impl Parser {
+    /// Creates a parser that knows these engines.
+    pub const fn new(engines: &'static [EngineSpec]) -> Self {
+        Parser { engines, formats: Vec::new() }
+    }
+
+    /// Adds result formats, in the order in which they are printed.
+    pub fn with_formats(self, formats: Vec<OutputFormat>) -> Self {
+        Parser { formats, ..self }
+    }
+
+    /// Parses a command line; `words` does not include the program's name.
+    ///
+    /// # Errors
+    /// All mistakes in the words, each with its place and a suggestion.
+    pub fn command_line(&self, words: &[String], surroundings: &Surroundings<'_>) -> Result<Invocation, JobError> {
+        let mut sources = Sources::default();
+        let mut problems = Vec::new();
+        let words = argv::Reader::new(words, (self.engines, &self.formats), &mut sources, &mut problems).read();
+        if let Some(ask) = &words.ask {
+            return match self.answer(ask) {
+                Ok(action) => Ok(invocation(words, action, Vec::new())),
+                Err(problem) => Err(JobError { problems: vec![*problem], sources, wants_usage: false }),
+            };
+        }
+        let mut sections = words.sections.clone();
+        sections.extend(read_files(&words, self.engines, surroundings, &mut sources, &mut problems));
+        let depth = if words.parse_only || words.show_command { Depth::ParseOnly } else { Depth::Complete };
+        let maker = Maker { engines: self.engines, surroundings, sources: &sources, read_only: words.read_only, depth };
+        let outcome = maker.plan(&sections);
+        conclude(words, &sections, outcome, problems, sources)
+    }
+
+    /// Parses the text of one job file; `name` is its name in messages.
+    ///
+    /// # Errors
+    /// All mistakes in the text.
+    pub fn job_file(
+        &self,
+        name: &str,
+        text: &str,
+        surroundings: &Surroundings<'_>,
+    ) -> Result<(plan::Plan, Vec<Warning>), JobError> {
+        let given = TextAsFile { name, text, files: surroundings.files };
+        let around = Surroundings { files: &given, ..*surroundings };
+        let words = ["--".to_owned(), name.to_owned()];
+        let invocation = self.command_line(&words, &around)?;
+        match invocation.action {
+            Action::Run(plan) => Ok((plan, invocation.warnings)),
+            _ => Ok((plan::Plan::default(), invocation.warnings)),
+        }
+    }
+
+    /// The action for a request for help or the version.
+    fn answer(&self, ask: &Ask) -> Result<Action, Box<Problem>> {
+        match ask {
+            Ask::Version => Ok(Action::Version(format!("{}\n", help::VERSION))),
+            Ask::DebugHelp => Ok(Action::Help(crate::debug::help())),
+            Ask::Try(trial) => Ok(Action::Try(trial.clone())),
+            Ask::InflateLog(path) => Ok(Action::InflateLog(path.clone())),
+            Ask::Help => Ok(Action::Help(help::usage(&self.formats))),
+            Ask::CommandHelp(option) => Ok(Action::CmdHelp(help::options(option.as_deref()))),
+            Ask::EngineHelp(engine, place) => match help::engines(engine.as_deref(), self.engines) {
+                Ok(text) => Ok(Action::EngHelp(text)),
+                Err(what) => {
+                    Err(Box::new(Problem::at(place.clone(), what, Some("--enghelp lists the engines".into()))))
+                }
+            },
+        }
+    }
+}
+
+/// A text in place of a file, for [`Parser::job_file`].
+struct TextAsFile<'a> {
+    name: &'a str,
+    text: &'a str,
+    files: &'a dyn crate::surroundings::Files,
+}
+
+impl crate::surroundings::Files for TextAsFile<'_> {
+    fn read(&self, path: &std::path::Path) -> std::io::Result<Vec<u8>> {
+        if path == std::path::Path::new(self.name) {
+            return Ok(self.text.as_bytes().to_vec());
+        }
+        self.files.read(path)
+    }
+
+    fn is_special(&self, path: &std::path::Path) -> bool {
+        self.files.is_special(path)
+    }
+}
+
+/// The sections of all job files, without those that `--section` excludes.
+fn read_files(
+    words: &Words,
+    engines: &[EngineSpec],
+    surroundings: &Surroundings<'_>,
+    sources: &mut Sources,
+    problems: &mut Vec<Problem>,
+) -> Vec<Section> {
+    let trust = words.trust;
+    let mut all = Vec::new();
+    let mut found = Vec::new();
+    let mut standard_input: Option<&Place> = None;
+    for (scope, (path, place)) in words.files.iter().enumerate() {
+        if path == "-" && standard_input.replace(place).is_some() {
+            problems.push(Problem::at(place.clone(), "standard input can be read only once", None));
+            continue;
+        }
+        let mut reader =
+            sections::Reader { surroundings, sources, problems, sections: Vec::new(), scope, trust, includes: 0 };
+        reader.file(path, place);
+        let mut of_file = reader.sections;
+        of_file.iter_mut().for_each(sort);
+        if trust == Trust::None {
+            untrusted::check(&of_file, engines, problems);
+        }
+        let jobs = of_file.iter().filter(|section| section.kind == SectionKind::Job);
+        found.extend(jobs.map(|section| section.title.clone()));
+        let wanted = |section: &Section| {
+            section.kind == SectionKind::Global || words.only.iter().any(|(name, _)| *name == section.title)
+        };
+        if !words.only.is_empty() {
+            of_file.retain(wanted);
+        }
+        if let Some(first) = of_file.iter_mut().find(|section| section.kind == SectionKind::Job) {
+            first.implied_stonewall = scope > 0;
+        }
+        all.extend(of_file);
+    }
+    if !found.is_empty() && !all.iter().any(|section| section.kind == SectionKind::Job) {
+        problems.extend(words.only.iter().map(|(name, place)| no_such_section(name, place, &found)));
+    }
+    all
+}
+
+fn no_such_section(name: &str, place: &Place, found: &[String]) -> Problem {
+    let known = format!("they have {}", found.join(", "));
+    let help = match did_you_mean(name, found.iter().map(String::as_str)) {
+        Some(guess) => format!("{guess} They have {}", found.join(", ")),
+        None => known,
+    };
+    Problem::at(place.clone(), format!("section={name} is in none of the job files"), Some(help))
+}
+
+/// Sorts options by priority: units, engine and name first, an engine's own options last.
+pub(crate) fn sort(section: &mut Section) {
+    section.assignments.sort_by_key(|given| table::find(&given.name).map_or(2, |row| row.order));
+}
+
+/// Combines everything into an invocation, or returns the errors.
+fn conclude(
+    words: Words,
+    sections: &[Section],
+    mut outcome: Outcome,
+    mut problems: Vec<Problem>,
+    sources: Sources,
+) -> Result<Invocation, JobError> {
+    problems.append(&mut outcome.problems);
+    if words.warnings_fatal {
+        problems.append(&mut outcome.doubts);
+    }
+    if !problems.is_empty() {
+        return Err(JobError { problems, sources, wants_usage: false });
+    }
+    let warnings = outcome.doubts.iter().map(|doubt| Warning::of(doubt, &sources)).collect();
+    if words.show_command {
+        let text = showcmd::show(sections);
+        return Ok(invocation(words, Action::ShowCmd(text), warnings));
+    }
+    if words.parse_only {
+        return Ok(invocation(words, Action::ParseOnly, warnings));
+    }
+    if words.idle == Some(IdleProfile::Calibrate) {
+        return Ok(invocation(words, Action::CalibrateIdle, warnings));
+    }
+    if outcome.plan.jobs.is_empty() {
+        let help = Some("open a job with --name=... or name a job file".to_owned());
+        let problems = vec![Problem::bare("No job(s) defined", help)];
+        return Err(JobError { problems, sources, wants_usage: true });
+    }
+    if words.merge_only {
+        if !outcome.plan.jobs.iter().any(|job| job.replay.as_ref().is_some_and(|replay| replay.merge.is_some())) {
+            let help = Some("name the traces with read_iolog and the result with merge_blktrace_file".to_owned());
+            let problems = vec![Problem::bare("merge-blktrace-only: no job merges traces", help)];
+            return Err(JobError { problems, sources, wants_usage: false });
+        }
+        return Ok(invocation(words, Action::MergeTraces(outcome.plan), warnings));
+    }
+    for job in &mut outcome.plan.jobs {
+        (job.record.tells, job.record.states_in) = (words.tells, words.states_in.clone());
+    }
+    let parsed = if words.tells.has(Subject::Parse) { crate::debug::parsed(sections) } else { Vec::new() };
+    Ok(Invocation { parsed, ..invocation(words, Action::Run(outcome.plan), warnings) })
+}
+
+fn invocation(words: Words, action: Action, warnings: Vec<Warning>) -> Invocation {
+    let Words { output, eta, beside, read_only, idle, trigger, .. } = words;
+    Invocation { action, output, eta, beside, read_only, idle, trigger, parsed: Vec::new(), warnings }
+}

@@ -1,0 +1,246 @@
+//! Options about how files are selected, opened, locked and created.
+
+use super::row::{Row, Set, kind, put};
+use crate::error::Complaint;
+use crate::values::UnitBase;
+use crate::values::{integer, skewed, split_escaped};
+use plan::option::Kind;
+use plan::{FileLock, FileService, FileType, RangeSync, WriteHint};
+use std::path::PathBuf;
+
+const GROUP: &str = "Files and devices";
+
+const fn works(name: &'static str, kind: Kind, set: Set, help: &'static str) -> Row {
+    Row::works(GROUP, name, kind, set, help)
+}
+
+const FILE_TYPE: Kind = Kind::Word(&[
+    ("none", "look what it is"),
+    ("file", "a regular file"),
+    ("block", "a block device"),
+    ("char", "a character device"),
+]);
+
+const LOCK: Kind = Kind::Word(&[
+    ("none", "no locks"),
+    ("exclusive", "one worker at a time"),
+    ("readwrite", "many that read, or one that writes"),
+]);
+
+const SERVICE: Kind = Kind::Word(&[
+    ("roundrobin", "one after the other, :N for N I/Os each"),
+    ("random", "any, :N for N I/Os each"),
+    ("sequential", "each to its end"),
+    ("zipf", "by Zipf's law, :theta[:centre]"),
+    ("pareto", "by Pareto's, :shape[:centre]"),
+    ("normal", "around a centre, :deviation[:centre]"),
+    ("gauss", "same as normal"),
+]);
+
+const HINT: Kind = Kind::Word(&[
+    ("none", "no particular life time"),
+    ("short", "short"),
+    ("medium", "medium"),
+    ("long", "long"),
+    ("extreme", "extreme"),
+]);
+
+/// Parses file_service_type: the word and the text after it.
+fn service(word: &str, rest: Option<&str>, base: UnitBase) -> Result<FileService, Complaint> {
+    let times = || match rest.map(|rest| integer(rest, base)).transpose()? {
+        None => Ok(1),
+        Some(times) => u32::try_from(times)
+            .ok()
+            .filter(|&times| times > 0)
+            .ok_or_else(|| Complaint::new(format!("has {times} I/Os per file"), "write it like roundrobin:8")),
+    };
+    let between = |what: &str, value: f64, least: f64, most: f64| {
+        let inside = value > least && value < most;
+        inside
+            .then_some(())
+            .ok_or_else(|| Complaint::plain(format!("has {what} that is not between {least} and {most}")))
+    };
+    Ok(match word {
+        "random" => FileService::Random(times()?),
+        "sequential" => FileService::Sequential,
+        "zipf" => {
+            let (theta, centre) = skewed(rest, 1.1)?;
+            between("an exponent", theta, 0.0, f64::INFINITY)?;
+            FileService::Zipf(theta, centre)
+        }
+        "pareto" => {
+            let (shape, centre) = skewed(rest, 0.2)?;
+            between("a shape", shape, 0.0, 1.0)?;
+            FileService::Pareto(shape, centre)
+        }
+        "normal" | "gauss" => {
+            let (deviation, centre) = skewed(rest, 0.0)?;
+            if !(0.0..=100.0).contains(&deviation) {
+                return Err(Complaint::plain("has a deviation that is not 0 to 100 percent"));
+            }
+            FileService::Normal(deviation, centre)
+        }
+        _ => FileService::RoundRobin(times()?),
+    })
+}
+
+/// Parses `wait_before,write,wait_after:N`, in any selection and order; without N after every write.
+fn range_sync(text: &str) -> Result<RangeSync, Complaint> {
+    let help = "write it like wait_before,write:8: what to do, after how many writes";
+    let (words, every) = text.split_once(':').unwrap_or((text, "1"));
+    let every = every.trim().parse::<u64>().ok().filter(|&every| every > 0);
+    let every = every.ok_or_else(|| Complaint::new("has no number of writes after the colon", help))?;
+    let mut sync = RangeSync { every, wait_before: false, write: false, wait_after: false };
+    for word in words.split(',').map(str::trim) {
+        match word {
+            "wait_before" => sync.wait_before = true,
+            "write" => sync.write = true,
+            "wait_after" => sync.wait_after = true,
+            _ => return Err(Complaint::new(format!("has a word it does not know: `{word}`"), help)),
+        }
+    }
+    Ok(sync)
+}
+
+pub(super) const ROWS: &[Row] = &[
+    works(
+        "filename_format",
+        Kind::Text,
+        Set::Text(|draft, text, _| {
+            draft.files.handling.name_format = (text != DEFAULT_NAMES).then(|| text.to_owned());
+            Ok(())
+        }),
+        "How generated file names are built",
+    )
+    .default(DEFAULT_NAMES),
+    works(
+        "filetype",
+        FILE_TYPE,
+        Set::Word(|draft, word, _| {
+            draft.files.handling.file_type = match word {
+                "file" => Some(FileType::Regular),
+                "block" => Some(FileType::Block),
+                "char" => Some(FileType::Character),
+                _ => None,
+            };
+            Ok(())
+        }),
+        "What the file is, without looking",
+    )
+    .default("none"),
+    works(
+        "opendir",
+        Kind::Text,
+        Set::Text(|draft, text, _| {
+            draft.files.handling.below.extend(split_escaped(text).into_iter().map(PathBuf::from));
+            Ok(())
+        }),
+        "Use every file below this directory",
+    ),
+    works(
+        "lockfile",
+        LOCK,
+        Set::Word(|draft, word, _| {
+            draft.files.handling.lock = match word {
+                "exclusive" => FileLock::Exclusive,
+                "readwrite" => FileLock::ReadWrite,
+                _ => FileLock::None,
+            };
+            Ok(())
+        }),
+        "Who may do I/O on a file at the same time",
+    )
+    .default("none"),
+    works(
+        "openfiles",
+        kind::COUNT,
+        Set::Count(|draft, count| {
+            draft.files.handling.open_at_once = (count > 0).then_some(count);
+            Ok(())
+        }),
+        "Number of files open at the same time; all of them without it",
+    ),
+    works(
+        "file_service_type",
+        SERVICE,
+        Set::Word(|draft, word, rest| {
+            draft.files.handling.service = service(word, rest, draft.unit_base)?;
+            Ok(())
+        }),
+        "How the next file is chosen",
+    )
+    .default("roundrobin"),
+    works(
+        "ioscheduler",
+        Kind::Text,
+        Set::Text(|draft, text, _| {
+            if text.contains(|letter: char| !(letter.is_ascii_alphanumeric() || "-_".contains(letter))) {
+                return Err(Complaint::new("is no scheduler's name", "write it like none, mq-deadline, bfq or kyber"));
+            }
+            draft.files.handling.scheduler = Some(text.to_owned());
+            Ok(())
+        }),
+        "Switch the devices to this scheduler; it stays after the run",
+    ),
+    works(
+        "create_serialize",
+        Kind::Bool,
+        put!(Switch, files.handling.laid_out_first),
+        "Lay out the files of all jobs before the first starts, one after the other",
+    )
+    .default("1"),
+    works(
+        "create_on_open",
+        Kind::Bool,
+        put!(Switch, files.handling.create_on_open),
+        "Make files when they are opened, without laying them out",
+    )
+    .default("0"),
+    works(
+        "unlink_each_loop",
+        Kind::Bool,
+        put!(Switch, files.handling.unlink_each_pass),
+        "Remove the files after each loop but the last",
+    )
+    .default("0"),
+    works(
+        "write_hint",
+        HINT,
+        Set::Word(|draft, word, _| {
+            draft.files.handling.write_hint = Some(match word {
+                "short" => WriteHint::Short,
+                "medium" => WriteHint::Medium,
+                "long" => WriteHint::Long,
+                "extreme" => WriteHint::Extreme,
+                _ => WriteHint::None,
+            });
+            Ok(())
+        }),
+        "Expected life time of the data",
+    ),
+    works("fill_device", Kind::Bool, put!(Switch, files.handling.fill), "Write until the space is used up")
+        .default("0")
+        .alias(&["fill_fs"]),
+    works("file_append", Kind::Bool, put!(Switch, files.handling.append), "Start at the end of what a file holds")
+        .default("0"),
+    works("end_syncfs", Kind::Bool, put!(Switch, load.end_syncfs), "syncfs when the job's I/O is done").default("0"),
+    works(
+        "sync_file_range",
+        Kind::Text,
+        Set::Text(|draft, text, _| {
+            draft.load.range_sync = Some(range_sync(text)?);
+            Ok(())
+        }),
+        "sync_file_range after so many writes: wait_before,write,wait_after:N",
+    ),
+    works(
+        "unique_filename",
+        Kind::Bool,
+        Set::Switch(|_, _| Ok(())),
+        "Put the client's address before file names; only a server has one, so both values name the same files here",
+    )
+    .default("1"),
+];
+
+/// fio's default format of file names.
+const DEFAULT_NAMES: &str = "$jobname.$jobnum.$filenum";

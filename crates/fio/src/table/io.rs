@@ -1,0 +1,192 @@
+//! Options about the kind and order of I/Os.
+
+use super::row::{Row, Set, kind, place, put};
+use crate::draft::Movement;
+use crate::error::Complaint;
+use crate::values::{UnitBase, distribution, integer};
+use plan::Generator;
+use plan::option::Kind;
+
+const GROUP: &str = "I/O";
+
+const fn works(name: &'static str, kind: Kind, set: Set, help: &'static str) -> Row {
+    Row::works(GROUP, name, kind, set, help)
+}
+
+const fn refused(name: &'static str, kind: Kind, reason: &'static str, help: &'static str) -> Row {
+    Row::refused(GROUP, name, kind, reason, help)
+}
+
+const MOVEMENT: Kind = Kind::Word(&[
+    ("read", "sequential reads"),
+    ("write", "sequential writes"),
+    ("trim", "sequential trims"),
+    ("randread", "random reads"),
+    ("randwrite", "random writes"),
+    ("randtrim", "random trims"),
+    ("rw", "sequential reads and writes"),
+    ("readwrite", "same as rw"),
+    ("randrw", "random reads and writes"),
+    ("trimwrite", "each block trimmed, then written"),
+    ("randtrimwrite", "the same at random offsets"),
+]);
+
+const SEQUENCER: Kind = Kind::Word(&[
+    ("sequential", "N consecutive blocks per random draw"),
+    ("identical", "the same block N times per random draw"),
+]);
+
+const GENERATOR: Kind = Kind::Word(&[
+    ("tausworthe", "three-component generator"),
+    ("lfsr", "shift register: each block once without a map"),
+    ("tausworthe64", "the 64-bit form"),
+]);
+
+/// Reason for refusing options that no available fio implements, so that their exact effect could not be measured.
+const NO_FACTS: &str = "what exactly it does could not be measured against a fio that has it";
+
+const MODIFIER_EXAMPLE: &str =
+    "write rw=read:8k to leave 8 KiB out after each block, rw=randread:8 for 8 blocks per draw";
+
+/// Parses the N of `rw=...:N`: bytes for sequential I/O, a count for random I/O.
+fn modifier(text: &str, base: UnitBase) -> Result<i64, Complaint> {
+    match integer(text, base) {
+        Ok(0) | Err(_) => Err(Complaint::new(format!("has no offset modifier in `{text}`"), MODIFIER_EXAMPLE)),
+        Ok(number) => Ok(number),
+    }
+}
+
+/// Share of reads, in percent.
+fn share(percent: u32) -> u8 {
+    u8::try_from(percent).unwrap_or(100).min(100)
+}
+
+pub(super) const ROWS: &[Row] = &[
+    works(
+        "rw",
+        MOVEMENT,
+        Set::Word(|draft, word, rest| {
+            draft.load.random = word.starts_with("rand");
+            draft.load.modifier = rest.map(|rest| modifier(rest, draft.unit_base)).transpose()?;
+            if draft.load.random && draft.load.modifier.is_some_and(|blocks| blocks < 1) {
+                return Err(Complaint::new("draws less than one block at a time", MODIFIER_EXAMPLE));
+            }
+            draft.load.movement = match word.trim_start_matches("rand") {
+                "write" => Movement::Write,
+                "trim" => Movement::Trim,
+                "rw" | "readwrite" => Movement::ReadWrite,
+                "trimwrite" => Movement::TrimWrite,
+                _ => Movement::Read,
+            };
+            Ok(())
+        }),
+        "Which way data moves, and whether offsets are random",
+    )
+    .default("read")
+    .alias(&["readwrite"]),
+    works(
+        "rw_sequencer",
+        SEQUENCER,
+        Set::Word(|draft, word, _| {
+            draft.load.identical = word == "identical";
+            Ok(())
+        }),
+        "What rw=rand...:N does N times per draw",
+    )
+    .default("sequential"),
+    works(
+        "rwmixread",
+        kind::PERCENT,
+        Set::Count(|draft, percent| {
+            draft.load.read_percent = share(percent);
+            Ok(())
+        }),
+        "Share of reads in a mix, in percent",
+    )
+    .default("50"),
+    works(
+        "rwmixwrite",
+        kind::PERCENT,
+        Set::Count(|draft, percent| {
+            draft.load.read_percent = 100 - share(percent);
+            Ok(())
+        }),
+        "Share of writes in a mix, in percent; the later of the two holds",
+    )
+    .default("50"),
+    refused(
+        "rwmixcycle",
+        Kind::Text,
+        "withdrawn: the mix is drawn for each I/O",
+        "Interval over which the mix is kept",
+    ),
+    works("randrepeat", Kind::Bool, put!(Switch, load.repeatable), "The same random sequence in every run")
+        .default("1")
+        .alias(&["allrandrepeat"]),
+    works("randseed", kind::BYTES, put!(Number, load.seed), "Seed of the random sequence").default("0x89"),
+    works(
+        "random_generator",
+        GENERATOR,
+        Set::Word(|draft, word, _| {
+            draft.load.generator = match word {
+                "lfsr" => Generator::Lfsr,
+                "tausworthe64" => Generator::Tausworthe64,
+                _ => Generator::Tausworthe,
+            };
+            Ok(())
+        }),
+        "Which generator draws offsets",
+    )
+    .default("tausworthe"),
+    works(
+        "random_distribution",
+        Kind::Text,
+        Set::Text(|draft, text, _| {
+            draft.load.distribution = distribution(text, draft.unit_base)?;
+            Ok(())
+        }),
+        "How random offsets are spread over the region",
+    )
+    .default("random"),
+    refused("random_sequence_stride", Kind::Bool, NO_FACTS, "Stride of random_distribution=sequence").default("0"),
+    works(
+        "percentage_random",
+        Kind::ThreeWay,
+        Set::Three(|draft, values| {
+            if let Some(wrong) = values.into_iter().flatten().find(|&value| value > 100) {
+                return Err(Complaint::new(format!("has a share of {wrong}"), "give 0 to 100"));
+            }
+            place(&mut draft.load.percent_random, values.map(|value| value.and_then(|value| u8::try_from(value).ok())));
+            Ok(())
+        }),
+        "Share of I/Os of a random job that are random, in percent",
+    )
+    .default("100,100,100"),
+    refused(
+        "percentage_sequential",
+        Kind::Text,
+        "withdrawn: use percentage_random",
+        "Share of I/Os that are sequential",
+    ),
+    works(
+        "norandommap",
+        Kind::Flag,
+        put!(Switch, load.no_random_map),
+        "Do not keep track of blocks; some may come twice, some never",
+    ),
+    works("softrandommap", Kind::Bool, put!(Switch, load.soft_map), "Go on without a map when memory is short")
+        .default("0"),
+    refused("sprandom", Kind::Bool, NO_FACTS, "Precondition an SSD by size-aware random writes").default("0"),
+    refused("spr_num_regions", kind::COUNT, NO_FACTS, "Regions of sprandom").default("100"),
+    refused("spr_op", Kind::Floats { most: 1 }, NO_FACTS, "Over-provisioning assumed by sprandom").default("0.15"),
+    refused("spr_cs", kind::BYTES, NO_FACTS, "Cache size assumed by sprandom").default("0"),
+    works("loops", kind::POSITIVE, put!(Count, loops), "How often the amount is done").default("1"),
+    works("number_ios", kind::BYTES, put!(Number, ios), "End after so many I/Os; 0 for no limit").default("0"),
+    refused(
+        "num_range",
+        kind::COUNT,
+        "only engines that pass NVMe commands through trim several ranges at once",
+        "Ranges in one trim",
+    )
+    .default("1"),
+];

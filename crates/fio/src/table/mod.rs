@@ -1,0 +1,68 @@
+//! The option table: every option of a job, declared once, with its effect on a draft.
+//!
+//! The rows are split over files by their heading in help. An option that is known but not implemented has a row with
+//! `Support::Refused`; to enable it, give it a setter and `Support::Works`.
+
+mod block;
+mod buffers;
+mod depth;
+mod description;
+mod errors;
+mod files;
+mod handling;
+mod io;
+mod latency;
+mod logs;
+mod pace;
+mod place;
+mod records;
+mod replay;
+mod row;
+mod size;
+mod steady;
+#[cfg(test)]
+mod tests;
+mod time;
+mod verify;
+mod zones;
+
+pub(crate) use row::{Context, Row, Set, switch};
+pub(crate) use verify::{digest, digest_words};
+
+/// The groups of rows in the order in which help lists them.
+const GROUPS: &[&[Row]] = &[
+    description::ROWS,
+    files::ROWS,
+    handling::ROWS,
+    io::ROWS,
+    block::ROWS,
+    size::ROWS,
+    depth::ROWS,
+    time::ROWS,
+    pace::ROWS,
+    latency::ROWS,
+    buffers::ROWS,
+    zones::ROWS,
+    verify::ROWS,
+    replay::ROWS,
+    place::ROWS,
+    records::ROWS,
+    logs::ROWS,
+    steady::ROWS,
+    errors::ROWS,
+];
+
+/// Iterates over all rows.
+pub(crate) fn rows() -> impl Iterator<Item = &'static Row> {
+    GROUPS.iter().flat_map(|group| group.iter())
+}
+
+/// Returns the row with this name or alias.
+pub(crate) fn find(name: &str) -> Option<&'static Row> {
+    rows().find(|row| row.spec.name == name || row.spec.aliases.contains(&name))
+}
+
+/// Iterates over all names and aliases.
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    rows().flat_map(|row| std::iter::once(row.spec.name).chain(row.spec.aliases.iter().copied()))
+}

@@ -1,0 +1,76 @@
+//! Options that end a job when its rate or latency is steady.
+
+use super::row::{Row, Set, put};
+use crate::draft::SteadyWords;
+use crate::error::Complaint;
+use measure::Nanos;
+use plan::option::{Kind, TimeUnit};
+use plan::{SteadyCriterion, SteadyMeasure};
+
+const GROUP: &str = "Steady state";
+
+const fn works(name: &'static str, kind: Kind, set: Set, help: &'static str) -> Row {
+    Row::works(GROUP, name, kind, set, help)
+}
+
+const SECONDS: Kind = Kind::Time(TimeUnit::Seconds);
+
+/// Parses a criterion, such as `iops:5%` or `bw_slope:300`.
+fn words(text: &str) -> Result<SteadyWords, Complaint> {
+    let wrong = |what: &str| Complaint::new(what, "write it like iops:2% or bw_slope:0.3%");
+    let (word, limit) = text.split_once(':').ok_or_else(|| wrong("has no limit"))?;
+    let (measure, criterion) = match word.trim() {
+        "iops" => (SteadyMeasure::Iops, SteadyCriterion::Deviation),
+        "iops_slope" => (SteadyMeasure::Iops, SteadyCriterion::Slope),
+        "bw" => (SteadyMeasure::Bandwidth, SteadyCriterion::Deviation),
+        "bw_slope" => (SteadyMeasure::Bandwidth, SteadyCriterion::Slope),
+        "lat" => (SteadyMeasure::Latency, SteadyCriterion::Deviation),
+        "lat_slope" => (SteadyMeasure::Latency, SteadyCriterion::Slope),
+        _ => return Err(wrong("is none of iops, iops_slope, bw, bw_slope, lat, lat_slope")),
+    };
+    let (number, relative) = limit.trim().strip_suffix('%').map_or((limit.trim(), false), |number| (number, true));
+    let limit: f64 = number.trim().parse().map_err(|_| wrong("has a limit that is no number"))?;
+    if !limit.is_finite() || limit < 0.0 {
+        return Err(wrong("has a limit below zero or beyond all numbers"));
+    }
+    Ok(SteadyWords { measure, criterion, limit, relative })
+}
+
+pub(super) const ROWS: &[Row] = &[
+    works(
+        "steadystate",
+        Kind::Text,
+        Set::Text(|draft, text, _| {
+            draft.steady.words = words(text)?;
+            Ok(())
+        }),
+        "What must settle within which limit: iops, bw or lat, or their _slope",
+    )
+    .default("iops_slope:0.01%")
+    .alias(&["ss"]),
+    works(
+        "steadystate_duration",
+        SECONDS,
+        put!(Time, steady.duration),
+        "For how long it must have settled; then the job ends",
+    )
+    .default("0")
+    .alias(&["ss_dur"]),
+    works("steadystate_ramp_time", SECONDS, put!(Time, steady.ramp), "How long to wait before looking")
+        .default("0")
+        .alias(&["ss_ramp"]),
+    works(
+        "steadystate_check_interval",
+        SECONDS,
+        Set::Time(|draft, interval| {
+            if interval < Nanos::SECOND {
+                return Err(Complaint::new("is shorter than a second", "give 1 or more seconds"));
+            }
+            draft.steady.interval = interval;
+            Ok(())
+        }),
+        "How often to look",
+    )
+    .default("1")
+    .alias(&["ss_interval"]),
+];

@@ -1,0 +1,168 @@
+//! `--untrusted`: options that job files of unknown authors may not use. Survey files and iozone's files are checked
+//! against the same lists.
+//!
+//! Words on the command line are the user's and are not restricted. Only the text is checked: where a symbolic link
+//! inside the directory leads is left to the kernel's permissions.
+
+use crate::error::Problem;
+use crate::sections::{Assignment, Section};
+use crate::table;
+use plan::EngineSpec;
+use std::fmt;
+
+/// Trust in the author of job files.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Trust {
+    /// The author is the user, or as trusted as the user.
+    #[default]
+    Full,
+    /// The author is unknown.
+    None,
+}
+
+/// Options that an untrusted file may not set, and the reason.
+const REFUSED: &[(&str, &str)] = &[
+    ("exec_prerun", "runs a command"),
+    ("exec_postrun", "runs a command"),
+    ("read_iolog", "replays a record, which names files anywhere"),
+    ("ioscheduler", "changes the machine"),
+    ("cgroup", "changes the machine"),
+    ("cgroup_weight", "changes the machine"),
+    ("uid", "changes who does the I/O"),
+    ("gid", "changes who does the I/O"),
+    ("allow_mounted_write", "lifts the guard of devices"),
+    ("write_consent", "lifts the guard of devices"),
+];
+
+/// Options of engines that an untrusted file may not set, and the reason.
+const REFUSED_OF_ENGINES: &[(&str, &str)] = &[("sim_journal", "writes a file beside the results")];
+
+/// Adds a problem for everything in these sections that an untrusted file may not use.
+pub(crate) fn check(sections: &[Section], engines: &[EngineSpec], problems: &mut Vec<Problem>) {
+    for section in sections {
+        if leads_outside(&section.title) && section.title.starts_with('/') {
+            let what = format!("--untrusted: a job called `{}` may mean that device", section.title);
+            problems.push(Problem::at(section.place.clone(), what, Some("give it another name".to_owned())));
+        }
+        problems.extend(section.assignments.iter().filter_map(|given| problem(given, &section.title, engines)));
+    }
+}
+
+fn problem(given: &Assignment, job: &str, engines: &[EngineSpec]) -> Option<Problem> {
+    let name = table::find(&given.name).map_or(given.name.as_str(), |row| row.spec.name);
+    let value = given.value.as_deref().unwrap_or("");
+    let objection = objection(name, value, engines)?;
+    let what = format!("--untrusted: {name}={value} {objection}");
+    let (place, help) = match objection {
+        Objection::Forbidden(_) => (&given.name_place, "leave it out, or give it on the command line if you want it"),
+        Objection::Outside => (&given.value_place, "name files in this directory or below it"),
+    };
+    Some(Problem::at(place.clone(), what, Some(help.to_owned())).of_job(Some(job)))
+}
+
+/// Reason why an untrusted file may not set an option.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Objection {
+    /// The option is not allowed at all; the text is the reason.
+    Forbidden(&'static str),
+    /// The value names a file outside the working directory.
+    Outside,
+}
+
+impl fmt::Display for Objection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Objection::Forbidden(why) => why,
+            Objection::Outside => "leads out of this directory",
+        })
+    }
+}
+
+/// Returns the objection to an untrusted file that sets an option, by any of its names, to this value; `None` if it is
+/// allowed.
+pub fn objection(option: &str, value: &str, engines: &[EngineSpec]) -> Option<Objection> {
+    let name = table::find(option).map_or(option, |row| row.spec.name);
+    let refused = REFUSED.iter().chain(REFUSED_OF_ENGINES).find(|(refused, _)| *refused == name).map(|(_, why)| *why);
+    let asked = if name == "ioengine" { value.split(':').next() } else { None };
+    let engine = engines.iter().find(|engine| asked == Some(engine.name));
+    match refused.or(engine.and_then(|engine| engine.capabilities.untrusted)) {
+        Some(why) => Some(Objection::Forbidden(why)),
+        None => (name != "description" && leads_outside(value)).then_some(Objection::Outside),
+    }
+}
+
+/// True if a part of the value (options separate parts with `:`, `,` and `=`) is an absolute path or contains `..`.
+pub fn leads_outside(value: &str) -> bool {
+    let parts = value.split([':', ',', '=', '"', '\'', ' ', '\\']);
+    parts.map(str::trim).any(|part| part.starts_with('/') || part.split('/').any(|step| step == ".."))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Place;
+    use plan::option::Kind;
+    use plan::{Capabilities, Submission, Work};
+
+    const fn engine(name: &'static str, untrusted: Option<&'static str>) -> EngineSpec {
+        let capabilities = Capabilities { untrusted, ..Capabilities::new(Submission::Synchronous, Work::Data) };
+        EngineSpec { name, help: "", capabilities, options: &[] }
+    }
+
+    const ENGINES: &[EngineSpec] = &[engine("reads", None), engine("starts", Some("runs a command"))];
+
+    fn given(name: &str, value: &str) -> Assignment {
+        let place = Place { source: 0, span: 0..0 };
+        Assignment {
+            name: name.to_owned(),
+            value: Some(value.to_owned()),
+            name_place: place.clone(),
+            value_place: place,
+        }
+    }
+
+    #[test]
+    fn no_option_that_takes_text_takes_a_path_that_leads_outside() {
+        let takes_text = |row: &&table::Row| matches!(row.spec.kind, Kind::Text) && row.spec.name != "description";
+        for row in table::rows().filter(takes_text) {
+            for name in std::iter::once(&row.spec.name).chain(row.spec.aliases) {
+                for value in ["/etc/passwd", "a:/dev/sda", "../x", "sub/../../x"] {
+                    assert!(problem(&given(name, value), "a", ENGINES).is_some(), "{name}={value}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_runs_a_command_or_changes_the_machine_is_refused_whatever_its_value() {
+        for (name, _) in REFUSED_OF_ENGINES {
+            assert!(problem(&given(name, "1"), "a", ENGINES).is_some(), "{name}");
+        }
+        for (name, _) in REFUSED {
+            assert!(table::find(name).is_some(), "{name} is no option");
+            assert!(problem(&given(name, "1"), "a", ENGINES).is_some(), "{name}");
+        }
+        assert!(problem(&given("ioengine", "starts"), "a", ENGINES).is_some());
+        assert!(problem(&given("ioengine", "reads"), "a", ENGINES).is_none());
+    }
+
+    #[test]
+    fn a_value_leads_outside_by_an_absolute_path_or_by_going_up() {
+        for (value, expected) in [
+            ("a", false),
+            ("a/b:c", false),
+            ("4k/60:8k/40", false),
+            ("zoned:60/10:40/90", false),
+            ("..a", false),
+            ("/dev/sda", true),
+            ("a:/dev/sda", true),
+            ("../a", true),
+            ("a/../../b", true),
+            ("mmap:/tmp/x", true),
+            ("\"/etc/shadow\"", true),
+            ("a\\:/dev/sda", true),
+        ] {
+            assert_eq!(leads_outside(value), expected, "{value}");
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! Option values: from the text after `=` to numbers, amounts, times and lists, with the message for each mistake.
+
+mod lists;
+mod number;
+mod pattern;
+
+pub(crate) use lists::{Triple, block_split, cpu_list, distribution, floats, ranges, skewed, split_escaped, triple};
+pub(crate) use measure::text::evaluate;
+pub(crate) use number::{Amount, UnitBase, amount, count, integer, span_of_time};
+pub(crate) use pattern::{LONGEST as LONGEST_PATTERN, pattern, pattern_with_offsets};

@@ -1,0 +1,112 @@
+//! Job options echoed in a fio report, parsed back into a job plan by fio's own option parser.
+
+use ::fio::{EchoedJob, Parser};
+use model::{Echo, JobResult, ReportStyle, RunResult};
+use plan::{Extent, FilePlan, Workload};
+
+/// Accepts the engine names of fio that plumb does not have, since reports contain them; the private options of an
+/// engine are understood only for plumb's engines.
+const PARSER: Parser = Parser::new(engine::ENGINES);
+
+/// The job that these options describe; `None` if the report echoes no options.
+pub(crate) fn job(global: &[(String, String)], own: &[(String, String)]) -> Option<EchoedJob> {
+    PARSER.echoed_job(global, own)
+}
+
+/// The workload of a job of which only the `rw` pattern is known (`randread`).
+pub(crate) fn of_pattern(pattern: &str) -> Option<Workload> {
+    PARSER.echoed_pattern(pattern)
+}
+
+/// fio's `rw=` word for the pattern of a job; `None` if the pattern is unknown, and for a timed pass, which is
+/// identified by its name.
+pub fn pattern(job: &JobResult) -> Option<&'static str> {
+    job.workload.as_ref().filter(|_| job.pass.is_none()).map(::fio::pattern::word)
+}
+
+/// Fills in the workload of each job in a result file written before results stored workloads, from the job's options.
+pub(crate) fn complete(mut result: RunResult) -> RunResult {
+    for job in result.jobs.iter_mut().filter(|job| job.workload.is_none()) {
+        job.workload = PARSER.echoed_job(&result.global_options, &job.echo.options).map(|job| job.workload);
+    }
+    result
+}
+
+/// The [`Echo`] section of a result for these options.
+pub(crate) fn echo(job: &EchoedJob, options: Vec<(String, String)>) -> Echo {
+    let files = &job.plan.files;
+    Echo {
+        description: job.plan.description.clone(),
+        options,
+        engine: job.engine.clone(),
+        direct: files.direct,
+        block_sizes: job.plan.load.size_ranges(),
+        paths: files.names.iter().map(|path| path.display().to_string()).collect(),
+        region_bytes: region_bytes(files),
+        ..Echo::default()
+    }
+}
+
+/// Total size in bytes of the region used in all files; 0 if it depends on the size of files that may be on another
+/// machine.
+fn region_bytes(files: &FilePlan) -> u64 {
+    match (files.file_size, files.size) {
+        (Some((low, high)), _) if low == high => low.saturating_mul(files.count.into()),
+        (None, Some(Extent::Bytes(bytes))) => bytes,
+        _ => 0,
+    }
+}
+
+/// Display settings (units, percentiles, ...) that the job's options select.
+pub(crate) fn style(job: &EchoedJob) -> ReportStyle {
+    ReportStyle::of(&job.plan.record, job.plan.limits.continue_on_error)
+}
+
+/// The number of workers in one entry of a report.
+pub(crate) fn workers(job: &EchoedJob) -> u32 {
+    if job.plan.record.group_reporting { job.plan.clones.max(1) } else { 1 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn echoed(global: &[(&str, &str)], own: &[(&str, &str)]) -> (Echo, Workload) {
+        let owned = |options: &[(&str, &str)]| -> Vec<(String, String)> {
+            options.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect()
+        };
+        let job = job(&owned(global), &owned(own)).expect("options");
+        (echo(&job, Vec::new()), job.workload)
+    }
+
+    #[test]
+    fn block_sizes_and_regions_are_those_of_the_options() {
+        let sizes = |global, own| echoed(global, own).0.block_sizes;
+        assert_eq!(sizes(&[("bs", "4k")], &[("rw", "read")]).write, (4096, 4096));
+        assert_eq!(sizes(&[("bs", "4k")], &[("bs", "4k,8k")]).write, (8192, 8192));
+        assert_eq!(sizes(&[], &[("bsrange", "4k-16k")]).read, (4096, 16_384));
+        let region = |own| echoed(&[("size", "3G")], own).0.region_bytes;
+        assert_eq!((region(&[("rw", "read")]), region(&[("size", "10%")])), (3 << 30, 0));
+        assert_eq!(region(&[("filesize", "1m"), ("nrfiles", "3")]), 3 << 20);
+    }
+
+    #[test]
+    fn an_option_that_is_unknown_here_is_passed_over() {
+        let (echo, workload) = echoed(&[("ioengine", "rbd")], &[("pool", "x"), ("bs", "4q"), ("thinktime", "2ms")]);
+        assert_eq!((echo.engine.as_str(), echo.block_sizes.read), ("rbd", (4096, 4096)));
+        assert_eq!(workload.pace.think, measure::Nanos::from_millis(2));
+    }
+
+    #[test]
+    fn a_flag_that_stood_alone_is_on_and_an_engines_own_options_have_their_effect() {
+        assert!(echoed(&[("hipri", "")], &[("ioengine", "io_uring")]).1.polls);
+        assert!(!echoed(&[("hipri", "0")], &[("ioengine", "io_uring")]).1.polls);
+        assert!(echoed(&[], &[("ioengine", "sim")]).1.virtual_time);
+        assert!(echoed(&[], &[("ioengine", "sg"), ("writefua", "1")]).1.flushes.by_each_write);
+    }
+
+    #[test]
+    fn a_pattern_in_a_file_of_another_machine_is_a_pattern() {
+        assert_eq!(echoed(&[], &[("buffer_pattern", "'x.bin'")]).1.contents.filling, plan::Filling::Pattern);
+    }
+}

@@ -1,0 +1,15 @@
+//! fio's JSON output: the writer and the reader.
+//!
+//! Owns key names, their order and their units. Strings are escaped, which fio itself does not do.
+
+mod blocks;
+mod own;
+mod read;
+mod reading;
+mod spell;
+mod steer;
+mod write;
+
+pub use read::{last_document, read};
+pub(crate) use reading::from_json;
+pub use write::{write, write_with_bins};

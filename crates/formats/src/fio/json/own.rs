@@ -1,0 +1,136 @@
+//! The key `plumb` at the end of fio's JSON: results that fio does not have, in the schema of plumb's result files.
+//!
+//! Each member and each interval is printed on one line, so that line-based tools can read it too.
+
+use model::{LimitedBy, LowestTraffic, Monitored, Note, RunResult, SCHEMA};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+/// Name of the key.
+pub(super) const KEY: &str = "plumb";
+
+/// Returns `document` (which ends with `\n}`) with the key added; unchanged if the result has none of these values.
+pub(super) fn appended(document: String, result: &RunResult) -> String {
+    let Some(monitored) = &result.monitored else { return document };
+    let Some(open) = document.strip_suffix("\n}") else { return document };
+    // All map keys here are strings, so serialization cannot fail; a float that JSON cannot represent becomes null.
+    let value = |value: serde_json::Result<Value>| value.unwrap_or(Value::Null);
+    let mut members = vec![("schema", json!(SCHEMA))];
+    if let Some(limited_by) = &result.limited_by {
+        members.push(("limited_by", value(serde_json::to_value(limited_by))));
+    }
+    if !result.notes.is_empty() {
+        members.push(("notes", value(serde_json::to_value(&result.notes))));
+    }
+    if let Some(lowest) = &result.lowest_traffic {
+        members.push(("lowest_traffic", value(serde_json::to_value(lowest))));
+    }
+    let mut lines: Vec<String> = members.iter().map(|(key, value)| format!("    \"{key}\" : {value}")).collect();
+    lines.push(format!("    \"monitored\" : {}", monitored_lines(value(serde_json::to_value(monitored)))));
+    format!("{open},\n  \"{KEY}\" : {{\n{}\n  }}\n}}", lines.join(",\n"))
+}
+
+fn monitored_lines(monitored: Value) -> String {
+    let members = monitored.as_object().into_iter().flatten().map(|(key, value)| match value.as_array() {
+        Some(rows) if !rows.is_empty() => {
+            let rows: Vec<String> = rows.iter().map(|row| format!("        {row}")).collect();
+            format!("      \"{key}\" : [\n{}\n      ]", rows.join(",\n"))
+        }
+        _ => format!("      \"{key}\" : {value}"),
+    });
+    format!("{{\n{}\n    }}", members.collect::<Vec<_>>().join(",\n"))
+}
+
+#[derive(Deserialize)]
+struct Own {
+    schema: u32,
+    #[serde(default)]
+    limited_by: Option<LimitedBy>,
+    #[serde(default)]
+    notes: Vec<Note>,
+    #[serde(default)]
+    lowest_traffic: Option<LowestTraffic>,
+    #[serde(default)]
+    monitored: Option<Monitored>,
+}
+
+/// Reads the key into `result`. A section with another schema number or an error in it is ignored: the rest of the
+/// document is fio's and valid without it.
+pub(super) fn read_into(root: &Value, result: &mut RunResult) {
+    let own = root.get(KEY).and_then(|own| Own::deserialize(own).ok()).filter(|own| own.schema == SCHEMA);
+    if let Some(Own { limited_by, notes, lowest_traffic, monitored, .. }) = own {
+        result.limited_by = limited_by;
+        result.notes = notes;
+        result.lowest_traffic = lowest_traffic;
+        result.monitored = monitored;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::View;
+    use crate::fio::json as fio_json;
+    use measure::Nanos;
+    use model::{DeviceFacts, DeviceGain, Interval, JobResult, Limiter};
+
+    fn monitored() -> RunResult {
+        let interval = |n: u64| Interval {
+            until: Nanos::from_secs(n),
+            ios: [n, 0, 0],
+            devices: vec![DeviceGain { busy_ms: n, ..DeviceGain::default() }],
+            ..Interval::default()
+        };
+        RunResult {
+            jobs: vec![JobResult::default()],
+            monitored: Some(Monitored {
+                devices: vec![DeviceFacts { name: "a\"b".into(), leaf: true, ..DeviceFacts::default() }],
+                intervals: vec![interval(1), interval(2)],
+                ..Monitored::default()
+            }),
+            limited_by: Some(LimitedBy {
+                limiter: Limiter::Device,
+                share_percent: 97.5,
+                sentence: "busy".into(),
+                evidence: vec![("busy_percent".into(), 97.5)],
+            }),
+            lowest_traffic: Some(LowestTraffic { disks: vec!["sda".into()], read_bytes: 1, written_bytes: 2 }),
+            ..RunResult::default()
+        }
+    }
+
+    fn view() -> View {
+        View::in_zone(jiff::tz::TimeZone::UTC)
+    }
+
+    #[test]
+    fn what_is_written_under_our_key_is_read_back() {
+        let result = monitored();
+        let text = fio_json::write(&result, &view());
+        let read = fio_json::read(&text).unwrap();
+        assert_eq!((read.monitored, read.limited_by), (result.monitored, result.limited_by));
+        assert_eq!(read.lowest_traffic, result.lowest_traffic);
+    }
+
+    #[test]
+    fn the_rest_of_the_document_is_as_without_it() {
+        let mut result = monitored();
+        let with = fio_json::write(&result, &view());
+        result.monitored = None;
+        let without = fio_json::write(&result, &view());
+        assert!(!without.contains("\"plumb\" :"));
+        let (mut with, without): (Value, Value) =
+            (serde_json::from_str(&with).unwrap(), serde_json::from_str(&without).unwrap());
+        assert_eq!(with.as_object().unwrap().keys().next_back().map(String::as_str), Some(KEY));
+        with.as_object_mut().unwrap().shift_remove(KEY);
+        assert_eq!(with, without);
+    }
+
+    #[test]
+    fn a_faulty_key_spoils_nothing() {
+        for own in ["5", "{\"schema\":99}", "{\"schema\":1,\"monitored\":[]}"] {
+            let text = format!("{{\"fio version\":\"x\",\"jobs\":[],\"plumb\":{own}}}");
+            assert_eq!(fio_json::read(&text).unwrap().monitored, None, "{own}");
+        }
+    }
+}

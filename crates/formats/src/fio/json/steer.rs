@@ -1,0 +1,140 @@
+//! Latency target of a job, its steady state, and the CPU idleness of a run in fio's JSON.
+
+use measure::Nanos;
+use model::{JobResult, LatencyGoal, RunResult, SteadyResult};
+use serde_json::{Map, Value, json};
+
+/// Appends the keys of the latency target (`latency_target`, `latency_window`, ...).
+pub(super) fn put_goal(job: &mut Map<String, Value>, row: &JobResult) {
+    if row.echo.iodepth == 0 {
+        return;
+    }
+    let goal = &row.latency_goal;
+    let target = goal.target.map_or(0, Nanos::get);
+    let window = if goal.target.is_some() { goal.window.get() / 1000 } else { 0 };
+    let pairs = [
+        ("latency_depth", json!(goal.depth.unwrap_or(row.echo.iodepth))),
+        ("latency_target", json!(target)),
+        ("latency_target_ns", json!(target)),
+        ("latency_percentile", json!(goal.percentile.unwrap_or(100.0))),
+        ("latency_window", json!(window)),
+        ("latency_window_us", json!(window)),
+    ];
+    job.extend(pairs.map(|(key, value)| (key.to_owned(), value)));
+}
+
+/// Appends the steady state section.
+pub(super) fn put_steady(job: &mut Map<String, Value>, row: &JobResult) {
+    let Some(found) = &row.steady else { return };
+    let percent = if found.relative { "%" } else { "" };
+    let mut data = Map::new();
+    data.insert("bw_mean".into(), json!(SteadyResult::mean(&found.bandwidth)));
+    data.insert("iops_mean".into(), json!(SteadyResult::mean(&found.iops)));
+    if !found.latency_ns.is_empty() {
+        data.insert("lat_mean".into(), json!(SteadyResult::mean(&found.latency_ns)));
+        data.insert("lat_ns".into(), json!(found.latency_ns));
+    }
+    data.insert("iops".into(), json!(found.iops));
+    data.insert("bw".into(), json!(found.bandwidth));
+    let section = json!({
+        "ss": format!("{}:{:.6}{percent}", found.name, found.limit),
+        "duration": found.duration.get() / Nanos::SECOND.get(),
+        "attained": u8::from(found.attained),
+        "criterion": format!("{:.6}{percent}", found.criterion),
+        "max_deviation": found.max_deviation,
+        "slope": found.slope,
+        "data": data,
+    });
+    job.insert("steadystate".into(), section);
+}
+
+/// Appends the CPU idleness section (`--idle-prof`).
+pub(super) fn put_idleness(root: &mut Map<String, Value>, result: &RunResult) {
+    let Some(found) = &result.cpu_idleness else { return };
+    let mut section = Map::new();
+    section.insert("system".into(), json!(found.system));
+    for (cpu, idle) in found.cpus.iter().enumerate() {
+        section.insert(format!("cpu-{cpu}"), json!(idle));
+    }
+    section.insert("unit_mean".into(), json!(found.unit_mean_us));
+    section.insert("unit_stddev".into(), json!(found.unit_deviation_us));
+    root.insert("cpu_idleness".into(), Value::Object(section));
+}
+
+/// Reads the latency target from a job's keys; fio before 3.42 omits some of them.
+pub(super) fn read_goal(job: &Map<String, Value>) -> LatencyGoal {
+    let whole = |key: &str| job.get(key).and_then(Value::as_u64).unwrap_or(0);
+    let target = whole("latency_target_ns").max(whole("latency_target"));
+    if target == 0 {
+        return LatencyGoal::default();
+    }
+    let percentile = job.get("latency_percentile").and_then(Value::as_f64).filter(|&percent| percent < 100.0);
+    LatencyGoal {
+        target: Some(Nanos(target)),
+        window: Nanos::from_micros(whole("latency_window_us").max(whole("latency_window"))),
+        percentile,
+        depth: u32::try_from(whole("latency_depth")).ok().filter(|&depth| depth > 0),
+    }
+}
+
+/// Reads the steady state section; `None` if it is missing.
+pub(super) fn read_steady(job: &Map<String, Value>) -> Option<SteadyResult> {
+    let section = job.get("steadystate")?.as_object()?;
+    let (name, limit) = section.get("ss")?.as_str()?.split_once(':')?;
+    let number = |text: &str| text.trim_end_matches('%').parse::<f64>().unwrap_or(0.0);
+    let float = |key: &str| section.get(key).and_then(Value::as_f64).unwrap_or(0.0);
+    let whole = |key: &str| section.get(key).and_then(Value::as_u64).unwrap_or(0);
+    let samples = |key: &str| -> Vec<u64> {
+        let list = section.get("data").and_then(|data| data.get(key)).and_then(Value::as_array);
+        list.into_iter().flatten().filter_map(Value::as_u64).collect()
+    };
+    Some(SteadyResult {
+        name: name.to_owned(),
+        limit: number(limit),
+        relative: limit.ends_with('%'),
+        duration: Nanos(whole("duration").saturating_mul(Nanos::SECOND.get())),
+        attained: whole("attained") != 0,
+        criterion: section.get("criterion").and_then(Value::as_str).map_or(0.0, number),
+        max_deviation: float("max_deviation"),
+        slope: float("slope"),
+        bandwidth: samples("bw"),
+        iops: samples("iops"),
+        latency_ns: samples("lat_ns"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_about_goal_and_steady_state_is_read_back() {
+        let goal = LatencyGoal {
+            target: Some(Nanos::from_micros(500)),
+            window: Nanos::from_millis(20),
+            percentile: Some(99.5),
+            depth: Some(7),
+        };
+        let steady = SteadyResult {
+            name: "lat_slope".to_owned(),
+            limit: 0.25,
+            relative: true,
+            duration: Nanos::from_secs(3),
+            attained: true,
+            criterion: 0.125,
+            max_deviation: 0.0,
+            slope: -12.5,
+            bandwidth: vec![4096, 8192, 4096],
+            iops: vec![1, 2, 1],
+            latency_ns: vec![100, 90, 80],
+        };
+        let mut row = JobResult { latency_goal: goal, steady: Some(steady.clone()), ..JobResult::default() };
+        row.echo.iodepth = 32;
+        let mut job = Map::new();
+        put_goal(&mut job, &row);
+        put_steady(&mut job, &row);
+        assert_eq!((read_goal(&job), read_steady(&job)), (goal, Some(steady)));
+        assert_eq!(job["latency_target"], job["latency_target_ns"]);
+        assert_eq!((read_goal(&Map::new()), read_steady(&Map::new())), (LatencyGoal::default(), None));
+    }
+}

@@ -1,0 +1,268 @@
+//! RunResult → fio's JSON.
+
+use super::spell::spelled;
+use super::steer;
+use crate::fio::group::{Divisor, Group, Shown, percent_of_group, shown};
+use crate::fio::text::{Members, version_line};
+use crate::fio::{group, percent_rows};
+use crate::{View, local_time};
+use measure::Histogram;
+use model::{
+    DeviceUsage, DirectionResult, JobResult, LatencyStatistics, PriorityLatency, ReportStyle, RunResult, Unified,
+};
+use serde_json::{Map, Value, json};
+
+/// The ETA that fio prints while the remaining time is unknown: the largest signed 32-bit number.
+pub(super) const UNKNOWN_ETA_S: u64 = 2_147_483_647;
+
+/// The document of `--output-format=json`, with a trailing newline.
+pub fn write(result: &RunResult, view: &View) -> String {
+    document(result, view, Detail::Percentiles)
+}
+
+/// The document of `--output-format=json+`: latency bins in addition to the percentiles.
+pub fn write_with_bins(result: &RunResult, view: &View) -> String {
+    document(result, view, Detail::Bins)
+}
+
+/// Detail in which latency histograms are written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Detail {
+    Percentiles,
+    Bins,
+}
+
+fn document(result: &RunResult, view: &View, detail: Detail) -> String {
+    let rows = result.reported_jobs();
+    let groups = group::of_rows(&rows);
+    let mut root = Map::new();
+    root.insert("fio version".into(), json!(version_line(&result.environment.program)));
+    root.insert("timestamp".into(), json!(result.ended_unix_ms / 1000));
+    root.insert("timestamp_ms".into(), json!(result.ended_unix_ms));
+    root.insert("time".into(), json!(local_time::spelled(result.ended_unix_ms, &view.zone)));
+    if !result.global_options.is_empty() {
+        root.insert("global options".into(), options(&result.global_options));
+    }
+    root.insert("jobs".into(), rows.iter().map(|row| job(row, &groups, detail)).collect());
+    if !result.devices.is_empty() {
+        let mut entries = Vec::new();
+        result.devices.iter().for_each(|device| push_disk(&mut entries, device));
+        root.insert("disk_util".into(), Value::Array(entries));
+    }
+    steer::put_idleness(&mut root, result);
+    super::own::appended(spelled(&Value::Object(root)), result) + "\n"
+}
+
+fn options(pairs: &[(String, String)]) -> Value {
+    Value::Object(pairs.iter().map(|(name, value)| (name.clone(), json!(value))).collect())
+}
+
+fn job(row: &JobResult, groups: &[Group], detail: Detail) -> Value {
+    let mut job = Map::new();
+    let mut put = |key: &str, value: Value| {
+        job.insert(key.to_owned(), value);
+    };
+    put("jobname", json!(row.echo.name));
+    put("groupid", json!(row.echo.group));
+    if row.started_unix_ms > 0 {
+        put("job_start", json!(row.started_unix_ms));
+    }
+    put("error", json!(row.errno()));
+    put("eta", json!(row.remaining_s.unwrap_or(UNKNOWN_ETA_S)));
+    put("elapsed", json!(row.elapsed_s));
+    if !row.echo.options.is_empty() {
+        put("job options", options(&row.echo.options));
+    }
+    for (kind, found) in shown(row) {
+        // With `unified_rw_reporting=both`, the sum of the directions comes after the syncs; with `mixed` it replaces
+        // the directions.
+        if kind == Shown::Mixed && row.style.unified == Unified::Both {
+            put("sync", sync_object(row, detail));
+        }
+        let share = percent_of_group(row, (kind, &found), groups, Divisor::Exact);
+        put(kind.word(), direction_object(&found, &row.style, share, detail));
+    }
+    if row.style.unified == Unified::None {
+        put("sync", sync_object(row, detail));
+    }
+    let (user, system) = crate::fio::text::cpu_percent(row);
+    put("job_runtime", json!(row.runtime.get() / 1_000_000));
+    put("usr_cpu", json!(user));
+    put("sys_cpu", json!(system));
+    put("ctx", json!(row.cpu.switches));
+    put("majf", json!(row.cpu.major_faults));
+    put("minf", json!(row.cpu.minor_faults));
+    put("iodepth_level", named(&percent_rows::LEVEL_NAMES, &percent_rows::level(row)));
+    put("iodepth_submit", named(&percent_rows::BATCH_NAMES, &percent_rows::submit(&row.depth)));
+    put("iodepth_complete", named(&percent_rows::BATCH_NAMES, &percent_rows::complete(&row.depth)));
+    let (ns, us, ms) = percent_rows::latency(row);
+    put("latency_ns", named(&percent_rows::LATENCY_NAMES, &ns));
+    put("latency_us", named(&percent_rows::LATENCY_NAMES, &us));
+    put("latency_ms", named(&percent_rows::LATENCY_NAMES, &ms));
+    if row.style.shows_errors {
+        put("total_err", json!(row.forgiven_errors));
+        put("first_error", json!(row.first_forgiven_errno));
+    }
+    steer::put_goal(&mut job, row);
+    if let Some(description) = &row.echo.description {
+        job.insert("desc".to_owned(), json!(description));
+    }
+    super::blocks::put(&mut job, row);
+    steer::put_steady(&mut job, row);
+    Value::Object(job)
+}
+
+fn sync_object(row: &JobResult, detail: Detail) -> Value {
+    let percentiles = row.style.completion_percentiles || row.style.total_percentiles;
+    let latency = latency_object(Some(&row.sync.latency), &row.style, percentiles.into(), detail);
+    json!({ "total_ios": row.sync.count, "lat_ns": latency })
+}
+
+fn named(names: &[&str], shares: &[f64]) -> Value {
+    Value::Object(names.iter().zip(shares).map(|(&name, &share)| (name.to_owned(), json!(share))).collect())
+}
+
+fn direction_object(found: &DirectionResult, style: &ReportStyle, percent_of_group: f64, detail: Detail) -> Value {
+    let bytes_per_second = found.bytes_per_second().unwrap_or(0);
+    let (bandwidth, iops) = (&found.bandwidth_samples, &found.iops_samples);
+    let latency = |statistics: &Option<LatencyStatistics>, wanted: bool| {
+        latency_object(statistics.as_ref(), style, wanted.into(), detail)
+    };
+    let mut object = json!({
+        "io_bytes": found.bytes,
+        "io_kbytes": found.bytes >> 10,
+        "bw_bytes": bytes_per_second,
+        "bw": bytes_per_second >> 10,
+        "iops": found.iops().unwrap_or(0.0),
+        "runtime": found.runtime.as_millis_ceil(),
+        "total_ios": found.ios,
+        "short_ios": found.short_ios,
+        "drop_ios": found.dropped_ios,
+        "slat_ns": latency(&found.submission, style.submission_percentiles),
+        "clat_ns": latency(&found.completion, style.completion_percentiles),
+        "lat_ns": latency(&found.total, style.total_percentiles),
+        "prios": priorities(found, style, detail),
+        "bw_min": bandwidth.minimum,
+        "bw_max": bandwidth.maximum,
+        "bw_agg": percent_of_group,
+        "bw_mean": bandwidth.mean,
+        "bw_dev": bandwidth.deviation(),
+        "bw_samples": bandwidth.count,
+        "iops_min": iops.minimum,
+        "iops_max": iops.maximum,
+        "iops_mean": iops.mean,
+        "iops_stddev": iops.deviation(),
+        "iops_samples": iops.count,
+    });
+    // fio omits the key if all I/Os had the same priority.
+    if found.priorities.len() < 2
+        && let Some(object) = object.as_object_mut()
+    {
+        object.shift_remove("prios");
+    }
+    object
+}
+
+fn priorities(found: &DirectionResult, style: &ReportStyle, detail: Detail) -> Value {
+    let key = if style.total_percentiles { "lat_ns" } else { "clat_ns" };
+    let wanted = style.total_percentiles || style.completion_percentiles;
+    let one = |of: &PriorityLatency| {
+        let latency = latency_object(Some(&of.latency), style, wanted.into(), detail);
+        json!({ "prioclass": of.class, "prio": of.level, "priohint": of.hint, key: latency })
+    };
+    found.priorities.iter().map(one).collect()
+}
+
+/// Selects if the percentiles of a latency are written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Percentiles {
+    Shown,
+    Hidden,
+}
+
+impl From<bool> for Percentiles {
+    fn from(wanted: bool) -> Self {
+        if wanted { Percentiles::Shown } else { Percentiles::Hidden }
+    }
+}
+
+fn latency_object(
+    statistics: Option<&LatencyStatistics>,
+    style: &ReportStyle,
+    percentiles: Percentiles,
+    detail: Detail,
+) -> Value {
+    let nothing = LatencyStatistics::default();
+    let statistics = statistics.unwrap_or(&nothing);
+    let moments = &statistics.moments;
+    let mut object = Map::new();
+    let bound = |value: Option<measure::Nanos>| json!(value.map_or(0, measure::Nanos::get));
+    object.insert("min".into(), bound(moments.minimum()));
+    object.insert("max".into(), bound(moments.maximum()));
+    object.insert("mean".into(), json!(moments.mean().unwrap_or(0.0)));
+    object.insert("stddev".into(), json!(moments.deviation().unwrap_or(0.0)));
+    object.insert("N".into(), json!(moments.count()));
+    let histogram = statistics.histogram.as_ref().filter(|_| percentiles == Percentiles::Shown && moments.count() > 0);
+    if let Some(histogram) = histogram {
+        write_percentiles(&mut object, histogram, style, detail);
+    }
+    Value::Object(object)
+}
+
+fn write_percentiles(object: &mut Map<String, Value>, histogram: &Histogram, style: &ReportStyle, detail: Detail) {
+    let values = histogram.percentiles(&style.percentiles).unwrap_or_default();
+    let named =
+        style.percentiles.iter().zip(values).map(|(percent, value)| (format!("{percent:.6}"), json!(value.get())));
+    object.insert("percentile".into(), Value::Object(named.collect()));
+    if detail == Detail::Bins {
+        let bins =
+            histogram.iter().map(|(bucket, count)| (Histogram::bucket_value(bucket).get().to_string(), json!(count)));
+        object.insert("bins".into(), Value::Object(bins.collect()));
+    }
+}
+
+fn own_usage(device: &DeviceUsage) -> Map<String, Value> {
+    let mut object = Map::new();
+    let mut put = |key: &str, value: Value| {
+        object.insert(key.to_owned(), value);
+    };
+    put("name", json!(device.name));
+    put("read_ios", json!(device.ios[0]));
+    put("write_ios", json!(device.ios[1]));
+    put("read_sectors", json!(device.sectors[0]));
+    put("write_sectors", json!(device.sectors[1]));
+    put("read_merges", json!(device.merges[0]));
+    put("write_merges", json!(device.merges[1]));
+    put("read_ticks", json!(device.ticks_ms[0]));
+    put("write_ticks", json!(device.ticks_ms[1]));
+    put("in_queue", json!(device.in_queue_ms));
+    put("util", json!(device.utilisation_percent().unwrap_or(0.0)));
+    object
+}
+
+/// Appends a device and the devices below it.
+fn push_disk(entries: &mut Vec<Value>, device: &DeviceUsage) {
+    entries.push(disk(device));
+    device.members.iter().for_each(|member| push_disk(entries, member));
+}
+
+fn disk(device: &DeviceUsage) -> Value {
+    let mut object = own_usage(device);
+    if let Some(Members { mean }) = Members::of(&device.members) {
+        let pairs = [
+            ("aggr_read_ios", mean.ios[0]),
+            ("aggr_write_ios", mean.ios[1]),
+            ("aggr_read_sectors", mean.sectors[0]),
+            ("aggr_write_sectors", mean.sectors[1]),
+            ("aggr_read_merges", mean.merges[0]),
+            // fio's key is singular here, and tools that read its JSON depend on it.
+            ("aggr_write_merge", mean.merges[1]),
+            ("aggr_read_ticks", mean.ticks_ms[0]),
+            ("aggr_write_ticks", mean.ticks_ms[1]),
+            ("aggr_in_queue", mean.in_queue_ms),
+        ];
+        object.extend(pairs.map(|(key, value)| (key.to_owned(), json!(value))));
+        object.insert("aggr_util".into(), json!(mean.utilisation_percent().unwrap_or(0.0)));
+    }
+    Value::Object(object)
+}

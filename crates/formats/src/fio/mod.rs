@@ -1,0 +1,12 @@
+//! fio's output formats, written and read: normal text, status line, JSON, terse lines and logs.
+//!
+//! Owns keys, fields, layout and rounding of each. Leaves job options to the crate `fio`, and logs of single I/Os
+//! (iolog) to `iolog`.
+
+mod group;
+pub mod json;
+pub mod log;
+pub(crate) mod percent_rows;
+pub mod status_line;
+pub mod terse;
+pub mod text;

@@ -1,0 +1,21 @@
+//! fio's terse output: one line of fields per job, separated by semicolons, in four versions.
+//!
+//! Owns the order and format of the fields. Latencies are in µs, bandwidth in KiB/s. The reader accepts every version;
+//! values that a line lacks stay absent, see [`read`].
+
+mod read;
+mod reading;
+mod write;
+
+pub use read::{looks_like, read};
+pub(crate) use reading::{describe, reading};
+pub use write::write;
+
+/// Percentile fields in a line; unused ones are filled with [`UNUSED_PLACE`].
+const PERCENTILE_PLACES: usize = 20;
+/// Content of an unused percentile field.
+const UNUSED_PLACE: &str = "0%=0";
+/// Fields between the last direction and the disks: CPU and faults, depths, µs bins, ms bins.
+const TAIL_FIELDS: usize = 5 + 7 + 10 + 12;
+/// Fields per disk.
+const DISK_FIELDS: usize = 9;

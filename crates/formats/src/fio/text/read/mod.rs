@@ -1,0 +1,526 @@
+//! Reader of fio's text reports, 1.5x to 3.42, line by line → [`ReadRun`].
+//!
+//! Owns the structure of a report: which job a line belongs to, where a report begins and ends, and which parts are
+//! missing. Leaves the parsing of single lines to `lines`.
+
+mod lines;
+
+use crate::FormatError;
+use crate::read_number::{Era, split_at_parenthesis};
+use crate::stream::{Event, Line, Sink};
+use lines::LatencyLine;
+use model::RunResult;
+use model::reading::{
+    Found, PriorityTime, ReadDirection, ReadJob, ReadKind, ReadLatency, ReadPriority, ReadProgress, ReadRun, Reading,
+};
+
+/// Jobs after which an open report is passed on in parts, so that memory stays bounded.
+const MOST_JOBS: usize = 4096;
+/// Number of percentiles that fio prints by default; a capacity hint.
+const USUAL_PERCENTILES: usize = 17;
+/// Most job announcements kept before a report; further ones are dropped.
+const MOST_ANNOUNCED: usize = 4096;
+
+/// Contents of a job's announcement, `NAME: (g=0): rw=..`, which is printed before the run.
+#[derive(Clone, Debug, Default)]
+struct Announced {
+    name: String,
+    pattern: Option<String>,
+    block_sizes: Vec<(f64, f64)>,
+    engine: Option<String>,
+    depth: Option<f64>,
+}
+
+impl Announced {
+    /// Copies the announced values into a job.
+    fn describe(&self, job: &mut ReadJob) {
+        job.pattern.clone_from(&self.pattern);
+        job.block_sizes.clone_from(&self.block_sizes);
+        job.engine.clone_from(&self.engine);
+        job.depth = self.depth;
+    }
+}
+
+/// Lines that fio prints before its results.
+#[derive(Clone, Debug, Default)]
+struct Session {
+    line: u64,
+    version: Option<String>,
+    announced: Vec<Announced>,
+    started_workers: Option<f64>,
+    laid_out_bytes: Option<f64>,
+    progress: Option<ReadProgress>,
+    /// True once a result followed, in text or in another format.
+    answered: bool,
+}
+
+/// Section of the report to which the next lines belong.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Section {
+    #[default]
+    Outside,
+    Job,
+    Groups,
+    Disks,
+}
+
+/// The latency to which the following percentiles belong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Target {
+    Submission,
+    Completion,
+    Total,
+    Sync,
+    Priority(Priority),
+}
+
+/// One priority of a direction; the key includes which of the latencies is reported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Priority {
+    time: PriorityTime,
+    class: u16,
+    level: u16,
+    hint: Option<u16>,
+}
+
+impl Priority {
+    /// The entry for this priority in the direction, created if missing.
+    fn of(self, direction: &mut ReadDirection) -> &mut ReadPriority {
+        let new = ReadPriority {
+            time: self.time,
+            class: f64::from(self.class),
+            level: f64::from(self.level),
+            hint: self.hint.map(f64::from),
+            ..ReadPriority::default()
+        };
+        let known = direction.priorities.iter().position(|known| {
+            (known.time, known.class, known.level, known.hint) == (new.time, new.class, new.level, new.hint)
+        });
+        let at = known.unwrap_or_else(|| {
+            direction.priorities.push(new);
+            direction.priorities.len() - 1
+        });
+        &mut direction.priorities[at]
+    }
+}
+
+/// Reads the first report in `text`, as far as it is intact; see [`crate::result_as_reading::result`] for the values
+/// that are rebuilt.
+///
+/// Errors: the text has no fio report.
+pub fn read(text: &str) -> Result<RunResult, FormatError> {
+    let (readings, _) = crate::stream::parse(text.as_bytes());
+    let run = readings.iter().find_map(|reading| match &reading.found {
+        Found::Run(run) if reading.format == "fio-text" => Some(run),
+        _ => None,
+    });
+    run.map(|run| crate::result_as_reading::result(run)).ok_or_else(|| FormatError::Refused {
+        format: "fio-text",
+        line: 1,
+        what: "no report of fio".to_owned(),
+        works: "the output of fio --output-format=normal, of any version",
+    })
+}
+
+/// Classifies a line by its colons; a cheap test before any parsing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Colons {
+    /// The line has no colon.
+    None,
+    /// A colon is followed by `(g`, as after the name of a job.
+    BeforeGroup,
+    /// Any other colon.
+    Other,
+}
+
+impl Colons {
+    fn of(text: &str) -> Colons {
+        let bytes = text.as_bytes();
+        let mut found = Colons::None;
+        for at in memchr::memchr_iter(b':', bytes) {
+            if bytes[at..].starts_with(b": (g") {
+                return Colons::BeforeGroup;
+            }
+            found = Colons::Other;
+        }
+        found
+    }
+}
+
+/// State of the reader between lines.
+#[derive(Debug, Default)]
+pub(crate) struct TextReader {
+    session: Session,
+    run: ReadRun,
+    first_line: u64,
+    section: Section,
+    in_sync: bool,
+    group: Option<f64>,
+    percentiles: Option<(Target, f64)>,
+    saw_groups: bool,
+    last_line: u64,
+    era: Option<Era>,
+}
+
+impl TextReader {
+    /// Consumes a line if it is part of a report; returns true if it did.
+    pub(crate) fn line(&mut self, line: Line<'_>, sink: &mut Sink<'_>) -> bool {
+        let Line { number, text, .. } = line;
+        let taken = match line.first() {
+            0 if text.is_empty() => return self.blank(),
+            b'|' => self.percentile_line(number, text, sink),
+            first => match Colons::of(text) {
+                // Version lines, and headings of truncated sections; every other line of a report has a colon.
+                Colons::None => {
+                    matches!(first, b'f' | b'R' | b'D' | b'S' | b'0'..=b'9')
+                        && (self.in_tables(number, text, sink) || self.announcement(number, text, sink))
+                }
+                Colons::BeforeGroup => {
+                    self.head(number, text, sink)
+                        || self.in_job(number, text, sink)
+                        || self.in_tables(number, text, sink)
+                        || self.announced(number, text, sink)
+                        || self.announcement(number, text, sink)
+                }
+                Colons::Other => {
+                    self.in_job(number, text, sink)
+                        || self.in_tables(number, text, sink)
+                        || self.announcement(number, text, sink)
+                }
+            },
+        };
+        if taken {
+            self.last_line = number;
+        }
+        taken
+    }
+
+    fn blank(&mut self) -> bool {
+        self.percentiles = None;
+        if self.section == Section::Disks && !self.run.disks.is_empty() {
+            self.section = Section::Outside;
+        }
+        false
+    }
+
+    /// Records that a result in another format came from the same invocation.
+    pub(crate) fn answered_elsewhere(&mut self) {
+        self.session.answered = true;
+    }
+
+    /// Output of another tool begins: a report that already has its group lines is complete.
+    pub(crate) fn followed_by_another(&mut self, sink: &mut Sink<'_>) {
+        if self.saw_groups {
+            self.close_run(sink);
+        }
+    }
+
+    /// Passes on the open report.
+    pub(crate) fn finish(&mut self, sink: &mut Sink<'_>) {
+        self.close_run(sink);
+        self.close_session(sink);
+    }
+
+    fn close_session(&mut self, sink: &mut Sink<'_>) {
+        let session = std::mem::take(&mut self.session);
+        if session.answered || session.line == 0 {
+            return;
+        }
+        let Some(first) = session.announced.first() else {
+            return;
+        };
+        let what = format!("the run of `{}` that is announced here has no result", first.name);
+        sink(Event::damage(session.line, what));
+        // The run was interrupted: the announcements are all that is known.
+        let job = |announced: &Announced| {
+            let mut job = ReadJob { line: session.line, name: Some(announced.name.clone()), ..ReadJob::default() };
+            announced.describe(&mut job);
+            job
+        };
+        let run = ReadRun {
+            version: session.version,
+            started_workers: session.started_workers,
+            laid_out_bytes: session.laid_out_bytes,
+            progress: session.progress,
+            jobs: session.announced.iter().map(job).collect(),
+            ..ReadRun::default()
+        };
+        sink(Event::Reading(Reading { format: "fio-text", line: session.line, found: Found::Run(Box::new(run)) }));
+    }
+
+    fn close_run(&mut self, sink: &mut Sink<'_>) {
+        self.section = Section::Outside;
+        self.percentiles = None;
+        self.in_sync = false;
+        let run = std::mem::take(&mut self.run);
+        let saw_groups = std::mem::take(&mut self.saw_groups);
+        if run.jobs.is_empty() && run.groups.is_empty() && run.disks.is_empty() {
+            return;
+        }
+        let named = run.jobs.iter().any(|job| job.name.is_some());
+        if named && !saw_groups {
+            sink(Event::damage(self.last_line, "the report ends here, before its `Run status group`".to_owned()));
+        }
+        for job in run.jobs.iter().filter(|job| job.directions.is_empty() && job.errno.is_none_or(|errno| errno == 0.0))
+        {
+            sink(Event::damage(job.line, "the job has no numbers".to_owned()));
+        }
+        self.session.answered = true;
+        sink(Event::Reading(Reading { format: "fio-text", line: self.first_line, found: Found::Run(Box::new(run)) }));
+    }
+
+    /// Opens a report if none is open, and adds the announcements.
+    fn open_run(&mut self, number: u64) {
+        if self.run.jobs.is_empty() && self.run.groups.is_empty() && self.run.disks.is_empty() {
+            self.first_line = number;
+            self.run.version.clone_from(&self.session.version);
+            self.run.started_workers = self.session.started_workers;
+            self.run.laid_out_bytes = self.session.laid_out_bytes;
+            self.run.progress.clone_from(&self.session.progress);
+        }
+    }
+
+    /// Parses the first line of a job block.
+    fn head(&mut self, number: u64, text: &str, sink: &mut Sink<'_>) -> bool {
+        let parts = split_at_parenthesis(text, ": (groupid=");
+        if let Some((name, rest)) = parts {
+            self.job_head(number, name, rest, sink);
+        }
+        parts.is_some()
+    }
+
+    /// Parses the line that announces a job.
+    fn announced(&mut self, number: u64, text: &str, sink: &mut Sink<'_>) -> bool {
+        let Some((name, rest)) = split_at_parenthesis(text, ": (g=") else {
+            return false;
+        };
+        self.begin_session(number, sink);
+        let (job, whole) = lines::announced(name, rest);
+        if !whole {
+            sink(Event::damage(number, "the line of this job is damaged: no rw=, bs= or ioengine=".to_owned()));
+        }
+        // Each clone of a job repeats the announcement.
+        if self.session.announced.len() < MOST_ANNOUNCED
+            && self.session.announced.iter().all(|known| known.name != job.name)
+        {
+            self.session.announced.push(job);
+        }
+        true
+    }
+
+    /// Parses lines printed before the results.
+    fn announcement(&mut self, number: u64, text: &str, sink: &mut Sink<'_>) -> bool {
+        if let Some(version) = lines::version(text) {
+            self.begin_session(number, sink);
+            self.session.version = Some(version.to_owned());
+            return true;
+        }
+        if self.session.line == 0 {
+            return false;
+        }
+        if let Some(workers) = lines::started(text) {
+            self.session.started_workers = Some(workers);
+        } else if let Some(bytes) = lines::laid_out(text) {
+            self.session.laid_out_bytes = Some(self.session.laid_out_bytes.unwrap_or(0.0) + bytes);
+        } else if let Some(progress) = lines::progress(text) {
+            self.session.progress = Some(progress);
+        } else {
+            return false;
+        }
+        true
+    }
+
+    fn begin_session(&mut self, number: u64, sink: &mut Sink<'_>) {
+        let has_run = !self.run.jobs.is_empty() || !self.run.groups.is_empty();
+        let over = self.session.answered || has_run || self.session.started_workers.is_some();
+        if over {
+            self.close_run(sink);
+            self.close_session(sink);
+        }
+        if self.session.line == 0 {
+            self.session.line = number;
+        }
+    }
+
+    /// Parses the lines of a job block.
+    fn in_job(&mut self, number: u64, text: &str, sink: &mut Sink<'_>) -> bool {
+        if let Some((kind, rest)) = lines::rate_head(text) {
+            self.rate_line(number, kind, rest, sink);
+            return true;
+        }
+        if self.section != Section::Job {
+            return false;
+        }
+        let Some(job) = self.run.jobs.last_mut() else {
+            return false;
+        };
+        if let Some(latency) = LatencyLine::of(text) {
+            self.latency_line(number, &latency, sink);
+            return true;
+        }
+        let read = lines::job_line(job, text);
+        if read.is_some() {
+            self.percentiles = None;
+        }
+        self.in_sync |= text.starts_with("fsync/");
+        if read == Some(false) {
+            sink(Event::damage(number, format!("damaged line of a job: {}", lines::shown(text))));
+        }
+        read.is_some()
+    }
+
+    fn job_head(&mut self, number: u64, name: &str, rest: &str, sink: &mut Sink<'_>) {
+        if matches!(self.section, Section::Groups | Section::Disks)
+            || self.run.jobs.len() >= MOST_JOBS
+            || (self.section == Section::Outside && !self.run.jobs.is_empty())
+        {
+            self.saw_groups |= self.run.jobs.len() >= MOST_JOBS;
+            self.close_run(sink);
+        }
+        self.open_run(number);
+        let mut job = ReadJob { line: number, name: Some(name.trim().to_owned()), ..ReadJob::default() };
+        if !lines::job_head(&mut job, rest) {
+            sink(Event::damage(number, format!("damaged head of a job: {}", lines::shown(rest))));
+        }
+        let announced = &self.session.announced;
+        // Clones are announced once, under the name they share.
+        if let Some(announced) = announced.iter().find(|announced| announced.name == name.trim()) {
+            announced.describe(&mut job);
+        }
+        self.run.jobs.push(job);
+        self.section = Section::Job;
+        self.percentiles = None;
+        self.in_sync = false;
+    }
+
+    fn rate_line(&mut self, number: u64, kind: ReadKind, rest: &str, sink: &mut Sink<'_>) {
+        if self.saw_groups || self.section == Section::Disks || self.run.jobs.len() >= MOST_JOBS {
+            self.saw_groups |= self.run.jobs.len() >= MOST_JOBS;
+            self.close_run(sink);
+        }
+        // Numbers without a job line are an excerpt of a report: they go to a job without a name.
+        if self.section != Section::Job
+            || self.run.jobs.last().is_none_or(|job| job.directions.iter().any(|known| known.kind == kind))
+        {
+            self.open_run(number);
+            self.run.jobs.push(ReadJob { line: number, ..ReadJob::default() });
+            self.section = Section::Job;
+        }
+        let mut direction = ReadDirection::new(kind);
+        let era = lines::rate(&mut direction, rest);
+        if era.is_none() {
+            sink(Event::damage(number, format!("damaged rate of {}s: {}", kind.word(), lines::shown(rest))));
+        }
+        self.era = era.or(self.era);
+        self.in_sync = false;
+        self.percentiles = None;
+        if let Some(job) = self.run.jobs.last_mut() {
+            job.directions.push(direction);
+        }
+    }
+
+    fn latency_line(&mut self, number: u64, line: &LatencyLine<'_>, sink: &mut Sink<'_>) {
+        self.percentiles = None;
+        let target = if self.in_sync && line.target == Target::Completion { Target::Sync } else { line.target };
+        if line.heads_percentiles {
+            self.percentiles = Some((target, line.unit_ns));
+            if let (Target::Priority(priority), Some(direction)) = (target, self.direction()) {
+                priority.of(direction).percent = line.percent;
+            }
+            return;
+        }
+        let read = lines::moments(line);
+        if read.is_none() {
+            sink(Event::damage(number, format!("damaged latencies: {}", lines::shown(line.rest))));
+        }
+        if let (Some(found), Some(slot)) = (read, self.latency(target)) {
+            *slot = found;
+        }
+    }
+
+    fn percentile_line(&mut self, number: u64, text: &str, sink: &mut Sink<'_>) -> bool {
+        let Some((target, unit_ns)) = self.percentiles.filter(|_| self.section == Section::Job) else {
+            return false;
+        };
+        let mut whole = true;
+        let Some(slot) = self.latency(target) else {
+            return false;
+        };
+        if slot.percentiles.is_empty() {
+            slot.percentiles.reserve(USUAL_PERCENTILES);
+        }
+        for pair in lines::pairs_in_brackets(&text[1..]).filter(|pair| !pair.trim().is_empty()) {
+            match lines::percentile(pair) {
+                Some((percent, value)) => slot.percentiles.push((percent, value * unit_ns)),
+                None => whole = false,
+            }
+        }
+        if !whole {
+            sink(Event::damage(number, format!("damaged percentiles: {}", lines::shown(text))));
+        }
+        true
+    }
+
+    /// The entry for a latency of the current direction.
+    fn latency(&mut self, target: Target) -> Option<&mut ReadLatency> {
+        let job = self.run.jobs.last_mut()?;
+        if target == Target::Sync {
+            return Some(job.sync.get_or_insert_default());
+        }
+        let direction = job.directions.last_mut()?;
+        let slot = match target {
+            Target::Submission => &mut direction.submission,
+            Target::Completion => &mut direction.completion,
+            Target::Total | Target::Sync => &mut direction.total,
+            Target::Priority(priority) => return Some(&mut priority.of(direction).latency),
+        };
+        Some(slot.get_or_insert_default())
+    }
+
+    /// The current direction: the last one read.
+    fn direction(&mut self) -> Option<&mut ReadDirection> {
+        self.run.jobs.last_mut()?.directions.last_mut()
+    }
+
+    /// Parses group and disk lines.
+    fn in_tables(&mut self, number: u64, text: &str, sink: &mut Sink<'_>) -> bool {
+        if let Some(rest) = text.strip_prefix("Run status group") {
+            self.open_run(number);
+            self.section = Section::Groups;
+            self.saw_groups = true;
+            self.group = crate::read_number::leading(rest).map(|(number, _)| number);
+            return true;
+        }
+        if text.starts_with("Disk stats (read/write)") {
+            if self.section == Section::Disks {
+                self.close_run(sink);
+            }
+            self.open_run(number);
+            self.section = Section::Disks;
+            return true;
+        }
+        match self.section {
+            Section::Groups => match lines::group(text, self.group) {
+                Some((group, whole)) => {
+                    if !whole {
+                        sink(Event::damage(number, format!("damaged line of a group: {}", lines::shown(text))));
+                    }
+                    self.run.groups.push(group);
+                    true
+                }
+                None => false,
+            },
+            Section::Disks => match lines::disk(text) {
+                Some((disk, whole)) => {
+                    if !whole {
+                        sink(Event::damage(number, format!("damaged line of a disk: {}", lines::shown(text))));
+                    }
+                    self.run.disks.push(disk);
+                    true
+                }
+                None => false,
+            },
+            Section::Outside | Section::Job => false,
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! iozone's tables as workbooks (.xlsx).
+
+use super::sheet::ThroughputRow;
+use super::text::Table;
+use crate::FormatError;
+use rust_xlsxwriter::{Workbook, XlsxError};
+
+/// A workbook with one sheet per table.
+///
+/// # Errors
+/// A table does not fit into a sheet.
+pub fn tables(command: &str, tables: &[Table]) -> Result<Vec<u8>, FormatError> {
+    tables_book(command, tables).map_err(not_written)
+}
+
+fn tables_book(command: &str, tables: &[Table]) -> Result<Vec<u8>, XlsxError> {
+    let mut book = Workbook::new();
+    for table in tables {
+        let sheet = book.add_worksheet();
+        sheet.set_name(&table.name)?;
+        sheet.write(0, 0, command)?;
+        sheet.write(1, 0, "file kB \\ record kB")?;
+        for (column, &record) in (1..).zip(&table.records_kb) {
+            sheet.write(1, column, record)?;
+        }
+        for (row, (size, values)) in (2..).zip(&table.rows) {
+            sheet.write(row, 0, *size)?;
+            for (column, &value) in (1..).zip(values) {
+                sheet.write(row, column, value)?;
+            }
+        }
+    }
+    book.save_to_buffer()
+}
+
+/// A workbook of throughput mode: a column per number of children, a row per test.
+///
+/// # Errors
+/// The table does not fit into a sheet.
+pub fn throughput(
+    command: &str,
+    head: &[String],
+    children: &[u32],
+    rows: &[ThroughputRow<'_>],
+) -> Result<Vec<u8>, FormatError> {
+    throughput_book(command, head, children, rows).map_err(not_written)
+}
+
+fn throughput_book(
+    command: &str,
+    head: &[String],
+    children: &[u32],
+    rows: &[ThroughputRow<'_>],
+) -> Result<Vec<u8>, XlsxError> {
+    let mut book = Workbook::new();
+    let sheet = book.add_worksheet();
+    sheet.set_name("Throughput")?;
+    let mut row = 0;
+    for line in std::iter::once(command).chain(head.iter().map(String::as_str)) {
+        sheet.write(row, 0, line)?;
+        row += 1;
+    }
+    for (column, &count) in (1..).zip(children) {
+        sheet.write(row, column, count)?;
+    }
+    for (row, (name, values)) in (row + 1..).zip(rows) {
+        sheet.write(row, 0, *name)?;
+        for (column, &value) in (1..).zip(values) {
+            sheet.write(row, column, value)?;
+        }
+    }
+    book.save_to_buffer()
+}
+
+fn not_written(error: XlsxError) -> FormatError {
+    FormatError::NotWritten(error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_workbook_is_a_zip_archive() {
+        let table =
+            Table { name: "Writer".into(), records_kb: vec![4, 8], rows: vec![(64, vec![1_722_886, 2_133_730])] };
+        assert!(tables("iozone", &[table]).unwrap().starts_with(b"PK"));
+    }
+}

@@ -1,0 +1,331 @@
+//! A [`RunResult`] as the [`Reading`] of an exact report: the values that a parser would find if nothing were rounded.
+//!
+//! Owns the conversion between results and readings, in both directions.
+
+use crate::echoed;
+use crate::fio::percent_rows;
+use crate::from_printed::{self, LARGEST, histogram_of_percentiles, rounded};
+use measure::{Direction, Histogram, Nanos, SampleStatistics};
+use model::reading::{
+    Found, LatencyShare, PriorityTime, ReadDirection, ReadDisk, ReadJob, ReadKind, ReadLatency, ReadPriority, ReadRun,
+    ReadSamples, Reading,
+};
+use model::{
+    DeviceUsage, DirectionResult, JobError, JobResult, LatencyBins, LatencyStatistics, PriorityLatency, RunResult,
+};
+
+/// Converts a count to a float; exact up to 2^53.
+#[expect(clippy::cast_precision_loss, reason = "a count of a run")]
+pub(crate) const fn float(count: u64) -> f64 {
+    count as f64
+}
+
+const KINDS: [(Direction, ReadKind); 3] =
+    [(Direction::Read, ReadKind::Read), (Direction::Write, ReadKind::Write), (Direction::Trim, ReadKind::Trim)];
+
+/// The reading of this result.
+pub fn reading(result: &RunResult, format: &'static str, line: u64) -> Reading {
+    let program = &result.environment.program;
+    let mut run = ReadRun {
+        version: (!program.is_empty()).then(|| program.clone()),
+        ended_unix_s: (result.ended_unix_ms > 0).then(|| float(result.ended_unix_ms) / 1000.0),
+        jobs: result.reported_jobs().iter().map(|job| read_job(job, line)).collect(),
+        ..ReadRun::default()
+    };
+    run.disks = result.devices.iter().map(read_disk).collect();
+    Reading { format, line, found: Found::Run(Box::new(run)) }
+}
+
+fn read_job(job: &JobResult, line: u64) -> ReadJob {
+    let (ns, us, ms) = percent_rows::latency(job);
+    let mut latency_shares = Vec::new();
+    for (unit, bins) in [(1.0, &ns[..]), (1e3, &us[..]), (1e6, &ms[..])] {
+        let bounds =
+            LatencyBins::BOUNDS.map(float).into_iter().map(|bound| Some(bound * unit)).chain([Some(2e9), None]);
+        latency_shares.extend(
+            bounds
+                .zip(bins)
+                .filter(|(_, share)| **share > 0.0)
+                .map(|(below_ns, &percent)| LatencyShare { below_ns, percent }),
+        );
+    }
+    let runtime = job.runtime.as_f64();
+    let share = |time: Nanos| (runtime > 0.0).then(|| 100.0 * time.as_f64() / runtime);
+    let counts = |get: fn(&DirectionResult) -> u64, sync: u64| {
+        let mut counts: Vec<f64> = KINDS.iter().map(|&(direction, _)| float(get(&job.directions[direction]))).collect();
+        counts.push(float(sync));
+        counts
+    };
+    let priority_time = if job.style.total_percentiles { PriorityTime::Total } else { PriorityTime::Completion };
+    ReadJob {
+        line,
+        name: Some(job.echo.name.clone()),
+        group: Some(f64::from(job.echo.group)),
+        workers: Some(f64::from(job.workers)),
+        errno: Some(f64::from(job.errno())),
+        pid: (job.pid != 0).then(|| f64::from(job.pid)),
+        description: job.echo.description.clone(),
+        pattern: echoed::pattern(job).map(str::to_owned),
+        engine: Some(job.echo.engine.clone()).filter(|engine| !engine.is_empty()),
+        depth: (job.echo.iodepth > 0).then(|| f64::from(job.echo.iodepth)),
+        block_sizes: KINDS
+            .iter()
+            .map(|&(direction, _)| job.echo.block_sizes[direction])
+            .filter(|sizes| sizes.1 > 0)
+            .map(|(low, high)| (f64::from(low), f64::from(high)))
+            .collect(),
+        directions: KINDS
+            .iter()
+            .filter_map(|&(direction, kind)| read_direction(&job.directions[direction], kind, priority_time))
+            .collect(),
+        sync: latency(Some(&job.sync.latency), &job.style.percentiles),
+        latency_shares,
+        user_percent: share(job.cpu.user),
+        system_percent: share(job.cpu.system),
+        switches: Some(float(job.cpu.switches)),
+        major_faults: Some(float(job.cpu.major_faults)),
+        minor_faults: Some(float(job.cpu.minor_faults)),
+        depth_percent: percent_rows::level(job).to_vec(),
+        submit_percent: percent_rows::submit(&job.depth).to_vec(),
+        complete_percent: percent_rows::complete(&job.depth).to_vec(),
+        issued: counts(|direction| direction.ios, job.sync.count),
+        short: counts(|direction| direction.short_ios, 0),
+        dropped: counts(|direction| direction.dropped_ios, 0),
+        forgiven_errors: job.style.shows_errors.then(|| float(job.forgiven_errors)),
+        ..ReadJob::default()
+    }
+}
+
+fn read_direction(found: &DirectionResult, kind: ReadKind, time: PriorityTime) -> Option<ReadDirection> {
+    if found.bytes == 0 && found.ios == 0 {
+        return None;
+    }
+    let samples = |samples: &SampleStatistics, unit: f64| {
+        (samples.count > 0).then(|| ReadSamples {
+            min: Some(float(samples.minimum) * unit),
+            max: Some(float(samples.maximum) * unit),
+            percent_of_group: None,
+            mean: Some(samples.mean * unit),
+            deviation: Some(samples.deviation() * unit),
+            count: Some(float(samples.count)),
+        })
+    };
+    let percentiles = &model::ReportStyle::default().percentiles;
+    Some(ReadDirection {
+        bytes: Some(float(found.bytes)),
+        bytes_per_second: found.bytes_per_second().map(float),
+        iops: found.iops(),
+        runtime_ms: Some(float(found.runtime.as_millis_ceil())),
+        ios: Some(float(found.ios)),
+        submission: latency(found.submission.as_ref(), percentiles),
+        completion: latency(found.completion.as_ref(), percentiles),
+        total: latency(found.total.as_ref(), percentiles),
+        priorities: priorities(found, time, percentiles),
+        bandwidth: samples(&found.bandwidth_samples, 1024.0),
+        iops_samples: samples(&found.iops_samples, 1.0),
+        ..ReadDirection::new(kind)
+    })
+}
+
+/// Latencies per priority; empty if all I/Os had the same priority.
+fn priorities(found: &DirectionResult, time: PriorityTime, percentiles: &[f64]) -> Vec<ReadPriority> {
+    let read = |of: &PriorityLatency| {
+        let latency = latency(Some(&of.latency), percentiles)?;
+        Some(ReadPriority {
+            class: f64::from(of.class),
+            level: f64::from(of.level),
+            hint: Some(f64::from(of.hint)),
+            percent: latency.count.filter(|_| found.ios > 0).map(|count| 100.0 * count / float(found.ios)),
+            time,
+            latency,
+        })
+    };
+    found.priorities.iter().filter(|_| found.priorities.len() > 1).filter_map(read).collect()
+}
+
+fn latency(found: Option<&LatencyStatistics>, wanted: &[f64]) -> Option<ReadLatency> {
+    let found = found.filter(|found| found.moments.count() > 0)?;
+    let moments = &found.moments;
+    let points = found.histogram.as_ref().and_then(|histogram| histogram.percentiles(wanted)).unwrap_or_default();
+    let bins = found.histogram.iter().flat_map(|histogram| histogram.iter());
+    Some(ReadLatency {
+        count: Some(float(moments.count())),
+        min_ns: moments.minimum().map(Nanos::as_f64),
+        max_ns: moments.maximum().map(Nanos::as_f64),
+        mean_ns: moments.mean(),
+        deviation_ns: moments.deviation(),
+        percentiles: wanted.iter().copied().zip(points.into_iter().map(Nanos::as_f64)).collect(),
+        bins: bins.map(|(bucket, count)| (Histogram::bucket_value(bucket).as_f64(), float(count))).collect(),
+    })
+}
+
+fn read_disk(disk: &DeviceUsage) -> ReadDisk {
+    let pair = |[reads, writes]: [u64; 2]| Some((float(reads), float(writes)));
+    ReadDisk {
+        name: disk.name.clone(),
+        ios: pair(disk.ios),
+        sectors: pair(disk.sectors),
+        merges: pair(disk.merges),
+        ticks_ms: pair(disk.ticks_ms),
+        in_queue_ms: Some(float(disk.in_queue_ms)),
+        utilisation_percent: disk.utilisation_percent(),
+    }
+}
+
+/// The result described by a report: counts that it lacks are rebuilt from its rates, other missing values keep their
+/// defaults. `Mixed` directions are omitted: a result cannot store them.
+pub fn result(run: &ReadRun) -> RunResult {
+    let mut result = RunResult::default();
+    result.environment.program = run.version.clone().unwrap_or_default();
+    result.ended_unix_ms = count(run.ended_unix_s.map(|seconds| seconds * 1000.0));
+    for (number, job) in (1..).zip(&run.jobs) {
+        result.jobs.push(result_of_job(job, number));
+    }
+    result.devices = run.disks.iter().map(usage_of).collect();
+    result
+}
+
+fn count(value: Option<f64>) -> u64 {
+    rounded(value.unwrap_or(0.0)).min(LARGEST)
+}
+
+fn small(value: Option<f64>) -> u32 {
+    u32::try_from(count(value)).unwrap_or(u32::MAX)
+}
+
+fn result_of_job(job: &ReadJob, number: u32) -> JobResult {
+    let errno = i32::try_from(count(job.errno)).unwrap_or(0);
+    let mut found = JobResult {
+        workers: small(job.workers).max(1),
+        pid: small(job.pid),
+        forgiven_errors: count(job.forgiven_errors),
+        ..JobResult::default()
+    };
+    if errno != 0 && found.forgiven_errors == 0 {
+        found.error = Some(JobError { errno, operation: String::new(), message: String::new(), signal: None });
+    }
+    found.first_forgiven_errno = if found.forgiven_errors > 0 { errno } else { 0 };
+    found.style.shows_errors = job.forgiven_errors.is_some();
+    found.echo.name = job.name.clone().unwrap_or_default();
+    found.echo.description.clone_from(&job.description);
+    found.echo.group = small(job.group);
+    found.echo.number = number;
+    found.echo.engine = job.engine.clone().unwrap_or_default();
+    found.echo.iodepth = small(job.depth);
+    found.workload = job.pattern.as_deref().and_then(echoed::of_pattern);
+    for (&(direction, kind), slot) in KINDS.iter().zip(0..) {
+        let sizes = job.block_sizes.get(slot).copied().unwrap_or_default();
+        found.echo.block_sizes[direction] = (small(Some(sizes.0)), small(Some(sizes.1)));
+        let issued = job.issued.get(slot).copied();
+        if let Some(read) = job.directions.iter().find(|read| read.kind == kind) {
+            found.directions[direction] = result_of_direction(read, issued);
+            let measured = [&read.completion, &read.total, &read.submission].into_iter().flatten();
+            if let Some(latency) = measured.into_iter().find(|latency| !latency.percentiles.is_empty()) {
+                found.style.percentiles = latency.percentiles.iter().map(|&(percent, _)| percent).collect();
+            }
+        }
+        found.directions[direction].short_ios = count(job.short.get(slot).copied());
+        found.directions[direction].dropped_ios = count(job.dropped.get(slot).copied());
+    }
+    found.sync.count = count(job.issued.get(3).copied());
+    found.runtime = found.directions.iter().map(|(_, direction)| direction.runtime).max().unwrap_or_default();
+    let runtime = found.runtime;
+    found.cpu.user = from_printed::share_of(runtime, job.user_percent.unwrap_or(0.0));
+    found.cpu.system = from_printed::share_of(runtime, job.system_percent.unwrap_or(0.0));
+    found.cpu.switches = count(job.switches);
+    found.cpu.major_faults = count(job.major_faults);
+    found.cpu.minor_faults = count(job.minor_faults);
+    let ios = found.ios();
+    found.latency_bins = bins_of(job, ios);
+    found
+}
+
+fn bins_of(job: &ReadJob, ios: u64) -> LatencyBins {
+    let mut bins = LatencyBins::default();
+    for share in &job.latency_shares {
+        let filled = rounded(share.percent / 100.0 * float(ios)).max(1);
+        let nearest = |unit: f64| {
+            LatencyBins::BOUNDS
+                .iter()
+                .position(|&bound| share.below_ns.is_some_and(|ns| (ns / unit - float(bound)).abs() < 0.5))
+        };
+        match (nearest(1.0), nearest(1e3), nearest(1e6)) {
+            (Some(bin), _, _) => bins.ns[bin] += filled,
+            (_, Some(bin), _) => bins.us[bin] += filled,
+            (_, _, Some(bin)) => bins.ms[bin] += filled,
+            _ => bins.ms[if share.below_ns.is_some() { 10 } else { 11 }] += filled,
+        }
+    }
+    bins
+}
+
+fn result_of_direction(read: &ReadDirection, issued: Option<f64>) -> DirectionResult {
+    let seconds = read.runtime_ms.unwrap_or(0.0) / 1000.0;
+    let ios = issued.or(read.ios).or(read.iops.map(|iops| iops * seconds));
+    let statistics =
+        |latency: &Option<ReadLatency>| latency.as_ref().and_then(|latency| statistics(latency, count(ios)));
+    let samples = |samples: &Option<ReadSamples>, unit: f64| {
+        samples.as_ref().map_or_else(SampleStatistics::default, |samples| {
+            // Reports without the number of samples have at least one.
+            let number = count(samples.count).max(1);
+            let value = |value: Option<f64>| value.unwrap_or(0.0) / unit;
+            from_printed::samples(
+                number,
+                [rounded(value(samples.min)), rounded(value(samples.max))],
+                [value(samples.mean), value(samples.deviation)],
+            )
+        })
+    };
+    DirectionResult {
+        bytes: count(read.bytes),
+        ios: count(ios),
+        runtime: Nanos::from_millis(count(read.runtime_ms).min(from_printed::LONGEST_MS)),
+        submission: statistics(&read.submission),
+        completion: statistics(&read.completion),
+        total: statistics(&read.total),
+        priorities: read.priorities.iter().filter_map(|of| priority_of(of, count(ios))).collect(),
+        bandwidth_samples: samples(&read.bandwidth, 1024.0),
+        iops_samples: samples(&read.iops_samples, 1.0),
+        stated: from_printed::stated(read.bytes_per_second, read.iops),
+        ..DirectionResult::default()
+    }
+}
+
+fn priority_of(read: &ReadPriority, ios: u64) -> Option<PriorityLatency> {
+    let number = |value: f64| u16::try_from(count(Some(value))).unwrap_or(u16::MAX);
+    let share = read.percent.map_or(0, |percent| count(Some(percent / 100.0 * float(ios))));
+    Some(PriorityLatency {
+        class: number(read.class),
+        level: number(read.level),
+        hint: number(read.hint.unwrap_or(0.0)),
+        latency: statistics(&read.latency, share)?,
+    })
+}
+
+fn statistics(latency: &ReadLatency, ios: u64) -> Option<LatencyStatistics> {
+    let number = latency.count.map_or(ios, |stated| count(Some(stated)));
+    if number == 0 {
+        return None;
+    }
+    let bounds = [count(latency.min_ns), count(latency.max_ns)];
+    let moments =
+        from_printed::moments(number, bounds, [latency.mean_ns.unwrap_or(0.0), latency.deviation_ns.unwrap_or(0.0)]);
+    let points: Vec<(f64, u64)> = latency.percentiles.iter().map(|&(percent, ns)| (percent, count(Some(ns)))).collect();
+    let histogram = (!points.is_empty()).then(|| histogram_of_percentiles(&points, number, bounds[1]));
+    Some(LatencyStatistics { moments, histogram })
+}
+
+fn usage_of(disk: &ReadDisk) -> DeviceUsage {
+    let pair =
+        |pair: Option<(f64, f64)>| pair.map_or([0, 0], |(reads, writes)| [count(Some(reads)), count(Some(writes))]);
+    DeviceUsage {
+        name: disk.name.clone(),
+        ios: pair(disk.ios),
+        merges: pair(disk.merges),
+        sectors: pair(disk.sectors),
+        ticks_ms: pair(disk.ticks_ms),
+        in_queue_ms: count(disk.in_queue_ms),
+        stated_utilisation_percent: disk.utilisation_percent,
+        ..DeviceUsage::default()
+    }
+}

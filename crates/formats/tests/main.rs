@@ -1,0 +1,18 @@
+//! The formats held against outputs of the real tools, against each other, and against damaged text.
+
+#![expect(clippy::unwrap_used, reason = "a test's helper fails as the test does")]
+
+mod damaged;
+mod disguises;
+mod fio_output;
+mod foreign;
+mod found_by_fuzzing;
+mod iolog;
+mod iozone_report;
+mod many;
+mod merged;
+mod native;
+mod priorities;
+mod round_trip;
+mod seeds;
+mod terse;

@@ -1,0 +1,120 @@
+//! Temporary control groups (cgroups) for tests, version 1 or 2, removed when dropped.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A control group, by its directory.
+#[derive(Debug)]
+pub struct Group(PathBuf);
+
+impl Group {
+    /// Creates a group limited to this number of reads per second from a device.
+    ///
+    /// # Errors
+    /// There are no control groups, or creating one is not permitted (requires root).
+    pub fn with_read_iops(device: &str, iops: u32) -> io::Result<Self> {
+        let group = Self::unlimited()?;
+        group.limit_reads(device, iops).map(|()| group)
+    }
+
+    /// Creates a group without limits.
+    ///
+    /// # Errors
+    /// There are no control groups, or creating one is not permitted (requires root).
+    pub fn unlimited() -> io::Result<Self> {
+        Ok(match Self::place("blkio", "io")? {
+            Place::Old(group) | Place::Unified(group) => group,
+        })
+    }
+
+    /// Limits the group to this number of reads per second from a device; processes may already be in it.
+    ///
+    /// # Errors
+    /// The kernel rejects the limit.
+    pub fn limit_reads(&self, device: &str, iops: u32) -> io::Result<()> {
+        let number = fs::read_to_string(Path::new("/sys/block").join(device).join("dev"))?;
+        let number = number.trim();
+        let old = self.0.join("blkio.throttle.read_iops_device");
+        match old.exists() {
+            true => fs::write(old, format!("{number} {iops}")),
+            false => fs::write(self.0.join("io.max"), format!("{number} riops={iops}")),
+        }
+    }
+
+    /// Creates a group with a quota of this percentage of one CPU.
+    ///
+    /// # Errors
+    /// There are no control groups, or creating one is not permitted (requires root).
+    pub fn with_processor_percent(percent: u32) -> io::Result<Self> {
+        match Self::place("cpu", "cpu")? {
+            Place::Old(group) => {
+                group.set("cpu.cfs_period_us", "100000")?.set("cpu.cfs_quota_us", &(percent * 1000).to_string())
+            }
+            Place::Unified(group) => group.set("cpu.max", &format!("{} 100000", percent * 1000)),
+        }
+    }
+
+    /// Creates a group under the version 1 controller `old` if it is mounted, otherwise under the version 2 controller
+    /// `unified`.
+    fn place(old: &str, unified: &str) -> io::Result<Place> {
+        use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let name = format!("plumb-test-{}-{}", std::process::id(), NUMBER.fetch_add(1, Relaxed));
+        let mounts = fs::read_to_string("/proc/self/mounts")?;
+        let mounted = |wanted: &dyn Fn(&str, &str) -> bool| {
+            mounts.lines().find_map(|line| {
+                let mut fields = line.split(' ').skip(1);
+                let (point, kind, options) = (fields.next()?, fields.next()?, fields.next()?);
+                wanted(kind, options).then(|| PathBuf::from(point))
+            })
+        };
+        if let Some(top) = mounted(&|kind, options| kind == "cgroup" && options.split(',').any(|one| one == old)) {
+            fs::create_dir(top.join(&name))?;
+            return Ok(Place::Old(Group(top.join(name))));
+        }
+        let top = mounted(&|kind, _| kind == "cgroup2").ok_or_else(|| io::Error::other("no control groups here"))?;
+        fs::write(top.join("cgroup.subtree_control"), format!("+{unified}"))?;
+        fs::create_dir(top.join(&name))?;
+        Ok(Place::Unified(Group(top.join(name))))
+    }
+
+    fn set(self, file: &str, value: &str) -> io::Result<Self> {
+        fs::write(self.0.join(file), value).map(|()| self)
+    }
+
+    /// Name of the group, relative to the root of its hierarchy.
+    ///
+    /// # Panics
+    /// Never: the directory was created with a name.
+    pub fn name(&self) -> String {
+        self.0.file_name().expect("as made").to_string_lossy().into_owned()
+    }
+
+    /// Returns the command changed to start inside the group.
+    pub fn inside(&self, command: Command) -> Command {
+        let mut inside = Command::new("sh");
+        inside.args(["-c", "echo $$ > \"$0\" && exec \"$@\""]).arg(self.0.join("cgroup.procs"));
+        inside.arg(command.get_program()).args(command.get_args());
+        inside
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        // A group can only be removed once its processes are reaped, which may take the kernel a moment after their
+        // exit.
+        for _ in 0..100 {
+            if fs::remove_dir(&self.0).is_ok() {
+                return;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+    }
+}
+
+enum Place {
+    Old(Group),
+    Unified(Group),
+}

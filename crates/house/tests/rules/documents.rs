@@ -1,0 +1,90 @@
+//! House rules about documents: what they name exists, what they count is right, and no merge left its marks.
+
+use super::{check, root, sources, table, text};
+use std::fs;
+
+/// The documents at the top and under docs/, by their path.
+fn documents() -> Vec<(String, String)> {
+    let mut names: Vec<String> =
+        ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"].map(str::to_owned).into();
+    for entry in fs::read_dir(root().join("docs")).expect("docs") {
+        let name = entry.expect("an entry").file_name().to_string_lossy().into_owned();
+        if name.ends_with(".md") {
+            names.push(format!("docs/{name}"));
+        }
+    }
+    names.sort();
+    names.into_iter().map(|name| (name.clone(), text(name))).collect()
+}
+
+/// The words in backquotes that are paths of this repository, braces and stars spelled out as far as they have a folder.
+fn paths(document: &str) -> Vec<String> {
+    let quoted = document.split('`').skip(1).step_by(2);
+    let is_path = |word: &&str| {
+        let (first, rest) = word.split_once('/').unwrap_or((word, ""));
+        let known =
+            !["", ".."].contains(&first) && (root().join(first).is_dir() || root().join("crates").join(first).is_dir());
+        known && !rest.is_empty() && !word.contains([' ', '<', '$', ',', '(']) && !word.starts_with("target/")
+    };
+    quoted
+        .filter(is_path)
+        .map(|word| word.split(['{', '*']).next().unwrap_or(word).trim_end_matches('/').to_owned())
+        .collect()
+}
+
+#[test]
+fn paths_that_documents_name_exist() {
+    let mut findings = Vec::new();
+    for (name, document) in documents().iter().filter(|(name, _)| name != "CHANGELOG.md") {
+        for path in paths(document) {
+            if !root().join(&path).exists() && !root().join("crates").join(&path).exists() {
+                findings.push(format!("{name}: there is no {path}"));
+            }
+        }
+    }
+    check(findings);
+}
+
+/// The targets of links to other documents, without the heading.
+fn links(document: &str) -> Vec<String> {
+    let targets = document.split("](").skip(1).filter_map(|rest| rest.split_once(')'));
+    let files = targets.map(|(target, _)| target.split('#').next().unwrap_or_default().to_owned());
+    files.filter(|target| !target.is_empty() && !target.contains("://")).collect()
+}
+
+#[test]
+fn links_between_documents_lead_somewhere() {
+    let mut findings = Vec::new();
+    for (name, document) in documents() {
+        let folder = root().join(&name).parent().expect("a folder").to_path_buf();
+        for target in links(&document).into_iter().filter(|target| !folder.join(target).exists()) {
+            findings.push(format!("{name}: there is no {target}"));
+        }
+    }
+    check(findings);
+}
+
+#[test]
+fn documents_count_the_checks_that_there_are() {
+    let all = sources();
+    let rows = all["crates/analysis/src/checks/mod.rs"].matches("::ID,").count();
+    let documented = table(&text("docs/checks.md"), "check", "fires if").len();
+    assert_eq!(documented, rows, "docs/checks.md lists other checks than analysis/src/checks/mod.rs");
+    for (name, phrase) in
+        [("README.md", "known mistakes"), ("README.md", "kinds of [checks]"), ("docs/survey.md", "checks](checks.md)")]
+    {
+        let document = text(name);
+        let before = document.split(phrase).next().unwrap_or_default();
+        let number = before.trim_end().rsplit([' ', '[']).next().unwrap_or_default();
+        assert_eq!(number, rows.to_string(), "{name}: `{number} {phrase}`");
+    }
+}
+
+#[test]
+fn no_merge_left_its_marks() {
+    // Put together here, so that this file does not find itself.
+    let marks = ["<", ">", "|"].map(|letter| letter.repeat(7));
+    let all = documents().into_iter().chain(sources());
+    let marked = |text: &str| text.lines().any(|line| marks.iter().any(|mark| line.starts_with(mark.as_str())));
+    check(all.filter(|(_, text)| marked(text)).map(|(name, _)| name).collect());
+}

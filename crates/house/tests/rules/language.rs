@@ -1,0 +1,285 @@
+//! House rules about language: words of the old dialect and their plain replacements, doc lines, and error types.
+//!
+//! Each table of counts lists what is left to clean. A count that is exceeded fails, and so does one that is too high, so
+//! the tables only shrink.
+
+use super::{above_tests, check, sources, text};
+use std::collections::BTreeMap;
+use std::fs;
+
+/// Words and phrases that do not occur in fio's, the kernel's or ripgrep's documents in this sense, and what to write.
+/// Matched as whole words, in any case, across line ends, and inside identifiers (`told_once`, `ToldOnce`).
+const BANNED: &[(&str, &str)] = &[
+    ("anew", "again, or name the action: recreate, remeasure"),
+    ("beside", "next to, in addition to, during, or name the relation: side output, background"),
+    ("came back", "completed, returned"),
+    ("come back", "complete, return"),
+    ("comes back", "completes, returns"),
+    ("does otherwise", "name what it does"),
+    ("gone on with", "resumed"),
+    ("heed", "handle, check"),
+    ("in company", "in the background"),
+    ("is no", "is not a"),
+    ("keep company", "run in the background"),
+    ("keeps company", "runs in the background"),
+    ("left behind", "abandoned, not removed"),
+    ("lies at", "is at"),
+    ("lies below", "is below"),
+    ("lies beyond", "is beyond"),
+    ("lies in", "is in"),
+    ("lies on", "is on"),
+    ("lies under", "is under"),
+    ("nobody", "no one, no process, or name who"),
+    ("of his own", "own"),
+    ("of its own", "its own, a separate"),
+    ("of one's own", "custom"),
+    ("of our own", "our own"),
+    ("of their own", "their own, separate"),
+    ("of yours", "your"),
+    ("pretence", "null, simulated"),
+    ("pretend", "simulate, ignore"),
+    ("pretends", "simulates, ignores"),
+    ("shall", "must, is to, or will"),
+    ("so many", "name the number: N, count, up to"),
+    ("somebody", "another process, another user, someone"),
+    ("somebody's", "another user's"),
+    ("speak up", "report, remark"),
+    ("speaks against", "contradicts, lowers the grade of"),
+    ("speaks up", "reports, remarks"),
+    ("stranger", "untrusted, unknown"),
+    ("strangers", "others, untrusted"),
+    ("subtleties", "write the fact"),
+    ("subtlety", "write the fact; the list it refers to is not in the repository"),
+    ("tell of", "report"),
+    ("tells", "reports, shows, says"),
+    ("the specification", "write the fact, or name the public document"),
+    ("told", "reported, printed, given, known"),
+    ("whoever", "a reader, a caller, another process"),
+    ("whom", "name the thing"),
+    ("whose turn", "next"),
+    ("wishes", "request, settings"),
+];
+
+/// Words before a phrase that make it plain English after all: "there is no sample".
+const PLAIN_AFTER: &[(&str, &str)] = &[("there", "is no")];
+
+/// Openings of a doc line that say less than "Returns ..", "Bytes ..", "True if ..".
+const WEAK_OPENINGS: &[(&str, &str)] = &[
+    ("What", "the noun, or Returns .."),
+    ("Whether", "True if .., or Returns true if .."),
+    ("Who", "the noun"),
+    ("Whom", "the noun"),
+];
+
+/// Findings that are left, by the start of their path; the longest start counts. Only ever lower a number.
+#[rustfmt::skip]
+const STILL_IN_DIALECT: &[(&str, usize)] = &[
+    ("ARCHITECTURE.md", 2),
+    ("CONTRIBUTING.md", 1),
+    ("crates/analysis/src/", 4),
+    ("crates/cli/src/", 62),
+    ("crates/cli/src/fio/", 9),
+    ("crates/cli/src/iostat/", 2),
+    ("crates/cli/src/iozone/", 6),
+    ("crates/engine/src/", 51),
+    ("crates/fio/src/", 63),
+    ("crates/iozone/src/", 2),
+    ("crates/load/src/", 2),
+    ("crates/measure/src/", 3),
+    ("crates/model/src/", 2),
+    ("crates/plan/src/", 3),
+    ("crates/report/src/", 3),
+    ("crates/run/src/", 69),
+    ("crates/survey/src/", 15),
+    ("crates/sys/src/", 3),
+    ("docs/fio.md", 1),
+];
+
+/// Doc lines with a weak opening that are left, the same way.
+#[rustfmt::skip]
+const STILL_WEAK_DOCS: &[(&str, usize)] = &[];
+
+/// Public functions of library crates that return `Result<_, String>`, by crate: each crate has one error enum.
+const STILL_WITHOUT_ERROR_ENUM: &[(&str, usize)] = &[("crates/house/src/", 1)];
+
+/// One place where a rule is broken.
+pub(super) struct Finding {
+    pub(super) path: String,
+    pub(super) line: usize,
+    pub(super) what: String,
+}
+
+/// The production code of every crate: its path and its lines, numbered from 1, without test modules.
+pub(super) fn production() -> Vec<(String, Vec<(usize, String)>)> {
+    let is_production = |path: &str| path.contains("/src/") && !path.ends_with("tests.rs") && !path.contains("/tests/");
+    let all = sources().into_iter().filter(|(path, _)| is_production(path));
+    all.map(|(path, text)| (path, above_tests(&text).map(|(at, line)| (at + 1, line.to_owned())).collect())).collect()
+}
+
+/// The documents that readers of the repository see.
+fn documents() -> Vec<(String, Vec<(usize, String)>)> {
+    let mut names: Vec<String> = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"].map(str::to_owned).to_vec();
+    for entry in fs::read_dir(super::root().join("docs")).expect("docs") {
+        let name = entry.expect("an entry").file_name().to_string_lossy().into_owned();
+        if name.ends_with(".md") {
+            names.push(format!("docs/{name}"));
+        }
+    }
+    names.sort();
+    let lines = |name: &String| text(name).lines().enumerate().map(|(at, line)| (at + 1, line.to_owned())).collect();
+    names.iter().map(|name| (name.clone(), lines(name))).collect()
+}
+
+/// The words of a line in lower case; identifiers are split at underscores and capitals.
+fn words(line: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut before = ' ';
+    for letter in line.chars() {
+        let joins = letter.is_alphanumeric() || (letter == '\'' && before.is_alphanumeric());
+        if !joins || (letter.is_uppercase() && before.is_lowercase()) {
+            words.push(String::new());
+        }
+        if joins {
+            words.last_mut().expect("never empty").extend(letter.to_lowercase());
+        }
+        before = letter;
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+/// Every banned word or phrase in these lines.
+fn banned_in(path: &str, lines: &[(usize, String)]) -> Vec<Finding> {
+    let stream: Vec<(usize, String)> =
+        lines.iter().flat_map(|(at, line)| words(line).into_iter().map(|word| (*at, word))).collect();
+    let mut found = Vec::new();
+    for (phrase, instead) in BANNED {
+        let phrase_words: Vec<&str> = phrase.split(' ').collect();
+        for (at, window) in stream.windows(phrase_words.len()).enumerate() {
+            if !window.iter().map(|(_, word)| word).eq(phrase_words.iter()) {
+                continue;
+            }
+            let before = at.checked_sub(1).map_or("", |at| &stream[at].1);
+            if !PLAIN_AFTER.contains(&(before, *phrase)) {
+                found.push(Finding {
+                    path: path.to_owned(),
+                    line: window[0].0,
+                    what: format!("`{phrase}`: {instead}"),
+                });
+            }
+        }
+    }
+    found
+}
+
+/// Doc comments of items that open with a weak word.
+fn weak_docs_in(path: &str, lines: &[(usize, String)]) -> Vec<Finding> {
+    let mut found = Vec::new();
+    let mut in_doc = false;
+    for (at, line) in lines {
+        let doc = line.trim_start().strip_prefix("/// ");
+        let opening = doc.filter(|_| !in_doc).and_then(|doc| doc.split(' ').next());
+        let weak = opening.and_then(|word| WEAK_OPENINGS.iter().find(|(weak, _)| *weak == word));
+        if let Some((word, instead)) = weak {
+            found.push(Finding { path: path.to_owned(), line: *at, what: format!("opens with {word}: {instead}") });
+        }
+        in_doc = doc.is_some() || line.trim_start() == "///";
+    }
+    found
+}
+
+/// Public functions whose error is a text.
+fn text_errors_in(path: &str, lines: &[(usize, String)]) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for (index, (at, line)) in lines.iter().enumerate() {
+        let start = line.trim_start();
+        if !["pub fn ", "pub const fn ", "pub unsafe fn "].iter().any(|opening| start.starts_with(opening)) {
+            continue;
+        }
+        let rest = lines[index..].iter().map(|(_, line)| line.trim());
+        let signature = rest.scan(false, |ended, line| {
+            let part = (!*ended).then_some(line);
+            *ended = line.ends_with('{') || line.ends_with(';') || line.ends_with('}');
+            part
+        });
+        let signature = signature.collect::<Vec<_>>().join(" ");
+        let returned = signature.split_once("-> ").map_or("", |(_, returned)| returned);
+        let returned = returned.split(['{', ';']).next().unwrap_or_default();
+        let returned = returned.split(" where ").next().unwrap_or_default().trim().trim_end_matches(',');
+        if returned.starts_with("Result<") && returned.ends_with(", String>") {
+            found.push(Finding { path: path.to_owned(), line: *at, what: format!("returns {returned}") });
+        }
+    }
+    found
+}
+
+/// Compares findings with the counts of a table: neither more nor fewer.
+pub(super) fn compare(findings: &[Finding], table: &[(&str, usize)], table_name: &str) {
+    let longest = |path: &str| {
+        let starts = table.iter().map(|(start, _)| *start).filter(|start| path.starts_with(start));
+        starts.max_by_key(|start| start.len())
+    };
+    let mut counts: BTreeMap<&str, usize> = table.iter().map(|(start, _)| (*start, 0)).collect();
+    for finding in findings {
+        if let Some(start) = longest(&finding.path) {
+            *counts.entry(start).or_default() += 1;
+        }
+    }
+    let mut wrong = Vec::new();
+    for (start, allowed) in table {
+        let found = counts[start];
+        if found < *allowed {
+            wrong.push(format!("{start}: {found} are left, {table_name} says {allowed}: lower it"));
+        }
+    }
+    for finding in findings {
+        let allowed = longest(&finding.path).and_then(|start| table.iter().find(|(known, _)| *known == start));
+        if allowed.is_none_or(|(start, allowed)| counts[start] > *allowed) {
+            wrong.push(format!("{}:{}: {}", finding.path, finding.line, finding.what));
+        }
+    }
+    if !wrong.is_empty() {
+        let rows = counts.iter().filter(|(_, count)| **count > 0);
+        let rows: Vec<String> = rows.map(|(start, count)| format!("    ({start:?}, {count}),")).collect();
+        wrong.push(format!("{table_name} as the code is now:\n{}", rows.join("\n")));
+    }
+    check(wrong);
+}
+
+#[test]
+fn no_word_of_the_old_dialect_comes_in() {
+    let all = production().into_iter().chain(documents());
+    let findings: Vec<Finding> = all.flat_map(|(path, lines)| banned_in(&path, &lines)).collect();
+    compare(&findings, STILL_IN_DIALECT, "STILL_IN_DIALECT");
+}
+
+#[test]
+fn doc_lines_say_what_a_thing_is() {
+    let findings: Vec<Finding> =
+        production().into_iter().flat_map(|(path, lines)| weak_docs_in(&path, &lines)).collect();
+    compare(&findings, STILL_WEAK_DOCS, "STILL_WEAK_DOCS");
+}
+
+#[test]
+fn library_crates_have_error_enums() {
+    let libraries = production().into_iter().filter(|(path, _)| !path.starts_with("crates/cli/"));
+    let findings: Vec<Finding> = libraries.flat_map(|(path, lines)| text_errors_in(&path, &lines)).collect();
+    compare(&findings, STILL_WITHOUT_ERROR_ENUM, "STILL_WITHOUT_ERROR_ENUM");
+}
+
+#[test]
+fn the_rules_of_language_find_what_breaks_them() {
+    let lines = |text: &str| -> Vec<(usize, String)> {
+        text.lines().enumerate().map(|(at, line)| (at + 1, line.to_owned())).collect()
+    };
+    let banned = |text: &str| banned_in("x", &lines(text)).into_iter().map(|found| found.line).collect::<Vec<_>>();
+    assert_eq!(banned("fn told_once() {}\nstruct ToldOnce;\n// untold\n"), [1, 2]);
+    assert_eq!(banned("/// of its\n/// own\nlet its = own;\n"), [1]);
+    assert_eq!(banned("// there is no device\n// is no device\n\"so many\"\n"), [2, 3]);
+    let weak = |text: &str| weak_docs_in("x", &lines(text)).len();
+    assert_eq!(weak("/// Whether it is.\nfn a();\n/// True if it is.\n/// What follows.\nfn b();\n"), 1);
+    let errors = |text: &str| text_errors_in("x", &lines(text)).len();
+    assert_eq!(errors("pub fn a(\n    x: u8,\n) -> Result<u8, String> {\n"), 1);
+    assert_eq!(errors("pub fn a() -> Result<u8, Error> {\npub fn b(m: Map<String, String>) -> u8 {\n"), 0);
+    assert_eq!(errors("pub(crate) fn a() -> Result<u8, String> {\n"), 0);
+}

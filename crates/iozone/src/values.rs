@@ -1,0 +1,51 @@
+//! Option values in iozone's syntax: numbers as with atoi(3), sizes in kB.
+
+use crate::refusal::Refusal;
+use measure::Nanos;
+
+/// Parses the time after which an I/O is reported as stuck: whole seconds, up to a day; `None` for 0.
+pub(crate) fn patience(text: &str) -> Result<Option<Nanos>, Refusal> {
+    let seconds = text.parse::<u64>().ok().filter(|&seconds| seconds <= 86_400);
+    let wrong = || format!("--stuck-after={text}: not a number of seconds up to 86400; 0 is for never");
+    let limit = Nanos::from_secs(seconds.ok_or_else(|| Refusal::NotBuilt(wrong()))?);
+    Ok(Some(limit).filter(|limit| !limit.is_zero()))
+}
+
+/// Parses a burst: kB, any separator, then the pause in milliseconds.
+pub(crate) fn burst(text: &str) -> (u64, Nanos) {
+    let digits = text.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(text.len());
+    let (kb, rest) = text.split_at(digits);
+    let rest = rest.trim_start_matches(|letter: char| !letter.is_ascii_digit());
+    (number(kb).max(1).unsigned_abs(), Nanos::from_millis(number(rest).max(0).unsigned_abs()))
+}
+
+/// Parses a depth of at least 1.
+pub(crate) fn depth(value: &str) -> u32 {
+    u32::try_from(number(value).max(1)).unwrap_or(1)
+}
+
+/// Parses the leading digits, like atoi(3); 0 if there are none.
+pub(crate) fn number(text: &str) -> i64 {
+    let text = text.trim_start();
+    let (sign, digits) = match text.strip_prefix('-') {
+        Some(digits) => (-1, digits),
+        None => (1, text.strip_prefix('+').unwrap_or(text)),
+    };
+    let end = digits.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(digits.len());
+    digits[..end].parse::<i64>().map_or(0, |value| sign * value)
+}
+
+/// Parses a size in kB: digits, then k, m or g.
+pub(crate) fn kilobytes(text: &str) -> u64 {
+    let count = number(text).max(0).unsigned_abs();
+    match text.chars().last() {
+        Some('m' | 'M') => count.saturating_mul(1 << 10),
+        Some('g' | 'G') => count.saturating_mul(1 << 20),
+        _ => count,
+    }
+}
+
+/// Clamps a number to 32 bits: a negative one and one that is too large become 0.
+pub(crate) fn clamped(number: i64) -> u32 {
+    u32::try_from(number.max(0)).unwrap_or(0)
+}

@@ -1,0 +1,185 @@
+//! Recorder of devices: reads each device's counters once per sample. The series of intervals, the use of each device
+//! (fio's "Disk stats") and the traffic at the bottom of the device stack are views of these samples.
+//!
+//! Leaves the time of samples to the caller, and the difference of two readings to `counters`.
+
+use crate::counters;
+use measure::Nanos;
+use model::{DeviceFacts, DeviceGain, DeviceUsage, LowestTraffic};
+use std::path::Path;
+use sys::devices::identity::{BlockDevice, WriteCache};
+
+/// Bytes per sector in the kernel's counters, regardless of the device's sector size.
+const SECTOR: u64 = 512;
+
+/// The devices under a set of paths, from those that hold the paths down to the lowest ones, each once.
+#[derive(Debug)]
+pub(crate) struct Devices {
+    recorded: Vec<RecordedDevice>,
+    /// Each device that holds a path, followed by its member devices: the order of fio's disk statistics.
+    usage_order: Vec<usize>,
+    /// True if each path has a device.
+    all_found: bool,
+    started: Nanos,
+}
+
+#[derive(Debug)]
+struct RecordedDevice {
+    device: BlockDevice,
+    facts: DeviceFacts,
+    /// Indices of the members of a dm or md device. Empty for a loop device, where fio's statistics stop.
+    members: Vec<usize>,
+    last: DeviceGain,
+    last_read: Nanos,
+    since_start: DeviceGain,
+    since_interval: DeviceGain,
+}
+
+impl Devices {
+    /// Finds the devices under `paths` below `root`, and takes the first reading of their counters at `now`.
+    ///
+    /// A partition is replaced by its disk. Stacks are followed through dm, md, multipath, and from a loop device to
+    /// the file system that holds its backing file. Paths without a device (tmpfs, network file systems) and devices
+    /// without counters are omitted.
+    pub(crate) fn start<P: AsRef<Path>>(root: &Path, paths: &[P], now: Nanos) -> Self {
+        let tops: Vec<_> = paths.iter().map(|path| BlockDevice::under(root, path.as_ref()).ok().flatten()).collect();
+        let all_found = tops.iter().all(Option::is_some);
+        let tops: Vec<_> = tops.into_iter().flatten().map(|device| device.whole()).collect();
+        let mut recorded = find(root, &tops, now);
+        for own in 0..recorded.len() {
+            let members = recorded[own].device.members();
+            let found = members.iter().filter_map(|member| position(&recorded, &member.whole()));
+            let mut members: Vec<usize> = Vec::new();
+            found.filter(|&member| member != own).for_each(|member| push_once(&mut members, member));
+            recorded[own].members = members;
+        }
+        let mut usage_order = Vec::new();
+        for top in tops.iter().filter_map(|top| position(&recorded, top)) {
+            list_with_members(&recorded, top, &mut usage_order);
+        }
+        Devices { recorded, usage_order, all_found, started: now }
+    }
+
+    /// Facts about the devices, in the order of [`Devices::end_interval`].
+    pub(crate) fn facts(&self) -> impl Iterator<Item = &DeviceFacts> {
+        self.recorded.iter().map(|one| &one.facts)
+    }
+
+    /// Reads all counters at `now`.
+    ///
+    /// The kernel's 32-bit milliseconds wrap after 50 days of device time, which at a depth of 128 is 9 hours, so
+    /// samples must be more frequent than that. A device that was unplugged keeps its last reading.
+    pub(crate) fn read(&mut self, now: Nanos) {
+        for one in &mut self.recorded {
+            let Some(counters) = read_counters(&one.device) else { continue };
+            // 64-bit sums of differences: unlike the kernel's counters, they do not wrap during a long run.
+            let gained = counters::since(&counters, &one.last);
+            one.since_start.add(gained);
+            one.since_interval.add(gained);
+            (one.last, one.last_read) = (counters, now);
+        }
+    }
+
+    /// The counters' increase per device from the end of the previous interval to the last reading, where the next
+    /// interval starts.
+    pub(crate) fn end_interval(&mut self) -> Vec<DeviceGain> {
+        self.recorded.iter_mut().map(|one| std::mem::take(&mut one.since_interval)).collect()
+    }
+
+    /// Use of each device from the start to the last reading. The members of a stacked device are nested in its entry,
+    /// and also follow it as separate entries.
+    pub(crate) fn usage(&self) -> Vec<DeviceUsage> {
+        self.usage_order.iter().map(|&index| self.usage_of(index, self.recorded.len())).collect()
+    }
+
+    /// `depth` limits the recursion: in a damaged recording, unlike in sysfs, a device may contain itself.
+    fn usage_of(&self, index: usize, depth: usize) -> DeviceUsage {
+        let one = &self.recorded[index];
+        let members = if depth == 0 { &[][..] } else { &one.members };
+        DeviceUsage {
+            members: members.iter().map(|&member| self.usage_of(member, depth - 1)).collect(),
+            ..DeviceUsage::of_gain(&one.facts.name, &one.since_start, one.last_read.saturating_sub(self.started))
+        }
+    }
+
+    /// Bytes transferred by the devices at the bottom of the stacks, from the start to the last reading. `None` without
+    /// a device, or if the device of a path is unknown: unobserved traffic must not be reported as zero.
+    pub(crate) fn lowest_traffic(&self) -> Option<LowestTraffic> {
+        let mut lowest: Vec<_> = self.recorded.iter().filter(|one| one.facts.leaf).collect();
+        lowest.sort_by(|one, other| one.device.cmp(&other.device));
+        let bytes = |sectors: fn(&DeviceGain) -> u64| {
+            let sectors = lowest.iter().map(|one| sectors(&one.since_start)).fold(0, u64::saturating_add);
+            sectors.saturating_mul(SECTOR)
+        };
+        (self.all_found && !lowest.is_empty()).then(|| LowestTraffic {
+            disks: lowest.iter().map(|one| one.facts.name.clone()).collect(),
+            read_bytes: bytes(|gain| gain.reads.sectors),
+            written_bytes: bytes(|gain| gain.writes.sectors),
+        })
+    }
+}
+
+/// All devices of the stacks below `tops`, breadth first, each once.
+fn find(root: &Path, tops: &[BlockDevice], now: Nanos) -> Vec<RecordedDevice> {
+    let mut known: Vec<BlockDevice> = Vec::new();
+    tops.iter().for_each(|top| push_once(&mut known, top.clone()));
+    let (top_count, mut next, mut found) = (known.len(), 0, Vec::new());
+    while let Some(device) = known.get(next).cloned() {
+        let mut below: Vec<BlockDevice> = device.below(root).iter().map(BlockDevice::whole).collect();
+        below.dedup();
+        below.iter().for_each(|lower| push_once(&mut known, lower.clone()));
+        if let Some(last) = read_counters(&device) {
+            let facts = DeviceFacts { top: next < top_count, ..facts(&device, &below) };
+            let (since_start, since_interval) = (DeviceGain::default(), DeviceGain::default());
+            let members = Vec::new();
+            found.push(RecordedDevice { device, facts, members, last, last_read: now, since_start, since_interval });
+        }
+        next += 1;
+    }
+    found
+}
+
+fn push_once<T: PartialEq>(list: &mut Vec<T>, item: T) {
+    if !list.contains(&item) {
+        list.push(item);
+    }
+}
+
+fn position(recorded: &[RecordedDevice], device: &BlockDevice) -> Option<usize> {
+    recorded.iter().position(|one| one.device == *device)
+}
+
+fn list_with_members(recorded: &[RecordedDevice], index: usize, list: &mut Vec<usize>) {
+    if !list.contains(&index) {
+        list.push(index);
+        recorded[index].members.iter().for_each(|&member| list_with_members(recorded, member, list));
+    }
+}
+
+fn read_counters(device: &BlockDevice) -> Option<DeviceGain> {
+    counters::parse(&device.counters()?)
+}
+
+fn facts(device: &BlockDevice, below: &[BlockDevice]) -> DeviceFacts {
+    let kib = |kib: Option<u64>| kib?.checked_mul(1024);
+    DeviceFacts {
+        name: device.name().to_owned(),
+        leaf: below.is_empty(),
+        below: below.iter().map(|lower| lower.name().to_owned()).collect(),
+        model: device.model(),
+        size_bytes: device.size(),
+        rotational: device.is_rotational(),
+        scheduler: device.scheduler(),
+        write_back: device.write_cache().map(|cache| cache == WriteCache::WriteBack),
+        logical_block_bytes: device.logical_block_size(),
+        physical_block_bytes: device.physical_block_size(),
+        request_max_bytes: kib(device.max_sectors_kib()),
+        queue_requests: device.queue_requests(),
+        hardware_queues: device.hardware_queues(),
+        read_ahead_bytes: kib(device.read_ahead_kib()),
+        discard_max_bytes: device.discard_max_bytes(),
+        numa_node: device.numa_node(),
+        link_bytes_per_second: device.link_bytes_per_second(),
+        ..DeviceFacts::default()
+    }
+}

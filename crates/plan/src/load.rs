@@ -1,0 +1,231 @@
+//! The load of a job: I/O direction, block sizes, offsets and syncs.
+
+use super::ZonePlan;
+use measure::{Direction, PerDirection};
+use serde::{Deserialize, Serialize};
+
+/// I/O directions of a job (`rw`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mix {
+    /// One direction only.
+    Only(Direction),
+    /// Reads and writes.
+    ReadWrite,
+    /// Each block trimmed, then written.
+    TrimWrite,
+}
+
+impl Mix {
+    /// True if the mix contains this direction.
+    pub const fn contains(self, direction: Direction) -> bool {
+        match self {
+            Mix::Only(only) => only as u8 == direction as u8,
+            Mix::ReadWrite => matches!(direction, Direction::Read | Direction::Write),
+            Mix::TrimWrite => matches!(direction, Direction::Trim | Direction::Write),
+        }
+    }
+}
+
+/// The load of a job.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LoadPlan {
+    /// I/O directions.
+    pub mix: Mix,
+    /// Offsets are random instead of sequential.
+    pub random: bool,
+    /// Percentage of reads in a read-write mix, 0–100.
+    pub read_percent: u8,
+    /// Block sizes.
+    pub block_size: PerDirection<BlockSize>,
+    /// Block sizes need not be multiples of the smallest.
+    pub unaligned_sizes: bool,
+    /// Distribution of random offsets over the region.
+    pub distribution: Distribution,
+    /// Modifier of the order of I/Os (`rw=...:N`).
+    pub step: Step,
+    /// Percentage of random instead of sequential I/Os in a random job, 0–100.
+    pub percent_random: PerDirection<u8>,
+    /// Each block is used once per pass (random map); off with norandommap.
+    pub cover_all: bool,
+    /// Random number generator.
+    pub generator: Generator,
+    /// Seed; `None` for one from the system.
+    pub seed: Option<u64>,
+    /// Each loop repeats the same sequence.
+    pub repeat_per_loop: bool,
+    /// Writes between two calls of fsync; 0 for none.
+    pub fsync_every: u64,
+    /// Writes between two calls of fdatasync; 0 for none.
+    pub fdatasync_every: u64,
+    /// fsync at the end of the job.
+    pub end_fsync: bool,
+    /// fsync when a file is closed.
+    pub fsync_on_close: bool,
+    /// syncfs at the end of the job.
+    pub end_syncfs: bool,
+    /// sync_file_range, if used.
+    pub range_sync: Option<RangeSync>,
+    /// Alignment of random offsets in bytes, if it differs from the smallest block size.
+    pub align: PerDirection<Option<u32>>,
+    /// Sequential I/Os use the read block size and random ones the write block size, in either direction
+    /// (`bs_is_seq_rand`).
+    pub sizes_by_order: bool,
+    /// Continue without the random map if there is not enough memory for it.
+    pub soft_map: bool,
+    /// Zones.
+    pub zones: ZonePlan,
+}
+
+impl LoadPlan {
+    /// The directions whose block sizes are used: those of the mix or, with `sizes_by_order`, those that stand for
+    /// sequential and random I/O.
+    pub fn sized_by(&self) -> impl Iterator<Item = Direction> + use<> {
+        let mix = self.mix;
+        let all_random = Direction::ALL.into_iter().all(|each| !mix.contains(each) || self.percent_random[each] >= 100);
+        let plain = self.random && all_random && self.step == Step::Plain;
+        let (by_order, random) = (self.sizes_by_order, self.random);
+        Direction::ALL.into_iter().filter(move |&direction| match direction {
+            _ if !by_order => mix.contains(direction),
+            Direction::Read => !plain,
+            Direction::Write => random,
+            Direction::Trim => false,
+        })
+    }
+
+    /// The smallest and largest block size of each direction, in bytes.
+    pub fn size_ranges(&self) -> PerDirection<(u32, u32)> {
+        let range = |direction: Direction| {
+            let size = &self.block_size[direction];
+            (size.smallest(), size.largest())
+        };
+        PerDirection { read: range(Direction::Read), write: range(Direction::Write), trim: range(Direction::Trim) }
+    }
+
+    /// The smallest block size in use, in bytes.
+    pub fn smallest(&self) -> u32 {
+        self.sized_by().map(|direction| self.block_size[direction].smallest()).min().unwrap_or(1).max(1)
+    }
+
+    /// The largest block size in use, in bytes.
+    pub fn largest(&self) -> u32 {
+        self.sized_by().map(|direction| self.block_size[direction].largest()).max().unwrap_or(1).max(1)
+    }
+}
+
+/// Use of sync_file_range(2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RangeSync {
+    /// Writes between two calls.
+    pub every: u64,
+    /// SYNC_FILE_RANGE_WAIT_BEFORE: wait for writeback in progress.
+    pub wait_before: bool,
+    /// SYNC_FILE_RANGE_WRITE: start writeback.
+    pub write: bool,
+    /// SYNC_FILE_RANGE_WAIT_AFTER: wait for that writeback.
+    pub wait_after: bool,
+}
+
+/// Modifier of the order of I/Os (`rw=...:N`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Step {
+    /// The next block, or the next random offset.
+    #[default]
+    Plain,
+    /// Sequential: skip this many bytes forward, or backward if negative, from the next block.
+    Skip(i64),
+    /// Random: this many consecutive blocks per random offset.
+    Run(u32),
+    /// Random: this many I/Os at each random offset.
+    Repeat(u32),
+}
+
+/// Block size in one direction, in bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BlockSize {
+    /// A fixed size.
+    Fixed(u32),
+    /// Between the two, in multiples of the first.
+    Range(u32, u32),
+    /// Sizes and their percentages, which sum to 100.
+    Split(Vec<(u32, u8)>),
+}
+
+impl BlockSize {
+    /// The smallest size in bytes.
+    pub fn smallest(&self) -> u32 {
+        match self {
+            BlockSize::Fixed(size) | BlockSize::Range(size, _) => *size,
+            BlockSize::Split(parts) => parts.iter().map(|&(size, _)| size).min().unwrap_or(0),
+        }
+    }
+
+    /// The largest size in bytes.
+    pub fn largest(&self) -> u32 {
+        match self {
+            BlockSize::Fixed(size) | BlockSize::Range(_, size) => *size,
+            BlockSize::Split(parts) => parts.iter().map(|&(size, _)| size).max().unwrap_or(0),
+        }
+    }
+}
+
+/// Distribution of random offsets.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Distribution {
+    /// Uniform.
+    #[default]
+    Uniform,
+    /// Zipf with this exponent, and the centre as a fraction of the region (hashed over the region if absent).
+    Zipf(f64, Option<f64>),
+    /// Pareto with this shape, and the centre.
+    Pareto(f64, Option<f64>),
+    /// Normal with this deviation in percent, and the centre.
+    Normal(f64, Option<f64>),
+    /// Percentages of I/O for percentages of the region, per direction.
+    Zoned(PerDirection<Vec<(u8, u8)>>),
+    /// Percentages of I/O for ranges of the region in bytes, per direction.
+    ZonedAbsolute(PerDirection<Vec<(u8, u64)>>),
+}
+
+/// Random number generator for offsets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Generator {
+    /// Tausworthe with three components, 32 bits, or 64 bits if the region is large.
+    #[default]
+    Tausworthe,
+    /// Tausworthe, always 64 bits.
+    Tausworthe64,
+    /// Linear-feedback shift register: a permutation, which needs no random map.
+    Lfsr,
+}
+
+impl Default for LoadPlan {
+    fn default() -> Self {
+        LoadPlan {
+            mix: Mix::Only(Direction::Read),
+            random: false,
+            read_percent: 50,
+            block_size: PerDirection::all(BlockSize::Fixed(4096)),
+            unaligned_sizes: false,
+            distribution: Distribution::Uniform,
+            step: Step::Plain,
+            percent_random: PerDirection::all(100),
+            cover_all: true,
+            generator: Generator::Tausworthe,
+            seed: Some(0x89),
+            repeat_per_loop: true,
+            fsync_every: 0,
+            fdatasync_every: 0,
+            end_fsync: false,
+            fsync_on_close: false,
+            end_syncfs: false,
+            range_sync: None,
+            align: PerDirection::all(None),
+            sizes_by_order: false,
+            soft_map: false,
+            zones: ZonePlan::None,
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! I/O depth and I/O rate.
+
+use super::FlowPlan;
+use measure::{BytesPerSecond, Nanos, PerDirection};
+
+/// I/O depth, and batches of submission and reaping. Special values of the options (0 for the depth) are resolved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DepthPlan {
+    /// Maximum number of I/Os in flight; at least 1.
+    pub depth: u32,
+    /// The depth of the job file, if `depth` is 1 because the engine is synchronous.
+    pub capped_from: Option<u32>,
+    /// Maximum number of I/Os per submission; 1 to `depth`.
+    pub batch: u32,
+    /// Minimum number of completions per reap; 0 polls without waiting.
+    pub reap_min: u32,
+    /// Maximum number of completions per reap; at least `reap_min`.
+    pub reap_max: u32,
+    /// A full queue is drained to this number before it is filled again; 1 to `depth`.
+    pub low: u32,
+    /// Delay an I/O that overlaps one in flight.
+    pub serialises_overlap: bool,
+    /// Threads do the I/Os, one per I/O in flight (`io_submit_mode=offload`).
+    pub offload: bool,
+}
+
+/// Rate limits and pauses.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PacePlan {
+    /// Bytes per second; excludes `iops`.
+    pub rate: PerDirection<Option<BytesPerSecond>>,
+    /// I/Os per second; excludes `rate`.
+    pub iops: PerDirection<Option<u64>>,
+    /// Draw the intervals between I/Os from an exponential distribution instead of keeping them equal.
+    pub poisson: bool,
+    /// Pause after every `think_blocks` blocks.
+    pub think: Nanos,
+    /// Part of the pause that is spent burning CPU.
+    pub think_spin: Nanos,
+    /// Blocks between pauses; at least 1.
+    pub think_blocks: u64,
+    /// Do not catch up for time lost in pauses.
+    pub rate_ignores_think: bool,
+    /// Blocks that count towards `think_blocks`.
+    pub think_counts: ThinkCount,
+    /// Pause also after this time of I/O; zero for never.
+    pub think_io_time: Nanos,
+    /// Iterations of an empty loop before each pause.
+    pub think_cycles: u32,
+    /// Fail below this rate in bytes per second.
+    pub least_rate: PerDirection<Option<BytesPerSecond>>,
+    /// Fail below this rate in I/Os per second.
+    pub least_iops: PerDirection<Option<u64>>,
+    /// Time over which these two rates are averaged.
+    pub rate_cycle: Nanos,
+    /// Share of the job in a flow, if it has one.
+    pub flow: Option<FlowPlan>,
+}
+
+/// Blocks that count towards a pause.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ThinkCount {
+    /// Completed ones.
+    #[default]
+    Completed,
+    /// Issued ones.
+    Issued,
+}
+
+impl DepthPlan {
+    /// The depth of the job file, for reports.
+    pub fn asked(&self) -> u32 {
+        self.capped_from.unwrap_or(self.depth)
+    }
+}
+
+impl Default for DepthPlan {
+    fn default() -> Self {
+        DepthPlan {
+            depth: 1,
+            capped_from: None,
+            batch: 1,
+            reap_min: 1,
+            reap_max: 1,
+            low: 1,
+            serialises_overlap: false,
+            offload: false,
+        }
+    }
+}
+
+impl Default for PacePlan {
+    fn default() -> Self {
+        PacePlan {
+            rate: PerDirection::default(),
+            iops: PerDirection::default(),
+            poisson: false,
+            think: Nanos::ZERO,
+            think_spin: Nanos::ZERO,
+            think_blocks: 1,
+            rate_ignores_think: false,
+            think_counts: ThinkCount::Completed,
+            think_io_time: Nanos::ZERO,
+            think_cycles: 0,
+            least_rate: PerDirection::default(),
+            least_iops: PerDirection::default(),
+            rate_cycle: Nanos::SECOND,
+            flow: None,
+        }
+    }
+}

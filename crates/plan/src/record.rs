@@ -1,0 +1,187 @@
+//! Measurements and log files of a job.
+
+use super::tell::TellPlan;
+use measure::Nanos;
+use std::path::PathBuf;
+
+/// Measurements and log files of a job.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RecordPlan {
+    /// Merge the results of all workers in the reporting group.
+    pub group_reporting: bool,
+    /// Measure total latency.
+    pub total_latency: bool,
+    /// Measure completion latency.
+    pub completion_latency: bool,
+    /// Measure submission latency.
+    pub submission_latency: bool,
+    /// Sample bandwidth and IOPS.
+    pub samples: bool,
+    /// Compute percentiles of completion latency.
+    pub completion_percentiles: bool,
+    /// Compute percentiles of total latency.
+    pub total_percentiles: bool,
+    /// Compute percentiles of submission latency.
+    pub submission_percentiles: bool,
+    /// Percentiles to compute, ascending.
+    pub percentiles: Vec<f64>,
+    /// Decimal places for printing them.
+    pub percentile_digits: usize,
+    /// Interval of bandwidth samples.
+    pub bandwidth_interval: Nanos,
+    /// Interval of IOPS samples.
+    pub iops_interval: Nanos,
+    /// Include the job in reports.
+    pub shown: bool,
+    /// Collect disk statistics.
+    pub disk_usage: bool,
+    /// 1024 or 1000: the units that text output shows first.
+    pub unit_base: u32,
+    /// Print rates in bits instead of bytes.
+    pub bits: bool,
+    /// Significant figures of numbers in text output.
+    pub significant_figures: usize,
+    /// Presentation of all directions together in reports.
+    pub unified: Unified,
+    /// Logs to write.
+    pub logs: LogPlan,
+    /// File to which each I/O is logged.
+    pub iolog: Option<PathBuf>,
+    /// Debug output during the run.
+    pub tells: TellPlan,
+    /// Directory of verify state files; `None` for the current directory.
+    pub states_in: Option<PathBuf>,
+    /// Track the state of each block, for jobs that trim.
+    pub block_lives: bool,
+}
+
+/// Presentation of reads, writes and trims together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Unified {
+    /// Each direction separately.
+    #[default]
+    None,
+    /// Only the sum.
+    Mixed,
+    /// Each direction, and the sum.
+    Both,
+}
+
+/// Logs per interval or per I/O. The texts are prefixes of file names.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LogPlan {
+    /// Bandwidth.
+    pub bandwidth: Option<String>,
+    /// Latencies.
+    pub latency: Option<String>,
+    /// IOPS.
+    pub iops: Option<String>,
+    /// Histograms of completion latency.
+    pub histogram: Option<String>,
+    /// Averaging interval; zero logs each I/O.
+    pub average: Nanos,
+    /// Interval between histograms; zero for one at the end.
+    pub histogram_interval: Nanos,
+    /// 2 to this power adjacent bins of a histogram are merged.
+    pub coarseness: u32,
+    /// Value of a window that is logged.
+    pub window_value: WindowValue,
+    /// Log offsets.
+    pub offset: bool,
+    /// Log I/O priorities in full.
+    pub priority: bool,
+    /// Log issue times.
+    pub issue_time: bool,
+    /// Add the job number to file names.
+    pub per_job: bool,
+    /// Rows that are collected before they are passed to the writer.
+    pub entries: u32,
+    /// Bytes of rows that are passed on, or compressed, at once; replaces `entries`.
+    pub piece: Option<u64>,
+    /// CPUs of the writer thread; empty for all.
+    pub cpus: Vec<u32>,
+    /// Compress the log files.
+    pub packed: bool,
+    /// Log times of another clock instead of times since the start.
+    pub alternate_epoch: bool,
+    /// That clock, as an ID of clock_gettime(2).
+    pub epoch_clock: u32,
+}
+
+/// Value of a window that is logged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WindowValue {
+    /// The mean.
+    #[default]
+    Average,
+    /// The largest value.
+    Largest,
+    /// Both, in two columns.
+    Both,
+}
+
+impl LogPlan {
+    /// True if any log is written.
+    pub fn wants_any(&self) -> bool {
+        [&self.bandwidth, &self.latency, &self.iops, &self.histogram].iter().any(|stem| stem.is_some())
+    }
+}
+
+impl Default for LogPlan {
+    fn default() -> Self {
+        LogPlan {
+            bandwidth: None,
+            latency: None,
+            iops: None,
+            histogram: None,
+            average: Nanos::ZERO,
+            histogram_interval: Nanos::ZERO,
+            coarseness: 0,
+            window_value: WindowValue::Average,
+            offset: false,
+            priority: false,
+            issue_time: false,
+            per_job: false,
+            entries: 1024,
+            piece: None,
+            cpus: Vec::new(),
+            packed: false,
+            alternate_epoch: false,
+            epoch_clock: 0,
+        }
+    }
+}
+
+/// fio's default for `percentile_list`.
+pub const PERCENTILES: [f64; 17] =
+    [1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95, 99.99];
+
+impl Default for RecordPlan {
+    fn default() -> Self {
+        RecordPlan {
+            group_reporting: false,
+            total_latency: true,
+            completion_latency: true,
+            submission_latency: true,
+            samples: true,
+            completion_percentiles: true,
+            total_percentiles: false,
+            submission_percentiles: false,
+            percentiles: PERCENTILES.to_vec(),
+            percentile_digits: 2,
+            bandwidth_interval: Nanos::from_millis(500),
+            iops_interval: Nanos::from_millis(500),
+            shown: true,
+            disk_usage: true,
+            unit_base: 1024,
+            bits: false,
+            significant_figures: 4,
+            unified: Unified::None,
+            logs: LogPlan { per_job: true, ..LogPlan::default() },
+            iolog: None,
+            tells: TellPlan::default(),
+            states_in: None,
+            block_lives: false,
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! The part of a job's plan that is stored in the result, for checks and readers of the result.
+//!
+//! The result also has the engine's name, the depth, block sizes, files and the size of their region, as used in the
+//! run.
+
+use crate::option::Effect;
+use crate::{Distribution, EngineSpec, Extent, Fill, JobPlan, Mix, PacePlan, Step, SyncMode};
+use measure::{BytesPerSecond, Nanos, PerDirection};
+use serde::{Deserialize, Serialize};
+
+/// The work that a job was asked to do. The default is fio's: sequential reads without a rate limit.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Workload {
+    /// I/O directions.
+    pub mix: Mix,
+    /// Percentage of reads in a read-write mix.
+    pub read_percent: u8,
+    /// Order of offsets.
+    pub order: Order,
+    /// Modifier of the order of I/Os.
+    pub step: Step,
+    /// Rate limits and pauses.
+    pub pace: Pace,
+    /// Start of the region in each file.
+    pub offset: Extent,
+    /// Increment of `offset` from each clone of the job to the next.
+    pub offset_increment: Extent,
+    /// State of the files' page cache at the start.
+    pub cache_start: CacheStart,
+    /// Contents of the written data.
+    pub contents: Contents,
+    /// Calls and flags that make writes durable.
+    pub flushes: Flushes,
+    /// The job writes nothing: it verifies the data of an earlier one.
+    pub verifies_only: bool,
+    /// I/O before the measured part.
+    pub ramp: Nanos,
+    /// Maximum time of the measured part; `None` for no limit.
+    pub runtime: Option<Nanos>,
+    /// Start of the job, relative to the jobs before it.
+    pub start: Start,
+    /// Workers poll for completions on the CPU.
+    pub polls: bool,
+    /// Time is simulated: nothing was measured on this machine.
+    pub virtual_time: bool,
+}
+
+/// Order of offsets.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Order {
+    /// Ascending.
+    Sequential,
+    /// Drawn from a distribution.
+    Random(Distribution),
+}
+
+/// Rate limits and pauses.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Pace {
+    /// Bytes per second of each worker.
+    pub rate: PerDirection<Option<BytesPerSecond>>,
+    /// I/Os per second of each worker.
+    pub iops: PerDirection<Option<u64>>,
+    /// Pause between I/Os; zero for none.
+    pub think: Nanos,
+    /// Weight of the job in a flow; `None` without a flow.
+    pub flow: Option<u32>,
+}
+
+/// State of the files' page cache at the start of a job.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CacheStart {
+    /// Empty: it was dropped.
+    #[default]
+    Dropped,
+    /// Unchanged.
+    Kept,
+    /// Filled: the files were read, as far as memory allows.
+    Filled,
+}
+
+/// Contents of the written data.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Contents {
+    /// Fill of the buffers.
+    pub filling: Filling,
+    /// Percentage of bytes that compress to nothing.
+    pub compressible_percent: u8,
+    /// Percentage of blocks that repeat an earlier one.
+    pub repeated_percent: u8,
+}
+
+/// Fill of the buffers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Filling {
+    /// Random bytes.
+    #[default]
+    Random,
+    /// Zeros.
+    Zeros,
+    /// One pattern, repeated.
+    Pattern,
+}
+
+/// Calls and flags that make writes durable.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Flushes {
+    /// Writes between two calls of fsync; 0 for none.
+    pub fsync_every: u64,
+    /// Writes between two calls of fdatasync; 0 for none.
+    pub fdatasync_every: u64,
+    /// Writes between two calls of sync_file_range; 0 for none.
+    pub range_every: u64,
+    /// Each write is durable before it completes (O_SYNC, O_DSYNC, FUA).
+    pub by_each_write: bool,
+    /// A file is flushed when it is closed.
+    pub at_close: bool,
+    /// Files or their file systems are flushed at the end of the job.
+    pub at_end: bool,
+}
+
+/// Start of a job, relative to the jobs before it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Start {
+    /// At the same time.
+    #[default]
+    Together,
+    /// After they have ended.
+    AfterOthers,
+}
+
+impl Workload {
+    /// The workload of a job with this engine.
+    pub fn of(job: &JobPlan, engine: &EngineSpec) -> Self {
+        let (load, files, buffers) = (&job.load, &job.files, &job.buffers);
+        let durable = engine.has(Effect::DurableWrites, &job.engine_options);
+        Workload {
+            mix: load.mix,
+            read_percent: load.read_percent,
+            order: if load.random { Order::Random(load.distribution.clone()) } else { Order::Sequential },
+            step: load.step,
+            pace: Pace::of(&job.pace),
+            offset: files.offset,
+            offset_increment: files.offset_increment,
+            cache_start: match (files.pre_read, files.invalidate) {
+                (true, _) => CacheStart::Filled,
+                (false, true) => CacheStart::Dropped,
+                (false, false) => CacheStart::Kept,
+            },
+            contents: Contents {
+                filling: match buffers.fill {
+                    Fill::Random => Filling::Random,
+                    Fill::Zero => Filling::Zeros,
+                    Fill::Pattern(_) => Filling::Pattern,
+                },
+                compressible_percent: buffers.compress_percent,
+                repeated_percent: buffers.dedupe_percent,
+            },
+            flushes: Flushes {
+                fsync_every: load.fsync_every,
+                fdatasync_every: load.fdatasync_every,
+                range_every: load.range_sync.map_or(0, |range| range.every),
+                by_each_write: files.sync != SyncMode::None || durable,
+                at_close: load.fsync_on_close,
+                at_end: load.end_fsync || load.end_syncfs,
+            },
+            verifies_only: job.verify.as_ref().is_some_and(|verify| verify.only),
+            ramp: job.limits.ramp,
+            runtime: job.limits.runtime,
+            start: match (job.start.stonewall, &job.start.wait_for) {
+                (false, None) => Start::Together,
+                _ => Start::AfterOthers,
+            },
+            polls: engine.has(Effect::Polls, &job.engine_options),
+            virtual_time: engine.capabilities.virtual_time,
+        }
+    }
+
+    /// True if offsets ascend.
+    pub fn is_sequential(&self) -> bool {
+        self.order == Order::Sequential
+    }
+}
+
+impl Default for Workload {
+    fn default() -> Self {
+        let none = EngineSpec::UNKNOWN;
+        Workload::of(&JobPlan::with_defaults("", "", none.name), &none)
+    }
+}
+
+impl Pace {
+    fn of(plan: &PacePlan) -> Self {
+        Pace { rate: plan.rate, iops: plan.iops, think: plan.think, flow: plan.flow.map(|flow| flow.weight) }
+    }
+
+    /// True if the job limits its rate, so that idle workers are intended.
+    pub fn is_limited(&self) -> bool {
+        *self != Pace::default()
+    }
+}
+
+impl Flushes {
+    /// True if writes are made durable before the job ends.
+    pub fn any(&self) -> bool {
+        *self != Flushes::default()
+    }
+}

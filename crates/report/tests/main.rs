@@ -1,0 +1,9 @@
+//! Pictures and pages: their geometry, their words, and their data.
+
+mod draw;
+mod geometry;
+mod kinds;
+mod of_results;
+mod old_data;
+mod overlaps;
+mod words;

@@ -1,0 +1,194 @@
+//! The slow path of the worker's loop, taken when there is more to do than the next I/O: a request to stop, a report
+//! that was requested, or constraints ([`Constraints`]) to check.
+
+use super::constraints::{Constraints, Steady};
+use super::job_loop::Drive;
+use super::search::{Search, Step};
+use crate::WorkerState;
+use crate::shared::capabilities::usable_depth;
+use crate::shared::control::MARK;
+use crate::shared::record::SteadyRecord;
+use engine::{Engine, EngineError};
+use load::{Next, Request};
+use measure::{Clock, Nanos};
+use plan::Subject;
+use std::sync::atomic::Ordering::Relaxed;
+
+impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
+    /// Starts the constraints when the measured part begins at `now`.
+    pub(super) fn begin_constraints(&mut self, now: Nanos) {
+        let most = usable_depth(self.job);
+        let Some(constraints) = &mut self.constraints else { return };
+        constraints.begin(self.job, most, now);
+        if constraints.search.is_some() {
+            self.tally.forget_judged();
+            if self.slots.busy() == 0 {
+                self.slots.use_only(1);
+            }
+        }
+    }
+
+    /// Decides what to do next for a worker whose attention flag is set: the parent asked for something, or the job has
+    /// constraints.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn attend(&mut self, mut now: Nanos) -> Result<(Next, Nanos), EngineError> {
+        if self.tally.control.stop_requested() {
+            self.load.stop();
+            return Ok((self.load.next(now), now));
+        }
+        if self.tally.control.stop.load(Relaxed) & MARK != 0 {
+            self.mark();
+        }
+        self.answer_report_request();
+        let Some(mut constraints) = self.constraints.take() else { return Ok((self.load.next(now), now)) };
+        let next = self.guided(&mut constraints, &mut now);
+        self.constraints = Some(constraints);
+        self.reschedule();
+        next.map(|next| (next, now))
+    }
+
+    // The next step under constraints: they can end the ramp, change the depth, or delay the load's answer.
+    fn guided(&mut self, constraints: &mut Constraints<'_>, now: &mut Nanos) -> Result<Next, EngineError> {
+        if constraints.ramp_bytes.is_some_and(|bytes| constraints.group.ramped_bytes(constraints.controls) >= bytes) {
+            *now = self.clock.now();
+            self.end_ramp(*now);
+            constraints.begin(self.job, usable_depth(self.job), *now);
+            self.tally.forget_judged();
+        }
+        self.look_at_latency();
+        if let Some(search) = &mut constraints.search {
+            self.search_on(search, now)?;
+        }
+        if let Some(pause) = constraints.flow_pause
+            && constraints.group.is_ahead_of_flow(constraints.controls)
+        {
+            return Ok(Next::Wait(now.saturating_add(pause)));
+        }
+        let next = self.load.next(*now);
+        if let (true, Next::Issue(request) | Next::Review { request, .. }) = (constraints.serialises, next) {
+            self.make_way(&request, now)?;
+        }
+        Ok(next)
+    }
+
+    /// Ends the job if an I/O took longer than max_latency.
+    pub(super) fn look_at_latency(&mut self) {
+        if let Some((direction, latency, most)) = self.tally.too_long() {
+            let message = format!(
+                "a {} took {} ns, longer than max_latency allows ({} ns)",
+                direction.word(),
+                latency.get(),
+                most.get()
+            );
+            self.fail(libc::ETIMEDOUT, "max_latency", &message);
+        }
+    }
+
+    /// Ends the job with an error that did not come from a device.
+    fn fail(&mut self, errno: i32, operation: &str, message: &str) {
+        self.tally.record.fault.keep_first(errno, operation, message);
+        self.ended_by_fault = true;
+        self.load.stop();
+    }
+
+    // The depth changes only with nothing in flight, so that every I/O of a window was issued at the depth it counts
+    // for.
+    fn search_on(&mut self, search: &mut Search, now: &mut Nanos) -> Result<(), EngineError> {
+        let (seen, missed) = self.tally.judged();
+        let step = search.judge(*now, seen, missed);
+        match step {
+            Step::Wait => {
+                if *now >= search.due() {
+                    search.begin_window(*now);
+                    self.tally.forget_judged();
+                }
+                return Ok(());
+            }
+            Step::Done => self.load.stop(),
+            Step::Fail => {
+                let (target, share) = (self.job.latency.target.unwrap_or_default(), self.job.latency.percentile);
+                let message = format!(
+                    "latency_target of {} us is not kept by {share} percent of the I/Os even at depth 1",
+                    target.get() / 1000
+                );
+                self.fail(libc::ETIMEDOUT, "latency_target", &message);
+            }
+            Step::Try(depth) | Step::Settle(depth) => {
+                if self.slots.busy() > 0 {
+                    *now = self.drain(*now)?;
+                }
+                self.slots.use_only(depth);
+                self.tally.forget_judged();
+                if matches!(step, Step::Settle(_)) {
+                    self.begin_measuring(*now);
+                    self.timing.schedule_sample(&self.tally);
+                }
+                search.begin_window(*now);
+            }
+        }
+        self.tally.record.searched_depth = search.depth();
+        Ok(())
+    }
+
+    /// Waits until no I/O in flight overlaps `request`.
+    fn make_way(&mut self, request: &Request, now: &mut Nanos) -> Result<(), EngineError> {
+        while self.slots.overlaps(request) {
+            *now = self.reap_one(*now)?;
+        }
+        Ok(())
+    }
+
+    /// Checks the constraints that are due at `moment`.
+    pub(super) fn check_constraints(&mut self, moment: Nanos) {
+        let Some(constraints) = &mut self.constraints else { return };
+        if let Some(floor) = constraints.floor.as_mut().filter(|floor| moment >= floor.due())
+            && let Some(message) = floor.judge(moment, self.tally.amounts())
+        {
+            self.fail(libc::EIO, "rate_min", &message);
+            return;
+        }
+        let Some(steady) = constraints.steady.as_mut().filter(|steady| moment >= steady.due()) else { return };
+        let totals = self.tally.totals();
+        match steady {
+            Steady::Own(steadiness) => {
+                let is_steady = steadiness.look(moment, totals);
+                if self.job.record.tells.has(Subject::SteadyState) {
+                    self.load.note(&steadiness.describe());
+                }
+                if is_steady {
+                    self.load.stop();
+                }
+            }
+            Steady::Told { interval, due } => {
+                *due = moment.saturating_add(*interval);
+                self.tally.control.latency_ns.store(totals.latency_ns, Relaxed);
+            }
+        }
+    }
+
+    /// Stores what the constraints found in the record, and removes them.
+    pub(super) fn drop_constraints(&mut self) {
+        self.look_at_latency();
+        self.keep_steadiness();
+        self.constraints = None;
+    }
+
+    /// Stores in the record how steady the job is so far.
+    pub(super) fn keep_steadiness(&mut self) {
+        if let Some(Steady::Own(steadiness)) =
+            self.constraints.as_ref().and_then(|constraints| constraints.steady.as_ref())
+        {
+            SteadyRecord::keep(&mut self.tally.record.steady, steadiness);
+        }
+    }
+
+    /// Ends the ramp at `moment`: from here on I/O counts.
+    pub(super) fn end_ramp(&mut self, moment: Nanos) {
+        self.timing.ramp_ends = None;
+        self.begin_measuring(moment);
+        self.load.ramp_over(moment);
+        self.timing.schedule_sample(&self.tally);
+        self.show(WorkerState::Running);
+    }
+}

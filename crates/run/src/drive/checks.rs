@@ -1,0 +1,41 @@
+//! Checks of the data that reads return, and everything else that must see each completed I/O.
+
+use super::pass::Pass;
+use super::tally::Tally;
+use super::verify::Verification;
+use crate::shared::control::Control;
+use plan::JobPlan;
+use sys::machine::shared_memory::SharedBlocks;
+
+/// The checks of one worker.
+pub(super) struct Checks<'w> {
+    /// Present if the job verifies.
+    pub(super) verify: Option<Verification>,
+    /// Present if the job is one timed pass.
+    pub(super) pass: Option<Pass<'w>>,
+    /// True if each I/O that completed in full must be inspected: for verification, logs, priorities, debug lines, or
+    /// checks of marks and position patterns.
+    pub(super) each_io: bool,
+    /// True if only the timed pass inspects its records; they then take the loop with one clock read per I/O.
+    pub(super) pass_only: bool,
+}
+
+impl<'w> Checks<'w> {
+    pub(super) fn new(
+        job: &'w JobPlan,
+        (number, seed): (u32, u64),
+        tally: &Tally<'_>,
+        (own, controls): (usize, &'w SharedBlocks<Control>),
+    ) -> Self {
+        let verify = Verification::new(job, number, seed);
+        let pass = Pass::of(job, own, controls);
+        let traced = verify.is_some() || tally.has_logs() || tally.has_priorities() || job.record.tells.follows_ios();
+        let placed = job.buffers.placed.is_some();
+        Checks {
+            verify,
+            each_io: traced || placed || pass.as_ref().is_some_and(Pass::judges_reads),
+            pass_only: !traced && !placed && pass.is_some(),
+            pass,
+        }
+    }
+}

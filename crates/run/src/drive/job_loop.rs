@@ -1,0 +1,392 @@
+//! The worker's main loop: asks the load for I/Os, gives them to the engine, counts completions. Compiled once per
+//! engine, and a second time for jobs that measure no latencies.
+//!
+//! Owns batching, timestamps, short transfers, errors, pauses and the end of a ramp. Which I/O comes next is decided by
+//! the load, and how it reaches the kernel by the engine.
+
+use super::buffers::Buffers;
+use super::checks::Checks;
+use super::constraints::Constraints;
+use super::job_files::JobFiles;
+use super::life::Life;
+use super::memory::Memory;
+use super::slots::Slots;
+use super::tally::Tally;
+use super::timing::Timing;
+use crate::WorkerState;
+use crate::files::{FileLocks, OpenFiles};
+use crate::shared::capabilities::usable_depth;
+use crate::shared::control::{ATTENTION, Control};
+use crate::shared::group_state::GroupState;
+use crate::shared::usage::{cpu_usage, usage_now};
+use engine::{Engine, EngineError, Io};
+use load::content::Content;
+use load::{Load, Next, Request};
+use measure::{Clock, Nanos};
+use model::CpuUsage;
+use plan::Operation;
+use plan::{Isolation, JobPlan};
+use plan::{Submission, Work};
+use std::sync::atomic::Ordering::Relaxed;
+
+/// The inputs of a worker's loop.
+pub(crate) struct DriveSetup<'w, E: Engine> {
+    /// The job.
+    pub(crate) job: &'w JobPlan,
+    /// The open engine.
+    pub(crate) engine: E,
+    /// The clock of the engine: real or virtual time.
+    pub(crate) clock: E::Clock,
+    /// Decides which I/O comes next.
+    pub(crate) load: Load,
+    /// Generates the data for write buffers.
+    pub(crate) content: Content,
+    /// The worker's number over the whole run, from 1, and the seed of its verify patterns.
+    pub(crate) identity: (u32, u64),
+    /// The buffers, one per slot.
+    pub(crate) memory: &'w mut Memory,
+    /// The statistics to count into.
+    pub(crate) tally: Tally<'w>,
+    /// The open files.
+    pub(crate) files: &'w mut OpenFiles,
+    /// Their locks, if each I/O takes one.
+    pub(crate) locks: Option<FileLocks>,
+    /// The worker's place in its group, and the control blocks of all workers.
+    pub(crate) group: (&'w GroupState, &'w sys::machine::shared_memory::SharedBlocks<Control>),
+}
+
+/// A worker's loop and its parts.
+///
+/// The parts are fields by value: a method of a part costs what a field of the loop would, and the borrow checker still
+/// sees that two of them are disjoint.
+pub(super) struct Drive<'w, E: Engine, const LATENCY: bool> {
+    pub(super) job: &'w JobPlan,
+    pub(super) engine: E,
+    pub(super) clock: E::Clock,
+    pub(super) load: Load,
+    pub(super) slots: Slots,
+    pub(super) buffers: Buffers<'w>,
+    pub(super) files: JobFiles<'w>,
+    pub(super) tally: Tally<'w>,
+    pub(super) timing: Timing,
+    pub(super) checks: Checks<'w>,
+    /// Constraints that slow the worker down or end it early; `None` for most jobs.
+    pub(super) constraints: Option<Box<Constraints<'w>>>,
+    pub(super) ended_by_fault: bool,
+}
+
+/// Runs a job's I/O to its end. Errors are stored in the record.
+pub(crate) fn drive<E: Engine>(setup: DriveSetup<'_, E>) {
+    let record = &setup.job.record;
+    let logs = record.logs.wants_any();
+    let wanted = record.total_latency || record.completion_latency || record.submission_latency || logs;
+    if wanted || setup.job.latency.judges() || setup.job.steady.is_some() {
+        Drive::<E, true>::new(setup).run();
+    } else {
+        Drive::<E, false>::new(setup).run();
+    }
+}
+
+impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
+    fn new(setup: DriveSetup<'w, E>) -> Self {
+        let DriveSetup { job, engine, clock, load, content, identity, memory, mut tally, files, locks, group } = setup;
+        tally.keep_priorities_of(engine.priorities());
+        Drive {
+            checks: Checks::new(job, identity, &tally, (group.0.own, group.1)),
+            job,
+            engine,
+            clock,
+            load,
+            slots: Slots::new(usable_depth(job)),
+            buffers: Buffers::new(memory, content),
+            files: JobFiles::new(files, locks),
+            tally,
+            timing: Timing::new(),
+            constraints: Constraints::of(job, group.0, group.1),
+            ended_by_fault: false,
+        }
+    }
+
+    fn run(mut self) {
+        let now = self.clock.now();
+        self.timing.begin_ramp(&self.job.limits, now);
+        self.begin_measuring(now);
+        if self.timing.ramp_ends.is_some() {
+            self.tally.mute_logs();
+        }
+        self.load.begin(now);
+        self.begin_checks();
+        if self.constraints.is_some() {
+            self.tally.control.stop.fetch_or(ATTENTION, Relaxed);
+        }
+        self.timing.schedule_sample(&self.tally);
+        if self.timing.ramp_ends.is_none() {
+            self.begin_constraints(now);
+        }
+        self.reschedule();
+        self.show(if self.timing.ramp_ends.is_none() { WorkerState::Running } else { WorkerState::Ramping });
+        let ended = match self.files.locks.take() {
+            Some(locks) => self.run_locked(&locks),
+            None if self.habits().is_some() => self.run_with_extras(),
+            None if is_synchronous::<E>(self.job) && self.checks.pass_only => self.run_synchronous::<true>(),
+            None if is_synchronous::<E>(self.job) => self.run_synchronous::<false>(),
+            None => self.run_queued(),
+        };
+        self.end_timed_part();
+        let ended = ended.and_then(|()| self.end_pass());
+        if let Err(error) = ended {
+            let errno = error.errno;
+            self.tally.record.fault.keep_first(errno, error.operation, &error.to_string());
+        }
+        self.end_review();
+        self.close_inside();
+        self.save_state();
+        let now = self.clock.now();
+        self.watch_time(now);
+        if now == self.timing.next_event {
+            self.event(now, now);
+        }
+        self.tally.record.measured_until = now.get();
+        self.account_for_the_kernel();
+        self.account_for_helpers();
+        if let Err(error) = self.after_timed_part() {
+            self.tally.record.fault.keep_first(error.errno, error.operation, &error.to_string());
+        }
+        if let Err(failure) = self.load.conclude(now) {
+            self.tally.record.fault.keep_first(failure.errno, failure.operation, &failure.message);
+        }
+        self.drop_constraints();
+        if let Err(error) = self.tally.finish_logs(now) {
+            self.tally.record.fault.keep_first(error.errno, &error.operation, &error.message);
+        }
+        self.show(WorkerState::Finishing);
+    }
+
+    /// Resets all counts: only I/O from `now` on is reported.
+    pub(super) fn begin_measuring(&mut self, now: Nanos) {
+        self.tally.begin(self.usage(), now);
+        self.tally.record.zone_resets = self.load.zone_resets();
+        self.tally.kernel_cpu_before = self.engine.kernel_cpu().unwrap_or(Nanos::ZERO);
+        self.tally.begin_priorities(self.engine.priorities());
+    }
+
+    /// CPU usage of the worker so far, including the threads of its engine.
+    pub(super) fn usage(&self) -> CpuUsage {
+        usage_now(self.job.isolation) + self.helpers_usage()
+    }
+
+    /// CPU usage of the engine's threads, if getrusage(2) of the worker does not already include it: for a process it
+    /// does.
+    fn helpers_usage(&self) -> CpuUsage {
+        match self.job.isolation {
+            Isolation::Process => CpuUsage::default(),
+            Isolation::Thread => self.engine.helpers_usage().map(cpu_usage).unwrap_or_default(),
+        }
+    }
+
+    /// Records, at the end, what only the load and the engine's threads know.
+    fn account_for_helpers(&mut self) {
+        let (used, resets) = (self.helpers_usage(), self.load.zone_resets());
+        let record = &mut *self.tally.record;
+        record.helpers_usage = used;
+        record.zone_resets = resets.saturating_sub(record.zone_resets);
+    }
+
+    /// Records separately the CPU time that a kernel thread (io_uring's SQPOLL thread) spent for this worker.
+    fn account_for_the_kernel(&mut self) {
+        let Some(used) = self.engine.kernel_cpu() else { return };
+        let used = used.saturating_sub(self.tally.kernel_cpu_before);
+        self.tally.record.kernel_cpu = used.get();
+        let milliseconds = used.get() / 1_000_000;
+        let note = self.engine.note().unwrap_or_default();
+        self.tally.record.note.set(&format!("{note}, {milliseconds} ms of CPU in the kernel's polling thread"));
+    }
+
+    /// The next I/O if it is already decided and nothing else needs attention; otherwise `None`, and [`Drive::next`]
+    /// decides.
+    #[inline(always)]
+    pub(super) fn planned(&mut self, now: Nanos) -> Option<Request> {
+        if self.tally.control.wants_attention() { None } else { self.load.planned(now) }
+    }
+
+    /// Decides what to do next, and returns the current time: the load's answer, unless the worker is to stop or has
+    /// constraints.
+    #[inline]
+    pub(super) fn next(&mut self, now: Nanos) -> Result<(Next, Nanos), EngineError> {
+        if self.tally.control.wants_attention() { self.attend(now) } else { Ok((self.load.next(now), now)) }
+    }
+
+    /// The time after a call. If no latency is measured, the clock is read only every few I/Os, except with virtual
+    /// time, where a read is free and every time must be exact.
+    #[inline]
+    pub(super) fn now(&mut self, before: Nanos) -> Nanos {
+        if LATENCY || E::SPEC.capabilities.virtual_time {
+            self.clock.now()
+        } else {
+            self.timing.stride.now(&self.clock, before)
+        }
+    }
+
+    pub(super) fn show(&self, state: WorkerState) {
+        self.tally.control.state.store(state as u32, Relaxed);
+    }
+
+    /// Sets the next event.
+    pub(super) fn reschedule(&mut self) {
+        let constraints_due = self.constraints.as_ref().map_or(Nanos::MAX, |constraints| constraints.due());
+        self.timing.schedule_event(constraints_due);
+    }
+
+    /// Handles events that are due before the completions reaped at `now` are counted. The end of the ramp and the ends
+    /// of samples fall exactly where they are due, however late the loop notices them.
+    #[inline]
+    pub(super) fn watch_time(&mut self, now: Nanos) {
+        if now > self.timing.next_event {
+            self.events_before(now);
+        }
+    }
+
+    #[cold]
+    fn events_before(&mut self, now: Nanos) {
+        while self.timing.next_event < now {
+            self.event(self.timing.next_event, now);
+        }
+    }
+
+    /// Performs what is due at `moment`: ends the ramp, takes samples, checks constraints. No I/O completes before
+    /// `until`.
+    pub(super) fn event(&mut self, moment: Nanos, until: Nanos) {
+        if self.timing.ramp_ends.is_some_and(|end| moment >= end) {
+            self.end_ramp(moment);
+            self.begin_constraints(moment);
+        } else if moment >= self.timing.next_sample {
+            if self.timing.ramp_ends.is_none() {
+                self.tally.sample(moment, until);
+                self.tally.close_log_windows(moment, until);
+            }
+            self.timing.schedule_sample(&self.tally);
+        }
+        if self.constraints.is_some() {
+            self.check_constraints(moment);
+        }
+        self.reschedule();
+    }
+
+    /// Passes an I/O that completed in full to everything that inspects each I/O.
+    #[inline]
+    pub(super) fn observe_completed(&mut self, slot: u32, request: &Request, life: Life) {
+        if self.checks.each_io {
+            self.show_each(slot, request, life);
+        }
+    }
+
+    #[cold]
+    fn show_each(&mut self, slot: u32, request: &Request, life: Life) {
+        if E::SPEC.capabilities.work != Work::Metadata || self.engine.made_call() {
+            self.tally.log(request, life);
+        }
+        if let (Some(priorities), Some(direction)) = (&mut self.tally.priorities, request.direction()) {
+            let from = if self.job.record.total_percentiles { life.issued } else { life.accepted };
+            priorities.record(self.engine.priority_of(slot), direction, life.reaped.saturating_sub(from));
+        }
+        self.judge_block(slot, request);
+        self.judge_marks(slot, request);
+        self.judge_places(slot, request);
+        self.load.note_completed(request);
+    }
+
+    /// Prepares the buffer of `slot` for `request`.
+    #[inline(always)]
+    pub(super) fn prepare(&mut self, slot: u32, request: &Request, now: Nanos) {
+        if request.operation == Operation::Write {
+            self.prepare_write(slot, request, now);
+        }
+    }
+
+    #[inline(never)]
+    fn prepare_write(&mut self, slot: u32, request: &Request, now: Nanos) {
+        self.files.unflushed = true;
+        self.buffers.fill(slot, request, self.checks.verify.as_mut(), now);
+    }
+
+    /// Ends a pass over the data: flushes what was written, if the plan says so, with nothing in flight. The time is
+    /// part of the run time; its latency is not among those of fsync (fio counts it the same way).
+    fn end_pass(&mut self) -> Result<(), EngineError> {
+        let load = &self.job.load;
+        let wanted = load.end_fsync || load.fsync_on_close || load.end_syncfs;
+        if !wanted || !std::mem::take(&mut self.files.unflushed) || self.ended_by_fault {
+            return Ok(());
+        }
+        self.show(WorkerState::Flushing);
+        if load.end_syncfs {
+            self.sync_file_systems();
+        }
+        let files = if load.end_fsync || load.fsync_on_close { self.files.open.paths.len() } else { 0 };
+        for target in 0..u32::try_from(files).unwrap_or(u32::MAX) {
+            let request = Request { operation: Operation::Sync, target, offset: 0, length: 0 };
+            self.load.note_issued(self.clock.now(), &request);
+            let result = self.alone(&request)?;
+            if result < 0 {
+                self.fault(&request, result);
+            }
+        }
+        self.show(WorkerState::Running);
+        Ok(())
+    }
+
+    /// Continues after a drain that the load asked for: ends a pass if one is complete.
+    fn drained(&mut self) -> Result<(), EngineError> {
+        if self.load.passes() > self.files.passes {
+            self.files.passes = self.load.passes();
+            self.end_pass()?;
+            if self.job.files.handling.unlink_each_pass {
+                self.start_files_afresh()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Performs a rare step of the load, with nothing in flight; returns the new time.
+    pub(super) fn rest(&mut self, next: Next) -> Result<Nanos, EngineError> {
+        match next {
+            Next::Wait(until) => self.sleep_until(until),
+            Next::Think { until, spin_from } => {
+                self.burn_cycles();
+                self.sleep_until(spin_from.min(until));
+                self.spin_until(until);
+            }
+            Next::Drain => self.drained()?,
+            Next::DropCache(target) => self.files.open.drop_cache(target),
+            Next::Open { target, file } => self.exchange(target, file)?,
+            Next::SyncRange { target, offset, length } => self.sync_range(target, offset, length),
+            Next::BeginReview => self.begin_review()?,
+            Next::EndReview => self.end_review(),
+            Next::Issue(_) | Next::Review { .. } | Next::Stop => {}
+        }
+        let now = self.clock.now();
+        self.timing.stride.restart();
+        Ok(now)
+    }
+}
+
+/// True if this engine completes I/Os in `submit` for this job.
+pub(crate) fn is_synchronous<E: Engine>(job: &JobPlan) -> bool {
+    match E::SPEC.capabilities.submission {
+        Submission::Synchronous => true,
+        Submission::Asynchronous => false,
+        Submission::ByDepth => job.depth.depth == 1,
+    }
+}
+
+/// The I/O that performs a request from its first byte.
+#[inline]
+pub(super) fn first_io(slot: u32, request: &Request) -> Io {
+    Io {
+        slot,
+        operation: request.operation,
+        target: request.target,
+        offset: request.offset,
+        length: request.length,
+        buffer_offset: 0,
+    }
+}

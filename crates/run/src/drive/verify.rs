@@ -1,0 +1,166 @@
+//! Verification in the loop: adds verify headers to blocks before they are written, checks blocks that were read back,
+//! and describes each mismatch.
+
+use super::verify_threads::VerifyThreads;
+use crate::files::largest_block;
+use load::verify::{Expected, Mismatch, Verifier};
+use load::{Expects, Request};
+use measure::{Direction, Nanos};
+use model::JobError;
+use plan::{JobPlan, Mix, VerifyPlan};
+use std::path::Path;
+use std::sync::Arc;
+
+/// The state of a job that verifies.
+#[derive(Debug)]
+pub(super) struct Verification {
+    pub(super) plan: VerifyPlan,
+    verifier: Arc<Verifier>,
+    pub(super) number: u32,
+    /// Number of writes so far.
+    pub(super) writes: u64,
+    /// File and offset of the last writes: a ring of `depth` entries, in which the next write goes to `writes` modulo
+    /// its length.
+    last: Box<[(u32, u64)]>,
+    /// Per slot: the content that the read in flight must return.
+    pub(super) expected: Box<[Option<Expects>]>,
+    /// True if the job only reads: every block must have been written by an earlier job.
+    judges_all_reads: bool,
+    /// True if the engine moves real data; the null and sim engines return no data to check.
+    moves_data: bool,
+    pub(super) threads: Option<VerifyThreads>,
+    /// Why the threads could not be started.
+    pub(super) trouble: Option<JobError>,
+    /// Mismatches that are not reported yet.
+    pub(super) found: Vec<(Request, Vec<Finding>)>,
+    /// Start of the verify phase in progress.
+    pub(super) since: Option<Nanos>,
+}
+
+/// A block that does not hold what was written, with its bytes if they are to be dumped.
+#[derive(Debug)]
+pub(super) struct Finding {
+    pub(super) mismatch: Mismatch,
+    pub(super) dumped: Option<Dumped>,
+}
+
+#[derive(Debug)]
+pub(super) struct Dumped {
+    received: Vec<u8>,
+    /// The expected data; `None` if the header is damaged, because the data are generated from it.
+    pub(super) expected: Option<Vec<u8>>,
+}
+
+/// Checks a block that was read back. Allocates memory only for a mismatch.
+pub(super) fn judge(
+    verifier: &Verifier,
+    buffer: &mut [u8],
+    request: &Request,
+    expects: Option<Expects>,
+    dump: bool,
+) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let sequence = match expects {
+        Some(Expects::Anything) => return findings,
+        Some(Expects::Zeros) => {
+            if let Err(mismatch) = Mismatch::unless_zero(buffer, request.offset) {
+                let zeros = || Dumped { received: buffer.to_vec(), expected: Some(vec![0; buffer.len()]) };
+                findings.push(Finding { mismatch, dumped: dump.then(zeros) });
+            }
+            return findings;
+        }
+        Some(Expects::Write(sequence)) => Some(sequence),
+        None => None,
+    };
+    let expected = Expected { offset: request.offset, sequence };
+    verifier.check_each(buffer, expected, &mut |mismatch, block| {
+        let place = Expected { offset: mismatch.offset, sequence };
+        let right = || verifier.regenerate(block, request.offset, place);
+        let dumped = || Dumped { received: block.to_vec(), expected: (!mismatch.is_header()).then(right) };
+        let dumped = dump.then(dumped);
+        findings.push(Finding { mismatch, dumped });
+    });
+    findings
+}
+
+impl Verification {
+    pub(super) fn new(job: &JobPlan, worker: u32, seed: u64) -> Option<Verification> {
+        let plan = job.verify.as_ref()?;
+        let verifier = Arc::new(Verifier::new(plan, worker, seed));
+        let largest = usize::try_from(largest_block(job)).unwrap_or(usize::MAX);
+        let depth = job.depth.depth as usize;
+        let started = (plan.threads > 0).then(|| VerifyThreads::start(plan, &verifier, largest)).transpose();
+        let (threads, trouble) = match started {
+            Ok(threads) => (threads, None),
+            Err(error) => (None, Some(error)),
+        };
+        Some(Verification {
+            plan: plan.clone(),
+            verifier,
+            number: worker,
+            writes: 0,
+            last: vec![(0, 0); depth.max(1)].into_boxed_slice(),
+            expected: vec![None; depth].into_boxed_slice(),
+            judges_all_reads: plan.check && job.load.mix == Mix::Only(Direction::Read),
+            moves_data: job.work.moves_data(),
+            threads,
+            trouble,
+            found: Vec::new(),
+            since: None,
+        })
+    }
+
+    /// Puts a pattern with its header into a buffer that is about to be written.
+    pub(super) fn seal(&mut self, buffer: &mut [u8], request: &Request, now: Nanos) {
+        let slots = self.last.len() as u64;
+        self.last[usize::try_from(self.writes % slots).unwrap_or(0)] = (request.target, request.offset);
+        self.writes += 1;
+        self.verifier.seal(buffer, request.offset, self.writes, now);
+    }
+
+    pub(super) fn judge(&mut self, slot: u32, request: &Request, buffer: &mut [u8]) {
+        let expects = self.expected[slot as usize].take();
+        if !self.moves_data || (expects.is_none() && !self.judges_all_reads) {
+            return;
+        }
+        if let Some(threads) = &mut self.threads {
+            threads.hand_over(buffer, *request, expects, &mut self.found);
+            return;
+        }
+        let findings = judge(&self.verifier, buffer, request, expects, self.plan.dump);
+        if !findings.is_empty() {
+            self.found.push((*request, findings));
+        }
+    }
+
+    /// The last writes, as file and offset, the newest first.
+    pub(super) fn last_writes(&self) -> Vec<(u64, u64)> {
+        let slots = self.last.len() as u64;
+        let kept = self.writes.min(slots);
+        let at = |back: u64| self.last[usize::try_from((self.writes - 1 - back) % slots).unwrap_or(0)];
+        (0..kept).map(at).map(|(target, offset)| (u64::from(target), offset)).collect()
+    }
+}
+
+/// Writes the bytes of a bad block to files in the current directory; returns lines for the message that name the
+/// files.
+pub(super) fn dump(dumped: &Dumped, path: &str, offset: u64) -> String {
+    let name = Path::new(path).file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    let mut text = String::new();
+    let mut put = |kind: &str, bytes: &[u8]| {
+        let file = format!("{name}.{offset}.{kind}");
+        let said = match sys::files::output_file::write(Path::new(&file), bytes) {
+            Ok(()) => format!("\n       {kind} data dumped as {file}"),
+            Err(error) => format!("\n       {kind} data could not be dumped as {file}: {error}"),
+        };
+        text.push_str(&said);
+    };
+    match &dumped.expected {
+        Some(expected) => {
+            put("received", &dumped.received);
+            put("expected", expected);
+        }
+        None => put("hdr_fail", &dumped.received),
+    }
+    text
+}

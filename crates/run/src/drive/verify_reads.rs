@@ -1,0 +1,130 @@
+//! Verification in the worker's loop: flushes before a verify phase, checks data that was read back, and reports each
+//! block that does not hold what was written.
+
+use super::faults;
+use super::job_loop::Drive;
+use super::verify::dump;
+use super::verify_state as state;
+use crate::WorkerState;
+use engine::{Engine, EngineError};
+use load::{Expects, Request};
+use measure::{Clock, Direction};
+use plan::ContinueOnError;
+use plan::Operation;
+
+impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
+    /// Ends the job at once if its verify threads could not be started.
+    pub(super) fn begin_checks(&mut self) {
+        if let Some(error) = self.checks.verify.as_mut().and_then(|checker| checker.trouble.take()) {
+            self.tally.record.fault.keep_first(error.errno, &error.operation, &error.message);
+            self.ended_by_fault = true;
+            self.load.stop();
+        }
+    }
+
+    /// Begins a verify phase, when all writes due are complete: flushes them and drops them from the page cache, so
+    /// that the data are read from the device. The time of the phase counts for the reads, not the writes.
+    pub(super) fn begin_review(&mut self) -> Result<(), EngineError> {
+        for target in 0..u32::try_from(self.files.open.paths.len()).unwrap_or(u32::MAX) {
+            let request = Request { operation: Operation::DataSync, target, offset: 0, length: 0 };
+            let result = self.alone(&request)?;
+            if result < 0 {
+                self.fault(&request, result);
+            } else if self.job.files.invalidate {
+                self.files.open.drop_cache(target);
+            }
+        }
+        self.show(WorkerState::Verifying);
+        let now = self.clock.now();
+        if let Some(checker) = &mut self.checks.verify {
+            checker.since = Some(now);
+        }
+        Ok(())
+    }
+
+    /// Ends a verify phase: all blocks that were due have been read back.
+    pub(super) fn end_review(&mut self) {
+        if let Some(checker) = &mut self.checks.verify
+            && let Some(threads) = &mut checker.threads
+        {
+            threads.finish(&mut checker.found);
+            self.report_found();
+        }
+        let now = self.clock.now();
+        if let Some(since) = self.checks.verify.as_mut().and_then(|checker| checker.since.take()) {
+            self.tally.record.reviewed += now.saturating_sub(since).get();
+            self.show(WorkerState::Running);
+        }
+    }
+
+    /// Sets the content that the read in this slot must return.
+    pub(super) fn expect(&mut self, slot: u32, expects: Expects) {
+        if let Some(checker) = &mut self.checks.verify {
+            checker.expected[slot as usize] = Some(expects);
+        }
+    }
+
+    /// Checks a block that was read in full, if the job verifies reads.
+    #[inline]
+    pub(super) fn judge_block(&mut self, slot: u32, request: &Request) {
+        if self.checks.verify.is_some() && request.operation == Operation::Read {
+            self.judge_read(slot, request);
+        }
+    }
+
+    #[cold]
+    fn judge_read(&mut self, slot: u32, request: &Request) {
+        let Some(checker) = &mut self.checks.verify else { return };
+        checker.judge(slot, request, self.buffers.memory.slot(slot, request.length));
+        if !checker.found.is_empty() {
+            self.report_found();
+        }
+    }
+
+    /// Reports mismatches, and ends the job unless it ignores them.
+    fn report_found(&mut self) {
+        let found = self.checks.verify.as_mut().map(|checker| std::mem::take(&mut checker.found));
+        for (request, findings) in found.unwrap_or_default() {
+            let path = self.path(&request);
+            for finding in &findings {
+                let mut text = finding.mismatch.describe(&path, (request.offset, request.length));
+                if let Some(dumped) = &finding.dumped {
+                    text.push_str(&dump(dumped, &path, finding.mismatch.offset));
+                }
+                self.tally.control.notices.tell(&text);
+            }
+            let Some(first) = findings.first() else { continue };
+            let limits = &self.job.limits;
+            if limits.continue_on_error != ContinueOnError::default() {
+                self.tally.count_error(libc::EILSEQ);
+            }
+            if limits.continue_on_error.verify && faults::is_forgiven(&limits.ignored.verify, libc::EILSEQ) {
+                continue;
+            }
+            let text = first.mismatch.describe(&path, (request.offset, request.length));
+            let message = text.lines().next().unwrap_or_default();
+            self.tally.record.fault.keep_first(libc::EILSEQ, "verify", message);
+            self.ended_by_fault = true;
+            self.load.stop();
+        }
+    }
+
+    /// Saves the state file, which records how far the writes got, if the job asks for it (`verify_state_save`).
+    pub(super) fn save_state(&mut self) {
+        let Some(checker) = &self.checks.verify else { return };
+        let writes = self.job.load.mix.contains(Direction::Write);
+        if !checker.plan.state_save || checker.plan.only || !writes {
+            return;
+        }
+        let mut state = state::describe(self.job, checker.number);
+        (state.writes, state.completed) = (checker.writes, checker.last_writes());
+        let name = load::verify::state::State::file_name(&state.name, state.index);
+        let name = state::path(self.job, &name);
+        if let Err(error) = sys::files::output_file::write(&name, &state.to_bytes(checker.plan.format)) {
+            self.tally.control.notices.tell(&format!(
+                "fio: {}: {error}: how far the writes came is not kept (verify_state_save=0 does not try)",
+                name.display()
+            ));
+        }
+    }
+}

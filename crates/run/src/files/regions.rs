@@ -1,0 +1,298 @@
+//! The files of a worker: names, actual sizes, and the region of each that it works on.
+
+use super::errors::{file_error, refusal};
+use super::names;
+use load::{Reach, Region};
+use model::JobError;
+use plan::Work;
+use plan::{Extent, FileType, JobPlan, ZonePlan, Zoned};
+use std::io;
+use std::os::unix::fs::FileTypeExt;
+use std::path::{Path, PathBuf};
+
+/// A file or device as a worker will use it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct PlannedFile {
+    /// Its path.
+    pub(crate) path: PathBuf,
+    /// File type.
+    pub(crate) kind: FileKind,
+    /// The part of it that the worker uses.
+    pub(crate) region: Region,
+    /// Size before layout, in bytes; 0 if it does not exist.
+    pub(crate) real_size: u64,
+}
+
+/// The type of file that a path refers to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FileKind {
+    /// A regular file, or one that does not exist yet.
+    Regular,
+    /// A block device.
+    Block,
+    /// A character device, a pipe, a socket.
+    Other,
+    /// Only a name: the engine opens no files.
+    NameOnly,
+}
+
+/// The clone number used in file names and for offset increments: fio numbers the first clone 0 and then counts down.
+pub(crate) fn clone_index(clone: u32, clones: u32) -> u32 {
+    if clone == 0 { 0 } else { clones - clone }
+}
+
+/// The files of one worker.
+///
+/// # Errors
+/// If a size is missing, too small or out of range, or the size of a device cannot be determined.
+pub(crate) fn plan_files(job: &JobPlan, clone: u32, needs_files: bool) -> Result<Vec<PlannedFile>, JobError> {
+    if job.work == Work::Background {
+        return Ok(vec![endless()]);
+    }
+    let index = clone_index(clone, job.clones);
+    let paths = paths(job, index, needs_files)?;
+    let count = paths.len() as u64;
+    let smallest = smallest_block(job);
+    if let (None, Some(Extent::Bytes(size))) = (job.files.file_size, job.files.size)
+        && size > 0
+        && size < smallest
+    {
+        let message = format!(
+            "job `{}` ({}): size={size} is smaller than its smallest block of {smallest} bytes; \
+             give a larger size= or a smaller bs=",
+            job.name, job.origin
+        );
+        return Err(refusal(libc::EINVAL, "size", message));
+    }
+    let mut files = Vec::with_capacity(paths.len());
+    for (number, path) in (0..).zip(paths) {
+        let (kind, real_size) = match job.files.handling.file_type {
+            _ if !needs_files => (FileKind::NameOnly, 0),
+            None => look_at(&path)?,
+            Some(said) => take_as(said, &path)?,
+        };
+        let wanted = wanted_size(job, index, number, count, real_size);
+        let region = region(job, index, &path, kind, real_size, wanted)?;
+        files.push(PlannedFile { path, kind, region, real_size });
+    }
+    Ok(files)
+}
+
+/// The region of a job that does no I/O: it ends by time or with the other jobs, never because its data end.
+fn endless() -> PlannedFile {
+    let region = Region { start: 0, end: 1 << 62, reach: Reach::Whole };
+    PlannedFile { path: PathBuf::new(), kind: FileKind::NameOnly, region, real_size: 0 }
+}
+
+fn paths(job: &JobPlan, index: u32, needs_files: bool) -> Result<Vec<PathBuf>, JobError> {
+    let files = &job.files;
+    let directory = match files.directories.len() {
+        0 => None,
+        many => files.directories.get(index as usize % many),
+    };
+    let place = |name: &Path| directory.map_or_else(|| name.to_owned(), |directory| directory.join(name));
+    if !files.names.is_empty() || !files.handling.below.is_empty() {
+        let mut paths: Vec<PathBuf> = files.names.iter().map(|name| place(name)).collect();
+        for directory in &files.handling.below {
+            names::below(directory, &mut paths)?;
+        }
+        return Ok(paths);
+    }
+    // A single job whose name is the path of a device uses that device: name=/dev/sdb.
+    let named = Path::new(&job.name);
+    let is_device = || std::fs::metadata(named).is_ok_and(|found| !found.is_file() && !found.is_dir());
+    if needs_files && job.clones == 1 && files.count == 1 && is_device() {
+        return Ok(vec![named.to_owned()]);
+    }
+    // A slash in a job's name would put its file into another directory.
+    let stem = job.name.replace('/', "_");
+    let format = files.handling.name_format.as_deref();
+    let name = |number: u32| match format {
+        None => format!("{stem}.{index}.{number}"),
+        Some(format) => names::generated(format, &stem, index, number),
+    };
+    Ok((0..files.count.max(1)).map(|number| place(Path::new(&name(number)))).collect())
+}
+
+/// The file type that the job states (`filetype`); only the size is looked up. A path that exists as something other
+/// than a regular file is never treated as one, because regular files are created, extended and removed.
+fn take_as(said: FileType, path: &Path) -> Result<(FileKind, u64), JobError> {
+    if said == FileType::Regular && std::fs::metadata(path).is_ok_and(|found| !found.is_file()) {
+        return look_at(path);
+    }
+    let size = || match std::fs::File::open(path) {
+        Ok(mut file) => io::Seek::seek(&mut file, io::SeekFrom::End(0)).or(Ok(0)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound && said == FileType::Regular => Ok(0),
+        Err(error) => Err(file_error("open", path, error, "")),
+    };
+    Ok(match said {
+        FileType::Regular => (FileKind::Regular, size()?),
+        FileType::Block => (FileKind::Block, size()?),
+        FileType::Character => (FileKind::Other, 0),
+    })
+}
+
+/// File type and size of a path.
+///
+/// # Errors
+/// If it cannot be examined, or is a directory.
+pub(crate) fn look_at(path: &Path) -> Result<(FileKind, u64), JobError> {
+    let found = match std::fs::metadata(path) {
+        Ok(found) => found,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok((FileKind::Regular, 0)),
+        Err(error) => return Err(file_error("stat", path, error, "")),
+    };
+    let kind = found.file_type();
+    if kind.is_file() {
+        Ok((FileKind::Regular, found.len()))
+    } else if kind.is_block_device() {
+        let device = std::fs::File::open(path).map_err(|error| file_error("open", path, error, ""))?;
+        let size = rustix::fs::seek(&device, rustix::fs::SeekFrom::End(0))
+            .map_err(|error| file_error("find the end of", path, error, ""))?;
+        Ok((FileKind::Block, size))
+    } else if kind.is_dir() {
+        let message = format!("{} is a directory; give filename= a file, or use directory=", path.display());
+        Err(refusal(libc::EISDIR, "open", message))
+    } else {
+        Ok((FileKind::Other, 0))
+    }
+}
+
+/// The smallest block of the job, in bytes.
+pub(crate) fn smallest_block(job: &JobPlan) -> u64 {
+    u64::from(job.load.smallest())
+}
+
+/// The largest block of the job, in bytes.
+pub(crate) fn largest_block(job: &JobPlan) -> u64 {
+    u64::from(job.load.largest())
+}
+
+/// The number of bytes of one file that the job asks for; `None` for all.
+fn wanted_size(job: &JobPlan, index: u32, number: u64, count: u64, real_size: u64) -> Option<u64> {
+    let smallest = smallest_block(job);
+    if let Some((least, most)) = job.files.file_size {
+        if least >= most {
+            return Some(least);
+        }
+        let seed = job.load.seed.unwrap_or(0).wrapping_add(u64::from(index) << 32).wrapping_add(number + 1);
+        let drawn = least + scatter(seed) % (most - least).saturating_add(1);
+        return Some((drawn - drawn % smallest).max(least));
+    }
+    match job.files.size? {
+        Extent::Bytes(0) => None,
+        Extent::Bytes(total) => Some(total / count).filter(|&size| size > 0),
+        Extent::Percent(percent) => {
+            let share = share(real_size, percent);
+            Some(share - share % smallest)
+        }
+    }
+}
+
+/// A hash of a seed (the finaliser of SplitMix64).
+fn scatter(seed: u64) -> u64 {
+    let mut mixed = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ (mixed >> 31)
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "a share of at most 100 % of a u64; more saturates before")]
+fn share(size: u64, percent: u32) -> u64 {
+    (u128::from(size) * u128::from(percent) / 100).min(u128::from(u64::MAX)) as u64
+}
+
+fn start(job: &JobPlan, index: u32, kind: FileKind, real_size: u64) -> u64 {
+    let files = &job.files;
+    if files.handling.append && kind == FileKind::Regular {
+        return real_size;
+    }
+    let multiple = match files.handling.offset_align {
+        0 => smallest_block(job),
+        bytes => bytes,
+    };
+    let bytes = |extent: Extent| match extent {
+        Extent::Bytes(bytes) => bytes,
+        Extent::Percent(percent) => share(real_size, percent).checked_next_multiple_of(multiple).unwrap_or(u64::MAX),
+    };
+    bytes(files.offset).saturating_add(bytes(files.offset_increment).saturating_mul(u64::from(index)))
+}
+
+fn region(
+    job: &JobPlan,
+    index: u32,
+    path: &Path,
+    kind: FileKind,
+    real_size: u64,
+    wanted: Option<u64>,
+) -> Result<Region, JobError> {
+    let start = start(job, index, kind, real_size);
+    let relative = matches!(job.files.size, Some(Extent::Percent(_)));
+    let may_grow = matches!(kind, FileKind::Regular | FileKind::Other | FileKind::NameOnly);
+    let fills = job.files.handling.fill && may_grow;
+    let end = match wanted {
+        None if fills => start.saturating_add(ENDLESS),
+        Some(wanted) if may_grow && !relative => start.saturating_add(wanted),
+        Some(wanted) => start.saturating_add(wanted).min(real_size),
+        None => real_size,
+    };
+    if wanted.is_none_or(|wanted| wanted == 0) && real_size == 0 && !fills {
+        let message = format!(
+            "job `{}` ({}): {} has no size yet; give size= (or filesize=)",
+            job.name,
+            job.origin,
+            path.display()
+        );
+        return Err(refusal(libc::EINVAL, "size", message));
+    }
+    if end <= start {
+        let message = format!(
+            "job `{}` ({}): offset {start} lies at or beyond the end of {} ({real_size} bytes)",
+            job.name,
+            job.origin,
+            path.display()
+        );
+        return Err(refusal(libc::EINVAL, "offset", message));
+    }
+    if let ZonePlan::Zoned(zones) = &job.load.zones {
+        return whole_zones(job, zones, path, real_size, (start, end));
+    }
+    let reach = if start == 0 && end >= real_size { Reach::Whole } else { Reach::Part };
+    Ok(Region { start, end, reach })
+}
+
+/// A size larger than any file system: a job that fills one ends when the file system is full.
+const ENDLESS: u64 = 1 << 62;
+
+/// The zones that are entirely inside a region: it is shortened to zone boundaries.
+fn whole_zones(
+    job: &JobPlan,
+    zones: &Zoned,
+    path: &Path,
+    real_size: u64,
+    (start, end): (u64, u64),
+) -> Result<Region, JobError> {
+    let refuse = |what: String| {
+        let message = format!("job `{}` ({}): {}: {what}", job.name, job.origin, path.display());
+        Err(refusal(libc::EINVAL, "zones", message))
+    };
+    if real_size < zones.size {
+        return refuse(format!(
+            "its {real_size} bytes are less than one zone of {}; give a smaller zonesize=",
+            zones.size
+        ));
+    }
+    let largest = largest_block(job);
+    if largest > zones.size {
+        return refuse(format!(
+            "a block of {largest} bytes is larger than a zone of {}; give a smaller bs=",
+            zones.size
+        ));
+    }
+    let start = start.checked_next_multiple_of(zones.size).unwrap_or(u64::MAX);
+    let end = end.min(real_size) / zones.size * zones.size;
+    if end <= start {
+        return refuse(format!("no whole zone of {} bytes lies between offset and end of the region", zones.size));
+    }
+    Ok(Region { start, end, reach: Reach::Part })
+}

@@ -1,0 +1,15 @@
+//! State that a worker and its parent share: control blocks, records, the gate, mailboxes and groups.
+//!
+//! Nothing in this module uses `worker`, `drive`, `files`, `replay` or `supervise`; all of them may use it.
+
+pub(crate) mod bell;
+mod block_record;
+pub(crate) mod capabilities;
+pub(crate) mod control;
+pub(crate) mod gate;
+pub(crate) mod group_state;
+pub(crate) mod notices;
+pub(crate) mod priorities;
+pub(crate) mod record;
+pub(crate) mod steady;
+pub(crate) mod usage;

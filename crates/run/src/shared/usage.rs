@@ -1,0 +1,41 @@
+//! CPU time and page faults of a worker, and the wall clock.
+
+use measure::Nanos;
+use model::CpuUsage;
+use plan::Isolation;
+
+/// Milliseconds since 1970 UTC.
+pub(crate) fn unix_ms() -> u64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    since.map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
+}
+
+/// CPU usage so far of the worker's process, or of its thread if it is one.
+pub(crate) fn usage_now(isolation: Isolation) -> CpuUsage {
+    cpu_usage(match isolation {
+        Isolation::Process => sys::processes::usage::of_process(),
+        Isolation::Thread => sys::processes::usage::of_thread(),
+    })
+}
+
+/// The kernel's numbers in the model's type.
+pub(crate) fn cpu_usage(usage: sys::processes::usage::Usage) -> CpuUsage {
+    CpuUsage {
+        user: Nanos(usage.user_ns),
+        system: Nanos(usage.system_ns),
+        switches: usage.voluntary_switches + usage.involuntary_switches,
+        major_faults: usage.major_faults,
+        minor_faults: usage.minor_faults,
+    }
+}
+
+/// The usage since `before`.
+pub(crate) fn used_since(now: CpuUsage, before: CpuUsage) -> CpuUsage {
+    CpuUsage {
+        user: now.user.saturating_sub(before.user),
+        system: now.system.saturating_sub(before.system),
+        switches: now.switches.saturating_sub(before.switches),
+        major_faults: now.major_faults.saturating_sub(before.major_faults),
+        minor_faults: now.minor_faults.saturating_sub(before.minor_faults),
+    }
+}

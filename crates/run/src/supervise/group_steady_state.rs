@@ -1,0 +1,81 @@
+//! Steady state of groups that are reported as one: the parent adds up the counters of their workers and checks the
+//! sums.
+
+use super::workers::Shared;
+use crate::WorkerState;
+use crate::shared::group_state::{GroupState, SteadyJudge};
+use crate::shared::steady::{Steadiness, Totals};
+use measure::Nanos;
+use model::SteadyResult;
+use plan::WorkerPlan;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// All groups that wait for steady state.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Settling {
+    groups: Vec<Group>,
+}
+
+#[derive(Clone, Debug)]
+struct Group {
+    members: Vec<usize>,
+    plan: plan::SteadyPlan,
+    /// `None` until all members are running.
+    steadiness: Option<Steadiness>,
+}
+
+impl Settling {
+    /// The groups among these workers.
+    pub(crate) fn new(workers: &[WorkerPlan<'_>]) -> Self {
+        let mut groups: Vec<Group> = Vec::new();
+        for group in GroupState::of_all(workers) {
+            let Some(plan) = workers[group.own].job.steady else { continue };
+            let first = group.ramp.first() == Some(&group.own);
+            if group.steady == SteadyJudge::Parent && first {
+                groups.push(Group { members: group.ramp, plan, steadiness: None });
+            }
+        }
+        Settling { groups }
+    }
+
+    /// Checks the groups at `now`; returns the workers of those that have just become steady. `tell` receives a line
+    /// for each sample, with the index of the group's first worker.
+    pub(crate) fn look(&mut self, now: Nanos, shared: &Shared, tell: &mut dyn FnMut(usize, &str)) -> Vec<usize> {
+        let mut settled = Vec::new();
+        for group in &mut self.groups {
+            let state = |index: usize| shared.controls[index].state.load(Relaxed);
+            let at_work = |&index: &usize| state(index) == WorkerState::Running as u32;
+            if group.steadiness.is_none() && group.members.iter().all(at_work) {
+                group.steadiness = Some(Steadiness::new(group.plan, now));
+            }
+            let Some(steadiness) = &mut group.steadiness else { continue };
+            if now < steadiness.due() {
+                continue;
+            }
+            let is_steady = steadiness.look(now, totals(&group.members, shared));
+            tell(group.members[0], &steadiness.describe());
+            if is_steady {
+                settled.extend(&group.members);
+            }
+        }
+        settled
+    }
+
+    /// The result of the group whose first worker this is.
+    pub(crate) fn result(&self, leader: usize) -> Option<SteadyResult> {
+        let group = self.groups.iter().find(|group| group.members.first() == Some(&leader))?;
+        let nothing = || Steadiness::new(group.plan, Nanos::ZERO).result();
+        Some(group.steadiness.as_ref().map_or_else(nothing, Steadiness::result))
+    }
+}
+
+fn totals(members: &[usize], shared: &Shared) -> Totals {
+    let mut totals = Totals::default();
+    for &index in members {
+        let control = &shared.controls[index];
+        totals.bytes += control.bytes.iter().map(|bytes| bytes.load(Relaxed)).sum::<u64>();
+        totals.ios += control.ios.iter().map(|ios| ios.load(Relaxed)).sum::<u64>();
+        totals.latency_ns = totals.latency_ns.saturating_add(control.latency_ns.load(Relaxed));
+    }
+    totals
+}

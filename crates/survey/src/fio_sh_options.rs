@@ -1,0 +1,291 @@
+//! The command line options of fio.sh, for compatibility.
+
+use crate::error::SurveyError;
+use crate::kind::Kind;
+use crate::parse_values as word;
+use crate::request::SurveyRequest;
+use std::path::PathBuf;
+
+/// A parsed command line of fio.sh.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FioShOptions {
+    /// The survey.
+    pub request: SurveyRequest,
+    /// The usage was requested; nothing is run.
+    pub help: bool,
+    /// Skip confirmation prompts.
+    pub force: bool,
+    /// Recreate the data of an existing work file.
+    pub recreate: bool,
+    /// Remarks on options that are accepted but have no effect, with the reason.
+    pub remarks: Vec<String>,
+}
+
+/// Defaults of fio.sh.
+const SECONDS: u64 = 60;
+const MEGABYTES: u64 = 65_536;
+const PER_USER_MEGABYTES: u64 = 100;
+const MIB: u64 = 1 << 20;
+
+/// Options that take a value.
+const VALUED: &str = "bwotsmulezr";
+/// Options that do not.
+const PLAIN: &str = "hifcdxy";
+
+impl FioShOptions {
+    /// Parses the arguments of a fio.sh command line, without the program's name.
+    ///
+    /// # Errors
+    /// The first option that is unknown or has an invalid value; the message has a valid example.
+    pub fn parse(words: &[String]) -> Result<FioShOptions, SurveyError> {
+        read(words)
+    }
+}
+
+fn read(words: &[String]) -> Result<FioShOptions, SurveyError> {
+    let mut found = Raw::default();
+    let mut rest = words.iter();
+    while let Some(word) = rest.next() {
+        let Some(cluster) = word.strip_prefix('-').filter(|cluster| !cluster.is_empty()) else {
+            return Err(SurveyError::Value(format!(
+                "`{word}` is no option of fio.sh; its letters begin with - (see fio.sh -h)"
+            )));
+        };
+        if cluster == "-help" {
+            found.set('h', String::new());
+            continue;
+        }
+        for (at, letter) in cluster.char_indices() {
+            if PLAIN.contains(letter) {
+                found.set(letter, String::new());
+            } else if VALUED.contains(letter) {
+                let joined = &cluster[at + letter.len_utf8()..];
+                let value = match joined {
+                    "" => rest
+                        .next()
+                        .cloned()
+                        .ok_or_else(|| SurveyError::Value(format!("-{letter} needs a value (see fio.sh -h)")))?,
+                    joined => joined.to_owned(),
+                };
+                found.set(letter, value);
+                break;
+            } else {
+                return Err(SurveyError::Value(format!("fio.sh has no letter -{letter} (see fio.sh -h)")));
+            }
+        }
+    }
+    found.settle()
+}
+
+/// Options in the order given; if one is repeated, the last counts.
+#[derive(Default)]
+struct Raw(Vec<(char, String)>);
+
+impl Raw {
+    fn set(&mut self, letter: char, value: String) {
+        self.0.push((letter, value));
+    }
+
+    fn get(&self, letter: char) -> Option<&str> {
+        self.0.iter().rev().find(|(known, _)| *known == letter).map(|(_, value)| value.as_str())
+    }
+
+    fn has(&self, letter: char) -> bool {
+        self.get(letter).is_some()
+    }
+
+    fn number(&self, letter: char, most: u64) -> Result<Option<u64>, SurveyError> {
+        let Some(text) = self.get(letter) else { return Ok(None) };
+        let number = text.parse::<u64>().ok().filter(|number| (1..=most).contains(number));
+        number
+            .map(Some)
+            .ok_or_else(|| SurveyError::Value(format!("-{letter} {text}: is not a whole number from 1 to {most}")))
+    }
+
+    fn settle(&self) -> Result<FioShOptions, SurveyError> {
+        let raw = self.get('r').map(devices).unwrap_or_default();
+        let megabytes = self.number('m', 1 << 40)?;
+        let mut request = SurveyRequest {
+            fio_sh: true,
+            tests: self.get('t').map_or_else(|| Ok(ALL.to_vec()), tests)?,
+            time: Some(self.number('s', 86_400)?.unwrap_or(SECONDS)),
+            users: self.get('u').map(word::user_counts).transpose()?.unwrap_or_default(),
+            block_sizes: self.kilobytes()?,
+            file_per_user: self.has('i'),
+            keep: !self.has('x'),
+            precondition: self.has('y'),
+            output_dir: Some(PathBuf::from(self.get('o').unwrap_or("."))),
+            ..SurveyRequest::default()
+        };
+        // Raw devices are used as a whole unless -m limits the size; fio.sh uses 64 GiB regardless of the device's
+        // size.
+        if raw.is_empty() || megabytes.is_some() {
+            request.size = Some(self.bytes(megabytes, raw.len(), &request)?);
+        }
+        request.targets = if raw.is_empty() { vec![PathBuf::from(self.get('w').unwrap_or("./workdir"))] } else { raw };
+        self.check_raw(&request)?;
+        Ok(FioShOptions {
+            help: self.has('h'),
+            force: self.has('f'),
+            recreate: self.has('c'),
+            remarks: self.remarks(),
+            request,
+        })
+    }
+
+    fn kilobytes(&self) -> Result<Vec<u32>, SurveyError> {
+        let Some(kilobytes) = self.number('l', 1024)? else { return Ok(Vec::new()) };
+        word::block_sizes(&format!("{kilobytes}k"))
+    }
+
+    /// Size of the work file or of each device; with -i, of each file.
+    fn bytes(&self, megabytes: Option<u64>, devices: usize, request: &SurveyRequest) -> Result<u64, SurveyError> {
+        let whole = match (megabytes, request.file_per_user) {
+            (Some(megabytes), _) => megabytes,
+            (None, true) => PER_USER_MEGABYTES,
+            (None, false) => MEGABYTES,
+        };
+        // Divided among the devices, as in fio.sh.
+        let each = whole.checked_mul(MIB).map(|bytes| bytes / devices.max(1) as u64 / MIB * MIB);
+        let each = each.ok_or_else(|| SurveyError::Value(format!("-m {whole}: is more than 64 bits can hold")))?;
+        word::size(&each.to_string())
+    }
+
+    fn check_raw(&self, request: &SurveyRequest) -> Result<(), SurveyError> {
+        if !self.has('r') {
+            if let Some(letter) = ['y', 'z'].into_iter().find(|letter| self.has(*letter)) {
+                return Err(SurveyError::Value(format!("-{letter} is for raw devices; name them with -r")));
+            }
+            return Ok(());
+        }
+        if self.has('i') {
+            return Err(SurveyError::Value("-i makes files, and -r measures devices; give one of them".to_owned()));
+        }
+        let Some(sizes) = self.get('z') else { return Ok(()) };
+        let count = sizes.split(':').count();
+        if count != request.targets.len() {
+            return Err(SurveyError::Value(format!("-z names {count} sizes and -r {} devices", request.targets.len())));
+        }
+        Ok(())
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        let told = |letter: char, why: &str| {
+            self.get(letter).map(|value| format!("-{letter} {value}").trim_end().to_owned() + why)
+        };
+        [
+            told('b', ": no other fio is needed; plumb does the I/O itself"),
+            told('d', ": DTrace is not needed; latencies and the devices' counters are in the result"),
+            told('e', ": no file system is made; the record size is that of the one that is there"),
+            told('z', ": the devices are asked for their sizes"),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
+    }
+}
+
+/// The tests that `all` selects in fio.sh, in its order.
+const ALL: [Kind; 3] = [Kind::RandomRead, Kind::LogWrite, Kind::SequentialRead];
+
+fn tests(text: &str) -> Result<Vec<Kind>, SurveyError> {
+    let mut found = Vec::new();
+    for word in text.split([' ', ',']).filter(|word| !word.is_empty()) {
+        let kinds = match word {
+            "all" => ALL.to_vec(),
+            "readrand" | "randread" => vec![Kind::RandomRead],
+            "read" => vec![Kind::SequentialRead],
+            "write" => vec![Kind::LogWrite],
+            "randrw" => vec![Kind::Mixed],
+            _ => {
+                return Err(SurveyError::Value(format!(
+                    "-t {word}: is no test; there are readrand, read, write, randrw and all"
+                )));
+            }
+        };
+        for kind in kinds {
+            if !found.contains(&kind) {
+                found.push(kind);
+            }
+        }
+    }
+    if found.is_empty() { Err(SurveyError::Value("-t names no test".to_owned())) } else { Ok(found) }
+}
+
+fn devices(text: &str) -> Vec<PathBuf> {
+    text.split(':').filter(|name| !name.is_empty()).map(PathBuf::from).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::suite::{Writes, suite};
+
+    fn parsed(line: &str) -> Result<FioShOptions, SurveyError> {
+        FioShOptions::parse(&line.split(' ').filter(|word| !word.is_empty()).map(str::to_owned).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn without_letters_it_is_what_fio_sh_does() {
+        let found = parsed("").unwrap().request;
+        assert_eq!(found.targets, [PathBuf::from("./workdir")]);
+        assert_eq!((found.time, found.size, found.keep), (Some(60), Some(64 << 30), true));
+        assert_eq!(suite(&found, Writes::Allowed).unwrap().tests.len(), 22);
+    }
+
+    #[test]
+    fn the_example_of_its_own_usage_works() {
+        let found = parsed("-w /domain0/fiotest -t randread -s 10 -m 1000 -f").unwrap();
+        assert!(found.force);
+        assert_eq!(found.request.tests, [Kind::RandomRead]);
+        assert_eq!((found.request.time, found.request.size), (Some(10), Some(1000 << 20)));
+    }
+
+    #[test]
+    fn a_user_count_alone_and_a_block_size_alone_work() {
+        let users = suite(&parsed("-u 3").unwrap().request, Writes::Allowed).unwrap().tests;
+        assert!(users.iter().all(|test| test.users == 3 && test.block >= 1024));
+        let blocks = suite(&parsed("-l 16").unwrap().request, Writes::Allowed).unwrap().tests;
+        assert!(blocks.iter().all(|test| test.block == 16 << 10));
+        assert_eq!(blocks.len(), 5 + 3 + 5);
+    }
+
+    #[test]
+    fn d_swallows_nothing_and_letters_may_stand_together() {
+        let found = parsed("-d -s 1 -o out -fx").unwrap();
+        assert_eq!((found.request.time, found.force, found.request.keep), (Some(1), true, false));
+        assert_eq!(found.request.output_dir, Some("out".into()));
+        assert_eq!(found.remarks.len(), 1, "{:?}", found.remarks);
+        assert_eq!(parsed("-s5").unwrap().request.time, Some(5));
+    }
+
+    #[test]
+    fn every_device_counts() {
+        let found = parsed("-r /dev/a:/dev/b:/dev/c -m 3000").unwrap().request;
+        assert_eq!((found.targets.len(), found.size), (3, Some(1000 << 20)));
+    }
+
+    #[test]
+    fn two_tests_are_two_tests() {
+        let words = ["-t", "read readrand"].map(str::to_owned);
+        assert_eq!(FioShOptions::parse(&words).unwrap().request.tests, [Kind::SequentialRead, Kind::RandomRead]);
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_told() {
+        for (line, says) in [
+            ("-q", "no letter -q"),
+            ("-s", "-s needs a value"),
+            ("-s 0", "from 1 to"),
+            ("-t sequential", "there are readrand"),
+            ("-y", "name them with -r"),
+            ("-r /dev/a -z 1:2", "2 sizes"),
+            ("-r /dev/a -i", "one of them"),
+            ("-m 1", "too small"),
+            ("out", "begin with -"),
+        ] {
+            let told = parsed(line).unwrap_err().to_string();
+            assert!(told.contains(says), "{line}\n{told}");
+        }
+    }
+}

@@ -1,0 +1,348 @@
+//! Tests → Plans: literals for the options that a survey fixes, with the swept options applied by fio's parser.
+//!
+//! Sequential users work on separate regions of a path, so that none reads data that another has just brought into a
+//! cache.
+
+use crate::error::SurveyError;
+use crate::kind::Kind;
+use crate::parse_values::short_size;
+use crate::test::{Test, TestTime};
+use fio::{Parser, Surroundings};
+use measure::{Direction, PerDirection};
+use plan::{Allocate, BlockSize, Extent, FilePlan, Generator, JobPlan, Limits, LoadPlan, Mix, RecordPlan, SyncMode};
+use plan::{Plan, Work};
+use std::path::PathBuf;
+
+const MIB: u32 = 1 << 20;
+
+/// Target of a survey.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// Paths of the work files or devices.
+    pub paths: Vec<PathBuf>,
+    /// Bytes used of each path.
+    pub size: u64,
+    /// Direct or buffered I/O.
+    pub access: Access,
+    /// Type of the target, which decides the allowed operations.
+    pub kind: TargetKind,
+    /// Assignment of paths to users.
+    pub layout: Layout,
+    /// Alignment that O_DIRECT requires, in bytes.
+    pub direct_multiple: u32,
+}
+
+/// Direct or buffered I/O.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// O_DIRECT: bypasses the page cache.
+    Direct,
+    /// Through the page cache, which is dropped before each test.
+    Buffered,
+}
+
+/// Type of a target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TargetKind {
+    /// Files created by the survey.
+    WorkFile,
+    /// An existing file with user data: read only.
+    ForeignFile,
+    /// Block devices.
+    Device,
+}
+
+/// Assignment of paths to users.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layout {
+    /// All users use all paths equally.
+    Shared,
+    /// Each user has a separate path.
+    PerUser,
+}
+
+impl Target {
+    /// Total bytes over all paths.
+    pub fn total(&self) -> u64 {
+        self.size.saturating_mul(self.paths.len() as u64)
+    }
+}
+
+/// The region of each path used by the first user, and the distance to the next user's region, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Region {
+    size: u64,
+    step: u64,
+}
+
+impl Test {
+    /// Checks that the target is large enough for the users' regions and that the block size has the alignment of
+    /// O_DIRECT.
+    ///
+    /// # Errors
+    /// The target is too small for the users' regions, or the block size is not aligned.
+    pub fn check(&self, target: &Target) -> Result<(), SurveyError> {
+        let block = u64::from(self.block);
+        let shared = self.set.unwrap_or(target.size).min(target.size);
+        if self.set.is_some_and(|set| set > target.total()) {
+            let total = short_size(target.total());
+            return Err(self.error(format!("the target has only {total}; give it a larger --size")));
+        }
+        let sharers = match (target.layout, self.kind.is_random()) {
+            (Layout::Shared, false) => u64::from(self.users),
+            _ => 1,
+        };
+        let needed = block.saturating_mul(sharers);
+        if needed > shared {
+            let needed = short_size(needed.next_multiple_of(u64::from(MIB)));
+            return Err(self.error(format!("needs a --size of {needed} and more")));
+        }
+        let through_cache = self.goes_through_cache(target);
+        if target.access == Access::Direct && !through_cache && !self.block.is_multiple_of(target.direct_multiple) {
+            return Err(self.error(format!(
+                "O_DIRECT takes multiples of {} bytes here; leave the size out, or measure with --buffered",
+                target.direct_multiple
+            )));
+        }
+        Ok(())
+    }
+
+    /// True if log writes are too small for O_DIRECT, so that they go through the page cache; O_DSYNC writes them to
+    /// the device.
+    pub fn goes_through_cache(&self, target: &Target) -> bool {
+        self.kind == Kind::LogWrite && !self.block.is_multiple_of(target.direct_multiple)
+    }
+
+    fn region(&self, target: &Target) -> Region {
+        let paths = target.paths.len() as u64;
+        let block = u64::from(self.block);
+        let share = |whole: u64, parts: u64| (whole / parts.max(1) / block).max(1) * block;
+        match (target.layout, self.set) {
+            (Layout::PerUser, set) => {
+                let users = u64::from(self.users);
+                Region { size: set.map_or(target.size, |set| share(set, users).min(target.size)), step: 0 }
+            }
+            (Layout::Shared, set) => {
+                // Random users share the whole range; sequential users get separate parts, so that none rereads blocks
+                // of another.
+                let whole = set.map_or(target.size, |set| share(set, paths).min(target.size));
+                if self.kind.is_random() {
+                    return Region { size: whole, step: 0 };
+                }
+                let part = share(whole, u64::from(self.users));
+                Region { size: part, step: part }
+            }
+        }
+    }
+
+    fn uses_direct(&self, target: &Target) -> bool {
+        target.access == Access::Direct && !self.goes_through_cache(target)
+    }
+
+    /// Number of workers of the job; with a file per user there is one job per user instead.
+    fn clones(&self, target: &Target) -> u32 {
+        if target.layout == Layout::Shared { self.users } else { 1 }
+    }
+
+    /// Total bytes of all files of a job, as in fio's `size`.
+    fn job_size(&self, target: &Target) -> u64 {
+        let files = if target.layout == Layout::Shared { target.paths.len() as u64 } else { 1 };
+        self.region(target).size * files
+    }
+
+    /// Options that repeat this test with `plumb fio`, without the names of its files.
+    pub fn options(&self, target: &Target, time: TestTime, engine: &str) -> Vec<(String, String)> {
+        let mut options = self.fixed_options(target, time, engine);
+        options.extend(self.extras.iter().cloned());
+        options
+    }
+
+    /// The settings of [`Test::literal`] as fio options.
+    fn fixed_options(&self, target: &Target, time: TestTime, engine: &str) -> Vec<(String, String)> {
+        let mut options: Vec<(String, String)> =
+            self.kind.options().iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        let mut add = |name: &str, value: String| options.push((name.to_owned(), value));
+        add("ioengine", engine.to_owned());
+        add("bs", self.block.to_string());
+        add("numjobs", self.clones(target).to_string());
+        add("size", self.job_size(target).to_string());
+        add("offset_increment", self.region(target).step.to_string());
+        add("direct", u8::from(self.uses_direct(target)).to_string());
+        add("time_based", "1".into());
+        add("runtime", format!("{}us", time.time.get() / 1000));
+        if time.ramp.get() > 0 {
+            add("ramp_time", format!("{}us", time.ramp.get() / 1000));
+        }
+        add("randrepeat", "0".into());
+        add("norandommap", "1".into());
+        add("random_generator", "tausworthe64".into());
+        add("group_reporting", "1".into());
+        add("fallocate", "none".into());
+        add("create_fsync", "0".into());
+        add("allow_file_create", "0".into());
+        options
+    }
+
+    /// The job before swept options are applied.
+    fn literal(&self, target: &Target, time: TestTime) -> JobPlan {
+        let mix = self.kind.mix();
+        let mut job = JobPlan::with_defaults(self.kind.id(), "survey", plan::DEFAULT_ENGINE);
+        job.clones = self.clones(target);
+        job.limits = Limits {
+            runtime: Some(time.time),
+            time_based: true,
+            ramp: time.ramp,
+            error_dump: true,
+            ..Limits::default()
+        };
+        job.files = FilePlan {
+            names: target.paths.clone(),
+            size: Some(Extent::Bytes(self.job_size(target))),
+            offset_increment: Extent::Bytes(self.region(target).step),
+            direct: self.uses_direct(target),
+            sync: if self.kind == Kind::LogWrite { SyncMode::DataSync } else { SyncMode::None },
+            allocate: Allocate::None,
+            overwrite: mix.contains(Direction::Read),
+            create_fsync: false,
+            may_create: false,
+            ..FilePlan::default()
+        };
+        job.load = LoadPlan {
+            mix,
+            random: self.kind.is_random(),
+            read_percent: if self.kind.is_mixed() { Test::USUAL_READS } else { LoadPlan::default().read_percent },
+            block_size: PerDirection::all(BlockSize::Fixed(self.block)),
+            end_fsync: self.kind.writes() && self.kind != Kind::LogWrite,
+            // A new seed each time and no random map: a cache or prefetcher below must not benefit from the order of a
+            // previous survey.
+            seed: None,
+            repeat_per_loop: false,
+            cover_all: false,
+            generator: Generator::Tausworthe64,
+            ..LoadPlan::default()
+        };
+        job.record = RecordPlan {
+            group_reporting: true,
+            completion_percentiles: false,
+            total_percentiles: true,
+            percentiles: vec![50.0, 95.0, 99.0, 99.9],
+            percentile_digits: 1,
+            ..RecordPlan::default()
+        };
+        job
+    }
+
+    /// Builds the Plan of this test on `target`.
+    ///
+    /// # Errors
+    /// The target is too small, a swept option or the engine is unknown or rejected, or the engine does not transfer
+    /// data of the target.
+    pub fn plan(
+        &self,
+        target: &Target,
+        time: TestTime,
+        engine: &str,
+        parser: &Parser,
+        surroundings: &Surroundings<'_>,
+    ) -> Result<Plan, SurveyError> {
+        self.check(target)?;
+        let mut options = vec![("ioengine".to_owned(), engine.to_owned())];
+        options.extend(self.extras.iter().cloned());
+        let mut job = parser
+            .apply(&self.literal(target, time), &options, surroundings)
+            .map_err(|error| SurveyError::Option { test: self.describe(), error })?;
+        // The options echoed in JSON describe the whole test, in the order of a job file that repeats it.
+        let mut written = vec![("name".to_owned(), self.kind.id().to_owned())];
+        written.extend(self.fixed_options(target, time, engine));
+        written.extend(job.written.drain(..).skip(1));
+        job.written = written;
+        let mut plan = Plan { jobs: vec![job], global_options: Vec::new() };
+        self.check_swept(&plan)?;
+        if target.layout == Layout::PerUser {
+            plan.jobs = job_per_user(&plan.jobs, target, self.users);
+        }
+        Ok(plan)
+    }
+
+    /// Rejects a sweep with which the test would measure something other than its row in the table says.
+    fn check_swept(&self, plan: &Plan) -> Result<(), SurveyError> {
+        let Some(job) = plan.jobs.first() else { return Ok(()) };
+        if let Some(what) = unsuitable(job.work) {
+            return Err(self.error(format!(
+                "the engine {} {what}; a survey's engine moves the data of its target: name one like psync, libaio or \
+                 io_uring",
+                job.engine
+            )));
+        }
+        let (asked, used) = (job.depth.asked(), job.depth.depth);
+        if asked > used {
+            return Err(self.error(format!(
+                "the engine {} keeps {used} I/O in flight; name one that takes more with --engine libaio or io_uring",
+                job.engine
+            )));
+        }
+        if job.load.mix != self.kind.mix() {
+            return Err(self.error("an option of the sweep changes which way the data goes".to_owned()));
+        }
+        Ok(())
+    }
+
+    fn error(&self, why: String) -> SurveyError {
+        SurveyError::Test { test: self.describe(), why }
+    }
+}
+
+/// Reason why an engine of this type cannot measure the target, or would damage it; `None` if it is suitable. Null
+/// engines are allowed: they measure the overhead of plumb itself.
+fn unsuitable(work: Work) -> Option<&'static str> {
+    match work {
+        Work::Data | Work::Null => None,
+        Work::Stream => Some("sends data to a peer or takes it from one"),
+        Work::Allocation => Some("reserves, cuts or moves the space of files"),
+        Work::Metadata => Some("makes, looks up or removes names of files"),
+        Work::Background => Some("does no I/O"),
+    }
+}
+
+/// Makes one job per user, each with a separate file.
+fn job_per_user(jobs: &[JobPlan], target: &Target, users: u32) -> Vec<JobPlan> {
+    let Some(first) = jobs.first() else { return Vec::new() };
+    let own = target.paths.iter().take(users as usize);
+    own.map(|path| {
+        let mut job = first.clone();
+        job.files.names = vec![path.clone()];
+        job
+    })
+    .collect()
+}
+
+/// Plan that writes every byte of the target once, sequentially, with random data.
+pub fn fill_plan(target: &Target) -> Plan {
+    let mut job = JobPlan::with_defaults("fill", "survey", plan::DEFAULT_ENGINE);
+    job.files = FilePlan {
+        names: target.paths.clone(),
+        direct: target.access == Access::Direct,
+        size: Some(Extent::Bytes(target.total())),
+        // The work file already has its full size and its reserved space.
+        allocate: Allocate::None,
+        create_fsync: false,
+        may_create: false,
+        ..FilePlan::default()
+    };
+    job.load = LoadPlan {
+        mix: Mix::Only(Direction::Write),
+        block_size: PerDirection::all(BlockSize::Fixed(MIB)),
+        end_fsync: true,
+        cover_all: false,
+        generator: Generator::Tausworthe64,
+        seed: None,
+        repeat_per_loop: false,
+        ..LoadPlan::default()
+    };
+    job.buffers.refill = true;
+    Plan { jobs: vec![job], global_options: Vec::new() }
+}
+
+#[cfg(test)]
+#[path = "job_plans_tests.rs"]
+mod tests;

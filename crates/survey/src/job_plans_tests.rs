@@ -1,0 +1,205 @@
+//! Plans of tests: regions, options, and restrictions on sweeps.
+
+use super::*;
+use crate::request::SurveyRequest;
+use crate::suite::{Writes, suite};
+use fio::{Action, Files};
+use measure::Nanos;
+use plan::SyncMode;
+use plan::{Capabilities, EngineSpec, Submission, Work};
+use std::io;
+use std::path::Path;
+
+const fn spec(name: &'static str, submission: Submission, work: Work) -> EngineSpec {
+    let capabilities = Capabilities { needs_files: true, ..Capabilities::new(submission, work) };
+    EngineSpec { name, help: "", capabilities, options: &[] }
+}
+
+const ENGINES: &[EngineSpec] = &[
+    spec("psync", Submission::Synchronous, Work::Data),
+    spec("libaio", Submission::Asynchronous, Work::Data),
+    spec("filedelete", Submission::Synchronous, Work::Metadata),
+    spec("falloc", Submission::Synchronous, Work::Allocation),
+    spec("net", Submission::Synchronous, Work::Stream),
+    spec("exec", Submission::Synchronous, Work::Background),
+];
+
+struct NoFiles;
+
+impl Files for NoFiles {
+    fn read(&self, _: &Path) -> io::Result<Vec<u8>> {
+        Err(io::ErrorKind::NotFound.into())
+    }
+
+    fn is_special(&self, _: &Path) -> bool {
+        false
+    }
+}
+
+fn target(kind: TargetKind) -> Target {
+    Target {
+        paths: vec!["/data/w".into()],
+        size: 1 << 30,
+        access: Access::Direct,
+        kind,
+        layout: Layout::Shared,
+        direct_multiple: 512,
+    }
+}
+
+const TIME: TestTime = TestTime { ramp: Nanos::ZERO, time: Nanos::SECOND };
+
+const SURROUNDINGS: Surroundings<'_> =
+    Surroundings { environment: &|_| None, files: &NoFiles, page_size: 4096, memory_mib: 1024, cpus: 2 };
+
+fn planned(test: &Test, target: &Target, engine: &str) -> Result<Plan, String> {
+    test.plan(target, TIME, engine, &Parser::new(ENGINES), &SURROUNDINGS).map_err(|error| error.to_string())
+}
+
+fn all() -> Vec<Test> {
+    let request = SurveyRequest { tests: Kind::ALL.to_vec(), ..SurveyRequest::default() };
+    suite(&request, Writes::Allowed).unwrap().tests
+}
+
+fn test(kind: Kind, block: u32, users: u32) -> Test {
+    Test { name: None, kind, block, users, set: None, extras: Vec::new(), round: 1 }
+}
+
+#[test]
+fn every_test_has_a_plan_that_runs_for_its_time_with_its_users() {
+    for test in all() {
+        let plan = planned(&test, &target(TargetKind::WorkFile), "psync").unwrap();
+        let job = &plan.jobs[0];
+        assert_eq!(plan.jobs.len(), 1, "{}", test.describe());
+        assert_eq!((job.clones, job.files.names.as_slice()), (test.users, &[PathBuf::from("/data/w")][..]));
+        assert_eq!((job.limits.runtime, job.limits.time_based), (Some(Nanos::SECOND), true), "{}", test.describe());
+        assert_eq!((job.load.seed, job.load.cover_all), (None, false), "{}", test.describe());
+        assert!(job.files.direct && !job.files.may_create, "{}", test.describe());
+        assert_eq!(job.load.random, test.kind.is_random());
+        assert_eq!(job.load.largest(), test.block);
+    }
+}
+
+#[test]
+fn engines_that_do_not_move_the_data_of_the_target_are_refused() {
+    for (engine, says) in
+        [("filedelete", "removes names"), ("falloc", "space of files"), ("net", "a peer"), ("exec", "no I/O")]
+    {
+        for kind in [TargetKind::ForeignFile, TargetKind::Device, TargetKind::WorkFile] {
+            let mut test = test(Kind::SequentialRead, 1 << 20, 1);
+            let told = planned(&test, &target(kind), engine).unwrap_err();
+            assert!(told.contains(engine) && told.contains(says), "{engine}: {told}");
+            test.extras = vec![("ioengine".to_owned(), engine.to_owned())];
+            let swept = planned(&test, &target(kind), "psync").unwrap_err();
+            assert!(swept.contains(says), "{engine}: {swept}");
+        }
+    }
+}
+
+#[test]
+fn sequential_users_never_share_a_block() {
+    for test in all().into_iter().filter(|test| !test.kind.is_random()) {
+        let plan = planned(&test, &target(TargetKind::WorkFile), "psync").unwrap();
+        let files = &plan.jobs[0].files;
+        let (Some(Extent::Bytes(part)), Extent::Bytes(step)) = (files.size, files.offset_increment) else {
+            panic!("sizes are in bytes");
+        };
+        assert_eq!(part, step, "{}", test.describe());
+        assert!(part * u64::from(test.users) <= 1 << 30 && part > 0, "{}", test.describe());
+        assert_eq!(part % u64::from(test.block), 0, "{}", test.describe());
+    }
+}
+
+#[test]
+fn log_writes_wait_for_stable_storage() {
+    let plan = planned(&test(Kind::LogWrite, 8192, 4), &target(TargetKind::WorkFile), "psync").unwrap();
+    assert_eq!(plan.jobs[0].files.sync, SyncMode::DataSync);
+}
+
+#[test]
+fn small_log_writes_go_through_the_cache_where_o_direct_has_no_such_size() {
+    let large = Target { direct_multiple: 4096, ..target(TargetKind::WorkFile) };
+    let small = test(Kind::LogWrite, 1024, 1);
+    assert!(!planned(&small, &large, "psync").unwrap().jobs[0].files.direct);
+    let refused = planned(&test(Kind::RandomRead, 512, 1), &large, "psync").unwrap_err();
+    assert!(refused.contains("multiples of 4096"), "{refused}");
+}
+
+#[test]
+fn several_devices_are_used_alike_by_all_users() {
+    let two = Target { paths: vec!["/dev/a".into(), "/dev/b".into()], ..target(TargetKind::Device) };
+    let plan = planned(&test(Kind::SequentialRead, 1 << 20, 8), &two, "psync").unwrap();
+    let files = &plan.jobs[0].files;
+    assert_eq!(files.names.len(), 2);
+    // The size is that of both files, the offset increment applies within each of them.
+    assert_eq!((files.size, files.offset_increment), (Some(Extent::Bytes(256 << 20)), Extent::Bytes(128 << 20)));
+}
+
+#[test]
+fn each_user_has_a_file_of_its_own_where_that_is_asked() {
+    let paths: Vec<PathBuf> = (1..=8).map(|number| format!("/data/w.{number}").into()).collect();
+    let own = Target { paths: paths.clone(), layout: Layout::PerUser, ..target(TargetKind::WorkFile) };
+    let plan = planned(&test(Kind::SequentialRead, 1 << 20, 4), &own, "psync").unwrap();
+    let names: Vec<_> = plan.jobs.iter().flat_map(|job| job.files.names.clone()).collect();
+    assert_eq!(names, paths[..4]);
+    assert!(plan.jobs.iter().all(|job| job.clones == 1 && job.files.offset_increment == Extent::Bytes(0)));
+    let fill = fill_plan(&own);
+    assert_eq!((fill.jobs[0].files.names.len(), fill.jobs[0].files.size), (8, Some(Extent::Bytes(8 << 30))));
+}
+
+#[test]
+fn a_target_that_is_too_small_is_refused_with_the_size_that_works() {
+    let small = Target { size: 16 << 20, ..target(TargetKind::WorkFile) };
+    let refused = planned(&test(Kind::SequentialRead, 1 << 20, 64), &small, "psync").unwrap_err();
+    assert!(refused.contains("--size of 64M"), "{refused}");
+    let set = Test { set: Some(32 << 20), ..test(Kind::RandomRead, 8192, 1) };
+    assert!(planned(&set, &small, "psync").unwrap_err().contains("only 16M"));
+    assert_eq!(
+        planned(&set, &target(TargetKind::WorkFile), "psync").unwrap().jobs[0].files.size,
+        Some(Extent::Bytes(32 << 20))
+    );
+}
+
+#[test]
+fn any_option_of_fio_can_be_swept_and_a_wrong_one_is_told() {
+    let with = |name: &str, value: &str| Test {
+        extras: vec![(name.to_owned(), value.to_owned())],
+        ..test(Kind::RandomRead, 8192, 1)
+    };
+    let aio = planned(&with("iodepth", "16"), &target(TargetKind::WorkFile), "libaio").unwrap();
+    assert_eq!(aio.jobs[0].depth.depth, 16);
+    let zipf = planned(&with("random_distribution", "zipf:1.2"), &target(TargetKind::WorkFile), "psync").unwrap();
+    assert!(matches!(zipf.jobs[0].load.distribution, plan::Distribution::Zipf(..)));
+    for (name, value, says) in [
+        ("iodepth", "16", "keeps 1 I/O in flight"),
+        ("iodepht", "16", "iodepth"),
+        ("ioengine", "nothing", "nothing"),
+        ("percentage_random", "many", "many"),
+    ] {
+        let refused = planned(&with(name, value), &target(TargetKind::WorkFile), "psync").unwrap_err();
+        assert!(refused.contains(says), "{name}={value}\n{refused}");
+    }
+}
+
+#[test]
+fn the_options_of_a_test_repeat_its_plan_in_fio() {
+    for shared in [Layout::Shared, Layout::PerUser] {
+        let paths = vec!["/data/w.1".into(), "/data/w.2".into()];
+        let target = Target { paths, layout: shared, ..target(TargetKind::WorkFile) };
+        for mut test in all() {
+            test.extras = vec![("thinktime".to_owned(), "5ms".to_owned())];
+            let plan = planned(&test, &target, "psync").unwrap();
+            let mut line = vec![format!("--name={}", test.kind.id()), "--filename=x".to_owned()];
+            line.extend(test.options(&target, TIME, "psync").iter().map(|(name, value)| format!("--{name}={value}")));
+            let invocation = Parser::new(ENGINES).command_line(&line, &SURROUNDINGS).unwrap();
+            let Action::Run(read) = invocation.action else { panic!("nothing to run") };
+            let (ours, theirs) = (&plan.jobs[0], &read.jobs[0]);
+            let facts = |job: &JobPlan| {
+                let files = FilePlan { names: Vec::new(), ..job.files.clone() };
+                let written = job.written.iter().filter(|(name, _)| name != "filename").cloned().collect::<Vec<_>>();
+                format!("{} {files:?} {:?} {:?} {:?} {written:?}", job.clones, job.load, job.limits, job.pace)
+            };
+            assert_eq!(facts(ours), facts(theirs), "{}", test.describe());
+        }
+    }
+}

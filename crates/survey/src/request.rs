@@ -1,0 +1,407 @@
+//! Settings of a survey, from the command line, from a file, or from an earlier survey that is to be resumed.
+
+use crate::axis::Axis;
+use crate::custom_tests::{self as own, CustomTests};
+use crate::error::SurveyError;
+use crate::kind::Kind;
+use crate::parse_values as word;
+use serde::de::{Error, MapAccess, SeqAccess, Visitor};
+use serde::ser::SerializeMap;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::fmt;
+use std::path::PathBuf;
+
+/// Warm-up before each test.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WarmUp {
+    /// I/O for this number of seconds, not measured.
+    Seconds(u64),
+    /// I/O until two consecutive samples agree.
+    Steady,
+}
+
+/// All settings of a survey; absent ones have their defaults.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct SurveyRequest {
+    /// Directories, files or devices.
+    #[serde(serialize_with = "shown_all")]
+    pub targets: Vec<PathBuf>,
+    /// Tests in order; empty for the defaults.
+    #[serde(with = "kinds")]
+    pub tests: Vec<Kind>,
+    /// Custom tests, which run after those.
+    #[serde(rename = "test", deserialize_with = "own::read", skip_serializing_if = "CustomTests::is_empty")]
+    pub own: CustomTests,
+    /// True to use the levels of fio.sh.
+    pub fio_sh: bool,
+    /// User counts that replace those of the tests.
+    #[serde(deserialize_with = "users", skip_serializing_if = "Vec::is_empty")]
+    pub users: Vec<u32>,
+    /// Block sizes in bytes that replace those of the tests.
+    #[serde(deserialize_with = "blocks", skip_serializing_if = "Vec::is_empty")]
+    pub block_sizes: Vec<u32>,
+    /// Axes of a sweep.
+    #[serde(with = "axes")]
+    pub vary: Vec<Axis>,
+    /// Measured time of each test in seconds.
+    #[serde(deserialize_with = "seconds", skip_serializing_if = "Option::is_none")]
+    pub time: Option<u64>,
+    /// Warm-up before each test.
+    #[serde(with = "warming", skip_serializing_if = "Option::is_none")]
+    pub warm_up: Option<WarmUp>,
+    /// Size of the work file, or of the used part of each device, in bytes.
+    #[serde(deserialize_with = "size", skip_serializing_if = "Option::is_none")]
+    pub size: Option<u64>,
+    /// Bytes of the file system to leave free next to the work file.
+    #[serde(deserialize_with = "room", skip_serializing_if = "Option::is_none")]
+    pub reserve: Option<u64>,
+    /// Seconds after which an I/O is reported as stuck; 0 for never.
+    #[serde(deserialize_with = "patience", skip_serializing_if = "Option::is_none")]
+    pub stuck_after: Option<u64>,
+    /// True for a small file and short tests.
+    pub quick: bool,
+    /// I/O engine.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub engine: Option<String>,
+    /// True for O_DIRECT, false for buffered I/O.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub direct: Option<bool>,
+    /// Number of times that everything is measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub repeat: Option<u32>,
+    /// True to run the tests in random order.
+    pub shuffle: bool,
+    /// Seed of the random order.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
+    /// True to write the whole target twice before the first test.
+    pub precondition: bool,
+    /// True to give each user a separate file.
+    pub file_per_user: bool,
+    /// True to keep the work file.
+    pub keep: bool,
+    /// True to return a failure status if a check finds a problem.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub strict: bool,
+    /// Identities of devices that may be overwritten.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub overwrite: Vec<String>,
+    /// Path of the result file.
+    #[serde(serialize_with = "shown", skip_serializing_if = "Option::is_none")]
+    pub output: Option<PathBuf>,
+    /// Directory for the result file.
+    #[serde(serialize_with = "shown", skip_serializing_if = "Option::is_none")]
+    pub output_dir: Option<PathBuf>,
+}
+
+/// Serializes paths lossily: a path that is not UTF-8 must not prevent the result from being written.
+fn shown_all<S: Serializer>(paths: &[PathBuf], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(paths.iter().map(|path| path.to_string_lossy()))
+}
+
+#[expect(clippy::ref_option, reason = "serde's signature")]
+fn shown<S: Serializer>(path: &Option<PathBuf>, serializer: S) -> Result<S::Ok, S::Error> {
+    path.as_ref().map(|path| path.to_string_lossy()).serialize(serializer)
+}
+
+impl SurveyRequest {
+    /// Parses a survey file.
+    ///
+    /// # Errors
+    /// The file is invalid; the message has line and column.
+    pub fn from_toml(text: &str) -> Result<SurveyRequest, SurveyError> {
+        toml::from_str(text).map_err(|error| SurveyError::File(error.to_string().trim_end().to_owned()))
+    }
+
+    /// This request, with missing settings taken from `file`.
+    pub fn or(self, file: SurveyRequest) -> SurveyRequest {
+        fn list<T>(ours: Vec<T>, theirs: Vec<T>) -> Vec<T> {
+            if ours.is_empty() { theirs } else { ours }
+        }
+        let vary = {
+            let mut axes = file.vary;
+            axes.retain(|axis| !self.vary.iter().any(|ours| ours.name == axis.name));
+            axes.extend(self.vary);
+            axes
+        };
+        SurveyRequest {
+            targets: list(self.targets, file.targets),
+            tests: list(self.tests, file.tests),
+            own: if self.own.is_empty() { file.own } else { self.own },
+            fio_sh: self.fio_sh || file.fio_sh,
+            users: list(self.users, file.users),
+            block_sizes: list(self.block_sizes, file.block_sizes),
+            vary,
+            time: self.time.or(file.time),
+            warm_up: self.warm_up.or(file.warm_up),
+            size: self.size.or(file.size),
+            reserve: self.reserve.or(file.reserve),
+            stuck_after: self.stuck_after.or(file.stuck_after),
+            quick: self.quick || file.quick,
+            engine: self.engine.or(file.engine),
+            direct: self.direct.or(file.direct),
+            repeat: self.repeat.or(file.repeat),
+            shuffle: self.shuffle || file.shuffle,
+            seed: self.seed.or(file.seed),
+            precondition: self.precondition || file.precondition,
+            file_per_user: self.file_per_user || file.file_per_user,
+            keep: self.keep || file.keep,
+            strict: self.strict || file.strict,
+            overwrite: list(self.overwrite, file.overwrite),
+            output: self.output.or(file.output),
+            output_dir: self.output_dir.or(file.output_dir),
+        }
+    }
+
+    /// Parses a list of test names: `randread,write`, or `all`.
+    ///
+    /// # Errors
+    /// A name is unknown; the message lists the known ones.
+    pub fn tests_named(text: &str) -> Result<Vec<Kind>, SurveyError> {
+        let mut found = Vec::new();
+        for word in text.split(',').map(str::trim) {
+            let kinds = match (word, Kind::named(word)) {
+                ("all", _) => Kind::ALL.to_vec(),
+                (_, Some(kind)) => vec![kind],
+                _ => {
+                    return Err(SurveyError::Value(format!(
+                        "`{word}` is no test; there are randread, read, write, randrw and all"
+                    )));
+                }
+            };
+            for kind in kinds {
+                if !found.contains(&kind) {
+                    found.push(kind);
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// Adds an axis; if it exists already, the values are appended to it.
+    pub fn add_axis(&mut self, axis: Axis) {
+        match self.vary.iter_mut().find(|known| known.name == axis.name) {
+            Some(known) => {
+                for value in axis.values {
+                    if !known.values.contains(&value) {
+                        known.values.push(value);
+                    }
+                }
+            }
+            None => self.vary.push(axis),
+        }
+    }
+}
+
+/// Deserializes a string, a number or a list of them into one comma-separated string.
+struct Text;
+
+impl<'de> Visitor<'de> for Text {
+    type Value = String;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a word, a number or a list of them")
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<String, E> {
+        Ok(text.to_owned())
+    }
+
+    fn visit_i64<E: Error>(self, number: i64) -> Result<String, E> {
+        Ok(number.to_string())
+    }
+
+    fn visit_u64<E: Error>(self, number: u64) -> Result<String, E> {
+        Ok(number.to_string())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<String, A::Error> {
+        let mut words: Vec<String> = Vec::new();
+        while let Some(TextValue(word)) = list.next_element()? {
+            words.push(word);
+        }
+        Ok(words.join(","))
+    }
+}
+
+/// A value as text.
+pub(crate) struct TextValue(pub(crate) String);
+
+impl<'de> Deserialize<'de> for TextValue {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_any(Text).map(TextValue)
+    }
+}
+
+fn read<'de, D: Deserializer<'de>, T>(from: D, parse: fn(&str) -> Result<T, SurveyError>) -> Result<T, D::Error> {
+    let TextValue(text) = TextValue::deserialize(from)?;
+    parse(&text).map_err(D::Error::custom)
+}
+
+fn users<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<u32>, D::Error> {
+    read(from, word::user_counts)
+}
+
+fn blocks<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<u32>, D::Error> {
+    read(from, word::block_sizes)
+}
+
+fn seconds<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
+    read(from, word::seconds).map(Some)
+}
+
+fn size<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
+    read(from, word::size).map(Some)
+}
+
+fn room<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
+    read(from, word::room).map(Some)
+}
+
+fn patience<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
+    read(from, word::patience).map(Some)
+}
+
+mod warming {
+    //! Serialization of a warm-up: seconds, or `steady`.
+
+    use super::{Deserializer, Serializer, WarmUp, read, word};
+
+    pub(super) fn serialize<S: Serializer>(value: &Option<WarmUp>, to: S) -> Result<S::Ok, S::Error> {
+        match value {
+            Some(WarmUp::Seconds(seconds)) => to.serialize_u64(*seconds),
+            Some(WarmUp::Steady) => to.serialize_str("steady"),
+            None => to.serialize_none(),
+        }
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<WarmUp>, D::Error> {
+        read(from, word::warm_up).map(Some)
+    }
+}
+
+mod kinds {
+    //! Serialization of tests by name.
+
+    use super::{Deserializer, Kind, Serializer, SurveyRequest, read};
+
+    pub(super) fn serialize<S: Serializer>(kinds: &[Kind], to: S) -> Result<S::Ok, S::Error> {
+        to.collect_seq(kinds.iter().map(|kind| kind.word()))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Kind>, D::Error> {
+        // A survey of the default tests saves an empty list.
+        let named = |text: &str| if text.is_empty() { Ok(Vec::new()) } else { SurveyRequest::tests_named(text) };
+        read(from, named)
+    }
+}
+
+mod axes {
+    //! Serialization of axes as a table: option name → values.
+
+    use super::{
+        Axis, Deserializer, Error, MapAccess, SerializeMap, Serializer, SurveyRequest, TextValue, Visitor, fmt,
+    };
+
+    pub(super) fn serialize<S: Serializer>(axes: &[Axis], to: S) -> Result<S::Ok, S::Error> {
+        let mut map = to.serialize_map(Some(axes.len()))?;
+        for axis in axes {
+            map.serialize_entry(&axis.name, &axis.values)?;
+        }
+        map.end()
+    }
+
+    struct Table;
+
+    impl<'de> Visitor<'de> for Table {
+        type Value = Vec<Axis>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("options and their values, like bs = \"512..16m\"")
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Vec<Axis>, A::Error> {
+            let mut request = SurveyRequest::default();
+            while let Some((name, TextValue(values))) = map.next_entry::<String, TextValue>()? {
+                request.add_axis(Axis::new(&name, &values).map_err(A::Error::custom)?);
+            }
+            Ok(request.vary)
+        }
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Axis>, D::Error> {
+        from.deserialize_map(Table)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FILE: &str = "\
+targets = [\"/data\"]
+tests = [\"randread\", \"write\"]
+users = \"1,2,4..16\"
+block-sizes = [8192, \"64k\"]
+time = \"2m\"
+warm-up = \"steady\"
+size = \"4G\"
+engine = \"libaio\"
+direct = true
+repeat = 3
+shuffle = true
+
+[vary]
+iodepth = [1, 4]
+random_distribution = \"random,zipf:1.2\"
+";
+
+    #[test]
+    fn a_file_says_what_the_command_line_can_say() {
+        let request = SurveyRequest::from_toml(FILE).unwrap();
+        assert_eq!(request.targets, [PathBuf::from("/data")]);
+        assert_eq!(request.tests, [Kind::RandomRead, Kind::LogWrite]);
+        assert_eq!(request.users, [1, 2, 4, 8, 16]);
+        assert_eq!(request.block_sizes, [8192, 65536]);
+        assert_eq!((request.time, request.warm_up, request.size), (Some(120), Some(WarmUp::Steady), Some(4 << 30)));
+        assert_eq!((request.direct, request.repeat, request.shuffle), (Some(true), Some(3), true));
+        let axes: Vec<_> = request.vary.iter().map(|axis| (axis.name.as_str(), axis.values.len())).collect();
+        assert_eq!(axes, [("iodepth", 2), ("random_distribution", 2)]);
+    }
+
+    #[test]
+    fn a_mistake_in_a_file_is_told_with_its_line() {
+        for (text, line, says) in [
+            ("time = 5\nsise = \"4G\"\n", "line 2", "unknown field `sise`"),
+            ("size = \"4q\"\n", "line 1", "write it like 512M"),
+            ("\n\nusers = [1, 0]\n", "line 3", "number of users"),
+            ("[vary]\nfilename = \"/dev/sda\"\n", "line", "cannot be swept"),
+            ("tests = [\"sequential\"]\n", "line 1", "there are randread"),
+            ("time = \n", "line 1", ""),
+            ("direct = 3\n", "line 1", "boolean"),
+        ] {
+            let told = SurveyRequest::from_toml(text).unwrap_err().to_string();
+            assert!(told.contains(line) && told.contains(says), "{text}\n{told}");
+        }
+    }
+
+    #[test]
+    fn what_is_saved_is_read_back() {
+        let request = SurveyRequest::from_toml(FILE).unwrap();
+        let saved = serde_json::to_string(&request).unwrap();
+        assert_eq!(serde_json::from_str::<SurveyRequest>(&saved).unwrap(), request, "{saved}");
+        let none = serde_json::to_string(&SurveyRequest::default()).unwrap();
+        assert_eq!(serde_json::from_str::<SurveyRequest>(&none).unwrap(), SurveyRequest::default(), "{none}");
+    }
+
+    #[test]
+    fn the_command_line_wins_over_the_file() {
+        let file = SurveyRequest::from_toml(FILE).unwrap();
+        let mut line = SurveyRequest { time: Some(5), users: vec![1], ..SurveyRequest::default() };
+        line.add_axis(Axis::parse("iodepth=8").unwrap());
+        let both = line.or(file);
+        assert_eq!((both.time, both.size, both.users.as_slice()), (Some(5), Some(4 << 30), &[1][..]));
+        assert_eq!(both.vary.iter().find(|axis| axis.name == "iodepth").unwrap().values, ["8"]);
+    }
+}

@@ -1,0 +1,396 @@
+//! Target of a survey: a directory with work files, an existing file, or block devices.
+
+use crate::consent;
+use crate::error::SurveyError;
+use crate::file_system;
+use crate::job_plans::{Access, Layout, Target, TargetKind};
+use crate::parse_values::short_size;
+use crate::request::SurveyRequest;
+use crate::suite::{Suite, Writes};
+use crate::work_file::{self, Afterwards, WorkFile, directory_of};
+use rustix::fs::{Mode, OFlags, open};
+use rustix::io::Errno;
+use std::io::{Seek, SeekFrom};
+use std::os::unix::fs::FileTypeExt;
+use std::path::{Path, PathBuf};
+use sys::devices::identity::BlockDevice;
+
+/// The root of /proc and /sys.
+pub(crate) const SYSTEM_ROOT: &str = "/";
+const MIB: u64 = 1 << 20;
+/// Smallest target in which 8 sequential users get separate blocks.
+const LEAST_SIZE: u64 = 16 * MIB;
+const USUAL_SIZE: u64 = 16 << 30;
+const QUICK_SIZE: u64 = 1 << 30;
+/// Alignment for O_DIRECT if the device does not report its logical block size.
+const USUAL_SECTOR: u64 = 512;
+
+/// The target named by the user, inspected but not modified.
+pub struct FoundTarget {
+    /// Paths as given by the user.
+    shown: String,
+    /// Files to create, or the paths to measure.
+    paths: Vec<PathBuf>,
+    kind: TargetKind,
+    /// Permission to write.
+    pub writes: Writes,
+    layout: Layout,
+    /// Bytes used of each path.
+    pub size: u64,
+}
+
+/// An open target and remarks on it.
+pub struct OpenTarget {
+    /// The target for building Plans.
+    pub target: Target,
+    /// Paths as given by the user.
+    pub shown: String,
+    /// File system type; `None` for a device, or if it is unknown.
+    pub file_system: Option<String>,
+    /// Name of the disk for display.
+    pub disk: Option<String>,
+    /// Work files; empty for devices.
+    pub work_files: Vec<WorkFile>,
+    /// Permission to write.
+    pub writes: Writes,
+    /// Remarks to show before the results.
+    pub remarks: Vec<String>,
+}
+
+impl FoundTarget {
+    /// Inspects the target named in the request.
+    pub fn look(request: &SurveyRequest) -> Result<Self, SurveyError> {
+        let mut natures = Vec::new();
+        for path in &request.targets {
+            natures.push((kind(path)?, path));
+        }
+        let shown = request.targets.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ");
+        let natures = match natures.as_slice() {
+            [] => return Err(SurveyError::Target("nothing is named to survey; give a PATH|DEVICE".to_owned())),
+            [(first, _)] => *first,
+            many => match many.iter().find(|(kind, _)| *kind != TargetKind::Device) {
+                Some((_, path)) => {
+                    let path = path.display();
+                    return Err(SurveyError::Target(format!(
+                        "{path}: is no block device, and only devices can be surveyed together; name one directory"
+                    )));
+                }
+                None => TargetKind::Device,
+            },
+        };
+        if request.file_per_user && natures != TargetKind::WorkFile {
+            return Err(SurveyError::Target(format!("{shown}: files for each user are made in a directory; name one")));
+        }
+        let writes = match natures {
+            TargetKind::WorkFile => Writes::Allowed,
+            TargetKind::ForeignFile => Writes::Forbidden,
+            TargetKind::Device => consent::writes(&request.targets, &request.overwrite)?,
+        };
+        if !request.overwrite.is_empty() && natures != TargetKind::Device {
+            return Err(SurveyError::Target(format!("{shown}: is no device; --overwrite is for devices")));
+        }
+        if request.precondition && writes == Writes::Forbidden {
+            return Err(SurveyError::Target(format!(
+                "{shown}: would be written by --precondition; name a directory, or the device once more with --overwrite"
+            )));
+        }
+        let layout = if request.file_per_user { Layout::PerUser } else { Layout::Shared };
+        Ok(FoundTarget { shown, paths: request.targets.clone(), kind: natures, writes, layout, size: 0 })
+    }
+
+    /// Determines file names and sizes for these tests.
+    pub fn fit(&mut self, suite: &Suite, request: &SurveyRequest) -> Result<(), SurveyError> {
+        match self.kind {
+            TargetKind::WorkFile => {
+                let path = self.paths.first().cloned().unwrap_or_default();
+                let path = if path.is_dir() { path.join(work_file::NAME) } else { path };
+                let users = suite.tests.iter().map(|test| test.users).max().unwrap_or(1);
+                self.paths = match self.layout {
+                    Layout::Shared => vec![path],
+                    Layout::PerUser => (1..=users).map(|number| numbered(&path, number)).collect(),
+                };
+                self.size = chosen_size(&self.paths, request)?;
+            }
+            TargetKind::ForeignFile | TargetKind::Device => {
+                let least = self.paths.iter().map(|path| capacity(path)).collect::<Result<Vec<u64>, SurveyError>>()?;
+                self.size = usable_of(&self.shown, least.into_iter().min().unwrap_or(0), request)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The target as it would be opened, determined without touching it (dry run).
+    pub fn outlined(&self, request: &SurveyRequest) -> Target {
+        let access = if request.direct == Some(false) { Access::Buffered } else { Access::Direct };
+        Target {
+            paths: self.paths.clone(),
+            size: self.size,
+            access,
+            kind: self.kind,
+            layout: self.layout,
+            direct_multiple: direct_multiple(&self.paths),
+        }
+    }
+
+    /// Description for display: `/data: a work file of 1G`.
+    pub fn describe(&self) -> String {
+        let (size, count) = (short_size(self.size), self.paths.len());
+        let what = match (self.kind, self.writes) {
+            (TargetKind::WorkFile, _) if count > 1 => format!("{count} work files of {size}"),
+            (TargetKind::WorkFile, _) => format!("a work file of {size}"),
+            (TargetKind::ForeignFile, _) => format!("the first {size} of the file, read only"),
+            (TargetKind::Device, Writes::Forbidden) => format!("the first {size} of each device, read only"),
+            (TargetKind::Device, Writes::Allowed) => format!("the first {size} of each device, WHICH IS OVERWRITTEN"),
+        };
+        format!("{}: {what}.", self.shown)
+    }
+
+    /// Bytes written before the first test.
+    pub fn prepared_bytes(&self, request: &SurveyRequest) -> u64 {
+        let total = self.size.saturating_mul(self.paths.len() as u64);
+        total.saturating_mul(self.passes(request))
+    }
+
+    /// Number of times that everything is written before the first test.
+    pub fn passes(&self, request: &SurveyRequest) -> u64 {
+        match (self.kind, request.precondition) {
+            (_, true) => 2,
+            (TargetKind::WorkFile, false) => 1,
+            _ => 0,
+        }
+    }
+}
+
+fn numbered(path: &Path, number: u32) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(format!(".{number}"));
+    name.into()
+}
+
+/// Type of a path: a directory, or the name of a file to create; an existing file; a device.
+fn kind(path: &Path) -> Result<TargetKind, SurveyError> {
+    let shown = path.display();
+    let kind = match std::fs::metadata(path) {
+        Ok(found) => found.file_type(),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound && may_be_made(path) => {
+            return Ok(TargetKind::WorkFile);
+        }
+        Err(error) => return Err(SurveyError::Target(format!("{shown}: {error}"))),
+    };
+    if kind.is_dir() || (kind.is_file() && work_file::is_ours(path)) {
+        Ok(TargetKind::WorkFile)
+    } else if kind.is_block_device() {
+        Ok(TargetKind::Device)
+    } else if kind.is_file() && std::fs::metadata(path).is_ok_and(|found| found.len() >= LEAST_SIZE) {
+        Ok(TargetKind::ForeignFile)
+    } else {
+        Err(SurveyError::Target(format!(
+            "{shown}: is neither a directory nor a block device nor a file of 16M and more; name the directory, plumb \
+             makes a file of its own there"
+        )))
+    }
+}
+
+/// True for a new file in an existing directory; it needs an extension, so that a mistyped directory is not taken for a
+/// file.
+fn may_be_made(path: &Path) -> bool {
+    path.extension().is_some() && directory_of(path).is_dir()
+}
+
+impl OpenTarget {
+    /// Opens the target, and creates the work files.
+    pub fn open(subject: &FoundTarget, request: &SurveyRequest) -> Result<Self, SurveyError> {
+        let mut remarks = Vec::new();
+        let mut work_files = Vec::new();
+        if subject.kind == TargetKind::WorkFile {
+            let afterwards = if request.keep { Afterwards::Keep } else { Afterwards::Remove };
+            for path in &subject.paths {
+                work_files.push(WorkFile::prepare(path, subject.size, request.reserve, afterwards)?);
+            }
+        }
+        if subject.writes == Writes::Forbidden {
+            remarks.push(match subject.kind {
+                TargetKind::Device => {
+                    "the device's data is read as it is; blocks that were never written may be answered \
+                                   without the medium"
+                        .to_owned()
+                }
+                _ => holes(&subject.paths)?,
+            });
+        }
+        let first = subject.paths.first().cloned().unwrap_or_default();
+        let mut target = subject.outlined(request);
+        target.access = access(&subject.paths, request.direct, &mut remarks)?;
+        let on_device = subject.kind == TargetKind::Device;
+        Ok(OpenTarget {
+            target,
+            shown: subject.shown.clone(),
+            file_system: if on_device { None } else { file_system::kind(Path::new(SYSTEM_ROOT), &first) },
+            disk: file_system::disk(Path::new(SYSTEM_ROOT), &first),
+            work_files,
+            writes: subject.writes,
+            remarks,
+        })
+    }
+
+    /// Description for display: `a work file of 1G on ext4, disk nvme0n1 (ACME 1 TB)`.
+    pub fn describe(&self) -> String {
+        let (size, count) = (short_size(self.target.size), self.target.paths.len());
+        let consent = if self.writes == Writes::Allowed { "overwritten" } else { "read only" };
+        let on = self.file_system.as_ref().map_or_else(String::new, |kind| format!(" on {kind}"));
+        let mut text = match self.target.kind {
+            TargetKind::Device if count > 1 => format!("the first {size} of each of {count} devices, {consent}"),
+            TargetKind::Device => format!("the first {size}, {consent}"),
+            TargetKind::ForeignFile => format!("the first {size} of a file{on}, {consent}"),
+            TargetKind::WorkFile if count > 1 => format!("{count} work files of {size}{on}"),
+            TargetKind::WorkFile => format!("a work file of {size}{on}"),
+        };
+        if let Some(disk) = self.disk.as_ref().filter(|_| count == 1 || self.target.kind != TargetKind::Device) {
+            text.push_str(&format!(", disk {disk}"));
+        }
+        text
+    }
+}
+
+/// Size of each file: as requested, or one that fits the purpose and the free space.
+fn chosen_size(paths: &[PathBuf], request: &SurveyRequest) -> Result<u64, SurveyError> {
+    let (first, count) = (paths.first().cloned().unwrap_or_default(), paths.len().max(1) as u64);
+    let room = file_system::room(directory_of(&first))?;
+    let held: u64 = paths.iter().filter_map(|path| std::fs::metadata(path).ok()).map(|kept| kept.len()).sum();
+    let room = file_system::Room { free: room.free.saturating_add(held), ..room };
+    let usable = work_file::usable(room, request.reserve) / count / MIB * MIB;
+    if let Some(size) = request.size {
+        // For a single file, the size is checked when the file is created.
+        if count > 1 && size > usable {
+            let size = short_size(size);
+            return Err(SurveyError::Target(format!(
+                "{count} files of {size} do not fit; at most --size {}M each",
+                usable / MIB
+            )));
+        }
+        return Ok(size);
+    }
+    let wanted = if request.quick { QUICK_SIZE } else { USUAL_SIZE.min(room.free / 4) } / count / MIB * MIB;
+    let fitting = wanted.max(LEAST_SIZE).min(usable);
+    if fitting < LEAST_SIZE {
+        return Err(SurveyError::Target(format!(
+            "{}: only {} MiB are free, too little for a survey; free at least {} MiB",
+            directory_of(&first).display(),
+            room.free / MIB,
+            64 * count
+        )));
+    }
+    Ok(fitting)
+}
+
+fn capacity(path: &Path) -> Result<u64, SurveyError> {
+    let refused = |error: std::io::Error| {
+        let shown = path.display();
+        SurveyError::Target(format!(
+            "{shown}: cannot be read: {error} (reading a device needs root or the group `disk`)"
+        ))
+    };
+    std::fs::File::open(path).and_then(|mut file| file.seek(SeekFrom::End(0))).map_err(refused)
+}
+
+fn usable_of(shown: &str, capacity: u64, request: &SurveyRequest) -> Result<u64, SurveyError> {
+    let whole = capacity / MIB * MIB;
+    if whole < LEAST_SIZE {
+        return Err(SurveyError::Target(format!("{shown}: holds {capacity} bytes; a survey needs at least 16 MiB")));
+    }
+    match request.size {
+        Some(size) if size > whole => {
+            Err(SurveyError::Target(format!("{shown}: holds {} MiB, --size {} is more", whole / MIB, short_size(size))))
+        }
+        Some(size) => Ok(size),
+        None if request.quick => Ok(whole.min(64 * QUICK_SIZE)),
+        None => Ok(whole),
+    }
+}
+
+/// Remark on reading an existing file: its holes and unwritten extents.
+fn holes(paths: &[PathBuf]) -> Result<String, SurveyError> {
+    let mut text = "the file's data is read as it is; holes not checked".to_owned();
+    for path in paths {
+        let failed =
+            |error: std::io::Error| SurveyError::Target(format!("{}: cannot be read: {error}", path.display()));
+        let file = std::fs::File::open(path).map_err(failed)?;
+        let size = file.metadata().map_err(failed)?.len();
+        if let Ok(found) = sys::files::extents::of_file(&file, path) {
+            text = match found.unwritten_bytes(size) {
+                0 => "the file's data is read as it is".to_owned(),
+                missing => format!(
+                    "{} of {size} bytes of the file are holes or were never written; those reads do not reach the disk",
+                    missing
+                ),
+            };
+        }
+    }
+    Ok(text)
+}
+
+/// Alignment that O_DIRECT requires: the largest logical block size of the disks below.
+fn direct_multiple(paths: &[PathBuf]) -> u32 {
+    let root = Path::new(SYSTEM_ROOT);
+    let sector = |path: &PathBuf| BlockDevice::under(root, path).ok().flatten()?.logical_block_size();
+    let largest = paths.iter().filter_map(sector).max().unwrap_or(USUAL_SECTOR);
+    u32::try_from(largest).unwrap_or(1 << 31).max(512)
+}
+
+/// Selects O_DIRECT if it is supported, otherwise buffered I/O with a remark.
+fn access(paths: &[PathBuf], wanted: Option<bool>, remarks: &mut Vec<String>) -> Result<Access, SurveyError> {
+    if wanted == Some(false) {
+        remarks.push(
+            "all I/O goes through the page cache, as asked; it is dropped before each test, and memory may still answer"
+                .to_owned(),
+        );
+        return Ok(Access::Buffered);
+    }
+    for path in paths {
+        match open(path, OFlags::RDONLY | OFlags::DIRECT | OFlags::CLOEXEC, Mode::empty()) {
+            Ok(_) => {}
+            Err(Errno::INVAL | Errno::OPNOTSUPP) if wanted == Some(true) => {
+                return Err(SurveyError::Target(format!(
+                    "{}: O_DIRECT is refused here; measure with --buffered",
+                    path.display()
+                )));
+            }
+            Err(Errno::INVAL | Errno::OPNOTSUPP) => {
+                remarks.push(
+                    "O_DIRECT is refused here; all I/O goes through the page cache, so memory may answer the reads"
+                        .to_owned(),
+                );
+                return Ok(Access::Buffered);
+            }
+            Err(error) => return Err(SurveyError::Target(format!("{}: cannot be opened: {error}", path.display()))),
+        }
+    }
+    Ok(Access::Direct)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_small_file_is_not_taken_for_a_place() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let refused = kind(file.path()).unwrap_err();
+        assert!(format!("{refused:?}").contains("neither a directory nor a block device"));
+    }
+
+    #[test]
+    fn a_new_file_is_told_from_a_mistyped_directory() {
+        let directory = tempfile::tempdir().unwrap();
+        assert_eq!(kind(&directory.path().join("w.dat")).unwrap(), TargetKind::WorkFile);
+        assert!(kind(&directory.path().join("data")).is_err());
+    }
+
+    #[test]
+    fn only_devices_are_surveyed_together() {
+        let directory = tempfile::tempdir().unwrap();
+        let targets = vec![directory.path().to_owned(), directory.path().to_owned()];
+        let refused = FoundTarget::look(&SurveyRequest { targets, ..SurveyRequest::default() }).err().unwrap();
+        assert!(format!("{refused:?}").contains("only devices"), "{refused:?}");
+    }
+}

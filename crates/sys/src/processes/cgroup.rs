@@ -1,0 +1,411 @@
+//! Limits and counters of this process's control group, versions 1 and 2: the result of a benchmark may be such a
+//! limit.
+
+use crate::SysError;
+use crate::devices::identity::DeviceNumber;
+use crate::files::mounts;
+use crate::machine::text;
+use crate::machine::text::word;
+use std::path::{Path, PathBuf};
+
+/// The lowest limits of all groups from the one of this process up to the root of the hierarchy.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Limits {
+    /// Number of CPUs: quota ÷ period.
+    pub cpus: Option<f64>,
+    /// Memory in bytes, including page cache.
+    pub memory_bytes: Option<u64>,
+    /// Rates per device.
+    pub io: Vec<IoLimit>,
+}
+
+/// Limits of one device; `None` for no limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IoLimit {
+    /// Device number.
+    pub device: DeviceNumber,
+    /// Bytes read per second.
+    pub read_bytes_per_second: Option<u64>,
+    /// Bytes written per second.
+    pub write_bytes_per_second: Option<u64>,
+    /// Reads per second.
+    pub read_iops: Option<u64>,
+    /// Writes per second.
+    pub write_iops: Option<u64>,
+}
+
+/// Counters of this process's group since it was created.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// CPU time in microseconds.
+    pub cpu_us: Option<u64>,
+    /// Periods in which the CPU time of the group, or of a group above it, was throttled.
+    pub throttled_periods: Option<u64>,
+    /// Total time throttled, in microseconds.
+    pub throttled_us: Option<u64>,
+    /// Bytes read from and written to devices.
+    pub io_bytes: Option<(u64, u64)>,
+    /// Read and write requests to devices.
+    pub io_requests: Option<(u64, u64)>,
+}
+
+/// The groups of a process, by controller. Found once, read often.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Groups {
+    /// Version 2: from the group of the process up to the mount point, innermost first.
+    unified: Vec<PathBuf>,
+    /// Version 1: the same for the controllers cpu, cpuacct, memory and blkio.
+    cpu: Vec<PathBuf>,
+    account: Vec<PathBuf>,
+    memory: Vec<PathBuf>,
+    devices: Vec<PathBuf>,
+}
+
+impl Groups {
+    /// Finds the groups of this process.
+    ///
+    /// # Errors
+    /// If /proc/self cannot be read.
+    pub fn own(root: &Path) -> Result<Self, SysError> {
+        Self::of(root, "self")
+    }
+
+    /// Finds the groups of a thread on this machine.
+    ///
+    /// # Errors
+    /// If the thread has ended.
+    pub fn of_thread(root: &Path, thread: u32) -> Result<Self, SysError> {
+        Self::of(root, &thread.to_string())
+    }
+
+    fn of(root: &Path, process: &str) -> Result<Self, SysError> {
+        let membership = text::lines(&root.join("proc").join(process).join("cgroup"))?;
+        let mounted = mounts::read(root)?;
+        let unified = mounted.iter().find(|mount| mount.kind == "cgroup2");
+        let old = |controller: &str| {
+            let holds = |mount: &&mounts::Mount| {
+                mount.kind == "cgroup" && mount.options.split(',').any(|option| option == controller)
+            };
+            way_up(root, &membership, controller, mounted.iter().find(holds))
+        };
+        Ok(Groups {
+            unified: way_up(root, &membership, "", unified),
+            cpu: old("cpu"),
+            account: old("cpuacct"),
+            memory: old("memory"),
+            devices: old("blkio"),
+        })
+    }
+
+    /// True if the process is in no group.
+    pub fn is_empty(&self) -> bool {
+        [&self.unified, &self.cpu, &self.account, &self.memory, &self.devices].iter().all(|groups| groups.is_empty())
+    }
+
+    /// True if both have the same I/O counters.
+    pub fn share_devices(&self, other: &Groups) -> bool {
+        self.unified.first() == other.unified.first() && self.devices.first() == other.devices.first()
+    }
+
+    /// True if both have the same CPU counters.
+    pub fn share_processors(&self, other: &Groups) -> bool {
+        self.unified.first() == other.unified.first() && self.cpu == other.cpu && self.account == other.account
+    }
+
+    /// Returns the limits that apply to this process.
+    pub fn limits(&self) -> Limits {
+        let mut limits = Limits::default();
+        for group in &self.unified {
+            let file = |name: &str| word(&group.join(name)).unwrap_or_default();
+            limits.cpus = tighter(limits.cpus, cpu_limit(&file("cpu.max")), f64::min);
+            limits.memory_bytes = tighter(limits.memory_bytes, file("memory.max").parse().ok(), u64::min);
+            file("io.max").lines().filter_map(parse_io_limit).for_each(|limit| limits.add(&limit));
+        }
+        for group in &self.cpu {
+            let file = |name: &str| word(&group.join(name)).unwrap_or_default();
+            let cpus = cpu_limit(&format!("{} {}", file("cpu.cfs_quota_us"), file("cpu.cfs_period_us")));
+            limits.cpus = tighter(limits.cpus, cpus, f64::min);
+        }
+        for group in &self.memory {
+            // No limit is written as the largest number of pages.
+            let bytes = text::number(&group.join("memory.limit_in_bytes")).filter(|&bytes| bytes < 1 << 62);
+            limits.memory_bytes = tighter(limits.memory_bytes, bytes, u64::min);
+        }
+        for group in &self.devices {
+            for (file, set) in OLD_IO_LIMITS {
+                let lines = word(&group.join(file)).unwrap_or_default();
+                for (device, value) in lines.lines().filter_map(parse_old_limit) {
+                    let mut limit = IoLimit::none(device);
+                    set(&mut limit, value);
+                    limits.add(&limit);
+                }
+            }
+        }
+        limits
+    }
+
+    /// Returns the counters of the group; `None` for those that the kernel does not have.
+    pub fn counters(&self) -> Counters {
+        let mut found = Counters::default();
+        for group in self.unified.iter().chain(&self.cpu) {
+            let text = word(&group.join("cpu.stat")).unwrap_or_default();
+            let add = |sum: Option<u64>, more: Option<u64>| tighter(sum, more, u64::saturating_add);
+            found.throttled_periods = add(found.throttled_periods, keyed(&text, "nr_throttled"));
+            let old = || Some(keyed(&text, "throttled_time")? / 1000);
+            found.throttled_us = add(found.throttled_us, keyed(&text, "throttled_usec").or_else(old));
+            found.cpu_us = found.cpu_us.or_else(|| keyed(&text, "usage_usec"));
+        }
+        if let Some(nanoseconds) = self.account.first().and_then(|group| text::number(&group.join("cpuacct.usage"))) {
+            found.cpu_us = Some(nanoseconds / 1000);
+        }
+        let innermost = |groups: &[PathBuf], file: &str| word(&groups.first()?.join(file));
+        if let Some(text) = innermost(&self.unified, "io.stat") {
+            found.io_bytes = Some((summed(&text, "rbytes="), summed(&text, "wbytes=")));
+            found.io_requests = Some((summed(&text, "rios="), summed(&text, "wios=")));
+        }
+        let old = |file: &str| {
+            let text = innermost(&self.devices, file)?;
+            Some((old_sum(&text, "Read"), old_sum(&text, "Write")))
+        };
+        found.io_bytes = old("blkio.throttle.io_service_bytes_recursive").or(found.io_bytes);
+        found.io_requests = old("blkio.throttle.io_serviced_recursive").or(found.io_requests);
+        found
+    }
+}
+
+/// Returns the limits that apply to this process; `None` if it is in no group.
+///
+/// # Errors
+/// If /proc/self cannot be read.
+pub fn limits(root: &Path) -> Result<Option<Limits>, SysError> {
+    let groups = Groups::own(root)?;
+    Ok((!groups.is_empty()).then(|| groups.limits()))
+}
+
+/// The limit files of version 1, and the field that each sets.
+type OldLimit = (&'static str, fn(&mut IoLimit, u64));
+const OLD_IO_LIMITS: [OldLimit; 4] = [
+    ("blkio.throttle.read_bps_device", |limit, value| limit.read_bytes_per_second = Some(value)),
+    ("blkio.throttle.write_bps_device", |limit, value| limit.write_bytes_per_second = Some(value)),
+    ("blkio.throttle.read_iops_device", |limit, value| limit.read_iops = Some(value)),
+    ("blkio.throttle.write_iops_device", |limit, value| limit.write_iops = Some(value)),
+];
+
+/// Directories from the group of this process in a controller up to its mount point, innermost first.
+fn way_up(root: &Path, membership: &str, controller: &str, mounted: Option<&mounts::Mount>) -> Vec<PathBuf> {
+    let path = |line: &'_ str| {
+        let mut fields = line.splitn(3, ':').skip(1);
+        let (controllers, path) = (fields.next()?, fields.next()?);
+        controllers.split(',').any(|name| name == controller).then(|| path.trim_start_matches('/').to_owned())
+    };
+    let (Some(own), Some(mounted)) = (membership.lines().find_map(path), mounted) else { return Vec::new() };
+    let top = root.join(mounted.point.strip_prefix("/").unwrap_or(&mounted.point));
+    // In a cgroup namespace the path may lead above the mount; then only the mount point itself is visible.
+    let inside = if own.split('/').any(|part| part == "..") { "" } else { own.as_str() };
+    let innermost = top.join(inside);
+    let groups = innermost.ancestors().take_while(|group| group.starts_with(&top)).map(Path::to_owned);
+    groups.collect()
+}
+
+impl Limits {
+    fn add(&mut self, limit: &IoLimit) {
+        match self.io.iter_mut().find(|known| known.device == limit.device) {
+            Some(known) => known.tighten(limit),
+            None => self.io.push(*limit),
+        }
+    }
+}
+
+/// Parses `7:0 500`.
+fn parse_old_limit(line: &str) -> Option<(DeviceNumber, u64)> {
+    let (device, value) = line.trim().split_once(' ')?;
+    Some((DeviceNumber::parse(device)?, value.trim().parse().ok()?))
+}
+
+/// Number after `key ` at the start of a line.
+fn keyed(text: &str, key: &str) -> Option<u64> {
+    text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(' '))?.trim().parse().ok()
+}
+
+/// Sum of all `key=number` in io.stat of version 2.
+fn summed(text: &str, key: &str) -> u64 {
+    let numbers = text.split_whitespace().filter_map(|field| field.strip_prefix(key)?.parse::<u64>().ok());
+    numbers.fold(0, u64::saturating_add)
+}
+
+/// Sum of `7:0 Read 4096` over all devices, version 1.
+fn old_sum(text: &str, operation: &str) -> u64 {
+    let number = |line: &str| {
+        let mut fields = line.split_whitespace().skip(1);
+        (fields.next()? == operation).then(|| fields.next()?.parse::<u64>().ok())?
+    };
+    text.lines().filter_map(number).fold(0, u64::saturating_add)
+}
+
+fn tighter<T>(one: Option<T>, other: Option<T>, pick: impl Fn(T, T) -> T) -> Option<T> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(pick(one, other)),
+        (one, other) => one.or(other),
+    }
+}
+
+/// Parses `max 100000` or `50000 100000`: quota and period in microseconds.
+#[expect(clippy::cast_precision_loss, reason = "microseconds of a scheduling period")]
+fn cpu_limit(text: &str) -> Option<f64> {
+    let (quota, period) = text.split_once(' ')?;
+    let (quota, period) = (quota.parse::<u64>().ok()?, period.trim().parse::<u64>().ok()?);
+    (period > 0).then(|| quota as f64 / period as f64)
+}
+
+/// Parses `8:16 rbps=2097152 wbps=max riops=max wiops=120`.
+fn parse_io_limit(line: &str) -> Option<IoLimit> {
+    let mut fields = line.split_whitespace();
+    let device = DeviceNumber::parse(fields.next()?)?;
+    let values: Vec<(&str, &str)> = fields.filter_map(|field| field.split_once('=')).collect();
+    let find = |key: &str| values.iter().find(|(name, _)| *name == key)?.1.parse().ok();
+    Some(IoLimit {
+        device,
+        read_bytes_per_second: find("rbps"),
+        write_bytes_per_second: find("wbps"),
+        read_iops: find("riops"),
+        write_iops: find("wiops"),
+    })
+}
+
+impl IoLimit {
+    fn none(device: DeviceNumber) -> Self {
+        IoLimit { device, read_bytes_per_second: None, write_bytes_per_second: None, read_iops: None, write_iops: None }
+    }
+
+    fn tighten(&mut self, other: &IoLimit) {
+        let min = |one, other| tighter(one, other, u64::min);
+        self.read_bytes_per_second = min(self.read_bytes_per_second, other.read_bytes_per_second);
+        self.write_bytes_per_second = min(self.write_bytes_per_second, other.write_bytes_per_second);
+        self.read_iops = min(self.read_iops, other.read_iops);
+        self.write_iops = min(self.write_iops, other.write_iops);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn recorded(membership: &str, files: &[(&str, &str)]) -> tempfile::TempDir {
+        let root = tempfile::tempdir().unwrap();
+        let write = |file: &str, text: &str| {
+            let path = root.path().join(file);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        };
+        write("proc/self/cgroup", membership);
+        write("proc/self/mountinfo", "30 24 0:26 / /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw\n");
+        for (file, text) in files {
+            write(&format!("sys/fs/cgroup/{file}"), text);
+        }
+        root
+    }
+
+    #[test]
+    fn the_tightest_limit_on_the_way_up_holds() {
+        let root = recorded(
+            "0::/a.slice/b.scope\n",
+            &[
+                ("a.slice/cpu.max", "150000 100000\n"),
+                ("a.slice/b.scope/cpu.max", "max 100000\n"),
+                ("a.slice/memory.max", "1073741824\n"),
+                ("a.slice/b.scope/memory.max", "max\n"),
+                ("a.slice/b.scope/io.max", "8:0 rbps=max wbps=max riops=3000 wiops=max\n"),
+                (
+                    "a.slice/io.max",
+                    "8:0 rbps=2097152 wbps=max riops=5000 wiops=max\n8:16 rbps=max wbps=1 riops=max wiops=max\n",
+                ),
+                ("a.slice/b.scope/cpu.stat", "usage_usec 9\nnr_periods 5\nnr_throttled 2\nthrottled_usec 1234\n"),
+            ],
+        );
+        let limits = limits(root.path()).unwrap().unwrap();
+        assert_eq!((limits.cpus, limits.memory_bytes, limits.io.len()), (Some(1.5), Some(1 << 30), 2));
+        let first = limits.io[0];
+        assert_eq!(first.device, DeviceNumber { major: 8, minor: 0 });
+        assert_eq!((first.read_iops, first.read_bytes_per_second), (Some(3000), Some(2_097_152)));
+        assert_eq!((first.write_iops, limits.io[1].write_bytes_per_second), (None, Some(1)));
+        let counters = Groups::own(root.path()).unwrap().counters();
+        assert_eq!((counters.throttled_periods, counters.throttled_us), (Some(2), Some(1234)));
+        assert_eq!((counters.cpu_us, counters.io_bytes), (Some(9), None));
+    }
+
+    #[test]
+    fn no_files_no_limits_and_no_version_2_no_answer() {
+        let free = recorded("0::/\n", &[]);
+        assert_eq!(limits(free.path()).unwrap(), Some(Limits::default()));
+        assert_eq!(Groups::own(free.path()).unwrap().counters(), Counters::default());
+        let old = recorded("4:memory:/a\n1:cpu:/\n", &[]);
+        assert_eq!(limits(old.path()).unwrap(), None);
+        let above = recorded("0::/../x\n", &[("cpu.max", "50000 100000")]);
+        assert_eq!(limits(above.path()).unwrap().unwrap().cpus, Some(0.5));
+    }
+
+    #[test]
+    fn version_1_has_its_limits_in_files_of_their_own() {
+        let root = recorded(
+            "7:blkio:/a\n4:memory:/\n2:cpu,cpuacct:/a/b\n0::/\n",
+            &[
+                ("blkio/a/blkio.throttle.read_iops_device", "7:0 500\n8:0 900\n"),
+                ("blkio/blkio.throttle.read_iops_device", "7:0 800\n"),
+                ("blkio/a/blkio.throttle.write_bps_device", "7:0 1048576\n"),
+                (
+                    "blkio/a/blkio.throttle.io_service_bytes_recursive",
+                    "7:0 Read 8192\n7:0 Write 1\n7:0 Total 9\n8:0 Read 8\nTotal 9\n",
+                ),
+                ("blkio/a/blkio.throttle.io_serviced_recursive", "7:0 Read 2\n7:0 Write 1\n"),
+                ("memory/memory.limit_in_bytes", "9223372036854771712\n"),
+                ("cpu/a/b/cpu.cfs_quota_us", "-1\n"),
+                ("cpu/a/b/cpu.cfs_period_us", "100000\n"),
+                ("cpu/a/cpu.cfs_quota_us", "50000\n"),
+                ("cpu/a/cpu.cfs_period_us", "100000\n"),
+                ("cpu/a/cpu.stat", "nr_periods 9\nnr_throttled 4\nthrottled_time 7000000\n"),
+                ("cpu/a/b/cpuacct.usage", "5000000\n"),
+            ],
+        );
+        let table = "30 24 0:26 / /sys/fs/cgroup/blkio rw - cgroup cgroup rw,blkio\n\
+                     31 24 0:27 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu,cpuacct\n\
+                     32 24 0:28 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n";
+        std::fs::write(root.path().join("proc/self/mountinfo"), table).unwrap();
+        let groups = Groups::own(root.path()).unwrap();
+        let limits = groups.limits();
+        assert_eq!((limits.cpus, limits.memory_bytes, limits.io.len()), (Some(0.5), None, 2));
+        let loop0 = limits.io.iter().find(|limit| limit.device.major == 7).unwrap();
+        assert_eq!((loop0.read_iops, loop0.write_bytes_per_second, loop0.write_iops), (Some(500), Some(1 << 20), None));
+        let counters = groups.counters();
+        assert_eq!((counters.throttled_periods, counters.throttled_us), (Some(4), Some(7000)));
+        assert_eq!(
+            (counters.cpu_us, counters.io_bytes, counters.io_requests),
+            (Some(5000), Some((8200, 1)), Some((2, 1)))
+        );
+    }
+
+    #[test]
+    fn text_that_is_no_limit_limits_nothing() {
+        for text in ["", "max", "x 100000", "100 0", "100"] {
+            assert_eq!(cpu_limit(text), None, "{text:?}");
+        }
+        assert_eq!(parse_io_limit("x rbps=1"), None);
+        assert_eq!(parse_io_limit("8:0").unwrap().read_iops, None);
+        assert_eq!((keyed("nr_throttled x\n", "nr_throttled"), keyed("", "x")), (None, None));
+    }
+
+    #[test]
+    fn this_process_can_be_looked_at() {
+        limits(Path::new("/")).unwrap();
+        Groups::own(Path::new("/")).unwrap().counters();
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_text_breaks_the_readers(text in "[ -~\n]{0,80}", numbers in "[0-9, =:max\n-]{0,40}") {
+            for text in [&text, &numbers] {
+                let _ = (cpu_limit(text), parse_io_limit(text), parse_old_limit(text), keyed(text, "a"));
+                let _ = (summed(text, "="), old_sum(text, "Read"));
+            }
+        }
+    }
+}

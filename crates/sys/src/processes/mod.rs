@@ -1,0 +1,11 @@
+//! Processes and threads: forking workers, signals, CPU affinity and priorities, resource usage, and control groups.
+
+pub mod blocked_call;
+pub mod bus_error;
+pub mod cgroup;
+pub mod io_group;
+pub mod placement;
+pub mod process;
+pub mod signals;
+pub mod standard_output;
+pub mod usage;
