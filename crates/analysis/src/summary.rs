@@ -33,14 +33,14 @@ impl Point {
         let mut all = rows.next()?.clone();
         rows.for_each(|job| all.merge(job));
         let moved = &all.directions[direction];
-        let latency = moved.total.as_ref().or(moved.completion.as_ref())?;
+        let latency = moved.latency()?;
         let grade_of = |check: &str| notes.iter().filter(|note| note.check == check).map(|note| note.grade).max();
         Some(Point {
             users,
             iops: moved.iops()?,
             bytes_per_second: moved.bytes as f64 / moved.runtime.as_secs_f64(),
             mean_ns: latency.moments.mean()?,
-            p99: percentile_as_fact(latency, 99.0),
+            p99: moved.latency_distribution().and_then(|latency| percentile_as_fact(latency, 99.0)),
             all_busy: grade_of("busy users").is_none_or(|grade| grade <= Grade::Trusted),
             from_memory: grade_of("cache") == Some(Grade::NotAStorageResult),
         })

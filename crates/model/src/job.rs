@@ -445,6 +445,18 @@ impl DirectionResult {
         (milliseconds > 0).then(|| self.ios as f64 * 1000.0 / milliseconds as f64)
     }
 
+    /// The latency that a mean is taken from: total, or completion if arrivals were not timed.
+    pub fn latency(&self) -> Option<&LatencyStatistics> {
+        self.total.as_ref().or(self.completion.as_ref())
+    }
+
+    /// The latency that percentiles and shares are taken from: total, or completion if only that has a histogram
+    /// (fio keeps percentiles of completion latency unless it is asked for others).
+    pub fn latency_distribution(&self) -> Option<&LatencyStatistics> {
+        let both = [self.total.as_ref(), self.completion.as_ref()];
+        both.into_iter().flatten().find(|latency| latency.histogram.is_some())
+    }
+
     /// Adds a worker that ran at the same time.
     pub fn merge(&mut self, other: &DirectionResult) {
         let rates = |direction: &DirectionResult| {

@@ -48,6 +48,18 @@ fn a_level_has_the_numbers_of_its_run() {
     assert_eq!(level.p9999_ns, None, "too few samples for a fact");
 }
 
+/// fio's own default: total latency has moments only, completion latency the histogram.
+#[test]
+fn a_run_with_percentiles_of_completion_only_has_its_shares_and_percentiles() {
+    let mut result = run(8, 211_920);
+    let read = &mut result.jobs[0].directions.read;
+    read.completion = read.total.clone();
+    read.total.as_mut().expect("a test's own data").histogram = None;
+    let level = Measured::of(8, &result, Direction::Read).unwrap();
+    assert_eq!(level.bins.len(), 2);
+    assert!((level.average_ns - 151_000.0).abs() < 1.0 && level.p99_ns.is_some());
+}
+
 #[test]
 fn a_level_whose_users_were_idle_says_how_many_were_at_work() {
     let at_work = Measured::of(8, &run(8, 105_960), Direction::Read).unwrap().at_work.unwrap();

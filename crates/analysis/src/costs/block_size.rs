@@ -46,7 +46,7 @@ fn of_job(job: &JobResult) -> Option<SizePoint> {
     }
     let users = f64::from(job.workers.max(1)) * f64::from(slots(job));
     // For a single user the latency is the time per I/O, without the gap between two I/Os.
-    let latency = found.total.as_ref().or(found.completion.as_ref()).and_then(|latency| latency.moments.mean());
+    let latency = found.latency().and_then(|latency| latency.moments.mean());
     let seconds = match latency {
         Some(mean_ns) if users < 1.5 => mean_ns / 1e9,
         _ => users * window(job).as_secs_f64() / float(found.ios),

@@ -64,7 +64,7 @@ fn of_direction(
     if ios == 0.0 && requests == 0.0 {
         return Vec::new();
     }
-    let latencies = rows().filter(|row| row.ios > 0).map(|row| row.total.as_ref().or(row.completion.as_ref()));
+    let latencies = rows().filter(|row| row.ios > 0).map(|row| row.latency());
     let latency: Option<f64> = latencies
         .map(|latency| latency.and_then(|latency| Some(latency.moments.mean()? * float(latency.moments.count()))))
         .sum();

@@ -103,7 +103,7 @@ fn of_direction(result: &RunResult, watched: &[Timed<'_>], direction: Direction,
         DeviceRow { what, quantity, program, devices, ratio }
     };
     let latency = || {
-        let of = |moved: &&&model::DirectionResult| moved.total.as_ref().or(moved.completion.as_ref())?.moments.mean();
+        let of = |moved: &&&model::DirectionResult| moved.latency()?.moments.mean();
         let weights: Vec<(f64, f64)> = moved.iter().filter_map(|moved| Some((moved.ios as f64, of(&moved)?))).collect();
         let ios: f64 = weights.iter().map(|(ios, _)| ios).sum();
         (ios > 0.0).then(|| weights.iter().map(|(ios, mean)| ios * mean).sum::<f64>() / ios)

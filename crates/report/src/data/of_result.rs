@@ -1,7 +1,6 @@
 //! plumb's result files → measurements, computed from the counters without rounding.
 //!
-//! Owns the choice of latency: issue to completion, or arrival to completion if only that was timed. Leaves the name of
-//! the test and its users to the caller, who may know them from a survey.
+//! Leaves the name of the test and its users to the caller, who may know them from a survey.
 
 use analysis::percentile_as_fact;
 use measure::{Direction, Histogram, Nanos};
@@ -25,8 +24,8 @@ pub(crate) fn measurement(job: &JobResult, direction: Direction) -> Option<Measu
     if moved.bytes == 0 && moved.ios == 0 {
         return None;
     }
-    let latency = moved.total.as_ref().or(moved.completion.as_ref());
-    let moments = latency.map(|latency| &latency.moments);
+    let moments = moved.latency().map(|latency| &latency.moments);
+    let distribution = moved.latency_distribution();
     let sizes = [direction, Direction::Read, Direction::Write, Direction::Trim].map(|of| job.echo.block_sizes[of]);
     let block = sizes.into_iter().find(|sizes| sizes.1 > 0);
     Some(Measurement {
@@ -39,8 +38,8 @@ pub(crate) fn measurement(job: &JobResult, direction: Direction) -> Option<Measu
         max_ns: moments.and_then(measure::Moments::maximum).map(Nanos::as_f64),
         deviation_ns: moments.and_then(measure::Moments::deviation),
         iops: moved.iops(),
-        shares: latency.and_then(|latency| latency.histogram.as_deref()).map(shares).unwrap_or_default(),
-        percentiles_ns: PERCENTS.map(|percent| percentile_as_fact(latency?, percent).map(Nanos::as_f64)),
+        shares: distribution.and_then(|latency| latency.histogram.as_deref()).map(shares).unwrap_or_default(),
+        percentiles_ns: PERCENTS.map(|percent| percentile_as_fact(distribution?, percent).map(Nanos::as_f64)),
         engine: Some(job.echo.engine.clone()).filter(|engine| !engine.is_empty()),
         depth: (job.echo.iodepth > 0).then(|| f64::from(job.echo.iodepth)),
         errno: Some(f64::from(job.errno())).filter(|&errno| errno != 0.0),

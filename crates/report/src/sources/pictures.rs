@@ -269,7 +269,7 @@ fn cdf(title: &str, systems: Vec<Distribution>, request: &PageRequest) -> Option
 fn distribution(test: &Test) -> Option<Distribution> {
     let merged = test.merged()?;
     let moved = &merged.directions[test.direction];
-    let histogram = moved.total.as_ref().or(moved.completion.as_ref())?.histogram.as_ref()?;
+    let histogram = moved.latency_distribution()?.histogram.as_ref()?;
     let name = Axis::Load(Load::Users).label(test.users);
     Some(Distribution::of(&name, histogram)).filter(|found| found.points.len() > 2)
 }
