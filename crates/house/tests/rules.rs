@@ -8,6 +8,8 @@ mod documents;
 mod language;
 #[path = "rules/options.rs"]
 mod options;
+#[path = "rules/places.rs"]
+mod places;
 #[path = "rules/structure.rs"]
 mod structure;
 
