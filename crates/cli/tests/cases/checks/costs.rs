@@ -61,8 +61,8 @@ pub(super) fn a_block_size_sweep_of_a_real_device_is_measured_fitted_and_told_wi
         (part("Device:"), part("Memory:"), part("From cold to cached:"), part("Users:"));
     // 512 bytes to 16 MiB.
     assert_eq!([&device, &memory, &users].map(|part| rows(part)), [16, 16, 7], "{told}");
-    // On a machine that is busy with something else a run may end before it comes round: then it is none of these.
-    assert!((8..=16).contains(&rows(&mixture)), "{told}");
+    // A run of 30 ms may end before it reads the file a second time; on a busy machine most do, and are left out.
+    assert!((1..=16).contains(&rows(&mixture)), "{told}");
     for (part, words) in [
         (&device, ["access time", "transfer rate", "requests up to", "mean error"]),
         (&memory, ["system call", "copy rate", "±", "mean error"]),
