@@ -52,7 +52,7 @@ pub struct Plan {
 }
 
 /// One `[section]` of a job file, or its equivalent from another front end.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct JobPlan {
     /// The job's name.
     pub name: String,
