@@ -5,15 +5,15 @@ use crate::debug;
 use crate::error::{COMMAND_LINE, Place, Problem, Sources, did_you_mean};
 use crate::invocation::Trial;
 use crate::invocation::{
-    BesideRequest, EtaRequest, EtaWhen, IdleProfile, OutputFormat, OutputRequest, TerseVersion, TriggerRequest,
+    EtaRequest, EtaWhen, IdleProfile, OutputFormat, OutputRequest, SideOutputs, TerseVersion, TriggerRequest,
 };
 use crate::sections::{Assignment, Section, SectionKind};
 use crate::table;
 use crate::untrusted::Trust;
 use crate::values::span_of_time;
 use measure::Nanos;
+use plan::DebugPlan;
 use plan::EngineSpec;
-use plan::TellPlan;
 use plan::option::{Kind, OptionSpec, Support, TimeUnit};
 use std::ops::Range;
 use std::path::PathBuf;
@@ -29,7 +29,7 @@ pub(crate) struct Words {
     pub only: Vec<(String, Place)>,
     pub output: OutputRequest,
     pub eta: EtaRequest,
-    pub beside: BesideRequest,
+    pub side: SideOutputs,
     pub read_only: bool,
     pub trust: Trust,
     pub parse_only: bool,
@@ -41,7 +41,7 @@ pub(crate) struct Words {
     /// Directory for verify state files (`--aux-path`).
     pub states_in: Option<PathBuf>,
     /// Debug messages that the run prints (`--debug`).
-    pub tells: TellPlan,
+    pub debug: DebugPlan,
     /// A request for help, the version or similar; it takes precedence over everything else.
     pub ask: Option<Ask>,
 }
@@ -283,9 +283,9 @@ impl<'a> Reader<'a> {
             Effect::EtaNewline => self.result.eta.newline = self.time(option, text, TimeUnit::Seconds, place),
             Effect::EtaInterval => self.eta_interval(option, text, place),
             Effect::StatusInterval => self.status_interval(option, text, place),
-            Effect::BandwidthLog => self.result.beside.bandwidth_log = Some(value.unwrap_or("agg").to_owned()),
-            Effect::ResultFile => self.result.beside.result = Some(PathBuf::from(text)),
-            Effect::Strict => self.result.beside.strict = true,
+            Effect::BandwidthLog => self.result.side.bandwidth_log = Some(value.unwrap_or("agg").to_owned()),
+            Effect::ResultFile => self.result.side.result = Some(PathBuf::from(text)),
+            Effect::Strict => self.result.side.strict = true,
             Effect::InflateLog => self.result.ask = Some(Ask::InflateLog(PathBuf::from(text))),
             Effect::WarningsFatal => self.result.warnings_fatal = true,
             Effect::MaxJobs => {
@@ -359,8 +359,8 @@ impl<'a> Reader<'a> {
             "percpu" => IdleProfile::PerCpu,
             "calibrate" => IdleProfile::Calibrate,
             _ => {
-                let what = format!("idle-prof={word} is not a word it knows");
-                self.problems.push(Problem::at(place, what, Some("it takes system, percpu, calibrate".to_owned())));
+                let what = format!("idle-prof={word}: unknown mode");
+                self.problems.push(Problem::at(place, what, Some("use system, percpu or calibrate".to_owned())));
                 return;
             }
         });
@@ -372,7 +372,7 @@ impl<'a> Reader<'a> {
             return;
         }
         for word in list.split(',').map(str::trim) {
-            if let Err((what, help)) = debug::add(&mut self.result.tells, word) {
+            if let Err((what, help)) = debug::add(&mut self.result.debug, word) {
                 self.problems.push(Problem::at(place.clone(), what, Some(help)));
             }
         }
@@ -391,8 +391,8 @@ impl<'a> Reader<'a> {
             "always" => EtaWhen::Always,
             "never" => EtaWhen::Never,
             _ => {
-                let what = format!("eta={word} is not a word it knows");
-                self.problems.push(Problem::at(place, what, Some("it takes always, never, auto".to_owned())));
+                let what = format!("eta={word}: unknown mode");
+                self.problems.push(Problem::at(place, what, Some("use always, never or auto".to_owned())));
                 return;
             }
         };
@@ -413,10 +413,10 @@ impl<'a> Reader<'a> {
     fn status_interval(&mut self, option: &CommandOption, text: &str, place: Place) {
         match self.time(option, text, TimeUnit::Seconds, place.clone()) {
             Some(interval) if interval.is_zero() => {
-                let what = format!("status-interval={text} is no time");
-                self.problems.push(Problem::at(place, what, Some("give 1 (second) or 500ms".to_owned())));
+                let what = format!("status-interval={text}: not a valid time");
+                self.problems.push(Problem::at(place, what, Some("give 1 (second) or 500ms, for example".to_owned())));
             }
-            interval => self.result.beside.status_interval = interval,
+            interval => self.result.side.status_interval = interval,
         }
     }
 

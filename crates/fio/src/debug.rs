@@ -1,42 +1,43 @@
 //! `--debug`: the subjects that a run can report, and the dump of parsed options.
 
 use crate::sections::{Section, SectionKind};
-use plan::{Subject, TellPlan};
+use plan::{DebugPlan, Subject};
 
 /// Debug subjects of fio for which plumb has no messages, each with the reason.
 const SILENT: &[(&str, &str)] = &[
-    ("mem", "buffers are taken once, before the first I/O"),
-    ("blktrace", "a trace is read whole before the first I/O; what is wrong in it is an error with its place"),
+    ("mem", "buffers are allocated once, before the first I/O"),
+    ("blktrace", "a trace is read before the first I/O; a mistake in it is an error with its place"),
     ("diskutil", "the devices' counters are in the report"),
     ("mutex", "workers share no lock"),
     ("profile", "there are no profiles"),
-    ("net", "both ends of a connection tell their errors by themselves"),
-    ("compress", "logs are packed by a thread beside the worker, whose errors are the job's"),
+    ("net", "both ends of a connection report their errors"),
+    ("compress", "a thread of the worker compresses logs, and its errors are errors of the job"),
     ("helperthread", "there is no helper thread"),
-    ("zbd", "each worker keeps its zones for itself; --debug=io shows every write and reset"),
+    ("zbd", "each worker has its own zones; --debug=io shows every write and reset"),
     ("sprandom", "sprandom is refused"),
 ];
 
 /// Adds one word of the `--debug` list. The error is a pair: the mistake and the words that are accepted.
-pub(crate) fn add(tells: &mut TellPlan, word: &str) -> Result<(), (String, String)> {
+pub(crate) fn add(debug: &mut DebugPlan, word: &str) -> Result<(), (String, String)> {
     if word == "all" {
-        Subject::ALL.into_iter().for_each(|subject| tells.add(subject));
+        Subject::ALL.into_iter().for_each(|subject| debug.add(subject));
         return Ok(());
     }
     if let Some(number) = word.strip_prefix("job:") {
         let number = number.parse::<u32>().ok().filter(|&number| number > 0);
-        let wrong = || (format!("debug={word} names no worker"), "write job:1 for the first one".to_owned());
-        tells.worker = Some(number.ok_or_else(wrong)?);
+        let wrong =
+            || (format!("debug={word} is not the number of a worker"), "write job:1 for the first worker".to_owned());
+        debug.worker = Some(number.ok_or_else(wrong)?);
         return Ok(());
     }
     if let Some(subject) = Subject::ALL.into_iter().find(|subject| subject.word() == word) {
-        tells.add(subject);
+        debug.add(subject);
         return Ok(());
     }
     let known = format!("it takes {}, job:N, all, help", words().join(", "));
     Err(match SILENT.iter().find(|&&(silent, _)| silent == word) {
         Some((_, why)) => (format!("debug={word} is refused: {why}"), known),
-        None => (format!("debug={word} is no subject"), known),
+        None => (format!("debug={word}: unknown subject"), known),
     })
 }
 
@@ -69,16 +70,18 @@ mod tests {
 
     #[test]
     fn a_list_of_subjects_is_read_and_every_other_word_is_refused_with_its_reason() {
-        let mut tells = TellPlan::default();
+        let mut debug = DebugPlan::default();
         for word in ["io", "job:2"] {
-            add(&mut tells, word).unwrap();
+            add(&mut debug, word).unwrap();
         }
-        assert!(tells.has(Subject::Io) && !tells.has(Subject::Verify));
-        assert!(tells.is_of(2) && !tells.is_of(1));
-        for (word, expected) in [("mutex", "workers share no lock"), ("iO", "no subject"), ("job:0", "no worker")] {
-            assert!(add(&mut tells, word).unwrap_err().0.contains(expected), "{word}");
+        assert!(debug.has(Subject::Io) && !debug.has(Subject::Verify));
+        assert!(debug.is_of(2) && !debug.is_of(1));
+        for (word, expected) in
+            [("mutex", "workers share no lock"), ("iO", "unknown subject"), ("job:0", "not the number of a worker")]
+        {
+            assert!(add(&mut debug, word).unwrap_err().0.contains(expected), "{word}");
         }
-        add(&mut tells, "all").unwrap();
-        assert!(Subject::ALL.into_iter().all(|subject| tells.has(subject)));
+        add(&mut debug, "all").unwrap();
+        assert!(Subject::ALL.into_iter().all(|subject| debug.has(subject)));
     }
 }

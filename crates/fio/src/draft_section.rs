@@ -126,7 +126,7 @@ fn engine_value(option: &OptionSpec, text: Option<&str>, base: UnitBase) -> Resu
         Kind::Word(words) if words.iter().any(|&(word, _)| word == text) => Ok(Value::Text(text.to_owned())),
         Kind::Word(words) => {
             let list: Vec<&str> = words.iter().map(|&(word, _)| word).collect();
-            Err(Complaint::new("is not a word it knows", format!("it takes {}", list.join(", "))))
+            Err(Complaint::new("is not one of its values", format!("it takes {}", list.join(", "))))
         }
         Kind::Integer { least, most } => match count(text, base)? {
             number if number < least => Err(Complaint::plain(format!("is below the smallest value, {least}"))),

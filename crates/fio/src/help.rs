@@ -33,10 +33,10 @@ pub(crate) fn usage(formats: &[OutputFormat]) -> String {
         line!(text, "  {name:<27}  {}", option.help.replace("{formats}", &formats));
     }
     line!(text, "");
-    line!(text, "Job options are written --name=value. Each --name=... opens a job; options");
-    line!(text, "before the first hold for all. --cmdhelp lists them.");
+    line!(text, "Job options are written --option=value. Each --name=... starts a job; options");
+    line!(text, "before the first --name apply to all jobs. --cmdhelp lists the options.");
     line!(text, "");
-    line!(text, "Options of fio that are known and refused, each with its reason:");
+    line!(text, "Options of fio that are refused, each with its reason when it is used:");
     text + &refused()
 }
 
@@ -117,7 +117,7 @@ fn details(spec: &OptionSpec) -> String {
 fn kind(kind: Kind) -> String {
     match kind {
         Kind::Text => "text".into(),
-        Kind::Word(_) => "one of the words below".into(),
+        Kind::Word(_) => "one of the values below".into(),
         Kind::Integer { .. } => "whole number".into(),
         Kind::Size { percent: true } => "amount of bytes or percentage (4k, 1g, 20%)".into(),
         Kind::Size { percent: false } => "amount of bytes (4k, 1g)".into(),

@@ -16,7 +16,7 @@ pub struct Invocation {
     /// The live status line.
     pub eta: EtaRequest,
     /// Output in addition to the results.
-    pub beside: BesideRequest,
+    pub side: SideOutputs,
     /// True if nothing may be written or trimmed (`--readonly`).
     pub read_only: bool,
     /// Idle CPU measurement (`--idle-prof`).
@@ -267,7 +267,7 @@ impl Default for EtaRequest {
 
 /// Output in addition to the results: interim reports, logs over all jobs, a result file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct BesideRequest {
+pub struct SideOutputs {
     /// Interval between reports of the run so far (`--status-interval`).
     pub status_interval: Option<Nanos>,
     /// Prefix of the log files of aggregate bandwidth (`--bandwidth-log`).

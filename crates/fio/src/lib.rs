@@ -34,7 +34,7 @@ pub use echoed::EchoedJob;
 pub use error::{JobError, Warning};
 pub use help::VERSION;
 pub use invocation::{
-    Action, BesideRequest, Copying, EtaRequest, EtaWhen, IdleProfile, Invocation, OutputFormat, OutputRequest,
+    Action, Copying, EtaRequest, EtaWhen, IdleProfile, Invocation, OutputFormat, OutputRequest, SideOutputs,
     TerseVersion, Trial, TriggerRequest,
 };
 pub use parser::Parser;

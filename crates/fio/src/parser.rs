@@ -210,13 +210,13 @@ fn conclude(
         return Ok(invocation(words, Action::MergeTraces(outcome.plan), warnings));
     }
     for job in &mut outcome.plan.jobs {
-        (job.record.tells, job.record.states_in) = (words.tells, words.states_in.clone());
+        (job.record.debug, job.record.states_in) = (words.debug, words.states_in.clone());
     }
-    let parsed = if words.tells.has(Subject::Parse) { crate::debug::parsed(sections) } else { Vec::new() };
+    let parsed = if words.debug.has(Subject::Parse) { crate::debug::parsed(sections) } else { Vec::new() };
     Ok(Invocation { parsed, ..invocation(words, Action::Run(outcome.plan), warnings) })
 }
 
 fn invocation(words: Words, action: Action, warnings: Vec<Warning>) -> Invocation {
-    let Words { output, eta, beside, read_only, idle, trigger, .. } = words;
-    Invocation { action, output, eta, beside, read_only, idle, trigger, parsed: Vec::new(), warnings }
+    let Words { output, eta, side, read_only, idle, trigger, .. } = words;
+    Invocation { action, output, eta, side, read_only, idle, trigger, parsed: Vec::new(), warnings }
 }

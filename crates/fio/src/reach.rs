@@ -3,11 +3,11 @@
 
 use crate::table;
 
-const FILES: &str = "names files of its own";
+const FILES: &str = "names files other than the job's";
 const COMMAND: &str = "runs a command";
 const MACHINE: &str = "changes the machine";
 const HOSTS: &str = "reaches other hosts";
-const IDENTITY: &str = "changes who does the I/O";
+const IDENTITY: &str = "changes the user that does the I/O";
 const GUARD: &str = "lifts the guard of devices";
 const REMOVES: &str = "removes files";
 

@@ -28,14 +28,14 @@ const REFUSED: &[(&str, &str)] = &[
     ("ioscheduler", "changes the machine"),
     ("cgroup", "changes the machine"),
     ("cgroup_weight", "changes the machine"),
-    ("uid", "changes who does the I/O"),
-    ("gid", "changes who does the I/O"),
+    ("uid", "changes the user that does the I/O"),
+    ("gid", "changes the user that does the I/O"),
     ("allow_mounted_write", "lifts the guard of devices"),
     ("write_consent", "lifts the guard of devices"),
 ];
 
 /// Options of engines that an untrusted file may not set, and the reason.
-const REFUSED_OF_ENGINES: &[(&str, &str)] = &[("sim_journal", "writes a file beside the results")];
+const REFUSED_OF_ENGINES: &[(&str, &str)] = &[("sim_journal", "writes a file next to the results")];
 
 /// Adds a problem for everything in these sections that an untrusted file may not use.
 pub(crate) fn check(sections: &[Section], engines: &[EngineSpec], problems: &mut Vec<Problem>) {

@@ -58,8 +58,8 @@ fn check_logs(draft: &Draft, findings: &mut Findings<'_>) {
 fn check_block_lives(draft: &Draft, findings: &mut Findings<'_>) {
     if draft.job.record.block_lives && (draft.job.files.count > 1 || draft.job.files.names.len() > 1) {
         let count = draft.job.files.names.len().max(draft.job.files.count as usize);
-        let what = format!("block_error_percentiles looks at the blocks of one file, and the job has {count}");
-        let help = Some("give each file a job of its own".to_owned());
+        let what = format!("block_error_percentiles tracks the blocks of one file, and the job has {count}");
+        let help = Some("use one job per file".to_owned());
         findings.problems.push(about(draft, &["block_error_percentiles", "nrfiles", "filename"], what, help));
     }
 }

@@ -18,12 +18,11 @@ pub(super) fn plan(draft: &Draft, findings: &mut Findings<'_>) -> Option<SteadyP
     let options = ["steadystate_duration", "steadystate_check_interval"];
     if !steady.duration.get().is_multiple_of(steady.interval.get()) {
         let help = Some("make the duration a multiple of the interval".to_owned());
-        let what = "steadystate_duration is no multiple of steadystate_check_interval";
+        let what = "steadystate_duration is not a multiple of steadystate_check_interval";
         findings.problems.push(about(draft, &options, what, help));
     }
     if steady.intervals() as u64 > SteadyPlan::MOST_INTERVALS {
-        let what =
-            format!("this is a window of {} samples; {} is the most", steady.intervals(), SteadyPlan::MOST_INTERVALS);
+        let what = format!("the window has {} samples; {} is the most", steady.intervals(), SteadyPlan::MOST_INTERVALS);
         let help = Some("make steadystate_check_interval longer".to_owned());
         findings.problems.push(about(draft, &options, what, help));
     }

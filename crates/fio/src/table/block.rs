@@ -25,7 +25,7 @@ pub(super) const ROWS: &[Row] = &[
         Set::Three(|draft, values| {
             place(&mut draft.job.load.block_size, values, |bytes| size(bytes).map(BlockSize::Fixed))
         }),
-        "Size of one I/O, for reads, writes, trims",
+        "Block size: bytes per I/O, for reads, writes, trims",
     )
     .default("4096")
     .alias(&["blocksize"]),
@@ -35,7 +35,7 @@ pub(super) const ROWS: &[Row] = &[
         Set::Ranges(|draft, values| {
             place(&mut draft.job.load.block_size, values, |(low, high)| Ok(BlockSize::Range(size(low)?, size(high)?)))
         }),
-        "Sizes drawn between two ends, in multiples of the smaller",
+        "Range of block sizes, in multiples of the smaller one",
     )
     .alias(&["blocksize_range"]),
     works(
@@ -46,20 +46,20 @@ pub(super) const ROWS: &[Row] = &[
             draft.job.load.block_size = PerDirection { read, write, trim };
             Ok(())
         }),
-        "Sizes with their shares in percent, 4k/60:64k/40",
+        "Block sizes and the percentage of I/Os of each: 4k/60:64k/40",
     ),
     works(
         "bs_unaligned",
         Kind::Flag,
         put!(Switch, job.load.unaligned_sizes),
-        "Sizes between the ends of bsrange need not be multiples",
+        "Allow any size in bsrange, not only multiples of the smallest",
     )
     .alias(&["blocksize_unaligned"]),
     works(
         "bs_is_seq_rand",
         Kind::Bool,
         put!(Switch, job.load.sizes_by_order),
-        "Read size for sequential, write size for random I/Os",
+        "Use the read block size for sequential and the write block size for random I/Os",
     )
     .default("0"),
     works(
@@ -71,7 +71,7 @@ pub(super) const ROWS: &[Row] = &[
                 Ok(Some(u32::try_from(bytes).map_err(wrong)?).filter(|&bytes| bytes > 0))
             })
         }),
-        "Alignment of random offsets",
+        "Alignment of random offsets, for reads, writes, trims",
     )
     .alias(&["blockalign"]),
 ];

@@ -8,23 +8,23 @@ use plan::{Fill, Memory};
 use std::path::PathBuf;
 
 const MEMORY: Kind = Kind::Word(&[
-    ("malloc", "private pages"),
+    ("malloc", "malloc(3)"),
     ("shm", "System V shared memory"),
-    ("shmhuge", "the same in huge pages"),
+    ("shmhuge", "System V shared memory in huge pages"),
     ("mmap", "mapped anonymous memory, or a file after `:`"),
-    ("mmaphuge", "the same in huge pages; the file lies on hugetlbfs"),
-    ("mmapshared", "shared mapping"),
+    ("mmaphuge", "the same in huge pages, or a file on hugetlbfs after `:`"),
+    ("mmapshared", "shared mapping of anonymous memory, or of a file after `:`"),
     ("cudamalloc", "memory of a GPU"),
 ]);
 
 pub(super) const ROWS: &[Row] = &[
     works("zero_buffers", Kind::Flag, put!(Switch, buffers.zero), "Fill buffers with zeros"),
-    works("refill_buffers", Kind::Flag, put!(Switch, buffers.refill), "Fill buffers anew before every write"),
+    works("refill_buffers", Kind::Flag, put!(Switch, buffers.refill), "Refill buffers before each write"),
     works(
         "scramble_buffers",
         Kind::Bool,
         put!(Switch, job.buffers.scramble),
-        "Change a little in every buffer before every write",
+        "Slightly change the data before each write, against deduplication",
     )
     .default("1"),
     works(
@@ -40,40 +40,40 @@ pub(super) const ROWS: &[Row] = &[
         "buffer_compress_percentage",
         kind::PERCENT,
         put!(Small, job.buffers.compress_percent),
-        "Share of each buffer that compresses away",
+        "Percentage by which the data can be compressed",
     ),
     works(
         "buffer_compress_chunk",
         kind::COUNT,
         put!(Count, job.buffers.compress_chunk),
-        "Pieces within which that share holds",
+        "Size of the chunks to which buffer_compress_percentage applies",
     )
     .default("512"),
     works(
         "dedupe_percentage",
         kind::PERCENT,
         put!(Small, job.buffers.dedupe_percent),
-        "Share of buffers that repeat an earlier one",
+        "Percentage of writes that repeat an earlier block",
     ),
     works(
         "dedupe_mode",
-        Kind::Word(&[("repeat", "the buffer before"), ("working_set", "any of the first unique ones")]),
+        Kind::Word(&[("repeat", "the previous block"), ("working_set", "any block of the working set")]),
         put!(Word, buffers.dedupe_by_set, |word| word == "working_set"),
-        "Which earlier buffers are repeated",
+        "How the block to repeat is chosen",
     )
     .default("repeat"),
     works(
         "dedupe_working_set_percentage",
         kind::PERCENT,
         put!(Small, buffers.working_set.percent),
-        "Size of the set of repeated buffers, as a share of the job's size",
+        "Size of the working set of unique blocks, in percent of the job's size",
     )
     .default("5"),
     works(
         "dedupe_global",
         Kind::Bool,
         put!(Switch, buffers.working_set.shared),
-        "One such set for all jobs that want it",
+        "Share one working set with the other jobs that set this option",
     )
     .default("0"),
     works(
@@ -93,14 +93,24 @@ pub(super) const ROWS: &[Row] = &[
             };
             Ok(())
         }),
-        "Which memory buffers come from",
+        "Type of memory of the I/O buffers",
     )
     .default("malloc")
     .alias(&["iomem"]),
-    works("iomem_align", kind::COUNT, put!(Count, job.buffers.align), "Alignment of buffers; 0 for a page")
-        .default("0")
-        .alias(&["mem_align"]),
+    works(
+        "iomem_align",
+        kind::COUNT,
+        put!(Count, job.buffers.align),
+        "Alignment of I/O buffers in bytes; 0 for the page size",
+    )
+    .default("0")
+    .alias(&["mem_align"]),
     works("hugepage-size", kind::BYTES, put!(Number, job.buffers.huge_page), "Size of a huge page").default("2m"),
-    works("lockmem", kind::BYTES, put!(Number, job.place.lock_memory), "Pin so much memory before the run")
-        .default("0"),
+    works(
+        "lockmem",
+        kind::BYTES,
+        put!(Number, job.place.lock_memory),
+        "Amount of memory to lock (mlock(2)) during the job",
+    )
+    .default("0"),
 ];

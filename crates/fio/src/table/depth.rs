@@ -18,16 +18,16 @@ pub(super) const ROWS: &[Row] = &[
             draft.engine = text.to_owned();
             Ok(())
         }),
-        "Which engine does the I/O",
+        "I/O engine",
     )
     .default(DEFAULT_ENGINE)
     .first(),
-    works("iodepth", kind::POSITIVE, put!(Count, job.depth.depth), "I/Os in flight at most").default("1"),
+    works("iodepth", kind::POSITIVE, put!(Count, job.depth.depth), "Number of I/Os to keep in flight").default("1"),
     works(
         "iodepth_batch",
         kind::COUNT,
         put!(Count, job.depth.batch),
-        "I/Os submitted in one go; 0 for as many as iodepth",
+        "Maximum number of I/Os per submission; 0 for iodepth",
     )
     .default("1")
     .alias(&["iodepth_batch_submit"]),
@@ -35,40 +35,53 @@ pub(super) const ROWS: &[Row] = &[
         "iodepth_batch_complete_min",
         kind::COUNT,
         put!(Count, job.depth.reap_min),
-        "I/Os reaped in one go at least; 0 polls",
+        "Minimum number of completions to wait for; 0 polls without waiting",
     )
     .default("1")
     .alias(&["iodepth_batch_complete"]),
-    works("iodepth_batch_complete_max", kind::COUNT, put!(Count, reap_max), "I/Os reaped in one go at most"),
-    works("iodepth_low", kind::COUNT, put!(Count, low), "Once full, drain to this many before filling again"),
+    works(
+        "iodepth_batch_complete_max",
+        kind::COUNT,
+        put!(Count, reap_max),
+        "Maximum number of completions to retrieve at once",
+    ),
+    works(
+        "iodepth_low",
+        kind::COUNT,
+        put!(Count, low),
+        "Number of I/Os in flight at which a full queue is filled again",
+    ),
     works(
         "serialize_overlap",
         Kind::Bool,
         put!(Switch, job.depth.serialises_overlap),
-        "Hold back I/Os that overlap one in flight",
+        "Delay an I/O that overlaps one in flight",
     )
     .default("0"),
     works(
         "io_submit_mode",
-        Kind::Word(&[("inline", "by the worker itself"), ("offload", "by threads, one for each I/O of iodepth")]),
+        Kind::Word(&[
+            ("inline", "the worker submits them"),
+            ("offload", "threads submit them, one per I/O of iodepth"),
+        ]),
         put!(Word, job.depth.offload, |word| word == "offload"),
-        "Who hands I/Os to the engine",
+        "Which thread submits I/Os",
     )
     .default("inline"),
     refused("fdp", Kind::Bool, PLACEMENT, "Flexible data placement").default("0"),
-    refused("dataplacement", Kind::Text, PLACEMENT, "Kind of data placement")
+    refused("dataplacement", Kind::Text, PLACEMENT, "Type of data placement")
         .default("none")
         .alias(&["data_placement"]),
-    refused("plid_select", Kind::Text, PLACEMENT, "How placement ids are chosen")
+    refused("plid_select", Kind::Text, PLACEMENT, "How placement identifiers are selected")
         .default("roundrobin")
         .alias(&["fdp_pli_select"]),
-    refused("plids", Kind::Text, PLACEMENT, "Placement ids").alias(&["fdp_pli"]),
-    refused("dp_scheme", Kind::Text, PLACEMENT, "File with the placement scheme"),
+    refused("plids", Kind::Text, PLACEMENT, "Placement identifiers").alias(&["fdp_pli"]),
+    refused("dp_scheme", Kind::Text, PLACEMENT, "File that holds the placement scheme"),
     refused(
         "gpu_dev_id",
         kind::COUNT,
         "it needs a GPU and a library that plumb does not link",
-        "GPU whose memory is used",
+        "GPU of memory type cudamalloc",
     )
     .default("0"),
 ];

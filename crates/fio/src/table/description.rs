@@ -5,47 +5,47 @@ use plan::option::Kind;
 use plan::{ExitScope, Isolation};
 
 /// Reason why profiles are refused.
-const PROFILE: &str = "fio 3.33's tiobench takes no notice of its own options, and how its act judges a device is written nowhere; \
-     docs/fio.md has the jobs of both as job files";
+const PROFILE: &str = "fio 3.33's tiobench ignores its options, and how its act judges a device is not documented; \
+     docs/fio-profiles.md has job files for both";
 
 pub(super) const ROWS: &[Row] = &[
     works(
         "name",
         Kind::Text,
         put!(Text, job.name, |text| text.to_owned()),
-        "What the job is called; on the command line it opens a job",
+        "Name of the job; on the command line, starts a new job",
     )
     .first(),
-    works("description", Kind::Text, put!(Text, job.description), "Free text printed with the job's result"),
-    works("numjobs", kind::POSITIVE, put!(Count, job.clones), "How many workers do the same job").default("1"),
+    works("description", Kind::Text, put!(Text, job.description), "Text description of the job, printed in the report"),
+    works("numjobs", kind::POSITIVE, put!(Count, job.clones), "Number of clones of the job").default("1"),
     works(
         "thread",
         Kind::Flag,
         put!(Switch, job.isolation, |on| if on { Isolation::Thread } else { Isolation::Process }),
-        "Workers are threads of one process rather than processes",
+        "Use threads instead of processes",
     )
     .alias(&["threads"]),
     works(
         "stonewall",
         Kind::Flag,
         put!(Switch, job.start.stonewall),
-        "Start only when every job before this one has ended; opens a reporting group",
+        "Wait for all preceding jobs to end before starting this one; starts a reporting group",
     )
     .alias(&["wait_for_previous"]),
-    works("new_group", Kind::Flag, put!(Switch, new_group), "Open a reporting group with this job"),
+    works("new_group", Kind::Flag, put!(Switch, new_group), "Start a reporting group with this job"),
     works(
         "group_reporting",
         Kind::Flag,
         put!(Switch, job.record.group_reporting),
-        "Report all workers of the group as one",
+        "Report per group instead of per job",
     ),
     works(
         "wait_for",
         Kind::Text,
         put!(Text, job.start.wait_for),
-        "Start only when all workers of this earlier job have ended",
+        "Wait for all clones of this job to end before starting",
     ),
-    works("exitall", Kind::Flag, put!(Switch, job.limits.exit_all), "When one job ends, end the others"),
+    works("exitall", Kind::Flag, put!(Switch, job.limits.exit_all), "Terminate the other jobs when this one ends"),
     works(
         "exit_what",
         Kind::Word(&[
@@ -58,26 +58,26 @@ pub(super) const ROWS: &[Row] = &[
             "all" => ExitScope::All,
             _ => ExitScope::Group,
         }),
-        "Whom exitall ends",
+        "Jobs that exitall terminates",
     )
     .default("group"),
     works(
         "exitall_on_error",
         Kind::Flag,
         put!(Switch, job.limits.exit_all_on_error),
-        "When one job fails, end the others",
+        "Terminate the other jobs when this one fails",
     ),
     refused("profile", Kind::Text, PROFILE, "Run a built-in workload such as tiobench or act"),
     works(
         "exec_prerun",
         Kind::Text,
         put!(Text, job.start.before),
-        "Run this shell command before the job; its output goes to NAME.prerun.txt",
+        "Shell command to run before the job; its output goes to NAME.prerun.txt",
     ),
     works(
         "exec_postrun",
         Kind::Text,
         put!(Text, job.start.after),
-        "Run this shell command after the job; its output goes to NAME.postrun.txt",
+        "Shell command to run after the job; its output goes to NAME.postrun.txt",
     ),
 ];

@@ -7,12 +7,12 @@ use plan::option::{Kind, TimeUnit};
 use plan::{ContinueOnError, IgnoredErrors};
 
 const CLASSES: Kind = Kind::Word(&[
-    ("none", "end at the first error"),
-    ("read", "go on after failed reads"),
-    ("write", "go on after failed writes"),
-    ("io", "go on after both"),
-    ("verify", "go on after failed checks"),
-    ("all", "go on after all of these"),
+    ("none", "stop at the first error"),
+    ("read", "continue after read errors"),
+    ("write", "continue after write errors"),
+    ("io", "continue after read and write errors"),
+    ("verify", "continue after verification errors"),
+    ("all", "continue after all errors"),
     ("0", "same as none"),
     ("1", "same as all"),
 ]);
@@ -30,22 +30,22 @@ pub(super) const ROWS: &[Row] = &[
             };
             Ok(())
         }),
-        "Which I/O errors do not end the job",
+        "Types of I/O errors after which the job continues",
     )
     .default("none"),
     works(
         "ignore_error",
         Kind::Text,
         put!(Text, job.limits.ignored, |text| ignored(text)?),
-        "Which errors of reads, writes and checks are forgiven: EIO:5,ENOSPC,EILSEQ",
+        "Errors to ignore in reads, writes and verification: EIO:5,ENOSPC,EILSEQ",
     ),
-    works("error_dump", Kind::Bool, put!(Switch, job.limits.error_dump), "Tell of each error, also of forgiven ones")
+    works("error_dump", Kind::Bool, put!(Switch, job.limits.error_dump), "Print each error, including ignored ones")
         .default("1"),
     works(
         "stuck_after",
         Kind::Time(TimeUnit::Seconds),
         put!(Time, job.limits.stuck_after, |time| (!time.is_zero()).then_some(time)),
-        "Tell of an I/O that has not come back for so long, with its file and offset; 0 never",
+        "Report I/Os that have not completed after this time, with file and offset; 0 for never",
     )
     .default("30s"),
 ];
@@ -60,19 +60,17 @@ fn ignored(text: &str) -> Result<IgnoredErrors, Complaint> {
     let ignored = IgnoredErrors { read: list(parts.next())?, write: list(parts.next())?, verify: list(parts.next())? };
     match parts.next() {
         None => Ok(ignored),
-        Some(_) => {
-            Err(Complaint::new("has more than three lists", "write it like EIO,ENOSPC,EILSEQ: reads, writes, checks"))
-        }
+        Some(_) => Err(Complaint::new(
+            "has more than three lists",
+            "write it like EIO,ENOSPC,EILSEQ: reads, writes, verification",
+        )),
     }
 }
 
 fn one_error(word: &str) -> Result<i32, Complaint> {
     let number = word.parse().ok().filter(|number| *number > 0);
     number.or_else(|| errno::number(word)).ok_or_else(|| {
-        Complaint::new(
-            format!("names an error `{word}` that there is not"),
-            "write it like EIO:ENOSPC or by number, 5:28",
-        )
+        Complaint::new(format!("names an unknown error `{word}`"), "write it like EIO:ENOSPC or by number, 5:28")
     })
 }
 

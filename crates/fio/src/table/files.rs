@@ -8,21 +8,21 @@ use plan::{AccessAdvice, Allocate, SyncMode};
 use std::path::PathBuf;
 
 const ALLOCATE: Kind = Kind::Word(&[
-    ("native", "fallocate where the file system has it"),
-    ("none", "reserve nothing"),
+    ("native", "fallocate if the file system supports it"),
+    ("none", "do not allocate"),
     ("posix", "posix_fallocate"),
-    ("keep", "fallocate, file size unchanged"),
-    ("truncate", "set the size only"),
+    ("keep", "fallocate without changing the file size"),
+    ("truncate", "ftruncate: only set the size"),
     ("0", "same as none"),
     ("1", "same as posix"),
 ]);
 
 const ADVICE: Kind = Kind::Word(&[
-    ("1", "random or sequential, as rw says"),
-    ("0", "nothing"),
-    ("sequential", "it is read in order"),
-    ("random", "it is read in no order"),
-    ("noreuse", "it is read once"),
+    ("1", "random or sequential, according to rw"),
+    ("0", "no advice"),
+    ("sequential", "sequential access"),
+    ("random", "random access"),
+    ("noreuse", "data is accessed once"),
 ]);
 
 const SYNC: Kind = Kind::Word(&[
@@ -46,27 +46,27 @@ pub(super) const ROWS: &[Row] = &[
         "filename",
         Kind::Text,
         put!(Text, job.files.names, |text| paths(text)?),
-        "Files or devices, separated by `:`; shared by all clones",
+        "Files or devices to use, separated by `:`; all clones use them",
     ),
     works(
         "directory",
         Kind::Text,
         put!(Text, job.files.directories, |text| paths(text)?),
-        "Directories for the files, separated by `:`; clones are spread over them",
+        "Directories for the files, separated by `:`; clones are distributed over them",
     ),
-    works("nrfiles", kind::POSITIVE, put!(Count, job.files.count), "Number of files the size is divided among")
+    works("nrfiles", kind::POSITIVE, put!(Count, job.files.count), "Number of files among which size is divided")
         .default("1")
         .alias(&["nr_files"]),
-    works("create_fsync", Kind::Bool, put!(Switch, job.files.create_fsync), "Flush files after they were laid out")
-        .default("1"),
-    works("create_only", Kind::Bool, put!(Switch, job.files.create_only), "Lay out the files and stop").default("0"),
-    works("allow_file_create", Kind::Bool, put!(Switch, job.files.may_create), "Make files that do not exist")
+    works("create_fsync", Kind::Bool, put!(Switch, job.files.create_fsync), "fsync files after layout").default("1"),
+    works("create_only", Kind::Bool, put!(Switch, job.files.create_only), "Lay out the files only, without I/O")
+        .default("0"),
+    works("allow_file_create", Kind::Bool, put!(Switch, job.files.may_create), "Allow the job to create files")
         .default("1"),
     works(
         "allow_mounted_write",
         Kind::Bool,
         put!(Switch, job.files.may_write_mounted),
-        "Write to block devices that are mounted; write_consent must name them as well",
+        "Allow writes to mounted block devices, if write_consent names them as well",
     )
     .default("0"),
     works(
@@ -89,10 +89,10 @@ pub(super) const ROWS: &[Row] = &[
         "pre_read",
         Kind::Bool,
         put!(Switch, job.files.pre_read),
-        "Read the files into the page cache first; switches invalidate off",
+        "Read the files into the page cache before the job; turns invalidate off",
     )
     .default("0"),
-    works("unlink", Kind::Bool, put!(Switch, job.files.unlink), "Remove the files when the job is done").default("0"),
+    works("unlink", Kind::Bool, put!(Switch, job.files.unlink), "Remove the files after the job").default("0"),
     works(
         "fallocate",
         ALLOCATE,
@@ -103,7 +103,7 @@ pub(super) const ROWS: &[Row] = &[
             "truncate" => Allocate::Truncate,
             _ => Allocate::Native,
         }),
-        "How space is reserved when a file is made",
+        "How to allocate space when a file is laid out",
     )
     .default("native"),
     works(
@@ -116,21 +116,26 @@ pub(super) const ROWS: &[Row] = &[
             "noreuse" => AccessAdvice::NoReuse,
             _ => AccessAdvice::ByLoad,
         }),
-        "What the kernel is told of the access pattern",
+        "Advice to the kernel about the access pattern (posix_fadvise(2))",
     )
     .default("1"),
-    works("direct", Kind::Bool, put!(Switch, job.files.direct), "Open with O_DIRECT, past the page cache").default("0"),
+    works("direct", Kind::Bool, put!(Switch, job.files.direct), "Use non-buffered I/O (O_DIRECT)").default("0"),
     works(
         "buffered",
         Kind::Bool,
         put!(Switch, job.files.direct, |on| !on),
-        "Go through the page cache; the opposite of direct, the later one holds",
+        "Use buffered I/O; the opposite of direct, of which the last one given applies",
     )
     .default("1"),
-    works("atomic", Kind::Bool, put!(Switch, job.files.atomic), "Writes that no crash can tear (RWF_ATOMIC)")
+    works("atomic", Kind::Bool, put!(Switch, job.files.atomic), "Use writes that a crash cannot tear (RWF_ATOMIC)")
         .default("0"),
-    works("invalidate", Kind::Bool, put!(Switch, job.files.invalidate), "Drop the file's pages from the cache first")
-        .default("1"),
+    works(
+        "invalidate",
+        Kind::Bool,
+        put!(Switch, job.files.invalidate),
+        "Drop the files from the page cache before the job",
+    )
+    .default("1"),
     works(
         "sync",
         SYNC,
@@ -144,17 +149,29 @@ pub(super) const ROWS: &[Row] = &[
     .default("none"),
     works("overwrite", Kind::Bool, put!(Switch, job.files.overwrite), "Lay out the file in full before writing to it")
         .default("0"),
-    works("fsync", kind::COUNT, put!(Count, job.load.fsync_every), "fsync after so many writes; 0 never").default("0"),
-    works("fdatasync", kind::COUNT, put!(Count, job.load.fdatasync_every), "fdatasync after so many writes; 0 never")
+    works(
+        "fsync",
+        kind::COUNT,
+        put!(Count, job.load.fsync_every),
+        "Number of writes after which to fsync; 0 for never",
+    )
+    .default("0"),
+    works(
+        "fdatasync",
+        kind::COUNT,
+        put!(Count, job.load.fdatasync_every),
+        "Number of writes after which to fdatasync; 0 for never",
+    )
+    .default("0"),
+    works("end_fsync", Kind::Bool, put!(Switch, job.load.end_fsync), "fsync the files at the end of the job")
         .default("0"),
-    works("end_fsync", Kind::Bool, put!(Switch, job.load.end_fsync), "fsync when the job's I/O is done").default("0"),
-    works("fsync_on_close", Kind::Bool, put!(Switch, job.load.fsync_on_close), "fsync a file whenever it is closed")
+    works("fsync_on_close", Kind::Bool, put!(Switch, job.load.fsync_on_close), "fsync a file when it is closed")
         .default("0"),
     refused(
         "write_barrier",
         kind::COUNT,
         "Linux has had no barrier writes since 2.6.37, and in fio it has no effect; use fdatasync",
-        "Make every so many writes a barrier",
+        "Number of writes after which one is a barrier",
     )
     .default("0"),
 ];

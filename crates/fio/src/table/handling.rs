@@ -9,7 +9,7 @@ use plan::{FileLock, FileService, FileType, RangeSync, WriteHint};
 use std::path::PathBuf;
 
 const FILE_TYPE: Kind = Kind::Word(&[
-    ("none", "look what it is"),
+    ("none", "look it up"),
     ("file", "a regular file"),
     ("block", "a block device"),
     ("char", "a character device"),
@@ -18,21 +18,21 @@ const FILE_TYPE: Kind = Kind::Word(&[
 const LOCK: Kind = Kind::Word(&[
     ("none", "no locks"),
     ("exclusive", "one worker at a time"),
-    ("readwrite", "many that read, or one that writes"),
+    ("readwrite", "many readers or one writer"),
 ]);
 
 const SERVICE: Kind = Kind::Word(&[
-    ("roundrobin", "one after the other, :N for N I/Os each"),
-    ("random", "any, :N for N I/Os each"),
-    ("sequential", "each to its end"),
-    ("zipf", "by Zipf's law, :theta[:centre]"),
-    ("pareto", "by Pareto's, :shape[:centre]"),
-    ("normal", "around a centre, :deviation[:centre]"),
+    ("roundrobin", "each in turn; :N for N I/Os per file"),
+    ("random", "any; :N for N I/Os per file"),
+    ("sequential", "one after the other, each to its end"),
+    ("zipf", "Zipf distribution :theta[:centre]"),
+    ("pareto", "Pareto distribution :shape[:centre]"),
+    ("normal", "normal distribution :deviation[:centre]"),
     ("gauss", "same as normal"),
 ]);
 
 const HINT: Kind = Kind::Word(&[
-    ("none", "no particular life time"),
+    ("none", "no particular lifetime"),
     ("short", "short"),
     ("medium", "medium"),
     ("long", "long"),
@@ -101,7 +101,7 @@ pub(super) const ROWS: &[Row] = &[
         "filename_format",
         Kind::Text,
         put!(Text, job.files.handling.name_format, |text| (text != DEFAULT_NAMES).then(|| text.to_owned())),
-        "How generated file names are built",
+        "Format of generated file names",
     )
     .default(DEFAULT_NAMES),
     works(
@@ -113,7 +113,7 @@ pub(super) const ROWS: &[Row] = &[
             "char" => Some(FileType::Character),
             _ => None,
         }),
-        "What the file is, without looking",
+        "Type of the files, instead of looking it up",
     )
     .default("none"),
     works(
@@ -123,7 +123,7 @@ pub(super) const ROWS: &[Row] = &[
             draft.job.files.handling.below.extend(split_escaped(text).into_iter().map(PathBuf::from));
             Ok(())
         }),
-        "Use every file below this directory",
+        "Use all files in this directory and below",
     ),
     works(
         "lockfile",
@@ -133,14 +133,14 @@ pub(super) const ROWS: &[Row] = &[
             "readwrite" => FileLock::ReadWrite,
             _ => FileLock::None,
         }),
-        "Who may do I/O on a file at the same time",
+        "How workers lock files during I/O",
     )
     .default("none"),
     works(
         "openfiles",
         kind::COUNT,
         put!(Count, job.files.handling.open_at_once, |count| (count > 0).then_some(count)),
-        "Number of files open at the same time; all of them without it",
+        "Maximum number of files open at the same time; all without it",
     ),
     works(
         "file_service_type",
@@ -149,7 +149,7 @@ pub(super) const ROWS: &[Row] = &[
             draft.job.files.handling.service = service(word, rest, draft.unit_base)?;
             Ok(())
         }),
-        "How the next file is chosen",
+        "How to choose the file of the next I/O",
     )
     .default("roundrobin"),
     works(
@@ -157,32 +157,35 @@ pub(super) const ROWS: &[Row] = &[
         Kind::Text,
         Set::Text(|draft, text, _| {
             if text.contains(|letter: char| !(letter.is_ascii_alphanumeric() || "-_".contains(letter))) {
-                return Err(Complaint::new("is no scheduler's name", "write it like none, mq-deadline, bfq or kyber"));
+                return Err(Complaint::new(
+                    "is not the name of a scheduler",
+                    "write it like none, mq-deadline, bfq or kyber",
+                ));
             }
             draft.job.files.handling.scheduler = Some(text.to_owned());
             Ok(())
         }),
-        "Switch the devices to this scheduler; it stays after the run",
+        "Switch the devices to this I/O scheduler, which remains set after the run",
     ),
     works(
         "create_serialize",
         Kind::Bool,
         put!(Switch, job.files.handling.laid_out_first),
-        "Lay out the files of all jobs before the first starts, one after the other",
+        "Lay out the files of all jobs one after the other before any job starts",
     )
     .default("1"),
     works(
         "create_on_open",
         Kind::Bool,
         put!(Switch, job.files.handling.create_on_open),
-        "Make files when they are opened, without laying them out",
+        "Create files when the job opens them, without laying them out",
     )
     .default("0"),
     works(
         "unlink_each_loop",
         Kind::Bool,
         put!(Switch, job.files.handling.unlink_each_pass),
-        "Remove the files after each loop but the last",
+        "Remove the files after each loop except the last",
     )
     .default("0"),
     works(
@@ -195,26 +198,25 @@ pub(super) const ROWS: &[Row] = &[
             "extreme" => WriteHint::Extreme,
             _ => WriteHint::None,
         })),
-        "Expected life time of the data",
+        "Expected lifetime of the written data",
     ),
-    works("fill_device", Kind::Bool, put!(Switch, job.files.handling.fill), "Write until the space is used up")
+    works("fill_device", Kind::Bool, put!(Switch, job.files.handling.fill), "Write until the space runs out (ENOSPC)")
         .default("0")
         .alias(&["fill_fs"]),
-    works("file_append", Kind::Bool, put!(Switch, job.files.handling.append), "Start at the end of what a file holds")
+    works("file_append", Kind::Bool, put!(Switch, job.files.handling.append), "Write after the end of each file")
         .default("0"),
-    works("end_syncfs", Kind::Bool, put!(Switch, job.load.end_syncfs), "syncfs when the job's I/O is done")
-        .default("0"),
+    works("end_syncfs", Kind::Bool, put!(Switch, job.load.end_syncfs), "syncfs at the end of the job").default("0"),
     works(
         "sync_file_range",
         Kind::Text,
         put!(Text, job.load.range_sync, |text| Some(range_sync(text)?)),
-        "sync_file_range after so many writes: wait_before,write,wait_after:N",
+        "sync_file_range after every N writes: wait_before,write,wait_after:N",
     ),
     works(
         "unique_filename",
         Kind::Bool,
         Set::Switch(|_, _| Ok(())),
-        "Put the client's address before file names; only a server has one, so both values name the same files here",
+        "Prefix file names with the client's address; only a server has one, so this has no effect",
     )
     .default("1"),
 ];

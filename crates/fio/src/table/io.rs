@@ -22,14 +22,14 @@ const MOVEMENT: Kind = Kind::Word(&[
 ]);
 
 const SEQUENCER: Kind = Kind::Word(&[
-    ("sequential", "N consecutive blocks per random draw"),
-    ("identical", "the same block N times per random draw"),
+    ("sequential", "N consecutive blocks per random offset"),
+    ("identical", "the same block N times per random offset"),
 ]);
 
 const GENERATOR: Kind = Kind::Word(&[
     ("tausworthe", "three-component generator"),
-    ("lfsr", "shift register: each block once without a map"),
-    ("tausworthe64", "the 64-bit form"),
+    ("lfsr", "linear-feedback shift register: each block once without a map"),
+    ("tausworthe64", "the same with 64 bits"),
 ]);
 
 /// Reason for refusing options that no available fio implements, so that their exact effect could not be measured.
@@ -76,7 +76,7 @@ pub(super) const ROWS: &[Row] = &[
             };
             Ok(())
         }),
-        "Which way data moves, and whether offsets are random",
+        "Type of I/O pattern",
     )
     .default("read")
     .alias(&["readwrite"]),
@@ -84,28 +84,38 @@ pub(super) const ROWS: &[Row] = &[
         "rw_sequencer",
         SEQUENCER,
         put!(Word, identical, |word| word == "identical"),
-        "What rw=rand...:N does N times per draw",
+        "How the N of rw=rand..:N modifies offsets",
     )
     .default("sequential"),
-    works("rwmixread", kind::PERCENT, put!(Small, job.load.read_percent), "Share of reads in a mix, in percent")
-        .default("50"),
+    works(
+        "rwmixread",
+        kind::PERCENT,
+        put!(Small, job.load.read_percent),
+        "Percentage of a mixed workload that is reads",
+    )
+    .default("50"),
     works(
         "rwmixwrite",
         kind::PERCENT,
         put!(Small, job.load.read_percent, |percent| 100 - percent),
-        "Share of writes in a mix, in percent; the later of the two holds",
+        "Percentage of a mixed workload that is writes; the last of the two given applies",
     )
     .default("50"),
     refused(
         "rwmixcycle",
         Kind::Text,
         "withdrawn: the mix is drawn for each I/O",
-        "Interval over which the mix is kept",
+        "Interval over which the mix is balanced",
     ),
-    works("randrepeat", Kind::Bool, put!(Switch, job.load.repeat_per_loop), "The same random sequence in every run")
-        .default("1")
-        .alias(&["allrandrepeat"]),
-    works("randseed", kind::BYTES, put!(Number, job.load.seed), "Seed of the random sequence").default("0x89"),
+    works(
+        "randrepeat",
+        Kind::Bool,
+        put!(Switch, job.load.repeat_per_loop),
+        "Use the same random sequence in every run",
+    )
+    .default("1")
+    .alias(&["allrandrepeat"]),
+    works("randseed", kind::BYTES, put!(Number, job.load.seed), "Seed of the random generators").default("0x89"),
     works(
         "random_generator",
         GENERATOR,
@@ -114,7 +124,7 @@ pub(super) const ROWS: &[Row] = &[
             "tausworthe64" => Generator::Tausworthe64,
             _ => Generator::Tausworthe,
         }),
-        "Which generator draws offsets",
+        "Random generator for offsets",
     )
     .default("tausworthe"),
     works(
@@ -124,7 +134,7 @@ pub(super) const ROWS: &[Row] = &[
             draft.job.load.distribution = distribution(text, draft.unit_base)?;
             Ok(())
         }),
-        "How random offsets are spread over the region",
+        "Distribution of random offsets",
     )
     .default("random"),
     refused("random_sequence_stride", Kind::Bool, NO_FACTS, "Stride of random_distribution=sequence").default("0"),
@@ -132,40 +142,45 @@ pub(super) const ROWS: &[Row] = &[
         "percentage_random",
         Kind::ThreeWay,
         Set::Three(|draft, values| place(&mut draft.job.load.percent_random, values, share)),
-        "Share of I/Os of a random job that are random, in percent",
+        "Percentage of a random workload that is random instead of sequential",
     )
     .default("100,100,100"),
     refused(
         "percentage_sequential",
         Kind::Text,
         "withdrawn: use percentage_random",
-        "Share of I/Os that are sequential",
+        "Percentage of I/Os that are sequential",
     ),
     works(
         "norandommap",
         Kind::Flag,
         put!(Switch, job.load.cover_all, |off| !off),
-        "Do not keep track of blocks; some may come twice, some never",
+        "Do not track past blocks: some may be used more than once, others never",
     ),
-    works("softrandommap", Kind::Bool, put!(Switch, job.load.soft_map), "Go on without a map when memory is short")
-        .default("0"),
+    works(
+        "softrandommap",
+        Kind::Bool,
+        put!(Switch, job.load.soft_map),
+        "Continue without a random map if there is not enough memory for it",
+    )
+    .default("0"),
     refused("sprandom", Kind::Bool, NO_FACTS, "Precondition an SSD by size-aware random writes").default("0"),
-    refused("spr_num_regions", kind::COUNT, NO_FACTS, "Regions of sprandom").default("100"),
+    refused("spr_num_regions", kind::COUNT, NO_FACTS, "Number of regions of sprandom").default("100"),
     refused("spr_op", Kind::Floats { most: 1 }, NO_FACTS, "Over-provisioning assumed by sprandom").default("0.15"),
     refused("spr_cs", kind::BYTES, NO_FACTS, "Cache size assumed by sprandom").default("0"),
-    works("loops", kind::POSITIVE, put!(Count, job.limits.loops), "How often the amount is done").default("1"),
+    works("loops", kind::POSITIVE, put!(Count, job.limits.loops), "Number of times to run the job").default("1"),
     works(
         "number_ios",
         kind::BYTES,
         put!(Number, job.limits.ios, |ios| (ios > 0).then_some(ios)),
-        "End after so many I/Os; 0 for no limit",
+        "Number of I/Os after which the job ends; 0 for no limit",
     )
     .default("0"),
     refused(
         "num_range",
         kind::COUNT,
         "only engines that pass NVMe commands through trim several ranges at once",
-        "Ranges in one trim",
+        "Number of ranges per trim",
     )
     .default("1"),
 ];

@@ -13,9 +13,14 @@ pub(super) const ROWS: &[Row] = &[
         "latency_target",
         MICROSECONDS,
         put!(Time, job.latency.target, |target| (!target.is_zero()).then_some(target)),
-        "Find the depth that keeps this latency",
+        "Find the queue depth that meets this latency",
     ),
-    works("latency_window", MICROSECONDS, put!(Time, job.latency.window), "How long each step of the search lasts"),
+    works(
+        "latency_window",
+        MICROSECONDS,
+        put!(Time, job.latency.window),
+        "Duration of each step of the latency_target search",
+    ),
     works(
         "latency_percentile",
         Kind::Floats { most: 1 },
@@ -28,11 +33,16 @@ pub(super) const ROWS: &[Row] = &[
             draft.job.latency.percentile = share;
             Ok(())
         }),
-        "Share of I/Os that must keep the target",
+        "Percentage of I/Os that must meet latency_target",
     )
     .default("100"),
-    works("latency_run", Kind::Bool, put!(Switch, job.latency.keep_running), "Keep adjusting until the job ends")
-        .default("0"),
+    works(
+        "latency_run",
+        Kind::Bool,
+        put!(Switch, job.latency.keep_running),
+        "Continue to adjust the depth until the job ends",
+    )
+    .default("0"),
     works(
         "max_latency",
         Kind::Text,
@@ -51,6 +61,6 @@ pub(super) const ROWS: &[Row] = &[
             draft.job.latency.most = PerDirection { read, write, trim };
             Ok(())
         }),
-        "End the job at a slower I/O, us; for reads, writes, trims",
+        "Fail the job if an I/O takes longer, for reads, writes, trims (us)",
     ),
 ];

@@ -12,54 +12,59 @@ pub(super) const ROWS: &[Row] = &[
         "per_job_logs",
         Kind::Bool,
         put!(Switch, job.record.logs.per_job),
-        "Put the job's number into the log's name",
+        "Write one log file per job, with its number in the name",
     )
     .default("1"),
     works(
         "write_bw_log",
         Kind::Text,
         put!(Text, job.record.logs.bandwidth),
-        "Write bandwidth over time to files of this stem",
+        "Write a bandwidth log with this file name prefix",
     ),
     works(
         "write_lat_log",
         Kind::Text,
         put!(Text, job.record.logs.latency),
-        "Write latencies over time to files of this stem",
+        "Write latency logs with this file name prefix",
     ),
-    works("write_iops_log", Kind::Text, put!(Text, job.record.logs.iops), "Write IOPS over time to files of this stem"),
+    works(
+        "write_iops_log",
+        Kind::Text,
+        put!(Text, job.record.logs.iops),
+        "Write an IOPS log with this file name prefix",
+    ),
     works(
         "write_hist_log",
         Kind::Text,
         put!(Text, job.record.logs.histogram),
-        "Write latency histograms over time to files of this stem",
+        "Write a log of latency histograms with this file name prefix",
     ),
     works(
         "log_entries",
         Kind::Integer { least: 1024, most: 1 << 20 },
         put!(Count, job.record.logs.entries),
-        "Rows that are collected before they are written",
+        "Number of log entries to collect before they are written",
     )
     .default("1024"),
     works(
         "log_avg_msec",
         kind::COUNT,
         put!(Count, job.record.logs.average, |ms| Nanos::from_millis(ms.into())),
-        "Average logs over so many ms",
+        "Average log entries over this interval, ms; 0 logs each I/O",
     )
     .default("0"),
     works(
         "log_hist_msec",
         kind::COUNT,
         put!(Count, job.record.logs.histogram_interval, |ms| Nanos::from_millis(ms.into())),
-        "Write histograms every so many ms; 0 only at the end",
+        "Interval of histogram logs, ms; 0 for one at the end",
     )
     .default("0"),
     works(
         "log_hist_coarseness",
         Kind::Integer { least: 0, most: 6 },
         put!(Count, job.record.logs.coarseness),
-        "Fewer bins in histogram logs: 2^N are summed",
+        "Merge 2^N adjacent bins in histogram logs",
     )
     .default("0"),
     works(
@@ -68,21 +73,23 @@ pub(super) const ROWS: &[Row] = &[
             ("avg", "the mean"),
             ("max", "the largest"),
             ("both", "both, in two columns"),
-            ("0", "as avg"),
-            ("1", "as max"),
+            ("0", "same as avg"),
+            ("1", "same as max"),
         ]),
         put!(Word, job.record.logs.window_value, |word| match word {
             "max" | "1" => WindowValue::Largest,
             "both" => WindowValue::Both,
             _ => WindowValue::Average,
         }),
-        "What a log keeps of a window",
+        "Value to log for an interval",
     )
     .default("avg")
     .alias(&["log_max_value"]),
-    works("log_offset", Kind::Bool, put!(Switch, job.record.logs.offset), "Log offsets too").default("0"),
-    works("log_prio", Kind::Bool, put!(Switch, job.record.logs.priority), "Log I/O priorities in full").default("0"),
-    works("log_issue_time", Kind::Bool, put!(Switch, job.record.logs.issue_time), "Log issue times too").default("0"),
+    works("log_offset", Kind::Bool, put!(Switch, job.record.logs.offset), "Include offsets in logs").default("0"),
+    works("log_prio", Kind::Bool, put!(Switch, job.record.logs.priority), "Include I/O priorities in logs")
+        .default("0"),
+    works("log_issue_time", Kind::Bool, put!(Switch, job.record.logs.issue_time), "Include issue times in logs")
+        .default("0"),
     works(
         "log_compression",
         Kind::Size { percent: false },
@@ -93,7 +100,7 @@ pub(super) const ROWS: &[Row] = &[
             draft.job.record.logs.piece = Some(bytes);
             Ok(())
         }),
-        "Hand over, and compress, logs in pieces of this size",
+        "Compress logs in chunks of this size",
     ),
     works(
         "log_compression_cpus",
@@ -104,12 +111,12 @@ pub(super) const ROWS: &[Row] = &[
         }),
         "CPUs of the thread that compresses and writes logs",
     ),
-    works("log_store_compressed", Kind::Bool, put!(Switch, job.record.logs.packed), "Keep logs compressed on disk"),
+    works("log_store_compressed", Kind::Bool, put!(Switch, job.record.logs.packed), "Store log files compressed"),
     works(
         "log_alternate_epoch",
         Kind::Bool,
         put!(Switch, job.record.logs.alternate_epoch),
-        "Log times of another clock rather than since the start",
+        "Log times of another clock instead of times since the start",
     )
     .alias(&["log_unix_epoch"]),
     works(
@@ -117,13 +124,13 @@ pub(super) const ROWS: &[Row] = &[
         kind::COUNT,
         Set::Count(|draft, clock| {
             if !KNOWN_CLOCKS.contains(&clock) {
-                let what = format!("clock {clock} is none that log_alternate_epoch can read");
+                let what = format!("clock {clock} is not one that log_alternate_epoch can read");
                 return Err(Complaint::new(what, "use 0 (real time), 1 (monotonic) or 4 to 7"));
             }
             draft.job.record.logs.epoch_clock = clock;
             Ok(())
         }),
-        "Which clock that is, as clock_gettime(2) numbers them",
+        "Clock of log_alternate_epoch, as an ID of clock_gettime(2)",
     ),
 ];
 

@@ -33,14 +33,14 @@ fn memory_policy(text: &str) -> Result<MemoryPolicy, Complaint> {
 }
 
 pub(super) const ROWS: &[Row] = &[
-    works("comm", Kind::Text, put!(Text, job.place.name), "Name of the worker in the process list"),
-    works("nice", Kind::Integer { least: -20, most: 19 }, put!(Signed, job.place.nice), "Change of the nice value")
+    works("comm", Kind::Text, put!(Text, job.place.name), "Process name of the worker"),
+    works("nice", Kind::Integer { least: -20, most: 19 }, put!(Signed, job.place.nice), "Increment of the nice value")
         .default("0"),
     works(
         "prio",
         Kind::Integer { least: 0, most: 7 },
         put!(Small, place.io_level),
-        "I/O priority within its class, 0 is highest",
+        "I/O priority level within its class; 0 is the highest",
     ),
     works(
         "prioclass",
@@ -52,7 +52,7 @@ pub(super) const ROWS: &[Row] = &[
         "priohint",
         Kind::Integer { least: 0, most: 1023 },
         put!(Count, job.place.io_hint, |hint| u16::try_from(hint).unwrap_or(0)),
-        "Hint that goes with the I/O priority",
+        "I/O priority hint",
     ),
     works(
         "cpumask",
@@ -73,7 +73,7 @@ pub(super) const ROWS: &[Row] = &[
             draft.job.place.cpus = list;
             Ok(())
         }),
-        "CPUs the worker may use, as bits",
+        "CPUs that the job may use, as a bit mask",
     ),
     works(
         "cpus_allowed",
@@ -82,13 +82,13 @@ pub(super) const ROWS: &[Row] = &[
             draft.job.place.cpus = cpu_list(text, context.cpus)?;
             Ok(())
         }),
-        "CPUs the worker may use: 0,2,4-7",
+        "CPUs that the job may use: 0,2,4-7",
     ),
     works(
         "cpus_allowed_policy",
-        Kind::Word(&[("shared", "all clones use all of them"), ("split", "each clone gets one")]),
+        Kind::Word(&[("shared", "all clones share all CPUs"), ("split", "each clone gets one CPU")]),
         put!(Word, job.place.split_cpus, |word| word == "split"),
-        "How clones share the allowed CPUs",
+        "Distribution of cpus_allowed over clones",
     ),
     works(
         "numa_cpu_nodes",
@@ -100,7 +100,7 @@ pub(super) const ROWS: &[Row] = &[
         "numa_mem_policy",
         Kind::Text,
         put!(Text, job.place.memory, |text| Some(memory_policy(text)?)),
-        "Where memory comes from: default, local, prefer:N, bind:LIST or interleave:LIST",
+        "NUMA memory policy: default, local, prefer:N, bind:LIST or interleave:LIST",
     ),
     works(
         "cgroup",
@@ -112,15 +112,21 @@ pub(super) const ROWS: &[Row] = &[
             draft.place.cgroup.name = text.trim_start_matches('/').to_owned();
             Ok(())
         }),
-        "Put the worker into this cgroup, which is made where it is not there",
+        "Add the job to this control group, which is created if it does not exist",
     ),
     works(
         "cgroup_weight",
         Kind::Integer { least: 100, most: 1000 },
         put!(Count, place.cgroup.weight),
-        "Weight of that cgroup for I/O",
+        "I/O weight of the control group",
     ),
-    works("cgroup_nodelete", Kind::Bool, put!(Switch, place.cgroup.keep), "Keep that cgroup afterwards").default("0"),
-    works("uid", kind::COUNT, put!(Count, job.place.user), "Run as this user, by number"),
-    works("gid", kind::COUNT, put!(Count, job.place.group), "Run as this group, by number"),
+    works(
+        "cgroup_nodelete",
+        Kind::Bool,
+        put!(Switch, place.cgroup.keep),
+        "Do not delete the control group after the run",
+    )
+    .default("0"),
+    works("uid", kind::COUNT, put!(Count, job.place.user), "Run as this user ID"),
+    works("gid", kind::COUNT, put!(Count, job.place.group), "Run as this group ID"),
 ];

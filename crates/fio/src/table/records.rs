@@ -8,7 +8,7 @@ use plan::Unified;
 use plan::option::Kind;
 
 pub(super) const ROWS: &[Row] = &[
-    works("stats", Kind::Bool, put!(Switch, job.record.shown), "Report this job").default("1"),
+    works("stats", Kind::Bool, put!(Switch, job.record.shown), "Include the job in the report").default("1"),
     works(
         "bwavgtime",
         kind::COUNT,
@@ -23,7 +23,7 @@ pub(super) const ROWS: &[Row] = &[
         "Interval of IOPS samples, ms",
     )
     .default("500"),
-    works("disk_util", Kind::Bool, put!(Switch, job.record.disk_usage), "Report what the disks did").default("1"),
+    works("disk_util", Kind::Bool, put!(Switch, job.record.disk_usage), "Report disk utilization").default("1"),
     works(
         "disable_lat",
         Kind::Bool,
@@ -49,7 +49,7 @@ pub(super) const ROWS: &[Row] = &[
         "disable_bw_measurement",
         Kind::Bool,
         put!(Switch, job.record.samples, |off| !off),
-        "Take no bandwidth and IOPS samples",
+        "Do not sample bandwidth and IOPS",
     )
     .default("0")
     .alias(&["disable_bw"]),
@@ -57,16 +57,21 @@ pub(super) const ROWS: &[Row] = &[
         "clat_percentiles",
         Kind::Bool,
         put!(Switch, job.record.completion_percentiles),
-        "Percentiles of completion latency",
+        "Report percentiles of completion latency",
     )
     .default("1"),
-    works("lat_percentiles", Kind::Bool, put!(Switch, job.record.total_percentiles), "Percentiles of total latency")
-        .default("0"),
+    works(
+        "lat_percentiles",
+        Kind::Bool,
+        put!(Switch, job.record.total_percentiles),
+        "Report percentiles of total latency",
+    )
+    .default("0"),
     works(
         "slat_percentiles",
         Kind::Bool,
         put!(Switch, job.record.submission_percentiles),
-        "Percentiles of submission latency",
+        "Report percentiles of submission latency",
     )
     .default("0"),
     works(
@@ -83,25 +88,25 @@ pub(super) const ROWS: &[Row] = &[
             draft.job.record.percentiles = values;
             Ok(())
         }),
-        "Which percentiles are reported",
+        "Percentiles to report",
     )
     .default("1:5:10:20:30:40:50:60:70:80:90:95:99:99.5:99.9:99.95:99.99"),
     works(
         "significant_figures",
         Kind::Integer { least: 1, most: 10 },
         put!(Count, job.record.significant_figures, |digits| usize::try_from(digits).unwrap_or(4)),
-        "Digits of numbers in the text report",
+        "Significant figures of numbers in normal output",
     )
     .default("4"),
     works(
         "unified_rw_reporting",
         Kind::Word(&[
-            ("none", "each direction by itself"),
-            ("mixed", "only their sum"),
-            ("both", "each, and their sum"),
-            ("0", "as none"),
-            ("1", "as mixed"),
-            ("2", "as both"),
+            ("none", "each direction separately"),
+            ("mixed", "only the sum"),
+            ("both", "each direction, and the sum"),
+            ("0", "same as none"),
+            ("1", "same as mixed"),
+            ("2", "same as both"),
         ]),
         put!(Word, job.record.unified, |word| match word {
             "mixed" | "1" => Unified::Mixed,
@@ -115,7 +120,7 @@ pub(super) const ROWS: &[Row] = &[
         "block_error_percentiles",
         Kind::Bool,
         put!(Switch, job.record.block_lives),
-        "What became of each block of a job that trims, and after how many trims it failed",
+        "Track the state of each block of a job that trims, and report after how many trims blocks failed",
     )
     .default("0"),
 ];

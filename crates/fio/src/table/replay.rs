@@ -21,7 +21,7 @@ pub(super) const ROWS: &[Row] = &[
             draft.job.record.iolog = Some(PathBuf::from(path));
             Ok(())
         }),
-        "Append a record of the I/Os to this file",
+        "Write the issued I/O pattern to this file",
     ),
     works(
         "read_iolog",
@@ -33,43 +33,48 @@ pub(super) const ROWS: &[Row] = &[
             }
             Ok(())
         }),
-        "Replay this record: fio's (v2, v3) or blktrace's; several by `:`, one for each clone; - is standard input",
+        "Replay this log of fio (v2, v3) or blktrace; several separated by `:`, one per clone; - for standard input",
     ),
     works(
         "read_iolog_chunked",
         Kind::Bool,
         put!(Switch, replay.plan.hold, |pieces| if pieces { Hold::Pieces } else { Hold::Ahead }),
-        "Hold only a small piece of the record",
+        "Read the log in small chunks",
     )
     .default("0"),
     works(
         "merge_blktrace_file",
         Kind::Text,
         put!(Text, replay.merge.file, |path| path.into()),
-        "Merge the traces of read_iolog into this file and replay it",
+        "Merge the traces of read_iolog into this file, and replay it",
     ),
     works(
         "merge_blktrace_scalars",
         Kind::Floats { most: 64 },
         put!(Text, replay.merge.scalars, |list| numbers(list, |value| (0.0..=1e9).contains(&value))?),
-        "Times of each merged trace in percent of those recorded",
+        "Percentages by which to scale the times of each merged trace",
     ),
     works(
         "merge_blktrace_iters",
         Kind::Floats { most: 64 },
         put!(Text, replay.merge.rounds, |list| rounds(list)?),
-        "How often each merged trace is repeated",
+        "Number of repetitions of each merged trace",
     ),
-    works("replay_no_stall", Kind::Bool, put!(Switch, replay.no_stall), "Replay without the recorded pauses")
-        .default("0"),
+    works(
+        "replay_no_stall",
+        Kind::Bool,
+        put!(Switch, replay.no_stall),
+        "Replay as fast as possible, ignoring recorded times",
+    )
+    .default("0"),
     works(
         "replay_time_scale",
         FACTOR,
         put!(Count, replay.plan.timing, |percent| Timing::Percent(percent)),
-        "Speed of the replay in percent",
+        "Replay speed in percent of the recorded speed",
     )
     .default("100"),
-    works("replay_redirect", Kind::Text, put!(Text, replay.plan.redirect), "Replay all I/Os onto this file or device"),
+    works("replay_redirect", Kind::Text, put!(Text, replay.plan.redirect), "Replay all I/Os to this file or device"),
     works(
         "replay_align",
         kind::COUNT,
@@ -80,9 +85,9 @@ pub(super) const ROWS: &[Row] = &[
             draft.replay.plan.align = u64::from(bytes.max(1));
             Ok(())
         }),
-        "Round replayed offsets down to multiples of this power of two",
+        "Alignment of replayed offsets, a power of two",
     ),
-    works("replay_scale", FACTOR, put!(Count, replay.plan.scale), "Divide replayed offsets by this").default("1"),
+    works("replay_scale", FACTOR, put!(Count, replay.plan.scale), "Divisor of replayed offsets").default("1"),
     works(
         "replay_skip",
         Kind::Text,
@@ -102,7 +107,7 @@ pub(super) const ROWS: &[Row] = &[
             }
             Ok(())
         }),
-        "What is left out of the replay: read, write, trim, sync",
+        "Types of I/O to skip in the replay: read, write, trim, sync",
     ),
 ];
 

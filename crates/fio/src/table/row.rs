@@ -159,7 +159,7 @@ impl Row {
             Some(guess) => format!("{guess} It takes {list_text}"),
             None => format!("it takes {list_text}"),
         };
-        Err(Complaint::new("is not a word it knows", help))
+        Err(Complaint::new("is not one of its values", help))
     }
 
     /// Returns an example of the option with a value, for messages.

@@ -20,13 +20,13 @@ pub(super) const ROWS: &[Row] = &[
         "size",
         kind::SHARE,
         put!(Amount, files.size, |amount| Some(at_most_all(amount)?)),
-        "Size of the region worked on, all files together; 20% of what is there",
+        "Total size of all files of the job, in bytes or percent of existing files",
     ),
     works(
         "io_size",
         kind::SHARE,
         put!(Amount, files.io_size, |amount| Some(at_most_all(amount)?)),
-        "Amount of I/O, where it differs from size",
+        "Amount of I/O, if it differs from size",
     )
     .alias(&["io_limit"]),
     works(
@@ -45,13 +45,13 @@ pub(super) const ROWS: &[Row] = &[
             draft.job.files.file_size = Some((low.min(high), low.max(high)));
             Ok(())
         }),
-        "Size of each file, or a range it is drawn from",
+        "Size of each file, or a range of sizes",
     ),
     works(
         "offset",
         kind::SHARE,
         put!(Amount, files.offset, |amount| at_most_all(amount)?),
-        "Where the region starts in each file",
+        "Start of the I/O in each file",
     )
     .default("0")
     .alias(&["fileoffset"]),
@@ -59,11 +59,16 @@ pub(super) const ROWS: &[Row] = &[
         "offset_increment",
         kind::SHARE,
         put!(Amount, files.offset_increment, |amount| at_most_all(amount)?),
-        "How much later it starts for each next clone",
+        "Increment of offset from each clone to the next",
     )
     .default("0"),
-    works("offset_align", kind::BYTES, put!(Number, job.files.handling.offset_align), "Alignment of a relative offset")
-        .default("0"),
+    works(
+        "offset_align",
+        kind::BYTES,
+        put!(Number, job.files.handling.offset_align),
+        "Alignment to which relative offsets are rounded up",
+    )
+    .default("0"),
     works(
         "kb_base",
         Kind::Word(&[("1024", "k is 1024, ki is 1000"), ("1000", "k is 1000, ki is 1024")]),
@@ -73,7 +78,7 @@ pub(super) const ROWS: &[Row] = &[
             draft.job.record.unit_base = if decimal { 1000 } else { 1024 };
             Ok(())
         }),
-        "What k means in sizes and in reports",
+        "Unit base of sizes and reports",
     )
     .default("1024")
     .first(),
@@ -81,7 +86,7 @@ pub(super) const ROWS: &[Row] = &[
         "unit_base",
         Kind::Word(&[("0", "bytes"), ("8", "bytes"), ("1", "bits")]),
         put!(Word, job.record.bits, |word| word == "1"),
-        "Report rates in bytes (8) or bits (1)",
+        "Report rates in bytes or in bits",
     )
     .default("0")
     .first(),

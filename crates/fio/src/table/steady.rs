@@ -22,9 +22,9 @@ fn criterion(text: &str, plan: SteadyPlan) -> Result<SteadyPlan, Complaint> {
         _ => return Err(wrong("is none of iops, iops_slope, bw, bw_slope, lat, lat_slope")),
     };
     let (number, relative) = limit.trim().strip_suffix('%').map_or((limit.trim(), false), |number| (number, true));
-    let limit: f64 = number.trim().parse().map_err(|_| wrong("has a limit that is no number"))?;
+    let limit: f64 = number.trim().parse().map_err(|_| wrong("has a limit that is not a number"))?;
     if !limit.is_finite() || limit < 0.0 {
-        return Err(wrong("has a limit below zero or beyond all numbers"));
+        return Err(wrong("has a limit that is negative or not finite"));
     }
     Ok(SteadyPlan { measure, criterion, limit, relative, ..plan })
 }
@@ -37,7 +37,7 @@ pub(super) const ROWS: &[Row] = &[
             draft.steady = criterion(text, draft.steady)?;
             Ok(())
         }),
-        "What must settle within which limit: iops, bw or lat, or their _slope",
+        "Criterion of steady state: iops, bw, lat or one of them with _slope, and its limit",
     )
     .default("iops_slope:0.01%")
     .alias(&["ss"]),
@@ -45,13 +45,18 @@ pub(super) const ROWS: &[Row] = &[
         "steadystate_duration",
         SECONDS,
         put!(Time, steady.duration),
-        "For how long it must have settled; then the job ends",
+        "Duration for which the criterion must hold; the job then ends",
     )
     .default("0")
     .alias(&["ss_dur"]),
-    works("steadystate_ramp_time", SECONDS, put!(Time, steady.ramp), "How long to wait before looking")
-        .default("0")
-        .alias(&["ss_ramp"]),
+    works(
+        "steadystate_ramp_time",
+        SECONDS,
+        put!(Time, steady.ramp),
+        "Time to wait before steady-state detection starts",
+    )
+    .default("0")
+    .alias(&["ss_ramp"]),
     works(
         "steadystate_check_interval",
         SECONDS,
@@ -62,7 +67,7 @@ pub(super) const ROWS: &[Row] = &[
             draft.steady.interval = interval;
             Ok(())
         }),
-        "How often to look",
+        "Interval of steady-state samples",
     )
     .default("1")
     .alias(&["ss_interval"]),

@@ -12,16 +12,11 @@ pub(super) const ROWS: &[Row] = &[
         "runtime",
         SECONDS,
         put!(Time, job.limits.runtime, |time| (!time.is_zero()).then_some(time)),
-        "End after so long, the ramp not counted; 0 for no limit",
+        "Time limit of the job, excluding the ramp; 0 for no limit",
     )
     .default("0")
     .alias(&["timeout"]),
-    works(
-        "time_based",
-        Kind::Flag,
-        put!(Switch, job.limits.time_based),
-        "Start over at the end of the data until runtime is over",
-    ),
+    works("time_based", Kind::Flag, put!(Switch, job.limits.time_based), "Repeat the I/O until runtime has passed"),
     works(
         "startdelay",
         SECONDS,
@@ -31,23 +26,23 @@ pub(super) const ROWS: &[Row] = &[
             draft.job.start.delay = (ends[0].min(ends[1]), ends[0].max(ends[1]));
             Ok(())
         }),
-        "Start so much later; a range a-b is drawn from",
+        "Delay of the start; a range a-b for a random delay",
     )
     .default("0"),
-    works("ramp_time", SECONDS, put!(Time, job.limits.ramp), "I/O for so long before anything counts"),
-    works("ramp_size", kind::BYTES, put!(Number, job.limits.ramp_bytes), "I/O of so many bytes before anything counts"),
+    works("ramp_time", SECONDS, put!(Time, job.limits.ramp), "Time of I/O before the measurement starts"),
+    works("ramp_size", kind::BYTES, put!(Number, job.limits.ramp_bytes), "Amount of I/O before the measurement starts"),
     works(
         "clocksource",
         Kind::Word(&[
-            ("gettimeofday", "a call to the system"),
-            ("clock_gettime", "the same"),
-            ("cpu", "the processor's counter"),
+            ("gettimeofday", "system call"),
+            ("clock_gettime", "same as gettimeofday"),
+            ("cpu", "the CPU's time stamp counter"),
         ]),
         put!(Word, job.place.clock, |word| Some(match word {
             "cpu" => ClockChoice::Counter,
             _ => ClockChoice::System,
         })),
-        "Which clock is read; without it the counter where it can be trusted, else a call",
+        "Clock to read; by default the CPU clock if it is reliable, otherwise clock_gettime",
     ),
     works(
         "gtod_reduce",
@@ -65,19 +60,19 @@ pub(super) const ROWS: &[Row] = &[
             }
             Ok(())
         }),
-        "Read the clock rarely: no latencies, no bandwidth samples",
+        "Reduce clock reads: no latencies, no bandwidth samples",
     )
     .default("0"),
     refused(
         "gtod_cpu",
         kind::COUNT,
         "reading the clock costs plumb less than reading another CPU's copy of it would",
-        "CPU that does nothing but read the clock",
+        "CPU that only reads the clock",
     ),
     works(
         "job_start_clock_id",
         kind::COUNT,
         put!(Count, job.start.clock_id),
-        "Clock of the job's start in JSON, a number of clock_gettime(2)",
+        "Clock of the start time in JSON, as an ID of clock_gettime(2)",
     ),
 ];

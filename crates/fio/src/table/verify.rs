@@ -6,7 +6,7 @@ use plan::option::Kind;
 use plan::{Digest, VerifyFormat, VerifyMethod, VerifyPolicy};
 
 const METHODS: &[(&str, &str)] = &[
-    ("0", "no check"),
+    ("0", "no verification"),
     ("md5", "digest of 16 bytes"),
     ("crc64", "digest of 8 bytes"),
     ("crc32", "digest of 4 bytes"),
@@ -24,8 +24,8 @@ const METHODS: &[(&str, &str)] = &[
     ("xxhash", "digest of 4 bytes"),
     ("meta", "header only"),
     ("pattern", "verify_pattern without a header"),
-    ("pattern_hdr", "verify_pattern behind a header"),
-    ("null", "read back, compare nothing"),
+    ("pattern_hdr", "verify_pattern after a header"),
+    ("null", "read back without comparison"),
 ];
 
 const METHOD: Kind = Kind::Word(METHODS);
@@ -69,8 +69,8 @@ pub(crate) fn digest(word: &str) -> Option<Digest> {
 }
 
 const POLICY: Kind = Kind::Word(&[
-    ("completed", "all writes that came back without an error"),
-    ("fsynced", "writes that a flush of their file has followed"),
+    ("completed", "all that completed without an error"),
+    ("fsynced", "those followed by a flush of their file"),
 ]);
 
 const FORMAT: Kind =
@@ -86,12 +86,12 @@ const INTERVAL: Kind = Kind::Integer { least: 80, most: u32::MAX as i64 };
 const OFFSET: Kind = Kind::Integer { least: 40, most: u32::MAX as i64 };
 
 pub(super) const ROWS: &[Row] = &[
-    works("verify", METHOD, put!(Word, verify.method, |word| method(word)), "How written blocks are checked")
+    works("verify", METHOD, put!(Word, verify.method, |word| method(word)), "Method to verify written blocks")
         .default("0"),
-    works("verify_only", Kind::Flag, put!(Switch, verify.plan.only), "Write nothing, check what an earlier run wrote"),
-    works("do_verify", Kind::Bool, put!(Switch, verify.plan.check), "Check after writing").default("1"),
-    works("verify_offset", OFFSET, put!(Count, verify.plan.offset), "Where the header lies in its block"),
-    works("verify_interval", INTERVAL, put!(Count, verify.plan.interval), "Bytes per header"),
+    works("verify_only", Kind::Flag, put!(Switch, verify.plan.only), "Do not write; verify the data of an earlier run"),
+    works("do_verify", Kind::Bool, put!(Switch, verify.plan.check), "Run the verify phase after writing").default("1"),
+    works("verify_offset", OFFSET, put!(Count, verify.plan.offset), "Offset of the verify header in its block"),
+    works("verify_interval", INTERVAL, put!(Count, verify.plan.interval), "Bytes per verify header"),
     works(
         "verify_pattern",
         Kind::Text,
@@ -105,7 +105,7 @@ pub(super) const ROWS: &[Row] = &[
         "verify_pattern_interval",
         kind::COUNT,
         put!(Count, verify.plan.pattern_interval, |bytes| (bytes > 0).then_some(bytes)),
-        "The pattern starts anew every so many bytes",
+        "Number of bytes after which the pattern starts again",
     )
     .default("0"),
     works(
@@ -115,12 +115,20 @@ pub(super) const ROWS: &[Row] = &[
             "fsynced" => VerifyPolicy::Synced,
             _ => VerifyPolicy::Completed,
         }),
-        "Which writes are checked",
+        "Writes that are verified",
     )
     .default("completed"),
-    works("verify_fatal", Kind::Bool, put!(Switch, verify.plan.fatal), "End at the first mismatch").default("0"),
-    works("verify_dump", Kind::Bool, put!(Switch, verify.plan.dump), "Write mismatching blocks to files").default("0"),
-    works("verify_async", THREADS, put!(Count, verify.plan.threads), "Threads that check").default("0"),
+    works("verify_fatal", Kind::Bool, put!(Switch, verify.plan.fatal), "Stop at the first verification failure")
+        .default("0"),
+    works("verify_dump", Kind::Bool, put!(Switch, verify.plan.dump), "Write blocks that failed verification to files")
+        .default("0"),
+    works(
+        "verify_async",
+        THREADS,
+        put!(Count, verify.plan.threads),
+        "Number of verify threads; 0 verifies in the worker",
+    )
+    .default("0"),
     works(
         "verify_async_cpus",
         Kind::Text,
@@ -128,47 +136,53 @@ pub(super) const ROWS: &[Row] = &[
             draft.verify.plan.thread_cpus = cpu_list(text, context.cpus)?;
             Ok(())
         }),
-        "CPUs of these threads: 0,2,4-7",
+        "CPUs of the verify threads: 0,2,4-7",
     ),
     works(
         "verify_backlog",
         kind::BYTES,
         put!(Number, verify.plan.backlog, |blocks| (blocks > 0).then_some(blocks)),
-        "Check after so many blocks rather than at the end",
+        "Number of written blocks after which to verify, instead of at the end",
     ),
     works(
         "verify_backlog_batch",
         kind::COUNT,
         put!(Count, verify.plan.backlog_batch, |blocks| (blocks > 0).then_some(blocks.into())),
-        "How many blocks are then checked",
+        "Number of blocks to verify at a time",
     ),
     works(
         "verify_state_save",
         Kind::Bool,
         put!(Switch, verify.plan.state_save),
-        "Leave a file that tells how far writes came",
+        "Save the progress of the writes in a state file",
     )
     .default("1"),
     works(
         "verify_state_load",
         Kind::Bool,
         put!(Switch, verify.plan.state_load),
-        "Check only what such a file tells of",
+        "Verify only the writes that a state file lists",
     ),
     works(
         "experimental_verify",
         Kind::Bool,
         put!(Switch, verify.plan.replay),
-        "Replay the sequence rather than remember it",
+        "Generate the sequence of writes again instead of remembering it",
     ),
     works(
         "verify_write_sequence",
         Kind::Bool,
         put!(Switch, verify.plan.sequence),
-        "Check the numbers of writes in headers",
+        "Verify the sequence number of the write in each header",
     )
     .default("1"),
-    works("verify_header_seed", Kind::Bool, put!(Switch, verify.plan.seed), "Check the seed in headers").default("1"),
+    works(
+        "verify_header_seed",
+        Kind::Bool,
+        put!(Switch, verify.plan.seed),
+        "Verify the seed of the write in each header",
+    )
+    .default("1"),
     works(
         "verify_format",
         FORMAT,
@@ -176,25 +190,25 @@ pub(super) const ROWS: &[Row] = &[
             "3.33" => VerifyFormat::Fio3_33,
             _ => VerifyFormat::Fio3_42,
         }),
-        "plumb's own: which fio can read what is written",
+        "Version of fio that can read the headers and state files (plumb only)",
     )
     .default("3.42"),
-    works("verifysort", Kind::Text, Set::Withdrawn, "Withdrawn: checks need no sorting"),
-    works("verifysort_nr", Kind::Text, Set::Withdrawn, "Withdrawn: checks need no sorting"),
+    works("verifysort", Kind::Text, Set::Withdrawn, "Withdrawn: verification needs no sorting"),
+    works("verifysort_nr", Kind::Text, Set::Withdrawn, "Withdrawn: verification needs no sorting"),
     works(
         "trim_percentage",
         kind::PERCENT,
         put!(Small, verify.trim.percent),
-        "Share of written blocks that are trimmed before they are checked",
+        "Percentage of written blocks to trim before verification",
     )
     .default("0"),
     works("trim_verify_zero", Kind::Bool, put!(Switch, verify.trim.zero), "Trimmed blocks must read as zeros")
         .default("1"),
-    works("trim_backlog", kind::BYTES, put!(Number, verify.trim.backlog), "Trim after so many blocks"),
+    works("trim_backlog", kind::BYTES, put!(Number, verify.trim.backlog), "Number of blocks after which to trim"),
     works(
         "trim_backlog_batch",
         kind::COUNT,
         put!(Count, verify.trim.batch, |blocks| (blocks > 0).then_some(blocks.into())),
-        "How many blocks are then trimmed",
+        "Number of blocks to trim at a time",
     ),
 ];

@@ -9,7 +9,7 @@ use plan::option::Kind;
 const MODE: Kind = Kind::Word(&[
     ("none", "no zones"),
     ("strided", "windows with gaps between them"),
-    ("zbd", "zones written in order and reset as a whole"),
+    ("zbd", "zones that are written sequentially and reset as a whole"),
 ]);
 
 /// The most open zones that fio accepts.
@@ -19,7 +19,7 @@ const OPEN_ZONES: Kind = Kind::Integer { least: 0, most: 4096 };
 fn share(text: &str) -> Result<Option<f64>, Complaint> {
     match floats(text, 1)?.first() {
         Some(&share) if (0.0..=1.0).contains(&share) => Ok((share > 0.0).then_some(share)),
-        _ => Err(Complaint::new("is no share", "give 0 to 1, like 0.5")),
+        _ => Err(Complaint::new("is not a fraction", "give 0 to 1, like 0.5")),
     }
 }
 
@@ -34,13 +34,12 @@ pub(super) const ROWS: &[Row] = &[
             "zbd" => ZoneMode::Zoned,
             _ => ZoneMode::None,
         }),
-        "How the region is cut into zones",
+        "Zone mode",
     )
     .default("none"),
     works("zonerange", kind::BYTES, put!(Number, zones.range), "Size of a window of strided zones").default("0"),
     works("zonesize", kind::BYTES, put!(Number, zones.size), "Bytes of I/O per window, or size of a zone").default("0"),
-    works("zonecapacity", kind::BYTES, put!(Number, zones.zoned.capacity), "Bytes of a zone that can be written")
-        .default("0"),
+    works("zonecapacity", kind::BYTES, put!(Number, zones.zoned.capacity), "Writable bytes of a zone").default("0"),
     works(
         "zoneskip",
         kind::SHARE,
@@ -51,44 +50,49 @@ pub(super) const ROWS: &[Row] = &[
                 Ok(())
             }
         }),
-        "Bytes left out after a window of strided zones",
+        "Gap after a window of strided zones",
     )
     .default("0"),
-    works("read_beyond_wp", Kind::Bool, put!(Switch, zones.zoned.reads_anywhere), "Read beyond what a zone holds")
-        .default("0"),
+    works(
+        "read_beyond_wp",
+        Kind::Bool,
+        put!(Switch, zones.zoned.reads_anywhere),
+        "Allow reads beyond the write pointer",
+    )
+    .default("0"),
     works(
         "max_open_zones",
         OPEN_ZONES,
         put!(Count, zones.zoned.open_most, |most| (most > 0).then_some(most)),
-        "Zones open at a time; 0 for any number",
+        "Maximum number of open zones; 0 for no limit",
     )
     .default("0"),
     works(
         "job_max_open_zones",
         OPEN_ZONES,
         put!(Count, zones.job_open_most),
-        "Zones that one worker has open at a time; 0 for any number",
+        "Maximum number of open zones per job; 0 for no limit",
     )
     .default("0"),
-    refused("ignore_zone_limits", Kind::Bool, NO_REPORT, "Disregard the device's zone limits").default("0"),
+    refused("ignore_zone_limits", Kind::Bool, NO_REPORT, "Ignore the device's limits of open zones").default("0"),
     works(
         "zone_reset_threshold",
         Kind::Floats { most: 1 },
         put!(Text, zones.zoned.reset_threshold, |text| share(text)?),
-        "Share of the region that is written when resets begin",
+        "Fraction of the region that is written before zone resets begin",
     ),
     works(
         "zone_reset_frequency",
         Kind::Floats { most: 1 },
         put!(Text, zones.zoned.reset_frequency, |text| share(text)?.unwrap_or(1.0)),
-        "Share of writes that a reset goes before, beyond that threshold",
+        "Fraction of writes that a zone reset precedes, beyond the threshold",
     ),
-    refused("recover_zbd_write_error", Kind::Bool, NO_REPORT, "Go on after a failed zone write").default("0"),
+    refused("recover_zbd_write_error", Kind::Bool, NO_REPORT, "Continue after a failed zone write").default("0"),
     works(
         "write_zone_remainder",
         Kind::Bool,
         put!(Switch, zones.zoned.writes_remainder),
-        "Write the rest of a zone that is smaller than a block",
+        "Write also the remainder of a zone that is smaller than a block",
     )
     .default("0"),
 ];

@@ -60,13 +60,13 @@ impl Subject {
 
 /// Subjects and workers of the debug output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct TellPlan {
+pub struct DebugPlan {
     subjects: u16,
     /// Number of the only worker to report on, from 1 over the whole run; `None` for all.
     pub worker: Option<u32>,
 }
 
-impl TellPlan {
+impl DebugPlan {
     /// Adds a subject.
     pub const fn add(&mut self, subject: Subject) {
         self.subjects |= subject.bit();
