@@ -1,14 +1,14 @@
 //! The parser: from a command line and the job files that it names to an [`Invocation`].
 
-use crate::argv::{self, Ask, Words};
+use crate::command_line::help;
+use crate::command_line::invocation::{Action, IdleProfile, Invocation, OutputFormat};
+use crate::command_line::reader::{self, Ask, Words};
+use crate::command_line::showcmd;
 use crate::error::{JobError, Place, Problem, Sources, Warning, did_you_mean};
-use crate::help;
-use crate::invocation::{Action, IdleProfile, Invocation, OutputFormat};
 use crate::jobs::{Depth, Maker, Outcome};
+use crate::options::table;
 use crate::sections::{self, Section, SectionKind};
-use crate::showcmd;
 use crate::surroundings::Surroundings;
-use crate::table;
 use crate::untrusted::{self, Trust};
 use plan::EngineSpec;
 use plan::Subject;
@@ -38,7 +38,7 @@ impl Parser {
     pub fn command_line(&self, words: &[String], surroundings: &Surroundings<'_>) -> Result<Invocation, JobError> {
         let mut sources = Sources::default();
         let mut problems = Vec::new();
-        let words = argv::Reader::new(words, (self.engines, &self.formats), &mut sources, &mut problems).read();
+        let words = reader::Reader::new(words, (self.engines, &self.formats), &mut sources, &mut problems).read();
         if let Some(ask) = &words.ask {
             return match self.answer(ask) {
                 Ok(action) => Ok(invocation(words, action, Vec::new())),
@@ -77,7 +77,7 @@ impl Parser {
     fn answer(&self, ask: &Ask) -> Result<Action, Box<Problem>> {
         match ask {
             Ask::Version => Ok(Action::Version(format!("{}\n", help::VERSION))),
-            Ask::DebugHelp => Ok(Action::Help(crate::debug::help())),
+            Ask::DebugHelp => Ok(Action::Help(crate::command_line::debug::help())),
             Ask::Try(trial) => Ok(Action::Try(trial.clone())),
             Ask::InflateLog(path) => Ok(Action::InflateLog(path.clone())),
             Ask::Help => Ok(Action::Help(help::usage(&self.formats))),
@@ -212,7 +212,8 @@ fn conclude(
     for job in &mut outcome.plan.jobs {
         (job.record.debug, job.record.states_in) = (words.debug, words.states_in.clone());
     }
-    let parsed = if words.debug.has(Subject::Parse) { crate::debug::parsed(sections) } else { Vec::new() };
+    let parsed =
+        if words.debug.has(Subject::Parse) { crate::command_line::debug::parsed(sections) } else { Vec::new() };
     Ok(Invocation { parsed, ..invocation(words, Action::Run(outcome.plan), warnings) })
 }
 

@@ -16,6 +16,7 @@ mod operation;
 pub mod option;
 mod pace;
 mod pass;
+mod pattern;
 mod place;
 mod record;
 mod replay;
@@ -33,6 +34,7 @@ pub use load::{BlockSize, Distribution, Generator, LoadPlan, Mix, RangeSync, Ste
 pub use operation::Operation;
 pub use pace::{DepthPlan, PacePlan, ThinkCount};
 pub use pass::{Access, Creation, ExtraReads, Listed, MapAdvice, Marks, PassPlan, Race, RecordExtras, RecordOrder};
+pub use pattern::RwPattern;
 pub use place::{CgroupPlan, ClockChoice, MemoryPolicy, PlacePlan};
 pub use record::{LogPlan, PERCENTILES, RecordPlan, Unified, WindowValue};
 pub use replay::{Hold, MergePlan, ReplayPlan, Skip, Timing};
