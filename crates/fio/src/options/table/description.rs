@@ -1,12 +1,18 @@
 //! Options that name, multiply and order jobs.
 
-use super::row::{Row, kind, put, refused, works};
+use super::row::{Row, kind, put, refused, words, works};
 use plan::option::Kind;
 use plan::{ExitScope, Isolation};
 
 /// Reason why profiles are refused.
 const PROFILE: &str = "fio 3.33's tiobench ignores its options, and how its act judges a device is not documented; \
      docs/fio-profiles.md has job files for both";
+
+words!(SCOPE, scope -> ExitScope {
+    "group" => ExitScope::Group, "the jobs of its group";
+    "stonewall" => ExitScope::Stonewall, "the jobs up to the next stonewall";
+    "all" => ExitScope::All, "all jobs";
+});
 
 pub(super) const ROWS: &[Row] = &[
     works(
@@ -46,21 +52,8 @@ pub(super) const ROWS: &[Row] = &[
         "Wait for all clones of this job to end before starting",
     ),
     works("exitall", Kind::Flag, put!(Switch, job.limits.exit_all), "Terminate the other jobs when this one ends"),
-    works(
-        "exit_what",
-        Kind::Word(&[
-            ("group", "the jobs of its group"),
-            ("stonewall", "the jobs up to the next stonewall"),
-            ("all", "all jobs"),
-        ]),
-        put!(Word, job.limits.exit_scope, |word| match word {
-            "stonewall" => ExitScope::Stonewall,
-            "all" => ExitScope::All,
-            _ => ExitScope::Group,
-        }),
-        "Jobs that exitall terminates",
-    )
-    .default("group"),
+    works("exit_what", SCOPE, put!(Word, job.limits.exit_scope, |word| scope(word)?), "Jobs that exitall terminates")
+        .default("group"),
     works(
         "exitall_on_error",
         Kind::Flag,

@@ -1,37 +1,37 @@
 //! Options about files and devices: names, directories, creation.
 
-use super::row::{Row, Set, kind, put, refused, works};
+use super::row::{Row, Set, kind, put, refused, words, works};
 use crate::error::Complaint;
 use crate::options::values::split_escaped;
 use plan::option::Kind;
 use plan::{AccessAdvice, Allocate, SyncMode};
 use std::path::PathBuf;
 
-const ALLOCATE: Kind = Kind::Word(&[
-    ("native", "fallocate if the file system supports it"),
-    ("none", "do not allocate"),
-    ("posix", "posix_fallocate"),
-    ("keep", "fallocate without changing the file size"),
-    ("truncate", "ftruncate: only set the size"),
-    ("0", "same as none"),
-    ("1", "same as posix"),
-]);
+words!(ALLOCATE, allocate -> Allocate {
+    "native" => Allocate::Native, "fallocate if the file system supports it";
+    "none" => Allocate::None, "do not allocate";
+    "posix" => Allocate::Posix, "posix_fallocate";
+    "keep" => Allocate::KeepSize, "fallocate without changing the file size";
+    "truncate" => Allocate::Truncate, "ftruncate: only set the size";
+    "0" => Allocate::None, "same as none";
+    "1" => Allocate::Posix, "same as posix";
+});
 
-const ADVICE: Kind = Kind::Word(&[
-    ("1", "random or sequential, according to rw"),
-    ("0", "no advice"),
-    ("sequential", "sequential access"),
-    ("random", "random access"),
-    ("noreuse", "data is accessed once"),
-]);
+words!(ADVICE, advice -> AccessAdvice {
+    "1" => AccessAdvice::ByLoad, "random or sequential, according to rw";
+    "0" => AccessAdvice::None, "no advice";
+    "sequential" => AccessAdvice::Sequential, "sequential access";
+    "random" => AccessAdvice::Random, "random access";
+    "noreuse" => AccessAdvice::NoReuse, "data is accessed once";
+});
 
-const SYNC: Kind = Kind::Word(&[
-    ("none", "no O_SYNC"),
-    ("0", "same as none"),
-    ("sync", "open with O_SYNC"),
-    ("1", "same as sync"),
-    ("dsync", "open with O_DSYNC"),
-]);
+words!(SYNC, sync -> SyncMode {
+    "none" => SyncMode::None, "no O_SYNC";
+    "0" => SyncMode::None, "same as none";
+    "sync" => SyncMode::Sync, "open with O_SYNC";
+    "1" => SyncMode::Sync, "same as sync";
+    "dsync" => SyncMode::DataSync, "open with O_DSYNC";
+});
 
 fn paths(text: &str) -> Result<Vec<PathBuf>, Complaint> {
     let parts = split_escaped(text);
@@ -96,26 +96,14 @@ pub(super) const ROWS: &[Row] = &[
     works(
         "fallocate",
         ALLOCATE,
-        put!(Word, job.files.allocate, |word| match word {
-            "none" | "0" => Allocate::None,
-            "posix" | "1" => Allocate::Posix,
-            "keep" => Allocate::KeepSize,
-            "truncate" => Allocate::Truncate,
-            _ => Allocate::Native,
-        }),
+        put!(Word, job.files.allocate, |word| allocate(word)?),
         "How to allocate space when a file is laid out",
     )
     .default("native"),
     works(
         "fadvise_hint",
         ADVICE,
-        put!(Word, job.files.advice, |word| match word {
-            "0" => AccessAdvice::None,
-            "sequential" => AccessAdvice::Sequential,
-            "random" => AccessAdvice::Random,
-            "noreuse" => AccessAdvice::NoReuse,
-            _ => AccessAdvice::ByLoad,
-        }),
+        put!(Word, job.files.advice, |word| advice(word)?),
         "Advice to the kernel about the access pattern (posix_fadvise(2))",
     )
     .default("1"),
@@ -136,17 +124,7 @@ pub(super) const ROWS: &[Row] = &[
         "Drop the files from the page cache before the job",
     )
     .default("1"),
-    works(
-        "sync",
-        SYNC,
-        put!(Word, job.files.sync, |word| match word {
-            "sync" | "1" => SyncMode::Sync,
-            "dsync" => SyncMode::DataSync,
-            _ => SyncMode::None,
-        }),
-        "Open with O_SYNC or O_DSYNC",
-    )
-    .default("none"),
+    works("sync", SYNC, put!(Word, job.files.sync, |word| sync(word)?), "Open with O_SYNC or O_DSYNC").default("none"),
     works("overwrite", Kind::Bool, put!(Switch, job.files.overwrite), "Lay out the file in full before writing to it")
         .default("0"),
     works(

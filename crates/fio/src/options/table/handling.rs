@@ -1,6 +1,6 @@
 //! Options about how files are selected, opened, locked and created.
 
-use super::row::{Row, Set, kind, put, works};
+use super::row::{Row, Set, kind, put, words, works};
 use crate::error::Complaint;
 use crate::options::values::UnitBase;
 use crate::options::values::{integer, skewed, split_escaped};
@@ -8,18 +8,18 @@ use plan::option::Kind;
 use plan::{FileLock, FileService, FileType, RangeSync, WriteHint};
 use std::path::PathBuf;
 
-const FILE_TYPE: Kind = Kind::Word(&[
-    ("none", "look it up"),
-    ("file", "a regular file"),
-    ("block", "a block device"),
-    ("char", "a character device"),
-]);
+words!(FILE_TYPE, file_type -> Option<FileType> {
+    "none" => None, "look it up";
+    "file" => Some(FileType::Regular), "a regular file";
+    "block" => Some(FileType::Block), "a block device";
+    "char" => Some(FileType::Character), "a character device";
+});
 
-const LOCK: Kind = Kind::Word(&[
-    ("none", "no locks"),
-    ("exclusive", "one worker at a time"),
-    ("readwrite", "many readers or one writer"),
-]);
+words!(LOCK, lock -> FileLock {
+    "none" => FileLock::None, "no locks";
+    "exclusive" => FileLock::Exclusive, "one worker at a time";
+    "readwrite" => FileLock::ReadWrite, "many readers or one writer";
+});
 
 const SERVICE: Kind = Kind::Word(&[
     ("roundrobin", "each in turn; :N for N I/Os per file"),
@@ -31,13 +31,13 @@ const SERVICE: Kind = Kind::Word(&[
     ("gauss", "same as normal"),
 ]);
 
-const HINT: Kind = Kind::Word(&[
-    ("none", "no particular lifetime"),
-    ("short", "short"),
-    ("medium", "medium"),
-    ("long", "long"),
-    ("extreme", "extreme"),
-]);
+words!(HINT, hint -> WriteHint {
+    "none" => WriteHint::None, "no particular lifetime";
+    "short" => WriteHint::Short, "short";
+    "medium" => WriteHint::Medium, "medium";
+    "long" => WriteHint::Long, "long";
+    "extreme" => WriteHint::Extreme, "extreme";
+});
 
 /// Parses file_service_type: the word and the text after it.
 fn service(word: &str, rest: Option<&str>, base: UnitBase) -> Result<FileService, Complaint> {
@@ -107,12 +107,7 @@ pub(super) const ROWS: &[Row] = &[
     works(
         "filetype",
         FILE_TYPE,
-        put!(Word, job.files.handling.file_type, |word| match word {
-            "file" => Some(FileType::Regular),
-            "block" => Some(FileType::Block),
-            "char" => Some(FileType::Character),
-            _ => None,
-        }),
+        put!(Word, job.files.handling.file_type, |word| file_type(word)?),
         "Type of the files, instead of looking it up",
     )
     .default("none"),
@@ -128,11 +123,7 @@ pub(super) const ROWS: &[Row] = &[
     works(
         "lockfile",
         LOCK,
-        put!(Word, job.files.handling.lock, |word| match word {
-            "exclusive" => FileLock::Exclusive,
-            "readwrite" => FileLock::ReadWrite,
-            _ => FileLock::None,
-        }),
+        put!(Word, job.files.handling.lock, |word| lock(word)?),
         "How workers lock files during I/O",
     )
     .default("none"),
@@ -191,13 +182,7 @@ pub(super) const ROWS: &[Row] = &[
     works(
         "write_hint",
         HINT,
-        put!(Word, job.files.handling.write_hint, |word| Some(match word {
-            "short" => WriteHint::Short,
-            "medium" => WriteHint::Medium,
-            "long" => WriteHint::Long,
-            "extreme" => WriteHint::Extreme,
-            _ => WriteHint::None,
-        })),
+        put!(Word, job.files.handling.write_hint, |word| Some(hint(word)?)),
         "Expected lifetime of the written data",
     ),
     works("fill_device", Kind::Bool, put!(Switch, job.files.handling.fill), "Write until the space runs out (ENOSPC)")

@@ -1,6 +1,6 @@
 //! Options about the kind and order of I/Os.
 
-use super::row::{Row, Set, kind, place, put, refused, works};
+use super::row::{Row, Set, kind, place, put, refused, words, works};
 use crate::error::Complaint;
 use crate::options::values::{UnitBase, distribution, integer};
 use plan::option::Kind;
@@ -25,11 +25,11 @@ const SEQUENCER: Kind = Kind::Word(&[
     ("identical", "the same block N times per random offset"),
 ]);
 
-const GENERATOR: Kind = Kind::Word(&[
-    ("tausworthe", "three-component generator"),
-    ("lfsr", "linear-feedback shift register: each block once without a map"),
-    ("tausworthe64", "the same with 64 bits"),
-]);
+words!(GENERATOR, generator -> Generator {
+    "tausworthe" => Generator::Tausworthe, "three-component generator";
+    "lfsr" => Generator::Lfsr, "linear-feedback shift register: each block once without a map";
+    "tausworthe64" => Generator::Tausworthe64, "the same with 64 bits";
+});
 
 /// Reason for refusing options that no available fio implements, so that their exact effect could not be measured.
 const NO_FACTS: &str = "what exactly it does could not be measured against a fio that has it";
@@ -112,11 +112,7 @@ pub(super) const ROWS: &[Row] = &[
     works(
         "random_generator",
         GENERATOR,
-        put!(Word, job.load.generator, |word| match word {
-            "lfsr" => Generator::Lfsr,
-            "tausworthe64" => Generator::Tausworthe64,
-            _ => Generator::Tausworthe,
-        }),
+        put!(Word, job.load.generator, |word| generator(word)?),
         "Random generator for offsets",
     )
     .default("tausworthe"),

@@ -1,11 +1,19 @@
 //! Options about logs written during the run.
 
-use super::row::{Row, Set, kind, put, works};
+use super::row::{Row, Set, kind, put, words, works};
 use crate::error::Complaint;
 use crate::options::values::cpu_list;
 use measure::Nanos;
 use plan::WindowValue;
 use plan::option::Kind;
+
+words!(WINDOW_VALUE, window_value -> WindowValue {
+    "avg" => WindowValue::Average, "the mean";
+    "max" => WindowValue::Largest, "the largest";
+    "both" => WindowValue::Both, "both, in two columns";
+    "0" => WindowValue::Average, "same as avg";
+    "1" => WindowValue::Largest, "same as max";
+});
 
 pub(super) const ROWS: &[Row] = &[
     works(
@@ -69,18 +77,8 @@ pub(super) const ROWS: &[Row] = &[
     .default("0"),
     works(
         "log_window_value",
-        Kind::Word(&[
-            ("avg", "the mean"),
-            ("max", "the largest"),
-            ("both", "both, in two columns"),
-            ("0", "same as avg"),
-            ("1", "same as max"),
-        ]),
-        put!(Word, job.record.logs.window_value, |word| match word {
-            "max" | "1" => WindowValue::Largest,
-            "both" => WindowValue::Both,
-            _ => WindowValue::Average,
-        }),
+        WINDOW_VALUE,
+        put!(Word, job.record.logs.window_value, |word| window_value(word)?),
         "Value to log for an interval",
     )
     .default("avg")

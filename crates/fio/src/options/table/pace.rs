@@ -1,11 +1,16 @@
 //! Options about rates and think time.
 
-use super::row::{Row, Set, kind, place, put, works};
+use super::row::{Row, Set, kind, place, put, words, works};
 use measure::{BytesPerSecond, Nanos};
 use plan::ThinkCount;
 use plan::option::{Kind, TimeUnit};
 
 const MICROSECONDS: Kind = Kind::Time(TimeUnit::Microseconds);
+
+words!(COUNTED, counted -> ThinkCount {
+    "complete" => ThinkCount::Completed, "completed blocks";
+    "issue" => ThinkCount::Issued, "issued blocks";
+});
 
 pub(super) const ROWS: &[Row] = &[
     works("thinktime", MICROSECONDS, put!(Time, job.pace.think), "Pause between I/Os").default("0"),
@@ -27,11 +32,8 @@ pub(super) const ROWS: &[Row] = &[
         .default("1"),
     works(
         "thinktime_blocks_type",
-        Kind::Word(&[("complete", "completed blocks"), ("issue", "issued blocks")]),
-        put!(Word, job.pace.think_counts, |word| match word {
-            "issue" => ThinkCount::Issued,
-            _ => ThinkCount::Completed,
-        }),
+        COUNTED,
+        put!(Word, job.pace.think_counts, |word| counted(word)?),
         "Blocks that count towards thinktime_blocks",
     )
     .default("complete"),

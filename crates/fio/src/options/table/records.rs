@@ -1,11 +1,20 @@
 //! Options about measurements and reports.
 
-use super::row::{Row, Set, kind, put, works};
+use super::row::{Row, Set, kind, put, words, works};
 use crate::error::Complaint;
 use crate::options::values::floats;
 use measure::Nanos;
 use plan::Unified;
 use plan::option::Kind;
+
+words!(UNIFIED, unified -> Unified {
+    "none" => Unified::None, "each direction separately";
+    "mixed" => Unified::Mixed, "only the sum";
+    "both" => Unified::Both, "each direction, and the sum";
+    "0" => Unified::None, "same as none";
+    "1" => Unified::Mixed, "same as mixed";
+    "2" => Unified::Both, "same as both";
+});
 
 pub(super) const ROWS: &[Row] = &[
     works("stats", Kind::Bool, put!(Switch, job.record.shown), "Include the job in the report").default("1"),
@@ -100,19 +109,8 @@ pub(super) const ROWS: &[Row] = &[
     .default("4"),
     works(
         "unified_rw_reporting",
-        Kind::Word(&[
-            ("none", "each direction separately"),
-            ("mixed", "only the sum"),
-            ("both", "each direction, and the sum"),
-            ("0", "same as none"),
-            ("1", "same as mixed"),
-            ("2", "same as both"),
-        ]),
-        put!(Word, job.record.unified, |word| match word {
-            "mixed" | "1" => Unified::Mixed,
-            "both" | "2" => Unified::Both,
-            _ => Unified::None,
-        }),
+        UNIFIED,
+        put!(Word, job.record.unified, |word| unified(word)?),
         "Report reads, writes and trims together",
     )
     .default("none"),

@@ -224,6 +224,22 @@ macro_rules! put {
 }
 pub(crate) use put;
 
+/// Declares the words of an option, each with its value and help: their kind, and the function that returns the value
+/// of a word.
+macro_rules! words {
+    ($kind:ident, $value_of:ident -> $type:ty { $($word:literal => $value:expr, $help:literal;)* }) => {
+        const $kind: plan::option::Kind = plan::option::Kind::Word(&[$(($word, $help)),*]);
+
+        fn $value_of(word: &str) -> Result<$type, $crate::error::Complaint> {
+            match word {
+                $($word => Ok($value),)*
+                _ => Err($crate::error::Complaint::plain("is not one of its values")),
+            }
+        }
+    };
+}
+pub(crate) use words;
+
 /// Kinds that many rows share.
 pub(crate) mod kind {
     use plan::option::Kind;

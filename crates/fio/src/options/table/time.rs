@@ -1,11 +1,17 @@
 //! Options about when a job starts and ends.
 
-use super::row::{Row, Set, kind, put, refused, works};
+use super::row::{Row, Set, kind, put, refused, words, works};
 use crate::options::values::span_of_time;
 use plan::ClockChoice;
 use plan::option::{Kind, TimeUnit};
 
 const SECONDS: Kind = Kind::Time(TimeUnit::Seconds);
+
+words!(CLOCK, clock -> ClockChoice {
+    "gettimeofday" => ClockChoice::System, "system call";
+    "clock_gettime" => ClockChoice::System, "same as gettimeofday";
+    "cpu" => ClockChoice::Counter, "the CPU's time stamp counter";
+});
 
 pub(super) const ROWS: &[Row] = &[
     works(
@@ -33,15 +39,8 @@ pub(super) const ROWS: &[Row] = &[
     works("ramp_size", kind::BYTES, put!(Number, job.limits.ramp_bytes), "Amount of I/O before the measurement starts"),
     works(
         "clocksource",
-        Kind::Word(&[
-            ("gettimeofday", "system call"),
-            ("clock_gettime", "same as gettimeofday"),
-            ("cpu", "the CPU's time stamp counter"),
-        ]),
-        put!(Word, job.place.clock, |word| Some(match word {
-            "cpu" => ClockChoice::Counter,
-            _ => ClockChoice::System,
-        })),
+        CLOCK,
+        put!(Word, job.place.clock, |word| Some(clock(word)?)),
         "Clock to read; by default the CPU clock if it is reliable, otherwise clock_gettime",
     ),
     works(

@@ -1,80 +1,56 @@
 //! Options about verification.
 
-use super::row::{Row, Set, kind, put, works};
+use super::row::{Row, Set, kind, put, words, works};
 use crate::options::values::{cpu_list, pattern_with_offsets};
 use plan::option::Kind;
 use plan::{Digest, VerifyFormat, VerifyMethod, VerifyPolicy};
 
-const METHODS: &[(&str, &str)] = &[
-    ("0", "no verification"),
-    ("md5", "digest of 16 bytes"),
-    ("crc64", "digest of 8 bytes"),
-    ("crc32", "digest of 4 bytes"),
-    ("crc32c", "digest of 4 bytes"),
-    ("crc32c-intel", "same as crc32c"),
-    ("crc16", "digest of 2 bytes"),
-    ("crc7", "digest of 1 byte"),
-    ("sha1", "digest of 20 bytes"),
-    ("sha256", "digest of 32 bytes"),
-    ("sha512", "digest of 64 bytes"),
-    ("sha3-224", "digest of 28 bytes"),
-    ("sha3-256", "digest of 32 bytes"),
-    ("sha3-384", "digest of 48 bytes"),
-    ("sha3-512", "digest of 64 bytes"),
-    ("xxhash", "digest of 4 bytes"),
-    ("meta", "header only"),
-    ("pattern", "verify_pattern without a header"),
-    ("pattern_hdr", "verify_pattern after a header"),
-    ("null", "read back without comparison"),
-];
-
-const METHOD: Kind = Kind::Word(METHODS);
-
-fn method(word: &str) -> Option<VerifyMethod> {
-    let digest = match word {
-        "md5" => Digest::Md5,
-        "crc64" => Digest::Crc64,
-        "crc32" => Digest::Crc32,
-        "crc32c" | "crc32c-intel" => Digest::Crc32c,
-        "crc16" => Digest::Crc16,
-        "crc7" => Digest::Crc7,
-        "sha1" => Digest::Sha1,
-        "sha256" => Digest::Sha256,
-        "sha512" => Digest::Sha512,
-        "sha3-224" => Digest::Sha3_224,
-        "sha3-256" => Digest::Sha3_256,
-        "sha3-384" => Digest::Sha3_384,
-        "sha3-512" => Digest::Sha3_512,
-        "xxhash" => Digest::XxHash,
-        "meta" => return Some(VerifyMethod::Meta),
-        "pattern" => return Some(VerifyMethod::Pattern),
-        "pattern_hdr" => return Some(VerifyMethod::PatternHeader),
-        "null" => return Some(VerifyMethod::Null),
-        _ => return None,
-    };
-    Some(VerifyMethod::Digest(digest))
-}
+words!(METHOD, method -> Option<VerifyMethod> {
+    "0" => None, "no verification";
+    "md5" => Some(VerifyMethod::Digest(Digest::Md5)), "digest of 16 bytes";
+    "crc64" => Some(VerifyMethod::Digest(Digest::Crc64)), "digest of 8 bytes";
+    "crc32" => Some(VerifyMethod::Digest(Digest::Crc32)), "digest of 4 bytes";
+    "crc32c" => Some(VerifyMethod::Digest(Digest::Crc32c)), "digest of 4 bytes";
+    "crc32c-intel" => Some(VerifyMethod::Digest(Digest::Crc32c)), "same as crc32c";
+    "crc16" => Some(VerifyMethod::Digest(Digest::Crc16)), "digest of 2 bytes";
+    "crc7" => Some(VerifyMethod::Digest(Digest::Crc7)), "digest of 1 byte";
+    "sha1" => Some(VerifyMethod::Digest(Digest::Sha1)), "digest of 20 bytes";
+    "sha256" => Some(VerifyMethod::Digest(Digest::Sha256)), "digest of 32 bytes";
+    "sha512" => Some(VerifyMethod::Digest(Digest::Sha512)), "digest of 64 bytes";
+    "sha3-224" => Some(VerifyMethod::Digest(Digest::Sha3_224)), "digest of 28 bytes";
+    "sha3-256" => Some(VerifyMethod::Digest(Digest::Sha3_256)), "digest of 32 bytes";
+    "sha3-384" => Some(VerifyMethod::Digest(Digest::Sha3_384)), "digest of 48 bytes";
+    "sha3-512" => Some(VerifyMethod::Digest(Digest::Sha3_512)), "digest of 64 bytes";
+    "xxhash" => Some(VerifyMethod::Digest(Digest::XxHash)), "digest of 4 bytes";
+    "meta" => Some(VerifyMethod::Meta), "header only";
+    "pattern" => Some(VerifyMethod::Pattern), "verify_pattern without a header";
+    "pattern_hdr" => Some(VerifyMethod::PatternHeader), "verify_pattern after a header";
+    "null" => Some(VerifyMethod::Null), "read back without comparison";
+});
 
 /// The names of all digests.
 pub(crate) fn digest_words() -> impl Iterator<Item = &'static str> {
-    METHODS.iter().map(|&(word, _)| word).filter(|word| digest(word).is_some())
+    let words = if let Kind::Word(words) = METHOD { words } else { &[] };
+    words.iter().map(|&(word, _)| word).filter(|word| digest(word).is_some())
 }
 
 /// Returns the digest with this name.
 pub(crate) fn digest(word: &str) -> Option<Digest> {
     match method(word) {
-        Some(VerifyMethod::Digest(digest)) => Some(digest),
+        Ok(Some(VerifyMethod::Digest(digest))) => Some(digest),
         _ => None,
     }
 }
 
-const POLICY: Kind = Kind::Word(&[
-    ("completed", "all that completed without an error"),
-    ("fsynced", "those followed by a flush of their file"),
-]);
+words!(POLICY, policy -> VerifyPolicy {
+    "completed" => VerifyPolicy::Completed, "all that completed without an error";
+    "fsynced" => VerifyPolicy::Synced, "those followed by a flush of their file";
+});
 
-const FORMAT: Kind =
-    Kind::Word(&[("3.42", "48 bytes, state files of version 7"), ("3.33", "40 bytes, state files of version 3")]);
+words!(FORMAT, format -> VerifyFormat {
+    "3.42" => VerifyFormat::Fio3_42, "48 bytes, state files of version 7";
+    "3.33" => VerifyFormat::Fio3_33, "40 bytes, state files of version 3";
+});
 
 /// Number of verify threads. Each has two block buffers.
 const THREADS: Kind = Kind::Integer { least: 0, most: 1024 };
@@ -86,7 +62,7 @@ const INTERVAL: Kind = Kind::Integer { least: 80, most: u32::MAX as i64 };
 const OFFSET: Kind = Kind::Integer { least: 40, most: u32::MAX as i64 };
 
 pub(super) const ROWS: &[Row] = &[
-    works("verify", METHOD, put!(Word, verify.method, |word| method(word)), "Method to verify written blocks")
+    works("verify", METHOD, put!(Word, verify.method, |word| method(word)?), "Method to verify written blocks")
         .default("0"),
     works("verify_only", Kind::Flag, put!(Switch, verify.plan.only), "Do not write; verify the data of an earlier run"),
     works("do_verify", Kind::Bool, put!(Switch, verify.plan.check), "Run the verify phase after writing").default("1"),
@@ -108,16 +84,8 @@ pub(super) const ROWS: &[Row] = &[
         "Number of bytes after which the pattern starts again",
     )
     .default("0"),
-    works(
-        "verify_policy",
-        POLICY,
-        put!(Word, verify.plan.policy, |word| match word {
-            "fsynced" => VerifyPolicy::Synced,
-            _ => VerifyPolicy::Completed,
-        }),
-        "Writes that are verified",
-    )
-    .default("completed"),
+    works("verify_policy", POLICY, put!(Word, verify.plan.policy, |word| policy(word)?), "Writes that are verified")
+        .default("completed"),
     works("verify_fatal", Kind::Bool, put!(Switch, verify.plan.fatal), "Stop at the first verification failure")
         .default("0"),
     works("verify_dump", Kind::Bool, put!(Switch, verify.plan.dump), "Write blocks that failed verification to files")
@@ -186,10 +154,7 @@ pub(super) const ROWS: &[Row] = &[
     works(
         "verify_format",
         FORMAT,
-        put!(Word, verify.plan.format, |word| match word {
-            "3.33" => VerifyFormat::Fio3_33,
-            _ => VerifyFormat::Fio3_42,
-        }),
+        put!(Word, verify.plan.format, |word| format(word)?),
         "Version of fio that can read the headers and state files (plumb only)",
     )
     .default("3.42"),

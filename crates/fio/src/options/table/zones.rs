@@ -1,16 +1,16 @@
 //! Options about zones.
 
-use super::row::{Row, Set, kind, put, refused, works};
+use super::row::{Row, Set, kind, put, refused, words, works};
 use crate::error::Complaint;
 use crate::options::draft::ZoneMode;
 use crate::options::values::{Amount, floats};
 use plan::option::Kind;
 
-const MODE: Kind = Kind::Word(&[
-    ("none", "no zones"),
-    ("strided", "windows with gaps between them"),
-    ("zbd", "zones that are written sequentially and reset as a whole"),
-]);
+words!(MODE, mode -> ZoneMode {
+    "none" => ZoneMode::None, "no zones";
+    "strided" => ZoneMode::Strided, "windows with gaps between them";
+    "zbd" => ZoneMode::Zoned, "zones that are written sequentially and reset as a whole";
+});
 
 /// The most open zones that fio accepts.
 const OPEN_ZONES: Kind = Kind::Integer { least: 0, most: 4096 };
@@ -26,17 +26,7 @@ fn share(text: &str) -> Result<Option<f64>, Complaint> {
 const NO_REPORT: &str = "an ordinary device reports no zones, and zoned devices are not driven yet";
 
 pub(super) const ROWS: &[Row] = &[
-    works(
-        "zonemode",
-        MODE,
-        put!(Word, zones.mode, |word| match word {
-            "strided" => ZoneMode::Strided,
-            "zbd" => ZoneMode::Zoned,
-            _ => ZoneMode::None,
-        }),
-        "Zone mode",
-    )
-    .default("none"),
+    works("zonemode", MODE, put!(Word, zones.mode, |word| mode(word)?), "Zone mode").default("none"),
     works("zonerange", kind::BYTES, put!(Number, zones.range), "Size of a window of strided zones").default("0"),
     works("zonesize", kind::BYTES, put!(Number, zones.size), "Bytes of I/O per window, or size of a zone").default("0"),
     works("zonecapacity", kind::BYTES, put!(Number, zones.zoned.capacity), "Writable bytes of a zone").default("0"),
