@@ -1,8 +1,7 @@
 //! The parser: from a command line and the job files that it names to an [`Invocation`].
 
-use crate::command_line::help;
 use crate::command_line::invocation::{Action, IdleProfile, Invocation, OutputFormat};
-use crate::command_line::reader::{self, Ask, Words};
+use crate::command_line::reader::{self, Words};
 use crate::command_line::showcmd;
 use crate::error::{JobError, Place, Problem, Sources, Warning, did_you_mean};
 use crate::jobs::{Depth, Maker, Outcome};
@@ -38,9 +37,9 @@ impl Parser {
     pub fn command_line(&self, words: &[String], surroundings: &Surroundings<'_>) -> Result<Invocation, JobError> {
         let mut sources = Sources::default();
         let mut problems = Vec::new();
-        let words = reader::Reader::new(words, (self.engines, &self.formats), &mut sources, &mut problems).read();
-        if let Some(ask) = &words.ask {
-            return match self.answer(ask) {
+        let mut words = reader::Reader::new(words, (self.engines, &self.formats), &mut sources, &mut problems).read();
+        if let Some(answer) = words.answer.take() {
+            return match answer {
                 Ok(action) => Ok(invocation(words, action, Vec::new())),
                 Err(problem) => Err(JobError { problems: vec![*problem], sources, wants_usage: false }),
             };
@@ -70,24 +69,6 @@ impl Parser {
         match invocation.action {
             Action::Run(plan) => Ok((plan, invocation.warnings)),
             _ => Ok((plan::Plan::default(), invocation.warnings)),
-        }
-    }
-
-    /// The action for a request for help or the version.
-    fn answer(&self, ask: &Ask) -> Result<Action, Box<Problem>> {
-        match ask {
-            Ask::Version => Ok(Action::Version(format!("{}\n", help::VERSION))),
-            Ask::DebugHelp => Ok(Action::Help(crate::command_line::debug::help())),
-            Ask::Try(trial) => Ok(Action::Try(trial.clone())),
-            Ask::InflateLog(path) => Ok(Action::InflateLog(path.clone())),
-            Ask::Help => Ok(Action::Help(help::usage(&self.formats))),
-            Ask::CommandHelp(option) => Ok(Action::CmdHelp(help::options(option.as_deref()))),
-            Ask::EngineHelp(engine, place) => match help::engines(engine.as_deref(), self.engines) {
-                Ok(text) => Ok(Action::EngHelp(text)),
-                Err(what) => {
-                    Err(Box::new(Problem::at(place.clone(), what, Some("--enghelp lists the engines".into()))))
-                }
-            },
         }
     }
 }

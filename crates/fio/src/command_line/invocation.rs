@@ -174,7 +174,7 @@ impl OutputFormat {
     pub const TERSE: &'static str = "terse";
 
     /// True if `word` names this format.
-    fn is_named(&self, word: &str) -> bool {
+    pub(crate) fn is_named(&self, word: &str) -> bool {
         self.word == word || self.aliases.contains(&word)
     }
 
@@ -186,16 +186,6 @@ impl OutputFormat {
 }
 
 impl OutputRequest {
-    /// Adds the format that `word` names.
-    ///
-    /// # Errors
-    /// If none of `known` has this name.
-    pub(crate) fn add(&mut self, word: &str, known: &[OutputFormat]) -> Result<(), UnknownFormat> {
-        let format = known.iter().find(|format| format.is_named(word)).ok_or(UnknownFormat)?;
-        self.formats.push(format.word);
-        Ok(())
-    }
-
     /// Sorts the formats into the order of `known`, without duplicates; adds the default if there are none.
     pub(crate) fn complete(&mut self, known: &[OutputFormat]) {
         if self.formats.is_empty() {
@@ -209,10 +199,6 @@ impl OutputRequest {
         included.for_each(|part| self.formats.retain(|&word| word != part));
     }
 }
-
-/// No format has the given name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct UnknownFormat;
 
 /// Version of terse output, which determines the fields of a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,11 +1,11 @@
 //! fio's command line: long options with one or two dashes, unique abbreviations, `--name` opens a job, job files last.
 
-use crate::command_line::debug;
-use crate::command_line::invocation::Trial;
 use crate::command_line::invocation::{
-    EtaRequest, EtaWhen, IdleProfile, OutputFormat, OutputRequest, SideOutputs, TerseVersion, TriggerRequest,
+    Action, EtaRequest, EtaWhen, IdleProfile, OutputFormat, OutputRequest, SideOutputs, TerseVersion, Trial,
+    TriggerRequest,
 };
 use crate::command_line::options::{Argument, CommandOption, Effect, OPTIONS};
+use crate::command_line::{debug, help};
 use crate::error::{COMMAND_LINE, Place, Problem, Sources, did_you_mean};
 use crate::options::table;
 use crate::options::values::span_of_time;
@@ -42,20 +42,8 @@ pub(crate) struct Words {
     pub states_in: Option<PathBuf>,
     /// Debug messages that the run prints (`--debug`).
     pub debug: DebugPlan,
-    /// A request for help, the version or similar; it takes precedence over everything else.
-    pub ask: Option<Ask>,
-}
-
-/// A request that is answered in place of a run.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Ask {
-    Version,
-    Help,
-    InflateLog(PathBuf),
-    CommandHelp(Option<String>),
-    EngineHelp(Option<String>, Place),
-    DebugHelp,
-    Try(Trial),
+    /// Answer to a request for help, the version or similar; it takes precedence over everything else.
+    pub answer: Option<Result<Action, Box<Problem>>>,
 }
 
 /// An option, as found by its name.
@@ -129,7 +117,7 @@ impl<'a> Reader<'a> {
             } else {
                 index += self.option(start);
             }
-            if self.result.ask.is_some() {
+            if self.result.answer.is_some() {
                 break;
             }
         }
@@ -269,10 +257,10 @@ impl<'a> Reader<'a> {
             Effect::Minimal => self.result.output.formats = vec![OutputFormat::TERSE],
             Effect::AppendTerse => self.append_terse(),
             Effect::TerseVersion => self.terse_version(text, place),
-            Effect::Version => self.result.ask = Some(Ask::Version),
-            Effect::Help => self.result.ask = Some(Ask::Help),
-            Effect::CommandHelp => self.result.ask = Some(Ask::CommandHelp(value.map(str::to_owned))),
-            Effect::EngineHelp => self.result.ask = Some(Ask::EngineHelp(value.map(str::to_owned), place)),
+            Effect::Version => self.answer(Action::Version(format!("{}\n", help::VERSION))),
+            Effect::Help => self.answer(Action::Help(help::usage(self.formats))),
+            Effect::CommandHelp => self.answer(Action::CmdHelp(help::options(value))),
+            Effect::EngineHelp => self.engine_help(value, place),
             Effect::ShowCommand => self.result.show_command = true,
             Effect::MergeOnly => self.result.merge_only = true,
             Effect::ParseOnly => self.result.parse_only = true,
@@ -286,7 +274,7 @@ impl<'a> Reader<'a> {
             Effect::BandwidthLog => self.result.side.bandwidth_log = Some(value.unwrap_or("agg").to_owned()),
             Effect::ResultFile => self.result.side.result = Some(PathBuf::from(text)),
             Effect::Strict => self.result.side.strict = true,
-            Effect::InflateLog => self.result.ask = Some(Ask::InflateLog(PathBuf::from(text))),
+            Effect::InflateLog => self.answer(Action::InflateLog(PathBuf::from(text))),
             Effect::WarningsFatal => self.result.warnings_fatal = true,
             Effect::MaxJobs => {
                 if text.parse::<u32>().is_err() {
@@ -304,16 +292,27 @@ impl<'a> Reader<'a> {
             Effect::Debug => self.debug(text, &place),
             Effect::TimeDigests => self.trial(text, &place, Trial::digests),
             Effect::TimeCopies => self.trial(text, &place, Trial::copies),
-            Effect::CheckClock => self.result.ask = Some(Ask::Try(Trial::Clock)),
+            Effect::CheckClock => self.answer(Action::Try(Trial::Clock)),
             Effect::Refuse => {}
         }
+    }
+
+    fn answer(&mut self, action: Action) {
+        self.result.answer = Some(Ok(action));
+    }
+
+    fn engine_help(&mut self, asked: Option<&str>, place: Place) {
+        let wrong = |what| Box::new(Problem::at(place, what, Some("--enghelp lists the engines".to_owned())));
+        self.result.answer = Some(help::engines(asked, self.engines).map(Action::EngHelp).map_err(wrong));
     }
 
     /// Sets the output formats from a comma-separated list; a later option replaces an earlier one.
     fn output_format(&mut self, text: &str, place: &Place) {
         self.result.output.formats.clear();
         for word in text.split(',').map(str::trim) {
-            if self.result.output.add(word, self.formats).is_err() {
+            if let Some(format) = self.formats.iter().find(|format| format.is_named(word)) {
+                self.result.output.formats.push(format.word);
+            } else {
                 let known = OutputFormat::words(self.formats);
                 let what = format!("output-format={word} is not a format");
                 let help = did_you_mean(word, known.iter().copied()).unwrap_or_else(|| {
@@ -368,7 +367,7 @@ impl<'a> Reader<'a> {
 
     fn debug(&mut self, list: &str, place: &Place) {
         if list == "help" {
-            self.result.ask = Some(Ask::DebugHelp);
+            self.answer(Action::Help(debug::help()));
             return;
         }
         for word in list.split(',').map(str::trim) {
@@ -380,7 +379,7 @@ impl<'a> Reader<'a> {
 
     fn trial(&mut self, list: &str, place: &Place, read: fn(&str) -> Result<Trial, (String, String)>) {
         match read(list) {
-            Ok(trial) => self.result.ask = Some(Ask::Try(trial)),
+            Ok(trial) => self.answer(Action::Try(trial)),
             Err((what, help)) => self.problems.push(Problem::at(place.clone(), what, Some(help))),
         }
     }

@@ -39,8 +39,9 @@ impl Parser {
             Ok(engine) => engine,
             Err(problem) => return Err(JobError { problems: vec![problem], sources, wants_usage: false }),
         };
-        let mut findings = Findings { engines: self.engines, problems: &mut problems, doubts: &mut doubts };
-        let mut job = complete::job_plan(&draft, engine, &mut findings);
+        let mut findings =
+            Findings { draft: &draft, engines: self.engines, problems: &mut problems, doubts: &mut doubts };
+        let mut job = complete::job_plan(engine, &mut findings);
         if !problems.is_empty() {
             return Err(JobError { problems, sources, wants_usage: false });
         }

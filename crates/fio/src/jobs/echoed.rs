@@ -45,8 +45,9 @@ impl Parser {
             Surroundings { environment: &|_| None, files: &Elsewhere, page_size: 4096, memory_mib: 0, cpus: 4096 };
         Applier { engines: self.engines, surroundings: &surroundings }.apply(&section, &mut draft, &mut passed_over);
         let engine = complete::engine(&draft, self.engines).unwrap_or(&EngineSpec::UNKNOWN);
-        let mut findings = Findings { problems: &mut passed_over, doubts: &mut doubts, engines: self.engines };
-        let plan = complete::job_plan(&draft, engine, &mut findings);
+        let mut findings =
+            Findings { draft: &draft, problems: &mut passed_over, doubts: &mut doubts, engines: self.engines };
+        let plan = complete::job_plan(engine, &mut findings);
         Some(EchoedJob { workload: Workload::of(&plan, engine), plan, engine: draft.engine })
     }
 

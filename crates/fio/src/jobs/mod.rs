@@ -110,8 +110,8 @@ impl Maker<'_> {
             }
         };
         let Outcome { problems, doubts, .. } = outcome;
-        let mut findings = Findings { engines: self.engines, problems, doubts };
-        let mut plan = complete::job_plan(&draft, engine, &mut findings);
+        let mut findings = Findings { draft: &draft, engines: self.engines, problems, doubts };
+        let mut plan = complete::job_plan(engine, &mut findings);
         if self.read_only && !matches!(plan.load.mix, Mix::Only(Direction::Read)) {
             let mut problem = Problem::bare("writes or trims, but --readonly was given", None);
             problem.places.extend(draft.places.get("rw").cloned());

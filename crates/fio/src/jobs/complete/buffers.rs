@@ -1,6 +1,6 @@
 //! Buffers of a job: fill, refill and scramble depend on each other.
 
-use super::{Findings, about};
+use super::Findings;
 use crate::options::draft::Draft;
 use plan::{BufferPlan, Fill, WorkingSet};
 
@@ -43,8 +43,7 @@ pub(super) fn check(draft: &Draft, findings: &mut Findings<'_>) {
     let repeats = u32::from(draft.job.buffers.dedupe_percent);
     if repeats > 0 && repeats + set > 100 {
         let what = format!("{repeats}% of the blocks cannot repeat others where {set}% are unique as the working set");
-        let help = Some(format!("the two may be 100 together: dedupe_percentage={} at most", 100 - set));
         let words = ["dedupe_percentage", "dedupe_working_set_percentage", "dedupe_mode"];
-        findings.problems.push(about(draft, &words, what, help));
+        findings.reject(&words, what, format!("the two may be 100 together: dedupe_percentage={} at most", 100 - set));
     }
 }

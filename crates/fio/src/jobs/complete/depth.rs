@@ -1,6 +1,6 @@
 //! Queue depth of a job: I/Os in flight, batches, and whether threads can carry them out (`io_submit_mode=offload`).
 
-use super::{Findings, about};
+use super::Findings;
 use crate::options::draft::Draft;
 use plan::{DepthPlan, EngineSpec, Submission, Work};
 
@@ -10,8 +10,7 @@ pub(super) fn plan(draft: &Draft, engine: &EngineSpec, findings: &mut Findings<'
     let mut depth = asked.depth;
     if engine.capabilities.submission == Submission::Synchronous && depth > 1 && !asked.offload {
         let what = format!("engine {} does one I/O at a time; iodepth={depth} is capped at 1", engine.name);
-        let help = Some("use libaio or io_uring for more, or more jobs".to_owned());
-        findings.doubts.push(about(draft, &["iodepth", "ioengine"], what, help));
+        findings.warn(&["iodepth", "ioengine"], what, "use libaio or io_uring for more, or more jobs");
         depth = 1;
     }
     let or_depth = |value: u32| if value == 0 || value > depth { depth } else { value };
@@ -47,25 +46,22 @@ pub(super) fn check(draft: &Draft, engine: &EngineSpec, findings: &mut Findings<
     }
     if engine.capabilities.virtual_time || !matches!(engine.capabilities.work, Work::Data | Work::Null) {
         let what = format!("engine {} cannot be driven by other threads", engine.name);
-        let help = Some("io_submit_mode=offload is for engines that read and write files, psync say".to_owned());
-        findings.problems.push(about(draft, &["io_submit_mode", "ioengine"], what, help));
+        findings.reject(
+            &["io_submit_mode", "ioengine"],
+            what,
+            "io_submit_mode=offload is for engines that read and write files, psync say",
+        );
     }
     if draft.job.depth.depth > MOST_OFFLOADED {
         let what = format!(
             "iodepth={} with io_submit_mode=offload would be as many threads; {MOST_OFFLOADED} is the most",
             draft.job.depth.depth
         );
-        let help = Some("use a smaller iodepth, or several jobs".to_owned());
-        findings.problems.push(about(draft, &["iodepth", "io_submit_mode"], what, help));
+        findings.reject(&["iodepth", "io_submit_mode"], what, "use a smaller iodepth, or several jobs");
     }
     let shared = engine.capabilities.one_queue_options.iter();
     if let Some(name) = shared.copied().find(|name| draft.job.engine_options.get(name).is_some()) {
         let what = format!("{name} is for one queue, and with io_submit_mode=offload each thread has its own");
-        findings.problems.push(about(
-            draft,
-            &["io_submit_mode", name],
-            what,
-            Some("leave one of the two out".to_owned()),
-        ));
+        findings.reject(&["io_submit_mode", name], what, "leave one of the two out");
     }
 }

@@ -1,6 +1,6 @@
 //! Files of a job: sizes that depend on zones and block sizes, and the features of its engine.
 
-use super::{Findings, about};
+use super::Findings;
 use crate::options::draft::Draft;
 use crate::options::values::Amount;
 use measure::Direction;
@@ -40,8 +40,7 @@ pub(super) fn check(draft: &Draft, engine: &EngineSpec, load: &LoadPlan, finding
         && size < u64::from(smallest)
     {
         let what = format!("size is {size} bytes, less than one block of {smallest}");
-        let help = Some("make size larger or bs smaller".to_owned());
-        findings.problems.push(about(draft, &["size", "bs", "bsrange", "bssplit"], what, help));
+        findings.reject(&["size", "bs", "bsrange", "bssplit"], what, "make size larger or bs smaller");
     }
     check_atomic(draft, engine, findings);
     check_handling(draft, load, engine, findings);
@@ -53,11 +52,9 @@ fn check_atomic(draft: &Draft, engine: &EngineSpec, findings: &mut Findings<'_>)
         let what = format!("engine {} cannot ask for atomic writes", engine.name);
         let can: Vec<_> = findings.engines.iter().filter(|other| other.capabilities.atomic_writes).collect();
         let can = can.into_iter().map(|other| other.name).collect::<Vec<_>>().join(", ");
-        let help = Some(format!("use one of {can}"));
-        findings.problems.push(about(draft, &["atomic", "ioengine"], what, help));
+        findings.reject(&["atomic", "ioengine"], what, format!("use one of {can}"));
     } else if draft.job.files.atomic && !draft.job.files.direct {
-        let help = Some("add direct=1".to_owned());
-        findings.problems.push(about(draft, &["atomic", "direct"], "atomic writes are direct I/O", help));
+        findings.reject(&["atomic", "direct"], "atomic writes are direct I/O", "add direct=1");
     }
 }
 
@@ -65,13 +62,15 @@ fn check_atomic(draft: &Draft, engine: &EngineSpec, findings: &mut Findings<'_>)
 fn check_handling(draft: &Draft, load: &LoadPlan, engine: &EngineSpec, findings: &mut Findings<'_>) {
     let handling = &draft.job.files.handling;
     if handling.fill && load.mix != Mix::Only(Direction::Write) {
-        let help = Some("use rw=write or rw=randwrite".to_owned());
-        findings.problems.push(about(draft, &["fill_device", "rw"], "fill_device fills by writing", help));
+        findings.reject(&["fill_device", "rw"], "fill_device fills by writing", "use rw=write or rw=randwrite");
     }
     if handling.lock != FileLock::None && (handling.open_at_once.is_some() || handling.unlink_each_pass) {
         let what = "lockfile locks files that stay open for the whole job";
-        let help = Some("leave openfiles and unlink_each_loop out".to_owned());
-        findings.problems.push(about(draft, &["lockfile", "openfiles", "unlink_each_loop"], what, help));
+        findings.reject(
+            &["lockfile", "openfiles", "unlink_each_loop"],
+            what,
+            "leave openfiles and unlink_each_loop out",
+        );
     }
     let keeps = match engine.capabilities.keeps_files {
         KeepsFiles::Never => false,
@@ -81,7 +80,10 @@ fn check_handling(draft: &Draft, load: &LoadPlan, engine: &EngineSpec, findings:
     };
     if keeps && (handling.open_at_once.is_some() || handling.unlink_each_pass) {
         let what = format!("engine {} keeps its files, and cannot exchange them while it runs", engine.name);
-        let help = Some("leave openfiles, unlink_each_loop and registerfiles out, or use another engine".to_owned());
-        findings.problems.push(about(draft, &["openfiles", "unlink_each_loop", "ioengine"], what, help));
+        findings.reject(
+            &["openfiles", "unlink_each_loop", "ioengine"],
+            what,
+            "leave openfiles, unlink_each_loop and registerfiles out, or use another engine",
+        );
     }
 }

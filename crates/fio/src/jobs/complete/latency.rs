@@ -1,6 +1,6 @@
 //! Latency targets of a job.
 
-use super::{Findings, about};
+use super::Findings;
 use crate::options::draft::Draft;
 use measure::Nanos;
 use plan::LatencyPlan;
@@ -21,6 +21,6 @@ pub(super) fn plan(draft: &Draft) -> LatencyPlan {
 pub(super) fn check(draft: &Draft, findings: &mut Findings<'_>) {
     if draft.job.latency.target.is_some() && draft.job.latency.window.is_zero() {
         let what = "latency_target without latency_window: each step of the search lasts a second";
-        findings.doubts.push(about(draft, &["latency_target"], what, Some("set latency_window".to_owned())));
+        findings.warn(&["latency_target"], what, "set latency_window");
     }
 }

@@ -1,6 +1,6 @@
 //! When a job ends, and which errors it continues after.
 
-use super::{Findings, about};
+use super::Findings;
 use crate::options::draft::Draft;
 use plan::{ContinueOnError, EngineSpec, Limits, Work};
 
@@ -29,16 +29,18 @@ fn forgiving(draft: &Draft) -> ContinueOnError {
 pub(super) fn check(draft: &Draft, engine: &EngineSpec, findings: &mut Findings<'_>) {
     let limits = &draft.job.limits;
     if limits.time_based && limits.runtime.is_none() {
-        let help = Some("set runtime, or leave time_based out".to_owned());
-        findings.doubts.push(about(draft, &["time_based"], "time_based without runtime has no effect", help));
+        findings.warn(
+            &["time_based"],
+            "time_based without runtime has no effect",
+            "set runtime, or leave time_based out",
+        );
     }
     if limits.ramp_bytes > 0 && !limits.ramp.is_zero() {
-        let help = Some("give one of the two".to_owned());
         let what = "ramp_time and ramp_size exclude each other";
-        findings.problems.push(about(draft, &["ramp_time", "ramp_size"], what, help));
+        findings.reject(&["ramp_time", "ramp_size"], what, "give one of the two");
     }
     if limits.ramp_bytes > 0 && engine.capabilities.work == Work::Background {
         let what = format!("engine {} moves no bytes, and a ramp of bytes would never end", engine.name);
-        findings.problems.push(about(draft, &["ramp_size", "ioengine"], what, Some("give ramp_time".to_owned())));
+        findings.reject(&["ramp_size", "ioengine"], what, "give ramp_time");
     }
 }

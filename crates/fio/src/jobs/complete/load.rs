@@ -59,8 +59,11 @@ fn check_stream(draft: &Draft, engine: &EngineSpec, load: &LoadPlan, findings: &
     let one_way = matches!(load.mix, Mix::Only(Direction::Read | Direction::Write)) && !load.random;
     if engine.capabilities.work == Work::Stream && !one_way {
         let what = format!("engine {} sends or receives, one after the other", engine.name);
-        let help = Some("use rw=write for the job that sends and rw=read for the one that receives".to_owned());
-        findings.problems.push(about(draft, &["rw", "ioengine"], what, help));
+        findings.reject(
+            &["rw", "ioengine"],
+            what,
+            "use rw=write for the job that sends and rw=read for the one that receives",
+        );
     }
     // With zero-copy sends the socket references the pages of the buffer and may transmit them after the buffer was
     // filled for the next I/O. The receiver would then verify the wrong block.

@@ -22,12 +22,26 @@ use plan::{EngineSpec, JobPlan};
 
 /// Problems and warnings found while one job is completed.
 pub(crate) struct Findings<'a> {
+    /// The job.
+    pub draft: &'a Draft,
     /// All engines, for advice in messages.
     pub engines: &'static [EngineSpec],
     /// Reasons why the job cannot run.
     pub problems: &'a mut Vec<Problem>,
     /// Reasons for a warning.
     pub doubts: &'a mut Vec<Problem>,
+}
+
+impl Findings<'_> {
+    /// Adds a reason why the job cannot run, about options that were given, and a value that would work.
+    fn reject(&mut self, options: &[&str], what: impl Into<String>, help: impl Into<String>) {
+        self.problems.push(about(self.draft, options, what, Some(help.into())));
+    }
+
+    /// Adds a reason for a warning, in the same way.
+    fn warn(&mut self, options: &[&str], what: impl Into<String>, help: impl Into<String>) {
+        self.doubts.push(about(self.draft, options, what, Some(help.into())));
+    }
 }
 
 /// Returns the engine that a draft names, or the problem if plumb does not have it.
@@ -57,7 +71,8 @@ pub(crate) fn about(draft: &Draft, options: &[&str], what: impl Into<String>, he
 }
 
 /// Builds the plan of a draft, except for what depends on other jobs (group, origin, options as written).
-pub(crate) fn job_plan(draft: &Draft, engine: &'static EngineSpec, findings: &mut Findings<'_>) -> JobPlan {
+pub(crate) fn job_plan(engine: &'static EngineSpec, findings: &mut Findings<'_>) -> JobPlan {
+    let draft = findings.draft;
     let load = load::plan(draft);
     pace::check(draft, findings);
     files::check(draft, engine, &load, findings);
@@ -96,7 +111,7 @@ fn check_withdrawn(draft: &Draft, findings: &mut Findings<'_>) {
     for name in table::rows().filter(|row| matches!(row.set, Set::Withdrawn)).map(|row| row.spec.name) {
         if draft.given(name) {
             let what = format!("{name} was withdrawn and has no effect");
-            findings.doubts.push(about(draft, &[name], what, Some("leave it out".to_owned())));
+            findings.warn(&[name], what, "leave it out");
         }
     }
 }

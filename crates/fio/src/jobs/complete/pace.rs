@@ -22,8 +22,7 @@ pub(super) fn plan(draft: &Draft) -> PacePlan {
 pub(super) fn check(draft: &Draft, findings: &mut Findings<'_>) {
     let pace = &draft.job.pace;
     if pace.rate.iter().any(|(_, rate)| rate.is_some()) && pace.iops.iter().any(|(_, iops)| iops.is_some()) {
-        let help = Some("give one of the two".to_owned());
-        findings.problems.push(about(draft, &["rate", "rate_iops"], "rate and rate_iops exclude each other", help));
+        findings.reject(&["rate", "rate_iops"], "rate and rate_iops exclude each other", "give one of the two");
     }
     if pace.think_spin > pace.think {
         let what = "thinktime_spin is longer than thinktime; it is cut to it";
@@ -32,8 +31,7 @@ pub(super) fn check(draft: &Draft, findings: &mut Findings<'_>) {
     least_rates(draft, findings);
     if draft.flow.weight == 0 && draft.flow != FlowPlan::default() {
         let what = "flow_id and flow_sleep have no effect without flow";
-        let help = Some("give the job a weight with flow=".to_owned());
-        findings.doubts.push(about(draft, &["flow_id", "flow_sleep"], what, help));
+        findings.warn(&["flow_id", "flow_sleep"], what, "give the job a weight with flow=");
     }
 }
 
@@ -52,7 +50,7 @@ fn least_rates(draft: &Draft, findings: &mut Findings<'_>) {
     for (least, most, options) in pairs {
         if Direction::ALL.into_iter().any(|each| most[each].is_some() && least[each] > most[each]) {
             let what = format!("{} is above {}: minimum rate exceeds rate", options[0], options[1]);
-            findings.problems.push(about(draft, &options, what, Some("lower the minimum".to_owned())));
+            findings.reject(&options, what, "lower the minimum");
         }
     }
 }

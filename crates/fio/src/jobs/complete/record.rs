@@ -1,6 +1,6 @@
 //! Measurements and logs of a job: percentiles, logs, units.
 
-use super::{Findings, about};
+use super::Findings;
 use crate::options::draft::Draft;
 use measure::Nanos;
 use plan::{EngineSpec, LogPlan, RecordPlan};
@@ -49,8 +49,11 @@ pub(super) fn check(draft: &Draft, findings: &mut Findings<'_>) {
 fn check_logs(draft: &Draft, findings: &mut Findings<'_>) {
     let logs = &draft.job.record.logs;
     if logs.issue_time && !(logs.offset && logs.latency.is_some()) {
-        let help = Some("give write_lat_log and log_offset=1 as well".to_owned());
-        findings.problems.push(about(draft, &["log_issue_time"], "log_issue_time has no log to go to", help));
+        findings.reject(
+            &["log_issue_time"],
+            "log_issue_time has no log to go to",
+            "give write_lat_log and log_offset=1 as well",
+        );
     }
 }
 
@@ -59,7 +62,6 @@ fn check_block_lives(draft: &Draft, findings: &mut Findings<'_>) {
     if draft.job.record.block_lives && (draft.job.files.count > 1 || draft.job.files.names.len() > 1) {
         let count = draft.job.files.names.len().max(draft.job.files.count as usize);
         let what = format!("block_error_percentiles tracks the blocks of one file, and the job has {count}");
-        let help = Some("use one job per file".to_owned());
-        findings.problems.push(about(draft, &["block_error_percentiles", "nrfiles", "filename"], what, help));
+        findings.reject(&["block_error_percentiles", "nrfiles", "filename"], what, "use one job per file");
     }
 }

@@ -29,14 +29,17 @@ pub(super) fn check(draft: &Draft, findings: &mut Findings<'_>) {
     ];
     for (name, _) in paced.into_iter().filter(|&(_, given)| given) {
         let what = format!("{name} and read_iolog exclude each other: the record says when each I/O is done");
-        let help = Some("leave it out, or use replay_time_scale, or replay_no_stall with thinktime".to_owned());
-        findings.problems.push(about(draft, &[name, "read_iolog"], what, help));
+        findings.reject(
+            &[name, "read_iolog"],
+            what,
+            "leave it out, or use replay_time_scale, or replay_no_stall with thinktime",
+        );
     }
     // These options need the writes of a generated sequence, or change it.
     let drawn = ["verify_only", "verify_state_load", "experimental_verify", "trim_percentage"];
     for name in drawn.into_iter().filter(|name| draft.given(name)) {
         let what = format!("{name} and read_iolog exclude each other: what is written is what the record says");
-        findings.problems.push(about(draft, &[name, "read_iolog"], what, Some("leave it out".to_owned())));
+        findings.reject(&[name, "read_iolog"], what, "leave it out");
     }
     let logs = draft.replay.plan.logs.len();
     for (name, given) in [
@@ -51,7 +54,6 @@ pub(super) fn check(draft: &Draft, findings: &mut Findings<'_>) {
     let from_input = draft.replay.plan.logs.iter().any(|log| log.as_os_str() == "-");
     if from_input && (logs > 1 || draft.job.clones > 1) {
         let what = "standard input can be replayed by one worker only";
-        let help = Some("give it as the only record of a job without numjobs".to_owned());
-        findings.problems.push(about(draft, &["read_iolog", "numjobs"], what, help));
+        findings.reject(&["read_iolog", "numjobs"], what, "give it as the only record of a job without numjobs");
     }
 }

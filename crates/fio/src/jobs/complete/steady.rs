@@ -1,6 +1,6 @@
 //! Steady-state detection that ends a job.
 
-use super::{Findings, about};
+use super::Findings;
 use crate::options::draft::Draft;
 use plan::SteadyPlan;
 
@@ -10,21 +10,18 @@ pub(super) fn plan(draft: &Draft, findings: &mut Findings<'_>) -> Option<SteadyP
     if steady.duration.is_zero() {
         if draft.given("steadystate") {
             let what = "steadystate without steadystate_duration has no effect";
-            let help = Some("set steadystate_duration, like 30s".to_owned());
-            findings.doubts.push(about(draft, &["steadystate"], what, help));
+            findings.warn(&["steadystate"], what, "set steadystate_duration, like 30s");
         }
         return None;
     }
     let options = ["steadystate_duration", "steadystate_check_interval"];
     if !steady.duration.get().is_multiple_of(steady.interval.get()) {
-        let help = Some("make the duration a multiple of the interval".to_owned());
         let what = "steadystate_duration is not a multiple of steadystate_check_interval";
-        findings.problems.push(about(draft, &options, what, help));
+        findings.reject(&options, what, "make the duration a multiple of the interval");
     }
     if steady.intervals() as u64 > SteadyPlan::MOST_INTERVALS {
         let what = format!("the window has {} samples; {} is the most", steady.intervals(), SteadyPlan::MOST_INTERVALS);
-        let help = Some("make steadystate_check_interval longer".to_owned());
-        findings.problems.push(about(draft, &options, what, help));
+        findings.reject(&options, what, "make steadystate_check_interval longer");
     }
     Some(*steady)
 }

@@ -1,6 +1,6 @@
 //! Verification of a job: settings that follow from the load, and checks that are impossible.
 
-use super::{Findings, about};
+use super::Findings;
 use crate::options::draft::Draft;
 use crate::options::values::Amount;
 use measure::Direction;
@@ -81,44 +81,39 @@ fn trim(draft: &Draft) -> Option<TrimPlan> {
 pub(super) fn check(draft: &Draft, engine: &EngineSpec, load: &LoadPlan, findings: &mut Findings<'_>) {
     if draft.verify.plan.only && engine.capabilities.work == Work::Background {
         let what = format!("engine {} moves no bytes: there is nothing to read back, and no end to it", engine.name);
-        let help = Some("leave verify_only out".to_owned());
-        findings.problems.push(about(draft, &["verify_only", "ioengine"], what, help));
+        findings.reject(&["verify_only", "ioengine"], what, "leave verify_only out");
     }
     let verify = &draft.verify.plan;
-    let mut problem = |options: &[&str], what: &str, help: &str| {
-        findings.problems.push(about(draft, options, what, Some(help.to_owned())));
-    };
     let method = method(draft);
     let by_pattern = matches!(method, Some(VerifyMethod::Pattern | VerifyMethod::PatternHeader));
     if by_pattern && verify.pattern.is_empty() {
         let help = "give the pattern with verify_pattern, or choose a digest such as crc32c";
-        problem(&["verify"], "there is no pattern to verify", help);
+        findings.reject(&["verify"], "there is no pattern to verify", help);
     }
     if verify.only && draft.job.limits.time_based {
         let what = "verify_only writes nothing, so there is no amount of it that a time would give";
-        problem(&["verify_only", "time_based"], what, "leave time_based out");
+        findings.reject(&["verify_only", "time_based"], what, "leave time_based out");
     }
     if verify.only && method.is_none() {
-        problem(&["verify_only"], "verify_only needs a way to verify", "give it with verify=");
+        findings.reject(&["verify_only"], "verify_only needs a way to verify", "give it with verify=");
     }
     if draft.verify.trim.percent > 0 && (method.is_none() || draft.verify.trim.backlog == 0) {
         let what = "trim_percentage trims blocks that are verified, after trim_backlog of them";
-        problem(&["trim_percentage"], what, "give verify and trim_backlog, or leave trim_percentage out");
+        findings.reject(&["trim_percentage"], what, "give verify and trim_backlog, or leave trim_percentage out");
     }
     let header = if verify.format == VerifyFormat::Fio3_33 { 40 } else { 48 };
     if verify.offset > 0 && verify.offset < header {
         let what = format!("verify_offset is {}, within the header of {header} bytes", verify.offset);
-        problem(&["verify_offset"], &what, &format!("give {header} or more"));
+        findings.reject(&["verify_offset"], what, format!("give {header} or more"));
     }
     let unchecked = draft.job.limits.time_based && verify.check && verify.backlog.is_none() && method.is_some();
     if unchecked && load.mix.contains(Direction::Write) {
         let what = "a time_based job that writes ends with its time: nothing is verified";
-        let help = Some("give verify_backlog, or size in place of time".to_owned());
-        findings.doubts.push(about(draft, &["time_based", "verify"], what, help));
+        findings.warn(&["time_based", "verify"], what, "give verify_backlog, or size in place of time");
     }
     let synced = verify.policy == VerifyPolicy::Synced && method.is_some();
     if synced && load.fsync_every == 0 && load.fdatasync_every == 0 && !load.end_fsync && !load.fsync_on_close {
         let what = "verify_policy=fsynced checks writes that a flush followed, and nothing flushes";
-        findings.doubts.push(about(draft, &["verify_policy"], what, Some("give fsync or end_fsync".to_owned())));
+        findings.warn(&["verify_policy"], what, "give fsync or end_fsync");
     }
 }
