@@ -6,37 +6,24 @@
 
 #![forbid(unsafe_code)]
 
-mod argv;
-mod command;
-mod complete;
-mod debug;
-mod draft;
-mod draft_section;
-mod echoed;
-mod errno;
+mod command_line;
 mod error;
-mod help;
-mod invocation;
 mod jobs;
 mod known_engines;
-mod onto_plan;
+mod options;
+pub mod outside_effects;
 mod parser;
-pub mod pattern;
-pub mod reach;
 mod sections;
-mod showcmd;
 mod surroundings;
-mod table;
 pub mod untrusted;
-mod values;
 
-pub use echoed::EchoedJob;
-pub use error::{JobError, Warning};
-pub use help::VERSION;
-pub use invocation::{
-    Action, BesideRequest, Copying, EtaRequest, EtaWhen, IdleProfile, Invocation, OutputFormat, OutputRequest,
+pub use command_line::help::VERSION;
+pub use command_line::invocation::{
+    Action, Copying, EtaRequest, EtaWhen, IdleProfile, Invocation, OutputFormat, OutputRequest, SideOutputs,
     TerseVersion, Trial, TriggerRequest,
 };
+pub use error::{JobError, Warning};
+pub use jobs::EchoedJob;
 pub use parser::Parser;
 pub use surroundings::{Files, RealFiles, Surroundings};
 
@@ -44,5 +31,5 @@ use plan::option::OptionSpec;
 
 /// Every option of a job, in the order in which help lists them.
 pub fn options() -> impl Iterator<Item = &'static OptionSpec> {
-    table::rows().map(|row| &row.spec)
+    options::table::rows().map(|row| &row.spec)
 }

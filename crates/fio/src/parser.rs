@@ -1,14 +1,13 @@
 //! The parser: from a command line and the job files that it names to an [`Invocation`].
 
-use crate::argv::{self, Ask, Words};
+use crate::command_line::invocation::{Action, IdleProfile, Invocation, OutputFormat};
+use crate::command_line::reader::{self, Words};
+use crate::command_line::showcmd;
 use crate::error::{JobError, Place, Problem, Sources, Warning, did_you_mean};
-use crate::help;
-use crate::invocation::{Action, IdleProfile, Invocation, OutputFormat};
 use crate::jobs::{Depth, Maker, Outcome};
+use crate::options::table;
 use crate::sections::{self, Section, SectionKind};
-use crate::showcmd;
 use crate::surroundings::Surroundings;
-use crate::table;
 use crate::untrusted::{self, Trust};
 use plan::EngineSpec;
 use plan::Subject;
@@ -38,9 +37,9 @@ impl Parser {
     pub fn command_line(&self, words: &[String], surroundings: &Surroundings<'_>) -> Result<Invocation, JobError> {
         let mut sources = Sources::default();
         let mut problems = Vec::new();
-        let words = argv::Reader::new(words, (self.engines, &self.formats), &mut sources, &mut problems).read();
-        if let Some(ask) = &words.ask {
-            return match self.answer(ask) {
+        let mut words = reader::Reader::new(words, (self.engines, &self.formats), &mut sources, &mut problems).read();
+        if let Some(answer) = words.answer.take() {
+            return match answer {
                 Ok(action) => Ok(invocation(words, action, Vec::new())),
                 Err(problem) => Err(JobError { problems: vec![*problem], sources, wants_usage: false }),
             };
@@ -70,24 +69,6 @@ impl Parser {
         match invocation.action {
             Action::Run(plan) => Ok((plan, invocation.warnings)),
             _ => Ok((plan::Plan::default(), invocation.warnings)),
-        }
-    }
-
-    /// The action for a request for help or the version.
-    fn answer(&self, ask: &Ask) -> Result<Action, Box<Problem>> {
-        match ask {
-            Ask::Version => Ok(Action::Version(format!("{}\n", help::VERSION))),
-            Ask::DebugHelp => Ok(Action::Help(crate::debug::help())),
-            Ask::Try(trial) => Ok(Action::Try(trial.clone())),
-            Ask::InflateLog(path) => Ok(Action::InflateLog(path.clone())),
-            Ask::Help => Ok(Action::Help(help::usage(&self.formats))),
-            Ask::CommandHelp(option) => Ok(Action::CmdHelp(help::options(option.as_deref()))),
-            Ask::EngineHelp(engine, place) => match help::engines(engine.as_deref(), self.engines) {
-                Ok(text) => Ok(Action::EngHelp(text)),
-                Err(what) => {
-                    Err(Box::new(Problem::at(place.clone(), what, Some("--enghelp lists the engines".into()))))
-                }
-            },
         }
     }
 }
@@ -210,13 +191,14 @@ fn conclude(
         return Ok(invocation(words, Action::MergeTraces(outcome.plan), warnings));
     }
     for job in &mut outcome.plan.jobs {
-        (job.record.tells, job.record.states_in) = (words.tells, words.states_in.clone());
+        (job.record.debug, job.record.states_in) = (words.debug, words.states_in.clone());
     }
-    let parsed = if words.tells.has(Subject::Parse) { crate::debug::parsed(sections) } else { Vec::new() };
+    let parsed =
+        if words.debug.has(Subject::Parse) { crate::command_line::debug::parsed(sections) } else { Vec::new() };
     Ok(Invocation { parsed, ..invocation(words, Action::Run(outcome.plan), warnings) })
 }
 
 fn invocation(words: Words, action: Action, warnings: Vec<Warning>) -> Invocation {
-    let Words { output, eta, beside, read_only, idle, trigger, .. } = words;
-    Invocation { action, output, eta, beside, read_only, idle, trigger, parsed: Vec::new(), warnings }
+    let Words { output, eta, side, read_only, idle, trigger, .. } = words;
+    Invocation { action, output, eta, side, read_only, idle, trigger, parsed: Vec::new(), warnings }
 }

@@ -121,8 +121,8 @@ impl Reader<'_> {
         }
         if self.sections.is_empty() && !*outside_reported {
             *outside_reported = true;
-            let what = format!("`{words}` stands outside of a [job] section");
-            let help = Some("open a section first, [global] or [name]".to_owned());
+            let what = format!("`{words}` is outside of a [job] section");
+            let help = Some("start a section first, [global] or [name]".to_owned());
             self.problems.push(Problem::at(place.clone(), what, help));
         }
         if let Some(file) = words.strip_prefix("include").filter(|rest| rest.starts_with([' ', '\t', '='])) {
@@ -196,13 +196,13 @@ impl Reader<'_> {
             return;
         }
         self.includes += 1;
-        let beside: PathBuf = Path::new(including).parent().unwrap_or(Path::new("")).join(file);
+        let sibling: PathBuf = Path::new(including).parent().unwrap_or(Path::new("")).join(file);
         let files = self.surroundings.files;
         let found =
             files.read(Path::new(file)).map(|bytes| (PathBuf::from(file), bytes)).or_else(|error| match error.kind() {
                 // The file exists but is too large: report that, and do not look elsewhere.
                 io::ErrorKind::FileTooLarge => Err(error),
-                _ => files.read(&beside).map(|bytes| (beside.clone(), bytes)),
+                _ => files.read(&sibling).map(|bytes| (sibling.clone(), bytes)),
             });
         match found {
             Ok((path, bytes)) => {

@@ -98,6 +98,6 @@ impl Surroundings<'_> {
             return result;
         }
         let plain = |unit: &str| unit.is_empty().then_some(1);
-        crate::values::evaluate(&result, &plain).map_or(result, |value| value.to_string())
+        crate::options::values::evaluate(&result, &plain).map_or(result, |value| value.to_string())
     }
 }

@@ -5,8 +5,8 @@
 //! inside the directory leads is left to the kernel's permissions.
 
 use crate::error::Problem;
+use crate::outside_effects::{self, main_name};
 use crate::sections::{Assignment, Section};
-use crate::table;
 use plan::EngineSpec;
 use std::fmt;
 
@@ -20,23 +20,6 @@ pub(crate) enum Trust {
     None,
 }
 
-/// Options that an untrusted file may not set, and the reason.
-const REFUSED: &[(&str, &str)] = &[
-    ("exec_prerun", "runs a command"),
-    ("exec_postrun", "runs a command"),
-    ("read_iolog", "replays a record, which names files anywhere"),
-    ("ioscheduler", "changes the machine"),
-    ("cgroup", "changes the machine"),
-    ("cgroup_weight", "changes the machine"),
-    ("uid", "changes who does the I/O"),
-    ("gid", "changes who does the I/O"),
-    ("allow_mounted_write", "lifts the guard of devices"),
-    ("write_consent", "lifts the guard of devices"),
-];
-
-/// Options of engines that an untrusted file may not set, and the reason.
-const REFUSED_OF_ENGINES: &[(&str, &str)] = &[("sim_journal", "writes a file beside the results")];
-
 /// Adds a problem for everything in these sections that an untrusted file may not use.
 pub(crate) fn check(sections: &[Section], engines: &[EngineSpec], problems: &mut Vec<Problem>) {
     for section in sections {
@@ -49,7 +32,7 @@ pub(crate) fn check(sections: &[Section], engines: &[EngineSpec], problems: &mut
 }
 
 fn problem(given: &Assignment, job: &str, engines: &[EngineSpec]) -> Option<Problem> {
-    let name = table::find(&given.name).map_or(given.name.as_str(), |row| row.spec.name);
+    let name = main_name(&given.name);
     let value = given.value.as_deref().unwrap_or("");
     let objection = objection(name, value, engines)?;
     let what = format!("--untrusted: {name}={value} {objection}");
@@ -81,8 +64,8 @@ impl fmt::Display for Objection {
 /// Returns the objection to an untrusted file that sets an option, by any of its names, to this value; `None` if it is
 /// allowed.
 pub fn objection(option: &str, value: &str, engines: &[EngineSpec]) -> Option<Objection> {
-    let name = table::find(option).map_or(option, |row| row.spec.name);
-    let refused = REFUSED.iter().chain(REFUSED_OF_ENGINES).find(|(refused, _)| *refused == name).map(|(_, why)| *why);
+    let name = main_name(option);
+    let refused = outside_effects::refused_in_untrusted_files(name);
     let asked = if name == "ioengine" { value.split(':').next() } else { None };
     let engine = engines.iter().find(|engine| asked == Some(engine.name));
     match refused.or(engine.and_then(|engine| engine.capabilities.untrusted)) {
@@ -101,6 +84,7 @@ pub fn leads_outside(value: &str) -> bool {
 mod tests {
     use super::*;
     use crate::error::Place;
+    use crate::options::table;
     use plan::option::Kind;
     use plan::{Capabilities, Submission, Work};
 
@@ -135,11 +119,7 @@ mod tests {
 
     #[test]
     fn what_runs_a_command_or_changes_the_machine_is_refused_whatever_its_value() {
-        for (name, _) in REFUSED_OF_ENGINES {
-            assert!(problem(&given(name, "1"), "a", ENGINES).is_some(), "{name}");
-        }
-        for (name, _) in REFUSED {
-            assert!(table::find(name).is_some(), "{name} is no option");
+        for name in ["exec_prerun", "read_iolog", "ioscheduler", "cgroup", "uid", "write_consent", "sim_journal"] {
             assert!(problem(&given(name, "1"), "a", ENGINES).is_some(), "{name}");
         }
         assert!(problem(&given("ioengine", "starts"), "a", ENGINES).is_some());

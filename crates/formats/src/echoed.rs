@@ -21,7 +21,7 @@ pub(crate) fn of_pattern(pattern: &str) -> Option<Workload> {
 /// fio's `rw=` word for the pattern of a job; `None` if the pattern is unknown, and for a timed pass, which is
 /// identified by its name.
 pub fn pattern(job: &JobResult) -> Option<&'static str> {
-    job.workload.as_ref().filter(|_| job.pass.is_none()).map(::fio::pattern::word)
+    job.workload.as_ref().filter(|_| job.pass.is_none()).map(Workload::pattern)
 }
 
 /// Fills in the workload of each job in a result file written before results stored workloads, from the job's options.

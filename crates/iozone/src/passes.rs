@@ -7,8 +7,8 @@ use crate::{rare, telemetry};
 use measure::{Direction, Nanos, PerDirection};
 use plan::Plan;
 use plan::{
-    Access, AccessAdvice, Allocate, Birth, BlockSize, BufferPlan, DepthPlan, Extent, Fill, Isolation, JobPlan, Marks,
-    Mix, PassPlan, Race, RecordOrder, SyncMode,
+    Access, AccessAdvice, Allocate, BlockSize, BufferPlan, Creation, DepthPlan, Extent, Fill, Isolation, JobPlan,
+    Marks, Mix, PassPlan, Race, RecordOrder, SyncMode,
 };
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -59,9 +59,9 @@ pub fn pass_plan(settings: &Settings, pass: Pass, scene: &Scene) -> Plan {
         plan.flush_before = around.flush_before;
         plan.prime = around.prime;
         plan.access = around.access;
-        plan.birth = match around.birth {
-            Birth::IfMissing if pass.test == Test::Fwrite && scene.is_there => Birth::Exists,
-            birth => birth,
+        plan.creation = match around.creation {
+            Creation::IfMissing if pass.test == Test::Fwrite && scene.is_there => Creation::MustExist,
+            creation => creation,
         };
         plan.touch_bytes = if settings.rare.touches && pass.test == Test::Write { 4096 } else { 0 };
     }
@@ -83,14 +83,14 @@ pub fn throughput_plan(settings: &Settings, pass: Pass, scenes: &[Scene]) -> Pla
         if let Some(plan) = job.pass.as_mut() {
             plan.start_gap = Nanos(settings.release_gap.get().saturating_mul(u64::from(index)));
             plan.flush_before = own.test == Test::Fwrite;
-            plan.birth = match (own.test, own.number) {
+            plan.creation = match (own.test, own.number) {
                 (Test::Random, 1) if settings.rare.empties && pass.test == Test::Mix && settings.mix_sequential => {
-                    Birth::Emptied
+                    Creation::Truncate
                 }
-                (Test::Write, 0) | (Test::Random, 1) => Birth::IfMissing,
-                (Test::Pwrite, _) => Birth::Anew,
-                (Test::Fwrite, _) if !scene.is_there => Birth::IfMissing,
-                _ => Birth::Exists,
+                (Test::Write, 0) | (Test::Random, 1) => Creation::IfMissing,
+                (Test::Pwrite, _) => Creation::Replace,
+                (Test::Fwrite, _) if !scene.is_there => Creation::IfMissing,
+                _ => Creation::MustExist,
             };
             plan.race = match (own.test, own.number) {
                 _ if settings.no_stonewall => Race::None,
@@ -150,18 +150,20 @@ struct Around {
     flush_before: bool,
     prime: bool,
     access: Access,
-    birth: Birth,
+    creation: Creation,
 }
 
 fn around(pass: Pass, settings: &Settings) -> Around {
-    let plain = Around { flush_before: true, prime: false, access: Access::ByMix, birth: Birth::Exists };
+    let plain = Around { flush_before: true, prime: false, access: Access::ByMix, creation: Creation::MustExist };
     match (pass.test, pass.number) {
-        (Test::Write, 0) if settings.reuse => Around { birth: Birth::IfMissing, ..plain },
-        (Test::Write, 0) => Around { birth: Birth::Anew, ..plain },
+        (Test::Write, 0) if settings.reuse => Around { creation: Creation::IfMissing, ..plain },
+        (Test::Write, 0) => Around { creation: Creation::Replace, ..plain },
         (Test::Read, _) => Around { prime: true, ..plain },
-        (Test::Random, _) => Around { flush_before: false, access: Access::Both, birth: Birth::IfMissing, ..plain },
+        (Test::Random, _) => {
+            Around { flush_before: false, access: Access::Both, creation: Creation::IfMissing, ..plain }
+        }
         (Test::Pread, _) => Around { flush_before: false, ..plain },
-        (Test::Rewrite | Test::Fwrite | Test::Pwrite, _) => Around { birth: Birth::IfMissing, ..plain },
+        (Test::Rewrite | Test::Fwrite | Test::Pwrite, _) => Around { creation: Creation::IfMissing, ..plain },
         _ => plain,
     }
 }
@@ -257,7 +259,7 @@ fn add_rare(settings: &Settings, pass: Pass, job: &mut JobPlan, child: u32) {
     let list = settings.listed(pass.test).map(|records| &**records);
     // The smallest read that the file allows.
     let stray_bytes = if settings.direct { 4096 } else { 1 };
-    plan.habits = rare::habits(&settings.rare, pass.test, list, stray_bytes);
+    plan.extras = rare::extras(&settings.rare, pass.test, list, stray_bytes);
     plan.map_advice = settings.rare.map_advice;
     // Data is verified only if this run wrote it.
     if placed.is_some() && (!reads || plan.marks.is_some()) {
@@ -310,7 +312,7 @@ mod tests {
     fn a_file_holds_whole_records() {
         let plan = pass_plan(&Settings::default(), Pass { test: Test::Write, number: 0 }, &scene());
         assert_eq!(plan.jobs[0].files.size, Some(Extent::Bytes(240 << 10)));
-        assert_eq!(plan.jobs[0].pass.as_ref().unwrap().birth, Birth::Anew);
+        assert_eq!(plan.jobs[0].pass.as_ref().unwrap().creation, Creation::Replace);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! verification.
 
 use crate::test::Test;
-use plan::{Habits, Listed, MapAdvice, PlacedBytes, PlacedCheck, Strays};
+use plan::{ExtraReads, Listed, MapAdvice, PlacedBytes, PlacedCheck, RecordExtras};
 
 /// Size of the memory area cycled through with -m, in bytes.
 const AREA: usize = 16 << 20;
@@ -86,15 +86,19 @@ pub(crate) fn placed(rare: &Rare, record: u32, child: u32) -> Option<PlacedBytes
 }
 
 /// Operations in addition to the I/O of each record of a test.
-pub(crate) fn habits(rare: &Rare, test: Test, list: Option<&[Listed]>, stray_bytes: u32) -> Option<Box<Habits>> {
+pub(crate) fn extras(rare: &Rare, test: Test, list: Option<&[Listed]>, stray_bytes: u32) -> Option<Box<RecordExtras>> {
     let stdio = test.is_stdio();
-    let habits = Habits {
+    let extras = RecordExtras {
         locks: rare.record_locks && !stdio,
         area_bytes: if rare.many_buffers { AREA } else { 0 },
-        strays: (rare.strays && test == Test::Read).then_some(Strays { every: 100, count: 2, bytes: stray_bytes }),
+        extra_reads: (rare.strays && test == Test::Read).then_some(ExtraReads {
+            every: 100,
+            count: 2,
+            bytes: stray_bytes,
+        }),
         computes: list.is_some_and(|list| list.iter().any(|listed| !listed.compute.is_zero())),
     };
-    (habits != Habits::default()).then(|| Box::new(habits))
+    (extras != RecordExtras::default()).then(|| Box::new(extras))
 }
 
 #[cfg(test)]
@@ -126,6 +130,6 @@ mod tests {
     fn without_options_nothing_is_placed() {
         assert_eq!(placed(&Rare::default(), 4096, 0), None);
         assert_eq!(placed(&Rare { interior: 30, dense: true, zero_percent: 9, ..Rare::default() }, 4096, 0), None);
-        assert_eq!(habits(&Rare::default(), Test::Read, None, 1), None);
+        assert_eq!(extras(&Rare::default(), Test::Read, None, 1), None);
     }
 }

@@ -4,7 +4,9 @@
 //! tables, Parquet) are in `formats`.
 
 use crate::reading::{LatencyShare, ReadKind};
+use measure::Direction;
 use measure::text::{SizeStyle, exact_size};
+use plan::{Mix, RwPattern};
 use serde::{Serialize, Serializer};
 
 /// Upper bounds, in nanoseconds, of the latency ranges that are shown; the range above the last has no bound.
@@ -35,28 +37,30 @@ pub struct AccessPattern {
 }
 
 impl AccessPattern {
-    const WORDS: [(&'static str, AccessOrder, ReadKind); 8] = [
-        ("read", AccessOrder::Sequential, ReadKind::Read),
-        ("write", AccessOrder::Sequential, ReadKind::Write),
-        ("trim", AccessOrder::Sequential, ReadKind::Trim),
-        ("rw", AccessOrder::Sequential, ReadKind::Mixed),
-        ("randread", AccessOrder::Random, ReadKind::Read),
-        ("randwrite", AccessOrder::Random, ReadKind::Write),
-        ("randtrim", AccessOrder::Random, ReadKind::Trim),
-        ("randrw", AccessOrder::Random, ReadKind::Mixed),
-    ];
-
-    /// Returns the pattern with this name in fio's option `rw`; `None` for any other text.
+    /// Returns the pattern with this name in fio's option `rw`; `None` for any other text, and for trims that are
+    /// followed by writes.
     pub fn from_word(word: &str) -> Option<Self> {
-        let word = if word == "readwrite" { "rw" } else { word };
-        let row = Self::WORDS.iter().find(|row| row.0 == word);
-        row.map(|&(_, order, kind)| AccessPattern { order, kind })
+        let RwPattern { mix, random } = RwPattern::parse(word)?;
+        let order = if random { AccessOrder::Random } else { AccessOrder::Sequential };
+        let kind = match mix {
+            Mix::Only(Direction::Read) => ReadKind::Read,
+            Mix::Only(Direction::Write) => ReadKind::Write,
+            Mix::Only(Direction::Trim) => ReadKind::Trim,
+            Mix::ReadWrite => ReadKind::Mixed,
+            Mix::TrimWrite => return None,
+        };
+        Some(AccessPattern { order, kind })
     }
 
     /// Name in fio's option `rw`, such as `randread`.
     pub fn word(self) -> &'static str {
-        let row = Self::WORDS.iter().find(|row| (row.1, row.2) == (self.order, self.kind));
-        row.map_or("", |row| row.0)
+        let mix = match self.kind {
+            ReadKind::Read => Mix::Only(Direction::Read),
+            ReadKind::Write => Mix::Only(Direction::Write),
+            ReadKind::Trim => Mix::Only(Direction::Trim),
+            ReadKind::Mixed => Mix::ReadWrite,
+        };
+        RwPattern { mix, random: self.order == AccessOrder::Random }.name()
     }
 }
 

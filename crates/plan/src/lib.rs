@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod buffers;
+mod debug;
 mod engine;
 mod files;
 mod handling;
@@ -15,28 +16,29 @@ mod operation;
 pub mod option;
 mod pace;
 mod pass;
+mod pattern;
 mod place;
 mod record;
 mod replay;
 mod steer;
-mod tell;
 mod verify;
 mod workload;
 mod zones;
 
 pub use buffers::{BufferPlan, Fill, Memory, PlacedBytes, PlacedCheck, WorkingSet};
+pub use debug::{DebugPlan, Subject};
 pub use engine::{Capabilities, DEFAULT_ENGINE, EngineOptions, EngineSpec, KeepsFiles, Submission, Work};
 pub use files::{AccessAdvice, Allocate, Extent, FilePlan, SyncMode};
 pub use handling::{FileHandling, FileLock, FileService, FileType, WriteHint};
 pub use load::{BlockSize, Distribution, Generator, LoadPlan, Mix, RangeSync, Step};
 pub use operation::Operation;
 pub use pace::{DepthPlan, PacePlan, ThinkCount};
-pub use pass::{Access, Birth, Habits, Listed, MapAdvice, Marks, PassPlan, Race, RecordOrder, Strays};
+pub use pass::{Access, Creation, ExtraReads, Listed, MapAdvice, Marks, PassPlan, Race, RecordExtras, RecordOrder};
+pub use pattern::RwPattern;
 pub use place::{CgroupPlan, ClockChoice, MemoryPolicy, PlacePlan};
 pub use record::{LogPlan, PERCENTILES, RecordPlan, Unified, WindowValue};
 pub use replay::{Hold, MergePlan, ReplayPlan, Skip, Timing};
 pub use steer::{FlowPlan, LatencyPlan, SteadyCriterion, SteadyMeasure, SteadyPlan};
-pub use tell::{Subject, TellPlan};
 pub use verify::{Digest, Pattern, TrimPlan, VerifyFormat, VerifyMethod, VerifyPlan, VerifyPolicy};
 pub use workload::{CacheStart, Contents, Filling, Flushes, Order, Pace, Start, Workload};
 pub use zones::{Gap, Strides, ZonePlan, Zoned};
@@ -52,7 +54,7 @@ pub struct Plan {
 }
 
 /// One `[section]` of a job file, or its equivalent from another front end.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct JobPlan {
     /// The job's name.
     pub name: String,

@@ -10,7 +10,7 @@ pub struct PassPlan {
     /// Open mode of the file.
     pub access: Access,
     /// Creation of the file before it is opened.
-    pub birth: Birth,
+    pub creation: Creation,
     /// Permissions of a new file.
     pub mode: u32,
     /// Flush the file before the timed part.
@@ -34,7 +34,7 @@ pub struct PassPlan {
     /// Bytes of memory that are accessed before each record, to evict other data from the CPU caches.
     pub purge_bytes: Option<usize>,
     /// Additional work per record, if any.
-    pub habits: Option<Box<Habits>>,
+    pub extras: Option<Box<RecordExtras>>,
     /// Bytes at the start of the buffer to write to the start of the file before the timed part, with write(2) for
     /// every engine; 0 for none.
     pub touch_bytes: u32,
@@ -42,22 +42,22 @@ pub struct PassPlan {
     pub map_advice: Option<MapAdvice>,
 }
 
-/// Additional work per record of a pass. Such passes are rare and use a separate loop, with one record in flight.
+/// Additional work for each record of a pass. Such passes are rare and use a separate loop, with one record in flight.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Habits {
+pub struct RecordExtras {
     /// Lock the bytes of the record during its I/O (fcntl(2)).
     pub locks: bool,
     /// Rotate the memory of the records through an area of this many bytes; 0 for a single buffer.
     pub area_bytes: usize,
     /// Additional reads at other offsets.
-    pub strays: Option<Strays>,
+    pub extra_reads: Option<ExtraReads>,
     /// Compute before each record for the time given in the list.
     pub computes: bool,
 }
 
 /// Additional reads between the records. Their bytes do not count, but their time is part of the pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Strays {
+pub struct ExtraReads {
     /// They precede every Nth record, beginning with the first.
     pub every: u64,
     /// Number of reads at a time, at offsets one page apart from the start of the file.
@@ -93,16 +93,16 @@ pub enum Access {
 
 /// Creation of the file before it is opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Birth {
+pub enum Creation {
     /// It must exist.
     #[default]
-    Exists,
+    MustExist,
     /// It is created if it does not exist.
     IfMissing,
     /// It is removed and created again.
-    Anew,
+    Replace,
     /// It is created if it does not exist, and truncated to zero if it does.
-    Emptied,
+    Truncate,
 }
 
 /// Effect on the other workers when the first one finishes.

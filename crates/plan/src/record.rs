@@ -1,6 +1,6 @@
 //! Measurements and log files of a job.
 
-use super::tell::TellPlan;
+use super::debug::DebugPlan;
 use measure::Nanos;
 use std::path::PathBuf;
 
@@ -48,7 +48,7 @@ pub struct RecordPlan {
     /// File to which each I/O is logged.
     pub iolog: Option<PathBuf>,
     /// Debug output during the run.
-    pub tells: TellPlan,
+    pub debug: DebugPlan,
     /// Directory of verify state files; `None` for the current directory.
     pub states_in: Option<PathBuf>,
     /// Track the state of each block, for jobs that trim.
@@ -179,7 +179,7 @@ impl Default for RecordPlan {
             unified: Unified::None,
             logs: LogPlan { per_job: true, ..LogPlan::default() },
             iolog: None,
-            tells: TellPlan::default(),
+            debug: DebugPlan::default(),
             states_in: None,
             block_lives: false,
         }

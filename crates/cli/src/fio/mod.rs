@@ -21,8 +21,8 @@ use idle::{Detail, IdleAccount};
 use interim::Interim;
 use measure::Nanos;
 use model::RunResult;
+use plan::DebugPlan;
 use plan::Plan;
-use plan::TellPlan;
 use run::RunOptions;
 use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
@@ -140,9 +140,9 @@ fn measure(plan: &Plan, invocation: &Invocation, out: &mut Output) -> Result<u8,
         ..RunOptions::default()
     };
     let idle_before = invocation.idle.map(|_| IdleAccount::now());
-    let log = invocation.beside.bandwidth_log.as_deref().map(BandwidthLog::create).transpose()?;
-    let interim = Interim::new(invocation.beside.status_interval, surroundings::dump_request());
-    let mut kept = invocation.beside.result.as_deref().map(Kept::create).transpose()?;
+    let log = invocation.side.bandwidth_log.as_deref().map(BandwidthLog::create).transpose()?;
+    let interim = Interim::new(invocation.side.status_interval, surroundings::dump_request());
+    let mut kept = invocation.side.result.as_deref().map(Kept::create).transpose()?;
     let mut watch =
         Watch::new(out, plan, invocation, talk, live).with(log, interim, &invocation.output).keeping(kept.as_mut());
     let result = run::execute(plan, &options, &mut watch);
@@ -155,7 +155,7 @@ fn measure(plan: &Plan, invocation: &Invocation, out: &mut Output) -> Result<u8,
     report(&result, invocation, talk, out)?;
     watched.and(saved)?;
     let status = status(&result);
-    Ok(if invocation.beside.strict { remarks::strict_status(status, &result.notes) } else { status })
+    Ok(if invocation.side.strict { remarks::strict_status(status, &result.notes) } else { status })
 }
 
 /// The options as they were parsed, for `--debug=parse`.
@@ -167,7 +167,7 @@ fn parsed(invocation: &Invocation) -> String {
 
 /// The file to which workers print debug lines: the output of the results, as in fio.
 fn told(plan: &Plan, out: &Output) -> Result<Option<Arc<std::fs::File>>, Failure> {
-    let wanted = plan.jobs.iter().any(|job| job.record.tells != TellPlan::default());
+    let wanted = plan.jobs.iter().any(|job| job.record.debug != DebugPlan::default());
     wanted.then(|| out.twin().map(Arc::new)).transpose()
 }
 
@@ -210,7 +210,7 @@ fn print(result: &RunResult, request: &OutputRequest, out: &mut Output) -> Resul
 /// Interval of progress events, for the live line and the log of aggregate bandwidth.
 fn watched_every(invocation: &Invocation, live: Live) -> Option<Nanos> {
     let line = (live != Live::Off).then_some(invocation.eta.interval);
-    let log = invocation.beside.bandwidth_log.as_ref().map(|_| bandwidth::INTERVAL);
+    let log = invocation.side.bandwidth_log.as_ref().map(|_| bandwidth::INTERVAL);
     [line, log].into_iter().flatten().min()
 }
 

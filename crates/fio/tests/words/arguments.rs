@@ -164,8 +164,8 @@ fn version_and_helps_answer_before_anything_else_is_judged() {
     assert!(text(&["--help", "--nonsense"]).contains("--output-format=LIST"));
     let all = text(&["--cmdhelp=all"]);
     assert_eq!(all, text(&["--cmdhelp"]));
-    assert!(all.contains("iodepth                 : I/Os in flight at most\n"));
-    assert!(all.contains("(refused: fio 3.33's tiobench takes no notice"));
+    assert!(all.contains("iodepth                 : Number of I/Os to keep in flight\n"));
+    assert!(all.contains("(refused: fio 3.33's tiobench ignores its options"));
     assert!(text(&["--cmdhelp=blocksize"]).contains("default: 4096"));
     assert!(text(&["--cmdhelp=iodepht"]).contains("closest is\n             iodepth:"));
     assert!(text(&["--enghelp"]).contains("\tio_uring\n"));

@@ -82,3 +82,17 @@ fn showcmd_puts_globals_in_front_and_names_open_jobs() {
     };
     assert_eq!(shown, "fio --bs=8k --name=a --bs=4k --thread\n");
 }
+
+#[test]
+fn every_pattern_means_what_the_parser_reads() {
+    let parser = fio::Parser::new(&[]);
+    for word in
+        ["read", "write", "trim", "randread", "randwrite", "randtrim", "rw", "randrw", "trimwrite", "randtrimwrite"]
+    {
+        assert_eq!(parser.echoed_pattern(word).expect("a pattern").pattern(), word);
+    }
+    assert!(parser.echoed_pattern("sequential").is_none());
+    for (text, word) in [("randread:8", "randread"), ("readwrite", "rw")] {
+        assert_eq!(parser.echoed_pattern(text).expect("a pattern").pattern(), word);
+    }
+}

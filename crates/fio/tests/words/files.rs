@@ -85,7 +85,7 @@ fn a_wrong_job_names_its_file_and_line_and_every_wrong_line_is_told() {
         [
             "job `a` (mix.fio:7): bs=4q is not a size; write it like 4k, 1m or 4096",
             "job `a` (mix.fio:8): there is no option `foo`",
-            "job `b` (mix.fio:10): rw=raed is not a word it knows; did you mean `read`? It takes read, write, trim, \
+            "job `b` (mix.fio:10): rw=raed is not one of its values; did you mean `read`? It takes read, write, trim, \
              randread, randwrite, randtrim, rw, readwrite, randrw, trimwrite, randtrimwrite",
         ]
     );

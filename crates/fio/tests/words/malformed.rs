@@ -79,14 +79,14 @@ const COMMAND_LINES: &[(&[&str], &str)] = &[
     ),
     (
         &["--fallocate=never"],
-        "fallocate=never is not a word it knows; it takes native, none, posix, keep, truncate, 0, 1",
+        "fallocate=never is not one of its values; it takes native, none, posix, keep, truncate, 0, 1",
     ),
     (
         &["--mem=mallok"],
-        "mem=mallok is not a word it knows; did you mean `malloc`? It takes malloc, shm, shmhuge, mmap, mmaphuge, mmapshared, cudamalloc",
+        "mem=mallok is not one of its values; did you mean `malloc`? It takes malloc, shm, shmhuge, mmap, mmaphuge, mmapshared, cudamalloc",
     ),
     (&["--mem=malloc:/x"], "mem=malloc:/x takes no file; only mmap, mmaphuge and mmapshared take one"),
-    (&["--kb_base=1025"], "kb_base=1025 is not a word it knows; did you mean `1024`? It takes 1024, 1000"),
+    (&["--kb_base=1025"], "kb_base=1025 is not one of its values; did you mean `1024`? It takes 1024, 1000"),
     (
         &["--random_distribution=zipf:x"],
         "random_distribution=zipf:x has a part that is not a number: `x`; write it like zipf:1.2, pareto:0.9:0.5 or normal:20, with finite numbers",
@@ -140,7 +140,7 @@ const COMMAND_LINES: &[(&[&str], &str)] = &[
     (&["--verify_pattern=%d"], r#"verify_pattern=%d is not a pattern; write it like 0xdeadbeef, "text", 'file' or 42"#),
     (
         &["--ignore_error=EFOO"],
-        "ignore_error=EFOO names an error `EFOO` that there is not; write it like EIO:ENOSPC or by number, 5:28",
+        "ignore_error=EFOO names an unknown error `EFOO`; write it like EIO:ENOSPC or by number, 5:28",
     ),
     (
         &["--write_barrier=4"],
@@ -171,7 +171,7 @@ const WHOLE: &[(&[&str], &str)] = &[
         &["--status-interval=x"],
         "command line: status-interval=x is not a time; write it like 10s, 5m or 500ms; a bare number means seconds",
     ),
-    (&["--eta=maybe"], "command line: eta=maybe is not a word it knows; it takes always, never, auto"),
+    (&["--eta=maybe"], "command line: eta=maybe: unknown mode; use always, never or auto"),
     (&["--eta-interval=100"], "command line: eta-interval=100 is shorter than 250 ms; give 250ms or more"),
     (
         &["--eta-newline=x"],
@@ -192,7 +192,7 @@ const WHOLE: &[(&[&str], &str)] = &[
 
 /// Job files called `f` and their first message.
 const FILES: &[(&str, &str)] = &[
-    ("bs=4k\n[a]\n", "f:1: `bs=4k` stands outside of a [job] section; open a section first, [global] or [name]"),
+    ("bs=4k\n[a]\n", "f:1: `bs=4k` is outside of a [job] section; start a section first, [global] or [name]"),
     ("[a\nsize=1m\n", "f:1: the section's name has no closing `]`; write it like [name]"),
     ("[a]x\nsize=1m\n", "f:1: `x` follows the section's name; write it like [name]"),
     ("[a]\nbs\n", "job `a` (f:2): bs needs a value; write it like bs=4096"),

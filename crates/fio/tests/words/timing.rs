@@ -54,8 +54,8 @@ fn what_must_settle_is_read_with_its_limit() {
     for (wrong, hint) in [
         (&["--ss=iops"][..], "no limit"),
         (&["--ss=foo:1"], "iops_slope"),
-        (&["--ss=iops:x%"], "no number"),
-        (&["--ss=iops:1%", "--ss_dur=5", "--ss_interval=2"], "no multiple"),
+        (&["--ss=iops:x%"], "not a number"),
+        (&["--ss=iops:1%", "--ss_dur=5", "--ss_interval=2"], "not a multiple"),
         (&["--ss=iops:1%", "--ss_dur=2h"], "4096 is the most"),
         (&["--ss_interval=0"], "second"),
     ] {

@@ -12,8 +12,8 @@ const OPTION_NAMES: &[(&str, &str)] = &[
     ("crates/formats/src/fio/", "keys of fio's JSON and labels of its text"),
     ("crates/survey/src/", "writes options for fio.sh and for sweeps, which fio's parser reads"),
     ("crates/run/src/", "names the option at fault in messages; the plan that it carries out is typed"),
-    ("crates/model/src/measurement.rs", "words of patterns"),
-    ("crates/plan/src/tell.rs", "subjects of --debug"),
+    ("crates/plan/src/debug.rs", "subjects of --debug"),
+    ("crates/plan/src/pattern.rs", "words of patterns"),
 ];
 
 /// Names of options that mean something else as well, and what.

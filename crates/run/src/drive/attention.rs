@@ -153,7 +153,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
         match steady {
             Steady::Own(steadiness) => {
                 let is_steady = steadiness.look(moment, totals);
-                if self.job.record.tells.has(Subject::SteadyState) {
+                if self.job.record.debug.has(Subject::SteadyState) {
                     self.load.note(&steadiness.describe());
                 }
                 if is_steady {

@@ -127,7 +127,7 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
         self.show(if self.timing.ramp_ends.is_none() { WorkerState::Running } else { WorkerState::Ramping });
         let ended = match self.files.locks.take() {
             Some(locks) => self.run_locked(&locks),
-            None if self.habits().is_some() => self.run_with_extras(),
+            None if self.extras().is_some() => self.run_with_extras(),
             None if is_synchronous::<E>(self.job) && self.checks.pass_only => self.run_synchronous::<true>(),
             None if is_synchronous::<E>(self.job) => self.run_synchronous::<false>(),
             None => self.run_queued(),

@@ -2,7 +2,7 @@
 //! of each record.
 
 use crate::shared::control::{Control, MARK};
-use plan::{Habits, JobPlan, Listed, Marks, PassPlan, Race, RecordOrder};
+use plan::{JobPlan, Listed, Marks, PassPlan, Race, RecordExtras, RecordOrder};
 use std::sync::atomic::Ordering::Relaxed;
 use sys::machine::shared_memory::SharedBlocks;
 
@@ -26,10 +26,10 @@ impl<'w> Pass<'w> {
     }
 
     /// The extra steps of each record, and the list that gives the records, if the pass follows one.
-    pub(super) fn habits(&self) -> Option<(&'w Habits, &'w [Listed])> {
+    pub(super) fn extras(&self) -> Option<(&'w RecordExtras, &'w [Listed])> {
         let plan: &'w PassPlan = self.plan;
         let list: &[Listed] = if let RecordOrder::Listed(list) = &plan.order { list } else { &[] };
-        plan.habits.as_deref().map(|habits| (habits, list))
+        plan.extras.as_deref().map(|extras| (extras, list))
     }
 
     /// Notifies all other workers that this one has finished. Each worker notes the amount that it has reached by then;

@@ -9,7 +9,7 @@ use engine::{Engine, EngineError};
 use load::{Misplaced, Request};
 use measure::{Clock, Direction};
 use plan::Operation;
-use plan::{Habits, Listed, Race, Strays};
+use plan::{ExtraReads, Listed, Race, RecordExtras};
 use std::sync::atomic::Ordering::Relaxed;
 use sys::files::range_lock::RangeLock;
 
@@ -114,31 +114,31 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
 
 impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
     /// The extra steps of each record; `None` for most passes.
-    pub(super) fn habits(&self) -> Option<(&'w Habits, &'w [Listed])> {
-        self.checks.pass.as_ref().and_then(Pass::habits)
+    pub(super) fn extras(&self) -> Option<(&'w RecordExtras, &'w [Listed])> {
+        self.checks.pass.as_ref().and_then(Pass::extras)
     }
 
     /// Runs one record at a time, each with its additional steps.
     pub(super) fn run_with_extras(&mut self) -> Result<(), EngineError> {
-        let Some((habits, list)) = self.habits() else { return Ok(()) };
+        let Some((extras, list)) = self.extras() else { return Ok(()) };
         let (mut records, slots) = (0, u64::from(self.buffers.memory.slots()));
         let mut now = self.clock.now();
         while let Some((request, present)) = self.next_alone(now)? {
             now = present;
             if request.direction().is_some() {
-                self.before_record(habits, list, records);
+                self.before_record(extras, list, records);
                 now = self.clock.now();
                 records += 1;
             }
             let slot = u32::try_from(u64::saturating_sub(records, 1) % slots).unwrap_or(0);
-            if habits.locks
+            if extras.locks
                 && let Err(error) = self.lock_bytes(&request, taken(&request))
             {
                 self.fault(&request, -i64::from(error.raw_os_error().unwrap_or(libc::EIO)));
                 continue;
             }
             let done = self.by_itself(slot, &request, now);
-            if habits.locks {
+            if extras.locks {
                 // Releasing a lock that is held does not fail.
                 let _ = self.lock_bytes(&request, RangeLock::Released);
             }
@@ -149,20 +149,20 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
     }
 
     /// Performs the steps before the record with this number.
-    fn before_record(&mut self, habits: &Habits, list: &[Listed], number: u64) {
-        if let Some(strays) = habits.strays.filter(|strays| number.is_multiple_of(strays.every.max(1))) {
-            self.stray(strays);
+    fn before_record(&mut self, extras: &RecordExtras, list: &[Listed], number: u64) {
+        if let Some(reads) = extras.extra_reads.filter(|reads| number.is_multiple_of(reads.every.max(1))) {
+            self.read_elsewhere(reads);
         }
         let listed = usize::try_from(number).ok().and_then(|number| list.get(number));
-        if let Some(compute) = listed.map(|listed| listed.compute).filter(|time| habits.computes && !time.is_zero()) {
+        if let Some(compute) = listed.map(|listed| listed.compute).filter(|time| extras.computes && !time.is_zero()) {
             self.spin_until(self.clock.now().saturating_add(compute));
         }
     }
 
     /// Reads pages elsewhere, without the engine. The data are not checked.
-    fn stray(&mut self, strays: Strays) {
-        let bytes = strays.bytes.min(self.job.load.largest());
-        for page in 0..u64::from(strays.count) {
+    fn read_elsewhere(&mut self, reads: ExtraReads) {
+        let bytes = reads.bytes.min(self.job.load.largest());
+        for page in 0..u64::from(reads.count) {
             // A failed stray read is not an error of the pass.
             let _ = self.files.open.peek(0, page * PAGE, self.buffers.memory.slot(0, bytes));
         }

@@ -7,7 +7,7 @@ use engine::{Order, Target};
 use measure::Direction;
 use model::JobError;
 use plan::Work;
-use plan::{Access, AccessAdvice, Birth, JobPlan, Mix, RangeSync, SyncMode};
+use plan::{Access, AccessAdvice, Creation, JobPlan, Mix, RangeSync, SyncMode};
 use rustix::fs::{Advice, FlockOperation, Mode, OFlags, fadvise, fcntl_lock};
 use std::num::NonZeroU64;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
@@ -312,11 +312,11 @@ fn open_one(job: &JobPlan, file: &PlannedFile, writable: bool) -> Result<OwnedFd
     let mut flags = OFlags::CLOEXEC | if writable { OFlags::RDWR } else { OFlags::RDONLY };
     let pass = job.pass.as_deref();
     let mode = Mode::from_raw_mode(pass.map_or(0o644, |pass| pass.mode));
-    let birth = pass.map(|pass| pass.birth);
-    if birth == Some(Birth::Anew) && file.kind == FileKind::Regular {
+    let creation = pass.map(|pass| pass.creation);
+    if creation == Some(Creation::Replace) && file.kind == FileKind::Regular {
         make_anew(&file.path, mode)?;
     }
-    let never = matches!(birth, Some(Birth::Exists | Birth::Anew));
+    let never = matches!(creation, Some(Creation::MustExist | Creation::Replace));
     if !never
         && (writable || job.files.handling.create_on_open)
         && job.files.may_create
@@ -324,7 +324,7 @@ fn open_one(job: &JobPlan, file: &PlannedFile, writable: bool) -> Result<OwnedFd
     {
         flags |= OFlags::CREATE;
     }
-    if birth == Some(Birth::Emptied) && file.kind == FileKind::Regular {
+    if creation == Some(Creation::Truncate) && file.kind == FileKind::Regular {
         flags |= OFlags::TRUNC;
     }
     if job.files.direct {

@@ -9,7 +9,7 @@ use formats::printable;
 use load::{RecordFailure, Request, Witness};
 use measure::{ClockSource, Direction, Nanos};
 use plan::Operation;
-use plan::{LoadPlan, Step, Subject, TellPlan, WorkerPlan};
+use plan::{DebugPlan, LoadPlan, Step, Subject, WorkerPlan};
 use std::fmt::Arguments;
 use std::fs::File;
 use std::io::Write;
@@ -19,30 +19,30 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub(crate) struct DebugLog {
     to: Arc<File>,
-    tells: TellPlan,
+    debug: DebugPlan,
     pid: u32,
 }
 
 impl DebugLog {
     /// The debug log of a worker; `None` if none is requested for it.
     pub(crate) fn of(setup: &WorkerSetup<'_>) -> Option<DebugLog> {
-        let tells = setup.plan.job.record.tells;
-        let to = setup.debug_log_to.filter(|_| tells.is_of(setup.plan.number))?;
-        Some(DebugLog { to: Arc::clone(to), tells, pid: sys::processes::placement::thread_id() })
+        let debug = setup.plan.job.record.debug;
+        let to = setup.debug_log_to.filter(|_| debug.is_of(setup.plan.number))?;
+        Some(DebugLog { to: Arc::clone(to), debug, pid: sys::processes::placement::thread_id() })
     }
 
     /// Writes a line about the steady state of a group, if its first worker has debug messages.
     pub(crate) fn group_line(leader: &WorkerPlan<'_>, to: Option<&Arc<File>>, text: &str) {
-        let tells = leader.job.record.tells;
-        if let Some(to) = to.filter(|_| tells.is_of(leader.number)) {
-            let debug_log = DebugLog { to: Arc::clone(to), tells, pid: sys::processes::placement::thread_id() };
+        let debug = leader.job.record.debug;
+        if let Some(to) = to.filter(|_| debug.is_of(leader.number)) {
+            let debug_log = DebugLog { to: Arc::clone(to), debug, pid: sys::processes::placement::thread_id() };
             debug_log.say(Subject::SteadyState, format_args!("{text}"));
         }
     }
 
     /// Writes a line if its subject is enabled.
     pub(crate) fn say(&self, subject: Subject, text: Arguments<'_>) {
-        if self.tells.has(subject) {
+        if self.debug.has(subject) {
             // Names of files and jobs are untrusted: control characters are escaped.
             let text = text.to_string();
             let line = format!("{:<8} {:<5} {}\n", subject.word(), self.pid, printable::line(&text));
@@ -150,7 +150,7 @@ impl Telling {
 
     fn take_up(&mut self, request: &Request) {
         self.issued += 1;
-        if self.debug_log.tells.follows_ios() {
+        if self.debug_log.debug.follows_ios() {
             self.in_flight.push((self.issued, *request));
             self.io("queue", self.issued, request);
         }

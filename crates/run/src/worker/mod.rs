@@ -162,7 +162,7 @@ fn make_load(setup: &WorkerSetup<'_>, open: &OpenFiles, blocks: Option<&Arc<Bloc
 
 /// Number of buffers that the records of a pass use in turn; usually 1.
 fn places(job: &JobPlan) -> u32 {
-    let area = job.pass.as_ref().and_then(|pass| pass.habits.as_ref()).map_or(0, |habits| habits.area_bytes);
+    let area = job.pass.as_ref().and_then(|pass| pass.extras.as_ref()).map_or(0, |extras| extras.area_bytes);
     u32::try_from(area / job.load.largest().max(1) as usize).unwrap_or(u32::MAX).max(1)
 }
 

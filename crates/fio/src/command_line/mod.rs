@@ -1,0 +1,8 @@
+//! The command line: its words, the options of the command itself, and the texts that answer a request for help.
+
+pub(crate) mod debug;
+pub(crate) mod help;
+pub(crate) mod invocation;
+mod options;
+pub(crate) mod reader;
+pub(crate) mod showcmd;

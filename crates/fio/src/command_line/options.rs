@@ -1,0 +1,123 @@
+//! The options of the command itself, as opposed to those of jobs: one row each.
+
+use plan::option::Support;
+
+/// The value of a command option: none, required or optional.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Argument {
+    /// The option takes no value.
+    None,
+    /// The option requires a value; the text is the placeholder in help.
+    Needed(&'static str),
+    /// The value is optional and follows `=`.
+    Possible(&'static str),
+}
+
+/// The effect of a command option.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Effect {
+    Output,
+    OutputFormat,
+    Minimal,
+    AppendTerse,
+    TerseVersion,
+    Version,
+    Help,
+    CommandHelp,
+    EngineHelp,
+    ShowCommand,
+    ParseOnly,
+    ReadOnly,
+    Untrusted,
+    Section,
+    Eta,
+    EtaNewline,
+    EtaInterval,
+    WarningsFatal,
+    StatusInterval,
+    BandwidthLog,
+    Strict,
+    ResultFile,
+    InflateLog,
+    MaxJobs,
+    MergeOnly,
+    IdleProfile,
+    TriggerFile,
+    TriggerTimeout,
+    Trigger,
+    AuxPath,
+    Debug,
+    TimeDigests,
+    TimeCopies,
+    CheckClock,
+    /// None: the option is refused by name.
+    Refuse,
+}
+
+/// One option of the command.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CommandOption {
+    pub name: &'static str,
+    pub argument: Argument,
+    pub effect: Effect,
+    pub support: Support,
+    pub help: &'static str,
+}
+
+const fn works(name: &'static str, argument: Argument, effect: Effect, help: &'static str) -> CommandOption {
+    CommandOption { name, argument, effect, support: Support::Works, help }
+}
+
+const fn refused(name: &'static str, argument: Argument, reason: &'static str, help: &'static str) -> CommandOption {
+    CommandOption { name, argument, effect: Effect::Refuse, support: Support::Refused(reason), help }
+}
+
+use Argument::{Needed, None as Nothing, Possible};
+
+/// fio's client/server protocol changes with each version and is not documented.
+const NO_NETWORK: &str = "plumb does not run on other hosts; run it there, for example with ssh";
+
+/// All options of the command.
+pub(crate) const OPTIONS: &[CommandOption] = &[
+    works("help", Nothing, Effect::Help, "Print this text"),
+    works("version", Nothing, Effect::Version, "Print the version"),
+    works("parse-only", Nothing, Effect::ParseOnly, "Parse options only, do not run"),
+    works("readonly", Nothing, Effect::ReadOnly, "Reject jobs that write or trim"),
+    works("untrusted", Nothing, Effect::Untrusted, "Untrusted job files: no commands or other paths"),
+    works("section", Needed("NAME"), Effect::Section, "Run only this job file section; repeatable"),
+    works("output", Needed("FILE"), Effect::Output, "Write output to this file"),
+    works("output-format", Needed("LIST"), Effect::OutputFormat, "{formats}; separated by commas"),
+    works("minimal", Nothing, Effect::Minimal, "Terse output only; same as --output-format=terse"),
+    works("append-terse", Nothing, Effect::AppendTerse, "Print terse output in addition"),
+    works("terse-version", Needed("N"), Effect::TerseVersion, "Version of terse output: 2, 3, 4 or 5"),
+    works("eta", Needed("WHEN"), Effect::Eta, "Show the status line: always, never or auto"),
+    works("eta-newline", Needed("TIME"), Effect::EtaNewline, "Start a new status line every TIME"),
+    works("eta-interval", Needed("TIME"), Effect::EtaInterval, "Update the status line every TIME, 250ms or more"),
+    works("warnings-fatal", Nothing, Effect::WarningsFatal, "Treat parser warnings as errors"),
+    works("showcmd", Nothing, Effect::ShowCommand, "Print the job files as a command line"),
+    works("cmdhelp", Possible("OPTION|all"), Effect::CommandHelp, "Print help on one or all job options"),
+    works("enghelp", Possible("ENGINE[,OPTION]"), Effect::EngineHelp, "List the engines, or print help on one"),
+    works("max-jobs", Needed("N"), Effect::MaxJobs, "No effect: the maximum is always 4096 jobs"),
+    works("status-interval", Needed("TIME"), Effect::StatusInterval, "Print interim results every TIME"),
+    works("bandwidth-log", Possible("STEM"), Effect::BandwidthLog, "Write a log of the aggregate bandwidth"),
+    works("result", Needed("FILE"), Effect::ResultFile, "Write plumb's own result, every 5 s (plumb only)"),
+    works("strict", Nothing, Effect::Strict, "Exit with 4 if a check has a remark (plumb only)"),
+    refused("alloc-size", Needed("KB"), "memory is allocated as needed", "Size of the shared memory pool"),
+    refused("client", Needed("HOST"), NO_NETWORK, "Run jobs on another host"),
+    refused("server", Possible("ADDRESS"), NO_NETWORK, "Run jobs for another host"),
+    refused("daemonize", Needed("FILE"), NO_NETWORK, "Run the server in the background"),
+    refused("remote-config", Needed("FILE"), NO_NETWORK, "Read a job file of the other host"),
+    works("idle-prof", Needed("MODE"), Effect::IdleProfile, "Report CPU idle time: system, percpu, calibrate"),
+    works("crctest", Possible("LIST"), Effect::TimeDigests, "Measure the speed of checksums, run no jobs"),
+    works("memcpytest", Possible("LIST"), Effect::TimeCopies, "Measure the speed of memory copies, run no jobs"),
+    works("cpuclock-test", Nothing, Effect::CheckClock, "Test the CPU clock, run no jobs"),
+    works("inflate-log", Needed("FILE"), Effect::InflateLog, "Decompress a log and print it"),
+    works("merge-blktrace-only", Nothing, Effect::MergeOnly, "Merge the traces of read_iolog, run no jobs"),
+    refused("latency-log", Possible("STEM"), "withdrawn: use write_lat_log", "Write latency logs"),
+    works("trigger-file", Needed("FILE"), Effect::TriggerFile, "Run the trigger command when this file appears"),
+    works("trigger-timeout", Needed("TIME"), Effect::TriggerTimeout, "Run the trigger command after TIME"),
+    works("trigger", Needed("COMMAND"), Effect::Trigger, "Trigger command; all jobs end after it"),
+    refused("trigger-remote", Needed("COMMAND"), "there is no other host", "Trigger command on the other host"),
+    works("aux-path", Needed("DIR"), Effect::AuxPath, "Directory of verify state files"),
+    works("debug", Needed("LIST"), Effect::Debug, "Print debug messages on these subjects; or help"),
+];

@@ -1,0 +1,433 @@
+//! fio's command line: long options with one or two dashes, unique abbreviations, `--name` opens a job, job files last.
+
+use crate::command_line::invocation::{
+    Action, EtaRequest, EtaWhen, IdleProfile, OutputFormat, OutputRequest, SideOutputs, TerseVersion, Trial,
+    TriggerRequest,
+};
+use crate::command_line::options::{Argument, CommandOption, Effect, OPTIONS};
+use crate::command_line::{debug, help};
+use crate::error::{COMMAND_LINE, Place, Problem, Sources, did_you_mean};
+use crate::options::table;
+use crate::options::values::span_of_time;
+use crate::sections::{Assignment, Section, SectionKind};
+use crate::untrusted::Trust;
+use measure::Nanos;
+use plan::DebugPlan;
+use plan::EngineSpec;
+use plan::option::{Kind, OptionSpec, Support, TimeUnit};
+use std::ops::Range;
+use std::path::PathBuf;
+
+/// The content of a command line, before jobs are made from it.
+#[derive(Default)]
+pub(crate) struct Words {
+    /// Sections opened by `--name`, and the unnamed one before the first.
+    pub sections: Vec<Section>,
+    /// Job files, each with its place on the command line.
+    pub files: Vec<(String, Place)>,
+    /// Names of the sections to run (`--section`); empty for all.
+    pub only: Vec<(String, Place)>,
+    pub output: OutputRequest,
+    pub eta: EtaRequest,
+    pub side: SideOutputs,
+    pub read_only: bool,
+    pub trust: Trust,
+    pub parse_only: bool,
+    pub show_command: bool,
+    pub warnings_fatal: bool,
+    pub merge_only: bool,
+    pub idle: Option<IdleProfile>,
+    pub trigger: TriggerRequest,
+    /// Directory for verify state files (`--aux-path`).
+    pub states_in: Option<PathBuf>,
+    /// Debug messages that the run prints (`--debug`).
+    pub debug: DebugPlan,
+    /// Answer to a request for help, the version or similar; it takes precedence over everything else.
+    pub answer: Option<Result<Action, Box<Problem>>>,
+}
+
+/// An option, as found by its name.
+#[derive(Clone, Copy)]
+enum Found {
+    Command(&'static CommandOption),
+    Job(&'static OptionSpec),
+}
+
+impl Found {
+    fn name(self) -> &'static str {
+        match self {
+            Found::Command(option) => option.name,
+            Found::Job(spec) => spec.name,
+        }
+    }
+
+    fn argument(self) -> Argument {
+        match self {
+            Found::Command(option) => option.argument,
+            Found::Job(spec) if spec.kind == Kind::Flag => Argument::Possible("0|1"),
+            Found::Job(_) => Argument::Needed("VALUE"),
+        }
+    }
+}
+
+/// Reads the words of a command line, without the program's name.
+pub(crate) struct Reader<'a> {
+    engines: &'static [EngineSpec],
+    formats: &'a [OutputFormat],
+    source: usize,
+    words: &'a [String],
+    /// Byte range of each word in the source's text.
+    spans: Vec<Range<usize>>,
+    problems: &'a mut Vec<Problem>,
+    result: Words,
+}
+
+impl<'a> Reader<'a> {
+    /// Creates a reader over these words. They are added to `sources`, so that messages can show them.
+    pub(crate) fn new(
+        words: &'a [String],
+        (engines, formats): (&'static [EngineSpec], &'a [OutputFormat]),
+        sources: &mut Sources,
+        problems: &'a mut Vec<Problem>,
+    ) -> Self {
+        let mut text = String::from("fio");
+        let mut spans = Vec::with_capacity(words.len());
+        for word in words {
+            text.push(' ');
+            spans.push(text.len()..text.len() + word.len());
+            // A line break inside a word would break the line that messages show, so it becomes a space.
+            text.extend(word.chars().map(|letter| if letter == '\n' || letter == '\r' { ' ' } else { letter }));
+        }
+        let source = sources.add(COMMAND_LINE, text);
+        Reader { engines, formats, source, words, spans, problems, result: Words::default() }
+    }
+
+    /// Reads all words.
+    pub(crate) fn read(mut self) -> Words {
+        let mut index = 0;
+        let mut only_files = false;
+        while let Some(word) = self.words.get(index) {
+            let start = index;
+            index += 1;
+            if only_files || !word.starts_with('-') || word == "-" {
+                let place = self.place(start, 0..word.len());
+                self.result.files.push((word.clone(), place));
+            } else if word == "--" {
+                only_files = true;
+            } else {
+                index += self.option(start);
+            }
+            if self.result.answer.is_some() {
+                break;
+            }
+        }
+        self.result.output.complete(self.formats);
+        self.result
+    }
+
+    /// The place of a byte range within a word.
+    fn place(&self, index: usize, part: Range<usize>) -> Place {
+        let start = self.spans.get(index).map_or(0, |span| span.start);
+        Place { source: self.source, span: start + part.start..start + part.end }
+    }
+
+    /// Reads one option. Returns the number of following words that it consumed.
+    fn option(&mut self, index: usize) -> usize {
+        let word = self.words[index].as_str();
+        let dashes = if word.starts_with("--") { 2 } else { 1 };
+        let (name, value) = match word[dashes..].split_once('=') {
+            Some((name, value)) => (name, Some(value)),
+            None => (&word[dashes..], None),
+        };
+        let name_place = self.place(index, dashes..dashes + name.len());
+        let found = match self.find(name, &name_place) {
+            Ok(found) => found,
+            Err(problem) => {
+                self.problems.push(problem);
+                return 0;
+            }
+        };
+        let (value, value_place, taken) = match (value, found.argument()) {
+            (Some(value), Argument::None) => {
+                let what = format!("option `{}` takes no value, but was given `{value}`", found.name());
+                self.problems.push(Problem::at(self.place(index, 0..word.len()), what, None));
+                return 0;
+            }
+            (Some(value), _) => (Some(value), self.place(index, word.len() - value.len()..word.len()), 0),
+            (None, Argument::Needed(_)) => match self.words.get(index + 1) {
+                Some(next) => (Some(next.as_str()), self.place(index + 1, 0..next.len()), 1),
+                None => {
+                    let what = format!("option `{}` needs a value", found.name());
+                    self.problems.push(Problem::at(name_place, what, None));
+                    return 0;
+                }
+            },
+            (None, _) => (None, name_place.clone(), 0),
+        };
+        match found {
+            Found::Command(option) => self.command(option, value, value_place),
+            Found::Job(spec) => self.assign(spec, value.map(str::to_owned), name_place, value_place),
+        }
+        taken
+    }
+
+    /// Finds an option by name: an exact match, or the only option that starts with `name`.
+    fn find(&self, name: &str, place: &Place) -> Result<Found, Problem> {
+        let own = self.engine_options();
+        let mut matching: Vec<(&'static str, Found)> = Vec::new();
+        let commands = OPTIONS.iter().map(|option| (option.name, Found::Command(option)));
+        let jobs = table::rows().map(|row| &row.spec).chain(own).flat_map(|spec| {
+            std::iter::once(spec.name).chain(spec.aliases.iter().copied()).map(move |called| (called, Found::Job(spec)))
+        });
+        for (called, found) in commands.chain(jobs) {
+            if called == name {
+                return Ok(found);
+            }
+            if !name.is_empty() && called.starts_with(name) {
+                matching.push((called, found));
+            }
+        }
+        match matching.as_slice() {
+            [] => Err(self.unknown(name, place)),
+            [(_, first), rest @ ..] if rest.iter().all(|(_, other)| other.name() == first.name()) => Ok(*first),
+            several => {
+                let list: Vec<&str> = several.iter().map(|&(called, _)| called).collect();
+                let what = format!("option `{name}` is ambiguous");
+                Err(Problem::at(place.clone(), what, Some(format!("it may be {}", list.join(", ")))))
+            }
+        }
+    }
+
+    /// The problem for a word that is not the name of an option.
+    fn unknown(&self, name: &str, place: &Place) -> Problem {
+        let what = format!("there is no option `{name}`");
+        let owner = self
+            .engines
+            .iter()
+            .find(|engine| engine.options.iter().any(|option| crate::options::applier::is_called(option, name)));
+        if let Some(owner) = owner {
+            let help = format!("it belongs to the engine {}; give --ioengine={} before it", owner.name, owner.name);
+            return Problem::at(place.clone(), what, Some(help));
+        }
+        let commands = OPTIONS.iter().map(|option| option.name);
+        let own = self.engine_options().map(|spec| spec.name);
+        Problem::at(place.clone(), what, did_you_mean(name, commands.chain(table::names()).chain(own)))
+    }
+
+    /// The options of the engine chosen so far.
+    fn engine_options(&self) -> impl Iterator<Item = &'static OptionSpec> + use<> {
+        let chosen = |section: &Section| {
+            let last = section.assignments.iter().rev().find(|given| given.name == "ioengine");
+            last.and_then(|given| given.value.clone())
+        };
+        let globals = self.result.sections.iter().rev().filter(|section| section.kind == SectionKind::Global);
+        let name = self.result.sections.last().and_then(chosen).or_else(|| {
+            let mut inherited = globals;
+            inherited.find_map(chosen)
+        });
+        let name = name.unwrap_or_default();
+        self.engines.iter().filter(move |engine| engine.name == name).flat_map(|engine| engine.options.iter())
+    }
+
+    /// Adds an option of a job to the current section.
+    fn assign(&mut self, spec: &OptionSpec, value: Option<String>, name_place: Place, value_place: Place) {
+        if spec.name == "name" {
+            let title = value.clone().unwrap_or_default();
+            self.result.sections.push(Section::open(&title, value_place.clone(), 0));
+        } else if self.result.sections.is_empty() {
+            self.result.sections.push(Section::open("global", name_place.clone(), 0));
+        }
+        let assignment = Assignment { name: spec.name.to_owned(), value, name_place, value_place };
+        if let Some(section) = self.result.sections.last_mut() {
+            section.assignments.push(assignment);
+        }
+    }
+
+    /// Applies an option of the command itself.
+    fn command(&mut self, option: &'static CommandOption, value: Option<&str>, place: Place) {
+        if let Support::Refused(reason) = option.support {
+            let what = format!("option `--{}` is refused: {reason}", option.name);
+            self.problems.push(Problem::at(place, what, Some("leave it out".to_owned())));
+            return;
+        }
+        let text = value.unwrap_or_default();
+        match option.effect {
+            Effect::Output => self.result.output.file = Some(PathBuf::from(text)),
+            Effect::OutputFormat => self.output_format(text, &place),
+            Effect::Minimal => self.result.output.formats = vec![OutputFormat::TERSE],
+            Effect::AppendTerse => self.append_terse(),
+            Effect::TerseVersion => self.terse_version(text, place),
+            Effect::Version => self.answer(Action::Version(format!("{}\n", help::VERSION))),
+            Effect::Help => self.answer(Action::Help(help::usage(self.formats))),
+            Effect::CommandHelp => self.answer(Action::CmdHelp(help::options(value))),
+            Effect::EngineHelp => self.engine_help(value, place),
+            Effect::ShowCommand => self.result.show_command = true,
+            Effect::MergeOnly => self.result.merge_only = true,
+            Effect::ParseOnly => self.result.parse_only = true,
+            Effect::Untrusted => self.result.trust = Trust::None,
+            Effect::ReadOnly => self.result.read_only = true,
+            Effect::Section => self.section(text, place),
+            Effect::Eta => self.eta(text, place),
+            Effect::EtaNewline => self.result.eta.newline = self.time(option, text, TimeUnit::Seconds, place),
+            Effect::EtaInterval => self.eta_interval(option, text, place),
+            Effect::StatusInterval => self.status_interval(option, text, place),
+            Effect::BandwidthLog => self.result.side.bandwidth_log = Some(value.unwrap_or("agg").to_owned()),
+            Effect::ResultFile => self.result.side.result = Some(PathBuf::from(text)),
+            Effect::Strict => self.result.side.strict = true,
+            Effect::InflateLog => self.answer(Action::InflateLog(PathBuf::from(text))),
+            Effect::WarningsFatal => self.result.warnings_fatal = true,
+            Effect::MaxJobs => {
+                if text.parse::<u32>().is_err() {
+                    let what = format!("max-jobs={text} is not a number");
+                    self.problems.push(Problem::at(place, what, Some("write it like 64".to_owned())));
+                }
+            }
+            Effect::IdleProfile => self.idle_profile(text, place),
+            Effect::TriggerFile => self.result.trigger.file = Some(PathBuf::from(text)),
+            Effect::TriggerTimeout => {
+                self.result.trigger.timeout = self.time(option, text, TimeUnit::Seconds, place);
+            }
+            Effect::Trigger => self.result.trigger.command = Some(text.to_owned()),
+            Effect::AuxPath => self.result.states_in = Some(PathBuf::from(text)),
+            Effect::Debug => self.debug(text, &place),
+            Effect::TimeDigests => self.trial(text, &place, Trial::digests),
+            Effect::TimeCopies => self.trial(text, &place, Trial::copies),
+            Effect::CheckClock => self.answer(Action::Try(Trial::Clock)),
+            Effect::Refuse => {}
+        }
+    }
+
+    fn answer(&mut self, action: Action) {
+        self.result.answer = Some(Ok(action));
+    }
+
+    fn engine_help(&mut self, asked: Option<&str>, place: Place) {
+        let wrong = |what| Box::new(Problem::at(place, what, Some("--enghelp lists the engines".to_owned())));
+        self.result.answer = Some(help::engines(asked, self.engines).map(Action::EngHelp).map_err(wrong));
+    }
+
+    /// Sets the output formats from a comma-separated list; a later option replaces an earlier one.
+    fn output_format(&mut self, text: &str, place: &Place) {
+        self.result.output.formats.clear();
+        for word in text.split(',').map(str::trim) {
+            if let Some(format) = self.formats.iter().find(|format| format.is_named(word)) {
+                self.result.output.formats.push(format.word);
+            } else {
+                let known = OutputFormat::words(self.formats);
+                let what = format!("output-format={word} is not a format");
+                let help = did_you_mean(word, known.iter().copied()).unwrap_or_else(|| {
+                    let (last, others) = known.split_last().unwrap_or((&OutputFormat::NORMAL, &[]));
+                    format!("use {} or {last}", others.join(", "))
+                });
+                self.problems.push(Problem::at(place.clone(), what, Some(help)));
+            }
+        }
+    }
+
+    /// Adds terse to the formats so far, or to normal output if none was given.
+    fn append_terse(&mut self) {
+        let formats = &mut self.result.output.formats;
+        if formats.is_empty() {
+            formats.push(OutputFormat::NORMAL);
+        }
+        formats.push(OutputFormat::TERSE);
+    }
+
+    fn terse_version(&mut self, text: &str, place: Place) {
+        match TerseVersion::of_word(text) {
+            Some(version) => self.result.output.terse_version = version,
+            None => {
+                let what = format!("terse-version={text} is not a version");
+                self.problems.push(Problem::at(place, what, Some("use 2, 3, 4 or 5".to_owned())));
+            }
+        }
+    }
+
+    fn section(&mut self, name: &str, place: Place) {
+        if name.starts_with("global") {
+            let help = Some("name a job section".to_owned());
+            self.problems.push(Problem::at(place, "section=global cannot be the only section", help));
+            return;
+        }
+        self.result.only.push((name.to_owned(), place));
+    }
+
+    fn idle_profile(&mut self, word: &str, place: Place) {
+        self.result.idle = Some(match word {
+            "system" => IdleProfile::System,
+            "percpu" => IdleProfile::PerCpu,
+            "calibrate" => IdleProfile::Calibrate,
+            _ => {
+                let what = format!("idle-prof={word}: unknown mode");
+                self.problems.push(Problem::at(place, what, Some("use system, percpu or calibrate".to_owned())));
+                return;
+            }
+        });
+    }
+
+    fn debug(&mut self, list: &str, place: &Place) {
+        if list == "help" {
+            self.answer(Action::Help(debug::help()));
+            return;
+        }
+        for word in list.split(',').map(str::trim) {
+            if let Err((what, help)) = debug::add(&mut self.result.debug, word) {
+                self.problems.push(Problem::at(place.clone(), what, Some(help)));
+            }
+        }
+    }
+
+    fn trial(&mut self, list: &str, place: &Place, read: fn(&str) -> Result<Trial, (String, String)>) {
+        match read(list) {
+            Ok(trial) => self.answer(Action::Try(trial)),
+            Err((what, help)) => self.problems.push(Problem::at(place.clone(), what, Some(help))),
+        }
+    }
+
+    fn eta(&mut self, word: &str, place: Place) {
+        self.result.eta.when = match word {
+            "auto" => EtaWhen::Auto,
+            "always" => EtaWhen::Always,
+            "never" => EtaWhen::Never,
+            _ => {
+                let what = format!("eta={word}: unknown mode");
+                self.problems.push(Problem::at(place, what, Some("use always, never or auto".to_owned())));
+                return;
+            }
+        };
+    }
+
+    fn eta_interval(&mut self, option: &CommandOption, text: &str, place: Place) {
+        let least = Nanos::from_millis(250);
+        match self.time(option, text, TimeUnit::Milliseconds, place.clone()) {
+            Some(interval) if interval < least => {
+                let what = format!("eta-interval={text} is shorter than 250 ms");
+                self.problems.push(Problem::at(place, what, Some("give 250ms or more".to_owned())));
+            }
+            Some(interval) => self.result.eta.interval = interval,
+            None => {}
+        }
+    }
+
+    fn status_interval(&mut self, option: &CommandOption, text: &str, place: Place) {
+        match self.time(option, text, TimeUnit::Seconds, place.clone()) {
+            Some(interval) if interval.is_zero() => {
+                let what = format!("status-interval={text}: not a valid time");
+                self.problems.push(Problem::at(place, what, Some("give 1 (second) or 500ms, for example".to_owned())));
+            }
+            interval => self.result.side.status_interval = interval,
+        }
+    }
+
+    /// Parses a time; an invalid one is recorded as a problem and gives `None`.
+    fn time(&mut self, option: &CommandOption, text: &str, bare: TimeUnit, place: Place) -> Option<Nanos> {
+        match span_of_time(text, bare) {
+            Ok(nanos) => Some(nanos),
+            Err(complaint) => {
+                let what = format!("{}={text} {}", option.name, complaint.what);
+                self.problems.push(Problem::at(place, what, complaint.help));
+                None
+            }
+        }
+    }
+}

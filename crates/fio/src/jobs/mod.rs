@@ -1,0 +1,234 @@
+//! From sections to the plan: applies defaults, numbers groups and checks jobs against each other.
+
+mod apply;
+pub(crate) mod complete;
+mod echoed;
+
+pub use echoed::EchoedJob;
+
+use self::complete::Findings;
+use crate::error::{Place, Problem, Sources};
+use crate::options::applier::{Applier, Written};
+use crate::options::draft::Draft;
+use crate::sections::{Section, SectionKind};
+use crate::surroundings::Surroundings;
+use measure::Direction;
+use plan::EngineSpec;
+use plan::{JobPlan, Mix, Plan};
+use std::path::{Path, PathBuf};
+
+/// Extent of the checks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Depth {
+    /// Parse every value; skip contradictions and engines.
+    ParseOnly,
+    /// Build a plan that can run.
+    Complete,
+}
+
+/// Result of building the jobs.
+#[derive(Default)]
+pub(crate) struct Outcome {
+    /// The plan, as far as it could be built.
+    pub plan: Plan,
+    /// Problems that prevent a run.
+    pub problems: Vec<Problem>,
+    /// Problems that are warnings only.
+    pub doubts: Vec<Problem>,
+}
+
+/// Builds jobs from sections.
+pub(crate) struct Maker<'a> {
+    pub engines: &'static [EngineSpec],
+    pub surroundings: &'a Surroundings<'a>,
+    pub sources: &'a Sources,
+    pub read_only: bool,
+    pub depth: Depth,
+}
+
+/// A job and the draft that it was built from.
+struct Made {
+    plan: JobPlan,
+    draft: Draft,
+    place: Place,
+}
+
+impl Maker<'_> {
+    /// Builds the plan of all sections.
+    pub(crate) fn plan(&self, sections: &[Section]) -> Outcome {
+        let mut outcome = Outcome::default();
+        let mut made: Vec<Made> = Vec::new();
+        let mut global = Draft::default();
+        let (mut scope, mut workers) = (0, 0);
+        let applier = Applier { engines: self.engines, surroundings: self.surroundings };
+        for section in sections {
+            if section.scope != scope {
+                global = Draft::default();
+                scope = section.scope;
+            }
+            if section.kind == SectionKind::Global {
+                let written = applier.apply(section, &mut global, &mut outcome.problems);
+                // `name=global` is echoed once, even if the command line returns to it several times.
+                let named = outcome.plan.global_options.iter().any(|(name, _)| name == "name");
+                let new = written.into_iter().filter(|(name, _)| !named || name != "name");
+                outcome.plan.global_options.extend(new);
+                continue;
+            }
+            let mut draft = global.clone();
+            draft.job.name.clone_from(&section.title);
+            let before = outcome.problems.len();
+            let written = applier.apply(section, &mut draft, &mut outcome.problems);
+            name_job(&mut outcome.problems[before..], &draft.job.name);
+            if self.depth == Depth::ParseOnly || outcome.problems.len() > before {
+                continue;
+            }
+            let Some(job) = self.job(section, draft, written, &mut outcome) else { continue };
+            workers += u64::from(job.plan.clones);
+            if workers > MOST_WORKERS {
+                // The plan is already invalid, and there may be very many sections left.
+                outcome.problems.push(too_many(&job, workers));
+                break;
+            }
+            made.push(job);
+        }
+        check_together(&mut made, &mut outcome.problems);
+        self.open_special(&mut made);
+        outcome.plan.jobs = made.into_iter().map(|job| job.plan).collect();
+        outcome
+    }
+
+    /// Builds one job; `None` if its engine is unknown.
+    fn job(&self, section: &Section, mut draft: Draft, written: Written, outcome: &mut Outcome) -> Option<Made> {
+        draft.job.start.stonewall |= section.implied_stonewall;
+        let problems_before = outcome.problems.len();
+        let doubts_before = outcome.doubts.len();
+        let engine = match complete::engine(&draft, self.engines) {
+            Ok(engine) => engine,
+            Err(problem) => {
+                outcome.problems.push(problem.of_job(Some(&draft.job.name)));
+                return None;
+            }
+        };
+        let Outcome { problems, doubts, .. } = outcome;
+        let mut findings = Findings { draft: &draft, engines: self.engines, problems, doubts };
+        let mut plan = complete::job_plan(engine, &mut findings);
+        if self.read_only && !matches!(plan.load.mix, Mix::Only(Direction::Read)) {
+            let mut problem = Problem::bare("writes or trims, but --readonly was given", None);
+            problem.places.extend(draft.places.get("rw").cloned());
+            outcome.problems.push(problem);
+        }
+        name_job(&mut outcome.problems[problems_before..], &draft.job.name);
+        name_job(&mut outcome.doubts[doubts_before..], &draft.job.name);
+        plan.origin = self.sources.describe(&section.place);
+        plan.written = written;
+        Some(Made { plan, draft, place: section.place.clone() })
+    }
+
+    /// If the only job is named like a device and has no `filename`, its file is that device.
+    fn open_special(&self, made: &mut [Made]) {
+        let [job] = made else { return };
+        let path = Path::new(&job.plan.name);
+        let lone = job.plan.clones == 1 && job.plan.files.names.is_empty();
+        if lone && !job.plan.name.is_empty() && self.surroundings.files.is_special(path) {
+            job.plan.files.names = vec![PathBuf::from(path)];
+        }
+    }
+}
+
+/// Attributes these problems to a job.
+fn name_job(problems: &mut [Problem], name: &str) {
+    for problem in problems {
+        problem.job = Some(name.to_owned());
+    }
+}
+
+/// Maximum number of workers, as in fio; more is almost certainly a mistake.
+const MOST_WORKERS: u64 = 4096;
+
+/// Maximum number of files of all jobs; each takes memory before anything runs.
+const MOST_FILES: u64 = 1 << 20;
+
+/// Numbers the reporting groups and checks what jobs require of each other.
+fn check_together(made: &mut [Made], problems: &mut Vec<Problem>) {
+    let mut group = 0;
+    let mut files: u64 = 0;
+    for index in 0..made.len() {
+        let (earlier, rest) = made.split_at_mut(index);
+        let Some(job) = rest.first_mut() else { break };
+        if index > 0 && (job.draft.job.start.stonewall || job.draft.new_group) {
+            group += 1;
+        }
+        job.plan.group = group;
+        let room = files <= MOST_FILES;
+        files = files.saturating_add(u64::from(job.plan.clones) * u64::from(job.plan.files.count));
+        if room && files > MOST_FILES {
+            problems.push(too_many_files(job, files));
+        }
+        if let Some(name) = &job.plan.start.wait_for {
+            problems.extend(wait_problem(name, job, earlier));
+        }
+        let before = earlier.iter().find(|other| other.plan.group == group);
+        if let Some(first) = before {
+            problems.extend(percentile_problem(job, first));
+            problems.extend(steady_problem(job, first));
+        }
+    }
+}
+
+/// The problem for more than [`MOST_WORKERS`] workers.
+fn too_many(job: &Made, workers: u64) -> Problem {
+    let what = format!("this makes {workers} workers; {MOST_WORKERS} is the most");
+    let mut problem = Problem::bare(what, Some("make numjobs smaller".to_owned())).of_job(Some(&job.plan.name));
+    problem.places.push(job.draft.places.get("numjobs").unwrap_or(&job.place).clone());
+    problem
+}
+
+/// The problem for more than [`MOST_FILES`] files.
+fn too_many_files(job: &Made, files: u64) -> Problem {
+    let what = format!("this makes {files} files; {MOST_FILES} is the most");
+    let help = Some("make nrfiles or numjobs smaller".to_owned());
+    let mut problem = Problem::bare(what, help).of_job(Some(&job.plan.name));
+    problem.places.push(job.draft.places.get("nrfiles").unwrap_or(&job.place).clone());
+    problem
+}
+
+/// wait_for must name exactly one earlier job.
+fn wait_problem(name: &str, job: &Made, earlier: &[Made]) -> Option<Problem> {
+    let found = earlier.iter().filter(|other| other.plan.name == name).count();
+    let what = match found {
+        1 => return None,
+        0 if job.plan.name == name => "wait_for names the job itself".to_owned(),
+        0 => format!("wait_for={name} names no earlier job"),
+        count => format!("wait_for={name} names {count} jobs"),
+    };
+    let mut problem = Problem::bare(what, Some("name one earlier job".to_owned())).of_job(Some(&job.plan.name));
+    problem.places.push(job.draft.places.get("wait_for").unwrap_or(&job.place).clone());
+    Some(problem)
+}
+
+/// Jobs of one group share one steady-state criterion.
+fn steady_problem(job: &Made, first: &Made) -> Option<Problem> {
+    if job.plan.steady == first.plan.steady {
+        return None;
+    }
+    let what = format!("its steadystate options differ from those of job `{}` of the same group", first.plan.name);
+    let help = Some("set them in [global], or open a group with new_group".to_owned());
+    let mut problem = Problem::bare(what, help).of_job(Some(&job.plan.name));
+    let options = ["steadystate", "steadystate_duration", "steadystate_ramp_time", "steadystate_check_interval"];
+    let given = options.iter().find_map(|option| job.draft.places.get(option));
+    problem.places.push(given.unwrap_or(&job.place).clone());
+    Some(problem)
+}
+
+/// Jobs that are reported together must use the same kind of latency percentiles.
+fn percentile_problem(job: &Made, first: &Made) -> Option<Problem> {
+    let both = job.plan.record.group_reporting && first.plan.record.group_reporting;
+    if !both || job.draft.job.record.total_percentiles == first.draft.job.record.total_percentiles {
+        return None;
+    }
+    let what = format!("lat_percentiles differs from job `{}` of the same reporting group", first.plan.name);
+    let help = Some("set it in [global], or open a group with new_group".to_owned());
+    let mut problem = Problem::bare(what, help).of_job(Some(&job.plan.name));
+    problem.places.push(job.draft.places.get("lat_percentiles").unwrap_or(&job.place).clone());
+    Some(problem)
+}

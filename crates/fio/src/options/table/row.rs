@@ -1,0 +1,257 @@
+//! A row of the option table: the declaration of an option and its effect on a draft.
+
+use crate::error::{Complaint, did_you_mean};
+use crate::options::draft::Draft;
+use crate::options::values::{Amount, Triple, UnitBase, amount, count, integer, ranges, span_of_time, triple};
+use measure::{Nanos, PerDirection};
+use plan::option::{Kind, OptionSpec, Support};
+
+/// Facts about the machine that a value may refer to.
+pub(crate) struct Context<'a> {
+    /// Number of CPUs.
+    pub cpus: u32,
+    /// Reads a file named in a value.
+    pub read: &'a dyn Fn(&str) -> Option<Vec<u8>>,
+}
+
+type Outcome = Result<(), Complaint>;
+
+/// The effect of an option on a draft, by the type of its value.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Set {
+    /// Takes the text unchanged.
+    Text(fn(&mut Draft, &str, &Context<'_>) -> Outcome),
+    /// Takes a word of the list, and the text after `:`.
+    Word(fn(&mut Draft, &str, Option<&str>) -> Outcome),
+    /// Takes a number that fits 32 bits.
+    Count(fn(&mut Draft, u32) -> Outcome),
+    /// Takes a number that fits 8 bits.
+    Small(fn(&mut Draft, u8) -> Outcome),
+    /// Takes a non-negative number.
+    Number(fn(&mut Draft, u64) -> Outcome),
+    /// Takes a signed number.
+    Signed(fn(&mut Draft, i32) -> Outcome),
+    /// Takes an amount in bytes, percent or zones.
+    Amount(fn(&mut Draft, Amount) -> Outcome),
+    /// Takes up to three numbers: for reads, writes and trims.
+    Three(fn(&mut Draft, Triple<u64>) -> Outcome),
+    /// Takes up to three ranges: for reads, writes and trims.
+    Ranges(fn(&mut Draft, Triple<(u64, u64)>) -> Outcome),
+    /// Takes a time.
+    Time(fn(&mut Draft, Nanos) -> Outcome),
+    /// Takes a Boolean.
+    Switch(fn(&mut Draft, bool) -> Outcome),
+    /// Has no effect any more, as in fio; giving it is a warning.
+    Withdrawn,
+    /// No setter yet; such a row is refused before its effect is looked up.
+    Nothing,
+}
+
+/// One option: its declaration and its effect.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Row {
+    /// The declaration.
+    pub spec: OptionSpec,
+    /// The effect.
+    pub set: Set,
+    /// Options with a lower number are applied first within a section.
+    pub order: u8,
+}
+
+/// An option that is supported.
+pub(super) const fn works(name: &'static str, kind: Kind, set: Set, help: &'static str) -> Row {
+    let spec = OptionSpec { name, aliases: &[], kind, default: None, help, support: Support::Works, effect: None };
+    Row { spec, set, order: 1 }
+}
+
+/// An option that is known but refused.
+pub(super) const fn refused(name: &'static str, kind: Kind, reason: &'static str, help: &'static str) -> Row {
+    let spec =
+        OptionSpec { name, aliases: &[], kind, default: None, help, support: Support::Refused(reason), effect: None };
+    Row { spec, set: Set::Nothing, order: 1 }
+}
+
+impl Row {
+    /// Sets the default.
+    pub(crate) const fn default(mut self, text: &'static str) -> Self {
+        self.spec.default = Some(text);
+        self
+    }
+
+    /// Sets other names.
+    pub(crate) const fn alias(mut self, aliases: &'static [&'static str]) -> Self {
+        self.spec.aliases = aliases;
+        self
+    }
+
+    /// Applies the option before the others of its section.
+    pub(crate) const fn first(mut self) -> Self {
+        self.order = 0;
+        self
+    }
+
+    /// Parses `text` by the option's kind and passes the value to the setter.
+    pub(crate) fn apply(&self, draft: &mut Draft, text: Option<&str>, context: &Context<'_>) -> Outcome {
+        let base = draft.unit_base;
+        let text = match (text.map(str::trim), self.spec.kind) {
+            (Some(""), Kind::Text) | (None, Kind::Text) if self.spec.name.starts_with("write_") => "",
+            (None, Kind::Flag) => "1",
+            (None | Some(""), _) => return Err(Complaint { what: "needs a value".into(), help: self.example() }),
+            (Some(text), _) => text,
+        };
+        match self.set {
+            Set::Text(set) => set(draft, text, context),
+            Set::Word(set) => self.word(draft, text, set),
+            Set::Count(set) => {
+                let number = self.bounded(text, base)?;
+                set(draft, u32::try_from(number).map_err(|_| Complaint::plain("is too large"))?)
+            }
+            Set::Small(set) => {
+                let number = self.bounded(text, base)?;
+                set(draft, u8::try_from(number).map_err(|_| Complaint::plain("is too large"))?)
+            }
+            Set::Number(set) => {
+                let number = self.bounded(text, base)?;
+                set(draft, u64::try_from(number).map_err(|_| Complaint::plain("is negative"))?)
+            }
+            Set::Signed(set) => {
+                let number = self.bounded(text, base)?;
+                set(draft, i32::try_from(number).map_err(|_| Complaint::plain("is too large"))?)
+            }
+            Set::Amount(set) => set(draft, amount(text, base)?),
+            Set::Three(set) => set(draft, triple(text, base)?),
+            Set::Ranges(set) => set(draft, ranges(text, base)?),
+            Set::Time(set) => {
+                let Kind::Time(bare) = self.spec.kind else { return Err(Complaint::plain("takes no time")) };
+                set(draft, span_of_time(text, bare)?)
+            }
+            Set::Switch(set) => set(draft, switch(text)?),
+            Set::Withdrawn => Ok(()),
+            Set::Nothing => Err(Complaint::plain("is not supported")),
+        }
+    }
+
+    /// Parses a number within the bounds of the kind.
+    fn bounded(&self, text: &str, base: UnitBase) -> Result<i64, Complaint> {
+        let (number, least, most) = match self.spec.kind {
+            Kind::Integer { least, most } => (count(text, base)?, least, most),
+            _ => (integer(text, base)?, 0, i64::MAX),
+        };
+        if number < least {
+            return Err(Complaint::plain(format!("is below the smallest value, {least}")));
+        }
+        if number > most {
+            return Err(Complaint::plain(format!("is above the largest value, {most}")));
+        }
+        Ok(number)
+    }
+
+    /// Parses a word of the list, with the text after `:`.
+    fn word(&self, draft: &mut Draft, text: &str, set: fn(&mut Draft, &str, Option<&str>) -> Outcome) -> Outcome {
+        let Kind::Word(words) = self.spec.kind else { return Err(Complaint::plain("takes no word")) };
+        let (word, rest) = text.split_once(':').map_or((text, None), |(word, rest)| (word, Some(rest)));
+        if words.iter().any(|&(known, _)| known == word) {
+            return set(draft, word, rest);
+        }
+        let list: Vec<&str> = words.iter().map(|&(known, _)| known).collect();
+        let list_text = list.join(", ");
+        let help = match did_you_mean(word, list.iter().copied()) {
+            Some(guess) => format!("{guess} It takes {list_text}"),
+            None => format!("it takes {list_text}"),
+        };
+        Err(Complaint::new("is not one of its values", help))
+    }
+
+    /// Returns an example of the option with a value, for messages.
+    pub(crate) fn example(&self) -> Option<String> {
+        let name = self.spec.name;
+        let value = match self.spec.kind {
+            Kind::Text => return None,
+            Kind::Word(words) => words.first().map_or("", |&(word, _)| word),
+            Kind::Integer { .. } | Kind::Bool | Kind::Flag => "1",
+            Kind::Size { .. } => "4k",
+            Kind::ThreeWay => self.spec.default.unwrap_or("4k"),
+            Kind::Range => "4k-16k",
+            Kind::Time(_) => "10s",
+            Kind::Floats { .. } => "50:99",
+        };
+        Some(format!("write it like {name}={value}"))
+    }
+}
+
+/// Parses 0 or 1.
+pub(crate) fn switch(text: &str) -> Result<bool, Complaint> {
+    match text {
+        "0" => Ok(false),
+        "1" => Ok(true),
+        _ => Err(Complaint::new("is neither 0 nor 1", "write 1 for yes, 0 for no")),
+    }
+}
+
+/// Stores the converted values of the directions that were given; the others keep theirs.
+pub(super) fn place<T, V>(
+    target: &mut PerDirection<T>,
+    values: Triple<V>,
+    convert: impl Fn(V) -> Result<T, Complaint>,
+) -> Outcome {
+    let [read, write, trim] = values;
+    for (slot, value) in [(&mut target.read, read), (&mut target.write, write), (&mut target.trim, trim)] {
+        if let Some(value) = value {
+            *slot = convert(value)?;
+        }
+    }
+    Ok(())
+}
+
+/// Builds a setter that stores the value in a field of the draft: `put!(Switch, job.files.direct)` as it is,
+/// `put!(Count, job.record.iops_interval, |ms| Nanos::from_millis(ms.into()))` converted.
+macro_rules! put {
+    (Text, $($field:ident).+) => {
+        $crate::options::table::row::put!(Text, $($field).+, |text| Some(text.into()))
+    };
+    ($kind:ident, $($field:ident).+) => {
+        $crate::options::table::row::put!($kind, $($field).+, |value| value.into())
+    };
+    (Text, $($field:ident).+, |$text:ident| $value:expr) => {
+        $crate::options::table::Set::Text(|draft, $text, _| { draft.$($field).+ = $value; Ok(()) })
+    };
+    (Word, $($field:ident).+, |$word:ident| $value:expr) => {
+        $crate::options::table::Set::Word(|draft, $word, _| { draft.$($field).+ = $value; Ok(()) })
+    };
+    ($kind:ident, $($field:ident).+, |$given:ident| $value:expr) => {
+        $crate::options::table::Set::$kind(|draft, $given| { draft.$($field).+ = $value; Ok(()) })
+    };
+}
+pub(crate) use put;
+
+/// Declares the words of an option, each with its value and help: their kind, and the function that returns the value
+/// of a word.
+macro_rules! words {
+    ($kind:ident, $value_of:ident -> $type:ty { $($word:literal => $value:expr, $help:literal;)* }) => {
+        const $kind: plan::option::Kind = plan::option::Kind::Word(&[$(($word, $help)),*]);
+
+        fn $value_of(word: &str) -> Result<$type, $crate::error::Complaint> {
+            match word {
+                $($word => Ok($value),)*
+                _ => Err($crate::error::Complaint::plain("is not one of its values")),
+            }
+        }
+    };
+}
+pub(crate) use words;
+
+/// Kinds that many rows share.
+pub(crate) mod kind {
+    use plan::option::Kind;
+
+    /// 0 to 2^32 - 1.
+    pub(crate) const COUNT: Kind = Kind::Integer { least: 0, most: u32::MAX as i64 };
+    /// 1 to 2^32 - 1.
+    pub(crate) const POSITIVE: Kind = Kind::Integer { least: 1, most: u32::MAX as i64 };
+    /// 0 to 100.
+    pub(crate) const PERCENT: Kind = Kind::Integer { least: 0, most: 100 };
+    /// Bytes; percentages are not accepted.
+    pub(crate) const BYTES: Kind = Kind::Size { percent: false };
+    /// Bytes or a percentage of the file.
+    pub(crate) const SHARE: Kind = Kind::Size { percent: true };
+}

@@ -1,0 +1,76 @@
+//! Tests of the whole table: every default has the effect it states, every row is consistent.
+
+use super::{Context, Set, names, rows};
+use crate::options::draft::Draft;
+use plan::option::{Kind, Support};
+use plan::{Digest, VerifyMethod};
+use std::collections::BTreeSet;
+
+#[test]
+fn no_name_stands_for_two_options() {
+    let mut seen = BTreeSet::new();
+    let twice: Vec<&str> = names().filter(|name| !seen.insert(*name)).collect();
+    assert_eq!(twice, Vec::<&str>::new());
+}
+
+#[test]
+fn every_working_row_has_a_setter_of_its_kind() {
+    for row in rows().filter(|row| row.spec.support == Support::Works || !matches!(row.set, Set::Nothing)) {
+        let fits = matches!(
+            (row.spec.kind, row.set),
+            (_, Set::Text(_) | Set::Withdrawn)
+                | (Kind::Word(_), Set::Word(_))
+                | (Kind::Integer { .. }, Set::Count(_) | Set::Small(_) | Set::Number(_) | Set::Signed(_))
+                | (Kind::Size { percent: true }, Set::Amount(_))
+                | (Kind::Size { percent: false }, Set::Number(_))
+                | (Kind::ThreeWay, Set::Three(_))
+                | (Kind::Range, Set::Ranges(_))
+                | (Kind::Time(_), Set::Time(_))
+                | (Kind::Bool | Kind::Flag, Set::Switch(_))
+        );
+        assert!(fits, "{}: {:?} with {:?}", row.spec.name, row.spec.kind, row.set);
+    }
+}
+
+#[test]
+fn every_default_is_what_holds_without_the_option() {
+    let context = Context { cpus: 4, read: &|_| None };
+    for row in rows().filter(|row| !matches!(row.set, Set::Nothing)) {
+        let mut draft = Draft::default();
+        if let Some(text) = row.spec.default {
+            row.apply(&mut draft, Some(text), &context).expect(row.spec.name);
+        } else if matches!(row.spec.kind, Kind::Flag | Kind::Bool) {
+            row.apply(&mut draft, Some("0"), &context).expect(row.spec.name);
+            // `refill_buffers=0` is not the same as an absent option, but must have the same effect.
+            draft.buffers.refill = None;
+        }
+        assert_eq!(draft, Draft::default(), "{}", row.spec.name);
+    }
+}
+
+#[test]
+fn every_row_has_help_and_a_reason_if_it_is_refused() {
+    for row in rows() {
+        assert!(!row.spec.help.is_empty() && !row.spec.help.ends_with('.'), "{}", row.spec.name);
+        if let Support::Refused(reason) = row.spec.support {
+            assert!(!reason.is_empty(), "{}", row.spec.name);
+        }
+    }
+}
+
+#[test]
+fn verify_words_are_ready_to_be_switched_on() {
+    let context = Context { cpus: 4, read: &|_| None };
+    let mut draft = Draft::default();
+    for (name, value) in
+        [("verify", "sha3-256"), ("verify_pattern", "0xab"), ("verify_backlog", "1k"), ("verify_interval", "512")]
+    {
+        let row = super::find(name).expect(name);
+        row.apply(&mut draft, Some(value), &context).expect(name);
+    }
+    assert_eq!(draft.verify.method, Some(VerifyMethod::Digest(Digest::Sha3_256)));
+    assert_eq!(
+        (draft.verify.plan.pattern.bytes, draft.verify.plan.backlog, draft.verify.plan.interval),
+        (vec![0xab], Some(1024), Some(512))
+    );
+}
