@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 pub mod echoed;
+mod event;
 pub mod fio;
 mod from_printed;
 pub mod iolog;
@@ -33,7 +34,7 @@ pub const FORMATS: &[Format] = &[
         name: "fio-terse",
         output: Some(OutputFormat { word: OutputFormat::TERSE, aliases: &["minimal", "csv"], includes: None }),
         write: Some(|result, view| Ok(fio::terse::write(result, view.terse_version))),
-        read: Some(fio::terse::read),
+        read: None,
         sniff: fio::terse::looks_like,
     },
     Format {
@@ -61,7 +62,7 @@ pub const FORMATS: &[Format] = &[
         name: "fio-text",
         output: Some(OutputFormat { word: OutputFormat::NORMAL, aliases: &[], includes: None }),
         write: Some(|result, view| Ok(fio::text::write(result, view))),
-        read: Some(fio::text::read),
+        read: None,
         sniff: |bytes| has(bytes, "Run status group") || has(bytes, ": (groupid="),
     },
 ];

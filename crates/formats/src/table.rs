@@ -36,7 +36,7 @@ pub struct Format {
     pub output: Option<OutputFormat>,
     /// The writer.
     pub write: Option<WriteFn>,
-    /// The reader.
+    /// The reader, if the format holds a result without rounding it; [`crate::results`] reads the others, too.
     pub read: Option<ReadFn>,
     /// True if bytes look like this format.
     pub sniff: fn(&[u8]) -> bool,

@@ -4,8 +4,8 @@
 //! no blank between columns.
 
 use super::read_report::ReportReader;
+use crate::event::{Event, Line, Sink};
 use crate::read_number::{leading, whole};
-use crate::stream::{Event, Line, Sink};
 use model::reading::{Found, IozoneHead, IozoneRow, IozoneThroughput, IozoneUnit, Reading};
 
 const KIB: f64 = 1024.0;

@@ -4,8 +4,8 @@
 //! skipped. Reports without the table, as saved from spreadsheets, yield the same rows as the table. A 0 means that
 //! nothing was measured, and is skipped.
 
+use crate::event::{Event, Sink};
 use crate::read_number::whole;
-use crate::stream::{Event, Sink};
 use model::reading::{Found, IozoneHead, IozoneRow, IozoneThroughput, IozoneUnit, Reading};
 use std::collections::HashSet;
 

@@ -1,6 +1,6 @@
 //! JSON documents embedded in other text: detects their start and end, and recovers parts of damaged ones.
 
-use super::{Event, Line, Sink};
+use crate::event::{Event, Line, Sink};
 use crate::fio::json as fio_json;
 use crate::iostat;
 use serde_json::Value;

@@ -2,8 +2,8 @@
 
 use super::write::COMPUTED;
 use super::{BUCKET_NAMES, PERCENTILE_NAMES};
+use crate::event::{Event, Line, Sink};
 use crate::read_number::{contains, count, leading, percent, whole};
-use crate::stream::{Event, Line, Sink};
 use measure::text::binary_size;
 use model::Measurement;
 use model::measurement::{BUCKETS, MIB, ns_of_ms};

@@ -113,8 +113,8 @@ fn job(row: &JobResult, groups: &[Group], detail: Detail) -> Value {
 }
 
 fn sync_object(row: &JobResult, detail: Detail) -> Value {
-    let percentiles = row.style.completion_percentiles || row.style.total_percentiles;
-    let latency = latency_object(Some(&row.sync.latency), &row.style, percentiles.into(), detail);
+    let wanted = row.style.completion_percentiles || row.style.total_percentiles;
+    let latency = latency_object(Some(&row.sync.latency), wanted.then_some(&row.style.percentiles), detail);
     json!({ "total_ios": row.sync.count, "lat_ns": latency })
 }
 
@@ -126,7 +126,7 @@ fn direction_object(found: &DirectionResult, style: &ReportStyle, percent_of_gro
     let bytes_per_second = found.bytes_per_second().unwrap_or(0);
     let (bandwidth, iops) = (&found.bandwidth_samples, &found.iops_samples);
     let latency = |statistics: &Option<LatencyStatistics>, wanted: bool| {
-        latency_object(statistics.as_ref(), style, wanted.into(), detail)
+        latency_object(statistics.as_ref(), wanted.then_some(&style.percentiles), detail)
     };
     let mut object = json!({
         "io_bytes": found.bytes,
@@ -167,31 +167,14 @@ fn priorities(found: &DirectionResult, style: &ReportStyle, detail: Detail) -> V
     let key = if style.total_percentiles { "lat_ns" } else { "clat_ns" };
     let wanted = style.total_percentiles || style.completion_percentiles;
     let one = |of: &PriorityLatency| {
-        let latency = latency_object(Some(&of.latency), style, wanted.into(), detail);
+        let latency = latency_object(Some(&of.latency), wanted.then_some(&style.percentiles), detail);
         json!({ "prioclass": of.class, "prio": of.level, "priohint": of.hint, key: latency })
     };
     found.priorities.iter().map(one).collect()
 }
 
-/// Selects if the percentiles of a latency are written.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Percentiles {
-    Shown,
-    Hidden,
-}
-
-impl From<bool> for Percentiles {
-    fn from(wanted: bool) -> Self {
-        if wanted { Percentiles::Shown } else { Percentiles::Hidden }
-    }
-}
-
-fn latency_object(
-    statistics: Option<&LatencyStatistics>,
-    style: &ReportStyle,
-    percentiles: Percentiles,
-    detail: Detail,
-) -> Value {
+/// A latency, with these percentiles.
+fn latency_object(statistics: Option<&LatencyStatistics>, percentiles: Option<&[f64]>, detail: Detail) -> Value {
     let nothing = LatencyStatistics::default();
     let statistics = statistics.unwrap_or(&nothing);
     let moments = &statistics.moments;
@@ -202,17 +185,16 @@ fn latency_object(
     object.insert("mean".into(), json!(moments.mean().unwrap_or(0.0)));
     object.insert("stddev".into(), json!(moments.deviation().unwrap_or(0.0)));
     object.insert("N".into(), json!(moments.count()));
-    let histogram = statistics.histogram.as_ref().filter(|_| percentiles == Percentiles::Shown && moments.count() > 0);
-    if let Some(histogram) = histogram {
-        write_percentiles(&mut object, histogram, style, detail);
+    let histogram = statistics.histogram.as_ref().filter(|_| moments.count() > 0);
+    if let Some((histogram, percentiles)) = histogram.zip(percentiles) {
+        write_percentiles(&mut object, histogram, percentiles, detail);
     }
     Value::Object(object)
 }
 
-fn write_percentiles(object: &mut Map<String, Value>, histogram: &Histogram, style: &ReportStyle, detail: Detail) {
-    let values = histogram.percentiles(&style.percentiles).unwrap_or_default();
-    let named =
-        style.percentiles.iter().zip(values).map(|(percent, value)| (format!("{percent:.6}"), json!(value.get())));
+fn write_percentiles(object: &mut Map<String, Value>, histogram: &Histogram, percentiles: &[f64], detail: Detail) {
+    let values = histogram.percentiles(percentiles).unwrap_or_default();
+    let named = percentiles.iter().zip(values).map(|(percent, value)| (format!("{percent:.6}"), json!(value.get())));
     object.insert("percentile".into(), Value::Object(named.collect()));
     if detail == Detail::Bins {
         let bins =

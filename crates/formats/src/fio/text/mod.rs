@@ -13,7 +13,6 @@ mod start;
 pub(crate) use disk::Members;
 pub(crate) use job_block::cpu_percent;
 pub(crate) use read::TextReader;
-pub use read::read;
 pub use start::{error_line, job_lines, layout_line, starting_line, version_line};
 
 use crate::View;

@@ -5,11 +5,9 @@
 
 mod lines;
 
-use crate::FormatError;
+use crate::event::{Event, Line, Sink};
 use crate::read_number::{Era, split_at_parenthesis};
-use crate::stream::{Event, Line, Sink};
 use lines::LatencyLine;
-use model::RunResult;
 use model::reading::{
     Found, PriorityTime, ReadDirection, ReadJob, ReadKind, ReadLatency, ReadPriority, ReadProgress, ReadRun, Reading,
 };
@@ -102,24 +100,6 @@ impl Priority {
         });
         &mut direction.priorities[at]
     }
-}
-
-/// Reads the first report in `text`, as far as it is intact; see [`crate::result_as_reading::result`] for the values
-/// that are rebuilt.
-///
-/// Errors: the text has no fio report.
-pub fn read(text: &str) -> Result<RunResult, FormatError> {
-    let (readings, _) = crate::stream::parse(text.as_bytes());
-    let run = readings.iter().find_map(|reading| match &reading.found {
-        Found::Run(run) if reading.format == "fio-text" => Some(run),
-        _ => None,
-    });
-    run.map(|run| crate::result_as_reading::result(run)).ok_or_else(|| FormatError::Refused {
-        format: "fio-text",
-        line: 1,
-        what: "no report of fio".to_owned(),
-        works: "the output of fio --output-format=normal, of any version",
-    })
 }
 
 /// Classifies a line by its colons; a cheap test before any parsing.
