@@ -164,10 +164,10 @@ impl Binary {
     /// Reads the next record and skips its payload.
     fn record(&mut self, name: &str, input: &mut impl BufRead) -> Result<Option<Record>, RecordError> {
         let offset = self.offset;
-        let io = |source| RecordError::Io { name: name.to_owned(), source };
+        let failed = |source| RecordError::Io { name: name.to_owned(), source };
         let wrong = |what: String| RecordError::Byte { name: name.to_owned(), offset, what };
         let mut record = [0; BYTES_PER_RECORD];
-        let got = fill(input, &mut record).map_err(io)?;
+        let got = fill(input, &mut record).map_err(failed)?;
         if got == 0 {
             return Ok(None);
         }
@@ -181,12 +181,12 @@ impl Binary {
                 MAGIC | VERSION
             )));
         }
-        let payload = usize::from(self.endian.u16(&record, 46));
-        let skipped = skip(input, payload).map_err(io)?;
+        let payload = u64::from(self.endian.u16(&record, 46));
+        let skipped = io::copy(&mut io::Read::take(&mut *input, payload), &mut io::sink()).map_err(failed)?;
         if skipped < payload {
             return Err(wrong(format!("the trace is cut off: {skipped} of {payload} bytes behind a record")));
         }
-        self.offset += (BYTES_PER_RECORD + payload) as u64;
+        self.offset += BYTES_PER_RECORD as u64 + payload;
         Ok(Some(record))
     }
 }
@@ -203,18 +203,4 @@ fn fill(input: &mut impl BufRead, buffer: &mut [u8]) -> io::Result<usize> {
         }
     }
     Ok(got)
-}
-
-fn skip(input: &mut impl BufRead, bytes: usize) -> io::Result<usize> {
-    let mut scratch = [0; 512];
-    let mut skipped = 0;
-    while skipped < bytes {
-        let part = (bytes - skipped).min(scratch.len());
-        let got = fill(input, &mut scratch[..part])?;
-        skipped += got;
-        if got < part {
-            break;
-        }
-    }
-    Ok(skipped)
 }

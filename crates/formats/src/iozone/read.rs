@@ -4,32 +4,11 @@
 //! no blank between columns.
 
 use super::read_report::ReportReader;
+use super::{KIB, TESTS};
 use crate::event::{Event, Line, Sink};
 use crate::read_number::{leading, whole};
 use model::reading::{Found, IozoneHead, IozoneRow, IozoneThroughput, IozoneUnit, Reading};
 
-const KIB: f64 = 1024.0;
-
-/// The columns after file size and record size: end position from the start of the line, and name of the test.
-const COLUMNS: &[(usize, &str)] = &[
-    (33, "write"),
-    (42, "rewrite"),
-    (51, "read"),
-    (60, "reread"),
-    (69, "random read"),
-    (78, "random write"),
-    (87, "backward read"),
-    (97, "record rewrite"),
-    (107, "stride read"),
-    (116, "fwrite"),
-    (125, "refwrite"),
-    (134, "fread"),
-    (143, "refread"),
-    (152, "pwrite"),
-    (161, "repwrite"),
-    (170, "pread"),
-    (178, "repread"),
-];
 /// End position of the file size column.
 const SIZE_END: usize = 16;
 const RECORD_END: usize = 24;
@@ -257,7 +236,7 @@ fn read_row(line: &str, shift: isize) -> Option<Row> {
     let (file, record) = (whole(from_start.trim_start())?, whole(cell(SIZE_END, RECORD_END)?)?);
     let mut values = Vec::new();
     let mut from = RECORD_END;
-    for &(to, test) in COLUMNS {
+    for &(to, test, _) in TESTS {
         let text = cell(from, to)?;
         if !text.trim().is_empty() {
             values.push((test, whole(text)?));
