@@ -13,8 +13,8 @@ pub enum Event {
 }
 
 impl Event {
-    pub(crate) fn damage(line: u64, what: String) -> Event {
-        Event::Damage(Damage { line, what })
+    pub(crate) fn damage(line: u64, what: impl Into<String>) -> Event {
+        Event::Damage(Damage { line, what: what.into() })
     }
 }
 

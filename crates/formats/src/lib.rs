@@ -28,7 +28,12 @@ use ::fio::OutputFormat;
 use table::has;
 
 /// Every format that stores a whole result. `--output-format` accepts the formats with an `output`, and prints them in
-/// this order; for a file of unknown format, the first reader whose `sniff` matches is used.
+/// this order; the first `sniff` that matches tells the format of a file.
+///
+/// ```
+/// let words: Vec<&str> = formats::FORMATS.iter().filter_map(|format| Some(format.output?.word)).collect();
+/// assert_eq!(words, ["terse", "json", "json+", "normal"]);
+/// ```
 pub const FORMATS: &[Format] = &[
     Format {
         name: "fio-terse",

@@ -21,6 +21,12 @@ pub struct Located {
 }
 
 /// Returns all results in a text, and the parts that could not be read.
+///
+/// ```
+/// let table = "name,users,bs,MB,lat,min,max,std,iops\nrandread,8,8K,10.5,5.943,1,9,1,1345\n";
+/// let (found, damages) = formats::results::results(table.as_bytes());
+/// assert_eq!((found[0].line, found[0].title.as_str(), damages.len()), (2, "randread, 8 users", 0));
+/// ```
 pub fn results(bytes: &[u8]) -> (Vec<Located>, Vec<Damage>) {
     if let Some(Ok(result)) = whole(bytes) {
         return (vec![Located { line: 1, title: title(&result), result }], Vec::new());

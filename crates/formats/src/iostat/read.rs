@@ -79,10 +79,10 @@ impl IostatReader {
 
     fn end(&mut self, sink: &mut Sink<'_>) {
         if self.devices.take().is_some_and(|table| table.rows == 0) {
-            sink(Event::damage(self.heading, "a heading of iostat without a device under it".to_owned()));
+            sink(Event::damage(self.heading, "a heading of iostat without a device under it"));
         }
         if self.processors.take().is_some() {
-            sink(Event::damage(self.heading, "a processor heading of iostat without its line".to_owned()));
+            sink(Event::damage(self.heading, "a processor heading of iostat without its line"));
         }
     }
 
@@ -98,7 +98,7 @@ impl IostatReader {
                 };
                 sink(reading(number, Found::Processors(Box::new(row))));
             }
-            None => sink(Event::damage(number, "damaged processor line of iostat".to_owned())),
+            None => sink(Event::damage(number, "damaged processor line of iostat")),
         }
         true
     }
@@ -121,7 +121,7 @@ impl IostatReader {
                 && text.starts_with(|letter: char| letter.is_ascii_lowercase());
             self.end(sink);
             if cut {
-                sink(Event::damage(number, "damaged device line of iostat".to_owned()));
+                sink(Event::damage(number, "damaged device line of iostat"));
             }
             return cut;
         };
@@ -185,7 +185,7 @@ pub(crate) fn from_json(root: &Value, line: u64, sink: &mut Sink<'_>) {
         }
     }
     if !found {
-        sink(Event::damage(line, "a JSON document of iostat without a line".to_owned()));
+        sink(Event::damage(line, "a JSON document of iostat without a line"));
     }
 }
 

@@ -50,7 +50,8 @@ pub struct ParquetWriter<W: Write + Send> {
 impl<W: Write + Send> ParquetWriter<W> {
     /// Creates a file with the table's columns.
     ///
-    /// Errors: the header cannot be written.
+    /// # Errors
+    /// The header cannot be written.
     pub fn new(to: W) -> Result<Self, FormatError> {
         let mut schema = String::from("message measurements {");
         for name in TEXTS.iter().map(|text| text.0).chain(["source"]) {
@@ -70,7 +71,8 @@ impl<W: Write + Send> ParquetWriter<W> {
 
     /// Adds a row of `source`.
     ///
-    /// Errors: rows cannot be written.
+    /// # Errors
+    /// Rows cannot be written.
     pub fn row(&mut self, row: &Measurement, source: &str) -> Result<(), FormatError> {
         self.rows.push((row.clone(), source.to_owned()));
         if self.rows.len() >= GROUP { self.flush() } else { Ok(()) }
@@ -78,7 +80,8 @@ impl<W: Write + Send> ParquetWriter<W> {
 
     /// Writes the remaining rows and the file footer.
     ///
-    /// Errors: rows cannot be written.
+    /// # Errors
+    /// Rows cannot be written.
     pub fn finish(mut self) -> Result<(), FormatError> {
         self.flush()?;
         self.file.close()?;

@@ -87,12 +87,12 @@ pub fn read(text: &str) -> Result<RunResult, FormatError> {
 /// Reports the run in a document.
 pub(crate) fn from_json(root: &Value, line: u64, sink: &mut Sink<'_>) {
     let Some(list) = list(root) else {
-        sink(Event::damage(line, "a JSON document of fio without its list `jobs`".to_owned()));
+        sink(Event::damage(line, "a JSON document of fio without its list `jobs`"));
         return;
     };
     let mut run = read_run(root, &Entry::all(root, list), line);
     if run.jobs.is_empty() {
-        sink(Event::damage(line, "a JSON document of fio without a job".to_owned()));
+        sink(Event::damage(line, "a JSON document of fio without a job"));
         return;
     }
     for job in &mut run.jobs {
@@ -262,22 +262,14 @@ fn read_direction(object: &Object, kind: ReadKind) -> ReadDirection {
     let moved = if modern { io } else { io.map(|kib| kib * 1024.0) };
     let ios = get(object, "total_ios");
     let kib = |key: &str| get(object, key).map(|kib| kib * 1024.0);
-    let bandwidth = ReadSamples {
-        min: kib("bw_min"),
-        max: kib("bw_max"),
-        percent_of_group: get(object, "bw_agg"),
-        mean: kib("bw_mean"),
-        deviation: kib("bw_dev"),
-        count: get(object, "bw_samples"),
+    let samples = |[min, max, mean, deviation, count]: [&str; 5], unit: f64| {
+        let value = |key: &str| get(object, key).map(|value| value * unit);
+        let (min, max, mean, deviation) = (value(min), value(max), value(mean), value(deviation));
+        ReadSamples { min, max, mean, deviation, count: get(object, count), percent_of_group: None }
     };
-    let iops_samples = ReadSamples {
-        min: get(object, "iops_min"),
-        max: get(object, "iops_max"),
-        percent_of_group: None,
-        mean: get(object, "iops_mean"),
-        deviation: get(object, "iops_stddev"),
-        count: get(object, "iops_samples"),
-    };
+    let bandwidth = samples(["bw_min", "bw_max", "bw_mean", "bw_dev", "bw_samples"], 1024.0);
+    let bandwidth = ReadSamples { percent_of_group: get(object, "bw_agg"), ..bandwidth };
+    let iops_samples = samples(["iops_min", "iops_max", "iops_mean", "iops_stddev", "iops_samples"], 1.0);
     // Without samples, drop the section: the text report has no line for it either.
     let taken = |samples: ReadSamples| {
         (samples.max.unwrap_or(0.0) > 0.0 || samples.count.unwrap_or(0.0) > 0.0).then_some(samples)

@@ -3,7 +3,7 @@
 use super::spell::spelled;
 use super::steer;
 use crate::fio::group::{Divisor, Group, Shown, percent_of_group, shown};
-use crate::fio::text::{Members, version_line};
+use crate::fio::text::{mean_of, version_line};
 use crate::fio::{group, percent_rows};
 use crate::{View, local_time};
 use measure::Histogram;
@@ -203,25 +203,6 @@ fn write_percentiles(object: &mut Map<String, Value>, histogram: &Histogram, per
     }
 }
 
-fn own_usage(device: &DeviceUsage) -> Map<String, Value> {
-    let mut object = Map::new();
-    let mut put = |key: &str, value: Value| {
-        object.insert(key.to_owned(), value);
-    };
-    put("name", json!(device.name));
-    put("read_ios", json!(device.ios[0]));
-    put("write_ios", json!(device.ios[1]));
-    put("read_sectors", json!(device.sectors[0]));
-    put("write_sectors", json!(device.sectors[1]));
-    put("read_merges", json!(device.merges[0]));
-    put("write_merges", json!(device.merges[1]));
-    put("read_ticks", json!(device.ticks_ms[0]));
-    put("write_ticks", json!(device.ticks_ms[1]));
-    put("in_queue", json!(device.in_queue_ms));
-    put("util", json!(device.utilisation_percent().unwrap_or(0.0)));
-    object
-}
-
 /// Appends a device and the devices below it.
 fn push_disk(entries: &mut Vec<Value>, device: &DeviceUsage) {
     entries.push(disk(device));
@@ -229,22 +210,28 @@ fn push_disk(entries: &mut Vec<Value>, device: &DeviceUsage) {
 }
 
 fn disk(device: &DeviceUsage) -> Value {
-    let mut object = own_usage(device);
-    if let Some(Members { mean }) = Members::of(&device.members) {
-        let pairs = [
-            ("aggr_read_ios", mean.ios[0]),
-            ("aggr_write_ios", mean.ios[1]),
-            ("aggr_read_sectors", mean.sectors[0]),
-            ("aggr_write_sectors", mean.sectors[1]),
-            ("aggr_read_merges", mean.merges[0]),
-            // fio's key is singular here, and tools that read its JSON depend on it.
-            ("aggr_write_merge", mean.merges[1]),
-            ("aggr_read_ticks", mean.ticks_ms[0]),
-            ("aggr_write_ticks", mean.ticks_ms[1]),
-            ("aggr_in_queue", mean.in_queue_ms),
-        ];
-        object.extend(pairs.map(|(key, value)| (key.to_owned(), json!(value))));
-        object.insert("aggr_util".into(), json!(mean.utilisation_percent().unwrap_or(0.0)));
+    let mut object = Map::new();
+    object.insert("name".into(), json!(device.name));
+    put_usage(&mut object, ["", "write_merges"], device);
+    if let Some(mean) = mean_of(&device.members) {
+        // fio's key is singular here, and tools that read its JSON depend on it.
+        put_usage(&mut object, ["aggr_", "write_merge"], &mean);
     }
     Value::Object(object)
+}
+
+fn put_usage(object: &mut Map<String, Value>, [prefix, write_merges]: [&str; 2], device: &DeviceUsage) {
+    let counters = [
+        ("read_ios", device.ios[0]),
+        ("write_ios", device.ios[1]),
+        ("read_sectors", device.sectors[0]),
+        ("write_sectors", device.sectors[1]),
+        ("read_merges", device.merges[0]),
+        (write_merges, device.merges[1]),
+        ("read_ticks", device.ticks_ms[0]),
+        ("write_ticks", device.ticks_ms[1]),
+        ("in_queue", device.in_queue_ms),
+    ];
+    object.extend(counters.map(|(key, value)| (format!("{prefix}{key}"), json!(value))));
+    object.insert(format!("{prefix}util"), json!(device.utilisation_percent().unwrap_or(0.0)));
 }

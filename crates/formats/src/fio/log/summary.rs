@@ -51,7 +51,7 @@ impl LogReader {
             self.row(number, &fields);
             true
         } else if self.rows > 0 && text.contains(',') {
-            sink(Event::damage(number, "damaged line of a log".to_owned()));
+            sink(Event::damage(number, "damaged line of a log"));
             true
         } else {
             false

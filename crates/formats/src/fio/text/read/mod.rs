@@ -207,11 +207,11 @@ impl TextReader {
         }
         let named = run.jobs.iter().any(|job| job.name.is_some());
         if named && !saw_groups {
-            sink(Event::damage(self.last_line, "the report ends here, before its `Run status group`".to_owned()));
+            sink(Event::damage(self.last_line, "the report ends here, before its `Run status group`"));
         }
         for job in run.jobs.iter().filter(|job| job.directions.is_empty() && job.errno.is_none_or(|errno| errno == 0.0))
         {
-            sink(Event::damage(job.line, "the job has no numbers".to_owned()));
+            sink(Event::damage(job.line, "the job has no numbers"));
         }
         self.session.answered = true;
         sink(Event::Reading(Reading { format: "fio-text", line: self.first_line, found: Found::Run(Box::new(run)) }));
@@ -242,7 +242,7 @@ impl TextReader {
         self.begin_session(number, sink);
         let (job, whole) = lines::announced(name, rest);
         if !whole {
-            sink(Event::damage(number, "the line of this job is damaged: no rw=, bs= or ioengine=".to_owned()));
+            sink(Event::damage(number, "the line of this job is damaged: no rw=, bs= or ioengine="));
         }
         // Each clone of a job repeats the announcement.
         if self.session.announced.len() < MOST_ANNOUNCED
