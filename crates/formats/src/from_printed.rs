@@ -7,12 +7,17 @@ use model::StatedRates;
 /// overflow.
 pub(crate) const LARGEST: u64 = 1 << 53;
 /// Longest run time that is accepted: two years.
-pub(crate) const LONGEST_MS: u64 = 1 << 36;
+const LONGEST_MS: u64 = 1 << 36;
 
 /// Rounds to the nearest whole number; 0 for negative ones.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the cast saturates, as wanted")]
 pub(crate) fn rounded(value: f64) -> u64 {
     value.round() as u64
+}
+
+/// Converts milliseconds to a time, at most two years; 0 for negative ones.
+pub(crate) fn milliseconds(value: f64) -> Nanos {
+    Nanos::from_millis(rounded(value).min(LONGEST_MS))
 }
 
 /// The rates that a report states, if any.
@@ -53,6 +58,18 @@ pub(crate) fn histogram_of_percentiles(percentiles: &[(f64, u64)], count: u64, m
     }
     let last = percentiles.last().map_or(most, |&(_, latency)| latency.max(most));
     histogram.record_many(Nanos(last), count - below);
+    histogram
+}
+
+/// The histogram with these bins (ns, count).
+pub(crate) fn histogram_of_bins(bins: &[(f64, f64)]) -> Box<Histogram> {
+    let mut histogram = Box::new(Histogram::new());
+    let mut room = LARGEST;
+    for &(latency, count) in bins {
+        let count = rounded(count).min(room);
+        room -= count;
+        histogram.record_many(Nanos(rounded(latency)), count);
+    }
     histogram
 }
 

@@ -23,7 +23,8 @@ struct Read {
 
 /// Writes a result file, with a trailing newline.
 ///
-/// Errors: serialization fails. NaN and infinity are not errors here: JSON cannot represent them, so they are written
+/// # Errors
+/// Serialization fails. NaN and infinity are not errors here: JSON cannot represent them, so they are written
 /// as null, which the reader rejects.
 pub fn write(result: &RunResult) -> Result<String, FormatError> {
     let written = Written { schema: SCHEMA, program: &result.environment.program, result };
@@ -34,7 +35,8 @@ pub fn write(result: &RunResult) -> Result<String, FormatError> {
 
 /// Reads a result file.
 ///
-/// Errors: the text is not JSON, has another schema number, or a field is missing or misplaced; the message says where.
+/// # Errors
+/// The text is not JSON, has another schema number, or a field is missing or misplaced; the message says where.
 pub fn read(text: &str) -> Result<RunResult, FormatError> {
     let refused = |error: serde_json::Error| FormatError::Refused {
         format: "native",

@@ -4,14 +4,16 @@
 
 use crate::echoed;
 use crate::fio::percent_rows;
-use crate::from_printed::{self, LARGEST, histogram_of_percentiles, rounded};
+use crate::fio::percent_rows::{LEAST_DEPTH_SHARE, LEAST_LATENCY_SHARE};
+use crate::from_printed::{self, LARGEST, histogram_of_bins, histogram_of_percentiles, rounded, share_of};
 use measure::{Direction, Histogram, Nanos, SampleStatistics};
 use model::reading::{
     Found, LatencyShare, PriorityTime, ReadDirection, ReadDisk, ReadJob, ReadKind, ReadLatency, ReadPriority, ReadRun,
     ReadSamples, Reading,
 };
 use model::{
-    DeviceUsage, DirectionResult, JobError, JobResult, LatencyBins, LatencyStatistics, PriorityLatency, RunResult,
+    CpuUsage, DepthStatistics, DeviceUsage, DirectionResult, JobError, JobResult, LatencyBins, LatencyStatistics,
+    PriorityLatency, ReportStyle, RunResult, Unified,
 };
 
 /// Converts a count to a float; exact up to 2^53.
@@ -173,104 +175,168 @@ fn read_disk(disk: &DeviceUsage) -> ReadDisk {
 }
 
 /// The result described by a report: counts that it lacks are rebuilt from its rates, other missing values keep their
-/// defaults. `Mixed` directions are omitted: a result cannot store them.
+/// defaults. A sum over the directions, reported alone, is stored as reads, see [`Unified`].
 pub fn result(run: &ReadRun) -> RunResult {
+    let settings = |job| JobResult { style: style(job), runtime: longest(job), ..JobResult::default() };
+    result_over(run, run.jobs.iter().map(settings))
+}
+
+/// The result described by a report. `settings` has one per job: what the report states elsewhere, and the run time.
+pub(crate) fn result_over(run: &ReadRun, settings: impl Iterator<Item = JobResult>) -> RunResult {
     let mut result = RunResult::default();
     result.environment.program = run.version.clone().unwrap_or_default();
     result.ended_unix_ms = count(run.ended_unix_s.map(|seconds| seconds * 1000.0));
-    for (number, job) in (1..).zip(&run.jobs) {
-        result.jobs.push(result_of_job(job, number));
+    for ((number, job), mut found) in (1..).zip(&run.jobs).zip(settings) {
+        found.echo.number = number;
+        complete(&mut found, job);
+        result.jobs.push(found);
     }
     result.devices = run.disks.iter().map(usage_of).collect();
     result
 }
 
-fn count(value: Option<f64>) -> u64 {
+pub(crate) fn count(value: Option<f64>) -> u64 {
     rounded(value.unwrap_or(0.0)).min(LARGEST)
 }
 
-fn small(value: Option<f64>) -> u32 {
+pub(crate) fn small(value: Option<f64>) -> u32 {
     u32::try_from(count(value)).unwrap_or(u32::MAX)
 }
 
-fn result_of_job(job: &ReadJob, number: u32) -> JobResult {
-    let errno = i32::try_from(count(job.errno)).unwrap_or(0);
-    let mut found = JobResult {
-        workers: small(job.workers).max(1),
-        pid: small(job.pid),
-        forgiven_errors: count(job.forgiven_errors),
-        ..JobResult::default()
+/// Shows the percentiles that the report shows; those of a job without I/O are unknown.
+fn style(job: &ReadJob) -> ReportStyle {
+    if job
+        .directions
+        .iter()
+        .all(|direction| [direction.bytes, direction.iops].iter().flatten().all(|&moved| moved == 0.0))
+    {
+        return ReportStyle::default();
+    }
+    let shows = |latency: fn(&ReadDirection) -> &Option<ReadLatency>| {
+        let latencies = job.directions.iter().filter_map(|direction| latency(direction).as_ref());
+        latencies.into_iter().any(|latency| !latency.percentiles.is_empty())
     };
-    if errno != 0 && found.forgiven_errors == 0 {
+    ReportStyle {
+        submission_percentiles: shows(|direction| &direction.submission),
+        completion_percentiles: shows(|direction| &direction.completion),
+        total_percentiles: shows(|direction| &direction.total),
+        ..ReportStyle::default()
+    }
+}
+
+/// Run time of the longest direction.
+pub(crate) fn longest(job: &ReadJob) -> Nanos {
+    from_printed::milliseconds(job.directions.iter().filter_map(|direction| direction.runtime_ms).fold(0.0, f64::max))
+}
+
+fn complete(found: &mut JobResult, job: &ReadJob) {
+    let errno = i32::try_from(count(job.errno)).unwrap_or(0);
+    found.workers = small(job.workers).max(1);
+    found.pid = small(job.pid);
+    found.forgiven_errors = count(job.forgiven_errors);
+    // With `continue_on_error`, the error repeats the first of the ignored errors.
+    if found.forgiven_errors > 0 {
+        found.first_forgiven_errno = errno;
+    } else if errno != 0 {
         found.error = Some(JobError { errno, operation: String::new(), message: String::new(), signal: None });
     }
-    found.first_forgiven_errno = if found.forgiven_errors > 0 { errno } else { 0 };
-    found.style.shows_errors = job.forgiven_errors.is_some();
-    found.echo.name = job.name.clone().unwrap_or_default();
-    found.echo.description.clone_from(&job.description);
-    found.echo.group = small(job.group);
-    found.echo.number = number;
-    found.echo.engine = job.engine.clone().unwrap_or_default();
-    found.echo.iodepth = small(job.depth);
-    found.workload = job.pattern.as_deref().and_then(echoed::of_pattern);
+    found.style.shows_errors |= job.forgiven_errors.is_some();
+    let echo = &mut found.echo;
+    echo.name = job.name.clone().unwrap_or_default();
+    echo.description = job.description.clone().or(echo.description.take());
+    echo.group = small(job.group);
+    echo.engine = job.engine.clone().unwrap_or_default();
+    echo.iodepth = small(job.depth);
+    found.workload = found.workload.take().or_else(|| job.pattern.as_deref().and_then(echoed::of_pattern));
     for (&(direction, kind), slot) in KINDS.iter().zip(0..) {
-        let sizes = job.block_sizes.get(slot).copied().unwrap_or_default();
+        let sizes = job.block_sizes.get(slot).or(job.block_sizes.last()).copied().unwrap_or_default();
         found.echo.block_sizes[direction] = (small(Some(sizes.0)), small(Some(sizes.1)));
-        let issued = job.issued.get(slot).copied();
         if let Some(read) = job.directions.iter().find(|read| read.kind == kind) {
-            found.directions[direction] = result_of_direction(read, issued);
-            let measured = [&read.completion, &read.total, &read.submission].into_iter().flatten();
-            if let Some(latency) = measured.into_iter().find(|latency| !latency.percentiles.is_empty()) {
-                found.style.percentiles = latency.percentiles.iter().map(|&(percent, _)| percent).collect();
-            }
+            found.directions[direction] = result_of_direction(read, job.issued.get(slot).copied());
         }
         found.directions[direction].short_ios = count(job.short.get(slot).copied());
         found.directions[direction].dropped_ios = count(job.dropped.get(slot).copied());
     }
+    if let Some(mixed) = job.directions.iter().find(|read| read.kind == ReadKind::Mixed) {
+        // The report does not say which of the modes was used; the sum is the same.
+        found.style.unified = if job.directions.len() > 1 { Unified::Both } else { Unified::Mixed };
+        if found.style.unified == Unified::Mixed {
+            found.directions.read = result_of_direction(mixed, job.issued.first().copied());
+        }
+    }
     found.sync.count = count(job.issued.get(3).copied());
-    found.runtime = found.directions.iter().map(|(_, direction)| direction.runtime).max().unwrap_or_default();
-    let runtime = found.runtime;
-    found.cpu.user = from_printed::share_of(runtime, job.user_percent.unwrap_or(0.0));
-    found.cpu.system = from_printed::share_of(runtime, job.system_percent.unwrap_or(0.0));
-    found.cpu.switches = count(job.switches);
-    found.cpu.major_faults = count(job.major_faults);
-    found.cpu.minor_faults = count(job.minor_faults);
+    found.sync.latency = job.sync.as_ref().and_then(|sync| statistics(sync, found.sync.count)).unwrap_or_default();
+    if let Some(percentiles) = percentiles(job) {
+        found.style.percentiles = percentiles;
+    }
+    found.cpu = CpuUsage {
+        user: share_of(found.runtime, job.user_percent.unwrap_or(0.0)),
+        system: share_of(found.runtime, job.system_percent.unwrap_or(0.0)),
+        switches: count(job.switches),
+        major_faults: count(job.major_faults),
+        minor_faults: count(job.minor_faults),
+    };
     let ios = found.ios();
+    found.depth = depth_of(job, ios);
     found.latency_bins = bins_of(job, ios);
-    found
+}
+
+/// The list of percentiles that the job's latencies have.
+fn percentiles(job: &ReadJob) -> Option<Vec<f64>> {
+    let measured = job.directions.iter().flat_map(|read| [&read.completion, &read.total, &read.submission]);
+    let latency = measured.chain([&job.sync]).flatten().find(|latency| !latency.percentiles.is_empty())?;
+    Some(latency.percentiles.iter().map(|&(percent, _)| percent).collect())
+}
+
+/// Submit and reap sizes are stored as counts out of this many calls: a percentage with six decimals.
+const PARTS: u64 = 100_000_000;
+
+fn depth_of(job: &ReadJob, ios: u64) -> DepthStatistics {
+    let counts = |stated: &[f64], total: u64| {
+        let stated: [f64; 7] = std::array::from_fn(|bin| stated.get(bin).copied().unwrap_or(0.0));
+        from_printed::counts(&stated, total, LEAST_DEPTH_SHARE)
+    };
+    DepthStatistics {
+        level: counts(&job.depth_percent, ios),
+        submit: counts(&job.submit_percent, PARTS),
+        complete: counts(&job.complete_percent, PARTS),
+        ..DepthStatistics::default()
+    }
 }
 
 fn bins_of(job: &ReadJob, ios: u64) -> LatencyBins {
-    let mut bins = LatencyBins::default();
+    let (mut ns, mut us, mut ms) = ([0.0; 10], [0.0; 10], [0.0; 12]);
     for share in &job.latency_shares {
-        let filled = rounded(share.percent / 100.0 * float(ios)).max(1);
-        let nearest = |unit: f64| {
+        let bin = |unit: f64| {
             LatencyBins::BOUNDS
                 .iter()
                 .position(|&bound| share.below_ns.is_some_and(|ns| (ns / unit - float(bound)).abs() < 0.5))
         };
-        match (nearest(1.0), nearest(1e3), nearest(1e6)) {
-            (Some(bin), _, _) => bins.ns[bin] += filled,
-            (_, Some(bin), _) => bins.us[bin] += filled,
-            (_, _, Some(bin)) => bins.ms[bin] += filled,
-            _ => bins.ms[if share.below_ns.is_some() { 10 } else { 11 }] += filled,
+        match (bin(1.0), bin(1e3), bin(1e6)) {
+            (Some(bin), _, _) => ns[bin] += share.percent,
+            (_, Some(bin), _) => us[bin] += share.percent,
+            (_, _, Some(bin)) => ms[bin] += share.percent,
+            _ => ms[if share.below_ns.is_some() { 10 } else { 11 }] += share.percent,
         }
     }
-    bins
+    LatencyBins {
+        ns: from_printed::counts(&ns, ios, LEAST_LATENCY_SHARE),
+        us: from_printed::counts(&us, ios, LEAST_LATENCY_SHARE),
+        ms: from_printed::counts(&ms, ios, LEAST_LATENCY_SHARE),
+    }
 }
 
 fn result_of_direction(read: &ReadDirection, issued: Option<f64>) -> DirectionResult {
     let seconds = read.runtime_ms.unwrap_or(0.0) / 1000.0;
-    let ios = issued.or(read.ios).or(read.iops.map(|iops| iops * seconds));
-    let statistics =
-        |latency: &Option<ReadLatency>| latency.as_ref().and_then(|latency| statistics(latency, count(ios)));
+    let ios = count(issued.or(read.ios).or(read.iops.map(|iops| iops * seconds)));
+    let statistics = |latency: &Option<ReadLatency>| latency.as_ref().and_then(|latency| statistics(latency, ios));
     let samples = |samples: &Option<ReadSamples>, unit: f64| {
         samples.as_ref().map_or_else(SampleStatistics::default, |samples| {
-            // Reports without the number of samples have at least one.
-            let number = count(samples.count).max(1);
             let value = |value: Option<f64>| value.unwrap_or(0.0) / unit;
+            // Reports without the number of samples have at least one, and two if they deviate.
+            let fewest = if value(samples.deviation) > 0.0 { 2.0 } else { 1.0 };
             from_printed::samples(
-                number,
+                count(samples.count.or(Some(fewest))),
                 [rounded(value(samples.min)), rounded(value(samples.max))],
                 [value(samples.mean), value(samples.deviation)],
             )
@@ -278,12 +344,12 @@ fn result_of_direction(read: &ReadDirection, issued: Option<f64>) -> DirectionRe
     };
     DirectionResult {
         bytes: count(read.bytes),
-        ios: count(ios),
-        runtime: Nanos::from_millis(count(read.runtime_ms).min(from_printed::LONGEST_MS)),
+        ios,
+        runtime: from_printed::milliseconds(read.runtime_ms.unwrap_or(0.0)),
         submission: statistics(&read.submission),
         completion: statistics(&read.completion),
         total: statistics(&read.total),
-        priorities: read.priorities.iter().filter_map(|of| priority_of(of, count(ios))).collect(),
+        priorities: read.priorities.iter().filter_map(|of| priority_of(of, ios)).collect(),
         bandwidth_samples: samples(&read.bandwidth, 1024.0),
         iops_samples: samples(&read.iops_samples, 1.0),
         stated: from_printed::stated(read.bytes_per_second, read.iops),
@@ -307,11 +373,16 @@ fn statistics(latency: &ReadLatency, ios: u64) -> Option<LatencyStatistics> {
     if number == 0 {
         return None;
     }
-    let bounds = [count(latency.min_ns), count(latency.max_ns)];
-    let moments =
-        from_printed::moments(number, bounds, [latency.mean_ns.unwrap_or(0.0), latency.deviation_ns.unwrap_or(0.0)]);
+    let mean = latency.mean_ns.unwrap_or(0.0);
+    // A maximum may be printed in whole microseconds, but not the mean.
+    let bounds = [count(latency.min_ns), count(latency.max_ns).max(rounded(mean).min(LARGEST))];
+    let moments = from_printed::moments(number, bounds, [mean, latency.deviation_ns.unwrap_or(0.0)]);
     let points: Vec<(f64, u64)> = latency.percentiles.iter().map(|&(percent, ns)| (percent, count(Some(ns)))).collect();
-    let histogram = (!points.is_empty()).then(|| histogram_of_percentiles(&points, number, bounds[1]));
+    let histogram = if !latency.bins.is_empty() {
+        Some(histogram_of_bins(&latency.bins))
+    } else {
+        (!points.is_empty()).then(|| histogram_of_percentiles(&points, number, bounds[1]))
+    };
     Some(LatencyStatistics { moments, histogram })
 }
 

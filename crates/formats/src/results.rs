@@ -4,7 +4,7 @@
 //! stated rate and latency.
 
 use crate::from_printed::{moments, rounded, stated};
-use crate::{FormatError, echoed, result_as_reading, sniff, stream};
+use crate::{FormatError, echoed, fio, result_as_reading, sniff, stream};
 use measure::{Nanos, PerDirection};
 use model::reading::{Damage, Found, ReadKind};
 use model::{JobResult, LatencyStatistics, Measurement, RunResult};
@@ -21,6 +21,12 @@ pub struct Located {
 }
 
 /// Returns all results in a text, and the parts that could not be read.
+///
+/// ```
+/// let table = "name,users,bs,MB,lat,min,max,std,iops\nrandread,8,8K,10.5,5.943,1,9,1,1345\n";
+/// let (found, damages) = formats::results::results(table.as_bytes());
+/// assert_eq!((found[0].line, found[0].title.as_str(), damages.len()), (2, "randread, 8 users", 0));
+/// ```
 pub fn results(bytes: &[u8]) -> (Vec<Located>, Vec<Damage>) {
     if let Some(Ok(result)) = whole(bytes) {
         return (vec![Located { line: 1, title: title(&result), result }], Vec::new());
@@ -28,7 +34,10 @@ pub fn results(bytes: &[u8]) -> (Vec<Located>, Vec<Damage>) {
     let (readings, damages) = stream::parse(bytes);
     let found = readings.iter().filter_map(|reading| match &reading.found {
         Found::Run(run) => {
-            let result = result_as_reading::result(run);
+            let result = match reading.format {
+                "fio-terse" => fio::terse::result(run),
+                _ => result_as_reading::result(run),
+            };
             Some(Located { line: reading.line, title: title(&result), result })
         }
         Found::Row(row) => of_row(row).map(|result| {
@@ -43,8 +52,7 @@ pub fn results(bytes: &[u8]) -> (Vec<Located>, Vec<Damage>) {
 
 /// Reads a document without rounding loss: plumb's own JSON, and fio's.
 fn whole(bytes: &[u8]) -> Option<Result<RunResult, FormatError>> {
-    let format = sniff(bytes).filter(|format| matches!(format.name, "native" | "fio-json" | "fio-json+"))?;
-    let read = format.read?;
+    let read = sniff(bytes)?.read?;
     std::str::from_utf8(bytes).ok().map(read)
 }
 

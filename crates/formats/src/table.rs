@@ -5,6 +5,7 @@ use crate::FORMATS;
 use fio::{OutputFormat, TerseVersion};
 use jiff::tz::TimeZone;
 use model::RunResult;
+use std::io;
 
 /// Display settings of a result other than those set by the jobs.
 #[derive(Clone, Debug)]
@@ -24,7 +25,7 @@ impl View {
 
 /// Formats a result as text.
 pub type WriteFn = fn(&RunResult, &View) -> Result<String, FormatError>;
-/// Reads a result from text; missing values keep their defaults.
+/// Reads a result from text; values that the text lacks keep their defaults.
 pub type ReadFn = fn(&str) -> Result<RunResult, FormatError>;
 
 /// One format.
@@ -36,7 +37,7 @@ pub struct Format {
     pub output: Option<OutputFormat>,
     /// The writer.
     pub write: Option<WriteFn>,
-    /// The reader.
+    /// The reader, if the format holds a result without rounding it; [`crate::results`] reads the others, too.
     pub read: Option<ReadFn>,
     /// True if bytes look like this format.
     pub sniff: fn(&[u8]) -> bool,
@@ -58,6 +59,15 @@ pub fn write(word: &str, result: &RunResult, view: &View) -> Result<String, Form
 }
 
 /// Detects the format of bytes.
+///
+/// ```
+/// let text = "{\n\"fio version\" : \"fio-3.33\",\n\"jobs\" : []\n}\n";
+/// let format = formats::sniff(text.as_bytes()).expect("a known format");
+/// assert_eq!(format.name, "fio-json");
+/// let read = format.read.expect("JSON holds a result without rounding");
+/// assert_eq!(read(text)?.environment.program, "fio-3.33");
+/// # Ok::<(), formats::FormatError>(())
+/// ```
 pub fn sniff(bytes: &[u8]) -> Option<&'static Format> {
     FORMATS.iter().find(|format| (format.sniff)(bytes))
 }
@@ -69,8 +79,8 @@ pub(crate) fn has(bytes: &[u8], text: &str) -> bool {
     head.windows(text.len()).any(|window| window == text.as_bytes())
 }
 
-/// Errors of reading or writing a result.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+/// Errors of reading or writing.
+#[derive(Debug, thiserror::Error)]
 pub enum FormatError {
     /// The text is not in this format.
     #[error("{format}, line {line}: {what}; what works is {works}")]
@@ -95,6 +105,56 @@ pub enum FormatError {
     /// The format cannot represent a value of the result.
     #[error("result not written: {0}")]
     NotWritten(String),
+    /// A line of a text trace is invalid.
+    #[error("{name}:{line}: {what}")]
+    Line {
+        /// Name of the trace.
+        name: String,
+        /// Line number, from 1.
+        line: u64,
+        /// Description of the error, with a valid example.
+        what: String,
+    },
+    /// A record of a binary trace is invalid.
+    #[error("{name}: byte {offset}: {what}")]
+    Byte {
+        /// Name of the trace.
+        name: String,
+        /// Offset of the record in bytes, from 0.
+        offset: u64,
+        /// Description of the error, with a valid example.
+        what: String,
+    },
+    /// A trace could not be read.
+    #[error("{name}: {source}")]
+    Trace {
+        /// Name of the trace.
+        name: String,
+        /// Cause.
+        source: io::Error,
+    },
+    /// The file is not a compressed log, or it is damaged.
+    #[error("not a compressed log, or damaged: after {rows} rows {what}")]
+    Log {
+        /// Rows decoded before the damage.
+        rows: u64,
+        /// Description of the damage.
+        what: String,
+    },
+    /// The input could not be read, or the output not be written.
+    #[error("{0}")]
+    Io(#[from] io::Error),
+}
+
+impl FormatError {
+    /// The errno for an invalid or unreadable trace: that of the failed read, or EINVAL.
+    pub fn errno(&self) -> i32 {
+        const EINVAL: i32 = 22;
+        match self {
+            FormatError::Trace { source, .. } => source.raw_os_error().unwrap_or(EINVAL),
+            _ => EINVAL,
+        }
+    }
 }
 
 #[cfg(test)]

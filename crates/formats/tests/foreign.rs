@@ -21,6 +21,7 @@ proptest! {
         for read in FORMATS.iter().filter_map(|format| format.read) {
             let _ = read(&text);
         }
+        let _ = formats::results::results(text.as_bytes());
     }
 
     #[test]

@@ -4,7 +4,8 @@
 //! Source: linux/blktrace_api.h. Only queue records (`BLK_TA_QUEUE`) are I/Os; the others report later stages of the
 //! same request.
 
-use super::{Event, Operation, Places, RecordError, bounded};
+use super::{At, Event, Operation, Places, bounded, unreadable};
+use crate::FormatError;
 use measure::Nanos;
 use std::io::{self, BufRead};
 
@@ -119,7 +120,7 @@ impl Binary {
         name: &str,
         input: &mut impl BufRead,
         places: &mut Places,
-    ) -> Result<Option<Event>, RecordError> {
+    ) -> Result<Option<Event>, FormatError> {
         loop {
             let offset = self.offset;
             let Some(queued) = self.next_queued(name, input)? else { return Ok(None) };
@@ -127,22 +128,21 @@ impl Binary {
             if queued.bytes == 0 && operation != Operation::Sync {
                 continue;
             }
-            let wrong = |what: String| RecordError::Byte { name: name.to_owned(), offset, what };
+            let at = At::Byte(name, offset);
             let first = *self.first_ns.get_or_insert(queued.time_ns);
-            let start = queued.sector.checked_mul(SECTOR).ok_or("the sector is out of range".to_owned());
-            let start = start.map_err(wrong)?;
+            let start = queued.sector.checked_mul(SECTOR).ok_or_else(|| at.wrong("the sector is out of range"))?;
             let start = if operation == Operation::Sync { 0 } else { start };
-            let length = bounded(operation, start, u64::from(queued.bytes)).map_err(wrong)?;
+            let length = bounded(operation, start, u64::from(queued.bytes), at)?;
             // `MINORBITS` of the kernel: 20 bits of the device number are the minor number.
             let (major, minor) = (queued.device >> 20, queued.device & 0xf_ffff);
-            let place = places.add_device(major, minor).map_err(wrong)?;
-            let at = Nanos(queued.time_ns.saturating_sub(first));
-            return Ok(Some(Event { at, place, operation, offset: start, length }));
+            let place = places.add_device(major, minor, at)?;
+            let since = Nanos(queued.time_ns.saturating_sub(first));
+            return Ok(Some(Event { at: since, place, operation, offset: start, length }));
         }
     }
 
     /// Reads up to the next queue record.
-    pub(super) fn next_queued(&mut self, name: &str, input: &mut impl BufRead) -> Result<Option<Queued>, RecordError> {
+    pub(super) fn next_queued(&mut self, name: &str, input: &mut impl BufRead) -> Result<Option<Queued>, FormatError> {
         loop {
             let Some(record) = self.record(name, input)? else { return Ok(None) };
             let endian = self.endian;
@@ -162,31 +162,29 @@ impl Binary {
     }
 
     /// Reads the next record and skips its payload.
-    fn record(&mut self, name: &str, input: &mut impl BufRead) -> Result<Option<Record>, RecordError> {
-        let offset = self.offset;
-        let io = |source| RecordError::Io { name: name.to_owned(), source };
-        let wrong = |what: String| RecordError::Byte { name: name.to_owned(), offset, what };
+    fn record(&mut self, name: &str, input: &mut impl BufRead) -> Result<Option<Record>, FormatError> {
+        let at = At::Byte(name, self.offset);
         let mut record = [0; BYTES_PER_RECORD];
-        let got = fill(input, &mut record).map_err(io)?;
+        let got = fill(input, &mut record).map_err(unreadable(name))?;
         if got == 0 {
             return Ok(None);
         }
         if got < BYTES_PER_RECORD {
-            return Err(wrong(format!("the trace is cut off: {got} of {BYTES_PER_RECORD} bytes of a record")));
+            return Err(at.wrong(format!("the trace is cut off: {got} of {BYTES_PER_RECORD} bytes of a record")));
         }
         let magic = self.endian.u32(&record, 0);
         if magic != MAGIC | VERSION {
-            return Err(wrong(format!(
+            return Err(at.wrong(format!(
                 "no record begins here: {magic:#010x} is not blktrace's magic number {:#010x} (version {VERSION})",
                 MAGIC | VERSION
             )));
         }
-        let payload = usize::from(self.endian.u16(&record, 46));
-        let skipped = skip(input, payload).map_err(io)?;
+        let payload = u64::from(self.endian.u16(&record, 46));
+        let skipped = io::copy(&mut io::Read::take(&mut *input, payload), &mut io::sink()).map_err(unreadable(name))?;
         if skipped < payload {
-            return Err(wrong(format!("the trace is cut off: {skipped} of {payload} bytes behind a record")));
+            return Err(at.wrong(format!("the trace is cut off: {skipped} of {payload} bytes behind a record")));
         }
-        self.offset += (BYTES_PER_RECORD + payload) as u64;
+        self.offset += BYTES_PER_RECORD as u64 + payload;
         Ok(Some(record))
     }
 }
@@ -203,18 +201,4 @@ fn fill(input: &mut impl BufRead, buffer: &mut [u8]) -> io::Result<usize> {
         }
     }
     Ok(got)
-}
-
-fn skip(input: &mut impl BufRead, bytes: usize) -> io::Result<usize> {
-    let mut scratch = [0; 512];
-    let mut skipped = 0;
-    while skipped < bytes {
-        let part = (bytes - skipped).min(scratch.len());
-        let got = fill(input, &mut scratch[..part])?;
-        skipped += got;
-        if got < part {
-            break;
-        }
-    }
-    Ok(skipped)
 }

@@ -1,7 +1,8 @@
 //! Merges several traces into one, ordered by time (`merge_blktrace_file`).
 
-use super::RecordError;
 use super::blktrace::{Binary, Endian, Queued};
+use super::{At, unreadable};
+use crate::FormatError;
 use std::io::{self, BufRead, Write};
 
 /// One of the input traces.
@@ -16,24 +17,13 @@ pub struct Trace<'a> {
     pub rounds: u64,
 }
 
-/// Errors of merging traces.
-#[derive(Debug, thiserror::Error)]
-pub enum MergeError {
-    /// An input trace is damaged or cannot be read.
-    #[error(transparent)]
-    Trace(#[from] RecordError),
-    /// The merged trace cannot be written.
-    #[error("{0}")]
-    Write(io::Error),
-}
-
 /// Writes all queue records of `traces` to `out` as one little-endian trace that starts at time 0; returns the number
 /// of I/Os. Records with equal times keep the order of `traces`. A repetition starts at the time of the last I/O of the
 /// one before.
 ///
 /// # Errors
-/// An input trace is damaged, or `out` cannot be written.
-pub fn merge(traces: &[Trace<'_>], out: &mut dyn Write) -> Result<u64, MergeError> {
+/// An input trace is damaged, or `out` cannot be written ([`FormatError::Io`]).
+pub fn merge(traces: &[Trace<'_>], out: &mut dyn Write) -> Result<u64, FormatError> {
     let mut runs = traces.iter().map(Run::start).collect::<Result<Vec<_>, _>>()?;
     let mut count: u64 = 0;
     loop {
@@ -42,11 +32,11 @@ pub fn merge(traces: &[Trace<'_>], out: &mut dyn Write) -> Result<u64, MergeErro
         let Some(head) = runs[index].head.take() else { break };
         #[expect(clippy::cast_possible_truncation, reason = "the sequence number wraps in traces of the kernel, too")]
         let record = head.record(count as u32 + 1);
-        out.write_all(&record).map_err(MergeError::Write)?;
+        out.write_all(&record)?;
         count += 1;
         runs[index].advance()?;
     }
-    out.flush().map_err(MergeError::Write)?;
+    out.flush()?;
     Ok(count)
 }
 
@@ -67,7 +57,7 @@ struct Run<'a, 'b> {
 }
 
 impl<'a, 'b> Run<'a, 'b> {
-    fn start(trace: &'a Trace<'b>) -> Result<Self, RecordError> {
+    fn start(trace: &'a Trace<'b>) -> Result<Self, FormatError> {
         let (input, binary) = open(trace)?;
         let rounds_left = trace.rounds.max(1);
         let (base_ns, latest_ns, found) = (0, 0, 0);
@@ -76,7 +66,7 @@ impl<'a, 'b> Run<'a, 'b> {
         Ok(run)
     }
 
-    fn advance(&mut self) -> Result<(), RecordError> {
+    fn advance(&mut self) -> Result<(), FormatError> {
         loop {
             if let Some(queued) = self.binary.next_queued(&self.trace.name, &mut self.input)? {
                 let first = *self.first_ns.get_or_insert(queued.time_ns);
@@ -97,14 +87,12 @@ impl<'a, 'b> Run<'a, 'b> {
     }
 }
 
-fn open(trace: &Trace<'_>) -> Result<(Box<dyn BufRead>, Binary), RecordError> {
-    let failed = |source| RecordError::Io { name: trace.name.clone(), source };
-    let mut input = (trace.open)().map_err(failed)?;
-    let first = input.fill_buf().map_err(failed)?.first_chunk::<4>().copied();
-    let endian = first.and_then(Endian::of_magic).ok_or_else(|| RecordError::Byte {
-        name: trace.name.clone(),
-        offset: 0,
-        what: "this is not a trace of blktrace, and only those can be merged (make one with blkparse -d)".to_owned(),
+fn open(trace: &Trace<'_>) -> Result<(Box<dyn BufRead>, Binary), FormatError> {
+    let mut input = (trace.open)().map_err(unreadable(&trace.name))?;
+    let first = input.fill_buf().map_err(unreadable(&trace.name))?.first_chunk::<4>().copied();
+    let endian = first.and_then(Endian::of_magic).ok_or_else(|| {
+        let what = "this is not a trace of blktrace, and only those can be merged (make one with blkparse -d)";
+        At::Byte(&trace.name, 0).wrong(what)
     })?;
     Ok((input, Binary::new(endian)))
 }

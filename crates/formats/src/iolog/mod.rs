@@ -11,9 +11,10 @@ mod write;
 
 pub use adapt::Adapt;
 pub use blktrace::{BYTES_PER_RECORD, Endian};
-pub use merge::{MergeError, Trace, merge};
+pub use merge::{Trace, merge};
 pub use write::{FileAction, file_line, header, is_writable_name, operation_line};
 
+use crate::FormatError;
 use measure::Nanos;
 use plan::Operation;
 use std::collections::HashMap;
@@ -57,48 +58,27 @@ const MOST_PLACES: usize = 16_384;
 /// Largest accepted read or write in bytes: each I/O in flight has a buffer of the largest size.
 const MOST_BYTES: u32 = 256 << 20;
 
-/// Errors of reading a trace.
-#[derive(Debug, thiserror::Error)]
-pub enum RecordError {
-    /// A line of a text trace is invalid.
-    #[error("{name}:{line}: {what}")]
-    Line {
-        /// Name of the trace.
-        name: String,
-        /// Line number, from 1.
-        line: u64,
-        /// Description of the error, with a valid example.
-        what: String,
-    },
-    /// A record of a binary trace is invalid.
-    #[error("{name}: byte {offset}: {what}")]
-    Byte {
-        /// Name of the trace.
-        name: String,
-        /// Offset of the record in bytes, from 0.
-        offset: u64,
-        /// Description of the error, with a valid example.
-        what: String,
-    },
-    /// The input could not be read.
-    #[error("{name}: {source}")]
-    Io {
-        /// Name of the trace.
-        name: String,
-        /// Cause.
-        source: io::Error,
-    },
+/// The place that is being read, for messages.
+#[derive(Clone, Copy)]
+enum At<'name> {
+    /// A line of a text trace, from 1.
+    Line(&'name str, u64),
+    /// A record of a binary trace, by its offset in bytes.
+    Byte(&'name str, u64),
 }
 
-impl RecordError {
-    /// The errno for this error: that of the failed read, or EINVAL.
-    pub fn errno(&self) -> i32 {
-        const EINVAL: i32 = 22;
+impl At<'_> {
+    fn wrong(self, what: impl Into<String>) -> FormatError {
         match self {
-            RecordError::Io { source, .. } => source.raw_os_error().unwrap_or(EINVAL),
-            _ => EINVAL,
+            At::Line(name, line) => FormatError::Line { name: name.to_owned(), line, what: what.into() },
+            At::Byte(name, offset) => FormatError::Byte { name: name.to_owned(), offset, what: what.into() },
         }
     }
+}
+
+/// The error of an input that cannot be read.
+fn unreadable(name: &str) -> impl Fn(io::Error) -> FormatError {
+    |source| FormatError::Trace { name: name.to_owned(), source }
 }
 
 /// The files that the trace has named up to this point.
@@ -114,28 +94,28 @@ impl Places {
         self.paths.get(name).copied()
     }
 
-    fn next(&self) -> Result<u32, String> {
-        let full = || format!("it names more than {MOST_PLACES} files");
-        u32::try_from(self.list.len()).ok().filter(|_| self.list.len() < MOST_PLACES).ok_or_else(full)
-    }
-
-    fn add_path(&mut self, name: &str) -> Result<u32, String> {
+    fn add_path(&mut self, name: &str, at: At<'_>) -> Result<u32, FormatError> {
         if let Some(known) = self.path(name) {
             return Ok(known);
         }
-        let index = self.next()?;
-        self.list.push(Place::Path(name.to_owned()));
+        let index = self.add(Place::Path(name.to_owned()), at)?;
         self.paths.insert(name.to_owned(), index);
         Ok(index)
     }
 
-    fn add_device(&mut self, major: u32, minor: u32) -> Result<u32, String> {
+    fn add_device(&mut self, major: u32, minor: u32, at: At<'_>) -> Result<u32, FormatError> {
         if let Some(&known) = self.devices.get(&(major, minor)) {
             return Ok(known);
         }
-        let index = self.next()?;
-        self.list.push(Place::Device { major, minor });
+        let index = self.add(Place::Device { major, minor }, at)?;
         self.devices.insert((major, minor), index);
+        Ok(index)
+    }
+
+    fn add(&mut self, place: Place, at: At<'_>) -> Result<u32, FormatError> {
+        let index = u32::try_from(self.list.len()).ok().filter(|_| self.list.len() < MOST_PLACES);
+        let index = index.ok_or_else(|| at.wrong(format!("it names more than {MOST_PLACES} files")))?;
+        self.list.push(place);
         Ok(index)
     }
 }
@@ -160,14 +140,13 @@ impl<R: BufRead> Reader<R> {
     ///
     /// # Errors
     /// The input is neither, or has an unsupported version.
-    pub fn new(name: impl Into<String>, mut input: R) -> Result<Self, RecordError> {
+    pub fn new(name: impl Into<String>, mut input: R) -> Result<Self, FormatError> {
         let name = name.into();
-        let failed = |source| RecordError::Io { name: name.clone(), source };
         let first = loop {
             match input.fill_buf() {
                 Ok(bytes) => break bytes.first_chunk::<4>().copied(),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(failed(error)),
+                Err(error) => return Err(unreadable(&name)(error)),
             }
         };
         let dialect = match first.and_then(Endian::of_magic) {
@@ -187,7 +166,7 @@ impl<R: BufRead> Reader<R> {
     /// # Errors
     /// The trace is damaged; the error has the line or byte.
     #[expect(clippy::should_implement_trait, reason = "an iterator could not lend its places meanwhile")]
-    pub fn next(&mut self) -> Result<Option<Event>, RecordError> {
+    pub fn next(&mut self) -> Result<Option<Event>, FormatError> {
         match &mut self.dialect {
             Dialect::Text(text) => text.next(&self.name, &mut self.input, &mut self.places),
             Dialect::Binary(binary) => binary.next(&self.name, &mut self.input, &mut self.places),
@@ -196,17 +175,18 @@ impl<R: BufRead> Reader<R> {
 }
 
 /// Checks offset and length of an I/O against the limits; returns the length.
-fn bounded(operation: Operation, offset: u64, length: u64) -> Result<u32, String> {
+fn bounded(operation: Operation, offset: u64, length: u64, at: At<'_>) -> Result<u32, FormatError> {
     let most = match operation {
         Operation::Read | Operation::Write => MOST_BYTES,
         Operation::Trim => u32::MAX,
         Operation::Sync | Operation::DataSync => return Ok(0),
     };
     let length = u32::try_from(length).ok().filter(|&length| length <= most);
-    let length = length.ok_or_else(|| format!("the length is above the most that is replayed, {most} bytes"))?;
+    let length =
+        length.ok_or_else(|| at.wrong(format!("the length is above the most that is replayed, {most} bytes")))?;
     if length == 0 {
-        return Err("the length is 0".to_owned());
+        return Err(at.wrong("the length is 0"));
     }
     let end = offset.checked_add(u64::from(length)).filter(|&end| i64::try_from(end).is_ok());
-    end.map(|_| length).ok_or_else(|| "it ends beyond the largest offset, 2^63 - 1".to_owned())
+    end.map(|_| length).ok_or_else(|| at.wrong("it ends beyond the largest offset, 2^63 - 1"))
 }

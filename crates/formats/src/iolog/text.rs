@@ -1,7 +1,7 @@
 //! fio's iolog, a text: version 2 with wait lines, version 3 with a timestamp in microseconds on each line.
 
-use super::{Event, LONGEST_LINE, Operation, Places, RecordError, bounded};
-use crate::printable;
+use super::{At, Event, LONGEST_LINE, Operation, Places, bounded, unreadable};
+use crate::{FormatError, printable};
 use measure::Nanos;
 use std::io::{self, BufRead};
 
@@ -27,20 +27,20 @@ enum Version {
 
 impl Version {
     /// The version in a header line; `None` for any other line.
-    fn of_header(line: &str) -> Option<Result<Version, String>> {
+    fn of_header(line: &str, at: At<'_>) -> Option<Result<Version, FormatError>> {
         let words: Vec<&str> = line.split_whitespace().collect();
         let ["fio", "version", number, "iolog"] = words.as_slice() else { return None };
         Some(match *number {
             "2" => Ok(Version::Two),
             "3" => Ok(Version::Three),
-            other => Err(format!("version {} is not readable; versions 2 and 3 are", quoted(other))),
+            other => Err(at.wrong(format!("version {} is not readable; versions 2 and 3 are", quoted(other)))),
         })
     }
 }
 
 impl Text {
     /// Reads the header.
-    pub(super) fn open(name: &str, input: &mut impl BufRead) -> Result<Text, RecordError> {
+    pub(super) fn open(name: &str, input: &mut impl BufRead) -> Result<Text, FormatError> {
         let mut text = Text {
             version: Version::Three,
             line: 0,
@@ -53,18 +53,14 @@ impl Text {
                          magic number (make one with write_iolog=, or with blktrace and blkparse -d)";
         let is_there = match text.read_line(name, input) {
             // A first line that is too long means that this is not an iolog.
-            Err(RecordError::Line { .. }) => return Err(text.wrong(name, no_header.to_owned())),
+            Err(FormatError::Line { .. }) => return Err(text.at(name).wrong(no_header)),
             other => other?,
         };
         if !is_there {
-            return Err(text.wrong(name, format!("the file is empty; it {no_header}")));
+            return Err(text.at(name).wrong(format!("the file is empty; it {no_header}")));
         }
-        let header = std::str::from_utf8(&text.buffer).ok().and_then(Version::of_header);
-        text.version = match header {
-            Some(Ok(version)) => version,
-            Some(Err(what)) => return Err(text.wrong(name, what)),
-            None => return Err(text.wrong(name, no_header.to_owned())),
-        };
+        let (line, at) = (std::str::from_utf8(&text.buffer).ok(), text.at(name));
+        text.version = line.and_then(|line| Version::of_header(line, at)).ok_or_else(|| at.wrong(no_header))??;
         Ok(text)
     }
 
@@ -73,36 +69,32 @@ impl Text {
         name: &str,
         input: &mut impl BufRead,
         places: &mut Places,
-    ) -> Result<Option<Event>, RecordError> {
+    ) -> Result<Option<Event>, FormatError> {
         while self.read_line(name, input)? {
-            let buffer = std::mem::take(&mut self.buffer);
-            let found = match std::str::from_utf8(&buffer) {
-                Ok(line) => self.understand(line.trim(), places),
-                Err(_) => Err("the line is not UTF-8 text".to_owned()),
-            };
+            let (buffer, at) = (std::mem::take(&mut self.buffer), self.at(name));
+            let line = std::str::from_utf8(&buffer).map_err(|_| at.wrong("the line is not UTF-8 text"))?;
+            let found = self.understand(line.trim(), at, places)?;
             self.buffer = buffer;
-            match found {
-                Ok(Some(event)) => return Ok(Some(event)),
-                Ok(None) => {}
-                Err(what) => return Err(self.wrong(name, what)),
+            if found.is_some() {
+                return Ok(found);
             }
         }
         Ok(None)
     }
 
-    fn wrong(&self, name: &str, what: String) -> RecordError {
-        RecordError::Line { name: name.to_owned(), line: self.line.max(1), what }
+    fn at<'name>(&self, name: &'name str) -> At<'name> {
+        At::Line(name, self.line.max(1))
     }
 
     /// Reads the next line, without its newline; `false` at the end.
-    fn read_line(&mut self, name: &str, input: &mut impl BufRead) -> Result<bool, RecordError> {
+    fn read_line(&mut self, name: &str, input: &mut impl BufRead) -> Result<bool, FormatError> {
         self.buffer.clear();
         self.line += 1;
         loop {
             let bytes = match input.fill_buf() {
                 Ok(bytes) => bytes,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(source) => return Err(RecordError::Io { name: name.to_owned(), source }),
+                Err(source) => return Err(unreadable(name)(source)),
             };
             if bytes.is_empty() {
                 return Ok(!self.buffer.is_empty());
@@ -110,7 +102,7 @@ impl Text {
             let end = bytes.iter().position(|&byte| byte == b'\n');
             let part = end.unwrap_or(bytes.len());
             if self.buffer.len() + part > LONGEST_LINE {
-                return Err(self.wrong(name, format!("the line is longer than {LONGEST_LINE} bytes")));
+                return Err(self.at(name).wrong(format!("the line is longer than {LONGEST_LINE} bytes")));
             }
             self.buffer.extend_from_slice(&bytes[..part]);
             input.consume(part + usize::from(end.is_some()));
@@ -121,48 +113,52 @@ impl Text {
     }
 
     /// Parses one line into an I/O; `None` for headers and for lines about files and waits.
-    fn understand(&mut self, line: &str, places: &mut Places) -> Result<Option<Event>, String> {
+    fn understand(&mut self, line: &str, at: At<'_>, places: &mut Places) -> Result<Option<Event>, FormatError> {
         if line.is_empty() {
             return Ok(None);
         }
-        if let Some(header) = Version::of_header(line) {
+        if let Some(header) = Version::of_header(line, at) {
             if header? != self.version {
-                return Err("a record of another version begins here; give each its own file".to_owned());
+                return Err(at.wrong("a record of another version begins here; give each its own file"));
             }
             self.base_us = self.latest_us;
             return Ok(None);
         }
         let (stamp_us, rest) = match self.version {
             Version::Two => (self.waited_us, line),
-            Version::Three => stamped(line)?,
+            Version::Three => stamped(line, at)?,
         };
         let at_us = match self.version {
             Version::Two => stamp_us,
-            Version::Three => self.base_us.checked_add(stamp_us).ok_or("the time is out of range")?,
+            Version::Three => self.base_us.checked_add(stamp_us).ok_or_else(|| at.wrong("the time is out of range"))?,
         };
         if at_us > u64::MAX / 1000 {
-            return Err("the time is out of range: it is in microseconds, from 0 on".to_owned());
+            return Err(at.wrong("the time is out of range: it is in microseconds, from 0 on"));
         }
         self.latest_us = self.latest_us.max(at_us);
         if let Some((file, action)) = rest.rsplit_once(char::is_whitespace)
             && let "add" | "open" | "close" = action
         {
-            return about_file(file.trim_end(), action, places).map(|()| None);
+            return about_file(file.trim_end(), action, at, places).map(|()| None);
         }
-        self.operation(rest, Nanos::from_micros(at_us), places)
+        let event = self.operation(rest, at, places)?;
+        Ok(event.map(|event| Event { at: Nanos::from_micros(at_us), ..event }))
     }
 
-    fn operation(&mut self, rest: &str, at: Nanos, places: &mut Places) -> Result<Option<Event>, String> {
-        let form = || format!("{} is not `FILE ACTION OFFSET LENGTH`, nor `FILE add`, `open` or `close`", quoted(rest));
+    /// Parses an I/O, at time 0; `None` for a wait.
+    fn operation(&mut self, rest: &str, at: At<'_>, places: &Places) -> Result<Option<Event>, FormatError> {
+        let form = || {
+            at.wrong(format!("{} is not `FILE ACTION OFFSET LENGTH`, nor `FILE add`, `open` or `close`", quoted(rest)))
+        };
         // Parsed from the end, because a file name may contain blanks.
         let mut words = rest.rsplit(char::is_whitespace).filter(|word| !word.is_empty());
         let (last, before) = (words.next().ok_or_else(form)?, words.next().ok_or_else(form)?);
         if before == "wait" {
-            return self.wait(last).map(|()| None);
+            return self.wait(last, at).map(|()| None);
         }
         let action = words.next().ok_or_else(form)?;
         if action == "wait" {
-            return self.wait(before).map(|()| None);
+            return self.wait(before, at).map(|()| None);
         }
         let operation = match action {
             "read" => Operation::Read,
@@ -170,12 +166,12 @@ impl Text {
             "trim" => Operation::Trim,
             "sync" => Operation::Sync,
             "datasync" => Operation::DataSync,
-            _ if number(last).is_err() || number(before).is_err() => return Err(form()),
+            _ if number(last, at).is_err() || number(before, at).is_err() => return Err(form()),
             other => {
-                return Err(format!(
+                return Err(at.wrong(format!(
                     "{} is not an action; those are read, write, trim, sync, datasync, add, open and close",
                     quoted(other)
-                ));
+                )));
             }
         };
         let numbers = start_of(rest, action);
@@ -183,42 +179,48 @@ impl Text {
         if file.is_empty() {
             return Err(form());
         }
-        let place = places.path(file).ok_or_else(|| format!("the file {} was not added before", quoted(file)))?;
-        let (offset, length) = (number(before)?, number(last)?);
-        let length = bounded(operation, offset, length)?;
-        Ok(Some(Event { at, place, operation, offset, length }))
+        let place = known(file, at, places)?;
+        let (offset, length) = (number(before, at)?, number(last, at)?);
+        let length = bounded(operation, offset, length, at)?;
+        Ok(Some(Event { at: Nanos::ZERO, place, operation, offset, length }))
     }
 
-    fn wait(&mut self, microseconds: &str) -> Result<(), String> {
+    fn wait(&mut self, microseconds: &str, at: At<'_>) -> Result<(), FormatError> {
         if self.version == Version::Three {
-            return Err("version 3 has no `wait`: its lines begin with their time".to_owned());
+            return Err(at.wrong("version 3 has no `wait`: its lines begin with their time"));
         }
-        self.waited_us = self.waited_us.checked_add(number(microseconds)?).ok_or("the waits are out of range")?;
+        let sum = self.waited_us.checked_add(number(microseconds, at)?);
+        self.waited_us = sum.ok_or_else(|| at.wrong("the waits are out of range"))?;
         Ok(())
     }
 }
 
-fn about_file(file: &str, action: &str, places: &mut Places) -> Result<(), String> {
+fn about_file(file: &str, action: &str, at: At<'_>, places: &mut Places) -> Result<(), FormatError> {
     if file.is_empty() {
-        return Err(format!("`{action}` names no file"));
+        return Err(at.wrong(format!("`{action}` names no file")));
     }
-    if action == "add" {
-        return places.add_path(file).map(drop);
+    match action {
+        "add" => places.add_path(file, at).map(drop),
+        _ => known(file, at, places).map(drop),
     }
-    places.path(file).map(drop).ok_or_else(|| format!("the file {} was not added before", quoted(file)))
+}
+
+/// The index of a file that was added before.
+fn known(file: &str, at: At<'_>, places: &Places) -> Result<u32, FormatError> {
+    places.path(file).ok_or_else(|| at.wrong(format!("the file {} was not added before", quoted(file))))
 }
 
 /// The timestamp at the start of a line, and the rest.
-fn stamped(line: &str) -> Result<(u64, &str), String> {
+fn stamped<'line>(line: &'line str, at: At<'_>) -> Result<(u64, &'line str), FormatError> {
     let (stamp, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     let stamp = stamp.parse().map_err(|_| {
-        format!("{} is not a time in microseconds; in version 3 each line begins with one", quoted(stamp))
+        at.wrong(format!("{} is not a time in microseconds; in version 3 each line begins with one", quoted(stamp)))
     })?;
     Ok((stamp, rest.trim_start()))
 }
 
-fn number(word: &str) -> Result<u64, String> {
-    word.parse().map_err(|_| format!("{} is not a number of bytes or microseconds", quoted(word)))
+fn number(word: &str, at: At<'_>) -> Result<u64, FormatError> {
+    word.parse().map_err(|_| at.wrong(format!("{} is not a number of bytes or microseconds", quoted(word))))
 }
 
 /// Byte offset of `part`, a subslice of `whole`.

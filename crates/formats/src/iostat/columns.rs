@@ -62,32 +62,23 @@ const BASIC_OLD: &[Column] = &[
     column("@_wrtn", 10, |device| Value::SectorCount(device.writes.sectors)),
 ];
 
-const READS: &[Column] = &[
-    column("r/s", 7, |device| Value::Requests(device.reads.per_second)),
-    column("r@/s", 9, |device| Value::SectorRate(device.reads.sectors_per_second)),
-    column("rrqm/s", 8, |device| Value::Merges(device.reads.merges_per_second)),
-    column("%rrqm", 6, |device| Value::MergedPercent(device.reads.merged_percent)),
-    column("r_await", 7, |device| Value::Milliseconds(device.reads.await_ms)),
-    column("rareq-sz", 8, |device| Value::RequestSize(device.reads.request_sectors)),
-];
+/// The columns of one operation, whose letter begins each heading.
+macro_rules! operation {
+    ($letter:literal, $operation:ident) => {
+        &[
+            column(concat!($letter, "/s"), 7, |device| Value::Requests(device.$operation.per_second)),
+            column(concat!($letter, "@/s"), 9, |device| Value::SectorRate(device.$operation.sectors_per_second)),
+            column(concat!($letter, "rqm/s"), 8, |device| Value::Merges(device.$operation.merges_per_second)),
+            column(concat!("%", $letter, "rqm"), 6, |device| Value::MergedPercent(device.$operation.merged_percent)),
+            column(concat!($letter, "_await"), 7, |device| Value::Milliseconds(device.$operation.await_ms)),
+            column(concat!($letter, "areq-sz"), 8, |device| Value::RequestSize(device.$operation.request_sectors)),
+        ]
+    };
+}
 
-const WRITES: &[Column] = &[
-    column("w/s", 7, |device| Value::Requests(device.writes.per_second)),
-    column("w@/s", 9, |device| Value::SectorRate(device.writes.sectors_per_second)),
-    column("wrqm/s", 8, |device| Value::Merges(device.writes.merges_per_second)),
-    column("%wrqm", 6, |device| Value::MergedPercent(device.writes.merged_percent)),
-    column("w_await", 7, |device| Value::Milliseconds(device.writes.await_ms)),
-    column("wareq-sz", 8, |device| Value::RequestSize(device.writes.request_sectors)),
-];
-
-const DISCARDS: &[Column] = &[
-    column("d/s", 7, |device| Value::Requests(device.discards.per_second)),
-    column("d@/s", 9, |device| Value::SectorRate(device.discards.sectors_per_second)),
-    column("drqm/s", 8, |device| Value::Merges(device.discards.merges_per_second)),
-    column("%drqm", 6, |device| Value::MergedPercent(device.discards.merged_percent)),
-    column("d_await", 7, |device| Value::Milliseconds(device.discards.await_ms)),
-    column("dareq-sz", 8, |device| Value::RequestSize(device.discards.request_sectors)),
-];
+const READS: &[Column] = operation!("r", reads);
+const WRITES: &[Column] = operation!("w", writes);
+const DISCARDS: &[Column] = operation!("d", discards);
 
 const REST: &[Column] = &[
     column("f/s", 7, |device| Value::Requests(device.flushes.per_second)),

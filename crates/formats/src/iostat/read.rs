@@ -1,7 +1,7 @@
 //! Reader of iostat's text and JSON of any version → rows of named values.
 
+use crate::event::{Event, Line, Sink};
 use crate::read_number::{Era, bytes};
-use crate::stream::{Event, Line, Sink};
 use model::reading::{Found, IostatRow, Reading};
 use serde_json::Value;
 use std::sync::Arc;
@@ -43,19 +43,19 @@ impl IostatReader {
         }
         if let Some(rest) = text.strip_prefix("avg-cpu:") {
             self.end(sink);
-            self.processors = Some(table(rest, false));
+            self.processors = Some(table(rest));
             return true;
         }
         let first = if text.starts_with("Device") { text.split_whitespace().next().unwrap_or_default() } else { "" };
         if (first == "Device:" || first == "Device") && (text.contains("/s") || text.contains("tps")) {
             self.end(sink);
-            self.devices = Some(table(&text[first.len()..], false));
+            self.devices = Some(table(&text[first.len()..]));
             self.heading = number;
             return true;
         }
         if text.ends_with(" Device") && text.contains("tps") || text.ends_with("%util Device") {
             self.end(sink);
-            self.devices = Some(table(&text[..text.len() - "Device".len()], true));
+            self.devices = Some(Table { device_last: true, ..table(&text[..text.len() - "Device".len()]) });
             self.heading = number;
             return true;
         }
@@ -79,10 +79,10 @@ impl IostatReader {
 
     fn end(&mut self, sink: &mut Sink<'_>) {
         if self.devices.take().is_some_and(|table| table.rows == 0) {
-            sink(Event::damage(self.heading, "a heading of iostat without a device under it".to_owned()));
+            sink(Event::damage(self.heading, "a heading of iostat without a device under it"));
         }
         if self.processors.take().is_some() {
-            sink(Event::damage(self.heading, "a processor heading of iostat without its line".to_owned()));
+            sink(Event::damage(self.heading, "a processor heading of iostat without its line"));
         }
     }
 
@@ -96,13 +96,9 @@ impl IostatReader {
                     columns: Arc::clone(&table.columns),
                     values,
                 };
-                sink(Event::Reading(Reading {
-                    format: "iostat",
-                    line: number,
-                    found: Found::Processors(Box::new(row)),
-                }));
+                sink(reading(number, Found::Processors(Box::new(row))));
             }
-            None => sink(Event::damage(number, "damaged processor line of iostat".to_owned())),
+            None => sink(Event::damage(number, "damaged processor line of iostat")),
         }
         true
     }
@@ -125,7 +121,7 @@ impl IostatReader {
                 && text.starts_with(|letter: char| letter.is_ascii_lowercase());
             self.end(sink);
             if cut {
-                sink(Event::damage(number, "damaged device line of iostat".to_owned()));
+                sink(Event::damage(number, "damaged device line of iostat"));
             }
             return cut;
         };
@@ -138,7 +134,7 @@ impl IostatReader {
                     columns: Arc::clone(&table.columns),
                     values,
                 };
-                sink(Event::Reading(Reading { format: "iostat", line: number, found: Found::Device(Box::new(row)) }));
+                sink(reading(number, Found::Device(Box::new(row))));
             }
             None => sink(Event::damage(
                 number,
@@ -149,8 +145,8 @@ impl IostatReader {
     }
 }
 
-fn table(columns: &str, device_last: bool) -> Table {
-    Table { columns: columns.split_whitespace().map(str::to_owned).collect(), device_last, rows: 0 }
+fn table(columns: &str) -> Table {
+    Table { columns: columns.split_whitespace().map(str::to_owned).collect(), device_last: false, rows: 0 }
 }
 
 /// Parses `12.50`, `12,50` of some locales, `1.2k` of `-h`, `3.1%`.
@@ -179,8 +175,9 @@ pub(crate) fn from_json(root: &Value, line: u64, sink: &mut Sink<'_>) {
     for host in root.get("sysstat").map(|root| list(root, "hosts")).unwrap_or_default() {
         for statistics in list(&host, "statistics") {
             let date = statistics.get("timestamp").and_then(Value::as_str).map(str::to_owned);
-            if let Some(processors) = statistics.get("avg-cpu") {
-                found |= processors_from_json(processors, date.clone(), line, sink);
+            if let Some(row) = statistics.get("avg-cpu").and_then(|processors| row(processors, date.clone())) {
+                sink(reading(line, Found::Processors(Box::new(row))));
+                found = true;
             }
             for disk in list(&statistics, "disk") {
                 found |= device_from_json(&disk, date.clone(), line, sink);
@@ -188,25 +185,18 @@ pub(crate) fn from_json(root: &Value, line: u64, sink: &mut Sink<'_>) {
         }
     }
     if !found {
-        sink(Event::damage(line, "a JSON document of iostat without a line".to_owned()));
+        sink(Event::damage(line, "a JSON document of iostat without a line"));
     }
-}
-
-fn processors_from_json(value: &Value, date: Option<String>, line: u64, sink: &mut Sink<'_>) -> bool {
-    let Some(row) = row(value, date) else {
-        return false;
-    };
-    sink(Event::Reading(Reading { format: "iostat", line, found: Found::Processors(Box::new(row)) }));
-    true
 }
 
 /// Reports one device; false if the value is not a device.
 pub(crate) fn device_from_json(value: &Value, date: Option<String>, line: u64, sink: &mut Sink<'_>) -> bool {
-    let Some(row) = row(value, date) else {
-        return false;
-    };
-    sink(Event::Reading(Reading { format: "iostat", line, found: Found::Device(Box::new(row)) }));
-    true
+    let row = row(value, date);
+    row.map(|row| sink(reading(line, Found::Device(Box::new(row))))).is_some()
+}
+
+fn reading(line: u64, found: Found) -> Event {
+    Event::Reading(Reading { format: "iostat", line, found })
 }
 
 fn row(value: &Value, date: Option<String>) -> Option<IostatRow> {

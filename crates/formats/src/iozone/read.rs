@@ -4,35 +4,29 @@
 //! no blank between columns.
 
 use super::read_report::ReportReader;
+use super::{KIB, TESTS};
+use crate::event::{Event, Line, Sink};
 use crate::read_number::{leading, whole};
-use crate::stream::{Event, Line, Sink};
 use model::reading::{Found, IozoneHead, IozoneRow, IozoneThroughput, IozoneUnit, Reading};
 
-const KIB: f64 = 1024.0;
-
-/// The columns after file size and record size: end position from the start of the line, and name of the test.
-const COLUMNS: &[(usize, &str)] = &[
-    (33, "write"),
-    (42, "rewrite"),
-    (51, "read"),
-    (60, "reread"),
-    (69, "random read"),
-    (78, "random write"),
-    (87, "backward read"),
-    (97, "record rewrite"),
-    (107, "stride read"),
-    (116, "fwrite"),
-    (125, "refwrite"),
-    (134, "fread"),
-    (143, "refread"),
-    (152, "pwrite"),
-    (161, "repwrite"),
-    (170, "pread"),
-    (178, "repread"),
-];
 /// End position of the file size column.
 const SIZE_END: usize = 16;
 const RECORD_END: usize = 24;
+
+/// A line of the head that states a number: its start, the unit and the field.
+type HeadLine = (&'static str, f64, fn(&mut IozoneHead) -> &mut Option<f64>);
+
+const HEAD_LINES: &[HeadLine] = &[
+    ("Record Size ", KIB, |head| &mut head.record_bytes),
+    ("File size set to ", KIB, |head| &mut head.file_bytes),
+    ("Time Resolution = ", 1.0, |head| &mut head.resolution_s),
+    ("Processor cache size set to ", KIB, |head| &mut head.cache_bytes),
+    ("Processor cache line size set to ", 1.0, |head| &mut head.cache_line_bytes),
+    ("File stride size set to ", 1.0, |head| &mut head.stride_records),
+    ("Throughput test with ", 1.0, |head| &mut head.workers),
+    ("Each process writes a ", KIB, |head| &mut head.file_bytes),
+    ("Each thread writes a ", KIB, |head| &mut head.file_bytes),
+];
 
 /// State of the reader between lines.
 #[derive(Debug, Default)]
@@ -89,7 +83,7 @@ impl IozoneReader {
     pub(crate) fn finish(&mut self, sink: &mut Sink<'_>) {
         self.close_block(sink);
         if self.found && self.head.is_some() && !self.complete {
-            sink(Event::damage(self.line, "iozone's output ends here, before `iozone test complete.`".to_owned()));
+            sink(Event::damage(self.line, "iozone's output ends here, before `iozone test complete.`"));
         }
         *self = IozoneReader::default();
     }
@@ -99,31 +93,17 @@ impl IozoneReader {
             return false;
         };
         let after = |name: &str| text.strip_prefix(name).map(str::trim);
-        let number = |name: &str| after(name).and_then(leading).map(|(value, _)| value);
-        if let Some(rest) = after("Version $Revision:") {
+        let number = |&(name, unit, slot): &HeadLine| Some((slot, after(name).and_then(leading)?.0 * unit));
+        if let Some((slot, value)) = HEAD_LINES.iter().find_map(number) {
+            *slot(head) = Some(value);
+            let record = text.split_once("file in ").and_then(|(_, rest)| leading(rest));
+            head.record_bytes = record.map(|(size, _)| size * KIB).or(head.record_bytes);
+        } else if let Some(rest) = after("Version $Revision:") {
             head.version = Some(rest.trim_end_matches(['$', ' ']).to_owned());
         } else if let Some(date) = after("Run began:") {
             head.began = Some(date.to_owned());
         } else if let Some(words) = after("Command line used:") {
             head.command = Some(words.to_owned());
-        } else if let Some(size) = number("Record Size ") {
-            head.record_bytes = Some(size * KIB);
-        } else if let Some(size) = number("File size set to ") {
-            head.file_bytes = Some(size * KIB);
-        } else if let Some(seconds) = number("Time Resolution = ") {
-            head.resolution_s = Some(seconds);
-        } else if let Some(size) = number("Processor cache size set to ") {
-            head.cache_bytes = Some(size * KIB);
-        } else if let Some(size) = number("Processor cache line size set to ") {
-            head.cache_line_bytes = Some(size);
-        } else if let Some(records) = number("File stride size set to ") {
-            head.stride_records = Some(records);
-        } else if let Some(workers) = number("Throughput test with ") {
-            head.workers = Some(workers);
-        } else if let Some(file) = number("Each process writes a ").or_else(|| number("Each thread writes a ")) {
-            head.file_bytes = Some(file * KIB);
-            let record = text.split_once("file in ").and_then(|(_, rest)| leading(rest));
-            head.record_bytes = record.map(|(size, _)| size * KIB).or(head.record_bytes);
         } else if text.starts_with("OPS Mode.") {
             head.unit = IozoneUnit::OperationsPerSecond;
         } else if text.starts_with("Microseconds/op Mode.") {
@@ -146,7 +126,7 @@ impl IozoneReader {
             // iozone prints messages between rows; a text line that does not start with a digit does not end the table.
             let mut words = line.split_whitespace();
             if words.next().and_then(whole).is_some() && words.next().and_then(whole).is_some() {
-                sink(Event::damage(number, "damaged row of iozone's table".to_owned()));
+                sink(Event::damage(number, "damaged row of iozone's table"));
                 return true;
             }
             return false;
@@ -164,10 +144,9 @@ impl IozoneReader {
                 };
                 sink(Event::Reading(Reading { format: "iozone", line: number, found: Found::Iozone(Box::new(row)) }));
             }
-            None => sink(Event::damage(
-                number,
-                "damaged row of iozone's table: its values do not stand under the heading".to_owned(),
-            )),
+            None => {
+                sink(Event::damage(number, "damaged row of iozone's table: its values do not stand under the heading"))
+            }
         }
         true
     }
@@ -177,7 +156,7 @@ impl IozoneReader {
         if let Some(rest) = text.strip_prefix("Children see throughput for") {
             self.close_block(sink);
             let Some((workers, test)) = leading(rest) else {
-                sink(Event::damage(number, "damaged throughput line of iozone".to_owned()));
+                sink(Event::damage(number, "damaged throughput line of iozone"));
                 return true;
             };
             let test = test.split('=').next().unwrap_or_default().trim().to_owned();
@@ -190,7 +169,7 @@ impl IozoneReader {
                 IozoneThroughput { head, test, workers, children: value(text), ..IozoneThroughput::default() },
             ));
             if value(text).is_none() {
-                sink(Event::damage(number, "a throughput line of iozone without its value".to_owned()));
+                sink(Event::damage(number, "a throughput line of iozone without its value"));
             }
             return true;
         }
@@ -214,7 +193,7 @@ impl IozoneReader {
             return true;
         } else if text.starts_with("CPU Utilization: Wall time") || text.starts_with("CPU utilization: Wall time") {
             if !processor_time(block, text) {
-                sink(Event::damage(number, "damaged processor time of iozone".to_owned()));
+                sink(Event::damage(number, "damaged processor time of iozone"));
             }
             return true;
         } else {
@@ -222,7 +201,7 @@ impl IozoneReader {
         };
         *slot = value(text);
         if slot.is_none() {
-            sink(Event::damage(number, "a throughput line of iozone without its value".to_owned()));
+            sink(Event::damage(number, "a throughput line of iozone without its value"));
         }
         true
     }
@@ -257,7 +236,7 @@ fn read_row(line: &str, shift: isize) -> Option<Row> {
     let (file, record) = (whole(from_start.trim_start())?, whole(cell(SIZE_END, RECORD_END)?)?);
     let mut values = Vec::new();
     let mut from = RECORD_END;
-    for &(to, test) in COLUMNS {
+    for &(to, test, _) in TESTS {
         let text = cell(from, to)?;
         if !text.trim().is_empty() {
             values.push((test, whole(text)?));

@@ -4,35 +4,14 @@
 //! skipped. Reports without the table, as saved from spreadsheets, yield the same rows as the table. A 0 means that
 //! nothing was measured, and is skipped.
 
+use super::{KIB, TESTS};
+use crate::event::{Event, Sink};
 use crate::read_number::whole;
-use crate::stream::{Event, Sink};
 use model::reading::{Found, IozoneHead, IozoneRow, IozoneThroughput, IozoneUnit, Reading};
 use std::collections::HashSet;
 
-const KIB: f64 = 1024.0;
 /// Most table values remembered for this comparison; a larger table's reports are read as additional rows.
 const MOST_KNOWN: usize = 1 << 20;
-
-/// Report names without their last word, and the names of the tests.
-const REPORTS: &[(&str, &str)] = &[
-    ("Writer", "write"),
-    ("Re-writer", "rewrite"),
-    ("Reader", "read"),
-    ("Re-Reader", "reread"),
-    ("Random read", "random read"),
-    ("Random write", "random write"),
-    ("Backward read", "backward read"),
-    ("Record rewrite", "record rewrite"),
-    ("Stride read", "stride read"),
-    ("Fwrite", "fwrite"),
-    ("Re-Fwrite", "refwrite"),
-    ("Fread", "fread"),
-    ("Re-Fread", "refread"),
-    ("Pwrite", "pwrite"),
-    ("Re-Pwrite", "repwrite"),
-    ("Pread", "pread"),
-    ("Re-Pread", "repread"),
-];
 
 /// Quantity of the values in a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -138,7 +117,7 @@ fn opened(text: &str) -> Option<Open> {
         Some(name) => (name, Quantity::ProcessorPercent),
         None => (name, Quantity::Rate),
     };
-    let (_, test) = REPORTS.iter().find(|(known, _)| known.eq_ignore_ascii_case(name))?;
+    let (_, test, _) = TESTS.iter().find(|(_, _, report)| report.eq_ignore_ascii_case(name))?;
     Some(Open::Matrix { test, quantity, records: Vec::new() })
 }
 

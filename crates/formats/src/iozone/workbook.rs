@@ -10,10 +10,6 @@ use rust_xlsxwriter::{Workbook, XlsxError};
 /// # Errors
 /// A table does not fit into a sheet.
 pub fn tables(command: &str, tables: &[Table]) -> Result<Vec<u8>, FormatError> {
-    tables_book(command, tables).map_err(not_written)
-}
-
-fn tables_book(command: &str, tables: &[Table]) -> Result<Vec<u8>, XlsxError> {
     let mut book = Workbook::new();
     for table in tables {
         let sheet = book.add_worksheet();
@@ -30,7 +26,7 @@ fn tables_book(command: &str, tables: &[Table]) -> Result<Vec<u8>, XlsxError> {
             }
         }
     }
-    book.save_to_buffer()
+    Ok(book.save_to_buffer()?)
 }
 
 /// A workbook of throughput mode: a column per number of children, a row per test.
@@ -43,15 +39,6 @@ pub fn throughput(
     children: &[u32],
     rows: &[ThroughputRow<'_>],
 ) -> Result<Vec<u8>, FormatError> {
-    throughput_book(command, head, children, rows).map_err(not_written)
-}
-
-fn throughput_book(
-    command: &str,
-    head: &[String],
-    children: &[u32],
-    rows: &[ThroughputRow<'_>],
-) -> Result<Vec<u8>, XlsxError> {
     let mut book = Workbook::new();
     let sheet = book.add_worksheet();
     sheet.set_name("Throughput")?;
@@ -69,11 +56,13 @@ fn throughput_book(
             sheet.write(row, column, value)?;
         }
     }
-    book.save_to_buffer()
+    Ok(book.save_to_buffer()?)
 }
 
-fn not_written(error: XlsxError) -> FormatError {
-    FormatError::NotWritten(error.to_string())
+impl From<XlsxError> for FormatError {
+    fn from(error: XlsxError) -> Self {
+        FormatError::NotWritten(error.to_string())
+    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! JSON documents embedded in other text: detects their start and end, and recovers parts of damaged ones.
 
-use super::{Event, Line, Sink};
+use crate::event::{Event, Line, Sink};
 use crate::fio::json as fio_json;
 use crate::iostat;
 use serde_json::Value;
@@ -172,8 +172,8 @@ impl Document {
 
     /// Recovers the intact entries of the innermost lists: jobs of fio, devices of iostat.
     fn salvage(&self, sink: &mut Sink<'_>) {
-        for (list, wrap) in [("\"jobs\"", "jobs"), ("\"client_stats\"", "client_stats")] {
-            if let Some(at) = self.text.find(list) {
+        for list in ["jobs", "client_stats"] {
+            if let Some(at) = self.text.find(&format!("\"{list}\"")) {
                 let entries = whole_entries(&self.text[at..]);
                 if !entries.is_empty() {
                     let head = self.text.lines().find_map(|line| line.trim().strip_prefix("\"fio version\" : \""));
@@ -181,7 +181,7 @@ impl Document {
                     if let Some(version) = head.and_then(|rest| rest.split('"').next()) {
                         root.insert("fio version".to_owned(), Value::from(version));
                     }
-                    root.insert(wrap.to_owned(), Value::from(entries));
+                    root.insert(list.to_owned(), Value::from(entries));
                     fio_json::from_json(&Value::from(root), self.first_line, sink);
                     return;
                 }

@@ -5,8 +5,10 @@
 
 mod decode;
 mod documents;
-mod line;
 
+pub use crate::event::Event;
+
+use crate::event::{Line, Sink};
 use crate::fio::log::LogReader;
 use crate::fio::terse as fio_terse;
 use crate::fio::text::TextReader;
@@ -15,31 +17,12 @@ use crate::iozone::IozoneReader;
 use crate::sweep::SweepReader;
 use decode::{Encoding, LONGEST_LINE};
 use documents::{Collected, Documents};
-pub(crate) use line::Line;
 use memchr::{memchr, memchr_iter, memrchr};
 use model::reading::{Damage, Reading};
-
-/// Output of the parser.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Event {
-    /// A complete reading.
-    Reading(Reading),
-    /// Damaged input.
-    Damage(Damage),
-}
-
-impl Event {
-    pub(crate) fn damage(line: u64, what: String) -> Event {
-        Event::Damage(Damage { line, what })
-    }
-}
 
 /// Bytes that are scanned together before their lines are parsed: small enough to stay in the L1 or L2 cache between
 /// the two.
 const BLOCK: usize = 32 * 1024;
-
-/// Receives events.
-pub(crate) type Sink<'sink> = dyn FnMut(Event) + 'sink;
 
 /// Incremental parser: takes bytes in chunks of any size.
 pub struct Parser<'sink> {
@@ -258,8 +241,8 @@ impl Readers {
                 self.last_terse = Some(reading);
                 true
             }
-            Some(Err(what)) => {
-                sink(Event::damage(number, what));
+            Some(Err(damage)) => {
+                sink(Event::Damage(damage));
                 true
             }
             None => false,

@@ -7,6 +7,7 @@ use model::measurement::{BUCKETS, PERCENTS, ms};
 use model::reading::ReadKind;
 use parquet::basic::Compression;
 use parquet::data_type::{ByteArray, ByteArrayType, DoubleType};
+use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
@@ -49,7 +50,8 @@ pub struct ParquetWriter<W: Write + Send> {
 impl<W: Write + Send> ParquetWriter<W> {
     /// Creates a file with the table's columns.
     ///
-    /// Errors: the header cannot be written.
+    /// # Errors
+    /// The header cannot be written.
     pub fn new(to: W) -> Result<Self, FormatError> {
         let mut schema = String::from("message measurements {");
         for name in TEXTS.iter().map(|text| text.0).chain(["source"]) {
@@ -61,16 +63,16 @@ impl<W: Write + Send> ParquetWriter<W> {
             schema += &format!(" optional double {name};");
         }
         schema.push('}');
-        let schema = parse_message_type(&schema).map_err(|error| not_written(&error))?;
+        let schema = parse_message_type(&schema)?;
         let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
-        let file = SerializedFileWriter::new(to, Arc::new(schema), Arc::new(properties))
-            .map_err(|error| not_written(&error))?;
+        let file = SerializedFileWriter::new(to, Arc::new(schema), Arc::new(properties))?;
         Ok(ParquetWriter { file, rows: Vec::new() })
     }
 
     /// Adds a row of `source`.
     ///
-    /// Errors: rows cannot be written.
+    /// # Errors
+    /// Rows cannot be written.
     pub fn row(&mut self, row: &Measurement, source: &str) -> Result<(), FormatError> {
         self.rows.push((row.clone(), source.to_owned()));
         if self.rows.len() >= GROUP { self.flush() } else { Ok(()) }
@@ -78,29 +80,30 @@ impl<W: Write + Send> ParquetWriter<W> {
 
     /// Writes the remaining rows and the file footer.
     ///
-    /// Errors: rows cannot be written.
+    /// # Errors
+    /// Rows cannot be written.
     pub fn finish(mut self) -> Result<(), FormatError> {
         self.flush()?;
-        self.file.close().map(|_| ()).map_err(|error| not_written(&error))
+        self.file.close()?;
+        Ok(())
     }
 
     fn flush(&mut self) -> Result<(), FormatError> {
         let rows = std::mem::take(&mut self.rows);
-        if rows.is_empty() {
-            return Ok(());
-        }
-        write_group(&mut self.file, &rows).map_err(|error| not_written(&error))
+        if rows.is_empty() { Ok(()) } else { write_group(&mut self.file, &rows) }
     }
 }
 
-fn not_written(error: &parquet::errors::ParquetError) -> FormatError {
-    FormatError::NotWritten(error.to_string())
+impl From<ParquetError> for FormatError {
+    fn from(error: ParquetError) -> Self {
+        FormatError::NotWritten(error.to_string())
+    }
 }
 
 fn write_group<W: Write + Send>(
     file: &mut SerializedFileWriter<W>,
     rows: &[(Measurement, String)],
-) -> Result<(), parquet::errors::ParquetError> {
+) -> Result<(), FormatError> {
     let mut group = file.next_row_group()?;
     let texts = TEXTS.iter().map(|text| rows.iter().map(|(row, _)| text.1(row)).collect::<Vec<_>>());
     let sources: Vec<_> = rows.iter().map(|(_, source)| Some(Cow::Borrowed(source.as_str()))).collect();

@@ -2,8 +2,8 @@
 
 use super::write::COMPUTED;
 use super::{BUCKET_NAMES, PERCENTILE_NAMES};
+use crate::event::{Event, Line, Sink};
 use crate::read_number::{contains, count, leading, percent, whole};
-use crate::stream::{Event, Line, Sink};
 use measure::text::binary_size;
 use model::Measurement;
 use model::measurement::{BUCKETS, MIB, ns_of_ms};
@@ -93,7 +93,7 @@ impl SweepReader {
             Table::None => false,
         };
         if like_a_row {
-            sink(Event::damage(number, "damaged row of a table of measurements".to_owned()));
+            sink(Event::damage(number, "damaged row of a table of measurements"));
         } else {
             self.close(sink);
         }
@@ -103,14 +103,14 @@ impl SweepReader {
     /// Ends the input.
     pub(crate) fn finish(&mut self, sink: &mut Sink<'_>) {
         if matches!(self.table, Table::Matrix) {
-            sink(Event::damage(self.first_line, "the R matrix that begins here has no end".to_owned()));
+            sink(Event::damage(self.first_line, "the R matrix that begins here has no end"));
         }
         self.close(sink);
     }
 
     fn close(&mut self, sink: &mut Sink<'_>) {
         if !matches!(self.table, Table::None) && self.rows == 0 {
-            sink(Event::damage(self.first_line, "a heading of a table of measurements without a row".to_owned()));
+            sink(Event::damage(self.first_line, "a heading of a table of measurements without a row"));
         }
         *self = SweepReader::default();
     }

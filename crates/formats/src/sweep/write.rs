@@ -37,68 +37,71 @@ const CSV_ROW: usize = 384;
 /// Cell for an unknown value.
 const ABSENT: &str = "-";
 
-/// The two heading lines of the text table.
-pub fn table_head(detail: Detail) -> String {
-    let mut names = format!(
-        "{:>14} {:>5} {:>6} {:1} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9}",
-        "test", "users", "size", "", "MiB/s", "ms", "min", "max", "std", "IOPS"
-    );
-    let mut units = format!(
-        "{:>14} {:>5} {:>6} {:1} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9}",
-        "", "", "", "", "", "mean", "ms", "ms", "ms", ""
-    );
+/// The columns of the text table and the Markdown table: width in text, name and unit.
+fn columns(detail: Detail) -> Vec<(usize, &'static str, &'static str)> {
+    let mut columns = vec![(14, "test", ""), (5, "users", ""), (6, "size", ""), (1, "", ""), (9, "MiB/s", "")];
+    columns.extend([(9, "ms", "mean"), (9, "min", "ms"), (9, "max", "ms"), (9, "std", "ms"), (9, "IOPS", "")]);
     if detail.buckets {
-        for (name, _) in SHOWN_BUCKETS {
-            let _ = write!(names, " {name:>5}");
-            let _ = write!(units, " {:>5}", "%");
-        }
+        columns.extend(SHOWN_BUCKETS.map(|(name, _)| (5, name, "%")));
     }
     if detail.percentiles {
-        for name in SHOWN_PERCENTILES {
-            let _ = write!(names, " {name:>9}");
-            let _ = write!(units, " {:>9}", "ms");
-        }
+        columns.extend(SHOWN_PERCENTILES.map(|name| (9, name, "ms")));
     }
+    columns
+}
+
+/// A line of the text table: cells at the right of their columns.
+fn aligned<'cells>(detail: Detail, cells: impl Iterator<Item = &'cells str>) -> String {
+    let cells = columns(detail).into_iter().zip(cells).map(|((width, ..), cell)| format!("{cell:>width$}"));
+    cells.collect::<Vec<_>>().join(" ")
+}
+
+/// The two heading lines of the text table.
+pub fn table_head(detail: Detail) -> String {
+    let names = aligned(detail, columns(detail).into_iter().map(|(_, name, _)| name));
+    let units = aligned(detail, columns(detail).into_iter().map(|(_, _, unit)| unit));
     format!("{}\n{}\n", names.trim_end(), units.trim_end())
 }
 
 /// One line of the text table.
 pub fn table_row(row: &Measurement, detail: Detail) -> String {
+    let cells = cells(row, detail, |text| printable::line(text).into_owned());
+    let mut line = aligned(detail, cells.iter().map(String::as_str));
+    if let Some(errno) = row.errno {
+        let _ = write!(line, "  errno {}", plain(errno));
+    }
+    line.push('\n');
+    line
+}
+
+/// The cells of a row; `text` makes names safe to print.
+fn cells(row: &Measurement, detail: Detail, text: fn(&str) -> String) -> Vec<String> {
     let fixed = |value: Option<f64>| value.map_or_else(|| ABSENT.to_owned(), |value| format!("{value:.3}"));
-    let mut line = format!(
-        "{:>14} {:>5} {:>6} {:1} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9}",
-        printable::line(row.test.as_str()),
+    let iops = |iops: f64| if iops < 10.0 { format!("{iops:.2}") } else { format!("{iops:.0}") };
+    let mut cells = vec![
+        text(row.test.as_str()),
         row.users.map_or_else(|| ABSENT.to_owned(), plain),
-        printable::line(row.block_text().as_deref().unwrap_or(ABSENT)),
-        letter(row.kind),
+        text(row.block_text().as_deref().unwrap_or(ABSENT)),
+        row.kind.map_or("", |kind| &kind.word()[..1]).to_owned(),
         fixed(row.mib_per_second()),
         fixed(ms(row.mean_ns)),
         fixed(ms(row.min_ns)),
         fixed(ms(row.max_ns)),
         fixed(ms(row.deviation_ns)),
-        row.iops.map_or_else(
-            || ABSENT.to_owned(),
-            |iops| if iops < 10.0 { format!("{iops:.2}") } else { format!("{iops:.0}") }
-        ),
-    );
+        row.iops.map_or_else(|| ABSENT.to_owned(), iops),
+    ];
     if detail.buckets {
         let (buckets, mut from) = (row.buckets(), 0);
         for (_, last) in SHOWN_BUCKETS {
             let share = buckets.map(|buckets| buckets[from..=last].iter().sum::<f64>());
             from = last + 1;
-            let _ = write!(line, " {:>5}", share.map_or_else(|| ABSENT.to_owned(), shown_share));
+            cells.push(share.map_or_else(|| ABSENT.to_owned(), shown_share));
         }
     }
     if detail.percentiles {
-        for value in row.percentiles_ns {
-            let _ = write!(line, " {:>9}", fixed(ms(value)));
-        }
+        cells.extend(row.percentiles_ns.map(|value| fixed(ms(value))));
     }
-    if row.errno.is_some() {
-        let _ = write!(line, "  errno {}", row.errno.map_or_else(String::new, plain));
-    }
-    line.push('\n');
-    line
+    cells
 }
 
 /// Formats a share: blank for 0, `<1` below 1 %, otherwise rounded.
@@ -109,16 +112,6 @@ fn shown_share(share: f64) -> String {
         "<1".to_owned()
     } else {
         format!("{share:.0}")
-    }
-}
-
-const fn letter(kind: Option<ReadKind>) -> &'static str {
-    match kind {
-        Some(ReadKind::Read) => "r",
-        Some(ReadKind::Write) => "w",
-        Some(ReadKind::Trim) => "t",
-        Some(ReadKind::Mixed) => "m",
-        None => " ",
     }
 }
 
@@ -286,23 +279,19 @@ pub fn r_tail(name: Option<&str>) -> String {
 
 /// The heading of a Markdown table.
 pub fn markdown_head(detail: Detail) -> String {
-    let mut names = vec!["test", "users", "size", "", "MiB/s", "mean ms", "min ms", "max ms", "std ms", "IOPS"];
-    let percent: Vec<String> = SHOWN_BUCKETS.iter().map(|(name, _)| format!("{name} %")).collect();
-    let ms: Vec<String> = SHOWN_PERCENTILES.iter().map(|name| format!("{name} ms")).collect();
-    if detail.buckets {
-        names.extend(percent.iter().map(String::as_str));
-    }
-    if detail.percentiles {
-        names.extend(ms.iter().map(String::as_str));
-    }
+    let named = |(_, name, unit): (usize, &str, &str)| match (name, unit) {
+        (name, "mean") => format!("mean {name}"),
+        (name, "") => name.to_owned(),
+        (name, unit) => format!("{name} {unit}"),
+    };
+    let names: Vec<String> = columns(detail).into_iter().map(named).collect();
     let rule: String = (0..names.len()).map(|at| if matches!(at, 0 | 2 | 3) { "---|" } else { "--:|" }).collect();
     format!("| {} |\n|{rule}\n", names.join(" | "))
 }
 
 /// A row of a Markdown table.
 pub fn markdown_row(row: &Measurement, detail: Detail) -> String {
-    let cells = table_cells(row, detail);
-    format!("| {} |\n", cells.join(" | "))
+    format!("| {} |\n", cells(row, detail, markdown_text).join(" | "))
 }
 
 /// Escapes untrusted text so that no Markdown renderer treats it as a tag, link, image or emphasis.
@@ -318,34 +307,6 @@ fn markdown_text(text: &str) -> String {
         }
     }
     shown
-}
-
-fn table_cells(row: &Measurement, detail: Detail) -> Vec<String> {
-    let fixed = |value: Option<f64>| value.map_or_else(|| ABSENT.to_owned(), |value| format!("{value:.3}"));
-    let mut cells = vec![
-        markdown_text(row.test.as_str()),
-        row.users.map_or_else(|| ABSENT.to_owned(), plain),
-        markdown_text(row.block_text().as_deref().unwrap_or(ABSENT)),
-        letter(row.kind).trim().to_owned(),
-        fixed(row.mib_per_second()),
-        fixed(ms(row.mean_ns)),
-        fixed(ms(row.min_ns)),
-        fixed(ms(row.max_ns)),
-        fixed(ms(row.deviation_ns)),
-        row.iops.map_or_else(|| ABSENT.to_owned(), |iops| format!("{iops:.0}")),
-    ];
-    if detail.buckets {
-        let (buckets, mut from) = (row.buckets(), 0);
-        for (_, last) in SHOWN_BUCKETS {
-            let share = buckets.map(|buckets| buckets[from..=last].iter().sum::<f64>());
-            from = last + 1;
-            cells.push(share.map_or_else(|| ABSENT.to_owned(), shown_share));
-        }
-    }
-    if detail.percentiles {
-        cells.extend(row.percentiles_ns.map(|value| fixed(ms(value))));
-    }
-    cells
 }
 
 #[cfg(test)]

@@ -2,7 +2,8 @@
 
 use super::source::Reading;
 use super::survey::Replayed;
-use formats::iolog::{Adapt, Event, Reader, RecordError};
+use formats::FormatError;
+use formats::iolog::{Adapt, Event, Reader};
 use load::{RecordFailure, Recorded, Recording, Request};
 use plan::{Hold, Operation, ReplayPlan};
 use std::collections::VecDeque;
@@ -86,7 +87,7 @@ fn open(replayed: &Replayed) -> Result<Reader<BufReader<Reading>>, RecordFailure
     Reader::new(replayed.source.name.clone(), replayed.source.read()).map_err(failure)
 }
 
-fn failure(error: RecordError) -> RecordFailure {
+fn failure(error: FormatError) -> RecordFailure {
     RecordFailure { errno: error.errno(), operation: "read_iolog", message: error.to_string() }
 }
 

@@ -2,7 +2,8 @@
 
 use super::errors::wrong;
 use crate::files::file_error;
-use formats::iolog::{Reader, RecordError};
+use formats::FormatError;
+use formats::iolog::Reader;
 use model::JobError;
 use plan::JobPlan;
 use rustix::fs::{Mode, OFlags, fstatvfs};
@@ -51,7 +52,7 @@ impl Source {
             Kept::There(file) => file,
             Kept::Passing(stream) => keep(&name, stream, MOST_LEFT_FREE).map_err(|error| {
                 let full =
-                    matches!(&error, RecordError::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull);
+                    matches!(&error, FormatError::Trace { source, .. } if source.kind() == io::ErrorKind::StorageFull);
                 wrong(job, if full { libc::ENOSPC } else { error.errno() }, &error.to_string())
             })?,
         };
@@ -88,8 +89,8 @@ const MOST_LEFT_FREE: u64 = 1 << 30;
 
 /// Saves a stream in a file without a name: it is read twice, and may be larger than memory. It is parsed while it is
 /// saved, so that a stream that is not an I/O log fails at once, however much data would follow.
-fn keep(name: &str, stream: impl Read, most_left_free: u64) -> Result<File, RecordError> {
-    let failed = |source| RecordError::Io { name: name.to_owned(), source };
+fn keep(name: &str, stream: impl Read, most_left_free: u64) -> Result<File, FormatError> {
+    let failed = |source| FormatError::Trace { name: name.to_owned(), source };
     let (file, directory) = unnamed().map_err(|error| failed(error.into()))?;
     let left_free = room(&file).map_err(failed)? / 10;
     let kept = Keeping { stream, file: &file, directory, left_free: left_free.min(most_left_free) };

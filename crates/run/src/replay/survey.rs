@@ -68,7 +68,7 @@ pub(super) fn survey(
 }
 
 fn read_through(job: &JobPlan, plan: &ReplayPlan, source: &Source) -> Result<Found, JobError> {
-    let told = |error: formats::iolog::RecordError| wrong(job, error.errno(), &error.to_string());
+    let told = |error: formats::FormatError| wrong(job, error.errno(), &error.to_string());
     let mut reader = Reader::new(source.name.clone(), source.read()).map_err(told)?;
     let adapt = Adapt::new(plan);
     let (mut found, mut count) = (Found::default(), 0_u64);

@@ -3,7 +3,8 @@
 use super::errors::wrong;
 use super::source::Source;
 use crate::files::file_error;
-use formats::iolog::{MergeError, Trace, merge};
+use formats::FormatError;
+use formats::iolog::{Trace, merge};
 use model::JobError;
 use plan::Plan;
 use plan::{JobPlan, MergePlan, ReplayPlan};
@@ -44,7 +45,7 @@ pub(super) fn merge_job(job: &JobPlan, replay: &ReplayPlan, plan: &MergePlan) ->
     let not_written = |error| file_error("merge_blktrace_file", &plan.file, error, "");
     let mut out = BufWriter::new(sys::files::output_file::create(&plan.file).map_err(not_written)?);
     merge(&traces, &mut out).map_err(|error| match error {
-        MergeError::Trace(error) => wrong(job, error.errno(), &error.to_string()),
-        MergeError::Write(error) => not_written(error),
+        FormatError::Io(error) => not_written(error),
+        error => wrong(job, error.errno(), &error.to_string()),
     })
 }

@@ -5,11 +5,10 @@
 mod blocks;
 mod own;
 mod read;
-mod reading;
 mod spell;
 mod steer;
 mod write;
 
+pub(crate) use read::from_json;
 pub use read::{last_document, read};
-pub(crate) use reading::from_json;
 pub use write::{write, write_with_bins};

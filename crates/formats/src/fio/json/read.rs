@@ -1,18 +1,21 @@
-//! Reader of fio's JSON since 3.0 → RunResult; values that the document lacks keep their defaults.
+//! Reader of fio's JSON of any generation: 2.x in KiB and µs, 3.x in ns, json+ with its bins.
 //!
-//! Not in the document: process ids, the numbers of submit and reap calls (their bins then hold shares, see
-//! [`model::DepthStatistics`]) and the time over which disks were sampled. Without json+ bins, a histogram is rebuilt
-//! from the percentiles: the coarsest one that yields exactly those percentiles.
+//! A document becomes a [`ReadRun`], which has what is printed and nothing else. [`read`] makes a result of it, and adds
+//! what only a result can hold: options, latency target, steady state, tracked blocks and the key `plumb`. Not in the
+//! document: process ids, the numbers of submit and reap calls (their bins then hold shares, see
+//! [`model::DepthStatistics`]) and the time over which disks were sampled.
 
 use super::write::UNKNOWN_ETA_S;
-use crate::fio::percent_rows::{LEAST_DEPTH_SHARE, LEAST_LATENCY_SHARE};
-use crate::from_printed::{self, LARGEST, LONGEST_MS, histogram_of_percentiles, rounded, share_of};
-use crate::{FormatError, echoed};
-use measure::{Direction, Histogram, Moments, Nanos, SampleStatistics};
-use model::{
-    CpuUsage, DepthStatistics, DeviceUsage, DirectionResult, Echo, JobError, JobResult, LatencyBins, LatencyStatistics,
-    PriorityLatency, ReportStyle, RunResult, SyncResult, Unified,
+use crate::event::{Event, Sink};
+use crate::result_as_reading::{self, longest};
+use crate::{FormatError, echoed, from_printed};
+use ::fio::EchoedJob;
+use model::reading::{
+    Found, LatencyShare, PriorityTime, ReadDirection, ReadDisk, ReadJob, ReadKind, ReadLatency, ReadPriority, ReadRun,
+    ReadSamples, Reading,
 };
+use model::{Echo, JobResult, ReportStyle, RunResult, Unified};
+use plan::JobPlan;
 use serde_json::{Map, Value};
 
 type Object = Map<String, Value>;
@@ -39,9 +42,11 @@ fn last_line_start(text: &str, line: &str) -> Option<usize> {
     }
 }
 
-/// Reads the last document in `text`; text before and after it is ignored.
+/// Reads the last document in `text`; text before and after it is ignored. Without json+ bins, a histogram is rebuilt
+/// from the percentiles: the coarsest one that yields exactly those percentiles.
 ///
-/// Errors: no document, broken JSON, or a document without jobs.
+/// # Errors
+/// [`FormatError::Refused`]: no document, broken JSON, or a document without a list of jobs.
 pub fn read(text: &str) -> Result<RunResult, FormatError> {
     const WORKS: &str = "the output of fio --output-format=json or json+";
     let refused = |line: usize, what: &str| FormatError::Refused {
@@ -55,246 +60,303 @@ pub fn read(text: &str) -> Result<RunResult, FormatError> {
     let line_before = text[..document.as_ptr() as usize - text.as_ptr() as usize].lines().count();
     let root: Value =
         serde_json::from_str(document).map_err(|error| refused(line_before + error.line(), &error.to_string()))?;
-    let jobs = root.get("jobs").and_then(Value::as_array).ok_or_else(|| refused(line_before + 1, "no list `jobs`"))?;
-    let mut result = RunResult {
-        ended_unix_ms: ended(&root),
-        global_options: root.get("global options").map(pairs).unwrap_or_default(),
-        ..RunResult::default()
-    };
-    result.environment.program = text_of(&root, "fio version").unwrap_or_default();
-    for (number, job) in (1..).zip(jobs) {
-        let job = job.as_object().ok_or_else(|| refused(line_before + 1, "an entry of `jobs` is not an object"))?;
-        result.jobs.push(read_job(job, number, &result.global_options));
+    let list = list(&root).ok_or_else(|| refused(line_before + 1, "no list `jobs`"))?;
+    if !list.iter().all(Value::is_object) {
+        return Err(refused(line_before + 1, "an entry of `jobs` is not an object"));
     }
-    result.devices = root.get("disk_util").and_then(Value::as_array).map(|disks| read_disks(disks)).unwrap_or_default();
+    let entries = Entry::all(&root, list);
+    let run = read_run(&root, &entries, 1);
+    let mut result =
+        result_as_reading::result_over(&run, entries.iter().zip(&run.jobs).map(|(entry, job)| entry.settings(job)));
+    for (job, entry) in result.jobs.iter_mut().zip(&entries) {
+        // A job that failed before its engine was set up has no depth.
+        job.echo.iodepth = result_as_reading::small(get(entry.job, "latency_depth"));
+        job.first_forgiven_errno = i32::try_from(whole(entry.job, "first_error")).unwrap_or(0);
+        if let Some(mixed) = entry.job.get("mixed").and_then(Value::as_object)
+            && job.style.unified == Unified::Mixed
+        {
+            let reads = &mut job.directions.read;
+            (reads.short_ios, reads.dropped_ios) = (whole(mixed, "short_ios"), whole(mixed, "drop_ios"));
+        }
+    }
+    result.global_options = root.get("global options").map(pairs).unwrap_or_default();
     super::own::read_into(&root, &mut result);
     Ok(result)
 }
 
-fn ended(root: &Value) -> u64 {
-    let number = |key: &str| root.get(key).and_then(Value::as_u64);
-    number("timestamp_ms").or_else(|| number("timestamp").map(|seconds| seconds.saturating_mul(1000))).unwrap_or(0)
+/// Reports the run in a document.
+pub(crate) fn from_json(root: &Value, line: u64, sink: &mut Sink<'_>) {
+    let Some(list) = list(root) else {
+        sink(Event::damage(line, "a JSON document of fio without its list `jobs`"));
+        return;
+    };
+    let mut run = read_run(root, &Entry::all(root, list), line);
+    if run.jobs.is_empty() {
+        sink(Event::damage(line, "a JSON document of fio without a job"));
+        return;
+    }
+    for job in &mut run.jobs {
+        // fio prints zeros for a direction without I/O.
+        let number = |number: Option<f64>| number.is_some_and(|number| number != 0.0);
+        job.directions.retain(|direction| number(direction.bytes) || number(direction.ios));
+        if job.directions.is_empty() && !number(job.errno) {
+            let name = job.name.as_deref().unwrap_or_default();
+            sink(Event::damage(line, format!("the job `{name}` has no numbers")));
+        }
+    }
+    sink(Event::Reading(Reading { format: "fio-json", line, found: Found::Run(Box::new(run)) }));
 }
 
-fn text_of(value: &Value, key: &str) -> Option<String> {
-    value.get(key).and_then(Value::as_str).map(str::to_owned)
+/// The jobs of a document; `client_stats` in the output of a client.
+fn list(root: &Value) -> Option<&Vec<Value>> {
+    root.get("jobs").or_else(|| root.get("client_stats")).and_then(Value::as_array)
 }
 
-pub(super) fn pairs(value: &Value) -> Vec<(String, String)> {
+/// An entry of the list of jobs, and its options.
+struct Entry<'document> {
+    job: &'document Object,
+    options: Vec<(String, String)>,
+    echoed: Option<EchoedJob>,
+}
+
+impl<'document> Entry<'document> {
+    /// The entries that are objects.
+    fn all(root: &Value, list: &'document [Value]) -> Vec<Self> {
+        let global = root.get("global options").map(pairs).unwrap_or_default();
+        let entry = |job: &'document Object| {
+            let options = job.get("job options").map(pairs).unwrap_or_default();
+            Entry { job, echoed: echoed::job(&global, &options), options }
+        };
+        list.iter().filter_map(Value::as_object).map(entry).collect()
+    }
+
+    /// The parts of a result that a reading lacks: what the job was asked to do, its times, and its goals.
+    fn settings(&self, read: &ReadJob) -> JobResult {
+        let (job, echoed) = (self.job, self.echoed.as_ref());
+        JobResult {
+            echo: echoed.map_or_else(Echo::default, |job| echoed::echo(job, self.options.clone())),
+            style: echoed.map_or_else(ReportStyle::default, echoed::style),
+            workload: echoed.map(|job| job.workload.clone()),
+            started_unix_ms: whole(job, "job_start"),
+            elapsed_s: whole(job, "elapsed"),
+            remaining_s: Some(whole(job, "eta")).filter(|&eta| eta != UNKNOWN_ETA_S),
+            runtime: get(job, "job_runtime").map_or_else(|| longest(read), from_printed::milliseconds),
+            latency_goal: super::steer::read_goal(job),
+            steady: super::steer::read_steady(job),
+            blocks: super::blocks::read(job),
+            ..JobResult::default()
+        }
+    }
+}
+
+fn read_run(root: &Value, entries: &[Entry<'_>], line: u64) -> ReadRun {
+    let disks = root.get("disk_util").and_then(Value::as_array);
+    ReadRun {
+        version: root.get("fio version").and_then(Value::as_str).map(str::to_owned),
+        ended_unix_s: number(root.get("timestamp_ms")).map(|ms| ms / 1000.0).or_else(|| number(root.get("timestamp"))),
+        jobs: entries.iter().map(|entry| read_job(entry, line)).collect(),
+        disks: disks.into_iter().flatten().filter_map(Value::as_object).map(read_disk).collect(),
+        ..ReadRun::default()
+    }
+}
+
+fn pairs(value: &Value) -> Vec<(String, String)> {
     let entries = value.as_object().into_iter().flatten();
     entries.map(|(name, value)| (name.clone(), value.as_str().unwrap_or_default().to_owned())).collect()
 }
 
-/// A whole number; floats are truncated, a missing or negative value is 0.
+fn number(value: Option<&Value>) -> Option<f64> {
+    value.and_then(Value::as_f64).filter(|value| value.is_finite())
+}
+
+fn get(object: &Object, key: &str) -> Option<f64> {
+    number(object.get(key))
+}
+
+/// A whole number; a missing or negative value is 0.
 fn whole(object: &Object, key: &str) -> u64 {
-    let value = object.get(key);
-    value.and_then(Value::as_u64).unwrap_or_else(|| rounded(float(object, key).trunc())).min(LARGEST)
+    result_as_reading::count(get(object, key))
 }
 
-fn milliseconds(object: &Object, key: &str) -> Nanos {
-    Nanos::from_millis(whole(object, key).min(LONGEST_MS))
-}
-
-fn float(object: &Object, key: &str) -> f64 {
-    object.get(key).and_then(Value::as_f64).filter(|value| value.is_finite()).unwrap_or(0.0)
-}
-
-fn small(object: &Object, key: &str) -> u32 {
-    u32::try_from(whole(object, key)).unwrap_or(u32::MAX)
-}
-
-fn child<'object>(object: &'object Object, key: &str) -> Option<&'object Object> {
-    object.get(key).and_then(Value::as_object)
-}
-
-fn read_job(job: &Object, number: u32, global: &[(String, String)]) -> JobResult {
-    let own = job.get("job options").map(pairs).unwrap_or_default();
-    let echoed = echoed::job(global, &own);
-    let runtime = milliseconds(job, "job_runtime");
-    let errno = job.get("error").and_then(Value::as_i64).and_then(|errno| i32::try_from(errno).ok()).unwrap_or(0);
-    let mut found = JobResult {
-        echo: echoed.as_ref().map_or_else(Echo::default, |job| echoed::echo(job, own)),
-        style: echoed.as_ref().map_or_else(ReportStyle::default, echoed::style),
-        workers: echoed.as_ref().map_or(1, echoed::workers),
-        workload: echoed.map(|job| job.workload),
-        started_unix_ms: whole(job, "job_start"),
-        // With `continue_on_error`, `error` repeats the first of the tolerated errors.
-        error: (errno != 0 && whole(job, "total_err") == 0).then(|| JobError {
-            errno,
-            operation: String::new(),
-            message: String::new(),
-            signal: None,
-        }),
-        forgiven_errors: whole(job, "total_err"),
-        first_forgiven_errno: i32::try_from(whole(job, "first_error")).unwrap_or(0),
-        elapsed_s: whole(job, "elapsed"),
-        remaining_s: Some(whole(job, "eta")).filter(|&eta| eta != UNKNOWN_ETA_S),
-        runtime,
-        cpu: CpuUsage {
-            user: share_of(runtime, float(job, "usr_cpu")),
-            system: share_of(runtime, float(job, "sys_cpu")),
-            switches: whole(job, "ctx"),
-            major_faults: whole(job, "majf"),
-            minor_faults: whole(job, "minf"),
-        },
-        ..JobResult::default()
+fn read_job(entry: &Entry<'_>, line: u64) -> ReadJob {
+    let Entry { job, echoed, .. } = entry;
+    let plan = echoed.as_ref().map(|echoed| &echoed.plan);
+    let mut found = ReadJob {
+        line,
+        name: job.get("jobname").and_then(Value::as_str).map(str::to_owned),
+        group: get(job, "groupid"),
+        // Without group_reporting, an entry is one worker; with it, the entry covers the clones of all jobs of the
+        // group.
+        workers: Some(f64::from(echoed.as_ref().map_or(1, echoed::workers))),
+        errno: get(job, "error"),
+        description: job.get("desc").and_then(Value::as_str).map(str::to_owned),
+        pattern: echoed.as_ref().map(|echoed| ::fio::pattern::word(&echoed.workload).to_owned()),
+        engine: echoed.as_ref().map(|echoed| echoed.engine.clone()),
+        depth: get(job, "latency_depth").or_else(|| plan.map(|plan| f64::from(plan.depth.asked()))),
+        block_sizes: plan.map(block_sizes).unwrap_or_default(),
+        user_percent: get(job, "usr_cpu"),
+        system_percent: get(job, "sys_cpu"),
+        switches: get(job, "ctx"),
+        major_faults: get(job, "majf"),
+        minor_faults: get(job, "minf"),
+        depth_percent: shares(job, "iodepth_level"),
+        submit_percent: shares(job, "iodepth_submit"),
+        complete_percent: shares(job, "iodepth_complete"),
+        forgiven_errors: get(job, "total_err"),
+        ..ReadJob::default()
     };
-    found.echo.name = job.get("jobname").and_then(Value::as_str).unwrap_or_default().to_owned();
-    found.echo.group = small(job, "groupid");
-    found.echo.number = number;
-    found.echo.description = job.get("desc").and_then(Value::as_str).map(str::to_owned).or(found.echo.description);
-    // A job that failed before its engine was set up has no depth.
-    found.echo.iodepth = small(job, "latency_depth");
-    found.style.shows_errors |= job.contains_key("total_err");
-    for direction in Direction::ALL {
-        if let Some(object) = child(job, direction.word()) {
-            found.directions[direction] = read_direction(object, &mut found.style);
+    for (key, unit) in [("latency_ns", 1.0), ("latency_us", 1e3), ("latency_ms", 1e6)] {
+        let bins = job.get(key).and_then(Value::as_object).into_iter().flatten();
+        found.latency_shares.extend(bins.filter_map(|(bound, share)| {
+            let below_ns = bound.parse::<f64>().ok().filter(|bound| bound.is_finite()).map(|bound| bound * unit);
+            let percent = number(Some(share)).filter(|share| *share > 0.0)?;
+            (below_ns.is_some() || bound == ">=2000").then_some(LatencyShare { below_ns, percent })
+        }));
+    }
+    let kinds = [ReadKind::Read, ReadKind::Write, ReadKind::Trim, ReadKind::Mixed];
+    found.directions =
+        kinds.into_iter().filter_map(|kind| Some(read_direction(job.get(kind.word())?.as_object()?, kind))).collect();
+    let moved =
+        |kind: ReadKind, key: &str| job.get(kind.word()).and_then(Value::as_object).and_then(|object| get(object, key));
+    found.issued = totals(kinds, |kind| moved(kind, "total_ios"));
+    found.short = totals(kinds, |kind| moved(kind, "short_ios"));
+    found.dropped = totals(kinds, |kind| moved(kind, "drop_ios"));
+    if let Some(sync) = job.get("sync").and_then(Value::as_object) {
+        let count = get(sync, "total_ios").unwrap_or(0.0);
+        if found.issued.len() == 3 {
+            found.issued.push(count);
         }
+        found.sync = latency(sync, "lat");
     }
-    if let Some(mixed) = child(job, "mixed") {
-        if child(job, Direction::Read.word()).is_some() {
-            found.style.unified = Unified::Both;
-        } else {
-            // The document does not say which of the modes was used; the sum is the same.
-            found.style.unified = Unified::Mixed;
-            found.directions.read = read_direction(mixed, &mut found.style);
-        }
-    }
-    if let Some(sync) = child(job, "sync") {
-        let latency = child(sync, "lat_ns").and_then(|object| read_latency(object, &mut found.style));
-        found.sync = SyncResult { count: whole(sync, "total_ios"), latency: latency.unwrap_or_default() };
-    }
-    found.latency_goal = super::steer::read_goal(job);
-    found.steady = super::steer::read_steady(job);
-    found.blocks = super::blocks::read(job);
-    let ios = found.ios();
-    found.depth = read_depth(job, ios);
-    found.latency_bins = read_latency_bins(job, ios);
     found
 }
 
-fn read_samples(object: &Object, [count, minimum, maximum, mean, deviation]: [&str; 5]) -> SampleStatistics {
-    from_printed::samples(
-        whole(object, count),
-        [whole(object, minimum), whole(object, maximum)],
-        [float(object, mean), float(object, deviation)],
-    )
-}
-
-fn read_moments(object: &Object, count: u64) -> Moments {
-    let bounds = [whole(object, "min"), whole(object, "max")];
-    from_printed::moments(count, bounds, [float(object, "mean"), float(object, "stddev")])
-}
-
-/// Converts percentages, in the document's order, to counts out of `total`.
-fn shares<const BINS: usize>(object: Option<&Object>, total: u64, least: f64) -> [u64; BINS] {
-    let mut stated = [0.0; BINS];
-    for (slot, (_, share)) in stated.iter_mut().zip(object.into_iter().flatten()) {
-        *slot = share.as_f64().unwrap_or(0.0);
+/// Smallest and largest block of reads, writes and trims; trailing directions equal to the one before are omitted.
+fn block_sizes(plan: &JobPlan) -> Vec<(f64, f64)> {
+    let sizes = plan.load.size_ranges();
+    let mut found: Vec<_> = sizes.iter().map(|(_, &(low, high))| (f64::from(low), f64::from(high))).collect();
+    while let [.., before, last] = found[..]
+        && before == last
+    {
+        found.pop();
     }
-    from_printed::counts(&stated, total, least)
+    found
 }
 
-fn read_direction(object: &Object, style: &mut model::ReportStyle) -> DirectionResult {
-    let mut latency = |key: &str| child(object, key).and_then(|latency| read_latency(latency, style));
-    let (submission, completion, total) = (latency("slat_ns"), latency("clat_ns"), latency("lat_ns"));
-    let by_priority = object.get("prios").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_object);
-    let mut priority = |of: &Object| {
-        let level = |key: &str| u16::try_from(whole(of, key)).unwrap_or(0);
-        let latency = child(of, "clat_ns").or_else(|| child(of, "lat_ns"));
-        let latency = latency.and_then(|latency| read_latency(latency, style)).unwrap_or_default();
-        PriorityLatency { class: level("prioclass"), level: level("prio"), hint: level("priohint"), latency }
+/// Totals of reads, writes and trims; empty if reads or writes are missing.
+fn totals(kinds: [ReadKind; 4], count: impl Fn(ReadKind) -> Option<f64>) -> Vec<f64> {
+    match (count(kinds[0]), count(kinds[1])) {
+        (Some(reads), Some(writes)) => vec![reads, writes, count(kinds[2]).unwrap_or(0.0)],
+        _ => Vec::new(),
+    }
+}
+
+fn shares(job: &Object, key: &str) -> Vec<f64> {
+    job.get(key).and_then(Value::as_object).into_iter().flatten().filter_map(|(_, share)| number(Some(share))).collect()
+}
+
+fn read_direction(object: &Object, kind: ReadKind) -> ReadDirection {
+    // Up to fio 2.x `io_bytes` was in KiB; 3.x counts bytes and adds `io_kbytes` in KiB.
+    let modern = object.contains_key("io_kbytes") || object.contains_key("slat_ns") || object.contains_key("clat_ns");
+    let io = get(object, "io_bytes");
+    let moved = if modern { io } else { io.map(|kib| kib * 1024.0) };
+    let ios = get(object, "total_ios");
+    let kib = |key: &str| get(object, key).map(|kib| kib * 1024.0);
+    let samples = |[min, max, mean, deviation, count]: [&str; 5], unit: f64| {
+        let value = |key: &str| get(object, key).map(|value| value * unit);
+        let (min, max, mean, deviation) = (value(min), value(max), value(mean), value(deviation));
+        ReadSamples { min, max, mean, deviation, count: get(object, count), percent_of_group: None }
     };
-    let printed = |key: &str| object.get(key).and_then(Value::as_f64);
-    DirectionResult {
-        priorities: by_priority.map(&mut priority).collect(),
-        bytes: whole(object, "io_bytes"),
-        ios: whole(object, "total_ios"),
-        short_ios: whole(object, "short_ios"),
-        dropped_ios: whole(object, "drop_ios"),
-        // Newer fio versions write zone resets per job, not per direction.
-        zone_resets: 0,
-        runtime: milliseconds(object, "runtime"),
-        submission,
-        completion,
-        total,
-        bandwidth_samples: read_samples(object, ["bw_samples", "bw_min", "bw_max", "bw_mean", "bw_dev"]),
-        iops_samples: read_samples(object, ["iops_samples", "iops_min", "iops_max", "iops_mean", "iops_stddev"]),
-        worker_rates: None,
-        stated: from_printed::stated(printed("bw_bytes").or(printed("bw").map(|kib| kib * 1024.0)), printed("iops")),
+    let bandwidth = samples(["bw_min", "bw_max", "bw_mean", "bw_dev", "bw_samples"], 1024.0);
+    let bandwidth = ReadSamples { percent_of_group: get(object, "bw_agg"), ..bandwidth };
+    let iops_samples = samples(["iops_min", "iops_max", "iops_mean", "iops_stddev", "iops_samples"], 1.0);
+    // Without samples, drop the section: the text report has no line for it either.
+    let taken = |samples: ReadSamples| {
+        (samples.max.unwrap_or(0.0) > 0.0 || samples.count.unwrap_or(0.0) > 0.0).then_some(samples)
+    };
+    ReadDirection {
+        bytes: moved,
+        bytes_per_second: get(object, "bw_bytes").or_else(|| kib("bw")),
+        iops: get(object, "iops"),
+        runtime_ms: get(object, "runtime"),
+        ios,
+        submission: latency(object, "slat"),
+        completion: latency(object, "clat"),
+        total: latency(object, "lat"),
+        priorities: object
+            .get("prios")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+            .filter_map(|of| read_priority(of.as_object()?, ios))
+            .collect(),
+        bandwidth: taken(bandwidth),
+        iops_samples: taken(iops_samples),
+        ..ReadDirection::new(kind)
     }
 }
 
-/// `None` if nothing was measured. The names of the percentiles become the job's percentile list.
-fn read_latency(object: &Object, style: &mut model::ReportStyle) -> Option<LatencyStatistics> {
-    let count = whole(object, "N");
-    if count == 0 {
+/// Latencies of one priority; its share is its part of the I/O count.
+fn read_priority(object: &Object, ios: Option<f64>) -> Option<ReadPriority> {
+    let completion = latency(object, "clat").map(|latency| (PriorityTime::Completion, latency));
+    let (time, latency) = completion.or_else(|| Some((PriorityTime::Total, latency(object, "lat")?)))?;
+    Some(ReadPriority {
+        class: get(object, "prioclass")?,
+        level: get(object, "prio")?,
+        hint: get(object, "priohint"),
+        percent: latency.count.zip(ios).filter(|(_, ios)| *ios > 0.0).map(|(count, ios)| 100.0 * count / ios),
+        time,
+        latency,
+    })
+}
+
+/// `NAME_ns` of fio 3.x, or `NAME` in µs of older versions; `None` if nothing was measured.
+fn latency(object: &Object, name: &str) -> Option<ReadLatency> {
+    let (found, unit) = match object.get(&format!("{name}_ns")) {
+        Some(found) => (found, 1.0),
+        None => (object.get(name)?, 1e3),
+    };
+    let found = found.as_object()?;
+    let value = |key: &str| get(found, key).map(|value| value * unit);
+    if get(found, "N").map_or_else(|| value("max").unwrap_or(0.0) == 0.0, |count| count == 0.0) {
         return None;
     }
-    let mut percentiles: Vec<(f64, u64)> =
-        child(object, "percentile").into_iter().flatten().filter_map(number_pair).collect();
-    percentiles.sort_by(|a, b| a.0.total_cmp(&b.0));
-    if !percentiles.is_empty() {
-        style.percentiles = percentiles.iter().map(|&(percent, _)| percent).collect();
-    }
-    let bins: Vec<(f64, u64)> = child(object, "bins").into_iter().flatten().filter_map(number_pair).collect();
-    let histogram = match (bins.is_empty(), percentiles.is_empty()) {
-        (false, _) => Some(histogram_of_bins(&bins)),
-        (true, false) => Some(histogram_of_percentiles(&percentiles, count, whole(object, "max"))),
-        (true, true) => None,
+    let pairs = |key: &str, of_key: f64, of_value: f64| -> Vec<(f64, f64)> {
+        let entries = found.get(key).and_then(Value::as_object).into_iter().flatten();
+        let mut pairs: Vec<(f64, f64)> = entries
+            .filter_map(|(name, value)| {
+                Some((
+                    name.parse::<f64>().ok().filter(|name| name.is_finite())? * of_key,
+                    number(Some(value))? * of_value,
+                ))
+            })
+            .collect();
+        pairs.sort_by(|one, other| one.0.total_cmp(&other.0));
+        pairs
     };
-    Some(LatencyStatistics { moments: read_moments(object, count), histogram })
+    let mut percentiles = pairs("percentile", 1.0, unit);
+    // Old versions print unused entries of the percentile list as 0.
+    percentiles.retain(|&(percent, _)| percent > 0.0);
+    Some(ReadLatency {
+        count: get(found, "N"),
+        min_ns: value("min"),
+        max_ns: value("max"),
+        mean_ns: value("mean"),
+        deviation_ns: value("stddev"),
+        percentiles,
+        bins: pairs("bins", unit, 1.0),
+    })
 }
 
-fn number_pair((name, value): (&String, &Value)) -> Option<(f64, u64)> {
-    Some((name.parse().ok().filter(|name: &f64| name.is_finite())?, value.as_u64()?.min(LARGEST)))
-}
-
-fn histogram_of_bins(bins: &[(f64, u64)]) -> Box<Histogram> {
-    let mut histogram = Box::new(Histogram::new());
-    let mut room = LARGEST;
-    for &(latency, count) in bins {
-        let count = count.min(room);
-        room -= count;
-        histogram.record_many(Nanos(rounded(latency)), count);
-    }
-    histogram
-}
-
-/// Submit and reap sizes are stored as counts out of this many calls: a percentage with six decimals.
-const PARTS: u64 = 100_000_000;
-
-fn read_depth(job: &Object, ios: u64) -> DepthStatistics {
-    let depth = |key: &str, total: u64| shares(child(job, key), total, LEAST_DEPTH_SHARE);
-    DepthStatistics {
-        level: depth("iodepth_level", ios),
-        submit: depth("iodepth_submit", PARTS),
-        complete: depth("iodepth_complete", PARTS),
-        submits: 0,
-        completes: 0,
-    }
-}
-
-fn read_latency_bins(job: &Object, ios: u64) -> LatencyBins {
-    let bins = |key: &str| child(job, key);
-    LatencyBins {
-        ns: shares(bins("latency_ns"), ios, LEAST_LATENCY_SHARE),
-        us: shares(bins("latency_us"), ios, LEAST_LATENCY_SHARE),
-        ms: shares(bins("latency_ms"), ios, LEAST_LATENCY_SHARE),
-    }
-}
-
-/// Reads disks in order. The devices below a stacked device follow it, and nothing distinguishes them from other disks.
-fn read_disks(disks: &[Value]) -> Vec<DeviceUsage> {
-    let read = |disk: &Object| DeviceUsage {
+fn read_disk(disk: &Object) -> ReadDisk {
+    let pair = |reads: &str, writes: &str| Some((get(disk, reads)?, get(disk, writes)?));
+    ReadDisk {
         name: disk.get("name").and_then(Value::as_str).unwrap_or_default().to_owned(),
-        ios: [whole(disk, "read_ios"), whole(disk, "write_ios")],
-        merges: [whole(disk, "read_merges"), whole(disk, "write_merges")],
-        sectors: [whole(disk, "read_sectors"), whole(disk, "write_sectors")],
-        ticks_ms: [whole(disk, "read_ticks"), whole(disk, "write_ticks")],
-        in_queue_ms: whole(disk, "in_queue"),
-        stated_utilisation_percent: Some(float(disk, "util")),
-        ..DeviceUsage::default()
-    };
-    disks.iter().filter_map(Value::as_object).map(read).collect()
+        ios: pair("read_ios", "write_ios"),
+        sectors: pair("read_sectors", "write_sectors"),
+        merges: pair("read_merges", "write_merges"),
+        ticks_ms: pair("read_ticks", "write_ticks"),
+        in_queue_ms: get(disk, "in_queue"),
+        utilisation_percent: get(disk, "util"),
+    }
 }

@@ -1,98 +1,35 @@
 //! fio's JSON layout: two spaces of indent, `"key" : value`, floats with six decimals.
 
-use serde::Serialize;
 use serde_json::Value;
-use serde_json::ser::{CompactFormatter, Formatter, Serializer};
-use std::io::{self, Write};
 
 /// Formats `value` as fio prints it, without a trailing newline.
 pub(super) fn spelled(value: &Value) -> String {
-    let mut bytes = Vec::new();
-    let mut serializer = Serializer::with_formatter(&mut bytes, FioFormatter::default());
-    // A serializer fails on I/O errors and on keys that are not text; a `Value` written into memory has neither.
-    match value.serialize(&mut serializer) {
-        Ok(()) => String::from_utf8_lossy(&bytes).into_owned(),
-        Err(_) => String::new(),
-    }
+    let mut text = String::new();
+    push(&mut text, value, 0);
+    text
 }
 
-#[derive(Default)]
-struct FioFormatter {
-    depth: usize,
-    compact: CompactFormatter,
-}
-
-impl FioFormatter {
-    fn break_line<W: ?Sized + Write>(&self, writer: &mut W) -> io::Result<()> {
-        writer.write_all(b"\n")?;
-        (0..self.depth).try_for_each(|_| writer.write_all(b"  "))
-    }
-
-    fn open<W: ?Sized + Write>(&mut self, writer: &mut W, bracket: &[u8]) -> io::Result<()> {
-        self.depth += 1;
-        writer.write_all(bracket)
-    }
-
-    fn close<W: ?Sized + Write>(&mut self, writer: &mut W, bracket: &[u8]) -> io::Result<()> {
-        self.depth -= 1;
-        self.break_line(writer)?;
-        writer.write_all(bracket)
-    }
-
-    fn begin_item<W: ?Sized + Write>(&self, writer: &mut W, position: Position) -> io::Result<()> {
-        if position == Position::Later {
-            writer.write_all(b",")?;
+fn push(text: &mut String, value: &Value, depth: usize) {
+    let [open, close] = match value {
+        Value::Object(_) => ['{', '}'],
+        Value::Array(_) => ['[', ']'],
+        Value::Number(number) if number.is_f64() => {
+            return text.push_str(&format!("{:.6}", number.as_f64().unwrap_or(0.0)));
         }
-        self.break_line(writer)
+        _ => return text.push_str(&value.to_string()),
+    };
+    text.push(open);
+    let members = value.as_object().into_iter().flatten().map(|(key, value)| (Some(key), value));
+    let entries = value.as_array().into_iter().flatten().map(|value| (None, value));
+    for (index, (key, value)) in members.chain(entries).enumerate() {
+        text.push_str(if index > 0 { ",\n" } else { "\n" });
+        text.push_str(&"  ".repeat(depth + 1));
+        if let Some(key) = key {
+            text.push_str(&format!("{} : ", Value::from(key.as_str())));
+        }
+        push(text, value, depth + 1);
     }
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Position {
-    First,
-    Later,
-}
-
-impl From<bool> for Position {
-    fn from(first: bool) -> Self {
-        if first { Position::First } else { Position::Later }
-    }
-}
-
-impl Formatter for FioFormatter {
-    fn write_f64<W: ?Sized + Write>(&mut self, writer: &mut W, value: f64) -> io::Result<()> {
-        write!(writer, "{value:.6}")
-    }
-
-    fn begin_array<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
-        self.open(writer, b"[")
-    }
-
-    fn end_array<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
-        self.close(writer, b"]")
-    }
-
-    fn begin_array_value<W: ?Sized + Write>(&mut self, writer: &mut W, first: bool) -> io::Result<()> {
-        self.begin_item(writer, first.into())
-    }
-
-    fn begin_object<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
-        self.open(writer, b"{")
-    }
-
-    fn end_object<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
-        self.close(writer, b"}")
-    }
-
-    fn begin_object_key<W: ?Sized + Write>(&mut self, writer: &mut W, first: bool) -> io::Result<()> {
-        self.begin_item(writer, first.into())
-    }
-
-    fn begin_object_value<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
-        self.compact.begin_object_value(writer).and_then(|()| writer.write_all(b" "))
-    }
-
-    fn end_object_key<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
-        writer.write_all(b" ")
-    }
+    text.push('\n');
+    text.push_str(&"  ".repeat(depth));
+    text.push(close);
 }

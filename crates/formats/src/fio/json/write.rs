@@ -3,7 +3,7 @@
 use super::spell::spelled;
 use super::steer;
 use crate::fio::group::{Divisor, Group, Shown, percent_of_group, shown};
-use crate::fio::text::{Members, version_line};
+use crate::fio::text::{mean_of, version_line};
 use crate::fio::{group, percent_rows};
 use crate::{View, local_time};
 use measure::Histogram;
@@ -113,8 +113,8 @@ fn job(row: &JobResult, groups: &[Group], detail: Detail) -> Value {
 }
 
 fn sync_object(row: &JobResult, detail: Detail) -> Value {
-    let percentiles = row.style.completion_percentiles || row.style.total_percentiles;
-    let latency = latency_object(Some(&row.sync.latency), &row.style, percentiles.into(), detail);
+    let wanted = row.style.completion_percentiles || row.style.total_percentiles;
+    let latency = latency_object(Some(&row.sync.latency), wanted.then_some(&row.style.percentiles), detail);
     json!({ "total_ios": row.sync.count, "lat_ns": latency })
 }
 
@@ -126,7 +126,7 @@ fn direction_object(found: &DirectionResult, style: &ReportStyle, percent_of_gro
     let bytes_per_second = found.bytes_per_second().unwrap_or(0);
     let (bandwidth, iops) = (&found.bandwidth_samples, &found.iops_samples);
     let latency = |statistics: &Option<LatencyStatistics>, wanted: bool| {
-        latency_object(statistics.as_ref(), style, wanted.into(), detail)
+        latency_object(statistics.as_ref(), wanted.then_some(&style.percentiles), detail)
     };
     let mut object = json!({
         "io_bytes": found.bytes,
@@ -167,31 +167,14 @@ fn priorities(found: &DirectionResult, style: &ReportStyle, detail: Detail) -> V
     let key = if style.total_percentiles { "lat_ns" } else { "clat_ns" };
     let wanted = style.total_percentiles || style.completion_percentiles;
     let one = |of: &PriorityLatency| {
-        let latency = latency_object(Some(&of.latency), style, wanted.into(), detail);
+        let latency = latency_object(Some(&of.latency), wanted.then_some(&style.percentiles), detail);
         json!({ "prioclass": of.class, "prio": of.level, "priohint": of.hint, key: latency })
     };
     found.priorities.iter().map(one).collect()
 }
 
-/// Selects if the percentiles of a latency are written.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Percentiles {
-    Shown,
-    Hidden,
-}
-
-impl From<bool> for Percentiles {
-    fn from(wanted: bool) -> Self {
-        if wanted { Percentiles::Shown } else { Percentiles::Hidden }
-    }
-}
-
-fn latency_object(
-    statistics: Option<&LatencyStatistics>,
-    style: &ReportStyle,
-    percentiles: Percentiles,
-    detail: Detail,
-) -> Value {
+/// A latency, with these percentiles.
+fn latency_object(statistics: Option<&LatencyStatistics>, percentiles: Option<&[f64]>, detail: Detail) -> Value {
     let nothing = LatencyStatistics::default();
     let statistics = statistics.unwrap_or(&nothing);
     let moments = &statistics.moments;
@@ -202,42 +185,22 @@ fn latency_object(
     object.insert("mean".into(), json!(moments.mean().unwrap_or(0.0)));
     object.insert("stddev".into(), json!(moments.deviation().unwrap_or(0.0)));
     object.insert("N".into(), json!(moments.count()));
-    let histogram = statistics.histogram.as_ref().filter(|_| percentiles == Percentiles::Shown && moments.count() > 0);
-    if let Some(histogram) = histogram {
-        write_percentiles(&mut object, histogram, style, detail);
+    let histogram = statistics.histogram.as_ref().filter(|_| moments.count() > 0);
+    if let Some((histogram, percentiles)) = histogram.zip(percentiles) {
+        write_percentiles(&mut object, histogram, percentiles, detail);
     }
     Value::Object(object)
 }
 
-fn write_percentiles(object: &mut Map<String, Value>, histogram: &Histogram, style: &ReportStyle, detail: Detail) {
-    let values = histogram.percentiles(&style.percentiles).unwrap_or_default();
-    let named =
-        style.percentiles.iter().zip(values).map(|(percent, value)| (format!("{percent:.6}"), json!(value.get())));
+fn write_percentiles(object: &mut Map<String, Value>, histogram: &Histogram, percentiles: &[f64], detail: Detail) {
+    let values = histogram.percentiles(percentiles).unwrap_or_default();
+    let named = percentiles.iter().zip(values).map(|(percent, value)| (format!("{percent:.6}"), json!(value.get())));
     object.insert("percentile".into(), Value::Object(named.collect()));
     if detail == Detail::Bins {
         let bins =
             histogram.iter().map(|(bucket, count)| (Histogram::bucket_value(bucket).get().to_string(), json!(count)));
         object.insert("bins".into(), Value::Object(bins.collect()));
     }
-}
-
-fn own_usage(device: &DeviceUsage) -> Map<String, Value> {
-    let mut object = Map::new();
-    let mut put = |key: &str, value: Value| {
-        object.insert(key.to_owned(), value);
-    };
-    put("name", json!(device.name));
-    put("read_ios", json!(device.ios[0]));
-    put("write_ios", json!(device.ios[1]));
-    put("read_sectors", json!(device.sectors[0]));
-    put("write_sectors", json!(device.sectors[1]));
-    put("read_merges", json!(device.merges[0]));
-    put("write_merges", json!(device.merges[1]));
-    put("read_ticks", json!(device.ticks_ms[0]));
-    put("write_ticks", json!(device.ticks_ms[1]));
-    put("in_queue", json!(device.in_queue_ms));
-    put("util", json!(device.utilisation_percent().unwrap_or(0.0)));
-    object
 }
 
 /// Appends a device and the devices below it.
@@ -247,22 +210,28 @@ fn push_disk(entries: &mut Vec<Value>, device: &DeviceUsage) {
 }
 
 fn disk(device: &DeviceUsage) -> Value {
-    let mut object = own_usage(device);
-    if let Some(Members { mean }) = Members::of(&device.members) {
-        let pairs = [
-            ("aggr_read_ios", mean.ios[0]),
-            ("aggr_write_ios", mean.ios[1]),
-            ("aggr_read_sectors", mean.sectors[0]),
-            ("aggr_write_sectors", mean.sectors[1]),
-            ("aggr_read_merges", mean.merges[0]),
-            // fio's key is singular here, and tools that read its JSON depend on it.
-            ("aggr_write_merge", mean.merges[1]),
-            ("aggr_read_ticks", mean.ticks_ms[0]),
-            ("aggr_write_ticks", mean.ticks_ms[1]),
-            ("aggr_in_queue", mean.in_queue_ms),
-        ];
-        object.extend(pairs.map(|(key, value)| (key.to_owned(), json!(value))));
-        object.insert("aggr_util".into(), json!(mean.utilisation_percent().unwrap_or(0.0)));
+    let mut object = Map::new();
+    object.insert("name".into(), json!(device.name));
+    put_usage(&mut object, ["", "write_merges"], device);
+    if let Some(mean) = mean_of(&device.members) {
+        // fio's key is singular here, and tools that read its JSON depend on it.
+        put_usage(&mut object, ["aggr_", "write_merge"], &mean);
     }
     Value::Object(object)
+}
+
+fn put_usage(object: &mut Map<String, Value>, [prefix, write_merges]: [&str; 2], device: &DeviceUsage) {
+    let counters = [
+        ("read_ios", device.ios[0]),
+        ("write_ios", device.ios[1]),
+        ("read_sectors", device.sectors[0]),
+        ("write_sectors", device.sectors[1]),
+        ("read_merges", device.merges[0]),
+        (write_merges, device.merges[1]),
+        ("read_ticks", device.ticks_ms[0]),
+        ("write_ticks", device.ticks_ms[1]),
+        ("in_queue", device.in_queue_ms),
+    ];
+    object.extend(counters.map(|(key, value)| (format!("{prefix}{key}"), json!(value))));
+    object.insert(format!("{prefix}util"), json!(device.utilisation_percent().unwrap_or(0.0)));
 }

@@ -8,7 +8,7 @@ mod packed;
 mod summary;
 
 pub use histogram::{COLUMNS, coarser, fold, push_histogram};
-pub use packed::{InflateError, Packer, inflate};
+pub use packed::{Packer, inflate};
 pub(crate) use summary::LogReader;
 
 use measure::Direction;

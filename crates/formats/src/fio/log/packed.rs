@@ -6,6 +6,7 @@
 //! that have neither of the two.
 
 use super::{LogLayout, LogRow, push_row};
+use crate::FormatError;
 use flate2::bufread::ZlibDecoder;
 use flate2::{Compression, write::ZlibEncoder};
 use measure::Direction;
@@ -74,27 +75,11 @@ fn push_packed(bytes: &mut Vec<u8>, layout: LogLayout, row: &LogRow) {
     }
 }
 
-/// Errors of reading a compressed log.
-#[derive(Debug, thiserror::Error)]
-pub enum InflateError {
-    /// The log cannot be read, or the text cannot be written.
-    #[error("{0}")]
-    Io(#[from] std::io::Error),
-    /// The file is not a compressed log, or it is damaged.
-    #[error("not a compressed log, or damaged: after {rows} rows {what}")]
-    Damaged {
-        /// Rows decoded before the damage.
-        rows: u64,
-        /// Description of the damage.
-        what: String,
-    },
-}
-
 /// Decompresses a log and writes its rows as text; returns the number of rows. Memory use does not grow with the log.
 ///
 /// # Errors
-/// [`InflateError`]; the rows before the damage have been written.
-pub fn inflate(mut compressed: impl BufRead, mut text: impl Write) -> Result<u64, InflateError> {
+/// [`FormatError::Io`] and [`FormatError::Log`]; the rows before the damage have been written.
+pub fn inflate(mut compressed: impl BufRead, mut text: impl Write) -> Result<u64, FormatError> {
     let mut rows = 0;
     let (mut waiting, mut lines) = (Vec::new(), Vec::new());
     let mut block = vec![0; 64 << 10];
@@ -104,7 +89,7 @@ pub fn inflate(mut compressed: impl BufRead, mut text: impl Write) -> Result<u64
             let count = match stream.read(&mut block) {
                 Ok(0) => break,
                 Ok(count) => count,
-                Err(error) => return Err(InflateError::Damaged { rows, what: error.to_string() }),
+                Err(error) => return Err(FormatError::Log { rows, what: error.to_string() }),
             };
             // A row may be split between two reads, or between two zlib streams: its first part waits here for the
             // rest.
@@ -117,14 +102,14 @@ pub fn inflate(mut compressed: impl BufRead, mut text: impl Write) -> Result<u64
     }
     if !waiting.is_empty() {
         let what = format!("{} bytes are left, less than a row", waiting.len());
-        return Err(InflateError::Damaged { rows, what });
+        return Err(FormatError::Log { rows, what });
     }
     text.flush()?;
     Ok(rows)
 }
 
 /// Decodes the complete rows in `bytes`; returns the number of bytes consumed.
-fn unpack(bytes: &[u8], lines: &mut Vec<u8>, rows: &mut u64) -> Result<usize, InflateError> {
+fn unpack(bytes: &[u8], lines: &mut Vec<u8>, rows: &mut u64) -> Result<usize, FormatError> {
     let mut used = 0;
     while let Some((row, layout, length)) = first_row(&bytes[used..], *rows)? {
         push_row(lines, layout, &row);
@@ -134,7 +119,7 @@ fn unpack(bytes: &[u8], lines: &mut Vec<u8>, rows: &mut u64) -> Result<usize, In
     Ok(used)
 }
 
-fn first_row(bytes: &[u8], rows: u64) -> Result<Option<(LogRow, LogLayout, usize)>, InflateError> {
+fn first_row(bytes: &[u8], rows: u64) -> Result<Option<(LogRow, LogLayout, usize)>, FormatError> {
     let long = |at: usize| bytes.get(at..at + 8).and_then(|part| part.try_into().ok()).map(u64::from_le_bytes);
     let (Some(at_ms), Some(value), Some(words), Some(block)) = (long(0), long(8), long(16), long(24)) else {
         return Ok(None);
@@ -143,7 +128,7 @@ fn first_row(bytes: &[u8], rows: u64) -> Result<Option<(LogRow, LogLayout, usize
     let word = u32::try_from(words & 0xffff_ffff).unwrap_or(0);
     let priority = u16::try_from((words >> 32) & 0xffff).unwrap_or(0);
     let Some(&direction) = usize::try_from(word & !FLAGS).ok().and_then(|index| Direction::ALL.get(index)) else {
-        return Err(InflateError::Damaged { rows, what: format!("direction {} does not exist", word & !FLAGS) });
+        return Err(FormatError::Log { rows, what: format!("direction {} does not exist", word & !FLAGS) });
     };
     let has = |flag: u32| word & flag != 0;
     let layout = LogLayout {

@@ -1,8 +1,8 @@
 //! fio's bandwidth, IOPS, latency and histogram logs → a summary per direction, in memory that does not grow with the
 //! log.
 
+use crate::event::{Event, Line, Sink};
 use crate::read_number::leading;
-use crate::stream::{Event, Line, Sink};
 use measure::{Histogram, Nanos};
 use model::reading::{Found, LogDirection, LogSummary, ReadKind, Reading};
 
@@ -51,7 +51,7 @@ impl LogReader {
             self.row(number, &fields);
             true
         } else if self.rows > 0 && text.contains(',') {
-            sink(Event::damage(number, "damaged line of a log".to_owned()));
+            sink(Event::damage(number, "damaged line of a log"));
             true
         } else {
             false

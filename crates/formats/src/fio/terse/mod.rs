@@ -1,14 +1,12 @@
 //! fio's terse output: one line of fields per job, separated by semicolons, in four versions.
 //!
 //! Owns the order and format of the fields. Latencies are in µs, bandwidth in KiB/s. The reader accepts every version;
-//! values that a line lacks stay absent, see [`read`].
+//! values that a line lacks stay absent.
 
 mod read;
-mod reading;
 mod write;
 
-pub use read::{looks_like, read};
-pub(crate) use reading::{describe, reading};
+pub(crate) use read::{describe, looks_like, reading, result};
 pub use write::write;
 
 /// Percentile fields in a line; unused ones are filled with [`UNUSED_PLACE`].

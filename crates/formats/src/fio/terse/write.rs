@@ -77,8 +77,8 @@ fn write_row(line: &mut Line, row: &JobResult, groups: &[Group], version: TerseV
         line.push(format_args!("{share:.1}%"));
     }
     let (_, mut us, ms) = percent_rows::latency(row);
-    // The line has no fields for latencies below a microsecond.
-    us[0] += percent_rows::below_a_microsecond(row);
+    // The line has no fields for latencies below a microsecond. Shares read from JSON may add up to more than 100 %.
+    us[0] = (us[0] + percent_rows::below_a_microsecond(row)).min(100.0);
     for share in us.into_iter().chain(ms) {
         line.push(format_args!("{share:.2}%"));
     }

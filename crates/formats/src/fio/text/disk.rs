@@ -16,14 +16,10 @@ pub(super) fn write(text: &mut String, devices: &[DeviceUsage]) {
 
 /// Writes the line of a device and those of the devices below it.
 fn write_device(text: &mut String, device: &DeviceUsage) {
-    match Members::of(&device.members) {
-        None => {
-            let _ = writeln!(text, "  {}: {}", device.name, usage(device, OWN));
-        }
-        Some(members) => {
-            let _ = writeln!(text, "    {}: {}, {}", device.name, usage(device, OWN), usage(&members.mean, MEAN));
-        }
-    }
+    let _ = match mean_of(&device.members) {
+        None => writeln!(text, "  {}: {}", device.name, usage(device, OWN)),
+        Some(mean) => writeln!(text, "    {}: {}, {}", device.name, usage(device, OWN), usage(&mean, MEAN)),
+    };
     for member in &device.members {
         write_device(text, member);
     }
@@ -49,29 +45,20 @@ fn usage(device: &DeviceUsage, [prefix, before_sectors]: Prefixes) -> String {
     )
 }
 
-/// Means over the devices below a stacked device; utilization is the maximum.
-pub(crate) struct Members {
-    pub(crate) mean: DeviceUsage,
-}
-
-impl Members {
-    /// `None` if there are no lower devices.
-    pub(crate) fn of(members: &[DeviceUsage]) -> Option<Members> {
-        let count = u64::try_from(members.len()).ok().filter(|&count| count > 0)?;
-        let mean = |get: fn(&DeviceUsage) -> u64| members.iter().map(get).sum::<u64>() / count;
-        let highest = members.iter().filter_map(DeviceUsage::utilisation_percent).fold(0.0, f64::max);
-        Some(Members {
-            mean: DeviceUsage {
-                ios: [mean(|device| device.ios[0]), mean(|device| device.ios[1])],
-                sectors: [mean(|device| device.sectors[0]), mean(|device| device.sectors[1])],
-                merges: [mean(|device| device.merges[0]), mean(|device| device.merges[1])],
-                ticks_ms: [mean(|device| device.ticks_ms[0]), mean(|device| device.ticks_ms[1])],
-                in_queue_ms: mean(|device| device.in_queue_ms),
-                stated_utilisation_percent: Some(highest),
-                ..DeviceUsage::default()
-            },
-        })
-    }
+/// Means over the devices below a stacked device, with the maximum of their utilization; `None` if there are none.
+pub(crate) fn mean_of(members: &[DeviceUsage]) -> Option<DeviceUsage> {
+    let count = u64::try_from(members.len()).ok().filter(|&count| count > 0)?;
+    let mean = |get: fn(&DeviceUsage) -> u64| members.iter().map(get).sum::<u64>() / count;
+    let highest = members.iter().filter_map(DeviceUsage::utilisation_percent).fold(0.0, f64::max);
+    Some(DeviceUsage {
+        ios: [mean(|device| device.ios[0]), mean(|device| device.ios[1])],
+        sectors: [mean(|device| device.sectors[0]), mean(|device| device.sectors[1])],
+        merges: [mean(|device| device.merges[0]), mean(|device| device.merges[1])],
+        ticks_ms: [mean(|device| device.ticks_ms[0]), mean(|device| device.ticks_ms[1])],
+        in_queue_ms: mean(|device| device.in_queue_ms),
+        stated_utilisation_percent: Some(highest),
+        ..DeviceUsage::default()
+    })
 }
 
 #[cfg(test)]

@@ -10,10 +10,9 @@ mod latency;
 mod read;
 mod start;
 
-pub(crate) use disk::Members;
+pub(crate) use disk::mean_of;
 pub(crate) use job_block::cpu_percent;
 pub(crate) use read::TextReader;
-pub use read::read;
 pub use start::{error_line, job_lines, layout_line, starting_line, version_line};
 
 use crate::View;

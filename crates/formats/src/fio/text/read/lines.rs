@@ -1,6 +1,6 @@
 //! Parsers of single lines of fio's text report: their numbers in base units.
 
-use super::{Announced, Priority, Target};
+use super::{Priority, Target};
 use crate::printable;
 use crate::read_number::{
     Era, Pairs, after_key, bytes, count, leading, percent, split_at, split_at_colon, trimmed, unit, whole,
@@ -24,8 +24,8 @@ pub(super) fn shown(text: &str) -> String {
 }
 
 /// Parses the text after `NAME: (g=`; the second value is false if part of it is missing.
-pub(super) fn announced(name: &str, rest: &str) -> (Announced, bool) {
-    let mut job = Announced { name: name.trim().to_owned(), ..Announced::default() };
+pub(super) fn announced(name: &str, rest: &str) -> (ReadJob, bool) {
+    let mut job = ReadJob { name: Some(name.trim().to_owned()), ..ReadJob::default() };
     let value = |key: &str| {
         let rest = after_key(rest, key)?;
         let end = memchr::memchr2(b',', b' ', rest.as_bytes()).unwrap_or(rest.len());

@@ -5,13 +5,11 @@
 
 mod lines;
 
-use crate::FormatError;
+use crate::event::{Event, Line, Sink};
 use crate::read_number::{Era, split_at_parenthesis};
-use crate::stream::{Event, Line, Sink};
 use lines::LatencyLine;
-use model::RunResult;
 use model::reading::{
-    Found, PriorityTime, ReadDirection, ReadJob, ReadKind, ReadLatency, ReadPriority, ReadProgress, ReadRun, Reading,
+    Found, PriorityTime, ReadDirection, ReadJob, ReadKind, ReadLatency, ReadPriority, ReadRun, Reading,
 };
 
 /// Jobs after which an open report is passed on in parts, so that memory stays bounded.
@@ -21,35 +19,14 @@ const USUAL_PERCENTILES: usize = 17;
 /// Most job announcements kept before a report; further ones are dropped.
 const MOST_ANNOUNCED: usize = 4096;
 
-/// Contents of a job's announcement, `NAME: (g=0): rw=..`, which is printed before the run.
-#[derive(Clone, Debug, Default)]
-struct Announced {
-    name: String,
-    pattern: Option<String>,
-    block_sizes: Vec<(f64, f64)>,
-    engine: Option<String>,
-    depth: Option<f64>,
-}
-
-impl Announced {
-    /// Copies the announced values into a job.
-    fn describe(&self, job: &mut ReadJob) {
-        job.pattern.clone_from(&self.pattern);
-        job.block_sizes.clone_from(&self.block_sizes);
-        job.engine.clone_from(&self.engine);
-        job.depth = self.depth;
-    }
-}
-
 /// Lines that fio prints before its results.
 #[derive(Clone, Debug, Default)]
 struct Session {
     line: u64,
-    version: Option<String>,
-    announced: Vec<Announced>,
-    started_workers: Option<f64>,
-    laid_out_bytes: Option<f64>,
-    progress: Option<ReadProgress>,
+    /// What they state of the run; no jobs.
+    run: ReadRun,
+    /// The announcements of jobs, `NAME: (g=0): rw=..`.
+    announced: Vec<ReadJob>,
     /// True once a result followed, in text or in another format.
     answered: bool,
 }
@@ -102,24 +79,6 @@ impl Priority {
         });
         &mut direction.priorities[at]
     }
-}
-
-/// Reads the first report in `text`, as far as it is intact; see [`crate::result_as_reading::result`] for the values
-/// that are rebuilt.
-///
-/// Errors: the text has no fio report.
-pub fn read(text: &str) -> Result<RunResult, FormatError> {
-    let (readings, _) = crate::stream::parse(text.as_bytes());
-    let run = readings.iter().find_map(|reading| match &reading.found {
-        Found::Run(run) if reading.format == "fio-text" => Some(run),
-        _ => None,
-    });
-    run.map(|run| crate::result_as_reading::result(run)).ok_or_else(|| FormatError::Refused {
-        format: "fio-text",
-        line: 1,
-        what: "no report of fio".to_owned(),
-        works: "the output of fio --output-format=normal, of any version",
-    })
 }
 
 /// Classifies a line by its colons; a cheap test before any parsing.
@@ -226,25 +185,14 @@ impl TextReader {
         if session.answered || session.line == 0 {
             return;
         }
-        let Some(first) = session.announced.first() else {
+        let Some(name) = session.announced.first().and_then(|first| first.name.as_ref()) else {
             return;
         };
-        let what = format!("the run of `{}` that is announced here has no result", first.name);
+        let what = format!("the run of `{name}` that is announced here has no result");
         sink(Event::damage(session.line, what));
         // The run was interrupted: the announcements are all that is known.
-        let job = |announced: &Announced| {
-            let mut job = ReadJob { line: session.line, name: Some(announced.name.clone()), ..ReadJob::default() };
-            announced.describe(&mut job);
-            job
-        };
-        let run = ReadRun {
-            version: session.version,
-            started_workers: session.started_workers,
-            laid_out_bytes: session.laid_out_bytes,
-            progress: session.progress,
-            jobs: session.announced.iter().map(job).collect(),
-            ..ReadRun::default()
-        };
+        let jobs = session.announced.into_iter().map(|job| ReadJob { line: session.line, ..job }).collect();
+        let run = ReadRun { jobs, ..session.run };
         sink(Event::Reading(Reading { format: "fio-text", line: session.line, found: Found::Run(Box::new(run)) }));
     }
 
@@ -254,16 +202,16 @@ impl TextReader {
         self.in_sync = false;
         let run = std::mem::take(&mut self.run);
         let saw_groups = std::mem::take(&mut self.saw_groups);
-        if run.jobs.is_empty() && run.groups.is_empty() && run.disks.is_empty() {
+        if is_empty(&run) {
             return;
         }
         let named = run.jobs.iter().any(|job| job.name.is_some());
         if named && !saw_groups {
-            sink(Event::damage(self.last_line, "the report ends here, before its `Run status group`".to_owned()));
+            sink(Event::damage(self.last_line, "the report ends here, before its `Run status group`"));
         }
         for job in run.jobs.iter().filter(|job| job.directions.is_empty() && job.errno.is_none_or(|errno| errno == 0.0))
         {
-            sink(Event::damage(job.line, "the job has no numbers".to_owned()));
+            sink(Event::damage(job.line, "the job has no numbers"));
         }
         self.session.answered = true;
         sink(Event::Reading(Reading { format: "fio-text", line: self.first_line, found: Found::Run(Box::new(run)) }));
@@ -271,12 +219,9 @@ impl TextReader {
 
     /// Opens a report if none is open, and adds the announcements.
     fn open_run(&mut self, number: u64) {
-        if self.run.jobs.is_empty() && self.run.groups.is_empty() && self.run.disks.is_empty() {
+        if is_empty(&self.run) {
             self.first_line = number;
-            self.run.version.clone_from(&self.session.version);
-            self.run.started_workers = self.session.started_workers;
-            self.run.laid_out_bytes = self.session.laid_out_bytes;
-            self.run.progress.clone_from(&self.session.progress);
+            self.run = self.session.run.clone();
         }
     }
 
@@ -297,7 +242,7 @@ impl TextReader {
         self.begin_session(number, sink);
         let (job, whole) = lines::announced(name, rest);
         if !whole {
-            sink(Event::damage(number, "the line of this job is damaged: no rw=, bs= or ioengine=".to_owned()));
+            sink(Event::damage(number, "the line of this job is damaged: no rw=, bs= or ioengine="));
         }
         // Each clone of a job repeats the announcement.
         if self.session.announced.len() < MOST_ANNOUNCED
@@ -312,18 +257,19 @@ impl TextReader {
     fn announcement(&mut self, number: u64, text: &str, sink: &mut Sink<'_>) -> bool {
         if let Some(version) = lines::version(text) {
             self.begin_session(number, sink);
-            self.session.version = Some(version.to_owned());
+            self.session.run.version = Some(version.to_owned());
             return true;
         }
         if self.session.line == 0 {
             return false;
         }
+        let run = &mut self.session.run;
         if let Some(workers) = lines::started(text) {
-            self.session.started_workers = Some(workers);
+            run.started_workers = Some(workers);
         } else if let Some(bytes) = lines::laid_out(text) {
-            self.session.laid_out_bytes = Some(self.session.laid_out_bytes.unwrap_or(0.0) + bytes);
+            run.laid_out_bytes = Some(run.laid_out_bytes.unwrap_or(0.0) + bytes);
         } else if let Some(progress) = lines::progress(text) {
-            self.session.progress = Some(progress);
+            run.progress = Some(progress);
         } else {
             return false;
         }
@@ -332,7 +278,7 @@ impl TextReader {
 
     fn begin_session(&mut self, number: u64, sink: &mut Sink<'_>) {
         let has_run = !self.run.jobs.is_empty() || !self.run.groups.is_empty();
-        let over = self.session.answered || has_run || self.session.started_workers.is_some();
+        let over = self.session.answered || has_run || self.session.run.started_workers.is_some();
         if over {
             self.close_run(sink);
             self.close_session(sink);
@@ -378,14 +324,12 @@ impl TextReader {
             self.close_run(sink);
         }
         self.open_run(number);
-        let mut job = ReadJob { line: number, name: Some(name.trim().to_owned()), ..ReadJob::default() };
+        // Clones are announced once, under the name they share.
+        let announced = self.session.announced.iter().find(|job| job.name.as_deref() == Some(name.trim()));
+        let mut job = announced.cloned().unwrap_or_default();
+        (job.line, job.name) = (number, Some(name.trim().to_owned()));
         if !lines::job_head(&mut job, rest) {
             sink(Event::damage(number, format!("damaged head of a job: {}", lines::shown(rest))));
-        }
-        let announced = &self.session.announced;
-        // Clones are announced once, under the name they share.
-        if let Some(announced) = announced.iter().find(|announced| announced.name == name.trim()) {
-            announced.describe(&mut job);
         }
         self.run.jobs.push(job);
         self.section = Section::Job;
@@ -499,28 +443,24 @@ impl TextReader {
             self.section = Section::Disks;
             return true;
         }
-        match self.section {
-            Section::Groups => match lines::group(text, self.group) {
-                Some((group, whole)) => {
-                    if !whole {
-                        sink(Event::damage(number, format!("damaged line of a group: {}", lines::shown(text))));
-                    }
-                    self.run.groups.push(group);
-                    true
-                }
-                None => false,
-            },
-            Section::Disks => match lines::disk(text) {
-                Some((disk, whole)) => {
-                    if !whole {
-                        sink(Event::damage(number, format!("damaged line of a disk: {}", lines::shown(text))));
-                    }
-                    self.run.disks.push(disk);
-                    true
-                }
-                None => false,
-            },
-            Section::Outside | Section::Job => false,
+        let (what, whole) = match self.section {
+            Section::Groups => {
+                let read = lines::group(text, self.group);
+                ("group", read.map(|(group, whole)| (self.run.groups.push(group), whole).1))
+            }
+            Section::Disks => {
+                let read = lines::disk(text);
+                ("disk", read.map(|(disk, whole)| (self.run.disks.push(disk), whole).1))
+            }
+            Section::Outside | Section::Job => return false,
+        };
+        if whole == Some(false) {
+            sink(Event::damage(number, format!("damaged line of a {what}: {}", lines::shown(text))));
         }
+        whole.is_some()
     }
+}
+
+fn is_empty(run: &ReadRun) -> bool {
+    run.jobs.is_empty() && run.groups.is_empty() && run.disks.is_empty()
 }

@@ -1,6 +1,25 @@
-//! One line of text, as passed to the readers.
+//! What passes between the stream and its readers: lines in, events out.
 
 use crate::read_number::trimmed;
+use model::reading::{Damage, Reading};
+
+/// Output of the parser.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Event {
+    /// A complete reading.
+    Reading(Reading),
+    /// Damaged input.
+    Damage(Damage),
+}
+
+impl Event {
+    pub(crate) fn damage(line: u64, what: impl Into<String>) -> Event {
+        Event::Damage(Damage { line, what: what.into() })
+    }
+}
+
+/// Receives events.
+pub(crate) type Sink<'sink> = dyn FnMut(Event) + 'sink;
 
 /// A line and its number.
 #[derive(Clone, Copy, Debug)]
