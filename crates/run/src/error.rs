@@ -27,7 +27,7 @@ pub enum RunError {
     /// The run was ended by force while a job's files were laid out, and the layout is in a system call that cannot be
     /// interrupted.
     #[error(
-        "job `{job}`: left in the kernel: the layout of its files {}; its I/O does not come back, and nothing \
+        "job `{job}`: left in the kernel: the layout of its files {}; its I/O does not complete, and nothing \
          can end it before. No job had begun",
         thread.map(|thread| format!(" (thread {thread})")).unwrap_or_default()
     )]

@@ -160,7 +160,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
                     self.load.stop();
                 }
             }
-            Steady::Told { interval, due } => {
+            Steady::Group { interval, due } => {
                 *due = moment.saturating_add(*interval);
                 self.tally.control.latency_ns.store(totals.latency_ns, Relaxed);
             }

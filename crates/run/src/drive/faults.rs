@@ -1,10 +1,8 @@
 //! Short transfers and errors: how an I/O is handled that did not complete in full at once.
 
 use super::job_loop::Drive;
-use super::life::Life;
 use engine::{Completion, Engine, EngineError, Io, Submitted};
 use load::Request;
-use measure::Direction;
 use plan::ContinueOnError;
 use plan::Operation;
 use std::io::Error;
@@ -60,12 +58,6 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
                 Outcome::Failed
             }
         }
-    }
-
-    /// Counts an I/O that was not transferred in full.
-    pub(super) fn count_failed(&mut self, direction: Direction, moved: u32, life: Life) {
-        self.tally.control.count(direction, u64::from(moved), 1);
-        self.tally.record.measured_until = life.reaped.get();
     }
 
     /// Ignores an error if the plan says so; otherwise the job ends with it. `result` is -errno, or [`NOTHING_MOVED`].

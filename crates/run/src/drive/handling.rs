@@ -97,7 +97,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
             self.tally.synchronous::<LATENCY>(direction, u64::from(moved), life);
             self.observe_completed(slot, request, life);
         } else {
-            self.count_failed(direction, moved, life);
+            self.tally.without_latency(direction, moved.into(), life);
         }
         self.load.completed(request);
         Ok(reaped)

@@ -299,7 +299,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
                     self.tally.queued::<LATENCY>(Alike { direction, bytes: moved, life, count: 1 });
                     self.observe_completed(completion.slot, request, life);
                 }
-                Outcome::Failed => self.count_failed(direction, moved, life),
+                Outcome::Failed => self.tally.without_latency(direction, moved.into(), life),
                 Outcome::Rest(rest) => {
                     self.hand_over(rest, life.reaped)?;
                     return Ok(());

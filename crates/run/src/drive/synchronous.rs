@@ -67,8 +67,10 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
                 match E::SPEC.capabilities.work {
                     Work::Background => return Ok(self.finish_background_io(request, direction, life)),
                     Work::Metadata => {
-                        let timed = self.engine.made_call();
-                        self.tally.named::<LATENCY>(direction, u64::from(request.length), life, timed);
+                        self.tally.without_latency(direction, u64::from(request.length), life);
+                        if LATENCY && self.engine.made_call() {
+                            self.tally.call_latency(direction, life);
+                        }
                     }
                     _ => self.tally.synchronous::<LATENCY>(direction, u64::from(request.length), life),
                 }
@@ -123,7 +125,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
                 self.tally.synchronous::<LATENCY>(direction, u64::from(moved), life);
                 self.observe_completed(0, request, life);
             }
-            Outcome::Failed => self.count_failed(direction, moved, life),
+            Outcome::Failed => self.tally.without_latency(direction, moved.into(), life),
             Outcome::Rest(_) => {}
         }
         self.load.completed(request);

@@ -168,15 +168,16 @@ impl<'w> Tally<'w> {
         self.record.measured_until = life.reaped.get();
     }
 
-    /// Counts an I/O of a metadata engine. Latency is recorded only for I/Os that made the system call, and covers only
-    /// that call.
+    /// Counts an I/O whose latency is not recorded: it failed, or its metadata engine made no system call for it.
     #[inline]
-    pub(super) fn named<const LATENCY: bool>(&mut self, direction: Direction, bytes: u64, life: Life, timed: bool) {
+    pub(super) fn without_latency(&mut self, direction: Direction, bytes: u64, life: Life) {
         self.control.count(direction, bytes, 1);
         self.record.measured_until = life.reaped.get();
-        if !LATENCY || !timed {
-            return;
-        }
+    }
+
+    /// Records the latency of a metadata engine's system call.
+    #[inline]
+    pub(super) fn call_latency(&mut self, direction: Direction, life: Life) {
         let completion = life.reaped.saturating_sub(life.accepted);
         self.record.completion[direction as usize].record(completion);
         if self.histograms.completion {

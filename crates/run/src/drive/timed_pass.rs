@@ -104,7 +104,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
         let path = self.path(request);
         let message = format!(
             "{path}: byte {offset} holds 0x{found:02x} where 0x{expected:02x} was expected: this was not written by this \
-             test, or came back wrong"
+             test, or was read back wrong"
         );
         self.tally.record.fault.keep_first(libc::EILSEQ, "verify", &message);
         self.ended_by_fault = true;

@@ -60,7 +60,8 @@ impl<'root> Guard<'root> {
                 continue;
             };
             let found = self.look_at(job, &device)?;
-            if let Some(why) = objection(job, &found, by_number.contains(path)) {
+            let unnamed = || by_number.contains(path) && !consents(job, &found);
+            if let Some(why) = objection(job, &found).or_else(|| unnamed().then_some(Objection::ByNumber)) {
                 return Err(refuse(job, path, &found, why));
             }
         }
@@ -128,16 +129,17 @@ enum Objection {
     Data,
 }
 
-fn objection(job: &JobPlan, found: &Found, by_number: bool) -> Option<Objection> {
-    let consents = job.files.consent.iter().any(|word| found.identities.contains(word));
+/// True if the job names the device by a persistent identity (`write_consent`).
+fn consents(job: &JobPlan, found: &Found) -> bool {
+    job.files.consent.iter().any(|word| found.identities.contains(word))
+}
+
+fn objection(job: &JobPlan, found: &Found) -> Option<Objection> {
+    let consents = consents(job, found);
     if found.claims.iter().any(Claim::is_use) {
-        let allowed = consents && job.files.may_write_mounted;
-        return (!allowed).then_some(Objection::InUse);
+        return (!(consents && job.files.may_write_mounted)).then_some(Objection::InUse);
     }
-    if consents {
-        return None;
-    }
-    if found.claims.is_empty() { by_number.then_some(Objection::ByNumber) } else { Some(Objection::Data) }
+    (!consents && !found.claims.is_empty()).then_some(Objection::Data)
 }
 
 fn refuse(job: &JobPlan, path: &Path, found: &Found, why: Objection) -> JobError {
@@ -147,10 +149,11 @@ fn refuse(job: &JobPlan, path: &Path, found: &Found, why: Objection) -> JobError
     let more = if more > 0 { format!(", and {more} more") } else { String::new() };
     let word = found.identities.first().map_or("its size in bytes", String::as_str);
     let named = match job.files.consent.as_slice() {
-        [] => String::new(),
-        words => format!(" (write_consent={} is another device)", words.join(",")),
+        words if !words.is_empty() && !consents(job, found) => {
+            format!(" (write_consent={} is another device)", words.join(","))
+        }
+        _ => String::new(),
     };
-    let named = if job.files.consent.iter().any(|word| found.identities.contains(word)) { "" } else { &named };
     let all = shown.join(", ");
     let (errno, what) = match why {
         Objection::ByNumber => (

@@ -120,7 +120,7 @@ fn must_exist(directories: &[PathBuf]) -> Result<(), JobError> {
     match directories.iter().find(|directory| !directory.is_dir()) {
         None => Ok(()),
         Some(missing) => {
-            let message = format!("directory={} is no directory; make it first", missing.display());
+            let message = format!("directory={} is not a directory; make it first", missing.display());
             Err(refusal(libc::ENOENT, "directory", message))
         }
     }

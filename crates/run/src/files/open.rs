@@ -55,19 +55,16 @@ impl OpenFiles {
     }
 
     fn add(&mut self, job: &JobPlan, file: &PlannedFile) -> Result<(), JobError> {
-        // An engine that allocates or truncates writes, whatever the direction is called.
-        let both = job.pass.as_ref().is_some_and(|pass| pass.access == Access::Both);
-        let writable = both || job.load.mix != Mix::Only(Direction::Read) || job.work == Work::Allocation;
         self.paths.push(file.path.clone());
         let mut target = Target {
             path: file.path.clone(),
             descriptor: -1,
             size: file.region.end,
             block_device: file.kind == FileKind::Block,
-            writable,
+            writable: opens_for_writing(job),
         };
         if file.kind != FileKind::NameOnly && job.work.opens_files() {
-            let descriptor = open_ready(job, file, writable)?;
+            let descriptor = open_ready(job, file)?;
             target.descriptor = descriptor.as_raw_fd();
             self.descriptors.push(descriptor);
         }
@@ -88,7 +85,7 @@ impl OpenFiles {
             let path = &self.paths[target];
             rustix::fs::fsync(&descriptor).map_err(|error| file_error("fsync", path, error, ""))?;
         }
-        let new = open_ready(job, planned, job.load.mix != Mix::Only(Direction::Read))?;
+        let new = open_ready(job, planned)?;
         rustix::io::dup3(&new, descriptor, rustix::io::DupFlags::CLOEXEC)
             .map_err(|error| file_error("open", &planned.path, error, ""))?;
         self.paths[target].clone_from(&planned.path);
@@ -232,9 +229,16 @@ impl OpenFiles {
     }
 }
 
+/// True if the files are opened for writing. An engine that allocates or truncates writes, whatever the direction is
+/// called.
+fn opens_for_writing(job: &JobPlan) -> bool {
+    let both = job.pass.as_ref().is_some_and(|pass| pass.access == Access::Both);
+    both || job.load.mix != Mix::Only(Direction::Read) || job.work == Work::Allocation
+}
+
 /// Opens a file, drops its pages from the cache and advises the kernel of the access pattern, as the job asks for.
-fn open_ready(job: &JobPlan, file: &PlannedFile, writable: bool) -> Result<OwnedFd, JobError> {
-    let descriptor = open_one(job, file, writable)?;
+fn open_ready(job: &JobPlan, file: &PlannedFile) -> Result<OwnedFd, JobError> {
+    let descriptor = open_one(job, file)?;
     prepare_pass(job, file, &descriptor)?;
     if file.kind == FileKind::Other {
         return Ok(descriptor);
@@ -296,7 +300,7 @@ fn prepare_pass(job: &JobPlan, file: &PlannedFile, descriptor: &OwnedFd) -> Resu
 }
 
 /// Removes the file at the path and creates an empty one.
-fn make_anew(path: &Path, mode: Mode) -> Result<(), JobError> {
+fn recreate(path: &Path, mode: Mode) -> Result<(), JobError> {
     let create = || rustix::fs::open(path, OFlags::CLOEXEC | OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC, mode);
     // An existing file may belong to another user: check that it can be written before it is removed.
     create().map_err(|error| file_error("create", path, error, ""))?;
@@ -308,13 +312,14 @@ fn make_anew(path: &Path, mode: Mode) -> Result<(), JobError> {
     create().map(drop).map_err(|error| file_error("create", path, error, ""))
 }
 
-fn open_one(job: &JobPlan, file: &PlannedFile, writable: bool) -> Result<OwnedFd, JobError> {
+fn open_one(job: &JobPlan, file: &PlannedFile) -> Result<OwnedFd, JobError> {
+    let writable = opens_for_writing(job);
     let mut flags = OFlags::CLOEXEC | if writable { OFlags::RDWR } else { OFlags::RDONLY };
     let pass = job.pass.as_deref();
     let mode = Mode::from_raw_mode(pass.map_or(0o644, |pass| pass.mode));
     let birth = pass.map(|pass| pass.birth);
     if birth == Some(Birth::Anew) && file.kind == FileKind::Regular {
-        make_anew(&file.path, mode)?;
+        recreate(&file.path, mode)?;
     }
     let never = matches!(birth, Some(Birth::Exists | Birth::Anew));
     if !never
@@ -340,7 +345,7 @@ fn open_one(job: &JobPlan, file: &PlannedFile, writable: bool) -> Result<OwnedFd
             rustix::io::Errno::INVAL if job.files.direct => {
                 " (its file system has no O_DIRECT; use direct=0, or a file on another file system)"
             }
-            rustix::io::Errno::BUSY => " (somebody else holds the device for himself)",
+            rustix::io::Errno::BUSY => " (another process or the kernel has the device open exclusively)",
             rustix::io::Errno::ROFS => " (the file system is mounted read-only)",
             rustix::io::Errno::MFILE => " (each worker opens all its files; raise ulimit -n, or give openfiles)",
             _ => "",

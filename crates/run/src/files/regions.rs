@@ -2,6 +2,7 @@
 
 use super::errors::{file_error, refusal};
 use super::names;
+use crate::shared::capabilities::needs_files;
 use load::{Reach, Region};
 use model::JobError;
 use plan::Work;
@@ -45,12 +46,12 @@ pub(crate) fn clone_index(clone: u32, clones: u32) -> u32 {
 ///
 /// # Errors
 /// If a size is missing, too small or out of range, or the size of a device cannot be determined.
-pub(crate) fn plan_files(job: &JobPlan, clone: u32, needs_files: bool) -> Result<Vec<PlannedFile>, JobError> {
+pub(crate) fn plan_files(job: &JobPlan, clone: u32) -> Result<Vec<PlannedFile>, JobError> {
     if job.work == Work::Background {
         return Ok(vec![endless()]);
     }
     let index = clone_index(clone, job.clones);
-    let paths = paths(job, index, needs_files)?;
+    let paths = paths(job, index)?;
     let count = paths.len() as u64;
     let smallest = smallest_block(job);
     if let (None, Some(Extent::Bytes(size))) = (job.files.file_size, job.files.size)
@@ -67,7 +68,7 @@ pub(crate) fn plan_files(job: &JobPlan, clone: u32, needs_files: bool) -> Result
     let mut files = Vec::with_capacity(paths.len());
     for (number, path) in (0..).zip(paths) {
         let (kind, real_size) = match job.files.handling.file_type {
-            _ if !needs_files => (FileKind::NameOnly, 0),
+            _ if !needs_files(job) => (FileKind::NameOnly, 0),
             None => look_at(&path)?,
             Some(said) => take_as(said, &path)?,
         };
@@ -84,7 +85,7 @@ fn endless() -> PlannedFile {
     PlannedFile { path: PathBuf::new(), kind: FileKind::NameOnly, region, real_size: 0 }
 }
 
-fn paths(job: &JobPlan, index: u32, needs_files: bool) -> Result<Vec<PathBuf>, JobError> {
+fn paths(job: &JobPlan, index: u32) -> Result<Vec<PathBuf>, JobError> {
     let files = &job.files;
     let directory = match files.directories.len() {
         0 => None,
@@ -101,7 +102,7 @@ fn paths(job: &JobPlan, index: u32, needs_files: bool) -> Result<Vec<PathBuf>, J
     // A single job whose name is the path of a device uses that device: name=/dev/sdb.
     let named = Path::new(&job.name);
     let is_device = || std::fs::metadata(named).is_ok_and(|found| !found.is_file() && !found.is_dir());
-    if needs_files && job.clones == 1 && files.count == 1 && is_device() {
+    if needs_files(job) && job.clones == 1 && files.count == 1 && is_device() {
         return Ok(vec![named.to_owned()]);
     }
     // A slash in a job's name would put its file into another directory.
@@ -247,7 +248,7 @@ fn region(
     }
     if end <= start {
         let message = format!(
-            "job `{}` ({}): offset {start} lies at or beyond the end of {} ({real_size} bytes)",
+            "job `{}` ({}): offset {start} is at or beyond the end of {} ({real_size} bytes)",
             job.name,
             job.origin,
             path.display()

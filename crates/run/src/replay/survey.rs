@@ -68,11 +68,11 @@ pub(super) fn survey(
 }
 
 fn read_through(job: &JobPlan, plan: &ReplayPlan, source: &Source) -> Result<Found, JobError> {
-    let told = |error: formats::iolog::RecordError| wrong(job, error.errno(), &error.to_string());
-    let mut reader = Reader::new(source.name.clone(), source.read()).map_err(told)?;
+    let damaged = |error: formats::iolog::RecordError| wrong(job, error.errno(), &error.to_string());
+    let mut reader = Reader::new(source.name.clone(), source.read()).map_err(damaged)?;
     let adapt = Adapt::new(plan);
     let (mut found, mut count) = (Found::default(), 0_u64);
-    while let Some(event) = reader.next().map_err(told)? {
+    while let Some(event) = reader.next().map_err(damaged)? {
         if let Some(event) = adapt.apply(event) {
             found.take(event);
             count += 1;
@@ -124,7 +124,7 @@ fn replayed(
     for (number, place) in found.places.iter().enumerate() {
         let path = match &plan.redirect {
             Some(path) => path.clone(),
-            None => path_of(job, place, index, real, root)?,
+            None => path_of(job, place, index, root)?,
         };
         if plan.redirect.is_none() && matches!(place, Place::Device { .. }) {
             by_number.push(path.clone());
@@ -152,13 +152,13 @@ pub(super) const fn greatest_common(a: u32, b: u32) -> u32 {
     if b == 0 { a } else { greatest_common(b, a % b) }
 }
 
-fn path_of(job: &JobPlan, place: &Place, index: u32, real: bool, root: &Path) -> Result<PathBuf, JobError> {
+fn path_of(job: &JobPlan, place: &Place, index: u32, root: &Path) -> Result<PathBuf, JobError> {
     match place {
         Place::Path(name) => Ok(match job.files.directories.len() {
             0 => PathBuf::from(name),
             many => job.files.directories[index as usize % many].join(name),
         }),
-        Place::Device { major, minor } if !real => Ok(PathBuf::from(format!("{major}:{minor}"))),
+        Place::Device { major, minor } if !needs_files(job) => Ok(PathBuf::from(format!("{major}:{minor}"))),
         Place::Device { major, minor } => {
             let number = DeviceNumber { major: *major, minor: *minor };
             let device = BlockDevice::by_number(root, number).map(|device| root.join("dev").join(device.name()));

@@ -79,7 +79,7 @@ impl Notices {
         }
         let lost = self.lost.swap(0, Relaxed);
         if lost > 0 {
-            listen(&format!("{lost} more messages like these were lost: they came faster than they could be told"));
+            listen(&format!("{lost} more messages like these were lost: they came faster than they could be reported"));
         }
     }
 }

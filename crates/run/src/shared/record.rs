@@ -119,9 +119,7 @@ pub(crate) struct MarkRecord {
 #[repr(C)]
 pub(crate) struct SteadyRecord {
     /// Not zero once it is valid.
-    pub(crate) present: u32,
-    /// Not zero if the window was steady.
-    pub(crate) attained: u32,
+    present: u64,
     count: u64,
     /// Bytes per second, I/Os per second, mean latency in nanoseconds.
     samples: [[u64; 3]; MOST_INTERVALS],
@@ -133,18 +131,18 @@ const MOST_INTERVALS: usize = SteadyPlan::MOST_INTERVALS as usize;
 impl SteadyRecord {
     /// Stores a window.
     pub(crate) fn keep(&mut self, found: &Steadiness) {
-        (self.present, self.attained, self.count) = (1, u32::from(found.due() == Nanos::MAX), 0);
+        (self.present, self.count) = (1, 0);
         for (slot, sample) in self.samples.iter_mut().zip(found.samples()) {
             *slot = [sample.bandwidth, sample.iops, sample.latency_ns];
             self.count += 1;
         }
     }
 
-    /// The stored window.
-    pub(crate) fn samples(&self) -> impl Iterator<Item = Sample> {
+    /// The stored window; `None` if none was stored.
+    pub(crate) fn samples(&self) -> Option<impl Iterator<Item = Sample>> {
         let count = usize::try_from(self.count).unwrap_or(MOST_INTERVALS);
         let sample = |&[bandwidth, iops, latency_ns]: &[u64; 3]| Sample { bandwidth, iops, latency_ns };
-        self.samples.iter().take(count).map(sample)
+        (self.present != 0).then(|| self.samples.iter().take(count).map(sample))
     }
 }
 

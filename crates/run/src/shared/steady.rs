@@ -70,9 +70,13 @@ impl Steadiness {
             self.window.pop_front();
         }
         self.window.push_back(sample(before, totals, now.saturating_sub(began)));
-        let full = self.window.len() == self.plan.intervals();
-        self.attained = full && self.distance().criterion < self.plan.limit.max(f64::MIN_POSITIVE);
+        self.attained = self.is_steady();
         self.attained
+    }
+
+    fn is_steady(&self) -> bool {
+        let full = self.window.len() == self.plan.intervals();
+        full && self.distance().criterion < self.plan.limit.max(f64::MIN_POSITIVE)
     }
 
     fn values(&self) -> impl Iterator<Item = f64> {
@@ -156,8 +160,10 @@ impl Steadiness {
     }
 
     /// Restores the state from a window that was stored in a record.
-    pub(crate) fn restored(plan: SteadyPlan, samples: impl Iterator<Item = Sample>, attained: bool) -> Self {
-        Steadiness { window: samples.collect(), attained, ..Steadiness::new(plan, Nanos::ZERO) }
+    pub(crate) fn restored(plan: SteadyPlan, samples: impl Iterator<Item = Sample>) -> Self {
+        let mut steadiness = Steadiness { window: samples.collect(), ..Steadiness::new(plan, Nanos::ZERO) };
+        steadiness.attained = steadiness.is_steady();
+        steadiness
     }
 }
 

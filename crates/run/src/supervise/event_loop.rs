@@ -3,7 +3,7 @@
 use super::estimate::Estimate;
 use super::group_steady_state::Settling;
 use super::prepare::Prepared;
-use super::schedule::{Schedule, Standing};
+use super::schedule::{Schedule, Standing, WorkerOutcome};
 use super::stuck::{PATIENCE, Stuck, Suspect};
 use super::watched_paths::{targets_of, watched_paths};
 use super::workers::{End, Shared, WorkerPool};
@@ -259,7 +259,8 @@ impl<'run> Watch<'run> {
             let failed = self.prepared[index].error.is_some();
             if failed || self.workers[index].job.files.create_only {
                 self.schedule.strike(index);
-                let along = self.schedule.ended(index, failed);
+                let outcome = if failed { WorkerOutcome::Failed } else { WorkerOutcome::Completed };
+                let along = self.schedule.ended(index, outcome);
                 // A job whose layout failed never ran: as in fio it does not end other jobs (exitall_on_error).
                 if !failed {
                     self.end_along(pool, &along);
@@ -384,16 +385,16 @@ impl<'run> Watch<'run> {
             let control = &self.shared.controls[index];
             control.state.store(WorkerState::Reaped as u32, Relaxed);
             self.remove_group_of(index);
-            let along = self.schedule.ended(index, self.failed(index, end));
+            let along = self.schedule.ended(index, self.outcome(index, end));
             self.unlink_files_of(index);
             self.end_along(pool, &along);
         }
         Ok(())
     }
 
-    fn failed(&self, index: usize, end: End) -> bool {
+    fn outcome(&self, index: usize, end: End) -> WorkerOutcome {
         let faulty = || self.shared.records.snapshot(index).is_none_or(|record| record.fault.errno != 0);
-        !matches!(end, End::Returned) || faulty()
+        if !matches!(end, End::Returned) || faulty() { WorkerOutcome::Failed } else { WorkerOutcome::Completed }
     }
 
     /// Removes the cgroup of a worker, unless other workers are still in it; the last one removes it.

@@ -118,7 +118,7 @@ fn prepare_job(
     let replayed = replay.transpose()?;
     let mut clones: Vec<Vec<PlannedFile>> = match &replayed {
         Some(workers) => workers.iter().map(|worker| worker.files.clone()).collect(),
-        None => (0..job.clones).map(|clone| plan_files(job, clone, needs_files)).collect::<Result<Vec<_>, _>>()?,
+        None => (0..job.clones).map(|clone| plan_files(job, clone)).collect::<Result<Vec<_>, _>>()?,
     };
     if needs_files {
         let by_number = replayed.iter().flatten().flat_map(|worker| worker.by_number.iter());

@@ -12,7 +12,7 @@ use crate::shared::usage::{cpu_usage, unix_ms, used_since};
 use measure::{Direction, Histogram, Moments, Nanos};
 use model::{
     CpuUsage, DirectionResult, Echo, Environment, JobError, JobResult, LatencyGoal, LatencyStatistics, PassMark,
-    PassResult, ReportStyle, RunResult, SteadyResult, SyncResult,
+    PassResult, PriorityLatency, ReportStyle, RunResult, SteadyResult, SyncResult,
 };
 use plan::{JobPlan, Plan, WorkerPlan, Workload};
 use std::sync::PoisonError;
@@ -108,9 +108,8 @@ impl Found<'_> {
         let Some(record) = self.record.as_deref() else { return self.counted(result) };
         let measured = Nanos(record.measured_until.saturating_sub(record.measured_from));
         result.latency_goal.depth = (record.searched_depth > 0).then_some(record.searched_depth);
-        if let (Some(plan), true) = (job.steady, record.steady.present != 0) {
-            let window = &record.steady;
-            result.steady = Some(Steadiness::restored(plan, window.samples(), window.attained != 0).result());
+        if let (Some(plan), Some(window)) = (job.steady, record.steady.samples()) {
+            result.steady = Some(Steadiness::restored(plan, window).result());
         }
         result.pid = record.pid;
         result.started_unix_ms = record.started_unix_ms;
@@ -124,8 +123,8 @@ impl Found<'_> {
         for direction in Direction::ALL {
             result.directions[direction] = self.direction(record, direction, measured);
         }
-        result.sync =
-            SyncResult { count: record.sync.count(), latency: statistics(record.sync, &record.histograms.sync, true) };
+        let latency = statistics(record.sync, Some(&record.histograms.sync));
+        result.sync = SyncResult { count: record.sync.count(), latency };
         result.runtime = measured;
         result.cpu = self.cpu(record);
         result.depth = record.depth();
@@ -160,7 +159,15 @@ impl Found<'_> {
 
     fn direction(&self, record: &Record, direction: Direction, measured: Nanos) -> DirectionResult {
         let at = direction as usize;
-        let plan = &self.plan.job.record;
+        let (plan, histograms) = (&self.plan.job.record, &record.histograms);
+        let by_priority = |found: &PriorityRecord| {
+            // The latency that is kept by priority is total or completion latency.
+            let wanted = plan.total_percentiles || plan.completion_percentiles;
+            let latency = |(value, moments, histogram)| {
+                PriorityLatency::of_packed(value, statistics(moments, wanted.then_some(histogram)))
+            };
+            found.found(direction).map(latency).collect()
+        };
         let so_far = record.amounts_so_far(direction).filter(|_| self.is_at_work(record));
         let (bytes, ios) = so_far.unwrap_or_else(|| record.amounts(self.control, direction));
         DirectionResult {
@@ -171,30 +178,25 @@ impl Found<'_> {
             zone_resets: if direction == Direction::Write && record.finished != 0 { record.zone_resets } else { 0 },
             runtime: if bytes > 0 { self.window(record, direction, measured) } else { Nanos::ZERO },
             submission: (plan.submission_latency && is_queued(self.plan.job) && record.blind_to_submission == 0).then(
-                || statistics(record.submission[at], &record.histograms.submission[at], plan.submission_percentiles),
+                || {
+                    let wanted = plan.submission_percentiles.then_some(&histograms.submission[at]);
+                    statistics(record.submission[at], wanted)
+                },
             ),
             completion: plan.completion_latency.then(|| {
-                statistics(record.completion[at], &record.histograms.completion[at], plan.completion_percentiles)
+                let wanted = plan.completion_percentiles.then_some(&histograms.completion[at]);
+                statistics(record.completion[at], wanted)
             }),
-            total: plan
-                .total_latency
-                .then(|| statistics(record.total[at], &record.histograms.total[at], plan.total_percentiles)),
-            priorities: self
-                .priorities
-                .as_ref()
-                .map(|found| found.found(direction, self.wants_percentiles()))
-                .unwrap_or_default(),
+            total: plan.total_latency.then(|| {
+                let wanted = plan.total_percentiles.then_some(&histograms.total[at]);
+                statistics(record.total[at], wanted)
+            }),
+            priorities: self.priorities.as_deref().map(by_priority).unwrap_or_default(),
             bandwidth_samples: record.bandwidth_samples[at],
             iops_samples: record.iops_samples[at],
             worker_rates: None,
             stated: None,
         }
-    }
-
-    /// True if percentiles are wanted of the latency that is kept by priority.
-    fn wants_percentiles(&self) -> bool {
-        let plan = &self.plan.job.record;
-        plan.total_percentiles || plan.completion_percentiles
     }
 
     /// The time in which a direction could do I/O: writes and the reads of verify phases alternate.
@@ -238,7 +240,7 @@ impl Found<'_> {
                 let pid = self.control.thread.load(Relaxed);
                 let name = &job.name;
                 let message = format!(
-                    "job `{name}`: left in the kernel: pid {pid}; its I/O does not come back, and nothing can end it before"
+                    "job `{name}`: left in the kernel: pid {pid}; its I/O does not complete, and nothing can end it before"
                 );
                 failed(libc::EINTR, "run", message, None)
             }
@@ -320,7 +322,8 @@ fn hint(signal: i32) -> &'static str {
     }
 }
 
-fn statistics(moments: Moments, histogram: &Histogram, wanted: bool) -> LatencyStatistics {
-    let histogram = (wanted && moments.count() > 0).then(|| Box::new(histogram.clone()));
+/// The statistics of a latency, with its histogram if percentiles are wanted and there are any.
+fn statistics(moments: Moments, histogram: Option<&Histogram>) -> LatencyStatistics {
+    let histogram = histogram.filter(|_| moments.count() > 0).map(|histogram| Box::new(histogram.clone()));
     LatencyStatistics { moments, histogram }
 }

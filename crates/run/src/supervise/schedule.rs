@@ -17,6 +17,15 @@ pub(crate) enum Standing {
     Done,
 }
 
+/// How a worker ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WorkerOutcome {
+    /// Without an error.
+    Completed,
+    /// With an error of its job, or killed.
+    Failed,
+}
+
 /// The schedule of all workers of a run.
 #[derive(Debug)]
 pub(crate) struct Schedule {
@@ -88,10 +97,10 @@ impl Schedule {
     }
 
     /// Marks a worker as ended, and returns the workers (started or pending) that must end with it.
-    pub(crate) fn ended(&mut self, index: usize, failed: bool) -> Vec<usize> {
+    pub(crate) fn ended(&mut self, index: usize, outcome: WorkerOutcome) -> Vec<usize> {
         self.entries[index].standing = Standing::Done;
         let ended = &self.entries[index];
-        if !(self.exit_all || failed && ended.exit_all_on_error) {
+        if !(self.exit_all || outcome == WorkerOutcome::Failed && ended.exit_all_on_error) {
             return if ended.is_background { Vec::new() } else { self.idle_background_workers(ended.wall) };
         }
         let taken_along = |entry: &Entry| {
@@ -107,12 +116,12 @@ impl Schedule {
 
     /// The background workers that are to end because the last worker with I/O, up to this stonewall, has ended.
     fn idle_background_workers(&self, wall: u32) -> Vec<usize> {
-        let beside = |entry: &&Entry| entry.wall <= wall;
-        if self.entries.iter().filter(beside).any(|entry| !entry.is_background && entry.standing != Standing::Done) {
-            return Vec::new();
-        }
-        let alone = |entry: &Entry| entry.is_background && entry.wall <= wall && entry.standing != Standing::Done;
-        (0..self.entries.len()).filter(|&other| alone(&self.entries[other])).collect()
+        let left = |&index: &usize| {
+            let entry = &self.entries[index];
+            entry.wall <= wall && entry.standing != Standing::Done
+        };
+        let left: Vec<usize> = (0..self.entries.len()).filter(left).collect();
+        if left.iter().all(|&index| self.entries[index].is_background) { left } else { Vec::new() }
     }
 
     /// Removes a worker that has not started; returns true if it did.

@@ -26,7 +26,7 @@ pub(crate) struct Stuck {
 struct Last {
     fingerprint: String,
     since: Nanos,
-    told: bool,
+    reported: bool,
 }
 
 /// A worker to sample.
@@ -70,14 +70,14 @@ impl Stuck {
         match slot {
             Some(last) if last.fingerprint == found.fingerprint => {
                 let age = now.saturating_sub(last.since);
-                if last.told || age < suspect.limit {
+                if last.reported || age < suspect.limit {
                     return None;
                 }
-                last.told = true;
+                last.reported = true;
                 Some(sentence(suspect.job, &found, age))
             }
             _ => {
-                *slot = Some(Last { fingerprint: found.fingerprint, since: now, told: false });
+                *slot = Some(Last { fingerprint: found.fingerprint, since: now, reported: false });
                 None
             }
         }
@@ -92,7 +92,7 @@ fn sentence(job: &str, found: &BlockedCall, age: Nanos) -> String {
         (None, _) if found.waits => ", which waits for I/Os that were submitted".to_owned(),
         (None, _) => String::new(),
     };
-    format!("job `{job}`: I/O is stuck: {}{place} has not come back for {seconds} s", found.call)
+    format!("job `{job}`: I/O is stuck: {}{place} has not completed for {seconds} s", found.call)
 }
 
 #[cfg(test)]
@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_call_that_stays_is_told_once_after_its_time_and_one_that_moves_never() {
+    fn a_call_that_stays_is_reported_once_after_its_time_and_one_that_moves_never() {
         let mut stuck = Stuck::default();
         let suspect = Suspect { index: 2, job: "a", thread: 7, limit: Nanos::from_secs(3) };
         let at = |fingerprint: &str| {
@@ -113,11 +113,11 @@ mod tests {
                 fingerprint: fingerprint.into(),
             })
         };
-        let mut told = Vec::new();
+        let mut reported = Vec::new();
         for (second, fingerprint) in (0..9).zip(["a", "a", "b", "b", "b", "b", "b", "b", "b"]) {
-            told.extend(stuck.judge(Nanos::from_secs(second), &suspect, at(fingerprint)));
+            reported.extend(stuck.judge(Nanos::from_secs(second), &suspect, at(fingerprint)));
         }
-        assert_eq!(told, ["job `a`: I/O is stuck: pread64 at offset 8192 of /x/a.0.0 has not come back for 3 s"]);
+        assert_eq!(reported, ["job `a`: I/O is stuck: pread64 at offset 8192 of /x/a.0.0 has not completed for 3 s"]);
         assert_eq!(stuck.judge(Nanos::from_secs(20), &suspect, None), None);
         assert_eq!(stuck.judge(Nanos::from_secs(21), &suspect, at("b")), None, "it moved in between");
     }

@@ -2,6 +2,7 @@
 //! its I/O, and leaves its record.
 
 mod block_lifetimes;
+mod both_witnesses;
 mod cpu_cache_purge;
 mod debug_lines;
 mod hook;
@@ -24,7 +25,8 @@ use crate::shared::gate::pass;
 use crate::shared::priorities::PriorityRecord;
 use crate::shared::record::Record;
 use crate::shared::usage::{usage_now, used_since};
-use block_lifetimes::{Blocks, Watching};
+use block_lifetimes::{BlockTracker, Blocks};
+use both_witnesses::Both;
 use engine::{Engine, EngineClock, EngineError, JobFacts, Setup, Visitor};
 use load::content::Content;
 use load::{Load, LoadSetup, RecordFailure, Region, Witness};
@@ -143,17 +145,17 @@ fn make_load(setup: &WorkerSetup<'_>, open: &OpenFiles, blocks: Option<&Arc<Bloc
         return Ok(load.witnessed(Box::new(cpu_cache_purge::Purge::new(bytes))));
     }
     let recorder = Recorder::open(job, &open.targets)?;
-    let witness: Option<Box<dyn Witness>> = match (DebugLog::of(setup), recorder) {
-        (Some(debug_log), recorder) => {
-            Some(Box::new(debug_log.beside(recorder, (setup.files, open.targets.len()), &job.load)))
-        }
-        (None, Some(recorder)) => Some(recorder),
-        (None, None) => None,
-    };
-    let witness = match blocks {
-        Some(blocks) => Some(Box::new(Watching::new(blocks, witness)) as Box<dyn Witness>),
-        None => witness,
-    };
+    let mut witnesses: Vec<Box<dyn Witness>> = Vec::new();
+    if let Some(blocks) = blocks {
+        witnesses.push(Box::new(BlockTracker(Arc::clone(blocks))));
+    }
+    if let Some(debug_log) = DebugLog::of(setup) {
+        witnesses.push(Box::new(debug_log.witness(setup.files, open.targets.len(), &job.load)));
+    }
+    if let Some(recorder) = recorder {
+        witnesses.push(recorder);
+    }
+    let witness = witnesses.into_iter().reduce(|first, second| Box::new(Both(first, second)));
     Ok(match witness {
         Some(witness) => load.witnessed(witness),
         None => load,
@@ -211,7 +213,7 @@ impl Visitor for Ready<'_, '_> {
         let logs = Logs::open(job, self.setup.plan.number, queued)?;
         self.record.started_unix_ms = place::start_ms(job)?;
         #[cfg(test)]
-        let engine = crate::stream::Recorded::new(engine);
+        let engine = crate::stream_tests::Recorded::new(engine);
         let counted = TallySetup {
             record: &mut *self.record,
             control,

@@ -118,7 +118,7 @@ pub(crate) fn start_ms(job: &JobPlan) -> Result<u64, JobError> {
     let Some(id) = job.start.clock_id else { return Ok(crate::shared::usage::unix_ms()) };
     let Some(&(_, clock)) = CLOCKS.iter().find(|&&(number, _)| number == id) else {
         let known = "it takes 0 (realtime), 1 (monotonic) to 7 (boottime)";
-        let message = format!("job `{}` ({}): job_start_clock_id={id} is no clock: {known}", job.name, job.origin);
+        let message = format!("job `{}` ({}): job_start_clock_id={id} is not a clock: {known}", job.name, job.origin);
         return Err(refusal(libc::EINVAL, "job_start_clock_id", message));
     };
     let time = clock_gettime(clock);
