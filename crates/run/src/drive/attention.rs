@@ -127,7 +127,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
                 search.begin_window(*now);
             }
         }
-        self.tally.record.searched_depth = search.depth();
+        self.tally.record.search_at(search.depth());
         Ok(())
     }
 
@@ -143,7 +143,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
     pub(super) fn check_constraints(&mut self, moment: Nanos) {
         let Some(constraints) = &mut self.constraints else { return };
         if let Some(floor) = constraints.floor.as_mut().filter(|floor| moment >= floor.due())
-            && let Some(message) = floor.judge(moment, self.tally.amounts())
+            && let Some(message) = floor.judge(moment, self.tally.control.amounts())
         {
             self.fail(libc::EIO, "rate_min", &message);
             return;

@@ -78,7 +78,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
         // By default only errors of the medium (EIO, EILSEQ) are ignored: a job whose every I/O is rejected (EINVAL)
         // would never end. A job that ignores some errors counts all of them, including the one that ends it.
         if forgiving != ContinueOnError::default() {
-            self.tally.count_error(errno);
+            self.tally.record.forgive(errno);
         }
         let ignored = &self.job.limits.ignored;
         let listed = if request.operation == Operation::Read { &ignored.read } else { &ignored.write };
@@ -90,7 +90,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
                 let error = Error::from_raw_os_error(errno);
                 let (offset, length) = (request.offset, request.length);
                 let place = format!("{operation} offset={offset}, buflen={length}");
-                self.tally.control.notices.tell(&format!("fio: io_u error on file {path}: {error}: {place}"));
+                self.tally.control.notices.send(&format!("fio: io_u error on file {path}: {error}: {place}"));
             }
             return;
         }

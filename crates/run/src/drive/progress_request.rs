@@ -7,7 +7,7 @@ use engine::Engine;
 use measure::Clock;
 use plan::Isolation;
 use std::sync::PoisonError;
-use std::sync::atomic::Ordering::{Relaxed, Release};
+use std::sync::atomic::Ordering::Release;
 
 impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
     /// Updates the record if the parent has asked for it.
@@ -30,10 +30,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
         self.keep_steadiness();
         let used = self.usage();
         let record = &mut *self.tally.record;
-        record.settle();
-        record.measured_until = now.get();
-        record.bytes_so_far = self.tally.control.bytes.each_ref().map(|bytes| bytes.load(Relaxed));
-        record.ios_so_far = self.tally.control.ios.each_ref().map(|ios| ios.load(Relaxed));
+        record.publish(self.tally.control, now);
         // While the worker runs, `usage` holds the CPU usage before the measured part.
         record.usage_so_far = used_since(used, record.usage);
         if self.job.isolation == Isolation::Thread {

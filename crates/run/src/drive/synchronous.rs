@@ -203,18 +203,16 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
     /// Time at which the job's runtime ends; `Nanos::MAX` without a runtime, or during a ramp.
     fn runtime_ends(&self) -> Nanos {
         let runtime = self.job.limits.runtime.filter(|_| self.timing.ramp_ends.is_none());
-        runtime.map_or(Nanos::MAX, |runtime| Nanos(self.tally.record.measured_from).saturating_add(runtime))
+        let from = self.tally.control.measured_from().unwrap_or_default();
+        runtime.map_or(Nanos::MAX, |runtime| from.saturating_add(runtime))
     }
 
     /// Derives the call counts of a synchronous engine: one submit call and one reap call per I/O. The null engine
     /// makes no calls, and fio counts none for it at depth 1.
     pub(super) fn count_calls(&mut self) {
         let record = &mut *self.tally.record;
-        let control = self.tally.control;
-        let ios = |direction: usize| {
-            control.ios[direction].load(std::sync::atomic::Ordering::Relaxed) - record.ios_before[direction]
-        };
-        let total = (0..3).map(ios).sum::<u64>() + record.sync.count();
+        let ios = |direction| self.tally.control.measured(direction).1;
+        let total = Direction::ALL.into_iter().map(ios).sum::<u64>() + record.sync.count();
         record.level[0] = total;
         if E::SPEC.capabilities.work != Work::Null {
             (record.submit[1], record.complete[1]) = (total, total);

@@ -3,7 +3,6 @@
 use super::latency_limits::LatencyLimits;
 use super::life::Life;
 use super::log::{Logged, Logs};
-use super::minimum_rate::Amounts;
 use crate::shared::control::Control;
 use crate::shared::priorities::PriorityRecord;
 use crate::shared::record::{Keeps, Mailbox, Record, coarse_bin};
@@ -12,7 +11,6 @@ use load::Request;
 use measure::{Direction, IntervalSampler, Nanos};
 use model::{CpuUsage, JobError};
 use plan::RecordPlan;
-use std::sync::atomic::Ordering::Relaxed;
 
 /// A worker's record, and which parts of it the job fills.
 #[derive(Debug)]
@@ -324,14 +322,6 @@ impl<'w> Tally<'w> {
         self.record.measured_until = life.reaped.get();
     }
 
-    /// Counts an error of a job that ignores some.
-    pub(crate) fn count_error(&mut self, errno: i32) {
-        if self.record.forgiven_errors == 0 {
-            self.record.first_forgiven_errno = errno;
-        }
-        self.record.forgiven_errors += 1;
-    }
-
     /// Time of the next sample; `Nanos::MAX` without samples.
     pub(crate) fn next_sample(&self) -> Nanos {
         let Some(sampling) = &self.sampling else { return Nanos::MAX };
@@ -343,9 +333,8 @@ impl<'w> Tally<'w> {
     pub(crate) fn sample(&mut self, now: Nanos, until: Nanos) {
         let Some(sampling) = &mut self.sampling else { return };
         let record = &mut *self.record;
-        for direction in 0..3 {
-            let bytes = self.control.bytes[direction].load(Relaxed) - record.bytes_before[direction];
-            let ios = self.control.ios[direction].load(Relaxed) - record.ios_before[direction];
+        for (direction, moved) in Direction::ALL.into_iter().enumerate() {
+            let (bytes, ios) = self.control.measured(moved);
             let (bandwidth, iops) = (&mut sampling.bandwidth[direction], &mut sampling.iops[direction]);
             if bandwidth.due(now) {
                 if let Some(rates) = bandwidth.close(now, bytes, ios) {
@@ -362,16 +351,10 @@ impl<'w> Tally<'w> {
         }
     }
 
-    /// Bytes and I/Os completed, by direction.
-    pub(super) fn amounts(&self) -> Amounts {
-        let all = |counters: &[std::sync::atomic::AtomicU64; 3]| counters.each_ref().map(|each| each.load(Relaxed));
-        (all(&self.control.bytes), all(&self.control.ios))
-    }
-
     /// All bytes and I/Os, and the sum of latencies of the measured part.
     pub(super) fn totals(&mut self) -> Totals {
         self.record.settle();
-        let (bytes, ios) = self.amounts();
+        let (bytes, ios) = self.control.amounts();
         let latency: u128 = self.record.completion.iter().map(measure::Moments::sum).sum();
         Totals {
             bytes: bytes.iter().sum(),

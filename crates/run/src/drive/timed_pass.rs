@@ -4,10 +4,9 @@
 use super::job_loop::Drive;
 use super::pass::{Pass, begins_well, first_difference};
 use crate::shared::control::MARK;
-use crate::shared::record::MarkRecord;
 use engine::{Engine, EngineError};
 use load::{Misplaced, Request};
-use measure::{Clock, Direction};
+use measure::Clock;
 use plan::Operation;
 use plan::{Habits, Listed, Race, Strays};
 use std::sync::atomic::Ordering::Relaxed;
@@ -20,7 +19,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
     /// Notifies the other workers that the records of this one are complete.
     pub(super) fn end_timed_part(&mut self) {
         let Some(pass) = &self.checks.pass else { return };
-        if !self.ended_by_fault && !self.tally.control.stop_requested() && self.tally.record.mark.present == 0 {
+        if !self.ended_by_fault && !self.tally.control.stop_requested() && self.tally.record.marked().is_none() {
             pass.notify_other_workers();
         }
     }
@@ -51,13 +50,10 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
     pub(super) fn mark(&mut self) {
         self.tally.control.stop.fetch_and(!MARK, Relaxed);
         let race = self.checks.pass.as_ref().map_or(Race::None, |pass| pass.plan.race);
-        if race == Race::None || self.tally.record.mark.present != 0 {
+        if race == Race::None || self.tally.record.marked().is_some() {
             return;
         }
-        let at = self.clock.now().get();
-        let amounts = Direction::ALL.map(|direction| self.tally.record.amounts(self.tally.control, direction));
-        let (bytes, ios) = (amounts.map(|(bytes, _)| bytes), amounts.map(|(_, ios)| ios));
-        self.tally.record.mark = MarkRecord { present: 1, at, bytes, ios };
+        self.tally.record.mark(self.tally.control, self.clock.now());
         if race == Race::Stop {
             self.load.stop();
         }

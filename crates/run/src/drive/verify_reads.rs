@@ -91,12 +91,12 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
                 if let Some(dumped) = &finding.dumped {
                     text.push_str(&dump(dumped, &path, finding.mismatch.offset));
                 }
-                self.tally.control.notices.tell(&text);
+                self.tally.control.notices.send(&text);
             }
             let Some(first) = findings.first() else { continue };
             let limits = &self.job.limits;
             if limits.continue_on_error != ContinueOnError::default() {
-                self.tally.count_error(libc::EILSEQ);
+                self.tally.record.forgive(libc::EILSEQ);
             }
             if limits.continue_on_error.verify && faults::is_forgiven(&limits.ignored.verify, libc::EILSEQ) {
                 continue;
@@ -121,7 +121,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
         let name = load::verify::state::State::file_name(&state.name, state.index);
         let name = state::path(self.job, &name);
         if let Err(error) = sys::files::output_file::write(&name, &state.to_bytes(checker.plan.format)) {
-            self.tally.control.notices.tell(&format!(
+            self.tally.control.notices.send(&format!(
                 "fio: {}: {error}: how far the writes came is not kept (verify_state_save=0 does not try)",
                 name.display()
             ));

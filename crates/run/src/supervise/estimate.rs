@@ -51,11 +51,11 @@ impl Estimate {
 
     /// The completed share of the run (0 to 1) and the remaining time, as far as they are known.
     #[expect(clippy::cast_precision_loss, reason = "an estimate")]
-    pub(crate) fn look(
+    pub(crate) fn at(
         &self,
         now: Nanos,
         workers: &[WorkerProgress],
-        schedule: &Schedule,
+        schedule: &Schedule<'_>,
     ) -> (Option<f64>, Option<Nanos>) {
         let mut shares = 0.0;
         let mut known = true;

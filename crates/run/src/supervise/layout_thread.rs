@@ -1,7 +1,7 @@
 //! The layout of a job's files in a separate thread, so that the main thread can handle requests to end, and report a
 //! system call that is stuck.
 
-use super::stuck::{PATIENCE, Stuck, Suspect};
+use super::stuck::{PATIENCE, StuckCalls, WatchedThread};
 use crate::files::{PlannedFile, lay_out, refusal};
 use crate::signals::{Signals, leave_to_main_thread};
 use crate::{Event, Observer, RunError};
@@ -15,7 +15,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
 /// Interval of the check for signals.
-const LOOK: Duration = Duration::from_millis(50);
+const POLL: Duration = Duration::from_millis(50);
 
 /// Messages of the layout thread.
 enum Message {
@@ -40,7 +40,7 @@ fn message(event: Event<'_>) -> Option<Message> {
 }
 
 /// The parts that the main thread uses while the layout runs.
-pub(super) struct Outside<'a> {
+pub(super) struct LayoutContext<'a> {
     pub(super) clock: SystemClock,
     pub(super) root: &'a Path,
     pub(super) observer: &'a mut dyn Observer,
@@ -54,14 +54,14 @@ pub(super) enum LayoutOutcome {
     /// A file could not be created: the error of this job.
     Failed(JobError),
     /// The second request to end came while the thread was in an uninterruptible system call: the run is over.
-    Stuck(RunError),
+    Abandoned(RunError),
 }
 
 /// Creates the files of all clones of one job in a thread, while this thread handles signals and reports stuck I/O.
 pub(super) fn lay_out_in_thread(
     job: &JobPlan,
     clones: &Arc<Vec<Vec<PlannedFile>>>,
-    outside: &mut Outside<'_>,
+    context: &mut LayoutContext<'_>,
 ) -> LayoutOutcome {
     let (sender, events) = channel();
     let go_on = Arc::new(AtomicBool::new(true));
@@ -85,8 +85,8 @@ pub(super) fn lay_out_in_thread(
             return LayoutOutcome::Failed(refusal(error.raw_os_error().unwrap_or(libc::EAGAIN), "layout", message));
         }
     };
-    if let Err(stuck) = listen(job, &events, &go_on, outside) {
-        return LayoutOutcome::Stuck(stuck);
+    if let Err(stuck) = listen(job, &events, &go_on, context) {
+        return LayoutOutcome::Abandoned(stuck);
     }
     match thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)) {
         Ok(()) => LayoutOutcome::Done,
@@ -99,13 +99,13 @@ fn listen(
     job: &JobPlan,
     events: &Receiver<Message>,
     go_on: &AtomicBool,
-    outside: &mut Outside<'_>,
+    context: &mut LayoutContext<'_>,
 ) -> Result<(), RunError> {
-    let Outside { clock, root, observer, signals } = outside;
-    let mut stuck = Stuck::default();
+    let LayoutContext { clock, root, observer, signals } = context;
+    let mut stuck = StuckCalls::default();
     let (mut thread, mut urged_at) = (None, None);
     loop {
-        match events.recv_timeout(LOOK) {
+        match events.recv_timeout(POLL) {
             Ok(Message::Thread(number)) => thread = Some(number),
             Ok(Message::Files { files, bytes }) => observer.event(Event::Layout { job: &job.name, files, bytes }),
             Ok(Message::Done { done, total }) => observer.event(Event::LayoutProgress { done, total }),
@@ -117,8 +117,8 @@ fn listen(
         }
         let now = clock.now();
         if let (Some(limit), Some(thread)) = (job.limits.stuck_after.filter(|_| stuck.is_due(now)), thread) {
-            let suspect = Suspect { index: 0, job: &job.name, thread, limit };
-            let found = stuck.look(now, root, std::iter::once(suspect));
+            let watched = WatchedThread { index: 0, job: &job.name, thread, limit };
+            let found = stuck.sample(now, root, std::iter::once(watched));
             found.iter().for_each(|text| observer.event(Event::Finding(text)));
         }
         if signals.count() > 1 {

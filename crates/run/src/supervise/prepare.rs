@@ -1,7 +1,7 @@
 //! Checks before the workers start: that the plan is allowed and possible, and that its files exist.
 
 use super::devices;
-use super::layout_thread::{LayoutOutcome, Outside, lay_out_in_thread};
+use super::layout_thread::{LayoutContext, LayoutOutcome, lay_out_in_thread};
 use crate::files::{Guard, PlannedFile, announce_own, is_laid_out, plan_files};
 use crate::replay::{Replayed, Replays};
 use crate::shared::capabilities::needs_files;
@@ -90,13 +90,13 @@ pub(crate) fn prepare(
     plan: &Plan,
     workers: &[WorkerPlan<'_>],
     replays: Replays,
-    outside: &mut Outside<'_>,
+    context: &mut LayoutContext<'_>,
 ) -> Result<Vec<Prepared>, RunError> {
     let mut prepared: Vec<Prepared> = Vec::with_capacity(workers.len());
     let replays = replays.into_iter().chain(std::iter::repeat_with(|| None));
-    let mut guard = Guard::new(outside.root);
+    let mut guard = Guard::new(context.root);
     for (job, replay) in plan.jobs.iter().zip(replays) {
-        match prepare_job(job, replay, &mut guard, outside) {
+        match prepare_job(job, replay, &mut guard, context) {
             Ok(clones) => prepared.extend(clones),
             Err(Unprepared::Failed(error)) => {
                 let failed = Prepared { files: Vec::new(), replay: None, error: Some(error) };
@@ -112,7 +112,7 @@ fn prepare_job(
     job: &JobPlan,
     replay: Option<Result<Vec<Replayed>, JobError>>,
     guard: &mut Guard<'_>,
-    outside: &mut Outside<'_>,
+    context: &mut LayoutContext<'_>,
 ) -> Result<Vec<Prepared>, Unprepared> {
     let needs_files = needs_files(job);
     let replayed = replay.transpose()?;
@@ -123,14 +123,14 @@ fn prepare_job(
     if needs_files {
         let by_number = replayed.iter().flatten().flat_map(|worker| worker.by_number.iter());
         guard.check(job, &clones, &by_number.map(|path| path.as_path()).collect::<BTreeSet<&Path>>())?;
-        devices::prepare(job, &clones, outside.root)?;
+        devices::prepare(job, &clones, context.root)?;
         // Clones that share a file would each create it; it is then created for all of them first, even with
         // create_serialize=0.
         let shared = job.clones > 1 && !(job.files.names.is_empty() && job.files.handling.below.is_empty());
         if !(job.files.handling.laid_out_first || shared) {
-            announce_own(job, &clones, &mut |event| outside.observer.event(event));
+            announce_own(job, &clones, &mut |event| context.observer.event(event));
         } else if !is_laid_out(job, &clones) {
-            clones = laid_out(job, clones, outside)?;
+            clones = laid_out(job, clones, context)?;
         }
     }
     let replayed = replayed.into_iter().flatten().map(Some).chain(std::iter::repeat_with(|| None));
@@ -141,13 +141,13 @@ fn prepare_job(
 fn laid_out(
     job: &JobPlan,
     clones: Vec<Vec<PlannedFile>>,
-    outside: &mut Outside<'_>,
+    context: &mut LayoutContext<'_>,
 ) -> Result<Vec<Vec<PlannedFile>>, Unprepared> {
     let clones = Arc::new(clones);
-    match lay_out_in_thread(job, &clones, outside) {
+    match lay_out_in_thread(job, &clones, context) {
         LayoutOutcome::Done => {}
         LayoutOutcome::Failed(error) => return Err(Unprepared::Failed(error)),
-        LayoutOutcome::Stuck(error) => return Err(Unprepared::All(error)),
+        LayoutOutcome::Abandoned(error) => return Err(Unprepared::All(error)),
     }
     Ok(Arc::try_unwrap(clones).unwrap_or_else(|shared| shared.as_ref().clone()))
 }

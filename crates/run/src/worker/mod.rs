@@ -18,13 +18,13 @@ use crate::drive::{
 };
 use crate::files::{FileLocks, OpenFiles, lay_out, order, refusal};
 use crate::replay::{Player, Recorder};
-use crate::shared::bell;
 use crate::shared::capabilities::{needs_files, usable_depth};
 use crate::shared::control::Gate;
 use crate::shared::gate::pass;
 use crate::shared::priorities::PriorityRecord;
 use crate::shared::record::Record;
 use crate::shared::usage::{usage_now, used_since};
+use crate::shared::wakeup;
 use block_lifetimes::{BlockTracker, Blocks};
 use both_witnesses::Both;
 use engine::{Engine, EngineClock, EngineError, JobFacts, Setup, Visitor};
@@ -40,7 +40,7 @@ use std::sync::atomic::Ordering::{Relaxed, Release};
 pub(crate) fn work(setup: &WorkerSetup<'_>, record: &mut Record, priorities: Option<&mut PriorityRecord>) {
     let control = setup.control;
     record.pid = sys::processes::placement::thread_id();
-    control.thread.store(record.pid, Relaxed);
+    control.set_thread(record.pid);
     // A worker that is asked to end before its gate opens has nothing to do, and is finished.
     if pass(control, Gate::SetUp) {
         run_worker(setup, record, priorities);
@@ -49,8 +49,8 @@ pub(crate) fn work(setup: &WorkerSetup<'_>, record: &mut Record, priorities: Opt
     control.open_files.store(0, Relaxed);
     control.state.store(WorkerState::Finishing as u32, Release);
     control.ready.store(1, Release);
-    control.left.store(1, Release);
-    bell::ring(setup.controls);
+    control.exiting.store(1, Release);
+    wakeup::notify(setup.controls);
 }
 
 fn run_worker(setup: &WorkerSetup<'_>, record: &mut Record, priorities: Option<&mut PriorityRecord>) {
@@ -201,7 +201,7 @@ impl Visitor for Ready<'_, '_> {
         }
         self.record.blind_to_submission = u32::from(!engine.sees_submission());
         control.ready.store(1, Release);
-        bell::ring(self.setup.controls);
+        wakeup::notify(self.setup.controls);
         if !pass(control, Gate::Go) {
             return Ok(());
         }
