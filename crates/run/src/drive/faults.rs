@@ -26,7 +26,7 @@ pub(super) enum Outcome {
 impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
     /// Classifies a completion of `request` in `slot`, of which `moved` bytes had been transferred before. `result` is
     /// the number of bytes or -errno.
-    pub(super) fn judge(&mut self, slot: u32, request: &Request, moved: &mut u32, result: i64) -> Outcome {
+    pub(super) fn classify(&mut self, slot: u32, request: &Request, moved: &mut u32, result: i64) -> Outcome {
         let missing = request.length - *moved;
         match u32::try_from(result) {
             Ok(bytes) if bytes >= missing => {

@@ -72,35 +72,11 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
     pub(super) fn by_itself(&mut self, slot: u32, request: &Request, decided: Nanos) -> Result<Nanos, EngineError> {
         self.prepare(slot, request, decided);
         let accepted = self.clock.now();
-        let mut result = self.alone_io(first_io(slot, request))?;
+        let result = self.alone_io(first_io(slot, request))?;
         let reaped = self.clock.now();
         self.watch_time(reaped);
         let life = Life { issued: decided, accepted, reaped };
-        let Some(direction) = request.direction() else {
-            if result < 0 {
-                self.fault(request, result);
-            } else {
-                self.tally.synchronised(life);
-            }
-            self.load.completed(request);
-            return Ok(reaped);
-        };
-        let mut moved = 0;
-        let whole = loop {
-            match self.judge(slot, request, &mut moved, result) {
-                super::faults::Outcome::Whole => break true,
-                super::faults::Outcome::Failed => break false,
-                super::faults::Outcome::Rest(rest) => result = self.alone_io(rest)?,
-            }
-        };
-        if whole {
-            self.tally.synchronous::<LATENCY>(direction, u64::from(moved), life);
-            self.observe_completed(slot, request, life);
-        } else {
-            self.tally.without_latency(direction, moved.into(), life);
-        }
-        self.load.completed(request);
-        Ok(reaped)
+        self.finish_alone(slot, request, life, result)
     }
 }
 

@@ -1,6 +1,7 @@
 //! A worker's I/O buffers, one per slot.
 
-use crate::files::{largest_block, refusal};
+use crate::error::job_refusal;
+use crate::files::largest_block;
 use model::JobError;
 use plan::{self, JobPlan};
 use sys::machine::buffers::{Arena, Source};
@@ -21,8 +22,8 @@ impl Memory {
         Arena::new(&source(buffers), depth as usize, size, buffers.align as usize)
             .map(|arena| Memory { arena })
             .map_err(|error| {
-                let message = format!("job `{}` ({}): no memory for its buffers: {error}", job.name, job.origin);
-                refusal(error.errno().unwrap_or(libc::ENOMEM), "buffers", message)
+                let what = format_args!("no memory for its buffers: {error}");
+                job_refusal(job, error.errno().unwrap_or(libc::ENOMEM), "buffers", what)
             })
     }
 

@@ -292,7 +292,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
     fn finish_otherwise(&mut self, completion: Completion, request: &Request, life: Life) -> Result<(), EngineError> {
         if let Some(direction) = request.direction() {
             let mut moved = self.slots.get(completion.slot).moved;
-            let outcome = self.judge(completion.slot, request, &mut moved, completion.result);
+            let outcome = self.classify(completion.slot, request, &mut moved, completion.result);
             self.slots.set_moved(completion.slot, moved);
             match outcome {
                 Outcome::Whole => {

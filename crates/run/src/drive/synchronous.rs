@@ -98,38 +98,44 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
 
     /// Handles syncs, short transfers and errors: everything other than a full transfer at the first attempt.
     #[cold]
-    fn carry_on(&mut self, request: &Request, life: Life, first: i64) -> Result<Nanos, EngineError> {
-        let Some(direction) = request.direction() else {
-            let reaped = self.clock.now();
-            if first < 0 {
-                self.fault(request, first);
-            } else {
-                self.tally.synchronised(Life { reaped, ..life });
-            }
-            self.load.completed(request);
-            return Ok(reaped);
-        };
-        let (mut result, mut moved) = (first, 0);
-        let outcome = loop {
-            let outcome = self.judge(0, request, &mut moved, result);
-            let Outcome::Rest(rest) = outcome else { break outcome };
-            let Submitted::Done(completion) = self.submit_apart(rest) else {
-                return Err(broken_promise::<E>());
-            };
-            result = completion.result;
-        };
-        let reaped = self.clock.now();
-        let life = Life { reaped, ..life };
-        match outcome {
-            Outcome::Whole => {
-                self.tally.synchronous::<LATENCY>(direction, u64::from(moved), life);
-                self.observe_completed(0, request, life);
-            }
-            Outcome::Failed => self.tally.without_latency(direction, moved.into(), life),
-            Outcome::Rest(_) => {}
+    fn carry_on(&mut self, request: &Request, life: Life, result: i64) -> Result<Nanos, EngineError> {
+        let life = Life { reaped: self.clock.now(), ..life };
+        self.finish_alone(0, request, life, result)
+    }
+
+    /// Counts an I/O that was performed with nothing else in flight, with this result of its first attempt; continues a
+    /// short transfer. Returns the time at its end.
+    pub(super) fn finish_alone(
+        &mut self,
+        slot: u32,
+        request: &Request,
+        mut life: Life,
+        mut result: i64,
+    ) -> Result<Nanos, EngineError> {
+        let mut moved = 0;
+        match request.direction() {
+            None if result < 0 => self.fault(request, result),
+            None => self.tally.synchronised(life),
+            Some(direction) => loop {
+                match self.classify(slot, request, &mut moved, result) {
+                    Outcome::Whole => {
+                        self.tally.synchronous::<LATENCY>(direction, u64::from(moved), life);
+                        self.observe_completed(slot, request, life);
+                        break;
+                    }
+                    Outcome::Failed => {
+                        self.tally.without_latency(direction, u64::from(moved), life);
+                        break;
+                    }
+                    Outcome::Rest(rest) => {
+                        result = self.alone_io(rest)?;
+                        life.reaped = self.clock.now();
+                    }
+                }
+            },
         }
         self.load.completed(request);
-        Ok(reaped)
+        Ok(life.reaped)
     }
 
     /// Counts a step of background work (CPU or memory load), which moves no bytes. Then sleeps as long as the engine

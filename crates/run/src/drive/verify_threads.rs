@@ -4,7 +4,7 @@
 //! use, the loop waits for one. Nothing is allocated per block.
 
 use super::verify::{BlockChecker, Finding};
-use crate::files::refusal;
+use crate::error::refusal;
 use load::{Expects, Request};
 use model::JobError;
 use plan::VerifyPlan;

@@ -3,8 +3,8 @@
 //! This decision is made only here, for every command: everything that writes is a job of a plan. The state of a device
 //! is determined by `sys::devices::claims`.
 
-use super::errors::refusal;
 use super::regions::PlannedFile;
+use crate::error::job_refusal;
 use engine::ENGINES;
 use measure::Direction;
 use model::JobError;
@@ -74,13 +74,8 @@ impl<'root> Guard<'root> {
         }
         let unknown = |error: SysError| {
             let errno = error.errno().unwrap_or(libc::EIO);
-            let message = format!(
-                "job `{}` ({}): whether {} may be written to cannot be found out: {error}",
-                job.name,
-                job.origin,
-                path.display()
-            );
-            refusal(errno, "look at", message)
+            let what = format_args!("whether {} may be written to cannot be found out: {error}", path.display());
+            job_refusal(job, errno, "look at", what)
         };
         let number = sys::devices::identity::number_under(path).map_err(unknown)?;
         let device = BlockDevice::by_number(self.root, number)
@@ -107,15 +102,13 @@ fn refuse_unknown(job: &JobPlan, path: &Path) -> Result<(), JobError> {
     if !raw || !std::fs::metadata(path).is_ok_and(|found| found.file_type().is_char_device()) {
         return Ok(());
     }
-    let message = format!(
-        "job `{}` ({}): which block device lies behind {} cannot be found out in /sys, so that what is on it is not \
+    let what = format_args!(
+        "which block device lies behind {} cannot be found out in /sys, so that what is on it is not \
          known, and {} would write to it past all file systems; name a device that has one",
-        job.name,
-        job.origin,
         path.display(),
         job.engine
     );
-    Err(refusal(libc::EPERM, "look at", message))
+    Err(job_refusal(job, libc::EPERM, "look at", what))
 }
 
 /// The reason why a job may not write to a device.
@@ -179,6 +172,5 @@ fn refuse(job: &JobPlan, path: &Path, found: &Found, why: Objection) -> JobError
             ),
         ),
     };
-    let message = format!("job `{}` ({}): {} {what}", job.name, job.origin, path.display());
-    refusal(errno, "open", message)
+    job_refusal(job, errno, "open", format_args!("{} {what}", path.display()))
 }

@@ -3,8 +3,8 @@
 //! A lock (flock(2)) belongs to an open file description, so workers that are threads exclude each other as processes
 //! do; each worker opens the files a second time for it.
 
-use super::errors::file_error;
 use super::regions::{FileKind, PlannedFile};
+use crate::error::file_error;
 use model::JobError;
 use plan::FileLock;
 use plan::Operation;

@@ -1,7 +1,7 @@
 //! Opens a worker's files, and prepares them before its I/O.
 
-use super::errors::file_error;
 use super::regions::{FileKind, PlannedFile};
+use crate::error::{file_error, refusal};
 use crate::shared::control::Control;
 use engine::{Order, Target};
 use measure::Direction;
@@ -172,7 +172,7 @@ impl OpenFiles {
             if read < record.len() {
                 let message =
                     format!("{}: holds {read} bytes, less than one record of {}", path.display(), record.len());
-                return Err(super::refusal(libc::ENODATA, "prime", message));
+                return Err(refusal(libc::ENODATA, "prime", message));
             }
         }
         Ok(())

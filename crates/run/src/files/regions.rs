@@ -1,7 +1,7 @@
 //! The files of a worker: names, actual sizes, and the region of each that it works on.
 
-use super::errors::{file_error, refusal};
 use super::names;
+use crate::error::{file_error, job_refusal, refusal};
 use crate::shared::capabilities::needs_files;
 use load::{Reach, Region};
 use model::JobError;
@@ -58,12 +58,10 @@ pub(crate) fn plan_files(job: &JobPlan, clone: u32) -> Result<Vec<PlannedFile>, 
         && size > 0
         && size < smallest
     {
-        let message = format!(
-            "job `{}` ({}): size={size} is smaller than its smallest block of {smallest} bytes; \
-             give a larger size= or a smaller bs=",
-            job.name, job.origin
+        let what = format_args!(
+            "size={size} is smaller than its smallest block of {smallest} bytes; give a larger size= or a smaller bs="
         );
-        return Err(refusal(libc::EINVAL, "size", message));
+        return Err(job_refusal(job, libc::EINVAL, "size", what));
     }
     let mut files = Vec::with_capacity(paths.len());
     for (number, path) in (0..).zip(paths) {
@@ -73,11 +71,15 @@ pub(crate) fn plan_files(job: &JobPlan, clone: u32) -> Result<Vec<PlannedFile>, 
             Some(said) => take_as(said, &path)?,
         };
         let wanted = wanted_size(job, index, number, count, real_size);
-        let region = region(job, index, &path, kind, real_size, wanted)?;
-        files.push(PlannedFile { path, kind, region, real_size });
+        let mut file = PlannedFile { path, kind, region: NOT_PLANNED, real_size };
+        file.region = region(job, index, &file, wanted)?;
+        files.push(file);
     }
     Ok(files)
 }
+
+/// The region of a file before it is known.
+pub(crate) const NOT_PLANNED: Region = Region { start: 0, end: 0, reach: Reach::Part };
 
 /// The region of a job that does no I/O: it ends by time or with the other jobs, never because its data end.
 fn endless() -> PlannedFile {
@@ -203,9 +205,9 @@ fn share(size: u64, percent: u32) -> u64 {
     (u128::from(size) * u128::from(percent) / 100).min(u128::from(u64::MAX)) as u64
 }
 
-fn start(job: &JobPlan, index: u32, kind: FileKind, real_size: u64) -> u64 {
-    let files = &job.files;
-    if files.handling.append && kind == FileKind::Regular {
+fn start(job: &JobPlan, index: u32, file: &PlannedFile) -> u64 {
+    let (files, real_size) = (&job.files, file.real_size);
+    if files.handling.append && file.kind == FileKind::Regular {
         return real_size;
     }
     let multiple = match files.handling.offset_align {
@@ -219,17 +221,10 @@ fn start(job: &JobPlan, index: u32, kind: FileKind, real_size: u64) -> u64 {
     bytes(files.offset).saturating_add(bytes(files.offset_increment).saturating_mul(u64::from(index)))
 }
 
-fn region(
-    job: &JobPlan,
-    index: u32,
-    path: &Path,
-    kind: FileKind,
-    real_size: u64,
-    wanted: Option<u64>,
-) -> Result<Region, JobError> {
-    let start = start(job, index, kind, real_size);
+fn region(job: &JobPlan, index: u32, file: &PlannedFile, wanted: Option<u64>) -> Result<Region, JobError> {
+    let (path, real_size, start) = (&file.path, file.real_size, start(job, index, file));
     let relative = matches!(job.files.size, Some(Extent::Percent(_)));
-    let may_grow = matches!(kind, FileKind::Regular | FileKind::Other | FileKind::NameOnly);
+    let may_grow = matches!(file.kind, FileKind::Regular | FileKind::Other | FileKind::NameOnly);
     let fills = job.files.handling.fill && may_grow;
     let end = match wanted {
         None if fills => start.saturating_add(ENDLESS),
@@ -238,25 +233,15 @@ fn region(
         None => real_size,
     };
     if wanted.is_none_or(|wanted| wanted == 0) && real_size == 0 && !fills {
-        let message = format!(
-            "job `{}` ({}): {} has no size yet; give size= (or filesize=)",
-            job.name,
-            job.origin,
-            path.display()
-        );
-        return Err(refusal(libc::EINVAL, "size", message));
+        let what = format_args!("{} has no size yet; give size= (or filesize=)", path.display());
+        return Err(job_refusal(job, libc::EINVAL, "size", what));
     }
     if end <= start {
-        let message = format!(
-            "job `{}` ({}): offset {start} is at or beyond the end of {} ({real_size} bytes)",
-            job.name,
-            job.origin,
-            path.display()
-        );
-        return Err(refusal(libc::EINVAL, "offset", message));
+        let what = format_args!("offset {start} is at or beyond the end of {} ({real_size} bytes)", path.display());
+        return Err(job_refusal(job, libc::EINVAL, "offset", what));
     }
     if let ZonePlan::Zoned(zones) = &job.load.zones {
-        return whole_zones(job, zones, path, real_size, (start, end));
+        return whole_zones(job, zones, file, (start, end));
     }
     let reach = if start == 0 && end >= real_size { Reach::Whole } else { Reach::Part };
     Ok(Region { start, end, reach })
@@ -266,17 +251,10 @@ fn region(
 const ENDLESS: u64 = 1 << 62;
 
 /// The zones that are entirely inside a region: it is shortened to zone boundaries.
-fn whole_zones(
-    job: &JobPlan,
-    zones: &Zoned,
-    path: &Path,
-    real_size: u64,
-    (start, end): (u64, u64),
-) -> Result<Region, JobError> {
-    let refuse = |what: String| {
-        let message = format!("job `{}` ({}): {}: {what}", job.name, job.origin, path.display());
-        Err(refusal(libc::EINVAL, "zones", message))
-    };
+fn whole_zones(job: &JobPlan, zones: &Zoned, file: &PlannedFile, (start, end): (u64, u64)) -> Result<Region, JobError> {
+    let (path, real_size) = (&file.path, file.real_size);
+    let refuse =
+        |what: String| Err(job_refusal(job, libc::EINVAL, "zones", format_args!("{}: {what}", path.display())));
     if real_size < zones.size {
         return refuse(format!(
             "its {real_size} bytes are less than one zone of {}; give a smaller zonesize=",

@@ -1,7 +1,7 @@
 //! Reads a worker's I/O log while the worker runs.
 
-use super::source::Reading;
-use super::survey::Replayed;
+use super::log_contents::ReplayLog;
+use super::source::SourceReader;
 use formats::iolog::{Adapt, Event, Reader, RecordError};
 use load::{RecordFailure, Recorded, Recording, Request};
 use plan::{Hold, Operation, ReplayPlan};
@@ -19,8 +19,8 @@ const GULP: usize = 512;
 #[derive(Debug)]
 pub(crate) struct Player {
     plan: ReplayPlan,
-    replayed: Replayed,
-    reader: Reader<BufReader<Reading>>,
+    replayed: ReplayLog,
+    reader: Reader<BufReader<SourceReader>>,
     held: VecDeque<Recorded>,
     /// Largest number of I/Os held.
     room: usize,
@@ -33,7 +33,7 @@ impl Player {
     ///
     /// # Errors
     /// If the log cannot be read, or has changed since it was examined.
-    pub(crate) fn new(plan: &ReplayPlan, replayed: &Replayed) -> Result<Player, RecordFailure> {
+    pub(crate) fn new(plan: &ReplayPlan, replayed: &ReplayLog) -> Result<Player, RecordFailure> {
         let room = if plan.hold == Hold::Pieces { PIECE } else { AHEAD };
         let (plan, replayed) = (plan.clone(), replayed.clone());
         let reader = open(&replayed)?;
@@ -82,7 +82,7 @@ impl Recording for Player {
     }
 }
 
-fn open(replayed: &Replayed) -> Result<Reader<BufReader<Reading>>, RecordFailure> {
+fn open(replayed: &ReplayLog) -> Result<Reader<BufReader<SourceReader>>, RecordFailure> {
     Reader::new(replayed.source.name.clone(), replayed.source.read()).map_err(failure)
 }
 
@@ -91,7 +91,7 @@ fn failure(error: RecordError) -> RecordFailure {
 }
 
 /// The I/O on its target, checked against what was found when the log was examined.
-fn recorded(replayed: &Replayed, event: Event) -> Result<Recorded, RecordFailure> {
+fn recorded(replayed: &ReplayLog, event: Event) -> Result<Recorded, RecordFailure> {
     let operation = event.operation;
     let target = replayed.targets.get(event.place as usize).copied();
     let fits = operation == Operation::Trim || event.length <= replayed.largest;

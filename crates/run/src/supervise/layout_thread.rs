@@ -2,7 +2,8 @@
 //! system call that is stuck.
 
 use super::stuck::{PATIENCE, StuckCalls, WatchedThread};
-use crate::files::{PlannedFile, lay_out, refusal};
+use crate::error::refusal;
+use crate::files::{PlannedFile, lay_out};
 use crate::signals::{Signals, leave_to_main_thread};
 use crate::{Event, Observer, RunError};
 use measure::{Clock, Nanos, SystemClock};

@@ -3,7 +3,7 @@
 use super::devices;
 use super::layout_thread::{LayoutContext, LayoutOutcome, lay_out_in_thread};
 use crate::files::{Guard, PlannedFile, announce_own, is_laid_out, plan_files};
-use crate::replay::{Replayed, Replays};
+use crate::replay::{ReplayLog, Replays};
 use crate::shared::capabilities::needs_files;
 use crate::{RunError, RunOptions};
 use engine::ENGINES;
@@ -22,7 +22,7 @@ pub(crate) struct Prepared {
     /// Its files.
     pub(crate) files: Vec<PlannedFile>,
     /// The I/O log that it replays, if any.
-    pub(crate) replay: Option<Replayed>,
+    pub(crate) replay: Option<ReplayLog>,
     /// The error that prevents it from running.
     pub(crate) error: Option<JobError>,
 }
@@ -110,7 +110,7 @@ pub(crate) fn prepare(
 
 fn prepare_job(
     job: &JobPlan,
-    replay: Option<Result<Vec<Replayed>, JobError>>,
+    replay: Option<Result<Vec<ReplayLog>, JobError>>,
     guard: &mut Guard<'_>,
     context: &mut LayoutContext<'_>,
 ) -> Result<Vec<Prepared>, Unprepared> {

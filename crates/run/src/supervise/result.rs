@@ -4,6 +4,7 @@ use super::event_loop::RunState;
 use super::prepare::Prepared;
 use super::workers::{RunInputs, WorkerEnd};
 use crate::environment::look_around;
+use crate::error::refusal;
 use crate::shared::capabilities::{is_queued, needs_files, spec};
 use crate::shared::control::Control;
 use crate::shared::priorities::PriorityRecord;
@@ -213,14 +214,11 @@ impl<'a> WorkerInResult<'a> {
             return Some(error.clone());
         }
         let job = self.plan.job;
-        let failed = |errno, operation: &str, message: String, signal| {
-            Some(JobError { errno, operation: operation.to_owned(), message, signal })
-        };
         let fault = self.record.as_deref().and_then(|record| Some((record.fault.errno()?, &record.fault)));
         match self.end() {
             Some(WorkerEnd::Killed(_, signal)) => {
                 let message = format!("job `{}`: its worker was killed by signal {signal}{}", job.name, hint(signal));
-                failed(libc::EINTR, "run", message, Some(signal))
+                Some(JobError { signal: Some(signal), ..refusal(libc::EINTR, "run", message) })
             }
             Some(WorkerEnd::Abandoned) => {
                 let pid = self.control.thread().unwrap_or(0);
@@ -228,16 +226,16 @@ impl<'a> WorkerInResult<'a> {
                 let message = format!(
                     "job `{name}`: left in the kernel: pid {pid}; its I/O does not complete, and nothing can end it before"
                 );
-                failed(libc::EINTR, "run", message, None)
+                Some(refusal(libc::EINTR, "run", message))
             }
             _ if fault.is_some() => {
                 let (errno, fault) = fault?;
-                failed(errno, &fault.operation.get(), fault.message.get(), None)
+                Some(refusal(errno, &fault.operation.get(), fault.message.get()))
             }
             Some(_) if self.record.as_deref().is_none_or(|record| record.finished == 0) => {
                 let message =
                     format!("job `{}`: its worker ended before its work did: this is a bug in plumb", job.name);
-                failed(libc::EIO, "run", message, None)
+                Some(refusal(libc::EIO, "run", message))
             }
             _ => None,
         }

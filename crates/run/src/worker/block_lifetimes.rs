@@ -5,7 +5,7 @@
 //! failed.
 
 use super::setup::WorkerSetup;
-use crate::files::refusal;
+use crate::error::refusal;
 use load::{RecordFailure, Region, Request, Witness};
 use measure::{Direction, Nanos};
 use model::{BlockLives, JobError};

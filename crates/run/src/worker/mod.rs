@@ -16,7 +16,8 @@ use crate::WorkerState;
 use crate::drive::{
     DriveSetup, LatencyLimits, Logs, Memory, Queued, Tally, TallySetup, drive, is_synchronous, load_verify_state,
 };
-use crate::files::{FileLocks, OpenFiles, lay_out, order, refusal};
+use crate::error::{job_refusal, refusal};
+use crate::files::{FileLocks, OpenFiles, lay_out, order};
 use crate::replay::{Player, Recorder};
 use crate::shared::capabilities::{needs_files, usable_depth};
 use crate::shared::control::Gate;
@@ -259,12 +260,8 @@ fn facts(job: &JobPlan) -> JobFacts<'_> {
 }
 
 fn engine_error(job: &JobPlan, error: &EngineError) -> JobError {
-    JobError {
-        errno: if error.errno == 0 { libc::EINVAL } else { error.errno },
-        operation: error.operation.to_owned(),
-        message: format!("job `{}` ({}): {error}", job.name, job.origin),
-        signal: None,
-    }
+    let errno = if error.errno == 0 { libc::EINVAL } else { error.errno };
+    job_refusal(job, errno, error.operation, error)
 }
 
 /// A failure to read or write an I/O log, as the job's error.

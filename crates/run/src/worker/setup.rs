@@ -1,7 +1,7 @@
 //! The input of one worker.
 
 use crate::files::PlannedFile;
-use crate::replay::Replayed;
+use crate::replay::ReplayLog;
 use crate::shared::control::Control;
 use crate::shared::group_state::GroupState;
 use crate::shared::record::Mailbox;
@@ -18,7 +18,7 @@ pub(crate) struct WorkerSetup<'run> {
     /// Its files.
     pub(crate) files: &'run [PlannedFile],
     /// The I/O log that it replays, if any.
-    pub(crate) replay: Option<&'run Replayed>,
+    pub(crate) replay: Option<&'run ReplayLog>,
     /// The control block that it shares with the parent.
     pub(crate) control: &'run Control,
     /// The mailbox for a copy of its record, if it is a thread.
