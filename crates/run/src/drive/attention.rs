@@ -2,17 +2,19 @@
 //! that was requested, or constraints ([`Constraints`]) to check.
 
 use super::constraints::{Constraints, Steady};
-use super::job_loop::Drive;
+use super::job_loop::{Drive, is_synchronous};
 use super::search::{Search, Step};
 use crate::WorkerState;
 use crate::shared::capabilities::usable_depth;
-use crate::shared::control::MARK;
+use crate::shared::control::{MARK, REPORT};
 use crate::shared::record::SteadyRecord;
+use crate::shared::usage::used_since;
 use engine::{Engine, EngineError};
 use load::{Next, Request};
 use measure::{Clock, Nanos};
-use plan::Subject;
-use std::sync::atomic::Ordering::Relaxed;
+use plan::{Isolation, Subject};
+use std::sync::PoisonError;
+use std::sync::atomic::Ordering::{Relaxed, Release};
 
 impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
     /// Starts the constraints when the measured part begins at `now`.
@@ -21,7 +23,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
         let Some(constraints) = &mut self.constraints else { return };
         constraints.begin(self.job, most, now);
         if constraints.search.is_some() {
-            self.tally.forget_judged();
+            self.tally.limits.iter_mut().for_each(|limits| limits.forget());
             if self.slots.busy() == 0 {
                 self.slots.use_only(1);
             }
@@ -54,7 +56,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
             *now = self.clock.now();
             self.end_ramp(*now);
             constraints.begin(self.job, usable_depth(self.job), *now);
-            self.tally.forget_judged();
+            self.tally.limits.iter_mut().for_each(|limits| limits.forget());
         }
         self.look_at_latency();
         if let Some(search) = &mut constraints.search {
@@ -74,7 +76,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
 
     /// Ends the job if an I/O took longer than max_latency.
     pub(super) fn look_at_latency(&mut self) {
-        if let Some((direction, latency, most)) = self.tally.too_long() {
+        if let Some((direction, latency, most)) = self.tally.limits.as_ref().and_then(|limits| limits.too_long()) {
             let message = format!(
                 "a {} took {} ns, longer than max_latency allows ({} ns)",
                 direction.word(),
@@ -95,13 +97,13 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
     // The depth changes only with nothing in flight, so that every I/O of a window was issued at the depth it counts
     // for.
     fn search_on(&mut self, search: &mut Search, now: &mut Nanos) -> Result<(), EngineError> {
-        let (seen, missed) = self.tally.judged();
-        let step = search.judge(*now, seen, missed);
+        let (seen, missed) = self.tally.limits.as_ref().map_or((0, 0), |limits| limits.counted());
+        let step = search.check(*now, seen, missed);
         match step {
             Step::Wait => {
                 if *now >= search.due() {
                     search.begin_window(*now);
-                    self.tally.forget_judged();
+                    self.tally.limits.iter_mut().for_each(|limits| limits.forget());
                 }
                 return Ok(());
             }
@@ -119,7 +121,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
                     *now = self.drain(*now)?;
                 }
                 self.slots.use_only(depth);
-                self.tally.forget_judged();
+                self.tally.limits.iter_mut().for_each(|limits| limits.forget());
                 if matches!(step, Step::Settle(_)) {
                     self.begin_measuring(*now);
                     self.timing.schedule_sample(&self.tally);
@@ -143,7 +145,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
     pub(super) fn check_constraints(&mut self, moment: Nanos) {
         let Some(constraints) = &mut self.constraints else { return };
         if let Some(floor) = constraints.floor.as_mut().filter(|floor| moment >= floor.due())
-            && let Some(message) = floor.judge(moment, self.tally.control.amounts())
+            && let Some(message) = floor.check(moment, self.tally.control.amounts())
         {
             self.fail(libc::EIO, "rate_min", &message);
             return;
@@ -190,5 +192,35 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
         self.load.ramp_over(moment);
         self.timing.schedule_sample(&self.tally);
         self.show(WorkerState::Running);
+    }
+
+    /// Updates the record if the parent has asked for it.
+    #[inline]
+    pub(super) fn answer_report_request(&mut self) {
+        if self.tally.control.report_wanted() {
+            self.publish();
+        }
+    }
+
+    /// Brings the record up to date. A worker that is a thread leaves a copy in its mailbox, because the parent must
+    /// not read the record while the thread writes it.
+    #[cold]
+    fn publish(&mut self) {
+        let now = self.clock.now();
+        self.watch_time(now);
+        if is_synchronous::<E>(self.job) {
+            self.count_calls();
+        }
+        self.keep_steadiness();
+        let used = self.usage();
+        let record = &mut *self.tally.record;
+        record.publish(self.tally.control, now);
+        // While the worker runs, `usage` holds the CPU usage before the measured part.
+        record.usage_so_far = used_since(used, record.usage);
+        if self.job.isolation == Isolation::Thread {
+            *self.tally.mailbox.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(record.clone()));
+        }
+        // Release: the parent reads the record only after it has seen this bit cleared.
+        self.tally.control.stop.fetch_and(!REPORT, Release);
     }
 }

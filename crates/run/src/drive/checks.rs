@@ -29,7 +29,8 @@ impl<'w> Checks<'w> {
     ) -> Self {
         let verify = Verification::new(job, number, seed);
         let pass = Pass::of(job, own, controls);
-        let traced = verify.is_some() || tally.has_logs() || tally.has_priorities() || job.record.tells.follows_ios();
+        let traced =
+            verify.is_some() || tally.logs.is_some() || tally.priorities.is_some() || job.record.tells.follows_ios();
         let placed = job.buffers.placed.is_some();
         Checks {
             verify,

@@ -1,7 +1,7 @@
 //! Rare operations on files in the loop: exchanging them, locking them, syncing a part of one or a whole file system.
 
 use super::job_loop::{Drive, first_io};
-use super::life::Life;
+use super::slots::IoTimes;
 use crate::files::FileLocks;
 use engine::{Engine, EngineError};
 use load::Request;
@@ -33,7 +33,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
             let request = Request { operation: Operation::DataSync, target, offset, length: 0 };
             return self.fault(&request, result);
         }
-        self.tally.synchronised(Life { issued, accepted: issued, reaped });
+        self.tally.synchronised(IoTimes { issued, accepted: issued, reaped });
     }
 
     /// Calls syncfs(2) at the end of a pass. As with end_fsync, its time counts as run time, but its latency is not
@@ -75,8 +75,8 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
         let result = self.alone_io(first_io(slot, request))?;
         let reaped = self.clock.now();
         self.watch_time(reaped);
-        let life = Life { issued: decided, accepted, reaped };
-        self.finish_alone(slot, request, life, result)
+        let times = IoTimes { issued: decided, accepted, reaped };
+        self.finish_alone(slot, request, times, result)
     }
 }
 

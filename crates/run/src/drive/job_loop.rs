@@ -4,13 +4,10 @@
 //! Owns batching, timestamps, short transfers, errors, pauses and the end of a ramp. Which I/O comes next is decided by
 //! the load, and how it reaches the kernel by the engine.
 
-use super::buffers::Buffers;
+use super::buffers::{Buffers, Memory};
 use super::checks::Checks;
 use super::constraints::Constraints;
-use super::job_files::JobFiles;
-use super::life::Life;
-use super::memory::Memory;
-use super::slots::Slots;
+use super::slots::{IoTimes, Slots};
 use super::tally::Tally;
 use super::timing::Timing;
 use crate::WorkerState;
@@ -31,13 +28,10 @@ use std::sync::atomic::Ordering::Relaxed;
 
 /// The inputs of a worker's loop.
 pub(crate) struct DriveSetup<'w, E: Engine> {
-    /// The job.
     pub(crate) job: &'w JobPlan,
-    /// The open engine.
     pub(crate) engine: E,
     /// The clock of the engine: real or virtual time.
     pub(crate) clock: E::Clock,
-    /// Decides which I/O comes next.
     pub(crate) load: Load,
     /// Generates the data for write buffers.
     pub(crate) content: Content,
@@ -45,9 +39,7 @@ pub(crate) struct DriveSetup<'w, E: Engine> {
     pub(crate) identity: (u32, u64),
     /// The buffers, one per slot.
     pub(crate) memory: &'w mut Memory,
-    /// The statistics to count into.
     pub(crate) tally: Tally<'w>,
-    /// The open files.
     pub(crate) files: &'w mut OpenFiles,
     /// Their locks, if each I/O takes one.
     pub(crate) locks: Option<FileLocks>,
@@ -75,6 +67,17 @@ pub(super) struct Drive<'w, E: Engine, const LATENCY: bool> {
     pub(super) ended_by_fault: bool,
 }
 
+/// The open files, and the work that is pending at the end of a pass over the data.
+pub(super) struct JobFiles<'w> {
+    pub(super) open: &'w mut OpenFiles,
+    /// Their locks, if each I/O takes one.
+    pub(super) locks: Option<FileLocks>,
+    /// True if data were written since the last flush at the end of a pass.
+    pub(super) unflushed: bool,
+    /// Number of passes that have ended.
+    pub(super) passes: u64,
+}
+
 /// Runs a job's I/O to its end. Errors are stored in the record.
 pub(crate) fn drive<E: Engine>(setup: DriveSetup<'_, E>) {
     let record = &setup.job.record;
@@ -90,7 +93,7 @@ pub(crate) fn drive<E: Engine>(setup: DriveSetup<'_, E>) {
 impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
     fn new(setup: DriveSetup<'w, E>) -> Self {
         let DriveSetup { job, engine, clock, load, content, identity, memory, mut tally, files, locks, group } = setup;
-        tally.keep_priorities_of(engine.priorities());
+        tally.priorities = tally.priorities.take().filter(|_| engine.priorities().len() > 1);
         Drive {
             checks: Checks::new(job, identity, &tally, (group.0.own, group.1)),
             job,
@@ -99,7 +102,7 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
             load,
             slots: Slots::new(usable_depth(job)),
             buffers: Buffers::new(memory, content),
-            files: JobFiles::new(files, locks),
+            files: JobFiles { open: files, locks, unflushed: false, passes: 0 },
             tally,
             timing: Timing::new(),
             constraints: Constraints::of(job, group.0, group.1),
@@ -167,7 +170,9 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
         self.tally.begin(self.usage(), now);
         self.tally.record.zone_resets = self.load.zone_resets();
         self.tally.kernel_cpu_before = self.engine.kernel_cpu().unwrap_or(Nanos::ZERO);
-        self.tally.begin_priorities(self.engine.priorities());
+        if let Some(priorities) = &mut self.tally.priorities {
+            priorities.begin(self.engine.priorities());
+        }
     }
 
     /// CPU usage of the worker so far, including the threads of its engine.
@@ -262,7 +267,6 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
         } else if moment >= self.timing.next_sample {
             if self.timing.ramp_ends.is_none() {
                 self.tally.sample(moment, until);
-                self.tally.close_log_windows(moment, until);
             }
             self.timing.schedule_sample(&self.tally);
         }
@@ -274,20 +278,20 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
 
     /// Passes an I/O that completed in full to everything that inspects each I/O.
     #[inline]
-    pub(super) fn observe_completed(&mut self, slot: u32, request: &Request, life: Life) {
+    pub(super) fn observe_completed(&mut self, slot: u32, request: &Request, times: IoTimes) {
         if self.checks.each_io {
-            self.show_each(slot, request, life);
+            self.show_each(slot, request, times);
         }
     }
 
     #[cold]
-    fn show_each(&mut self, slot: u32, request: &Request, life: Life) {
+    fn show_each(&mut self, slot: u32, request: &Request, times: IoTimes) {
         if E::SPEC.capabilities.work != Work::Metadata || self.engine.made_call() {
-            self.tally.log(request, life);
+            self.tally.log(request, times);
         }
         if let (Some(priorities), Some(direction)) = (&mut self.tally.priorities, request.direction()) {
-            let from = if self.job.record.total_percentiles { life.issued } else { life.accepted };
-            priorities.record(self.engine.priority_of(slot), direction, life.reaped.saturating_sub(from));
+            let from = if self.job.record.total_percentiles { times.issued } else { times.accepted };
+            priorities.record(self.engine.priority_of(slot), direction, times.reaped.saturating_sub(from));
         }
         self.judge_block(slot, request);
         self.judge_marks(slot, request);

@@ -35,7 +35,7 @@ impl Timing {
     pub(super) fn schedule_sample(&mut self, tally: &Tally<'_>) {
         self.next_sample = match self.ramp_ends {
             Some(_) => Nanos::MAX,
-            None => tally.next_sample().min(tally.next_log_end()),
+            None => tally.next_sample(),
         };
     }
 

@@ -18,15 +18,11 @@ pub(crate) struct PriorityRecord {
 }
 
 impl PriorityRecord {
-    /// Sets the list of priorities.
-    pub(crate) fn name(&mut self, values: &[u16]) {
+    /// Sets the list of priorities, and resets the statistics.
+    pub(crate) fn begin(&mut self, values: &[u16]) {
         for (slot, &value) in self.values.iter_mut().zip(values) {
             *slot = u64::from(value);
         }
-    }
-
-    /// Resets the statistics.
-    pub(crate) fn begin(&mut self) {
         for (moments, histograms) in self.moments.iter_mut().zip(&mut self.histograms) {
             for (moments, histogram) in moments.iter_mut().zip(histograms) {
                 if moments.count() > 0 {

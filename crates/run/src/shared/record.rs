@@ -179,6 +179,7 @@ impl Recent {
 pub(crate) struct Keeps {
     pub(crate) completion: u32,
     pub(crate) total: u32,
+    pub(crate) submission: u32,
     /// Not for percentiles: nonzero if total latency is measured at all.
     pub(crate) total_moments: u32,
 }

@@ -13,9 +13,7 @@ pub(crate) use debug_lines::DebugLog;
 pub(crate) use setup::WorkerSetup;
 
 use crate::WorkerState;
-use crate::drive::{
-    DriveSetup, LatencyLimits, Logs, Memory, Queued, Tally, TallySetup, drive, is_synchronous, load_verify_state,
-};
+use crate::drive::{DriveSetup, LatencyLimits, Logs, Memory, Queued, Tally, drive, is_synchronous, load_verify_state};
 use crate::error::{job_refusal, refusal};
 use crate::files::{FileLocks, OpenFiles, lay_out, order};
 use crate::replay::{Player, Recorder};
@@ -215,14 +213,8 @@ impl Visitor for Ready<'_, '_> {
         self.record.started_unix_ms = place::start_ms(job)?;
         #[cfg(test)]
         let engine = crate::stream_tests::Recorded::new(engine);
-        let counted = TallySetup {
-            record: &mut *self.record,
-            control,
-            mailbox: self.setup.mailbox,
-            priorities: self.priorities,
-            logs,
-            judge: LatencyLimits::of(&job.latency),
-        };
+        let mut tally = Tally::new(&mut *self.record, control, self.setup.mailbox, &job.record);
+        (tally.logs, tally.priorities, tally.limits) = (logs, self.priorities, LatencyLimits::of(&job.latency));
         drive(DriveSetup {
             job,
             engine,
@@ -231,7 +223,7 @@ impl Visitor for Ready<'_, '_> {
             content: self.content,
             identity: (self.setup.plan.number, job.load.seed.unwrap_or(self.setup.system_seed)),
             memory: self.memory,
-            tally: Tally::new(counted, &job.record),
+            tally,
             files: self.open,
             locks: self.locks,
             group: (self.setup.group, self.setup.controls),

@@ -5,7 +5,7 @@
 
 mod stream;
 
-use super::life::Life;
+use super::slots::IoTimes;
 use crate::error::{file_error, job_refusal};
 use crate::shared::usage::clock_ms;
 use formats::fio::log::{LogLayout, LogRow, Packer, fold, packed_priority};
@@ -107,7 +107,7 @@ pub(super) struct Logged {
     pub(super) direction: Direction,
     pub(super) bytes: u64,
     pub(super) offset: u64,
-    pub(super) life: Life,
+    pub(super) times: IoTimes,
 }
 
 impl Kind {
@@ -228,10 +228,10 @@ impl Logs {
 
     /// Logs a completed I/O.
     pub(super) fn record(&mut self, io: &Logged) {
-        let Logged { direction, bytes, offset, life } = *io;
-        let total = life.reaped.saturating_sub(life.issued).get();
-        let submission = life.accepted.saturating_sub(life.issued).get();
-        let completion = life.reaped.saturating_sub(life.accepted).get();
+        let Logged { direction, bytes, offset, times } = *io;
+        let total = times.reaped.saturating_sub(times.issued).get();
+        let submission = times.accepted.saturating_sub(times.issued).get();
+        let completion = times.reaped.saturating_sub(times.accepted).get();
         if let Some(histogram) = &mut self.histogram {
             let (latencies, count, block) = &mut histogram.seen[direction as usize];
             latencies.record(Nanos(completion));
@@ -246,8 +246,8 @@ impl Logs {
             totals.completion.record(completion);
             return;
         }
-        let at_ms = self.ms_of(life.reaped);
-        let issued_ns = life.issued.saturating_sub(self.started).get();
+        let at_ms = self.ms_of(times.reaped);
+        let issued_ns = times.issued.saturating_sub(self.started).get();
         for log in &mut self.logs {
             let value = match log.kind {
                 // Bytes per ms of the I/O's own latency. fio writes this value here too, but calls it KiB/s.
