@@ -37,7 +37,7 @@ pub enum RunError {
          can end it before. No job had begun",
         thread.map(|thread| format!(" (thread {thread})")).unwrap_or_default()
     )]
-    LayoutLeft {
+    LayoutAbandoned {
         /// Name of the job.
         job: String,
         /// Thread id of the thread that lays out its files.

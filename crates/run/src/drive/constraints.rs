@@ -7,7 +7,7 @@
 use super::minimum_rate::MinimumRate;
 use super::search::Search;
 use crate::shared::control::Control;
-use crate::shared::group_state::{GroupState, SteadyJudge};
+use crate::shared::group_state::{GroupState, SteadyChecker};
 use crate::shared::steady::Steadiness;
 use measure::Nanos;
 use plan::{JobPlan, SteadyPlan};
@@ -40,10 +40,10 @@ pub(super) enum Steady {
 }
 
 impl Steady {
-    fn new(plan: &SteadyPlan, judge: SteadyJudge, now: Nanos) -> Steady {
+    fn new(plan: &SteadyPlan, judge: SteadyChecker, now: Nanos) -> Steady {
         match judge {
-            SteadyJudge::Worker => Steady::Own(Box::new(Steadiness::new(*plan, now))),
-            SteadyJudge::Parent => Steady::Group { interval: plan.interval, due: now.saturating_add(plan.interval) },
+            SteadyChecker::Worker => Steady::Own(Box::new(Steadiness::new(*plan, now))),
+            SteadyChecker::Parent => Steady::Group { interval: plan.interval, due: now.saturating_add(plan.interval) },
         }
     }
 

@@ -42,7 +42,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
             Ok(bytes) => {
                 *moved += bytes;
                 if let Some(direction) = request.direction() {
-                    self.tally.record.short_ios[direction as usize] += 1;
+                    self.statistics.record.short_ios[direction as usize] += 1;
                 }
                 Outcome::Rest(Io {
                     slot,
@@ -78,7 +78,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
         // By default only errors of the medium (EIO, EILSEQ) are ignored: a job whose every I/O is rejected (EINVAL)
         // would never end. A job that ignores some errors counts all of them, including the one that ends it.
         if forgiving != ContinueOnError::default() {
-            self.tally.record.forgive(errno);
+            self.statistics.record.forgive(errno);
         }
         let ignored = &self.job.limits.ignored;
         let listed = if request.operation == Operation::Read { &ignored.read } else { &ignored.write };
@@ -90,7 +90,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
                 let error = Error::from_raw_os_error(errno);
                 let (offset, length) = (request.offset, request.length);
                 let place = format!("{operation} offset={offset}, buflen={length}");
-                self.tally.control.notices.send(&format!("fio: io_u error on file {path}: {error}: {place}"));
+                self.statistics.control.notices.send(&format!("fio: io_u error on file {path}: {error}: {place}"));
             }
             return;
         }
@@ -101,7 +101,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
             Error::from_raw_os_error(errno),
             advice(self.job, request, result),
         );
-        self.tally.record.fault.keep_first(errno, operation, &message);
+        self.statistics.record.fault.keep_first(errno, operation, &message);
         self.ended_by_fault = true;
         self.load.stop();
     }
@@ -120,7 +120,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
     /// The same for an I/O that continues a short transfer.
     pub(super) fn alone_io(&mut self, io: Io) -> Result<i64, EngineError> {
         loop {
-            match self.engine.submit(io) {
+            match self.submit_apart(io) {
                 Submitted::Done(Completion { result, .. }) => return Ok(result),
                 Submitted::Queued => break,
                 Submitted::Full => {

@@ -8,7 +8,7 @@
 use super::faults::Outcome;
 use super::job_loop::{Drive, first_io};
 use super::slots::IoTimes;
-use super::tally::EqualIos;
+use super::statistics::EqualIos;
 use engine::{Completion, Engine, EngineError, Io, Submitted};
 use load::{Next, Request};
 use measure::{Clock, Nanos};
@@ -118,11 +118,11 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
         let now = self.clock.now();
         self.watch_time(now);
         self.slots.accept_alone(completion.slot, before);
-        self.tally.record.submitted(1, self.slots.busy());
-        self.tally.record.reaped(1);
+        self.statistics.record.submitted(1, self.slots.busy());
+        self.statistics.record.reaped(1);
         let mut equal = EqualIos::NONE;
         self.finish(completion, now, &mut equal)?;
-        self.tally.queued::<LATENCY>(equal);
+        self.statistics.queued::<LATENCY>(equal);
         Ok(now)
     }
 
@@ -139,7 +139,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
             let taken = self.engine.flush()?;
             now = self.now(now);
             let in_flight = self.slots.busy() - (self.slots.queued() - taken);
-            self.tally.record.submitted(taken, in_flight);
+            self.statistics.record.submitted(taken, in_flight);
             self.slots.accept(taken, now);
             if self.slots.queued() > 0 && in_flight > 0 {
                 now = self.reap(1, now)?;
@@ -177,7 +177,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
         let (taken, reaped) = self.engine.flush_and_reap(least, most, &mut done)?;
         let now = self.now(now);
         let in_flight = self.slots.busy() - (self.slots.queued() - taken);
-        self.tally.record.submitted(taken, in_flight);
+        self.statistics.record.submitted(taken, in_flight);
         self.slots.accept(taken, now);
         self.count_completions(done, reaped, now)?;
         Ok(now)
@@ -246,12 +246,12 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
     #[inline(never)]
     fn count_completions(&mut self, done: Vec<Completion>, reaped: u32, now: Nanos) -> Result<(), EngineError> {
         self.watch_time(now);
-        self.tally.record.reaped(reaped);
+        self.statistics.record.reaped(reaped);
         let mut equal = EqualIos::NONE;
         for &completion in &done {
             self.finish(completion, now, &mut equal)?;
         }
-        self.tally.queued::<LATENCY>(equal);
+        self.statistics.queued::<LATENCY>(equal);
         self.slots.give_back(done);
         Ok(())
     }
@@ -271,7 +271,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
         match request.direction() {
             Some(direction) if slot.moved == 0 && completion.result == i64::from(request.length) => {
                 if !equal.includes(direction, request.length, times) {
-                    self.tally.queued::<LATENCY>(*equal);
+                    self.statistics.queued::<LATENCY>(*equal);
                     *equal = EqualIos { direction, bytes: request.length, times, count: 0 };
                 }
                 equal.count += 1;
@@ -281,7 +281,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
                 Ok(())
             }
             _ => {
-                self.tally.queued::<LATENCY>(std::mem::replace(equal, EqualIos::NONE));
+                self.statistics.queued::<LATENCY>(std::mem::replace(equal, EqualIos::NONE));
                 self.finish_otherwise(completion, &request, times)
             }
         }
@@ -301,10 +301,10 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
             self.slots.set_moved(completion.slot, moved);
             match outcome {
                 Outcome::Whole => {
-                    self.tally.queued::<LATENCY>(EqualIos { direction, bytes: moved, times, count: 1 });
+                    self.statistics.queued::<LATENCY>(EqualIos { direction, bytes: moved, times, count: 1 });
                     self.observe_completed(completion.slot, request, times);
                 }
-                Outcome::Failed => self.tally.without_latency(direction, moved.into(), times),
+                Outcome::Failed => self.statistics.without_latency(direction, moved.into(), times),
                 Outcome::Rest(rest) => {
                     self.hand_over(rest, times.reaped)?;
                     return Ok(());
@@ -313,7 +313,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
         } else if completion.result < 0 {
             self.fault(request, completion.result);
         } else {
-            self.tally.synchronised(times);
+            self.statistics.synchronised(times);
         }
         self.slots.release(completion.slot);
         self.load.completed(request);

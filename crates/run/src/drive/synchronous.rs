@@ -67,15 +67,15 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
                 match E::SPEC.capabilities.work {
                     Work::Background => return Ok(self.finish_background_io(request, direction, times)),
                     Work::Metadata => {
-                        self.tally.without_latency(direction, u64::from(request.length), times);
+                        self.statistics.without_latency(direction, u64::from(request.length), times);
                         if LATENCY && self.engine.made_call() {
-                            self.tally.call_latency(direction, times);
+                            self.statistics.call_latency(direction, times);
                         }
                     }
-                    _ => self.tally.synchronous::<LATENCY>(direction, u64::from(request.length), times),
+                    _ => self.statistics.synchronous::<LATENCY>(direction, u64::from(request.length), times),
                 }
                 if PASS {
-                    self.look_at_marks(request);
+                    self.check_marks_inline(request);
                 } else {
                     self.observe_completed(0, request, times);
                 }
@@ -115,16 +115,16 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
         let mut moved = 0;
         match request.direction() {
             None if result < 0 => self.fault(request, result),
-            None => self.tally.synchronised(times),
+            None => self.statistics.synchronised(times),
             Some(direction) => loop {
                 match self.classify(slot, request, &mut moved, result) {
                     Outcome::Whole => {
-                        self.tally.synchronous::<LATENCY>(direction, u64::from(moved), times);
+                        self.statistics.synchronous::<LATENCY>(direction, u64::from(moved), times);
                         self.observe_completed(slot, request, times);
                         break;
                     }
                     Outcome::Failed => {
-                        self.tally.without_latency(direction, u64::from(moved), times);
+                        self.statistics.without_latency(direction, u64::from(moved), times);
                         break;
                     }
                     Outcome::Rest(rest) => {
@@ -142,7 +142,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
     /// asks for, and stops when the engine has nothing left to do.
     #[cold]
     fn finish_background_io(&mut self, request: &Request, direction: Direction, times: IoTimes) -> Nanos {
-        self.tally.synchronous::<LATENCY>(direction, 0, times);
+        self.statistics.synchronous::<LATENCY>(direction, 0, times);
         self.load.completed(request);
         let rest = self.engine.rest_after();
         if self.engine.is_over() {
@@ -161,10 +161,8 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
         direction: Direction,
         mut times: IoTimes,
     ) -> Result<Nanos, EngineError> {
-        while !self.tally.control.stop_requested() && times.reaped < self.runtime_ends() {
-            let Submitted::Done(Completion { result, .. }) = self.submit_apart(first_io(0, request)) else {
-                return Err(broken_promise::<E>());
-            };
+        while !self.statistics.control.stop_requested() && times.reaped < self.runtime_ends() {
+            let result = self.alone(request)?;
             times.reaped = self.clock.now();
             self.watch_time(times.reaped);
             if result != 0 {
@@ -182,21 +180,18 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
             let reaped = self.clock.now();
             self.watch_time(reaped);
             let is_over = self.engine.is_over();
-            if is_over || self.tally.control.stop_requested() || reaped >= self.runtime_ends() {
+            if is_over || self.statistics.control.stop_requested() || reaped >= self.runtime_ends() {
                 if is_over {
                     self.load.stop();
                 }
                 self.load.completed(request);
                 return Ok(reaped);
             }
-            let Submitted::Done(Completion { result, .. }) = self.submit_apart(first_io(0, request)) else {
-                return Err(broken_promise::<E>());
-            };
-            match result {
+            match self.alone(request)? {
                 0 => {}
                 result if result == i64::from(request.length) => {
                     let times = IoTimes { reaped: self.clock.now(), ..times };
-                    self.tally.synchronous::<LATENCY>(direction, u64::from(request.length), times);
+                    self.statistics.synchronous::<LATENCY>(direction, u64::from(request.length), times);
                     self.observe_completed(0, request, times);
                     self.load.completed(request);
                     return Ok(times.reaped);
@@ -209,15 +204,15 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
     /// Time at which the job's runtime ends; `Nanos::MAX` without a runtime, or during a ramp.
     fn runtime_ends(&self) -> Nanos {
         let runtime = self.job.limits.runtime.filter(|_| self.timing.ramp_ends.is_none());
-        let from = self.tally.control.measured_from().unwrap_or_default();
+        let from = self.statistics.control.measured_from().unwrap_or_default();
         runtime.map_or(Nanos::MAX, |runtime| from.saturating_add(runtime))
     }
 
     /// Derives the call counts of a synchronous engine: one submit call and one reap call per I/O. The null engine
     /// makes no calls, and fio counts none for it at depth 1.
     pub(super) fn count_calls(&mut self) {
-        let record = &mut *self.tally.record;
-        let ios = |direction| self.tally.control.measured(direction).1;
+        let record = &mut *self.statistics.record;
+        let ios = |direction| self.statistics.control.measured(direction).1;
         let total = Direction::ALL.into_iter().map(ios).sum::<u64>() + record.sync.count();
         record.level[0] = total;
         if E::SPEC.capabilities.work != Work::Null {

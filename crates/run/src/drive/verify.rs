@@ -25,7 +25,7 @@ pub(super) struct Verification {
     /// Per slot: the content that the read in flight must return.
     pub(super) expected: Box<[Option<Expects>]>,
     /// True if the job only reads: every block must have been written by an earlier job.
-    judges_all_reads: bool,
+    checks_all_reads: bool,
     /// True if the engine moves real data; the null and sim engines return no data to check.
     moves_data: bool,
     pub(super) threads: Option<VerifyThreads>,
@@ -105,7 +105,7 @@ impl Verification {
             writes: 0,
             last: vec![(0, 0); depth.max(1)].into_boxed_slice(),
             expected: vec![None; depth].into_boxed_slice(),
-            judges_all_reads: plan.check && job.load.mix == Mix::Only(Direction::Read),
+            checks_all_reads: plan.check && job.load.mix == Mix::Only(Direction::Read),
             moves_data: job.work.moves_data(),
             threads,
             trouble,
@@ -122,9 +122,9 @@ impl Verification {
         self.checker.verifier.seal(buffer, request.offset, self.writes, now);
     }
 
-    pub(super) fn judge(&mut self, slot: u32, request: &Request, buffer: &mut [u8]) {
+    pub(super) fn check(&mut self, slot: u32, request: &Request, buffer: &mut [u8]) {
         let expects = self.expected[slot as usize].take();
-        if !self.moves_data || (expects.is_none() && !self.judges_all_reads) {
+        if !self.moves_data || (expects.is_none() && !self.checks_all_reads) {
             return;
         }
         if let Some(threads) = &mut self.threads {

@@ -20,12 +20,12 @@ use sys::devices::identity::BlockDevice;
 #[derive(Debug)]
 pub(crate) struct Guard<'root> {
     root: &'root Path,
-    found: BTreeMap<PathBuf, Found>,
+    found: BTreeMap<PathBuf, DeviceState>,
 }
 
 /// The state of one device.
 #[derive(Clone, Debug)]
-struct Found {
+struct DeviceState {
     claims: Vec<Claim>,
     /// The names that identify it: serial number or WWID, and the size in bytes.
     identities: Vec<String>,
@@ -59,7 +59,7 @@ impl<'root> Guard<'root> {
                 refuse_unknown(job, path)?;
                 continue;
             };
-            let found = self.look_at(job, &device)?;
+            let found = self.examine(job, &device)?;
             let unnamed = || by_number.contains(path) && !consents(job, &found);
             if let Some(why) = objection(job, &found).or_else(|| unnamed().then_some(Objection::ByNumber)) {
                 return Err(refuse(job, path, &found, why));
@@ -68,7 +68,7 @@ impl<'root> Guard<'root> {
         Ok(())
     }
 
-    fn look_at(&mut self, job: &JobPlan, path: &Path) -> Result<Found, JobError> {
+    fn examine(&mut self, job: &JobPlan, path: &Path) -> Result<DeviceState, JobError> {
         if let Some(found) = self.found.get(path) {
             return Ok(found.clone());
         }
@@ -81,7 +81,7 @@ impl<'root> Guard<'root> {
         let device = BlockDevice::by_number(self.root, number)
             .ok_or_else(|| unknown(SysError::Impossible(format!("/sys shows no device {number}"))))?;
         let claims = claims::on(self.root, path, &device).map_err(unknown)?;
-        let found = Found { claims, identities: claims::identities(&device) };
+        let found = DeviceState { claims, identities: claims::identities(&device) };
         self.found.insert(path.to_owned(), found.clone());
         Ok(found)
     }
@@ -123,11 +123,11 @@ enum Objection {
 }
 
 /// True if the job names the device by a persistent identity (`write_consent`).
-fn consents(job: &JobPlan, found: &Found) -> bool {
+fn consents(job: &JobPlan, found: &DeviceState) -> bool {
     job.files.consent.iter().any(|word| found.identities.contains(word))
 }
 
-fn objection(job: &JobPlan, found: &Found) -> Option<Objection> {
+fn objection(job: &JobPlan, found: &DeviceState) -> Option<Objection> {
     let consents = consents(job, found);
     if found.claims.iter().any(Claim::is_use) {
         return (!(consents && job.files.may_write_mounted)).then_some(Objection::InUse);
@@ -135,7 +135,7 @@ fn objection(job: &JobPlan, found: &Found) -> Option<Objection> {
     (!consents && !found.claims.is_empty()).then_some(Objection::Data)
 }
 
-fn refuse(job: &JobPlan, path: &Path, found: &Found, why: Objection) -> JobError {
+fn refuse(job: &JobPlan, path: &Path, found: &DeviceState, why: Objection) -> JobError {
     // At most four, to keep the message short; a disk can have a hundred partitions.
     let shown: Vec<String> = found.claims.iter().take(4).map(ToString::to_string).collect();
     let more = found.claims.len().saturating_sub(4);

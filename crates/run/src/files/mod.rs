@@ -11,4 +11,6 @@ pub(crate) use guard::Guard;
 pub(crate) use layout::{announce_own, is_laid_out, lay_out, unlink};
 pub(crate) use lock::FileLocks;
 pub(crate) use open::{OpenFiles, order};
-pub(crate) use regions::{FileKind, NOT_PLANNED, PlannedFile, clone_index, largest_block, look_at, plan_files};
+pub(crate) use regions::{
+    FileKind, NOT_PLANNED, PlannedFile, clone_index, kind_and_size, largest_block, plan_files, total_bytes,
+};

@@ -25,7 +25,7 @@ pub(crate) struct OpenFiles {
     /// All files of the job, if they are opened again or not all at once.
     files: Vec<PlannedFile>,
     /// Index into `files` of each target.
-    seated: Vec<usize>,
+    opened: Vec<usize>,
 }
 
 impl OpenFiles {
@@ -39,13 +39,13 @@ impl OpenFiles {
             targets: Vec::new(),
             paths: Vec::new(),
             files: Vec::new(),
-            seated: Vec::new(),
+            opened: Vec::new(),
         };
         let handling = &job.files.handling;
         let most = handling.open_at_once.map_or(files.len(), |most| (most as usize).min(files.len()));
         if most < files.len() || handling.unlink_each_pass {
             open.files = files.to_vec();
-            open.seated = (0..most).collect();
+            open.opened = (0..most).collect();
         }
         for file in &files[..most] {
             open.add(job, file)?;
@@ -77,7 +77,7 @@ impl OpenFiles {
     ///
     /// # Errors
     /// If the file cannot be opened as the job asks for.
-    pub(crate) fn seat(&mut self, job: &JobPlan, target: usize, file: usize) -> Result<(), JobError> {
+    pub(crate) fn replace(&mut self, job: &JobPlan, target: usize, file: usize) -> Result<(), JobError> {
         let (Some(planned), Some(descriptor)) = (self.files.get(file), self.descriptors.get_mut(target)) else {
             return Ok(());
         };
@@ -89,7 +89,7 @@ impl OpenFiles {
         rustix::io::dup3(&new, descriptor, rustix::io::DupFlags::CLOEXEC)
             .map_err(|error| file_error("open", &planned.path, error, ""))?;
         self.paths[target].clone_from(&planned.path);
-        self.seated[target] = file;
+        self.opened[target] = file;
         Ok(())
     }
 
@@ -97,10 +97,10 @@ impl OpenFiles {
     ///
     /// # Errors
     /// If one cannot be removed or opened again.
-    pub(crate) fn start_afresh(&mut self, job: &JobPlan) -> Result<(), JobError> {
+    pub(crate) fn recreate(&mut self, job: &JobPlan) -> Result<(), JobError> {
         super::unlink(&self.files);
-        for target in 0..self.seated.len() {
-            self.seat(job, target, self.seated[target])?;
+        for target in 0..self.opened.len() {
+            self.replace(job, target, self.opened[target])?;
         }
         Ok(())
     }
@@ -130,9 +130,6 @@ impl OpenFiles {
     }
 
     /// Reads all regions into the page cache while `go_on` returns true.
-    ///
-    /// # Errors
-    /// If a read fails.
     pub(crate) fn pre_read(&self, files: &[PlannedFile], go_on: &dyn Fn() -> bool) -> Result<(), JobError> {
         let mut buffer = vec![0; 1 << 20];
         for (index, file) in files.iter().enumerate().filter(|(_, file)| file.kind != FileKind::NameOnly) {

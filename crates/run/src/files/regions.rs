@@ -24,6 +24,11 @@ pub(crate) struct PlannedFile {
     pub(crate) real_size: u64,
 }
 
+/// Bytes of the regions of all files.
+pub(crate) fn total_bytes(files: &[PlannedFile]) -> u64 {
+    files.iter().map(|file| file.region.bytes()).fold(0, u64::saturating_add)
+}
+
 /// The type of file that a path refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FileKind {
@@ -67,7 +72,7 @@ pub(crate) fn plan_files(job: &JobPlan, clone: u32) -> Result<Vec<PlannedFile>, 
     for (number, path) in (0..).zip(paths) {
         let (kind, real_size) = match job.files.handling.file_type {
             _ if !needs_files(job) => (FileKind::NameOnly, 0),
-            None => look_at(&path)?,
+            None => kind_and_size(&path)?,
             Some(said) => take_as(said, &path)?,
         };
         let wanted = wanted_size(job, index, number, count, real_size);
@@ -121,7 +126,7 @@ fn paths(job: &JobPlan, index: u32) -> Result<Vec<PathBuf>, JobError> {
 /// than a regular file is never treated as one, because regular files are created, extended and removed.
 fn take_as(said: FileType, path: &Path) -> Result<(FileKind, u64), JobError> {
     if said == FileType::Regular && std::fs::metadata(path).is_ok_and(|found| !found.is_file()) {
-        return look_at(path);
+        return kind_and_size(path);
     }
     let size = || match std::fs::File::open(path) {
         Ok(mut file) => io::Seek::seek(&mut file, io::SeekFrom::End(0)).or(Ok(0)),
@@ -139,7 +144,7 @@ fn take_as(said: FileType, path: &Path) -> Result<(FileKind, u64), JobError> {
 ///
 /// # Errors
 /// If it cannot be examined, or is a directory.
-pub(crate) fn look_at(path: &Path) -> Result<(FileKind, u64), JobError> {
+pub(crate) fn kind_and_size(path: &Path) -> Result<(FileKind, u64), JobError> {
     let found = match std::fs::metadata(path) {
         Ok(found) => found,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok((FileKind::Regular, 0)),

@@ -2,7 +2,7 @@
 
 use super::source::Source;
 use crate::error::job_refusal;
-use crate::files::{FileKind, NOT_PLANNED, PlannedFile, clone_index, look_at};
+use crate::files::{FileKind, NOT_PLANNED, PlannedFile, clone_index, kind_and_size};
 use crate::shared::capabilities::needs_files;
 use formats::iolog::{Adapt, Event, Place, Reader};
 use measure::{Direction, PerDirection};
@@ -15,9 +15,7 @@ use sys::devices::identity::{BlockDevice, DeviceNumber};
 /// The log that one worker replays, and what was found in it.
 #[derive(Clone, Debug)]
 pub(crate) struct ReplayLog {
-    /// The log.
     pub(crate) source: Source,
-    /// The files it refers to.
     pub(crate) files: Vec<PlannedFile>,
     /// For each file or device of the log, the index of the file in `files`.
     pub(crate) targets: Vec<u32>,
@@ -123,7 +121,7 @@ fn replay_log(
         let end = contents.ends.get(number).copied().unwrap_or(0);
         let target = *known.entry(path.clone()).or_insert(files.len());
         if target == files.len() {
-            let (kind, real_size) = if needs_files(job) { look_at(&path)? } else { (FileKind::NameOnly, 0) };
+            let (kind, real_size) = if needs_files(job) { kind_and_size(&path)? } else { (FileKind::NameOnly, 0) };
             files.push(PlannedFile { path, kind, region: NOT_PLANNED, real_size });
         }
         let file = &mut files[target];

@@ -23,7 +23,6 @@ pub(crate) struct Control {
     /// Requests that the worker checks before its next I/O: [`STOP`], [`ATTENTION`], [`SIGNALLED`], [`MARK`],
     /// [`REPORT`].
     pub(crate) stop: AtomicU32,
-    /// Number of open files.
     pub(crate) open_files: AtomicU32,
     /// Thread id of the worker; 0 before it runs.
     thread: AtomicU32,

@@ -163,7 +163,7 @@ impl Recent {
     const ROOM: usize = 64;
 
     /// Adds the values held here to a histogram of the kind that is kept.
-    pub(crate) fn pour_into(&self, keeps: Keeps, histogram: &mut Histogram) {
+    pub(crate) fn add_to(&self, keeps: Keeps, histogram: &mut Histogram) {
         let kept = if keeps.total != 0 { &self.total } else { &self.completion };
         histogram.record_all(&kept[..self.length()]);
     }
@@ -188,11 +188,8 @@ pub(crate) struct Keeps {
 #[derive(Clone, Debug, FromBytes)]
 #[repr(C)]
 pub(crate) struct Histograms {
-    /// Completion latency.
     pub(crate) completion: [Histogram; 3],
-    /// Total latency.
     pub(crate) total: [Histogram; 3],
-    /// Submission latency.
     pub(crate) submission: [Histogram; 3],
     /// Latency of fsync and fdatasync.
     pub(crate) sync: Histogram,
@@ -254,7 +251,7 @@ impl Record {
     ///
     /// Histograms are cleared only if they were written, so that unused ones get no pages.
     pub(crate) fn begin(&mut self, control: &Control, usage: CpuUsage, now: Nanos) {
-        self.settle();
+        self.merge_recent();
         let kinds = [
             (&mut self.completion, &mut self.histograms.completion),
             (&mut self.total, &mut self.histograms.total),
@@ -291,13 +288,13 @@ impl Record {
             recent.length += 1;
         }
         if at + 1 >= Recent::ROOM {
-            self.settle();
+            self.merge_recent();
         }
     }
 
     /// Moves the latest latencies into the statistics. Must be called before the record is read.
     #[inline(never)]
-    pub(crate) fn settle(&mut self) {
+    pub(crate) fn merge_recent(&mut self) {
         for direction in 0..3 {
             let recent = &mut self.recent[direction];
             let length = recent.length();
@@ -321,7 +318,7 @@ impl Record {
 
     /// Brings the record up to date for a progress report at `now`; the worker goes on.
     pub(crate) fn publish(&mut self, control: &Control, now: Nanos) {
-        self.settle();
+        self.merge_recent();
         self.measured_until = now.get();
         self.so_far = AmountsRecord::at(control, now);
     }

@@ -2,12 +2,12 @@
 
 use super::estimate::Estimate;
 use super::group_steady_state::GroupSteadyState;
+use super::prepare::{targets_of, watched_paths};
 use super::schedule::{Schedule, Standing, WorkerOutcome};
 use super::stuck::{PATIENCE, StuckCalls, WatchedThread};
-use super::watched_paths::{targets_of, watched_paths};
 use super::workers::{RunInputs, WorkerEnd, WorkerPool};
-use crate::shared::control::SIGNALLED;
-use crate::shared::wakeup;
+use crate::shared::control::{Gate, SIGNALLED};
+use crate::shared::{gate, wakeup};
 use crate::signals::Signals;
 use crate::worker::DebugLog;
 use crate::{Event, Observer, Progress, Request, RunError, WorkerProgress, WorkerState};
@@ -130,7 +130,7 @@ impl<'run> EventLoop<'run> {
     where
         'run: 'scope,
     {
-        self.skip_unprepared(pool);
+        self.skip_unprepared();
         self.announce_commands(observer);
         loop {
             // Read before anything is polled: a wake-up during this turn then ends the wait at once.
@@ -146,10 +146,10 @@ impl<'run> EventLoop<'run> {
                 self.abandon_workers(pool);
                 break;
             }
-            self.end_steady_groups(pool);
+            self.end_steady_groups();
             let requests = self.requests(observer);
             if requests.contains(&Request::End) {
-                self.end_run(pool, observer);
+                self.end_run(observer);
             }
             self.sample_devices();
             self.report_stuck(observer);
@@ -247,7 +247,7 @@ impl<'run> EventLoop<'run> {
     }
 
     /// Removes jobs from the schedule whose files failed, or that only lay out files.
-    fn skip_unprepared(&mut self, pool: &WorkerPool<'_, '_>) {
+    fn skip_unprepared(&mut self) {
         for index in self.all() {
             let failed = self.run.prepared[index].error.is_some();
             if failed || self.run.workers[index].job.files.create_only {
@@ -256,7 +256,7 @@ impl<'run> EventLoop<'run> {
                 let ending = self.schedule.ended(index, outcome);
                 // A job whose layout failed never ran: as in fio it does not end other jobs (exitall_on_error).
                 if !failed {
-                    self.end(pool, ending);
+                    self.end(ending);
                 }
             }
         }
@@ -266,12 +266,12 @@ impl<'run> EventLoop<'run> {
         // A signal sent to a single worker ends the whole run too, as in fio; the exit status is that of the jobs.
         let mut controls = self.run.shared.controls.iter();
         if !self.is_ending && controls.any(|control| control.stop.load(Relaxed) & SIGNALLED != 0) {
-            self.end_run(pool, observer);
+            self.end_run(observer);
         }
         let Some(signal) = signals.received() else { return };
         if self.state.signal.is_none() {
             self.state.signal = Some(signal);
-            self.end_run(pool, observer);
+            self.end_run(observer);
         }
         if signals.count() > 1 {
             self.urged_at = self.urged_at.or_else(|| Some(self.run.clock.now()));
@@ -280,9 +280,9 @@ impl<'run> EventLoop<'run> {
     }
 
     /// Asks all workers to end; only the first call has an effect.
-    fn end_run(&mut self, pool: &WorkerPool<'_, '_>, observer: &mut dyn Observer) {
+    fn end_run(&mut self, observer: &mut dyn Observer) {
         if !std::mem::replace(&mut self.is_ending, true) {
-            self.end(pool, self.all());
+            self.end(self.all());
             observer.event(Event::Ending);
         }
     }
@@ -304,19 +304,19 @@ impl<'run> EventLoop<'run> {
     }
 
     /// Ends the groups that have reached steady state.
-    fn end_steady_groups(&mut self, pool: &WorkerPool<'_, '_>) {
+    fn end_steady_groups(&mut self) {
         let RunInputs { workers, options, shared, clock, .. } = self.run;
         let mut log =
             |leader: usize, text: &str| DebugLog::group_line(&workers[leader], options.debug_log.as_ref(), text);
         let steady = self.state.groups.sample(clock.now(), shared, &mut log);
-        self.end(pool, steady);
+        self.end(steady);
     }
 
     /// Asks these workers to end, or removes them from the schedule if they have not started.
-    fn end(&mut self, pool: &WorkerPool<'_, '_>, indices: impl IntoIterator<Item = usize>) {
+    fn end(&mut self, indices: impl IntoIterator<Item = usize>) {
         for index in indices {
             if !self.schedule.remove_pending(index) && self.is_running(index) {
-                pool.stop(index);
+                gate::stop(&self.run.shared.controls[index]);
             }
         }
     }
@@ -344,7 +344,7 @@ impl<'run> EventLoop<'run> {
             self.schedule.started(index);
             self.setting_up.push(index);
         }
-        let ready = |&index: &usize| self.reaped[index] || pool.is_ready(index);
+        let ready = |&index: &usize| self.reaped[index] || self.run.shared.controls[index].ready.load(Acquire) != 0;
         if !self.setting_up.is_empty() && self.setting_up.iter().all(ready) {
             let turn = std::mem::take(&mut self.setting_up);
             self.recorder.begin_targets(&targets_of(&turn, self.run.workers, self.run.prepared));
@@ -353,7 +353,7 @@ impl<'run> EventLoop<'run> {
                 self.recorder.begin_workers(&seen);
             }
             for index in turn {
-                pool.go(index);
+                gate::open(&self.run.shared.controls[index], Gate::Go);
                 self.estimate.started(index, self.run.clock.now());
             }
         }
@@ -384,7 +384,7 @@ impl<'run> EventLoop<'run> {
             if self.run.workers[index].job.files.unlink {
                 crate::files::unlink(&self.run.prepared[index].files);
             }
-            self.end(pool, ending);
+            self.end(ending);
         }
         Ok(())
     }
@@ -413,7 +413,7 @@ impl<'run> EventLoop<'run> {
         let unstarted = |&index: &usize| !self.reaped[index] && !self.is_running(index);
         let unstarted: Vec<usize> = self.all().filter(unstarted).collect();
         for &index in &unstarted {
-            pool.stop(index);
+            gate::stop(&self.run.shared.controls[index]);
         }
         for index in unstarted {
             if self.run.workers[index].job.isolation == Isolation::Process {

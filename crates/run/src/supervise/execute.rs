@@ -41,7 +41,7 @@ pub fn execute_by(
         None => (plan, Vec::new()),
     };
     prepare::check(plan, options)?;
-    let signals = crate::signals::Signals::watch()?;
+    let signals = crate::signals::Signals::install()?;
     let workers: Vec<WorkerPlan<'_>> = plan.workers().collect();
     announce(&workers, observer);
     let mut layout = LayoutContext { clock, root: &options.system_root, observer: &mut *observer, signals: &signals };

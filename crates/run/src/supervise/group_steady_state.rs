@@ -3,7 +3,7 @@
 
 use super::workers::SharedMemory;
 use crate::WorkerState;
-use crate::shared::group_state::{GroupState, SteadyJudge};
+use crate::shared::group_state::{GroupState, SteadyChecker};
 use crate::shared::steady::{Steadiness, Totals};
 use measure::Nanos;
 use model::SteadyResult;
@@ -30,7 +30,7 @@ impl GroupSteadyState {
         let group = |group: &GroupState| {
             let plan = workers[group.own].job.steady?;
             let is_first = group.ramp.first() == Some(&group.own);
-            let checked_here = group.steady == SteadyJudge::Parent && is_first;
+            let checked_here = group.steady == SteadyChecker::Parent && is_first;
             checked_here.then(|| Group { members: group.ramp.clone(), plan, steadiness: None })
         };
         GroupSteadyState { groups: groups.iter().filter_map(group).collect() }
@@ -50,7 +50,7 @@ impl GroupSteadyState {
             if now < steadiness.due() {
                 continue;
             }
-            let is_steady = steadiness.look(now, totals(&group.members, shared));
+            let is_steady = steadiness.sample(now, totals(&group.members, shared));
             log(group.members[0], &steadiness.describe());
             if is_steady {
                 steady.extend(&group.members);

@@ -45,6 +45,6 @@ fn add(shared: &SharedMemory, index: usize, direction: usize, sum: &mut Histogra
     // Read after the histogram: values that move into it in between are missing from this sample and included in the
     // next, never counted twice.
     let recent = offset_of!(Record, recent) + direction * size_of::<Recent>();
-    shared.records.part::<Recent>(index, recent)?.pour_into(keeps, sum);
+    shared.records.part::<Recent>(index, recent)?.add_to(keeps, sum);
     Some(())
 }

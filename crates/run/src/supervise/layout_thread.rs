@@ -4,7 +4,7 @@
 use super::stuck::{PATIENCE, StuckCalls, WatchedThread};
 use crate::error::refusal;
 use crate::files::{PlannedFile, lay_out};
-use crate::signals::{Signals, leave_to_main_thread};
+use crate::signals::{Signals, block_in_thread};
 use crate::{Event, Observer, RunError};
 use measure::{Clock, Nanos, SystemClock};
 use model::JobError;
@@ -48,51 +48,46 @@ pub(super) struct LayoutContext<'a> {
     pub(super) signals: &'a Signals,
 }
 
-/// Outcomes of a layout.
-pub(super) enum LayoutOutcome {
-    /// All files exist.
-    Done,
-    /// A file could not be created: the error of this job.
+/// The reason why a job cannot run.
+pub(super) enum Unprepared {
+    /// An error of this job; the others can run.
     Failed(JobError),
-    /// The second request to end came while the thread was in an uninterruptible system call: the run is over.
-    Abandoned(RunError),
+    /// The second request to end came while the layout was in an uninterruptible system call: the run is over.
+    All(RunError),
+}
+
+impl From<JobError> for Unprepared {
+    fn from(error: JobError) -> Self {
+        Unprepared::Failed(error)
+    }
 }
 
 /// Creates the files of all clones of one job in a thread, while this thread handles signals and reports stuck I/O.
+/// Returns the clones.
 pub(super) fn lay_out_in_thread(
     job: &JobPlan,
-    clones: &Arc<Vec<Vec<PlannedFile>>>,
+    clones: Vec<Vec<PlannedFile>>,
     context: &mut LayoutContext<'_>,
-) -> LayoutOutcome {
+) -> Result<Vec<Vec<PlannedFile>>, Unprepared> {
     let (sender, events) = channel();
     let go_on = Arc::new(AtomicBool::new(true));
-    let thread = {
-        let (job, clones, go_on) = (job.clone(), Arc::clone(clones), Arc::clone(&go_on));
-        move || {
-            let _left = leave_to_main_thread();
-            let send = |message: Message| {
-                // The receiver is gone if the main thread has abandoned this one.
-                let _ = sender.send(message);
-            };
-            send(Message::Thread(sys::processes::placement::thread_id()));
-            let mut observer = |event: Event<'_>| message(event).map_or((), send);
-            lay_out(&job, &clones, &mut observer, &mut || go_on.load(Relaxed))
-        }
+    let (job_of_thread, thread_goes_on) = (job.clone(), Arc::clone(&go_on));
+    let thread = move || {
+        let _blocked = block_in_thread();
+        let send = |message: Message| {
+            // The receiver is gone if the main thread has abandoned this one.
+            let _ = sender.send(message);
+        };
+        send(Message::Thread(sys::processes::placement::thread_id()));
+        let mut observer = |event: Event<'_>| message(event).map_or((), send);
+        lay_out(&job_of_thread, &clones, &mut observer, &mut || thread_goes_on.load(Relaxed)).map(|()| clones)
     };
-    let thread = match std::thread::Builder::new().name("layout".into()).spawn(thread) {
-        Ok(thread) => thread,
-        Err(error) => {
-            let message = format!("no thread can be made for its layout: {error}");
-            return LayoutOutcome::Failed(refusal(error.raw_os_error().unwrap_or(libc::EAGAIN), "layout", message));
-        }
-    };
-    if let Err(stuck) = listen(job, &events, &go_on, context) {
-        return LayoutOutcome::Abandoned(stuck);
-    }
-    match thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)) {
-        Ok(()) => LayoutOutcome::Done,
-        Err(error) => LayoutOutcome::Failed(error),
-    }
+    let thread = std::thread::Builder::new().name("layout".into()).spawn(thread).map_err(|error| {
+        let message = format!("no thread can be made for its layout: {error}");
+        refusal(error.raw_os_error().unwrap_or(libc::EAGAIN), "layout", message)
+    })?;
+    listen(job, &events, &go_on, context).map_err(Unprepared::All)?;
+    Ok(thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?)
 }
 
 /// Handles messages and signals until the layout thread ends or is abandoned.
@@ -125,7 +120,7 @@ fn listen(
         if signals.count() > 1 {
             let since: Nanos = *urged_at.get_or_insert(now);
             if now.saturating_sub(since) > PATIENCE {
-                return Err(RunError::LayoutLeft { job: job.name.clone(), thread });
+                return Err(RunError::LayoutAbandoned { job: job.name.clone(), thread });
             }
         }
     }

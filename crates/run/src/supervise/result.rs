@@ -3,8 +3,9 @@
 use super::event_loop::RunState;
 use super::prepare::Prepared;
 use super::workers::{RunInputs, WorkerEnd};
-use crate::environment::look_around;
+use crate::environment::describe_machine;
 use crate::error::refusal;
+use crate::files::total_bytes;
 use crate::shared::capabilities::{is_queued, needs_files, spec};
 use crate::shared::control::Control;
 use crate::shared::priorities::PriorityRecord;
@@ -41,7 +42,7 @@ impl RunInputs<'_> {
             lowest_traffic: state.lowest_traffic,
             monitored: state.monitored,
             limited_by: None,
-            environment: look_around(&self.options.system_root, &self.clock, engine_notes, files),
+            environment: describe_machine(&self.options.system_root, &self.clock, engine_notes, files),
             notes: Vec::new(),
             ended_by_signal: state.signal,
             cpu_idleness: None,
@@ -68,7 +69,7 @@ impl<'a> WorkerInResult<'a> {
         let mut record = shared.records.snapshot(index).or_else(copy);
         // A worker that died has not moved its latest latencies into the statistics.
         if let Some(record) = &mut record {
-            record.settle();
+            record.merge_recent();
         }
         let priorities = shared.priorities.as_ref().and_then(|records| records.snapshot(index));
         let (plan, control) = (run.workers[index], &shared.controls[index]);
@@ -282,7 +283,7 @@ impl<'a> WorkerInResult<'a> {
             } else {
                 Vec::new()
             },
-            region_bytes: files.iter().map(|file| file.region.end - file.region.start).fold(0, u64::saturating_add),
+            region_bytes: total_bytes(files),
         }
     }
 }

@@ -31,11 +31,8 @@ struct Last {
 
 /// A worker's thread to sample.
 pub(crate) struct WatchedThread<'run> {
-    /// Index of the worker.
     pub(crate) index: usize,
-    /// Name of its job.
     pub(crate) job: &'run str,
-    /// Thread id.
     pub(crate) thread: u32,
     /// Time that a call may last before it is reported.
     pub(crate) limit: Nanos,

@@ -12,7 +12,6 @@ use crate::worker::{WorkerSetup, work};
 use measure::SystemClock;
 use plan::option::Effect;
 use plan::{Isolation, Plan, WorkerPlan};
-use std::sync::atomic::Ordering::Acquire;
 use std::thread::{Scope, ScopedJoinHandle};
 use sys::SysError;
 use sys::machine::shared_memory::{SharedBlocks, SharedRecords};
@@ -33,9 +32,6 @@ pub(crate) struct SharedMemory {
 
 impl SharedMemory {
     /// Maps the memory for these workers.
-    ///
-    /// # Errors
-    /// If the kernel refuses it.
     pub(crate) fn new(plan: &Plan, workers: usize) -> Result<Self, SysError> {
         let raises_priority = plan.jobs.iter().any(|job| has(job, Effect::RaisesPriority));
         Ok(SharedMemory {
@@ -104,7 +100,8 @@ impl<'run, 'scope> WorkerPool<'run, 'scope> {
                     die_with_parent();
                     // A signal sent to this process alone ends this worker, and the parent sees SIGNALLED.
                     let flag = &run.shared.controls[index].stop;
-                    let ran = crate::signals::noticed_in(flag, STOP | SIGNALLED, || run_one(&setup, run.shared, index));
+                    let ran =
+                        crate::signals::with_signal_bits(flag, STOP | SIGNALLED, || run_one(&setup, run.shared, index));
                     u8::from(ran.is_err())
                 })?)
             } else {
@@ -133,9 +130,6 @@ impl<'run, 'scope> WorkerPool<'run, 'scope> {
     }
 
     /// Opens the gate for set-up; a thread is spawned first.
-    ///
-    /// # Errors
-    /// If its thread cannot be spawned.
     pub(crate) fn start(&mut self, index: usize, scope: &'scope Scope<'scope, '_>) -> std::io::Result<()>
     where
         'run: 'scope,
@@ -146,27 +140,12 @@ impl<'run, 'scope> WorkerPool<'run, 'scope> {
             let name = job.name.chars().filter(|&c| c != '\0').take(15).collect();
             let thread = std::thread::Builder::new().name(name);
             self.handles[index] = WorkerHandle::Thread(thread.spawn_scoped(scope, move || {
-                let _blocked = crate::signals::leave_to_main_thread();
+                let _blocked = crate::signals::block_in_thread();
                 run_one(&setup, shared, index);
             })?);
         }
         gate::open(&self.run.shared.controls[index], Gate::SetUp);
         Ok(())
-    }
-
-    /// Opens the gate for I/O of a worker that is set up.
-    pub(crate) fn go(&self, index: usize) {
-        gate::open(&self.run.shared.controls[index], Gate::Go);
-    }
-
-    /// True if a worker's set-up has ended, successfully or not.
-    pub(crate) fn is_ready(&self, index: usize) -> bool {
-        self.run.shared.controls[index].ready.load(Acquire) != 0
-    }
-
-    /// Asks a worker to end in order.
-    pub(crate) fn stop(&self, index: usize) {
-        gate::stop(&self.run.shared.controls[index]);
     }
 
     /// Kills a worker's process. A thread cannot be killed; it has been asked to stop.
@@ -225,7 +204,7 @@ impl Drop for WorkerPool<'_, '_> {
     /// Ends all remaining workers, so that none outlives the run; some remain only after an error.
     fn drop(&mut self) {
         for index in 0..self.handles.len() {
-            self.stop(index);
+            gate::stop(&self.run.shared.controls[index]);
             if let WorkerHandle::Process(child) = &self.handles[index] {
                 let _ = child.kill(KILL);
                 let _ = child.wait();

@@ -4,7 +4,7 @@
 //! trim. An I/O counts as successful from its submission until it is reported as failed; a block that failed once stays
 //! failed.
 
-use super::setup::WorkerSetup;
+use super::WorkerSetup;
 use crate::error::refusal;
 use load::{RecordFailure, Region, Request, Witness};
 use measure::{Direction, Nanos};

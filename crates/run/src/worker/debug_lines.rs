@@ -2,7 +2,7 @@
 //!
 //! It observes I/Os as a witness of the load, so the loop of a job without debug messages has no code for it.
 
-use super::setup::WorkerSetup;
+use super::WorkerSetup;
 use crate::files::PlannedFile;
 use formats::printable;
 use load::{RecordFailure, Request, Witness};

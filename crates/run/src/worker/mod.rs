@@ -7,21 +7,22 @@ mod cpu_cache_purge;
 mod debug_lines;
 mod hook;
 mod place;
-mod setup;
 
 pub(crate) use debug_lines::DebugLog;
-pub(crate) use setup::WorkerSetup;
 
 use crate::WorkerState;
-use crate::drive::{DriveSetup, LatencyLimits, Logs, Memory, Queued, Tally, drive, is_synchronous, load_verify_state};
+use crate::drive::{
+    DriveSetup, LatencyLimits, Logs, Memory, Queued, Statistics, drive, is_synchronous, load_verify_state,
+};
 use crate::error::{job_refusal, refusal};
-use crate::files::{FileLocks, OpenFiles, lay_out, order};
-use crate::replay::{Player, Recorder};
+use crate::files::{FileLocks, OpenFiles, PlannedFile, lay_out, order, total_bytes};
+use crate::replay::{Player, Recorder, ReplayLog};
 use crate::shared::capabilities::{needs_files, usable_depth};
-use crate::shared::control::Gate;
+use crate::shared::control::{Control, Gate};
 use crate::shared::gate::pass;
+use crate::shared::group_state::GroupState;
 use crate::shared::priorities::PriorityRecord;
-use crate::shared::record::Record;
+use crate::shared::record::{Mailbox, Record};
 use crate::shared::usage::{usage_now, used_since};
 use crate::shared::wakeup;
 use block_lifetimes::{BlockTracker, Blocks};
@@ -29,11 +30,38 @@ use both_witnesses::Both;
 use engine::{Engine, EngineClock, EngineError, JobFacts, Setup, Visitor};
 use load::content::Content;
 use load::{Load, LoadSetup, RecordFailure, Region, Witness};
-use measure::{Clock, Nanos};
+use measure::{Clock, Nanos, SystemClock};
 use model::JobError;
-use plan::{Isolation, JobPlan};
+use plan::{Isolation, JobPlan, WorkerPlan};
+use std::fs::File;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Relaxed, Release};
+use sys::machine::shared_memory::SharedBlocks;
+
+/// Everything that a worker is given.
+#[derive(Clone, Copy)]
+pub(crate) struct WorkerSetup<'run> {
+    pub(crate) plan: WorkerPlan<'run>,
+    pub(crate) files: &'run [PlannedFile],
+    /// The I/O log that it replays, if any.
+    pub(crate) replay: Option<&'run ReplayLog>,
+    /// The control block that it shares with the parent.
+    pub(crate) control: &'run Control,
+    /// The mailbox for a copy of its record, if it is a thread.
+    pub(crate) mailbox: &'run Mailbox,
+    /// The control blocks of all workers.
+    pub(crate) controls: &'run SharedBlocks<Control>,
+    /// Its relations to other workers.
+    pub(crate) group: &'run GroupState,
+    /// Directory that holds `proc` and `sys`.
+    pub(crate) root: &'run Path,
+    pub(crate) clock: SystemClock,
+    /// Seed to use if the plan has none.
+    pub(crate) system_seed: u64,
+    /// The file for debug messages, if any.
+    pub(crate) debug_log_to: Option<&'run Arc<File>>,
+}
 
 /// Runs a worker from its gate to its end. Its results and errors are in `record`.
 pub(crate) fn work(setup: &WorkerSetup<'_>, record: &mut Record, priorities: Option<&mut PriorityRecord>) {
@@ -91,11 +119,10 @@ fn set_up_and_run(
         open.prime(memory.slot(0, job.load.smallest()))?;
     }
     let seed = job.load.seed.unwrap_or(setup.system_seed);
-    let bytes: u64 = setup.files.iter().map(|file| file.region.bytes()).fold(0, u64::saturating_add);
     let mut content = Content::new(&job.buffers, seed, setup.plan.number).with_working_set(
         &job.buffers,
         seed,
-        bytes / u64::from(job.load.largest()),
+        total_bytes(setup.files) / u64::from(job.load.largest()),
     );
     for slot in 0..slots {
         content.prepare_start(memory.whole_slot(slot));
@@ -213,8 +240,9 @@ impl Visitor for Ready<'_, '_> {
         self.record.started_unix_ms = place::start_ms(job)?;
         #[cfg(test)]
         let engine = crate::stream_tests::Recorded::new(engine);
-        let mut tally = Tally::new(&mut *self.record, control, self.setup.mailbox, &job.record);
-        (tally.logs, tally.priorities, tally.limits) = (logs, self.priorities, LatencyLimits::of(&job.latency));
+        let mut statistics = Statistics::new(&mut *self.record, control, self.setup.mailbox, &job.record);
+        (statistics.logs, statistics.priorities, statistics.limits) =
+            (logs, self.priorities, LatencyLimits::of(&job.latency));
         drive(DriveSetup {
             job,
             engine,
@@ -223,7 +251,7 @@ impl Visitor for Ready<'_, '_> {
             content: self.content,
             identity: (self.setup.plan.number, job.load.seed.unwrap_or(self.setup.system_seed)),
             memory: self.memory,
-            tally,
+            statistics,
             files: self.open,
             locks: self.locks,
             group: (self.setup.group, self.setup.controls),

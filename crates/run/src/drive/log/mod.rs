@@ -151,9 +151,6 @@ fn wanted(job: &JobPlan) -> Vec<(Kind, &String)> {
 impl Logs {
     /// Creates the job's log files; `None` if it asks for none. `queued` is `Yes` for engines with a submission
     /// latency.
-    ///
-    /// # Errors
-    /// If a file cannot be created.
     pub(crate) fn open(job: &JobPlan, number: u32, queued: Queued) -> Result<Option<Box<Logs>>, JobError> {
         let plan = &job.record.logs;
         let wanted = wanted(job);

@@ -93,9 +93,6 @@ const SPARE: usize = 4;
 
 impl Stream {
     /// Starts the thread that writes to `sinks`; pieces hold `rows` rows.
-    ///
-    /// # Errors
-    /// If the kernel refuses to start a thread.
     pub(super) fn start(sinks: Vec<Sink>, rows: usize, cpus: Vec<u32>) -> std::io::Result<Stream> {
         let shared = Arc::new(Shared::default());
         {
@@ -182,7 +179,7 @@ fn write_all(shared: &Shared, mut sinks: Vec<Sink>, cpus: &[u32]) {
         let log = match &piece {
             Piece::Rows(log, _) | Piece::Histogram(log, _) => *log,
         };
-        spell(&mut sinks[log], &piece, &mut bytes);
+        format_piece(&mut sinks[log], &piece, &mut bytes);
         write_out(&mut sinks[log], &mut bytes, &mut failure);
         give_back(shared, piece);
     }
@@ -197,7 +194,7 @@ fn write_all(shared: &Shared, mut sinks: Vec<Sink>, cpus: &[u32]) {
     }
 }
 
-fn spell(sink: &mut Sink, piece: &Piece, bytes: &mut Vec<u8>) {
+fn format_piece(sink: &mut Sink, piece: &Piece, bytes: &mut Vec<u8>) {
     match (piece, &mut sink.packer) {
         (Piece::Rows(_, rows), Some(packer)) => rows.iter().for_each(|row| packer.push(row, bytes)),
         (Piece::Rows(_, rows), None) => rows.iter().for_each(|row| push_row(bytes, sink.layout, row)),

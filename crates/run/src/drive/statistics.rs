@@ -14,7 +14,7 @@ use plan::RecordPlan;
 
 /// A worker's record, and which parts of it the job fills.
 #[derive(Debug)]
-pub(crate) struct Tally<'w> {
+pub(crate) struct Statistics<'w> {
     pub(crate) record: &'w mut Record,
     /// The counters that the parent reads while the worker runs.
     pub(crate) control: &'w Control,
@@ -79,8 +79,8 @@ impl Sampling {
     }
 }
 
-impl<'w> Tally<'w> {
-    /// Prepares for counting, without logs, limits and priorities; [`Tally::begin`] starts it.
+impl<'w> Statistics<'w> {
+    /// Prepares for counting, without logs, limits and priorities; [`Statistics::begin`] starts it.
     pub(crate) fn new(record: &'w mut Record, control: &'w Control, mailbox: &'w Mailbox, plan: &RecordPlan) -> Self {
         let shortest = Nanos::from_millis(1);
         let intervals = (plan.bandwidth_interval.max(shortest), plan.iops_interval.max(shortest));
@@ -90,7 +90,7 @@ impl<'w> Tally<'w> {
             submission: (plan.submission_percentiles && plan.submission_latency).into(),
             total_moments: plan.total_latency.into(),
         };
-        Tally {
+        Statistics {
             record,
             control,
             sampling: plan.samples.then(|| Sampling::start(intervals, Nanos::ZERO)),
@@ -185,7 +185,7 @@ impl<'w> Tally<'w> {
         logs.record(&Logged { direction, bytes: u64::from(request.length), offset: request.offset, times });
     }
 
-    /// Logs nothing until [`Tally::begin`] is called again.
+    /// Logs nothing until [`Statistics::begin`] is called again.
     pub(crate) fn mute_logs(&mut self) {
         self.muted_logs = self.logs.take();
     }
@@ -257,7 +257,7 @@ impl<'w> Tally<'w> {
 
     /// All bytes and I/Os, and the sum of latencies of the measured part.
     pub(super) fn totals(&mut self) -> Totals {
-        self.record.settle();
+        self.record.merge_recent();
         let (bytes, ios) = self.control.amounts();
         let latency: u128 = self.record.completion.iter().map(measure::Moments::sum).sum();
         Totals {
