@@ -115,7 +115,7 @@ const TOGETHER: &[(&str, &str)] = &[
     ("--size=9223372036854775807 --offset=9223372036854775807", ""),
     ("--size=9223372036854775807 --offset=4k --io_size=9223372036854775807", ""),
     ("--size=9223372036854775807 --offset=4k --io_size=18446744073709551615", "is above the largest number"),
-    ("--size=9223372036854775807 --offset_increment=4611686018427387904 --numjobs=5", "lies at or beyond the end"),
+    ("--size=9223372036854775807 --offset_increment=4611686018427387904 --numjobs=5", "is at or beyond the end"),
     ("--size=1m --offset_increment=100% --numjobs=5", ""),
     ("--size=1m --rate=1000000000000 --bs=1", ""),
     ("--size=1m --rate_iops=4294967295 --rate_cycle=4294967295", ""),

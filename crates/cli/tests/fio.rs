@@ -426,6 +426,28 @@ fn a_trigger_file_ends_the_run_and_its_command_is_run() {
 }
 
 #[test]
+fn no_trigger_fires_after_a_signal_to_a_worker_has_ended_the_run() {
+    let folder = tempfile::tempdir().unwrap();
+    // The trigger falls due while the worker, which was ended by its signal, still runs its last command.
+    let words = with_job(&[
+        "--trigger-timeout=2",
+        "--trigger=touch mark",
+        "--exec_postrun=sleep 3",
+        "--runtime=30",
+        "--time_based",
+        "--rate_iops=100",
+    ]);
+    let mut run = fio(&words.iter().map(String::as_str).collect::<Vec<_>>());
+    let mut run = run.current_dir(folder.path()).stdout(Stdio::null()).spawn().unwrap();
+    std::thread::sleep(Duration::from_millis(700));
+    let id = run.id();
+    let worker = std::fs::read_to_string(format!("/proc/{id}/task/{id}/children")).unwrap();
+    assert!(Command::new("kill").args(["-TERM", worker.trim()]).status().unwrap().success());
+    run.wait().unwrap();
+    assert!(folder.path().join("a.postrun.txt").exists() && !folder.path().join("mark").exists());
+}
+
+#[test]
 fn idle_cpus_are_in_text_and_json() {
     let (status, text, _) =
         outcome_with_job(&["--idle-prof=percpu", "--output-format=json,normal", "--runtime=1", "--time_based"]);

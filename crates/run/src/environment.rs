@@ -14,7 +14,12 @@ pub fn start_clock(root: &Path) -> SystemClock {
 
 /// The machine as procfs and sysfs describe it under `root`, and the accuracy of the clock. Fields that cannot be read
 /// stay empty.
-pub(crate) fn look_around(root: &Path, clock: &SystemClock, engine_notes: Vec<String>, files: &[&Path]) -> Environment {
+pub(crate) fn describe_machine(
+    root: &Path,
+    clock: &SystemClock,
+    engine_notes: Vec<String>,
+    files: &[&Path],
+) -> Environment {
     let file_systems = file_systems(root, files);
     let processors = read_to_string(root.join("proc/cpuinfo")).unwrap_or_default();
     let memory = read_to_string(root.join("proc/meminfo")).unwrap_or_default();
@@ -73,7 +78,7 @@ mod tests {
         std::fs::create_dir_all(root.path().join("proc")).unwrap();
         std::fs::write(root.path().join("proc/cpuinfo"), "processor\t: 0\nmodel name\t: Fast CPU 9000\n").unwrap();
         std::fs::write(root.path().join("proc/meminfo"), "MemTotal:       16384 kB\nMemFree: 1 kB\n").unwrap();
-        let found = look_around(root.path(), &start_clock(root.path()), vec!["ring".to_owned()], &[]);
+        let found = describe_machine(root.path(), &start_clock(root.path()), vec!["ring".to_owned()], &[]);
         assert_eq!((found.processor.as_str(), found.memory_bytes), ("Fast CPU 9000", 16 << 20));
         assert_eq!(found.engine_notes, ["ring"]);
         let clock = found.clock.unwrap();

@@ -15,7 +15,7 @@ mod replay;
 mod shared;
 mod signals;
 #[cfg(test)]
-mod stream;
+mod stream_tests;
 mod supervise;
 mod worker;
 

@@ -38,8 +38,8 @@ pub trait Observer {
     /// Something happened. Has no default, so that no caller drops findings by accident.
     fn event(&mut self, event: Event<'_>);
 
-    /// The next request of the caller, `elapsed` after the start of the run. Polled once per turn of the event loop,
-    /// every 10 ms or more often: a request that is not returned must stay pending until the next call.
+    /// The next request of the caller, `elapsed` after the start of the run. Called in each turn of the event loop, every
+    /// 10 ms or more often, until it returns `None` or the same request again.
     fn request(&mut self, elapsed: Nanos) -> Option<Request> {
         let _ = elapsed;
         None
@@ -89,6 +89,8 @@ pub enum Event<'a> {
     Report(&'a RunResult),
     /// All numbers since the start, after [`Request::Save`].
     Save(&'a RunResult),
+    /// All workers are asked to end before their time: a signal or [`Request::End`] came. Sent once.
+    Ending,
     /// All workers have ended.
     Ended(&'a Progress),
     /// A second request to end came, and workers are stuck in I/O that cannot be interrupted; each is named by its

@@ -17,10 +17,7 @@ pub(crate) struct Signals {
 
 impl Signals {
     /// Installs the handlers.
-    ///
-    /// # Errors
-    /// If the kernel refuses.
-    pub(crate) fn watch() -> Result<Self, SysError> {
+    pub(crate) fn install() -> Result<Self, SysError> {
         Ok(Signals { watch: Watch::begin()?, reports: ReportRequests::begin()?, first: std::cell::Cell::new(None) })
     }
 
@@ -44,17 +41,11 @@ impl Signals {
 }
 
 /// Installs handlers in a worker's process that set these bits in `flag`, for the duration of `work`.
-///
-/// # Errors
-/// If the kernel refuses.
-pub(crate) fn noticed_in<R>(flag: &AtomicU32, bits: u32, work: impl FnOnce() -> R) -> Result<R, SysError> {
+pub(crate) fn with_signal_bits<R>(flag: &AtomicU32, bits: u32, work: impl FnOnce() -> R) -> Result<R, SysError> {
     with_flag(&REQUESTS, flag, bits, work)
 }
 
 /// Blocks the signals in a worker's thread while the guard lives, so that the main thread gets them.
-///
-/// # Errors
-/// If the kernel refuses.
-pub(crate) fn leave_to_main_thread() -> Result<Blocked, SysError> {
+pub(crate) fn block_in_thread() -> Result<Blocked, SysError> {
     block(&REQUESTS)
 }

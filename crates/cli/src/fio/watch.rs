@@ -44,7 +44,7 @@ pub(crate) struct Watch<'out> {
     out: &'out mut Output,
     invocation: &'out Invocation,
     trigger: Trigger<'out>,
-    /// True once the trigger has fired, which happens once only.
+    /// True once the trigger has fired, or cannot fire any more because the run is ending.
     triggered: bool,
     talk: Talk,
     live: LiveLine<'out>,
@@ -127,6 +127,8 @@ impl Observer for Watch<'_> {
                 self.log(progress);
                 self.live.draw(progress);
             }
+            // A run that is ending does not run the command of a trigger.
+            Event::Ending => self.triggered = true,
             Event::Ended(progress) => self.log(progress),
             Event::Finding(text) => {
                 self.live.end();

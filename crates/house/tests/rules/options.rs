@@ -54,7 +54,6 @@ const TEXT: &[(&str, &[&str])] = &[
             "crates/model/src/result.rs",
             "crates/plan/src/lib.rs",
             "crates/run/src/supervise/result.rs",
-            "crates/run/src/stream.rs",
             "crates/survey/src/job_plans.rs",
         ],
     ),

@@ -14,7 +14,7 @@ const LARGEST_CIRCLE: usize = 4;
 const STILL_LARGER_CIRCLES: &[(&str, usize)] = &[];
 
 /// Parameters of type `bool` that are left, by the start of their path. Only ever lower a number.
-const STILL_WITH_BOOL_PARAMETERS: &[(&str, usize)] = &[("crates/house/src/", 1), ("crates/run/src/", 12)];
+const STILL_WITH_BOOL_PARAMETERS: &[(&str, usize)] = &[("crates/house/src/", 1)];
 
 /// Files outside of crate engine that may name engines: they choose one for a job of their own, as a user would.
 const CHOOSES_ENGINES: &[(&str, &str)] = &[

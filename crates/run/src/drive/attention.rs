@@ -2,17 +2,19 @@
 //! that was requested, or constraints ([`Constraints`]) to check.
 
 use super::constraints::{Constraints, Steady};
-use super::job_loop::Drive;
+use super::job_loop::{Drive, is_synchronous};
 use super::search::{Search, Step};
 use crate::WorkerState;
 use crate::shared::capabilities::usable_depth;
-use crate::shared::control::MARK;
+use crate::shared::control::{MARK, REPORT};
 use crate::shared::record::SteadyRecord;
+use crate::shared::usage::used_since;
 use engine::{Engine, EngineError};
 use load::{Next, Request};
 use measure::{Clock, Nanos};
-use plan::Subject;
-use std::sync::atomic::Ordering::Relaxed;
+use plan::{Isolation, Subject};
+use std::sync::PoisonError;
+use std::sync::atomic::Ordering::{Relaxed, Release};
 
 impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
     /// Starts the constraints when the measured part begins at `now`.
@@ -21,7 +23,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
         let Some(constraints) = &mut self.constraints else { return };
         constraints.begin(self.job, most, now);
         if constraints.search.is_some() {
-            self.tally.forget_judged();
+            self.statistics.limits.iter_mut().for_each(|limits| limits.forget());
             if self.slots.busy() == 0 {
                 self.slots.use_only(1);
             }
@@ -33,30 +35,30 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
     #[cold]
     #[inline(never)]
     pub(super) fn attend(&mut self, mut now: Nanos) -> Result<(Next, Nanos), EngineError> {
-        if self.tally.control.stop_requested() {
+        if self.statistics.control.stop_requested() {
             self.load.stop();
             return Ok((self.load.next(now), now));
         }
-        if self.tally.control.stop.load(Relaxed) & MARK != 0 {
+        if self.statistics.control.stop.load(Relaxed) & MARK != 0 {
             self.mark();
         }
         self.answer_report_request();
         let Some(mut constraints) = self.constraints.take() else { return Ok((self.load.next(now), now)) };
-        let next = self.guided(&mut constraints, &mut now);
+        let next = self.next_constrained(&mut constraints, &mut now);
         self.constraints = Some(constraints);
         self.reschedule();
         next.map(|next| (next, now))
     }
 
     // The next step under constraints: they can end the ramp, change the depth, or delay the load's answer.
-    fn guided(&mut self, constraints: &mut Constraints<'_>, now: &mut Nanos) -> Result<Next, EngineError> {
+    fn next_constrained(&mut self, constraints: &mut Constraints<'_>, now: &mut Nanos) -> Result<Next, EngineError> {
         if constraints.ramp_bytes.is_some_and(|bytes| constraints.group.ramped_bytes(constraints.controls) >= bytes) {
             *now = self.clock.now();
             self.end_ramp(*now);
             constraints.begin(self.job, usable_depth(self.job), *now);
-            self.tally.forget_judged();
+            self.statistics.limits.iter_mut().for_each(|limits| limits.forget());
         }
-        self.look_at_latency();
+        self.check_latency();
         if let Some(search) = &mut constraints.search {
             self.search_on(search, now)?;
         }
@@ -67,14 +69,14 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
         }
         let next = self.load.next(*now);
         if let (true, Next::Issue(request) | Next::Review { request, .. }) = (constraints.serialises, next) {
-            self.make_way(&request, now)?;
+            self.wait_for_overlaps(&request, now)?;
         }
         Ok(next)
     }
 
     /// Ends the job if an I/O took longer than max_latency.
-    pub(super) fn look_at_latency(&mut self) {
-        if let Some((direction, latency, most)) = self.tally.too_long() {
+    pub(super) fn check_latency(&mut self) {
+        if let Some((direction, latency, most)) = self.statistics.limits.as_ref().and_then(|limits| limits.too_long()) {
             let message = format!(
                 "a {} took {} ns, longer than max_latency allows ({} ns)",
                 direction.word(),
@@ -87,7 +89,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
 
     /// Ends the job with an error that did not come from a device.
     fn fail(&mut self, errno: i32, operation: &str, message: &str) {
-        self.tally.record.fault.keep_first(errno, operation, message);
+        self.statistics.record.fault.keep_first(errno, operation, message);
         self.ended_by_fault = true;
         self.load.stop();
     }
@@ -95,13 +97,13 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
     // The depth changes only with nothing in flight, so that every I/O of a window was issued at the depth it counts
     // for.
     fn search_on(&mut self, search: &mut Search, now: &mut Nanos) -> Result<(), EngineError> {
-        let (seen, missed) = self.tally.judged();
-        let step = search.judge(*now, seen, missed);
+        let (seen, missed) = self.statistics.limits.as_ref().map_or((0, 0), |limits| limits.counted());
+        let step = search.check(*now, seen, missed);
         match step {
             Step::Wait => {
                 if *now >= search.due() {
                     search.begin_window(*now);
-                    self.tally.forget_judged();
+                    self.statistics.limits.iter_mut().for_each(|limits| limits.forget());
                 }
                 return Ok(());
             }
@@ -119,20 +121,20 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
                     *now = self.drain(*now)?;
                 }
                 self.slots.use_only(depth);
-                self.tally.forget_judged();
+                self.statistics.limits.iter_mut().for_each(|limits| limits.forget());
                 if matches!(step, Step::Settle(_)) {
                     self.begin_measuring(*now);
-                    self.timing.schedule_sample(&self.tally);
+                    self.timing.schedule_sample(&self.statistics);
                 }
                 search.begin_window(*now);
             }
         }
-        self.tally.record.searched_depth = search.depth();
+        self.statistics.record.search_at(search.depth());
         Ok(())
     }
 
     /// Waits until no I/O in flight overlaps `request`.
-    fn make_way(&mut self, request: &Request, now: &mut Nanos) -> Result<(), EngineError> {
+    fn wait_for_overlaps(&mut self, request: &Request, now: &mut Nanos) -> Result<(), EngineError> {
         while self.slots.overlaps(request) {
             *now = self.reap_one(*now)?;
         }
@@ -143,16 +145,16 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
     pub(super) fn check_constraints(&mut self, moment: Nanos) {
         let Some(constraints) = &mut self.constraints else { return };
         if let Some(floor) = constraints.floor.as_mut().filter(|floor| moment >= floor.due())
-            && let Some(message) = floor.judge(moment, self.tally.amounts())
+            && let Some(message) = floor.check(moment, self.statistics.control.amounts())
         {
             self.fail(libc::EIO, "rate_min", &message);
             return;
         }
         let Some(steady) = constraints.steady.as_mut().filter(|steady| moment >= steady.due()) else { return };
-        let totals = self.tally.totals();
+        let totals = self.statistics.totals();
         match steady {
             Steady::Own(steadiness) => {
-                let is_steady = steadiness.look(moment, totals);
+                let is_steady = steadiness.sample(moment, totals);
                 if self.job.record.debug.has(Subject::SteadyState) {
                     self.load.note(&steadiness.describe());
                 }
@@ -160,16 +162,16 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
                     self.load.stop();
                 }
             }
-            Steady::Told { interval, due } => {
+            Steady::Group { interval, due } => {
                 *due = moment.saturating_add(*interval);
-                self.tally.control.latency_ns.store(totals.latency_ns, Relaxed);
+                self.statistics.control.latency_ns.store(totals.latency_ns, Relaxed);
             }
         }
     }
 
     /// Stores what the constraints found in the record, and removes them.
     pub(super) fn drop_constraints(&mut self) {
-        self.look_at_latency();
+        self.check_latency();
         self.keep_steadiness();
         self.constraints = None;
     }
@@ -179,7 +181,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
         if let Some(Steady::Own(steadiness)) =
             self.constraints.as_ref().and_then(|constraints| constraints.steady.as_ref())
         {
-            SteadyRecord::keep(&mut self.tally.record.steady, steadiness);
+            SteadyRecord::keep(&mut self.statistics.record.steady, steadiness);
         }
     }
 
@@ -188,7 +190,37 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
         self.timing.ramp_ends = None;
         self.begin_measuring(moment);
         self.load.ramp_over(moment);
-        self.timing.schedule_sample(&self.tally);
+        self.timing.schedule_sample(&self.statistics);
         self.show(WorkerState::Running);
+    }
+
+    /// Updates the record if the parent has asked for it.
+    #[inline]
+    pub(super) fn answer_report_request(&mut self) {
+        if self.statistics.control.report_wanted() {
+            self.publish();
+        }
+    }
+
+    /// Brings the record up to date. A worker that is a thread leaves a copy in its mailbox, because the parent must
+    /// not read the record while the thread writes it.
+    #[cold]
+    fn publish(&mut self) {
+        let now = self.clock.now();
+        self.watch_time(now);
+        if is_synchronous::<E>(self.job) {
+            self.count_calls();
+        }
+        self.keep_steadiness();
+        let used = self.usage();
+        let record = &mut *self.statistics.record;
+        record.publish(self.statistics.control, now);
+        // While the worker runs, `usage` holds the CPU usage before the measured part.
+        record.usage_so_far = used_since(used, record.usage);
+        if self.job.isolation == Isolation::Thread {
+            *self.statistics.mailbox.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(record.clone()));
+        }
+        // Release: the parent reads the record only after it has seen this bit cleared.
+        self.statistics.control.stop.fetch_and(!REPORT, Release);
     }
 }

@@ -1,7 +1,7 @@
 //! Checks of the data that reads return, and everything else that must see each completed I/O.
 
-use super::pass::Pass;
-use super::tally::Tally;
+use super::pass::TimedPass;
+use super::statistics::Statistics;
 use super::verify::Verification;
 use crate::shared::control::Control;
 use plan::JobPlan;
@@ -12,7 +12,7 @@ pub(super) struct Checks<'w> {
     /// Present if the job verifies.
     pub(super) verify: Option<Verification>,
     /// Present if the job is one timed pass.
-    pub(super) pass: Option<Pass<'w>>,
+    pub(super) pass: Option<TimedPass<'w>>,
     /// True if each I/O that completed in full must be inspected: for verification, logs, priorities, debug lines, or
     /// checks of marks and position patterns.
     pub(super) each_io: bool,
@@ -24,16 +24,19 @@ impl<'w> Checks<'w> {
     pub(super) fn new(
         job: &'w JobPlan,
         (number, seed): (u32, u64),
-        tally: &Tally<'_>,
+        statistics: &Statistics<'_>,
         (own, controls): (usize, &'w SharedBlocks<Control>),
     ) -> Self {
         let verify = Verification::new(job, number, seed);
-        let pass = Pass::of(job, own, controls);
-        let traced = verify.is_some() || tally.has_logs() || tally.has_priorities() || job.record.debug.follows_ios();
+        let pass = TimedPass::of(job, own, controls);
+        let traced = verify.is_some()
+            || statistics.logs.is_some()
+            || statistics.priorities.is_some()
+            || job.record.debug.follows_ios();
         let placed = job.buffers.placed.is_some();
         Checks {
             verify,
-            each_io: traced || placed || pass.as_ref().is_some_and(Pass::judges_reads),
+            each_io: traced || placed || pass.as_ref().is_some_and(TimedPass::checks_reads),
             pass_only: !traced && !placed && pass.is_some(),
             pass,
         }

@@ -7,7 +7,7 @@
 use super::minimum_rate::MinimumRate;
 use super::search::Search;
 use crate::shared::control::Control;
-use crate::shared::group_state::{GroupState, SteadyJudge};
+use crate::shared::group_state::{GroupState, SteadyChecker};
 use crate::shared::steady::Steadiness;
 use measure::Nanos;
 use plan::{JobPlan, SteadyPlan};
@@ -36,21 +36,21 @@ pub(super) enum Steady {
     /// The worker decides by itself.
     Own(Box<Steadiness>),
     /// The worker reports the sum of its latencies to the parent once per interval; the parent decides.
-    Told { interval: Nanos, due: Nanos },
+    Group { interval: Nanos, due: Nanos },
 }
 
 impl Steady {
-    fn new(plan: &SteadyPlan, judge: SteadyJudge, now: Nanos) -> Steady {
+    fn new(plan: &SteadyPlan, judge: SteadyChecker, now: Nanos) -> Steady {
         match judge {
-            SteadyJudge::Worker => Steady::Own(Box::new(Steadiness::new(*plan, now))),
-            SteadyJudge::Parent => Steady::Told { interval: plan.interval, due: now.saturating_add(plan.interval) },
+            SteadyChecker::Worker => Steady::Own(Box::new(Steadiness::new(*plan, now))),
+            SteadyChecker::Parent => Steady::Group { interval: plan.interval, due: now.saturating_add(plan.interval) },
         }
     }
 
     pub(super) fn due(&self) -> Nanos {
         match self {
             Steady::Own(steadiness) => steadiness.due(),
-            Steady::Told { due, .. } => *due,
+            Steady::Group { due, .. } => *due,
         }
     }
 }

@@ -1,10 +1,8 @@
 //! Short transfers and errors: how an I/O is handled that did not complete in full at once.
 
 use super::job_loop::Drive;
-use super::life::Life;
 use engine::{Completion, Engine, EngineError, Io, Submitted};
 use load::Request;
-use measure::Direction;
 use plan::ContinueOnError;
 use plan::Operation;
 use std::io::Error;
@@ -28,7 +26,7 @@ pub(super) enum Outcome {
 impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
     /// Classifies a completion of `request` in `slot`, of which `moved` bytes had been transferred before. `result` is
     /// the number of bytes or -errno.
-    pub(super) fn judge(&mut self, slot: u32, request: &Request, moved: &mut u32, result: i64) -> Outcome {
+    pub(super) fn classify(&mut self, slot: u32, request: &Request, moved: &mut u32, result: i64) -> Outcome {
         let missing = request.length - *moved;
         match u32::try_from(result) {
             Ok(bytes) if bytes >= missing => {
@@ -44,7 +42,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
             Ok(bytes) => {
                 *moved += bytes;
                 if let Some(direction) = request.direction() {
-                    self.tally.record.short_ios[direction as usize] += 1;
+                    self.statistics.record.short_ios[direction as usize] += 1;
                 }
                 Outcome::Rest(Io {
                     slot,
@@ -60,12 +58,6 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
                 Outcome::Failed
             }
         }
-    }
-
-    /// Counts an I/O that was not transferred in full.
-    pub(super) fn count_failed(&mut self, direction: Direction, moved: u32, life: Life) {
-        self.tally.control.count(direction, u64::from(moved), 1);
-        self.tally.record.measured_until = life.reaped.get();
     }
 
     /// Ignores an error if the plan says so; otherwise the job ends with it. `result` is -errno, or [`NOTHING_MOVED`].
@@ -86,7 +78,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
         // By default only errors of the medium (EIO, EILSEQ) are ignored: a job whose every I/O is rejected (EINVAL)
         // would never end. A job that ignores some errors counts all of them, including the one that ends it.
         if forgiving != ContinueOnError::default() {
-            self.tally.count_error(errno);
+            self.statistics.record.forgive(errno);
         }
         let ignored = &self.job.limits.ignored;
         let listed = if request.operation == Operation::Read { &ignored.read } else { &ignored.write };
@@ -98,7 +90,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
                 let error = Error::from_raw_os_error(errno);
                 let (offset, length) = (request.offset, request.length);
                 let place = format!("{operation} offset={offset}, buflen={length}");
-                self.tally.control.notices.tell(&format!("fio: io_u error on file {path}: {error}: {place}"));
+                self.statistics.control.notices.send(&format!("fio: io_u error on file {path}: {error}: {place}"));
             }
             return;
         }
@@ -109,7 +101,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
             Error::from_raw_os_error(errno),
             advice(self.job, request, result),
         );
-        self.tally.record.fault.keep_first(errno, operation, &message);
+        self.statistics.record.fault.keep_first(errno, operation, &message);
         self.ended_by_fault = true;
         self.load.stop();
     }
@@ -128,7 +120,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
     /// The same for an I/O that continues a short transfer.
     pub(super) fn alone_io(&mut self, io: Io) -> Result<i64, EngineError> {
         loop {
-            match self.engine.submit(io) {
+            match self.submit_apart(io) {
                 Submitted::Done(Completion { result, .. }) => return Ok(result),
                 Submitted::Queued => break,
                 Submitted::Full => {

@@ -1,7 +1,7 @@
 //! Rare operations on files in the loop: exchanging them, locking them, syncing a part of one or a whole file system.
 
 use super::job_loop::{Drive, first_io};
-use super::life::Life;
+use super::slots::IoTimes;
 use crate::files::FileLocks;
 use engine::{Engine, EngineError};
 use load::Request;
@@ -12,14 +12,14 @@ use plan::Operation;
 impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
     /// Replaces the file of a target by another, with nothing in flight.
     #[cold]
-    pub(super) fn exchange(&mut self, target: u32, file: u32) -> Result<(), EngineError> {
-        self.files.open.seat(self.job, target as usize, file as usize).map_err(failed::<E>)
+    pub(super) fn replace_file(&mut self, target: u32, file: u32) -> Result<(), EngineError> {
+        self.files.open.replace(self.job, target as usize, file as usize).map_err(failed::<E>)
     }
 
     /// Recreates the files between two passes, for a job that removes them after each.
     #[cold]
-    pub(super) fn start_files_afresh(&mut self) -> Result<(), EngineError> {
-        self.files.open.start_afresh(self.job).map_err(failed::<E>)
+    pub(super) fn recreate_files(&mut self) -> Result<(), EngineError> {
+        self.files.open.recreate(self.job).map_err(failed::<E>)
     }
 
     /// Calls sync_file_range(2) on what was written since the last call; it counts as a sync.
@@ -33,7 +33,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
             let request = Request { operation: Operation::DataSync, target, offset, length: 0 };
             return self.fault(&request, result);
         }
-        self.tally.synchronised(Life { issued, accepted: issued, reaped });
+        self.statistics.synchronised(IoTimes { issued, accepted: issued, reaped });
     }
 
     /// Calls syncfs(2) at the end of a pass. As with end_fsync, its time counts as run time, but its latency is not
@@ -52,12 +52,12 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
         let mut now = self.clock.now();
         while let Some((request, present)) = self.next_alone(now)? {
             now = present;
-            if let Err(error) = locks.take(request.target, request.operation) {
+            if let Err(error) = locks.acquire(request.target, request.operation) {
                 self.fault(&request, -i64::from(error.raw_os_error()));
                 continue;
             }
-            let done = self.by_itself(0, &request, now);
-            let released = locks.give_back(request.target);
+            let done = self.perform_alone(0, &request, now);
+            let released = locks.release(request.target);
             now = done?;
             if let Err(error) = released {
                 self.fault(&request, -i64::from(error.raw_os_error()));
@@ -69,38 +69,14 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
     }
 
     /// Performs one I/O with nothing else in flight, and counts it.
-    pub(super) fn by_itself(&mut self, slot: u32, request: &Request, decided: Nanos) -> Result<Nanos, EngineError> {
+    pub(super) fn perform_alone(&mut self, slot: u32, request: &Request, decided: Nanos) -> Result<Nanos, EngineError> {
         self.prepare(slot, request, decided);
         let accepted = self.clock.now();
-        let mut result = self.alone_io(first_io(slot, request))?;
+        let result = self.alone_io(first_io(slot, request))?;
         let reaped = self.clock.now();
         self.watch_time(reaped);
-        let life = Life { issued: decided, accepted, reaped };
-        let Some(direction) = request.direction() else {
-            if result < 0 {
-                self.fault(request, result);
-            } else {
-                self.tally.synchronised(life);
-            }
-            self.load.completed(request);
-            return Ok(reaped);
-        };
-        let mut moved = 0;
-        let whole = loop {
-            match self.judge(slot, request, &mut moved, result) {
-                super::faults::Outcome::Whole => break true,
-                super::faults::Outcome::Failed => break false,
-                super::faults::Outcome::Rest(rest) => result = self.alone_io(rest)?,
-            }
-        };
-        if whole {
-            self.tally.synchronous::<LATENCY>(direction, u64::from(moved), life);
-            self.observe_completed(slot, request, life);
-        } else {
-            self.count_failed(direction, moved, life);
-        }
-        self.load.completed(request);
-        Ok(reaped)
+        let times = IoTimes { issued: decided, accepted, reaped };
+        self.finish_alone(slot, request, times, result)
     }
 }
 

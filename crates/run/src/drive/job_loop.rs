@@ -4,14 +4,11 @@
 //! Owns batching, timestamps, short transfers, errors, pauses and the end of a ramp. Which I/O comes next is decided by
 //! the load, and how it reaches the kernel by the engine.
 
-use super::buffers::Buffers;
+use super::buffers::{Buffers, Memory};
 use super::checks::Checks;
 use super::constraints::Constraints;
-use super::job_files::JobFiles;
-use super::life::Life;
-use super::memory::Memory;
-use super::slots::Slots;
-use super::tally::Tally;
+use super::slots::{IoTimes, Slots};
+use super::statistics::Statistics;
 use super::timing::Timing;
 use crate::WorkerState;
 use crate::files::{FileLocks, OpenFiles};
@@ -31,13 +28,10 @@ use std::sync::atomic::Ordering::Relaxed;
 
 /// The inputs of a worker's loop.
 pub(crate) struct DriveSetup<'w, E: Engine> {
-    /// The job.
     pub(crate) job: &'w JobPlan,
-    /// The open engine.
     pub(crate) engine: E,
     /// The clock of the engine: real or virtual time.
     pub(crate) clock: E::Clock,
-    /// Decides which I/O comes next.
     pub(crate) load: Load,
     /// Generates the data for write buffers.
     pub(crate) content: Content,
@@ -45,9 +39,7 @@ pub(crate) struct DriveSetup<'w, E: Engine> {
     pub(crate) identity: (u32, u64),
     /// The buffers, one per slot.
     pub(crate) memory: &'w mut Memory,
-    /// The statistics to count into.
-    pub(crate) tally: Tally<'w>,
-    /// The open files.
+    pub(crate) statistics: Statistics<'w>,
     pub(crate) files: &'w mut OpenFiles,
     /// Their locks, if each I/O takes one.
     pub(crate) locks: Option<FileLocks>,
@@ -67,12 +59,23 @@ pub(super) struct Drive<'w, E: Engine, const LATENCY: bool> {
     pub(super) slots: Slots,
     pub(super) buffers: Buffers<'w>,
     pub(super) files: JobFiles<'w>,
-    pub(super) tally: Tally<'w>,
+    pub(super) statistics: Statistics<'w>,
     pub(super) timing: Timing,
     pub(super) checks: Checks<'w>,
     /// Constraints that slow the worker down or end it early; `None` for most jobs.
     pub(super) constraints: Option<Box<Constraints<'w>>>,
     pub(super) ended_by_fault: bool,
+}
+
+/// The open files, and the work that is pending at the end of a pass over the data.
+pub(super) struct JobFiles<'w> {
+    pub(super) open: &'w mut OpenFiles,
+    /// Their locks, if each I/O takes one.
+    pub(super) locks: Option<FileLocks>,
+    /// True if data were written since the last flush at the end of a pass.
+    pub(super) unflushed: bool,
+    /// Number of passes that have ended.
+    pub(super) passes: u64,
 }
 
 /// Runs a job's I/O to its end. Errors are stored in the record.
@@ -89,18 +92,19 @@ pub(crate) fn drive<E: Engine>(setup: DriveSetup<'_, E>) {
 
 impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
     fn new(setup: DriveSetup<'w, E>) -> Self {
-        let DriveSetup { job, engine, clock, load, content, identity, memory, mut tally, files, locks, group } = setup;
-        tally.keep_priorities_of(engine.priorities());
+        let DriveSetup { job, engine, clock, load, content, identity, memory, mut statistics, files, locks, group } =
+            setup;
+        statistics.priorities = statistics.priorities.take().filter(|_| engine.priorities().len() > 1);
         Drive {
-            checks: Checks::new(job, identity, &tally, (group.0.own, group.1)),
+            checks: Checks::new(job, identity, &statistics, (group.0.own, group.1)),
             job,
             engine,
             clock,
             load,
             slots: Slots::new(usable_depth(job)),
             buffers: Buffers::new(memory, content),
-            files: JobFiles::new(files, locks),
-            tally,
+            files: JobFiles { open: files, locks, unflushed: false, passes: 0 },
+            statistics,
             timing: Timing::new(),
             constraints: Constraints::of(job, group.0, group.1),
             ended_by_fault: false,
@@ -112,14 +116,14 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
         self.timing.begin_ramp(&self.job.limits, now);
         self.begin_measuring(now);
         if self.timing.ramp_ends.is_some() {
-            self.tally.mute_logs();
+            self.statistics.mute_logs();
         }
         self.load.begin(now);
         self.begin_checks();
         if self.constraints.is_some() {
-            self.tally.control.stop.fetch_or(ATTENTION, Relaxed);
+            self.statistics.control.stop.fetch_or(ATTENTION, Relaxed);
         }
-        self.timing.schedule_sample(&self.tally);
+        self.timing.schedule_sample(&self.statistics);
         if self.timing.ramp_ends.is_none() {
             self.begin_constraints(now);
         }
@@ -136,7 +140,7 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
         let ended = ended.and_then(|()| self.end_pass());
         if let Err(error) = ended {
             let errno = error.errno;
-            self.tally.record.fault.keep_first(errno, error.operation, &error.to_string());
+            self.statistics.record.fault.keep_first(errno, error.operation, &error.to_string());
         }
         self.end_review();
         self.close_inside();
@@ -146,28 +150,30 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
         if now == self.timing.next_event {
             self.event(now, now);
         }
-        self.tally.record.measured_until = now.get();
+        self.statistics.record.measured_until = now.get();
         self.account_for_the_kernel();
         self.account_for_helpers();
         if let Err(error) = self.after_timed_part() {
-            self.tally.record.fault.keep_first(error.errno, error.operation, &error.to_string());
+            self.statistics.record.fault.keep_first(error.errno, error.operation, &error.to_string());
         }
         if let Err(failure) = self.load.conclude(now) {
-            self.tally.record.fault.keep_first(failure.errno, failure.operation, &failure.message);
+            self.statistics.record.fault.keep_first(failure.errno, failure.operation, &failure.message);
         }
         self.drop_constraints();
-        if let Err(error) = self.tally.finish_logs(now) {
-            self.tally.record.fault.keep_first(error.errno, &error.operation, &error.message);
+        if let Err(error) = self.statistics.finish_logs(now) {
+            self.statistics.record.fault.keep_first(error.errno, &error.operation, &error.message);
         }
         self.show(WorkerState::Finishing);
     }
 
     /// Resets all counts: only I/O from `now` on is reported.
     pub(super) fn begin_measuring(&mut self, now: Nanos) {
-        self.tally.begin(self.usage(), now);
-        self.tally.record.zone_resets = self.load.zone_resets();
-        self.tally.kernel_cpu_before = self.engine.kernel_cpu().unwrap_or(Nanos::ZERO);
-        self.tally.begin_priorities(self.engine.priorities());
+        self.statistics.begin(self.usage(), now);
+        self.statistics.record.zone_resets = self.load.zone_resets();
+        self.statistics.kernel_cpu_before = self.engine.kernel_cpu().unwrap_or(Nanos::ZERO);
+        if let Some(priorities) = &mut self.statistics.priorities {
+            priorities.begin(self.engine.priorities());
+        }
     }
 
     /// CPU usage of the worker so far, including the threads of its engine.
@@ -187,7 +193,7 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
     /// Records, at the end, what only the load and the engine's threads know.
     fn account_for_helpers(&mut self) {
         let (used, resets) = (self.helpers_usage(), self.load.zone_resets());
-        let record = &mut *self.tally.record;
+        let record = &mut *self.statistics.record;
         record.helpers_usage = used;
         record.zone_resets = resets.saturating_sub(record.zone_resets);
     }
@@ -195,25 +201,25 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
     /// Records separately the CPU time that a kernel thread (io_uring's SQPOLL thread) spent for this worker.
     fn account_for_the_kernel(&mut self) {
         let Some(used) = self.engine.kernel_cpu() else { return };
-        let used = used.saturating_sub(self.tally.kernel_cpu_before);
-        self.tally.record.kernel_cpu = used.get();
+        let used = used.saturating_sub(self.statistics.kernel_cpu_before);
+        self.statistics.record.kernel_cpu = used.get();
         let milliseconds = used.get() / 1_000_000;
         let note = self.engine.note().unwrap_or_default();
-        self.tally.record.note.set(&format!("{note}, {milliseconds} ms of CPU in the kernel's polling thread"));
+        self.statistics.record.note.set(&format!("{note}, {milliseconds} ms of CPU in the kernel's polling thread"));
     }
 
     /// The next I/O if it is already decided and nothing else needs attention; otherwise `None`, and [`Drive::next`]
     /// decides.
     #[inline(always)]
     pub(super) fn planned(&mut self, now: Nanos) -> Option<Request> {
-        if self.tally.control.wants_attention() { None } else { self.load.planned(now) }
+        if self.statistics.control.wants_attention() { None } else { self.load.planned(now) }
     }
 
     /// Decides what to do next, and returns the current time: the load's answer, unless the worker is to stop or has
     /// constraints.
     #[inline]
     pub(super) fn next(&mut self, now: Nanos) -> Result<(Next, Nanos), EngineError> {
-        if self.tally.control.wants_attention() { self.attend(now) } else { Ok((self.load.next(now), now)) }
+        if self.statistics.control.wants_attention() { self.attend(now) } else { Ok((self.load.next(now), now)) }
     }
 
     /// The time after a call. If no latency is measured, the clock is read only every few I/Os, except with virtual
@@ -228,7 +234,7 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
     }
 
     pub(super) fn show(&self, state: WorkerState) {
-        self.tally.control.state.store(state as u32, Relaxed);
+        self.statistics.control.state.store(state as u32, Relaxed);
     }
 
     /// Sets the next event.
@@ -261,10 +267,9 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
             self.begin_constraints(moment);
         } else if moment >= self.timing.next_sample {
             if self.timing.ramp_ends.is_none() {
-                self.tally.sample(moment, until);
-                self.tally.close_log_windows(moment, until);
+                self.statistics.sample(moment, until);
             }
-            self.timing.schedule_sample(&self.tally);
+            self.timing.schedule_sample(&self.statistics);
         }
         if self.constraints.is_some() {
             self.check_constraints(moment);
@@ -274,24 +279,24 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
 
     /// Passes an I/O that completed in full to everything that inspects each I/O.
     #[inline]
-    pub(super) fn observe_completed(&mut self, slot: u32, request: &Request, life: Life) {
+    pub(super) fn observe_completed(&mut self, slot: u32, request: &Request, times: IoTimes) {
         if self.checks.each_io {
-            self.show_each(slot, request, life);
+            self.show_each(slot, request, times);
         }
     }
 
     #[cold]
-    fn show_each(&mut self, slot: u32, request: &Request, life: Life) {
+    fn show_each(&mut self, slot: u32, request: &Request, times: IoTimes) {
         if E::SPEC.capabilities.work != Work::Metadata || self.engine.made_call() {
-            self.tally.log(request, life);
+            self.statistics.log(request, times);
         }
-        if let (Some(priorities), Some(direction)) = (&mut self.tally.priorities, request.direction()) {
-            let from = if self.job.record.total_percentiles { life.issued } else { life.accepted };
-            priorities.record(self.engine.priority_of(slot), direction, life.reaped.saturating_sub(from));
+        if let (Some(priorities), Some(direction)) = (&mut self.statistics.priorities, request.direction()) {
+            let from = if self.job.record.total_percentiles { times.issued } else { times.accepted };
+            priorities.record(self.engine.priority_of(slot), direction, times.reaped.saturating_sub(from));
         }
-        self.judge_block(slot, request);
-        self.judge_marks(slot, request);
-        self.judge_places(slot, request);
+        self.check_block(slot, request);
+        self.check_marks(slot, request);
+        self.check_positions(slot, request);
         self.load.note_completed(request);
     }
 
@@ -340,7 +345,7 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
             self.files.passes = self.load.passes();
             self.end_pass()?;
             if self.job.files.handling.unlink_each_pass {
-                self.start_files_afresh()?;
+                self.recreate_files()?;
             }
         }
         Ok(())
@@ -357,7 +362,7 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
             }
             Next::Drain => self.drained()?,
             Next::DropCache(target) => self.files.open.drop_cache(target),
-            Next::Open { target, file } => self.exchange(target, file)?,
+            Next::Open { target, file } => self.replace_file(target, file)?,
             Next::SyncRange { target, offset, length } => self.sync_range(target, offset, length),
             Next::BeginReview => self.begin_review()?,
             Next::EndReview => self.end_review(),

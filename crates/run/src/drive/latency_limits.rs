@@ -1,5 +1,6 @@
 //! Checks of every latency against the job's limits: which exceeded max_latency, and how many missed latency_target.
 
+use super::slots::IoTimes;
 use measure::{Direction, Nanos};
 use plan::LatencyPlan;
 
@@ -22,9 +23,10 @@ impl LatencyLimits {
         plan.judges().then(|| Box::new(LatencyLimits { most, target, seen: 0, missed: 0, too_long: None }))
     }
 
-    /// Counts `count` I/Os of this total latency.
+    /// Checks the total latency of `count` equal I/Os.
     #[inline]
-    pub(crate) fn see(&mut self, direction: Direction, total: Nanos, count: u64) {
+    pub(super) fn count(&mut self, direction: Direction, times: IoTimes, count: u64) {
+        let total = times.reaped.saturating_sub(times.issued);
         self.seen += count;
         if total > self.target {
             self.missed += count;
@@ -40,7 +42,7 @@ impl LatencyLimits {
     }
 
     /// I/Os since the last [`LatencyLimits::forget`], and how many of them missed the target.
-    pub(super) fn count(&self) -> (u64, u64) {
+    pub(super) fn counted(&self) -> (u64, u64) {
         (self.seen, self.missed)
     }
 

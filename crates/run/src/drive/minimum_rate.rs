@@ -39,7 +39,7 @@ impl MinimumRate {
     }
 
     /// Checks the cycle that ends at `now`: a message if a minimum was not met.
-    pub(super) fn judge(&mut self, now: Nanos, amounts: Amounts) -> Option<String> {
+    pub(super) fn check(&mut self, now: Nanos, amounts: Amounts) -> Option<String> {
         self.due = now.saturating_add(self.cycle);
         let (began, before) = self.began.replace((now, amounts))?;
         let elapsed = u128::from(now.saturating_sub(began).get().max(1));
@@ -75,10 +75,10 @@ mod tests {
     fn a_floor_is_judged_after_the_grace_over_whole_cycles() {
         let mut floor = floor(|job| job.pace.least_iops.read = Some(90));
         assert_eq!(floor.due(), Nanos::from_secs(2));
-        assert_eq!(floor.judge(Nanos::from_secs(2), ([0; 3], [0; 3])), None);
+        assert_eq!(floor.check(Nanos::from_secs(2), ([0; 3], [0; 3])), None);
         assert_eq!(floor.due(), Nanos::from_secs(3));
-        assert_eq!(floor.judge(Nanos::from_secs(3), ([0; 3], [90, 0, 0])), None);
-        let said = floor.judge(Nanos::from_secs(4), ([0; 3], [179, 0, 0]));
+        assert_eq!(floor.check(Nanos::from_secs(3), ([0; 3], [90, 0, 0])), None);
+        let said = floor.check(Nanos::from_secs(4), ([0; 3], [179, 0, 0]));
         assert_eq!(said.as_deref(), Some("rate_iops_min=90 not met, got 89 IOPS"));
     }
 
@@ -88,8 +88,8 @@ mod tests {
         job.pace.least_rate.write = Some(BytesPerSecond(1));
         assert!(MinimumRate::new(&job, Nanos::ZERO).is_none());
         let mut floor = floor(|job| job.pace.least_rate.read = Some(BytesPerSecond(1000)));
-        floor.judge(Nanos::from_secs(2), ([0; 3], [0; 3]));
-        let said = floor.judge(Nanos::from_secs(3), ([999, 0, 0], [1, 0, 0]));
+        floor.check(Nanos::from_secs(2), ([0; 3], [0; 3]));
+        let said = floor.check(Nanos::from_secs(3), ([999, 0, 0], [1, 0, 0]));
         assert_eq!(said.as_deref(), Some("rate_min=1000B/s not met, got 999B/s"));
     }
 }

@@ -8,20 +8,20 @@ use sys::machine::shared_memory::SharedBlocks;
 
 /// A timed pass in progress.
 #[derive(Debug)]
-pub(super) struct Pass<'w> {
+pub(super) struct TimedPass<'w> {
     pub(super) plan: &'w PassPlan,
     controls: &'w SharedBlocks<Control>,
     own: usize,
 }
 
-impl<'w> Pass<'w> {
+impl<'w> TimedPass<'w> {
     /// The pass of a job, if the job is one.
-    pub(super) fn of(job: &'w JobPlan, own: usize, controls: &'w SharedBlocks<Control>) -> Option<Pass<'w>> {
-        job.pass.as_deref().map(|plan| Pass { plan, controls, own })
+    pub(super) fn of(job: &'w JobPlan, own: usize, controls: &'w SharedBlocks<Control>) -> Option<TimedPass<'w>> {
+        job.pass.as_deref().map(|plan| TimedPass { plan, controls, own })
     }
 
     /// True if every block that was read is checked for marks.
-    pub(super) fn judges_reads(&self) -> bool {
+    pub(super) fn checks_reads(&self) -> bool {
         self.plan.marks.is_some()
     }
 
@@ -46,7 +46,7 @@ impl<'w> Pass<'w> {
 
 /// True if every page starts with the mark.
 #[inline]
-pub(super) fn begins_well(marks: &Marks, block: &[u8]) -> bool {
+pub(super) fn has_marks(marks: &Marks, block: &[u8]) -> bool {
     // Usually one page and a mark of eight bytes: a comparison of one word.
     let word = u64::from_ne_bytes([marks.byte; 8]);
     block.chunks(marks.page).all(|page| match page.first_chunk() {
@@ -77,11 +77,11 @@ mod tests {
         block[..8].fill(b'_');
         block[4096..4104].fill(b'_');
         assert_eq!(first_difference(marks, &block), None);
-        assert!(begins_well(&marks, &block));
+        assert!(has_marks(&marks, &block));
         block[4100] = 7;
         assert_eq!(first_difference(marks, &block), Some((4100, 7)));
-        assert!(!begins_well(&marks, &block));
-        assert!(begins_well(&marks, &block[..4096]) && !begins_well(&Marks { bytes: 4096, ..marks }, &block[..4096]));
+        assert!(!has_marks(&marks, &block));
+        assert!(has_marks(&marks, &block[..4096]) && !has_marks(&Marks { bytes: 4096, ..marks }, &block[..4096]));
         block[8] = 1;
         assert_eq!(first_difference(marks, &block[..4096]), None, "only the marks are looked at");
     }

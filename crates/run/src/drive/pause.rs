@@ -21,7 +21,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
                 }
             }
             self.answer_report_request();
-            if now >= moment || self.tally.control.stop_requested() {
+            if now >= moment || self.statistics.control.stop_requested() {
                 return;
             }
             let slice = if E::SPEC.capabilities.virtual_time { Nanos::MAX } else { SLICE };
@@ -42,7 +42,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
             self.sleep_until(moment);
             return;
         }
-        while self.clock.now() < moment && !self.tally.control.stop_requested() {
+        while self.clock.now() < moment && !self.statistics.control.stop_requested() {
             self.answer_report_request();
             std::hint::spin_loop();
         }

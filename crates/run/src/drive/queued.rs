@@ -7,8 +7,8 @@
 
 use super::faults::Outcome;
 use super::job_loop::{Drive, first_io};
-use super::life::Life;
-use super::tally::Alike;
+use super::slots::IoTimes;
+use super::statistics::EqualIos;
 use engine::{Completion, Engine, EngineError, Io, Submitted};
 use load::{Next, Request};
 use measure::{Clock, Nanos};
@@ -118,11 +118,11 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
         let now = self.clock.now();
         self.watch_time(now);
         self.slots.accept_alone(completion.slot, before);
-        self.tally.record.submitted(1, self.slots.busy());
-        self.tally.record.reaped(1);
-        let mut alike = Alike::NONE;
-        self.finish(completion, now, &mut alike)?;
-        self.tally.queued::<LATENCY>(alike);
+        self.statistics.record.submitted(1, self.slots.busy());
+        self.statistics.record.reaped(1);
+        let mut equal = EqualIos::NONE;
+        self.finish(completion, now, &mut equal)?;
+        self.statistics.queued::<LATENCY>(equal);
         Ok(now)
     }
 
@@ -139,7 +139,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
             let taken = self.engine.flush()?;
             now = self.now(now);
             let in_flight = self.slots.busy() - (self.slots.queued() - taken);
-            self.tally.record.submitted(taken, in_flight);
+            self.statistics.record.submitted(taken, in_flight);
             self.slots.accept(taken, now);
             if self.slots.queued() > 0 && in_flight > 0 {
                 now = self.reap(1, now)?;
@@ -177,7 +177,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
         let (taken, reaped) = self.engine.flush_and_reap(least, most, &mut done)?;
         let now = self.now(now);
         let in_flight = self.slots.busy() - (self.slots.queued() - taken);
-        self.tally.record.submitted(taken, in_flight);
+        self.statistics.record.submitted(taken, in_flight);
         self.slots.accept(taken, now);
         self.count_completions(done, reaped, now)?;
         Ok(now)
@@ -246,12 +246,12 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
     #[inline(never)]
     fn count_completions(&mut self, done: Vec<Completion>, reaped: u32, now: Nanos) -> Result<(), EngineError> {
         self.watch_time(now);
-        self.tally.record.reaped(reaped);
-        let mut alike = Alike::NONE;
+        self.statistics.record.reaped(reaped);
+        let mut equal = EqualIos::NONE;
         for &completion in &done {
-            self.finish(completion, now, &mut alike)?;
+            self.finish(completion, now, &mut equal)?;
         }
-        self.tally.queued::<LATENCY>(alike);
+        self.statistics.queued::<LATENCY>(equal);
         self.slots.give_back(done);
         Ok(())
     }
@@ -259,56 +259,61 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
     /// Finishes an I/O. While it equals those before it, it is only added to their count; the caller records the last
     /// group.
     #[inline(always)]
-    fn finish(&mut self, completion: Completion, now: Nanos, alike: &mut Alike) -> Result<(), EngineError> {
+    fn finish(&mut self, completion: Completion, now: Nanos, equal: &mut EqualIos) -> Result<(), EngineError> {
         let slot = self.slots.get(completion.slot);
         let request = slot.request;
-        let mut life = Life { issued: slot.issued, accepted: slot.accepted, reaped: now };
+        let mut times = IoTimes { issued: slot.issued, accepted: slot.accepted, reaped: now };
         if E::STAMPS
             && let Some((begun, ended)) = self.engine.stamps(completion.slot)
         {
-            (life.accepted, life.reaped) = (begun, ended);
+            (times.accepted, times.reaped) = (begun, ended);
         }
         match request.direction() {
             Some(direction) if slot.moved == 0 && completion.result == i64::from(request.length) => {
-                if !alike.includes(direction, request.length, life) {
-                    self.tally.queued::<LATENCY>(*alike);
-                    *alike = Alike { direction, bytes: request.length, life, count: 0 };
+                if !equal.includes(direction, request.length, times) {
+                    self.statistics.queued::<LATENCY>(*equal);
+                    *equal = EqualIos { direction, bytes: request.length, times, count: 0 };
                 }
-                alike.count += 1;
-                self.observe_completed(completion.slot, &request, life);
+                equal.count += 1;
+                self.observe_completed(completion.slot, &request, times);
                 self.slots.release(completion.slot);
                 self.load.completed(&request);
                 Ok(())
             }
             _ => {
-                self.tally.queued::<LATENCY>(std::mem::replace(alike, Alike::NONE));
-                self.finish_otherwise(completion, &request, life)
+                self.statistics.queued::<LATENCY>(std::mem::replace(equal, EqualIos::NONE));
+                self.finish_otherwise(completion, &request, times)
             }
         }
     }
 
     /// Handles syncs, short transfers and errors: everything other than a full transfer at the first attempt.
     #[cold]
-    fn finish_otherwise(&mut self, completion: Completion, request: &Request, life: Life) -> Result<(), EngineError> {
+    fn finish_otherwise(
+        &mut self,
+        completion: Completion,
+        request: &Request,
+        times: IoTimes,
+    ) -> Result<(), EngineError> {
         if let Some(direction) = request.direction() {
             let mut moved = self.slots.get(completion.slot).moved;
-            let outcome = self.judge(completion.slot, request, &mut moved, completion.result);
+            let outcome = self.classify(completion.slot, request, &mut moved, completion.result);
             self.slots.set_moved(completion.slot, moved);
             match outcome {
                 Outcome::Whole => {
-                    self.tally.queued::<LATENCY>(Alike { direction, bytes: moved, life, count: 1 });
-                    self.observe_completed(completion.slot, request, life);
+                    self.statistics.queued::<LATENCY>(EqualIos { direction, bytes: moved, times, count: 1 });
+                    self.observe_completed(completion.slot, request, times);
                 }
-                Outcome::Failed => self.count_failed(direction, moved, life),
+                Outcome::Failed => self.statistics.without_latency(direction, moved.into(), times),
                 Outcome::Rest(rest) => {
-                    self.hand_over(rest, life.reaped)?;
+                    self.hand_over(rest, times.reaped)?;
                     return Ok(());
                 }
             }
         } else if completion.result < 0 {
             self.fault(request, completion.result);
         } else {
-            self.tally.synchronised(life);
+            self.statistics.synchronised(times);
         }
         self.slots.release(completion.slot);
         self.load.completed(request);

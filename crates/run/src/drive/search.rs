@@ -76,7 +76,7 @@ impl Search {
     }
 
     /// Decides at `now`, when `seen` I/Os of this window are complete and `missed` of them exceeded the target.
-    pub(super) fn judge(&mut self, now: Nanos, seen: u64, missed: u64) -> Step {
+    pub(super) fn check(&mut self, now: Nanos, seen: u64, missed: u64) -> Step {
         let all = self.share >= 100.0;
         // If every I/O must meet the target, the first miss decides the window.
         if missed > 0 && all {
@@ -140,7 +140,7 @@ mod tests {
         let mut now = Nanos::ZERO;
         loop {
             now = now.saturating_add(Nanos(10));
-            let step = search.judge(now, 50, u64::from(search.depth() > good));
+            let step = search.check(now, 50, u64::from(search.depth() > good));
             search.begin_window(now);
             match step {
                 Step::Wait => {}
@@ -169,7 +169,7 @@ mod tests {
         let plan = LatencyPlan { target: Some(Nanos(1)), window: Nanos(10), ..LatencyPlan::default() };
         let at = |percentile: f64, missed: u64| {
             let plan = LatencyPlan { percentile, ..plan.clone() };
-            Search::new(&plan, 2, Nanos::ZERO).unwrap().judge(Nanos(10), 100, missed)
+            Search::new(&plan, 2, Nanos::ZERO).unwrap().check(Nanos(10), 100, missed)
         };
         assert_eq!((at(99.0, 1), at(99.0, 2), at(100.0, 1)), (Step::Try(2), Step::Fail, Step::Fail));
     }

@@ -4,7 +4,7 @@
 
 use super::faults::Outcome;
 use super::job_loop::{Drive, first_io};
-use super::life::Life;
+use super::slots::IoTimes;
 use engine::{Completion, Engine, EngineError, Io, Submitted};
 use load::{Next, Request};
 use measure::{Clock, Direction, Nanos};
@@ -60,31 +60,33 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
         };
         let reaped = self.now(decided);
         self.watch_time(reaped);
-        let life = Life { issued: decided, accepted, reaped };
+        let times = IoTimes { issued: decided, accepted, reaped };
         match request.direction() {
             Some(direction) if result == i64::from(request.length) => {
                 // `work` is a constant of the engine, so the compiler resolves this match.
                 match E::SPEC.capabilities.work {
-                    Work::Background => return Ok(self.finish_background_io(request, direction, life)),
+                    Work::Background => return Ok(self.finish_background_io(request, direction, times)),
                     Work::Metadata => {
-                        let timed = self.engine.made_call();
-                        self.tally.named::<LATENCY>(direction, u64::from(request.length), life, timed);
+                        self.statistics.without_latency(direction, u64::from(request.length), times);
+                        if LATENCY && self.engine.made_call() {
+                            self.statistics.call_latency(direction, times);
+                        }
                     }
-                    _ => self.tally.synchronous::<LATENCY>(direction, u64::from(request.length), life),
+                    _ => self.statistics.synchronous::<LATENCY>(direction, u64::from(request.length), times),
                 }
                 if PASS {
-                    self.look_at_marks(request);
+                    self.check_marks_inline(request);
                 } else {
-                    self.observe_completed(0, request, life);
+                    self.observe_completed(0, request, times);
                 }
                 self.load.completed(request);
                 Ok(reaped)
             }
-            _ if E::SPEC.capabilities.work == Work::Stream && result == 0 => self.wait_for_peer(request, life),
+            _ if E::SPEC.capabilities.work == Work::Stream && result == 0 => self.wait_for_peer(request, times),
             Some(direction) if E::SPEC.capabilities.work == Work::Background && result == 0 => {
-                self.poll_background_io(request, direction, life)
+                self.poll_background_io(request, direction, times)
             }
-            _ => self.carry_on(request, life, result),
+            _ => self.carry_on(request, times, result),
         }
     }
 
@@ -96,51 +98,57 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
 
     /// Handles syncs, short transfers and errors: everything other than a full transfer at the first attempt.
     #[cold]
-    fn carry_on(&mut self, request: &Request, life: Life, first: i64) -> Result<Nanos, EngineError> {
-        let Some(direction) = request.direction() else {
-            let reaped = self.clock.now();
-            if first < 0 {
-                self.fault(request, first);
-            } else {
-                self.tally.synchronised(Life { reaped, ..life });
-            }
-            self.load.completed(request);
-            return Ok(reaped);
-        };
-        let (mut result, mut moved) = (first, 0);
-        let outcome = loop {
-            let outcome = self.judge(0, request, &mut moved, result);
-            let Outcome::Rest(rest) = outcome else { break outcome };
-            let Submitted::Done(completion) = self.submit_apart(rest) else {
-                return Err(broken_promise::<E>());
-            };
-            result = completion.result;
-        };
-        let reaped = self.clock.now();
-        let life = Life { reaped, ..life };
-        match outcome {
-            Outcome::Whole => {
-                self.tally.synchronous::<LATENCY>(direction, u64::from(moved), life);
-                self.observe_completed(0, request, life);
-            }
-            Outcome::Failed => self.count_failed(direction, moved, life),
-            Outcome::Rest(_) => {}
+    fn carry_on(&mut self, request: &Request, times: IoTimes, result: i64) -> Result<Nanos, EngineError> {
+        let times = IoTimes { reaped: self.clock.now(), ..times };
+        self.finish_alone(0, request, times, result)
+    }
+
+    /// Counts an I/O that was performed with nothing else in flight, with this result of its first attempt; continues a
+    /// short transfer. Returns the time at its end.
+    pub(super) fn finish_alone(
+        &mut self,
+        slot: u32,
+        request: &Request,
+        mut times: IoTimes,
+        mut result: i64,
+    ) -> Result<Nanos, EngineError> {
+        let mut moved = 0;
+        match request.direction() {
+            None if result < 0 => self.fault(request, result),
+            None => self.statistics.synchronised(times),
+            Some(direction) => loop {
+                match self.classify(slot, request, &mut moved, result) {
+                    Outcome::Whole => {
+                        self.statistics.synchronous::<LATENCY>(direction, u64::from(moved), times);
+                        self.observe_completed(slot, request, times);
+                        break;
+                    }
+                    Outcome::Failed => {
+                        self.statistics.without_latency(direction, u64::from(moved), times);
+                        break;
+                    }
+                    Outcome::Rest(rest) => {
+                        result = self.alone_io(rest)?;
+                        times.reaped = self.clock.now();
+                    }
+                }
+            },
         }
         self.load.completed(request);
-        Ok(reaped)
+        Ok(times.reaped)
     }
 
     /// Counts a step of background work (CPU or memory load), which moves no bytes. Then sleeps as long as the engine
     /// asks for, and stops when the engine has nothing left to do.
     #[cold]
-    fn finish_background_io(&mut self, request: &Request, direction: Direction, life: Life) -> Nanos {
-        self.tally.synchronous::<LATENCY>(direction, 0, life);
+    fn finish_background_io(&mut self, request: &Request, direction: Direction, times: IoTimes) -> Nanos {
+        self.statistics.synchronous::<LATENCY>(direction, 0, times);
         self.load.completed(request);
         let rest = self.engine.rest_after();
         if self.engine.is_over() {
             self.load.stop();
         } else if !rest.is_zero() {
-            self.sleep_until(life.reaped.saturating_add(rest).min(self.runtime_ends()));
+            self.sleep_until(times.reaped.saturating_add(rest).min(self.runtime_ends()));
         }
         self.clock.now()
     }
@@ -151,49 +159,44 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
         &mut self,
         request: &Request,
         direction: Direction,
-        mut life: Life,
+        mut times: IoTimes,
     ) -> Result<Nanos, EngineError> {
-        while !self.tally.control.stop_requested() && life.reaped < self.runtime_ends() {
-            let Submitted::Done(Completion { result, .. }) = self.submit_apart(first_io(0, request)) else {
-                return Err(broken_promise::<E>());
-            };
-            life.reaped = self.clock.now();
-            self.watch_time(life.reaped);
+        while !self.statistics.control.stop_requested() && times.reaped < self.runtime_ends() {
+            let result = self.alone(request)?;
+            times.reaped = self.clock.now();
+            self.watch_time(times.reaped);
             if result != 0 {
                 break;
             }
         }
-        Ok(self.finish_background_io(request, direction, life))
+        Ok(self.finish_background_io(request, direction, times))
     }
 
     /// Waits for the peer of a connection. When the peer has closed it, the job is complete; that is not an error.
     #[cold]
-    fn wait_for_peer(&mut self, request: &Request, life: Life) -> Result<Nanos, EngineError> {
-        let Some(direction) = request.direction() else { return self.carry_on(request, life, 0) };
+    fn wait_for_peer(&mut self, request: &Request, times: IoTimes) -> Result<Nanos, EngineError> {
+        let Some(direction) = request.direction() else { return self.carry_on(request, times, 0) };
         loop {
             let reaped = self.clock.now();
             self.watch_time(reaped);
             let is_over = self.engine.is_over();
-            if is_over || self.tally.control.stop_requested() || reaped >= self.runtime_ends() {
+            if is_over || self.statistics.control.stop_requested() || reaped >= self.runtime_ends() {
                 if is_over {
                     self.load.stop();
                 }
                 self.load.completed(request);
                 return Ok(reaped);
             }
-            let Submitted::Done(Completion { result, .. }) = self.submit_apart(first_io(0, request)) else {
-                return Err(broken_promise::<E>());
-            };
-            match result {
+            match self.alone(request)? {
                 0 => {}
                 result if result == i64::from(request.length) => {
-                    let life = Life { reaped: self.clock.now(), ..life };
-                    self.tally.synchronous::<LATENCY>(direction, u64::from(request.length), life);
-                    self.observe_completed(0, request, life);
+                    let times = IoTimes { reaped: self.clock.now(), ..times };
+                    self.statistics.synchronous::<LATENCY>(direction, u64::from(request.length), times);
+                    self.observe_completed(0, request, times);
                     self.load.completed(request);
-                    return Ok(life.reaped);
+                    return Ok(times.reaped);
                 }
-                result => return self.carry_on(request, life, result),
+                result => return self.carry_on(request, times, result),
             }
         }
     }
@@ -201,18 +204,16 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
     /// Time at which the job's runtime ends; `Nanos::MAX` without a runtime, or during a ramp.
     fn runtime_ends(&self) -> Nanos {
         let runtime = self.job.limits.runtime.filter(|_| self.timing.ramp_ends.is_none());
-        runtime.map_or(Nanos::MAX, |runtime| Nanos(self.tally.record.measured_from).saturating_add(runtime))
+        let from = self.statistics.control.measured_from().unwrap_or_default();
+        runtime.map_or(Nanos::MAX, |runtime| from.saturating_add(runtime))
     }
 
     /// Derives the call counts of a synchronous engine: one submit call and one reap call per I/O. The null engine
     /// makes no calls, and fio counts none for it at depth 1.
     pub(super) fn count_calls(&mut self) {
-        let record = &mut *self.tally.record;
-        let control = self.tally.control;
-        let ios = |direction: usize| {
-            control.ios[direction].load(std::sync::atomic::Ordering::Relaxed) - record.ios_before[direction]
-        };
-        let total = (0..3).map(ios).sum::<u64>() + record.sync.count();
+        let record = &mut *self.statistics.record;
+        let ios = |direction| self.statistics.control.measured(direction).1;
+        let total = Direction::ALL.into_iter().map(ios).sum::<u64>() + record.sync.count();
         record.level[0] = total;
         if E::SPEC.capabilities.work != Work::Null {
             (record.submit[1], record.complete[1]) = (total, total);

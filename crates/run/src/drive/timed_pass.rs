@@ -2,12 +2,11 @@
 //! read, the notice to the other workers, and the steps after the timed part.
 
 use super::job_loop::Drive;
-use super::pass::{Pass, begins_well, first_difference};
+use super::pass::{TimedPass, first_difference, has_marks};
 use crate::shared::control::MARK;
-use crate::shared::record::MarkRecord;
 use engine::{Engine, EngineError};
 use load::{Misplaced, Request};
-use measure::{Clock, Direction};
+use measure::Clock;
 use plan::Operation;
 use plan::{ExtraReads, Listed, Race, RecordExtras};
 use std::sync::atomic::Ordering::Relaxed;
@@ -20,7 +19,10 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
     /// Notifies the other workers that the records of this one are complete.
     pub(super) fn end_timed_part(&mut self) {
         let Some(pass) = &self.checks.pass else { return };
-        if !self.ended_by_fault && !self.tally.control.stop_requested() && self.tally.record.mark.present == 0 {
+        if !self.ended_by_fault
+            && !self.statistics.control.stop_requested()
+            && self.statistics.record.marked().is_none()
+        {
             pass.notify_other_workers();
         }
     }
@@ -49,15 +51,12 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
     /// Handles the notice that another worker finished first: stores the amount reached so far, and stops if the pass
     /// ends with its first worker.
     pub(super) fn mark(&mut self) {
-        self.tally.control.stop.fetch_and(!MARK, Relaxed);
+        self.statistics.control.stop.fetch_and(!MARK, Relaxed);
         let race = self.checks.pass.as_ref().map_or(Race::None, |pass| pass.plan.race);
-        if race == Race::None || self.tally.record.mark.present != 0 {
+        if race == Race::None || self.statistics.record.marked().is_some() {
             return;
         }
-        let at = self.clock.now().get();
-        let amounts = Direction::ALL.map(|direction| self.tally.record.amounts(self.tally.control, direction));
-        let (bytes, ios) = (amounts.map(|(bytes, _)| bytes), amounts.map(|(_, ios)| ios));
-        self.tally.record.mark = MarkRecord { present: 1, at, bytes, ios };
+        self.statistics.record.mark(self.statistics.control, self.clock.now());
         if race == Race::Stop {
             self.load.stop();
         }
@@ -65,7 +64,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
 
     /// Checks that the pages of a record that was read start with the mark.
     #[cold]
-    pub(super) fn judge_marks(&mut self, slot: u32, request: &Request) {
+    pub(super) fn check_marks(&mut self, slot: u32, request: &Request) {
         let Some(marks) = self.checks.pass.as_ref().and_then(|pass| pass.plan.marks) else { return };
         if request.operation != Operation::Read || !E::SPEC.capabilities.work.moves_data() {
             return;
@@ -76,17 +75,17 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
 
     /// The same check in the loop of a pass, inlined; a mismatch is rare and handled out of line.
     #[inline(always)]
-    pub(super) fn look_at_marks(&mut self, request: &Request) {
+    pub(super) fn check_marks_inline(&mut self, request: &Request) {
         if request.operation == Operation::Read
             && let Some(marks) = self.checks.pass.as_ref().and_then(|pass| pass.plan.marks.as_ref())
-            && !begins_well(marks, self.buffers.memory.slot(0, request.length))
+            && !has_marks(marks, self.buffers.memory.slot(0, request.length))
         {
-            self.judge_marks(0, request);
+            self.check_marks(0, request);
         }
     }
 
     /// Checks that a record that was read holds the data of its position.
-    pub(super) fn judge_places(&mut self, slot: u32, request: &Request) {
+    pub(super) fn check_positions(&mut self, slot: u32, request: &Request) {
         let reads = request.operation == Operation::Read && E::SPEC.capabilities.work.moves_data();
         if self.job.buffers.placed.is_none() || !reads {
             return;
@@ -104,9 +103,9 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
         let path = self.path(request);
         let message = format!(
             "{path}: byte {offset} holds 0x{found:02x} where 0x{expected:02x} was expected: this was not written by this \
-             test, or came back wrong"
+             test, or was read back wrong"
         );
-        self.tally.record.fault.keep_first(libc::EILSEQ, "verify", &message);
+        self.statistics.record.fault.keep_first(libc::EILSEQ, "verify", &message);
         self.ended_by_fault = true;
         self.load.stop();
     }
@@ -115,7 +114,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
 impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
     /// The extra steps of each record; `None` for most passes.
     pub(super) fn extras(&self) -> Option<(&'w RecordExtras, &'w [Listed])> {
-        self.checks.pass.as_ref().and_then(Pass::extras)
+        self.checks.pass.as_ref().and_then(TimedPass::extras)
     }
 
     /// Runs one record at a time, each with its additional steps.
@@ -137,7 +136,7 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
                 self.fault(&request, -i64::from(error.raw_os_error().unwrap_or(libc::EIO)));
                 continue;
             }
-            let done = self.by_itself(slot, &request, now);
+            let done = self.perform_alone(slot, &request, now);
             if extras.locks {
                 // Releasing a lock that is held does not fail.
                 let _ = self.lock_bytes(&request, RangeLock::Released);

@@ -1,6 +1,6 @@
 //! Event times of a worker, and how often it reads the clock.
 
-use super::tally::Tally;
+use super::statistics::Statistics;
 use measure::{Clock, Nanos};
 use plan::Limits;
 
@@ -32,10 +32,10 @@ impl Timing {
     }
 
     /// Sets the time of the next sample or end of a log window; never in a ramp, whose I/O is not counted.
-    pub(super) fn schedule_sample(&mut self, tally: &Tally<'_>) {
+    pub(super) fn schedule_sample(&mut self, statistics: &Statistics<'_>) {
         self.next_sample = match self.ramp_ends {
             Some(_) => Nanos::MAX,
-            None => tally.next_sample().min(tally.next_log_end()),
+            None => statistics.next_sample(),
         };
     }
 

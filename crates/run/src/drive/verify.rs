@@ -15,7 +15,7 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub(super) struct Verification {
     pub(super) plan: VerifyPlan,
-    verifier: Arc<Verifier>,
+    checker: BlockChecker,
     pub(super) number: u32,
     /// Number of writes so far.
     pub(super) writes: u64,
@@ -25,7 +25,7 @@ pub(super) struct Verification {
     /// Per slot: the content that the read in flight must return.
     pub(super) expected: Box<[Option<Expects>]>,
     /// True if the job only reads: every block must have been written by an earlier job.
-    judges_all_reads: bool,
+    checks_all_reads: bool,
     /// True if the engine moves real data; the null and sim engines return no data to check.
     moves_data: bool,
     pub(super) threads: Option<VerifyThreads>,
@@ -51,57 +51,61 @@ pub(super) struct Dumped {
     pub(super) expected: Option<Vec<u8>>,
 }
 
-/// Checks a block that was read back. Allocates memory only for a mismatch.
-pub(super) fn judge(
-    verifier: &Verifier,
-    buffer: &mut [u8],
-    request: &Request,
-    expects: Option<Expects>,
-    dump: bool,
-) -> Vec<Finding> {
-    let mut findings = Vec::new();
-    let sequence = match expects {
-        Some(Expects::Anything) => return findings,
-        Some(Expects::Zeros) => {
-            if let Err(mismatch) = Mismatch::unless_zero(buffer, request.offset) {
-                let zeros = || Dumped { received: buffer.to_vec(), expected: Some(vec![0; buffer.len()]) };
-                findings.push(Finding { mismatch, dumped: dump.then(zeros) });
+/// Checks blocks that were read back, in the loop or in a verify thread.
+#[derive(Clone, Debug)]
+pub(super) struct BlockChecker {
+    verifier: Arc<Verifier>,
+    /// True if the bytes of a bad block are dumped to files (`verify_dump`).
+    dumps: bool,
+}
+
+impl BlockChecker {
+    /// Returns the mismatches in a block. Allocates memory only for a mismatch.
+    pub(super) fn check(&self, buffer: &mut [u8], request: &Request, expects: Option<Expects>) -> Vec<Finding> {
+        let mut findings = Vec::new();
+        let sequence = match expects {
+            Some(Expects::Anything) => return findings,
+            Some(Expects::Zeros) => {
+                if let Err(mismatch) = Mismatch::unless_zero(buffer, request.offset) {
+                    let zeros = || Dumped { received: buffer.to_vec(), expected: Some(vec![0; buffer.len()]) };
+                    findings.push(Finding { mismatch, dumped: self.dumps.then(zeros) });
+                }
+                return findings;
             }
-            return findings;
-        }
-        Some(Expects::Write(sequence)) => Some(sequence),
-        None => None,
-    };
-    let expected = Expected { offset: request.offset, sequence };
-    verifier.check_each(buffer, expected, &mut |mismatch, block| {
-        let place = Expected { offset: mismatch.offset, sequence };
-        let right = || verifier.regenerate(block, request.offset, place);
-        let dumped = || Dumped { received: block.to_vec(), expected: (!mismatch.is_header()).then(right) };
-        let dumped = dump.then(dumped);
-        findings.push(Finding { mismatch, dumped });
-    });
-    findings
+            Some(Expects::Write(sequence)) => Some(sequence),
+            None => None,
+        };
+        let expected = Expected { offset: request.offset, sequence };
+        self.verifier.check_each(buffer, expected, &mut |mismatch, block| {
+            let place = Expected { offset: mismatch.offset, sequence };
+            let right = || self.verifier.regenerate(block, request.offset, place);
+            let dumped = || Dumped { received: block.to_vec(), expected: (!mismatch.is_header()).then(right) };
+            let dumped = self.dumps.then(dumped);
+            findings.push(Finding { mismatch, dumped });
+        });
+        findings
+    }
 }
 
 impl Verification {
     pub(super) fn new(job: &JobPlan, worker: u32, seed: u64) -> Option<Verification> {
         let plan = job.verify.as_ref()?;
-        let verifier = Arc::new(Verifier::new(plan, worker, seed));
+        let checker = BlockChecker { verifier: Arc::new(Verifier::new(plan, worker, seed)), dumps: plan.dump };
         let largest = usize::try_from(largest_block(job)).unwrap_or(usize::MAX);
         let depth = job.depth.depth as usize;
-        let started = (plan.threads > 0).then(|| VerifyThreads::start(plan, &verifier, largest)).transpose();
+        let started = (plan.threads > 0).then(|| VerifyThreads::start(plan, &checker, largest)).transpose();
         let (threads, trouble) = match started {
             Ok(threads) => (threads, None),
             Err(error) => (None, Some(error)),
         };
         Some(Verification {
             plan: plan.clone(),
-            verifier,
+            checker,
             number: worker,
             writes: 0,
             last: vec![(0, 0); depth.max(1)].into_boxed_slice(),
             expected: vec![None; depth].into_boxed_slice(),
-            judges_all_reads: plan.check && job.load.mix == Mix::Only(Direction::Read),
+            checks_all_reads: plan.check && job.load.mix == Mix::Only(Direction::Read),
             moves_data: job.work.moves_data(),
             threads,
             trouble,
@@ -115,19 +119,19 @@ impl Verification {
         let slots = self.last.len() as u64;
         self.last[usize::try_from(self.writes % slots).unwrap_or(0)] = (request.target, request.offset);
         self.writes += 1;
-        self.verifier.seal(buffer, request.offset, self.writes, now);
+        self.checker.verifier.seal(buffer, request.offset, self.writes, now);
     }
 
-    pub(super) fn judge(&mut self, slot: u32, request: &Request, buffer: &mut [u8]) {
+    pub(super) fn check(&mut self, slot: u32, request: &Request, buffer: &mut [u8]) {
         let expects = self.expected[slot as usize].take();
-        if !self.moves_data || (expects.is_none() && !self.judges_all_reads) {
+        if !self.moves_data || (expects.is_none() && !self.checks_all_reads) {
             return;
         }
         if let Some(threads) = &mut self.threads {
             threads.hand_over(buffer, *request, expects, &mut self.found);
             return;
         }
-        let findings = judge(&self.verifier, buffer, request, expects, self.plan.dump);
+        let findings = self.checker.check(buffer, request, expects);
         if !findings.is_empty() {
             self.found.push((*request, findings));
         }

@@ -16,7 +16,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
     /// Ends the job at once if its verify threads could not be started.
     pub(super) fn begin_checks(&mut self) {
         if let Some(error) = self.checks.verify.as_mut().and_then(|checker| checker.trouble.take()) {
-            self.tally.record.fault.keep_first(error.errno, &error.operation, &error.message);
+            self.statistics.record.fault.keep_first(error.errno, &error.operation, &error.message);
             self.ended_by_fault = true;
             self.load.stop();
         }
@@ -52,7 +52,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
         }
         let now = self.clock.now();
         if let Some(since) = self.checks.verify.as_mut().and_then(|checker| checker.since.take()) {
-            self.tally.record.reviewed += now.saturating_sub(since).get();
+            self.statistics.record.reviewed += now.saturating_sub(since).get();
             self.show(WorkerState::Running);
         }
     }
@@ -66,16 +66,16 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
 
     /// Checks a block that was read in full, if the job verifies reads.
     #[inline]
-    pub(super) fn judge_block(&mut self, slot: u32, request: &Request) {
+    pub(super) fn check_block(&mut self, slot: u32, request: &Request) {
         if self.checks.verify.is_some() && request.operation == Operation::Read {
-            self.judge_read(slot, request);
+            self.check_read(slot, request);
         }
     }
 
     #[cold]
-    fn judge_read(&mut self, slot: u32, request: &Request) {
+    fn check_read(&mut self, slot: u32, request: &Request) {
         let Some(checker) = &mut self.checks.verify else { return };
-        checker.judge(slot, request, self.buffers.memory.slot(slot, request.length));
+        checker.check(slot, request, self.buffers.memory.slot(slot, request.length));
         if !checker.found.is_empty() {
             self.report_found();
         }
@@ -91,19 +91,19 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
                 if let Some(dumped) = &finding.dumped {
                     text.push_str(&dump(dumped, &path, finding.mismatch.offset));
                 }
-                self.tally.control.notices.tell(&text);
+                self.statistics.control.notices.send(&text);
             }
             let Some(first) = findings.first() else { continue };
             let limits = &self.job.limits;
             if limits.continue_on_error != ContinueOnError::default() {
-                self.tally.count_error(libc::EILSEQ);
+                self.statistics.record.forgive(libc::EILSEQ);
             }
             if limits.continue_on_error.verify && faults::is_forgiven(&limits.ignored.verify, libc::EILSEQ) {
                 continue;
             }
             let text = first.mismatch.describe(&path, (request.offset, request.length));
             let message = text.lines().next().unwrap_or_default();
-            self.tally.record.fault.keep_first(libc::EILSEQ, "verify", message);
+            self.statistics.record.fault.keep_first(libc::EILSEQ, "verify", message);
             self.ended_by_fault = true;
             self.load.stop();
         }
@@ -121,7 +121,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
         let name = load::verify::state::State::file_name(&state.name, state.index);
         let name = state::path(self.job, &name);
         if let Err(error) = sys::files::output_file::write(&name, &state.to_bytes(checker.plan.format)) {
-            self.tally.control.notices.tell(&format!(
+            self.statistics.control.notices.send(&format!(
                 "fio: {}: {error}: how far the writes came is not kept (verify_state_save=0 does not try)",
                 name.display()
             ));

@@ -1,6 +1,6 @@
 //! The state files of verify jobs: read before the first I/O, written after the last.
 
-use crate::files::{file_error, refusal};
+use crate::error::{file_error, refusal};
 use load::verify::state::{Order, State};
 use model::JobError;
 use plan::JobPlan;

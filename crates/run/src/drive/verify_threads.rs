@@ -3,13 +3,11 @@
 //! A block is copied into one of a fixed number of buffers, so that its slot is free at once; if all buffers are in
 //! use, the loop waits for one. Nothing is allocated per block.
 
-use super::verify::{Finding, judge};
-use crate::files::refusal;
-use load::verify::Verifier;
+use super::verify::{BlockChecker, Finding};
+use crate::error::refusal;
 use load::{Expects, Request};
 use model::JobError;
 use plan::VerifyPlan;
-use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 
 /// A block on its way to a thread and back to the loop.
@@ -39,7 +37,7 @@ impl VerifyThreads {
     ///
     /// # Errors
     /// If the kernel refuses a thread, or its CPU affinity.
-    pub(super) fn start(plan: &VerifyPlan, verifier: &Arc<Verifier>, largest: usize) -> Result<Self, JobError> {
+    pub(super) fn start(plan: &VerifyPlan, checker: &BlockChecker, largest: usize) -> Result<Self, JobError> {
         let threads = plan.threads.max(1) as usize;
         let buffers = threads * BUFFERS;
         let (finished, done) = sync_channel(buffers);
@@ -48,7 +46,7 @@ impl VerifyThreads {
         for number in 0..threads {
             let (sender, tasks) = sync_channel::<Task>(BUFFERS);
             senders.push(sender);
-            let (verifier, cpus, dump) = (Arc::clone(verifier), plan.thread_cpus.clone(), plan.dump);
+            let (checker, cpus) = (checker.clone(), plan.thread_cpus.clone());
             let (finished, placed) = (finished.clone(), placed.clone());
             let work = move || {
                 let place = if cpus.is_empty() { Ok(()) } else { sys::processes::placement::set_affinity(&cpus) };
@@ -57,7 +55,7 @@ impl VerifyThreads {
                 }
                 while let Ok(mut task) = tasks.recv() {
                     let Task { buffer, request, expects, .. } = &mut task;
-                    task.findings = judge(&verifier, buffer, request, *expects, dump);
+                    task.findings = checker.check(buffer, request, *expects);
                     if finished.send(task).is_err() {
                         return;
                     }

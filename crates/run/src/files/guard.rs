@@ -3,8 +3,8 @@
 //! This decision is made only here, for every command: everything that writes is a job of a plan. The state of a device
 //! is determined by `sys::devices::claims`.
 
-use super::errors::refusal;
 use super::regions::PlannedFile;
+use crate::error::job_refusal;
 use engine::ENGINES;
 use measure::Direction;
 use model::JobError;
@@ -20,12 +20,12 @@ use sys::devices::identity::BlockDevice;
 #[derive(Debug)]
 pub(crate) struct Guard<'root> {
     root: &'root Path,
-    found: BTreeMap<PathBuf, Found>,
+    found: BTreeMap<PathBuf, DeviceState>,
 }
 
 /// The state of one device.
 #[derive(Clone, Debug)]
-struct Found {
+struct DeviceState {
     claims: Vec<Claim>,
     /// The names that identify it: serial number or WWID, and the size in bytes.
     identities: Vec<String>,
@@ -59,33 +59,29 @@ impl<'root> Guard<'root> {
                 refuse_unknown(job, path)?;
                 continue;
             };
-            let found = self.look_at(job, &device)?;
-            if let Some(why) = objection(job, &found, by_number.contains(path)) {
+            let found = self.examine(job, &device)?;
+            let unnamed = || by_number.contains(path) && !consents(job, &found);
+            if let Some(why) = objection(job, &found).or_else(|| unnamed().then_some(Objection::ByNumber)) {
                 return Err(refuse(job, path, &found, why));
             }
         }
         Ok(())
     }
 
-    fn look_at(&mut self, job: &JobPlan, path: &Path) -> Result<Found, JobError> {
+    fn examine(&mut self, job: &JobPlan, path: &Path) -> Result<DeviceState, JobError> {
         if let Some(found) = self.found.get(path) {
             return Ok(found.clone());
         }
         let unknown = |error: SysError| {
             let errno = error.errno().unwrap_or(libc::EIO);
-            let message = format!(
-                "job `{}` ({}): whether {} may be written to cannot be found out: {error}",
-                job.name,
-                job.origin,
-                path.display()
-            );
-            refusal(errno, "look at", message)
+            let what = format_args!("whether {} may be written to cannot be found out: {error}", path.display());
+            job_refusal(job, errno, "look at", what)
         };
         let number = sys::devices::identity::number_under(path).map_err(unknown)?;
         let device = BlockDevice::by_number(self.root, number)
             .ok_or_else(|| unknown(SysError::Impossible(format!("/sys shows no device {number}"))))?;
         let claims = claims::on(self.root, path, &device).map_err(unknown)?;
-        let found = Found { claims, identities: claims::identities(&device) };
+        let found = DeviceState { claims, identities: claims::identities(&device) };
         self.found.insert(path.to_owned(), found.clone());
         Ok(found)
     }
@@ -106,15 +102,13 @@ fn refuse_unknown(job: &JobPlan, path: &Path) -> Result<(), JobError> {
     if !raw || !std::fs::metadata(path).is_ok_and(|found| found.file_type().is_char_device()) {
         return Ok(());
     }
-    let message = format!(
-        "job `{}` ({}): which block device lies behind {} cannot be found out in /sys, so that what is on it is not \
+    let what = format_args!(
+        "which block device lies behind {} cannot be found out in /sys, so that what is on it is not \
          known, and {} would write to it past all file systems; name a device that has one",
-        job.name,
-        job.origin,
         path.display(),
         job.engine
     );
-    Err(refusal(libc::EPERM, "look at", message))
+    Err(job_refusal(job, libc::EPERM, "look at", what))
 }
 
 /// The reason why a job may not write to a device.
@@ -128,29 +122,31 @@ enum Objection {
     Data,
 }
 
-fn objection(job: &JobPlan, found: &Found, by_number: bool) -> Option<Objection> {
-    let consents = job.files.consent.iter().any(|word| found.identities.contains(word));
-    if found.claims.iter().any(Claim::is_use) {
-        let allowed = consents && job.files.may_write_mounted;
-        return (!allowed).then_some(Objection::InUse);
-    }
-    if consents {
-        return None;
-    }
-    if found.claims.is_empty() { by_number.then_some(Objection::ByNumber) } else { Some(Objection::Data) }
+/// True if the job names the device by a persistent identity (`write_consent`).
+fn consents(job: &JobPlan, found: &DeviceState) -> bool {
+    job.files.consent.iter().any(|word| found.identities.contains(word))
 }
 
-fn refuse(job: &JobPlan, path: &Path, found: &Found, why: Objection) -> JobError {
+fn objection(job: &JobPlan, found: &DeviceState) -> Option<Objection> {
+    let consents = consents(job, found);
+    if found.claims.iter().any(Claim::is_use) {
+        return (!(consents && job.files.may_write_mounted)).then_some(Objection::InUse);
+    }
+    (!consents && !found.claims.is_empty()).then_some(Objection::Data)
+}
+
+fn refuse(job: &JobPlan, path: &Path, found: &DeviceState, why: Objection) -> JobError {
     // At most four, to keep the message short; a disk can have a hundred partitions.
     let shown: Vec<String> = found.claims.iter().take(4).map(ToString::to_string).collect();
     let more = found.claims.len().saturating_sub(4);
     let more = if more > 0 { format!(", and {more} more") } else { String::new() };
     let word = found.identities.first().map_or("its size in bytes", String::as_str);
     let named = match job.files.consent.as_slice() {
-        [] => String::new(),
-        words => format!(" (write_consent={} is another device)", words.join(",")),
+        words if !words.is_empty() && !consents(job, found) => {
+            format!(" (write_consent={} is another device)", words.join(","))
+        }
+        _ => String::new(),
     };
-    let named = if job.files.consent.iter().any(|word| found.identities.contains(word)) { "" } else { &named };
     let all = shown.join(", ");
     let (errno, what) = match why {
         Objection::ByNumber => (
@@ -176,6 +172,5 @@ fn refuse(job: &JobPlan, path: &Path, found: &Found, why: Objection) -> JobError
             ),
         ),
     };
-    let message = format!("job `{}` ({}): {} {what}", job.name, job.origin, path.display());
-    refusal(errno, "open", message)
+    job_refusal(job, errno, "open", format_args!("{} {what}", path.display()))
 }

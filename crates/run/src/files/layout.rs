@@ -3,9 +3,9 @@
 //! A job that reads gets files written in full, with fresh content, and flushed. A job that only writes gets allocated
 //! space and nothing else. A file that is large enough is not changed; one that must grow is recreated.
 
-use super::errors::{file_error, refusal};
 use super::regions::{FileKind, PlannedFile, largest_block};
 use crate::Event;
+use crate::error::{file_error, refusal};
 use load::Request;
 use load::content::Content;
 use measure::{Direction, Nanos};
@@ -120,7 +120,7 @@ fn must_exist(directories: &[PathBuf]) -> Result<(), JobError> {
     match directories.iter().find(|directory| !directory.is_dir()) {
         None => Ok(()),
         Some(missing) => {
-            let message = format!("directory={} is no directory; make it first", missing.display());
+            let message = format!("directory={} is not a directory; make it first", missing.display());
             Err(refusal(libc::ENOENT, "directory", message))
         }
     }

@@ -3,8 +3,8 @@
 //! A lock (flock(2)) belongs to an open file description, so workers that are threads exclude each other as processes
 //! do; each worker opens the files a second time for it.
 
-use super::errors::file_error;
 use super::regions::{FileKind, PlannedFile};
+use crate::error::file_error;
 use model::JobError;
 use plan::FileLock;
 use plan::Operation;
@@ -20,9 +20,6 @@ pub(crate) struct FileLocks {
 
 impl FileLocks {
     /// Opens the files to lock; `None` if the job locks none.
-    ///
-    /// # Errors
-    /// If a file cannot be opened.
     pub(crate) fn open(kind: FileLock, files: &[PlannedFile]) -> Result<Option<Self>, JobError> {
         let on_disk = files.iter().all(|file| file.kind != FileKind::NameOnly);
         // Background engines have no files, and a separate loop.
@@ -40,7 +37,7 @@ impl FileLocks {
     ///
     /// # Errors
     /// If the kernel refuses the lock.
-    pub(crate) fn take(&self, file: u32, operation: Operation) -> Result<(), Errno> {
+    pub(crate) fn acquire(&self, file: u32, operation: Operation) -> Result<(), Errno> {
         let how = match (self.kind, operation) {
             (FileLock::ReadWrite, Operation::Read) => FlockOperation::LockShared,
             _ => FlockOperation::LockExclusive,
@@ -49,10 +46,7 @@ impl FileLocks {
     }
 
     /// Releases the lock of a file.
-    ///
-    /// # Errors
-    /// If the kernel refuses.
-    pub(crate) fn give_back(&self, file: u32) -> Result<(), Errno> {
+    pub(crate) fn release(&self, file: u32) -> Result<(), Errno> {
         self.apply(file, FlockOperation::Unlock)
     }
 

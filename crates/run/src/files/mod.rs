@@ -1,6 +1,5 @@
 //! Files and devices: their names, sizes, layout and opening.
 
-mod errors;
 mod guard;
 mod layout;
 mod lock;
@@ -8,9 +7,10 @@ mod names;
 mod open;
 mod regions;
 
-pub(crate) use errors::{file_error, refusal};
 pub(crate) use guard::Guard;
 pub(crate) use layout::{announce_own, is_laid_out, lay_out, unlink};
 pub(crate) use lock::FileLocks;
 pub(crate) use open::{OpenFiles, order};
-pub(crate) use regions::{FileKind, PlannedFile, clone_index, largest_block, look_at, plan_files};
+pub(crate) use regions::{
+    FileKind, NOT_PLANNED, PlannedFile, clone_index, kind_and_size, largest_block, plan_files, total_bytes,
+};

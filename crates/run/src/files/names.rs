@@ -1,6 +1,6 @@
 //! Names of files that a job creates or finds.
 
-use super::errors::file_error;
+use crate::error::file_error;
 use model::JobError;
 use std::path::{Path, PathBuf};
 

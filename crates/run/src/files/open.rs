@@ -1,7 +1,7 @@
 //! Opens a worker's files, and prepares them before its I/O.
 
-use super::errors::file_error;
 use super::regions::{FileKind, PlannedFile};
+use crate::error::{file_error, refusal};
 use crate::shared::control::Control;
 use engine::{Order, Target};
 use measure::Direction;
@@ -25,7 +25,7 @@ pub(crate) struct OpenFiles {
     /// All files of the job, if they are opened again or not all at once.
     files: Vec<PlannedFile>,
     /// Index into `files` of each target.
-    seated: Vec<usize>,
+    opened: Vec<usize>,
 }
 
 impl OpenFiles {
@@ -39,13 +39,13 @@ impl OpenFiles {
             targets: Vec::new(),
             paths: Vec::new(),
             files: Vec::new(),
-            seated: Vec::new(),
+            opened: Vec::new(),
         };
         let handling = &job.files.handling;
         let most = handling.open_at_once.map_or(files.len(), |most| (most as usize).min(files.len()));
         if most < files.len() || handling.unlink_each_pass {
             open.files = files.to_vec();
-            open.seated = (0..most).collect();
+            open.opened = (0..most).collect();
         }
         for file in &files[..most] {
             open.add(job, file)?;
@@ -55,19 +55,16 @@ impl OpenFiles {
     }
 
     fn add(&mut self, job: &JobPlan, file: &PlannedFile) -> Result<(), JobError> {
-        // An engine that allocates or truncates writes, whatever the direction is called.
-        let both = job.pass.as_ref().is_some_and(|pass| pass.access == Access::Both);
-        let writable = both || job.load.mix != Mix::Only(Direction::Read) || job.work == Work::Allocation;
         self.paths.push(file.path.clone());
         let mut target = Target {
             path: file.path.clone(),
             descriptor: -1,
             size: file.region.end,
             block_device: file.kind == FileKind::Block,
-            writable,
+            writable: opens_for_writing(job),
         };
         if file.kind != FileKind::NameOnly && job.work.opens_files() {
-            let descriptor = open_ready(job, file, writable)?;
+            let descriptor = open_ready(job, file)?;
             target.descriptor = descriptor.as_raw_fd();
             self.descriptors.push(descriptor);
         }
@@ -80,7 +77,7 @@ impl OpenFiles {
     ///
     /// # Errors
     /// If the file cannot be opened as the job asks for.
-    pub(crate) fn seat(&mut self, job: &JobPlan, target: usize, file: usize) -> Result<(), JobError> {
+    pub(crate) fn replace(&mut self, job: &JobPlan, target: usize, file: usize) -> Result<(), JobError> {
         let (Some(planned), Some(descriptor)) = (self.files.get(file), self.descriptors.get_mut(target)) else {
             return Ok(());
         };
@@ -88,11 +85,11 @@ impl OpenFiles {
             let path = &self.paths[target];
             rustix::fs::fsync(&descriptor).map_err(|error| file_error("fsync", path, error, ""))?;
         }
-        let new = open_ready(job, planned, job.load.mix != Mix::Only(Direction::Read))?;
+        let new = open_ready(job, planned)?;
         rustix::io::dup3(&new, descriptor, rustix::io::DupFlags::CLOEXEC)
             .map_err(|error| file_error("open", &planned.path, error, ""))?;
         self.paths[target].clone_from(&planned.path);
-        self.seated[target] = file;
+        self.opened[target] = file;
         Ok(())
     }
 
@@ -100,10 +97,10 @@ impl OpenFiles {
     ///
     /// # Errors
     /// If one cannot be removed or opened again.
-    pub(crate) fn start_afresh(&mut self, job: &JobPlan) -> Result<(), JobError> {
+    pub(crate) fn recreate(&mut self, job: &JobPlan) -> Result<(), JobError> {
         super::unlink(&self.files);
-        for target in 0..self.seated.len() {
-            self.seat(job, target, self.seated[target])?;
+        for target in 0..self.opened.len() {
+            self.replace(job, target, self.opened[target])?;
         }
         Ok(())
     }
@@ -133,9 +130,6 @@ impl OpenFiles {
     }
 
     /// Reads all regions into the page cache while `go_on` returns true.
-    ///
-    /// # Errors
-    /// If a read fails.
     pub(crate) fn pre_read(&self, files: &[PlannedFile], go_on: &dyn Fn() -> bool) -> Result<(), JobError> {
         let mut buffer = vec![0; 1 << 20];
         for (index, file) in files.iter().enumerate().filter(|(_, file)| file.kind != FileKind::NameOnly) {
@@ -175,7 +169,7 @@ impl OpenFiles {
             if read < record.len() {
                 let message =
                     format!("{}: holds {read} bytes, less than one record of {}", path.display(), record.len());
-                return Err(super::refusal(libc::ENODATA, "prime", message));
+                return Err(refusal(libc::ENODATA, "prime", message));
             }
         }
         Ok(())
@@ -232,9 +226,16 @@ impl OpenFiles {
     }
 }
 
+/// True if the files are opened for writing. An engine that allocates or truncates writes, whatever the direction is
+/// called.
+fn opens_for_writing(job: &JobPlan) -> bool {
+    let both = job.pass.as_ref().is_some_and(|pass| pass.access == Access::Both);
+    both || job.load.mix != Mix::Only(Direction::Read) || job.work == Work::Allocation
+}
+
 /// Opens a file, drops its pages from the cache and advises the kernel of the access pattern, as the job asks for.
-fn open_ready(job: &JobPlan, file: &PlannedFile, writable: bool) -> Result<OwnedFd, JobError> {
-    let descriptor = open_one(job, file, writable)?;
+fn open_ready(job: &JobPlan, file: &PlannedFile) -> Result<OwnedFd, JobError> {
+    let descriptor = open_one(job, file)?;
     prepare_pass(job, file, &descriptor)?;
     if file.kind == FileKind::Other {
         return Ok(descriptor);
@@ -296,7 +297,7 @@ fn prepare_pass(job: &JobPlan, file: &PlannedFile, descriptor: &OwnedFd) -> Resu
 }
 
 /// Removes the file at the path and creates an empty one.
-fn make_anew(path: &Path, mode: Mode) -> Result<(), JobError> {
+fn recreate(path: &Path, mode: Mode) -> Result<(), JobError> {
     let create = || rustix::fs::open(path, OFlags::CLOEXEC | OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC, mode);
     // An existing file may belong to another user: check that it can be written before it is removed.
     create().map_err(|error| file_error("create", path, error, ""))?;
@@ -308,13 +309,14 @@ fn make_anew(path: &Path, mode: Mode) -> Result<(), JobError> {
     create().map(drop).map_err(|error| file_error("create", path, error, ""))
 }
 
-fn open_one(job: &JobPlan, file: &PlannedFile, writable: bool) -> Result<OwnedFd, JobError> {
+fn open_one(job: &JobPlan, file: &PlannedFile) -> Result<OwnedFd, JobError> {
+    let writable = opens_for_writing(job);
     let mut flags = OFlags::CLOEXEC | if writable { OFlags::RDWR } else { OFlags::RDONLY };
     let pass = job.pass.as_deref();
     let mode = Mode::from_raw_mode(pass.map_or(0o644, |pass| pass.mode));
     let creation = pass.map(|pass| pass.creation);
     if creation == Some(Creation::Replace) && file.kind == FileKind::Regular {
-        make_anew(&file.path, mode)?;
+        recreate(&file.path, mode)?;
     }
     let never = matches!(creation, Some(Creation::MustExist | Creation::Replace));
     if !never
@@ -340,7 +342,7 @@ fn open_one(job: &JobPlan, file: &PlannedFile, writable: bool) -> Result<OwnedFd
             rustix::io::Errno::INVAL if job.files.direct => {
                 " (its file system has no O_DIRECT; use direct=0, or a file on another file system)"
             }
-            rustix::io::Errno::BUSY => " (somebody else holds the device for himself)",
+            rustix::io::Errno::BUSY => " (another process or the kernel has the device open exclusively)",
             rustix::io::Errno::ROFS => " (the file system is mounted read-only)",
             rustix::io::Errno::MFILE => " (each worker opens all its files; raise ulimit -n, or give openfiles)",
             _ => "",

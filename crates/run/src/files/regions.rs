@@ -1,7 +1,8 @@
 //! The files of a worker: names, actual sizes, and the region of each that it works on.
 
-use super::errors::{file_error, refusal};
 use super::names;
+use crate::error::{file_error, job_refusal, refusal};
+use crate::shared::capabilities::needs_files;
 use load::{Reach, Region};
 use model::JobError;
 use plan::Work;
@@ -21,6 +22,11 @@ pub(crate) struct PlannedFile {
     pub(crate) region: Region,
     /// Size before layout, in bytes; 0 if it does not exist.
     pub(crate) real_size: u64,
+}
+
+/// Bytes of the regions of all files.
+pub(crate) fn total_bytes(files: &[PlannedFile]) -> u64 {
+    files.iter().map(|file| file.region.bytes()).fold(0, u64::saturating_add)
 }
 
 /// The type of file that a path refers to.
@@ -45,38 +51,40 @@ pub(crate) fn clone_index(clone: u32, clones: u32) -> u32 {
 ///
 /// # Errors
 /// If a size is missing, too small or out of range, or the size of a device cannot be determined.
-pub(crate) fn plan_files(job: &JobPlan, clone: u32, needs_files: bool) -> Result<Vec<PlannedFile>, JobError> {
+pub(crate) fn plan_files(job: &JobPlan, clone: u32) -> Result<Vec<PlannedFile>, JobError> {
     if job.work == Work::Background {
         return Ok(vec![endless()]);
     }
     let index = clone_index(clone, job.clones);
-    let paths = paths(job, index, needs_files)?;
+    let paths = paths(job, index)?;
     let count = paths.len() as u64;
     let smallest = smallest_block(job);
     if let (None, Some(Extent::Bytes(size))) = (job.files.file_size, job.files.size)
         && size > 0
         && size < smallest
     {
-        let message = format!(
-            "job `{}` ({}): size={size} is smaller than its smallest block of {smallest} bytes; \
-             give a larger size= or a smaller bs=",
-            job.name, job.origin
+        let what = format_args!(
+            "size={size} is smaller than its smallest block of {smallest} bytes; give a larger size= or a smaller bs="
         );
-        return Err(refusal(libc::EINVAL, "size", message));
+        return Err(job_refusal(job, libc::EINVAL, "size", what));
     }
     let mut files = Vec::with_capacity(paths.len());
     for (number, path) in (0..).zip(paths) {
         let (kind, real_size) = match job.files.handling.file_type {
-            _ if !needs_files => (FileKind::NameOnly, 0),
-            None => look_at(&path)?,
+            _ if !needs_files(job) => (FileKind::NameOnly, 0),
+            None => kind_and_size(&path)?,
             Some(said) => take_as(said, &path)?,
         };
         let wanted = wanted_size(job, index, number, count, real_size);
-        let region = region(job, index, &path, kind, real_size, wanted)?;
-        files.push(PlannedFile { path, kind, region, real_size });
+        let mut file = PlannedFile { path, kind, region: NOT_PLANNED, real_size };
+        file.region = region(job, index, &file, wanted)?;
+        files.push(file);
     }
     Ok(files)
 }
+
+/// The region of a file before it is known.
+pub(crate) const NOT_PLANNED: Region = Region { start: 0, end: 0, reach: Reach::Part };
 
 /// The region of a job that does no I/O: it ends by time or with the other jobs, never because its data end.
 fn endless() -> PlannedFile {
@@ -84,7 +92,7 @@ fn endless() -> PlannedFile {
     PlannedFile { path: PathBuf::new(), kind: FileKind::NameOnly, region, real_size: 0 }
 }
 
-fn paths(job: &JobPlan, index: u32, needs_files: bool) -> Result<Vec<PathBuf>, JobError> {
+fn paths(job: &JobPlan, index: u32) -> Result<Vec<PathBuf>, JobError> {
     let files = &job.files;
     let directory = match files.directories.len() {
         0 => None,
@@ -101,7 +109,7 @@ fn paths(job: &JobPlan, index: u32, needs_files: bool) -> Result<Vec<PathBuf>, J
     // A single job whose name is the path of a device uses that device: name=/dev/sdb.
     let named = Path::new(&job.name);
     let is_device = || std::fs::metadata(named).is_ok_and(|found| !found.is_file() && !found.is_dir());
-    if needs_files && job.clones == 1 && files.count == 1 && is_device() {
+    if needs_files(job) && job.clones == 1 && files.count == 1 && is_device() {
         return Ok(vec![named.to_owned()]);
     }
     // A slash in a job's name would put its file into another directory.
@@ -118,7 +126,7 @@ fn paths(job: &JobPlan, index: u32, needs_files: bool) -> Result<Vec<PathBuf>, J
 /// than a regular file is never treated as one, because regular files are created, extended and removed.
 fn take_as(said: FileType, path: &Path) -> Result<(FileKind, u64), JobError> {
     if said == FileType::Regular && std::fs::metadata(path).is_ok_and(|found| !found.is_file()) {
-        return look_at(path);
+        return kind_and_size(path);
     }
     let size = || match std::fs::File::open(path) {
         Ok(mut file) => io::Seek::seek(&mut file, io::SeekFrom::End(0)).or(Ok(0)),
@@ -136,7 +144,7 @@ fn take_as(said: FileType, path: &Path) -> Result<(FileKind, u64), JobError> {
 ///
 /// # Errors
 /// If it cannot be examined, or is a directory.
-pub(crate) fn look_at(path: &Path) -> Result<(FileKind, u64), JobError> {
+pub(crate) fn kind_and_size(path: &Path) -> Result<(FileKind, u64), JobError> {
     let found = match std::fs::metadata(path) {
         Ok(found) => found,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok((FileKind::Regular, 0)),
@@ -202,9 +210,9 @@ fn share(size: u64, percent: u32) -> u64 {
     (u128::from(size) * u128::from(percent) / 100).min(u128::from(u64::MAX)) as u64
 }
 
-fn start(job: &JobPlan, index: u32, kind: FileKind, real_size: u64) -> u64 {
-    let files = &job.files;
-    if files.handling.append && kind == FileKind::Regular {
+fn start(job: &JobPlan, index: u32, file: &PlannedFile) -> u64 {
+    let (files, real_size) = (&job.files, file.real_size);
+    if files.handling.append && file.kind == FileKind::Regular {
         return real_size;
     }
     let multiple = match files.handling.offset_align {
@@ -218,17 +226,10 @@ fn start(job: &JobPlan, index: u32, kind: FileKind, real_size: u64) -> u64 {
     bytes(files.offset).saturating_add(bytes(files.offset_increment).saturating_mul(u64::from(index)))
 }
 
-fn region(
-    job: &JobPlan,
-    index: u32,
-    path: &Path,
-    kind: FileKind,
-    real_size: u64,
-    wanted: Option<u64>,
-) -> Result<Region, JobError> {
-    let start = start(job, index, kind, real_size);
+fn region(job: &JobPlan, index: u32, file: &PlannedFile, wanted: Option<u64>) -> Result<Region, JobError> {
+    let (path, real_size, start) = (&file.path, file.real_size, start(job, index, file));
     let relative = matches!(job.files.size, Some(Extent::Percent(_)));
-    let may_grow = matches!(kind, FileKind::Regular | FileKind::Other | FileKind::NameOnly);
+    let may_grow = matches!(file.kind, FileKind::Regular | FileKind::Other | FileKind::NameOnly);
     let fills = job.files.handling.fill && may_grow;
     let end = match wanted {
         None if fills => start.saturating_add(ENDLESS),
@@ -237,25 +238,15 @@ fn region(
         None => real_size,
     };
     if wanted.is_none_or(|wanted| wanted == 0) && real_size == 0 && !fills {
-        let message = format!(
-            "job `{}` ({}): {} has no size yet; give size= (or filesize=)",
-            job.name,
-            job.origin,
-            path.display()
-        );
-        return Err(refusal(libc::EINVAL, "size", message));
+        let what = format_args!("{} has no size yet; give size= (or filesize=)", path.display());
+        return Err(job_refusal(job, libc::EINVAL, "size", what));
     }
     if end <= start {
-        let message = format!(
-            "job `{}` ({}): offset {start} lies at or beyond the end of {} ({real_size} bytes)",
-            job.name,
-            job.origin,
-            path.display()
-        );
-        return Err(refusal(libc::EINVAL, "offset", message));
+        let what = format_args!("offset {start} is at or beyond the end of {} ({real_size} bytes)", path.display());
+        return Err(job_refusal(job, libc::EINVAL, "offset", what));
     }
     if let ZonePlan::Zoned(zones) = &job.load.zones {
-        return whole_zones(job, zones, path, real_size, (start, end));
+        return whole_zones(job, zones, file, (start, end));
     }
     let reach = if start == 0 && end >= real_size { Reach::Whole } else { Reach::Part };
     Ok(Region { start, end, reach })
@@ -265,17 +256,10 @@ fn region(
 const ENDLESS: u64 = 1 << 62;
 
 /// The zones that are entirely inside a region: it is shortened to zone boundaries.
-fn whole_zones(
-    job: &JobPlan,
-    zones: &Zoned,
-    path: &Path,
-    real_size: u64,
-    (start, end): (u64, u64),
-) -> Result<Region, JobError> {
-    let refuse = |what: String| {
-        let message = format!("job `{}` ({}): {}: {what}", job.name, job.origin, path.display());
-        Err(refusal(libc::EINVAL, "zones", message))
-    };
+fn whole_zones(job: &JobPlan, zones: &Zoned, file: &PlannedFile, (start, end): (u64, u64)) -> Result<Region, JobError> {
+    let (path, real_size) = (&file.path, file.real_size);
+    let refuse =
+        |what: String| Err(job_refusal(job, libc::EINVAL, "zones", format_args!("{}: {what}", path.display())));
     if real_size < zones.size {
         return refuse(format!(
             "its {real_size} bytes are less than one zone of {}; give a smaller zonesize=",

@@ -4,16 +4,16 @@
 //! and the files, buffer sizes and directions of the job are derived from it. Memory use does not depend on the length
 //! of a log.
 
-mod errors;
+mod log_contents;
 mod player;
 mod recorder;
 mod resolve;
 mod source;
-mod survey;
+
 mod traces;
 
+pub(crate) use log_contents::ReplayLog;
 pub(crate) use player::Player;
 pub(crate) use recorder::Recorder;
 pub(crate) use resolve::{Replays, resolve};
-pub(crate) use survey::Replayed;
 pub use traces::merge_traces;

@@ -1,7 +1,7 @@
 //! Reads a worker's I/O log while the worker runs.
 
-use super::source::Reading;
-use super::survey::Replayed;
+use super::log_contents::ReplayLog;
+use super::source::SourceReader;
 use formats::FormatError;
 use formats::iolog::{Adapt, Event, Reader};
 use load::{RecordFailure, Recorded, Recording, Request};
@@ -20,8 +20,8 @@ const GULP: usize = 512;
 #[derive(Debug)]
 pub(crate) struct Player {
     plan: ReplayPlan,
-    replayed: Replayed,
-    reader: Reader<BufReader<Reading>>,
+    replayed: ReplayLog,
+    reader: Reader<BufReader<SourceReader>>,
     held: VecDeque<Recorded>,
     /// Largest number of I/Os held.
     room: usize,
@@ -34,7 +34,7 @@ impl Player {
     ///
     /// # Errors
     /// If the log cannot be read, or has changed since it was examined.
-    pub(crate) fn new(plan: &ReplayPlan, replayed: &Replayed) -> Result<Player, RecordFailure> {
+    pub(crate) fn new(plan: &ReplayPlan, replayed: &ReplayLog) -> Result<Player, RecordFailure> {
         let room = if plan.hold == Hold::Pieces { PIECE } else { AHEAD };
         let (plan, replayed) = (plan.clone(), replayed.clone());
         let reader = open(&replayed)?;
@@ -83,7 +83,7 @@ impl Recording for Player {
     }
 }
 
-fn open(replayed: &Replayed) -> Result<Reader<BufReader<Reading>>, RecordFailure> {
+fn open(replayed: &ReplayLog) -> Result<Reader<BufReader<SourceReader>>, RecordFailure> {
     Reader::new(replayed.source.name.clone(), replayed.source.read()).map_err(failure)
 }
 
@@ -92,7 +92,7 @@ fn failure(error: FormatError) -> RecordFailure {
 }
 
 /// The I/O on its target, checked against what was found when the log was examined.
-fn recorded(replayed: &Replayed, event: Event) -> Result<Recorded, RecordFailure> {
+fn recorded(replayed: &ReplayLog, event: Event) -> Result<Recorded, RecordFailure> {
     let operation = event.operation;
     let target = replayed.targets.get(event.place as usize).copied();
     let fits = operation == Operation::Trim || event.length <= replayed.largest;

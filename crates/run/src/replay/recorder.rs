@@ -1,7 +1,7 @@
 //! Writes an I/O log of a run: fio's iolog, version 3. Rows are collected in memory that is allocated at the start, and
 //! written to the file when it is full.
 
-use crate::files::{file_error, refusal};
+use crate::error::{file_error, job_refusal};
 use engine::Target;
 use formats::iolog::{self, FileAction};
 use load::{RecordFailure, Request, Witness};
@@ -39,12 +39,12 @@ impl Recorder {
         let mut names = Vec::with_capacity(targets.len());
         for target in targets {
             let name = target.path.to_str().filter(|name| iolog::is_writable_name(name)).ok_or_else(|| {
-                let message = format!(
-                    "job `{}` ({}): the name {:?} cannot stand in the record of write_iolog: it must be UTF-8 text \
+                let what = format_args!(
+                    "the name {:?} cannot stand in the record of write_iolog: it must be UTF-8 text \
                      without line breaks and without blanks at its ends",
-                    job.name, job.origin, target.path
+                    target.path
                 );
-                refusal(libc::EINVAL, "write_iolog", message)
+                job_refusal(job, libc::EINVAL, "write_iolog", what)
             })?;
             names.push(name.to_owned());
         }

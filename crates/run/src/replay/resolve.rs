@@ -1,8 +1,8 @@
 //! Reads the I/O logs of all jobs once, and adapts the plan of each job that replays one.
 
-use super::errors::wrong;
-use super::survey::{self, Replayed, greatest_common};
+use super::log_contents::{self, ReplayLog, greatest_common};
 use super::traces;
+use crate::error::job_refusal;
 use measure::{Direction, PerDirection};
 use model::JobError;
 use plan::Plan;
@@ -10,7 +10,7 @@ use plan::{BlockSize, JobPlan, Mix, VerifyMethod};
 use std::path::Path;
 
 /// The logs that each job replays: one entry per job, `None` for jobs that generate their I/Os.
-pub(crate) type Replays = Vec<Option<Result<Vec<Replayed>, JobError>>>;
+pub(crate) type Replays = Vec<Option<Result<Vec<ReplayLog>, JobError>>>;
 
 /// Reads the I/O logs of all jobs; `None` if no job replays one. The returned plan has the directions and block sizes
 /// of the logs.
@@ -23,7 +23,7 @@ pub(crate) fn resolve(plan: &Plan, root: &Path) -> Option<(Plan, Replays)> {
     Some((plan, replays))
 }
 
-fn resolve_job(job: &mut JobPlan, root: &Path) -> Option<Result<Vec<Replayed>, JobError>> {
+fn resolve_job(job: &mut JobPlan, root: &Path) -> Option<Result<Vec<ReplayLog>, JobError>> {
     let replay = job.replay.clone()?;
     let logs = match &replay.merge {
         None => replay.logs.clone(),
@@ -32,7 +32,7 @@ fn resolve_job(job: &mut JobPlan, root: &Path) -> Option<Result<Vec<Replayed>, J
             Err(error) => return Some(Err(error)),
         },
     };
-    let replayed = survey::survey(job, &replay, &logs, root);
+    let replayed = log_contents::read_logs(job, &replay, &logs, root);
     Some(replayed.and_then(|workers| take_over(job, &workers).map(|()| workers)))
 }
 
@@ -43,7 +43,7 @@ const ROOM_FOR_HEADER: u32 = 256;
 ///
 /// # Errors
 /// If the job verifies, and a recorded write is too small for a header.
-fn take_over(job: &mut JobPlan, workers: &[Replayed]) -> Result<(), JobError> {
+fn take_over(job: &mut JobPlan, workers: &[ReplayLog]) -> Result<(), JobError> {
     let moves = |direction: Direction| workers.iter().any(|worker| worker.moves[direction]);
     let largest = workers.iter().map(|worker| worker.largest).max().unwrap_or(0).max(1);
     job.load.mix = match Direction::ALL.map(moves) {
@@ -68,7 +68,7 @@ fn take_over(job: &mut JobPlan, workers: &[Replayed]) -> Result<(), JobError> {
                 "verify puts headers into what is written, and the record writes in steps of {room} bytes; use \
                  verify=pattern"
             );
-            Err(wrong(job, libc::EINVAL, &what))
+            Err(job_refusal(job, libc::EINVAL, "read_iolog", what))
         }
         None => Ok(()),
     }

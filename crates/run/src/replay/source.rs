@@ -1,7 +1,6 @@
 //! The source of an I/O log: a file, or the data of a pipe or socket, saved in an unnamed file.
 
-use super::errors::wrong;
-use crate::files::file_error;
+use crate::error::{file_error, job_refusal};
 use formats::FormatError;
 use formats::iolog::Reader;
 use model::JobError;
@@ -27,12 +26,12 @@ pub(crate) struct Source {
 
 /// A reader of a source with its own position.
 #[derive(Debug)]
-pub(crate) struct Reading {
+pub(crate) struct SourceReader {
     file: Arc<File>,
     offset: u64,
 }
 
-impl Read for Reading {
+impl Read for SourceReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let bytes = self.file.read_at(buffer, self.offset)?;
         self.offset += bytes as u64;
@@ -49,39 +48,39 @@ impl Source {
     pub(crate) fn open(job: &JobPlan, path: &Path) -> Result<Source, JobError> {
         let name = if path.as_os_str() == "-" { "standard input".to_owned() } else { path.display().to_string() };
         let file = match Source::lasting(path).map_err(|error| file_error("read_iolog", path, error, ""))? {
-            Kept::There(file) => file,
-            Kept::Passing(stream) => keep(&name, stream, MOST_LEFT_FREE).map_err(|error| {
+            Opened::File(file) => file,
+            Opened::Stream(stream) => keep(&name, stream, MOST_LEFT_FREE).map_err(|error| {
                 let full =
                     matches!(&error, FormatError::Trace { source, .. } if source.kind() == io::ErrorKind::StorageFull);
-                wrong(job, if full { libc::ENOSPC } else { error.errno() }, &error.to_string())
+                job_refusal(job, if full { libc::ENOSPC } else { error.errno() }, "read_iolog", error)
             })?,
         };
         Ok(Source { name, file: Arc::new(file) })
     }
 
-    fn lasting(path: &Path) -> io::Result<Kept> {
+    fn lasting(path: &Path) -> io::Result<Opened> {
         if path.as_os_str() == "-" {
-            return Ok(Kept::Passing(Box::new(io::stdin().lock())));
+            return Ok(Opened::Stream(Box::new(io::stdin().lock())));
         }
         let kind = std::fs::metadata(path)?.file_type();
         Ok(match () {
-            () if kind.is_socket() => Kept::Passing(Box::new(UnixStream::connect(path)?)),
-            () if kind.is_file() || kind.is_block_device() => Kept::There(File::open(path)?),
+            () if kind.is_socket() => Opened::Stream(Box::new(UnixStream::connect(path)?)),
+            () if kind.is_file() || kind.is_block_device() => Opened::File(File::open(path)?),
             () if kind.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
-            () => Kept::Passing(Box::new(File::open(path)?)),
+            () => Opened::Stream(Box::new(File::open(path)?)),
         })
     }
 
     /// A reader at the first byte.
-    pub(crate) fn read(&self) -> BufReader<Reading> {
-        BufReader::with_capacity(PIECE, Reading { file: Arc::clone(&self.file), offset: 0 })
+    pub(crate) fn read(&self) -> BufReader<SourceReader> {
+        BufReader::with_capacity(PIECE, SourceReader { file: Arc::clone(&self.file), offset: 0 })
     }
 }
 
 /// A stream is read once, so its bytes are saved; a file can be read again.
-enum Kept {
-    There(File),
-    Passing(Box<dyn Read>),
+enum Opened {
+    File(File),
+    Stream(Box<dyn Read>),
 }
 
 /// Bytes left free on the file system where a stream is saved, or a tenth of the free space if that is less.
@@ -93,7 +92,7 @@ fn keep(name: &str, stream: impl Read, most_left_free: u64) -> Result<File, Form
     let failed = |source| FormatError::Trace { name: name.to_owned(), source };
     let (file, directory) = unnamed().map_err(|error| failed(error.into()))?;
     let left_free = room(&file).map_err(failed)? / 10;
-    let kept = Keeping { stream, file: &file, directory, left_free: left_free.min(most_left_free) };
+    let kept = SavedStream { stream, file: &file, directory, left_free: left_free.min(most_left_free) };
     let mut reader = Reader::new(name, BufReader::with_capacity(PIECE, kept))?;
     while reader.next()?.is_some() {}
     Ok(file)
@@ -114,14 +113,14 @@ fn room(file: &File) -> io::Result<u64> {
 }
 
 /// A stream whose bytes are saved as they are read.
-struct Keeping<'a, R> {
+struct SavedStream<'a, R> {
     stream: R,
     file: &'a File,
     directory: &'static str,
     left_free: u64,
 }
 
-impl<R: Read> Read for Keeping<'_, R> {
+impl<R: Read> Read for SavedStream<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let bytes = self.stream.read(buffer)?;
         if bytes > 0 && room(self.file)? < self.left_free.saturating_add(bytes as u64) {
@@ -161,7 +160,7 @@ mod tests {
         rustix::fs::seek(&file, rustix::fs::SeekFrom::Start(0)).unwrap();
         file.read_to_end(&mut kept).unwrap();
         assert_eq!(kept, record);
-        let mut full = Keeping { stream: &record[..], file: &file, directory: "/var/tmp", left_free: u64::MAX };
+        let mut full = SavedStream { stream: &record[..], file: &file, directory: "/var/tmp", left_free: u64::MAX };
         let error = full.read(&mut [0; 64]).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::StorageFull);
         assert!(error.to_string().contains("/var/tmp"), "{error}");

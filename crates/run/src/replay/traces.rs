@@ -1,8 +1,7 @@
 //! Merges the traces of a job into one, before anything is replayed.
 
-use super::errors::wrong;
 use super::source::Source;
-use crate::files::file_error;
+use crate::error::{file_error, job_refusal};
 use formats::FormatError;
 use formats::iolog::{Trace, merge};
 use model::JobError;
@@ -33,7 +32,7 @@ pub(super) fn merge_job(job: &JobPlan, replay: &ReplayPlan, plan: &MergePlan) ->
         let source = Source::open(job, log)?;
         if log == &plan.file {
             let message = format!("merge_blktrace_file={} is one of the traces to be merged", log.display());
-            return Err(wrong(job, libc::EINVAL, &message));
+            return Err(job_refusal(job, libc::EINVAL, "read_iolog", message));
         }
         traces.push(Trace {
             name: source.name.clone(),
@@ -46,6 +45,6 @@ pub(super) fn merge_job(job: &JobPlan, replay: &ReplayPlan, plan: &MergePlan) ->
     let mut out = BufWriter::new(sys::files::output_file::create(&plan.file).map_err(not_written)?);
     merge(&traces, &mut out).map_err(|error| match error {
         FormatError::Io(error) => not_written(error),
-        error => wrong(job, error.errno(), &error.to_string()),
+        error => job_refusal(job, error.errno(), "read_iolog", error),
     })
 }

@@ -1,8 +1,8 @@
 //! The control block of a worker: what the worker and its parent read and write while both run.
 //!
 //! It is in memory that both map. Every field is an atomic. It has a single writer at a time, except for `stop` and
-//! `bell`, which are changed by atomic read-modify-write operations. The counters are Relaxed: a progress report may be
-//! a few I/Os old, but each value in it is valid. Where a value publishes other memory (`gate`, `ready`, `left`,
+//! `wakeups`, which are changed by atomic read-modify-write operations. The counters are Relaxed: a progress report may be
+//! a few I/Os old, but each value in it is valid. Where a value publishes other memory (`gate`, `ready`, `exiting`,
 //! REPORT, and `state` when I/O has ended), the store is Release and the load Acquire.
 
 use super::notices::Notices;
@@ -23,27 +23,25 @@ pub(crate) struct Control {
     /// Requests that the worker checks before its next I/O: [`STOP`], [`ATTENTION`], [`SIGNALLED`], [`MARK`],
     /// [`REPORT`].
     pub(crate) stop: AtomicU32,
-    /// Number of open files.
     pub(crate) open_files: AtomicU32,
     /// Thread id of the worker; 0 before it runs.
-    pub(crate) thread: AtomicU32,
+    thread: AtomicU32,
     /// Not zero once the worker has finished everything except for the exit of its process.
-    pub(crate) left: AtomicU32,
-    /// In the first worker's block only: the wake-up counter of the parent (see `bell`).
-    pub(crate) bell: AtomicU32,
+    pub(crate) exiting: AtomicU32,
+    /// In the first worker's block only: the wake-up counter of the parent (see `wakeup`).
+    pub(crate) wakeups: AtomicU32,
     /// Sum of completion latencies in ns; updated only while the parent determines steady state.
     pub(crate) latency_ns: AtomicU64,
     /// Bytes completed per direction since the start; never decreases.
     pub(crate) bytes: [AtomicU64; 3],
     /// I/Os completed per direction since the start; never decreases.
     pub(crate) ios: [AtomicU64; 3],
-    /// Start of the measured part, in ns on the worker's clock; 0 before it. This and the next two are also in the
-    /// record, which the parent must not read while a thread writes it.
-    pub(crate) measured_from: AtomicU64,
+    /// Start of the measured part, in ns on the worker's clock, plus 1; 0 before it.
+    measured_from: AtomicU64,
     /// Bytes completed before the measured part.
-    pub(crate) bytes_before: [AtomicU64; 3],
+    bytes_before: [AtomicU64; 3],
     /// I/Os completed before the measured part.
-    pub(crate) ios_before: [AtomicU64; 3],
+    ios_before: [AtomicU64; 3],
     /// Messages of the worker while it runs.
     pub(crate) notices: Notices,
 }
@@ -88,11 +86,28 @@ impl Control {
         self.stop.load(Relaxed) != 0
     }
 
-    /// Starts the measured part at `now`, with the bytes and I/Os per direction that were completed before it.
-    pub(super) fn begin(&self, (bytes, ios): (&[u64; 3], &[u64; 3]), now: Nanos) {
-        self.bytes_before.iter().zip(bytes).for_each(|(before, &bytes)| before.store(bytes, Relaxed));
-        self.ios_before.iter().zip(ios).for_each(|(before, &ios)| before.store(ios, Relaxed));
-        self.measured_from.store(now.get(), Relaxed);
+    /// Sets the thread id of the worker, which runs from now on.
+    pub(crate) fn set_thread(&self, thread: u32) {
+        self.thread.store(thread, Relaxed);
+    }
+
+    /// Thread id of the worker; `None` before it runs.
+    pub(crate) fn thread(&self) -> Option<u32> {
+        Some(self.thread.load(Relaxed)).filter(|&thread| thread != 0)
+    }
+
+    /// Starts the measured part at `now`: bytes and I/Os completed so far are not part of it.
+    pub(super) fn begin(&self, now: Nanos) {
+        let now_before = [(&self.bytes, &self.bytes_before), (&self.ios, &self.ios_before)];
+        for (now, before) in now_before.into_iter().flat_map(|(now, before)| now.iter().zip(before)) {
+            before.store(now.load(Relaxed), Relaxed);
+        }
+        self.measured_from.store(now.get().saturating_add(1), Relaxed);
+    }
+
+    /// Start of the measured part, on the worker's clock; `None` before it.
+    pub(crate) fn measured_from(&self) -> Option<Nanos> {
+        self.measured_from.load(Relaxed).checked_sub(1).map(Nanos)
     }
 
     /// Bytes and I/Os of a direction in the measured part.
@@ -102,6 +117,12 @@ impl Control {
             now[at].load(Relaxed).saturating_sub(before[at].load(Relaxed))
         };
         (since(&self.bytes, &self.bytes_before), since(&self.ios, &self.ios_before))
+    }
+
+    /// Bytes and I/Os completed since the start, by direction.
+    pub(crate) fn amounts(&self) -> ([u64; 3], [u64; 3]) {
+        let all = |counters: &[AtomicU64; 3]| counters.each_ref().map(|each| each.load(Relaxed));
+        (all(&self.bytes), all(&self.ios))
     }
 
     /// Counts `ios` completed I/Os of `bytes` in total. The worker is the only writer, so a load and a store are

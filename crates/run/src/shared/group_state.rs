@@ -16,12 +16,12 @@ pub(crate) struct GroupState {
     /// Index of the worker itself.
     pub(crate) own: usize,
     /// The side that determines steady state.
-    pub(crate) steady: SteadyJudge,
+    pub(crate) steady: SteadyChecker,
 }
 
 /// The side that determines steady state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum SteadyJudge {
+pub(crate) enum SteadyChecker {
     /// The worker, from its own counters.
     #[default]
     Worker,
@@ -51,7 +51,7 @@ impl GroupState {
         let group = if job.record.group_reporting { indices(&|worker| reported_together(worker)) } else { vec![own] };
         GroupState {
             flow: flow.unwrap_or_default(),
-            steady: if group.len() > 1 { SteadyJudge::Parent } else { SteadyJudge::Worker },
+            steady: if group.len() > 1 { SteadyChecker::Parent } else { SteadyChecker::Worker },
             ramp: group,
             own,
         }

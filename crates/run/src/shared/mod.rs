@@ -2,7 +2,6 @@
 //!
 //! Nothing in this module uses `worker`, `drive`, `files`, `replay` or `supervise`; all of them may use it.
 
-pub(crate) mod bell;
 mod block_record;
 pub(crate) mod capabilities;
 pub(crate) mod control;
@@ -13,3 +12,4 @@ pub(crate) mod priorities;
 pub(crate) mod record;
 pub(crate) mod steady;
 pub(crate) mod usage;
+pub(crate) mod wakeup;

@@ -42,7 +42,7 @@ struct Message {
 impl Notices {
     /// Writes a message; text that does not fit is cut. Waits while the ring is full.
     #[cold]
-    pub(crate) fn tell(&self, text: &str) {
+    pub(crate) fn send(&self, text: &str) {
         let written = self.written.load(Relaxed);
         let mut naps = 0;
         while written.wrapping_sub(self.read.load(Acquire)) as usize >= ROOM {
@@ -65,7 +65,7 @@ impl Notices {
     }
 
     /// Passes all new messages to `listen`.
-    pub(crate) fn hear(&self, listen: &mut dyn FnMut(&str)) {
+    pub(crate) fn receive(&self, listen: &mut dyn FnMut(&str)) {
         let written = self.written.load(Acquire);
         let mut read = self.read.load(Relaxed);
         while read != written {
@@ -79,7 +79,7 @@ impl Notices {
         }
         let lost = self.lost.swap(0, Relaxed);
         if lost > 0 {
-            listen(&format!("{lost} more messages like these were lost: they came faster than they could be told"));
+            listen(&format!("{lost} more messages like these were lost: they came faster than they could be reported"));
         }
     }
 }
@@ -93,22 +93,22 @@ mod tests {
     fn messages_arrive_whole_and_in_order_however_many_there_are() {
         let blocks = SharedBlocks::<Notices>::new(1).unwrap();
         let notices = &blocks[0];
-        let mut heard = Vec::new();
+        let mut received = Vec::new();
         std::thread::scope(|scope| {
-            let worker = scope.spawn(|| (0..100).for_each(|number| notices.tell(&format!("message {number}"))));
+            let worker = scope.spawn(|| (0..100).for_each(|number| notices.send(&format!("message {number}"))));
             while !worker.is_finished() {
-                notices.hear(&mut |text| heard.push(text.to_owned()));
+                notices.receive(&mut |text| received.push(text.to_owned()));
             }
         });
-        notices.hear(&mut |text| heard.push(text.to_owned()));
-        assert_eq!(heard, (0..100).map(|number| format!("message {number}")).collect::<Vec<_>>());
+        notices.receive(&mut |text| received.push(text.to_owned()));
+        assert_eq!(received, (0..100).map(|number| format!("message {number}")).collect::<Vec<_>>());
     }
 
     #[test]
     fn a_long_message_is_cut_at_a_character() {
         let blocks = SharedBlocks::<Notices>::new(1).unwrap();
         let notices = &blocks[0];
-        notices.tell(&"é".repeat(WORDS * 8));
-        notices.hear(&mut |text| assert_eq!(text, "é".repeat(WORDS * 4)));
+        notices.send(&"é".repeat(WORDS * 8));
+        notices.receive(&mut |text| assert_eq!(text, "é".repeat(WORDS * 4)));
     }
 }

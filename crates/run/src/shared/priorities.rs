@@ -2,7 +2,6 @@
 //! with such a worker.
 
 use measure::{Direction, Histogram, Moments, Nanos};
-use model::{LatencyStatistics, PriorityLatency};
 use zerocopy::FromBytes;
 
 /// Largest number of priorities of a worker.
@@ -19,15 +18,11 @@ pub(crate) struct PriorityRecord {
 }
 
 impl PriorityRecord {
-    /// Sets the list of priorities.
-    pub(crate) fn name(&mut self, values: &[u16]) {
+    /// Sets the list of priorities, and resets the statistics.
+    pub(crate) fn begin(&mut self, values: &[u16]) {
         for (slot, &value) in self.values.iter_mut().zip(values) {
             *slot = u64::from(value);
         }
-    }
-
-    /// Resets the statistics.
-    pub(crate) fn begin(&mut self) {
         for (moments, histograms) in self.moments.iter_mut().zip(&mut self.histograms) {
             for (moments, histogram) in moments.iter_mut().zip(histograms) {
                 if moments.count() > 0 {
@@ -45,14 +40,11 @@ impl PriorityRecord {
         self.histograms[index][direction as usize].record(latency);
     }
 
-    /// The latencies of one direction as the model represents them, for the priorities that occurred.
-    pub(crate) fn found(&self, direction: Direction, with_histograms: bool) -> Vec<PriorityLatency> {
+    /// The latencies of one direction, for each priority that occurred.
+    pub(crate) fn found(&self, direction: Direction) -> impl Iterator<Item = (u64, Moments, &Histogram)> {
         let at = direction as usize;
-        let occurred = (0..MOST).filter(|&index| self.moments[index][at].count() > 0);
-        let latency = |index: usize| LatencyStatistics {
-            moments: self.moments[index][at],
-            histogram: with_histograms.then(|| Box::new(self.histograms[index][at].clone())),
-        };
-        occurred.map(|index| PriorityLatency::of_packed(self.values[index], latency(index))).collect()
+        let all = self.values.iter().zip(self.moments.iter().zip(&self.histograms));
+        let all = all.map(move |(&value, (moments, histograms))| (value, moments[at], &histograms[at]));
+        all.filter(|(_, moments, _)| moments.count() > 0)
     }
 }

@@ -10,7 +10,6 @@ use super::steady::{Sample, Steadiness};
 use measure::{Direction, Histogram, Moments, Nanos, SampleStatistics};
 use model::{CpuUsage, DepthStatistics, LatencyBins};
 use plan::SteadyPlan;
-use std::sync::atomic::Ordering::Relaxed;
 use zerocopy::FromBytes;
 
 /// A copy of a thread's record from its last progress report. The record itself is not shared while the thread runs.
@@ -40,18 +39,12 @@ pub(crate) struct Record {
     pub(crate) submit: [u64; 7],
     /// Number of I/Os per reap call.
     pub(crate) complete: [u64; 7],
-    /// Start of the measured part, in ns on the worker's clock.
-    pub(crate) measured_from: u64,
-    /// Time of the last measurement.
+    /// Time of the last measurement, in ns on the worker's clock.
     pub(crate) measured_until: u64,
     /// Nanoseconds of the measured part spent in verify phases.
     pub(crate) reviewed: u64,
     /// Start of the worker's I/O, in milliseconds since 1970 UTC.
     pub(crate) started_unix_ms: u64,
-    /// Bytes in the control block at the start of the measured part.
-    pub(crate) bytes_before: [u64; 3],
-    /// I/Os in the control block at the start of the measured part.
-    pub(crate) ios_before: [u64; 3],
     /// I/Os that moved fewer bytes than requested and were continued.
     pub(crate) short_ios: [u64; 3],
     /// Zone resets at the start of the measured part; once `finished`, during the measured part.
@@ -66,16 +59,14 @@ pub(crate) struct Record {
     pub(crate) helpers_usage: CpuUsage,
     /// Nanoseconds of CPU that a kernel thread spent for this worker alone, in the measured part.
     pub(crate) kernel_cpu: u64,
-    /// Bytes in the control block at the last progress report.
-    pub(crate) bytes_so_far: [u64; 3],
-    /// I/Os in the control block at the last progress report.
-    pub(crate) ios_so_far: [u64; 3],
+    /// The amounts at the last progress report.
+    so_far: AmountsRecord,
     /// CPU usage of the measured part at the last progress report.
     pub(crate) usage_so_far: CpuUsage,
     /// I/O errors that did not end the job.
     pub(crate) forgiven_errors: u64,
-    /// The first of them, as errno.
-    pub(crate) first_forgiven_errno: i32,
+    /// The first of them, as errno; 0 for none.
+    first_forgiven_errno: i32,
     /// Process or thread id.
     pub(crate) pid: u32,
     /// The error that ended the job early.
@@ -85,14 +76,14 @@ pub(crate) struct Record {
     /// Not zero if the engine cannot observe when the kernel accepts an I/O; there is no submission latency then.
     pub(crate) blind_to_submission: u32,
     /// The current depth of a latency_target search; 0 without one.
-    pub(crate) searched_depth: u32,
+    searched_depth: u32,
     /// A note of the engine about its set-up.
     pub(crate) note: Text<500>,
     /// The last window of steady state detection.
     pub(crate) steady: SteadyRecord,
     /// The amounts at the moment when another worker finished the pass first.
-    pub(crate) mark: MarkRecord,
-    /// Time at which a pass had closed its files, on the worker's clock; 0 if not requested.
+    mark: AmountsRecord,
+    /// Time at which a pass had closed its files, on the worker's clock.
     pub(crate) closed_at: u64,
     /// The block lifetimes of a job that tracks them.
     pub(crate) blocks: BlockRecord,
@@ -103,9 +94,9 @@ pub(crate) struct Record {
 /// The amounts of a worker at one moment.
 #[derive(Clone, Copy, Debug, Default, FromBytes)]
 #[repr(C)]
-pub(crate) struct MarkRecord {
+pub(crate) struct AmountsRecord {
     /// Not zero once it is valid.
-    pub(crate) present: u64,
+    present: u64,
     /// The moment, on the worker's clock.
     pub(crate) at: u64,
     /// Bytes of the measured part until then.
@@ -114,14 +105,24 @@ pub(crate) struct MarkRecord {
     pub(crate) ios: [u64; 3],
 }
 
+impl AmountsRecord {
+    fn at(control: &Control, now: Nanos) -> Self {
+        let amounts = Direction::ALL.map(|direction| control.measured(direction));
+        let (bytes, ios) = (amounts.map(|(bytes, _)| bytes), amounts.map(|(_, ios)| ios));
+        AmountsRecord { present: 1, at: now.get(), bytes, ios }
+    }
+
+    fn get(&self) -> Option<&Self> {
+        (self.present != 0).then_some(self)
+    }
+}
+
 /// The last window of steady state detection.
 #[derive(Clone, Debug, FromBytes)]
 #[repr(C)]
 pub(crate) struct SteadyRecord {
     /// Not zero once it is valid.
-    pub(crate) present: u32,
-    /// Not zero if the window was steady.
-    pub(crate) attained: u32,
+    present: u64,
     count: u64,
     /// Bytes per second, I/Os per second, mean latency in nanoseconds.
     samples: [[u64; 3]; MOST_INTERVALS],
@@ -133,18 +134,18 @@ const MOST_INTERVALS: usize = SteadyPlan::MOST_INTERVALS as usize;
 impl SteadyRecord {
     /// Stores a window.
     pub(crate) fn keep(&mut self, found: &Steadiness) {
-        (self.present, self.attained, self.count) = (1, u32::from(found.due() == Nanos::MAX), 0);
+        (self.present, self.count) = (1, 0);
         for (slot, sample) in self.samples.iter_mut().zip(found.samples()) {
             *slot = [sample.bandwidth, sample.iops, sample.latency_ns];
             self.count += 1;
         }
     }
 
-    /// The stored window.
-    pub(crate) fn samples(&self) -> impl Iterator<Item = Sample> {
+    /// The stored window; `None` if none was stored.
+    pub(crate) fn samples(&self) -> Option<impl Iterator<Item = Sample>> {
         let count = usize::try_from(self.count).unwrap_or(MOST_INTERVALS);
         let sample = |&[bandwidth, iops, latency_ns]: &[u64; 3]| Sample { bandwidth, iops, latency_ns };
-        self.samples.iter().take(count).map(sample)
+        (self.present != 0).then(|| self.samples.iter().take(count).map(sample))
     }
 }
 
@@ -162,7 +163,7 @@ impl Recent {
     const ROOM: usize = 64;
 
     /// Adds the values held here to a histogram of the kind that is kept.
-    pub(crate) fn pour_into(&self, keeps: Keeps, histogram: &mut Histogram) {
+    pub(crate) fn add_to(&self, keeps: Keeps, histogram: &mut Histogram) {
         let kept = if keeps.total != 0 { &self.total } else { &self.completion };
         histogram.record_all(&kept[..self.length()]);
     }
@@ -178,6 +179,7 @@ impl Recent {
 pub(crate) struct Keeps {
     pub(crate) completion: u32,
     pub(crate) total: u32,
+    pub(crate) submission: u32,
     /// Not for percentiles: nonzero if total latency is measured at all.
     pub(crate) total_moments: u32,
 }
@@ -186,11 +188,8 @@ pub(crate) struct Keeps {
 #[derive(Clone, Debug, FromBytes)]
 #[repr(C)]
 pub(crate) struct Histograms {
-    /// Completion latency.
     pub(crate) completion: [Histogram; 3],
-    /// Total latency.
     pub(crate) total: [Histogram; 3],
-    /// Submission latency.
     pub(crate) submission: [Histogram; 3],
     /// Latency of fsync and fdatasync.
     pub(crate) sync: Histogram,
@@ -200,8 +199,8 @@ pub(crate) struct Histograms {
 #[derive(Clone, Debug, FromBytes)]
 #[repr(C)]
 pub(crate) struct Fault {
-    /// errno; 0 for no error.
-    pub(crate) errno: i32,
+    /// 0 for no error.
+    errno: i32,
     /// The failed operation, such as `write`.
     pub(crate) operation: Text<60>,
     /// The message, with file and offset.
@@ -209,6 +208,11 @@ pub(crate) struct Fault {
 }
 
 impl Fault {
+    /// The error number; `None` without an error.
+    pub(crate) fn errno(&self) -> Option<i32> {
+        Some(self.errno).filter(|&errno| errno != 0)
+    }
+
     /// Stores the first error; later ones are its consequences.
     pub(crate) fn keep_first(&mut self, errno: i32, operation: &str, message: &str) {
         if self.errno == 0 {
@@ -247,37 +251,29 @@ impl Record {
     ///
     /// Histograms are cleared only if they were written, so that unused ones get no pages.
     pub(crate) fn begin(&mut self, control: &Control, usage: CpuUsage, now: Nanos) {
-        self.settle();
-        for direction in 0..3 {
-            let written = |moments: &Moments| moments.count() > 0;
-            if written(&self.completion[direction]) {
-                self.histograms.completion[direction].clear();
+        self.merge_recent();
+        let kinds = [
+            (&mut self.completion, &mut self.histograms.completion),
+            (&mut self.total, &mut self.histograms.total),
+            (&mut self.submission, &mut self.histograms.submission),
+        ];
+        let kinds = kinds.into_iter().flat_map(|(moments, histograms)| moments.iter_mut().zip(histograms));
+        for (moments, histogram) in kinds.chain([(&mut self.sync, &mut self.histograms.sync)]) {
+            if moments.count() > 0 {
+                histogram.clear();
             }
-            if written(&self.total[direction]) {
-                self.histograms.total[direction].clear();
-            }
-            if written(&self.submission[direction]) {
-                self.histograms.submission[direction].clear();
-            }
-        }
-        if self.sync.count() > 0 {
-            self.histograms.sync.clear();
+            *moments = Moments::new();
         }
         self.recent.iter_mut().for_each(|recent| recent.length = 0);
-        self.completion = [Moments::new(); 3];
-        self.total = [Moments::new(); 3];
-        self.submission = [Moments::new(); 3];
-        self.sync = Moments::new();
         self.bins = [0; BINS];
         (self.level, self.submit, self.complete) = ([0; 7], [0; 7], [0; 7]);
         self.short_ios = [0; 3];
         self.bandwidth_samples = [SampleStatistics::default(); 3];
         self.iops_samples = [SampleStatistics::default(); 3];
-        self.bytes_before = control.bytes.each_ref().map(|bytes| bytes.load(Relaxed));
-        self.ios_before = control.ios.each_ref().map(|ios| ios.load(Relaxed));
-        control.begin((&self.bytes_before, &self.ios_before), now);
+        self.so_far = AmountsRecord::default();
+        control.begin(now);
         self.usage = usage;
-        (self.measured_from, self.measured_until, self.reviewed) = (now.get(), now.get(), 0);
+        (self.measured_until, self.reviewed) = (now.get(), 0);
     }
 
     /// Counts the latencies of one I/O: first into [`Recent`], and from there into the statistics together with others.
@@ -292,13 +288,13 @@ impl Record {
             recent.length += 1;
         }
         if at + 1 >= Recent::ROOM {
-            self.settle();
+            self.merge_recent();
         }
     }
 
     /// Moves the latest latencies into the statistics. Must be called before the record is read.
     #[inline(never)]
-    pub(crate) fn settle(&mut self) {
+    pub(crate) fn merge_recent(&mut self) {
         for direction in 0..3 {
             let recent = &mut self.recent[direction];
             let length = recent.length();
@@ -320,26 +316,49 @@ impl Record {
         }
     }
 
-    /// Bytes and I/Os of a direction in the measured part, as the control block counts them.
-    pub(crate) fn amounts(&self, control: &Control, direction: Direction) -> (u64, u64) {
-        let at = direction as usize;
-        self.measured(at, control.bytes[at].load(Relaxed), control.ios[at].load(Relaxed))
+    /// Brings the record up to date for a progress report at `now`; the worker goes on.
+    pub(crate) fn publish(&mut self, control: &Control, now: Nanos) {
+        self.merge_recent();
+        self.measured_until = now.get();
+        self.so_far = AmountsRecord::at(control, now);
     }
 
-    /// The same amounts at the last progress report; `None` without one.
-    pub(crate) fn amounts_so_far(&self, direction: Direction) -> Option<(u64, u64)> {
-        let at = direction as usize;
-        let asked = self.ios_so_far.iter().any(|&ios| ios > 0);
-        asked.then(|| self.measured(at, self.bytes_so_far[at], self.ios_so_far[at]))
+    /// The amounts of the measured part at the last progress report; `None` without one.
+    pub(crate) fn so_far(&self) -> Option<&AmountsRecord> {
+        self.so_far.get()
     }
 
-    fn measured(&self, at: usize, bytes: u64, ios: u64) -> (u64, u64) {
-        (bytes.saturating_sub(self.bytes_before[at]), ios.saturating_sub(self.ios_before[at]))
+    /// Stores the amounts at the moment when another worker finished first.
+    pub(crate) fn mark(&mut self, control: &Control, now: Nanos) {
+        self.mark = AmountsRecord::at(control, now);
     }
 
-    /// The amounts at the moment when another worker finished first.
-    pub(crate) fn marked(&self) -> Option<&MarkRecord> {
-        (self.mark.present != 0).then_some(&self.mark)
+    /// The amounts at the moment when another worker finished first; `None` if none did.
+    pub(crate) fn marked(&self) -> Option<&AmountsRecord> {
+        self.mark.get()
+    }
+
+    /// Sets the current depth of a latency_target search.
+    pub(crate) fn search_at(&mut self, depth: u32) {
+        self.searched_depth = depth;
+    }
+
+    /// The current depth of a latency_target search; `None` without one.
+    pub(crate) fn searched_depth(&self) -> Option<u32> {
+        Some(self.searched_depth).filter(|&depth| depth > 0)
+    }
+
+    /// Errno of the first I/O error that did not end the job; `None` without one.
+    pub(crate) fn first_forgiven_errno(&self) -> Option<i32> {
+        Some(self.first_forgiven_errno).filter(|&errno| errno != 0)
+    }
+
+    /// Counts an I/O error that does not end the job.
+    pub(crate) fn forgive(&mut self, errno: i32) {
+        if self.forgiven_errors == 0 {
+            self.first_forgiven_errno = errno;
+        }
+        self.forgiven_errors += 1;
     }
 
     /// Counts a submit call that took `count` I/Os, with `in_flight` in flight afterwards.

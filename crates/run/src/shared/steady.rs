@@ -10,9 +10,7 @@ use std::collections::VecDeque;
 /// Totals since the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Totals {
-    /// Bytes.
     pub(crate) bytes: u64,
-    /// I/Os.
     pub(crate) ios: u64,
     /// Sum of completion latencies in ns.
     pub(crate) latency_ns: u64,
@@ -62,7 +60,7 @@ impl Steadiness {
     }
 
     /// Takes the totals at `now`, when they are due; true once the window is steady.
-    pub(crate) fn look(&mut self, now: Nanos, totals: Totals) -> bool {
+    pub(crate) fn sample(&mut self, now: Nanos, totals: Totals) -> bool {
         let before = self.began.replace((now, totals));
         self.due = now.saturating_add(self.plan.interval);
         let Some((began, before)) = before else { return false };
@@ -70,9 +68,13 @@ impl Steadiness {
             self.window.pop_front();
         }
         self.window.push_back(sample(before, totals, now.saturating_sub(began)));
-        let full = self.window.len() == self.plan.intervals();
-        self.attained = full && self.distance().criterion < self.plan.limit.max(f64::MIN_POSITIVE);
+        self.attained = self.is_steady();
         self.attained
+    }
+
+    fn is_steady(&self) -> bool {
+        let full = self.window.len() == self.plan.intervals();
+        full && self.distance().criterion < self.plan.limit.max(f64::MIN_POSITIVE)
     }
 
     fn values(&self) -> impl Iterator<Item = f64> {
@@ -156,8 +158,10 @@ impl Steadiness {
     }
 
     /// Restores the state from a window that was stored in a record.
-    pub(crate) fn restored(plan: SteadyPlan, samples: impl Iterator<Item = Sample>, attained: bool) -> Self {
-        Steadiness { window: samples.collect(), attained, ..Steadiness::new(plan, Nanos::ZERO) }
+    pub(crate) fn restored(plan: SteadyPlan, samples: impl Iterator<Item = Sample>) -> Self {
+        let mut steadiness = Steadiness { window: samples.collect(), ..Steadiness::new(plan, Nanos::ZERO) };
+        steadiness.attained = steadiness.is_steady();
+        steadiness
     }
 }
 
@@ -194,11 +198,11 @@ mod tests {
     fn settles(plan: SteadyPlan, iops: &[u64]) -> (Option<usize>, SteadyResult) {
         let mut steadiness = Steadiness::new(plan, Nanos::ZERO);
         let mut totals = Totals::default();
-        assert!(!steadiness.look(Nanos::ZERO, totals));
+        assert!(!steadiness.sample(Nanos::ZERO, totals));
         for (second, ios) in (1..).zip(iops) {
             totals.ios += ios;
             totals.bytes += ios * 4096;
-            if steadiness.look(Nanos(second * 1_000_000_000), totals) {
+            if steadiness.sample(Nanos(second * 1_000_000_000), totals) {
                 return (usize::try_from(second).ok(), steadiness.result());
             }
         }

@@ -3,11 +3,30 @@
 use measure::Nanos;
 use model::CpuUsage;
 use plan::Isolation;
+use rustix::time::{ClockId, clock_gettime};
 
 /// Milliseconds since 1970 UTC.
 pub(crate) fn unix_ms() -> u64 {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     since.map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
+}
+
+/// The kernel's clocks, by their number in clock_gettime(2).
+const CLOCKS: [ClockId; 8] = [
+    ClockId::Realtime,
+    ClockId::Monotonic,
+    ClockId::ProcessCPUTime,
+    ClockId::ThreadCPUTime,
+    ClockId::MonotonicRaw,
+    ClockId::RealtimeCoarse,
+    ClockId::MonotonicCoarse,
+    ClockId::Boottime,
+];
+
+/// Milliseconds of the kernel's clock with this number; `None` if there is none.
+pub(crate) fn clock_ms(number: u32) -> Option<u64> {
+    let time = clock_gettime(*CLOCKS.get(number as usize)?);
+    Some(time.tv_sec.unsigned_abs() * 1000 + time.tv_nsec.unsigned_abs() / 1_000_000)
 }
 
 /// CPU usage so far of the worker's process, or of its thread if it is one.

@@ -1,6 +1,7 @@
 //! Prepares the devices below a job's files: sets their I/O scheduler, and checks that a job with zones can use them.
 
-use crate::files::{FileKind, PlannedFile, refusal};
+use crate::error::job_refusal;
+use crate::files::{FileKind, PlannedFile};
 use model::JobError;
 use plan::{JobPlan, ZonePlan};
 use std::collections::BTreeSet;
@@ -27,9 +28,8 @@ pub(super) fn prepare(job: &JobPlan, clones: &[Vec<PlannedFile>], root: &Path) -
 /// Writes the scheduler's name to `queue/scheduler` of the device and reads it back.
 fn switch(job: &JobPlan, scheduler: &str, path: &Path, root: &Path) -> Result<(), JobError> {
     let fail = |errno: i32, why: &str| {
-        let message =
-            format!("job `{}` ({}): ioscheduler={scheduler} for {}: {why}", job.name, job.origin, path.display());
-        Err(refusal(errno, "ioscheduler", message))
+        let what = format_args!("ioscheduler={scheduler} for {}: {why}", path.display());
+        Err(job_refusal(job, errno, "ioscheduler", what))
     };
     // A file that does not exist yet will be on the device of its directory.
     let there = if path.exists() {
@@ -60,8 +60,7 @@ fn switch(job: &JobPlan, scheduler: &str, path: &Path, root: &Path) -> Result<()
 /// other clone may write to the same region.
 fn check_zones(job: &JobPlan, clones: &[Vec<PlannedFile>], root: &Path) -> Result<(), JobError> {
     let fail = |path: &Path, why: &str| {
-        let message = format!("job `{}` ({}): {}: {why}", job.name, job.origin, path.display());
-        Err(refusal(libc::EINVAL, "zones", message))
+        Err(job_refusal(job, libc::EINVAL, "zones", format_args!("{}: {why}", path.display())))
     };
     let all: Vec<&PlannedFile> = clones.iter().flatten().collect();
     for (index, file) in all.iter().enumerate() {

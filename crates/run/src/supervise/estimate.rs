@@ -3,6 +3,7 @@
 use super::prepare::Prepared;
 use super::schedule::{Schedule, Standing};
 use crate::WorkerProgress;
+use crate::files::total_bytes;
 use measure::Nanos;
 use plan::{Extent, WorkerPlan};
 
@@ -27,8 +28,7 @@ impl Estimate {
     pub(crate) fn new(workers: &[WorkerPlan<'_>], prepared: &[Prepared]) -> Self {
         let entry = |(worker, prepared): (&WorkerPlan<'_>, &Prepared)| {
             let limits = &worker.job.limits;
-            let lengths = || prepared.files.iter().map(|file| file.region.end - file.region.start);
-            let region = || lengths().fold(0, u64::saturating_add);
+            let region = || total_bytes(&prepared.files);
             let bytes = match worker.job.files.io_size {
                 Some(Extent::Bytes(bytes)) if bytes > 0 => bytes,
                 Some(Extent::Percent(percent)) => region() / 100 * u64::from(percent),
@@ -51,11 +51,11 @@ impl Estimate {
 
     /// The completed share of the run (0 to 1) and the remaining time, as far as they are known.
     #[expect(clippy::cast_precision_loss, reason = "an estimate")]
-    pub(crate) fn look(
+    pub(crate) fn at(
         &self,
         now: Nanos,
         workers: &[WorkerProgress],
-        schedule: &Schedule,
+        schedule: &Schedule<'_>,
     ) -> (Option<f64>, Option<Nanos>) {
         let mut shares = 0.0;
         let mut known = true;
@@ -65,7 +65,7 @@ impl Estimate {
             let (share, remaining) = match schedule.standing(index) {
                 Standing::Done => (1.0, Some(Nanos::ZERO)),
                 Standing::Pending => (0.0, entry.time),
-                Standing::Started => entry.look(now, &workers[index]),
+                Standing::Started => entry.at(now, &workers[index]),
             };
             shares += share;
             let Some(remaining) = remaining else {
@@ -84,7 +84,7 @@ impl Estimate {
 
 impl Entry {
     #[expect(clippy::cast_precision_loss, reason = "an estimate")]
-    fn look(&self, now: Nanos, progress: &WorkerProgress) -> (f64, Option<Nanos>) {
+    fn at(&self, now: Nanos, progress: &WorkerProgress) -> (f64, Option<Nanos>) {
         let Some(started) = self.started else { return (0.0, self.time) };
         let elapsed = now.saturating_sub(started);
         let share = |done: u64, of: Option<u64>| of.filter(|&of| of > 0).map_or(0.0, |of| done as f64 / of as f64);

@@ -1,22 +1,21 @@
 //! The parent's event loop: starts and reaps workers, reports progress, handles signals.
 
 use super::estimate::Estimate;
-use super::group_steady_state::Settling;
-use super::prepare::Prepared;
-use super::schedule::{Schedule, Standing};
-use super::stuck::{PATIENCE, Stuck, Suspect};
-use super::watched_paths::{targets_of, watched_paths};
-use super::workers::{End, Shared, WorkerPool};
-use crate::shared::bell;
-use crate::shared::control::SIGNALLED;
+use super::group_steady_state::GroupSteadyState;
+use super::prepare::{targets_of, watched_paths};
+use super::schedule::{Schedule, Standing, WorkerOutcome};
+use super::stuck::{PATIENCE, StuckCalls, WatchedThread};
+use super::workers::{RunInputs, WorkerEnd, WorkerPool};
+use crate::shared::control::{Gate, SIGNALLED};
+use crate::shared::{gate, wakeup};
 use crate::signals::Signals;
 use crate::worker::DebugLog;
-use crate::{Event, Observer, Progress, Request, RunError, RunOptions, WorkerProgress, WorkerState};
-use measure::{Clock, Nanos, PerDirection, SystemClock};
+use crate::{Event, Observer, Progress, Request, RunError, WorkerProgress, WorkerState};
+use measure::{Clock, Nanos, PerDirection};
 use model::{DeviceUsage, LowestTraffic, Monitored};
 use monitor::{Account, Recorded, Recorder, WorkerSeen};
-use plan::Plan;
-use plan::{Isolation, WorkerPlan};
+use plan::Isolation;
+use std::ops::Range;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::thread::Scope;
 
@@ -34,11 +33,11 @@ const CHECK_DEAD: Nanos = Nanos::from_millis(50);
 /// No remaining time is estimated before the run has lasted this long.
 pub(super) const NO_ESTIMATE_UNTIL: Nanos = Nanos::from_secs(2);
 
-/// The parent's observations of a run.
+/// The state of a run as the parent sees it, except for the records of the workers.
 #[derive(Debug, Default)]
-pub(crate) struct Watched {
+pub(crate) struct RunState {
     /// The end of each worker; `None` if it never started.
-    pub(crate) ends: Vec<Option<End>>,
+    pub(crate) ends: Vec<Option<WorkerEnd>>,
     /// The signal that ended the run early.
     pub(crate) signal: Option<i32>,
     /// From the start of the first worker to the end of the last.
@@ -51,79 +50,68 @@ pub(crate) struct Watched {
     pub(crate) lowest_traffic: Option<LowestTraffic>,
     /// Results of the recorder: devices, processors and workers over time.
     pub(crate) monitored: Option<Monitored>,
-    /// True if workers are stuck in the kernel and were abandoned.
-    pub(crate) has_stuck_workers: bool,
     /// End of the observation, on the run's clock.
     pub(crate) until: Nanos,
-    /// State of the groups that reach steady state together.
-    pub(crate) settling: Settling,
+    /// Groups that reach steady state together.
+    pub(crate) groups: GroupSteadyState,
 }
 
-/// The parent's state while workers run.
-pub(crate) struct Watch<'run> {
-    pub(super) workers: &'run [WorkerPlan<'run>],
-    pub(super) prepared: &'run [Prepared],
-    pub(super) shared: &'run Shared,
-    pub(super) options: &'run RunOptions,
-    pub(super) clock: SystemClock,
-    pub(super) schedule: Schedule,
+impl RunState {
+    /// True if workers are stuck in the kernel and were abandoned.
+    pub(crate) fn has_stuck_workers(&self) -> bool {
+        self.ends.iter().any(|end| matches!(end, Some(WorkerEnd::Abandoned)))
+    }
+}
+
+/// The parent's loop while workers run.
+pub(crate) struct EventLoop<'run> {
+    pub(super) run: RunInputs<'run>,
+    pub(super) schedule: Schedule<'run>,
     pub(super) estimate: Estimate,
     started_at: Nanos,
     last_dead_check: Nanos,
     next_progress: Nanos,
-    stuck: Stuck,
+    stuck: StuckCalls,
     pub(super) recorder: Recorder,
     setting_up: Vec<usize>,
     reaped: Vec<bool>,
-    /// The plan, if reports may be requested during the run.
-    pub(super) plan: Option<&'run Plan>,
-    /// True if the run was ended by a signal to one of its workers, or by the observer.
-    ended_by_worker: bool,
+    /// True once all workers were asked to end: by a signal to this process or a worker, or by the observer.
+    is_ending: bool,
     /// Time of the second request to end.
     urged_at: Option<Nanos>,
     /// Time at which the last worker was reaped.
     last_end: Nanos,
-    pub(super) watched: Watched,
+    pub(super) state: RunState,
 }
 
-impl<'run> Watch<'run> {
-    pub(crate) fn new(
-        workers: &'run [WorkerPlan<'run>],
-        prepared: &'run [Prepared],
-        shared: &'run Shared,
-        options: &'run RunOptions,
-        clock: SystemClock,
-    ) -> Self {
+impl<'run> EventLoop<'run> {
+    pub(crate) fn new(run: RunInputs<'run>) -> Self {
+        let RunInputs { workers, prepared, options, .. } = run;
         let mut seed = super::prepare::system_seed();
         let draw = move || {
             seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             seed >> 16
         };
-        let now = clock.now();
+        let now = run.clock.now();
         let (root, paths) = (&options.system_root, watched_paths(workers, prepared));
-        Watch {
-            workers,
-            prepared,
-            shared,
-            options,
-            clock,
-            schedule: Schedule::new(workers.iter().copied(), draw),
+        EventLoop {
+            run,
+            schedule: Schedule::new(workers, draw),
             estimate: Estimate::new(workers, prepared),
             started_at: now,
             last_dead_check: now,
             next_progress: options.progress_interval.map_or(Nanos::MAX, |interval| now.saturating_add(interval)),
-            stuck: Stuck::default(),
+            stuck: StuckCalls::default(),
             recorder: Recorder::start(root, &paths, options.device_interval, now),
             setting_up: Vec::new(),
             reaped: vec![false; workers.len()],
-            plan: None,
-            ended_by_worker: false,
+            is_ending: false,
             urged_at: None,
             last_end: now,
-            watched: Watched {
+            state: RunState {
                 ends: vec![None; workers.len()],
-                settling: Settling::new(workers),
-                ..Watched::default()
+                groups: GroupSteadyState::new(workers, run.groups),
+                ..RunState::default()
             },
         }
     }
@@ -138,19 +126,19 @@ impl<'run> Watch<'run> {
         scope: &'scope Scope<'scope, '_>,
         observer: &mut dyn Observer,
         signals: &Signals,
-    ) -> Result<Watched, RunError>
+    ) -> Result<RunState, RunError>
     where
         'run: 'scope,
     {
-        self.skip_unprepared(pool);
+        self.skip_unprepared();
         self.announce_commands(observer);
         loop {
             // Read before anything is polled: a wake-up during this turn then ends the wait at once.
-            let heard = bell::heard(&self.shared.controls);
-            self.handle_signals(pool, signals);
+            let seen_wakeups = wakeup::count(&self.run.shared.controls);
+            self.handle_signals(pool, observer, signals);
             self.start(pool, scope)?;
             self.collect(pool)?;
-            self.hear(observer);
+            self.pass_on_notices(observer);
             if self.schedule.is_over() {
                 break;
             }
@@ -158,24 +146,23 @@ impl<'run> Watch<'run> {
                 self.abandon_workers(pool);
                 break;
             }
-            self.settle(pool);
-            let request = observer.request(self.elapsed());
-            if request == Some(Request::End) && !self.ended_by_worker {
-                self.ended_by_worker = true;
-                self.end_all(pool);
+            self.end_steady_groups();
+            let requests = self.requests(observer);
+            if requests.contains(&Request::End) {
+                self.end_run(observer);
             }
             self.sample_devices();
             self.report_stuck(observer);
             self.report(observer);
-            self.report_so_far(request, observer, signals);
-            self.pause(heard);
+            self.report_so_far(&requests, observer, signals);
+            self.pause(seen_wakeups);
         }
         self.release_unstarted(pool)?;
-        self.watched.elapsed = self.elapsed();
-        self.watched.until = self.clock.now();
+        self.state.elapsed = self.elapsed();
+        self.state.until = self.run.clock.now();
         let seen = self.seen();
-        if self.options.progress_interval.is_some() {
-            let workers = (0..self.workers.len()).map(|index| self.progress_of(index)).collect();
+        if self.run.options.progress_interval.is_some() {
+            let workers = self.progress();
             observer.event(Event::Ended(&Progress {
                 elapsed: self.elapsed(),
                 remaining: Some(Nanos::ZERO),
@@ -183,66 +170,72 @@ impl<'run> Watch<'run> {
                 workers,
             }));
         }
-        self.watched.remaining = (self.watched.elapsed > NO_ESTIMATE_UNTIL).then_some(Nanos::ZERO);
-        self.recorder.read_latencies(|| super::latency::so_far(self.workers, self.shared));
-        let Recorded { devices, lowest_traffic, monitored } = self.recorder.finish(self.clock.now(), &seen);
-        (self.watched.devices, self.watched.lowest_traffic) = (devices, lowest_traffic);
-        self.watched.monitored = Some(monitored);
-        Ok(self.watched)
+        self.state.remaining = (self.state.elapsed > NO_ESTIMATE_UNTIL).then_some(Nanos::ZERO);
+        self.recorder.read_latencies(|| super::latency::so_far(self.run.workers, self.run.shared));
+        let Recorded { devices, lowest_traffic, monitored } = self.recorder.finish(self.run.clock.now(), &seen);
+        (self.state.devices, self.state.lowest_traffic) = (devices, lowest_traffic);
+        self.state.monitored = Some(monitored);
+        Ok(self.state)
+    }
+
+    /// The observer's requests that are pending, each once.
+    fn requests(&self, observer: &mut dyn Observer) -> Vec<Request> {
+        let mut requests = Vec::new();
+        while let Some(request) = observer.request(self.elapsed())
+            && !requests.contains(&request)
+        {
+            requests.push(request);
+        }
+        requests
     }
 
     /// Sleeps until there may be something to do. With many workers it sleeps for a fixed time, because every wake-up
     /// means a pass over all of them. A worker process that has finished rings no bell when it exits, so it is polled
     /// at a short interval.
-    fn pause(&self, heard: u32) {
-        let controls = &self.shared.controls;
-        let leaving = || (0..self.workers.len()).any(|index| self.is_running(index) && self.has_left(index));
-        if self.workers.len() > MANY_WORKERS {
+    fn pause(&self, seen_wakeups: u32) {
+        let controls = &self.run.shared.controls;
+        let is_exiting = |index: usize| self.is_running(index) && controls[index].exiting.load(Acquire) != 0;
+        if self.run.workers.len() > MANY_WORKERS {
             let pause = if self.setting_up.is_empty() { POLL_RUN } else { POLL_SETUP };
-            self.clock.sleep_until(self.clock.now().saturating_add(pause));
-        } else if leaving() {
-            self.clock.sleep_until(self.clock.now().saturating_add(POLL_EXIT));
+            self.run.clock.sleep_until(self.run.clock.now().saturating_add(pause));
+        } else if self.all().any(is_exiting) {
+            self.run.clock.sleep_until(self.run.clock.now().saturating_add(POLL_EXIT));
         } else {
-            bell::wait(controls, heard, POLL_RUN);
+            wakeup::wait(controls, seen_wakeups, POLL_RUN);
         }
     }
 
-    fn has_left(&self, index: usize) -> bool {
-        self.shared.controls[index].left.load(Acquire) != 0
-    }
-
     /// Passes the workers' messages to the observer.
-    fn hear(&self, observer: &mut dyn Observer) {
-        for control in self.shared.controls.iter() {
-            control.notices.hear(&mut |text| observer.event(Event::Finding(text)));
+    fn pass_on_notices(&self, observer: &mut dyn Observer) {
+        for control in self.run.shared.controls.iter() {
+            control.notices.receive(&mut |text| observer.event(Event::Finding(text)));
         }
     }
 
     /// Reports I/O that is stuck.
     fn report_stuck(&mut self, observer: &mut dyn Observer) {
-        let now = self.clock.now();
+        let now = self.run.clock.now();
         if !self.stuck.is_due(now) {
             return;
         }
         let mut stuck = std::mem::take(&mut self.stuck);
-        let suspects = (0..self.workers.len()).filter(|&index| self.is_running(index)).filter_map(|index| {
-            let job = self.workers[index].job;
-            let thread = self.shared.controls[index].thread.load(Relaxed);
-            let limit = job.limits.stuck_after.filter(|_| thread != 0)?;
-            Some(Suspect { index, job: &job.name, thread, limit })
+        let watched = self.all().filter(|&index| self.is_running(index)).filter_map(|index| {
+            let job = self.run.workers[index].job;
+            let (thread, limit) = (self.run.shared.controls[index].thread()?, job.limits.stuck_after?);
+            Some(WatchedThread { index, job: &job.name, thread, limit })
         });
-        let found = stuck.look(now, &self.options.system_root, suspects);
+        let found = stuck.sample(now, &self.run.options.system_root, watched);
         self.stuck = stuck;
         found.iter().for_each(|text| observer.event(Event::Finding(text)));
     }
 
     pub(super) fn elapsed(&self) -> Nanos {
-        self.clock.now().saturating_sub(self.started_at)
+        self.run.clock.now().saturating_sub(self.started_at)
     }
 
     /// Reports the commands of jobs, once per job.
     fn announce_commands(&self, observer: &mut dyn Observer) {
-        for worker in self.workers.iter().filter(|worker| worker.clone == 0) {
+        for worker in self.run.workers.iter().filter(|worker| worker.clone == 0) {
             let (name, start) = (&worker.job.name, &worker.job.start);
             for (when, command) in [("prerun", &start.before), ("postrun", &start.after)] {
                 if command.is_some() {
@@ -254,79 +247,83 @@ impl<'run> Watch<'run> {
     }
 
     /// Removes jobs from the schedule whose files failed, or that only lay out files.
-    fn skip_unprepared(&mut self, pool: &WorkerPool<'_, '_>) {
-        for index in 0..self.workers.len() {
-            let failed = self.prepared[index].error.is_some();
-            if failed || self.workers[index].job.files.create_only {
-                self.schedule.strike(index);
-                let along = self.schedule.ended(index, failed);
+    fn skip_unprepared(&mut self) {
+        for index in self.all() {
+            let failed = self.run.prepared[index].error.is_some();
+            if failed || self.run.workers[index].job.files.create_only {
+                self.schedule.remove_pending(index);
+                let outcome = if failed { WorkerOutcome::Failed } else { WorkerOutcome::Completed };
+                let ending = self.schedule.ended(index, outcome);
                 // A job whose layout failed never ran: as in fio it does not end other jobs (exitall_on_error).
                 if !failed {
-                    self.end_along(pool, &along);
+                    self.end(ending);
                 }
             }
         }
     }
 
-    fn handle_signals(&mut self, pool: &WorkerPool<'_, '_>, signals: &Signals) {
-        self.handle_worker_signals(pool);
+    fn handle_signals(&mut self, pool: &WorkerPool<'_, '_>, observer: &mut dyn Observer, signals: &Signals) {
+        // A signal sent to a single worker ends the whole run too, as in fio; the exit status is that of the jobs.
+        let mut controls = self.run.shared.controls.iter();
+        if !self.is_ending && controls.any(|control| control.stop.load(Relaxed) & SIGNALLED != 0) {
+            self.end_run(observer);
+        }
         let Some(signal) = signals.received() else { return };
-        if self.watched.signal.is_none() {
-            self.watched.signal = Some(signal);
-            self.end_all(pool);
+        if self.state.signal.is_none() {
+            self.state.signal = Some(signal);
+            self.end_run(observer);
         }
         if signals.count() > 1 {
-            self.urged_at = self.urged_at.or_else(|| Some(self.clock.now()));
-            for index in (0..self.workers.len()).filter(|&index| self.is_running(index)) {
-                pool.kill(index);
-            }
+            self.urged_at = self.urged_at.or_else(|| Some(self.run.clock.now()));
+            self.all().filter(|&index| self.is_running(index)).for_each(|index| pool.kill(index));
         }
     }
 
-    /// A signal sent to a single worker ends the whole run too, as in fio; the exit status is that of the jobs.
-    fn handle_worker_signals(&mut self, pool: &WorkerPool<'_, '_>) {
-        let controls = &self.shared.controls;
-        let signalled = || controls.iter().any(|control| control.stop.load(Relaxed) & SIGNALLED != 0);
-        if !self.ended_by_worker && signalled() {
-            self.ended_by_worker = true;
-            self.end_all(pool);
+    /// Asks all workers to end; only the first call has an effect.
+    fn end_run(&mut self, observer: &mut dyn Observer) {
+        if !std::mem::replace(&mut self.is_ending, true) {
+            self.end(self.all());
+            observer.event(Event::Ending);
         }
-    }
-
-    fn end_all(&mut self, pool: &WorkerPool<'_, '_>) {
-        let all: Vec<usize> = (0..self.workers.len()).collect();
-        self.end_along(pool, &all);
     }
 
     /// True if 0.5 s have passed since the second request to end, and since the last worker ended: the remaining
     /// workers are in an uninterruptible system call, which neither the stop flag nor SIGKILL ends.
     fn has_waited_long_enough(&self) -> bool {
-        self.urged_at.is_some_and(|at| self.clock.now().saturating_sub(at.max(self.last_end)) > PATIENCE)
+        self.urged_at.is_some_and(|at| self.run.clock.now().saturating_sub(at.max(self.last_end)) > PATIENCE)
     }
 
     /// Gives up on the workers that do not end.
     fn abandon_workers(&mut self, pool: &mut WorkerPool<'run, '_>) {
-        for index in (0..self.workers.len()).filter(|&index| self.schedule.standing(index) == Standing::Started) {
-            pool.leave(index);
-            self.watched.ends[index] = Some(End::Left);
+        for index in self.all() {
+            if self.is_running(index) {
+                pool.abandon(index);
+                self.state.ends[index] = Some(WorkerEnd::Abandoned);
+            }
         }
-        self.watched.has_stuck_workers = true;
     }
 
     /// Ends the groups that have reached steady state.
-    fn settle(&mut self, pool: &WorkerPool<'_, '_>) {
-        let (workers, to) = (self.workers, self.options.debug_log.as_ref());
-        let mut tell = |leader: usize, text: &str| DebugLog::group_line(&workers[leader], to, text);
-        let settled = self.watched.settling.look(self.clock.now(), self.shared, &mut tell);
-        self.end_along(pool, &settled);
+    fn end_steady_groups(&mut self) {
+        let RunInputs { workers, options, shared, clock, .. } = self.run;
+        let mut log =
+            |leader: usize, text: &str| DebugLog::group_line(&workers[leader], options.debug_log.as_ref(), text);
+        let steady = self.state.groups.sample(clock.now(), shared, &mut log);
+        self.end(steady);
     }
 
-    fn end_along(&mut self, pool: &WorkerPool<'_, '_>, indices: &[usize]) {
-        for &index in indices {
-            if !self.schedule.strike(index) && self.is_running(index) {
-                pool.stop(index);
+    /// Asks these workers to end, or removes them from the schedule if they have not started.
+    fn end(&mut self, indices: impl IntoIterator<Item = usize>) {
+        for index in indices {
+            if !self.schedule.remove_pending(index) && self.is_running(index) {
+                gate::stop(&self.run.shared.controls[index]);
             }
         }
+    }
+
+    /// The indices of all workers.
+    pub(super) fn all(&self) -> Range<usize> {
+        0..self.run.workers.len()
     }
 
     pub(super) fn is_running(&self, index: usize) -> bool {
@@ -347,17 +344,17 @@ impl<'run> Watch<'run> {
             self.schedule.started(index);
             self.setting_up.push(index);
         }
-        let ready = |&index: &usize| self.reaped[index] || pool.is_ready(index);
+        let ready = |&index: &usize| self.reaped[index] || self.run.shared.controls[index].ready.load(Acquire) != 0;
         if !self.setting_up.is_empty() && self.setting_up.iter().all(ready) {
             let turn = std::mem::take(&mut self.setting_up);
-            self.recorder.begin_targets(&targets_of(&turn, self.workers, self.prepared));
-            if self.workers.iter().any(|worker| worker.job.place.cgroup.is_some()) {
+            self.recorder.begin_targets(&targets_of(&turn, self.run.workers, self.run.prepared));
+            if self.run.workers.iter().any(|worker| worker.job.place.cgroup.is_some()) {
                 let seen: Vec<WorkerSeen> = turn.iter().map(|&index| self.seen_of(index)).collect();
                 self.recorder.begin_workers(&seen);
             }
             for index in turn {
-                pool.go(index);
-                self.estimate.started(index, self.clock.now());
+                gate::open(&self.run.shared.controls[index], Gate::Go);
+                self.estimate.started(index, self.run.clock.now());
             }
         }
         Ok(())
@@ -366,65 +363,60 @@ impl<'run> Watch<'run> {
     /// Reaps workers that have ended. Those in state Finishing are checked at each turn, the others every 50 ms, to
     /// notice one that died without reporting.
     fn collect(&mut self, pool: &mut WorkerPool<'run, '_>) -> Result<(), RunError> {
-        let now = self.clock.now();
+        let now = self.run.clock.now();
         let look_at_all = now.saturating_sub(self.last_dead_check) >= CHECK_DEAD;
         if look_at_all {
             self.last_dead_check = now;
         }
-        for index in 0..self.workers.len() {
+        for index in self.all() {
             let finishing = || self.state(index) == WorkerState::Finishing as u32;
             if !self.is_running(index) || !(look_at_all || finishing()) {
                 continue;
             }
             self.recorder.read_worker(index, &self.seen_of(index));
             let Some(end) = pool.collect(index)? else { continue };
-            self.watched.ends[index] = Some(end);
+            self.state.ends[index] = Some(end);
             self.last_end = now;
             self.reaped[index] = true;
-            let control = &self.shared.controls[index];
-            control.state.store(WorkerState::Reaped as u32, Relaxed);
+            self.run.shared.controls[index].state.store(WorkerState::Reaped as u32, Relaxed);
             self.remove_group_of(index);
-            let along = self.schedule.ended(index, self.failed(index, end));
-            self.unlink_files_of(index);
-            self.end_along(pool, &along);
+            let ending = self.schedule.ended(index, self.outcome(index, end));
+            if self.run.workers[index].job.files.unlink {
+                crate::files::unlink(&self.run.prepared[index].files);
+            }
+            self.end(ending);
         }
         Ok(())
     }
 
-    fn failed(&self, index: usize, end: End) -> bool {
-        let faulty = || self.shared.records.snapshot(index).is_none_or(|record| record.fault.errno != 0);
-        !matches!(end, End::Returned) || faulty()
+    fn outcome(&self, index: usize, end: WorkerEnd) -> WorkerOutcome {
+        let faulty = || self.run.shared.records.snapshot(index).is_none_or(|record| record.fault.errno().is_some());
+        if !matches!(end, WorkerEnd::Returned) || faulty() { WorkerOutcome::Failed } else { WorkerOutcome::Completed }
     }
 
     /// Removes the cgroup of a worker, unless other workers are still in it; the last one removes it.
     fn remove_group_of(&self, index: usize) {
-        if let Some(plan) = self.workers[index].job.place.cgroup.as_ref().filter(|plan| !plan.keep)
-            && let Ok(group) = sys::processes::io_group::IoGroup::make(&self.options.system_root, &plan.name, None)
+        if let Some(plan) = self.run.workers[index].job.place.cgroup.as_ref().filter(|plan| !plan.keep)
+            && let Ok(group) = sys::processes::io_group::IoGroup::make(&self.run.options.system_root, &plan.name, None)
         {
             // EBUSY while another worker is in it.
             let _ = group.remove();
         }
     }
 
-    fn unlink_files_of(&self, index: usize) {
-        if self.workers[index].job.files.unlink {
-            crate::files::unlink(&self.prepared[index].files);
-        }
-    }
-
     pub(super) fn state(&self, index: usize) -> u32 {
-        self.shared.controls[index].state.load(Acquire)
+        self.run.shared.controls[index].state.load(Acquire)
     }
 
     /// Releases processes that wait at their gates and will not be started.
     fn release_unstarted(&mut self, pool: &mut WorkerPool<'run, '_>) -> Result<(), RunError> {
         let unstarted = |&index: &usize| !self.reaped[index] && !self.is_running(index);
-        let left: Vec<usize> = (0..self.workers.len()).filter(unstarted).collect();
-        for &index in &left {
-            pool.stop(index);
+        let unstarted: Vec<usize> = self.all().filter(unstarted).collect();
+        for &index in &unstarted {
+            gate::stop(&self.run.shared.controls[index]);
         }
-        for index in left {
-            if self.workers[index].job.isolation == Isolation::Process {
+        for index in unstarted {
+            if self.run.workers[index].job.isolation == Isolation::Process {
                 pool.wait(index)?;
             }
         }
@@ -432,22 +424,22 @@ impl<'run> Watch<'run> {
     }
 
     fn sample_devices(&mut self) {
-        let now = self.clock.now();
+        let now = self.run.clock.now();
         if self.recorder.is_due(now) {
-            self.recorder.read_latencies(|| super::latency::so_far(self.workers, self.shared));
+            self.recorder.read_latencies(|| super::latency::so_far(self.run.workers, self.run.shared));
             self.recorder.sample(now, &self.seen());
         }
     }
 
     fn seen(&self) -> Vec<WorkerSeen> {
-        (0..self.workers.len()).map(|index| self.seen_of(index)).collect()
+        self.all().map(|index| self.seen_of(index)).collect()
     }
 
     fn seen_of(&self, index: usize) -> WorkerSeen {
-        let control = &self.shared.controls[index];
+        let control = &self.run.shared.controls[index];
         WorkerSeen {
-            thread: Some(control.thread.load(Relaxed)).filter(|&thread| thread != 0),
-            account: match self.workers[index].job.isolation {
+            thread: control.thread(),
+            account: match self.run.workers[index].job.isolation {
                 Isolation::Process => Account::Process,
                 Isolation::Thread => Account::Thread,
             },
@@ -458,23 +450,28 @@ impl<'run> Watch<'run> {
     }
 
     fn report(&mut self, observer: &mut dyn Observer) {
-        let (now, Some(interval)) = (self.clock.now(), self.options.progress_interval) else { return };
+        let (now, Some(interval)) = (self.run.clock.now(), self.run.options.progress_interval) else { return };
         if now < self.next_progress {
             return;
         }
         self.next_progress = now.saturating_add(interval);
-        let workers: Vec<WorkerProgress> = (0..self.workers.len()).map(|index| self.progress_of(index)).collect();
-        let (done, remaining) = self.estimate.look(now, &workers, &self.schedule);
+        let workers = self.progress();
+        let (done, remaining) = self.estimate.at(now, &workers, &self.schedule);
         observer.event(Event::Progress(&Progress { elapsed: self.elapsed(), remaining, done, workers }));
     }
 
-    pub(super) fn progress_of(&self, index: usize) -> WorkerProgress {
-        let control = &self.shared.controls[index];
+    /// The progress of all workers.
+    pub(super) fn progress(&self) -> Vec<WorkerProgress> {
+        self.all().map(|index| self.progress_of(index)).collect()
+    }
+
+    fn progress_of(&self, index: usize) -> WorkerProgress {
+        let control = &self.run.shared.controls[index];
         let [read, write, trim] = control.bytes.each_ref().map(|bytes| bytes.load(Relaxed));
         let bytes = PerDirection { read, write, trim };
         let [read, write, trim] = control.ios.each_ref().map(|ios| ios.load(Relaxed));
         WorkerProgress {
-            job_index: self.workers[index].job_index,
+            job_index: self.run.workers[index].job_index,
             state: state_of(self.state(index)),
             open_files: control.open_files.load(Relaxed),
             bytes,

@@ -1,22 +1,17 @@
 //! A run from its plan to its result: prepares files, forks workers, monitors them, and collects their records.
 
-use super::event_loop::{Watch, Watched};
-use super::layout_thread::Outside;
+use super::event_loop::EventLoop;
+use super::layout_thread::LayoutContext;
 use super::prepare::{self, Prepared};
-use super::result::assemble;
-use super::workers::{Shared, WorkerInput, WorkerPool};
+use super::workers::{RunInputs, SharedMemory, WorkerPool};
 use crate::files::FileKind;
-use crate::shared::capabilities::has;
 use crate::shared::group_state::GroupState;
-use crate::shared::record::Mailbox;
 use crate::{Event, Observer, RunError, RunOptions};
 use measure::SystemClock;
 use model::RunResult;
-use plan::option::Effect;
 use plan::{Isolation, Plan, WorkerPlan};
 use std::collections::BTreeSet;
 use std::path::Path;
-use sys::machine::shared_memory::{SharedBlocks, SharedRecords};
 
 /// Runs a plan: lays out its files, runs its jobs, and returns their results.
 ///
@@ -46,58 +41,28 @@ pub fn execute_by(
         None => (plan, Vec::new()),
     };
     prepare::check(plan, options)?;
-    let signals = crate::signals::Signals::watch()?;
+    let signals = crate::signals::Signals::install()?;
     let workers: Vec<WorkerPlan<'_>> = plan.workers().collect();
     announce(&workers, observer);
-    let mut outside = Outside { clock, root: &options.system_root, observer: &mut *observer, signals: &signals };
-    let prepared = prepare::prepare(plan, &workers, replays, &mut outside)?;
-    let shared = Shared {
-        controls: SharedBlocks::new(workers.len())?,
-        records: SharedRecords::new(workers.len())?,
-        priorities: plan
-            .jobs
-            .iter()
-            .any(|job| has(job, Effect::RaisesPriority))
-            .then(|| SharedRecords::new(workers.len()))
-            .transpose()?,
-        mailboxes: workers.iter().map(|_| Mailbox::default()).collect(),
-    };
-    let system_seed = prepare::system_seed();
-    let group = GroupState::of_all(&workers);
-    let inputs: Vec<WorkerInput<'_>> = workers
-        .iter()
-        .zip(&prepared)
-        .zip(&group)
-        .map(|((&plan, ready), group)| WorkerInput { plan, files: &ready.files, replay: ready.replay.as_ref(), group })
-        .collect();
-    let ending = std::thread::scope(|scope| {
-        let mut pool = WorkerPool::fork(&shared, inputs, clock, system_seed, options)?;
-        let watch = Watch::new(&workers, &prepared, &shared, options, clock).of_plan(plan);
-        let watched = watch.run(&mut pool, scope, observer, &signals)?;
-        if watched.has_stuck_workers {
-            // The paths of files are left out: resolving them could block, because their device does not respond.
-            let environment = |notes| crate::environment::look_around(&options.system_root, &clock, notes, &[]);
-            let result = assemble(plan, &workers, &prepared, &shared, watched, environment);
+    let mut layout = LayoutContext { clock, root: &options.system_root, observer: &mut *observer, signals: &signals };
+    let prepared = prepare::prepare(plan, &workers, replays, &mut layout)?;
+    let shared = SharedMemory::new(plan, workers.len())?;
+    let groups = GroupState::of_all(&workers);
+    let inputs =
+        RunInputs { plan, workers: &workers, prepared: &prepared, groups: &groups, shared: &shared, options, clock };
+    std::thread::scope(|scope| {
+        let mut pool = WorkerPool::fork(inputs)?;
+        let state = EventLoop::new(inputs).run(&mut pool, scope, observer, &signals)?;
+        let is_stuck = state.has_stuck_workers();
+        // With stuck workers the paths of files are left out: resolving them could block, because their device does
+        // not respond.
+        let files = if is_stuck { Vec::new() } else { regular_files(&prepared) };
+        let result = inputs.result(state, &files);
+        if is_stuck {
             observer.event(Event::Abandoned(&result));
-            return Ok(Ending::Abandoned(Box::new(result)));
         }
-        Ok::<_, RunError>(Ending::Collected(Box::new(watched)))
-    })?;
-    let watched = match ending {
-        Ending::Collected(watched) => *watched,
-        Ending::Abandoned(result) => return Ok(*result),
-    };
-    let files = regular_files(&prepared);
-    let environment = |notes| crate::environment::look_around(&options.system_root, &clock, notes, &files);
-    Ok(assemble(plan, &workers, &prepared, &shared, watched, environment))
-}
-
-/// The end of a run's workers.
-enum Ending {
-    /// All were reaped.
-    Collected(Box<Watched>),
-    /// Some are stuck in the kernel: the result without them.
-    Abandoned(Box<RunResult>),
+        Ok(result)
+    })
 }
 
 /// The regular files of all workers, each once.

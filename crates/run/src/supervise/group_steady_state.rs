@@ -1,9 +1,9 @@
 //! Steady state of groups that are reported as one: the parent adds up the counters of their workers and checks the
 //! sums.
 
-use super::workers::Shared;
+use super::workers::SharedMemory;
 use crate::WorkerState;
-use crate::shared::group_state::{GroupState, SteadyJudge};
+use crate::shared::group_state::{GroupState, SteadyChecker};
 use crate::shared::steady::{Steadiness, Totals};
 use measure::Nanos;
 use model::SteadyResult;
@@ -12,7 +12,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 /// All groups that wait for steady state.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Settling {
+pub(crate) struct GroupSteadyState {
     groups: Vec<Group>,
 }
 
@@ -24,24 +24,22 @@ struct Group {
     steadiness: Option<Steadiness>,
 }
 
-impl Settling {
+impl GroupSteadyState {
     /// The groups among these workers.
-    pub(crate) fn new(workers: &[WorkerPlan<'_>]) -> Self {
-        let mut groups: Vec<Group> = Vec::new();
-        for group in GroupState::of_all(workers) {
-            let Some(plan) = workers[group.own].job.steady else { continue };
-            let first = group.ramp.first() == Some(&group.own);
-            if group.steady == SteadyJudge::Parent && first {
-                groups.push(Group { members: group.ramp, plan, steadiness: None });
-            }
-        }
-        Settling { groups }
+    pub(crate) fn new(workers: &[WorkerPlan<'_>], groups: &[GroupState]) -> Self {
+        let group = |group: &GroupState| {
+            let plan = workers[group.own].job.steady?;
+            let is_first = group.ramp.first() == Some(&group.own);
+            let checked_here = group.steady == SteadyChecker::Parent && is_first;
+            checked_here.then(|| Group { members: group.ramp.clone(), plan, steadiness: None })
+        };
+        GroupSteadyState { groups: groups.iter().filter_map(group).collect() }
     }
 
-    /// Checks the groups at `now`; returns the workers of those that have just become steady. `tell` receives a line
+    /// Checks the groups at `now`; returns the workers of those that have just become steady. `log` receives a line
     /// for each sample, with the index of the group's first worker.
-    pub(crate) fn look(&mut self, now: Nanos, shared: &Shared, tell: &mut dyn FnMut(usize, &str)) -> Vec<usize> {
-        let mut settled = Vec::new();
+    pub(crate) fn sample(&mut self, now: Nanos, shared: &SharedMemory, log: &mut dyn FnMut(usize, &str)) -> Vec<usize> {
+        let mut steady = Vec::new();
         for group in &mut self.groups {
             let state = |index: usize| shared.controls[index].state.load(Relaxed);
             let at_work = |&index: &usize| state(index) == WorkerState::Running as u32;
@@ -52,13 +50,13 @@ impl Settling {
             if now < steadiness.due() {
                 continue;
             }
-            let is_steady = steadiness.look(now, totals(&group.members, shared));
-            tell(group.members[0], &steadiness.describe());
+            let is_steady = steadiness.sample(now, totals(&group.members, shared));
+            log(group.members[0], &steadiness.describe());
             if is_steady {
-                settled.extend(&group.members);
+                steady.extend(&group.members);
             }
         }
-        settled
+        steady
     }
 
     /// The result of the group whose first worker this is.
@@ -69,12 +67,13 @@ impl Settling {
     }
 }
 
-fn totals(members: &[usize], shared: &Shared) -> Totals {
+fn totals(members: &[usize], shared: &SharedMemory) -> Totals {
     let mut totals = Totals::default();
     for &index in members {
         let control = &shared.controls[index];
-        totals.bytes += control.bytes.iter().map(|bytes| bytes.load(Relaxed)).sum::<u64>();
-        totals.ios += control.ios.iter().map(|ios| ios.load(Relaxed)).sum::<u64>();
+        let (bytes, ios) = control.amounts();
+        totals.bytes += bytes.iter().sum::<u64>();
+        totals.ios += ios.iter().sum::<u64>();
         totals.latency_ns = totals.latency_ns.saturating_add(control.latency_ns.load(Relaxed));
     }
     totals

@@ -1,52 +1,42 @@
 //! Reports during a run: asks the workers for their records and assembles a result while they continue.
 
-use super::event_loop::{NO_ESTIMATE_UNTIL, Watch, Watched};
-use super::result::assemble;
+use super::event_loop::{EventLoop, NO_ESTIMATE_UNTIL, RunState};
 use crate::shared::control::REPORT;
 use crate::signals::Signals;
-use crate::{Event, Observer, Request, WorkerProgress, WorkerState};
+use crate::{Event, Observer, Request, WorkerState};
 use measure::{Clock, Nanos};
-use plan::Plan;
 use std::sync::atomic::Ordering::{Acquire, Release};
 
 /// Time to wait for a worker's answer: a little longer than its longest sleep (50 ms). A worker that waits longer for
 /// its device is reported as of its previous answer.
-const PATIENCE: Nanos = Nanos::from_millis(80);
+const ANSWER_TIMEOUT: Nanos = Nanos::from_millis(80);
 /// Interval of the check for answers.
-const LOOK: Nanos = Nanos::from_micros(200);
+const ANSWER_POLL: Nanos = Nanos::from_micros(200);
 
-impl<'run> Watch<'run> {
-    /// Sets the plan, so that reports can be assembled during the run.
-    pub(super) fn of_plan(mut self, plan: &'run Plan) -> Self {
-        self.plan = Some(plan);
-        self
-    }
-
-    /// Sends a report if the observer or SIGUSR1 asks for one.
-    pub(super) fn report_so_far(&mut self, request: Option<Request>, observer: &mut dyn Observer, signals: &Signals) {
+impl EventLoop<'_> {
+    /// Sends a report or a save, or both of the same moment, if the observer or SIGUSR1 asks for it.
+    pub(super) fn report_so_far(&mut self, requests: &[Request], observer: &mut dyn Observer, signals: &Signals) {
         // The signal is consumed even if a request exists too: otherwise it would produce a second report in the next
         // turn.
         let signalled = signals.report_wanted();
-        let reports = signalled || request == Some(Request::Report);
-        let saves = request == Some(Request::Save);
-        let Some(plan) = self.plan.filter(|_| saves || reports) else { return };
+        let reports = signalled || requests.contains(&Request::Report);
+        let saves = requests.contains(&Request::Save);
+        if !(saves || reports) {
+            return;
+        }
         self.ask_workers();
-        let now = self.clock.now();
+        let now = self.run.clock.now();
         self.recorder.read_devices(now);
-        let watched = Watched {
-            ends: self.watched.ends.clone(),
-            signal: None,
+        let state = RunState {
+            ends: self.state.ends.clone(),
             elapsed: self.elapsed(),
             until: now,
             remaining: self.remaining(now),
             devices: self.recorder.device_usage(),
-            lowest_traffic: None,
-            settling: self.watched.settling.clone(),
-            ..Watched::default()
+            groups: self.state.groups.clone(),
+            ..RunState::default()
         };
-        let root = &self.options.system_root;
-        let environment = |notes| crate::environment::look_around(root, &self.clock, notes, &[]);
-        let result = assemble(plan, self.workers, self.prepared, self.shared, watched, environment);
+        let result = self.run.result(state, &[]);
         if saves {
             observer.event(Event::Save(&result));
         }
@@ -62,14 +52,14 @@ impl<'run> Watch<'run> {
             let idle = [WorkerState::Waiting, WorkerState::SettingUp, WorkerState::Finishing, WorkerState::Reaped];
             self.is_running(index) && !idle.iter().any(|&idle| idle as u32 == state)
         };
-        let asked: Vec<usize> = (0..self.workers.len()).filter(at_work).collect();
+        let asked: Vec<usize> = self.all().filter(at_work).collect();
         for &index in &asked {
-            self.shared.controls[index].stop.fetch_or(REPORT, Release);
+            self.run.shared.controls[index].stop.fetch_or(REPORT, Release);
         }
-        let until = self.clock.now().saturating_add(PATIENCE);
-        let waits = |index: usize| self.shared.controls[index].stop.load(Acquire) & REPORT != 0;
-        while asked.iter().any(|&index| waits(index)) && self.clock.now() < until {
-            self.clock.sleep_until(self.clock.now().saturating_add(LOOK));
+        let until = self.run.clock.now().saturating_add(ANSWER_TIMEOUT);
+        let waits = |index: usize| self.run.shared.controls[index].stop.load(Acquire) & REPORT != 0;
+        while asked.iter().any(|&index| waits(index)) && self.run.clock.now() < until {
+            self.run.clock.sleep_until(self.run.clock.now().saturating_add(ANSWER_POLL));
         }
     }
 
@@ -77,7 +67,6 @@ impl<'run> Watch<'run> {
         if self.elapsed() <= NO_ESTIMATE_UNTIL {
             return None;
         }
-        let workers: Vec<WorkerProgress> = (0..self.workers.len()).map(|index| self.progress_of(index)).collect();
-        self.estimate.look(now, &workers, &self.schedule).1
+        self.estimate.at(now, &self.progress(), &self.schedule).1
     }
 }

@@ -3,7 +3,7 @@
 //! Workers are not involved: the parent copies the histograms that it needs from their records. The copy is not atomic;
 //! an I/O that is counted during it appears in this sample or in the next.
 
-use super::workers::Shared;
+use super::workers::SharedMemory;
 use crate::shared::record::{Histograms, Keeps, Recent, Record};
 use measure::Histogram;
 use plan::{Isolation, WorkerPlan};
@@ -16,7 +16,7 @@ const WORKERS_MAX: usize = 128;
 
 /// The sum over all workers, per direction. `None` if workers are threads, whose records must not be read while they
 /// run, and if there are too many.
-pub(super) fn so_far(workers: &[WorkerPlan<'_>], shared: &Shared) -> Option<Box<[Histogram; 3]>> {
+pub(super) fn so_far(workers: &[WorkerPlan<'_>], shared: &SharedMemory) -> Option<Box<[Histogram; 3]>> {
     let apart = |worker: &WorkerPlan<'_>| worker.job.isolation == Isolation::Process;
     if workers.len() > WORKERS_MAX || !workers.iter().all(apart) {
         return None;
@@ -33,7 +33,7 @@ pub(super) fn so_far(workers: &[WorkerPlan<'_>], shared: &Shared) -> Option<Box<
     Some(sum)
 }
 
-fn add(shared: &Shared, index: usize, direction: usize, sum: &mut Histogram) -> Option<()> {
+fn add(shared: &SharedMemory, index: usize, direction: usize, sum: &mut Histogram) -> Option<()> {
     let keeps = *shared.records.part::<Keeps>(index, offset_of!(Record, keeps))?;
     let kept = match keeps {
         Keeps { total: 1.., .. } => offset_of!(Histograms, total),
@@ -45,6 +45,6 @@ fn add(shared: &Shared, index: usize, direction: usize, sum: &mut Histogram) -> 
     // Read after the histogram: values that move into it in between are missing from this sample and included in the
     // next, never counted twice.
     let recent = offset_of!(Record, recent) + direction * size_of::<Recent>();
-    shared.records.part::<Recent>(index, recent)?.pour_into(keeps, sum);
+    shared.records.part::<Recent>(index, recent)?.add_to(keeps, sum);
     Some(())
 }

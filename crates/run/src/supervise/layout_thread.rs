@@ -1,9 +1,10 @@
 //! The layout of a job's files in a separate thread, so that the main thread can handle requests to end, and report a
 //! system call that is stuck.
 
-use super::stuck::{PATIENCE, Stuck, Suspect};
-use crate::files::{PlannedFile, lay_out, refusal};
-use crate::signals::{Signals, leave_to_main_thread};
+use super::stuck::{PATIENCE, StuckCalls, WatchedThread};
+use crate::error::refusal;
+use crate::files::{PlannedFile, lay_out};
+use crate::signals::{Signals, block_in_thread};
 use crate::{Event, Observer, RunError};
 use measure::{Clock, Nanos, SystemClock};
 use model::JobError;
@@ -15,7 +16,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
 /// Interval of the check for signals.
-const LOOK: Duration = Duration::from_millis(50);
+const POLL: Duration = Duration::from_millis(50);
 
 /// Messages of the layout thread.
 enum Message {
@@ -40,58 +41,53 @@ fn message(event: Event<'_>) -> Option<Message> {
 }
 
 /// The parts that the main thread uses while the layout runs.
-pub(super) struct Outside<'a> {
+pub(super) struct LayoutContext<'a> {
     pub(super) clock: SystemClock,
     pub(super) root: &'a Path,
     pub(super) observer: &'a mut dyn Observer,
     pub(super) signals: &'a Signals,
 }
 
-/// Outcomes of a layout.
-pub(super) enum LayoutOutcome {
-    /// All files exist.
-    Done,
-    /// A file could not be created: the error of this job.
+/// The reason why a job cannot run.
+pub(super) enum Unprepared {
+    /// An error of this job; the others can run.
     Failed(JobError),
-    /// The second request to end came while the thread was in an uninterruptible system call: the run is over.
-    Stuck(RunError),
+    /// The second request to end came while the layout was in an uninterruptible system call: the run is over.
+    All(RunError),
+}
+
+impl From<JobError> for Unprepared {
+    fn from(error: JobError) -> Self {
+        Unprepared::Failed(error)
+    }
 }
 
 /// Creates the files of all clones of one job in a thread, while this thread handles signals and reports stuck I/O.
+/// Returns the clones.
 pub(super) fn lay_out_in_thread(
     job: &JobPlan,
-    clones: &Arc<Vec<Vec<PlannedFile>>>,
-    outside: &mut Outside<'_>,
-) -> LayoutOutcome {
+    clones: Vec<Vec<PlannedFile>>,
+    context: &mut LayoutContext<'_>,
+) -> Result<Vec<Vec<PlannedFile>>, Unprepared> {
     let (sender, events) = channel();
     let go_on = Arc::new(AtomicBool::new(true));
-    let thread = {
-        let (job, clones, go_on) = (job.clone(), Arc::clone(clones), Arc::clone(&go_on));
-        move || {
-            let _left = leave_to_main_thread();
-            let send = |message: Message| {
-                // The receiver is gone if the main thread has abandoned this one.
-                let _ = sender.send(message);
-            };
-            send(Message::Thread(sys::processes::placement::thread_id()));
-            let mut observer = |event: Event<'_>| message(event).map_or((), send);
-            lay_out(&job, &clones, &mut observer, &mut || go_on.load(Relaxed))
-        }
+    let (job_of_thread, thread_goes_on) = (job.clone(), Arc::clone(&go_on));
+    let thread = move || {
+        let _blocked = block_in_thread();
+        let send = |message: Message| {
+            // The receiver is gone if the main thread has abandoned this one.
+            let _ = sender.send(message);
+        };
+        send(Message::Thread(sys::processes::placement::thread_id()));
+        let mut observer = |event: Event<'_>| message(event).map_or((), send);
+        lay_out(&job_of_thread, &clones, &mut observer, &mut || thread_goes_on.load(Relaxed)).map(|()| clones)
     };
-    let thread = match std::thread::Builder::new().name("layout".into()).spawn(thread) {
-        Ok(thread) => thread,
-        Err(error) => {
-            let message = format!("no thread can be made for its layout: {error}");
-            return LayoutOutcome::Failed(refusal(error.raw_os_error().unwrap_or(libc::EAGAIN), "layout", message));
-        }
-    };
-    if let Err(stuck) = listen(job, &events, &go_on, outside) {
-        return LayoutOutcome::Stuck(stuck);
-    }
-    match thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)) {
-        Ok(()) => LayoutOutcome::Done,
-        Err(error) => LayoutOutcome::Failed(error),
-    }
+    let thread = std::thread::Builder::new().name("layout".into()).spawn(thread).map_err(|error| {
+        let message = format!("no thread can be made for its layout: {error}");
+        refusal(error.raw_os_error().unwrap_or(libc::EAGAIN), "layout", message)
+    })?;
+    listen(job, &events, &go_on, context).map_err(Unprepared::All)?;
+    Ok(thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?)
 }
 
 /// Handles messages and signals until the layout thread ends or is abandoned.
@@ -99,13 +95,13 @@ fn listen(
     job: &JobPlan,
     events: &Receiver<Message>,
     go_on: &AtomicBool,
-    outside: &mut Outside<'_>,
+    context: &mut LayoutContext<'_>,
 ) -> Result<(), RunError> {
-    let Outside { clock, root, observer, signals } = outside;
-    let mut stuck = Stuck::default();
+    let LayoutContext { clock, root, observer, signals } = context;
+    let mut stuck = StuckCalls::default();
     let (mut thread, mut urged_at) = (None, None);
     loop {
-        match events.recv_timeout(LOOK) {
+        match events.recv_timeout(POLL) {
             Ok(Message::Thread(number)) => thread = Some(number),
             Ok(Message::Files { files, bytes }) => observer.event(Event::Layout { job: &job.name, files, bytes }),
             Ok(Message::Done { done, total }) => observer.event(Event::LayoutProgress { done, total }),
@@ -117,14 +113,14 @@ fn listen(
         }
         let now = clock.now();
         if let (Some(limit), Some(thread)) = (job.limits.stuck_after.filter(|_| stuck.is_due(now)), thread) {
-            let suspect = Suspect { index: 0, job: &job.name, thread, limit };
-            let found = stuck.look(now, root, std::iter::once(suspect));
+            let watched = WatchedThread { index: 0, job: &job.name, thread, limit };
+            let found = stuck.sample(now, root, std::iter::once(watched));
             found.iter().for_each(|text| observer.event(Event::Finding(text)));
         }
         if signals.count() > 1 {
             let since: Nanos = *urged_at.get_or_insert(now);
             if now.saturating_sub(since) > PATIENCE {
-                return Err(RunError::LayoutLeft { job: job.name.clone(), thread });
+                return Err(RunError::LayoutAbandoned { job: job.name.clone(), thread });
             }
         }
     }

@@ -12,7 +12,6 @@ mod prepare;
 mod result;
 mod schedule;
 mod stuck;
-mod watched_paths;
 mod workers;
 
 pub use execute::{execute, execute_by};

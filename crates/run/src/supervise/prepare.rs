@@ -1,28 +1,27 @@
 //! Checks before the workers start: that the plan is allowed and possible, and that its files exist.
 
 use super::devices;
-use super::layout_thread::{LayoutOutcome, Outside, lay_out_in_thread};
-use crate::files::{Guard, PlannedFile, announce_own, is_laid_out, plan_files};
-use crate::replay::{Replayed, Replays};
+use super::layout_thread::{LayoutContext, Unprepared, lay_out_in_thread};
+use crate::files::{FileKind, Guard, PlannedFile, announce_own, is_laid_out, plan_files};
+use crate::replay::{ReplayLog, Replays};
 use crate::shared::capabilities::needs_files;
 use crate::{RunError, RunOptions};
 use engine::ENGINES;
 use load::verify::Verifier;
 use measure::Direction;
 use model::JobError;
+use monitor::Target;
 use plan::Plan;
 use plan::{JobPlan, Mix, WorkerPlan};
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::sync::Arc;
 
 /// The prepared input of one worker.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Prepared {
-    /// Its files.
     pub(crate) files: Vec<PlannedFile>,
     /// The I/O log that it replays, if any.
-    pub(crate) replay: Option<Replayed>,
+    pub(crate) replay: Option<ReplayLog>,
     /// The error that prevents it from running.
     pub(crate) error: Option<JobError>,
 }
@@ -67,20 +66,6 @@ fn smallest_checked_block(job: &JobPlan) -> Option<usize> {
     blocks.chain(interval).min().map(|bytes| bytes as usize)
 }
 
-/// The reason why a job cannot run.
-enum Unprepared {
-    /// An error of this job; the others can run.
-    Failed(JobError),
-    /// An error of the whole run.
-    All(RunError),
-}
-
-impl From<JobError> for Unprepared {
-    fn from(error: JobError) -> Self {
-        Unprepared::Failed(error)
-    }
-}
-
 /// Plans and lays out the files of all jobs, in the order of the jobs, before any of them starts. An error becomes the
 /// result of that job's workers; the other jobs run.
 ///
@@ -90,13 +75,13 @@ pub(crate) fn prepare(
     plan: &Plan,
     workers: &[WorkerPlan<'_>],
     replays: Replays,
-    outside: &mut Outside<'_>,
+    context: &mut LayoutContext<'_>,
 ) -> Result<Vec<Prepared>, RunError> {
     let mut prepared: Vec<Prepared> = Vec::with_capacity(workers.len());
     let replays = replays.into_iter().chain(std::iter::repeat_with(|| None));
-    let mut guard = Guard::new(outside.root);
+    let mut guard = Guard::new(context.root);
     for (job, replay) in plan.jobs.iter().zip(replays) {
-        match prepare_job(job, replay, &mut guard, outside) {
+        match prepare_job(job, replay, &mut guard, context) {
             Ok(clones) => prepared.extend(clones),
             Err(Unprepared::Failed(error)) => {
                 let failed = Prepared { files: Vec::new(), replay: None, error: Some(error) };
@@ -110,46 +95,48 @@ pub(crate) fn prepare(
 
 fn prepare_job(
     job: &JobPlan,
-    replay: Option<Result<Vec<Replayed>, JobError>>,
+    replay: Option<Result<Vec<ReplayLog>, JobError>>,
     guard: &mut Guard<'_>,
-    outside: &mut Outside<'_>,
+    context: &mut LayoutContext<'_>,
 ) -> Result<Vec<Prepared>, Unprepared> {
     let needs_files = needs_files(job);
     let replayed = replay.transpose()?;
     let mut clones: Vec<Vec<PlannedFile>> = match &replayed {
         Some(workers) => workers.iter().map(|worker| worker.files.clone()).collect(),
-        None => (0..job.clones).map(|clone| plan_files(job, clone, needs_files)).collect::<Result<Vec<_>, _>>()?,
+        None => (0..job.clones).map(|clone| plan_files(job, clone)).collect::<Result<Vec<_>, _>>()?,
     };
     if needs_files {
         let by_number = replayed.iter().flatten().flat_map(|worker| worker.by_number.iter());
         guard.check(job, &clones, &by_number.map(|path| path.as_path()).collect::<BTreeSet<&Path>>())?;
-        devices::prepare(job, &clones, outside.root)?;
+        devices::prepare(job, &clones, context.root)?;
         // Clones that share a file would each create it; it is then created for all of them first, even with
         // create_serialize=0.
         let shared = job.clones > 1 && !(job.files.names.is_empty() && job.files.handling.below.is_empty());
         if !(job.files.handling.laid_out_first || shared) {
-            announce_own(job, &clones, &mut |event| outside.observer.event(event));
+            announce_own(job, &clones, &mut |event| context.observer.event(event));
         } else if !is_laid_out(job, &clones) {
-            clones = laid_out(job, clones, outside)?;
+            clones = lay_out_in_thread(job, clones, context)?;
         }
     }
     let replayed = replayed.into_iter().flatten().map(Some).chain(std::iter::repeat_with(|| None));
     Ok(clones.into_iter().zip(replayed).map(|(files, replay)| Prepared { files, replay, error: None }).collect())
 }
 
-/// Creates the files that a job needs before it starts.
-fn laid_out(
-    job: &JobPlan,
-    clones: Vec<Vec<PlannedFile>>,
-    outside: &mut Outside<'_>,
-) -> Result<Vec<Vec<PlannedFile>>, Unprepared> {
-    let clones = Arc::new(clones);
-    match lay_out_in_thread(job, &clones, outside) {
-        LayoutOutcome::Done => {}
-        LayoutOutcome::Failed(error) => return Err(Unprepared::Failed(error)),
-        LayoutOutcome::Stuck(error) => return Err(Unprepared::All(error)),
-    }
-    Ok(Arc::try_unwrap(clones).unwrap_or_else(|shared| shared.as_ref().clone()))
+/// The files whose disks are monitored.
+pub(super) fn watched_paths<'a>(workers: &[WorkerPlan<'_>], prepared: &'a [Prepared]) -> Vec<&'a Path> {
+    let wanted =
+        workers.iter().zip(prepared).filter(|(worker, _)| worker.job.record.disk_usage && needs_files(worker.job));
+    let paths: BTreeSet<&Path> =
+        wanted.flat_map(|(_, ready)| ready.files.iter().map(|file| file.path.as_path())).collect();
+    paths.into_iter().collect()
+}
+
+/// The files and block devices of the workers that are about to start.
+pub(super) fn targets_of(turn: &[usize], workers: &[WorkerPlan<'_>], prepared: &[Prepared]) -> Vec<Target> {
+    let wanted = turn.iter().filter(|&&index| workers[index].job.record.disk_usage && needs_files(workers[index].job));
+    let files = wanted.flat_map(|&index| &prepared[index].files);
+    let seen = files.filter(|file| matches!(file.kind, FileKind::Regular | FileKind::Block));
+    seen.map(|file| Target { path: file.path.clone(), start: file.region.start, end: file.region.end }).collect()
 }
 
 /// A seed from the system, for jobs without a repeatable sequence.

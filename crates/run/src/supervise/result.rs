@@ -1,96 +1,85 @@
 //! From records to results: converts what the workers left in shared memory into the model's data.
 
-use super::event_loop::Watched;
+use super::event_loop::RunState;
 use super::prepare::Prepared;
-use super::workers::{End, Shared};
+use super::workers::{RunInputs, WorkerEnd};
+use crate::environment::describe_machine;
+use crate::error::refusal;
+use crate::files::total_bytes;
 use crate::shared::capabilities::{is_queued, needs_files, spec};
 use crate::shared::control::Control;
 use crate::shared::priorities::PriorityRecord;
-use crate::shared::record::{Mailbox, Record};
+use crate::shared::record::Record;
 use crate::shared::steady::Steadiness;
 use crate::shared::usage::{cpu_usage, unix_ms, used_since};
 use measure::{Direction, Histogram, Moments, Nanos};
 use model::{
-    CpuUsage, DirectionResult, Echo, Environment, JobError, JobResult, LatencyGoal, LatencyStatistics, PassMark,
-    PassResult, ReportStyle, RunResult, SteadyResult, SyncResult,
+    CpuUsage, DirectionResult, Echo, JobError, JobResult, LatencyGoal, LatencyStatistics, PassMark, PassResult,
+    PriorityLatency, ReportStyle, RunResult, SyncResult,
 };
-use plan::{JobPlan, Plan, WorkerPlan, Workload};
+use plan::{JobPlan, WorkerPlan, Workload};
+use std::path::Path;
 use std::sync::PoisonError;
-use std::sync::atomic::Ordering::Relaxed;
 
-/// Assembles the result of a run.
-pub(crate) fn assemble(
-    plan: &Plan,
-    workers: &[WorkerPlan<'_>],
-    prepared: &[Prepared],
-    shared: &Shared,
-    watched: Watched,
-    environment: impl FnOnce(Vec<String>) -> Environment,
-) -> RunResult {
-    let elapsed_s = watched.elapsed.as_millis_ceil().div_ceil(1000).max(1);
-    let mut engine_notes: Vec<String> = Vec::new();
-    let mut jobs = Vec::with_capacity(workers.len());
-    for (index, worker) in workers.iter().enumerate() {
-        // A worker that died has not moved its latest latencies into the statistics.
-        let mut record = shared.records.snapshot(index).or_else(|| left_in(&shared.mailboxes[index]));
-        if let Some(record) = &mut record {
-            record.settle();
+impl RunInputs<'_> {
+    /// The result of the run in this state. The environment has the file systems of `files`.
+    pub(super) fn result(&self, state: RunState, files: &[&Path]) -> RunResult {
+        let mut engine_notes: Vec<String> = Vec::new();
+        let mut jobs = Vec::with_capacity(self.workers.len());
+        for index in 0..self.workers.len() {
+            let worker = WorkerInResult::new(self, &state, index);
+            let note = worker.record.as_ref().map(|record| record.note.get()).unwrap_or_default();
+            if !note.is_empty() && !engine_notes.contains(&note) {
+                engine_notes.push(note);
+            }
+            jobs.push(worker.job_result());
         }
-        let found = Found {
-            plan: *worker,
-            prepared: &prepared[index],
-            control: &shared.controls[index],
-            record,
-            priorities: shared.priorities.as_ref().and_then(|records| records.snapshot(index)),
-            end: watched.ends[index],
-            elapsed_s,
-            remaining: watched.remaining,
-            until: watched.until,
-            settled: watched.settling.result(index),
-        };
-        let note = found.record.as_ref().map(|record| record.note.get()).unwrap_or_default();
-        if !note.is_empty() && !engine_notes.contains(&note) {
-            engine_notes.push(note);
+        RunResult {
+            ended_unix_ms: unix_ms(),
+            global_options: self.plan.global_options.clone(),
+            jobs,
+            devices: state.devices,
+            lowest_traffic: state.lowest_traffic,
+            monitored: state.monitored,
+            limited_by: None,
+            environment: describe_machine(&self.options.system_root, &self.clock, engine_notes, files),
+            notes: Vec::new(),
+            ended_by_signal: state.signal,
+            cpu_idleness: None,
         }
-        jobs.push(found.job_result());
     }
-    RunResult {
-        ended_unix_ms: unix_ms(),
-        global_options: plan.global_options.clone(),
-        jobs,
-        devices: watched.devices,
-        lowest_traffic: watched.lowest_traffic,
-        monitored: watched.monitored,
-        limited_by: None,
-        environment: environment(engine_notes),
-        notes: Vec::new(),
-        ended_by_signal: watched.signal,
-        cpu_idleness: None,
-    }
-}
-
-/// The copy that a thread left in its mailbox.
-fn left_in(mailbox: &Mailbox) -> Option<Box<Record>> {
-    mailbox.lock().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
 /// All data of one worker.
-struct Found<'a> {
+struct WorkerInResult<'a> {
     plan: WorkerPlan<'a>,
     prepared: &'a Prepared,
     control: &'a Control,
     record: Option<Box<Record>>,
     priorities: Option<Box<PriorityRecord>>,
-    end: Option<End>,
-    elapsed_s: u64,
-    remaining: Option<Nanos>,
-    /// End of the observation, on the run's clock.
-    until: Nanos,
-    /// Steady state of its group, if it is the first worker of one that is checked together.
-    settled: Option<SteadyResult>,
+    state: &'a RunState,
+    index: usize,
 }
 
-impl Found<'_> {
+impl<'a> WorkerInResult<'a> {
+    fn new(run: &RunInputs<'a>, state: &'a RunState, index: usize) -> Self {
+        let shared = run.shared;
+        // A thread that is still running has left a copy of its record in its mailbox.
+        let copy = || shared.mailboxes[index].lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let mut record = shared.records.snapshot(index).or_else(copy);
+        // A worker that died has not moved its latest latencies into the statistics.
+        if let Some(record) = &mut record {
+            record.merge_recent();
+        }
+        let priorities = shared.priorities.as_ref().and_then(|records| records.snapshot(index));
+        let (plan, control) = (run.workers[index], &shared.controls[index]);
+        WorkerInResult { plan, prepared: &run.prepared[index], control, record, priorities, state, index }
+    }
+
+    fn end(&self) -> Option<WorkerEnd> {
+        self.state.ends[self.index]
+    }
+
     fn job_result(&self) -> JobResult {
         let job = self.plan.job;
         let mut result = JobResult {
@@ -98,34 +87,33 @@ impl Found<'_> {
             workload: spec(job).map(|engine| Workload::of(job, engine)),
             style: ReportStyle::of(&job.record, job.limits.continue_on_error),
             workers: 1,
-            elapsed_s: self.elapsed_s,
-            remaining_s: self.remaining.map(|remaining| remaining.get() / Nanos::SECOND.get()),
+            elapsed_s: self.state.elapsed.as_millis_ceil().div_ceil(1000).max(1),
+            remaining_s: self.state.remaining.map(|remaining| remaining.get() / Nanos::SECOND.get()),
             error: self.error(),
             ..JobResult::default()
         };
         result.latency_goal = goal(job);
-        result.steady.clone_from(&self.settled);
+        result.steady = self.state.groups.result(self.index);
         let Some(record) = self.record.as_deref() else { return self.counted(result) };
-        let measured = Nanos(record.measured_until.saturating_sub(record.measured_from));
-        result.latency_goal.depth = (record.searched_depth > 0).then_some(record.searched_depth);
-        if let (Some(plan), true) = (job.steady, record.steady.present != 0) {
-            let window = &record.steady;
-            result.steady = Some(Steadiness::restored(plan, window.samples(), window.attained != 0).result());
+        let measured = Nanos(record.measured_until).saturating_sub(self.control.measured_from().unwrap_or_default());
+        result.latency_goal.depth = record.searched_depth();
+        if let (Some(plan), Some(window)) = (job.steady, record.steady.samples()) {
+            result.steady = Some(Steadiness::restored(plan, window).result());
         }
         result.pid = record.pid;
         result.started_unix_ms = record.started_unix_ms;
-        result.pass = job.pass.is_some().then(|| pass(record));
+        result.pass = job.pass.is_some().then(|| self.pass(record));
         if job.record.block_lives && record.finished != 0 {
             // Without trims there are no blocks to track, as in fio.
             result.blocks = Some(record.blocks.found().unwrap_or_default());
         }
         result.forgiven_errors = record.forgiven_errors;
-        result.first_forgiven_errno = record.first_forgiven_errno;
+        result.first_forgiven_errno = record.first_forgiven_errno().unwrap_or(0);
         for direction in Direction::ALL {
             result.directions[direction] = self.direction(record, direction, measured);
         }
-        result.sync =
-            SyncResult { count: record.sync.count(), latency: statistics(record.sync, &record.histograms.sync, true) };
+        let latency = statistics(record.sync, Some(&record.histograms.sync));
+        result.sync = SyncResult { count: record.sync.count(), latency };
         result.runtime = measured;
         result.cpu = self.cpu(record);
         result.depth = record.depth();
@@ -138,12 +126,9 @@ impl Found<'_> {
     /// Completes a result from the control block, for a worker whose record cannot be read: a thread that was never
     /// asked for a report, or that is stuck. It has counts, but no latencies.
     fn counted(&self, mut result: JobResult) -> JobResult {
-        let from = self.control.measured_from.load(Relaxed);
-        if from == 0 {
-            return result;
-        }
-        result.pid = self.control.thread.load(Relaxed);
-        result.runtime = self.until.saturating_sub(Nanos(from));
+        let Some(from) = self.control.measured_from() else { return result };
+        result.pid = self.control.thread().unwrap_or(0);
+        result.runtime = self.state.until.saturating_sub(from);
         for direction in Direction::ALL {
             let (bytes, ios) = self.control.measured(direction);
             let runtime = if bytes > 0 { result.runtime } else { Nanos::ZERO };
@@ -154,15 +139,25 @@ impl Found<'_> {
 
     /// True if the record is of a worker that is still running: as of its last progress report.
     fn is_at_work(&self, record: &Record) -> bool {
-        let is_left_thread = matches!(self.end, Some(End::Left)) && self.plan.job.isolation == plan::Isolation::Thread;
-        record.finished == 0 && (self.end.is_none() || is_left_thread)
+        let is_left_thread =
+            matches!(self.end(), Some(WorkerEnd::Abandoned)) && self.plan.job.isolation == plan::Isolation::Thread;
+        record.finished == 0 && (self.end().is_none() || is_left_thread)
     }
 
     fn direction(&self, record: &Record, direction: Direction, measured: Nanos) -> DirectionResult {
         let at = direction as usize;
-        let plan = &self.plan.job.record;
-        let so_far = record.amounts_so_far(direction).filter(|_| self.is_at_work(record));
-        let (bytes, ios) = so_far.unwrap_or_else(|| record.amounts(self.control, direction));
+        let (plan, histograms) = (&self.plan.job.record, &record.histograms);
+        let by_priority = |found: &PriorityRecord| {
+            // The latency that is kept by priority is total or completion latency.
+            let wanted = plan.total_percentiles || plan.completion_percentiles;
+            let latency = |(value, moments, histogram)| {
+                PriorityLatency::of_packed(value, statistics(moments, wanted.then_some(histogram)))
+            };
+            found.found(direction).map(latency).collect()
+        };
+        let so_far =
+            record.so_far().filter(|_| self.is_at_work(record)).map(|amounts| (amounts.bytes[at], amounts.ios[at]));
+        let (bytes, ios) = so_far.unwrap_or_else(|| self.control.measured(direction));
         DirectionResult {
             bytes,
             ios,
@@ -171,30 +166,25 @@ impl Found<'_> {
             zone_resets: if direction == Direction::Write && record.finished != 0 { record.zone_resets } else { 0 },
             runtime: if bytes > 0 { self.window(record, direction, measured) } else { Nanos::ZERO },
             submission: (plan.submission_latency && is_queued(self.plan.job) && record.blind_to_submission == 0).then(
-                || statistics(record.submission[at], &record.histograms.submission[at], plan.submission_percentiles),
+                || {
+                    let wanted = plan.submission_percentiles.then_some(&histograms.submission[at]);
+                    statistics(record.submission[at], wanted)
+                },
             ),
             completion: plan.completion_latency.then(|| {
-                statistics(record.completion[at], &record.histograms.completion[at], plan.completion_percentiles)
+                let wanted = plan.completion_percentiles.then_some(&histograms.completion[at]);
+                statistics(record.completion[at], wanted)
             }),
-            total: plan
-                .total_latency
-                .then(|| statistics(record.total[at], &record.histograms.total[at], plan.total_percentiles)),
-            priorities: self
-                .priorities
-                .as_ref()
-                .map(|found| found.found(direction, self.wants_percentiles()))
-                .unwrap_or_default(),
+            total: plan.total_latency.then(|| {
+                let wanted = plan.total_percentiles.then_some(&histograms.total[at]);
+                statistics(record.total[at], wanted)
+            }),
+            priorities: self.priorities.as_deref().map(by_priority).unwrap_or_default(),
             bandwidth_samples: record.bandwidth_samples[at],
             iops_samples: record.iops_samples[at],
             worker_rates: None,
             stated: None,
         }
-    }
-
-    /// True if percentiles are wanted of the latency that is kept by priority.
-    fn wants_percentiles(&self) -> bool {
-        let plan = &self.plan.job.record;
-        plan.total_percentiles || plan.completion_percentiles
     }
 
     /// The time in which a direction could do I/O: writes and the reads of verify phases alternate.
@@ -211,9 +201,9 @@ impl Found<'_> {
     /// CPU usage of the measured part. For a worker that was killed it is computed from the usage that wait4(2)
     /// returned.
     fn cpu(&self, record: &Record) -> CpuUsage {
-        match self.end {
-            None | Some(End::Left) if record.finished == 0 => record.usage_so_far,
-            Some(End::Killed(exit, _) | End::Exited(exit)) if record.finished == 0 => {
+        match self.end() {
+            None | Some(WorkerEnd::Abandoned) if record.finished == 0 => record.usage_so_far,
+            Some(WorkerEnd::Killed(exit, _) | WorkerEnd::Exited(exit)) if record.finished == 0 => {
                 used_since(cpu_usage(exit.usage), record.usage)
             }
             _ => record.usage,
@@ -225,40 +215,51 @@ impl Found<'_> {
             return Some(error.clone());
         }
         let job = self.plan.job;
-        let failed = |errno, operation: &str, message: String, signal| {
-            Some(JobError { errno, operation: operation.to_owned(), message, signal })
-        };
-        let fault = self.record.as_deref().map(|record| &record.fault).filter(|fault| fault.errno != 0);
-        match self.end {
-            Some(End::Killed(_, signal)) => {
+        let fault = self.record.as_deref().and_then(|record| Some((record.fault.errno()?, &record.fault)));
+        match self.end() {
+            Some(WorkerEnd::Killed(_, signal)) => {
                 let message = format!("job `{}`: its worker was killed by signal {signal}{}", job.name, hint(signal));
-                failed(libc::EINTR, "run", message, Some(signal))
+                Some(JobError { signal: Some(signal), ..refusal(libc::EINTR, "run", message) })
             }
-            Some(End::Left) => {
-                let pid = self.control.thread.load(Relaxed);
+            Some(WorkerEnd::Abandoned) => {
+                let pid = self.control.thread().unwrap_or(0);
                 let name = &job.name;
                 let message = format!(
-                    "job `{name}`: left in the kernel: pid {pid}; its I/O does not come back, and nothing can end it before"
+                    "job `{name}`: left in the kernel: pid {pid}; its I/O does not complete, and nothing can end it before"
                 );
-                failed(libc::EINTR, "run", message, None)
+                Some(refusal(libc::EINTR, "run", message))
             }
             _ if fault.is_some() => {
-                let fault = fault?;
-                failed(fault.errno, &fault.operation.get(), fault.message.get(), None)
+                let (errno, fault) = fault?;
+                Some(refusal(errno, &fault.operation.get(), fault.message.get()))
             }
             Some(_) if self.record.as_deref().is_none_or(|record| record.finished == 0) => {
                 let message =
                     format!("job `{}`: its worker ended before its work did: this is a bug in plumb", job.name);
-                failed(libc::EIO, "run", message, None)
+                Some(refusal(libc::EIO, "run", message))
             }
             _ => None,
+        }
+    }
+
+    /// The timestamps of a timed pass.
+    fn pass(&self, record: &Record) -> PassResult {
+        PassResult {
+            from: self.control.measured_from().unwrap_or_default(),
+            until: Nanos(record.measured_until),
+            closed: Nanos(record.closed_at),
+            mark: record.marked().map(|mark| PassMark {
+                at: Nanos(mark.at),
+                bytes: mark.bytes.iter().sum(),
+                ios: mark.ios.iter().sum(),
+            }),
         }
     }
 
     fn did_start(&self) -> bool {
         match self.record.as_deref() {
             Some(record) => record.started_unix_ms > 0,
-            None => self.control.measured_from.load(Relaxed) > 0,
+            None => self.control.measured_from().is_some(),
         }
     }
 
@@ -282,22 +283,8 @@ impl Found<'_> {
             } else {
                 Vec::new()
             },
-            region_bytes: files.iter().map(|file| file.region.end - file.region.start).fold(0, u64::saturating_add),
+            region_bytes: total_bytes(files),
         }
-    }
-}
-
-/// The timestamps of a timed pass.
-fn pass(record: &Record) -> PassResult {
-    PassResult {
-        from: Nanos(record.measured_from),
-        until: Nanos(record.measured_until),
-        closed: Nanos(record.closed_at),
-        mark: record.marked().map(|mark| PassMark {
-            at: Nanos(mark.at),
-            bytes: mark.bytes.iter().sum(),
-            ios: mark.ios.iter().sum(),
-        }),
     }
 }
 
@@ -320,7 +307,8 @@ fn hint(signal: i32) -> &'static str {
     }
 }
 
-fn statistics(moments: Moments, histogram: &Histogram, wanted: bool) -> LatencyStatistics {
-    let histogram = (wanted && moments.count() > 0).then(|| Box::new(histogram.clone()));
+/// The statistics of a latency, with its histogram if percentiles are wanted and there are any.
+fn statistics(moments: Moments, histogram: Option<&Histogram>) -> LatencyStatistics {
+    let histogram = histogram.filter(|_| moments.count() > 0).map(|histogram| Box::new(histogram.clone()));
     LatencyStatistics { moments, histogram }
 }

@@ -17,52 +17,45 @@ pub(crate) enum Standing {
     Done,
 }
 
+/// How a worker ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WorkerOutcome {
+    /// Without an error.
+    Completed,
+    /// With an error of its job, or killed.
+    Failed,
+}
+
 /// The schedule of all workers of a run.
 #[derive(Debug)]
-pub(crate) struct Schedule {
-    entries: Vec<Entry>,
+pub(crate) struct Schedule<'run> {
+    entries: Vec<Entry<'run>>,
     exit_all: bool,
 }
 
 #[derive(Debug)]
-struct Entry {
-    name: String,
-    wait_for: Option<String>,
+struct Entry<'run> {
+    job: &'run JobPlan,
     wall: u32,
-    group: u32,
     delay: Nanos,
-    exit_all_on_error: bool,
     /// True if the job does no I/O and ends with the last job that does.
     is_background: bool,
-    exit_scope: ExitScope,
     standing: Standing,
 }
 
-impl Schedule {
+impl<'run> Schedule<'run> {
     /// The schedule of `workers`; `draw` returns a random number for each delay that is a range.
-    pub(crate) fn new<'p>(workers: impl Iterator<Item = WorkerPlan<'p>>, mut draw: impl FnMut() -> u64) -> Self {
+    pub(crate) fn new(workers: &[WorkerPlan<'run>], mut draw: impl FnMut() -> u64) -> Self {
         let mut wall = 0;
         let mut entries = Vec::new();
-        let mut exit_all = false;
-        for worker in workers {
-            let job = worker.job;
-            if worker.clone == 0 && job.start.stonewall && !entries.is_empty() {
+        for &WorkerPlan { job, clone, .. } in workers {
+            if clone == 0 && job.start.stonewall && !entries.is_empty() {
                 wall += 1;
             }
-            exit_all |= job.limits.exit_all;
-            entries.push(Entry {
-                name: job.name.clone(),
-                wait_for: job.start.wait_for.clone(),
-                wall,
-                group: job.group,
-                delay: delay(job, &mut draw),
-                exit_all_on_error: job.limits.exit_all_on_error,
-                is_background: is_background(job),
-                exit_scope: job.limits.exit_scope,
-                standing: Standing::Pending,
-            });
+            let (delay, is_background) = (delay(job, &mut draw), is_background(job));
+            entries.push(Entry { job, wall, delay, is_background, standing: Standing::Pending });
         }
-        Schedule { entries, exit_all }
+        Schedule { entries, exit_all: workers.iter().any(|worker| worker.job.limits.exit_all) }
     }
 
     /// The workers that may start `elapsed` after the start of the run.
@@ -73,13 +66,13 @@ impl Schedule {
             entry.standing == Standing::Pending
                 && Some(entry.wall) == wall
                 && elapsed >= entry.delay
-                && entry.wait_for.as_ref().is_none_or(|awaited| self.is_done(awaited))
+                && entry.job.start.wait_for.as_ref().is_none_or(|awaited| self.is_done(awaited))
         };
         (0..self.entries.len()).filter(|&index| may_start(&self.entries[index])).collect()
     }
 
     fn is_done(&self, name: &str) -> bool {
-        self.entries.iter().filter(|entry| entry.name == name).all(|entry| entry.standing == Standing::Done)
+        self.entries.iter().filter(|entry| entry.job.name == name).all(|entry| entry.standing == Standing::Done)
     }
 
     /// Marks a worker as started.
@@ -88,35 +81,35 @@ impl Schedule {
     }
 
     /// Marks a worker as ended, and returns the workers (started or pending) that must end with it.
-    pub(crate) fn ended(&mut self, index: usize, failed: bool) -> Vec<usize> {
+    pub(crate) fn ended(&mut self, index: usize, outcome: WorkerOutcome) -> Vec<usize> {
         self.entries[index].standing = Standing::Done;
         let ended = &self.entries[index];
-        if !(self.exit_all || failed && ended.exit_all_on_error) {
+        if !(self.exit_all || outcome == WorkerOutcome::Failed && ended.job.limits.exit_all_on_error) {
             return if ended.is_background { Vec::new() } else { self.idle_background_workers(ended.wall) };
         }
-        let taken_along = |entry: &Entry| {
-            let reached = match ended.exit_scope {
-                ExitScope::Group => entry.group == ended.group,
+        let ends_too = |entry: &Entry| {
+            let reached = match ended.job.limits.exit_scope {
+                ExitScope::Group => entry.job.group == ended.job.group,
                 ExitScope::Stonewall => entry.wall == ended.wall,
                 ExitScope::All => true,
             };
             reached && entry.standing != Standing::Done
         };
-        (0..self.entries.len()).filter(|&other| taken_along(&self.entries[other])).collect()
+        (0..self.entries.len()).filter(|&other| ends_too(&self.entries[other])).collect()
     }
 
     /// The background workers that are to end because the last worker with I/O, up to this stonewall, has ended.
     fn idle_background_workers(&self, wall: u32) -> Vec<usize> {
-        let beside = |entry: &&Entry| entry.wall <= wall;
-        if self.entries.iter().filter(beside).any(|entry| !entry.is_background && entry.standing != Standing::Done) {
-            return Vec::new();
-        }
-        let alone = |entry: &Entry| entry.is_background && entry.wall <= wall && entry.standing != Standing::Done;
-        (0..self.entries.len()).filter(|&other| alone(&self.entries[other])).collect()
+        let left = |&index: &usize| {
+            let entry = &self.entries[index];
+            entry.wall <= wall && entry.standing != Standing::Done
+        };
+        let left: Vec<usize> = (0..self.entries.len()).filter(left).collect();
+        if left.iter().all(|&index| self.entries[index].is_background) { left } else { Vec::new() }
     }
 
     /// Removes a worker that has not started; returns true if it did.
-    pub(crate) fn strike(&mut self, index: usize) -> bool {
+    pub(crate) fn remove_pending(&mut self, index: usize) -> bool {
         let entry = &mut self.entries[index];
         let pending = entry.standing == Standing::Pending;
         if pending {

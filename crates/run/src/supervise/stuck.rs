@@ -13,11 +13,11 @@ use sys::processes::blocked_call::{BlockedCall, call_of};
 /// abandoned.
 pub(super) const PATIENCE: Nanos = Nanos::from_millis(500);
 /// Sampling interval.
-const LOOK: Nanos = Nanos::from_secs(1);
+const INTERVAL: Nanos = Nanos::from_secs(1);
 
 /// The last sample of each worker.
 #[derive(Debug, Default)]
-pub(crate) struct Stuck {
+pub(crate) struct StuckCalls {
     next: Nanos,
     last: Vec<Option<Last>>,
 }
@@ -26,43 +26,40 @@ pub(crate) struct Stuck {
 struct Last {
     fingerprint: String,
     since: Nanos,
-    told: bool,
+    reported: bool,
 }
 
-/// A worker to sample.
-pub(crate) struct Suspect<'run> {
-    /// Index of the worker.
+/// A worker's thread to sample.
+pub(crate) struct WatchedThread<'run> {
     pub(crate) index: usize,
-    /// Name of its job.
     pub(crate) job: &'run str,
-    /// Thread id.
     pub(crate) thread: u32,
     /// Time that a call may last before it is reported.
     pub(crate) limit: Nanos,
 }
 
-impl Stuck {
+impl StuckCalls {
     /// True if the next sample is due.
     pub(crate) fn is_due(&self, now: Nanos) -> bool {
         now >= self.next
     }
 
     /// Samples these workers; returns a message for each call that exceeds its limit. A call is reported once.
-    pub(crate) fn look<'run>(
+    pub(crate) fn sample<'run>(
         &mut self,
         now: Nanos,
         root: &Path,
-        suspects: impl Iterator<Item = Suspect<'run>>,
+        threads: impl Iterator<Item = WatchedThread<'run>>,
     ) -> Vec<String> {
-        self.next = now.saturating_add(LOOK);
-        suspects.filter_map(|suspect| self.judge(now, &suspect, call_of(root, suspect.thread))).collect()
+        self.next = now.saturating_add(INTERVAL);
+        threads.filter_map(|watched| self.check(now, &watched, call_of(root, watched.thread))).collect()
     }
 
-    fn judge(&mut self, now: Nanos, suspect: &Suspect<'_>, found: Option<BlockedCall>) -> Option<String> {
-        if self.last.len() <= suspect.index {
-            self.last.resize_with(suspect.index + 1, || None);
+    fn check(&mut self, now: Nanos, watched: &WatchedThread<'_>, found: Option<BlockedCall>) -> Option<String> {
+        if self.last.len() <= watched.index {
+            self.last.resize_with(watched.index + 1, || None);
         }
-        let slot = &mut self.last[suspect.index];
+        let slot = &mut self.last[watched.index];
         let Some(found) = found else {
             *slot = None;
             return None;
@@ -70,14 +67,14 @@ impl Stuck {
         match slot {
             Some(last) if last.fingerprint == found.fingerprint => {
                 let age = now.saturating_sub(last.since);
-                if last.told || age < suspect.limit {
+                if last.reported || age < watched.limit {
                     return None;
                 }
-                last.told = true;
-                Some(sentence(suspect.job, &found, age))
+                last.reported = true;
+                Some(sentence(watched.job, &found, age))
             }
             _ => {
-                *slot = Some(Last { fingerprint: found.fingerprint, since: now, told: false });
+                *slot = Some(Last { fingerprint: found.fingerprint, since: now, reported: false });
                 None
             }
         }
@@ -92,7 +89,7 @@ fn sentence(job: &str, found: &BlockedCall, age: Nanos) -> String {
         (None, _) if found.waits => ", which waits for I/Os that were submitted".to_owned(),
         (None, _) => String::new(),
     };
-    format!("job `{job}`: I/O is stuck: {}{place} has not come back for {seconds} s", found.call)
+    format!("job `{job}`: I/O is stuck: {}{place} has not completed for {seconds} s", found.call)
 }
 
 #[cfg(test)]
@@ -100,9 +97,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_call_that_stays_is_told_once_after_its_time_and_one_that_moves_never() {
-        let mut stuck = Stuck::default();
-        let suspect = Suspect { index: 2, job: "a", thread: 7, limit: Nanos::from_secs(3) };
+    fn a_call_that_stays_is_reported_once_after_its_time_and_one_that_moves_never() {
+        let mut stuck = StuckCalls::default();
+        let watched = WatchedThread { index: 2, job: "a", thread: 7, limit: Nanos::from_secs(3) };
         let at = |fingerprint: &str| {
             let file = Some("/x/a.0.0".into());
             Some(BlockedCall {
@@ -113,12 +110,12 @@ mod tests {
                 fingerprint: fingerprint.into(),
             })
         };
-        let mut told = Vec::new();
+        let mut reported = Vec::new();
         for (second, fingerprint) in (0..9).zip(["a", "a", "b", "b", "b", "b", "b", "b", "b"]) {
-            told.extend(stuck.judge(Nanos::from_secs(second), &suspect, at(fingerprint)));
+            reported.extend(stuck.check(Nanos::from_secs(second), &watched, at(fingerprint)));
         }
-        assert_eq!(told, ["job `a`: I/O is stuck: pread64 at offset 8192 of /x/a.0.0 has not come back for 3 s"]);
-        assert_eq!(stuck.judge(Nanos::from_secs(20), &suspect, None), None);
-        assert_eq!(stuck.judge(Nanos::from_secs(21), &suspect, at("b")), None, "it moved in between");
+        assert_eq!(reported, ["job `a`: I/O is stuck: pread64 at offset 8192 of /x/a.0.0 has not completed for 3 s"]);
+        assert_eq!(stuck.check(Nanos::from_secs(20), &watched, None), None);
+        assert_eq!(stuck.check(Nanos::from_secs(21), &watched, at("b")), None, "it moved in between");
     }
 }

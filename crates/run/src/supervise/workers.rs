@@ -1,8 +1,8 @@
 //! The workers as processes and threads: forked or spawned, monitored, stopped, reaped.
 
+use super::prepare::Prepared;
 use crate::RunOptions;
-use crate::files::PlannedFile;
-use crate::replay::Replayed;
+use crate::shared::capabilities::has;
 use crate::shared::control::{Control, Gate, SIGNALLED, STOP};
 use crate::shared::gate;
 use crate::shared::group_state::GroupState;
@@ -10,11 +10,8 @@ use crate::shared::priorities::PriorityRecord;
 use crate::shared::record::{Mailbox, Record};
 use crate::worker::{WorkerSetup, work};
 use measure::SystemClock;
-use plan::{Isolation, WorkerPlan};
-use std::fs::File;
-use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::Ordering::Acquire;
+use plan::option::Effect;
+use plan::{Isolation, Plan, WorkerPlan};
 use std::thread::{Scope, ScopedJoinHandle};
 use sys::SysError;
 use sys::machine::shared_memory::{SharedBlocks, SharedRecords};
@@ -22,7 +19,7 @@ use sys::processes::process::{Child, Ended, Exit, KILL};
 
 /// The memory that workers and parent share.
 #[derive(Debug)]
-pub(crate) struct Shared {
+pub(crate) struct SharedMemory {
     /// One control block per worker.
     pub(crate) controls: SharedBlocks<Control>,
     /// One record per worker.
@@ -33,27 +30,36 @@ pub(crate) struct Shared {
     pub(crate) mailboxes: Vec<Mailbox>,
 }
 
-/// The input of a worker.
+impl SharedMemory {
+    /// Maps the memory for these workers.
+    pub(crate) fn new(plan: &Plan, workers: usize) -> Result<Self, SysError> {
+        let raises_priority = plan.jobs.iter().any(|job| has(job, Effect::RaisesPriority));
+        Ok(SharedMemory {
+            controls: SharedBlocks::new(workers)?,
+            records: SharedRecords::new(workers)?,
+            priorities: raises_priority.then(|| SharedRecords::new(workers)).transpose()?,
+            mailboxes: (0..workers).map(|_| Mailbox::default()).collect(),
+        })
+    }
+}
+
+/// The inputs of a run, complete before its workers start. Slices have one entry per worker.
 #[derive(Clone, Copy)]
-pub(crate) struct WorkerInput<'run> {
-    /// Its part of the plan.
-    pub(crate) plan: WorkerPlan<'run>,
-    /// Its files.
-    pub(crate) files: &'run [PlannedFile],
-    /// The I/O log that it replays, if any.
-    pub(crate) replay: Option<&'run Replayed>,
-    /// Its relations to other workers.
-    pub(crate) group: &'run GroupState,
+pub(crate) struct RunInputs<'run> {
+    pub(crate) plan: &'run Plan,
+    pub(crate) workers: &'run [WorkerPlan<'run>],
+    pub(crate) prepared: &'run [Prepared],
+    pub(crate) groups: &'run [GroupState],
+    pub(crate) shared: &'run SharedMemory,
+    pub(crate) options: &'run RunOptions,
+    pub(crate) clock: SystemClock,
 }
 
 /// All workers of a run.
 pub(crate) struct WorkerPool<'run, 'scope> {
-    shared: &'run Shared,
-    inputs: Vec<WorkerInput<'run>>,
-    clock: SystemClock,
+    run: RunInputs<'run>,
+    /// Seed of jobs without one of their own in the plan.
     system_seed: u64,
-    root: &'run Path,
-    debug_log_to: Option<&'run Arc<File>>,
     handles: Vec<WorkerHandle<'scope>>,
 }
 
@@ -67,7 +73,7 @@ enum WorkerHandle<'scope> {
 
 /// The end of a worker.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum End {
+pub(crate) enum WorkerEnd {
     /// It returned.
     Returned,
     /// Its process exited without finishing its work (a panic).
@@ -75,7 +81,7 @@ pub(crate) enum End {
     /// A signal killed its process.
     Killed(Exit, i32),
     /// It has not ended: it is in an uninterruptible system call, and is not waited for any more.
-    Left,
+    Abandoned,
 }
 
 impl<'run, 'scope> WorkerPool<'run, 'scope> {
@@ -84,24 +90,18 @@ impl<'run, 'scope> WorkerPool<'run, 'scope> {
     ///
     /// # Errors
     /// If the kernel refuses a process; those that were forked already are ended.
-    pub(crate) fn fork(
-        shared: &'run Shared,
-        inputs: Vec<WorkerInput<'run>>,
-        clock: SystemClock,
-        system_seed: u64,
-        options: &'run RunOptions,
-    ) -> Result<Self, SysError> {
-        let handles = Vec::with_capacity(inputs.len());
-        let (root, debug_log_to) = (options.system_root.as_path(), options.debug_log.as_ref());
-        let mut pool = WorkerPool { shared, inputs, clock, system_seed, root, debug_log_to, handles };
-        for index in 0..pool.inputs.len() {
-            let handle = if pool.inputs[index].plan.job.isolation == Isolation::Process {
+    pub(crate) fn fork(run: RunInputs<'run>) -> Result<Self, SysError> {
+        let system_seed = super::prepare::system_seed();
+        let mut pool = WorkerPool { run, system_seed, handles: Vec::with_capacity(run.workers.len()) };
+        for (index, worker) in run.workers.iter().enumerate() {
+            let handle = if worker.job.isolation == Isolation::Process {
                 let setup = pool.setup(index);
-                WorkerHandle::Process(sys::processes::process::fork(root, || {
+                WorkerHandle::Process(sys::processes::process::fork(&run.options.system_root, || {
                     die_with_parent();
                     // A signal sent to this process alone ends this worker, and the parent sees SIGNALLED.
-                    let flag = &shared.controls[index].stop;
-                    let ran = crate::signals::noticed_in(flag, STOP | SIGNALLED, || run_one(&setup, shared, index));
+                    let flag = &run.shared.controls[index].stop;
+                    let ran =
+                        crate::signals::with_signal_bits(flag, STOP | SIGNALLED, || run_one(&setup, run.shared, index));
                     u8::from(ran.is_err())
                 })?)
             } else {
@@ -113,55 +113,39 @@ impl<'run, 'scope> WorkerPool<'run, 'scope> {
     }
 
     fn setup(&self, index: usize) -> WorkerSetup<'run> {
+        let RunInputs { workers, prepared, groups, shared, options, clock, .. } = self.run;
         WorkerSetup {
-            plan: self.inputs[index].plan,
-            files: self.inputs[index].files,
-            replay: self.inputs[index].replay,
-            control: &self.shared.controls[index],
-            mailbox: &self.shared.mailboxes[index],
-            controls: &self.shared.controls,
-            group: self.inputs[index].group,
-            root: self.root,
-            clock: self.clock,
+            plan: workers[index],
+            files: &prepared[index].files,
+            replay: prepared[index].replay.as_ref(),
+            control: &shared.controls[index],
+            mailbox: &shared.mailboxes[index],
+            controls: &shared.controls,
+            group: &groups[index],
+            root: &options.system_root,
+            clock,
             system_seed: self.system_seed,
-            debug_log_to: self.debug_log_to,
+            debug_log_to: options.debug_log.as_ref(),
         }
     }
 
     /// Opens the gate for set-up; a thread is spawned first.
-    ///
-    /// # Errors
-    /// If its thread cannot be spawned.
     pub(crate) fn start(&mut self, index: usize, scope: &'scope Scope<'scope, '_>) -> std::io::Result<()>
     where
         'run: 'scope,
     {
-        if self.inputs[index].plan.job.isolation == Isolation::Thread {
-            let (setup, shared) = (self.setup(index), self.shared);
-            let name = self.inputs[index].plan.job.name.chars().filter(|&c| c != '\0').take(15).collect();
+        let job = self.run.workers[index].job;
+        if job.isolation == Isolation::Thread {
+            let (setup, shared) = (self.setup(index), self.run.shared);
+            let name = job.name.chars().filter(|&c| c != '\0').take(15).collect();
             let thread = std::thread::Builder::new().name(name);
             self.handles[index] = WorkerHandle::Thread(thread.spawn_scoped(scope, move || {
-                let _blocked = crate::signals::leave_to_main_thread();
+                let _blocked = crate::signals::block_in_thread();
                 run_one(&setup, shared, index);
             })?);
         }
-        gate::open(&self.shared.controls[index], Gate::SetUp);
+        gate::open(&self.run.shared.controls[index], Gate::SetUp);
         Ok(())
-    }
-
-    /// Opens the gate for I/O of a worker that is set up.
-    pub(crate) fn go(&self, index: usize) {
-        gate::open(&self.shared.controls[index], Gate::Go);
-    }
-
-    /// True if a worker's set-up has ended, successfully or not.
-    pub(crate) fn is_ready(&self, index: usize) -> bool {
-        self.shared.controls[index].ready.load(Acquire) != 0
-    }
-
-    /// Asks a worker to end in order.
-    pub(crate) fn stop(&self, index: usize) {
-        gate::stop(&self.shared.controls[index]);
     }
 
     /// Kills a worker's process. A thread cannot be killed; it has been asked to stop.
@@ -174,7 +158,7 @@ impl<'run, 'scope> WorkerPool<'run, 'scope> {
 
     /// Stops waiting for a worker that was killed or asked to stop and is stuck in the kernel. A process ends by itself
     /// when its system call returns; a thread is joined by its scope.
-    pub(crate) fn leave(&mut self, index: usize) {
+    pub(crate) fn abandon(&mut self, index: usize) {
         if matches!(self.handles[index], WorkerHandle::Process(_)) {
             self.handles[index] = WorkerHandle::None;
         }
@@ -195,15 +179,15 @@ impl<'run, 'scope> WorkerPool<'run, 'scope> {
     ///
     /// # Errors
     /// If the process does not exist any more.
-    pub(crate) fn collect(&mut self, index: usize) -> Result<Option<End>, SysError> {
+    pub(crate) fn collect(&mut self, index: usize) -> Result<Option<WorkerEnd>, SysError> {
         let end = match &self.handles[index] {
             WorkerHandle::None => None,
             WorkerHandle::Process(child) => child.try_wait()?.map(|exit| match exit.ended {
-                Ended::Exited(0) => End::Returned,
-                Ended::Exited(_) => End::Exited(exit),
-                Ended::Killed(signal) => End::Killed(exit, signal),
+                Ended::Exited(0) => WorkerEnd::Returned,
+                Ended::Exited(_) => WorkerEnd::Exited(exit),
+                Ended::Killed(signal) => WorkerEnd::Killed(exit, signal),
             }),
-            WorkerHandle::Thread(thread) => thread.is_finished().then_some(End::Returned),
+            WorkerHandle::Thread(thread) => thread.is_finished().then_some(WorkerEnd::Returned),
         };
         if end.is_some() {
             let handle = std::mem::replace(&mut self.handles[index], WorkerHandle::None);
@@ -220,7 +204,7 @@ impl Drop for WorkerPool<'_, '_> {
     /// Ends all remaining workers, so that none outlives the run; some remain only after an error.
     fn drop(&mut self) {
         for index in 0..self.handles.len() {
-            self.stop(index);
+            gate::stop(&self.run.shared.controls[index]);
             if let WorkerHandle::Process(child) = &self.handles[index] {
                 let _ = child.kill(KILL);
                 let _ = child.wait();
@@ -236,7 +220,7 @@ fn die_with_parent() {
     let _ = set_parent_process_death_signal(Some(Signal::KILL));
 }
 
-fn run_one(setup: &WorkerSetup<'_>, shared: &Shared, index: usize) {
+fn run_one(setup: &WorkerSetup<'_>, shared: &SharedMemory, index: usize) {
     if let Some(mut record) = shared.records.writer(index) {
         let mut priorities = shared.priorities.as_ref().and_then(|records| records.writer(index));
         work(setup, &mut record, priorities.as_deref_mut());

@@ -2,9 +2,8 @@
 //!
 //! It observes I/Os as a witness of the load, so the loop of a job without debug messages has no code for it.
 
-use super::setup::WorkerSetup;
+use super::WorkerSetup;
 use crate::files::PlannedFile;
-use crate::replay::Recorder;
 use formats::printable;
 use load::{RecordFailure, Request, Witness};
 use measure::{ClockSource, Direction, Nanos};
@@ -26,16 +25,18 @@ pub(crate) struct DebugLog {
 impl DebugLog {
     /// The debug log of a worker; `None` if none is requested for it.
     pub(crate) fn of(setup: &WorkerSetup<'_>) -> Option<DebugLog> {
-        let debug = setup.plan.job.record.debug;
-        let to = setup.debug_log_to.filter(|_| debug.is_of(setup.plan.number))?;
+        DebugLog::of_worker(&setup.plan, setup.debug_log_to)
+    }
+
+    fn of_worker(worker: &WorkerPlan<'_>, to: Option<&Arc<File>>) -> Option<DebugLog> {
+        let debug = worker.job.record.debug;
+        let to = to.filter(|_| debug.is_of(worker.number))?;
         Some(DebugLog { to: Arc::clone(to), debug, pid: sys::processes::placement::thread_id() })
     }
 
     /// Writes a line about the steady state of a group, if its first worker has debug messages.
     pub(crate) fn group_line(leader: &WorkerPlan<'_>, to: Option<&Arc<File>>, text: &str) {
-        let debug = leader.job.record.debug;
-        if let Some(to) = to.filter(|_| debug.is_of(leader.number)) {
-            let debug_log = DebugLog { to: Arc::clone(to), debug, pid: sys::processes::placement::thread_id() };
+        if let Some(debug_log) = DebugLog::of_worker(leader, to) {
             debug_log.say(Subject::SteadyState, format_args!("{text}"));
         }
     }
@@ -74,20 +75,14 @@ impl DebugLog {
         self.say(Subject::Process, format_args!("pid={}: runstate {before} -> {after}", self.pid));
     }
 
-    /// Returns a witness that logs I/Os and passes them on to the recorder, if there is one. `files` come with the
-    /// number of those that are already open, counted from the first.
-    pub(crate) fn beside(
-        self,
-        recorder: Option<Box<Recorder>>,
-        (files, opened): (&[PlannedFile], usize),
-        load: &LoadPlan,
-    ) -> Telling {
+    /// Returns a witness that logs I/Os. The first `opened` of the files are already open.
+    pub(crate) fn witness(self, files: &[PlannedFile], opened: usize, load: &LoadPlan) -> IoLines {
         let names: Vec<String> = files.iter().map(|file| file.path.display().to_string()).collect();
         for name in &names[..opened.min(names.len())] {
             self.say(Subject::File, format_args!("fd open {name}"));
         }
         let draws = load.random.then(|| Draws::of(load));
-        Telling { debug_log: self, recorder, names, in_flight: Vec::new(), issued: 0, draws }
+        IoLines { debug_log: self, names, in_flight: Vec::new(), issued: 0, draws }
     }
 }
 
@@ -121,9 +116,8 @@ impl Draws {
 
 /// A witness that logs I/Os.
 #[derive(Debug)]
-pub(crate) struct Telling {
+pub(crate) struct IoLines {
     debug_log: DebugLog,
-    recorder: Option<Box<Recorder>>,
     names: Vec<String>,
     /// I/Os in flight, with their numbers.
     in_flight: Vec<(u64, Request)>,
@@ -132,7 +126,7 @@ pub(crate) struct Telling {
     draws: Option<Draws>,
 }
 
-impl Telling {
+impl IoLines {
     fn io(&self, what: &str, number: u64, request: &Request) {
         let Request { operation, target, offset, length } = *request;
         let direction = match operation {
@@ -148,56 +142,40 @@ impl Telling {
         self.debug_log.say(Subject::Io, text);
     }
 
-    fn take_up(&mut self, request: &Request) {
+    fn queued(&mut self, request: &Request) {
         self.issued += 1;
         if self.debug_log.debug.follows_ios() {
             self.in_flight.push((self.issued, *request));
             self.io("queue", self.issued, request);
         }
     }
-
-    fn go_on(&mut self, now: Nanos, request: &Request) {
-        self.take_up(request);
-        if let Some(recorder) = &mut self.recorder {
-            recorder.issued(now, request);
-        }
-    }
 }
 
-impl Witness for Telling {
+impl Witness for IoLines {
     fn begin(&mut self, now: Nanos) {
         self.debug_log.runstate("SETTING_UP", "RUNNING");
         self.debug_log.say(Subject::Time, format_args!("measuring begins at {} nsec", now.get()));
-        if let Some(recorder) = &mut self.recorder {
-            recorder.begin(now);
-        }
     }
 
-    fn issued(&mut self, now: Nanos, request: &Request) {
+    fn issued(&mut self, _now: Nanos, request: &Request) {
         if let Some(place) = self.draws.as_mut().and_then(|draws| draws.place(request)) {
             self.debug_log.say(Subject::Random, format_args!("off rand {place}"));
         }
-        self.go_on(now, request);
+        self.queued(request);
     }
 
-    fn reviewed(&mut self, now: Nanos, request: &Request) {
+    fn reviewed(&mut self, _now: Nanos, request: &Request) {
         let Request { offset, length, .. } = *request;
         let number = self.issued + 1;
         let text = format_args!("get_next_verify: ret io_u {number:#x}: off={offset:#x},len={length:#x}");
         self.debug_log.say(Subject::Verify, text);
-        self.go_on(now, request);
+        self.queued(request);
     }
 
     fn completed(&mut self, request: &Request) {
         if let Some(index) = self.in_flight.iter().position(|(_, one)| one == request) {
             let (number, request) = self.in_flight.remove(index);
             self.io("complete", number, &request);
-        }
-    }
-
-    fn failed(&mut self, request: &Request) {
-        if let Some(recorder) = &mut self.recorder {
-            recorder.failed(request);
         }
     }
 
@@ -216,6 +194,6 @@ impl Witness for Telling {
         for name in &self.names {
             self.debug_log.say(Subject::File, format_args!("fd close {name}"));
         }
-        self.recorder.as_mut().map_or(Ok(()), |recorder| recorder.finish(now))
+        Ok(())
     }
 }

@@ -1,6 +1,6 @@
 //! Commands of a job (`exec_prerun`, `exec_postrun`), run by a shell before and after its I/O.
 
-use crate::files::{file_error, refusal};
+use crate::error::{file_error, job_refusal};
 use model::JobError;
 use plan::JobPlan;
 use std::path::PathBuf;
@@ -42,7 +42,7 @@ pub(crate) fn run(job: &JobPlan, hook: Hook) -> Result<(), JobError> {
     shell.arg("-c").arg(command).stdin(Stdio::null()).stdout(file).stderr(twin);
     let what = |said: String, errno| {
         let word = hook.word();
-        refusal(errno, "exec", format!("job `{}` ({}): exec_{word}=`{command}` {said}", job.name, job.origin))
+        job_refusal(job, errno, "exec", format_args!("exec_{word}=`{command}` {said}"))
     };
     match shell.status() {
         Ok(status) if status.success() => Ok(()),

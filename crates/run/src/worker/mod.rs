@@ -2,43 +2,72 @@
 //! its I/O, and leaves its record.
 
 mod block_lifetimes;
+mod both_witnesses;
 mod cpu_cache_purge;
 mod debug_lines;
 mod hook;
 mod place;
-mod setup;
 
 pub(crate) use debug_lines::DebugLog;
-pub(crate) use setup::WorkerSetup;
 
 use crate::WorkerState;
 use crate::drive::{
-    DriveSetup, LatencyLimits, Logs, Memory, Queued, Tally, TallySetup, drive, is_synchronous, load_verify_state,
+    DriveSetup, LatencyLimits, Logs, Memory, Queued, Statistics, drive, is_synchronous, load_verify_state,
 };
-use crate::files::{FileLocks, OpenFiles, lay_out, order, refusal};
-use crate::replay::{Player, Recorder};
-use crate::shared::bell;
+use crate::error::{job_refusal, refusal};
+use crate::files::{FileLocks, OpenFiles, PlannedFile, lay_out, order, total_bytes};
+use crate::replay::{Player, Recorder, ReplayLog};
 use crate::shared::capabilities::{needs_files, usable_depth};
-use crate::shared::control::Gate;
+use crate::shared::control::{Control, Gate};
 use crate::shared::gate::pass;
+use crate::shared::group_state::GroupState;
 use crate::shared::priorities::PriorityRecord;
-use crate::shared::record::Record;
+use crate::shared::record::{Mailbox, Record};
 use crate::shared::usage::{usage_now, used_since};
-use block_lifetimes::{Blocks, Watching};
+use crate::shared::wakeup;
+use block_lifetimes::{BlockTracker, Blocks};
+use both_witnesses::Both;
 use engine::{Engine, EngineClock, EngineError, JobFacts, Setup, Visitor};
 use load::content::Content;
 use load::{Load, LoadSetup, RecordFailure, Region, Witness};
-use measure::{Clock, Nanos};
+use measure::{Clock, Nanos, SystemClock};
 use model::JobError;
-use plan::{Isolation, JobPlan};
+use plan::{Isolation, JobPlan, WorkerPlan};
+use std::fs::File;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Relaxed, Release};
+use sys::machine::shared_memory::SharedBlocks;
+
+/// Everything that a worker is given.
+#[derive(Clone, Copy)]
+pub(crate) struct WorkerSetup<'run> {
+    pub(crate) plan: WorkerPlan<'run>,
+    pub(crate) files: &'run [PlannedFile],
+    /// The I/O log that it replays, if any.
+    pub(crate) replay: Option<&'run ReplayLog>,
+    /// The control block that it shares with the parent.
+    pub(crate) control: &'run Control,
+    /// The mailbox for a copy of its record, if it is a thread.
+    pub(crate) mailbox: &'run Mailbox,
+    /// The control blocks of all workers.
+    pub(crate) controls: &'run SharedBlocks<Control>,
+    /// Its relations to other workers.
+    pub(crate) group: &'run GroupState,
+    /// Directory that holds `proc` and `sys`.
+    pub(crate) root: &'run Path,
+    pub(crate) clock: SystemClock,
+    /// Seed to use if the plan has none.
+    pub(crate) system_seed: u64,
+    /// The file for debug messages, if any.
+    pub(crate) debug_log_to: Option<&'run Arc<File>>,
+}
 
 /// Runs a worker from its gate to its end. Its results and errors are in `record`.
 pub(crate) fn work(setup: &WorkerSetup<'_>, record: &mut Record, priorities: Option<&mut PriorityRecord>) {
     let control = setup.control;
     record.pid = sys::processes::placement::thread_id();
-    control.thread.store(record.pid, Relaxed);
+    control.set_thread(record.pid);
     // A worker that is asked to end before its gate opens has nothing to do, and is finished.
     if pass(control, Gate::SetUp) {
         run_worker(setup, record, priorities);
@@ -47,8 +76,8 @@ pub(crate) fn work(setup: &WorkerSetup<'_>, record: &mut Record, priorities: Opt
     control.open_files.store(0, Relaxed);
     control.state.store(WorkerState::Finishing as u32, Release);
     control.ready.store(1, Release);
-    control.left.store(1, Release);
-    bell::ring(setup.controls);
+    control.exiting.store(1, Release);
+    wakeup::notify(setup.controls);
 }
 
 fn run_worker(setup: &WorkerSetup<'_>, record: &mut Record, priorities: Option<&mut PriorityRecord>) {
@@ -90,11 +119,10 @@ fn set_up_and_run(
         open.prime(memory.slot(0, job.load.smallest()))?;
     }
     let seed = job.load.seed.unwrap_or(setup.system_seed);
-    let bytes: u64 = setup.files.iter().map(|file| file.region.bytes()).fold(0, u64::saturating_add);
     let mut content = Content::new(&job.buffers, seed, setup.plan.number).with_working_set(
         &job.buffers,
         seed,
-        bytes / u64::from(job.load.largest()),
+        total_bytes(setup.files) / u64::from(job.load.largest()),
     );
     for slot in 0..slots {
         content.prepare_start(memory.whole_slot(slot));
@@ -143,17 +171,17 @@ fn make_load(setup: &WorkerSetup<'_>, open: &OpenFiles, blocks: Option<&Arc<Bloc
         return Ok(load.witnessed(Box::new(cpu_cache_purge::Purge::new(bytes))));
     }
     let recorder = Recorder::open(job, &open.targets)?;
-    let witness: Option<Box<dyn Witness>> = match (DebugLog::of(setup), recorder) {
-        (Some(debug_log), recorder) => {
-            Some(Box::new(debug_log.beside(recorder, (setup.files, open.targets.len()), &job.load)))
-        }
-        (None, Some(recorder)) => Some(recorder),
-        (None, None) => None,
-    };
-    let witness = match blocks {
-        Some(blocks) => Some(Box::new(Watching::new(blocks, witness)) as Box<dyn Witness>),
-        None => witness,
-    };
+    let mut witnesses: Vec<Box<dyn Witness>> = Vec::new();
+    if let Some(blocks) = blocks {
+        witnesses.push(Box::new(BlockTracker(Arc::clone(blocks))));
+    }
+    if let Some(debug_log) = DebugLog::of(setup) {
+        witnesses.push(Box::new(debug_log.witness(setup.files, open.targets.len(), &job.load)));
+    }
+    if let Some(recorder) = recorder {
+        witnesses.push(recorder);
+    }
+    let witness = witnesses.into_iter().reduce(|first, second| Box::new(Both(first, second)));
     Ok(match witness {
         Some(witness) => load.witnessed(witness),
         None => load,
@@ -199,7 +227,7 @@ impl Visitor for Ready<'_, '_> {
         }
         self.record.blind_to_submission = u32::from(!engine.sees_submission());
         control.ready.store(1, Release);
-        bell::ring(self.setup.controls);
+        wakeup::notify(self.setup.controls);
         if !pass(control, Gate::Go) {
             return Ok(());
         }
@@ -211,15 +239,10 @@ impl Visitor for Ready<'_, '_> {
         let logs = Logs::open(job, self.setup.plan.number, queued)?;
         self.record.started_unix_ms = place::start_ms(job)?;
         #[cfg(test)]
-        let engine = crate::stream::Recorded::new(engine);
-        let counted = TallySetup {
-            record: &mut *self.record,
-            control,
-            mailbox: self.setup.mailbox,
-            priorities: self.priorities,
-            logs,
-            judge: LatencyLimits::of(&job.latency),
-        };
+        let engine = crate::stream_tests::Recorded::new(engine);
+        let mut statistics = Statistics::new(&mut *self.record, control, self.setup.mailbox, &job.record);
+        (statistics.logs, statistics.priorities, statistics.limits) =
+            (logs, self.priorities, LatencyLimits::of(&job.latency));
         drive(DriveSetup {
             job,
             engine,
@@ -228,7 +251,7 @@ impl Visitor for Ready<'_, '_> {
             content: self.content,
             identity: (self.setup.plan.number, job.load.seed.unwrap_or(self.setup.system_seed)),
             memory: self.memory,
-            tally: Tally::new(counted, &job.record),
+            statistics,
             files: self.open,
             locks: self.locks,
             group: (self.setup.group, self.setup.controls),
@@ -257,12 +280,8 @@ fn facts(job: &JobPlan) -> JobFacts<'_> {
 }
 
 fn engine_error(job: &JobPlan, error: &EngineError) -> JobError {
-    JobError {
-        errno: if error.errno == 0 { libc::EINVAL } else { error.errno },
-        operation: error.operation.to_owned(),
-        message: format!("job `{}` ({}): {error}", job.name, job.origin),
-        signal: None,
-    }
+    let errno = if error.errno == 0 { libc::EINVAL } else { error.errno };
+    job_refusal(job, errno, error.operation, error)
 }
 
 /// A failure to read or write an I/O log, as the job's error.

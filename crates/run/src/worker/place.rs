@@ -1,10 +1,10 @@
 //! Placement of a worker: CPUs, NUMA nodes, priorities, user and group, cgroups, locked memory, and its clock.
 
-use crate::files::refusal;
+use crate::error::job_refusal;
+use crate::shared::usage::{clock_ms, unix_ms};
 use measure::SystemClock;
 use model::JobError;
 use plan::{ClockChoice, Isolation, JobPlan, MemoryPolicy, PlacePlan};
-use rustix::time::{ClockId, clock_gettime};
 use std::path::Path;
 use sys::SysError;
 use sys::machine::numa::{Policy, run_on, take_memory};
@@ -19,8 +19,8 @@ use sys::processes::placement::{become_group, become_user, set_hinted_io_priorit
 pub(crate) fn take(job: &JobPlan, clone: u32, root: &Path) -> Result<Option<LockedMemory>, JobError> {
     let place = &job.place;
     let refused = |option: &str, error: SysError, advice: &str| {
-        let message = format!("job `{}` ({}): {option}: {error}{advice}", job.name, job.origin);
-        refusal(error.errno().unwrap_or(libc::EINVAL), "place", message)
+        let what = format_args!("{option}: {error}{advice}");
+        job_refusal(job, error.errno().unwrap_or(libc::EINVAL), "place", what)
     };
     if let Some(name) = &place.name {
         set_name(name).map_err(|error| refused("comm", error, ""))?;
@@ -89,40 +89,23 @@ pub(crate) fn clock(job: &JobPlan, clock: SystemClock) -> Result<SystemClock, Jo
         (None, _) | (Some(ClockChoice::Counter), None) => Ok(clock),
         (Some(ClockChoice::System), _) => Ok(clock.by_call()),
         (Some(ClockChoice::Counter), Some(why)) => {
-            let message = format!(
-                "job `{}` ({}): clocksource=cpu: {why}; use clocksource=clock_gettime or leave it out",
-                job.name, job.origin
-            );
-            Err(refusal(libc::EOPNOTSUPP, "clocksource", message))
+            let what = format_args!("clocksource=cpu: {why}; use clocksource=clock_gettime or leave it out");
+            Err(job_refusal(job, libc::EOPNOTSUPP, "clocksource", what))
         }
     }
 }
-
-/// The clocks by their number in clock_gettime(2).
-const CLOCKS: &[(u32, ClockId)] = &[
-    (0, ClockId::Realtime),
-    (1, ClockId::Monotonic),
-    (2, ClockId::ProcessCPUTime),
-    (3, ClockId::ThreadCPUTime),
-    (4, ClockId::MonotonicRaw),
-    (5, ClockId::RealtimeCoarse),
-    (6, ClockId::MonotonicCoarse),
-    (7, ClockId::Boottime),
-];
 
 /// The start time in ms on the clock that the job asks for (`job_start_clock_id`); since 1970 UTC by default.
 ///
 /// # Errors
 /// If there is no such clock.
 pub(crate) fn start_ms(job: &JobPlan) -> Result<u64, JobError> {
-    let Some(id) = job.start.clock_id else { return Ok(crate::shared::usage::unix_ms()) };
-    let Some(&(_, clock)) = CLOCKS.iter().find(|&&(number, _)| number == id) else {
+    let Some(id) = job.start.clock_id else { return Ok(unix_ms()) };
+    clock_ms(id).ok_or_else(|| {
         let known = "it takes 0 (realtime), 1 (monotonic) to 7 (boottime)";
-        let message = format!("job `{}` ({}): job_start_clock_id={id} is no clock: {known}", job.name, job.origin);
-        return Err(refusal(libc::EINVAL, "job_start_clock_id", message));
-    };
-    let time = clock_gettime(clock);
-    Ok(time.tv_sec.unsigned_abs() * 1000 + time.tv_nsec.unsigned_abs() / 1_000_000)
+        let what = format_args!("job_start_clock_id={id} is not a clock: {known}");
+        job_refusal(job, libc::EINVAL, "job_start_clock_id", what)
+    })
 }
 
 #[cfg(test)]

@@ -61,6 +61,56 @@ fn workers_that_are_told_to_end_before_their_turn_have_done_their_part() {
     }
 }
 
+/// Asks for a save and a report in one turn, and keeps the order of what it asks for and gets.
+#[derive(Default)]
+struct SaveAndReport {
+    seen: Vec<&'static str>,
+}
+
+impl Observer for SaveAndReport {
+    fn event(&mut self, event: Event<'_>) {
+        match event {
+            Event::Save(_) => self.seen.push("saved"),
+            Event::Report(_) => self.seen.push("reported"),
+            _ => {}
+        }
+    }
+
+    fn request(&mut self, elapsed: Nanos) -> Option<Request> {
+        let (request, asked) = match self.seen.as_slice() {
+            [] if elapsed > Nanos::from_millis(100) => (Request::Report, "asked to report"),
+            ["asked to report", rest @ ..] if !rest.contains(&"asked to save") => (Request::Save, "asked to save"),
+            _ => return None,
+        };
+        self.seen.push(asked);
+        Some(request)
+    }
+}
+
+#[test]
+fn a_save_and_a_report_that_are_due_together_are_of_the_same_moment() {
+    let mut observer = SaveAndReport::default();
+    run_processes(vec![busy("job", 400)], &mut observer);
+    assert_eq!(observer.seen, ["asked to report", "asked to save", "saved", "reported"]);
+}
+
+#[test]
+fn a_run_that_is_asked_to_end_again_and_again_says_once_that_it_is_ending() {
+    struct Counter(u32);
+    impl Observer for Counter {
+        fn event(&mut self, event: Event<'_>) {
+            self.0 += u32::from(matches!(event, Event::Ending));
+        }
+
+        fn request(&mut self, _elapsed: Nanos) -> Option<Request> {
+            Some(Request::End)
+        }
+    }
+    let mut counter = Counter(0);
+    run_processes(vec![busy("job", 10_000)], &mut counter);
+    assert_eq!(counter.0, 1);
+}
+
 #[test]
 fn a_stonewalled_job_starts_after_all_before_it_ended() {
     let mut second = busy("second", 50);

@@ -133,7 +133,7 @@ fn named(bench: &Bench, words: &str, file: &str, frozen_after: u64) -> Result<Sh
     let mut run = Alone::start(bench, plumb(bench, words)?)?;
     let_it_run(bench, frozen_after);
     frozen.freeze()?;
-    let stuck = format!("{file} has not come back for");
+    let stuck = format!("{file} has not completed for");
     let named = wait_for(bench, &stuck);
     frozen.thaw()?;
     named?;
@@ -203,7 +203,7 @@ fn stuck_layout(bench: &Bench) -> Result<(Frozen, Alone), String> {
     frozen.freeze()?;
     let run = Alone::start(bench, plumb(bench, LAID_OUT)?)?;
     wait_for(bench, "job `a`: I/O is stuck: ")?;
-    wait_for(bench, "/f has not come back for")?;
+    wait_for(bench, "/f has not completed for")?;
     Ok((frozen, run))
 }
 

@@ -227,7 +227,7 @@ const CASES: &[Case] = &[
     Case { fault: "FUSE: late I/O", injected: "0.3 s before the 3rd READ", script: at(ask::READ, 3, Answer::Late(Duration::from_millis(300))),
         words: "--rw=read --max_latency=100ms", status: 1, says: &["a: "], counted: ("read", 2, 3) },
     Case { fault: "FUSE: stuck I/O is named", injected: "3 s before the 3rd WRITE", script: at(ask::WRITE, 3, Answer::Late(Duration::from_secs(3))),
-        words: "--rw=write --stuck_after=1s", status: 0, says: &["job `a`: I/O is stuck: pwrite64 at offset 8192 of", "/f has not come back for"],
+        words: "--rw=write --stuck_after=1s", status: 0, says: &["job `a`: I/O is stuck: pwrite64 at offset 8192 of", "/f has not completed for"],
         counted: ("write", 16, 16) },
 ];
 

@@ -99,7 +99,7 @@ const ANSWERS: &[Answer] = &[
         says: &["lock"], counted: ("read", 0, 0) },
     Answer { fault: "stuck I/O is named", inject: "pread64:delay_enter=5000000:when=3", on: FILE,
         words: "--name=a --size=64k --rw=read --fallocate=none --stuck_after=2s", status: 0,
-        says: &["job `a`: I/O is stuck: pread64 at offset 8192 of", "a.0.0 has not come back for"],
+        says: &["job `a`: I/O is stuck: pread64 at offset 8192 of", "a.0.0 has not completed for"],
         counted: ("read", 16, 16) },
     Answer { fault: "slow I/O", inject: "pread64:delay_enter=300000:when=3", on: FILE,
         words: "--name=a --size=64k --rw=read --fallocate=none --max_latency=100ms", status: 1,

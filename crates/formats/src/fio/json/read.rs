@@ -190,7 +190,7 @@ fn read_job(entry: &Entry<'_>, line: u64) -> ReadJob {
         workers: Some(f64::from(echoed.as_ref().map_or(1, echoed::workers))),
         errno: get(job, "error"),
         description: job.get("desc").and_then(Value::as_str).map(str::to_owned),
-        pattern: echoed.as_ref().map(|echoed| ::fio::pattern::word(&echoed.workload).to_owned()),
+        pattern: echoed.as_ref().map(|echoed| echoed.workload.pattern().to_owned()),
         engine: echoed.as_ref().map(|echoed| echoed.engine.clone()),
         depth: get(job, "latency_depth").or_else(|| plan.map(|plan| f64::from(plan.depth.asked()))),
         block_sizes: plan.map(block_sizes).unwrap_or_default(),

@@ -5,13 +5,15 @@
 
 mod stream;
 
-use super::life::Life;
+use super::slots::IoTimes;
+use crate::error::{file_error, job_refusal};
+use crate::shared::usage::clock_ms;
 use formats::fio::log::{LogLayout, LogRow, Packer, fold, packed_priority};
 use measure::{Direction, Histogram, Nanos};
 use model::JobError;
 use plan::{BlockSize, JobPlan, LogPlan, WindowValue};
 use std::path::PathBuf;
-use stream::{HistogramRow, Sink, Stream, log_error};
+use stream::{HistogramRow, Sink, Stream};
 
 /// All logs of a worker.
 #[derive(Debug)]
@@ -105,7 +107,7 @@ pub(super) struct Logged {
     pub(super) direction: Direction,
     pub(super) bytes: u64,
     pub(super) offset: u64,
-    pub(super) life: Life,
+    pub(super) times: IoTimes,
 }
 
 impl Kind {
@@ -149,9 +151,6 @@ fn wanted(job: &JobPlan) -> Vec<(Kind, &String)> {
 impl Logs {
     /// Creates the job's log files; `None` if it asks for none. `queued` is `Yes` for engines with a submission
     /// latency.
-    ///
-    /// # Errors
-    /// If a file cannot be created.
     pub(crate) fn open(job: &JobPlan, number: u32, queued: Queued) -> Result<Option<Box<Logs>>, JobError> {
         let plan = &job.record.logs;
         let wanted = wanted(job);
@@ -162,8 +161,7 @@ impl Logs {
         let sinks = sinks.collect::<Result<Vec<_>, _>>()?;
         let most = rows_of_a_piece(plan);
         let stream = Stream::start(sinks, most, plan.cpus.clone()).map_err(|error| {
-            let message = format!("job `{}` ({}): no thread to write its logs: {error}", job.name, job.origin);
-            JobError { errno: libc::EAGAIN, operation: "log thread".to_owned(), message, signal: None }
+            job_refusal(job, libc::EAGAIN, "log thread", format_args!("no thread to write its logs: {error}"))
         })?;
         let kinds = wanted.iter().map(|&(kind, _)| kind).enumerate();
         let rows = kinds
@@ -194,7 +192,7 @@ impl Logs {
     /// Sets the start of the log's time to `now`.
     pub(super) fn begin(&mut self, now: Nanos) {
         self.started = now;
-        self.epoch_ms = self.epoch_clock.map_or(0, clock_ms);
+        self.epoch_ms = self.epoch_clock.and_then(clock_ms).unwrap_or(0);
         let end = |length: Nanos| if length.is_zero() { Nanos::MAX } else { now.saturating_add(length) };
         (self.window.began, self.window.ends) = (now, end(self.window.length));
         if let Some(histogram) = &mut self.histogram {
@@ -227,10 +225,10 @@ impl Logs {
 
     /// Logs a completed I/O.
     pub(super) fn record(&mut self, io: &Logged) {
-        let Logged { direction, bytes, offset, life } = *io;
-        let total = life.reaped.saturating_sub(life.issued).get();
-        let submission = life.accepted.saturating_sub(life.issued).get();
-        let completion = life.reaped.saturating_sub(life.accepted).get();
+        let Logged { direction, bytes, offset, times } = *io;
+        let total = times.reaped.saturating_sub(times.issued).get();
+        let submission = times.accepted.saturating_sub(times.issued).get();
+        let completion = times.reaped.saturating_sub(times.accepted).get();
         if let Some(histogram) = &mut self.histogram {
             let (latencies, count, block) = &mut histogram.seen[direction as usize];
             latencies.record(Nanos(completion));
@@ -245,8 +243,8 @@ impl Logs {
             totals.completion.record(completion);
             return;
         }
-        let at_ms = self.ms_of(life.reaped);
-        let issued_ns = life.issued.saturating_sub(self.started).get();
+        let at_ms = self.ms_of(times.reaped);
+        let issued_ns = times.issued.saturating_sub(self.started).get();
         for log in &mut self.logs {
             let value = match log.kind {
                 // Bytes per ms of the I/O's own latency. fio writes this value here too, but calls it KiB/s.
@@ -340,23 +338,6 @@ fn last_multiple(started: Nanos, length: Nanos, until: Nanos) -> Nanos {
     started.saturating_add(Nanos(passed * length.get()))
 }
 
-/// Milliseconds of one of the kernel's clocks (see clock_gettime(2)); the number was validated when the option was
-/// read.
-fn clock_ms(clock: u32) -> u64 {
-    use rustix::time::{ClockId, clock_gettime};
-    let clock = match clock {
-        1 => ClockId::Monotonic,
-        4 => ClockId::MonotonicRaw,
-        5 => ClockId::RealtimeCoarse,
-        6 => ClockId::MonotonicCoarse,
-        7 => ClockId::Boottime,
-        _ => ClockId::Realtime,
-    };
-    let time = clock_gettime(clock);
-    let part = |value: i64| u64::try_from(value).unwrap_or(0);
-    part(time.tv_sec).saturating_mul(1000) + part(time.tv_nsec) / 1_000_000
-}
-
 /// Bytes of a row in memory, to convert the size of a piece from bytes to rows.
 const ROW_BYTES: u64 = 32;
 /// Rows of a piece at most, whatever size is set for compressed pieces.
@@ -377,7 +358,7 @@ fn open_sink(kind: Kind, stem: &str, job: &JobPlan, number: u32) -> Result<Sink,
     // With per_job_logs=0 all workers share one file and append to it.
     let file =
         if plan.per_job { sys::files::output_file::create(&path) } else { sys::files::output_file::append(&path) };
-    let file = file.map_err(|error| log_error("create log", &path, &error))?;
+    let file = file.map_err(|error| file_error("create log", &path, error, ""))?;
     let layout = LogLayout {
         largest: plan.window_value == WindowValue::Both && !plan.average.is_zero(),
         offset: plan.offset,

@@ -4,13 +4,14 @@
 //! produces rows faster than the disk takes them, it waits for an empty piece, so memory does not grow with the log.
 //! The mutex is taken once per piece, not per row.
 
+use crate::error::{file_error, refusal};
 use formats::fio::log::{COLUMNS, LogLayout, LogRow, Packer, coarser, push_histogram, push_row};
 use measure::Direction;
 use model::JobError;
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
@@ -92,9 +93,6 @@ const SPARE: usize = 4;
 
 impl Stream {
     /// Starts the thread that writes to `sinks`; pieces hold `rows` rows.
-    ///
-    /// # Errors
-    /// If the kernel refuses to start a thread.
     pub(super) fn start(sinks: Vec<Sink>, rows: usize, cpus: Vec<u32>) -> std::io::Result<Stream> {
         let shared = Arc::new(Shared::default());
         {
@@ -150,8 +148,7 @@ impl Stream {
             && thread.join().is_err()
         {
             let message = "the thread that writes logs panicked: this is a bug in plumb".to_owned();
-            let error = JobError { errno: libc::EIO, operation: "write log".to_owned(), message, signal: None };
-            self.shared.lock().failure.get_or_insert(error);
+            self.shared.lock().failure.get_or_insert(refusal(libc::EIO, "write log", message));
         }
     }
 }
@@ -169,12 +166,8 @@ fn write_all(shared: &Shared, mut sinks: Vec<Sink>, cpus: &[u32]) {
     if !cpus.is_empty()
         && let Err(error) = sys::processes::placement::set_affinity(cpus)
     {
-        failure = Some(JobError {
-            errno: error.errno().unwrap_or(libc::EINVAL),
-            operation: "log_compression_cpus".to_owned(),
-            message: format!("log_compression_cpus: {error}"),
-            signal: None,
-        });
+        let errno = error.errno().unwrap_or(libc::EINVAL);
+        failure = Some(refusal(errno, "log_compression_cpus", format!("log_compression_cpus: {error}")));
     }
     let mut bytes = Vec::new();
     loop {
@@ -186,7 +179,7 @@ fn write_all(shared: &Shared, mut sinks: Vec<Sink>, cpus: &[u32]) {
         let log = match &piece {
             Piece::Rows(log, _) | Piece::Histogram(log, _) => *log,
         };
-        spell(&mut sinks[log], &piece, &mut bytes);
+        format_piece(&mut sinks[log], &piece, &mut bytes);
         write_out(&mut sinks[log], &mut bytes, &mut failure);
         give_back(shared, piece);
     }
@@ -201,7 +194,7 @@ fn write_all(shared: &Shared, mut sinks: Vec<Sink>, cpus: &[u32]) {
     }
 }
 
-fn spell(sink: &mut Sink, piece: &Piece, bytes: &mut Vec<u8>) {
+fn format_piece(sink: &mut Sink, piece: &Piece, bytes: &mut Vec<u8>) {
     match (piece, &mut sink.packer) {
         (Piece::Rows(_, rows), Some(packer)) => rows.iter().for_each(|row| packer.push(row, bytes)),
         (Piece::Rows(_, rows), None) => rows.iter().for_each(|row| push_row(bytes, sink.layout, row)),
@@ -216,7 +209,7 @@ fn write_out(sink: &mut Sink, bytes: &mut Vec<u8>, failure: &mut Option<JobError
     if failure.is_none()
         && let Err(error) = sink.file.write_all(bytes)
     {
-        *failure = Some(log_error("write log", &sink.path, &error));
+        *failure = Some(file_error("write log", &sink.path, error, ""));
     }
     bytes.clear();
 }
@@ -234,19 +227,10 @@ fn give_back(shared: &Shared, piece: Piece) {
     shared.changed.notify_all();
 }
 
-/// The job's error for a log that cannot be written.
-pub(super) fn log_error(operation: &str, path: &Path, error: &std::io::Error) -> JobError {
-    JobError {
-        errno: sys::files::output_file::errno(error),
-        operation: operation.to_owned(),
-        message: format!("{operation} {}: {error}", path.display()),
-        signal: None,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::path::Path;
 
     fn sink(directory: &Path, packer: Option<Packer>) -> Sink {
         let path = directory.join("log");

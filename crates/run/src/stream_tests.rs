@@ -42,7 +42,7 @@ impl<E> Recorded<E> {
 
 impl<E> Drop for Recorded<E> {
     fn drop(&mut self) {
-        let Some(path) = HASHES.lock().expect("nobody panics with it").clone() else { return };
+        let Some(path) = HASHES.lock().expect("no thread panics with it").clone() else { return };
         let mut file = std::fs::File::options().append(true).create(true).open(path).unwrap();
         // A single write(2) with O_APPEND: workers end at the same time.
         let line = format!("{} ios {:016x}\n", self.ios, self.hash);

@@ -1,11 +1,10 @@
 //! Reads an I/O log once: its files, the part of each that is used, and the directions.
 
-use super::errors::wrong;
 use super::source::Source;
-use crate::files::{FileKind, PlannedFile, clone_index, look_at};
+use crate::error::job_refusal;
+use crate::files::{FileKind, NOT_PLANNED, PlannedFile, clone_index, kind_and_size};
 use crate::shared::capabilities::needs_files;
 use formats::iolog::{Adapt, Event, Place, Reader};
-use load::{Reach, Region};
 use measure::{Direction, PerDirection};
 use model::JobError;
 use plan::{JobPlan, ReplayPlan};
@@ -15,10 +14,8 @@ use sys::devices::identity::{BlockDevice, DeviceNumber};
 
 /// The log that one worker replays, and what was found in it.
 #[derive(Clone, Debug)]
-pub(crate) struct Replayed {
-    /// The log.
+pub(crate) struct ReplayLog {
     pub(crate) source: Source,
-    /// The files it refers to.
     pub(crate) files: Vec<PlannedFile>,
     /// For each file or device of the log, the index of the file in `files`.
     pub(crate) targets: Vec<u32>,
@@ -36,7 +33,7 @@ pub(crate) struct Replayed {
 
 /// The contents of one log.
 #[derive(Clone, Debug, Default)]
-struct Found {
+struct LogContents {
     places: Vec<Place>,
     /// End offset of the I/O on each file or device.
     ends: Vec<u64>,
@@ -47,12 +44,12 @@ struct Found {
 }
 
 /// The log of each clone of a job. A log that several clones share is read once.
-pub(super) fn survey(
+pub(super) fn read_logs(
     job: &JobPlan,
     plan: &ReplayPlan,
     logs: &[PathBuf],
     root: &Path,
-) -> Result<Vec<Replayed>, JobError> {
+) -> Result<Vec<ReplayLog>, JobError> {
     let used = logs.len().min(job.clones as usize);
     let mut records = Vec::with_capacity(used);
     for log in &logs[..used] {
@@ -61,18 +58,19 @@ pub(super) fn survey(
         records.push((source, found));
     }
     let worker = |clone: u32| {
-        let (source, found) = &records[clone as usize % records.len()];
-        replayed(job, plan, source.clone(), found, clone_index(clone, job.clones), root)
+        let contents = &records[clone as usize % records.len()];
+        let index = clone_index(clone, job.clones);
+        replay_log(job, contents, plan.redirect.as_ref(), |place| path_of(job, place, index, root))
     };
     (0..job.clones).map(worker).collect()
 }
 
-fn read_through(job: &JobPlan, plan: &ReplayPlan, source: &Source) -> Result<Found, JobError> {
-    let told = |error: formats::FormatError| wrong(job, error.errno(), &error.to_string());
-    let mut reader = Reader::new(source.name.clone(), source.read()).map_err(told)?;
+fn read_through(job: &JobPlan, plan: &ReplayPlan, source: &Source) -> Result<LogContents, JobError> {
+    let damaged = |error: formats::FormatError| job_refusal(job, error.errno(), "read_iolog", error);
+    let mut reader = Reader::new(source.name.clone(), source.read()).map_err(damaged)?;
     let adapt = Adapt::new(plan);
-    let (mut found, mut count) = (Found::default(), 0_u64);
-    while let Some(event) = reader.next().map_err(told)? {
+    let (mut found, mut count) = (LogContents::default(), 0_u64);
+    while let Some(event) = reader.next().map_err(damaged)? {
         if let Some(event) = adapt.apply(event) {
             found.take(event);
             count += 1;
@@ -80,13 +78,13 @@ fn read_through(job: &JobPlan, plan: &ReplayPlan, source: &Source) -> Result<Fou
     }
     if count == 0 {
         let skipped = if plan.skip == plan::Skip::default() { "" } else { " that replay_skip leaves in" };
-        return Err(wrong(job, libc::EINVAL, &format!("{} holds no I/O{skipped}", source.name)));
+        return Err(job_refusal(job, libc::EINVAL, "read_iolog", format!("{} holds no I/O{skipped}", source.name)));
     }
     found.places = reader.places().to_vec();
     Ok(found)
 }
 
-impl Found {
+impl LogContents {
     fn take(&mut self, event: Event) {
         let direction = event.operation.direction();
         let place = event.place as usize;
@@ -104,37 +102,27 @@ impl Found {
         }
         self.ends[place] = self.ends[place].max(event.offset + u64::from(event.length));
     }
-
-    fn end(&self, place: usize) -> u64 {
-        self.ends.get(place).copied().unwrap_or(0)
-    }
 }
 
-fn replayed(
+fn replay_log(
     job: &JobPlan,
-    plan: &ReplayPlan,
-    source: Source,
-    found: &Found,
-    index: u32,
-    root: &Path,
-) -> Result<Replayed, JobError> {
+    (source, contents): &(Source, LogContents),
+    redirect: Option<&PathBuf>,
+    path_of: impl Fn(&Place) -> Result<PathBuf, JobError>,
+) -> Result<ReplayLog, JobError> {
     let (mut files, mut targets, mut known) = (Vec::<PlannedFile>::new(), Vec::new(), HashMap::new());
-    let real = needs_files(job);
     let mut by_number = Vec::new();
-    for (number, place) in found.places.iter().enumerate() {
-        let path = match &plan.redirect {
-            Some(path) => path.clone(),
-            None => path_of(job, place, index, real, root)?,
-        };
-        if plan.redirect.is_none() && matches!(place, Place::Device { .. }) {
+    for (number, place) in contents.places.iter().enumerate() {
+        let path = redirect.map_or_else(|| path_of(place), |path| Ok(path.clone()))?;
+        if redirect.is_none() && matches!(place, Place::Device { .. }) {
             by_number.push(path.clone());
         }
         // With a redirection all I/O is on place 0.
-        let end = found.end(number);
+        let end = contents.ends.get(number).copied().unwrap_or(0);
         let target = *known.entry(path.clone()).or_insert(files.len());
         if target == files.len() {
-            let (kind, real_size) = if real { look_at(&path)? } else { (FileKind::NameOnly, 0) };
-            files.push(PlannedFile { path, kind, region: Region { start: 0, end: 0, reach: Reach::Part }, real_size });
+            let (kind, real_size) = if needs_files(job) { kind_and_size(&path)? } else { (FileKind::NameOnly, 0) };
+            files.push(PlannedFile { path, kind, region: NOT_PLANNED, real_size });
         }
         let file = &mut files[target];
         file.region.end = file.region.end.max(end);
@@ -144,21 +132,22 @@ fn replayed(
         // An existing file is not extended or recreated, however far the log goes: a log may name files of other users.
         file.region.end = file.region.end.min(file.real_size);
     }
-    let &Found { moves, largest, smallest_write, step, .. } = found;
-    Ok(Replayed { source, files, targets, moves, largest, smallest_write, step, by_number })
+    let &LogContents { moves, largest, smallest_write, step, .. } = contents;
+    let source = source.clone();
+    Ok(ReplayLog { source, files, targets, moves, largest, smallest_write, step, by_number })
 }
 
 pub(super) const fn greatest_common(a: u32, b: u32) -> u32 {
     if b == 0 { a } else { greatest_common(b, a % b) }
 }
 
-fn path_of(job: &JobPlan, place: &Place, index: u32, real: bool, root: &Path) -> Result<PathBuf, JobError> {
+fn path_of(job: &JobPlan, place: &Place, index: u32, root: &Path) -> Result<PathBuf, JobError> {
     match place {
         Place::Path(name) => Ok(match job.files.directories.len() {
             0 => PathBuf::from(name),
             many => job.files.directories[index as usize % many].join(name),
         }),
-        Place::Device { major, minor } if !real => Ok(PathBuf::from(format!("{major}:{minor}"))),
+        Place::Device { major, minor } if !needs_files(job) => Ok(PathBuf::from(format!("{major}:{minor}"))),
         Place::Device { major, minor } => {
             let number = DeviceNumber { major: *major, minor: *minor };
             let device = BlockDevice::by_number(root, number).map(|device| root.join("dev").join(device.name()));
@@ -167,7 +156,7 @@ fn path_of(job: &JobPlan, place: &Place, index: u32, real: bool, root: &Path) ->
                     "the trace was taken on device {major}:{minor}, and this machine has none; name another device \
                      with replay_redirect="
                 );
-                wrong(job, libc::ENODEV, &message)
+                job_refusal(job, libc::ENODEV, "read_iolog", message)
             })
         }
     }
