@@ -58,7 +58,7 @@ pub(crate) struct Args {
     /// A file for each user, instead of one for all
     #[arg(long)]
     file_per_user: bool,
-    /// Name an I/O that has not come back for so long, like 10s; 0 for never [default: 30s]
+    /// Report an I/O that has been in flight for this time, like 10s; 0 to never report one [default: 30s]
     #[arg(long, value_name = "TIME", value_parser = ::survey::patience)]
     stuck_after: Option<u64>,
     /// Consent to overwrite a device: repeats its serial number, WWID or size; once per device

@@ -6,7 +6,7 @@ use std::io::Write;
 
 /// Reports the stuck workers on standard error, saves the partial result and exits. The target is not touched again:
 /// cleaning up there would block on the same device.
-#[expect(clippy::exit, reason = "whoever returned would wait for the device")]
+#[expect(clippy::exit, reason = "a caller would wait for the device")]
 pub(crate) fn report_stuck(result: &RunResult, keep: impl FnOnce()) -> ! {
     for error in result.jobs.iter().filter_map(|job| job.error.as_ref()) {
         print_line(&error.message);

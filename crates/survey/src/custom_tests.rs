@@ -53,7 +53,7 @@ impl TryFrom<Written> for CustomTest {
     fn try_from(written: Written) -> Result<Self, SurveyError> {
         let kind = Kind::of_pattern(&written.rw).ok_or_else(|| {
             SurveyError::Value(format!(
-                "`{}` is no pattern; there are read, write, randread, randwrite, rw and randrw",
+                "`{}` is not a pattern; there are read, write, randread, randwrite, rw and randrw",
                 written.rw
             ))
         })?;
@@ -87,7 +87,7 @@ impl TryFrom<Written> for CustomTest {
         for (name, TextValue(value)) in written.options {
             if ["bs", "blocksize", "users", "numjobs", "size", "rwmixread", "rwmixwrite", "sync"].contains(&&*name) {
                 return Err(SurveyError::Value(format!(
-                    "`{name}` is no further option; the test's keys are rw, bs, users, mix and sync"
+                    "`{name}` cannot be an option; the test's keys are rw, bs, users, mix and sync"
                 )));
             }
             axis::may_be_set(&name, &value)?;
@@ -147,11 +147,11 @@ fn may_be_called(name: &str) -> Result<(), SurveyError> {
     let letters = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
     if name.is_empty() || name.len() > LONGEST_NAME || !name.bytes().all(letters) {
         return Err(SurveyError::Value(format!(
-            "`{name}` is no name of a test: letters, digits, - and _, at most {LONGEST_NAME}"
+            "`{name}` is not a name for a test: use letters, digits, - and _, at most {LONGEST_NAME}"
         )));
     }
     if name == "all" || Kind::is_taken(name) {
-        return Err(SurveyError::Value(format!("`{name}` is a test already; call yours otherwise")));
+        return Err(SurveyError::Value(format!("`{name}` is the name of a built-in test; choose another name")));
     }
     Ok(())
 }
@@ -252,9 +252,9 @@ rw = \"write\"
             ("[test.a]\nrw = \"read\"\noptions = { iomem = \"mmapshared:thesis\" }\n", "iomem=mmapshared:thesis"),
             ("[test.a]\nrw = \"read\"\noptions = { sim_journal = \"thesis\" }\n", "names files"),
             ("[test.a]\nrw = \"read\"\noptions = { ioscheduler = \"none\" }\n", "changes the machine"),
-            ("[test.a]\nrw = \"read\"\noptions = { bs = \"4k\" }\n", "no further option"),
-            ("[test.randread]\nrw = \"read\"\n", "a test already"),
-            ("[test.\"a b\"]\nrw = \"read\"\n", "no name of a test"),
+            ("[test.a]\nrw = \"read\"\noptions = { bs = \"4k\" }\n", "cannot be an option"),
+            ("[test.randread]\nrw = \"read\"\n", "a built-in test"),
+            ("[test.\"a b\"]\nrw = \"read\"\n", "not a name for a test"),
         ] {
             let told = SurveyRequest::from_toml(text).unwrap_err().to_string();
             assert!(told.contains(says), "{text}\n{told}");

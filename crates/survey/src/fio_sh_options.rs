@@ -48,7 +48,7 @@ fn read(words: &[String]) -> Result<FioShOptions, SurveyError> {
     while let Some(word) = rest.next() {
         let Some(cluster) = word.strip_prefix('-').filter(|cluster| !cluster.is_empty()) else {
             return Err(SurveyError::Value(format!(
-                "`{word}` is no option of fio.sh; its letters begin with - (see fio.sh -h)"
+                "`{word}` is not an option of fio.sh; its letters begin with - (see fio.sh -h)"
             )));
         };
         if cluster == "-help" {
@@ -170,14 +170,14 @@ impl Raw {
     }
 
     fn remarks(&self) -> Vec<String> {
-        let told = |letter: char, why: &str| {
+        let remark = |letter: char, why: &str| {
             self.get(letter).map(|value| format!("-{letter} {value}").trim_end().to_owned() + why)
         };
         [
-            told('b', ": no other fio is needed; plumb does the I/O itself"),
-            told('d', ": DTrace is not needed; latencies and the devices' counters are in the result"),
-            told('e', ": no file system is made; the record size is that of the one that is there"),
-            told('z', ": the devices are asked for their sizes"),
+            remark('b', ": no other fio is needed; plumb does the I/O itself"),
+            remark('d', ": DTrace is not needed; latencies and the devices' counters are in the result"),
+            remark('e', ": no file system is made; the record size is that of the one that is there"),
+            remark('z', ": the devices are asked for their sizes"),
         ]
         .into_iter()
         .flatten()
@@ -199,7 +199,7 @@ fn tests(text: &str) -> Result<Vec<Kind>, SurveyError> {
             "randrw" => vec![Kind::Mixed],
             _ => {
                 return Err(SurveyError::Value(format!(
-                    "-t {word}: is no test; there are readrand, read, write, randrw and all"
+                    "-t {word}: is not a test; there are readrand, read, write, randrw and all"
                 )));
             }
         };

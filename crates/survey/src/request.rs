@@ -166,7 +166,7 @@ impl SurveyRequest {
                 (_, Some(kind)) => vec![kind],
                 _ => {
                     return Err(SurveyError::Value(format!(
-                        "`{word}` is no test; there are randread, read, write, randrw and all"
+                        "`{word}` is not a test; there are randread, read, write, randrw and all"
                     )));
                 }
             };

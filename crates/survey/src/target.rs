@@ -72,7 +72,7 @@ impl FoundTarget {
                 Some((_, path)) => {
                     let path = path.display();
                     return Err(SurveyError::Target(format!(
-                        "{path}: is no block device, and only devices can be surveyed together; name one directory"
+                        "{path}: is not a block device, and only devices can be surveyed together; name one directory"
                     )));
                 }
                 None => TargetKind::Device,
@@ -87,7 +87,7 @@ impl FoundTarget {
             TargetKind::Device => consent::writes(&request.targets, &request.overwrite)?,
         };
         if !request.overwrite.is_empty() && natures != TargetKind::Device {
-            return Err(SurveyError::Target(format!("{shown}: is no device; --overwrite is for devices")));
+            return Err(SurveyError::Target(format!("{shown}: is not a device; --overwrite is for devices")));
         }
         if request.precondition && writes == Writes::Forbidden {
             return Err(SurveyError::Target(format!(
@@ -186,7 +186,7 @@ fn kind(path: &Path) -> Result<TargetKind, SurveyError> {
     } else {
         Err(SurveyError::Target(format!(
             "{shown}: is neither a directory nor a block device nor a file of 16M and more; name the directory, plumb \
-             makes a file of its own there"
+             creates a work file there"
         )))
     }
 }

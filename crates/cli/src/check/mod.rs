@@ -20,18 +20,18 @@ pub(crate) const LARGEST: u64 = 1 << 30;
 Examples:
   plumb check run.json            fio's JSON, or plumb's own, which has more to judge by
   plumb check *.csv               sweeps: rows whose IOPS x latency does not match their users
-  plumb check --strict old.txt    exit status 4 where a check speaks against a result
+  plumb check --strict old.txt    exit status 4 if a check finds a problem
   fio job.fio --output-format=json | plumb check -
 
 Each line names file, line and result, the check, a sentence, and a grade: VALID WITH LIMITS or NOT A STORAGE RESULT.
 A check that a file has no signal for is not made, and counted at the end: not checked is not passed.
 What each check says: docs/checks.md
-Exit status: 0; 1 nothing could be judged; 3 a part could not be read; 4 with --strict where a check speaks")]
+Exit status: 0; 1 nothing could be judged; 3 a part could not be read; 4 with --strict if a check found a problem")]
 pub(crate) struct Args {
     /// Files to read; - is standard input
     #[arg(required = true)]
     files: Vec<PathBuf>,
-    /// Exit status 4 where a check speaks against a result
+    /// Exit with status 4 if a check finds a problem
     #[arg(long)]
     strict: bool,
 }

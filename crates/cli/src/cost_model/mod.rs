@@ -32,7 +32,7 @@ Over block sizes: time per I/O = access time + size / transfer rate (of memory: 
 runs that start cold and end cached are a mixture of both. Over users or depth: the Universal Scalability Law with
 its peak. +- is the interval of 95 % confidence.
 How to read it: docs/model.md
-Exit status: 0; 1 no model could be fitted; 4 with --strict where a check speaks; 128 + signal after a signal")]
+Exit status: 0; 1 no model could be fitted; 4 with --strict if a check found a problem; 128 + signal after a signal")]
 pub(crate) struct Args {
     /// Results, one or more per sweep; - is standard input
     #[arg(required_unless_present = "run", conflicts_with = "run")]
@@ -49,7 +49,7 @@ pub(crate) struct Args {
     /// Keep the sweeps in this directory, made if it is not there
     #[arg(long, short, value_name = "DIR")]
     output: Option<PathBuf>,
-    /// Exit status 4 where a check speaks against a measurement of the device
+    /// Exit with status 4 if a check finds a problem in a measurement of the device
     #[arg(long)]
     strict: bool,
 }

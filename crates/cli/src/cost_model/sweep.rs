@@ -47,7 +47,7 @@ pub(super) fn milliseconds(text: &str) -> Result<u64, String> {
         _ => 0,
     };
     let found = text[..end].parse::<u64>().ok().and_then(|number| number.checked_mul(unit)).filter(|found| *found > 0);
-    found.ok_or_else(|| format!("`{text}` is no time; write it like 500ms, 2s or 1m"))
+    found.ok_or_else(|| format!("`{text}` is not a time; write it like 500ms, 2s or 1m"))
 }
 
 /// Measures, fits and prints. Returns the exit status.
@@ -249,7 +249,7 @@ impl<'a> Bench<'a> {
             .command_line(&all, &self.machine.surroundings())
             .map_err(|error| Failure::new(error.to_string()))?;
         let Action::Run(plan) = &invocation.action else {
-            return Err(Failure::new(format!("{} is no measurement", all.join(" "))));
+            return Err(Failure::new(format!("{} is not a measurement", all.join(" "))));
         };
         let options = RunOptions { read_only: true, progress_interval: Live::interval(), ..RunOptions::default() };
         let mut live = Live::new(title);
@@ -285,19 +285,19 @@ impl<'a> Bench<'a> {
             return Ok(());
         }
         let mut text = String::from("\n");
-        let mut told: Vec<&str> = Vec::new();
+        let mut printed: Vec<&str> = Vec::new();
         for note in &self.notes {
-            if told.contains(&note.check.as_str()) {
+            if printed.contains(&note.check.as_str()) {
                 continue;
             }
-            told.push(&note.check);
+            printed.push(&note.check);
             let count = self.notes.iter().filter(|one| one.check == note.check).count();
             let others = if count > 1 { format!(" (and {} more of this check)", count - 1) } else { String::new() };
             // Writing to a String cannot fail.
             let _ = writeln!(text, "! {}{others}", remarks::line(note));
         }
         if self.notes.is_empty() {
-            text.push_str("Checked: nothing speaks against the measurements of the device.\n");
+            text.push_str("Checked: no check found a problem in the measurements of the device.\n");
         }
         if let Some(folder) = &self.args.output {
             let _ = writeln!(text, "Sweeps: {}/*.json", folder.display());

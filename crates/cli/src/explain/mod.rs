@@ -17,7 +17,7 @@ const PARTIAL: u8 = 3;
 #[command(after_help = "\
 Examples:
   plumb explain run.json          plumb's or fio's JSON
-  plumb explain old-run.txt       fio's text of any version, as far as it tells
+  plumb explain old-run.txt       fio's text of any version, as far as it has the numbers
   plumb fio job.fio --output-format=json | plumb explain -
 
 For each identity: holds, BROKEN or cannot tell; its left side, its right side with the numbers put in, how far they

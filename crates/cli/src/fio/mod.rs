@@ -136,7 +136,7 @@ fn measure(plan: &Plan, invocation: &Invocation, out: &mut Output) -> Result<u8,
     let options = RunOptions {
         read_only: invocation.read_only,
         progress_interval: watched_every(invocation, live),
-        debug_log: told(plan, out)?,
+        debug_log: debug_log(plan, out)?,
         ..RunOptions::default()
     };
     let idle_before = invocation.idle.map(|_| IdleAccount::now());
@@ -166,7 +166,7 @@ fn parsed(invocation: &Invocation) -> String {
 }
 
 /// The file to which workers print debug lines: the output of the results, as in fio.
-fn told(plan: &Plan, out: &Output) -> Result<Option<Arc<std::fs::File>>, Failure> {
+fn debug_log(plan: &Plan, out: &Output) -> Result<Option<Arc<std::fs::File>>, Failure> {
     let wanted = plan.jobs.iter().any(|job| job.record.tells != TellPlan::default());
     wanted.then(|| out.twin().map(Arc::new)).transpose()
 }

@@ -177,7 +177,7 @@ impl Watch<'_> {
     /// never end.
     fn abandon(&mut self, result: &RunResult) {
         self.live.end();
-        self.note("workers are stuck in I/O that nothing can interrupt: they are left behind");
+        self.note("workers are stuck in I/O that nothing can interrupt: they are abandoned");
         // Errors are ignored here: standard error may be closed, and the process ends in any case.
         let _ = self.kept.as_mut().map(|kept| kept.write(result));
         let _ = super::report(result, self.invocation, self.talk, self.out);

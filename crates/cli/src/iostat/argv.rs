@@ -166,7 +166,7 @@ impl<'a> Reader<'a> {
         } else if let Some(version) = word.strip_prefix("--compat=") {
             return Err(format!("--compat={version}: the only older columns are those of --compat=9"));
         } else if word.starts_with("--") {
-            return Err(format!("{word} is no option"));
+            return Err(format!("{word} is not an option"));
         } else if let Some(letters) = word.strip_prefix('-') {
             return self.letters(letters);
         } else if !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -213,7 +213,7 @@ impl<'a> Reader<'a> {
                 }
                 'V' => return Ok(Some(Command::Version)),
                 'g' | 'j' | 'f' | 'o' => return Err(format!("-{letter} must stand alone, with its value behind it")),
-                _ => return Err(format!("-{letter} is no option")),
+                _ => return Err(format!("-{letter} is not an option")),
             };
             *option = Asked::Yes;
         }
@@ -342,7 +342,7 @@ mod tests {
             ("0 3", "interval"),
             ("1 2 3", "more than two"),
             ("-km", "-k and -m"),
-            ("-T", "-T is no option"),
+            ("-T", "-T is not an option"),
             ("--dec=A", "--dec=A"),
             ("-o XML", "-o XML"),
             ("-xo JSON", "must stand alone"),
@@ -354,7 +354,7 @@ mod tests {
             ("--compat=8", "--compat=9"),
             ("--compat=9 -s", "came later"),
             ("--root=/no/such", "/no/such"),
-            ("--foo", "--foo is no option"),
+            ("--foo", "--foo is not an option"),
         ] {
             let error = parsed(line).expect_err(line);
             assert!(error.contains(part), "{line}: {error}");

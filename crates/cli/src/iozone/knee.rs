@@ -50,13 +50,13 @@ pub(crate) fn find(words: &[String], output: Option<&Path>) -> Result<u8, Failur
             break;
         }
     }
-    let told = sentences(&curves, settings.unit);
+    let sentences = sentences(&curves, settings.unit);
     if session.json_report.has_tests() {
-        let more = json!({ "target": { "path": "iozone" }, "sentences": told });
+        let more = json!({ "target": { "path": "iozone" }, "sentences": sentences });
         session.json_report.save(&path, &session.command, more)?;
     }
     let mut text = String::from("\n");
-    told.iter().for_each(|sentence| text.push_str(&format!("{sentence}\n")));
+    sentences.iter().for_each(|sentence| text.push_str(&format!("{sentence}\n")));
     text.push_str(&format!("\nResult: {}\n", path.display()));
     session.write(&formats::printable::lines(&text))?;
     if let Some(failure) = failed {
@@ -125,12 +125,12 @@ fn sentences(curves: &[Curve], unit: Unit) -> Vec<String> {
         Unit::Operations => format!("{} operations/s", analysis::thousands(rate)),
         Unit::Rate | Unit::Microseconds => format!("{} MiB/s", analysis::thousands(rate / 1024.0)),
     };
-    let mut told = Vec::new();
+    let mut sentences = Vec::new();
     for curve in curves {
         let Some(ended) = Ended::of(&curve.levels) else { continue };
-        told.push(format!("{} of {}k: {}.", curve.title, curve.record_kb, ended.sentence("threads", &shown)));
+        sentences.push(format!("{} of {}k: {}.", curve.title, curve.record_kb, ended.sentence("threads", &shown)));
     }
-    told
+    sentences
 }
 
 /// Returns `plumb-knee-001.json`, or the next name that is free.

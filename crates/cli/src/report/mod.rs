@@ -154,12 +154,12 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
 pub(crate) fn after_survey(result: &Path) -> String {
     let html = result.with_extension("html");
     let made = page_of(result, &html);
-    let told = match &made {
+    let line = match &made {
         Ok(_) => format!("Report: {}\n", html.display()),
         Err(failure) => format!("No report: {}\n", failure.message()),
     };
     let sketch = made.ok().flatten().filter(|_| std::io::stdout().is_terminal());
-    sketch.map(|sketch| format!("{sketch}\n")).unwrap_or_default() + &told
+    sketch.map(|sketch| format!("{sketch}\n")).unwrap_or_default() + &line
 }
 
 /// Writes the page of one result. Returns its first sweep as a text chart.
@@ -253,24 +253,24 @@ fn write(
     scale: f32,
     paper: Paper,
 ) -> Result<(), Failure> {
-    let told = |error: &dyn std::fmt::Display| Failure::new(format!("{}: {error}", path.display()));
-    let engine = ChartEngine::new().map_err(|error| told(&error))?;
+    let failed = |error: &dyn std::fmt::Display| Failure::new(format!("{}: {error}", path.display()));
+    let engine = ChartEngine::new().map_err(|error| failed(&error))?;
     let bytes = if form == Form::Html {
-        page.html(&engine).map_err(|error| told(&error))?.into_bytes()
+        page.html(&engine).map_err(|error| failed(&error))?.into_bytes()
     } else {
         if pictures.is_empty() && (form != Form::Pdf || paper == Paper::Plates) {
-            return Err(told(&"these results allow no picture; an .html or .pdf report has their numbers"));
+            return Err(failed(&"these results allow no picture; an .html or .pdf report has their numbers"));
         }
         #[cfg(feature = "pdf")]
         if form == Form::Pdf {
-            let made = paper.write(&engine, page, pictures, style).map_err(|error| told(&error))?;
+            let made = paper.write(&engine, page, pictures, style).map_err(|error| failed(&error))?;
             return place::write(path, &report::mark_pdf(&made, &page.made_by));
         }
-        let svg = sheet(&engine, pictures, style).map_err(|error| told(&error))?;
+        let svg = sheet(&engine, pictures, style).map_err(|error| failed(&error))?;
         drop(engine);
         match form {
             Form::Png => {
-                let png = report::png(&svg, scale).map_err(|error| told(&error))?;
+                let png = report::png(&svg, scale).map_err(|error| failed(&error))?;
                 report::mark_png(&png, &page.made_by)
             }
             _ => report::mark_svg(&svg, &page.made_by).into_bytes(),
@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn two_results_of_one_name_are_told_apart() {
+    fn two_results_of_one_name_get_numbers() {
         let named = |name: &str| Source { name: name.to_owned(), ..Source::default() };
         let mut sources = [named("a"), named("b"), named("a")];
         apart(&mut sources);

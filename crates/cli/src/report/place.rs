@@ -40,21 +40,21 @@ impl Form {
 
 /// Checks that a report may be written here: there is no file, or it is empty, or it contains plumb's mark.
 pub(super) fn check(path: &Path) -> Result<(), Failure> {
-    let told = |what: String| Failure::new(format!("{}: {what}", path.display()));
+    let failed = |what: String| Failure::new(format!("{}: {what}", path.display()));
     let found = match std::fs::metadata(path) {
         Ok(found) => found,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(told(error.to_string())),
+        Err(error) => return Err(failed(error.to_string())),
     };
     if !found.is_file() {
-        return Err(told("it is there and no file; name another place".to_owned()));
+        return Err(failed("it exists and is not a regular file; name another file".to_owned()));
     }
-    let (head, tail) = ends(path).map_err(|error| told(error.to_string()))?;
+    let (head, tail) = ends(path).map_err(|error| failed(error.to_string()))?;
     if head.is_empty() || report::is_ours(&head, &tail) {
         return Ok(());
     }
-    Err(told(
-        "it is there and has no mark of plumb in it, so it is somebody's; name another file or move it away".to_owned(),
+    Err(failed(
+        "it exists and plumb did not make it (it has no mark of plumb); name another file or move it away".to_owned(),
     ))
 }
 

@@ -32,7 +32,7 @@ Examples:
 Tests: randread, read, write, randrw, all. An axis of --vary is bs, users, size or any job option of fio;
 values are words between commas, a..b doubles from a to b, a..b+c counts in steps of c.
 Ctrl-C ends the survey and keeps the tests that were finished, and the one under way.
-Exit status: 0; 1 when something could not be measured; 4 with --strict where a check speaks; 128 + signal after a signal"
+Exit status: 0; 1 when something could not be measured; 4 with --strict if a check found a problem; 128 + signal after a signal"
 )]
 pub(crate) struct Args {
     /// A directory on the disk, a file (read only), or block devices (read only)
@@ -83,7 +83,7 @@ pub(crate) struct Args {
     /// I/O before each test that does not count: a time, or `steady` [default: a tenth of the time]
     #[arg(long, value_name = "TIME|steady", value_parser = survey::warm_up)]
     warm_up: Option<WarmUp>,
-    /// Measure everything so many times
+    /// Number of times that everything is measured [default: 1]
     #[arg(long, value_name = "COUNT")]
     repeat: Option<u32>,
     /// Run the tests in random order
@@ -98,10 +98,10 @@ pub(crate) struct Args {
     /// A file for each user, instead of one for all
     #[arg(long)]
     file_per_user: bool,
-    /// Name an I/O that has not come back for so long, like 10s; 0 for never [default: 30s]
+    /// Report an I/O that has been in flight for this time, like 10s; 0 to never report one [default: 30s]
     #[arg(long, value_name = "TIME", value_parser = survey::patience)]
     stuck_after: Option<u64>,
-    /// Exit status 4 where a check speaks against a result
+    /// Exit with status 4 if a check finds a problem
     #[arg(long)]
     strict: bool,
     /// Consent to overwrite a device: repeats its serial number, WWID or size; once per device

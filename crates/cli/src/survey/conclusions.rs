@@ -40,8 +40,8 @@ pub(super) const fn kinds(kind: Kind) -> &'static str {
         Kind::LogWrite => "log writes",
         Kind::SequentialWrite => "sequential writes",
         Kind::RandomWrite => "random writes",
-        Kind::Mixed => "random reads beside writes",
-        Kind::SequentialMixed => "sequential reads beside writes",
+        Kind::Mixed => "mixed random reads",
+        Kind::SequentialMixed => "mixed sequential reads",
     }
 }
 

@@ -24,7 +24,7 @@ OPTIONS:
   -m megabytes   size of the work file, or of what is used of all devices (default 65536; devices: all)
   -i             a file for each user, of 100 MB or of -m
   -f             ask no questions
-  -c             write the work file anew, even if it is there
+  -c             write the work file again, even if it exists
   -u users       only this number of users
   -l kilobytes   only this block size
   -x             remove the work file after the runs
@@ -32,7 +32,7 @@ OPTIONS:
   --overwrite=IDENTITY  repeats a device's serial number, WWID or size; once per device
   -y             write the devices twice before the runs
   -z sizes       sizes of the devices; they are asked themselves, only the count is compared
-  -b, -d, -e     taken and told that they are not needed: other fio, DTrace, record size
+  -b, -d, -e     accepted, with a remark that they are not needed: other fio, DTrace, record size
 
 Examples:
   plumb fio.sh -w /data -t readrand -s 10 -m 1000 -f
@@ -54,7 +54,7 @@ pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
     let on_devices = request.size.is_none() || request.targets.iter().all(|path| path.starts_with("/dev"));
     if let Some(missing) = request.targets.iter().find(|path| !on_devices && !path.is_dir()) {
         let missing = missing.display();
-        return Err(Failure::new(format!("{missing}: is no directory; make it, or name another one with -w")));
+        return Err(Failure::new(format!("{missing}: is not a directory; create it, or name another one with -w")));
     }
     if !force {
         out.write(&printable::lines(&outline(request.clone())?))?;
@@ -63,7 +63,7 @@ pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
         }
     }
     let directory = request.output_dir.clone().unwrap_or_default();
-    let fill = if recreate { Fill::Anew } else { Fill::WhereNeeded };
+    let fill = if recreate { Fill::Always } else { Fill::WhereNeeded };
     let order = Order { request, done: HashMap::new(), output: None, fill, reach: super::Reach::Whole };
     let mut rows: Vec<Row> = Vec::new();
     let status = conduct(order, &mut |row, plan, words| {

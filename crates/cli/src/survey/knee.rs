@@ -42,22 +42,22 @@ pub(super) fn conclusions(rows: &[Row]) -> Vec<String> {
             firsts.push(&row.test);
         }
     }
-    let mut told = Vec::new();
+    let mut sentences = Vec::new();
     let mut best: Option<(f64, String)> = None;
     for first in &firsts {
         let found = levels(rows, first);
         let what = format!("{} {}", short_size(u64::from(first.block)), kinds(first.kind));
         let Some(ended) = Ended::of(&found) else { continue };
-        told.push(format!("{what}: {}.", ended.sentence("users", &|rate| shown(rate, first.block))));
+        sentences.push(format!("{what}: {}.", ended.sentence("users", &|rate| shown(rate, first.block))));
         let bytes = ended.rate * f64::from(first.block);
         if best.as_ref().is_none_or(|(most, _)| bytes > *most) {
             best = Some((bytes, format!("{what} with {}", counted(ended.level, "users"))));
         }
     }
     if let (Some((bytes, what)), true) = (best, firsts.len() > 1) {
-        told.push(format!("Most bytes per second: {what}, {} MiB/s.", thousands(bytes / f64::from(1 << 20))));
+        sentences.push(format!("Most bytes per second: {what}, {} MiB/s.", thousands(bytes / f64::from(1 << 20))));
     }
-    told
+    sentences
 }
 
 fn shown(iops: f64, block: u32) -> String {

@@ -65,7 +65,7 @@ enum Fill {
     /// Only if no earlier survey kept a suitable one.
     WhereNeeded,
     /// Always.
-    Anew,
+    Always,
 }
 
 /// Called after each finished test with its row, its Plan and the equivalent fio options.
@@ -155,7 +155,7 @@ fn conduct(order: Order, each: Each<'_>) -> Result<u8, Failure> {
     let mut file = save::ResultFile::reserve(output.as_deref(), prepared.request.output_dir.as_deref())?;
     let mut place = OpenTarget::open(&prepared.subject, &prepared.request)?;
     session::check(&prepared.suite, &place.target, prepared.time)?;
-    if fill == Fill::Anew {
+    if fill == Fill::Always {
         place.work_files.iter_mut().try_for_each(survey::WorkFile::forget)?;
     }
     settle(&mut prepared, &place);
@@ -193,14 +193,14 @@ fn save_all(
     }
     let path = file.write(&survey.ended(sentences, found.signal))?;
     let shown = path.display();
-    let mut told = format!("\n{}Result: {shown}\n", crate::report::after_survey(path));
+    let mut text = format!("\n{}Result: {shown}\n", crate::report::after_survey(path));
     if found.rows.len() < planned {
-        told.push_str(&format!("Go on with: plumb survey --resume {shown}\n"));
+        text.push_str(&format!("Go on with: plumb survey --resume {shown}\n"));
         if found.under_way.is_some() {
-            told.push_str("This measures the test under way anew.\n");
+            text.push_str("This measures the interrupted test again.\n");
         }
     }
-    Ok(told)
+    Ok(text)
 }
 
 /// Fixes the values in the request that a resumed survey must not determine again.
@@ -313,13 +313,13 @@ fn report(place: &OpenTarget, suite: &Suite, found: &Findings, sentences: &[Stri
 /// The limiting resource of each kind of test, at its heaviest load.
 fn limits(rows: &[Row]) -> Vec<String> {
     let heaviest = |row: &&Row| !rows.iter().any(|one| one.test.is_like(&row.test) && one.test.users > row.test.users);
-    let mut told = Vec::new();
+    let mut titles = Vec::new();
     let lines = rows.iter().filter(heaviest).filter_map(|row| {
         // Of several rows with the same number of users, the first one represents the kind.
-        if told.contains(&row.test.title()) {
+        if titles.contains(&row.test.title()) {
             return None;
         }
-        told.push(row.test.title());
+        titles.push(row.test.title());
         let line = limited_by::line_of(&row.result)?;
         let users = if row.test.users == 1 { "1 user".to_owned() } else { format!("{} users", row.test.users) };
         Some(printable::lines(&format!("Of {} with {users}: {line}.", row.test.title())).into_owned())

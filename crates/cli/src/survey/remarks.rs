@@ -12,17 +12,17 @@ const WIDTH: usize = 80;
 
 /// The remarks of all rows; one sentence if there are none.
 pub(crate) fn render(rows: &[Row]) -> String {
-    let mut told: Vec<(Grade, &str, Vec<&Row>)> = Vec::new();
+    let mut remarks: Vec<(Grade, &str, Vec<&Row>)> = Vec::new();
     for row in rows {
         for note in &row.result.notes {
-            match told.iter_mut().find(|(_, sentence, _)| *sentence == note.sentence) {
+            match remarks.iter_mut().find(|(_, sentence, _)| *sentence == note.sentence) {
                 Some((.., rows)) => rows.push(row),
-                None => told.push((note.grade, &note.sentence, vec![row])),
+                None => remarks.push((note.grade, &note.sentence, vec![row])),
             }
         }
     }
     let mut text = String::new();
-    for (grade, sentence, holds_for) in told {
+    for (grade, sentence, holds_for) in remarks {
         let remark = format!("! {}: {sentence} [{}]", names(&holds_for, rows), verdict(grade));
         text.push_str(&wrapped(&remark, "  "));
     }
@@ -40,9 +40,9 @@ fn all_clear(rows: &[Row]) -> String {
     let unchecked = |id: &str| rows.iter().any(|row| analysis::unchecked(&row.result).contains(&id));
     let (missing, made): (Vec<&str>, Vec<&str>) =
         analysis::CHECKS.iter().map(|check| check.id).partition(|id| unchecked(id));
-    let told: Vec<&str> = WORDS.iter().filter(|(id, _)| made.contains(id)).map(|(_, word)| *word).collect();
-    let others = made.len() - told.len();
-    let mut text = wrapped(&format!("Checked: {}; {others} other checks found nothing.", told.join(", ")), "");
+    let passed: Vec<&str> = WORDS.iter().filter(|(id, _)| made.contains(id)).map(|(_, word)| *word).collect();
+    let others = made.len() - passed.len();
+    let mut text = wrapped(&format!("Checked: {}; {others} other checks found nothing.", passed.join(", ")), "");
     if !missing.is_empty() {
         text.push_str(&wrapped(&format!("Not checked, for lack of what they need: {}.", missing.join(", ")), ""));
     }

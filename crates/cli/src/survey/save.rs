@@ -137,12 +137,12 @@ pub(crate) fn read_earlier(path: &Path) -> Result<(SurveyRequest, Vec<(String, R
     let text = sys::files::read_limited::read(path, crate::check::LARGEST)
         .map_err(|error| failure(&format!("cannot be read: {error}")))?;
     let earlier: Earlier = serde_json::from_slice(&text)
-        .map_err(|error| failure(&format!("is no survey that can be gone on with: {error}")))?;
+        .map_err(|error| failure(&format!("is not a survey that can be resumed: {error}")))?;
     let Earlier { command, request: Some(request), tests } = earlier else {
         return Err(failure(&"does not say what was asked; it was made by an earlier version"));
     };
     if command != "survey" {
-        return Err(failure(&"is no survey"));
+        return Err(failure(&"is not a survey"));
     }
     let ended = tests.into_iter().filter(|test| !test.under_way);
     Ok((request, ended.map(|test| (test.key, test.result)).collect()))

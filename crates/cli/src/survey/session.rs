@@ -152,9 +152,9 @@ impl<'a> Session<'a> {
         result.notes.extend(unsteady);
         result.limited_by = analysis::limited_by(&result);
         let row = Row { test: test.clone(), result };
-        let told = each(&row, &plan, &test.options(&place.target, time, engine));
+        let written = each(&row, &plan, &test.options(&place.target, time, engine));
         found.rows.push(row);
-        told
+        written
     }
 
     /// Runs short samples of the test until two successive ones agree; returns a note if they never do.
