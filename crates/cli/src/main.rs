@@ -10,6 +10,7 @@ mod failure;
 mod features;
 mod fio;
 mod grade;
+mod input;
 mod iostat;
 mod iozone;
 mod knee;
@@ -37,7 +38,7 @@ fn main() -> ExitCode {
     match dispatch::run(&words) {
         Ok(status) => ExitCode::from(status),
         Err(failure) => {
-            failure.report(&mut std::io::stderr());
+            failure.print();
             ExitCode::from(failure.status)
         }
     }

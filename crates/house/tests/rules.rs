@@ -28,7 +28,7 @@ const FLOORS: &[(&str, u32)] = &[
     ("monitor", 3),
     ("formats", 3),
     ("analysis", 3),
-    ("survey", 3),
+    ("survey", 4),
     ("report", 4),
     ("run", 4),
     ("cli", 5),

@@ -233,6 +233,24 @@ impl OpenTarget {
         })
     }
 
+    /// True if there are work files, and all hold their data already.
+    pub fn is_filled(&self) -> bool {
+        !self.work_files.is_empty() && self.work_files.iter().all(WorkFile::is_filled)
+    }
+
+    /// Marks the work files as filled and checks that they have no holes. Returns a remark for each file whose holes are
+    /// unknown.
+    pub fn set_filled(&mut self) -> Result<Vec<String>, SurveyError> {
+        let mut remarks = Vec::new();
+        for work in &mut self.work_files {
+            if !work.is_filled() {
+                work.set_filled()?;
+            }
+            remarks.extend(work.prove_written()?.map(|unknown| format!("{}: {unknown}", work.path().display())));
+        }
+        Ok(remarks)
+    }
+
     /// Description for display: `a work file of 1G on ext4, disk nvme0n1 (ACME 1 TB)`.
     pub fn describe(&self) -> String {
         let (size, count) = (short_size(self.target.size), self.target.paths.len());

@@ -12,7 +12,7 @@ mod watch;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::remarks;
-use crate::result_file::Kept;
+use crate::result_file::ResultFile;
 use bandwidth::BandwidthLog;
 use fio::{Action, EtaWhen, IdleProfile, Invocation, JobError, OutputFormat, OutputRequest, Parser};
 use formats::fio::{log as fio_log, text as fio_text};
@@ -142,12 +142,12 @@ fn measure(plan: &Plan, invocation: &Invocation, out: &mut Output) -> Result<u8,
     let idle_before = invocation.idle.map(|_| IdleAccount::now());
     let log = invocation.beside.bandwidth_log.as_deref().map(BandwidthLog::create).transpose()?;
     let interim = Interim::new(invocation.beside.status_interval, surroundings::dump_request());
-    let mut kept = invocation.beside.result.as_deref().map(Kept::create).transpose()?;
+    let mut kept = invocation.beside.result.as_deref().map(ResultFile::create).transpose()?;
     let mut watch =
         Watch::new(out, plan, invocation, talk, live).with(log, interim, &invocation.output).keeping(kept.as_mut());
     let result = run::execute(plan, &options, &mut watch);
     let watched = watch.finish();
-    let mut result = result.map_err(|error| Failure::new(error.to_string()))?;
+    let mut result = result?;
     let detail = if invocation.idle == Some(IdleProfile::PerCpu) { Detail::PerCpu } else { Detail::System };
     result.cpu_idleness = idle_before.map(|before| idle::since(&before, detail));
     remarks::judge(&mut result);
@@ -200,7 +200,7 @@ fn at_a_glance(result: &RunResult, request: &OutputRequest, out: &mut Output) ->
 fn print(result: &RunResult, request: &OutputRequest, out: &mut Output) -> Result<(), Failure> {
     let view = View { zone: jiff::tz::TimeZone::system(), terse_version: request.terse_version };
     for word in &request.formats {
-        let text = formats::write(word, result, &view).map_err(|error| Failure::new(error.to_string()))?;
+        let text = formats::write(word, result, &view)?;
         out.write(&text)?;
     }
     remarks::tell(result);

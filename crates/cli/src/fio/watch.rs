@@ -6,7 +6,7 @@ use super::interim::Interim;
 use super::trigger::Trigger;
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::result_file::Kept;
+use crate::result_file::ResultFile;
 use fio::{Invocation, OutputRequest};
 use formats::fio::{status_line, text as fio_text};
 use formats::printable;
@@ -53,7 +53,7 @@ pub(crate) struct Watch<'out> {
     interim: Option<Interim>,
     log: Option<BandwidthLog>,
     /// The file of `--result`, which is updated during the run.
-    kept: Option<&'out mut Kept>,
+    kept: Option<&'out mut ResultFile>,
     /// The first write that failed. An observer cannot stop a run, so the error is reported at the end.
     failed: Option<Failure>,
 }
@@ -89,7 +89,7 @@ impl<'out> Watch<'out> {
     }
 
     /// Adds a file with the result so far.
-    pub(crate) fn keeping(self, kept: Option<&'out mut Kept>) -> Self {
+    pub(crate) fn keeping(self, kept: Option<&'out mut ResultFile>) -> Self {
         Watch { kept, ..self }
     }
 

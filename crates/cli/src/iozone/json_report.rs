@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::output::Output;
 use crate::result_file;
 use crate::safe_files::is_block_device;
-use crate::safe_files::{self, Lasting, Whole};
+use crate::safe_files::{self, AtomicFile, Durability};
 use crate::{limited_by, remarks};
 use formats::printable;
 use iozone::Settings;
@@ -38,14 +38,9 @@ pub(crate) struct JsonReport {
 
 impl Default for JsonReport {
     fn default() -> Self {
-        JsonReport {
-            tests: Vec::new(),
-            lines: Vec::new(),
-            remarks: BTreeMap::new(),
-            limits: BTreeMap::new(),
-            notes: Vec::new(),
-            written: Instant::now(),
-        }
+        let (tests, lines, notes) = (Vec::new(), Vec::new(), Vec::new());
+        let (remarks, limits) = (BTreeMap::new(), BTreeMap::new());
+        JsonReport { tests, lines, remarks, limits, notes, written: Instant::now() }
     }
 }
 
@@ -117,7 +112,7 @@ impl JsonReport {
 
     /// True if it is time to write the results so far to the `--json` file.
     pub(crate) fn is_saving_due(&self, settings: &Settings) -> bool {
-        settings.json.is_some() && self.written.elapsed() >= result_file::EVERY.as_duration()
+        settings.json.is_some() && self.written.elapsed() >= result_file::SAVE_INTERVAL.as_duration()
     }
 
     /// Writes the results so far, including those of the running pass. An error is ignored here: it is reported at the
@@ -160,13 +155,18 @@ impl JsonReport {
             all.extend(more);
             all.insert("tests".to_owned(), Value::Array(self.tests.clone()));
         }
-        let text = serde_json::to_string_pretty(&all).map_err(|error| Failure::new(error.to_string()))?;
+        let text = serde_json::to_string_pretty(&all)?;
         if !is_replaced(path) {
             return Output::made(path)?.write(&(text + "\n"));
         }
         check(path)?;
-        let written = Whole::at(path)?.put((text + "\n").as_bytes(), Lasting::Unsynced);
-        written.map_err(|error| Failure::writing(&path.display().to_string(), &error))
+        AtomicFile::at(path)?.write(
+            (text
+                + "
+")
+            .as_bytes(),
+            Durability::Unsynced,
+        )
     }
 }
 

@@ -216,6 +216,6 @@ fn line() -> Result<Option<String>, Failure> {
 }
 
 fn say(answer: &Answer) -> Result<(), Failure> {
-    let text = serde_json::to_string(answer).map_err(|error| Failure::new(error.to_string()))?;
+    let text = serde_json::to_string(answer)?;
     Output::stdout().write(&(text + "\n"))
 }

@@ -70,7 +70,7 @@ mod workbook {
     }
 
     fn failed(path: &Path, error: &FormatError) -> Failure {
-        Failure::new(format!("{}: {error}", path.display()))
+        Failure::at(path, format!("{error}"))
     }
 }
 

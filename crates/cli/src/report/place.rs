@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::features::Feature;
-use crate::safe_files::{Lasting, Whole};
+use crate::safe_files::{AtomicFile, Durability};
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
@@ -31,7 +31,7 @@ impl Form {
             Some("png") => Ok(Form::Png),
             Some("pdf") => Feature::Pdf.require(&path.display().to_string()).map(|()| Form::Pdf),
             _ => Err(Failure::new(format!(
-                "{}: the end of the name says what is written; .html, .svg, .png and .pdf work",
+                "{}: the extension selects the format; use .html, .svg, .png or .pdf",
                 path.display()
             ))),
         }
@@ -40,7 +40,7 @@ impl Form {
 
 /// Checks that a report may be written here: there is no file, or it is empty, or it contains plumb's mark.
 pub(super) fn check(path: &Path) -> Result<(), Failure> {
-    let failed = |what: String| Failure::new(format!("{}: {what}", path.display()));
+    let failed = |what: String| Failure::at(path, format!("{what}"));
     let found = match std::fs::metadata(path) {
         Ok(found) => found,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
@@ -75,8 +75,7 @@ pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     check(path)?;
     // Resolve symbolic links first: the rename must replace the file and not the link.
     let target = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let written = Whole::at(&target)?.put(bytes, Lasting::Unsynced);
-    written.map_err(|error| Failure::writing(&path.display().to_string(), &error))
+    AtomicFile::at(&target)?.write(bytes, Durability::Unsynced)
 }
 
 #[cfg(test)]

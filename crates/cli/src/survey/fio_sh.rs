@@ -1,16 +1,14 @@
 //! `plumb fio.sh`: fio.sh's options, workload and files (a job file and fio's text for each run).
 
-use super::table::{self, Row};
-use super::{Fill, Order, conduct, outline};
+use super::{Fill, SurveyOrder, conduct, outline, table};
 use crate::failure::Failure;
-use crate::output::Output;
+use crate::output::{Output, print_error};
 use formats::fio::text as fio_text;
 use formats::{View, printable};
-use std::collections::HashMap;
 use std::ffi::OsString;
-use std::io::{BufRead, IsTerminal, Read, Write};
+use std::io::{BufRead, IsTerminal, Read};
 use std::path::Path;
-use survey::{FioShOptions, Kind, Test, short_size};
+use survey::{FinishedTest, FioShOptions, Kind, Test, short_size};
 
 const USAGE: &str = "\
 usage: plumb fio.sh [options]
@@ -47,14 +45,13 @@ pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
         return out.write(USAGE).map(|()| 0);
     }
     for remark in &options.remarks {
-        let _ = writeln!(std::io::stderr(), "plumb: {}", printable::lines(remark));
+        print_error(&format!("plumb: {remark}"));
     }
     let FioShOptions { mut request, force, recreate, .. } = options;
     request.overwrite = overwrite;
     let on_devices = request.size.is_none() || request.targets.iter().all(|path| path.starts_with("/dev"));
     if let Some(missing) = request.targets.iter().find(|path| !on_devices && !path.is_dir()) {
-        let missing = missing.display();
-        return Err(Failure::new(format!("{missing}: is not a directory; create it, or name another one with -w")));
+        return Err(Failure::at(missing, "is not a directory; create it, or name another one with -w"));
     }
     if !force {
         out.write(&printable::lines(&outline(request.clone())?))?;
@@ -64,8 +61,8 @@ pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
     }
     let directory = request.output_dir.clone().unwrap_or_default();
     let fill = if recreate { Fill::Always } else { Fill::WhereNeeded };
-    let order = Order { request, done: HashMap::new(), output: None, fill, reach: super::Reach::Whole };
-    let mut rows: Vec<Row> = Vec::new();
+    let order = SurveyOrder { fill, output: None, ..SurveyOrder::new(request) };
+    let mut rows: Vec<FinishedTest> = Vec::new();
     let status = conduct(order, &mut |row, plan, words| {
         write_run(&directory, row, plan, words)?;
         rows.push(row.clone());
@@ -119,7 +116,12 @@ fn stem(test: &Test) -> String {
 }
 
 /// Writes a job file that runs with any fio, and the result as fio would print it.
-fn write_run(directory: &Path, row: &Row, plan: &plan::Plan, words: &[(String, String)]) -> Result<(), Failure> {
+fn write_run(
+    directory: &Path,
+    row: &FinishedTest,
+    plan: &plan::Plan,
+    words: &[(String, String)],
+) -> Result<(), Failure> {
     let stem = stem(&row.test);
     write_text(&directory.join(format!("{stem}.job")), &job_file(&row.test, plan, words))?;
     let view = View::in_zone(jiff::tz::TimeZone::system());

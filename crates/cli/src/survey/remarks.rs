@@ -1,9 +1,8 @@
 //! Remarks of the checks below the table: every sentence once, with the rows that it applies to.
 
-use super::table::Row;
 use model::Grade;
 use std::iter;
-use survey::{Kind, Test, short_size};
+use survey::{FinishedTest, Kind, Test, short_size};
 use textwrap::core::Word;
 use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
 
@@ -11,8 +10,8 @@ use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
 const WIDTH: usize = 80;
 
 /// The remarks of all rows; one sentence if there are none.
-pub(crate) fn render(rows: &[Row]) -> String {
-    let mut remarks: Vec<(Grade, &str, Vec<&Row>)> = Vec::new();
+pub(crate) fn render(rows: &[FinishedTest]) -> String {
+    let mut remarks: Vec<(Grade, &str, Vec<&FinishedTest>)> = Vec::new();
     for row in rows {
         for note in &row.result.notes {
             match remarks.iter_mut().find(|(_, sentence, _)| *sentence == note.sentence) {
@@ -34,7 +33,7 @@ pub(crate) fn render(rows: &[Row]) -> String {
 }
 
 /// The summary if no check found a problem: the best-known checks that passed, and the checks that lacked data.
-fn all_clear(rows: &[Row]) -> String {
+fn all_clear(rows: &[FinishedTest]) -> String {
     const WORDS: [(&str, &str); 3] =
         [("busy users", "all users were busy"), ("cache", "all bytes reached the device"), ("errors", "no errors")];
     let unchecked = |id: &str| rows.iter().any(|row| analysis::unchecked(&row.result).contains(&id));
@@ -50,7 +49,7 @@ fn all_clear(rows: &[Row]) -> String {
 }
 
 /// `all tests`, or `8k rand read with 1, 8 and 16 users; 1M seq read`.
-fn names(some: &[&Row], all: &[Row]) -> String {
+fn names(some: &[&FinishedTest], all: &[FinishedTest]) -> String {
     if some.len() == all.len() && all.len() > 1 {
         return "all tests".to_owned();
     }
@@ -61,14 +60,14 @@ fn names(some: &[&Row], all: &[Row]) -> String {
             labels.push(label);
         }
     }
-    let counts = |rows: &mut dyn Iterator<Item = &&Row>, name: &str| -> Vec<u32> {
+    let counts = |rows: &mut dyn Iterator<Item = &&FinishedTest>, name: &str| -> Vec<u32> {
         let mut users: Vec<u32> = rows.filter(|row| label(&row.test) == name).map(|row| row.test.users).collect();
         users.dedup();
         users
     };
     let named = labels.into_iter().map(|name| {
         let users = counts(&mut some.iter(), &name);
-        let every: Vec<&Row> = all.iter().collect();
+        let every: Vec<&FinishedTest> = all.iter().collect();
         let whole = users.len() > 1 && users.len() == counts(&mut every.iter(), &name).len();
         if whole { format!("{name}, all users") } else { format!("{name}, {}", user_list(&users)) }
     });
@@ -145,7 +144,7 @@ mod tests {
     use super::*;
     use model::{Note, RunResult};
 
-    fn row(kind: Kind, users: u32, sentence: &str) -> Row {
+    fn row(kind: Kind, users: u32, sentence: &str) -> FinishedTest {
         let mut result = RunResult::default();
         if !sentence.is_empty() {
             result.notes.push(Note {
@@ -156,7 +155,7 @@ mod tests {
             });
         }
         let test = Test { name: None, kind, block: kind.usual_block(), users, set: None, extras: Vec::new(), round: 1 };
-        Row { test, result }
+        FinishedTest { test, result }
     }
 
     #[test]

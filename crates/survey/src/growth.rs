@@ -1,44 +1,35 @@
-//! `plumb knee`: adds users until the throughput stops growing, for each block size.
+//! Sweeps over users that end early: each gets more users until its throughput stops growing.
 //!
-//! A survey over users in which each sweep ends early. `analysis` decides when growth has ended.
+//! `analysis` decides when growth has knee.
 
-use super::conclusions::kinds;
-use super::table::Row;
-use super::{Fill, Order, Reach, conduct};
-use crate::failure::Failure;
+use crate::conclusions::kinds;
+use crate::finished::FinishedTest;
+use crate::parse_values::short_size;
+use crate::test::Test;
 use analysis::costs::{UserPoint, scalability};
 use analysis::{growth_ends, thousands};
-use std::collections::HashMap;
-use survey::{SurveyRequest, Test, short_size};
-
-/// Finds the knees for a request; its user counts are the levels, in rising order.
-pub(crate) fn find(request: SurveyRequest) -> Result<u8, Failure> {
-    let output = request.output.clone();
-    let order = Order { request, done: HashMap::new(), output, fill: Fill::WhereNeeded, reach: Reach::UntilGrowthEnds };
-    conduct(order, &mut |_, _, _| Ok(()))
-}
 
 /// True if both tests belong to the same sweep over users: same kind and block size.
-fn alike(a: &Test, b: &Test) -> bool {
+fn same_sweep(a: &Test, b: &Test) -> bool {
     (a.kind, a.block) == (b.kind, b.block)
 }
 
 /// Users and IOPS of the levels of a sweep.
-fn levels(rows: &[Row], of: &Test) -> Vec<(u32, f64)> {
-    rows.iter().filter(|row| alike(&row.test, of)).map(|row| (row.test.users, row.iops())).collect()
+fn levels(rows: &[FinishedTest], of: &Test) -> Vec<(u32, f64)> {
+    rows.iter().filter(|row| same_sweep(&row.test, of)).map(|row| (row.test.users, row.iops())).collect()
 }
 
 /// Returns true if the sweep of `test` needs no further level.
-pub(super) fn is_over(rows: &[Row], test: &Test) -> bool {
+pub(crate) fn is_over(rows: &[FinishedTest], test: &Test) -> bool {
     let rates: Vec<f64> = levels(rows, test).iter().map(|&(_, rate)| rate).collect();
     growth_ends(&rates).is_some()
 }
 
-/// A sentence for each sweep, then the best of all.
-pub(super) fn conclusions(rows: &[Row]) -> Vec<String> {
+/// Returns a sentence for each sweep, then one about the best of all.
+pub(crate) fn conclusions(rows: &[FinishedTest]) -> Vec<String> {
     let mut firsts: Vec<&Test> = Vec::new();
     for row in rows {
-        if !firsts.iter().any(|first| alike(first, &row.test)) {
+        if !firsts.iter().any(|first| same_sweep(first, &row.test)) {
             firsts.push(&row.test);
         }
     }
@@ -47,11 +38,11 @@ pub(super) fn conclusions(rows: &[Row]) -> Vec<String> {
     for first in &firsts {
         let found = levels(rows, first);
         let what = format!("{} {}", short_size(u64::from(first.block)), kinds(first.kind));
-        let Some(ended) = Ended::of(&found) else { continue };
-        sentences.push(format!("{what}: {}.", ended.sentence("users", &|rate| shown(rate, first.block))));
-        let bytes = ended.rate * f64::from(first.block);
+        let Some(knee) = Knee::of(&found) else { continue };
+        sentences.push(format!("{what}: {}.", knee.sentence("users", &|rate| shown(rate, first.block))));
+        let bytes = knee.rate * f64::from(first.block);
         if best.as_ref().is_none_or(|(most, _)| bytes > *most) {
-            best = Some((bytes, format!("{what} with {}", counted(ended.level, "users"))));
+            best = Some((bytes, format!("{what} with {}", counted(knee.level, "users"))));
         }
     }
     if let (Some((bytes, what)), true) = (best, firsts.len() > 1) {
@@ -69,22 +60,22 @@ fn counted(count: u32, what: &str) -> String {
     if count == 1 { format!("1 {}", what.trim_end_matches('s')) } else { format!("{count} {what}") }
 }
 
-/// The end of a sweep.
+/// The level at which a sweep stops growing.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Ended {
-    /// The knee: the level where growth ended, or the best level so far.
-    pub(crate) level: u32,
-    /// The rate there.
-    pub(crate) rate: f64,
+pub struct Knee {
+    /// The level where growth ended, or the best level so far.
+    level: u32,
+    /// The rate at `level`.
+    rate: f64,
     /// Higher levels, with their rates relative to the rate at `level`; empty if throughput still grows.
     beyond: Vec<(u32, f64)>,
     /// The peak that the scalability law predicts, if it has one.
     predicted: Option<f64>,
 }
 
-impl Ended {
-    /// Evaluates levels and their rates; `None` if there are none.
-    pub(crate) fn of(levels: &[(u32, f64)]) -> Option<Ended> {
+impl Knee {
+    /// Evaluates levels in ascending order and their rates; `None` if there are none.
+    pub fn of(levels: &[(u32, f64)]) -> Option<Knee> {
         let rates: Vec<f64> = levels.iter().map(|&(_, rate)| rate).collect();
         let points: Vec<UserPoint> =
             levels.iter().map(|&(users, iops)| UserPoint { users: f64::from(users), iops }).collect();
@@ -96,11 +87,12 @@ impl Ended {
         let (level, rate) = *levels.get(at.or_else(best)?)?;
         let beyond = at.map_or(&[][..], |at| &levels[at + 1..]);
         let beyond = beyond.iter().map(|&(users, other)| (users, other / rate)).collect();
-        Some(Ended { level, rate, beyond, predicted })
+        Some(Knee { level, rate, beyond, predicted })
     }
 
-    /// `stops growing at 8 users with 812 MiB/s; 16 and 32 bring +1 % and -2 %`.
-    pub(crate) fn sentence(&self, what: &str, shown: &dyn Fn(f64) -> String) -> String {
+    /// Returns the conclusion as a sentence: `throughput stops growing at 8 users with 812 MiB/s; 16 and 32 bring +1 %
+    /// and -2 %`. `what` is the plural of what is counted, `shown` formats a rate.
+    pub fn sentence(&self, what: &str, shown: &dyn Fn(f64) -> String) -> String {
         let (level, rate) = (counted(self.level, what), shown(self.rate));
         if self.beyond.is_empty() {
             return format!("the most was {rate} with {level}, and more may bring more: no end of growth was seen");
@@ -126,18 +118,18 @@ mod tests {
 
     #[test]
     fn the_sentence_names_the_count_and_what_lies_beyond() {
-        let ended = Ended::of(&[(1, 100.0), (2, 200.0), (4, 300.0), (8, 303.0), (16, 285.0)]).unwrap();
-        let said = ended.sentence("threads", &|rate| format!("{rate:.0} MiB/s"));
+        let knee = Knee::of(&[(1, 100.0), (2, 200.0), (4, 300.0), (8, 303.0), (16, 285.0)]).unwrap();
+        let said = knee.sentence("threads", &|rate| format!("{rate:.0} MiB/s"));
         let expected = "throughput stops growing at 4 threads with 300 MiB/s; 8 and 16 bring +1 % and -5 %";
         assert!(said.starts_with(expected), "{said}");
-        assert_eq!((ended.level, ended.rate), (4, 300.0));
+        assert_eq!((knee.level, knee.rate), (4, 300.0));
     }
 
     #[test]
     fn growth_without_an_end_is_said_so() {
-        let ended = Ended::of(&[(1, 100.0), (2, 200.0), (4, 400.0)]).unwrap();
-        assert!(ended.sentence("users", &|rate| rate.to_string()).contains("no end of growth was seen"));
-        assert_eq!(ended.level, 4);
-        assert_eq!(Ended::of(&[]), None);
+        let knee = Knee::of(&[(1, 100.0), (2, 200.0), (4, 400.0)]).unwrap();
+        assert!(knee.sentence("users", &|rate| rate.to_string()).contains("no end of growth was seen"));
+        assert_eq!(knee.level, 4);
+        assert_eq!(Knee::of(&[]), None);
     }
 }
