@@ -159,7 +159,10 @@ fn an_interrupt_keeps_what_is_done() {
     assert_eq!(child.wait().unwrap().code(), Some(130), "{shown}");
     assert!(shown.contains("Cut short by signal 2"), "{shown}");
     let saved = stage.saved();
-    assert!(shown.contains("The interrupted test, ") && shown.contains("measures the interrupted test again"), "{shown}");
+    assert!(
+        shown.contains("The interrupted test, ") && shown.contains("measures the interrupted test again"),
+        "{shown}"
+    );
     let under_way: Vec<_> = saved["tests"].as_array().unwrap().iter().map(|test| test["under_way"] == true).collect();
     assert_eq!(under_way, [false, true], "what was cut short is kept apart");
     assert!(saved["tests"][1]["result"].to_string().contains("the run had not ended"), "and says so");

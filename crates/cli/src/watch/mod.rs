@@ -73,7 +73,7 @@ pub(crate) fn run(args: &WatchArgs) -> Result<u8, Failure> {
     let root = root.filter(|root| !root.as_os_str().is_empty()).unwrap_or_else(|| PathBuf::from("/"));
     let names: Vec<String> = args.devices.iter().map(|name| kernel_name(name)).collect();
     let mut machine = Machine::default();
-    machine.look(&root, &names).map_err(Failure::new)?;
+    machine.look(&root, &names)?;
     if let Some(missing) = names.iter().find(|name| !machine.devices.contains_key(*name)) {
         return Err(Failure::new(format!(
             "{missing}: there is no such block device; lsblk shows those that there are"
@@ -156,7 +156,7 @@ fn watch(
             if left.is_zero() {
                 looked = Instant::now();
                 if !state.paused {
-                    machine.look(source.root, source.names).map_err(Failure::new)?;
+                    machine.look(source.root, source.names)?;
                     redraw = true;
                 }
             }
