@@ -11,7 +11,6 @@ use std::path::Path;
 pub(crate) struct Failure {
     /// The error and a suggestion; empty if the reader of the output closed the pipe.
     message: String,
-    /// The exit status.
     pub(crate) status: u8,
 }
 

@@ -1,8 +1,9 @@
-//! Input of the commands that read results: files or standard input, damage, and the exit status.
+//! Input of commands: words as text, files or standard input, damage in results, and the exit status.
 
 use crate::failure::Failure;
 use formats::results::{Located, results};
 use model::reading::Damage;
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
 use std::path::Path;
@@ -13,6 +14,16 @@ pub(crate) const PARTIAL: u8 = 3;
 /// Maximum size in bytes of a file that is held in memory.
 pub(crate) const LARGEST: u64 = 1 << 30;
 
+/// Converts a command line to UTF-8.
+pub(crate) fn words(words: &[OsString]) -> Result<Vec<String>, Failure> {
+    let text = |word: &OsString| {
+        let shown = word.display();
+        let refused = || format!("{shown} is not UTF-8; options and job files are text, so give the file another name");
+        word.to_str().map(str::to_owned).ok_or_else(|| Failure::new(refused()))
+    };
+    words.iter().map(text).collect()
+}
+
 /// Opens a file, or standard input for `-`.
 pub(crate) fn open(path: &Path) -> Result<Box<dyn Read>, Failure> {
     if path == Path::new("-") {
@@ -21,7 +32,6 @@ pub(crate) fn open(path: &Path) -> Result<Box<dyn Read>, Failure> {
     Ok(Box::new(File::open(path).map_err(|error| unreadable(path, &error))?))
 }
 
-/// The failure of a read.
 pub(crate) fn unreadable(path: &Path, error: &io::Error) -> Failure {
     Failure::at(path, format!("cannot be read: {error}"))
 }

@@ -14,7 +14,6 @@ mod input;
 mod iostat;
 mod iozone;
 mod knee;
-mod limited_by;
 mod native;
 mod output;
 mod parse;

@@ -17,6 +17,11 @@ const ATTRIBUTE: &str = "user.plumb.made";
 /// Returns true if plumb may replace `path`: nothing exists there, or an empty file, or a file of plumb's. Never for a
 /// device (the rename would replace /dev/null by a regular file) or for a file with other data.
 pub(crate) fn may_replace(path: &Path) -> io::Result<bool> {
+    may_replace_if(path, is_ours)
+}
+
+/// Same as [`may_replace`], for files that are recognised by `is_ours`.
+fn may_replace_if(path: &Path, is_ours: impl Fn(&File) -> io::Result<bool>) -> io::Result<bool> {
     let found = match std::fs::metadata(path) {
         Ok(found) => found,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(true),
@@ -30,7 +35,12 @@ pub(crate) fn may_replace(path: &Path) -> io::Result<bool> {
 
 /// Fails if [`may_replace`] denies this path.
 pub(crate) fn check(path: &Path) -> Result<(), Failure> {
-    match may_replace(path) {
+    check_if(path, is_ours)
+}
+
+/// Same as [`check`], for files that are recognised by `is_ours`.
+pub(crate) fn check_if(path: &Path, is_ours: impl Fn(&File) -> io::Result<bool>) -> Result<(), Failure> {
+    match may_replace_if(path, is_ours) {
         Ok(true) => Ok(()),
         Ok(false) => Err(Failure::at(path, FOREIGN)),
         Err(error) => Err(Failure::at(path, format!("cannot be written: {error}"))),
@@ -116,6 +126,22 @@ impl AtomicFile {
         Ok(AtomicFile { path: path.to_owned(), part, pending })
     }
 
+    /// Creates the temporary file of the first free `STEM-NNN.json` in `directory`.
+    pub(crate) fn numbered(directory: &Path, stem: &str) -> io::Result<Self> {
+        for number in 1..=999_999 {
+            let path = directory.join(format!("{stem}-{number:03}.json"));
+            if path.symlink_metadata().is_ok() {
+                continue;
+            }
+            match Self::reserve(&path) {
+                // Another process has reserved this name and is writing its temporary file.
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                other => return other,
+            }
+        }
+        Err(io::Error::other(format!("all names up to {stem}-999999.json are taken")))
+    }
+
     /// Same as [`AtomicFile::reserve`], with the error as a message.
     pub(crate) fn at(path: &Path) -> Result<Self, Failure> {
         Self::reserve(path).map_err(|error| match error.kind() {
@@ -129,13 +155,12 @@ impl AtomicFile {
         self.put(bytes, durability).map_err(|error| Failure::writing(&self.path.display().to_string(), &error))
     }
 
-    /// The final path.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
     /// Replaces the file's content by `bytes`.
-    fn put(&mut self, bytes: &[u8], durability: Durability) -> io::Result<()> {
+    pub(crate) fn put(&mut self, bytes: &[u8], durability: Durability) -> io::Result<()> {
         let mut file = match self.pending.take() {
             Some(file) => file,
             None => beginning(&self.part)?,
@@ -189,6 +214,15 @@ fn beginning(part: &Path) -> io::Result<File> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_continue_after_those_that_are_taken() {
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::write(directory.path().join("a-001.json"), "").unwrap();
+        let first = AtomicFile::numbered(directory.path(), "a").unwrap();
+        let second = AtomicFile::numbered(directory.path(), "a").unwrap();
+        assert!(first.path().ends_with("a-002.json") && second.path().ends_with("a-003.json"), "{first:?} {second:?}");
+    }
 
     #[test]
     fn one_that_is_not_written_leaves_nothing() {

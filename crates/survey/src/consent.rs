@@ -15,7 +15,7 @@ pub(crate) fn writes(devices: &[PathBuf], repeated: &[String]) -> Result<Writes,
     }
     let mut unused: Vec<&String> = repeated.iter().collect();
     for path in devices {
-        let refused = |why: String| SurveyError::Target(format!("{}: is not overwritten: {why}", path.display()));
+        let refused = |why: String| SurveyError::at(path, format!("is not overwritten: {why}"));
         let known = identities(path).map_err(&refused)?;
         let Some(at) = unused.iter().position(|word| known.contains(word)) else {
             let known = known.join(" or ");

@@ -1,6 +1,8 @@
 //! Errors of preparing a survey: one enum for the crate.
 
 use fio::JobError;
+use std::fmt::Display;
+use std::path::Path;
 
 /// Reason why a survey cannot be done as requested. Each message names the input and a valid alternative.
 #[derive(Debug, thiserror::Error)]
@@ -33,4 +35,11 @@ pub enum SurveyError {
     /// A target, or the work file on it, that cannot be surveyed as requested; the text names it.
     #[error("{0}")]
     Target(String),
+}
+
+impl SurveyError {
+    /// An error about a target.
+    pub(crate) fn at(path: &Path, what: impl Display) -> Self {
+        SurveyError::Target(format!("{}: {what}", path.display()))
+    }
 }

@@ -4,6 +4,7 @@ use crate::error::SurveyError;
 use crate::kind::Kind;
 use crate::parse_values as word;
 use crate::request::SurveyRequest;
+use crate::words::push_new;
 use std::path::PathBuf;
 
 /// A parsed command line of fio.sh.
@@ -38,43 +39,39 @@ impl FioShOptions {
     /// # Errors
     /// The first option that is unknown or has an invalid value; the message has a valid example.
     pub fn parse(words: &[String]) -> Result<FioShOptions, SurveyError> {
-        read(words)
-    }
-}
-
-fn read(words: &[String]) -> Result<FioShOptions, SurveyError> {
-    let mut found = Raw::default();
-    let mut rest = words.iter();
-    while let Some(word) = rest.next() {
-        let Some(cluster) = word.strip_prefix('-').filter(|cluster| !cluster.is_empty()) else {
-            return Err(SurveyError::Value(format!(
-                "`{word}` is not an option of fio.sh; its letters begin with - (see fio.sh -h)"
-            )));
-        };
-        if cluster == "-help" {
-            found.set('h', String::new());
-            continue;
-        }
-        for (at, letter) in cluster.char_indices() {
-            if PLAIN.contains(letter) {
-                found.set(letter, String::new());
-            } else if VALUED.contains(letter) {
-                let joined = &cluster[at + letter.len_utf8()..];
-                let value = match joined {
-                    "" => rest
-                        .next()
-                        .cloned()
-                        .ok_or_else(|| SurveyError::Value(format!("-{letter} needs a value (see fio.sh -h)")))?,
-                    joined => joined.to_owned(),
-                };
-                found.set(letter, value);
-                break;
-            } else {
-                return Err(SurveyError::Value(format!("fio.sh has no letter -{letter} (see fio.sh -h)")));
+        let mut found = Raw::default();
+        let mut rest = words.iter();
+        while let Some(word) = rest.next() {
+            let Some(cluster) = word.strip_prefix('-').filter(|cluster| !cluster.is_empty()) else {
+                return Err(SurveyError::Value(format!(
+                    "`{word}` is not an option of fio.sh; its letters begin with - (see fio.sh -h)"
+                )));
+            };
+            if cluster == "-help" {
+                found.set('h', String::new());
+                continue;
+            }
+            for (at, letter) in cluster.char_indices() {
+                if PLAIN.contains(letter) {
+                    found.set(letter, String::new());
+                } else if VALUED.contains(letter) {
+                    let joined = &cluster[at + letter.len_utf8()..];
+                    let value = match joined {
+                        "" => rest
+                            .next()
+                            .cloned()
+                            .ok_or_else(|| SurveyError::Value(format!("-{letter} needs a value (see fio.sh -h)")))?,
+                        joined => joined.to_owned(),
+                    };
+                    found.set(letter, value);
+                    break;
+                } else {
+                    return Err(SurveyError::Value(format!("fio.sh has no letter -{letter} (see fio.sh -h)")));
+                }
             }
         }
+        found.settle()
     }
-    found.settle()
 }
 
 /// Options in the order given; if one is repeated, the last counts.
@@ -203,11 +200,7 @@ fn tests(text: &str) -> Result<Vec<Kind>, SurveyError> {
                 )));
             }
         };
-        for kind in kinds {
-            if !found.contains(&kind) {
-                found.push(kind);
-            }
-        }
+        kinds.into_iter().for_each(|kind| push_new(&mut found, kind));
     }
     if found.is_empty() { Err(SurveyError::Value("-t names no test".to_owned())) } else { Ok(found) }
 }

@@ -6,6 +6,7 @@ use crate::conclusions::kinds;
 use crate::finished::FinishedTest;
 use crate::parse_values::short_size;
 use crate::test::Test;
+use crate::words::{counted, joined};
 use analysis::costs::{UserPoint, scalability};
 use analysis::{growth_ends, thousands};
 
@@ -39,10 +40,10 @@ pub(crate) fn conclusions(rows: &[FinishedTest]) -> Vec<String> {
         let found = levels(rows, first);
         let what = format!("{} {}", short_size(u64::from(first.block)), kinds(first.kind));
         let Some(knee) = Knee::of(&found) else { continue };
-        sentences.push(format!("{what}: {}.", knee.sentence("users", &|rate| shown(rate, first.block))));
+        sentences.push(format!("{what}: {}.", knee.sentence("user", &|rate| shown(rate, first.block))));
         let bytes = knee.rate * f64::from(first.block);
         if best.as_ref().is_none_or(|(most, _)| bytes > *most) {
-            best = Some((bytes, format!("{what} with {}", counted(knee.level, "users"))));
+            best = Some((bytes, format!("{what} with {}", counted(knee.level.into(), "user"))));
         }
     }
     if let (Some((bytes, what)), true) = (best, firsts.len() > 1) {
@@ -54,10 +55,6 @@ pub(crate) fn conclusions(rows: &[FinishedTest]) -> Vec<String> {
 fn shown(iops: f64, block: u32) -> String {
     let mib = iops * f64::from(block) / f64::from(1 << 20);
     format!("{} IOPS, {} MiB/s", thousands(iops), thousands(mib))
-}
-
-fn counted(count: u32, what: &str) -> String {
-    if count == 1 { format!("1 {}", what.trim_end_matches('s')) } else { format!("{count} {what}") }
 }
 
 /// The level at which a sweep stops growing.
@@ -91,19 +88,16 @@ impl Knee {
     }
 
     /// Returns the conclusion as a sentence: `throughput stops growing at 8 users with 812 MiB/s; 16 and 32 bring +1 %
-    /// and -2 %`. `what` is the plural of what is counted, `shown` formats a rate.
+    /// and -2 %`. `what` is what is counted, in the singular, `shown` formats a rate.
     pub fn sentence(&self, what: &str, shown: &dyn Fn(f64) -> String) -> String {
-        let (level, rate) = (counted(self.level, what), shown(self.rate));
+        let (level, rate) = (counted(self.level.into(), what), shown(self.rate));
         if self.beyond.is_empty() {
             return format!("the most was {rate} with {level}, and more may bring more: no end of growth was seen");
         }
-        let joined = |words: Vec<String>| match words.split_last() {
-            Some((last, [])) => last.clone(),
-            Some((last, before)) => format!("{} and {last}", before.join(", ")),
-            None => String::new(),
-        };
-        let counts = joined(self.beyond.iter().map(|(users, _)| users.to_string()).collect());
-        let changes = joined(self.beyond.iter().map(|(_, share)| format!("{:+.0} %", 100.0 * (share - 1.0))).collect());
+        let counts: Vec<String> = self.beyond.iter().map(|(users, _)| users.to_string()).collect();
+        let change = |share: f64| format!("{:+.0} %", 100.0 * (share - 1.0));
+        let changes: Vec<String> = self.beyond.iter().map(|(_, share)| change(*share)).collect();
+        let (counts, changes) = (joined(&counts), joined(&changes));
         let law = self
             .predicted
             .filter(|users| *users < 1e6)
@@ -119,7 +113,7 @@ mod tests {
     #[test]
     fn the_sentence_names_the_count_and_what_lies_beyond() {
         let knee = Knee::of(&[(1, 100.0), (2, 200.0), (4, 300.0), (8, 303.0), (16, 285.0)]).unwrap();
-        let said = knee.sentence("threads", &|rate| format!("{rate:.0} MiB/s"));
+        let said = knee.sentence("thread", &|rate| format!("{rate:.0} MiB/s"));
         let expected = "throughput stops growing at 4 threads with 300 MiB/s; 8 and 16 bring +1 % and -5 %";
         assert!(said.starts_with(expected), "{said}");
         assert_eq!((knee.level, knee.rate), (4, 300.0));
@@ -128,7 +122,7 @@ mod tests {
     #[test]
     fn growth_without_an_end_is_said_so() {
         let knee = Knee::of(&[(1, 100.0), (2, 200.0), (4, 400.0)]).unwrap();
-        assert!(knee.sentence("users", &|rate| rate.to_string()).contains("no end of growth was seen"));
+        assert!(knee.sentence("user", &|rate| rate.to_string()).contains("no end of growth was seen"));
         assert_eq!(knee.level, 4);
         assert_eq!(Knee::of(&[]), None);
     }

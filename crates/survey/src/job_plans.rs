@@ -68,6 +68,17 @@ impl Target {
     }
 }
 
+/// What all tests of a survey have in common.
+#[derive(Clone, Copy, Debug)]
+pub struct Setup<'a> {
+    /// The target.
+    pub target: &'a Target,
+    /// Times of a test.
+    pub time: TestTime,
+    /// The I/O engine.
+    pub engine: &'a str,
+}
+
 /// The region of each path used by the first user, and the distance to the next user's region, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Region {
@@ -151,14 +162,14 @@ impl Test {
     }
 
     /// Options that repeat this test with `plumb fio`, without the names of its files.
-    pub fn options(&self, target: &Target, time: TestTime, engine: &str) -> Vec<(String, String)> {
-        let mut options = self.fixed_options(target, time, engine);
+    pub fn options(&self, setup: Setup<'_>) -> Vec<(String, String)> {
+        let mut options = self.fixed_options(setup);
         options.extend(self.extras.iter().cloned());
         options
     }
 
     /// The settings of [`Test::literal`] as fio options.
-    fn fixed_options(&self, target: &Target, time: TestTime, engine: &str) -> Vec<(String, String)> {
+    fn fixed_options(&self, Setup { target, time, engine }: Setup<'_>) -> Vec<(String, String)> {
         let mut options: Vec<(String, String)> =
             self.kind.options().iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         let mut add = |name: &str, value: String| options.push((name.to_owned(), value));
@@ -184,7 +195,7 @@ impl Test {
     }
 
     /// The job before swept options are applied.
-    fn literal(&self, target: &Target, time: TestTime) -> JobPlan {
+    fn literal(&self, Setup { target, time, .. }: Setup<'_>) -> JobPlan {
         let mix = self.kind.mix();
         let mut job = JobPlan::with_defaults(self.kind.id(), "survey", plan::DEFAULT_ENGINE);
         job.clones = self.clones(target);
@@ -232,28 +243,27 @@ impl Test {
         job
     }
 
-    /// Builds the Plan of this test on `target`.
+    /// Builds the Plan of this test.
     ///
     /// # Errors
     /// The target is too small, a swept option or the engine is unknown or rejected, or the engine does not transfer
     /// data of the target.
     pub fn plan(
         &self,
-        target: &Target,
-        time: TestTime,
-        engine: &str,
+        setup: Setup<'_>,
         parser: &Parser,
         surroundings: &Surroundings<'_>,
     ) -> Result<Plan, SurveyError> {
+        let Setup { target, engine, .. } = setup;
         self.check(target)?;
         let mut options = vec![("ioengine".to_owned(), engine.to_owned())];
         options.extend(self.extras.iter().cloned());
         let mut job = parser
-            .apply(&self.literal(target, time), &options, surroundings)
+            .apply(&self.literal(setup), &options, surroundings)
             .map_err(|error| SurveyError::Option { test: self.describe(), error })?;
         // The options echoed in JSON describe the whole test, in the order of a job file that repeats it.
         let mut written = vec![("name".to_owned(), self.kind.id().to_owned())];
-        written.extend(self.fixed_options(target, time, engine));
+        written.extend(self.fixed_options(setup));
         written.extend(job.written.drain(..).skip(1));
         job.written = written;
         let mut plan = Plan { jobs: vec![job], global_options: Vec::new() };

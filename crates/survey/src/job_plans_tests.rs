@@ -53,7 +53,8 @@ const SURROUNDINGS: Surroundings<'_> =
     Surroundings { environment: &|_| None, files: &NoFiles, page_size: 4096, memory_mib: 1024, cpus: 2 };
 
 fn planned(test: &Test, target: &Target, engine: &str) -> Result<Plan, String> {
-    test.plan(target, TIME, engine, &Parser::new(ENGINES), &SURROUNDINGS).map_err(|error| error.to_string())
+    test.plan(Setup { target, time: TIME, engine }, &Parser::new(ENGINES), &SURROUNDINGS)
+        .map_err(|error| error.to_string())
 }
 
 fn all() -> Vec<Test> {
@@ -190,7 +191,11 @@ fn the_options_of_a_test_repeat_its_plan_in_fio() {
             test.extras = vec![("thinktime".to_owned(), "5ms".to_owned())];
             let plan = planned(&test, &target, "psync").unwrap();
             let mut line = vec![format!("--name={}", test.kind.id()), "--filename=x".to_owned()];
-            line.extend(test.options(&target, TIME, "psync").iter().map(|(name, value)| format!("--{name}={value}")));
+            line.extend(
+                test.options(Setup { target: &target, time: TIME, engine: "psync" })
+                    .iter()
+                    .map(|(name, value)| format!("--{name}={value}")),
+            );
             let invocation = Parser::new(ENGINES).command_line(&line, &SURROUNDINGS).unwrap();
             let Action::Run(read) = invocation.action else { panic!("nothing to run") };
             let (ours, theirs) = (&plan.jobs[0], &read.jobs[0]);

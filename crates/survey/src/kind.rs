@@ -37,63 +37,39 @@ struct Row {
     options: &'static [(&'static str, &'static str)],
 }
 
+/// A row; the names are those on the command line, in tables and in files.
+const fn row(
+    kind: Kind,
+    [word, title, id]: [&'static str; 3],
+    block: u32,
+    options: &'static [(&'static str, &'static str)],
+) -> Row {
+    Row { kind, word, title, id, block, options }
+}
+
 const ROWS: &[Row] = &[
-    Row {
-        kind: Kind::RandomRead,
-        word: "randread",
-        title: "rand read",
-        id: "random_read",
-        block: 8 * KIB,
-        options: &[("rw", "randread")],
-    },
-    Row {
-        kind: Kind::SequentialRead,
-        word: "read",
-        title: "seq read",
-        id: "sequential_read",
-        block: MIB,
-        options: &[("rw", "read")],
-    },
-    Row {
-        kind: Kind::LogWrite,
-        word: "write",
-        title: "log write",
-        id: "log_write",
-        block: 8 * KIB,
-        options: &[("rw", "write"), ("sync", "dsync")],
-    },
-    Row {
-        kind: Kind::Mixed,
-        word: "randrw",
-        title: "rand mix",
-        id: "random_mixed",
-        block: 8 * KIB,
-        options: &[("rw", "randrw"), ("rwmixread", "80"), ("end_fsync", "1")],
-    },
-    Row {
-        kind: Kind::SequentialWrite,
-        word: "write",
-        title: "seq write",
-        id: "sequential_write",
-        block: MIB,
-        options: &[("rw", "write"), ("end_fsync", "1")],
-    },
-    Row {
-        kind: Kind::RandomWrite,
-        word: "randwrite",
-        title: "rand write",
-        id: "random_write",
-        block: 8 * KIB,
-        options: &[("rw", "randwrite"), ("end_fsync", "1")],
-    },
-    Row {
-        kind: Kind::SequentialMixed,
-        word: "rw",
-        title: "seq mix",
-        id: "sequential_mixed",
-        block: MIB,
-        options: &[("rw", "rw"), ("rwmixread", "80"), ("end_fsync", "1")],
-    },
+    row(Kind::RandomRead, ["randread", "rand read", "random_read"], 8 * KIB, &[("rw", "randread")]),
+    row(Kind::SequentialRead, ["read", "seq read", "sequential_read"], MIB, &[("rw", "read")]),
+    row(Kind::LogWrite, ["write", "log write", "log_write"], 8 * KIB, &[("rw", "write"), ("sync", "dsync")]),
+    row(
+        Kind::Mixed,
+        ["randrw", "rand mix", "random_mixed"],
+        8 * KIB,
+        &[("rw", "randrw"), ("rwmixread", "80"), ("end_fsync", "1")],
+    ),
+    row(Kind::SequentialWrite, ["write", "seq write", "sequential_write"], MIB, &[("rw", "write"), ("end_fsync", "1")]),
+    row(
+        Kind::RandomWrite,
+        ["randwrite", "rand write", "random_write"],
+        8 * KIB,
+        &[("rw", "randwrite"), ("end_fsync", "1")],
+    ),
+    row(
+        Kind::SequentialMixed,
+        ["rw", "seq mix", "sequential_mixed"],
+        MIB,
+        &[("rw", "rw"), ("rwmixread", "80"), ("end_fsync", "1")],
+    ),
 ];
 
 /// Patterns of custom tests, by fio's `rw` values.

@@ -2,6 +2,7 @@
 
 use crate::error::SurveyError;
 use crate::request::WarmUp;
+use crate::words::push_new;
 use measure::text::{SizeStyle, binary_size, exact_size};
 
 const MIB: u64 = 1 << 20;
@@ -138,11 +139,7 @@ pub(crate) fn values(text: &str) -> Result<Vec<String>, SurveyError> {
             Some((from, to)) => range(word, from, to)?,
             None => vec![word.to_owned()],
         };
-        for value in found {
-            if !values.contains(&value) {
-                values.push(value);
-            }
-        }
+        found.into_iter().for_each(|value| push_new(&mut values, value));
         if values.len() > MOST_VALUES {
             return Err(SurveyError::Value(format!("`{text}` has more than {MOST_VALUES} values")));
         }

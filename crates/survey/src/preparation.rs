@@ -4,7 +4,7 @@ use crate::conclusions;
 use crate::error::SurveyError;
 use crate::finished::FinishedTest;
 use crate::growth;
-use crate::job_plans::{Access, Target};
+use crate::job_plans::{Access, Setup, Target};
 use crate::request::{SurveyRequest, WarmUp};
 use crate::suite::{Suite, suite};
 use crate::target::{FoundTarget, OpenTarget};
@@ -76,7 +76,12 @@ impl Preparation {
     /// The first test that is impossible on the target.
     pub fn check(&self, target: &Target, parser: &Parser, surroundings: &Surroundings<'_>) -> Result<(), SurveyError> {
         let mut tests = self.suite.tests.iter();
-        tests.try_for_each(|test| test.plan(target, self.time, &self.suite.engine, parser, surroundings).map(|_| ()))
+        tests.try_for_each(|test| test.plan(self.setup(target), parser, surroundings).map(|_| ()))
+    }
+
+    /// Returns what all tests have in common on this target.
+    pub fn setup<'a>(&'a self, target: &'a Target) -> Setup<'a> {
+        Setup { target, time: self.time, engine: &self.suite.engine }
     }
 
     /// Fixes the values in the request that a resumed survey must not determine again.

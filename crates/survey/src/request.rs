@@ -5,6 +5,7 @@ use crate::custom_tests::{self as own, CustomTests};
 use crate::error::SurveyError;
 use crate::kind::Kind;
 use crate::parse_values as word;
+use crate::words::push_new;
 use serde::de::{Error, MapAccess, SeqAccess, Visitor};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -170,11 +171,7 @@ impl SurveyRequest {
                     )));
                 }
             };
-            for kind in kinds {
-                if !found.contains(&kind) {
-                    found.push(kind);
-                }
-            }
+            kinds.into_iter().for_each(|kind| push_new(&mut found, kind));
         }
         Ok(found)
     }
@@ -183,11 +180,7 @@ impl SurveyRequest {
     pub fn add_axis(&mut self, axis: Axis) {
         match self.vary.iter_mut().find(|known| known.name == axis.name) {
             Some(known) => {
-                for value in axis.values {
-                    if !known.values.contains(&value) {
-                        known.values.push(value);
-                    }
-                }
+                axis.values.into_iter().for_each(|value| push_new(&mut known.values, value));
             }
             None => self.vary.push(axis),
         }

@@ -7,6 +7,7 @@ use crate::kind::{FIO_SH, FULL, Kind, Levels, USUAL};
 use crate::parse_values as word;
 use crate::request::SurveyRequest;
 use crate::test::Test;
+use crate::words::push_new;
 
 /// Most tests in one survey; a larger number is most likely a typing error.
 const MOST_TESTS: usize = 10_000;
@@ -42,9 +43,7 @@ pub fn suite(request: &SurveyRequest, writes: Writes) -> Result<Suite, SurveyErr
     let levels = levels(request);
     let mut kinds: Vec<Kind> = Vec::new();
     for (kind, ..) in &levels {
-        if !kinds.contains(kind) {
-            kinds.push(*kind);
-        }
+        push_new(&mut kinds, *kind);
     }
     if !request.tests.is_empty() {
         kinds.clone_from(&request.tests);
@@ -139,11 +138,7 @@ fn of_kind(kind: Kind, levels: &[Levels], request: &SurveyRequest) -> Result<Vec
 fn pairs(levels: &[Levels], blocks: &[u32], users: &[u32]) -> Vec<(u32, u32)> {
     let distinct = |all: Vec<u32>| {
         let mut found: Vec<u32> = Vec::new();
-        for each in all {
-            if !found.contains(&each) {
-                found.push(each);
-            }
-        }
+        all.into_iter().for_each(|each| push_new(&mut found, each));
         found
     };
     let cross = |blocks: &[u32], users: &[u32]| -> Vec<(u32, u32)> {

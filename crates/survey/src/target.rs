@@ -330,8 +330,7 @@ fn usable_of(shown: &str, capacity: u64, request: &SurveyRequest) -> Result<u64,
 fn holes(paths: &[PathBuf]) -> Result<String, SurveyError> {
     let mut text = "the file's data is read as it is; holes not checked".to_owned();
     for path in paths {
-        let failed =
-            |error: std::io::Error| SurveyError::Target(format!("{}: cannot be read: {error}", path.display()));
+        let failed = |error: std::io::Error| SurveyError::at(path, format!("cannot be read: {error}"));
         let file = std::fs::File::open(path).map_err(failed)?;
         let size = file.metadata().map_err(failed)?.len();
         if let Ok(found) = sys::files::extents::of_file(&file, path) {
@@ -368,10 +367,7 @@ fn access(paths: &[PathBuf], wanted: Option<bool>, remarks: &mut Vec<String>) ->
         match open(path, OFlags::RDONLY | OFlags::DIRECT | OFlags::CLOEXEC, Mode::empty()) {
             Ok(_) => {}
             Err(Errno::INVAL | Errno::OPNOTSUPP) if wanted == Some(true) => {
-                return Err(SurveyError::Target(format!(
-                    "{}: O_DIRECT is refused here; measure with --buffered",
-                    path.display()
-                )));
+                return Err(SurveyError::at(path, "O_DIRECT is refused here; measure with --buffered"));
             }
             Err(Errno::INVAL | Errno::OPNOTSUPP) => {
                 remarks.push(
@@ -380,7 +376,7 @@ fn access(paths: &[PathBuf], wanted: Option<bool>, remarks: &mut Vec<String>) ->
                 );
                 return Ok(Access::Buffered);
             }
-            Err(error) => return Err(SurveyError::Target(format!("{}: cannot be opened: {error}", path.display()))),
+            Err(error) => return Err(SurveyError::at(path, format!("cannot be opened: {error}"))),
         }
     }
     Ok(Access::Direct)

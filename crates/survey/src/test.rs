@@ -2,6 +2,7 @@
 
 use crate::kind::Kind;
 use crate::parse_values::short_size;
+use crate::words::counted;
 use measure::Nanos;
 
 /// One test: a type at given levels. A user is a process with one request in flight, unless `iodepth` sets more.
@@ -70,7 +71,7 @@ impl Test {
 
     /// Description for progress lines: `8k rand read, 16 users, iodepth=4`.
     pub fn describe(&self) -> String {
-        let users = if self.users == 1 { "1 user".to_owned() } else { format!("{} users", self.users) };
+        let users = counted(self.users.into(), "user");
         let mut text = format!("{} {}, {users}", short_size(u64::from(self.block)), self.title());
         if let Some(set) = self.set {
             text.push_str(&format!(", size={}", short_size(set)));

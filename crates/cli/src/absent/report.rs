@@ -34,7 +34,6 @@ pub(crate) fn of_text(_name: &str, _text: &[u8], path: &Path) -> Result<(), Fail
     check_output(path)
 }
 
-/// `plumb plot`.
 pub(crate) mod plot {
     use super::{Failure, Feature, ReportArgs};
 

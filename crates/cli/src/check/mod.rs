@@ -61,11 +61,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<u8, Failure> {
 fn judged(path: &Path, mut located: Located, tally: &mut Tally) -> String {
     remarks::judge(&mut located.result);
     tally.results += 1;
-    for name in analysis::unchecked(&located.result) {
-        if !tally.unchecked.contains(&name) {
-            tally.unchecked.push(name);
-        }
-    }
+    analysis::unchecked(&located.result).into_iter().for_each(|name| survey::push_new(&mut tally.unchecked, name));
     let mut text = String::new();
     for note in remarks::findings(&located.result.notes) {
         // Writing to a String cannot fail.
@@ -76,7 +72,7 @@ fn judged(path: &Path, mut located: Located, tally: &mut Tally) -> String {
 }
 
 fn summary(tally: &Tally) -> String {
-    let results = if tally.results == 1 { "1 result".to_owned() } else { format!("{} results", tally.results) };
+    let results = survey::counted(tally.results as u64, "result");
     let mut text = format!("{results} judged, {} with a finding\n", tally.against);
     if !tally.unchecked.is_empty() {
         let _ = writeln!(text, "not checked, for lack of what they need: {}", tally.unchecked.join(", "));

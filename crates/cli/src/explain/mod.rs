@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::{input, limited_by, remarks};
+use crate::{input, remarks};
 use analysis::{Identity, Side, Verdict, identities};
 use formats::printable;
 use formats::results::Located;
@@ -59,8 +59,8 @@ fn explanation(mut located: Located) -> String {
         text.push_str(&side_by_side(&device, &sides));
     }
     text.push('\n');
-    if let Some(line) = limited_by::line_of(result) {
-        let _ = writeln!(text, "  {line}");
+    if let Some(limited_by) = &result.limited_by {
+        let _ = writeln!(text, "  {}", remarks::limit_line(limited_by));
     }
     for note in remarks::findings(&result.notes) {
         let _ = writeln!(text, "  check: {}", remarks::line(note));

@@ -5,11 +5,10 @@ use super::eta;
 use super::interim::Interim;
 use super::trigger::Trigger;
 use crate::failure::Failure;
-use crate::output::Output;
+use crate::output::{Output, print_error};
 use crate::result_file::ResultFile;
 use fio::{Invocation, OutputRequest};
 use formats::fio::{status_line, text as fio_text};
-use formats::printable;
 use measure::Nanos;
 use model::RunResult;
 use plan::Plan;
@@ -28,7 +27,6 @@ pub(crate) enum Talk {
 /// The live status line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Live {
-    /// Off.
     Off,
     /// Redrawn in place. With `keep_every` the line is kept once per period and a new one started below it.
     On {
@@ -130,7 +128,7 @@ impl Observer for Watch<'_> {
             Event::Ended(progress) => self.log(progress),
             Event::Finding(text) => {
                 self.live.end();
-                let _ = writeln!(std::io::stderr(), "{}", printable::lines(text));
+                print_error(text);
             }
             Event::Report(so_far) => self.report(so_far),
             Event::Save(so_far) => self.save(so_far),

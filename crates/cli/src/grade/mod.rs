@@ -69,7 +69,6 @@ pub(crate) fn run(args: &GradeArgs) -> Result<u8, Failure> {
     Ok(input::status(graded, damages))
 }
 
-/// Returns the profile with this name.
 pub(crate) fn profile(name: &str) -> Result<&'static Profile, Failure> {
     report_card::profile(name).ok_or_else(|| {
         let known: Vec<&str> = PROFILES.iter().map(|profile| profile.name).collect();
@@ -113,10 +112,7 @@ fn shown(card: &Card, profile: &Profile) -> String {
             text += &format!(" {:<19}", format!("{latency:>2}/{scaling:<2} {value}/{queueing}"));
             for (of, mark) in [("latency", &marks.latency), ("scaling", &marks.scaling)] {
                 if let Mark::Unknown { reason } = mark {
-                    let reason = (format!("{} ({of})", line.test), reason.clone());
-                    if !reasons.contains(&reason) {
-                        reasons.push(reason);
-                    }
+                    survey::push_new(&mut reasons, (format!("{} ({of})", line.test), reason.clone()));
                 }
             }
         }

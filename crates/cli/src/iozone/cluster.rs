@@ -55,7 +55,6 @@ pub(super) enum Answer {
     Failed { why: String },
 }
 
-/// A running member.
 struct MemberProcess {
     child: Child,
     stdin: Option<ChildStdin>,

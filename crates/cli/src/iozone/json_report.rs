@@ -3,10 +3,10 @@
 
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::remarks;
 use crate::result_file;
 use crate::safe_files::is_block_device;
 use crate::safe_files::{self, AtomicFile, Durability};
-use crate::{limited_by, remarks};
 use formats::printable;
 use iozone::Settings;
 use measure::{Direction, Histogram, Nanos};
@@ -56,7 +56,7 @@ struct Remark {
 
 impl JsonReport {
     /// Runs the checks on a finished pass and stores the parts that are printed or saved.
-    pub(crate) fn add(&mut self, title: &str, size_kb: u64, record_kb: u64, mut result: RunResult, saves: Saves) {
+    pub(crate) fn add(&mut self, title: &str, (size_kb, record_kb): (u64, u64), mut result: RunResult, saves: Saves) {
         // The checks must use the same percentiles as the output.
         result.jobs.iter_mut().for_each(|job| job.style.percentiles = PERCENTS.to_vec());
         remarks::judge(&mut result);
@@ -72,7 +72,7 @@ impl JsonReport {
             self.notes.push(note.clone());
         }
         if let Some(limited_by) = &result.limited_by {
-            add_remark(&mut self.limits, limited_by.limiter.title(), &place, || limited_by::line(limited_by));
+            add_remark(&mut self.limits, limited_by.limiter.title(), &place, || remarks::limit_line(limited_by));
         }
         if saves == Saves::All {
             let named = |(percent, value): (&f64, &Nanos)| (format!("p{percent}_ns"), json!(value.get()));
@@ -129,7 +129,7 @@ impl JsonReport {
     /// Writes the `--json` file and prints percentiles, limits and remarks.
     pub(crate) fn tell(&self, settings: &Settings, command: &str) -> Result<(), Failure> {
         self.save_now(settings, command)?;
-        if !limited_by::remarks_are_wanted() {
+        if !remarks::are_wanted() {
             return Ok(());
         }
         let mut text = String::new();

@@ -6,10 +6,11 @@ use super::json_report;
 use super::throughput::run_test;
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::safe_files::AtomicFile;
 use analysis::growth_ends;
 use iozone::{Mode, PassFailure, Settings, Unit, throughput_tests};
 use serde_json::json;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use survey::Knee;
 
 /// Default for the largest number of children, without -t or -u.
@@ -35,7 +36,10 @@ pub(crate) fn find(words: &[String], output: Option<&Path>) -> Result<u8, Failur
         Ok(settings) => with_levels(settings)?,
         Err(refusal) => return super::refuse(refusal),
     };
-    let path = output.map_or_else(free_name, |path| Ok(path.to_owned()))?;
+    let path = match output {
+        Some(path) => path.to_owned(),
+        None => AtomicFile::numbered(Path::new(""), "plumb-knee")?.path().to_owned(),
+    };
     json_report::check(&path)?;
     let command = format!("plumb knee --iozone {}", settings.words.join(" "));
     let mut run = IozoneRun::new(&settings, command, Output::stdout());
@@ -128,16 +132,7 @@ fn sentences(curves: &[Curve], unit: Unit) -> Vec<String> {
     let mut sentences = Vec::new();
     for curve in curves {
         let Some(knee) = Knee::of(&curve.levels) else { continue };
-        sentences.push(format!("{} of {}k: {}.", curve.title, curve.record_kb, knee.sentence("threads", &shown)));
+        sentences.push(format!("{} of {}k: {}.", curve.title, curve.record_kb, knee.sentence("thread", &shown)));
     }
     sentences
-}
-
-/// Returns `plumb-knee-001.json`, or the next name that is free.
-fn free_name() -> Result<PathBuf, Failure> {
-    let names = (1..=999_999).map(|number| PathBuf::from(format!("plumb-knee-{number:03}.json")));
-    names
-        .into_iter()
-        .find(|path| path.symlink_metadata().is_err())
-        .ok_or_else(|| Failure::new("all names up to plumb-knee-999999.json are taken; name one with --output"))
 }

@@ -88,7 +88,6 @@ pub(crate) struct ChildRange {
 }
 
 impl ChildRange {
-    /// The range of all these jobs.
     pub(crate) fn all(jobs: &[JobResult]) -> ChildRange {
         ChildRange { first: 0, count: u32::try_from(jobs.len()).unwrap_or(u32::MAX) }
     }

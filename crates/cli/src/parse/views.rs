@@ -82,7 +82,6 @@ impl View {
         Ok(view)
     }
 
-    /// Writes a reading.
     pub(super) fn reading(&mut self, path: &Path, log: Option<LogKind>, reading: &Reading) -> Result<(), Failure> {
         let source = path.display().to_string();
         if self.format == Format::Json {

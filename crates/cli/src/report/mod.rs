@@ -214,7 +214,6 @@ fn number_equal_names(sources: &mut [Source]) {
     }
 }
 
-/// A file with charts.
 struct ChartFile<'a> {
     path: &'a Path,
     form: Form,

@@ -76,20 +76,13 @@ pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
 
 /// Splits the words into fio.sh's options and `--overwrite` consents, for which fio.sh has no option.
 fn read(words: &[OsString]) -> Result<(FioShOptions, Vec<String>), Failure> {
-    let mut overwrite = Vec::new();
-    let mut letters = Vec::new();
-    for word in words {
-        let text = word
-            .to_str()
-            .ok_or_else(|| Failure::new(format!("{} is not UTF-8; give it another name", word.display())))?;
-        match text.strip_prefix("--overwrite=") {
-            Some(identity) => overwrite.push(identity.to_owned()),
-            None => letters.push(text.to_owned()),
-        }
-    }
-    let options = FioShOptions::parse(&letters)?;
-    Ok((options, overwrite))
+    let words = crate::input::words(words)?;
+    let (overwrite, letters): (Vec<_>, Vec<_>) = words.into_iter().partition(|word| word.starts_with(OVERWRITE));
+    let overwrite = overwrite.iter().map(|word| word[OVERWRITE.len()..].to_owned()).collect();
+    Ok((FioShOptions::parse(&letters)?, overwrite))
 }
+
+const OVERWRITE: &str = "--overwrite=";
 
 /// Maximum number of bytes read as an answer.
 const LONGEST_ANSWER: u64 = 1024;

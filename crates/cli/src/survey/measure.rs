@@ -13,14 +13,13 @@ use plan::Plan;
 use run::{Observer, RunOptions};
 use std::collections::HashMap;
 use survey::{
-    FinishedTest, OpenTarget, Preparation, Steadiness, Target, Test, TestTime, WarmUp, fill_plan, short_size,
+    FinishedTest, OpenTarget, Preparation, Setup, Steadiness, Target, Test, TestTime, WarmUp, fill_plan, short_size,
 };
 use sys::processes::signals::Watch;
 
 /// The results of a survey, complete or up to a signal or failure.
 #[derive(Default)]
 pub(super) struct Findings {
-    /// The finished tests.
     pub(super) rows: Vec<FinishedTest>,
     /// The test that a signal interrupted, with its result so far.
     pub(super) under_way: Option<FinishedTest>,
@@ -30,7 +29,6 @@ pub(super) struct Findings {
     pub(super) failure: Option<Failure>,
 }
 
-/// A running survey.
 pub(super) struct SurveyRun<'a> {
     prepared: &'a Preparation,
     done: HashMap<String, RunResult>,
@@ -107,7 +105,7 @@ impl<'a> SurveyRun<'a> {
         found: &mut Findings,
         each: EachTest<'_>,
     ) -> Result<(), Failure> {
-        let (time, engine) = (self.prepared.time, self.prepared.suite.engine.as_str());
+        let setup = self.prepared.setup(&open.target);
         let count = self.prepared.suite.tests.len();
         let unsteady = match self.prepared.warm_up {
             WarmUp::Steady => {
@@ -120,8 +118,8 @@ impl<'a> SurveyRun<'a> {
             found.signal = Some(signal);
             return Ok(());
         }
-        self.display.testing(number, count, test, time.total());
-        let plan = test.plan(&open.target, time, engine, &self.parser, &self.machine.surroundings())?;
+        self.display.testing(number, count, test, setup.time.total());
+        let plan = test.plan(setup, &self.parser, &self.machine.surroundings())?;
         let mut result = {
             let survey = || SavedSurvey::of(open, &self.prepared.request, count, &found.rows);
             let mut observer = Autosave::new(&mut self.display, file, test, &survey);
@@ -136,7 +134,7 @@ impl<'a> SurveyRun<'a> {
         crate::remarks::judge(&mut result);
         result.notes.extend(unsteady);
         let row = FinishedTest { test: test.clone(), result };
-        let written = each(&row, &plan, &test.options(&open.target, time, engine));
+        let written = each(&row, &plan, &test.options(setup));
         found.rows.push(row);
         written
     }
@@ -144,8 +142,8 @@ impl<'a> SurveyRun<'a> {
     /// Runs short samples of the test until the rate is steady; returns a remark if it never is.
     fn until_steady(&mut self, open: &OpenTarget, test: &Test) -> Result<Option<Note>, Failure> {
         let time = Nanos((self.prepared.time.time.get() / 10).max(Nanos::SECOND.get()));
-        let (time, engine) = (TestTime { ramp: Nanos::ZERO, time }, self.prepared.suite.engine.as_str());
-        let plan = test.plan(&open.target, time, engine, &self.parser, &self.machine.surroundings())?;
+        let setup = Setup { time: TestTime { ramp: Nanos::ZERO, time }, ..self.prepared.setup(&open.target) };
+        let plan = test.plan(setup, &self.parser, &self.machine.surroundings())?;
         let mut steadiness = Steadiness::default();
         for _ in 0..Steadiness::SAMPLES {
             let result = execute(plan.clone(), self.prepared, &mut self.display)?;

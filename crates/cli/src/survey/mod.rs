@@ -15,7 +15,6 @@ mod save;
 mod table;
 
 use crate::failure::{Failure, signal_status};
-use crate::limited_by;
 use crate::output::Output;
 use ::measure::Nanos;
 pub(crate) use args::{IoArgs, Numbers, SurveyArgs, tests_named};
@@ -26,7 +25,7 @@ pub(crate) use read_only_target::filled_target;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use survey::{Access, FinishedTest, Kind, OpenTarget, Preparation, Reach, Suite, SurveyRequest};
-use survey::{TargetKind, WarmUp};
+use survey::{TargetKind, WarmUp, counted};
 use sys::processes::signals::Watch;
 
 /// A survey to run, with the results of earlier tests if it is resumed.
@@ -39,7 +38,6 @@ struct SurveyOrder {
 }
 
 impl SurveyOrder {
-    /// A new survey.
     fn new(request: SurveyRequest) -> Self {
         let output = request.output.clone();
         SurveyOrder { request, done: HashMap::new(), output, fill: Fill::WhereNeeded, reach: Reach::Whole }
@@ -51,7 +49,6 @@ impl SurveyOrder {
 enum Fill {
     /// Only if no earlier survey kept a suitable one.
     WhereNeeded,
-    /// Always.
     Always,
 }
 
@@ -175,12 +172,12 @@ fn heading(open: &OpenTarget, prepared: &Preparation, done: usize) -> String {
         "Survey of {}: {}, {access}{engine}, {} of {} s{before}.",
         open.shown,
         open.describe(),
-        counted(suite.tests.len()),
+        counted(suite.tests.len() as u64, "test"),
         time.time.as_secs_f64()
     );
     let mut text = remarks::wrapped(&what, "");
     if done > 0 {
-        text.push_str(&remarks::wrapped(&format!("Resumed: {} finished before.", counted(done)), ""));
+        text.push_str(&remarks::wrapped(&format!("Resumed: {} finished before.", counted(done as u64, "test")), ""));
     }
     if suite.tests.iter().any(|test| open.target.access == Access::Direct && test.goes_through_cache(&open.target)) {
         let multiple = open.target.direct_multiple;
@@ -191,10 +188,6 @@ fn heading(open: &OpenTarget, prepared: &Preparation, done: usize) -> String {
         text.push_str(&remarks::wrapped(&format!("Note: {remark}."), ""));
     }
     text
-}
-
-fn counted(tests: usize) -> String {
-    if tests == 1 { "1 test".to_owned() } else { format!("{tests} tests") }
 }
 
 fn report(open: &OpenTarget, suite: &Suite, found: &Findings, sentences: &[String]) -> String {
@@ -248,8 +241,8 @@ fn limits(rows: &[FinishedTest]) -> Vec<String> {
             return None;
         }
         titles.push(row.test.title());
-        let line = limited_by::line_of(&row.result)?;
-        let users = if row.test.users == 1 { "1 user".to_owned() } else { format!("{} users", row.test.users) };
+        let line = crate::remarks::limit_line(row.result.limited_by.as_ref()?);
+        let users = counted(row.test.users.into(), "user");
         Some(printable::lines(&format!("Of {} with {users}: {line}.", row.test.title())).into_owned())
     });
     lines.collect()

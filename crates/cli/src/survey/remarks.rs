@@ -1,8 +1,9 @@
 //! Remarks of the checks below the table: every sentence once, with the rows that it applies to.
 
+use analysis::grade_title;
 use model::Grade;
 use std::iter;
-use survey::{FinishedTest, Kind, Test, short_size};
+use survey::{FinishedTest, Kind, Test, joined, push_new, short_size};
 use textwrap::core::Word;
 use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
 
@@ -22,7 +23,7 @@ pub(crate) fn render(rows: &[FinishedTest]) -> String {
     }
     let mut text = String::new();
     for (grade, sentence, holds_for) in remarks {
-        let remark = format!("! {}: {sentence} [{}]", names(&holds_for, rows), verdict(grade));
+        let remark = format!("! {}: {sentence} [{}]", names(&holds_for, rows), grade_title(grade));
         text.push_str(&wrapped(&remark, "  "));
     }
     if text.is_empty() && !rows.is_empty() {
@@ -54,12 +55,7 @@ fn names(some: &[&FinishedTest], all: &[FinishedTest]) -> String {
         return "all tests".to_owned();
     }
     let mut labels: Vec<String> = Vec::new();
-    for row in some {
-        let label = label(&row.test);
-        if !labels.contains(&label) {
-            labels.push(label);
-        }
-    }
+    some.iter().for_each(|row| push_new(&mut labels, label(&row.test)));
     let counts = |rows: &mut dyn Iterator<Item = &&FinishedTest>, name: &str| -> Vec<u32> {
         let mut users: Vec<u32> = rows.filter(|row| label(&row.test) == name).map(|row| row.test.users).collect();
         users.dedup();
@@ -87,24 +83,8 @@ fn label(test: &Test) -> String {
 }
 
 fn user_list(users: &[u32]) -> String {
-    match users {
-        [] => String::new(),
-        [1] => "1 user".to_owned(),
-        [one] => format!("{one} users"),
-        [first @ .., last] => {
-            let first: Vec<String> = first.iter().map(u32::to_string).collect();
-            format!("{} and {last} users", first.join(", "))
-        }
-    }
-}
-
-fn verdict(grade: Grade) -> &'static str {
-    match grade {
-        Grade::NotChecked => "NOT CHECKED",
-        Grade::Trusted => "TRUSTED",
-        Grade::ValidWithLimits => "VALID WITH LIMITS",
-        Grade::NotAStorageResult => "NOT A STORAGE RESULT",
-    }
+    let words: Vec<String> = users.iter().map(u32::to_string).collect();
+    format!("{} {}", joined(&words), if users == [1] { "user" } else { "users" })
 }
 
 /// Wraps text at 80 columns; all lines except the first begin with `indent`. Ends with a line break. A number is never

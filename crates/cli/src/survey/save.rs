@@ -163,9 +163,13 @@ impl SurveyFile {
                 };
                 Failure::at(path, format!("the result cannot be written there: {why}"))
             }),
-            None => Self::numbered(directory.unwrap_or(Path::new("."))).map_err(|error| {
-                Failure::new(format!("the result cannot be written here: {error}; name another place with --output"))
-            }),
+            None => AtomicFile::numbered(directory.unwrap_or(Path::new(".")), "plumb-survey").map(SurveyFile).map_err(
+                |error| {
+                    Failure::new(format!(
+                        "the result cannot be written here: {error}; name another place with --output"
+                    ))
+                },
+            ),
         }
     }
 
@@ -174,21 +178,6 @@ impl SurveyFile {
             return Err(io::Error::other(safe_files::FOREIGN));
         }
         AtomicFile::reserve(path).map(SurveyFile)
-    }
-
-    fn numbered(directory: &Path) -> io::Result<Self> {
-        for number in 1..=999_999 {
-            let path = directory.join(format!("plumb-survey-{number:03}.json"));
-            if path.symlink_metadata().is_ok() {
-                continue;
-            }
-            match Self::at(&path) {
-                // Another survey has reserved this name and is writing its temporary file.
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                other => return other,
-            }
-        }
-        Err(io::Error::other("all names up to plumb-survey-999999.json are taken"))
     }
 
     /// Writes the survey with an atomic rename and flushes it to the medium. Returns its path.
@@ -206,20 +195,5 @@ impl SurveyFile {
         text.push(b'\n');
         self.0.write(&text, durability)?;
         Ok(self.0.path())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_go_on_after_those_that_are_taken() {
-        let directory = tempfile::tempdir().unwrap();
-        std::fs::write(directory.path().join("plumb-survey-001.json"), "").unwrap();
-        let first = SurveyFile::numbered(directory.path()).unwrap();
-        let second = SurveyFile::numbered(directory.path()).unwrap();
-        assert!(first.0.path().ends_with("plumb-survey-002.json"), "{first:?}");
-        assert!(second.0.path().ends_with("plumb-survey-003.json"), "{second:?}");
     }
 }

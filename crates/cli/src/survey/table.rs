@@ -4,7 +4,7 @@ use analysis::{percentile_as_fact, thousands};
 use comfy_table::{Cell, CellAlignment, ColumnConstraint, Table, Width, presets};
 use measure::{Direction, Nanos};
 use model::{DirectionResult, LatencyStatistics};
-use survey::{FinishedTest, Kind, Test, short_size};
+use survey::{FinishedTest, Kind, Test, push_new, short_size};
 
 /// Name, unit and minimum width of a column.
 type Head = (&'static str, &'static str, u16);
@@ -54,11 +54,7 @@ pub(crate) fn render(rows: &[FinishedTest]) -> String {
 /// Names of swept options other than users and block sizes, without duplicates.
 fn swept(rows: &[FinishedTest]) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
-    let mut add = |name: &str| {
-        if !names.iter().any(|known| known == name) {
-            names.push(name.to_owned());
-        }
-    };
+    let mut add = |name: &str| push_new(&mut names, name.to_owned());
     for row in rows {
         if row.test.set.is_some() {
             add(SET);

@@ -125,7 +125,6 @@ impl Drop for Screen {
     }
 }
 
-/// The source of samples.
 struct Source<'a> {
     root: &'a Path,
     names: &'a [String],

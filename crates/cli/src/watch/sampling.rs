@@ -19,7 +19,6 @@ pub(super) struct Machine {
     processes: Processes,
     /// Shares of CPU time since the previous sample; `None` before the second sample.
     pub(super) cpu: Option<CpuActivity>,
-    /// The devices by name.
     pub(super) devices: BTreeMap<String, Track>,
     /// The processes with the most I/O, heaviest first.
     pub(super) busiest: Vec<processes::Rate>,
