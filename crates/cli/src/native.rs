@@ -30,7 +30,7 @@ Examples:
   plumb grade data.csv            a report card of a sweep
   plumb check run.json            is this number true?
   plumb explain run.json          the equations that a true result satisfies, with its numbers
-  plumb model sweep.json          access time, transfer rate, and the number of users with the highest rate
+  plumb model sweep.json          access time, transfer rate, and the best number of users
   plumb report a.json b.json      charts, checks and all numbers of results, as a page
   plumb plot data.csv             a chart of a sweep, as text or in a file
 

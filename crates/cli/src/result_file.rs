@@ -42,7 +42,7 @@ pub(crate) struct ResultFile {
 
 impl ResultFile {
     /// Checks that the file can be written, before anything is measured.
-    pub(crate) fn create(path: &Path) -> Result<Self, Failure> {
+    pub(crate) fn reserve(path: &Path) -> Result<Self, Failure> {
         safe_files::check(path)?;
         Ok(ResultFile { file: AtomicFile::at(path)?, schedule: SaveSchedule::new() })
     }
@@ -95,7 +95,7 @@ mod tests {
     fn a_run_so_far_says_that_it_is_one_and_is_read_back() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("r.json");
-        let mut kept = ResultFile::create(&path).unwrap();
+        let mut kept = ResultFile::reserve(&path).unwrap();
         let mut result = RunResult::default();
         result.environment.program = "plumb 0.1.0".to_owned();
         kept.so_far(&result).unwrap();
@@ -103,16 +103,16 @@ mod tests {
         assert_eq!(read.notes, [under_way()]);
         drop(kept);
         assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1, "nothing is left beside it");
-        assert!(ResultFile::create(&path).is_ok(), "a result takes the place of an earlier one");
+        assert!(ResultFile::reserve(&path).is_ok(), "a result takes the place of an earlier one");
         assert!(formats::native::read(&std::fs::read_to_string(&path).unwrap()).is_ok(), "when it is there");
         let thesis = directory.path().join("thesis");
         std::fs::write(&thesis, "{ mine }").unwrap();
-        assert!(ResultFile::create(&thesis).is_err(), "and of nothing else");
+        assert!(ResultFile::reserve(&thesis).is_err(), "and of nothing else");
     }
 
     #[test]
     fn a_result_goes_to_regular_files_only() {
-        let failure = ResultFile::create(Path::new("/dev/null")).unwrap_err();
+        let failure = ResultFile::reserve(Path::new("/dev/null")).unwrap_err();
         assert!(format!("{failure:?}").contains("/dev/null"), "{failure:?}");
     }
 }

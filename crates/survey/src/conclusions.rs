@@ -1,9 +1,9 @@
 //! The two sentences at the end: about the sweep over users if there is one, otherwise about the swept option.
 
 use crate::finished::FinishedTest;
-use crate::kind::Kind;
+use crate::kind::TestKind;
 use crate::parse_values::short_size;
-use crate::test::Test;
+use crate::test::SurveyTest;
 use analysis::{Point, thousands};
 
 /// Returns the concluding sentences of a survey; empty if nothing was measured.
@@ -19,7 +19,7 @@ pub(crate) fn conclusions(rows: &[FinishedTest]) -> Vec<String> {
 }
 
 /// The tests as the subject of a sentence: `8k random reads`.
-fn plural(test: &Test) -> String {
+fn plural(test: &SurveyTest) -> String {
     let block = short_size(u64::from(test.block));
     let what = match &test.name {
         Some(name) => format!("{}s of {name}", if test.kind.writes() { "I/O" } else { "read" }),
@@ -35,21 +35,21 @@ fn plural(test: &Test) -> String {
 }
 
 /// The I/Os of a kind, in the plural.
-pub(crate) const fn kinds(kind: Kind) -> &'static str {
+pub(crate) const fn kinds(kind: TestKind) -> &'static str {
     match kind {
-        Kind::RandomRead => "random reads",
-        Kind::SequentialRead => "sequential reads",
-        Kind::LogWrite => "log writes",
-        Kind::SequentialWrite => "sequential writes",
-        Kind::RandomWrite => "random writes",
-        Kind::Mixed => "mixed random reads",
-        Kind::SequentialMixed => "mixed sequential reads",
+        TestKind::RandomRead => "random reads",
+        TestKind::SequentialRead => "sequential reads",
+        TestKind::LogWrite => "log writes",
+        TestKind::SequentialWrite => "sequential writes",
+        TestKind::RandomWrite => "random writes",
+        TestKind::Mixed => "mixed random reads",
+        TestKind::SequentialMixed => "mixed sequential reads",
     }
 }
 
 /// Returns a test of the group with the most user counts; random reads are preferred among equals.
-fn best_sweep(rows: &[FinishedTest]) -> Option<&Test> {
-    let levels = |test: &Test| {
+fn best_sweep(rows: &[FinishedTest]) -> Option<&SurveyTest> {
+    let levels = |test: &SurveyTest| {
         let mut users: Vec<u32> =
             rows.iter().filter(|row| same_but_users(&row.test, test)).map(|row| row.test.users).collect();
         users.sort_unstable();
@@ -58,11 +58,12 @@ fn best_sweep(rows: &[FinishedTest]) -> Option<&Test> {
     };
     // The first few hundred of thousands of tests are enough to find the sweep, and the search below is quadratic.
     let candidates = rows.iter().take(500).map(|row| &row.test);
-    let mut best: Option<(usize, &Test)> = None;
+    let mut best: Option<(usize, &SurveyTest)> = None;
     for test in candidates {
         let found = (levels(test), test);
-        let better = |(count, kept): (usize, &Test)| {
-            found.0 > count || (found.0 == count && kept.kind != Kind::RandomRead && test.kind == Kind::RandomRead)
+        let better = |(count, kept): (usize, &SurveyTest)| {
+            found.0 > count
+                || (found.0 == count && kept.kind != TestKind::RandomRead && test.kind == TestKind::RandomRead)
         };
         if best.is_none_or(better) {
             best = Some(found);
@@ -71,7 +72,7 @@ fn best_sweep(rows: &[FinishedTest]) -> Option<&Test> {
     best.map(|(_, test)| test)
 }
 
-fn same_but_users(a: &Test, b: &Test) -> bool {
+fn same_but_users(a: &SurveyTest, b: &SurveyTest) -> bool {
     a.is_like(b) && a.block == b.block && a.set == b.set && a.extras == b.extras
 }
 

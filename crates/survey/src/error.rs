@@ -19,7 +19,7 @@ pub enum SurveyError {
     /// A test that is impossible on the target or with the engine.
     #[error("{test}: {why}")]
     Test {
-        /// The test, as [`crate::Test::describe`] shows it.
+        /// The test, as [`crate::SurveyTest::describe`] shows it.
         test: String,
         /// The reason, and a valid alternative.
         why: String,
@@ -27,7 +27,7 @@ pub enum SurveyError {
     /// A swept option, or the engine, that fio's parser rejects.
     #[error("{test}: {error}")]
     Option {
-        /// The test, as [`crate::Test::describe`] shows it.
+        /// The test, as [`crate::SurveyTest::describe`] shows it.
         test: String,
         /// The parser's message, with the option underlined.
         error: JobError,

@@ -1,13 +1,13 @@
 //! A finished test of a survey: the test and its result.
 
-use crate::test::Test;
+use crate::test::SurveyTest;
 use model::{JobResult, RunResult};
 
 /// A finished test.
 #[derive(Clone, Debug)]
 pub struct FinishedTest {
     /// The test.
-    pub test: Test,
+    pub test: SurveyTest,
     /// The result, after the checks.
     pub result: RunResult,
 }

@@ -1,7 +1,7 @@
 //! The command line options of fio.sh, for compatibility.
 
 use crate::error::SurveyError;
-use crate::kind::Kind;
+use crate::kind::TestKind;
 use crate::parse_values as word;
 use crate::request::SurveyRequest;
 use crate::words::push_new;
@@ -183,17 +183,17 @@ impl Raw {
 }
 
 /// The tests that `all` selects in fio.sh, in its order.
-const ALL: [Kind; 3] = [Kind::RandomRead, Kind::LogWrite, Kind::SequentialRead];
+const ALL: [TestKind; 3] = [TestKind::RandomRead, TestKind::LogWrite, TestKind::SequentialRead];
 
-fn tests(text: &str) -> Result<Vec<Kind>, SurveyError> {
+fn tests(text: &str) -> Result<Vec<TestKind>, SurveyError> {
     let mut found = Vec::new();
     for word in text.split([' ', ',']).filter(|word| !word.is_empty()) {
         let kinds = match word {
             "all" => ALL.to_vec(),
-            "readrand" | "randread" => vec![Kind::RandomRead],
-            "read" => vec![Kind::SequentialRead],
-            "write" => vec![Kind::LogWrite],
-            "randrw" => vec![Kind::Mixed],
+            "readrand" | "randread" => vec![TestKind::RandomRead],
+            "read" => vec![TestKind::SequentialRead],
+            "write" => vec![TestKind::LogWrite],
+            "randrw" => vec![TestKind::Mixed],
             _ => {
                 return Err(SurveyError::Value(format!(
                     "-t {word}: is not a test; there are readrand, read, write, randrw and all"
@@ -230,7 +230,7 @@ mod tests {
     fn the_example_of_its_own_usage_works() {
         let found = parsed("-w /domain0/fiotest -t randread -s 10 -m 1000 -f").unwrap();
         assert!(found.force);
-        assert_eq!(found.request.tests, [Kind::RandomRead]);
+        assert_eq!(found.request.tests, [TestKind::RandomRead]);
         assert_eq!((found.request.time, found.request.size), (Some(10), Some(1000 << 20)));
     }
 
@@ -261,7 +261,10 @@ mod tests {
     #[test]
     fn two_tests_are_two_tests() {
         let words = ["-t", "read readrand"].map(str::to_owned);
-        assert_eq!(FioShOptions::parse(&words).unwrap().request.tests, [Kind::SequentialRead, Kind::RandomRead]);
+        assert_eq!(
+            FioShOptions::parse(&words).unwrap().request.tests,
+            [TestKind::SequentialRead, TestKind::RandomRead]
+        );
     }
 
     #[test]

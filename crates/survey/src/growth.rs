@@ -5,30 +5,30 @@
 use crate::conclusions::kinds;
 use crate::finished::FinishedTest;
 use crate::parse_values::short_size;
-use crate::test::Test;
+use crate::test::SurveyTest;
 use crate::words::{counted, joined};
 use analysis::costs::{UserPoint, scalability};
 use analysis::{growth_ends, thousands};
 
 /// True if both tests belong to the same sweep over users: same kind and block size.
-fn same_sweep(a: &Test, b: &Test) -> bool {
+fn same_sweep(a: &SurveyTest, b: &SurveyTest) -> bool {
     (a.kind, a.block) == (b.kind, b.block)
 }
 
 /// Users and IOPS of the levels of a sweep.
-fn levels(rows: &[FinishedTest], of: &Test) -> Vec<(u32, f64)> {
+fn levels(rows: &[FinishedTest], of: &SurveyTest) -> Vec<(u32, f64)> {
     rows.iter().filter(|row| same_sweep(&row.test, of)).map(|row| (row.test.users, row.iops())).collect()
 }
 
 /// Returns true if the sweep of `test` needs no further level.
-pub(crate) fn is_over(rows: &[FinishedTest], test: &Test) -> bool {
+pub(crate) fn is_over(rows: &[FinishedTest], test: &SurveyTest) -> bool {
     let rates: Vec<f64> = levels(rows, test).iter().map(|&(_, rate)| rate).collect();
     growth_ends(&rates).is_some()
 }
 
 /// Returns a sentence for each sweep, then one about the best of all.
 pub(crate) fn conclusions(rows: &[FinishedTest]) -> Vec<String> {
-    let mut firsts: Vec<&Test> = Vec::new();
+    let mut firsts: Vec<&SurveyTest> = Vec::new();
     for row in rows {
         if !firsts.iter().any(|first| same_sweep(first, &row.test)) {
             firsts.push(&row.test);

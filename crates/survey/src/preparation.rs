@@ -4,11 +4,11 @@ use crate::conclusions;
 use crate::error::SurveyError;
 use crate::finished::FinishedTest;
 use crate::growth;
-use crate::job_plans::{Access, Setup, Target};
+use crate::job_plans::{Access, Setup, SurveyTarget};
 use crate::request::{SurveyRequest, WarmUp};
 use crate::suite::{Suite, suite};
 use crate::target::{FoundTarget, OpenTarget};
-use crate::test::{Test, TestTime};
+use crate::test::{SurveyTest, TestTime};
 use fio::{Parser, Surroundings};
 use measure::Nanos;
 use std::collections::HashMap;
@@ -74,13 +74,18 @@ impl Preparation {
     ///
     /// # Errors
     /// The first test that is impossible on the target.
-    pub fn check(&self, target: &Target, parser: &Parser, surroundings: &Surroundings<'_>) -> Result<(), SurveyError> {
+    pub fn check(
+        &self,
+        target: &SurveyTarget,
+        parser: &Parser,
+        surroundings: &Surroundings<'_>,
+    ) -> Result<(), SurveyError> {
         let mut tests = self.suite.tests.iter();
         tests.try_for_each(|test| test.plan(self.setup(target), parser, surroundings).map(|_| ()))
     }
 
-    /// Returns what all tests have in common on this target.
-    pub fn setup<'a>(&'a self, target: &'a Target) -> Setup<'a> {
+    /// Returns the values that all tests on this target share.
+    pub fn setup<'a>(&'a self, target: &'a SurveyTarget) -> Setup<'a> {
         Setup { target, time: self.time, engine: &self.suite.engine }
     }
 
@@ -96,7 +101,7 @@ impl Preparation {
     }
 
     /// Returns true if `test` must be run after these tests.
-    pub fn is_due(&self, test: &Test, finished: &[FinishedTest]) -> bool {
+    pub fn is_due(&self, test: &SurveyTest, finished: &[FinishedTest]) -> bool {
         let is_finished = finished.iter().any(|row| row.test == *test);
         !is_finished && (self.reach == Reach::Whole || !growth::is_over(finished, test))
     }

@@ -3,7 +3,7 @@
 use crate::consent;
 use crate::error::SurveyError;
 use crate::file_system;
-use crate::job_plans::{Access, Layout, Target, TargetKind};
+use crate::job_plans::{Access, Layout, SurveyTarget, TargetKind};
 use crate::parse_values::short_size;
 use crate::request::SurveyRequest;
 use crate::suite::{Suite, Writes};
@@ -42,7 +42,7 @@ pub struct FoundTarget {
 /// An open target and remarks on it.
 pub struct OpenTarget {
     /// The target for building Plans.
-    pub target: Target,
+    pub target: SurveyTarget,
     /// Paths as given by the user.
     pub shown: String,
     /// File system type; `None` for a device, or if it is unknown.
@@ -120,9 +120,9 @@ impl FoundTarget {
     }
 
     /// The target as it would be opened, determined without touching it (dry run).
-    pub fn outlined(&self, request: &SurveyRequest) -> Target {
+    pub fn outlined(&self, request: &SurveyRequest) -> SurveyTarget {
         let access = if request.direct == Some(false) { Access::Buffered } else { Access::Direct };
-        Target {
+        SurveyTarget {
             paths: self.paths.clone(),
             size: self.size,
             access,

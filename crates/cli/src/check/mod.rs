@@ -18,7 +18,8 @@ Examples:
   plumb check --strict old.txt    exit status 4 if a check finds a problem
   fio job.fio --output-format=json | plumb check -
 
-Each line names file, line and result, the check, a sentence, and a grade: VALID WITH LIMITS or NOT A STORAGE RESULT.
+Each line has file, line and result, the check, a sentence, and a grade: VALID WITH LIMITS or
+NOT A STORAGE RESULT.
 Checks for which the file has no data are listed at the end: not checked is not passed.
 More: docs/checks.md
 Exit status: 0; 1 if there was nothing to check; 3 if a part could not be read; 4 with --strict if a check found a problem")]

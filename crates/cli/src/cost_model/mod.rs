@@ -20,16 +20,16 @@ use std::path::{Path, PathBuf};
 Examples:
   plumb model --run .               measure here, about a minute and a half, and fit
   plumb model --run /dev/nvme0n1    a device, which is only read
-  plumb model --run . --size 1G --time 3s --output costs    keep the sweeps: plumb model costs/*.json
-  plumb model sweep.json            a block-size sweep: jobs of one user, one size each, one after another
+  plumb model --run . --size 1G --time 3s --output costs    save the sweeps as costs/*.json
+  plumb model sweep.json            a sweep over block sizes: a job of one user for each size
   plumb model data_ssd.csv          a sweep over users, as plumb parse reads it
   for b in 4k 16k 64k 256k 1m; do words=\"$words --name=b$b --bs=$b --stonewall\"; done
-  plumb fio --filename=/dev/sdX --readonly --rw=randread --direct=1 --runtime=2 --time_based $words \\
-    --output-format=json | plumb model -
+  plumb fio --filename=/dev/sdX --readonly --rw=randread --direct=1 --runtime=2 --time_based \\
+    $words --output-format=json | plumb model -
 
-Over block sizes: time per I/O = access time + size / transfer rate (of memory: system call + size / copy rate);
-runs that start cold and end cached are a mixture of both. Over users or depth: the Universal Scalability Law with
-its peak. +- is the interval of 95 % confidence.
+Over block sizes: time per I/O = access time + size / transfer rate (of memory: system call + size /
+copy rate); runs that start cold and end cached are a mixture of both. Over users or depth: the
+Universal Scalability Law with its peak. ± is the 95 % confidence interval.
 More: docs/model.md
 Exit status: 0; 1 if no model could be fitted; 4 with --strict if a check found a problem; 128 + signal after a signal")]
 pub(crate) struct ModelArgs {

@@ -13,6 +13,8 @@ use crate::survey::filled_target;
 use analysis::costs::{self, Mixture};
 use fio::{Action, Parser};
 use formats::{native, printable};
+use measure::Nanos;
+use measure::text::{TimeUnit, duration};
 use model::{LowestTraffic, Note, RunResult};
 use run::RunOptions;
 use std::fmt::Write;
@@ -37,17 +39,14 @@ const COLD_PASSES: usize = 3;
 /// The target must hold this many blocks for a block size to be measured.
 const BLOCKS_MIN: u64 = 4;
 
+/// Longest time of a measurement.
+const TIME_MAX: Nanos = Nanos::from_secs(600);
+
 /// Parses a time like `300ms`, `2s` or `1m` into milliseconds.
 pub(super) fn milliseconds(text: &str) -> Result<u64, String> {
-    let end = text.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(text.len());
-    let unit = match &text[end..] {
-        "ms" => 1,
-        "" | "s" => 1000,
-        "m" => 60_000,
-        _ => 0,
-    };
-    let found = text[..end].parse::<u64>().ok().and_then(|number| number.checked_mul(unit)).filter(|found| *found > 0);
-    found.ok_or_else(|| format!("`{text}` is not a time; write it like 500ms, 2s or 1m"))
+    let time = duration(text, TimeUnit::Seconds).ok().filter(|time| (Nanos::MILLISECOND..=TIME_MAX).contains(time));
+    let wrong = || format!("`{text}` is not a time from 1ms to 10m; write it like 500ms, 2s or 1m");
+    time.map(|time| time.get() / 1_000_000).ok_or_else(wrong)
 }
 
 /// Measures, fits and prints. Returns the exit status.

@@ -9,7 +9,7 @@ use formats::results::Located;
 use std::fmt::Write;
 use std::path::PathBuf;
 
-/// Check the equations that every true result satisfies, and show them with the result's numbers
+/// Check the equations that every true result satisfies, with its numbers
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -17,8 +17,9 @@ Examples:
   plumb explain old-run.txt       fio's text of any version, as far as it has the numbers
   plumb fio job.fio --output-format=json | plumb explain -
 
-For each equation: holds, BROKEN or cannot tell; its left side, its right side with the numbers, their difference, the
-allowed difference, and why. The equations of the jobs come first, then those of the devices, then those of both.
+For each equation: holds, BROKEN or cannot tell; its left side, its right side with the numbers,
+their difference, the allowed difference, and why. First come the equations of the jobs, then those
+of the devices, then those of both.
 More: docs/explain.md
 Exit status: 0; 1 if there was nothing to explain; 3 if a part could not be read")]
 pub(crate) struct ExplainArgs {

@@ -124,7 +124,7 @@ fn measure(plan: &Plan, invocation: &Invocation, out: &mut Output) -> Result<u8,
     let idle_before = invocation.idle.map(|_| IdleAccount::now());
     let log = invocation.beside.bandwidth_log.as_deref().map(BandwidthLog::create).transpose()?;
     let interim = Interim::new(invocation.beside.status_interval, surroundings::dump_request());
-    let mut kept = invocation.beside.result.as_deref().map(ResultFile::create).transpose()?;
+    let mut kept = invocation.beside.result.as_deref().map(ResultFile::reserve).transpose()?;
     let mut watch =
         Watch::new(out, plan, invocation, talk, live).with(log, interim, &invocation.output).keeping(kept.as_mut());
     let result = run::execute(plan, &options, &mut watch);

@@ -64,7 +64,8 @@ impl JsonReport {
         let found = latency.as_ref().and_then(|latency| latency.percentiles(&PERCENTS));
         let place = format!("{title} {size_kb}/{record_kb}");
         if let Some(found) = &found {
-            let microseconds: Vec<String> = found.iter().map(|&value| format!("{:9.1}", in_us(value))).collect();
+            let microseconds: Vec<String> =
+                found.iter().map(|&value| format!("{:9.1}", value.as_f64() / 1000.0)).collect();
             self.lines.push(format!("{title:<18} {size_kb:>10} {record_kb:>6} {}", microseconds.join(" ")));
         }
         for note in remarks::findings(&result.notes) {
@@ -209,11 +210,6 @@ fn add_remark<K: Ord>(all: &mut BTreeMap<K, Remark>, key: K, place: &str, senten
             all.insert(key, Remark { place: place.to_owned(), sentence: sentence(), more: 0 });
         }
     }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "latencies are far below 2^53 ns")]
-fn in_us(value: Nanos) -> f64 {
-    value.get() as f64 / 1000.0
 }
 
 /// The latency histograms of all jobs of a pass, merged.

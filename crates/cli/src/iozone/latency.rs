@@ -47,9 +47,9 @@ pub(crate) fn convert(
         let _ = write!(
             text,
             "\nSystem time {:10.3} User time {:10.3} Real {:10.3}  (seconds)\n",
-            super::seconds(cpu.system),
-            super::seconds(cpu.user),
-            super::seconds(job.runtime)
+            cpu.system.as_secs_f64(),
+            cpu.user.as_secs_f64(),
+            job.runtime.as_secs_f64()
         );
         sys::files::output_file::write(Path::new(&name), text.as_bytes())
             .map_err(|error| Failure::writing(&name, &error))?;

@@ -107,17 +107,12 @@ fn preamble<'a>(settings: &Settings, command: &'a str) -> Preamble<'a> {
     Preamble {
         unit: unit_name(settings.unit),
         command,
-        compute_s: seconds(settings.compute),
+        compute_s: settings.compute.as_secs_f64(),
         cache: settings.cache,
         stride: settings.stride,
         telemetry: settings.telemetry_computes(),
         burst: settings.burst.map(|(kb, rest)| (kb, rest.get() / 1_000_000)),
     }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "some milliseconds")]
-fn seconds(time: measure::Nanos) -> f64 {
-    time.get() as f64 / 1e9
 }
 
 /// Converts the unit to that of the output format.

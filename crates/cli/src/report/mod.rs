@@ -34,11 +34,12 @@ const WHERE: &str = if cfg!(feature = "pdf") {
 Examples:
   plumb report plumb-survey-001.json -o report.html
   plumb report before.json after.json -o compare.html    two systems in the same charts
-  plumb report users-*.json -o sweep.html                runs of fio with rising numjobs as one sweep
+  plumb report users-*.json -o sweep.html                fio runs with rising numjobs, as a sweep
   plumb report data_ssd.csv -o ssd.png                   all charts as one image
   plumb report plumb-survey-001.json -o report.pdf       for paper: a page per section
 
-RESULT is a file that plumb parse can read: plumb's own results, fio's text, JSON and logs, tables, iozone's text.
+RESULT is a file that plumb parse can read: results of plumb, text, JSON and logs of fio, tables,
+text of iozone.
 The page works without a network. A file that plumb did not make is never overwritten.
 More: docs/report.md
 Exit status: 0; 1 if no report was written; 3 if a part could not be read")]

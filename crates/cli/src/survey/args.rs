@@ -148,7 +148,7 @@ impl IoArgs {
 }
 
 /// Parses the value of `--tests`.
-pub(crate) fn tests_named(words: &[String]) -> Result<Vec<survey::Kind>, Failure> {
+pub(crate) fn tests_named(words: &[String]) -> Result<Vec<survey::TestKind>, Failure> {
     match words {
         [] => Ok(Vec::new()),
         words => {

@@ -9,13 +9,13 @@ use crate::stuck_workers;
 use measure::Nanos;
 use model::RunResult;
 use run::{Event, Observer, Request};
-use survey::{FinishedTest, Test};
+use survey::{FinishedTest, SurveyTest};
 
 /// Shows the progress of a test and saves its result so far.
 pub(super) struct Autosave<'a> {
     display: &'a mut Display,
     file: &'a mut SurveyFile,
-    test: &'a Test,
+    test: &'a SurveyTest,
     /// The survey with all finished tests.
     survey: &'a dyn Fn() -> SavedSurvey<'a>,
     schedule: SaveSchedule,
@@ -28,7 +28,7 @@ impl<'a> Autosave<'a> {
     pub(super) fn new(
         display: &'a mut Display,
         file: &'a mut SurveyFile,
-        test: &'a Test,
+        test: &'a SurveyTest,
         survey: &'a dyn Fn() -> SavedSurvey<'a>,
     ) -> Self {
         Autosave { display, file, test, survey, schedule: SaveSchedule::new(), failed: false }
@@ -67,12 +67,12 @@ impl Autosave<'_> {
 }
 
 /// The row of a test that has not finished, with its result so far.
-fn row(test: &Test, mut result: RunResult) -> FinishedTest {
+fn row(test: &SurveyTest, mut result: RunResult) -> FinishedTest {
     result.notes.push(under_way());
     FinishedTest { test: test.clone(), result }
 }
 
 /// The row of a test that a signal interrupted; `None` if it has not completed any I/O.
-pub(super) fn interrupted(test: &Test, result: RunResult) -> Option<FinishedTest> {
+pub(super) fn interrupted(test: &SurveyTest, result: RunResult) -> Option<FinishedTest> {
     result.has_ios().then(|| row(test, result))
 }

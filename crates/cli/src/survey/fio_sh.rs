@@ -8,7 +8,7 @@ use formats::{View, printable};
 use std::ffi::OsString;
 use std::io::{BufRead, IsTerminal, Read};
 use std::path::Path;
-use survey::{FinishedTest, FioShOptions, Kind, Test, short_size};
+use survey::{FinishedTest, FioShOptions, SurveyTest, TestKind, short_size};
 
 const USAGE: &str = "\
 usage: plumb fio.sh [options]
@@ -99,11 +99,11 @@ fn agreed(out: &mut Output) -> Result<bool, Failure> {
 }
 
 /// File name of a run without extension: `readrand_u08_kb0008`.
-fn stem(test: &Test) -> String {
+fn stem(test: &SurveyTest) -> String {
     let users = test.users;
     match test.kind {
-        Kind::Mixed => format!("randrw_u{users:02}"),
-        Kind::RandomRead => format!("readrand_u{users:02}_kb{:04}", test.block >> 10),
+        TestKind::Mixed => format!("randrw_u{users:02}"),
+        TestKind::RandomRead => format!("readrand_u{users:02}_kb{:04}", test.block >> 10),
         kind => format!("{}_u{users:02}_kb{:04}", kind.word(), test.block >> 10),
     }
 }
@@ -122,7 +122,7 @@ fn write_run(
     write_text(&directory.join(format!("{stem}.out")), &text)
 }
 
-fn job_file(test: &Test, plan: &plan::Plan, words: &[(String, String)]) -> String {
+fn job_file(test: &SurveyTest, plan: &plan::Plan, words: &[(String, String)]) -> String {
     let size = short_size(u64::from(test.block));
     let mut text = format!("; {size} {}, users: {}\n", test.kind.title(), test.users);
     for (index, job) in plan.jobs.iter().enumerate() {
@@ -145,12 +145,12 @@ mod tests {
     #[test]
     fn runs_have_the_names_that_fio_sh_gives_them() {
         let test =
-            |kind, block, users| Test { name: None, kind, block, users, set: None, extras: Vec::new(), round: 1 };
+            |kind, block, users| SurveyTest { name: None, kind, block, users, set: None, extras: Vec::new(), round: 1 };
         for (test, name) in [
-            (test(Kind::RandomRead, 8 << 10, 8), "readrand_u08_kb0008"),
-            (test(Kind::SequentialRead, 1 << 20, 64), "read_u64_kb1024"),
-            (test(Kind::LogWrite, 1 << 10, 1), "write_u01_kb0001"),
-            (test(Kind::Mixed, 8 << 10, 16), "randrw_u16"),
+            (test(TestKind::RandomRead, 8 << 10, 8), "readrand_u08_kb0008"),
+            (test(TestKind::SequentialRead, 1 << 20, 64), "read_u64_kb1024"),
+            (test(TestKind::LogWrite, 1 << 10, 1), "write_u01_kb0001"),
+            (test(TestKind::Mixed, 8 << 10, 16), "randrw_u16"),
         ] {
             assert_eq!(stem(&test), name);
         }

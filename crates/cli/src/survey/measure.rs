@@ -13,7 +13,8 @@ use plan::Plan;
 use run::{Observer, RunOptions};
 use std::collections::HashMap;
 use survey::{
-    FinishedTest, OpenTarget, Preparation, Setup, Steadiness, Target, Test, TestTime, WarmUp, fill_plan, short_size,
+    FinishedTest, OpenTarget, Preparation, Setup, Steadiness, SurveyTarget, SurveyTest, TestTime, WarmUp, fill_plan,
+    short_size,
 };
 use sys::processes::signals::Watch;
 
@@ -39,7 +40,7 @@ pub(super) struct SurveyRun<'a> {
 }
 
 /// Checks that all tests are possible on the target.
-pub(super) fn check(prepared: &Preparation, target: &Target) -> Result<(), Failure> {
+pub(super) fn check(prepared: &Preparation, target: &SurveyTarget) -> Result<(), Failure> {
     Ok(prepared.check(target, &Parser::new(engine::ENGINES), &Machine::here().surroundings())?)
 }
 
@@ -101,7 +102,7 @@ impl<'a> SurveyRun<'a> {
     fn one(
         &mut self,
         (open, file): (&OpenTarget, &mut SurveyFile),
-        (number, test): (usize, &Test),
+        (number, test): (usize, &SurveyTest),
         found: &mut Findings,
         each: EachTest<'_>,
     ) -> Result<(), Failure> {
@@ -140,7 +141,7 @@ impl<'a> SurveyRun<'a> {
     }
 
     /// Runs short samples of the test until the rate is steady; returns a remark if it never is.
-    fn until_steady(&mut self, open: &OpenTarget, test: &Test) -> Result<Option<Note>, Failure> {
+    fn until_steady(&mut self, open: &OpenTarget, test: &SurveyTest) -> Result<Option<Note>, Failure> {
         let time = Nanos((self.prepared.time.time.get() / 10).max(Nanos::SECOND.get()));
         let setup = Setup { time: TestTime { ramp: Nanos::ZERO, time }, ..self.prepared.setup(&open.target) };
         let plan = test.plan(setup, &self.parser, &self.machine.surroundings())?;

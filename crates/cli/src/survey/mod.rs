@@ -24,7 +24,7 @@ use measure::{Findings, SurveyRun, check};
 pub(crate) use read_only_target::filled_target;
 use std::collections::HashMap;
 use std::path::PathBuf;
-use survey::{Access, FinishedTest, Kind, OpenTarget, Preparation, Reach, Suite, SurveyRequest};
+use survey::{Access, FinishedTest, OpenTarget, Preparation, Reach, Suite, SurveyRequest, TestKind};
 use survey::{TargetKind, WarmUp, counted};
 use sys::processes::signals::Watch;
 
@@ -208,7 +208,7 @@ fn report(open: &OpenTarget, suite: &Suite, found: &Findings, sentences: &[Strin
     text.push('\n');
     text.push_str(&remarks::render(&found.rows));
     if !suite.left_out.is_empty() {
-        let named = |kind: &Kind| if *kind == Kind::Mixed { "mixes" } else { "log writes" };
+        let named = |kind: &TestKind| if *kind == TestKind::Mixed { "mixes" } else { "log writes" };
         let kinds = suite.left_out.iter().map(named).collect::<Vec<_>>().join(" and ");
         let kinds = format!("{}{}", kinds[..1].to_uppercase(), &kinds[1..]);
         let instead = match open.target.kind {
@@ -234,13 +234,13 @@ fn report(open: &OpenTarget, suite: &Suite, found: &Findings, sentences: &[Strin
 fn limits(rows: &[FinishedTest]) -> Vec<String> {
     let heaviest =
         |row: &&FinishedTest| !rows.iter().any(|one| one.test.is_like(&row.test) && one.test.users > row.test.users);
-    let mut titles = Vec::new();
+    let mut shown_titles = Vec::new();
     let lines = rows.iter().filter(heaviest).filter_map(|row| {
         // Of several rows with the same number of users, the first one represents the kind.
-        if titles.contains(&row.test.title()) {
+        if shown_titles.contains(&row.test.title()) {
             return None;
         }
-        titles.push(row.test.title());
+        shown_titles.push(row.test.title());
         let line = crate::remarks::limit_line(row.result.limited_by.as_ref()?);
         let users = counted(row.test.users.into(), "user");
         Some(printable::lines(&format!("Of {} with {users}: {line}.", row.test.title())).into_owned())

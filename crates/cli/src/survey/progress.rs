@@ -8,7 +8,7 @@ use measure::Nanos;
 use run::{Event, Observer, Progress};
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
-use survey::{Kind, Test, short_size};
+use survey::{SurveyTest, TestKind, short_size};
 
 /// The current activity.
 #[derive(Clone, Debug)]
@@ -83,11 +83,13 @@ impl Display {
     }
 
     /// Called when a test begins; `time` is its measuring time.
-    pub(crate) fn testing(&mut self, number: usize, count: usize, test: &Test, time: Nanos) {
+    pub(crate) fn testing(&mut self, number: usize, count: usize, test: &SurveyTest, time: Nanos) {
         self.before += self.this;
         self.this = time;
         let unit = match test.kind {
-            Kind::SequentialRead | Kind::SequentialWrite | Kind::SequentialMixed => Unit::MebibytesPerSecond,
+            TestKind::SequentialRead | TestKind::SequentialWrite | TestKind::SequentialMixed => {
+                Unit::MebibytesPerSecond
+            }
             _ => Unit::Iops,
         };
         self.begin(Phase::Test { number, count, title: test.describe(), unit });

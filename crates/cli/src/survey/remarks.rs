@@ -3,7 +3,7 @@
 use analysis::grade_title;
 use model::Grade;
 use std::iter;
-use survey::{FinishedTest, Kind, Test, joined, push_new, short_size};
+use survey::{FinishedTest, SurveyTest, TestKind, joined, push_new, short_size};
 use textwrap::core::Word;
 use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
 
@@ -71,12 +71,12 @@ fn names(some: &[&FinishedTest], all: &[FinishedTest]) -> String {
 }
 
 /// A test without its user count: `8k rand read`, `4k rand read iodepth=4`.
-fn label(test: &Test) -> String {
+fn label(test: &SurveyTest) -> String {
     let mut name = format!("{} {}", short_size(u64::from(test.block)), test.title());
     if let Some(set) = test.set {
         name.push_str(&format!(" size={}", short_size(set)));
     }
-    if test.kind != Kind::LogWrite {
+    if test.kind != TestKind::LogWrite {
         test.extras.iter().for_each(|(option, value)| name.push_str(&format!(" {option}={value}")));
     }
     name
@@ -124,7 +124,7 @@ mod tests {
     use super::*;
     use model::{Note, RunResult};
 
-    fn row(kind: Kind, users: u32, sentence: &str) -> FinishedTest {
+    fn row(kind: TestKind, users: u32, sentence: &str) -> FinishedTest {
         let mut result = RunResult::default();
         if !sentence.is_empty() {
             result.notes.push(Note {
@@ -134,26 +134,27 @@ mod tests {
                 evidence: Vec::new(),
             });
         }
-        let test = Test { name: None, kind, block: kind.usual_block(), users, set: None, extras: Vec::new(), round: 1 };
+        let test =
+            SurveyTest { name: None, kind, block: kind.usual_block(), users, set: None, extras: Vec::new(), round: 1 };
         FinishedTest { test, result }
     }
 
     #[test]
     fn a_sentence_is_told_once_with_its_rows() {
         let rows = [
-            row(Kind::RandomRead, 1, "slow"),
-            row(Kind::RandomRead, 8, "slow"),
-            row(Kind::RandomRead, 16, ""),
-            row(Kind::SequentialRead, 1, "slow"),
+            row(TestKind::RandomRead, 1, "slow"),
+            row(TestKind::RandomRead, 8, "slow"),
+            row(TestKind::RandomRead, 16, ""),
+            row(TestKind::SequentialRead, 1, "slow"),
         ];
         assert_eq!(render(&rows), "! 8k rand read, 1 and 8 users; 1M seq read, 1 user: slow [VALID WITH LIMITS]\n\n");
-        let all = [row(Kind::RandomRead, 1, "slow"), row(Kind::LogWrite, 1, "slow")];
+        let all = [row(TestKind::RandomRead, 1, "slow"), row(TestKind::LogWrite, 1, "slow")];
         assert_eq!(render(&all), "! all tests: slow [VALID WITH LIMITS]\n\n");
     }
 
     #[test]
     fn no_notes_mean_that_all_was_checked() {
-        let mut watched = row(Kind::LogWrite, 1, "");
+        let mut watched = row(TestKind::LogWrite, 1, "");
         watched.result.monitored = Some(model::Monitored::default());
         let others = analysis::CHECKS.len() - 3;
         assert_eq!(
@@ -163,7 +164,7 @@ mod tests {
                  nothing.\n\n"
             )
         );
-        let told = render(&[row(Kind::LogWrite, 1, "")]);
+        let told = render(&[row(TestKind::LogWrite, 1, "")]);
         assert!(told.starts_with("Checked: all users were busy, no errors; "), "{told}");
         assert!(told.contains("\nNot checked, for lack of what they need: cache, holes,"), "{told}");
         assert_eq!(render(&[]), "\n", "nothing measured, nothing checked");

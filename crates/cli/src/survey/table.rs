@@ -4,7 +4,7 @@ use analysis::{percentile_as_fact, thousands};
 use comfy_table::{Cell, CellAlignment, ColumnConstraint, Table, Width, presets};
 use measure::{Direction, Nanos};
 use model::{DirectionResult, LatencyStatistics};
-use survey::{FinishedTest, Kind, Test, push_new, short_size};
+use survey::{FinishedTest, SurveyTest, TestKind, push_new, short_size};
 
 /// Name, unit and minimum width of a column.
 type Head = (&'static str, &'static str, u16);
@@ -59,7 +59,7 @@ fn swept(rows: &[FinishedTest]) -> Vec<String> {
         if row.test.set.is_some() {
             add(SET);
         }
-        let extras = row.test.extras.iter().filter(|_| row.test.kind != Kind::LogWrite || !is_fio_sh(&row.test));
+        let extras = row.test.extras.iter().filter(|_| row.test.kind != TestKind::LogWrite || !is_fio_sh(&row.test));
         extras.for_each(|(name, _)| add(name));
     }
     names
@@ -69,7 +69,7 @@ fn swept(rows: &[FinishedTest]) -> Vec<String> {
 const SET: &str = "of";
 
 /// fio.sh's log writes differ from plumb's by two options that are the same in each row.
-fn is_fio_sh(test: &Test) -> bool {
+fn is_fio_sh(test: &SurveyTest) -> bool {
     test.extras.iter().all(|(name, _)| ["sync", "direct"].contains(&name.as_str()))
 }
 
@@ -169,8 +169,15 @@ mod tests {
             ..DirectionResult::default()
         };
         let result = RunResult { jobs: vec![job], ..RunResult::default() };
-        let test =
-            Test { name: None, kind: Kind::RandomRead, block: 8192, users, set: None, extras: Vec::new(), round: 1 };
+        let test = SurveyTest {
+            name: None,
+            kind: TestKind::RandomRead,
+            block: 8192,
+            users,
+            set: None,
+            extras: Vec::new(),
+            round: 1,
+        };
         FinishedTest { test, result }
     }
 
@@ -213,7 +220,7 @@ mod tests {
         let mut deep = row(1, 12_000, Nanos::MILLISECOND);
         deep.test.extras = vec![("iodepth".into(), "16".into())];
         let mut mixed = row(1, 12_000, Nanos::MILLISECOND);
-        mixed.test.kind = Kind::Mixed;
+        mixed.test.kind = TestKind::Mixed;
         let text = render(&[deep, mixed]);
         let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split_whitespace().collect()).collect();
         assert_eq!(lines[0][3], "iodepth", "{text}");

@@ -30,7 +30,7 @@ const SIGNAL_PAUSE: Duration = Duration::from_millis(100);
 /// Exit status after the terminal was closed: 128 + SIGHUP, even if the process did not get the signal.
 const CLOSED: u8 = 129;
 
-/// Show the activity of the disks live: rates, queues, curves, and the processes that cause it
+/// Show the activity of the disks live, and the processes that cause it
 #[derive(Debug, Parser)]
 #[command(
     next_line_help = false,
