@@ -123,7 +123,7 @@ impl WorkFile {
 
     fn give_up(&mut self, problem: &str) -> SurveyError {
         self.afterwards = Afterwards::Remove;
-        SurveyError::at(&self.path, format!("{problem}"))
+        SurveyError::at(&self.path, problem)
     }
 
     fn failure(&self, what: &str, error: &io::Error) -> SurveyError {
