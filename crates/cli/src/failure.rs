@@ -1,13 +1,16 @@
 //! The error that ends a command before its work is done.
 
-use std::io::{self, Write};
+use crate::output::print_error;
+use std::error::Error;
+use std::fmt::Display;
+use std::io;
+use std::path::Path;
 
 /// A message for the user and the exit status that goes with it.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Failure {
     /// The error and a suggestion; empty if the reader of the output closed the pipe.
     message: String,
-    /// The exit status.
     pub(crate) status: u8,
 }
 
@@ -15,6 +18,11 @@ impl Failure {
     /// A failure with status 1.
     pub(crate) fn new(message: impl Into<String>) -> Self {
         Failure { message: message.into(), status: 1 }
+    }
+
+    /// A failure about a file, with status 1.
+    pub(crate) fn at(path: &Path, what: impl Display) -> Self {
+        Failure::new(format!("{}: {what}", path.display()))
     }
 
     /// A failed write of results to `name`: silent if the reader closed the pipe (EPIPE).
@@ -33,44 +41,38 @@ impl Failure {
         &self.message
     }
 
-    /// Prints the message, if there is one. A closed stderr changes nothing about the failure.
-    pub(crate) fn report(&self, to: &mut impl Write) {
+    /// Prints the message to standard error, if there is one.
+    pub(crate) fn print(&self) {
         if !self.message.is_empty() {
-            let _ = writeln!(to, "plumb: {}", formats::printable::lines(self.message.trim_end()));
+            print_error(&format!("plumb: {}", self.message.trim_end()));
         }
     }
 }
 
-impl From<::survey::SurveyError> for Failure {
-    fn from(error: ::survey::SurveyError) -> Self {
+impl<E: Error> From<E> for Failure {
+    fn from(error: E) -> Self {
         Failure::new(error.to_string())
     }
+}
+
+/// Returns the exit status after a signal: 128 + its number.
+pub(crate) fn signal_status(signal: i32) -> u8 {
+    u8::try_from(128 + signal).unwrap_or(128)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn shown(failure: &Failure) -> String {
-        let mut text = Vec::new();
-        failure.report(&mut text);
-        String::from_utf8(text).unwrap()
-    }
-
     #[test]
     fn a_closed_pipe_is_a_quiet_failure() {
         let failure = Failure::writing("standard output", &io::ErrorKind::BrokenPipe.into());
-        assert_eq!((shown(&failure).as_str(), failure.status), ("", 1));
-    }
-
-    #[test]
-    fn a_message_does_not_steer_the_terminal() {
-        assert_eq!(shown(&Failure::new("\x1b[31mx: gone")), "plumb: ␛[31mx: gone\n");
+        assert_eq!((failure.message(), failure.status), ("", 1));
     }
 
     #[test]
     fn a_full_disk_is_named_with_its_file() {
         let failure = Failure::writing("r.json", &io::ErrorKind::StorageFull.into());
-        assert!(shown(&failure).starts_with("plumb: r.json: no space left"), "{}", shown(&failure));
+        assert!(failure.message().starts_with("r.json: no space left"), "{}", failure.message());
     }
 }

@@ -4,73 +4,59 @@
 //! iozone's throughput tests with rising numbers of children.
 
 use crate::failure::Failure;
+use crate::survey::{IoArgs, Numbers, tests_named};
 use crate::{iozone, survey};
-use ::survey::{SurveyError, SurveyRequest};
+use ::survey::SurveyRequest;
 use std::path::PathBuf;
 
-/// Raise the number of threads until throughput stops growing, and name it
+/// Find the number of users at which throughput stops growing
 #[derive(Debug, clap::Args)]
 #[command(
     long_about = "\
-Raises the number of users, each with one I/O at a time, until two further levels bring less than 5 % more, \
-for each block size; stops by itself and names the number. The result is a survey's: plumb report, plot and \
-model read it.",
+Raises the number of users, each a process with one I/O in flight, until two further levels bring less than 5 % more \
+throughput, for each test and block size; then names the number of users. The result is that of a survey: plumb report, \
+plot and model read it.",
     after_help = "\
 Examples:
   plumb knee .                                   random reads of 8k, 1 to 256 users
   plumb knee --tests randread,write --block-sizes 4k,64k,1m /data
   plumb knee --most 1024 --time 10s /dev/nvme0n1
-  plumb knee --iozone -i 0 -i 2 -r 4k -r 64k -s 256m -I          children of iozone, up to 256
+  plumb knee --iozone -i 0 -i 2 -r 4k -r 64k -s 256m -I          up to 256 children of iozone
   plumb knee --iozone -t 6 -i 0 -s 1g -I -F /m1/f /m2/f /m3/f /m4/f /m5/f /m6/f
 
-After --iozone come iozone's words; -t or -u is then the most children, several -r are several sweeps.
-How to read it: docs/knee.md
-Exit status: 0; 1 when something could not be measured; 128 + signal after a signal"
+After --iozone follow iozone's options: -t or -u is the largest number of children, each -r is a sweep.
+Lists: values with commas between them; a..b doubles from a to b, a..b+c counts in steps of c.
+More: docs/knee.md
+Exit status: 0; 1 if a test failed; 128 + signal after a signal"
 )]
-pub(crate) struct Args {
-    /// A directory on the disk, a file (read only), or block devices (read only)
+pub(crate) struct KneeArgs {
+    /// Directory on the disk, existing file (only read) or block devices (only read)
     #[arg(value_name = "PATH|DEVICE", required_unless_present = "iozone")]
     targets: Vec<PathBuf>,
-    /// Which tests: randread, read, write, randrw or all
+    /// Tests to run: randread, read, write, randrw or all
     #[arg(long, value_name = "TESTS", default_value = "randread")]
-    tests: String,
-    /// Block sizes, a sweep for each, like 4k,64k,1m [default: each test's own]
-    #[arg(long, value_name = "LIST")]
-    block_sizes: Option<String>,
-    /// The most users; 1, 2, 4 and so on are tried until then
+    tests: Vec<String>,
+    /// Largest number of users; the levels are 1, 2, 4 and so on up to it
     #[arg(long, value_name = "COUNT", default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..=4096))]
     most: u32,
-    /// The levels themselves, in place of 1, 2, 4 …, like 1..16+1
-    #[arg(long, value_name = "LIST", conflicts_with = "most")]
-    users: Option<String>,
-    /// Measuring time per level, like 10s
+    /// Numbers of users instead of 1, 2, 4 and so on, like 1..16+1
+    #[arg(long, value_name = "LIST", conflicts_with = "most", value_parser = ::survey::user_counts)]
+    users: Option<Numbers>,
+    /// Measured time per level, like 10s
     #[arg(long, value_parser = ::survey::seconds, default_value = "5s")]
     time: u64,
     /// Size of the work file, like 512M or 16G [default: 1G]
     #[arg(long, value_parser = ::survey::size)]
     size: Option<u64>,
-    /// Past the page cache, or not at all
-    #[arg(long, conflicts_with = "buffered")]
-    direct: bool,
-    /// Through the page cache, which is dropped before each level
-    #[arg(long)]
-    buffered: bool,
-    /// A file for each user, instead of one for all
-    #[arg(long)]
-    file_per_user: bool,
-    /// Name an I/O that has not come back for so long, like 10s; 0 for never [default: 30s]
-    #[arg(long, value_name = "TIME", value_parser = ::survey::patience)]
-    stuck_after: Option<u64>,
-    /// Consent to overwrite a device: repeats its serial number, WWID or size; once per device
-    #[arg(long, value_name = "IDENTITY")]
-    overwrite: Vec<String>,
-    /// Where the result goes as JSON [default: plumb-survey-NNN.json, with --iozone plumb-knee-NNN.json here]
+    #[command(flatten)]
+    io: IoArgs,
+    /// File for the result as JSON [default: plumb-survey-NNN.json, or plumb-knee-NNN.json with --iozone]
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// iozone's words for its throughput tests; they come last
+    /// Run iozone's throughput tests with these options of iozone; must be the last option
     #[arg(
         long,
-        value_name = "WORDS",
+        value_name = "OPTIONS",
         num_args = 1..,
         allow_hyphen_values = true,
         conflicts_with_all = ["targets", "tests", "block_sizes", "most", "users", "time", "size", "direct", "buffered",
@@ -80,7 +66,7 @@ pub(crate) struct Args {
 }
 
 /// Runs the search for the knee.
-pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
+pub(crate) fn run(args: &KneeArgs) -> Result<u8, Failure> {
     if args.iozone.is_empty() {
         survey::find_knee(args.request()?)
     } else {
@@ -88,32 +74,22 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     }
 }
 
-impl Args {
+impl KneeArgs {
     fn request(&self) -> Result<SurveyRequest, Failure> {
-        let list = |option: &str, error: SurveyError| Failure::new(format!("--{option}: {error}"));
-        let blocks = self.block_sizes.as_deref().map(::survey::block_sizes).transpose();
-        let users = match &self.users {
-            Some(words) => ::survey::user_counts(words).map_err(|error| list("users", error))?,
-            None => levels(1, self.most),
-        };
+        let users = self.users.clone().unwrap_or_else(|| levels(1, self.most));
         if !users.is_sorted() {
             return Err(Failure::new("--users: the levels must rise: growth is looked for"));
         }
         Ok(SurveyRequest {
             targets: self.targets.clone(),
-            tests: SurveyRequest::tests_named(&self.tests).map_err(|error| list("tests", error))?,
+            tests: tests_named(&self.tests)?,
             users,
-            block_sizes: blocks.map_err(|error| list("block-sizes", error))?.unwrap_or_default(),
             time: Some(self.time),
             size: self.size,
             // `quick` selects a small file unless a size is given; the time is always given above.
             quick: true,
-            direct: if self.direct || self.buffered { Some(self.direct) } else { None },
-            file_per_user: self.file_per_user,
-            stuck_after: self.stuck_after,
-            overwrite: self.overwrite.clone(),
             output: self.output.clone(),
-            ..SurveyRequest::default()
+            ..self.io.request()
         })
     }
 }
@@ -135,7 +111,7 @@ mod tests {
     #[derive(Parser)]
     struct Words {
         #[command(flatten)]
-        args: Args,
+        args: KneeArgs,
     }
 
     #[test]

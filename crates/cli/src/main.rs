@@ -10,10 +10,10 @@ mod failure;
 mod features;
 mod fio;
 mod grade;
+mod input;
 mod iostat;
 mod iozone;
 mod knee;
-mod limited_by;
 mod native;
 mod output;
 mod parse;
@@ -37,7 +37,7 @@ fn main() -> ExitCode {
     match dispatch::run(&words) {
         Ok(status) => ExitCode::from(status),
         Err(failure) => {
-            failure.report(&mut std::io::stderr());
+            failure.print();
             ExitCode::from(failure.status)
         }
     }

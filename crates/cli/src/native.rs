@@ -6,33 +6,33 @@ use crate::{survey, watch};
 use clap::{Parser, Subcommand};
 use std::ffi::OsString;
 
-/// Measure storage, and know whether the number is true.
+/// The command line of `plumb`.
 #[derive(Debug, Parser)]
 #[command(
     name = "plumb",
     version,
     long_version = crate::features::version(),
-    about = "Measures storage, and says whether the number is true",
+    about = "Measures storage, and checks if the numbers are true",
     after_help = "\
 Examples:
   plumb survey .                  how fast is the disk under this directory?
   plumb survey --quick /data      the same in under a minute
   plumb survey /dev/nvme0n1       read a device directly; nothing is written to it
-  plumb fio.sh -w /data -f        the runs of fio.sh, by its own letters
-  plumb knee /data                how many threads until throughput stops growing?
+  plumb fio.sh -w /data -f        the tests of fio.sh, with its options
+  plumb knee /data                how many users until throughput stops growing?
   plumb fio job.fio               run an fio job file as fio does
   plumb fio --name=a --rw=randread --size=1g --direct=1
   ln -s plumb fio                 called as `fio`, plumb is fio
 
-  plumb iostat -dx 2              what the disks do, every two seconds
+  plumb iostat -dx 2              activity of the disks, every two seconds
   plumb watch                     the same live, with curves and processes
-  plumb parse *.out               a table of what fio, iozone or iostat ever printed
+  plumb parse *.out               a table of the output of fio, iozone or iostat, of any version
   plumb grade data.csv            a report card of a sweep
   plumb check run.json            is this number true?
-  plumb explain run.json          both sides of every identity, with the numbers put in
-  plumb model sweep.json          access time, transfer rate, and where more users stop helping
-  plumb report a.json b.json      pictures, checks and all numbers of results, as a page
-  plumb plot data.csv             a picture of a sweep, in letters or into a file
+  plumb explain run.json          the equations that a true result satisfies, with its numbers
+  plumb model sweep.json          access time, transfer rate, and the best number of users
+  plumb report a.json b.json      charts, checks and all numbers of results, as a page
+  plumb plot data.csv             a chart of a sweep, as text or in a file
 
 fio's own options: plumb fio --help; iostat's: plumb iostat --help; iozone's: plumb iozone -h",
     arg_required_else_help = true
@@ -44,19 +44,19 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    // No doc comment here: the text of `survey::Args` is used.
-    Survey(Box<survey::Args>),
-    Parse(crate::parse::Args),
-    Grade(crate::grade::Args),
-    Knee(Box<crate::knee::Args>),
-    Check(crate::check::Args),
-    Explain(crate::explain::Args),
-    Model(crate::cost_model::Args),
-    Report(crate::report::Args),
-    Plot(crate::report::plot::Args),
-    Watch(watch::Args),
+    // No doc comment here: the text of `SurveyArgs` is used.
+    Survey(Box<survey::SurveyArgs>),
+    Parse(crate::parse::ParseArgs),
+    Grade(crate::grade::GradeArgs),
+    Knee(Box<crate::knee::KneeArgs>),
+    Check(crate::check::CheckArgs),
+    Explain(crate::explain::ExplainArgs),
+    Model(crate::cost_model::ModelArgs),
+    Report(crate::report::ReportArgs),
+    Plot(crate::report::plot::PlotArgs),
+    Watch(watch::WatchArgs),
+    // The dispatcher handles the following before clap does; the entries exist for the list of commands.
     /// Run fio command lines and job files as fio does
-    // The dispatcher handles this before clap does; the entry exists for the list of commands.
     #[command(
         disable_help_flag = true,
         after_help = "\
@@ -66,35 +66,24 @@ Examples:
   plumb fio --help                fio's own options
   plumb fio --cmdhelp=all         all job options"
     )]
-    Fio {
-        /// fio's own words
-        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-        words: Vec<OsString>,
-    },
+    Fio(DropInArgs),
     /// Run iozone command lines as iozone does
-    // The dispatcher handles this before clap does.
     #[command(disable_help_flag = true)]
-    Iozone {
-        /// iozone's own words
-        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-        words: Vec<OsString>,
-    },
-    /// Run what fio.sh runs, by its own letters
-    // The dispatcher handles this before clap does.
+    Iozone(DropInArgs),
+    /// Run fio.sh command lines: its set of tests, with its options
     #[command(name = "fio.sh", disable_help_flag = true)]
-    FioSh {
-        /// fio.sh's own words
-        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-        words: Vec<OsString>,
-    },
-    /// Show what disks and processors do, as iostat does
-    // The dispatcher handles this before clap does.
+    FioSh(DropInArgs),
+    /// Show the activity of disks and processors as iostat does
     #[command(disable_help_flag = true)]
-    Iostat {
-        /// iostat's own words
-        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-        words: Vec<OsString>,
-    },
+    Iostat(DropInArgs),
+}
+
+/// The command line of a program that plumb replaces.
+#[derive(Debug, clap::Args)]
+struct DropInArgs {
+    /// The program's own options
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    words: Vec<OsString>,
 }
 
 /// Parses the command line and runs the command.
@@ -110,10 +99,10 @@ pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
         Ok(Cli { command: Command::Report(args) }) => crate::report::run(&args),
         Ok(Cli { command: Command::Plot(args) }) => crate::report::plot::run(&args),
         Ok(Cli { command: Command::Watch(args) }) => watch::run(&args),
-        Ok(Cli { command: Command::Fio { words } }) => crate::fio::run(&words),
-        Ok(Cli { command: Command::Iozone { words } }) => crate::iozone::run(&words),
-        Ok(Cli { command: Command::FioSh { words } }) => survey::run_fio_sh(&words),
-        Ok(Cli { command: Command::Iostat { words } }) => crate::iostat::run(&words),
+        Ok(Cli { command: Command::Fio(DropInArgs { words }) }) => crate::fio::run(&words),
+        Ok(Cli { command: Command::Iozone(DropInArgs { words }) }) => crate::iozone::run(&words),
+        Ok(Cli { command: Command::FioSh(DropInArgs { words }) }) => survey::run_fio_sh(&words),
+        Ok(Cli { command: Command::Iostat(DropInArgs { words }) }) => crate::iostat::run(&words),
         Err(error) => show(&error),
     }
 }

@@ -1,4 +1,4 @@
-//! Output of results: standard output or a file. Every failed write is reported.
+//! Output of results: standard output or a file. Every failed write is reported. Messages go to standard error.
 
 use crate::failure::Failure;
 use std::fs::File;
@@ -33,7 +33,7 @@ impl Output {
 
     /// A file that is created or truncated, even if plumb did not create it, as fio and iozone do.
     pub(crate) fn file(path: &Path) -> Result<Self, Failure> {
-        let failed = |error| Failure::new(format!("{}: cannot be written: {error}", path.display()));
+        let failed = |error| Failure::at(path, format!("cannot be written: {error}"));
         let file = sys::files::output_file::create(path).map_err(failed)?;
         Ok(Self::of(path, file))
     }
@@ -65,6 +65,16 @@ impl Output {
     }
 }
 
+/// Prints text and a line end to standard error, without control characters.
+pub(crate) fn print_error(text: &str) {
+    // Errors are ignored: standard error may be closed.
+    let _ = print_to(&mut io::stderr(), text);
+}
+
+fn print_to(to: &mut impl Write, text: &str) -> io::Result<()> {
+    writeln!(to, "{}", formats::printable::lines(text))
+}
+
 /// A standard output that was closed before the program started: every write fails with EBADF.
 struct Closed;
 
@@ -75,5 +85,17 @@ impl Write for Closed {
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_does_not_control_the_terminal() {
+        let mut text = Vec::new();
+        print_to(&mut text, "plumb: \x1b[31mx: gone").unwrap();
+        assert_eq!(String::from_utf8(text).unwrap(), "plumb: ␛[31mx: gone\n");
     }
 }

@@ -1,10 +1,10 @@
-//! Remarks of the checks after a run, for every command that measures.
+//! Remarks of the checks and the limiting resource after a run, for every command that measures.
 
-use crate::limited_by;
+use crate::output::print_error;
 use analysis::{grade_title, is_finding};
 use formats::printable;
-use model::{Note, RunResult};
-use std::io::Write;
+use model::{LimitedBy, Note, RunResult};
+use std::io::IsTerminal;
 
 /// Exit status with `--strict` if a check found a problem.
 pub(crate) const STRICT: u8 = 4;
@@ -15,17 +15,29 @@ pub(crate) fn judge(result: &mut RunResult) {
     result.notes = analysis::judge(result);
 }
 
+/// True if remarks go to standard error: if it is a terminal, or as the environment variable `PLUMB_REMARKS` says.
+pub(crate) fn are_wanted() -> bool {
+    match std::env::var("PLUMB_REMARKS").as_deref() {
+        Ok("always") => true,
+        Ok("never") => false,
+        _ => std::io::stderr().is_terminal(),
+    }
+}
+
 /// Prints remarks and limiting resource to standard error, if remarks are wanted there.
-pub(crate) fn tell(result: &RunResult) {
-    if !limited_by::remarks_are_wanted() {
+pub(crate) fn print(result: &RunResult) {
+    if !are_wanted() {
         return;
     }
-    let mut lines: Vec<String> = findings(&result.notes).map(|note| format!("check: {}", line(note))).collect();
-    lines.extend(limited_by::line_of(result));
-    for line in lines {
-        // Errors are ignored: standard error may be closed.
-        let _ = writeln!(std::io::stderr(), "plumb: {}", printable::line(&line));
+    let remarks = findings(&result.notes).map(|note| format!("check: {}", line(note)));
+    for line in remarks.chain(result.limited_by.as_ref().map(limit_line)) {
+        print_error(&format!("plumb: {}", printable::line(&line)));
     }
+}
+
+/// `limited by the device (99 %): sda was at work …`.
+pub(crate) fn limit_line(limited_by: &LimitedBy) -> String {
+    format!("limited by {} ({:.0} %): {}", limited_by.limiter.title(), limited_by.share_percent, limited_by.sentence)
 }
 
 /// `cache: 93 % of the reads were answered by memory … [NOT A STORAGE RESULT]`.
@@ -55,6 +67,6 @@ mod tests {
         assert_eq!(strict_status(0, &[]), 0);
         assert_eq!(strict_status(0, &[with(Grade::NotChecked)]), 0);
         assert_eq!(strict_status(0, &[with(Grade::ValidWithLimits)]), STRICT);
-        assert_eq!(strict_status(1, &[with(Grade::ValidWithLimits)]), 1, "a failed job is told first");
+        assert_eq!(strict_status(1, &[with(Grade::ValidWithLimits)]), 1, "a failed job has precedence");
     }
 }

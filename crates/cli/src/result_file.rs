@@ -3,31 +3,31 @@
 //! Interim writes are not flushed to the medium: the flush would be part of the I/O that the run measures.
 
 use crate::failure::Failure;
-use crate::safe_files::{self, Lasting, Whole};
+use crate::safe_files::{self, AtomicFile, Durability};
 use measure::Nanos;
 use model::{Grade, Note, RunResult};
 use std::path::Path;
 
 /// Time between two writes during a run.
-pub(crate) const EVERY: Nanos = Nanos::from_secs(5);
+pub(crate) const SAVE_INTERVAL: Nanos = Nanos::from_secs(5);
 
 /// Schedule of the interim writes.
 #[derive(Debug)]
-pub(crate) struct Beat {
+pub(crate) struct SaveSchedule {
     next: Nanos,
 }
 
-impl Beat {
+impl SaveSchedule {
     /// Starts a schedule; the first write is due one interval after the start.
     pub(crate) fn new() -> Self {
-        Beat { next: EVERY }
+        SaveSchedule { next: SAVE_INTERVAL }
     }
 
     /// Returns true if a write is due `elapsed` after the start of the run.
     pub(crate) fn is_due(&mut self, elapsed: Nanos) -> bool {
         let due = elapsed >= self.next;
         if due {
-            self.next = elapsed.saturating_add(EVERY);
+            self.next = elapsed.saturating_add(SAVE_INTERVAL);
         }
         due
     }
@@ -35,39 +35,37 @@ impl Beat {
 
 /// A result file of `plumb fio --result`.
 #[derive(Debug)]
-pub(crate) struct Kept {
-    file: Whole,
-    beat: Beat,
+pub(crate) struct ResultFile {
+    file: AtomicFile,
+    schedule: SaveSchedule,
 }
 
-impl Kept {
+impl ResultFile {
     /// Checks that the file can be written, before anything is measured.
-    pub(crate) fn create(path: &Path) -> Result<Self, Failure> {
+    pub(crate) fn reserve(path: &Path) -> Result<Self, Failure> {
         safe_files::check(path)?;
-        Ok(Kept { file: Whole::at(path)?, beat: Beat::new() })
+        Ok(ResultFile { file: AtomicFile::at(path)?, schedule: SaveSchedule::new() })
     }
 
     /// Returns true if the result so far should be written, `elapsed` after the start of the run.
     pub(crate) fn is_due(&mut self, elapsed: Nanos) -> bool {
-        self.beat.is_due(elapsed)
+        self.schedule.is_due(elapsed)
     }
 
     /// Writes the result so far, with a note that says so.
     pub(crate) fn so_far(&mut self, result: &RunResult) -> Result<(), Failure> {
         let mut result = result.clone();
         result.notes.push(under_way());
-        self.put(&result, Lasting::Unsynced)
+        self.put(&result, Durability::Unsynced)
     }
 
     /// Writes the final result and flushes it to the medium.
     pub(crate) fn write(&mut self, result: &RunResult) -> Result<(), Failure> {
-        self.put(result, Lasting::Synced)
+        self.put(result, Durability::Synced)
     }
 
-    fn put(&mut self, result: &RunResult, lasting: Lasting) -> Result<(), Failure> {
-        let text = formats::native::write(result).map_err(|error| Failure::new(error.to_string()))?;
-        let written = self.file.put(text.as_bytes(), lasting);
-        written.map_err(|error| Failure::writing(&self.file.path().display().to_string(), &error))
+    fn put(&mut self, result: &RunResult, durability: Durability) -> Result<(), Failure> {
+        self.file.write(formats::native::write(result)?.as_bytes(), durability)
     }
 }
 
@@ -87,9 +85,9 @@ mod tests {
 
     #[test]
     fn one_is_due_every_five_seconds_however_late_a_look_is() {
-        let mut beat = Beat::new();
+        let mut schedule = SaveSchedule::new();
         let due: Vec<u64> =
-            [1, 4, 5, 6, 9, 12, 13, 17].into_iter().filter(|&s| beat.is_due(Nanos::from_secs(s))).collect();
+            [1, 4, 5, 6, 9, 12, 13, 17].into_iter().filter(|&s| schedule.is_due(Nanos::from_secs(s))).collect();
         assert_eq!(due, [5, 12, 17]);
     }
 
@@ -97,7 +95,7 @@ mod tests {
     fn a_run_so_far_says_that_it_is_one_and_is_read_back() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("r.json");
-        let mut kept = Kept::create(&path).unwrap();
+        let mut kept = ResultFile::reserve(&path).unwrap();
         let mut result = RunResult::default();
         result.environment.program = "plumb 0.1.0".to_owned();
         kept.so_far(&result).unwrap();
@@ -105,16 +103,16 @@ mod tests {
         assert_eq!(read.notes, [under_way()]);
         drop(kept);
         assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1, "nothing is left beside it");
-        assert!(Kept::create(&path).is_ok(), "a result takes the place of an earlier one");
+        assert!(ResultFile::reserve(&path).is_ok(), "a result takes the place of an earlier one");
         assert!(formats::native::read(&std::fs::read_to_string(&path).unwrap()).is_ok(), "when it is there");
         let thesis = directory.path().join("thesis");
         std::fs::write(&thesis, "{ mine }").unwrap();
-        assert!(Kept::create(&thesis).is_err(), "and of nothing else");
+        assert!(ResultFile::reserve(&thesis).is_err(), "and of nothing else");
     }
 
     #[test]
     fn a_result_goes_to_regular_files_only() {
-        let failure = Kept::create(Path::new("/dev/null")).unwrap_err();
+        let failure = ResultFile::reserve(Path::new("/dev/null")).unwrap_err();
         assert!(format!("{failure:?}").contains("/dev/null"), "{failure:?}");
     }
 }

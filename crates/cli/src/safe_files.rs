@@ -2,7 +2,7 @@
 //! incomplete file in place of a complete one.
 //!
 //! plumb marks its files with the extended attribute `user.plumb.made`. JSON files are also recognised by their
-//! content, because copies may lack the attribute. Empty files may always be replaced. [`Whole`] is for content that is
+//! content, because copies may lack the attribute. Empty files may always be replaced. [`AtomicFile`] is for content that is
 //! written at once, [`stream`] for content that is written piece by piece.
 
 use crate::failure::Failure;
@@ -17,6 +17,11 @@ const ATTRIBUTE: &str = "user.plumb.made";
 /// Returns true if plumb may replace `path`: nothing exists there, or an empty file, or a file of plumb's. Never for a
 /// device (the rename would replace /dev/null by a regular file) or for a file with other data.
 pub(crate) fn may_replace(path: &Path) -> io::Result<bool> {
+    may_replace_if(path, is_ours)
+}
+
+/// Same as [`may_replace`], for files that are recognised by `is_ours`.
+fn may_replace_if(path: &Path, is_ours: impl Fn(&File) -> io::Result<bool>) -> io::Result<bool> {
     let found = match std::fs::metadata(path) {
         Ok(found) => found,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(true),
@@ -30,32 +35,35 @@ pub(crate) fn may_replace(path: &Path) -> io::Result<bool> {
 
 /// Fails if [`may_replace`] denies this path.
 pub(crate) fn check(path: &Path) -> Result<(), Failure> {
-    let shown = path.display();
-    match may_replace(path) {
+    check_if(path, is_ours)
+}
+
+/// Same as [`check`], for files that are recognised by `is_ours`.
+pub(crate) fn check_if(path: &Path, is_ours: impl Fn(&File) -> io::Result<bool>) -> Result<(), Failure> {
+    match may_replace_if(path, is_ours) {
         Ok(true) => Ok(()),
-        Ok(false) => Err(Failure::new(format!("{shown}: {FOREIGN}"))),
-        Err(error) => Err(Failure::new(format!("{shown}: cannot be written: {error}"))),
+        Ok(false) => Err(Failure::at(path, FOREIGN)),
+        Err(error) => Err(Failure::at(path, format!("cannot be written: {error}"))),
     }
 }
 
 /// The message about an existing file that plumb did not create.
-pub(crate) const FOREIGN: &str = "is there and plumb did not make it; name another file or move it away";
+pub(crate) const FOREIGN: &str = "exists and plumb did not make it; name another file or move it away";
 
 /// Opens a file for results that are written piece by piece: a new file, or one of plumb's, which is truncated. A pipe
 /// or other special file is opened for writing as it is.
 pub(crate) fn stream(path: &Path) -> Result<File, Failure> {
-    let failure = |what: &dyn std::fmt::Display| Failure::new(format!("{}: {what}", path.display()));
     if is_block_device(path) {
-        return Err(failure(&"is a block device; results go to a file"));
+        return Err(Failure::at(path, "is a block device; results go to a file"));
     }
-    let not_written = |error: io::Error| failure(&format!("cannot be written: {error}"));
+    let not_written = |error: io::Error| Failure::at(path, format!("cannot be written: {error}"));
     if std::fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
         return File::options().write(true).open(path).map_err(not_written);
     }
     let open = File::options().read(true).write(true).create(true).truncate(false).open(path).map_err(not_written)?;
     let is_empty = open.metadata().map_err(not_written)?.len() == 0;
     if !is_empty && !is_ours(&open).map_err(not_written)? {
-        return Err(failure(&FOREIGN));
+        return Err(Failure::at(path, FOREIGN));
     }
     open.set_len(0).and_then(|()| mark(&open)).map_err(not_written)?;
     rustix::fs::seek(&open, rustix::fs::SeekFrom::Start(0)).map_err(|error| not_written(error.into()))?;
@@ -90,7 +98,7 @@ fn mark(file: &File) -> io::Result<()> {
 
 /// Durability of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Lasting {
+pub(crate) enum Durability {
     /// Flushed with fsync(2) before the rename, so that a power failure does not leave an incomplete file.
     Synced,
     /// Not flushed: the flush would be part of the I/O that the run measures.
@@ -103,43 +111,63 @@ pub(crate) enum Lasting {
 /// O_EXCL on the temporary name excludes a second writer of the same path. [`may_replace`] is not repeated before the
 /// rename, so a file that another process creates at `path` in the meantime is replaced.
 #[derive(Debug)]
-pub(crate) struct Whole {
+pub(crate) struct AtomicFile {
     path: PathBuf,
     part: PathBuf,
     /// The temporary file, until it is renamed.
     pending: Option<File>,
 }
 
-impl Whole {
+impl AtomicFile {
     /// Creates the temporary file, which proves that the file can be written. The caller checks [`may_replace`].
     pub(crate) fn reserve(path: &Path) -> io::Result<Self> {
         let part = part_of(path);
         let pending = Some(beginning(&part)?);
-        Ok(Whole { path: path.to_owned(), part, pending })
+        Ok(AtomicFile { path: path.to_owned(), part, pending })
     }
 
-    /// Same as [`Whole::reserve`], with the error as a message.
+    /// Creates the temporary file of the first free `STEM-NNN.json` in `directory`.
+    pub(crate) fn numbered(directory: &Path, stem: &str) -> io::Result<Self> {
+        for number in 1..=999_999 {
+            let path = directory.join(format!("{stem}-{number:03}.json"));
+            if path.symlink_metadata().is_ok() {
+                continue;
+            }
+            match Self::reserve(&path) {
+                // Another process has reserved this name and is writing its temporary file.
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                other => return other,
+            }
+        }
+        Err(io::Error::other(format!("all names up to {stem}-999999.json are taken")))
+    }
+
+    /// Same as [`AtomicFile::reserve`], with the error as a message.
     pub(crate) fn at(path: &Path) -> Result<Self, Failure> {
         Self::reserve(path).map_err(|error| match error.kind() {
-            io::ErrorKind::AlreadyExists => Failure::new(in_the_way(path)),
+            io::ErrorKind::AlreadyExists => Failure::new(part_exists(path)),
             _ => Failure::writing(&path.display().to_string(), &error),
         })
     }
 
-    /// The final path.
+    /// Same as [`AtomicFile::put`], with the error as a message.
+    pub(crate) fn write(&mut self, bytes: &[u8], durability: Durability) -> Result<(), Failure> {
+        self.put(bytes, durability).map_err(|error| Failure::writing(&self.path.display().to_string(), &error))
+    }
+
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
     /// Replaces the file's content by `bytes`.
-    pub(crate) fn put(&mut self, bytes: &[u8], lasting: Lasting) -> io::Result<()> {
+    pub(crate) fn put(&mut self, bytes: &[u8], durability: Durability) -> io::Result<()> {
         let mut file = match self.pending.take() {
             Some(file) => file,
             None => beginning(&self.part)?,
         };
         let renamed = file
             .write_all(bytes)
-            .and_then(|()| if lasting == Lasting::Synced { file.sync_all() } else { Ok(()) })
+            .and_then(|()| if durability == Durability::Synced { file.sync_all() } else { Ok(()) })
             .and_then(|()| std::fs::rename(&self.part, &self.path));
         if renamed.is_err() {
             // Truncate the temporary file, or a second attempt would append to the output of the first.
@@ -151,7 +179,7 @@ impl Whole {
     }
 }
 
-impl Drop for Whole {
+impl Drop for AtomicFile {
     fn drop(&mut self) {
         // After the rename `pending` is `None`. A file with the temporary name then belongs to another process and must
         // stay.
@@ -162,8 +190,8 @@ impl Drop for Whole {
 }
 
 /// The message if the temporary name is taken.
-pub(crate) fn in_the_way(path: &Path) -> String {
-    format!("{} is there: remove it unless another run is writing it", part_of(path).display())
+pub(crate) fn part_exists(path: &Path) -> String {
+    format!("{} exists: remove it unless another run is writing it", part_of(path).display())
 }
 
 /// The temporary name: the final one with `.part` added.
@@ -188,9 +216,18 @@ mod tests {
     use super::*;
 
     #[test]
+    fn numbers_continue_after_those_that_are_taken() {
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::write(directory.path().join("a-001.json"), "").unwrap();
+        let first = AtomicFile::numbered(directory.path(), "a").unwrap();
+        let second = AtomicFile::numbered(directory.path(), "a").unwrap();
+        assert!(first.path().ends_with("a-002.json") && second.path().ends_with("a-003.json"), "{first:?} {second:?}");
+    }
+
+    #[test]
     fn one_that_is_not_written_leaves_nothing() {
         let directory = tempfile::tempdir().unwrap();
-        drop(Whole::reserve(&directory.path().join("r.json")).unwrap());
+        drop(AtomicFile::reserve(&directory.path().join("r.json")).unwrap());
         assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
     }
 
@@ -199,13 +236,13 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let (path, part) = (directory.path().join("r.json"), directory.path().join("r.json.part"));
         std::fs::write(&part, "my thesis\n").unwrap();
-        let failure = Whole::at(&path).unwrap_err();
-        assert!(failure.message().contains("r.json.part is there"), "{failure:?}");
-        let mut whole = Whole::reserve(&directory.path().join("other")).unwrap();
-        whole.put(b"1", Lasting::Unsynced).unwrap();
+        let failure = AtomicFile::at(&path).unwrap_err();
+        assert!(failure.message().contains("r.json.part exists"), "{failure:?}");
+        let mut whole = AtomicFile::reserve(&directory.path().join("other")).unwrap();
+        whole.put(b"1", Durability::Unsynced).unwrap();
         let second = directory.path().join("other.part");
         std::fs::write(&second, "my thesis, too\n").unwrap();
-        assert!(whole.put(b"2", Lasting::Unsynced).is_err(), "between two writes as well");
+        assert!(whole.put(b"2", Durability::Unsynced).is_err(), "between two writes as well");
         drop(whole);
         assert_eq!(std::fs::read_to_string(&part).unwrap(), "my thesis\n");
         assert_eq!(std::fs::read_to_string(&second).unwrap(), "my thesis, too\n");
@@ -241,8 +278,8 @@ mod tests {
         stream(&path).unwrap().write_all(b"a longer table\n").unwrap();
         stream(&path).unwrap().write_all(b"table\n").unwrap();
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "table\n");
-        let mut whole = Whole::reserve(&path).unwrap();
-        whole.put(b"whole", Lasting::Synced).unwrap();
+        let mut whole = AtomicFile::reserve(&path).unwrap();
+        whole.put(b"whole", Durability::Synced).unwrap();
         assert!(may_replace(&path).unwrap());
         let copy = directory.path().join("copy");
         std::fs::write(&copy, "whole").unwrap();

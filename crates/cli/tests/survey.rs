@@ -159,7 +159,10 @@ fn an_interrupt_keeps_what_is_done() {
     assert_eq!(child.wait().unwrap().code(), Some(130), "{shown}");
     assert!(shown.contains("Cut short by signal 2"), "{shown}");
     let saved = stage.saved();
-    assert!(shown.contains("The test under way, ") && shown.contains("measures the test under way anew"), "{shown}");
+    assert!(
+        shown.contains("The interrupted test, ") && shown.contains("measures the interrupted test again"),
+        "{shown}"
+    );
     let under_way: Vec<_> = saved["tests"].as_array().unwrap().iter().map(|test| test["under_way"] == true).collect();
     assert_eq!(under_way, [false, true], "what was cut short is kept apart");
     assert!(saved["tests"][1]["result"].to_string().contains("the run had not ended"), "and says so");
@@ -316,7 +319,7 @@ fn a_survey_file_says_what_to_do_and_its_mistakes_have_lines() {
     let (status, shown, error) = stage.run(&["--config", config]);
     assert_eq!(status, Some(0), "{shown}{error}");
     assert_eq!(shown.lines().filter(|line| line.starts_with("rand read")).count(), 4, "{shown}");
-    assert!(shown.contains("Of 2 rounds the rates of one test lie"), "{shown}");
+    assert!(shown.contains("The rates of 2 repetitions of one test differ by"), "{shown}");
     std::fs::write(&file, format!("{text}sise = 3\n")).unwrap();
     let (status, _, error) = stage.run(&["--config", config]);
     assert_eq!(status, Some(1));
@@ -387,7 +390,7 @@ fn a_survey_that_was_cut_short_is_gone_on_with() {
     };
     let (status, shown, error) = resume();
     assert_eq!(status, Some(0), "{shown}{error}");
-    assert!(shown.contains("Going on: finished before: 1 test."), "{shown}");
+    assert!(shown.contains("Resumed: 1 test finished before."), "{shown}");
     assert!(!error.contains("[1/3]") && error.contains("[3/3]"), "{error}");
     let after = stage.saved();
     assert_eq!(after["tests"].as_array().unwrap().len(), 3);
@@ -401,9 +404,9 @@ fn a_survey_that_was_cut_short_is_gone_on_with() {
 fn what_cannot_be_gone_on_with_is_named() {
     let stage = Stage::new();
     for (text, says) in [
-        ("{}", "no survey that can be gone on with"),
+        ("{}", "not a survey that can be resumed"),
         ("{\"command\":\"survey\",\"tests\":[]}", "earlier version"),
-        ("not json", "no survey that can be gone on with"),
+        ("not json", "not a survey that can be resumed"),
     ] {
         std::fs::write(stage.result(), text).unwrap();
         let output = std::process::Command::new(env!("CARGO_BIN_EXE_plumb"))
@@ -607,5 +610,5 @@ fn fio_sh_leaves_job_files_that_fio_runs_and_outputs_that_parse_reads() {
     assert!(error.contains("-f asks no questions"), "{error}");
     let (status, error) = run(&["-w", "/does/not/exist", "-f"]);
     assert_eq!(status, Some(1));
-    assert!(error.contains("is no directory"), "{error}");
+    assert!(error.contains("is not a directory"), "{error}");
 }

@@ -1,7 +1,8 @@
 //! Kernel counters → differences: activity of block devices, CPUs and workers between two points in time.
 //!
 //! Owns the arithmetic of the kernel's counters, including wraps and devices that were replugged; the search for the
-//! devices under a set of files; and the recorder that samples them during a run. Leaves printing to others.
+//! devices under a set of files; the recorder that samples them during a run; and what each report of iostat contains.
+//! Leaves printing to others.
 //! All files are read below a given root, so that recorded trees of /proc and /sys can be replayed.
 
 #![forbid(unsafe_code)]
@@ -9,6 +10,7 @@
 pub mod counters;
 mod cpu;
 mod devices;
+pub mod iostat;
 mod listing;
 mod machine;
 mod rates;
@@ -17,7 +19,7 @@ mod targets;
 mod workers;
 
 pub use cpu::{CpuCounters, cpu_count, uptime_centiseconds};
-pub use listing::{Listed, Reading, diskstats, mapper_names, single, whole_devices, with_partitions};
+pub use listing::{Listed, Reading, diskstats, single, whole_devices};
 pub use rates::device_activity;
 pub use recorder::{Recorded, Recorder};
 pub use targets::Target;

@@ -70,7 +70,7 @@ pub fn whole_devices(root: &Path) -> Vec<Reading> {
 }
 
 /// The device or partition `name`, followed by its partitions in directory order. Empty if there is no such device.
-pub fn with_partitions(root: &Path, name: &str) -> Vec<Reading> {
+pub(crate) fn with_partitions(root: &Path, name: &str) -> Vec<Reading> {
     let mut found: Vec<Reading> = single(root, name).into_iter().collect();
     if let Some(file) = file_name(name) {
         found.extend(directories(&root.join("sys/block").join(file)));
@@ -108,7 +108,7 @@ fn directories(parent: &Path) -> Vec<Reading> {
 }
 
 /// Device-mapper names by kernel name: `dm-0` → `root`.
-pub fn mapper_names(root: &Path) -> BTreeMap<String, String> {
+pub(crate) fn mapper_names(root: &Path) -> BTreeMap<String, String> {
     let Ok(entries) = std::fs::read_dir(root.join("sys/block")) else { return BTreeMap::new() };
     let named = |entry: std::fs::DirEntry| {
         let name = std::fs::read_to_string(entry.path().join("dm/name")).ok()?;
@@ -163,7 +163,7 @@ mod tests {
                 let gained = counters::since(&reading.counters, &DeviceGain::default());
                 let _ = crate::device_activity(&reading.name, &gained, 0, 1);
             }
-            let _ = (crate::uptime_centiseconds(&text), crate::CpuCounters::parse(&format!("cpu {text}")));
+            let _ = (crate::cpu::uptime_centiseconds(&text), crate::CpuCounters::parse(&format!("cpu {text}")));
         }
 
         #[test]

@@ -111,7 +111,7 @@ pub(crate) fn may_be_set(name: &str, value: &str) -> Result<(), SurveyError> {
 fn may_be_named(name: &str) -> Result<(), SurveyError> {
     if name.is_empty() || !name.bytes().all(|letter| letter.is_ascii_alphanumeric() || b"_-".contains(&letter)) {
         return Err(SurveyError::Value(format!(
-            "`{name}` is no option; write it like bs=512..16m or iodepth=1,2,4..64"
+            "`{name}` is not an option; write it like bs=512..16m or iodepth=1,2,4..64"
         )));
     }
     let main = outside_effects::main_name(name);

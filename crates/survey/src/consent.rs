@@ -15,7 +15,7 @@ pub(crate) fn writes(devices: &[PathBuf], repeated: &[String]) -> Result<Writes,
     }
     let mut unused: Vec<&String> = repeated.iter().collect();
     for path in devices {
-        let refused = |why: String| SurveyError::Target(format!("{}: is not overwritten: {why}", path.display()));
+        let refused = |why: String| SurveyError::at(path, format!("is not overwritten: {why}"));
         let known = identities(path).map_err(&refused)?;
         let Some(at) = unused.iter().position(|word| known.contains(word)) else {
             let known = known.join(" or ");
@@ -34,7 +34,7 @@ pub(crate) fn writes(devices: &[PathBuf], repeated: &[String]) -> Result<Writes,
 fn identities(path: &Path) -> Result<Vec<String>, String> {
     let number = number_under(path).map_err(|error| error.to_string())?;
     let device = BlockDevice::by_number(Path::new(SYSTEM_ROOT), number);
-    let device = device.ok_or("the kernel tells nothing about it")?;
+    let device = device.ok_or("the kernel does not list it")?;
     let lasting = device.whole().serial().map(|serial| serial.split_whitespace().collect::<Vec<_>>().join("-"));
     let size = device.size().ok_or("the kernel does not tell its size")?;
     // A partition has the serial number of its disk; its size is added to distinguish it.
@@ -49,12 +49,14 @@ fn identities(path: &Path) -> Result<Vec<String>, String> {
 fn check_unused(path: &Path) -> Result<(), String> {
     let root = Path::new(SYSTEM_ROOT);
     let number = number_under(path).map_err(|error| error.to_string())?;
-    let device = BlockDevice::by_number(root, number).ok_or("the kernel tells nothing about it")?;
+    let device = BlockDevice::by_number(root, number).ok_or("the kernel does not list it")?;
     let claims = claims::on(root, path, &device).map_err(|error| error.to_string())?;
     let shown: Vec<String> = claims.iter().map(ToString::to_string).collect();
     match claims.first() {
         None => Ok(()),
         Some(first) if first.is_use() => Err(format!("it {}; stop what uses it first", shown.join(", "))),
-        Some(_) => Err(format!("it {}; if nobody needs that, run wipefs --all on it first", shown.join(", "))),
+        Some(_) => {
+            Err(format!("it {}; if that is not needed any more, run wipefs --all on it first", shown.join(", ")))
+        }
     }
 }

@@ -2,10 +2,10 @@
 
 use crate::axis;
 use crate::error::SurveyError;
-use crate::kind::Kind;
+use crate::kind::TestKind;
 use crate::parse_values as word;
 use crate::request::{SurveyRequest, TextValue};
-use crate::test::Test;
+use crate::test::SurveyTest;
 use serde::de::Error;
 use serde::ser::SerializeStruct;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -23,7 +23,7 @@ const SYNCS: &[&str] = &["none", "sync", "dsync"];
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CustomTest {
     /// Pattern of its I/O.
-    pub kind: Kind,
+    pub kind: TestKind,
     /// Block sizes in bytes, each combined with every user count.
     pub block_sizes: Vec<u32>,
     /// User counts.
@@ -51,9 +51,9 @@ impl TryFrom<Written> for CustomTest {
     type Error = SurveyError;
 
     fn try_from(written: Written) -> Result<Self, SurveyError> {
-        let kind = Kind::of_pattern(&written.rw).ok_or_else(|| {
+        let kind = TestKind::of_pattern(&written.rw).ok_or_else(|| {
             SurveyError::Value(format!(
-                "`{}` is no pattern; there are read, write, randread, randwrite, rw and randrw",
+                "`{}` is not a pattern; there are read, write, randread, randwrite, rw and randrw",
                 written.rw
             ))
         })?;
@@ -87,7 +87,7 @@ impl TryFrom<Written> for CustomTest {
         for (name, TextValue(value)) in written.options {
             if ["bs", "blocksize", "users", "numjobs", "size", "rwmixread", "rwmixwrite", "sync"].contains(&&*name) {
                 return Err(SurveyError::Value(format!(
-                    "`{name}` is no further option; the test's keys are rw, bs, users, mix and sync"
+                    "`{name}` cannot be an option; the test's keys are rw, bs, users, mix and sync"
                 )));
             }
             axis::may_be_set(&name, &value)?;
@@ -147,11 +147,11 @@ fn may_be_called(name: &str) -> Result<(), SurveyError> {
     let letters = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
     if name.is_empty() || name.len() > LONGEST_NAME || !name.bytes().all(letters) {
         return Err(SurveyError::Value(format!(
-            "`{name}` is no name of a test: letters, digits, - and _, at most {LONGEST_NAME}"
+            "`{name}` is not a name for a test: use letters, digits, - and _, at most {LONGEST_NAME}"
         )));
     }
-    if name == "all" || Kind::is_taken(name) {
-        return Err(SurveyError::Value(format!("`{name}` is a test already; call yours otherwise")));
+    if name == "all" || TestKind::is_taken(name) {
+        return Err(SurveyError::Value(format!("`{name}` is the name of a built-in test; choose another name")));
     }
     Ok(())
 }
@@ -168,10 +168,10 @@ impl CustomTest {
     }
 
     /// Gives a test this custom name and options. Options of the sweep take precedence.
-    pub(crate) fn name(&self, name: &str, mut test: Test) -> Test {
+    pub(crate) fn name(&self, name: &str, mut test: SurveyTest) -> SurveyTest {
         let swept = std::mem::take(&mut test.extras);
         let own = self.options.iter().filter(|(option, _)| !swept.iter().any(|(other, _)| other == option));
-        Test { name: Some(name.to_owned()), extras: own.cloned().chain(swept.iter().cloned()).collect(), ..test }
+        SurveyTest { name: Some(name.to_owned()), extras: own.cloned().chain(swept.iter().cloned()).collect(), ..test }
     }
 }
 
@@ -198,12 +198,12 @@ rw = \"write\"
         let request = SurveyRequest::from_toml(FILE).unwrap();
         let found =
             suite(&SurveyRequest { engine: Some("libaio".into()), ..request.clone() }, Writes::Allowed).unwrap().tests;
-        let told: Vec<String> = found.iter().map(Test::describe).collect();
+        let told: Vec<String> = found.iter().map(SurveyTest::describe).collect();
         assert_eq!(told.len(), 5, "{told:?}");
         assert_eq!(told[0], "1M archive, 1 user");
         assert_eq!(told[2], "4k checkout, 8 users, rwmixread=70, sync=dsync, iodepth=4, random_distribution=zipf:1.2");
-        let with = SurveyRequest { tests: vec![Kind::RandomRead], users: vec![2], ..request.clone() };
-        let told: Vec<String> = suite(&with, Writes::Allowed).unwrap().tests.iter().map(Test::describe).collect();
+        let with = SurveyRequest { tests: vec![TestKind::RandomRead], users: vec![2], ..request.clone() };
+        let told: Vec<String> = suite(&with, Writes::Allowed).unwrap().tests.iter().map(SurveyTest::describe).collect();
         assert_eq!(
             (told.len(), told[0].as_str(), told[1].as_str()),
             (4, "8k rand read, 2 users", "1M archive, 2 users")
@@ -252,9 +252,9 @@ rw = \"write\"
             ("[test.a]\nrw = \"read\"\noptions = { iomem = \"mmapshared:thesis\" }\n", "iomem=mmapshared:thesis"),
             ("[test.a]\nrw = \"read\"\noptions = { sim_journal = \"thesis\" }\n", "names files"),
             ("[test.a]\nrw = \"read\"\noptions = { ioscheduler = \"none\" }\n", "changes the machine"),
-            ("[test.a]\nrw = \"read\"\noptions = { bs = \"4k\" }\n", "no further option"),
-            ("[test.randread]\nrw = \"read\"\n", "a test already"),
-            ("[test.\"a b\"]\nrw = \"read\"\n", "no name of a test"),
+            ("[test.a]\nrw = \"read\"\noptions = { bs = \"4k\" }\n", "cannot be an option"),
+            ("[test.randread]\nrw = \"read\"\n", "a built-in test"),
+            ("[test.\"a b\"]\nrw = \"read\"\n", "not a name for a test"),
         ] {
             let told = SurveyRequest::from_toml(text).unwrap_err().to_string();
             assert!(told.contains(says), "{text}\n{told}");

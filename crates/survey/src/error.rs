@@ -1,6 +1,8 @@
 //! Errors of preparing a survey: one enum for the crate.
 
 use fio::JobError;
+use std::fmt::Display;
+use std::path::Path;
 
 /// Reason why a survey cannot be done as requested. Each message names the input and a valid alternative.
 #[derive(Debug, thiserror::Error)]
@@ -17,7 +19,7 @@ pub enum SurveyError {
     /// A test that is impossible on the target or with the engine.
     #[error("{test}: {why}")]
     Test {
-        /// The test, as [`crate::Test::describe`] shows it.
+        /// The test, as [`crate::SurveyTest::describe`] shows it.
         test: String,
         /// The reason, and a valid alternative.
         why: String,
@@ -25,7 +27,7 @@ pub enum SurveyError {
     /// A swept option, or the engine, that fio's parser rejects.
     #[error("{test}: {error}")]
     Option {
-        /// The test, as [`crate::Test::describe`] shows it.
+        /// The test, as [`crate::SurveyTest::describe`] shows it.
         test: String,
         /// The parser's message, with the option underlined.
         error: JobError,
@@ -33,4 +35,11 @@ pub enum SurveyError {
     /// A target, or the work file on it, that cannot be surveyed as requested; the text names it.
     #[error("{0}")]
     Target(String),
+}
+
+impl SurveyError {
+    /// An error about a target.
+    pub(crate) fn at(path: &Path, what: impl Display) -> Self {
+        SurveyError::Target(format!("{}: {what}", path.display()))
+    }
 }

@@ -1,6 +1,6 @@
 //! Cost estimate of a survey before it runs: time, bytes and writes.
 
-use crate::test::{Test, TestTime};
+use crate::test::{SurveyTest, TestTime};
 use measure::Nanos;
 
 /// Result of a dry run.
@@ -20,9 +20,9 @@ pub struct Estimate {
 
 impl Estimate {
     /// Estimates these tests with this time per test, after writing `prepared_bytes`.
-    pub fn of(tests: &[Test], time: TestTime, prepared_bytes: u64) -> Self {
+    pub fn of(tests: &[SurveyTest], time: TestTime, prepared_bytes: u64) -> Self {
         let all = |count: usize, each: Nanos| Nanos(each.get().saturating_mul(count as u64));
-        let percent = tests.iter().map(Test::writes_percent).fold(0, u64::saturating_add);
+        let percent = tests.iter().map(SurveyTest::writes_percent).fold(0, u64::saturating_add);
         let writing =
             Nanos((u128::from(time.total().get()) * u128::from(percent) / 100).try_into().unwrap_or(u64::MAX));
         Estimate {
@@ -44,21 +44,23 @@ impl Estimate {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kind::Kind;
+    use crate::kind::TestKind;
 
     #[test]
     fn time_and_bytes_add_up() {
-        let test = |kind| Test { name: None, kind, block: 8192, users: 1, set: None, extras: Vec::new(), round: 1 };
-        let tests = [test(Kind::RandomRead), test(Kind::LogWrite), test(Kind::LogWrite), test(Kind::Mixed)];
+        let test =
+            |kind| SurveyTest { name: None, kind, block: 8192, users: 1, set: None, extras: Vec::new(), round: 1 };
+        let tests =
+            [test(TestKind::RandomRead), test(TestKind::LogWrite), test(TestKind::LogWrite), test(TestKind::Mixed)];
         let time = TestTime { ramp: Nanos::SECOND, time: Nanos::from_secs(9) };
         let outline = Estimate::of(&tests, time, 1000);
         assert_eq!((outline.measured, outline.warm_up), (Nanos::from_secs(36), Nanos::from_secs(4)));
         assert_eq!(outline.writing, Nanos::from_secs(22), "two logs and a fifth of a mix");
         assert!((outline.written_at(100.0) - 3200.0).abs() < 1e-9);
         let extras = vec![("rwmixread".to_owned(), "30".to_owned())];
-        let own = Test { extras, ..test(Kind::SequentialMixed) };
+        let own = SurveyTest { extras, ..test(TestKind::SequentialMixed) };
         assert_eq!(
-            Estimate::of(&[own, test(Kind::RandomWrite)], time, 0).writing,
+            Estimate::of(&[own, test(TestKind::RandomWrite)], time, 0).writing,
             Nanos::from_secs(17),
             "70 % and all"
         );

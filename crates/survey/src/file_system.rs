@@ -15,8 +15,8 @@ pub(crate) struct Room {
 
 /// Space on the file system that holds `path`.
 pub(crate) fn room(path: &Path) -> Result<Room, SurveyError> {
-    let found: StatVfs = statvfs(path)
-        .map_err(|error| SurveyError::Target(format!("{}: cannot ask for free space: {error}", path.display())))?;
+    let found: StatVfs =
+        statvfs(path).map_err(|error| SurveyError::at(path, format!("cannot ask for free space: {error}")))?;
     Ok(Room {
         total: found.f_blocks.saturating_mul(found.f_frsize),
         free: found.f_bavail.saturating_mul(found.f_frsize),

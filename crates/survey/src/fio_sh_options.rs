@@ -1,9 +1,10 @@
 //! The command line options of fio.sh, for compatibility.
 
 use crate::error::SurveyError;
-use crate::kind::Kind;
+use crate::kind::TestKind;
 use crate::parse_values as word;
 use crate::request::SurveyRequest;
+use crate::words::push_new;
 use std::path::PathBuf;
 
 /// A parsed command line of fio.sh.
@@ -38,43 +39,39 @@ impl FioShOptions {
     /// # Errors
     /// The first option that is unknown or has an invalid value; the message has a valid example.
     pub fn parse(words: &[String]) -> Result<FioShOptions, SurveyError> {
-        read(words)
-    }
-}
-
-fn read(words: &[String]) -> Result<FioShOptions, SurveyError> {
-    let mut found = Raw::default();
-    let mut rest = words.iter();
-    while let Some(word) = rest.next() {
-        let Some(cluster) = word.strip_prefix('-').filter(|cluster| !cluster.is_empty()) else {
-            return Err(SurveyError::Value(format!(
-                "`{word}` is no option of fio.sh; its letters begin with - (see fio.sh -h)"
-            )));
-        };
-        if cluster == "-help" {
-            found.set('h', String::new());
-            continue;
-        }
-        for (at, letter) in cluster.char_indices() {
-            if PLAIN.contains(letter) {
-                found.set(letter, String::new());
-            } else if VALUED.contains(letter) {
-                let joined = &cluster[at + letter.len_utf8()..];
-                let value = match joined {
-                    "" => rest
-                        .next()
-                        .cloned()
-                        .ok_or_else(|| SurveyError::Value(format!("-{letter} needs a value (see fio.sh -h)")))?,
-                    joined => joined.to_owned(),
-                };
-                found.set(letter, value);
-                break;
-            } else {
-                return Err(SurveyError::Value(format!("fio.sh has no letter -{letter} (see fio.sh -h)")));
+        let mut found = Raw::default();
+        let mut rest = words.iter();
+        while let Some(word) = rest.next() {
+            let Some(cluster) = word.strip_prefix('-').filter(|cluster| !cluster.is_empty()) else {
+                return Err(SurveyError::Value(format!(
+                    "`{word}` is not an option of fio.sh; its letters begin with - (see fio.sh -h)"
+                )));
+            };
+            if cluster == "-help" {
+                found.set('h', String::new());
+                continue;
+            }
+            for (at, letter) in cluster.char_indices() {
+                if PLAIN.contains(letter) {
+                    found.set(letter, String::new());
+                } else if VALUED.contains(letter) {
+                    let joined = &cluster[at + letter.len_utf8()..];
+                    let value = match joined {
+                        "" => rest
+                            .next()
+                            .cloned()
+                            .ok_or_else(|| SurveyError::Value(format!("-{letter} needs a value (see fio.sh -h)")))?,
+                        joined => joined.to_owned(),
+                    };
+                    found.set(letter, value);
+                    break;
+                } else {
+                    return Err(SurveyError::Value(format!("fio.sh has no letter -{letter} (see fio.sh -h)")));
+                }
             }
         }
+        found.settle()
     }
-    found.settle()
 }
 
 /// Options in the order given; if one is repeated, the last counts.
@@ -170,14 +167,14 @@ impl Raw {
     }
 
     fn remarks(&self) -> Vec<String> {
-        let told = |letter: char, why: &str| {
+        let remark = |letter: char, why: &str| {
             self.get(letter).map(|value| format!("-{letter} {value}").trim_end().to_owned() + why)
         };
         [
-            told('b', ": no other fio is needed; plumb does the I/O itself"),
-            told('d', ": DTrace is not needed; latencies and the devices' counters are in the result"),
-            told('e', ": no file system is made; the record size is that of the one that is there"),
-            told('z', ": the devices are asked for their sizes"),
+            remark('b', ": no other fio is needed; plumb does the I/O itself"),
+            remark('d', ": DTrace is not needed; latencies and the devices' counters are in the result"),
+            remark('e', ": no file system is made; the record size is that of the one that is there"),
+            remark('z', ": the devices are asked for their sizes"),
         ]
         .into_iter()
         .flatten()
@@ -186,28 +183,24 @@ impl Raw {
 }
 
 /// The tests that `all` selects in fio.sh, in its order.
-const ALL: [Kind; 3] = [Kind::RandomRead, Kind::LogWrite, Kind::SequentialRead];
+const ALL: [TestKind; 3] = [TestKind::RandomRead, TestKind::LogWrite, TestKind::SequentialRead];
 
-fn tests(text: &str) -> Result<Vec<Kind>, SurveyError> {
+fn tests(text: &str) -> Result<Vec<TestKind>, SurveyError> {
     let mut found = Vec::new();
     for word in text.split([' ', ',']).filter(|word| !word.is_empty()) {
         let kinds = match word {
             "all" => ALL.to_vec(),
-            "readrand" | "randread" => vec![Kind::RandomRead],
-            "read" => vec![Kind::SequentialRead],
-            "write" => vec![Kind::LogWrite],
-            "randrw" => vec![Kind::Mixed],
+            "readrand" | "randread" => vec![TestKind::RandomRead],
+            "read" => vec![TestKind::SequentialRead],
+            "write" => vec![TestKind::LogWrite],
+            "randrw" => vec![TestKind::Mixed],
             _ => {
                 return Err(SurveyError::Value(format!(
-                    "-t {word}: is no test; there are readrand, read, write, randrw and all"
+                    "-t {word}: is not a test; there are readrand, read, write, randrw and all"
                 )));
             }
         };
-        for kind in kinds {
-            if !found.contains(&kind) {
-                found.push(kind);
-            }
-        }
+        kinds.into_iter().for_each(|kind| push_new(&mut found, kind));
     }
     if found.is_empty() { Err(SurveyError::Value("-t names no test".to_owned())) } else { Ok(found) }
 }
@@ -237,7 +230,7 @@ mod tests {
     fn the_example_of_its_own_usage_works() {
         let found = parsed("-w /domain0/fiotest -t randread -s 10 -m 1000 -f").unwrap();
         assert!(found.force);
-        assert_eq!(found.request.tests, [Kind::RandomRead]);
+        assert_eq!(found.request.tests, [TestKind::RandomRead]);
         assert_eq!((found.request.time, found.request.size), (Some(10), Some(1000 << 20)));
     }
 
@@ -268,7 +261,10 @@ mod tests {
     #[test]
     fn two_tests_are_two_tests() {
         let words = ["-t", "read readrand"].map(str::to_owned);
-        assert_eq!(FioShOptions::parse(&words).unwrap().request.tests, [Kind::SequentialRead, Kind::RandomRead]);
+        assert_eq!(
+            FioShOptions::parse(&words).unwrap().request.tests,
+            [TestKind::SequentialRead, TestKind::RandomRead]
+        );
     }
 
     #[test]

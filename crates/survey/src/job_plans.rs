@@ -4,9 +4,9 @@
 //! cache.
 
 use crate::error::SurveyError;
-use crate::kind::Kind;
+use crate::kind::TestKind;
 use crate::parse_values::short_size;
-use crate::test::{Test, TestTime};
+use crate::test::{SurveyTest, TestTime};
 use fio::{Parser, Surroundings};
 use measure::{Direction, PerDirection};
 use plan::{Allocate, BlockSize, Extent, FilePlan, Generator, JobPlan, Limits, LoadPlan, Mix, RecordPlan, SyncMode};
@@ -17,7 +17,7 @@ const MIB: u32 = 1 << 20;
 
 /// Target of a survey.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Target {
+pub struct SurveyTarget {
     /// Paths of the work files or devices.
     pub paths: Vec<PathBuf>,
     /// Bytes used of each path.
@@ -61,11 +61,22 @@ pub enum Layout {
     PerUser,
 }
 
-impl Target {
+impl SurveyTarget {
     /// Total bytes over all paths.
     pub fn total(&self) -> u64 {
         self.size.saturating_mul(self.paths.len() as u64)
     }
+}
+
+/// Values that all tests of a survey share.
+#[derive(Clone, Copy, Debug)]
+pub struct Setup<'a> {
+    /// The target.
+    pub target: &'a SurveyTarget,
+    /// Times of a test.
+    pub time: TestTime,
+    /// The I/O engine.
+    pub engine: &'a str,
 }
 
 /// The region of each path used by the first user, and the distance to the next user's region, in bytes.
@@ -75,13 +86,13 @@ struct Region {
     step: u64,
 }
 
-impl Test {
+impl SurveyTest {
     /// Checks that the target is large enough for the users' regions and that the block size has the alignment of
     /// O_DIRECT.
     ///
     /// # Errors
     /// The target is too small for the users' regions, or the block size is not aligned.
-    pub fn check(&self, target: &Target) -> Result<(), SurveyError> {
+    pub fn check(&self, target: &SurveyTarget) -> Result<(), SurveyError> {
         let block = u64::from(self.block);
         let shared = self.set.unwrap_or(target.size).min(target.size);
         if self.set.is_some_and(|set| set > target.total()) {
@@ -109,11 +120,11 @@ impl Test {
 
     /// True if log writes are too small for O_DIRECT, so that they go through the page cache; O_DSYNC writes them to
     /// the device.
-    pub fn goes_through_cache(&self, target: &Target) -> bool {
-        self.kind == Kind::LogWrite && !self.block.is_multiple_of(target.direct_multiple)
+    pub fn goes_through_cache(&self, target: &SurveyTarget) -> bool {
+        self.kind == TestKind::LogWrite && !self.block.is_multiple_of(target.direct_multiple)
     }
 
-    fn region(&self, target: &Target) -> Region {
+    fn region(&self, target: &SurveyTarget) -> Region {
         let paths = target.paths.len() as u64;
         let block = u64::from(self.block);
         let share = |whole: u64, parts: u64| (whole / parts.max(1) / block).max(1) * block;
@@ -135,30 +146,30 @@ impl Test {
         }
     }
 
-    fn uses_direct(&self, target: &Target) -> bool {
+    fn uses_direct(&self, target: &SurveyTarget) -> bool {
         target.access == Access::Direct && !self.goes_through_cache(target)
     }
 
     /// Number of workers of the job; with a file per user there is one job per user instead.
-    fn clones(&self, target: &Target) -> u32 {
+    fn clones(&self, target: &SurveyTarget) -> u32 {
         if target.layout == Layout::Shared { self.users } else { 1 }
     }
 
     /// Total bytes of all files of a job, as in fio's `size`.
-    fn job_size(&self, target: &Target) -> u64 {
+    fn job_size(&self, target: &SurveyTarget) -> u64 {
         let files = if target.layout == Layout::Shared { target.paths.len() as u64 } else { 1 };
         self.region(target).size * files
     }
 
     /// Options that repeat this test with `plumb fio`, without the names of its files.
-    pub fn options(&self, target: &Target, time: TestTime, engine: &str) -> Vec<(String, String)> {
-        let mut options = self.fixed_options(target, time, engine);
+    pub fn options(&self, setup: Setup<'_>) -> Vec<(String, String)> {
+        let mut options = self.fixed_options(setup);
         options.extend(self.extras.iter().cloned());
         options
     }
 
-    /// The settings of [`Test::literal`] as fio options.
-    fn fixed_options(&self, target: &Target, time: TestTime, engine: &str) -> Vec<(String, String)> {
+    /// The settings of [`SurveyTest::literal`] as fio options.
+    fn fixed_options(&self, Setup { target, time, engine }: Setup<'_>) -> Vec<(String, String)> {
         let mut options: Vec<(String, String)> =
             self.kind.options().iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         let mut add = |name: &str, value: String| options.push((name.to_owned(), value));
@@ -184,7 +195,7 @@ impl Test {
     }
 
     /// The job before swept options are applied.
-    fn literal(&self, target: &Target, time: TestTime) -> JobPlan {
+    fn literal(&self, Setup { target, time, .. }: Setup<'_>) -> JobPlan {
         let mix = self.kind.mix();
         let mut job = JobPlan::with_defaults(self.kind.id(), "survey", plan::DEFAULT_ENGINE);
         job.clones = self.clones(target);
@@ -200,7 +211,7 @@ impl Test {
             size: Some(Extent::Bytes(self.job_size(target))),
             offset_increment: Extent::Bytes(self.region(target).step),
             direct: self.uses_direct(target),
-            sync: if self.kind == Kind::LogWrite { SyncMode::DataSync } else { SyncMode::None },
+            sync: if self.kind == TestKind::LogWrite { SyncMode::DataSync } else { SyncMode::None },
             allocate: Allocate::None,
             overwrite: mix.contains(Direction::Read),
             create_fsync: false,
@@ -210,9 +221,9 @@ impl Test {
         job.load = LoadPlan {
             mix,
             random: self.kind.is_random(),
-            read_percent: if self.kind.is_mixed() { Test::USUAL_READS } else { LoadPlan::default().read_percent },
+            read_percent: if self.kind.is_mixed() { SurveyTest::USUAL_READS } else { LoadPlan::default().read_percent },
             block_size: PerDirection::all(BlockSize::Fixed(self.block)),
-            end_fsync: self.kind.writes() && self.kind != Kind::LogWrite,
+            end_fsync: self.kind.writes() && self.kind != TestKind::LogWrite,
             // A new seed each time and no random map: a cache or prefetcher below must not benefit from the order of a
             // previous survey.
             seed: None,
@@ -232,28 +243,27 @@ impl Test {
         job
     }
 
-    /// Builds the Plan of this test on `target`.
+    /// Builds the Plan of this test.
     ///
     /// # Errors
     /// The target is too small, a swept option or the engine is unknown or rejected, or the engine does not transfer
     /// data of the target.
     pub fn plan(
         &self,
-        target: &Target,
-        time: TestTime,
-        engine: &str,
+        setup: Setup<'_>,
         parser: &Parser,
         surroundings: &Surroundings<'_>,
     ) -> Result<Plan, SurveyError> {
+        let Setup { target, engine, .. } = setup;
         self.check(target)?;
         let mut options = vec![("ioengine".to_owned(), engine.to_owned())];
         options.extend(self.extras.iter().cloned());
         let mut job = parser
-            .apply(&self.literal(target, time), &options, surroundings)
+            .apply(&self.literal(setup), &options, surroundings)
             .map_err(|error| SurveyError::Option { test: self.describe(), error })?;
         // The options echoed in JSON describe the whole test, in the order of a job file that repeats it.
         let mut written = vec![("name".to_owned(), self.kind.id().to_owned())];
-        written.extend(self.fixed_options(target, time, engine));
+        written.extend(self.fixed_options(setup));
         written.extend(job.written.drain(..).skip(1));
         job.written = written;
         let mut plan = Plan { jobs: vec![job], global_options: Vec::new() };
@@ -305,7 +315,7 @@ fn unsuitable(work: Work) -> Option<&'static str> {
 }
 
 /// Makes one job per user, each with a separate file.
-fn job_per_user(jobs: &[JobPlan], target: &Target, users: u32) -> Vec<JobPlan> {
+fn job_per_user(jobs: &[JobPlan], target: &SurveyTarget, users: u32) -> Vec<JobPlan> {
     let Some(first) = jobs.first() else { return Vec::new() };
     let own = target.paths.iter().take(users as usize);
     own.map(|path| {
@@ -317,7 +327,7 @@ fn job_per_user(jobs: &[JobPlan], target: &Target, users: u32) -> Vec<JobPlan> {
 }
 
 /// Plan that writes every byte of the target once, sequentially, with random data.
-pub fn fill_plan(target: &Target) -> Plan {
+pub fn fill_plan(target: &SurveyTarget) -> Plan {
     let mut job = JobPlan::with_defaults("fill", "survey", plan::DEFAULT_ENGINE);
     job.files = FilePlan {
         names: target.paths.clone(),

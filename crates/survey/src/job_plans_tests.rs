@@ -36,8 +36,8 @@ impl Files for NoFiles {
     }
 }
 
-fn target(kind: TargetKind) -> Target {
-    Target {
+fn target(kind: TargetKind) -> SurveyTarget {
+    SurveyTarget {
         paths: vec!["/data/w".into()],
         size: 1 << 30,
         access: Access::Direct,
@@ -52,17 +52,18 @@ const TIME: TestTime = TestTime { ramp: Nanos::ZERO, time: Nanos::SECOND };
 const SURROUNDINGS: Surroundings<'_> =
     Surroundings { environment: &|_| None, files: &NoFiles, page_size: 4096, memory_mib: 1024, cpus: 2 };
 
-fn planned(test: &Test, target: &Target, engine: &str) -> Result<Plan, String> {
-    test.plan(target, TIME, engine, &Parser::new(ENGINES), &SURROUNDINGS).map_err(|error| error.to_string())
+fn planned(test: &SurveyTest, target: &SurveyTarget, engine: &str) -> Result<Plan, String> {
+    test.plan(Setup { target, time: TIME, engine }, &Parser::new(ENGINES), &SURROUNDINGS)
+        .map_err(|error| error.to_string())
 }
 
-fn all() -> Vec<Test> {
-    let request = SurveyRequest { tests: Kind::ALL.to_vec(), ..SurveyRequest::default() };
+fn all() -> Vec<SurveyTest> {
+    let request = SurveyRequest { tests: TestKind::ALL.to_vec(), ..SurveyRequest::default() };
     suite(&request, Writes::Allowed).unwrap().tests
 }
 
-fn test(kind: Kind, block: u32, users: u32) -> Test {
-    Test { name: None, kind, block, users, set: None, extras: Vec::new(), round: 1 }
+fn test(kind: TestKind, block: u32, users: u32) -> SurveyTest {
+    SurveyTest { name: None, kind, block, users, set: None, extras: Vec::new(), round: 1 }
 }
 
 #[test]
@@ -86,7 +87,7 @@ fn engines_that_do_not_move_the_data_of_the_target_are_refused() {
         [("filedelete", "removes names"), ("falloc", "space of files"), ("net", "a peer"), ("exec", "no I/O")]
     {
         for kind in [TargetKind::ForeignFile, TargetKind::Device, TargetKind::WorkFile] {
-            let mut test = test(Kind::SequentialRead, 1 << 20, 1);
+            let mut test = test(TestKind::SequentialRead, 1 << 20, 1);
             let told = planned(&test, &target(kind), engine).unwrap_err();
             assert!(told.contains(engine) && told.contains(says), "{engine}: {told}");
             test.extras = vec![("ioengine".to_owned(), engine.to_owned())];
@@ -112,23 +113,23 @@ fn sequential_users_never_share_a_block() {
 
 #[test]
 fn log_writes_wait_for_stable_storage() {
-    let plan = planned(&test(Kind::LogWrite, 8192, 4), &target(TargetKind::WorkFile), "psync").unwrap();
+    let plan = planned(&test(TestKind::LogWrite, 8192, 4), &target(TargetKind::WorkFile), "psync").unwrap();
     assert_eq!(plan.jobs[0].files.sync, SyncMode::DataSync);
 }
 
 #[test]
 fn small_log_writes_go_through_the_cache_where_o_direct_has_no_such_size() {
-    let large = Target { direct_multiple: 4096, ..target(TargetKind::WorkFile) };
-    let small = test(Kind::LogWrite, 1024, 1);
+    let large = SurveyTarget { direct_multiple: 4096, ..target(TargetKind::WorkFile) };
+    let small = test(TestKind::LogWrite, 1024, 1);
     assert!(!planned(&small, &large, "psync").unwrap().jobs[0].files.direct);
-    let refused = planned(&test(Kind::RandomRead, 512, 1), &large, "psync").unwrap_err();
+    let refused = planned(&test(TestKind::RandomRead, 512, 1), &large, "psync").unwrap_err();
     assert!(refused.contains("multiples of 4096"), "{refused}");
 }
 
 #[test]
 fn several_devices_are_used_alike_by_all_users() {
-    let two = Target { paths: vec!["/dev/a".into(), "/dev/b".into()], ..target(TargetKind::Device) };
-    let plan = planned(&test(Kind::SequentialRead, 1 << 20, 8), &two, "psync").unwrap();
+    let two = SurveyTarget { paths: vec!["/dev/a".into(), "/dev/b".into()], ..target(TargetKind::Device) };
+    let plan = planned(&test(TestKind::SequentialRead, 1 << 20, 8), &two, "psync").unwrap();
     let files = &plan.jobs[0].files;
     assert_eq!(files.names.len(), 2);
     // The size is that of both files, the offset increment applies within each of them.
@@ -138,8 +139,8 @@ fn several_devices_are_used_alike_by_all_users() {
 #[test]
 fn each_user_has_a_file_of_its_own_where_that_is_asked() {
     let paths: Vec<PathBuf> = (1..=8).map(|number| format!("/data/w.{number}").into()).collect();
-    let own = Target { paths: paths.clone(), layout: Layout::PerUser, ..target(TargetKind::WorkFile) };
-    let plan = planned(&test(Kind::SequentialRead, 1 << 20, 4), &own, "psync").unwrap();
+    let own = SurveyTarget { paths: paths.clone(), layout: Layout::PerUser, ..target(TargetKind::WorkFile) };
+    let plan = planned(&test(TestKind::SequentialRead, 1 << 20, 4), &own, "psync").unwrap();
     let names: Vec<_> = plan.jobs.iter().flat_map(|job| job.files.names.clone()).collect();
     assert_eq!(names, paths[..4]);
     assert!(plan.jobs.iter().all(|job| job.clones == 1 && job.files.offset_increment == Extent::Bytes(0)));
@@ -149,10 +150,10 @@ fn each_user_has_a_file_of_its_own_where_that_is_asked() {
 
 #[test]
 fn a_target_that_is_too_small_is_refused_with_the_size_that_works() {
-    let small = Target { size: 16 << 20, ..target(TargetKind::WorkFile) };
-    let refused = planned(&test(Kind::SequentialRead, 1 << 20, 64), &small, "psync").unwrap_err();
+    let small = SurveyTarget { size: 16 << 20, ..target(TargetKind::WorkFile) };
+    let refused = planned(&test(TestKind::SequentialRead, 1 << 20, 64), &small, "psync").unwrap_err();
     assert!(refused.contains("--size of 64M"), "{refused}");
-    let set = Test { set: Some(32 << 20), ..test(Kind::RandomRead, 8192, 1) };
+    let set = SurveyTest { set: Some(32 << 20), ..test(TestKind::RandomRead, 8192, 1) };
     assert!(planned(&set, &small, "psync").unwrap_err().contains("only 16M"));
     assert_eq!(
         planned(&set, &target(TargetKind::WorkFile), "psync").unwrap().jobs[0].files.size,
@@ -162,9 +163,9 @@ fn a_target_that_is_too_small_is_refused_with_the_size_that_works() {
 
 #[test]
 fn any_option_of_fio_can_be_swept_and_a_wrong_one_is_told() {
-    let with = |name: &str, value: &str| Test {
+    let with = |name: &str, value: &str| SurveyTest {
         extras: vec![(name.to_owned(), value.to_owned())],
-        ..test(Kind::RandomRead, 8192, 1)
+        ..test(TestKind::RandomRead, 8192, 1)
     };
     let aio = planned(&with("iodepth", "16"), &target(TargetKind::WorkFile), "libaio").unwrap();
     assert_eq!(aio.jobs[0].depth.depth, 16);
@@ -185,12 +186,16 @@ fn any_option_of_fio_can_be_swept_and_a_wrong_one_is_told() {
 fn the_options_of_a_test_repeat_its_plan_in_fio() {
     for shared in [Layout::Shared, Layout::PerUser] {
         let paths = vec!["/data/w.1".into(), "/data/w.2".into()];
-        let target = Target { paths, layout: shared, ..target(TargetKind::WorkFile) };
+        let target = SurveyTarget { paths, layout: shared, ..target(TargetKind::WorkFile) };
         for mut test in all() {
             test.extras = vec![("thinktime".to_owned(), "5ms".to_owned())];
             let plan = planned(&test, &target, "psync").unwrap();
             let mut line = vec![format!("--name={}", test.kind.id()), "--filename=x".to_owned()];
-            line.extend(test.options(&target, TIME, "psync").iter().map(|(name, value)| format!("--{name}={value}")));
+            line.extend(
+                test.options(Setup { target: &target, time: TIME, engine: "psync" })
+                    .iter()
+                    .map(|(name, value)| format!("--{name}={value}")),
+            );
             let invocation = Parser::new(ENGINES).command_line(&line, &SURROUNDINGS).unwrap();
             let Action::Run(read) = invocation.action else { panic!("nothing to run") };
             let (ours, theirs) = (&plan.jobs[0], &read.jobs[0]);

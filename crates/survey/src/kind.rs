@@ -8,7 +8,7 @@ const MIB: u32 = 1 << 20;
 
 /// Type of a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum TestKind {
     /// Random reads, as in an index lookup.
     RandomRead,
     /// Sequential reads, each user in a separate region, as in a table scan or a backup.
@@ -28,7 +28,7 @@ pub enum Kind {
 
 /// Fixed properties of a type.
 struct Row {
-    kind: Kind,
+    kind: TestKind,
     word: &'static str,
     title: &'static str,
     id: &'static str,
@@ -37,87 +37,69 @@ struct Row {
     options: &'static [(&'static str, &'static str)],
 }
 
+/// A row; the names are those on the command line, in tables and in files.
+const fn row(
+    kind: TestKind,
+    [word, title, id]: [&'static str; 3],
+    block: u32,
+    options: &'static [(&'static str, &'static str)],
+) -> Row {
+    Row { kind, word, title, id, block, options }
+}
+
 const ROWS: &[Row] = &[
-    Row {
-        kind: Kind::RandomRead,
-        word: "randread",
-        title: "rand read",
-        id: "random_read",
-        block: 8 * KIB,
-        options: &[("rw", "randread")],
-    },
-    Row {
-        kind: Kind::SequentialRead,
-        word: "read",
-        title: "seq read",
-        id: "sequential_read",
-        block: MIB,
-        options: &[("rw", "read")],
-    },
-    Row {
-        kind: Kind::LogWrite,
-        word: "write",
-        title: "log write",
-        id: "log_write",
-        block: 8 * KIB,
-        options: &[("rw", "write"), ("sync", "dsync")],
-    },
-    Row {
-        kind: Kind::Mixed,
-        word: "randrw",
-        title: "rand mix",
-        id: "random_mixed",
-        block: 8 * KIB,
-        options: &[("rw", "randrw"), ("rwmixread", "80"), ("end_fsync", "1")],
-    },
-    Row {
-        kind: Kind::SequentialWrite,
-        word: "write",
-        title: "seq write",
-        id: "sequential_write",
-        block: MIB,
-        options: &[("rw", "write"), ("end_fsync", "1")],
-    },
-    Row {
-        kind: Kind::RandomWrite,
-        word: "randwrite",
-        title: "rand write",
-        id: "random_write",
-        block: 8 * KIB,
-        options: &[("rw", "randwrite"), ("end_fsync", "1")],
-    },
-    Row {
-        kind: Kind::SequentialMixed,
-        word: "rw",
-        title: "seq mix",
-        id: "sequential_mixed",
-        block: MIB,
-        options: &[("rw", "rw"), ("rwmixread", "80"), ("end_fsync", "1")],
-    },
+    row(TestKind::RandomRead, ["randread", "rand read", "random_read"], 8 * KIB, &[("rw", "randread")]),
+    row(TestKind::SequentialRead, ["read", "seq read", "sequential_read"], MIB, &[("rw", "read")]),
+    row(TestKind::LogWrite, ["write", "log write", "log_write"], 8 * KIB, &[("rw", "write"), ("sync", "dsync")]),
+    row(
+        TestKind::Mixed,
+        ["randrw", "rand mix", "random_mixed"],
+        8 * KIB,
+        &[("rw", "randrw"), ("rwmixread", "80"), ("end_fsync", "1")],
+    ),
+    row(
+        TestKind::SequentialWrite,
+        ["write", "seq write", "sequential_write"],
+        MIB,
+        &[("rw", "write"), ("end_fsync", "1")],
+    ),
+    row(
+        TestKind::RandomWrite,
+        ["randwrite", "rand write", "random_write"],
+        8 * KIB,
+        &[("rw", "randwrite"), ("end_fsync", "1")],
+    ),
+    row(
+        TestKind::SequentialMixed,
+        ["rw", "seq mix", "sequential_mixed"],
+        MIB,
+        &[("rw", "rw"), ("rwmixread", "80"), ("end_fsync", "1")],
+    ),
 ];
 
 /// Patterns of custom tests, by fio's `rw` values.
-const PATTERNS: &[(&str, Kind)] = &[
-    ("read", Kind::SequentialRead),
-    ("write", Kind::SequentialWrite),
-    ("randread", Kind::RandomRead),
-    ("randwrite", Kind::RandomWrite),
-    ("rw", Kind::SequentialMixed),
-    ("readwrite", Kind::SequentialMixed),
-    ("randrw", Kind::Mixed),
+const PATTERNS: &[(&str, TestKind)] = &[
+    ("read", TestKind::SequentialRead),
+    ("write", TestKind::SequentialWrite),
+    ("randread", TestKind::RandomRead),
+    ("randwrite", TestKind::RandomWrite),
+    ("rw", TestKind::SequentialMixed),
+    ("readwrite", TestKind::SequentialMixed),
+    ("randrw", TestKind::Mixed),
 ];
 
-impl Kind {
+impl TestKind {
     /// All types with default levels, in the default order.
-    pub const ALL: [Kind; 4] = [Kind::RandomRead, Kind::SequentialRead, Kind::LogWrite, Kind::Mixed];
+    pub const ALL: [TestKind; 4] =
+        [TestKind::RandomRead, TestKind::SequentialRead, TestKind::LogWrite, TestKind::Mixed];
 
     /// Returns the type with this name on the command line.
-    pub fn named(word: &str) -> Option<Kind> {
-        Kind::ALL.into_iter().find(|kind| kind.word() == word || kind.id() == word)
+    pub fn named(word: &str) -> Option<TestKind> {
+        TestKind::ALL.into_iter().find(|kind| kind.word() == word || kind.id() == word)
     }
 
     /// Returns the type for a value of fio's `rw`: `randwrite`.
-    pub(crate) fn of_pattern(word: &str) -> Option<Kind> {
+    pub(crate) fn of_pattern(word: &str) -> Option<TestKind> {
         PATTERNS.iter().find(|(pattern, _)| *pattern == word).map(|&(_, kind)| kind)
     }
 
@@ -128,7 +110,7 @@ impl Kind {
 
     /// True if a built-in test or a fio pattern has this name.
     pub(crate) fn is_taken(word: &str) -> bool {
-        Kind::of_pattern(word).is_some() || ROWS.iter().any(|row| [row.word, row.id, row.title].contains(&word))
+        TestKind::of_pattern(word).is_some() || ROWS.iter().any(|row| [row.word, row.id, row.title].contains(&word))
     }
 
     fn row(self) -> &'static Row {
@@ -164,9 +146,9 @@ impl Kind {
     /// Directions in which data is transferred.
     pub const fn directions(self) -> &'static [Direction] {
         match self {
-            Kind::RandomRead | Kind::SequentialRead => &[Direction::Read],
-            Kind::LogWrite | Kind::SequentialWrite | Kind::RandomWrite => &[Direction::Write],
-            Kind::Mixed | Kind::SequentialMixed => &[Direction::Read, Direction::Write],
+            TestKind::RandomRead | TestKind::SequentialRead => &[Direction::Read],
+            TestKind::LogWrite | TestKind::SequentialWrite | TestKind::RandomWrite => &[Direction::Write],
+            TestKind::Mixed | TestKind::SequentialMixed => &[Direction::Read, Direction::Write],
         }
     }
 
@@ -180,48 +162,48 @@ impl Kind {
 
     /// True if it modifies the target.
     pub const fn writes(self) -> bool {
-        !matches!(self, Kind::RandomRead | Kind::SequentialRead)
+        !matches!(self, TestKind::RandomRead | TestKind::SequentialRead)
     }
 
     /// True if it reads and writes.
     pub const fn is_mixed(self) -> bool {
-        matches!(self, Kind::Mixed | Kind::SequentialMixed)
+        matches!(self, TestKind::Mixed | TestKind::SequentialMixed)
     }
 
     /// True if its offsets are random.
     pub const fn is_random(self) -> bool {
-        matches!(self, Kind::RandomRead | Kind::Mixed | Kind::RandomWrite)
+        matches!(self, TestKind::RandomRead | TestKind::Mixed | TestKind::RandomWrite)
     }
 }
 
 /// A type, its block sizes in bytes and its user counts; every pair of the two is measured.
-pub(crate) type Levels = (Kind, &'static [u32], &'static [u32]);
+pub(crate) type Levels = (TestKind, &'static [u32], &'static [u32]);
 
 const USERS: &[u32] = &[1, 8, 16, 32, 64];
 
 /// Default levels if no tests are named: a result within five minutes.
 pub(crate) const USUAL: &[Levels] = &[
-    (Kind::RandomRead, &[8 * KIB], USERS),
-    (Kind::SequentialRead, &[MIB], &[1, 8]),
-    (Kind::LogWrite, &[8 * KIB], &[1, 4]),
+    (TestKind::RandomRead, &[8 * KIB], USERS),
+    (TestKind::SequentialRead, &[MIB], &[1, 8]),
+    (TestKind::LogWrite, &[8 * KIB], &[1, 4]),
 ];
 
 /// All levels, for tests that are named.
 pub(crate) const FULL: &[Levels] = &[
-    (Kind::RandomRead, &[8 * KIB], USERS),
-    (Kind::SequentialRead, &[8 * KIB, 32 * KIB, 128 * KIB], &[1]),
-    (Kind::SequentialRead, &[MIB], USERS),
-    (Kind::LogWrite, &[KIB, 4 * KIB, 8 * KIB, 128 * KIB], &[1, 4, 16]),
-    (Kind::Mixed, &[8 * KIB], USERS),
+    (TestKind::RandomRead, &[8 * KIB], USERS),
+    (TestKind::SequentialRead, &[8 * KIB, 32 * KIB, 128 * KIB], &[1]),
+    (TestKind::SequentialRead, &[MIB], USERS),
+    (TestKind::LogWrite, &[KIB, 4 * KIB, 8 * KIB, 128 * KIB], &[1, 4, 16]),
+    (TestKind::Mixed, &[8 * KIB], USERS),
 ];
 
 /// Levels of fio.sh.
 pub(crate) const FIO_SH: &[Levels] = &[
-    (Kind::RandomRead, &[8 * KIB], USERS),
-    (Kind::SequentialRead, &[8 * KIB, 32 * KIB, 128 * KIB], &[1]),
-    (Kind::SequentialRead, &[MIB], USERS),
-    (Kind::LogWrite, &[KIB, 8 * KIB, 128 * KIB], &[1, 4, 16]),
-    (Kind::Mixed, &[8 * KIB], USERS),
+    (TestKind::RandomRead, &[8 * KIB], USERS),
+    (TestKind::SequentialRead, &[8 * KIB, 32 * KIB, 128 * KIB], &[1]),
+    (TestKind::SequentialRead, &[MIB], USERS),
+    (TestKind::LogWrite, &[KIB, 8 * KIB, 128 * KIB], &[1, 4, 16]),
+    (TestKind::Mixed, &[8 * KIB], USERS),
 ];
 
 #[cfg(test)]
@@ -230,14 +212,14 @@ mod tests {
 
     #[test]
     fn every_kind_has_its_row() {
-        for kind in Kind::ALL {
+        for kind in TestKind::ALL {
             assert_eq!(kind.row().kind, kind);
-            assert_eq!(Kind::named(kind.word()), Some(kind));
-            assert_eq!(Kind::named(kind.id()), Some(kind));
+            assert_eq!(TestKind::named(kind.word()), Some(kind));
+            assert_eq!(TestKind::named(kind.id()), Some(kind));
         }
         for &(word, kind) in PATTERNS {
-            assert_eq!((kind.row().kind, Kind::of_pattern(word)), (kind, Some(kind)), "{word}");
+            assert_eq!((kind.row().kind, TestKind::of_pattern(word)), (kind, Some(kind)), "{word}");
         }
-        assert_eq!((Kind::named("readrand"), Kind::named("randwrite")), (None, None));
+        assert_eq!((TestKind::named("readrand"), TestKind::named("randwrite")), (None, None));
     }
 }

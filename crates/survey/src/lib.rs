@@ -2,7 +2,8 @@
 //!
 //! Owns the types of tests, their default levels, the axes of a sweep, the survey file (TOML), the options of fio.sh
 //! and the estimate of a dry run. Identifies the target, decides if it may be written to, and creates, marks and
-//! removes its work file. Leaves running tests and showing results to others.
+//! removes its work file. Decides which test is next, when a rate is steady, and what the results say. Leaves running tests
+//! and showing results to others.
 //!
 //! ```
 //! use survey::{SurveyRequest, Writes, suite};
@@ -18,32 +19,44 @@
 #![forbid(unsafe_code)]
 
 mod axis;
+mod conclusions;
 mod consent;
 mod custom_tests;
 mod error;
 mod estimate;
 mod file_system;
+mod finished;
 mod fio_sh_options;
+mod growth;
 mod job_plans;
 mod kind;
 mod parse_values;
+mod preparation;
 mod request;
+mod steady;
 mod suite;
 mod target;
 mod test;
 mod untrusted;
+mod words;
 mod work_file;
 
 pub use axis::Axis;
+pub use conclusions::spread;
 pub use custom_tests::{CustomTest, CustomTests};
 pub use error::SurveyError;
 pub use estimate::Estimate;
+pub use finished::FinishedTest;
 pub use fio_sh_options::FioShOptions;
-pub use job_plans::{Access, Layout, Target, TargetKind, fill_plan};
-pub use kind::Kind;
+pub use growth::Knee;
+pub use job_plans::{Access, Layout, Setup, SurveyTarget, TargetKind, fill_plan};
+pub use kind::TestKind;
 pub use parse_values::{block_sizes, patience, room, seconds, short_size, size, user_counts, warm_up};
+pub use preparation::{Preparation, Reach};
 pub use request::{SurveyRequest, WarmUp};
+pub use steady::Steadiness;
 pub use suite::{Suite, Writes, suite};
 pub use target::{FoundTarget, OpenTarget};
-pub use test::{Test, TestTime};
+pub use test::{SurveyTest, TestTime};
+pub use words::{counted, joined, push_new};
 pub use work_file::WorkFile;

@@ -2,7 +2,8 @@
 
 use crate::error::SurveyError;
 use crate::request::WarmUp;
-use measure::text::{SizeStyle, binary_size, exact_size};
+use crate::words::push_new;
+use measure::text::{SizeStyle, TimeUnit, binary_size, duration, exact_size};
 
 const MIB: u64 = 1 << 20;
 /// Smallest target: 8 sequential users get separate blocks of 1 MiB.
@@ -57,15 +58,10 @@ pub fn seconds(text: &str) -> Result<u64, SurveyError> {
     span(text).filter(|seconds| (1..=86_400).contains(seconds)).ok_or_else(wrong)
 }
 
+/// Parses a time into whole seconds.
 fn span(text: &str) -> Option<u64> {
-    let text = text.trim();
-    let (digits, scale) = match text.char_indices().last() {
-        Some((at, 's')) => (&text[..at], 1),
-        Some((at, 'm')) => (&text[..at], 60),
-        Some((at, 'h')) => (&text[..at], 3600),
-        _ => (text, 1),
-    };
-    digits.parse::<u64>().ok()?.checked_mul(scale)
+    let nanos = duration(text, TimeUnit::Seconds).ok()?.get();
+    nanos.is_multiple_of(1_000_000_000).then_some(nanos / 1_000_000_000)
 }
 
 /// Parses a warm-up: a time of I/O that is not measured, or `steady`.
@@ -138,11 +134,7 @@ pub(crate) fn values(text: &str) -> Result<Vec<String>, SurveyError> {
             Some((from, to)) => range(word, from, to)?,
             None => vec![word.to_owned()],
         };
-        for value in found {
-            if !values.contains(&value) {
-                values.push(value);
-            }
-        }
+        found.into_iter().for_each(|value| push_new(&mut values, value));
         if values.len() > MOST_VALUES {
             return Err(SurveyError::Value(format!("`{text}` has more than {MOST_VALUES} values")));
         }

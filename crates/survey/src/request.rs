@@ -3,8 +3,9 @@
 use crate::axis::Axis;
 use crate::custom_tests::{self as own, CustomTests};
 use crate::error::SurveyError;
-use crate::kind::Kind;
+use crate::kind::TestKind;
 use crate::parse_values as word;
+use crate::words::push_new;
 use serde::de::{Error, MapAccess, SeqAccess, Visitor};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -29,7 +30,7 @@ pub struct SurveyRequest {
     pub targets: Vec<PathBuf>,
     /// Tests in order; empty for the defaults.
     #[serde(with = "kinds")]
-    pub tests: Vec<Kind>,
+    pub tests: Vec<TestKind>,
     /// Custom tests, which run after those.
     #[serde(rename = "test", deserialize_with = "own::read", skip_serializing_if = "CustomTests::is_empty")]
     pub own: CustomTests,
@@ -158,23 +159,19 @@ impl SurveyRequest {
     ///
     /// # Errors
     /// A name is unknown; the message lists the known ones.
-    pub fn tests_named(text: &str) -> Result<Vec<Kind>, SurveyError> {
+    pub fn tests_named(text: &str) -> Result<Vec<TestKind>, SurveyError> {
         let mut found = Vec::new();
         for word in text.split(',').map(str::trim) {
-            let kinds = match (word, Kind::named(word)) {
-                ("all", _) => Kind::ALL.to_vec(),
+            let kinds = match (word, TestKind::named(word)) {
+                ("all", _) => TestKind::ALL.to_vec(),
                 (_, Some(kind)) => vec![kind],
                 _ => {
                     return Err(SurveyError::Value(format!(
-                        "`{word}` is no test; there are randread, read, write, randrw and all"
+                        "`{word}` is not a test; there are randread, read, write, randrw and all"
                     )));
                 }
             };
-            for kind in kinds {
-                if !found.contains(&kind) {
-                    found.push(kind);
-                }
-            }
+            kinds.into_iter().for_each(|kind| push_new(&mut found, kind));
         }
         Ok(found)
     }
@@ -183,11 +180,7 @@ impl SurveyRequest {
     pub fn add_axis(&mut self, axis: Axis) {
         match self.vary.iter_mut().find(|known| known.name == axis.name) {
             Some(known) => {
-                for value in axis.values {
-                    if !known.values.contains(&value) {
-                        known.values.push(value);
-                    }
-                }
+                axis.values.into_iter().for_each(|value| push_new(&mut known.values, value));
             }
             None => self.vary.push(axis),
         }
@@ -284,13 +277,13 @@ mod warming {
 mod kinds {
     //! Serialization of tests by name.
 
-    use super::{Deserializer, Kind, Serializer, SurveyRequest, read};
+    use super::{Deserializer, Serializer, SurveyRequest, TestKind, read};
 
-    pub(super) fn serialize<S: Serializer>(kinds: &[Kind], to: S) -> Result<S::Ok, S::Error> {
+    pub(super) fn serialize<S: Serializer>(kinds: &[TestKind], to: S) -> Result<S::Ok, S::Error> {
         to.collect_seq(kinds.iter().map(|kind| kind.word()))
     }
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Kind>, D::Error> {
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<TestKind>, D::Error> {
         // A survey of the default tests saves an empty list.
         let named = |text: &str| if text.is_empty() { Ok(Vec::new()) } else { SurveyRequest::tests_named(text) };
         read(from, named)
@@ -361,7 +354,7 @@ random_distribution = \"random,zipf:1.2\"
     fn a_file_says_what_the_command_line_can_say() {
         let request = SurveyRequest::from_toml(FILE).unwrap();
         assert_eq!(request.targets, [PathBuf::from("/data")]);
-        assert_eq!(request.tests, [Kind::RandomRead, Kind::LogWrite]);
+        assert_eq!(request.tests, [TestKind::RandomRead, TestKind::LogWrite]);
         assert_eq!(request.users, [1, 2, 4, 8, 16]);
         assert_eq!(request.block_sizes, [8192, 65536]);
         assert_eq!((request.time, request.warm_up, request.size), (Some(120), Some(WarmUp::Steady), Some(4 << 30)));

@@ -3,10 +3,11 @@
 use crate::axis::Axis;
 use crate::custom_tests::CustomTests;
 use crate::error::SurveyError;
-use crate::kind::{FIO_SH, FULL, Kind, Levels, USUAL};
+use crate::kind::{FIO_SH, FULL, Levels, TestKind, USUAL};
 use crate::parse_values as word;
 use crate::request::SurveyRequest;
-use crate::test::Test;
+use crate::test::SurveyTest;
+use crate::words::push_new;
 
 /// Most tests in one survey; a larger number is most likely a typing error.
 const MOST_TESTS: usize = 10_000;
@@ -27,11 +28,11 @@ pub enum Writes {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Suite {
     /// Tests in the order in which they run.
-    pub tests: Vec<Test>,
+    pub tests: Vec<SurveyTest>,
     /// The engine that runs them.
     pub engine: String,
     /// Test types skipped because the target may not be written to.
-    pub left_out: Vec<Kind>,
+    pub left_out: Vec<TestKind>,
 }
 
 /// Builds the requested tests, on a target that may or may not be written to.
@@ -40,16 +41,14 @@ pub struct Suite {
 /// There is nothing to measure, or there are too many tests.
 pub fn suite(request: &SurveyRequest, writes: Writes) -> Result<Suite, SurveyError> {
     let levels = levels(request);
-    let mut kinds: Vec<Kind> = Vec::new();
+    let mut kinds: Vec<TestKind> = Vec::new();
     for (kind, ..) in &levels {
-        if !kinds.contains(kind) {
-            kinds.push(*kind);
-        }
+        push_new(&mut kinds, *kind);
     }
     if !request.tests.is_empty() {
         kinds.clone_from(&request.tests);
     }
-    let (left_out, kinds): (Vec<Kind>, Vec<Kind>) =
+    let (left_out, kinds): (Vec<TestKind>, Vec<TestKind>) =
         kinds.into_iter().partition(|kind| kind.writes() && writes == Writes::Forbidden);
     let mut once = Vec::new();
     for kind in kinds {
@@ -94,14 +93,14 @@ fn levels(request: &SurveyRequest) -> Vec<Levels> {
         return Vec::new();
     }
     let swept = request.tests.is_empty() && !request.vary.is_empty();
-    let wanted = |kind: Kind| if swept { kind == Kind::RandomRead } else { true };
+    let wanted = |kind: TestKind| if swept { kind == TestKind::RandomRead } else { true };
     table.iter().copied().filter(|(kind, ..)| wanted(*kind)).collect()
 }
 
-fn of_kind(kind: Kind, levels: &[Levels], request: &SurveyRequest) -> Result<Vec<Test>, SurveyError> {
+fn of_kind(kind: TestKind, levels: &[Levels], request: &SurveyRequest) -> Result<Vec<SurveyTest>, SurveyError> {
     let (mut users, mut blocks, mut sets) = (request.users.clone(), request.block_sizes.clone(), vec![None]);
     let mut extras = vec![Vec::new()];
-    if request.fio_sh && kind == Kind::LogWrite {
+    if request.fio_sh && kind == TestKind::LogWrite {
         extras = vec![FIO_SH_WRITES.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec()];
     }
     for axis in &request.vary {
@@ -120,7 +119,7 @@ fn of_kind(kind: Kind, levels: &[Levels], request: &SurveyRequest) -> Result<Vec
     let mut tests = Vec::new();
     for (block, users) in pairs(levels, &blocks, &users) {
         for &set in &sets {
-            tests.extend(extras.iter().map(|extras| Test {
+            tests.extend(extras.iter().map(|extras| SurveyTest {
                 name: None,
                 kind,
                 block,
@@ -139,11 +138,7 @@ fn of_kind(kind: Kind, levels: &[Levels], request: &SurveyRequest) -> Result<Vec
 fn pairs(levels: &[Levels], blocks: &[u32], users: &[u32]) -> Vec<(u32, u32)> {
     let distinct = |all: Vec<u32>| {
         let mut found: Vec<u32> = Vec::new();
-        for each in all {
-            if !found.contains(&each) {
-                found.push(each);
-            }
-        }
+        all.into_iter().for_each(|each| push_new(&mut found, each));
         found
     };
     let cross = |blocks: &[u32], users: &[u32]| -> Vec<(u32, u32)> {
@@ -183,7 +178,7 @@ fn too_many(count: usize) -> Result<(), SurveyError> {
 }
 
 /// All repetitions, each shuffled separately, so that drift over time affects all tests alike.
-fn in_rounds(once: &[Test], request: &SurveyRequest) -> Result<Vec<Test>, SurveyError> {
+fn in_rounds(once: &[SurveyTest], request: &SurveyRequest) -> Result<Vec<SurveyTest>, SurveyError> {
     let repeat = request.repeat.unwrap_or(1);
     if !(1..=MOST_REPEATS).contains(&repeat) {
         return Err(SurveyError::Value(format!("repeat {repeat} is not from 1 to {MOST_REPEATS}")));
@@ -192,7 +187,7 @@ fn in_rounds(once: &[Test], request: &SurveyRequest) -> Result<Vec<Test>, Survey
     let mut draw = Draw(request.seed.unwrap_or(0));
     let mut tests = Vec::new();
     for round in 1..=repeat {
-        let mut all: Vec<Test> = once.iter().map(|test| Test { round, ..test.clone() }).collect();
+        let mut all: Vec<SurveyTest> = once.iter().map(|test| SurveyTest { round, ..test.clone() }).collect();
         if request.shuffle {
             for at in (1..all.len()).rev() {
                 all.swap(at, draw.below(at + 1));
@@ -225,7 +220,7 @@ mod tests {
         suite(request, Writes::Allowed).unwrap().tests.len()
     }
 
-    fn levels_of(tests: &[Test], kind: Kind) -> Vec<(u32, u32)> {
+    fn levels_of(tests: &[SurveyTest], kind: TestKind) -> Vec<(u32, u32)> {
         tests.iter().filter(|test| test.kind == kind).map(|test| (test.block >> 10, test.users)).collect()
     }
 
@@ -246,54 +241,56 @@ mod tests {
 
     #[test]
     fn all_tests_have_the_levels_of_the_field() {
-        let tests = suite(&SurveyRequest { tests: Kind::ALL.to_vec(), ..SurveyRequest::default() }, Writes::Allowed)
-            .unwrap()
-            .tests;
+        let tests =
+            suite(&SurveyRequest { tests: TestKind::ALL.to_vec(), ..SurveyRequest::default() }, Writes::Allowed)
+                .unwrap()
+                .tests;
         let users = [1, 8, 16, 32, 64];
-        assert_eq!(levels_of(&tests, Kind::RandomRead), users.map(|users| (8, users)));
-        assert_eq!(levels_of(&tests, Kind::Mixed), users.map(|users| (8, users)));
+        assert_eq!(levels_of(&tests, TestKind::RandomRead), users.map(|users| (8, users)));
+        assert_eq!(levels_of(&tests, TestKind::Mixed), users.map(|users| (8, users)));
         let reads = [(8, 1), (32, 1), (128, 1), (1024, 1), (1024, 8), (1024, 16), (1024, 32), (1024, 64)];
-        assert_eq!(levels_of(&tests, Kind::SequentialRead), reads);
+        assert_eq!(levels_of(&tests, TestKind::SequentialRead), reads);
         let writes = [1, 4, 8, 128].map(|block| [1, 4, 16].map(|users| (block, users)));
-        assert_eq!(levels_of(&tests, Kind::LogWrite), writes.concat());
+        assert_eq!(levels_of(&tests, TestKind::LogWrite), writes.concat());
     }
 
     #[test]
     fn fio_sh_has_its_22_runs_and_the_mix_when_it_is_named() {
-        let kinds = vec![Kind::RandomRead, Kind::LogWrite, Kind::SequentialRead];
+        let kinds = vec![TestKind::RandomRead, TestKind::LogWrite, TestKind::SequentialRead];
         let tests = suite(&SurveyRequest { fio_sh: true, tests: kinds, ..SurveyRequest::default() }, Writes::Allowed)
             .unwrap()
             .tests;
         assert_eq!(tests.len(), 22);
-        assert_eq!(tests[5].kind, Kind::LogWrite, "its order is random reads, writes, reads");
+        assert_eq!(tests[5].kind, TestKind::LogWrite, "its order is random reads, writes, reads");
         assert_eq!(tests[5].extras, FIO_SH_WRITES.map(|(name, value)| (name.to_owned(), value.to_owned())));
     }
 
     #[test]
     fn a_device_is_only_read_and_what_is_left_out_is_named() {
         let found =
-            suite(&SurveyRequest { tests: Kind::ALL.to_vec(), ..SurveyRequest::default() }, Writes::Forbidden).unwrap();
+            suite(&SurveyRequest { tests: TestKind::ALL.to_vec(), ..SurveyRequest::default() }, Writes::Forbidden)
+                .unwrap();
         assert!(found.tests.iter().all(|test| !test.kind.writes()));
-        assert_eq!(found.left_out, [Kind::LogWrite, Kind::Mixed]);
-        let only = SurveyRequest { tests: vec![Kind::LogWrite], ..SurveyRequest::default() };
+        assert_eq!(found.left_out, [TestKind::LogWrite, TestKind::Mixed]);
+        let only = SurveyRequest { tests: vec![TestKind::LogWrite], ..SurveyRequest::default() };
         assert!(suite(&only, Writes::Forbidden).unwrap_err().to_string().contains("write would overwrite"));
     }
 
     #[test]
     fn lists_replace_the_levels_in_every_pair() {
-        let request = SurveyRequest { tests: vec![Kind::LogWrite], users: vec![2], ..SurveyRequest::default() };
+        let request = SurveyRequest { tests: vec![TestKind::LogWrite], users: vec![2], ..SurveyRequest::default() };
         let found = suite(&request, Writes::Allowed).unwrap().tests;
-        assert_eq!(levels_of(&found, Kind::LogWrite), [(1, 2), (4, 2), (8, 2), (128, 2)]);
+        assert_eq!(levels_of(&found, TestKind::LogWrite), [(1, 2), (4, 2), (8, 2), (128, 2)]);
         let both = SurveyRequest { block_sizes: vec![4096, 65536], ..request };
         let found = suite(&both, Writes::Allowed).unwrap().tests;
-        assert_eq!(levels_of(&found, Kind::LogWrite), [(4, 2), (64, 2)]);
+        assert_eq!(levels_of(&found, TestKind::LogWrite), [(4, 2), (64, 2)]);
     }
 
     #[test]
     fn a_sweep_varies_what_it_names_and_nothing_else() {
         let found = suite(&vary("bs=4k..16k iodepth=1,8"), Writes::Allowed).unwrap();
         assert_eq!((found.tests.len(), found.engine.as_str()), (6, "libaio"));
-        assert!(found.tests.iter().all(|test| test.kind == Kind::RandomRead && test.users == 1));
+        assert!(found.tests.iter().all(|test| test.kind == TestKind::RandomRead && test.users == 1));
         assert_eq!(found.tests[1].describe(), "4k rand read, 1 user, iodepth=8");
         let sizes = suite(&vary("size=16M..64M"), Writes::Allowed).unwrap().tests;
         assert_eq!(sizes.iter().map(|test| test.set).collect::<Vec<_>>(), [16, 32, 64].map(|mib| Some(mib << 20)));
@@ -308,7 +305,9 @@ mod tests {
         assert_eq!(first.tests.len(), 27);
         for (at, round) in first.tests.chunks(9).enumerate() {
             assert!(round.iter().all(|test| test.round as usize == at + 1));
-            let kinds = |tests: &[Test]| tests.iter().map(Test::describe).collect::<std::collections::BTreeSet<_>>();
+            let kinds = |tests: &[SurveyTest]| {
+                tests.iter().map(SurveyTest::describe).collect::<std::collections::BTreeSet<_>>()
+            };
             assert_eq!(kinds(round), kinds(&first.tests[..9]), "each round has every test");
         }
         let order =

@@ -3,7 +3,7 @@
 use crate::consent;
 use crate::error::SurveyError;
 use crate::file_system;
-use crate::job_plans::{Access, Layout, Target, TargetKind};
+use crate::job_plans::{Access, Layout, SurveyTarget, TargetKind};
 use crate::parse_values::short_size;
 use crate::request::SurveyRequest;
 use crate::suite::{Suite, Writes};
@@ -42,7 +42,7 @@ pub struct FoundTarget {
 /// An open target and remarks on it.
 pub struct OpenTarget {
     /// The target for building Plans.
-    pub target: Target,
+    pub target: SurveyTarget,
     /// Paths as given by the user.
     pub shown: String,
     /// File system type; `None` for a device, or if it is unknown.
@@ -72,7 +72,7 @@ impl FoundTarget {
                 Some((_, path)) => {
                     let path = path.display();
                     return Err(SurveyError::Target(format!(
-                        "{path}: is no block device, and only devices can be surveyed together; name one directory"
+                        "{path}: is not a block device, and only devices can be surveyed together; name one directory"
                     )));
                 }
                 None => TargetKind::Device,
@@ -87,7 +87,7 @@ impl FoundTarget {
             TargetKind::Device => consent::writes(&request.targets, &request.overwrite)?,
         };
         if !request.overwrite.is_empty() && natures != TargetKind::Device {
-            return Err(SurveyError::Target(format!("{shown}: is no device; --overwrite is for devices")));
+            return Err(SurveyError::Target(format!("{shown}: is not a device; --overwrite is for devices")));
         }
         if request.precondition && writes == Writes::Forbidden {
             return Err(SurveyError::Target(format!(
@@ -120,9 +120,9 @@ impl FoundTarget {
     }
 
     /// The target as it would be opened, determined without touching it (dry run).
-    pub fn outlined(&self, request: &SurveyRequest) -> Target {
+    pub fn outlined(&self, request: &SurveyRequest) -> SurveyTarget {
         let access = if request.direct == Some(false) { Access::Buffered } else { Access::Direct };
-        Target {
+        SurveyTarget {
             paths: self.paths.clone(),
             size: self.size,
             access,
@@ -186,7 +186,7 @@ fn kind(path: &Path) -> Result<TargetKind, SurveyError> {
     } else {
         Err(SurveyError::Target(format!(
             "{shown}: is neither a directory nor a block device nor a file of 16M and more; name the directory, plumb \
-             makes a file of its own there"
+             creates a work file there"
         )))
     }
 }
@@ -231,6 +231,24 @@ impl OpenTarget {
             writes: subject.writes,
             remarks,
         })
+    }
+
+    /// True if there are work files, and all hold their data already.
+    pub fn is_filled(&self) -> bool {
+        !self.work_files.is_empty() && self.work_files.iter().all(WorkFile::is_filled)
+    }
+
+    /// Marks the work files as filled and checks that they have no holes. Returns a remark for each file whose holes are
+    /// unknown.
+    pub fn set_filled(&mut self) -> Result<Vec<String>, SurveyError> {
+        let mut remarks = Vec::new();
+        for work in &mut self.work_files {
+            if !work.is_filled() {
+                work.set_filled()?;
+            }
+            remarks.extend(work.prove_written()?.map(|unknown| format!("{}: {unknown}", work.path().display())));
+        }
+        Ok(remarks)
     }
 
     /// Description for display: `a work file of 1G on ext4, disk nvme0n1 (ACME 1 TB)`.
@@ -312,8 +330,7 @@ fn usable_of(shown: &str, capacity: u64, request: &SurveyRequest) -> Result<u64,
 fn holes(paths: &[PathBuf]) -> Result<String, SurveyError> {
     let mut text = "the file's data is read as it is; holes not checked".to_owned();
     for path in paths {
-        let failed =
-            |error: std::io::Error| SurveyError::Target(format!("{}: cannot be read: {error}", path.display()));
+        let failed = |error: std::io::Error| SurveyError::at(path, format!("cannot be read: {error}"));
         let file = std::fs::File::open(path).map_err(failed)?;
         let size = file.metadata().map_err(failed)?.len();
         if let Ok(found) = sys::files::extents::of_file(&file, path) {
@@ -350,10 +367,7 @@ fn access(paths: &[PathBuf], wanted: Option<bool>, remarks: &mut Vec<String>) ->
         match open(path, OFlags::RDONLY | OFlags::DIRECT | OFlags::CLOEXEC, Mode::empty()) {
             Ok(_) => {}
             Err(Errno::INVAL | Errno::OPNOTSUPP) if wanted == Some(true) => {
-                return Err(SurveyError::Target(format!(
-                    "{}: O_DIRECT is refused here; measure with --buffered",
-                    path.display()
-                )));
+                return Err(SurveyError::at(path, "O_DIRECT is refused here; measure with --buffered"));
             }
             Err(Errno::INVAL | Errno::OPNOTSUPP) => {
                 remarks.push(
@@ -362,7 +376,7 @@ fn access(paths: &[PathBuf], wanted: Option<bool>, remarks: &mut Vec<String>) ->
                 );
                 return Ok(Access::Buffered);
             }
-            Err(error) => return Err(SurveyError::Target(format!("{}: cannot be opened: {error}", path.display()))),
+            Err(error) => return Err(SurveyError::at(path, format!("cannot be opened: {error}"))),
         }
     }
     Ok(Access::Direct)

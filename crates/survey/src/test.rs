@@ -1,16 +1,17 @@
 //! One test of a survey: its I/O and its load levels.
 
-use crate::kind::Kind;
+use crate::kind::TestKind;
 use crate::parse_values::short_size;
+use crate::words::counted;
 use measure::Nanos;
 
 /// One test: a type at given levels. A user is a process with one request in flight, unless `iodepth` sets more.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Test {
+pub struct SurveyTest {
     /// Name of a custom test.
     pub name: Option<String>,
     /// Type of I/O.
-    pub kind: Kind,
+    pub kind: TestKind,
     /// Block size in bytes.
     pub block: u32,
     /// Concurrent users.
@@ -39,7 +40,7 @@ impl TestTime {
     }
 }
 
-impl Test {
+impl SurveyTest {
     /// Name in tables.
     pub fn title(&self) -> &str {
         self.name.as_deref().unwrap_or(self.kind.title())
@@ -51,7 +52,7 @@ impl Test {
     }
 
     /// True if both are the same test, at any levels.
-    pub fn is_like(&self, other: &Test) -> bool {
+    pub fn is_like(&self, other: &SurveyTest) -> bool {
         self.kind == other.kind && self.name == other.name
     }
 
@@ -64,13 +65,13 @@ impl Test {
             return if self.kind.writes() { 100 } else { 0 };
         }
         let said = self.extras.iter().rev().find(|(name, _)| name == "rwmixread");
-        let reads = said.and_then(|(_, value)| value.parse::<u64>().ok()).unwrap_or(Test::USUAL_READS.into());
+        let reads = said.and_then(|(_, value)| value.parse::<u64>().ok()).unwrap_or(SurveyTest::USUAL_READS.into());
         100_u64.saturating_sub(reads)
     }
 
     /// Description for progress lines: `8k rand read, 16 users, iodepth=4`.
     pub fn describe(&self) -> String {
-        let users = if self.users == 1 { "1 user".to_owned() } else { format!("{} users", self.users) };
+        let users = counted(self.users.into(), "user");
         let mut text = format!("{} {}, {users}", short_size(u64::from(self.block)), self.title());
         if let Some(set) = self.set {
             text.push_str(&format!(", size={}", short_size(set)));
@@ -94,37 +95,45 @@ impl Test {
     }
 
     /// True if this is another repetition of the same test.
-    pub fn repeats(&self, other: &Test) -> bool {
-        Test { round: 0, ..self.clone() } == Test { round: 0, ..other.clone() }
+    pub fn repeats(&self, other: &SurveyTest) -> bool {
+        SurveyTest { round: 0, ..self.clone() } == SurveyTest { round: 0, ..other.clone() }
     }
 }
 
 /// Options that are implied by the type are part of its name.
-fn is_given_by_kind(kind: Kind, name: &str) -> bool {
-    kind == Kind::LogWrite && ["sync", "direct"].contains(&name)
+fn is_given_by_kind(kind: TestKind, name: &str) -> bool {
+    kind == TestKind::LogWrite && ["sync", "direct"].contains(&name)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn test() -> Test {
+    fn test() -> SurveyTest {
         let extras = vec![("iodepth".to_owned(), "4".to_owned())];
-        Test { name: None, kind: Kind::RandomRead, block: 8192, users: 16, set: Some(1 << 30), extras, round: 2 }
+        SurveyTest {
+            name: None,
+            kind: TestKind::RandomRead,
+            block: 8192,
+            users: 16,
+            set: Some(1 << 30),
+            extras,
+            round: 2,
+        }
     }
 
     #[test]
     fn a_test_is_told_by_what_it_does() {
         assert_eq!(test().describe(), "8k rand read, 16 users, size=1G, iodepth=4");
         assert_eq!(test().key(), "random_read bs=8192 users=16 size=1073741824 iodepth=4 round=2");
-        let own = Test { name: Some("checkout".to_owned()), ..test() };
+        let own = SurveyTest { name: Some("checkout".to_owned()), ..test() };
         assert_eq!(own.describe(), "8k checkout, 16 users, size=1G, iodepth=4");
         assert!(own.key().starts_with("checkout bs=8192") && !own.is_like(&test()));
     }
 
     #[test]
     fn a_round_repeats_the_others_and_nothing_else() {
-        assert!(test().repeats(&Test { round: 1, ..test() }));
-        assert!(!test().repeats(&Test { users: 8, ..test() }));
+        assert!(test().repeats(&SurveyTest { round: 1, ..test() }));
+        assert!(!test().repeats(&SurveyTest { users: 8, ..test() }));
     }
 }

@@ -46,10 +46,7 @@ impl WorkFile {
             None => create(&path)?,
         };
         if file.try_lock().is_err() {
-            return Err(SurveyError::Target(format!(
-                "{}: another survey is using it; wait for its end",
-                path.display()
-            )));
+            return Err(SurveyError::at(&path, "another survey is using it; wait for its end"));
         }
         let mut work = WorkFile { filled: false, path, size, file, afterwards };
         let mark = work.mark()?;
@@ -126,11 +123,11 @@ impl WorkFile {
 
     fn give_up(&mut self, problem: &str) -> SurveyError {
         self.afterwards = Afterwards::Remove;
-        SurveyError::Target(format!("{}: {problem}", self.path.display()))
+        SurveyError::at(&self.path, problem)
     }
 
     fn failure(&self, what: &str, error: &io::Error) -> SurveyError {
-        SurveyError::Target(format!("{}: {what}: {error}", self.path.display()))
+        SurveyError::at(&self.path, format!("{what}: {error}"))
     }
 
     /// Returns the mark; a missing mark is an error, because the file is then not plumb's.
@@ -190,10 +187,7 @@ fn filled_mark(size: u64) -> String {
 }
 
 fn foreign(path: &Path, why: &str) -> SurveyError {
-    SurveyError::Target(format!(
-        "{}: exists and plumb did not make it ({why}); move it away or survey another directory",
-        path.display()
-    ))
+    SurveyError::at(path, format!("exists and plumb did not make it ({why}); move it away or survey another directory"))
 }
 
 /// Opens an existing work file if plumb created it; `None` if there is no file.
@@ -202,7 +196,7 @@ fn open_existing(path: &Path) -> Result<Option<File>, SurveyError> {
     // Checked before the open: opening a pipe or a device can have side effects.
     match std::fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(SurveyError::Target(format!("{}: cannot be looked at: {error}", path.display()))),
+        Err(error) => return Err(SurveyError::at(path, format!("cannot be looked at: {error}"))),
         Ok(found) if !found.is_file() => return Err(foreign(path, "it is not a regular file")),
         Ok(found) if found.nlink() != 1 => return Err(foreign(path, "it has a second name")),
         Ok(_) => {}
@@ -221,11 +215,11 @@ fn open_existing(path: &Path) -> Result<Option<File>, SurveyError> {
 fn create(path: &Path) -> Result<File, SurveyError> {
     let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let descriptor = open(path, flags, Mode::RUSR | Mode::WUSR)
-        .map_err(|error| SurveyError::Target(format!("{}: cannot be made: {error}", path.display())))?;
+        .map_err(|error| SurveyError::at(path, format!("cannot be made: {error}")))?;
     let file = File::from(descriptor);
     if let Err(error) = write_mark(&file, path, "started") {
         let _ = std::fs::remove_file(path);
-        return Err(SurveyError::Target(format!("{}: cannot be marked: {error}", path.display())));
+        return Err(SurveyError::at(path, format!("cannot be marked: {error}")));
     }
     Ok(file)
 }

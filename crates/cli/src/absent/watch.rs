@@ -7,12 +7,12 @@ use std::ffi::OsString;
 /// Watch the disks live (not in this build: feature `live`; plumb iostat -x 1 prints the numbers)
 #[derive(Debug, clap::Args)]
 #[command(disable_help_flag = true)]
-pub(crate) struct Args {
+pub(crate) struct WatchArgs {
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
     words: Vec<OsString>,
 }
 
 /// Refuses the command.
-pub(crate) fn run(_: &Args) -> Result<u8, Failure> {
+pub(crate) fn run(_: &WatchArgs) -> Result<u8, Failure> {
     Feature::Live.require("plumb watch (plumb iostat -x 1 prints the same numbers)").map(|()| 1)
 }

@@ -4,12 +4,11 @@
 mod show;
 mod sweep;
 
-use crate::check;
 use crate::failure::Failure;
+use crate::input;
 use crate::output::Output;
 use analysis::costs;
 use formats::printable;
-use formats::results::results;
 use measure::Direction;
 use model::{JobResult, RunResult};
 use std::fmt::Write;
@@ -20,36 +19,36 @@ use std::path::{Path, PathBuf};
 #[command(after_help = "\
 Examples:
   plumb model --run .               measure here, about a minute and a half, and fit
-  plumb model --run /dev/nvme0n1    a device itself; it is only read
-  plumb model --run . --size 1G --time 3s --output costs    keep the sweeps: plumb model costs/*.json
-  plumb model sweep.json            a block-size sweep: jobs of one user, one size each, one after another
+  plumb model --run /dev/nvme0n1    a device, which is only read
+  plumb model --run . --size 1G --time 3s --output costs    save the sweeps as costs/*.json
+  plumb model sweep.json            a sweep over block sizes: a job of one user for each size
   plumb model data_ssd.csv          a sweep over users, as plumb parse reads it
   for b in 4k 16k 64k 256k 1m; do words=\"$words --name=b$b --bs=$b --stonewall\"; done
-  plumb fio --filename=/dev/sdX --readonly --rw=randread --direct=1 --runtime=2 --time_based $words \\
-    --output-format=json | plumb model -
+  plumb fio --filename=/dev/sdX --readonly --rw=randread --direct=1 --runtime=2 --time_based \\
+    $words --output-format=json | plumb model -
 
-Over block sizes: time per I/O = access time + size / transfer rate (of memory: system call + size / copy rate);
-runs that start cold and end cached are a mixture of both. Over users or depth: the Universal Scalability Law with
-its peak. +- is the interval of 95 % confidence.
-How to read it: docs/model.md
-Exit status: 0; 1 no model could be fitted; 4 with --strict where a check speaks; 128 + signal after a signal")]
-pub(crate) struct Args {
-    /// Results, one or more per sweep; - is standard input
+Over block sizes: time per I/O = access time + size / transfer rate (of memory: system call + size /
+copy rate); runs that start cold and end cached are a mixture of both. Over users or depth: the
+Universal Scalability Law with its peak. ± is the 95 % confidence interval.
+More: docs/model.md
+Exit status: 0; 1 if no model could be fitted; 4 with --strict if a check found a problem; 128 + signal after a signal")]
+pub(crate) struct ModelArgs {
+    /// Files with the results of sweeps; - is standard input
     #[arg(required_unless_present = "run", conflicts_with = "run")]
     files: Vec<PathBuf>,
-    /// Measure the sweeps: in a directory, on a file or a block device (both are only read)
+    /// Run the sweeps in this directory, or on this file or block device (only read)
     #[arg(long, value_name = "TARGET")]
     run: Option<PathBuf>,
-    /// Bytes that are read, which must fit into memory twice [default: 256M]
+    /// Size of the data that is read, like 1G; twice as much must fit into memory [default: 256M]
     #[arg(long, value_parser = survey::size)]
     size: Option<u64>,
-    /// Time of each measurement, like 500ms or 2s [default: 1s]
+    /// Time per measurement, like 500ms or 2s [default: 1s]
     #[arg(long, value_parser = sweep::milliseconds)]
     time: Option<u64>,
-    /// Keep the sweeps in this directory, made if it is not there
+    /// Directory for the results of the sweeps, which is created if needed [default: not saved]
     #[arg(long, short, value_name = "DIR")]
     output: Option<PathBuf>,
-    /// Exit status 4 where a check speaks against a measurement of the device
+    /// Exit with status 4 if a check finds a problem in a measurement of the device
     #[arg(long)]
     strict: bool,
 }
@@ -61,7 +60,7 @@ struct Sweep {
 }
 
 /// Reads the sweeps, fits the models and prints them.
-pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
+pub(crate) fn run(args: &ModelArgs) -> Result<u8, Failure> {
     if let Some(target) = &args.run {
         return sweep::run(target, args);
     }
@@ -72,10 +71,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     }
     let mut text = String::new();
     for path in &args.files {
-        let (found, damages) = results(&check::read(path)?);
-        for damage in &damages {
-            Failure::new(format!("{}:{}: {}", path.display(), damage.line, damage.what)).report(&mut std::io::stderr());
-        }
+        let (found, _) = input::read_results(path)?;
         let results: Vec<RunResult> = found.into_iter().map(|located| located.result).collect();
         text.push_str(&of_file(path, &results));
     }

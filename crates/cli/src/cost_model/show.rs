@@ -28,16 +28,11 @@ pub(super) fn access(model: &AccessModel, result: &RunResult) -> String {
     }
     let limit = result.monitored.iter().flat_map(|monitored| &monitored.devices).filter(|device| device.top);
     let limit = limit.filter_map(|device| device.request_max_bytes).min().filter(|_| !costs::is_memory(result));
-    let _ = writeln!(text, "  {:>12} {:>14} {:>14} {:>8}", "block B", "measured µs", "predicted µs", "error %");
-    let mut errors = Vec::new();
-    for (point, predicted) in &model.points {
-        let (measured, predicted) = (point.seconds * 1e6, predicted * 1e6);
-        errors.push((point.bytes, 100.0 * (predicted / measured - 1.0)));
-        let error = 100.0 * (predicted / measured - 1.0);
+    let points = model.points.iter().map(|(point, predicted)| {
         let pieces = limit.map_or(String::new(), |limit| pieces(point.bytes, limit));
-        let _ = writeln!(text, "  {:>12.0} {measured:>14.2} {predicted:>14.2} {error:>+8.2}{pieces}", point.bytes);
-    }
-    text + &summary(&errors)
+        (point.bytes, point.seconds * 1e6, predicted * 1e6, pieces)
+    });
+    text + &table(["block B", "measured µs", "predicted µs", ""], 2, points)
 }
 
 /// The scalability law over users, and each point.
@@ -46,44 +41,42 @@ pub(super) fn scaling(law: &Scalability) -> String {
         || "none: the rate never falls".to_owned(),
         |(users, iops)| format!("{} IOPS with {users:.0} users", thousands(iops)),
     );
-    let mut text = format!(
+    let text = format!(
         "  one user      {} IOPS\n  contention    {}\n  coherency     {}\n  peak          {peak}\n",
         estimate(law.alone, 1.0),
         digits(law.contention, 4),
         digits(law.coherency, 6)
     );
-    let _ = writeln!(text, "  {:>12} {:>14} {:>14} {:>8}", "users", "measured IOPS", "predicted IOPS", "error %");
-    let mut errors = Vec::new();
-    for (point, predicted) in &law.points {
-        let error = 100.0 * (predicted / point.iops - 1.0);
-        errors.push((point.users, error));
-        let _ = writeln!(text, "  {:>12.0} {:>14.0} {predicted:>14.0} {error:>+8.2}", point.users, point.iops);
-    }
-    text + &summary(&errors)
+    let points = law.points.iter().map(|(point, predicted)| (point.users, point.iops, *predicted, String::new()));
+    text + &table(["users", "measured IOPS", "predicted IOPS", ""], 0, points)
 }
 
 /// Predicted rate of a run that starts with a cold cache, from the costs of device and memory, and the point from which
 /// memory dominates.
 pub(super) fn mixture(mixture: &Mixture) -> String {
-    let mut text = format!(
+    let text = format!(
         "  device rate   {:.3} MB/s, in order\n  system call   {} µs\n  copy rate     {} MB/s\n",
         mixture.device_bytes_per_second / 1e6,
         estimate(mixture.call_s, 1e6),
         estimate(mixture.copy_bytes_per_second, 1e-6)
     );
-    let _ = writeln!(
-        text,
-        "  {:>12} {:>14} {:>14} {:>8} {:>12}",
-        "block B", "measured IOPS", "predicted IOPS", "error %", "cached from"
-    );
-    let mut errors = Vec::new();
-    for (point, part) in &mixture.points {
-        let (measured, predicted) = (point.ios / point.seconds, part.ios / point.seconds);
-        let error = 100.0 * (predicted / measured - 1.0);
-        errors.push((point.bytes, error));
+    let points = mixture.points.iter().map(|(point, part)| {
         let crossing = part.crossing_s.map_or_else(|| "never".to_owned(), |seconds| format!("{seconds:.3} s"));
-        let _ =
-            writeln!(text, "  {:>12.0} {measured:>14.0} {predicted:>14.0} {error:>+8.2} {crossing:>12}", point.bytes);
+        (point.bytes, point.ios / point.seconds, part.ios / point.seconds, format!(" {crossing:>12}"))
+    });
+    text + &table(["block B", "measured IOPS", "predicted IOPS", "  cached from"], 0, points)
+}
+
+/// A table of points: what is varied, measured value, prediction, and text after the error; below it the mean and the
+/// largest error.
+fn table(heads: [&str; 4], digits: usize, points: impl Iterator<Item = (f64, f64, f64, String)>) -> String {
+    let [varied, measured, predicted, more] = heads;
+    let mut text = format!("  {varied:>12} {measured:>14} {predicted:>14} {:>8}{more}\n", "error %");
+    let mut errors = Vec::new();
+    for (at, measured, predicted, more) in points {
+        let error = 100.0 * (predicted / measured - 1.0);
+        errors.push((at, error));
+        let _ = writeln!(text, "  {at:>12.0} {measured:>14.digits$} {predicted:>14.digits$} {error:>+8.2}{more}");
     }
     text + &summary(&errors)
 }

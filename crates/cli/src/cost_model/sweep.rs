@@ -3,22 +3,24 @@
 //! Four sweeps: the device by block size (random reads with O_DIRECT), memory by block size (cached reads), runs that
 //! start with a cold cache and end cached, and users. Nothing except plumb's own work file is ever written.
 
-use super::{Args, show};
-use crate::failure::Failure;
+use super::{ModelArgs, show};
+use crate::failure::{Failure, signal_status};
 use crate::fio::Machine;
 use crate::iozone::live::Live;
 use crate::output::Output;
 use crate::remarks;
-use crate::survey::{OpenTarget, filled_place};
+use crate::survey::filled_target;
 use analysis::costs::{self, Mixture};
 use fio::{Action, Parser};
 use formats::{native, printable};
+use measure::Nanos;
+use measure::text::{TimeUnit, duration};
 use model::{LowestTraffic, Note, RunResult};
 use run::RunOptions;
 use std::fmt::Write;
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use survey::short_size;
+use survey::{OpenTarget, short_size};
 use sys::processes::signals::Watch;
 
 /// Exponents of the block sizes: 512 bytes to 16 MiB.
@@ -37,32 +39,29 @@ const COLD_PASSES: usize = 3;
 /// The target must hold this many blocks for a block size to be measured.
 const BLOCKS_MIN: u64 = 4;
 
+/// Longest time of a measurement.
+const TIME_MAX: Nanos = Nanos::from_secs(600);
+
 /// Parses a time like `300ms`, `2s` or `1m` into milliseconds.
 pub(super) fn milliseconds(text: &str) -> Result<u64, String> {
-    let end = text.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(text.len());
-    let unit = match &text[end..] {
-        "ms" => 1,
-        "" | "s" => 1000,
-        "m" => 60_000,
-        _ => 0,
-    };
-    let found = text[..end].parse::<u64>().ok().and_then(|number| number.checked_mul(unit)).filter(|found| *found > 0);
-    found.ok_or_else(|| format!("`{text}` is no time; write it like 500ms, 2s or 1m"))
+    let time = duration(text, TimeUnit::Seconds).ok().filter(|time| (Nanos::MILLISECOND..=TIME_MAX).contains(time));
+    let wrong = || format!("`{text}` is not a time from 1ms to 10m; write it like 500ms, 2s or 1m");
+    time.map(|time| time.get() / 1_000_000).ok_or_else(wrong)
 }
 
 /// Measures, fits and prints. Returns the exit status.
-pub(super) fn run(target: &Path, args: &Args) -> Result<u8, Failure> {
-    let signals = Watch::begin().map_err(|error| Failure::new(error.to_string()))?;
+pub(super) fn run(target: &Path, args: &ModelArgs) -> Result<u8, Failure> {
+    let signals = Watch::begin()?;
     if let Some(folder) = &args.output {
         std::fs::create_dir_all(folder).map_err(|error| Failure::writing(&folder.display().to_string(), &error))?;
     }
-    let place = filled_place(target, args.size.unwrap_or(USUAL_SIZE), &mut Live::new("filling"))?;
+    let place = filled_target(target, args.size.unwrap_or(USUAL_SIZE), &mut Live::new("filling"))?;
     let mut bench = Bench::new(&place, args, signals)?;
     let mut out = Output::stdout();
     out.write(&printable::lines(&bench.heading()))?;
     let outcome = bench.all(&mut out);
     match (bench.signal, outcome) {
-        (Some(signal), _) => Ok(u8::try_from(128 + signal).unwrap_or(128)),
+        (Some(signal), _) => Ok(signal_status(signal)),
         (None, Err(failure)) => Err(failure),
         (None, Ok(())) if args.strict => Ok(remarks::strict_status(0, &bench.notes)),
         (None, Ok(())) => Ok(0),
@@ -72,11 +71,11 @@ pub(super) fn run(target: &Path, args: &Args) -> Result<u8, Failure> {
 /// The target of the sweeps, and the remarks so far.
 struct Bench<'a> {
     place: &'a OpenTarget,
-    args: &'a Args,
+    args: &'a ModelArgs,
     /// Time of one measurement, in milliseconds.
     time: u64,
     path: PathBuf,
-    /// Kept open for the whole run: the kernel drops the page cache of a block device when its last user closes it.
+    /// ResultFile open for the whole run: the kernel drops the page cache of a block device when its last user closes it.
     _held: File,
     parser: Parser,
     machine: Machine,
@@ -113,10 +112,9 @@ impl Sweep {
 }
 
 impl<'a> Bench<'a> {
-    fn new(place: &'a OpenTarget, args: &'a Args, signals: Watch) -> Result<Self, Failure> {
+    fn new(place: &'a OpenTarget, args: &'a ModelArgs, signals: Watch) -> Result<Self, Failure> {
         let path = place.target.paths.first().cloned().unwrap_or_default();
-        let held = File::open(&path)
-            .map_err(|error| Failure::new(format!("{}: cannot be opened: {error}", path.display())))?;
+        let held = File::open(&path).map_err(|error| Failure::at(&path, format!("cannot be opened: {error}")))?;
         let (parser, machine) = (Parser::new(engine::ENGINES), Machine::here());
         let time = args.time.unwrap_or(USUAL_TIME_MS);
         Ok(Bench { place, args, time, path, _held: held, parser, machine, signals, signal: None, notes: Vec::new() })
@@ -244,16 +242,13 @@ impl<'a> Bench<'a> {
         all.extend([format!("--filename={file}"), format!("--size={}", self.place.target.size)]);
         all.extend(["--ioengine=psync", "--clat_percentiles=0", "--thread=0"].map(str::to_owned));
         all.extend(words.split_whitespace().skip(1).map(str::to_owned));
-        let invocation = self
-            .parser
-            .command_line(&all, &self.machine.surroundings())
-            .map_err(|error| Failure::new(error.to_string()))?;
+        let invocation = self.parser.command_line(&all, &self.machine.surroundings())?;
         let Action::Run(plan) = &invocation.action else {
-            return Err(Failure::new(format!("{} is no measurement", all.join(" "))));
+            return Err(Failure::new(format!("{} is not a measurement", all.join(" "))));
         };
         let options = RunOptions { read_only: true, progress_interval: Live::interval(), ..RunOptions::default() };
         let mut live = Live::new(title);
-        let result = run::execute(plan, &options, &mut live).map_err(|error| Failure::new(error.to_string()))?;
+        let result = run::execute(plan, &options, &mut live)?;
         live.clear();
         self.signal = self.signal.or(result.ended_by_signal);
         match result.jobs.iter().find_map(|job| job.error.as_ref()) {
@@ -269,7 +264,7 @@ impl<'a> Bench<'a> {
             return Ok(());
         }
         if let Some(folder) = &self.args.output {
-            let text = native::write(found).map_err(|error| Failure::new(error.to_string()))?;
+            let text = native::write(found)?;
             Output::made(&folder.join(format!("{name}.json")))?.write(&text)?;
         }
         out.write(&printable::lines(text))
@@ -285,19 +280,19 @@ impl<'a> Bench<'a> {
             return Ok(());
         }
         let mut text = String::from("\n");
-        let mut told: Vec<&str> = Vec::new();
+        let mut printed: Vec<&str> = Vec::new();
         for note in &self.notes {
-            if told.contains(&note.check.as_str()) {
+            if printed.contains(&note.check.as_str()) {
                 continue;
             }
-            told.push(&note.check);
+            printed.push(&note.check);
             let count = self.notes.iter().filter(|one| one.check == note.check).count();
             let others = if count > 1 { format!(" (and {} more of this check)", count - 1) } else { String::new() };
             // Writing to a String cannot fail.
             let _ = writeln!(text, "! {}{others}", remarks::line(note));
         }
         if self.notes.is_empty() {
-            text.push_str("Checked: nothing speaks against the measurements of the device.\n");
+            text.push_str("Checked: no check found a problem in the measurements of the device.\n");
         }
         if let Some(folder) = &self.args.output {
             let _ = writeln!(text, "Sweeps: {}/*.json", folder.display());

@@ -2,59 +2,46 @@
 
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::{check, limited_by, remarks};
+use crate::{input, remarks};
 use analysis::{Identity, Side, Verdict, identities};
 use formats::printable;
-use formats::results::{Located, results};
+use formats::results::Located;
 use std::fmt::Write;
 use std::path::PathBuf;
 
-/// Exit status if a part of the input could not be read.
-const PARTIAL: u8 = 3;
-
-/// Put a result's numbers into the equations that hold for every true one
+/// Check the equations that every true result satisfies, with its numbers
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   plumb explain run.json          plumb's or fio's JSON
-  plumb explain old-run.txt       fio's text of any version, as far as it tells
+  plumb explain old-run.txt       fio's text of any version, as far as it has the numbers
   plumb fio job.fio --output-format=json | plumb explain -
 
-For each identity: holds, BROKEN or cannot tell; its left side, its right side with the numbers put in, how far they
-are apart, how far they may be, and why. The jobs' side comes first, then the devices', then both against each other.
-Which identities there are: docs/explain.md
-Exit status: 0; 1 nothing could be explained; 3 a part could not be read")]
-pub(crate) struct Args {
+For each equation: holds, BROKEN or cannot tell; its left side, its right side with the numbers,
+their difference, the allowed difference, and why. First come the equations of the jobs, then those
+of the devices, then those of both.
+More: docs/explain.md
+Exit status: 0; 1 if there was nothing to explain; 3 if a part could not be read")]
+pub(crate) struct ExplainArgs {
     /// Files to read; - is standard input
     #[arg(required = true)]
     files: Vec<PathBuf>,
 }
 
 /// Reads the files and explains the results in them.
-pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
+pub(crate) fn run(args: &ExplainArgs) -> Result<u8, Failure> {
     let mut out = Output::stdout();
     let (mut explained, mut damaged) = (0, 0);
     for path in &args.files {
-        let (found, damages) = results(&check::read(path)?);
-        for damage in &damages {
-            Failure::new(format!("{}:{}: {}", path.display(), damage.line, damage.what)).report(&mut std::io::stderr());
-        }
-        if found.is_empty() {
-            Failure::new(format!("{}: no result was found; what works is what plumb parse reads", path.display()))
-                .report(&mut std::io::stderr());
-        }
-        damaged += damages.len() + usize::from(found.is_empty());
+        let (found, places) = input::read_results(path)?;
+        damaged += places;
         for located in found {
             explained += 1;
             let head = format!("{}:{}: {}\n", path.display(), located.line, located.title);
             out.write(&printable::lines(&(head + &explanation(located))))?;
         }
     }
-    Ok(match (explained, damaged) {
-        (0, _) => 1,
-        (_, 0) => 0,
-        _ => PARTIAL,
-    })
+    Ok(input::status(explained, damaged))
 }
 
 fn explanation(mut located: Located) -> String {
@@ -73,8 +60,8 @@ fn explanation(mut located: Located) -> String {
         text.push_str(&side_by_side(&device, &sides));
     }
     text.push('\n');
-    if let Some(line) = limited_by::line_of(result) {
-        let _ = writeln!(text, "  {line}");
+    if let Some(limited_by) = &result.limited_by {
+        let _ = writeln!(text, "  {}", remarks::limit_line(limited_by));
     }
     for note in remarks::findings(&result.notes) {
         let _ = writeln!(text, "  check: {}", remarks::line(note));

@@ -53,7 +53,6 @@ pub(crate) enum Detail {
     PerCpu,
 }
 
-/// Returns the idle time since `before`.
 pub(crate) fn since(before: &IdleAccount, detail: Detail) -> CpuIdleness {
     let (system, cpus) = before.idle_until(&IdleAccount::now());
     CpuIdleness { system, cpus: if detail == Detail::PerCpu { cpus } else { Vec::new() }, ..unit_of_work() }

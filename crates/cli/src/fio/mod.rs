@@ -10,9 +10,10 @@ mod trigger;
 mod watch;
 
 use crate::failure::Failure;
-use crate::output::Output;
+use crate::input;
+use crate::output::{Output, print_error};
 use crate::remarks;
-use crate::result_file::Kept;
+use crate::result_file::ResultFile;
 use bandwidth::BandwidthLog;
 use fio::{Action, EtaWhen, IdleProfile, Invocation, JobError, OutputFormat, OutputRequest, Parser};
 use formats::fio::{log as fio_log, text as fio_text};
@@ -37,7 +38,7 @@ const ENDED_BY_SIGNAL: u8 = 128;
 /// Runs fio's command line, given without the program's name. Returns the number of failed jobs, at most 255; 1 for
 /// invalid input, 128 after a signal. (fio's status is the number modulo 256, so 256 failures look like success.)
 pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
-    let words = readable(words)?;
+    let words = input::words(words)?;
     let parser = Parser::new(engine::ENGINES).with_formats(formats::output_formats());
     let machine = surroundings::Machine::here();
     let invocation = match parser.command_line(&words, &machine.surroundings()) {
@@ -45,7 +46,7 @@ pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
         Err(error) => return refuse(&words, &parser, &machine, &error),
     };
     for warning in &invocation.warnings {
-        tell(&warning.to_string());
+        print_error(&warning.to_string());
     }
     let mut out = open(&invocation)?;
     match &invocation.action {
@@ -69,20 +70,6 @@ pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
     }
 }
 
-/// Converts the words to UTF-8; job files and options are always text.
-fn readable(words: &[OsString]) -> Result<Vec<String>, Failure> {
-    let text = |word: &OsString| {
-        let not_text = || {
-            Failure::new(format!(
-                "{} is not UTF-8; options and job files are text, so give the file another name",
-                word.display()
-            ))
-        };
-        word.to_str().map(str::to_owned).ok_or_else(not_text)
-    };
-    words.iter().map(text).collect()
-}
-
 fn open(invocation: &Invocation) -> Result<Output, Failure> {
     match &invocation.output.file {
         Some(path) => Output::file(path),
@@ -100,7 +87,7 @@ fn refuse(words: &[String], parser: &Parser, machine: &surroundings::Machine, er
     {
         Output::stdout().write(&format!("{usage}\n"))?;
     }
-    tell(text.trim_end());
+    print_error(text.trim_end());
     if let Some(path) = output_word(words) {
         Output::file(Path::new(path))?.write(&text)?;
     }
@@ -120,11 +107,6 @@ fn output_word(words: &[String]) -> Option<&str> {
     found.filter(|file| !file.is_empty())
 }
 
-/// Prints a message to standard error. A closed standard error is not an error.
-fn tell(text: &str) {
-    let _ = writeln!(std::io::stderr(), "{}", printable::lines(text));
-}
-
 fn measure(plan: &Plan, invocation: &Invocation, out: &mut Output) -> Result<u8, Failure> {
     let talk = if invocation.output.formats.contains(&OutputFormat::NORMAL) { Talk::Normal } else { Talk::Silent };
     if talk == Talk::Normal {
@@ -136,18 +118,18 @@ fn measure(plan: &Plan, invocation: &Invocation, out: &mut Output) -> Result<u8,
     let options = RunOptions {
         read_only: invocation.read_only,
         progress_interval: watched_every(invocation, live),
-        debug_log: told(plan, out)?,
+        debug_log: debug_log(plan, out)?,
         ..RunOptions::default()
     };
     let idle_before = invocation.idle.map(|_| IdleAccount::now());
     let log = invocation.side.bandwidth_log.as_deref().map(BandwidthLog::create).transpose()?;
     let interim = Interim::new(invocation.side.status_interval, surroundings::dump_request());
-    let mut kept = invocation.side.result.as_deref().map(Kept::create).transpose()?;
+    let mut kept = invocation.side.result.as_deref().map(ResultFile::reserve).transpose()?;
     let mut watch =
         Watch::new(out, plan, invocation, talk, live).with(log, interim, &invocation.output).keeping(kept.as_mut());
     let result = run::execute(plan, &options, &mut watch);
     let watched = watch.finish();
-    let mut result = result.map_err(|error| Failure::new(error.to_string()))?;
+    let mut result = result?;
     let detail = if invocation.idle == Some(IdleProfile::PerCpu) { Detail::PerCpu } else { Detail::System };
     result.cpu_idleness = idle_before.map(|before| idle::since(&before, detail));
     remarks::judge(&mut result);
@@ -166,7 +148,7 @@ fn parsed(invocation: &Invocation) -> String {
 }
 
 /// The file to which workers print debug lines: the output of the results, as in fio.
-fn told(plan: &Plan, out: &Output) -> Result<Option<Arc<std::fs::File>>, Failure> {
+fn debug_log(plan: &Plan, out: &Output) -> Result<Option<Arc<std::fs::File>>, Failure> {
     let wanted = plan.jobs.iter().any(|job| job.record.debug != DebugPlan::default());
     wanted.then(|| out.twin().map(Arc::new)).transpose()
 }
@@ -177,16 +159,16 @@ fn report(result: &RunResult, invocation: &Invocation, talk: Talk, out: &mut Out
         out.write(&format!("\nfio: terminating on signal {signal}\n"))?;
     }
     for note in &result.environment.engine_notes {
-        tell(&format!("fio: {note}"));
+        print_error(&format!("fio: {note}"));
     }
-    tell_errors(result, out)?;
+    print_errors(result, out)?;
     print(result, &invocation.output, out)?;
-    at_a_glance(result, &invocation.output, out)
+    print_chart(result, &invocation.output, out)
 }
 
 /// Draws a small chart below fio's text if the output is a terminal, so that programs that read files or pipes never
 /// get it.
-fn at_a_glance(result: &RunResult, request: &OutputRequest, out: &mut Output) -> Result<(), Failure> {
+fn print_chart(result: &RunResult, request: &OutputRequest, out: &mut Output) -> Result<(), Failure> {
     if request.formats != [OutputFormat::NORMAL] || !out.is_stdout() || !std::io::stdout().is_terminal() {
         return Ok(());
     }
@@ -200,10 +182,10 @@ fn at_a_glance(result: &RunResult, request: &OutputRequest, out: &mut Output) ->
 fn print(result: &RunResult, request: &OutputRequest, out: &mut Output) -> Result<(), Failure> {
     let view = View { zone: jiff::tz::TimeZone::system(), terse_version: request.terse_version };
     for word in &request.formats {
-        let text = formats::write(word, result, &view).map_err(|error| Failure::new(error.to_string()))?;
+        let text = formats::write(word, result, &view)?;
         out.write(&text)?;
     }
-    remarks::tell(result);
+    remarks::print(result);
     Ok(())
 }
 
@@ -265,11 +247,11 @@ fn live(invocation: &Invocation, talk: Talk) -> Live {
 
 /// Prints two lines per failed job to standard error, plumb's and fio's. fio's line also goes to the results' file, as
 /// in fio.
-fn tell_errors(result: &RunResult, out: &mut Output) -> Result<(), Failure> {
+fn print_errors(result: &RunResult, out: &mut Output) -> Result<(), Failure> {
     for job in &result.jobs {
         if let Some(error) = &job.error {
             let line = fio_text::error_line(job.pid, error);
-            tell(&format!("fio: {}\n{line}", named_once(&job.echo.name, &error.message)));
+            print_error(&format!("fio: {}\n{line}", with_job_name(&job.echo.name, &error.message)));
             if !out.is_stdout() {
                 out.write(&format!("{line}\n"))?;
             }
@@ -279,7 +261,7 @@ fn tell_errors(result: &RunResult, out: &mut Output) -> Result<(), Failure> {
 }
 
 /// The message with the name of its job, unless it begins with the name already.
-fn named_once(job: &str, message: &str) -> String {
+fn with_job_name(job: &str, message: &str) -> String {
     let named = message.strip_prefix("job `").and_then(|rest| rest.strip_prefix(job)).is_some();
     if named { message.to_owned() } else { format!("{job}: {message}") }
 }
@@ -317,7 +299,7 @@ mod tests {
             ("open x: gone", "a: open x: gone"),
             ("job `b`: it waits for a", "a: job `b`: it waits for a"),
         ] {
-            assert_eq!(named_once("a", message), expected);
+            assert_eq!(with_job_name("a", message), expected);
         }
     }
 

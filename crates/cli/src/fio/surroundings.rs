@@ -6,7 +6,7 @@ use std::path::PathBuf;
 /// The facts that job files may use.
 pub(crate) struct Machine {
     memory_mib: u64,
-    cpus: u32,
+    pub(crate) cpus: u32,
 }
 
 impl Machine {

@@ -5,11 +5,10 @@ use super::eta;
 use super::interim::Interim;
 use super::trigger::Trigger;
 use crate::failure::Failure;
-use crate::output::Output;
-use crate::result_file::Kept;
+use crate::output::{Output, print_error};
+use crate::result_file::ResultFile;
 use fio::{Invocation, OutputRequest};
 use formats::fio::{status_line, text as fio_text};
-use formats::printable;
 use measure::Nanos;
 use model::RunResult;
 use plan::Plan;
@@ -28,7 +27,6 @@ pub(crate) enum Talk {
 /// The live status line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Live {
-    /// Off.
     Off,
     /// Redrawn in place. With `keep_every` the line is kept once per period and a new one started below it.
     On {
@@ -53,7 +51,7 @@ pub(crate) struct Watch<'out> {
     interim: Option<Interim>,
     log: Option<BandwidthLog>,
     /// The file of `--result`, which is updated during the run.
-    kept: Option<&'out mut Kept>,
+    kept: Option<&'out mut ResultFile>,
     /// The first write that failed. An observer cannot stop a run, so the error is reported at the end.
     failed: Option<Failure>,
 }
@@ -89,7 +87,7 @@ impl<'out> Watch<'out> {
     }
 
     /// Adds a file with the result so far.
-    pub(crate) fn keeping(self, kept: Option<&'out mut Kept>) -> Self {
+    pub(crate) fn keeping(self, kept: Option<&'out mut ResultFile>) -> Self {
         Watch { kept, ..self }
     }
 
@@ -132,7 +130,7 @@ impl Observer for Watch<'_> {
             Event::Ended(progress) => self.log(progress),
             Event::Finding(text) => {
                 self.live.end();
-                let _ = writeln!(std::io::stderr(), "{}", printable::lines(text));
+                print_error(text);
             }
             Event::Report(so_far) => self.report(so_far),
             Event::Save(so_far) => self.save(so_far),
@@ -179,7 +177,7 @@ impl Watch<'_> {
     /// never end.
     fn abandon(&mut self, result: &RunResult) {
         self.live.end();
-        self.note("workers are stuck in I/O that nothing can interrupt: they are left behind");
+        self.note("workers are stuck in I/O that nothing can interrupt: they are abandoned");
         // Errors are ignored here: standard error may be closed, and the process ends in any case.
         let _ = self.kept.as_mut().map(|kept| kept.write(result));
         let _ = super::report(result, self.invocation, self.talk, self.out);

@@ -2,15 +2,12 @@
 
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::parse;
+use crate::{input, parse};
 use analysis::report_card::{self, Card, Mark, PROFILES, Profile};
 use clap::ValueEnum;
 use formats::printable;
 use model::Measurement;
 use std::path::PathBuf;
-
-/// Exit status if a part of the input could not be read.
-const PARTIAL: u8 = 3;
 
 /// Grade a sweep: latency and scaling against the bounds of a profile
 #[derive(Debug, clap::Args)]
@@ -26,15 +23,15 @@ Profiles:
 
 Scaling is (latency ratio - 1) / (user ratio - 1): 0 if more users do not wait longer, 1 if they queue for one server.
 A run whose users were not busy (IOPS x latency is not the number of users) gets ? and the reason.
-Exit status: 0 all was read, 3 a part was not, 1 nothing can be graded.")]
-pub(crate) struct Args {
-    /// Files to read, as for plumb parse; those without a column `system` make one sweep together
+Exit status: 0; 1 if nothing can be graded; 3 if a part could not be read")]
+pub(crate) struct GradeArgs {
+    /// Files to read, as for plumb parse; files without a column `system` form one sweep
     #[arg(required = true)]
     files: Vec<PathBuf>,
-    /// Whose bounds
+    /// Profile with the bounds of the grades, from the list below
     #[arg(short, long, default_value = "oracle-2012")]
     profile: String,
-    /// How to show it
+    /// Output format
     #[arg(short, long, value_enum, default_value_t = Format::Text)]
     format: Format,
 }
@@ -42,15 +39,15 @@ pub(crate) struct Args {
 /// Output format of the card.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// A card for people
+    /// A table for people
     Text,
     /// JSON
     Json,
 }
 
 /// Reads the files and grades the sweeps in them.
-pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
-    let profile = report_card::profile(&args.profile).ok_or_else(|| unknown_profile(&args.profile))?;
+pub(crate) fn run(args: &GradeArgs) -> Result<u8, Failure> {
+    let profile = profile(&args.profile)?;
     let (found, damages) = parse::measurements(&args.files)?;
     let cards: Vec<Card> =
         sweeps(found).iter().map(|(system, rows)| report_card::card(system, rows, profile)).collect();
@@ -69,16 +66,14 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     Output::stdout().write(&text)?;
     let graded = cards.iter().flat_map(|card| &card.lines).flat_map(|line| &line.marks);
     let graded = graded.filter(|marks| matches!(marks.latency, Mark::Graded { .. })).count();
-    Ok(match (graded, damages) {
-        (0, _) => 1,
-        (_, 0) => 0,
-        _ => PARTIAL,
-    })
+    Ok(input::status(graded, damages))
 }
 
-fn unknown_profile(name: &str) -> Failure {
-    let known: Vec<&str> = PROFILES.iter().map(|profile| profile.name).collect();
-    Failure::new(format!("--profile {name} is not known; there are {}", known.join(", ")))
+pub(crate) fn profile(name: &str) -> Result<&'static Profile, Failure> {
+    report_card::profile(name).ok_or_else(|| {
+        let known: Vec<&str> = PROFILES.iter().map(|profile| profile.name).collect();
+        Failure::new(format!("--profile {name} is not known; there are {}", known.join(", ")))
+    })
 }
 
 /// The rows by system, in order of first appearance; rows without a system belong to the first file.
@@ -117,10 +112,7 @@ fn shown(card: &Card, profile: &Profile) -> String {
             text += &format!(" {:<19}", format!("{latency:>2}/{scaling:<2} {value}/{queueing}"));
             for (of, mark) in [("latency", &marks.latency), ("scaling", &marks.scaling)] {
                 if let Mark::Unknown { reason } = mark {
-                    let reason = (format!("{} ({of})", line.test), reason.clone());
-                    if !reasons.contains(&reason) {
-                        reasons.push(reason);
-                    }
+                    survey::push_new(&mut reasons, (format!("{} ({of})", line.test), reason.clone()));
                 }
             }
         }

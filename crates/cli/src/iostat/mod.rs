@@ -1,17 +1,14 @@
 //! `plumb iostat`: the command line and the reports of sysstat's iostat.
 //!
-//! Owns the loop, its timing, its end by a signal, and the environment. Leaves options to `argv`, files to `sampling`
+//! Owns the loop, its timing, its end by a signal, and the environment. Leaves options and samples to `monitor::iostat`
 //! and layout to `formats::iostat`.
 
-mod argv;
-mod sampling;
 mod surroundings;
 
 use crate::failure::Failure;
 use crate::output::Output;
-use argv::{Command, Request};
 use formats::iostat::{Columns, Host, Layout, Naming, Report, Spelling, Unit, json, text};
-use sampling::Sampling;
+use monitor::iostat::{self, Command, Flag, IostatError, Request, Sampling};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -39,8 +36,8 @@ Usage: iostat [options] [interval [count]]
 /// Runs iostat's command line and returns the exit status.
 pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
     let words: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    let mistake = |message: String| Failure::new(format!("iostat: {message}\n{USAGE}"));
-    let request = match argv::parse(&words).map_err(mistake)? {
+    let mistake = |error: IostatError| Failure::new(format!("iostat: {error}\n{USAGE}"));
+    let request = match iostat::parse(&words).map_err(mistake)? {
         Command::Help => return Output::stdout().write(USAGE).map(|()| 0),
         Command::Version => {
             let version = env!("CARGO_PKG_VERSION");
@@ -51,7 +48,7 @@ pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
     let surroundings = Surroundings::here();
     let root = match (&request.root, &surroundings.root) {
         (Some(root), _) => root.clone(),
-        (None, Some(root)) => argv::directory(root).map_err(mistake)?,
+        (None, Some(root)) => iostat::directory(root).map_err(mistake)?,
         (None, None) => PathBuf::from("/"),
     };
     show(&request, &Source::under(root), &surroundings)
@@ -88,21 +85,21 @@ fn show(request: &Request, source: &Source, surroundings: &Surroundings) -> Resu
     let mut output = Output::stdout();
     let first = source.sample(0).unwrap_or(Path::new("/"));
     let host = host(first, surroundings);
-    output.write(&if request.json.is_yes() { json::head(&host) } else { text::head(&host) })?;
+    output.write(&if request.has(Flag::Json) { json::head(&host) } else { text::head(&host) })?;
     let mut sampling = Sampling::default();
     let (began, mut shown) = (Instant::now(), 0_u64);
     for number in 0_u64.. {
         let Some(root) = source.sample(number) else { break };
         let difference = sampling.next(root, request).map_err(|error| Failure::new(format!("iostat: {error}")))?;
-        if number == 0 && request.skip_first.is_yes() && request.interval.is_some() {
+        if number == 0 && request.has(Flag::SkipFirst) && request.interval.is_some() {
             output.write("\n")?;
         } else {
             let report = Report {
-                moment: request.moments.is_yes().then(|| surroundings.moment()),
-                cpu: request.cpu.is_yes().then_some(difference.cpu),
-                devices: request.devices.is_yes().then_some(difference.devices),
+                moment: request.has(Flag::Time).then(|| surroundings.moment()),
+                cpu: request.has(Flag::Cpu).then_some(difference.cpu),
+                devices: request.has(Flag::Devices).then_some(difference.devices),
             };
-            if request.json.is_yes() {
+            if request.has(Flag::Json) {
                 let before = if shown > 0 { json::SEPARATOR } else { "" };
                 output.write(&(before.to_owned() + &json::report(&report, layout.columns, layout.unit)))?;
             } else {
@@ -120,7 +117,7 @@ fn show(request: &Request, source: &Source, surroundings: &Surroundings) -> Resu
             break;
         }
     }
-    if request.json.is_yes() {
+    if request.has(Flag::Json) {
         let end = if shown > 0 { "\n" } else { "" };
         output.write(&(end.to_owned() + json::TAIL))?;
     }
@@ -151,7 +148,7 @@ fn wait(began: Instant, next: Duration, signals: &sys::processes::signals::Watch
 }
 
 fn layout(request: &Request, surroundings: &Surroundings) -> Layout {
-    let columns = match (request.extended.is_yes(), request.short.is_yes(), request.old.is_yes()) {
+    let columns = match (request.has(Flag::Extended), request.has(Flag::Short), request.has(Flag::OldColumns)) {
         (true, _, true) => Columns::ExtendedOld,
         (false, _, true) => Columns::BasicOld,
         (true, true, _) => Columns::ExtendedShort,
@@ -159,16 +156,20 @@ fn layout(request: &Request, surroundings: &Surroundings) -> Layout {
         (false, true, _) => Columns::BasicShort,
         (false, false, _) => Columns::Basic,
     };
-    let naming = match (request.pretty.is_yes(), columns, request.compact.is_yes()) {
+    let naming = match (request.has(Flag::Pretty), columns, request.has(Flag::Compact)) {
         (false, _, _) => Naming::First,
         (true, Columns::Extended, false) => Naming::LastCut,
         (true, _, _) => Naming::Last,
     };
     Layout {
         columns,
-        unit: request.unit.unwrap_or(if surroundings.blocks { Unit::Blocks } else { Unit::Kilobytes }),
+        unit: match (request.has(Flag::Kilobytes), request.has(Flag::Megabytes)) {
+            (_, true) => Unit::Megabytes,
+            (false, false) if surroundings.blocks => Unit::Blocks,
+            _ => Unit::Kilobytes,
+        },
         decimals: request.decimals.unwrap_or(2),
-        spelling: if request.human.is_yes() { Spelling::Human } else { Spelling::Plain },
+        spelling: if request.has(Flag::Human) { Spelling::Human } else { Spelling::Plain },
         naming,
         colours: surroundings.colours.clone(),
     }

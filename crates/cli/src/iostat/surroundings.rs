@@ -6,22 +6,19 @@ use std::io::IsTerminal;
 
 /// The environment, read once.
 pub(crate) struct Surroundings {
-    /// `PLUMB_ROOT`.
     pub(crate) root: Option<String>,
     /// True if amounts are blocks of 512 bytes: `POSIXLY_CORRECT`.
     pub(crate) blocks: bool,
     /// `S_COLORS`, `S_COLORS_SGR`.
     pub(crate) colours: Option<Colours>,
-    spelling: Spelling,
+    /// Formats of dates and of times.
+    formats: [&'static str; 2],
 }
 
-/// Format of dates and times.
-enum Spelling {
-    /// As in the C locale: `11/20/26 11:25:04`.
-    Usual,
-    /// `S_TIME_FORMAT=ISO`: `2026-11-20T11:25:04+0000`.
-    Iso,
-}
+/// As in the C locale: `11/20/26 11:25:04`.
+const C_LOCALE: [&str; 2] = ["%m/%d/%y", "%m/%d/%y %H:%M:%S"];
+/// `S_TIME_FORMAT=ISO`: `2026-11-20T11:25:04+0000`.
+const ISO: [&str; 2] = ["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S%z"];
 
 impl Surroundings {
     /// Reads the environment of this process.
@@ -38,25 +35,16 @@ impl Surroundings {
             root: variable("PLUMB_ROOT").filter(|root| !root.is_empty()),
             blocks: variable("POSIXLY_CORRECT").is_some(),
             colours: coloured.then(colours),
-            spelling: if iso { Spelling::Iso } else { Spelling::Usual },
+            formats: if iso { ISO } else { C_LOCALE },
         }
     }
 
-    /// The current date.
     pub(crate) fn date(&self) -> String {
-        let format = match self.spelling {
-            Spelling::Usual => "%m/%d/%y",
-            Spelling::Iso => "%Y-%m-%d",
-        };
-        Zoned::now().strftime(format).to_string()
+        Zoned::now().strftime(self.formats[0]).to_string()
     }
 
     /// The current date and time.
     pub(crate) fn moment(&self) -> String {
-        let format = match self.spelling {
-            Spelling::Usual => "%m/%d/%y %H:%M:%S",
-            Spelling::Iso => "%Y-%m-%dT%H:%M:%S%z",
-        };
-        Zoned::now().strftime(format).to_string()
+        Zoned::now().strftime(self.formats[1]).to_string()
     }
 }

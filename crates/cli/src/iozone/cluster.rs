@@ -1,7 +1,7 @@
 //! Clusters: each child is a plumb on another host, started by the remote shell and controlled through its standard
 //! input and output. Nothing listens on a port. All hosts must run the same version.
 
-use super::session::PassError;
+use super::iozone_run::PassError;
 use crate::failure::Failure;
 use iozone::{Member, Pass, PassFailure, Settings};
 use model::RunResult;
@@ -55,7 +55,6 @@ pub(super) enum Answer {
     Failed { why: String },
 }
 
-/// A running member.
 struct MemberProcess {
     child: Child,
     stdin: Option<ChildStdin>,
@@ -268,7 +267,7 @@ fn start(
     }
     let stdin = child.stdin.take();
     let mut process = MemberProcess { child, stdin, place: format!("{} ({})", member.host, member.directory) };
-    process.send(&serde_json::to_string(order).map_err(|error| Failure::new(error.to_string()))?);
+    process.send(&serde_json::to_string(order)?);
     Ok(process)
 }
 

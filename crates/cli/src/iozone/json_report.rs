@@ -3,10 +3,10 @@
 
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::remarks;
 use crate::result_file;
 use crate::safe_files::is_block_device;
-use crate::safe_files::{self, Lasting, Whole};
-use crate::{limited_by, remarks};
+use crate::safe_files::{self, AtomicFile, Durability};
 use formats::printable;
 use iozone::Settings;
 use measure::{Direction, Histogram, Nanos};
@@ -38,14 +38,9 @@ pub(crate) struct JsonReport {
 
 impl Default for JsonReport {
     fn default() -> Self {
-        JsonReport {
-            tests: Vec::new(),
-            lines: Vec::new(),
-            remarks: BTreeMap::new(),
-            limits: BTreeMap::new(),
-            notes: Vec::new(),
-            written: Instant::now(),
-        }
+        let (tests, lines, notes) = (Vec::new(), Vec::new(), Vec::new());
+        let (remarks, limits) = (BTreeMap::new(), BTreeMap::new());
+        JsonReport { tests, lines, remarks, limits, notes, written: Instant::now() }
     }
 }
 
@@ -61,7 +56,7 @@ struct Remark {
 
 impl JsonReport {
     /// Runs the checks on a finished pass and stores the parts that are printed or saved.
-    pub(crate) fn add(&mut self, title: &str, size_kb: u64, record_kb: u64, mut result: RunResult, saves: Saves) {
+    pub(crate) fn add(&mut self, title: &str, (size_kb, record_kb): (u64, u64), mut result: RunResult, saves: Saves) {
         // The checks must use the same percentiles as the output.
         result.jobs.iter_mut().for_each(|job| job.style.percentiles = PERCENTS.to_vec());
         remarks::judge(&mut result);
@@ -69,7 +64,8 @@ impl JsonReport {
         let found = latency.as_ref().and_then(|latency| latency.percentiles(&PERCENTS));
         let place = format!("{title} {size_kb}/{record_kb}");
         if let Some(found) = &found {
-            let microseconds: Vec<String> = found.iter().map(|&value| format!("{:9.1}", in_us(value))).collect();
+            let microseconds: Vec<String> =
+                found.iter().map(|&value| format!("{:9.1}", value.as_f64() / 1000.0)).collect();
             self.lines.push(format!("{title:<18} {size_kb:>10} {record_kb:>6} {}", microseconds.join(" ")));
         }
         for note in remarks::findings(&result.notes) {
@@ -77,7 +73,7 @@ impl JsonReport {
             self.notes.push(note.clone());
         }
         if let Some(limited_by) = &result.limited_by {
-            add_remark(&mut self.limits, limited_by.limiter.title(), &place, || limited_by::line(limited_by));
+            add_remark(&mut self.limits, limited_by.limiter.title(), &place, || remarks::limit_line(limited_by));
         }
         if saves == Saves::All {
             let named = |(percent, value): (&f64, &Nanos)| (format!("p{percent}_ns"), json!(value.get()));
@@ -117,7 +113,7 @@ impl JsonReport {
 
     /// True if it is time to write the results so far to the `--json` file.
     pub(crate) fn is_saving_due(&self, settings: &Settings) -> bool {
-        settings.json.is_some() && self.written.elapsed() >= result_file::EVERY.as_duration()
+        settings.json.is_some() && self.written.elapsed() >= result_file::SAVE_INTERVAL.as_duration()
     }
 
     /// Writes the results so far, including those of the running pass. An error is ignored here: it is reported at the
@@ -134,7 +130,7 @@ impl JsonReport {
     /// Writes the `--json` file and prints percentiles, limits and remarks.
     pub(crate) fn tell(&self, settings: &Settings, command: &str) -> Result<(), Failure> {
         self.save_now(settings, command)?;
-        if !limited_by::remarks_are_wanted() {
+        if !remarks::are_wanted() {
             return Ok(());
         }
         let mut text = String::new();
@@ -160,13 +156,18 @@ impl JsonReport {
             all.extend(more);
             all.insert("tests".to_owned(), Value::Array(self.tests.clone()));
         }
-        let text = serde_json::to_string_pretty(&all).map_err(|error| Failure::new(error.to_string()))?;
+        let text = serde_json::to_string_pretty(&all)?;
         if !is_replaced(path) {
             return Output::made(path)?.write(&(text + "\n"));
         }
         check(path)?;
-        let written = Whole::at(path)?.put((text + "\n").as_bytes(), Lasting::Unsynced);
-        written.map_err(|error| Failure::writing(&path.display().to_string(), &error))
+        AtomicFile::at(path)?.write(
+            (text
+                + "
+")
+            .as_bytes(),
+            Durability::Unsynced,
+        )
     }
 }
 
@@ -209,11 +210,6 @@ fn add_remark<K: Ord>(all: &mut BTreeMap<K, Remark>, key: K, place: &str, senten
             all.insert(key, Remark { place: place.to_owned(), sentence: sentence(), more: 0 });
         }
     }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "latencies are far below 2^53 ns")]
-fn in_us(value: Nanos) -> f64 {
-    value.get() as f64 / 1000.0
 }
 
 /// The latency histograms of all jobs of a pass, merged.

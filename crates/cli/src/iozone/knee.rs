@@ -1,16 +1,17 @@
 //! `plumb knee --iozone`: throughput tests with a rising number of children, until the throughput stops growing.
 
+use super::iozone_run::IozoneRun;
+use super::iozone_run::PassError;
 use super::json_report;
-use super::session::PassError;
-use super::session::Session;
 use super::throughput::run_test;
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::survey::Ended;
+use crate::safe_files::AtomicFile;
 use analysis::growth_ends;
 use iozone::{Mode, PassFailure, Settings, Unit, throughput_tests};
 use serde_json::json;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use survey::Knee;
 
 /// Default for the largest number of children, without -t or -u.
 const MOST: u32 = 256;
@@ -35,35 +36,38 @@ pub(crate) fn find(words: &[String], output: Option<&Path>) -> Result<u8, Failur
         Ok(settings) => with_levels(settings)?,
         Err(refusal) => return super::refuse(refusal),
     };
-    let path = output.map_or_else(free_name, |path| Ok(path.to_owned()))?;
+    let path = match output {
+        Some(path) => path.to_owned(),
+        None => AtomicFile::numbered(Path::new(""), "plumb-knee")?.path().to_owned(),
+    };
     json_report::check(&path)?;
     let command = format!("plumb knee --iozone {}", settings.words.join(" "));
-    let mut session = Session::new(&settings, command, Output::stdout());
-    session.saves = true;
+    let mut run = IozoneRun::new(&settings, command, Output::stdout());
+    run.saves = true;
     let mut curves: Vec<Curve> = Vec::new();
-    session.write(&head(&settings))?;
+    run.write(&head(&settings))?;
     let records = if settings.records_kb.is_empty() { vec![Settings::RECORD_KB] } else { settings.records_kb.clone() };
     let mut failed = None;
     for record_kb in records {
-        failed = sweep(&mut session, record_kb, &mut curves)?;
+        failed = sweep(&mut run, record_kb, &mut curves)?;
         if failed.is_some() {
             break;
         }
     }
-    let told = sentences(&curves, settings.unit);
-    if session.json_report.has_tests() {
-        let more = json!({ "target": { "path": "iozone" }, "sentences": told });
-        session.json_report.save(&path, &session.command, more)?;
+    let sentences = sentences(&curves, settings.unit);
+    if run.json_report.has_tests() {
+        let more = json!({ "target": { "path": "iozone" }, "sentences": sentences });
+        run.json_report.save(&path, &run.command, more)?;
     }
     let mut text = String::from("\n");
-    told.iter().for_each(|sentence| text.push_str(&format!("{sentence}\n")));
+    sentences.iter().for_each(|sentence| text.push_str(&format!("{sentence}\n")));
     text.push_str(&format!("\nResult: {}\n", path.display()));
-    session.write(&formats::printable::lines(&text))?;
+    run.write(&formats::printable::lines(&text))?;
     if let Some(failure) = failed {
-        return session.fail(&failure);
+        return run.fail(&failure);
     }
-    session.files.clean(&settings);
-    session.finish(0)
+    run.files.clean(&settings);
+    run.finish(0)
 }
 
 /// Replaces the numbers of children in the settings by 1, 2, 4 and so on.
@@ -94,8 +98,8 @@ fn head(settings: &Settings) -> String {
 }
 
 /// Sweeps one record size until no test grows any more. Returns the failure of a pass, if any.
-fn sweep(session: &mut Session<'_>, record_kb: u64, all: &mut Vec<Curve>) -> Result<Option<PassFailure>, Failure> {
-    let settings = session.settings;
+fn sweep(run: &mut IozoneRun<'_>, record_kb: u64, all: &mut Vec<Curve>) -> Result<Option<PassFailure>, Failure> {
+    let settings = run.settings;
     let size_kb = settings.sizes_kb.first().copied().unwrap_or(Settings::SIZE_KB);
     let tests = || throughput_tests(settings).filter(|test| !(test.retest && settings.no_retest));
     let from = all.len();
@@ -103,16 +107,16 @@ fn sweep(session: &mut Session<'_>, record_kb: u64, all: &mut Vec<Curve>) -> Res
     for &count in &settings.children {
         let size_kb = if settings.divides { size_kb / u64::from(count.max(1)) } else { size_kb };
         for (test, at) in tests().zip(from..) {
-            let figures = match run_test(session, test, count, (size_kb, record_kb)) {
+            let figures = match run_test(run, test, count, (size_kb, record_kb)) {
                 Ok(figures) => figures,
                 Err(PassError::Pass(failure)) => return Ok(Some(failure)),
                 Err(PassError::Program(failure)) => return Err(failure),
             };
             let rate = figures.together();
-            session.write(&format!("{count:>9} {record_kb:>9}  {:<20} {rate:>15.0}\n", test.title))?;
+            run.write(&format!("{count:>9} {record_kb:>9}  {:<20} {rate:>15.0}\n", test.title))?;
             all[at].levels.push((count, rate));
         }
-        session.settle()?;
+        run.settle()?;
         if all[from..].iter().all(Curve::is_over) {
             break;
         }
@@ -125,19 +129,10 @@ fn sentences(curves: &[Curve], unit: Unit) -> Vec<String> {
         Unit::Operations => format!("{} operations/s", analysis::thousands(rate)),
         Unit::Rate | Unit::Microseconds => format!("{} MiB/s", analysis::thousands(rate / 1024.0)),
     };
-    let mut told = Vec::new();
+    let mut sentences = Vec::new();
     for curve in curves {
-        let Some(ended) = Ended::of(&curve.levels) else { continue };
-        told.push(format!("{} of {}k: {}.", curve.title, curve.record_kb, ended.sentence("threads", &shown)));
+        let Some(knee) = Knee::of(&curve.levels) else { continue };
+        sentences.push(format!("{} of {}k: {}.", curve.title, curve.record_kb, knee.sentence("thread", &shown)));
     }
-    told
-}
-
-/// Returns `plumb-knee-001.json`, or the next name that is free.
-fn free_name() -> Result<PathBuf, Failure> {
-    let names = (1..=999_999).map(|number| PathBuf::from(format!("plumb-knee-{number:03}.json")));
-    names
-        .into_iter()
-        .find(|path| path.symlink_metadata().is_err())
-        .ok_or_else(|| Failure::new("all names up to plumb-knee-999999.json are taken; name one with --output"))
+    sentences
 }

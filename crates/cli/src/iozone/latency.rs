@@ -47,9 +47,9 @@ pub(crate) fn convert(
         let _ = write!(
             text,
             "\nSystem time {:10.3} User time {:10.3} Real {:10.3}  (seconds)\n",
-            super::seconds(cpu.system),
-            super::seconds(cpu.user),
-            super::seconds(job.runtime)
+            cpu.system.as_secs_f64(),
+            cpu.user.as_secs_f64(),
+            job.runtime.as_secs_f64()
         );
         sys::files::output_file::write(Path::new(&name), text.as_bytes())
             .map_err(|error| Failure::writing(&name, &error))?;
@@ -88,7 +88,6 @@ pub(crate) struct ChildRange {
 }
 
 impl ChildRange {
-    /// The range of all these jobs.
     pub(crate) fn all(jobs: &[JobResult]) -> ChildRange {
         ChildRange { first: 0, count: u32::try_from(jobs.len()).unwrap_or(u32::MAX) }
     }

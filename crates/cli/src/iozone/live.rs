@@ -24,7 +24,6 @@ impl Live {
         std::io::stderr().is_terminal().then(|| Nanos::from_millis(500))
     }
 
-    /// Clears the line.
     pub(crate) fn clear(&mut self) {
         if self.shown {
             let _ = write!(std::io::stderr(), "\r\x1b[K");

@@ -50,7 +50,7 @@ fn carry_out(task: &Task) -> Result<Option<Answer>, Failure> {
         return failed("this version of plumb cannot run these words; use one version on all machines".to_owned());
     };
     let was_there = task.file.exists();
-    let cpus = std::thread::available_parallelism().map_or(1, |count| u32::try_from(count.get()).unwrap_or(1));
+    let cpus = crate::fio::Machine::here().cpus;
     let scene = Scene {
         file: task.file.clone(),
         is_there: was_there,
@@ -216,6 +216,6 @@ fn line() -> Result<Option<String>, Failure> {
 }
 
 fn say(answer: &Answer) -> Result<(), Failure> {
-    let text = serde_json::to_string(answer).map_err(|error| Failure::new(error.to_string()))?;
+    let text = serde_json::to_string(answer)?;
     Output::stdout().write(&(text + "\n"))
 }

@@ -3,13 +3,13 @@
 mod child_files;
 mod cluster;
 mod files;
+mod iozone_run;
 mod json_report;
 mod knee;
 mod latency;
 pub(crate) mod live;
 mod member;
 mod rows;
-mod session;
 mod sheet_file;
 mod throughput;
 
@@ -18,7 +18,7 @@ use crate::output::Output;
 use crate::safe_files::is_block_device;
 use formats::iozone::text::{self as iozone_text, Preamble, UnitName};
 use iozone::{MACHINE, Mode, Refusal, Settings, Unit};
-use session::Session;
+use iozone_run::IozoneRun;
 use std::ffi::OsString;
 use std::io::Write;
 
@@ -40,20 +40,20 @@ pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
         out.write(&(head + text))?;
         return Ok(*status);
     }
-    let mut session = Session::new(&settings, command.clone(), out);
-    session.write(&head)?;
-    session.write(&iozone_text::circumstances(&preamble(&settings, &command)))?;
+    let mut run = IozoneRun::new(&settings, command.clone(), out);
+    run.write(&head)?;
+    run.write(&iozone_text::circumstances(&preamble(&settings, &command)))?;
     let status = match settings.mode {
-        Mode::Single | Mode::Auto => rows::run(&mut session),
-        Mode::Throughput => throughput::run(&mut session),
+        Mode::Single | Mode::Auto => rows::run(&mut run),
+        Mode::Throughput => throughput::run(&mut run),
     }?;
-    session.finish(status)
+    run.finish(status)
 }
 
 /// Refuses output files that cannot be written, before anything is measured.
 fn check_places(settings: &Settings) -> Result<(), Failure> {
     if let Some(path) = &settings.pictures {
-        crate::report::place_for(path)?;
+        crate::report::check_output(path)?;
     }
     if let Some(path) = &settings.report.sheet {
         sheet_file::check(path)?;
@@ -61,8 +61,7 @@ fn check_places(settings: &Settings) -> Result<(), Failure> {
     if let Some(path) = &settings.json {
         json_report::check(path)?;
     }
-    let device =
-        |path: &std::path::Path| Failure::new(format!("{}: is a block device; results go to a file", path.display()));
+    let device = |path: &std::path::Path| Failure::at(path, "is a block device; results go to a file");
     // Like iozone, `-b` overwrites an existing file, but plumb never overwrites a device.
     match (&settings.csv, &settings.report.sheet) {
         (Some(path), _) | (_, Some(path)) if is_block_device(path) => Err(device(path)),
@@ -108,17 +107,12 @@ fn preamble<'a>(settings: &Settings, command: &'a str) -> Preamble<'a> {
     Preamble {
         unit: unit_name(settings.unit),
         command,
-        compute_s: seconds(settings.compute),
+        compute_s: settings.compute.as_secs_f64(),
         cache: settings.cache,
         stride: settings.stride,
         telemetry: settings.telemetry_computes(),
         burst: settings.burst.map(|(kb, rest)| (kb, rest.get() / 1_000_000)),
     }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "some milliseconds")]
-fn seconds(time: measure::Nanos) -> f64 {
-    time.get() as f64 / 1e9
 }
 
 /// Converts the unit to that of the output format.

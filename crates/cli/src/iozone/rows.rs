@@ -1,7 +1,7 @@
 //! Single, list and automatic mode: one row per file size and record size.
 
+use super::iozone_run::{IozoneRun, PassError};
 use super::latency::{self, ChildRange, Whose};
-use super::session::{PassError, Session};
 use super::sheet_file;
 use crate::failure::Failure;
 use crate::output::Output;
@@ -11,36 +11,36 @@ use iozone::{Mode, Pass, PassTime, RowTest, SINGLE, Scene, Settings, ShownColumn
 use std::collections::BTreeMap;
 
 /// Runs all rows. Returns the exit status.
-pub(crate) fn run(session: &mut Session<'_>) -> Result<u8, Failure> {
-    let settings = session.settings;
-    session.write(&heading(settings))?;
+pub(crate) fn run(run: &mut IozoneRun<'_>) -> Result<u8, Failure> {
+    let settings = run.settings;
+    run.write(&heading(settings))?;
     let (rows, refused) = iozone::rows(settings);
     let mut values = Values::default();
     for &(size_kb, record_kb) in &rows {
-        session.settle()?;
+        run.settle()?;
         let shown_kb = if settings.has_telemetry() { 0 } else { record_kb };
-        session.write(&iozone_text::row_start(size_kb, shown_kb))?;
+        run.write(&iozone_text::row_start(size_kb, shown_kb))?;
         for test in iozone::row_tests(settings) {
-            match run_test(session, test, (size_kb, record_kb), &mut values) {
+            match run_test(run, test, (size_kb, record_kb), &mut values) {
                 Ok(()) => {}
-                Err(PassError::Pass(failure)) => return session.fail(&failure),
+                Err(PassError::Pass(failure)) => return run.fail(&failure),
                 Err(PassError::Program(failure)) => return Err(failure),
             }
         }
-        session.write("\n")?;
+        run.write("\n")?;
     }
     if let Some((size, record)) = refused {
-        session.write(&format!(
+        run.write(&format!(
             "Error: record length {} is greater than filesize {size} kB\n ",
             record.saturating_mul(1024)
         ))?;
-        session.files.clean(settings);
+        run.files.clean(settings);
         return Ok(23);
     }
-    session.files.clean(settings);
-    session.write(COMPLETE)?;
+    run.files.clean(settings);
+    run.write(COMPLETE)?;
     let tables = tables(settings, &rows, &values);
-    report(session, &tables)?;
+    report(run, &tables)?;
     Ok(0)
 }
 
@@ -69,15 +69,15 @@ struct Values {
 
 /// Runs the passes of a test and prints their values.
 fn run_test(
-    session: &mut Session<'_>,
+    run: &mut IozoneRun<'_>,
     row: &RowTest,
     (size_kb, record_kb): (u64, u64),
     values: &mut Values,
 ) -> Result<(), PassError> {
-    let settings = session.settings;
+    let settings = run.settings;
     let test = row.test;
     if !settings.runs(test) {
-        session.write(iozone_text::blank(test.number()))?;
+        run.write(iozone_text::blank(test.number()))?;
         return Ok(());
     }
     for number in 0..row.passes(settings) {
@@ -86,10 +86,10 @@ fn run_test(
             0
         } else {
             let title = name.unwrap_or("Backward read again");
-            measure(session, Pass { test, number }, title, (size_kb, record_kb))?
+            measure(run, Pass { test, number }, title, (size_kb, record_kb))?
         };
         if name.is_some() {
-            session.write(&iozone_text::value(test.number(), number, value))?;
+            run.write(&iozone_text::value(test.number(), number, value))?;
             values.by_pass.entry((test, number)).or_default().insert((size_kb, record_kb), value);
         }
     }
@@ -97,29 +97,29 @@ fn run_test(
 }
 
 fn measure(
-    session: &mut Session<'_>,
+    run: &mut IozoneRun<'_>,
     pass: Pass,
     title: &str,
     (size_kb, record_kb): (u64, u64),
 ) -> Result<u64, PassError> {
-    let settings = session.settings;
-    session.files.use_file(&settings.file);
+    let settings = run.settings;
+    run.files.use_file(&settings.file);
     let scene = Scene {
         file: settings.file.clone(),
         is_there: settings.file.exists(),
         size_kb,
         record_kb,
         latency_log: latency::stem(settings, 0),
-        cpus: session.cpus,
+        cpus: run.cpus,
     };
     let plan = iozone::pass_plan(settings, pass, &scene);
-    let result = session.measure(&plan, title, pass)?;
+    let result = run.measure(&plan, title, pass)?;
     latency::convert(settings, pass, &result.jobs, (Whose::Only, ChildRange::all(&result.jobs)))?;
     let value = result
         .jobs
         .first()
         .map_or(0, |job| iozone::rate(PassTime::of(job, settings.computing(pass.test)), settings.unit));
-    session.keep(title, (size_kb, record_kb), result);
+    run.keep(title, (size_kb, record_kb), result);
     Ok(value)
 }
 
@@ -162,13 +162,13 @@ fn columns(settings: &Settings, rows: &[(u64, u64)]) -> Vec<u64> {
     records
 }
 
-fn report(session: &mut Session<'_>, tables: &[Table]) -> Result<(), Failure> {
-    let settings = session.settings;
+fn report(run: &mut IozoneRun<'_>, tables: &[Table]) -> Result<(), Failure> {
+    let settings = run.settings;
     if settings.report.text || settings.report.sheet.is_some() {
-        session.write(&iozone_text::tables(tables))?;
+        run.write(&iozone_text::tables(tables))?;
     }
     if let Some(path) = &settings.report.sheet {
-        sheet_file::write_tables(path, &session.command, tables)?;
+        sheet_file::write_tables(path, &run.command, tables)?;
     }
     if let Some(path) = &settings.csv {
         let text = iozone_sheet::csv(tables);

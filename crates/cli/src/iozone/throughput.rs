@@ -1,7 +1,7 @@
 //! Throughput mode: several children at the same time, a block of lines per test.
 
+use super::iozone_run::{IozoneRun, PassError};
 use super::latency::{self, ChildRange, Whose};
-use super::session::{PassError, Session};
 use super::unit_name;
 use super::{child_files, cluster};
 use crate::failure::Failure;
@@ -19,18 +19,18 @@ struct Line {
 }
 
 /// Runs all tests for each number of children. Returns the exit status.
-pub(crate) fn run(session: &mut Session<'_>) -> Result<u8, Failure> {
-    let settings = session.settings;
+pub(crate) fn run(run: &mut IozoneRun<'_>) -> Result<u8, Failure> {
+    let settings = run.settings;
     let kind = if settings.threads { ChildKind::Thread } else { ChildKind::Process };
     let first = settings.bounds.map_or_else(|| settings.children.last().copied().unwrap_or(1), |(least, _)| least);
-    session.write(&iozone_text::throughput_start(kind, first, settings.bounds))?;
+    run.write(&iozone_text::throughput_start(kind, first, settings.bounds))?;
     let record_kb = settings.records_kb.first().copied().unwrap_or(Settings::RECORD_KB);
     let size_kb = settings.sizes_kb.first().copied().unwrap_or(Settings::SIZE_KB);
     let line = |test: &ThroughputTest| Line { name: test.report, throughput: Vec::new(), cpu_percent: Vec::new() };
     let mut lines: Vec<Line> = throughput_tests(settings).map(line).collect();
     for &count in &settings.children {
         let size_kb = if settings.divides { size_kb / u64::from(count.max(1)) } else { size_kb };
-        session.write(&if settings.has_telemetry() {
+        run.write(&if settings.has_telemetry() {
             iozone_text::each_writes_by_telemetry(kind, size_kb)
         } else {
             iozone_text::each_writes(kind, size_kb, record_kb)
@@ -41,31 +41,31 @@ pub(crate) fn run(session: &mut Session<'_>) -> Result<u8, Failure> {
                 line.cpu_percent.push(0.0);
                 continue;
             }
-            match run_test(session, test, count, (size_kb, record_kb)) {
+            match run_test(run, test, count, (size_kb, record_kb)) {
                 Ok(figures) => {
-                    show(session, test, &figures, kind)?;
+                    show(run, test, &figures, kind)?;
                     line.throughput.push(figures.together());
                     line.cpu_percent.push(iozone_text::percent(figures.cpu_s(), figures.wall_s));
                 }
                 Err(PassError::Pass(failure)) => {
                     clean_members(settings)?;
-                    return session.fail(&failure);
+                    return run.fail(&failure);
                 }
                 Err(PassError::Program(failure)) => return Err(failure),
             }
-            session.settle()?;
+            run.settle()?;
         }
         if settings.members.is_empty() {
-            session.write("\n\n")?;
+            run.write("\n\n")?;
         }
     }
     if !settings.members.is_empty() {
-        session.write("\n\tTest cleanup:\n\n")?;
+        run.write("\n\tTest cleanup:\n\n")?;
         clean_members(settings)?;
     }
-    session.files.clean(settings);
-    report(session, kind, record_kb, &lines)?;
-    session.write(COMPLETE)?;
+    run.files.clean(settings);
+    report(run, kind, record_kb, &lines)?;
+    run.write(COMPLETE)?;
     Ok(0)
 }
 
@@ -77,30 +77,30 @@ fn clean_members(settings: &Settings) -> Result<(), Failure> {
 
 /// Runs one test with `count` children.
 pub(super) fn run_test(
-    session: &mut Session<'_>,
+    run: &mut IozoneRun<'_>,
     test: &ThroughputTest,
     count: u32,
     (size_kb, record_kb): (u64, u64),
 ) -> Result<Figures, PassError> {
-    let settings = session.settings;
+    let settings = run.settings;
     let pass = Pass { test: test.test, number: test.pass };
     if !settings.members.is_empty() {
         let result = cluster::measure(settings, pass, count, (size_kb, record_kb))?;
-        return Ok(keep(session, test, (size_kb, record_kb), result));
+        return Ok(keep(run, test, (size_kb, record_kb), result));
     }
     let mut scenes = Vec::new();
     for index in 0..count {
         let number = if settings.shared_file { 0 } else { index as usize };
         let made_up = || PathBuf::from(format!("iozone.DUMMY.{number}"));
         let file = settings.files.get(number).cloned().unwrap_or_else(made_up);
-        session.files.use_file(&file);
+        run.files.use_file(&file);
         scenes.push(Scene {
             is_there: file.exists(),
             file,
             size_kb,
             record_kb,
             latency_log: latency::stem(settings, index),
-            cpus: session.cpus,
+            cpus: run.cpus,
         });
     }
     if size_kb < record_kb {
@@ -108,30 +108,30 @@ pub(super) fn run_test(
     }
     let plan = iozone::throughput_plan(settings, pass, &scenes);
     let start = super::began();
-    let result = session.measure(&plan, &format!("{count} {}", test.title), pass)?;
+    let result = run.measure(&plan, &format!("{count} {}", test.title), pass)?;
     let range = ChildRange::all(&result.jobs);
     latency::convert(settings, pass, &result.jobs, (Whose::Child, range))?;
     if child_files::are_wanted(settings) {
         child_files::write(settings, pass, &start, (range, &result.jobs))?;
     }
-    Ok(keep(session, test, (size_kb, record_kb), result))
+    Ok(keep(run, test, (size_kb, record_kb), result))
 }
 
 /// Stores the result of a test and returns its numbers.
 fn keep(
-    session: &mut Session<'_>,
+    run: &mut IozoneRun<'_>,
     test: &ThroughputTest,
     (size_kb, record_kb): (u64, u64),
     result: RunResult,
 ) -> Figures {
-    let settings = session.settings;
+    let settings = run.settings;
     let figures = Figures::of(&result.jobs, settings.unit, settings.computing(test.test));
-    session.keep(&format!("{} {}", figures.children.len(), test.title), (size_kb, record_kb), result);
+    run.keep(&format!("{} {}", figures.children.len(), test.title), (size_kb, record_kb), result);
     figures
 }
 
-fn show(session: &mut Session<'_>, test: &ThroughputTest, figures: &Figures, kind: ChildKind) -> Result<(), Failure> {
-    let settings = session.settings;
+fn show(run: &mut IozoneRun<'_>, test: &ThroughputTest, figures: &Figures, kind: ChildKind) -> Result<(), Failure> {
+    let settings = run.settings;
     let child =
         |child: &iozone::Child| (f64::from(child.amount), f64::from(child.throughput), child.wall_s, child.cpu_s);
     let block = Block {
@@ -146,24 +146,24 @@ fn show(session: &mut Session<'_>, test: &ThroughputTest, figures: &Figures, kin
     };
     let order = if (test.test, test.pass) == (Test::Write, 0) { Order::First } else { Order::Later };
     let text = iozone_text::block(&block, kind, unit_name(settings.unit), order);
-    session.write(&if settings.members.is_empty() { text } else { cluster::block(&text) })
+    run.write(&if settings.members.is_empty() { text } else { cluster::block(&text) })
 }
 
-fn report(session: &mut Session<'_>, kind: ChildKind, record_kb: u64, lines: &[Line]) -> Result<(), Failure> {
-    let settings = session.settings;
+fn report(run: &mut IozoneRun<'_>, kind: ChildKind, record_kb: u64, lines: &[Line]) -> Result<(), Failure> {
+    let settings = run.settings;
     if settings.report.text || settings.report.sheet.is_some() {
         let throughput: Vec<_> = lines.iter().map(|line| (line.name, line.throughput.clone())).collect();
         let unit = unit_name(settings.unit);
-        session.write(&format!("\n{}", iozone_text::throughput_report(kind, unit, record_kb, &throughput)))?;
+        run.write(&format!("\n{}", iozone_text::throughput_report(kind, unit, record_kb, &throughput)))?;
         if settings.cpu {
             let cpu: Vec<_> = lines.iter().map(|line| (line.name, line.cpu_percent.clone())).collect();
-            session.write(&format!("\n{}", iozone_text::cpu_report(kind, record_kb, &cpu)))?;
+            run.write(&format!("\n{}", iozone_text::cpu_report(kind, record_kb, &cpu)))?;
         }
     }
     if let Some(path) = &settings.report.sheet {
         let rows: Vec<_> = lines.iter().map(|line| (line.name, line.throughput.clone())).collect();
         let head = iozone_text::throughput_head(kind, unit_name(settings.unit), record_kb);
-        super::sheet_file::write_throughput(path, &session.command, &head, &settings.children, &rows)?;
+        super::sheet_file::write_throughput(path, &run.command, &head, &settings.children, &rows)?;
     }
     if let Some(path) = &settings.csv {
         let mut text = String::from("test,children,value\n");

@@ -6,24 +6,21 @@
 mod views;
 
 use crate::failure::Failure;
+use crate::input;
 use crate::output::Output;
 use clap::ValueEnum;
 use formats::stream::{Event, Parser};
 use formats::sweep::{Detail, LogKind};
-use model::reading::{Damage, Reading};
-use std::fs::File;
-use std::io::Read;
+use model::reading::Reading;
 use std::path::{Path, PathBuf};
 use views::View;
 
 /// Bytes per read.
 const CHUNK: usize = 256 * 1024;
 /// Maximum number of messages about damage per file; further damage is only counted.
-const MOST_MESSAGES: u64 = 50;
-/// Exit status if a part of the input could not be read.
-const PARTIAL: u8 = 3;
+const MOST_MESSAGES: usize = 50;
 
-/// Read outputs of fio, iozone, iostat and fioparse.sh, of any version
+/// Read the output of fio, iozone, iostat and fioparse.sh, of any version
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -34,29 +31,30 @@ Examples:
   plumb parse --format parquet -o a.parquet old-logs/*
   ssh host cat run.log | plumb parse -
 
-Everything may stand in one file, among other text, quoted, indented or coloured.
-What is cut short or damaged is named with its line on standard error.
-Exit status: 0 all was read, 3 a part was not, 1 nothing was found.")]
-pub(crate) struct Args {
+One file may contain several outputs among other text, quoted, indented or coloured.
+Incomplete and damaged parts are reported with their lines on standard error.
+More: docs/parse.md
+Exit status: 0; 1 if nothing was found; 3 if a part could not be read")]
+pub(crate) struct ParseArgs {
     /// Files to read; - is standard input
     #[arg(required = true)]
     files: Vec<PathBuf>,
-    /// Show the histogram of latencies
+    /// Show the latency histogram (tables only)
     #[arg(short = 'v', long)]
     histogram: bool,
-    /// Show percentiles of the completion latency
+    /// Show percentiles of the completion latency (tables only)
     #[arg(short, long)]
     percentiles: bool,
-    /// How to show it
+    /// Output format
     #[arg(short, long, value_enum, default_value_t = Format::Table)]
     format: Format,
     /// The same as --format r
     #[arg(short, conflicts_with = "format")]
     r: bool,
-    /// Name of the test in R code (testtype)
+    /// Name of the test in R code, the variable testtype [default: none]
     #[arg(short, long)]
     name: Option<String>,
-    /// Write to this file instead of standard output
+    /// File for the output [default: standard output]
     #[arg(short, long)]
     output: Option<PathBuf>,
 }
@@ -82,13 +80,13 @@ pub(crate) enum Format {
 /// Counts of everything read.
 #[derive(Clone, Copy, Debug, Default)]
 struct Tally {
-    readings: u64,
-    damages: u64,
-    empty_files: u64,
+    readings: usize,
+    damages: usize,
+    empty_files: usize,
 }
 
 /// Reads the files and prints their content.
-pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
+pub(crate) fn run(args: &ParseArgs) -> Result<u8, Failure> {
     let detail = Detail { buckets: args.histogram, percentiles: args.percentiles };
     let format = if args.r { Format::R } else { args.format };
     let mut view = View::begin(format, detail, args.name.as_deref(), args.output.as_deref())?;
@@ -108,7 +106,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
                 Event::Damage(damage) => {
                     tally.damages += 1;
                     if tally.damages <= MOST_MESSAGES {
-                        tell(path, &damage);
+                        input::print_damage(path, &damage);
                     }
                     view.damage(path, &damage)
                 }
@@ -120,12 +118,11 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
         }
         match read {
             Err(failure) => {
-                failure.report(&mut std::io::stderr());
+                failure.print();
                 tally.empty_files += 1;
             }
             Ok(()) if tally.readings == before => {
-                Failure::new(format!("{}: nothing found that fio, iozone or iostat print", path.display()))
-                    .report(&mut std::io::stderr());
+                Failure::at(path, "nothing found that fio, iozone or iostat print").print();
                 tally.empty_files += 1;
             }
             Ok(()) => {}
@@ -133,18 +130,10 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     }
     if tally.damages > MOST_MESSAGES {
         let more = tally.damages - MOST_MESSAGES;
-        Failure::new(format!("{more} more damaged places; --format json lists all")).report(&mut std::io::stderr());
+        Failure::new(format!("{more} more damaged places; --format json lists all")).print();
     }
     view.end()?;
-    Ok(match tally {
-        Tally { readings: 0, .. } => 1,
-        Tally { damages: 0, empty_files: 0, .. } => 0,
-        _ => PARTIAL,
-    })
-}
-
-fn tell(path: &Path, damage: &Damage) {
-    Failure::new(format!("{}:{}: {}", path.display(), damage.line, damage.what)).report(&mut std::io::stderr());
+    Ok(input::status(tally.readings, tally.damages + tally.empty_files))
 }
 
 /// Returns the kind of values in a log, by its file name.
@@ -154,9 +143,7 @@ pub(crate) fn log_kind(path: &Path) -> Option<LogKind> {
 
 /// Passes everything in a file to `sink`.
 pub(crate) fn read_file(path: &Path, sink: impl FnMut(Event)) -> Result<(), Failure> {
-    let failed = |error: std::io::Error| Failure::new(format!("{}: cannot be read: {error}", path.display()));
-    let mut source: Box<dyn Read> =
-        if path == Path::new("-") { Box::new(std::io::stdin()) } else { Box::new(File::open(path).map_err(failed)?) };
+    let mut source = input::open(path)?;
     let mut parser = Parser::new(sink);
     let mut chunk = vec![0; CHUNK];
     let read = loop {
@@ -164,7 +151,7 @@ pub(crate) fn read_file(path: &Path, sink: impl FnMut(Event)) -> Result<(), Fail
             Ok(0) => break Ok(()),
             Ok(length) => parser.feed(&chunk[..length]),
             Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(error) => break Err(failed(error)),
+            Err(error) => break Err(input::unreadable(path, &error)),
         }
     };
     parser.finish();
@@ -172,7 +159,7 @@ pub(crate) fn read_file(path: &Path, sink: impl FnMut(Event)) -> Result<(), Fail
 }
 
 /// Returns all measurements in the files, for callers that need them at once. Damage is reported on standard error.
-pub(crate) fn measurements(files: &[PathBuf]) -> Result<(Vec<Found>, u64), Failure> {
+pub(crate) fn measurements(files: &[PathBuf]) -> Result<(Vec<Found>, usize), Failure> {
     let (mut found, mut damages) = (Vec::new(), 0);
     for path in files {
         let mut rows = Vec::new();
@@ -181,7 +168,7 @@ pub(crate) fn measurements(files: &[PathBuf]) -> Result<(Vec<Found>, u64), Failu
             Event::Damage(damage) => {
                 damages += 1;
                 if damages <= MOST_MESSAGES {
-                    tell(path, &damage);
+                    input::print_damage(path, &damage);
                 }
             }
         })?;

@@ -64,7 +64,7 @@ impl View {
             #[cfg(feature = "parquet")]
             (Format::Parquet, Some(path)) => {
                 let file = crate::safe_files::stream(path)?;
-                Target::Parquet(Box::new(ParquetWriter::new(file).map_err(|error| Failure::new(error.to_string()))?))
+                Target::Parquet(Box::new(ParquetWriter::new(file)?))
             }
             _ => Target::Text { output: output(path)?, pending: String::new() },
         };
@@ -82,7 +82,6 @@ impl View {
         Ok(view)
     }
 
-    /// Writes a reading.
     pub(super) fn reading(&mut self, path: &Path, log: Option<LogKind>, reading: &Reading) -> Result<(), Failure> {
         let source = path.display().to_string();
         if self.format == Format::Json {
@@ -108,7 +107,7 @@ impl View {
             self.rows += 1;
             match &mut self.to {
                 #[cfg(feature = "parquet")]
-                Target::Parquet(file) => file.row(&row, &source).map_err(|error| Failure::new(error.to_string()))?,
+                Target::Parquet(file) => file.row(&row, &source)?,
                 Target::Text { .. } => self.text(&text)?,
             }
         }
@@ -145,7 +144,7 @@ impl View {
         match self.to {
             Target::Text { mut output, pending } => output.write(&pending),
             #[cfg(feature = "parquet")]
-            Target::Parquet(file) => file.finish().map_err(|error| Failure::new(error.to_string())),
+            Target::Parquet(file) => file.finish().map_err(Failure::from),
         }
     }
 

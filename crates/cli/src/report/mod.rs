@@ -6,8 +6,8 @@ mod place;
 pub(crate) mod plot;
 
 use crate::failure::Failure;
+use crate::input::{self, PARTIAL};
 use crate::output::Output;
-use analysis::report_card::{self, PROFILES, Profile};
 use clap::ValueEnum;
 use place::Form;
 #[cfg(feature = "pdf")]
@@ -15,62 +15,63 @@ use report::page::pdf_of;
 use report::page::{DrawingStyle, Page, Picture, sheet};
 use report::sources::{PageRequest, Source, TARGET_NS};
 use report::{ChartEngine, Scale, Theme};
-use std::fs::File;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
-/// Exit status if a part of the input could not be read.
-const PARTIAL: u8 = 3;
+/// The profile of a page without options.
+const DEFAULT_PROFILE: &str = "oracle-2012";
 
 /// Help text of `--output`.
 const WHERE: &str = if cfg!(feature = "pdf") {
-    "Where it goes; .html, .svg, .png or .pdf"
+    "File to write: .html, .svg, .png or .pdf"
 } else {
-    "Where it goes; .html, .svg or .png (.pdf is not in this build: feature `pdf`)"
+    "File to write: .html, .svg or .png (.pdf is not in this build: feature `pdf`)"
 };
 
-/// Make a report of results: pictures, checks and all numbers in one file
+/// Write a report of results: charts, checks and all numbers in one file
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   plumb report plumb-survey-001.json -o report.html
-  plumb report before.json after.json -o compare.html    two systems over each other
-  plumb report users-*.json -o sweep.html                runs of fio with rising numjobs as one sweep
-  plumb report data_ssd.csv -o ssd.png                   all pictures as one image
-  plumb report plumb-survey-001.json -o report.pdf       on paper: a page per section
+  plumb report before.json after.json -o compare.html    two systems in the same charts
+  plumb report users-*.json -o sweep.html                fio runs with rising numjobs, as a sweep
+  plumb report data_ssd.csv -o ssd.png                   all charts as one image
+  plumb report plumb-survey-001.json -o report.pdf       for paper: a page per section
 
-RESULT is anything that plumb parse reads: plumb's own results, fio's reports, JSON and logs, tables, iozone.
+RESULT is a file that plumb parse can read: results of plumb, text, JSON and logs of fio, tables,
+text of iozone.
 The page works without a network. A file that plumb did not make is never overwritten.
-Exit status: 0 all was read, 3 a part was not, 1 there is no report.")]
-pub(crate) struct Args {
-    /// Results, as for plumb parse
+More: docs/report.md
+Exit status: 0; 1 if no report was written; 3 if a part could not be read")]
+pub(crate) struct ReportArgs {
+    /// Files with results, as for plumb parse; - is standard input
     #[arg(required = true, value_name = "RESULT")]
     files: Vec<PathBuf>,
     #[arg(help = WHERE, short, long, value_name = "FILE", default_value = "plumb-report.html")]
     output: PathBuf,
     #[command(flatten)]
-    request: Wanted,
+    charts: ChartOptions,
 }
 
 /// Options that both commands share.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Wanted {
-    /// The heading
+pub(crate) struct ChartOptions {
+    /// Title of the report [default: from the results]
     #[arg(long)]
     title: Option<String>,
-    /// The latency to stay under, like 10ms or 250us
+    /// Latency that is marked as the target, like 10ms or 250us [default: 10ms]
     #[arg(long, value_parser = latency, value_name = "TIME")]
     target: Option<f64>,
-    /// Whose bounds grade the report card: oracle-2012, ssd-2026 or nvme-2026
-    #[arg(long, default_value = "oracle-2012")]
+    /// Profile with the bounds of the grades: oracle-2012, ssd-2026 or nvme-2026
+    #[arg(long, default_value = DEFAULT_PROFILE)]
     profile: String,
-    /// Colours of .svg and .png (a page follows its reader)
+    /// Colours of .svg and .png (.html uses the setting of the browser)
     #[arg(long, value_enum, default_value_t = Colours::Light)]
     theme: Colours,
-    /// How .svg and .png spread latencies
+    /// Scale of the latency axis in .svg and .png
     #[arg(long, value_enum, default_value_t = Spread::Log)]
     axis: Spread,
-    /// Pixels of .png for each of the drawing
+    /// Enlargement of .png
     #[arg(long, default_value_t = 1.0, value_name = "FACTOR")]
     scale: f32,
 }
@@ -87,23 +88,16 @@ enum Colours {
 /// Scale of the latency axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Spread {
-    /// Each factor of ten as long as the other
+    /// Logarithmic
     Log,
-    /// From 0
+    /// Linear, from 0
     Linear,
 }
 
-impl Wanted {
-    fn profile(&self) -> Result<&'static Profile, Failure> {
-        report_card::profile(&self.profile).ok_or_else(|| {
-            let known: Vec<&str> = PROFILES.iter().map(|profile| profile.name).collect();
-            Failure::new(format!("--profile {} is not known; there are {}", self.profile, known.join(", ")))
-        })
-    }
-
+impl ChartOptions {
     fn request(&self) -> Result<PageRequest, Failure> {
         let target_ns = self.target.unwrap_or(TARGET_NS);
-        Ok(PageRequest { title: self.title.clone(), target_ns, ..request(self.profile()?) })
+        Ok(PageRequest { title: self.title.clone(), target_ns, ..request(&self.profile)? })
     }
 
     fn style(&self) -> DrawingStyle {
@@ -117,32 +111,24 @@ impl Wanted {
 }
 
 /// The settings of a page without options.
-fn request(profile: &'static Profile) -> PageRequest {
-    let now = jiff::Timestamp::now();
-    PageRequest {
+fn request(profile: &str) -> Result<PageRequest, Failure> {
+    Ok(PageRequest {
         title: None,
         target_ns: TARGET_NS,
-        profile,
-        made_by: program(),
-        made_at: now.strftime("%Y-%m-%d %H:%M:%S UTC").to_string(),
-    }
-}
-
-/// Name and version of the program, for the page.
-fn program() -> String {
-    format!("plumb {}", env!("CARGO_PKG_VERSION"))
+        profile: crate::grade::profile(profile)?,
+        made_by: concat!("plumb ", env!("CARGO_PKG_VERSION")).to_owned(),
+        made_at: jiff::Timestamp::now().strftime("%Y-%m-%d %H:%M:%S UTC").to_string(),
+    })
 }
 
 /// Reads results and writes a report about them.
-pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
-    let form = Form::of(&args.output)?;
-    let request = args.request.request()?;
+pub(crate) fn run(args: &ReportArgs) -> Result<u8, Failure> {
     // Check the destination before anything is read or drawn.
-    place::check(&args.output)?;
+    let mut file = ChartFile::new(&args.output, PdfContent::Report)?;
+    (file.style, file.scale) = (args.charts.style(), args.charts.scale);
+    let request = args.charts.request()?;
     let (sources, status) = read(&args.files)?;
-    let page = report::sources::page(&sources, &request);
-    let pictures: Vec<&Picture> = page.pictures.iter().collect();
-    write(&args.output, form, &page, &pictures, &args.request.style(), args.request.scale, Paper::Report)?;
+    file.write(&report::sources::page(&sources, &request))?;
     Output::stdout().write(&formats::printable::lines(&format!("Report: {}\n", args.output.display())))?;
     Ok(status)
 }
@@ -153,43 +139,34 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
 /// The result has been saved already, so a failure here does not fail the survey: the line reports it instead.
 pub(crate) fn after_survey(result: &Path) -> String {
     let html = result.with_extension("html");
-    let made = page_of(result, &html);
-    let told = match &made {
-        Ok(_) => format!("Report: {}\n", html.display()),
+    match page_of(result, &html) {
         Err(failure) => format!("No report: {}\n", failure.message()),
-    };
-    let sketch = made.ok().flatten().filter(|_| std::io::stdout().is_terminal());
-    sketch.map(|sketch| format!("{sketch}\n")).unwrap_or_default() + &told
+        Ok(sketch) => {
+            let sketch = sketch.filter(|_| std::io::stdout().is_terminal()).map(|sketch| sketch + "\n");
+            format!("{}Report: {}\n", sketch.unwrap_or_default(), html.display())
+        }
+    }
 }
 
 /// Writes the page of one result. Returns its first sweep as a text chart.
 fn page_of(result: &Path, html: &Path) -> Result<Option<String>, Failure> {
-    let profile = PROFILES.first().ok_or_else(|| Failure::new("there is no profile"))?;
-    let request = request(profile);
-    place::check(html)?;
+    let file = ChartFile::new(html, PdfContent::Report)?;
+    let request = request(DEFAULT_PROFILE)?;
     let (sources, _) = read(&[result.to_owned()])?;
-    let page = report::sources::page(&sources, &request);
-    let pictures: Vec<&Picture> = page.pictures.iter().collect();
-    write(html, Form::Html, &page, &pictures, &DrawingStyle::default(), 1.0, Paper::Report)?;
+    file.write(&report::sources::page(&sources, &request))?;
     Ok(report::sources::sketches(&sources, &request).into_iter().next())
 }
 
 /// Checks that charts can be written to this path, by format and existing file.
-pub(crate) fn place_for(path: &Path) -> Result<(), Failure> {
-    Form::of(path)?;
-    place::check(path)
+pub(crate) fn check_output(path: &Path) -> Result<(), Failure> {
+    ChartFile::new(path, PdfContent::Charts).map(|_| ())
 }
 
 /// Draws the charts of a text that was printed in this run.
 pub(crate) fn of_text(name: &str, text: &[u8], path: &Path) -> Result<(), Failure> {
-    let form = Form::of(path)?;
-    let profile = PROFILES.first().ok_or_else(|| Failure::new("there is no profile"))?;
-    let request = request(profile);
-    place::check(path)?;
+    let file = ChartFile::new(path, PdfContent::Charts)?;
     let source = Source::read(name, text).map_err(|error| Failure::new(format!("{name}: {error}")))?;
-    let page = report::sources::page(&[source], &request);
-    let pictures: Vec<&Picture> = page.pictures.iter().collect();
-    write(path, form, &page, &pictures, &DrawingStyle::default(), 1.0, Paper::Plates)
+    file.write(&report::sources::page(&[source], &request(DEFAULT_PROFILE)?))
 }
 
 /// Reads the files. One that cannot be read or contains no results is reported on standard error; it is an error if
@@ -197,42 +174,37 @@ pub(crate) fn of_text(name: &str, text: &[u8], path: &Path) -> Result<(), Failur
 fn read(files: &[PathBuf]) -> Result<(Vec<Source>, u8), Failure> {
     let mut sources: Vec<Source> = Vec::new();
     let mut status = 0;
-    let mut tell = |failure: Failure| {
-        failure.report(&mut std::io::stderr());
+    let mut print = |failure: Failure| {
+        failure.print();
         status = PARTIAL;
     };
     for path in files {
         match source(path) {
             Ok(source) => {
-                source.remarks.iter().for_each(|remark| tell(Failure::new(remark.clone())));
+                source.remarks.iter().for_each(|remark| print(Failure::new(remark.clone())));
                 if source.is_empty() {
-                    let what = "nothing found that can be drawn: no result of plumb, fio, iozone or iostat";
-                    tell(Failure::new(format!("{}: {what}", path.display())));
+                    print(Failure::at(path, "no result of plumb, fio, iozone or iostat was found"));
                 } else {
                     sources.push(source);
                 }
             }
-            Err(failure) => tell(failure),
+            Err(failure) => print(failure),
         }
     }
-    apart(&mut sources);
+    number_equal_names(&mut sources);
     if sources.is_empty() {
-        return Err(Failure::new("no result was found in these files; what works is anything that plumb parse reads"));
+        return Err(Failure::new("no result was found in these files; give files that plumb parse can read"));
     }
     Ok((sources, status))
 }
 
 fn source(path: &Path) -> Result<Source, Failure> {
-    let name = path.to_string_lossy();
-    let failed = |error: std::io::Error| Failure::new(format!("{name}: cannot be read: {error}"));
-    if path == Path::new("-") {
-        return Source::read("standard input", std::io::stdin()).map_err(failed);
-    }
-    Source::read(&name, File::open(path).map_err(failed)?).map_err(failed)
+    let name = if path == Path::new("-") { "standard input".into() } else { path.to_string_lossy() };
+    Source::read(&name, input::open(path)?).map_err(|error| input::unreadable(path, &error))
 }
 
 /// Adds numbers to results with the same name.
-fn apart(sources: &mut [Source]) {
+fn number_equal_names(sources: &mut [Source]) {
     let names: Vec<String> = sources.iter().map(|source| source.name.clone()).collect();
     for (at, source) in sources.iter_mut().enumerate() {
         let twins = names.iter().filter(|name| **name == source.name).count();
@@ -243,65 +215,62 @@ fn apart(sources: &mut [Source]) {
     }
 }
 
-/// Draws the charts and writes the file.
-fn write(
-    path: &Path,
+struct ChartFile<'a> {
+    path: &'a Path,
     form: Form,
-    page: &Page,
-    pictures: &[&Picture],
-    style: &DrawingStyle,
+    content: PdfContent,
+    style: DrawingStyle,
+    /// Pixels of a PNG for each of the drawing.
     scale: f32,
-    paper: Paper,
-) -> Result<(), Failure> {
-    let told = |error: &dyn std::fmt::Display| Failure::new(format!("{}: {error}", path.display()));
-    let engine = ChartEngine::new().map_err(|error| told(&error))?;
-    let bytes = if form == Form::Html {
-        page.html(&engine).map_err(|error| told(&error))?.into_bytes()
-    } else {
-        if pictures.is_empty() && (form != Form::Pdf || paper == Paper::Plates) {
-            return Err(told(&"these results allow no picture; an .html or .pdf report has their numbers"));
+}
+
+impl<'a> ChartFile<'a> {
+    /// Checks the format by the name and that the file may be written.
+    fn new(path: &'a Path, content: PdfContent) -> Result<Self, Failure> {
+        let form = Form::of(path)?;
+        place::check(path)?;
+        Ok(ChartFile { path, form, content, style: DrawingStyle::default(), scale: 1.0 })
+    }
+
+    /// Draws the charts and writes the file.
+    fn write(&self, page: &Page) -> Result<(), Failure> {
+        let failed = |error: &dyn std::fmt::Display| Failure::at(self.path, error);
+        let pictures: Vec<&Picture> = page.pictures.iter().collect();
+        let is_report = self.form == Form::Html || (self.form == Form::Pdf && self.content == PdfContent::Report);
+        if pictures.is_empty() && !is_report {
+            return Err(failed(&"these results have no chart; an .html or .pdf report has their numbers"));
         }
-        #[cfg(feature = "pdf")]
-        if form == Form::Pdf {
-            let made = paper.write(&engine, page, pictures, style).map_err(|error| told(&error))?;
-            return place::write(path, &report::mark_pdf(&made, &page.made_by));
-        }
-        let svg = sheet(&engine, pictures, style).map_err(|error| told(&error))?;
-        drop(engine);
-        match form {
+        let engine = ChartEngine::new().map_err(|error| failed(&error))?;
+        let svg = || sheet(&engine, &pictures, &self.style).map_err(|error| failed(&error));
+        let bytes = match self.form {
+            Form::Html => page.html(&engine).map_err(|error| failed(&error))?.into_bytes(),
+            Form::Svg => report::mark_svg(&svg()?, &page.made_by).into_bytes(),
             Form::Png => {
-                let png = report::png(&svg, scale).map_err(|error| told(&error))?;
+                let png = report::png(&svg()?, self.scale).map_err(|error| failed(&error))?;
                 report::mark_png(&png, &page.made_by)
             }
-            _ => report::mark_svg(&svg, &page.made_by).into_bytes(),
-        }
-    };
-    place::write(path, &bytes)
+            #[cfg(feature = "pdf")]
+            Form::Pdf => {
+                let made = match self.content {
+                    PdfContent::Report => page.pdf(&engine),
+                    PdfContent::Charts => pdf_of(&engine, &pictures, &self.style, &page.title, &page.made_by),
+                };
+                report::mark_pdf(&made.map_err(|error| failed(&error))?, &page.made_by)
+            }
+            #[cfg(not(feature = "pdf"))]
+            Form::Pdf => return crate::features::Feature::Pdf.require(&self.path.display().to_string()),
+        };
+        place::write(self.path, &bytes)
+    }
 }
 
 /// Content of a PDF.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Paper {
+enum PdfContent {
     /// The whole report: A4, one section per page.
     Report,
     /// The charts, one per page, each page as large as its chart.
-    Plates,
-}
-
-#[cfg(feature = "pdf")]
-impl Paper {
-    fn write(
-        self,
-        engine: &ChartEngine,
-        page: &Page,
-        pictures: &[&Picture],
-        style: &DrawingStyle,
-    ) -> Result<Vec<u8>, report::page::PaperError> {
-        match self {
-            Paper::Report => page.pdf(engine),
-            Paper::Plates => pdf_of(engine, pictures, style, &page.title, &page.made_by),
-        }
-    }
+    Charts,
 }
 
 /// Parses a latency such as `10ms`. Returns nanoseconds.
@@ -337,10 +306,10 @@ mod tests {
     }
 
     #[test]
-    fn two_results_of_one_name_are_told_apart() {
+    fn two_results_of_one_name_get_numbers() {
         let named = |name: &str| Source { name: name.to_owned(), ..Source::default() };
         let mut sources = [named("a"), named("b"), named("a")];
-        apart(&mut sources);
+        number_equal_names(&mut sources);
         assert_eq!(sources.map(|source| source.name), ["a (1)", "b", "a (2)"]);
     }
 }

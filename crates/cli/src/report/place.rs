@@ -2,22 +2,20 @@
 
 use crate::failure::Failure;
 use crate::features::Feature;
-use crate::safe_files::{Lasting, Whole};
+use crate::safe_files::{self, AtomicFile, Durability};
 use std::ffi::OsStr;
 use std::fs::File;
-use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
 /// File format, by the file's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
-    /// An HTML page.
     Html,
     /// A vector drawing.
     Svg,
     /// A raster image.
     Png,
-    /// A PDF document.
     Pdf,
 }
 
@@ -31,43 +29,27 @@ impl Form {
             Some("png") => Ok(Form::Png),
             Some("pdf") => Feature::Pdf.require(&path.display().to_string()).map(|()| Form::Pdf),
             _ => Err(Failure::new(format!(
-                "{}: the end of the name says what is written; .html, .svg, .png and .pdf work",
+                "{}: the extension selects the format; use .html, .svg, .png or .pdf",
                 path.display()
             ))),
         }
     }
 }
 
-/// Checks that a report may be written here: there is no file, or it is empty, or it contains plumb's mark.
+/// Checks that a report may be written here: there is no file, or it is empty, or it contains the mark of a report.
 pub(super) fn check(path: &Path) -> Result<(), Failure> {
-    let told = |what: String| Failure::new(format!("{}: {what}", path.display()));
-    let found = match std::fs::metadata(path) {
-        Ok(found) => found,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(told(error.to_string())),
-    };
-    if !found.is_file() {
-        return Err(told("it is there and no file; name another place".to_owned()));
-    }
-    let (head, tail) = ends(path).map_err(|error| told(error.to_string()))?;
-    if head.is_empty() || report::is_ours(&head, &tail) {
-        return Ok(());
-    }
-    Err(told(
-        "it is there and has no mark of plumb in it, so it is somebody's; name another file or move it away".to_owned(),
-    ))
+    safe_files::check_if(path, has_mark)
 }
 
-/// Returns the first and the last bytes of a file.
-fn ends(path: &Path) -> io::Result<(Vec<u8>, Vec<u8>)> {
+/// True if the first or the last bytes of a file contain the mark of a report.
+fn has_mark(file: &File) -> io::Result<bool> {
     let part = |mut file: &File, from: SeekFrom| {
         let mut bytes = Vec::new();
         file.seek(from)?;
         file.take(report::LOOKED_AT as u64).read_to_end(&mut bytes).map(|_| bytes)
     };
-    let file = File::open(path)?;
     let behind = file.metadata()?.len().saturating_sub(report::LOOKED_AT as u64);
-    Ok((part(&file, SeekFrom::Start(0))?, part(&file, SeekFrom::Start(behind))?))
+    Ok(report::is_ours(&part(file, SeekFrom::Start(0))?, &part(file, SeekFrom::Start(behind))?))
 }
 
 /// Writes a report with an atomic rename, so that readers never see an incomplete one.
@@ -75,8 +57,7 @@ pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     check(path)?;
     // Resolve symbolic links first: the rename must replace the file and not the link.
     let target = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let written = Whole::at(&target)?.put(bytes, Lasting::Unsynced);
-    written.map_err(|error| Failure::writing(&path.display().to_string(), &error))
+    AtomicFile::at(&target)?.write(bytes, Durability::Unsynced)
 }
 
 #[cfg(test)]
@@ -92,7 +73,7 @@ mod tests {
         assert!(write(&path, ours.as_bytes()).is_ok(), "a drawing of ours");
         std::fs::write(&path, "<svg a=\"1\">mine</svg>").unwrap();
         let failure = format!("{:?}", write(&path, ours.as_bytes()).unwrap_err());
-        assert!(failure.contains("no mark of plumb"), "{failure}");
+        assert!(failure.contains("plumb did not make it"), "{failure}");
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "<svg a=\"1\">mine</svg>");
         assert!(check(directory.path()).is_err(), "a directory");
         assert!(check(Path::new("/dev/null")).is_err(), "a rename would replace the device");

@@ -1,6 +1,6 @@
 //! `plumb plot`: one kind of chart of any result, written to a file or drawn on the terminal.
 
-use super::{Paper, Wanted, place::Form, read, write};
+use super::{ChartFile, ChartOptions, PdfContent, read};
 use crate::failure::Failure;
 use crate::output::Output;
 use formats::printable;
@@ -8,44 +8,44 @@ use report::CHARTS;
 use report::page::{DrawingStyle, Picture};
 use std::path::PathBuf;
 
-/// Draw a picture of results, into a file or in letters
+/// Draw a chart of results, in a file or as text
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  plumb plot data_ssd.csv                                 in letters, on the terminal
-  plumb plot --list data_ssd.csv                          which pictures these results allow
+  plumb plot data_ssd.csv                                 as text, on the terminal
+  plumb plot --list data_ssd.csv                          list the charts of these results
   plumb plot data_ssd.csv --chart sweep:2 -o sweep.png    the second sweep
   plumb plot run.json --chart cdf --theme dark --target 2ms -o latency.svg
   plumb plot bw_bw.1.log iops_iops.1.log --chart series -o time.png
 
-RESULT is anything that plumb parse reads. Without --chart, the first picture is drawn.
-A file that plumb did not make is never overwritten.
-Exit status: 0 all was read, 3 a part was not, 1 nothing was drawn.")]
-pub(crate) struct Args {
-    /// Results, as for plumb parse
+RESULT is a file that plumb parse can read. A file that plumb did not make is never overwritten.
+More: docs/pictures.md
+Exit status: 0; 1 if nothing was drawn; 3 if a part could not be read")]
+pub(crate) struct PlotArgs {
+    /// Files with results, as for plumb parse; - is standard input
     #[arg(value_name = "RESULT", required_unless_present = "list")]
     files: Vec<PathBuf>,
-    /// Name the charts, and the pictures that these results allow
+    /// List the charts of these results; without results, all kinds of charts
     #[arg(long)]
     list: bool,
-    /// Which chart: all pictures of this name below each other, or with :N the Nth
+    /// Chart to draw: all of this name, or with :N only the Nth [default: the first of --list]
     #[arg(long, value_name = "NAME[:N]")]
     chart: Option<String>,
-    /// Pixels [default: the chart's own]
-    #[arg(long, value_parser = clap::value_parser!(u32).range(200..=8000))]
+    /// Width in pixels [default: by chart]
+    #[arg(long, value_name = "PIXELS", value_parser = clap::value_parser!(u32).range(200..=8000))]
     width: Option<u32>,
-    /// Pixels [default: the chart's own]
-    #[arg(long, value_parser = clap::value_parser!(u32).range(150..=8000))]
+    /// Height of each chart in pixels [default: by chart]
+    #[arg(long, value_name = "PIXELS", value_parser = clap::value_parser!(u32).range(150..=8000))]
     height: Option<u32>,
     #[arg(help = super::WHERE, short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     #[command(flatten)]
-    request: Wanted,
+    charts: ChartOptions,
 }
 
 /// Lists or draws the charts.
-pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
-    let form = args.output.as_deref().map(Form::of).transpose()?;
+pub(crate) fn run(args: &PlotArgs) -> Result<u8, Failure> {
+    let mut file = args.output.as_deref().map(|path| ChartFile::new(path, PdfContent::Charts)).transpose()?;
     if let Some(chart) = &args.chart {
         known(chart)?;
     }
@@ -54,12 +54,9 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
         Output::stdout().write(&text)?;
         return Ok(0);
     }
-    let request = args.request.request()?;
-    if let Some(path) = &args.output {
-        super::place::check(path)?;
-    }
+    let request = args.charts.request()?;
     let (sources, status) = read(&args.files)?;
-    if let (None, false) = (&args.output, args.list) {
+    if let (None, false) = (&file, args.list) {
         return in_letters(&sources, &request, args).map(|()| status);
     }
     let mut page = report::sources::page(&sources, &request);
@@ -68,10 +65,11 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
         return Ok(status);
     }
     page.pictures = chosen(page.pictures, args.chart.as_deref())?;
-    let style = DrawingStyle { width: args.width, height: args.height, ..args.request.style() };
-    let (Some(path), Some(form)) = (&args.output, form) else { return Ok(status) };
-    let pictures: Vec<&Picture> = page.pictures.iter().collect();
-    write(path, form, &page, &pictures, &style, args.request.scale, Paper::Plates)?;
+    if let Some(file) = &mut file {
+        file.style = DrawingStyle { width: args.width, height: args.height, ..args.charts.style() };
+        file.scale = args.charts.scale;
+        file.write(&page)?;
+    }
     Ok(status)
 }
 
@@ -79,7 +77,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
 fn in_letters(
     sources: &[report::sources::Source],
     request: &report::sources::PageRequest,
-    args: &Args,
+    args: &PlotArgs,
 ) -> Result<(), Failure> {
     let (name, number) = asked(args.chart.as_deref().unwrap_or("sweep"));
     if name != "sweep" {

@@ -2,45 +2,45 @@
 //! signal, so that an interrupted survey keeps it.
 
 use super::progress::Display;
-use super::save::{ResultFile, Survey};
-use super::table::Row;
-use crate::result_file::{Beat, under_way};
+use super::save::{SavedSurvey, SurveyFile};
+use crate::output::print_error;
+use crate::result_file::{SaveSchedule, under_way};
 use crate::stuck_workers;
 use measure::Nanos;
 use model::RunResult;
 use run::{Event, Observer, Request};
-use survey::Test;
+use survey::{FinishedTest, SurveyTest};
 
 /// Shows the progress of a test and saves its result so far.
-pub(super) struct Meanwhile<'a> {
+pub(super) struct Autosave<'a> {
     display: &'a mut Display,
-    file: &'a mut ResultFile,
-    test: &'a Test,
+    file: &'a mut SurveyFile,
+    test: &'a SurveyTest,
     /// The survey with all finished tests.
-    survey: &'a dyn Fn() -> Survey<'a>,
-    beat: Beat,
+    survey: &'a dyn Fn() -> SavedSurvey<'a>,
+    schedule: SaveSchedule,
     /// True if the last write failed; the write after the test reports the error.
     failed: bool,
 }
 
-impl<'a> Meanwhile<'a> {
+impl<'a> Autosave<'a> {
     /// Creates the observer of `test`; `survey` returns the finished tests.
     pub(super) fn new(
         display: &'a mut Display,
-        file: &'a mut ResultFile,
-        test: &'a Test,
-        survey: &'a dyn Fn() -> Survey<'a>,
+        file: &'a mut SurveyFile,
+        test: &'a SurveyTest,
+        survey: &'a dyn Fn() -> SavedSurvey<'a>,
     ) -> Self {
-        Meanwhile { display, file, test, survey, beat: Beat::new(), failed: false }
+        Autosave { display, file, test, survey, schedule: SaveSchedule::new(), failed: false }
     }
 }
 
-impl Observer for Meanwhile<'_> {
+impl Observer for Autosave<'_> {
     fn event(&mut self, event: Event<'_>) {
         match event {
             Event::Save(so_far) => {
                 let row = row(self.test, so_far.clone());
-                self.failed = self.file.write_meanwhile(&(self.survey)().and_under_way(&row)).is_err();
+                self.failed = self.file.write_unsynced(&(self.survey)().and_under_way(&row)).is_err();
             }
             Event::Abandoned(result) => self.abandon(result),
             other => self.display.event(other),
@@ -48,33 +48,31 @@ impl Observer for Meanwhile<'_> {
     }
 
     fn request(&mut self, elapsed: Nanos) -> Option<Request> {
-        (!self.failed && self.beat.is_due(elapsed)).then_some(Request::Save)
+        (!self.failed && self.schedule.is_due(elapsed)).then_some(Request::Save)
     }
 }
 
-impl Meanwhile<'_> {
+impl Autosave<'_> {
     fn abandon(&mut self, result: &RunResult) {
         self.display.clear();
         stuck_workers::report_stuck(result, || {
             let row = row(self.test, result.clone());
             let survey = (self.survey)().and_under_way(&row).ended(&[], result.ended_by_signal);
-            match self.file.write(&survey) {
-                Ok(path) => {
-                    stuck_workers::print_line(&format!("the result, with the test under way: {}", path.display()))
-                }
-                Err(failure) => stuck_workers::print_line(failure.message()),
-            }
+            print_error(&match self.file.write(&survey) {
+                Ok(path) => format!("plumb: the result, with the interrupted test: {}", path.display()),
+                Err(failure) => format!("plumb: {}", failure.message()),
+            });
         });
     }
 }
 
 /// The row of a test that has not finished, with its result so far.
-pub(super) fn row(test: &Test, mut result: RunResult) -> Row {
+fn row(test: &SurveyTest, mut result: RunResult) -> FinishedTest {
     result.notes.push(under_way());
-    Row { test: test.clone(), result }
+    FinishedTest { test: test.clone(), result }
 }
 
 /// The row of a test that a signal interrupted; `None` if it has not completed any I/O.
-pub(super) fn cut_short(test: &Test, result: RunResult) -> Option<Row> {
+pub(super) fn interrupted(test: &SurveyTest, result: RunResult) -> Option<FinishedTest> {
     result.has_ios().then(|| row(test, result))
 }

@@ -2,22 +2,17 @@
 
 use super::remarks::wrapped;
 use measure::Nanos;
-use survey::FoundTarget;
-use survey::{Estimate, Suite, TestTime, WarmUp, short_size};
+use survey::{Estimate, Preparation, TestTime, WarmUp, short_size};
 
 /// Maximum number of tests that are listed; further ones are only counted.
 const MOST_LINES: usize = 200;
 const GB: f64 = 1e9;
 
 /// The whole plan as text.
-pub(super) fn render(
-    subject: &FoundTarget,
-    suite: &Suite,
-    time: TestTime,
-    warm_up: WarmUp,
-    estimate: &Estimate,
-) -> String {
-    let mut text = wrapped(&format!("Dry run: nothing is done. {}", subject.describe()), "");
+pub(super) fn render(prepared: &Preparation) -> String {
+    let Preparation { request, found, suite, time, warm_up, .. } = prepared;
+    let estimate = Estimate::of(&suite.tests, *time, found.prepared_bytes(request));
+    let mut text = wrapped(&format!("Dry run: nothing is done. {}", found.describe()), "");
     text.push('\n');
     for (number, test) in suite.tests.iter().take(MOST_LINES).enumerate() {
         text.push_str(&format!("{:>5}  {}\n", number + 1, test.describe()));
@@ -30,8 +25,8 @@ pub(super) fn render(
         text.push_str(&wrapped(&format!("Left out, because it would overwrite data: {}.", left.join(", ")), ""));
     }
     text.push('\n');
-    text.push_str(&wrapped(&duration(time, warm_up, estimate), "  "));
-    text.push_str(&wrapped(&wear(estimate), "  "));
+    text.push_str(&wrapped(&duration(*time, *warm_up, &estimate), "  "));
+    text.push_str(&wrapped(&wear(&estimate), "  "));
     text.push_str(&wrapped(&format!("Engine: {}.", suite.engine), "  "));
     text
 }

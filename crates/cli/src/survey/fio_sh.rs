@@ -1,16 +1,14 @@
 //! `plumb fio.sh`: fio.sh's options, workload and files (a job file and fio's text for each run).
 
-use super::table::{self, Row};
-use super::{Fill, Order, conduct, outline};
+use super::{Fill, SurveyOrder, conduct, outline, table};
 use crate::failure::Failure;
-use crate::output::Output;
+use crate::output::{Output, print_error};
 use formats::fio::text as fio_text;
 use formats::{View, printable};
-use std::collections::HashMap;
 use std::ffi::OsString;
-use std::io::{BufRead, IsTerminal, Read, Write};
+use std::io::{BufRead, IsTerminal, Read};
 use std::path::Path;
-use survey::{FioShOptions, Kind, Test, short_size};
+use survey::{FinishedTest, FioShOptions, SurveyTest, TestKind, short_size};
 
 const USAGE: &str = "\
 usage: plumb fio.sh [options]
@@ -24,7 +22,7 @@ OPTIONS:
   -m megabytes   size of the work file, or of what is used of all devices (default 65536; devices: all)
   -i             a file for each user, of 100 MB or of -m
   -f             ask no questions
-  -c             write the work file anew, even if it is there
+  -c             write the work file again, even if it exists
   -u users       only this number of users
   -l kilobytes   only this block size
   -x             remove the work file after the runs
@@ -32,7 +30,7 @@ OPTIONS:
   --overwrite=IDENTITY  repeats a device's serial number, WWID or size; once per device
   -y             write the devices twice before the runs
   -z sizes       sizes of the devices; they are asked themselves, only the count is compared
-  -b, -d, -e     taken and told that they are not needed: other fio, DTrace, record size
+  -b, -d, -e     accepted, with a remark that they are not needed: other fio, DTrace, record size
 
 Examples:
   plumb fio.sh -w /data -t readrand -s 10 -m 1000 -f
@@ -47,14 +45,13 @@ pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
         return out.write(USAGE).map(|()| 0);
     }
     for remark in &options.remarks {
-        let _ = writeln!(std::io::stderr(), "plumb: {}", printable::lines(remark));
+        print_error(&format!("plumb: {remark}"));
     }
     let FioShOptions { mut request, force, recreate, .. } = options;
     request.overwrite = overwrite;
     let on_devices = request.size.is_none() || request.targets.iter().all(|path| path.starts_with("/dev"));
     if let Some(missing) = request.targets.iter().find(|path| !on_devices && !path.is_dir()) {
-        let missing = missing.display();
-        return Err(Failure::new(format!("{missing}: is no directory; make it, or name another one with -w")));
+        return Err(Failure::at(missing, "is not a directory; create it, or name another one with -w"));
     }
     if !force {
         out.write(&printable::lines(&outline(request.clone())?))?;
@@ -63,9 +60,9 @@ pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
         }
     }
     let directory = request.output_dir.clone().unwrap_or_default();
-    let fill = if recreate { Fill::Anew } else { Fill::WhereNeeded };
-    let order = Order { request, done: HashMap::new(), output: None, fill, reach: super::Reach::Whole };
-    let mut rows: Vec<Row> = Vec::new();
+    let fill = if recreate { Fill::Always } else { Fill::WhereNeeded };
+    let order = SurveyOrder { fill, output: None, ..SurveyOrder::new(request) };
+    let mut rows: Vec<FinishedTest> = Vec::new();
     let status = conduct(order, &mut |row, plan, words| {
         write_run(&directory, row, plan, words)?;
         rows.push(row.clone());
@@ -79,20 +76,13 @@ pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
 
 /// Splits the words into fio.sh's options and `--overwrite` consents, for which fio.sh has no option.
 fn read(words: &[OsString]) -> Result<(FioShOptions, Vec<String>), Failure> {
-    let mut overwrite = Vec::new();
-    let mut letters = Vec::new();
-    for word in words {
-        let text = word
-            .to_str()
-            .ok_or_else(|| Failure::new(format!("{} is not UTF-8; give it another name", word.display())))?;
-        match text.strip_prefix("--overwrite=") {
-            Some(identity) => overwrite.push(identity.to_owned()),
-            None => letters.push(text.to_owned()),
-        }
-    }
-    let options = FioShOptions::parse(&letters)?;
-    Ok((options, overwrite))
+    let words = crate::input::words(words)?;
+    let (overwrite, letters): (Vec<_>, Vec<_>) = words.into_iter().partition(|word| word.starts_with(OVERWRITE));
+    let overwrite = overwrite.iter().map(|word| word[OVERWRITE.len()..].to_owned()).collect();
+    Ok((FioShOptions::parse(&letters)?, overwrite))
 }
+
+const OVERWRITE: &str = "--overwrite=";
 
 /// Maximum number of bytes read as an answer.
 const LONGEST_ANSWER: u64 = 1024;
@@ -109,17 +99,22 @@ fn agreed(out: &mut Output) -> Result<bool, Failure> {
 }
 
 /// File name of a run without extension: `readrand_u08_kb0008`.
-fn stem(test: &Test) -> String {
+fn stem(test: &SurveyTest) -> String {
     let users = test.users;
     match test.kind {
-        Kind::Mixed => format!("randrw_u{users:02}"),
-        Kind::RandomRead => format!("readrand_u{users:02}_kb{:04}", test.block >> 10),
+        TestKind::Mixed => format!("randrw_u{users:02}"),
+        TestKind::RandomRead => format!("readrand_u{users:02}_kb{:04}", test.block >> 10),
         kind => format!("{}_u{users:02}_kb{:04}", kind.word(), test.block >> 10),
     }
 }
 
 /// Writes a job file that runs with any fio, and the result as fio would print it.
-fn write_run(directory: &Path, row: &Row, plan: &plan::Plan, words: &[(String, String)]) -> Result<(), Failure> {
+fn write_run(
+    directory: &Path,
+    row: &FinishedTest,
+    plan: &plan::Plan,
+    words: &[(String, String)],
+) -> Result<(), Failure> {
     let stem = stem(&row.test);
     write_text(&directory.join(format!("{stem}.job")), &job_file(&row.test, plan, words))?;
     let view = View::in_zone(jiff::tz::TimeZone::system());
@@ -127,7 +122,7 @@ fn write_run(directory: &Path, row: &Row, plan: &plan::Plan, words: &[(String, S
     write_text(&directory.join(format!("{stem}.out")), &text)
 }
 
-fn job_file(test: &Test, plan: &plan::Plan, words: &[(String, String)]) -> String {
+fn job_file(test: &SurveyTest, plan: &plan::Plan, words: &[(String, String)]) -> String {
     let size = short_size(u64::from(test.block));
     let mut text = format!("; {size} {}, users: {}\n", test.kind.title(), test.users);
     for (index, job) in plan.jobs.iter().enumerate() {
@@ -150,12 +145,12 @@ mod tests {
     #[test]
     fn runs_have_the_names_that_fio_sh_gives_them() {
         let test =
-            |kind, block, users| Test { name: None, kind, block, users, set: None, extras: Vec::new(), round: 1 };
+            |kind, block, users| SurveyTest { name: None, kind, block, users, set: None, extras: Vec::new(), round: 1 };
         for (test, name) in [
-            (test(Kind::RandomRead, 8 << 10, 8), "readrand_u08_kb0008"),
-            (test(Kind::SequentialRead, 1 << 20, 64), "read_u64_kb1024"),
-            (test(Kind::LogWrite, 1 << 10, 1), "write_u01_kb0001"),
-            (test(Kind::Mixed, 8 << 10, 16), "randrw_u16"),
+            (test(TestKind::RandomRead, 8 << 10, 8), "readrand_u08_kb0008"),
+            (test(TestKind::SequentialRead, 1 << 20, 64), "read_u64_kb1024"),
+            (test(TestKind::LogWrite, 1 << 10, 1), "write_u01_kb0001"),
+            (test(TestKind::Mixed, 8 << 10, 16), "randrw_u16"),
         ] {
             assert_eq!(stem(&test), name);
         }

@@ -5,43 +5,31 @@
 
 mod args;
 mod autosave;
-mod conclusions;
 mod dry_run;
 mod fio_sh;
-mod knee;
+mod measure;
 mod progress;
 mod read_only_target;
 mod remarks;
 mod save;
-mod session;
 mod table;
 
-use crate::failure::Failure;
-use crate::limited_by;
+use crate::failure::{Failure, signal_status};
 use crate::output::Output;
-pub(crate) use args::Args;
+use ::measure::Nanos;
+pub(crate) use args::{IoArgs, Numbers, SurveyArgs, tests_named};
 pub(crate) use fio_sh::run as run_fio_sh;
 use formats::printable;
-pub(crate) use knee::{Ended, find as find_knee};
-use measure::Nanos;
-pub(crate) use read_only_target::filled_place;
-use session::{Findings, Session};
+use measure::{Findings, SurveyRun, check};
+pub(crate) use read_only_target::filled_target;
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
-use survey::FoundTarget;
-pub(crate) use survey::OpenTarget;
-use survey::{Access, Estimate, Kind, Suite, SurveyRequest, TargetKind, TestTime, WarmUp};
+use std::path::PathBuf;
+use survey::{Access, FinishedTest, OpenTarget, Preparation, Reach, Suite, SurveyRequest, TestKind};
+use survey::{TargetKind, WarmUp, counted};
 use sys::processes::signals::Watch;
-use table::Row;
-
-/// Measuring time per test with `--quick`.
-const QUICK_TIME: Nanos = Nanos::from_secs(4);
-const USUAL_TIME: Nanos = Nanos::from_secs(30);
-/// The default warm-up is the measuring time divided by this.
-const WARM_UP_PART: u64 = 10;
 
 /// A survey to run, with the results of earlier tests if it is resumed.
-struct Order {
+struct SurveyOrder {
     request: SurveyRequest,
     done: HashMap<String, model::RunResult>,
     output: Option<PathBuf>,
@@ -49,14 +37,11 @@ struct Order {
     reach: Reach,
 }
 
-/// Extent of sweeps over users.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Reach {
-    /// All levels.
-    #[default]
-    Whole,
-    /// Until more users do not increase the throughput.
-    UntilGrowthEnds,
+impl SurveyOrder {
+    fn new(request: SurveyRequest) -> Self {
+        let output = request.output.clone();
+        SurveyOrder { request, done: HashMap::new(), output, fill: Fill::WhereNeeded, reach: Reach::Whole }
+    }
 }
 
 /// When work files are written.
@@ -64,36 +49,22 @@ enum Reach {
 enum Fill {
     /// Only if no earlier survey kept a suitable one.
     WhereNeeded,
-    /// Always.
-    Anew,
+    Always,
 }
 
 /// Called after each finished test with its row, its Plan and the equivalent fio options.
-type Each<'each> = &'each mut dyn FnMut(&Row, &plan::Plan, &[(String, String)]) -> Result<(), Failure>;
+type EachTest<'each> = &'each mut dyn FnMut(&FinishedTest, &plan::Plan, &[(String, String)]) -> Result<(), Failure>;
 
 /// Runs a survey. Returns 0, or 1 if a test failed, or 128 + signal if a signal interrupted it.
-pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
+pub(crate) fn run(args: &SurveyArgs) -> Result<u8, Failure> {
     let order = match &args.resume {
         Some(path) => {
-            let (asked, done) = save::read_earlier(path)?;
-            Order {
-                request: args.resumed(asked, path)?,
-                done: done.into_iter().collect(),
-                output: Some(path.clone()),
-                fill: Fill::WhereNeeded,
-                reach: Reach::Whole,
-            }
+            let (request, done) = save::read_earlier(path)?;
+            args.check_trust(&request, path)?;
+            let output = Some(path.clone());
+            SurveyOrder { done: done.into_iter().collect(), output, ..SurveyOrder::new(request) }
         }
-        None => {
-            let request = args.request()?;
-            Order {
-                output: request.output.clone(),
-                request,
-                done: HashMap::new(),
-                fill: Fill::WhereNeeded,
-                reach: Reach::Whole,
-            }
-        }
+        None => SurveyOrder::new(args.request()?),
     };
     if args.dry_run {
         return Output::stdout().write(&printable::lines(&outline(order.request)?)).map(|()| 0);
@@ -101,34 +72,10 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
     conduct(order, &mut |_, _, _| Ok(()))
 }
 
-/// A checked request: target inspected and tests selected, nothing written yet.
-struct Prepared {
-    request: SurveyRequest,
-    subject: FoundTarget,
-    suite: Suite,
-    time: TestTime,
-    warm_up: WarmUp,
-    reach: Reach,
-}
-
-fn prepare(mut request: SurveyRequest) -> Result<Prepared, Failure> {
-    if request.shuffle {
-        request.seed = Some(request.seed.unwrap_or_else(seed_from_clock));
-    }
-    let mut subject = FoundTarget::look(&request)?;
-    let suite = survey::suite(&request, subject.writes)?;
-    subject.fit(&suite, &request)?;
-    let time = match (request.time, request.quick) {
-        (Some(seconds), _) => Nanos::from_secs(seconds),
-        (None, true) => QUICK_TIME,
-        (None, false) => USUAL_TIME,
-    };
-    let (warm_up, ramp) = match request.warm_up {
-        Some(WarmUp::Steady) => (WarmUp::Steady, Nanos::ZERO),
-        Some(WarmUp::Seconds(seconds)) => (WarmUp::Seconds(seconds), Nanos::from_secs(seconds)),
-        None => (WarmUp::Seconds(0), Nanos(time.get() / WARM_UP_PART)),
-    };
-    Ok(Prepared { request, subject, suite, time: TestTime { ramp, time }, warm_up, reach: Reach::Whole })
+/// Runs a survey over users that ends when throughput stops growing; the user counts of the request are the levels, in
+/// ascending order.
+pub(crate) fn find_knee(request: SurveyRequest) -> Result<u8, Failure> {
+    conduct(SurveyOrder { reach: Reach::UntilGrowthEnds, ..SurveyOrder::new(request) }, &mut |_, _, _| Ok(()))
 }
 
 fn seed_from_clock() -> u64 {
@@ -138,101 +85,78 @@ fn seed_from_clock() -> u64 {
 }
 
 fn outline(request: SurveyRequest) -> Result<String, Failure> {
-    let prepared = prepare(request)?;
-    let Prepared { request, subject, suite, time, warm_up, .. } = &prepared;
-    session::check(suite, &subject.outlined(request), *time)?;
-    let outline = Estimate::of(&suite.tests, *time, subject.prepared_bytes(request));
-    Ok(dry_run::render(subject, suite, *time, *warm_up, &outline))
+    let prepared = Preparation::new(request, Reach::Whole, seed_from_clock())?;
+    check(&prepared, &prepared.found.outlined(&prepared.request))?;
+    Ok(dry_run::render(&prepared))
 }
 
 /// Runs a survey, calls `each` after every test, then saves and prints the results.
-fn conduct(order: Order, each: Each<'_>) -> Result<u8, Failure> {
-    let signals = Watch::begin().map_err(|error| Failure::new(error.to_string()))?;
+fn conduct(order: SurveyOrder, each: EachTest<'_>) -> Result<u8, Failure> {
+    let signals = Watch::begin()?;
     let mut out = Output::stdout();
-    let Order { request, done, output, fill, reach } = order;
-    let mut prepared = Prepared { reach, ..prepare(request)? };
-    session::check(&prepared.suite, &prepared.subject.outlined(&prepared.request), prepared.time)?;
-    let mut file = save::ResultFile::reserve(output.as_deref(), prepared.request.output_dir.as_deref())?;
-    let mut place = OpenTarget::open(&prepared.subject, &prepared.request)?;
-    session::check(&prepared.suite, &place.target, prepared.time)?;
-    if fill == Fill::Anew {
-        place.work_files.iter_mut().try_for_each(survey::WorkFile::forget)?;
+    let SurveyOrder { request, done, output, fill, reach } = order;
+    let mut prepared = Preparation::new(request, reach, seed_from_clock())?;
+    check(&prepared, &prepared.found.outlined(&prepared.request))?;
+    let mut file = save::SurveyFile::reserve(output.as_deref(), prepared.request.output_dir.as_deref())?;
+    let mut open = OpenTarget::open(&prepared.found, &prepared.request)?;
+    check(&prepared, &open.target)?;
+    if fill == Fill::Always {
+        open.work_files.iter_mut().try_for_each(survey::WorkFile::forget)?;
     }
-    settle(&mut prepared, &place);
-    out.write(&printable::lines(&heading(&place, &prepared, done.len())))?;
-    let mut session = Session::new(&prepared, done, &signals);
-    let mut found = session.measure_all(&mut place, &mut file, each);
-    session.clear();
-    sort(&mut found.rows, &prepared.request, prepared.subject.writes);
-    let sentences = match reach {
-        Reach::Whole => conclusions::of(&found.rows),
-        Reach::UntilGrowthEnds => knee::conclusions(&found.rows),
-    };
+    prepared.settle(&open);
+    out.write(&printable::lines(&heading(&open, &prepared, done.len())))?;
+    let mut run = SurveyRun::new(&prepared, done, &signals);
+    let mut found = run.measure_all(&mut open, &mut file, each);
+    run.clear();
+    prepared.sort(&mut found.rows);
+    let sentences = prepared.conclusions(&found.rows);
     // Save before printing: a closed pipe would end the command.
-    let saved = save_all(&mut file, (&place, &prepared), &found, &sentences);
-    out.write(&report(&place, &prepared.suite, &found, &sentences))?;
+    let saved = save_all(&mut file, (&open, &prepared), &found, &sentences);
+    out.write(&report(&open, &prepared.suite, &found, &sentences))?;
     out.write(&printable::lines(&saved?))?;
     found.failure.take().map_or_else(|| Ok(status(&found, &prepared.request)), Err)
 }
 
 /// Saves the results, if there are any. Returns the text to print about it.
 fn save_all(
-    file: &mut save::ResultFile,
-    (place, prepared): (&OpenTarget, &Prepared),
+    file: &mut save::SurveyFile,
+    (open, prepared): (&OpenTarget, &Preparation),
     found: &Findings,
     sentences: &[String],
 ) -> Result<String, Failure> {
     if found.rows.is_empty() && found.under_way.is_none() {
         return Ok(String::new());
     }
-    let whole = prepared.reach == Reach::UntilGrowthEnds;
-    let planned = if whole { found.rows.len() } else { prepared.suite.tests.len() };
-    let mut survey = save::Survey::of(place, &prepared.request, planned, &found.rows);
+    // A sweep that ended early is complete.
+    let planned = match prepared.reach {
+        Reach::Whole => prepared.suite.tests.len(),
+        Reach::UntilGrowthEnds => found.rows.len(),
+    };
+    let mut survey = save::SavedSurvey::of(open, &prepared.request, planned, &found.rows);
     if let Some(row) = &found.under_way {
         survey = survey.and_under_way(row);
     }
     let path = file.write(&survey.ended(sentences, found.signal))?;
     let shown = path.display();
-    let mut told = format!("\n{}Result: {shown}\n", crate::report::after_survey(path));
+    let mut text = format!("\n{}Result: {shown}\n", crate::report::after_survey(path));
     if found.rows.len() < planned {
-        told.push_str(&format!("Go on with: plumb survey --resume {shown}\n"));
+        text.push_str(&format!("Continue with: plumb survey --resume {shown}\n"));
         if found.under_way.is_some() {
-            told.push_str("This measures the test under way anew.\n");
+            text.push_str("This measures the interrupted test again.\n");
         }
     }
-    Ok(told)
-}
-
-/// Fixes the values in the request that a resumed survey must not determine again.
-fn settle(prepared: &mut Prepared, place: &OpenTarget) {
-    let request = &mut prepared.request;
-    request.size = Some(place.target.size);
-    request.time = Some(prepared.time.time.get() / 1_000_000_000);
-    request.direct = Some(place.target.access == Access::Direct);
-    for path in &mut request.targets {
-        *path = std::path::absolute(&*path).unwrap_or_else(|_| path.clone());
-    }
-}
-
-/// Sorts rows into the order of the suite, whatever order they ran in.
-fn sort(rows: &mut [Row], request: &SurveyRequest, writes: survey::Writes) {
-    let plain = SurveyRequest { shuffle: false, ..request.clone() };
-    let Ok(suite) = survey::suite(&plain, writes) else { return };
-    let once = suite.tests.len() / request.repeat.unwrap_or(1).max(1) as usize;
-    let places: HashMap<String, (usize, u32)> =
-        suite.tests.iter().enumerate().map(|(at, test)| (test.key(), (at % once.max(1), test.round))).collect();
-    rows.sort_by_key(|row| places.get(&row.test.key()).copied());
+    Ok(text)
 }
 
 fn status(found: &Findings, request: &SurveyRequest) -> u8 {
     let failed = found.rows.iter().any(|row| row.result.jobs.iter().any(|job| job.error.is_some()));
-    let status = found.signal.map_or(u8::from(failed), |signal| u8::try_from(128 + signal).unwrap_or(128));
-    let strict = |status, row: &Row| crate::remarks::strict_status(status, &row.result.notes);
+    let status = found.signal.map_or(u8::from(failed), signal_status);
+    let strict = |status, row: &FinishedTest| crate::remarks::strict_status(status, &row.result.notes);
     if request.strict { found.rows.iter().fold(status, strict) } else { status }
 }
 
-fn heading(place: &OpenTarget, prepared: &Prepared, done: usize) -> String {
-    let access = match place.target.access {
+fn heading(open: &OpenTarget, prepared: &Preparation, done: usize) -> String {
+    let access = match open.target.access {
         Access::Direct => "O_DIRECT",
         Access::Buffered => "through the page cache",
     };
@@ -246,38 +170,34 @@ fn heading(place: &OpenTarget, prepared: &Prepared, done: usize) -> String {
         if suite.engine == plan::DEFAULT_ENGINE { String::new() } else { format!(", engine {}", suite.engine) };
     let what = format!(
         "Survey of {}: {}, {access}{engine}, {} of {} s{before}.",
-        place.shown,
-        place.describe(),
-        counted(suite.tests.len()),
+        open.shown,
+        open.describe(),
+        counted(suite.tests.len() as u64, "test"),
         time.time.as_secs_f64()
     );
     let mut text = remarks::wrapped(&what, "");
     if done > 0 {
-        text.push_str(&remarks::wrapped(&format!("Going on: finished before: {}.", counted(done)), ""));
+        text.push_str(&remarks::wrapped(&format!("Resumed: {} finished before.", counted(done as u64, "test")), ""));
     }
-    if suite.tests.iter().any(|test| place.target.access == Access::Direct && test.goes_through_cache(&place.target)) {
-        let multiple = place.target.direct_multiple;
+    if suite.tests.iter().any(|test| open.target.access == Access::Direct && test.goes_through_cache(&open.target)) {
+        let multiple = open.target.direct_multiple;
         let why = format!("Note: log writes below {multiple} bytes go through the page cache, O_DSYNC empties it.");
         text.push_str(&remarks::wrapped(&why, ""));
     }
-    for remark in &place.remarks {
+    for remark in &open.remarks {
         text.push_str(&remarks::wrapped(&format!("Note: {remark}."), ""));
     }
     text
 }
 
-fn counted(tests: usize) -> String {
-    if tests == 1 { "1 test".to_owned() } else { format!("{tests} tests") }
-}
-
-fn report(place: &OpenTarget, suite: &Suite, found: &Findings, sentences: &[String]) -> String {
+fn report(open: &OpenTarget, suite: &Suite, found: &Findings, sentences: &[String]) -> String {
     let mut text = String::new();
     if let Some(signal) = found.signal {
         text.push_str(&format!("Cut short by signal {signal}; "));
         text.push_str(if found.rows.is_empty() { "no test was finished.\n" } else { "these tests were finished:\n" });
     }
     if let Some(row) = &found.under_way {
-        let kept = format!("The test under way, {}, is kept with what it found until then.", row.test.describe());
+        let kept = format!("The interrupted test, {}, is kept with its results so far.", row.test.describe());
         text.push_str(&printable::lines(&remarks::wrapped(&kept, "")));
     }
     if found.rows.is_empty() {
@@ -288,10 +208,10 @@ fn report(place: &OpenTarget, suite: &Suite, found: &Findings, sentences: &[Stri
     text.push('\n');
     text.push_str(&remarks::render(&found.rows));
     if !suite.left_out.is_empty() {
-        let named = |kind: &Kind| if *kind == Kind::Mixed { "mixes" } else { "log writes" };
+        let named = |kind: &TestKind| if *kind == TestKind::Mixed { "mixes" } else { "log writes" };
         let kinds = suite.left_out.iter().map(named).collect::<Vec<_>>().join(" and ");
         let kinds = format!("{}{}", kinds[..1].to_uppercase(), &kinds[1..]);
-        let instead = match place.target.kind {
+        let instead = match open.target.kind {
             TargetKind::Device => "they would overwrite the device; survey a directory on it, or see --overwrite",
             _ => "they would overwrite the file; survey a directory",
         };
@@ -301,7 +221,7 @@ fn report(place: &OpenTarget, suite: &Suite, found: &Findings, sentences: &[Stri
     for line in limits(&found.rows) {
         text.push_str(&remarks::wrapped(&line, "  "));
     }
-    if let Some(spread) = conclusions::spread(&found.rows) {
+    if let Some(spread) = survey::spread(&found.rows) {
         text.push_str(&remarks::wrapped(&spread, "  "));
     }
     for sentence in sentences {
@@ -311,36 +231,19 @@ fn report(place: &OpenTarget, suite: &Suite, found: &Findings, sentences: &[Stri
 }
 
 /// The limiting resource of each kind of test, at its heaviest load.
-fn limits(rows: &[Row]) -> Vec<String> {
-    let heaviest = |row: &&Row| !rows.iter().any(|one| one.test.is_like(&row.test) && one.test.users > row.test.users);
-    let mut told = Vec::new();
+fn limits(rows: &[FinishedTest]) -> Vec<String> {
+    let heaviest =
+        |row: &&FinishedTest| !rows.iter().any(|one| one.test.is_like(&row.test) && one.test.users > row.test.users);
+    let mut shown_titles = Vec::new();
     let lines = rows.iter().filter(heaviest).filter_map(|row| {
         // Of several rows with the same number of users, the first one represents the kind.
-        if told.contains(&row.test.title()) {
+        if shown_titles.contains(&row.test.title()) {
             return None;
         }
-        told.push(row.test.title());
-        let line = limited_by::line_of(&row.result)?;
-        let users = if row.test.users == 1 { "1 user".to_owned() } else { format!("{} users", row.test.users) };
+        shown_titles.push(row.test.title());
+        let line = crate::remarks::limit_line(row.result.limited_by.as_ref()?);
+        let users = counted(row.test.users.into(), "user");
         Some(printable::lines(&format!("Of {} with {users}: {line}.", row.test.title())).into_owned())
     });
     lines.collect()
-}
-
-/// The default directory for results.
-fn here() -> &'static Path {
-    Path::new(".")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn quick_measuring_ends_within_forty_seconds() {
-        let request = SurveyRequest { quick: true, targets: vec!["/tmp".into()], ..SurveyRequest::default() };
-        let prepared = prepare(SurveyRequest { size: Some(16 << 20), ..request }).unwrap();
-        let all = prepared.time.total().get() * prepared.suite.tests.len() as u64;
-        assert!(all <= Nanos::from_secs(40).get(), "{all} ns");
-    }
 }

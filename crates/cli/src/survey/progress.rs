@@ -1,13 +1,14 @@
 //! Progress of a survey: a bar with the remaining time on a terminal, plain lines elsewhere.
 
+use crate::output::print_error;
 use crate::stuck_workers;
 use analysis::thousands;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use measure::Nanos;
 use run::{Event, Observer, Progress};
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::time::{Duration, Instant};
-use survey::short_size;
+use survey::{SurveyTest, TestKind, short_size};
 
 /// The current activity.
 #[derive(Clone, Debug)]
@@ -17,7 +18,14 @@ enum Phase {
     /// I/O before a test, until the rate is steady.
     Warm { number: usize, count: usize, title: String },
     /// Test `number` of `count`.
-    Test { number: usize, count: usize, title: String, unit: &'static str },
+    Test { number: usize, count: usize, title: String, unit: Unit },
+}
+
+/// Unit of the rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Unit {
+    Iops,
+    MebibytesPerSecond,
 }
 
 /// Shows the survey's progress on standard error.
@@ -63,7 +71,7 @@ impl Display {
     pub(crate) fn filling(&mut self, bytes: u64) {
         self.begin(Phase::Fill { bytes });
         if self.bar.is_none() {
-            self.line(&format!("writing {} of random data", short_size(bytes)));
+            print_error(&format!("writing {} of random data", short_size(bytes)));
         }
     }
 
@@ -75,10 +83,16 @@ impl Display {
     }
 
     /// Called when a test begins; `time` is its measuring time.
-    pub(crate) fn testing(&mut self, number: usize, count: usize, title: String, unit: &'static str, time: Nanos) {
+    pub(crate) fn testing(&mut self, number: usize, count: usize, test: &SurveyTest, time: Nanos) {
         self.before += self.this;
         self.this = time;
-        self.begin(Phase::Test { number, count, title, unit });
+        let unit = match test.kind {
+            TestKind::SequentialRead | TestKind::SequentialWrite | TestKind::SequentialMixed => {
+                Unit::MebibytesPerSecond
+            }
+            _ => Unit::Iops,
+        };
+        self.begin(Phase::Test { number, count, title: test.describe(), unit });
     }
 
     /// Called when a test of length `time` is skipped.
@@ -89,8 +103,7 @@ impl Display {
     /// Called when a test has ended; prints a line with its result if there is no bar.
     pub(crate) fn tested(&mut self, found: &str) {
         if let (None, Phase::Test { number, count, title, .. }) = (&self.bar, &self.phase) {
-            let line = format!("[{number}/{count}] {title}: {found}");
-            self.line(&line);
+            print_error(&format!("[{number}/{count}] {title}: {found}"));
         }
     }
 
@@ -104,8 +117,8 @@ impl Display {
     /// Prints a remark that remains on the screen.
     pub(crate) fn remark(&mut self, text: &str) {
         match &self.bar {
-            Some(bar) => bar.suspend(|| print_line(text)),
-            None => print_line(text),
+            Some(bar) => bar.suspend(|| print_error(text)),
+            None => print_error(text),
         }
     }
 
@@ -123,10 +136,6 @@ impl Display {
         }
     }
 
-    fn line(&self, text: &str) {
-        print_line(text);
-    }
-
     fn draw(&self, done: f64, left: Option<Duration>) {
         let Some(bar) = &self.bar else {
             return;
@@ -141,7 +150,7 @@ impl Display {
         let left = left.map_or_else(String::new, |left| format!("{} left  ", minutes(left)));
         let rate = match &self.phase {
             _ if self.rate <= 0.0 => String::new(),
-            Phase::Test { unit: "IOPS", .. } => format!("  {} IOPS", thousands(self.rate)),
+            Phase::Test { unit: Unit::Iops, .. } => format!("  {} IOPS", thousands(self.rate)),
             _ => format!("  {} MiB/s", thousands(self.rate / f64::from(1 << 20))),
         };
         match &self.phase {
@@ -153,7 +162,7 @@ impl Display {
 
     #[expect(clippy::cast_precision_loss, reason = "shown with three digits")]
     fn follow_rate(&mut self, progress: &Progress) {
-        let counts_ios = matches!(self.phase, Phase::Test { unit: "IOPS", .. });
+        let counts_ios = matches!(self.phase, Phase::Test { unit: Unit::Iops, .. });
         let amount: u64 = progress
             .workers
             .iter()
@@ -201,11 +210,6 @@ impl Display {
             }
         }
     }
-}
-
-fn print_line(text: &str) {
-    // Errors are ignored: standard error may be closed.
-    let _ = writeln!(std::io::stderr(), "{}", formats::printable::lines(text));
 }
 
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 0 and 1000")]

@@ -1,9 +1,9 @@
 //! Remarks of the checks below the table: every sentence once, with the rows that it applies to.
 
-use super::table::Row;
+use analysis::grade_title;
 use model::Grade;
 use std::iter;
-use survey::{Kind, Test, short_size};
+use survey::{FinishedTest, SurveyTest, TestKind, joined, push_new, short_size};
 use textwrap::core::Word;
 use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
 
@@ -11,19 +11,19 @@ use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
 const WIDTH: usize = 80;
 
 /// The remarks of all rows; one sentence if there are none.
-pub(crate) fn render(rows: &[Row]) -> String {
-    let mut told: Vec<(Grade, &str, Vec<&Row>)> = Vec::new();
+pub(crate) fn render(rows: &[FinishedTest]) -> String {
+    let mut remarks: Vec<(Grade, &str, Vec<&FinishedTest>)> = Vec::new();
     for row in rows {
         for note in &row.result.notes {
-            match told.iter_mut().find(|(_, sentence, _)| *sentence == note.sentence) {
+            match remarks.iter_mut().find(|(_, sentence, _)| *sentence == note.sentence) {
                 Some((.., rows)) => rows.push(row),
-                None => told.push((note.grade, &note.sentence, vec![row])),
+                None => remarks.push((note.grade, &note.sentence, vec![row])),
             }
         }
     }
     let mut text = String::new();
-    for (grade, sentence, holds_for) in told {
-        let remark = format!("! {}: {sentence} [{}]", names(&holds_for, rows), verdict(grade));
+    for (grade, sentence, holds_for) in remarks {
+        let remark = format!("! {}: {sentence} [{}]", names(&holds_for, rows), grade_title(grade));
         text.push_str(&wrapped(&remark, "  "));
     }
     if text.is_empty() && !rows.is_empty() {
@@ -34,15 +34,15 @@ pub(crate) fn render(rows: &[Row]) -> String {
 }
 
 /// The summary if no check found a problem: the best-known checks that passed, and the checks that lacked data.
-fn all_clear(rows: &[Row]) -> String {
+fn all_clear(rows: &[FinishedTest]) -> String {
     const WORDS: [(&str, &str); 3] =
         [("busy users", "all users were busy"), ("cache", "all bytes reached the device"), ("errors", "no errors")];
     let unchecked = |id: &str| rows.iter().any(|row| analysis::unchecked(&row.result).contains(&id));
     let (missing, made): (Vec<&str>, Vec<&str>) =
         analysis::CHECKS.iter().map(|check| check.id).partition(|id| unchecked(id));
-    let told: Vec<&str> = WORDS.iter().filter(|(id, _)| made.contains(id)).map(|(_, word)| *word).collect();
-    let others = made.len() - told.len();
-    let mut text = wrapped(&format!("Checked: {}; {others} other checks found nothing.", told.join(", ")), "");
+    let passed: Vec<&str> = WORDS.iter().filter(|(id, _)| made.contains(id)).map(|(_, word)| *word).collect();
+    let others = made.len() - passed.len();
+    let mut text = wrapped(&format!("Checked: {}; {others} other checks found nothing.", passed.join(", ")), "");
     if !missing.is_empty() {
         text.push_str(&wrapped(&format!("Not checked, for lack of what they need: {}.", missing.join(", ")), ""));
     }
@@ -50,25 +50,20 @@ fn all_clear(rows: &[Row]) -> String {
 }
 
 /// `all tests`, or `8k rand read with 1, 8 and 16 users; 1M seq read`.
-fn names(some: &[&Row], all: &[Row]) -> String {
+fn names(some: &[&FinishedTest], all: &[FinishedTest]) -> String {
     if some.len() == all.len() && all.len() > 1 {
         return "all tests".to_owned();
     }
     let mut labels: Vec<String> = Vec::new();
-    for row in some {
-        let label = label(&row.test);
-        if !labels.contains(&label) {
-            labels.push(label);
-        }
-    }
-    let counts = |rows: &mut dyn Iterator<Item = &&Row>, name: &str| -> Vec<u32> {
+    some.iter().for_each(|row| push_new(&mut labels, label(&row.test)));
+    let counts = |rows: &mut dyn Iterator<Item = &&FinishedTest>, name: &str| -> Vec<u32> {
         let mut users: Vec<u32> = rows.filter(|row| label(&row.test) == name).map(|row| row.test.users).collect();
         users.dedup();
         users
     };
     let named = labels.into_iter().map(|name| {
         let users = counts(&mut some.iter(), &name);
-        let every: Vec<&Row> = all.iter().collect();
+        let every: Vec<&FinishedTest> = all.iter().collect();
         let whole = users.len() > 1 && users.len() == counts(&mut every.iter(), &name).len();
         if whole { format!("{name}, all users") } else { format!("{name}, {}", user_list(&users)) }
     });
@@ -76,36 +71,20 @@ fn names(some: &[&Row], all: &[Row]) -> String {
 }
 
 /// A test without its user count: `8k rand read`, `4k rand read iodepth=4`.
-fn label(test: &Test) -> String {
+fn label(test: &SurveyTest) -> String {
     let mut name = format!("{} {}", short_size(u64::from(test.block)), test.title());
     if let Some(set) = test.set {
         name.push_str(&format!(" size={}", short_size(set)));
     }
-    if test.kind != Kind::LogWrite {
+    if test.kind != TestKind::LogWrite {
         test.extras.iter().for_each(|(option, value)| name.push_str(&format!(" {option}={value}")));
     }
     name
 }
 
 fn user_list(users: &[u32]) -> String {
-    match users {
-        [] => String::new(),
-        [1] => "1 user".to_owned(),
-        [one] => format!("{one} users"),
-        [first @ .., last] => {
-            let first: Vec<String> = first.iter().map(u32::to_string).collect();
-            format!("{} and {last} users", first.join(", "))
-        }
-    }
-}
-
-fn verdict(grade: Grade) -> &'static str {
-    match grade {
-        Grade::NotChecked => "NOT CHECKED",
-        Grade::Trusted => "TRUSTED",
-        Grade::ValidWithLimits => "VALID WITH LIMITS",
-        Grade::NotAStorageResult => "NOT A STORAGE RESULT",
-    }
+    let words: Vec<String> = users.iter().map(u32::to_string).collect();
+    format!("{} {}", joined(&words), if users == [1] { "user" } else { "users" })
 }
 
 /// Wraps text at 80 columns; all lines except the first begin with `indent`. Ends with a line break. A number is never
@@ -145,7 +124,7 @@ mod tests {
     use super::*;
     use model::{Note, RunResult};
 
-    fn row(kind: Kind, users: u32, sentence: &str) -> Row {
+    fn row(kind: TestKind, users: u32, sentence: &str) -> FinishedTest {
         let mut result = RunResult::default();
         if !sentence.is_empty() {
             result.notes.push(Note {
@@ -155,26 +134,27 @@ mod tests {
                 evidence: Vec::new(),
             });
         }
-        let test = Test { name: None, kind, block: kind.usual_block(), users, set: None, extras: Vec::new(), round: 1 };
-        Row { test, result }
+        let test =
+            SurveyTest { name: None, kind, block: kind.usual_block(), users, set: None, extras: Vec::new(), round: 1 };
+        FinishedTest { test, result }
     }
 
     #[test]
     fn a_sentence_is_told_once_with_its_rows() {
         let rows = [
-            row(Kind::RandomRead, 1, "slow"),
-            row(Kind::RandomRead, 8, "slow"),
-            row(Kind::RandomRead, 16, ""),
-            row(Kind::SequentialRead, 1, "slow"),
+            row(TestKind::RandomRead, 1, "slow"),
+            row(TestKind::RandomRead, 8, "slow"),
+            row(TestKind::RandomRead, 16, ""),
+            row(TestKind::SequentialRead, 1, "slow"),
         ];
         assert_eq!(render(&rows), "! 8k rand read, 1 and 8 users; 1M seq read, 1 user: slow [VALID WITH LIMITS]\n\n");
-        let all = [row(Kind::RandomRead, 1, "slow"), row(Kind::LogWrite, 1, "slow")];
+        let all = [row(TestKind::RandomRead, 1, "slow"), row(TestKind::LogWrite, 1, "slow")];
         assert_eq!(render(&all), "! all tests: slow [VALID WITH LIMITS]\n\n");
     }
 
     #[test]
     fn no_notes_mean_that_all_was_checked() {
-        let mut watched = row(Kind::LogWrite, 1, "");
+        let mut watched = row(TestKind::LogWrite, 1, "");
         watched.result.monitored = Some(model::Monitored::default());
         let others = analysis::CHECKS.len() - 3;
         assert_eq!(
@@ -184,7 +164,7 @@ mod tests {
                  nothing.\n\n"
             )
         );
-        let told = render(&[row(Kind::LogWrite, 1, "")]);
+        let told = render(&[row(TestKind::LogWrite, 1, "")]);
         assert!(told.starts_with("Checked: all users were busy, no errors; "), "{told}");
         assert!(told.contains("\nNot checked, for lack of what they need: cache, holes,"), "{told}");
         assert_eq!(render(&[]), "\n", "nothing measured, nothing checked");

@@ -1,33 +1,30 @@
 //! The survey's result on disk: native JSON with every test's RunResult, written again after each test.
 
-use super::here;
-use super::table::Row;
 use crate::failure::Failure;
-use crate::safe_files::{self, Lasting, Whole};
+use crate::safe_files::{self, AtomicFile, Durability};
 use model::{Grade, RunResult, SCHEMA};
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::path::Path;
-use survey::OpenTarget;
-use survey::{Access, SurveyRequest, TargetKind};
+use survey::{Access, FinishedTest, OpenTarget, SurveyRequest, TargetKind};
 
 /// A whole survey, as written to the file.
 #[derive(Serialize)]
-pub(crate) struct Survey<'rows> {
+pub(crate) struct SavedSurvey<'rows> {
     schema: u32,
     program: String,
     command: &'static str,
-    target: Target<'rows>,
+    target: SavedTarget<'rows>,
     /// The request, so that the survey can be resumed.
     request: &'rows SurveyRequest,
     tests_planned: usize,
-    tests: Vec<Test<'rows>>,
+    tests: Vec<SavedTest<'rows>>,
     sentences: &'rows [String],
     ended_by_signal: Option<i32>,
 }
 
 #[derive(Serialize)]
-struct Target<'rows> {
+struct SavedTarget<'rows> {
     /// Absolute path, because the result may be read from another directory.
     path: String,
     file_system: Option<&'rows str>,
@@ -39,7 +36,7 @@ struct Target<'rows> {
 }
 
 #[derive(Serialize)]
-struct Test<'rows> {
+struct SavedTest<'rows> {
     test: &'rows str,
     key: String,
     users: u32,
@@ -71,19 +68,19 @@ struct EarlierTest {
     result: RunResult,
 }
 
-impl<'rows> Survey<'rows> {
+impl<'rows> SavedSurvey<'rows> {
     /// The survey with all tests finished so far.
     pub(crate) fn of(
         place: &'rows OpenTarget,
         request: &'rows SurveyRequest,
         planned: usize,
-        rows: &'rows [Row],
+        rows: &'rows [FinishedTest],
     ) -> Self {
-        Survey {
+        SavedSurvey {
             schema: SCHEMA,
             program: format!("plumb {}", env!("CARGO_PKG_VERSION")),
             command: "survey",
-            target: Target {
+            target: SavedTarget {
                 path: std::path::absolute(&place.shown)
                     .map_or_else(|_| place.shown.clone(), |path| path.to_string_lossy().into_owned()),
                 file_system: place.file_system.as_deref(),
@@ -105,19 +102,19 @@ impl<'rows> Survey<'rows> {
     }
 
     /// Adds a test that has not finished.
-    pub(crate) fn and_under_way(mut self, row: &'rows Row) -> Self {
-        self.tests.push(Test { under_way: true, ..test(row) });
+    pub(crate) fn and_under_way(mut self, row: &'rows FinishedTest) -> Self {
+        self.tests.push(SavedTest { under_way: true, ..test(row) });
         self
     }
 
     /// Adds the concluding sentences, and the signal that ended the survey.
     pub(crate) fn ended(self, sentences: &'rows [String], signal: Option<i32>) -> Self {
-        Survey { sentences, ended_by_signal: signal, ..self }
+        SavedSurvey { sentences, ended_by_signal: signal, ..self }
     }
 }
 
-fn test(row: &Row) -> Test<'_> {
-    Test {
+fn test(row: &FinishedTest) -> SavedTest<'_> {
+    SavedTest {
         test: row.test.id(),
         key: row.test.key(),
         users: row.test.users,
@@ -133,16 +130,15 @@ fn test(row: &Row) -> Test<'_> {
 
 /// Reads the request of an earlier survey and its finished results, by test key.
 pub(crate) fn read_earlier(path: &Path) -> Result<(SurveyRequest, Vec<(String, RunResult)>), Failure> {
-    let failure = |what: &dyn std::fmt::Display| Failure::new(format!("{}: {what}", path.display()));
-    let text = sys::files::read_limited::read(path, crate::check::LARGEST)
-        .map_err(|error| failure(&format!("cannot be read: {error}")))?;
+    let text = sys::files::read_limited::read(path, crate::input::LARGEST)
+        .map_err(|error| crate::input::unreadable(path, &error))?;
     let earlier: Earlier = serde_json::from_slice(&text)
-        .map_err(|error| failure(&format!("is no survey that can be gone on with: {error}")))?;
+        .map_err(|error| Failure::at(path, format!("is not a survey that can be resumed: {error}")))?;
     let Earlier { command, request: Some(request), tests } = earlier else {
-        return Err(failure(&"does not say what was asked; it was made by an earlier version"));
+        return Err(Failure::at(path, "has no request; it was made by an earlier version"));
     };
     if command != "survey" {
-        return Err(failure(&"is no survey"));
+        return Err(Failure::at(path, "is not a survey"));
     }
     let ended = tests.into_iter().filter(|test| !test.under_way);
     Ok((request, ended.map(|test| (test.key, test.result)).collect()))
@@ -150,26 +146,30 @@ pub(crate) fn read_earlier(path: &Path) -> Result<(SurveyRequest, Vec<(String, R
 
 /// The result file. It is created before anything is measured, so that no survey ends without a place for its result.
 #[derive(Debug)]
-pub(crate) struct ResultFile(Whole);
+pub(crate) struct SurveyFile(AtomicFile);
 
-impl ResultFile {
+impl SurveyFile {
     /// Creates the file `asked`, or a new numbered file in `directory` or the working directory.
     pub(crate) fn reserve(asked: Option<&Path>, directory: Option<&Path>) -> Result<Self, Failure> {
         if let Some(directory) = directory {
             std::fs::create_dir_all(directory)
-                .map_err(|error| Failure::new(format!("{}: cannot be made: {error}", directory.display())))?;
+                .map_err(|error| Failure::at(directory, format!("cannot be made: {error}")))?;
         }
         match asked {
             Some(path) => Self::at(path).map_err(|error| {
                 let why = match error.kind() {
-                    io::ErrorKind::AlreadyExists => safe_files::in_the_way(path),
+                    io::ErrorKind::AlreadyExists => safe_files::part_exists(path),
                     _ => error.to_string(),
                 };
-                Failure::new(format!("{}: the result cannot be written there: {why}", path.display()))
+                Failure::at(path, format!("the result cannot be written there: {why}"))
             }),
-            None => Self::numbered(directory.unwrap_or(here())).map_err(|error| {
-                Failure::new(format!("the result cannot be written here: {error}; name another place with --output"))
-            }),
+            None => AtomicFile::numbered(directory.unwrap_or(Path::new(".")), "plumb-survey").map(SurveyFile).map_err(
+                |error| {
+                    Failure::new(format!(
+                        "the result cannot be written here: {error}; name another place with --output"
+                    ))
+                },
+            ),
         }
     }
 
@@ -177,57 +177,23 @@ impl ResultFile {
         if !safe_files::may_replace(path)? {
             return Err(io::Error::other(safe_files::FOREIGN));
         }
-        Whole::reserve(path).map(ResultFile)
-    }
-
-    fn numbered(directory: &Path) -> io::Result<Self> {
-        for number in 1..=999_999 {
-            let path = directory.join(format!("plumb-survey-{number:03}.json"));
-            if path.symlink_metadata().is_ok() {
-                continue;
-            }
-            match Self::at(&path) {
-                // Another survey has reserved this name and is writing its temporary file.
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                other => return other,
-            }
-        }
-        Err(io::Error::other("all names up to plumb-survey-999999.json are taken"))
+        AtomicFile::reserve(path).map(SurveyFile)
     }
 
     /// Writes the survey with an atomic rename and flushes it to the medium. Returns its path.
-    pub(crate) fn write(&mut self, survey: &Survey<'_>) -> Result<&Path, Failure> {
-        self.put(survey, Lasting::Synced)
+    pub(crate) fn write(&mut self, survey: &SavedSurvey<'_>) -> Result<&Path, Failure> {
+        self.put(survey, Durability::Synced)
     }
 
     /// Same as `write` during a test: not flushed, because the flush would be part of the I/O that the test measures.
-    pub(crate) fn write_meanwhile(&mut self, survey: &Survey<'_>) -> Result<&Path, Failure> {
-        self.put(survey, Lasting::Unsynced)
+    pub(crate) fn write_unsynced(&mut self, survey: &SavedSurvey<'_>) -> Result<&Path, Failure> {
+        self.put(survey, Durability::Unsynced)
     }
 
-    fn put(&mut self, survey: &Survey<'_>, lasting: Lasting) -> Result<&Path, Failure> {
-        let written = serde_json::to_vec(survey).map_err(io::Error::from).and_then(|mut text| {
-            text.push(b'\n');
-            self.0.put(&text, lasting)
-        });
-        match written {
-            Ok(()) => Ok(self.0.path()),
-            Err(error) => Err(Failure::writing(&self.0.path().display().to_string(), &error)),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_go_on_after_those_that_are_taken() {
-        let directory = tempfile::tempdir().unwrap();
-        std::fs::write(directory.path().join("plumb-survey-001.json"), "").unwrap();
-        let first = ResultFile::numbered(directory.path()).unwrap();
-        let second = ResultFile::numbered(directory.path()).unwrap();
-        assert!(first.0.path().ends_with("plumb-survey-002.json"), "{first:?}");
-        assert!(second.0.path().ends_with("plumb-survey-003.json"), "{second:?}");
+    fn put(&mut self, survey: &SavedSurvey<'_>, durability: Durability) -> Result<&Path, Failure> {
+        let mut text = serde_json::to_vec(survey)?;
+        text.push(b'\n');
+        self.0.write(&text, durability)?;
+        Ok(self.0.path())
     }
 }

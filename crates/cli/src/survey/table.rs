@@ -3,33 +3,8 @@
 use analysis::{percentile_as_fact, thousands};
 use comfy_table::{Cell, CellAlignment, ColumnConstraint, Table, Width, presets};
 use measure::{Direction, Nanos};
-use model::{DirectionResult, JobResult, LatencyStatistics, RunResult};
-use survey::{Kind, Test, short_size};
-
-/// A finished test.
-#[derive(Clone, Debug)]
-pub(crate) struct Row {
-    /// The test.
-    pub(crate) test: Test,
-    /// The result, after the checks.
-    pub(crate) result: RunResult,
-}
-
-impl Row {
-    /// I/Os per second of all users, reads and writes together.
-    pub(crate) fn iops(&self) -> f64 {
-        let all = self.merged().unwrap_or_default();
-        self.test.kind.directions().iter().filter_map(|direction| all.directions[*direction].iops()).sum()
-    }
-
-    /// All workers of the test merged into one.
-    pub(crate) fn merged(&self) -> Option<JobResult> {
-        let mut jobs = self.result.jobs.iter();
-        let mut all = jobs.next()?.clone();
-        jobs.for_each(|job| all.merge(job));
-        Some(all)
-    }
-}
+use model::{DirectionResult, LatencyStatistics};
+use survey::{FinishedTest, SurveyTest, TestKind, push_new, short_size};
 
 /// Name, unit and minimum width of a column.
 type Head = (&'static str, &'static str, u16);
@@ -47,7 +22,7 @@ const AFTER: [Head; 8] = [
 ];
 
 /// The table as text; fits into 80 columns unless options are swept. A row with notes has a `!`.
-pub(crate) fn render(rows: &[Row]) -> String {
+pub(crate) fn render(rows: &[FinishedTest]) -> String {
     let swept = swept(rows);
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
@@ -77,18 +52,14 @@ pub(crate) fn render(rows: &[Row]) -> String {
 }
 
 /// Names of swept options other than users and block sizes, without duplicates.
-fn swept(rows: &[Row]) -> Vec<String> {
+fn swept(rows: &[FinishedTest]) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
-    let mut add = |name: &str| {
-        if !names.iter().any(|known| known == name) {
-            names.push(name.to_owned());
-        }
-    };
+    let mut add = |name: &str| push_new(&mut names, name.to_owned());
     for row in rows {
         if row.test.set.is_some() {
             add(SET);
         }
-        let extras = row.test.extras.iter().filter(|_| row.test.kind != Kind::LogWrite || !is_fio_sh(&row.test));
+        let extras = row.test.extras.iter().filter(|_| row.test.kind != TestKind::LogWrite || !is_fio_sh(&row.test));
         extras.for_each(|(name, _)| add(name));
     }
     names
@@ -98,12 +69,12 @@ fn swept(rows: &[Row]) -> Vec<String> {
 const SET: &str = "of";
 
 /// fio.sh's log writes differ from plumb's by two options that are the same in each row.
-fn is_fio_sh(test: &Test) -> bool {
+fn is_fio_sh(test: &SurveyTest) -> bool {
     test.extras.iter().all(|(name, _)| ["sync", "direct"].contains(&name.as_str()))
 }
 
 /// The row in one line: `12,000 IOPS, 93.8 MiB/s, average 0.667 ms`.
-pub(crate) fn one_line(row: &Row) -> String {
+pub(crate) fn one_line(row: &FinishedTest) -> String {
     let said = |direction: Direction| {
         let cells = cells(row, direction, &[]);
         format!("{} IOPS, {} MiB/s, average {} ms", cells[4], cells[3], cells[5])
@@ -115,7 +86,7 @@ fn cell(text: String) -> Cell {
     Cell::new(text)
 }
 
-fn cells(row: &Row, direction: Direction, swept: &[String]) -> Vec<String> {
+fn cells(row: &FinishedTest, direction: Direction, swept: &[String]) -> Vec<String> {
     let mark = if row.result.notes.is_empty() { "" } else { " !" };
     let title = match (row.test.kind.is_mixed(), direction) {
         (true, Direction::Read) => format!("{} read", row.test.name.as_deref().unwrap_or("mix")),
@@ -182,8 +153,9 @@ fn span(nanoseconds: f64) -> String {
 mod tests {
     use super::*;
     use measure::{Histogram, Moments};
+    use model::{JobResult, RunResult};
 
-    fn row(users: u32, ios: u64, latency: Nanos) -> Row {
+    fn row(users: u32, ios: u64, latency: Nanos) -> FinishedTest {
         let mut histogram = Histogram::new();
         histogram.record_many(latency, ios);
         let sum = u128::from(latency.get()) * u128::from(ios);
@@ -197,9 +169,16 @@ mod tests {
             ..DirectionResult::default()
         };
         let result = RunResult { jobs: vec![job], ..RunResult::default() };
-        let test =
-            Test { name: None, kind: Kind::RandomRead, block: 8192, users, set: None, extras: Vec::new(), round: 1 };
-        Row { test, result }
+        let test = SurveyTest {
+            name: None,
+            kind: TestKind::RandomRead,
+            block: 8192,
+            users,
+            set: None,
+            extras: Vec::new(),
+            round: 1,
+        };
+        FinishedTest { test, result }
     }
 
     #[test]
@@ -241,7 +220,7 @@ mod tests {
         let mut deep = row(1, 12_000, Nanos::MILLISECOND);
         deep.test.extras = vec![("iodepth".into(), "16".into())];
         let mut mixed = row(1, 12_000, Nanos::MILLISECOND);
-        mixed.test.kind = Kind::Mixed;
+        mixed.test.kind = TestKind::Mixed;
         let text = render(&[deep, mixed]);
         let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split_whitespace().collect()).collect();
         assert_eq!(lines[0][3], "iodepth", "{text}");

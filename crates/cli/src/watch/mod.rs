@@ -12,7 +12,7 @@ mod state;
 #[cfg(test)]
 mod tests;
 
-use crate::failure::Failure;
+use crate::failure::{Failure, signal_status};
 use clap::Parser;
 use keys::{Heard, Keys};
 use ratatui::DefaultTerminal;
@@ -30,49 +30,50 @@ const SIGNAL_PAUSE: Duration = Duration::from_millis(100);
 /// Exit status after the terminal was closed: 128 + SIGHUP, even if the process did not get the signal.
 const CLOSED: u8 = 129;
 
-/// Watch the disks live: rates, queues, curves, and the processes behind them
+/// Show the activity of the disks live, and the processes that cause it
 #[derive(Debug, Parser)]
 #[command(
     next_line_help = false,
     long_about = "\
-Shows what the disks do, live on the terminal: I/Os and bytes per second, request size, queue, await and \
+Shows the activity of the disks live on the terminal: I/Os and bytes per second, request size, queue length, await and \
 utilisation of each device with its curve, and the processes that cause the most I/O.",
     after_help = "\
 Keys: q quit, p pause, s sort, arrows choose a device, + - interval, w save, ? help
 
 Examples:
-  plumb watch                     all disks that were ever used
-  plumb watch nvme0n1 sda1        these
-  plumb watch --interval 0.5      look twice per second
-  sudo plumb watch                see the processes of all users
+  plumb watch                     all disks that have done I/O since boot
+  plumb watch nvme0n1 sda1        these devices
+  plumb watch --interval 0.5      two samples per second
+  sudo plumb watch                show the processes of all users
 
 Without a terminal (pipes, logs) use plumb iostat -x 1.
-Exit status: 0; 1 when it cannot be shown; 128 + signal after a signal, 129 when its terminal was closed"
+More: docs/watch.md
+Exit status: 0; 1 if it cannot be shown; 128 + signal after a signal, 129 if its terminal was closed"
 )]
-pub(crate) struct Args {
-    /// Devices or partitions, with or without /dev/
+pub(crate) struct WatchArgs {
+    /// Devices or partitions, with or without /dev/ [default: disks that have done I/O]
     #[arg(value_name = "DEVICE")]
     devices: Vec<String>,
-    /// Seconds between two looks, 0.1 to 3600
+    /// Seconds between two samples, from 0.1 to 3600
     #[arg(long, short, value_name = "SECONDS", default_value = "1", value_parser = parse_interval)]
     interval: Duration,
-    /// Read DIR/proc and DIR/sys in place of this machine's (also PLUMB_ROOT=DIR)
+    /// Read DIR/proc and DIR/sys instead of /proc and /sys [default: the environment variable PLUMB_ROOT, or /]
     #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,
 }
 
 fn parse_interval(text: &str) -> Result<Duration, String> {
     let seconds = text.parse::<f64>().ok().filter(|seconds| (0.1..=3600.0).contains(seconds));
-    seconds.map(Duration::from_secs_f64).ok_or_else(|| "it is no number of seconds from 0.1 to 3600".to_owned())
+    seconds.map(Duration::from_secs_f64).ok_or_else(|| "it is not a number of seconds from 0.1 to 3600".to_owned())
 }
 
 /// Shows the screen until the user quits. Returns 0, or 128 + signal.
-pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
+pub(crate) fn run(args: &WatchArgs) -> Result<u8, Failure> {
     let root = args.root.clone().or_else(|| std::env::var_os("PLUMB_ROOT").map(PathBuf::from));
     let root = root.filter(|root| !root.as_os_str().is_empty()).unwrap_or_else(|| PathBuf::from("/"));
     let names: Vec<String> = args.devices.iter().map(|name| kernel_name(name)).collect();
     let mut machine = Machine::default();
-    machine.look(&root, &names).map_err(Failure::new)?;
+    machine.look(&root, &names)?;
     if let Some(missing) = names.iter().find(|name| !machine.devices.contains_key(*name)) {
         return Err(Failure::new(format!(
             "{missing}: there is no such block device; lsblk shows those that there are"
@@ -83,7 +84,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
             "plumb watch needs a terminal; without one, plumb iostat -x 1 prints the same numbers",
         ));
     }
-    let signals = Watch::begin().map_err(|error| Failure::new(error.to_string()))?;
+    let signals = Watch::begin()?;
     let host = sys::machine::host::name(&root).unwrap_or_default();
     let mut screen = Screen::open()?;
     let mut state = State::new(args.interval);
@@ -124,7 +125,6 @@ impl Drop for Screen {
     }
 }
 
-/// The source of samples.
 struct Source<'a> {
     root: &'a Path,
     names: &'a [String],
@@ -149,13 +149,13 @@ fn watch(
         let mut redraw = false;
         while !redraw {
             if let Some(signal) = signals.caught() {
-                return Ok(u8::try_from(128 + signal).unwrap_or(128));
+                return Ok(signal_status(signal));
             }
             let left = state.interval.saturating_sub(looked.elapsed());
             if left.is_zero() {
                 looked = Instant::now();
                 if !state.paused {
-                    machine.look(source.root, source.names).map_err(Failure::new)?;
+                    machine.look(source.root, source.names)?;
                     redraw = true;
                 }
             }

@@ -3,6 +3,7 @@
 use super::processes::{self, Processes};
 use measure::Nanos;
 use model::{CpuActivity, DeviceActivity, DeviceGain};
+use monitor::iostat::IostatError;
 use monitor::{CpuCounters, Reading};
 use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
@@ -18,7 +19,6 @@ pub(super) struct Machine {
     processes: Processes,
     /// Shares of CPU time since the previous sample; `None` before the second sample.
     pub(super) cpu: Option<CpuActivity>,
-    /// The devices by name.
     pub(super) devices: BTreeMap<String, Track>,
     /// The processes with the most I/O, heaviest first.
     pub(super) busiest: Vec<processes::Rate>,
@@ -45,14 +45,8 @@ impl Track {
 
 impl Machine {
     /// Takes a sample under `root` of these devices, or of all devices that have done I/O if `names` is empty.
-    pub(super) fn look(&mut self, root: &Path, names: &[String]) -> Result<(), String> {
-        let read = |file: &str| {
-            let path = root.join(file);
-            std::fs::read_to_string(&path).map_err(|error| format!("{}: cannot be read: {error}", path.display()))
-        };
-        let uptime = monitor::uptime_centiseconds(&read("proc/uptime")?)
-            .ok_or_else(|| format!("{}: has no seconds", root.join("proc/uptime").display()))?;
-        let cpu = CpuCounters::parse(&read("proc/stat")?).unwrap_or_default();
+    pub(super) fn look(&mut self, root: &Path, names: &[String]) -> Result<(), IostatError> {
+        let (uptime, cpu) = monitor::iostat::read_cpu(root)?;
         let elapsed = self.uptime.map(|before| uptime.saturating_sub(before).max(1));
         self.cpu = elapsed.map(|_| cpu.since(&self.cpu_counters));
         (self.uptime, self.cpu_counters) = (Some(uptime), cpu);

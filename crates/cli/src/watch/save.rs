@@ -1,27 +1,18 @@
 //! Saves the samples to a file that is always new.
 
 use super::sampling::Machine;
+use crate::safe_files::{AtomicFile, Durability};
 use serde_json::{Value, json};
-use std::fs::OpenOptions;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// Writes all kept samples to the first free `plumb-watch-NNN.json` in `directory`. Returns its path.
 pub(super) fn save(directory: &Path, host: &str, machine: &Machine) -> io::Result<PathBuf> {
-    let text = serde_json::to_vec_pretty(&document(host, machine))?;
-    for number in 1..=999_999 {
-        let path = directory.join(format!("plumb-watch-{number:03}.json"));
-        // O_EXCL: an existing file with this name is never overwritten.
-        match OpenOptions::new().write(true).create_new(true).open(&path) {
-            Ok(mut file) => {
-                file.write_all(&text).and_then(|()| file.write_all(b"\n"))?;
-                return Ok(path);
-            }
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Err(io::Error::other("all names up to plumb-watch-999999.json are taken"))
+    let mut text = serde_json::to_vec_pretty(&document(host, machine))?;
+    text.push(b'\n');
+    let mut file = AtomicFile::numbered(directory, "plumb-watch")?;
+    file.put(&text, Durability::Synced)?;
+    Ok(file.path().to_owned())
 }
 
 fn document(host: &str, machine: &Machine) -> Value {

@@ -35,7 +35,6 @@ const HELP: &[&str] = &[
     "                 works on many at once can do more at 100 %",
 ];
 
-/// Draws the screen.
 pub(super) fn draw(frame: &mut Frame<'_>, machine: &Machine, state: &State, host: &str) {
     let area = frame.area();
     if area.width < SMALLEST.0 || area.height < SMALLEST.1 {

@@ -34,7 +34,6 @@ impl Order {
         ORDERS.iter().find(|(order, ..)| *order == self).unwrap_or(&ORDERS[0])
     }
 
-    /// The title on the screen.
     pub(super) fn title(self) -> &'static str {
         self.row().1
     }
@@ -84,13 +83,11 @@ impl State {
         State { order: Order::default(), paused: false, help: false, interval, focus: None, message: None }
     }
 
-    /// The name of the device in focus.
     pub(super) fn focused<'a>(&self, names: &[&'a str]) -> Option<&'a str> {
         let chosen = self.focus.as_deref().and_then(|focus| names.iter().find(|name| **name == focus));
         chosen.or(names.first()).copied()
     }
 
-    /// Processes a key.
     pub(super) fn press(&mut self, key: KeyEvent, machine: &Machine) -> Then {
         self.message = None;
         if key.modifiers.contains(KeyModifiers::CONTROL) {

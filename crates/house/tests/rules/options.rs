@@ -35,8 +35,7 @@ const OTHER_MEANINGS: &[(&str, &str)] = &[
     ("sync", "a test of plumb survey, a row of records of I/Os"),
     ("stuck_after", "an argument of plumb survey"),
     ("sync_file_range", "a system call"),
-    ("thread", "a word of iozone's report"),
-    ("threads", "a quantity of iozone's knee"),
+    ("thread", "a word of iozone's report, and what its knee counts"),
     ("unlink", "a system call"),
 ];
 

@@ -237,7 +237,7 @@ fn survey(bench: &Bench) -> Result<Shown, String> {
         "survey --output kept.json --size 16M --time 60 --warm-up 0 --tests write --users 1 --block-sizes 8k frozen";
     let (_frozen, mut run) = told_twice(bench, words, 3000)?;
     let status = run.end(AT_ONCE)?;
-    let shown = expect(bench, status, &["left in the kernel: pid", "with the test under way: kept.json"])?;
+    let shown = expect(bench, status, &["left in the kernel: pid", "with the interrupted test: kept.json"])?;
     if status != 130 || !has_numbers(&bench.file("kept.json")) {
         return Err(format!("status {status}, or nothing is kept; {}", complained(bench)));
     }

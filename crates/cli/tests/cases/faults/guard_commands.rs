@@ -26,7 +26,7 @@ const CASES: &[Case] = &[
     Case { fault: "guard: a record names it", words: "fio --name=a --read_iolog=record", status: 1, says: "ext4" },
     Case { fault: "guard: replay_redirect", words: "fio --name=a --read_iolog=other --replay_redirect={device}", status: 1, says: "ext4" },
     Case { fault: "guard: a report goes there", words: "report empty.json --output {device}", status: 1, says: "" },
-    Case { fault: "guard: --result goes there", words: "fio --name=a --ioengine=null --size=4k --result={device}", status: 1, says: "is there and plumb did not make it" },
+    Case { fault: "guard: --result goes there", words: "fio --name=a --ioengine=null --size=4k --result={device}", status: 1, says: "exists and plumb did not make it" },
     Case { fault: "guard: a journal goes there", words: "fio --name=a --ioengine=sim --size=4k --sim_journal={device}", status: 1,
         says: "block device" },
     Case { fault: "guard: iozone -b goes there", words: "iozone -i 0 -s 64 -r 4 -f z -b {device}", status: 1, says: "block device" },
@@ -41,7 +41,7 @@ const CASES: &[Case] = &[
         says: "is not overwritten" },
     Case { fault: "guard: knee --iozone", words: "knee --output r.json --iozone -i 0 -s 64 -r 4 -t 1 -F {device}", status: 44, says: "ext4" },
     Case { fault: "guard: model --run", words: "model --run {device} --size 16M --time 10ms", status: 0, says: "" },
-    Case { fault: "guard: iozone --json goes there", words: "iozone -i 0 -s 64 -r 4 -f z --json={device}", status: 1, says: "is there and plumb did not make it" },
+    Case { fault: "guard: iozone --json goes there", words: "iozone -i 0 -s 64 -r 4 -f z --json={device}", status: 1, says: "exists and plumb did not make it" },
 ];
 
 pub(crate) fn rows() -> Vec<Row> {

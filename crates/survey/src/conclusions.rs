@@ -1,23 +1,25 @@
 //! The two sentences at the end: about the sweep over users if there is one, otherwise about the swept option.
 
-use super::table::Row;
+use crate::finished::FinishedTest;
+use crate::kind::TestKind;
+use crate::parse_values::short_size;
+use crate::test::SurveyTest;
 use analysis::{Point, thousands};
-use survey::{Kind, Test, short_size};
 
-/// The sentences about these rows; empty if nothing was measured.
-pub(crate) fn of(rows: &[Row]) -> Vec<String> {
+/// Returns the concluding sentences of a survey; empty if nothing was measured.
+pub(crate) fn conclusions(rows: &[FinishedTest]) -> Vec<String> {
     let Some(first) = best_sweep(rows) else { return Vec::new() };
-    let group: Vec<&Row> = rows.iter().filter(|row| same_but_users(&row.test, first)).collect();
+    let group: Vec<&FinishedTest> = rows.iter().filter(|row| same_but_users(&row.test, first)).collect();
     let users = medians(&group);
     if users.len() > 1 || rows.iter().all(|row| same_but_users(&row.test, first)) {
         return analysis::sentences(&plural(first), &users);
     }
-    let alike: Vec<&Row> = rows.iter().filter(|row| row.test.is_like(first)).collect();
+    let alike: Vec<&FinishedTest> = rows.iter().filter(|row| row.test.is_like(first)).collect();
     of_sweep(first.title(), &alike)
 }
 
 /// The tests as the subject of a sentence: `8k random reads`.
-fn plural(test: &Test) -> String {
+fn plural(test: &SurveyTest) -> String {
     let block = short_size(u64::from(test.block));
     let what = match &test.name {
         Some(name) => format!("{}s of {name}", if test.kind.writes() { "I/O" } else { "read" }),
@@ -33,21 +35,21 @@ fn plural(test: &Test) -> String {
 }
 
 /// The I/Os of a kind, in the plural.
-pub(super) const fn kinds(kind: Kind) -> &'static str {
+pub(crate) const fn kinds(kind: TestKind) -> &'static str {
     match kind {
-        Kind::RandomRead => "random reads",
-        Kind::SequentialRead => "sequential reads",
-        Kind::LogWrite => "log writes",
-        Kind::SequentialWrite => "sequential writes",
-        Kind::RandomWrite => "random writes",
-        Kind::Mixed => "random reads beside writes",
-        Kind::SequentialMixed => "sequential reads beside writes",
+        TestKind::RandomRead => "random reads",
+        TestKind::SequentialRead => "sequential reads",
+        TestKind::LogWrite => "log writes",
+        TestKind::SequentialWrite => "sequential writes",
+        TestKind::RandomWrite => "random writes",
+        TestKind::Mixed => "mixed random reads",
+        TestKind::SequentialMixed => "mixed sequential reads",
     }
 }
 
 /// Returns a test of the group with the most user counts; random reads are preferred among equals.
-fn best_sweep(rows: &[Row]) -> Option<&Test> {
-    let levels = |test: &Test| {
+fn best_sweep(rows: &[FinishedTest]) -> Option<&SurveyTest> {
+    let levels = |test: &SurveyTest| {
         let mut users: Vec<u32> =
             rows.iter().filter(|row| same_but_users(&row.test, test)).map(|row| row.test.users).collect();
         users.sort_unstable();
@@ -56,11 +58,12 @@ fn best_sweep(rows: &[Row]) -> Option<&Test> {
     };
     // The first few hundred of thousands of tests are enough to find the sweep, and the search below is quadratic.
     let candidates = rows.iter().take(500).map(|row| &row.test);
-    let mut best: Option<(usize, &Test)> = None;
+    let mut best: Option<(usize, &SurveyTest)> = None;
     for test in candidates {
         let found = (levels(test), test);
-        let better = |(count, kept): (usize, &Test)| {
-            found.0 > count || (found.0 == count && kept.kind != Kind::RandomRead && test.kind == Kind::RandomRead)
+        let better = |(count, kept): (usize, &SurveyTest)| {
+            found.0 > count
+                || (found.0 == count && kept.kind != TestKind::RandomRead && test.kind == TestKind::RandomRead)
         };
         if best.is_none_or(better) {
             best = Some(found);
@@ -69,12 +72,12 @@ fn best_sweep(rows: &[Row]) -> Option<&Test> {
     best.map(|(_, test)| test)
 }
 
-fn same_but_users(a: &Test, b: &Test) -> bool {
+fn same_but_users(a: &SurveyTest, b: &SurveyTest) -> bool {
     a.is_like(b) && a.block == b.block && a.set == b.set && a.extras == b.extras
 }
 
-/// One point per user count: the median of several rounds.
-fn medians(rows: &[&Row]) -> Vec<Point> {
+/// One point per user count: the median of its repetitions.
+fn medians(rows: &[&FinishedTest]) -> Vec<Point> {
     let mut users: Vec<u32> = rows.iter().map(|row| row.test.users).collect();
     users.sort_unstable();
     users.dedup();
@@ -88,14 +91,14 @@ fn medians(rows: &[&Row]) -> Vec<Point> {
     users.into_iter().filter_map(middle).collect()
 }
 
-fn point(row: &Row) -> Option<Point> {
+fn point(row: &FinishedTest) -> Option<Point> {
     let direction = *row.test.kind.directions().first()?;
     Point::of(row.test.users, &row.result, direction, &row.result.notes)
 }
 
 /// Without a sweep over users: the levels with the most IOPS and with the highest bandwidth.
-fn of_sweep(title: &str, rows: &[&Row]) -> Vec<String> {
-    let points: Vec<(&Row, Point)> = rows.iter().filter_map(|row| Some((*row, point(row)?))).collect();
+fn of_sweep(title: &str, rows: &[&FinishedTest]) -> Vec<String> {
+    let points: Vec<(&FinishedTest, Point)> = rows.iter().filter_map(|row| Some((*row, point(row)?))).collect();
     let most_ios = points.iter().max_by(|(_, a), (_, b)| a.iops.total_cmp(&b.iops));
     let most_bytes = points.iter().max_by(|(_, a), (_, b)| a.bytes_per_second.total_cmp(&b.bytes_per_second));
     let (Some((ios_row, ios)), Some((bytes_row, bytes))) = (most_ios, most_bytes) else { return Vec::new() };
@@ -119,8 +122,8 @@ fn of_sweep(title: &str, rows: &[&Row]) -> Vec<String> {
     ]
 }
 
-/// The test with the widest spread between its rounds, if tests were repeated.
-pub(crate) fn spread(rows: &[Row]) -> Option<String> {
+/// Returns the sentence on the test with the widest spread between its repetitions; `None` if no test was repeated.
+pub fn spread(rows: &[FinishedTest]) -> Option<String> {
     let firsts = rows.iter().filter(|row| row.test.round == 1);
     let spreads = firsts.filter_map(|first| {
         let rates: Vec<f64> = rows
@@ -133,5 +136,5 @@ pub(crate) fn spread(rows: &[Row]) -> Option<String> {
     });
     let (widest, rounds, row) = spreads.max_by(|a, b| a.0.total_cmp(&b.0))?;
     let test = row.test.describe();
-    Some(format!("Of {rounds} rounds the rates of one test lie {widest:.0} % apart at most ({test})."))
+    Some(format!("The rates of {rounds} repetitions of one test differ by {widest:.0} % at most ({test})."))
 }

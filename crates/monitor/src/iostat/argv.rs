@@ -1,74 +1,92 @@
 //! iostat's command line. Letters may be grouped; options and names may be in any order.
 
+use super::IostatError;
+use std::collections::BTreeSet;
 use std::num::NonZeroU64;
 use std::path::PathBuf;
 
 /// The settings of a valid command line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Request {
-    /// `-c`.
-    pub(crate) cpu: Asked,
-    /// `-d`, or an option that implies a device report.
-    pub(crate) devices: Asked,
-    /// `-x`.
-    pub(crate) extended: Asked,
-    /// `-s`.
-    pub(crate) short: Asked,
-    /// `-t`.
-    pub(crate) moments: Asked,
-    /// `-y`: no report since boot.
-    pub(crate) skip_first: Asked,
-    /// `-z`: only devices that did something.
-    pub(crate) busy_only: Asked,
-    /// `-N`.
-    pub(crate) mapper_names: Asked,
-    /// `-H`: of groups only the sum.
-    pub(crate) sums_only: Asked,
-    /// `--human`.
-    pub(crate) human: Asked,
-    /// `--pretty`.
-    pub(crate) pretty: Asked,
-    /// `--compact`.
-    pub(crate) compact: Asked,
-    /// `-o JSON`.
-    pub(crate) json: Asked,
-    /// `--compat=9`.
-    pub(crate) old: Asked,
-    /// `-k` or `-m`.
-    pub(crate) unit: Option<formats::iostat::Unit>,
+pub struct Request {
+    /// The options without a value.
+    flags: BTreeSet<Flag>,
     /// `--dec`.
-    pub(crate) decimals: Option<usize>,
+    pub decimals: Option<usize>,
     /// The source of the list of devices.
-    pub(crate) listing: Listing,
+    pub listing: Listing,
     /// Names, in the order given.
-    pub(crate) names: Vec<Name>,
+    pub names: Vec<Name>,
     /// `--root`.
-    pub(crate) root: Option<PathBuf>,
+    pub root: Option<PathBuf>,
     /// Seconds between reports.
-    pub(crate) interval: Option<NonZeroU64>,
+    pub interval: Option<NonZeroU64>,
     /// The number of reports; `None` for endless.
-    pub(crate) count: Option<u64>,
+    pub count: Option<u64>,
 }
 
-/// An option that is on or off.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Asked {
-    /// Not given.
-    #[default]
-    No,
-    /// Given.
-    Yes,
-}
-
-impl Asked {
-    pub(crate) fn is_yes(self) -> bool {
-        self == Asked::Yes
+impl Request {
+    /// True if the option was given, or is implied by another one.
+    pub fn has(&self, flag: Flag) -> bool {
+        self.flags.contains(&flag)
     }
 }
 
+/// An option without a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Flag {
+    /// `-c`: report processors.
+    Cpu,
+    /// `-d`: report devices.
+    Devices,
+    /// `-x`.
+    Extended,
+    /// `-s`.
+    Short,
+    /// `-t`: the time of each report.
+    Time,
+    /// `-y`: no report since boot.
+    SkipFirst,
+    /// `-z`: only devices with activity.
+    BusyOnly,
+    /// `-N`.
+    MapperNames,
+    /// `-H`: only the sums of groups.
+    SumsOnly,
+    /// `-k`.
+    Kilobytes,
+    /// `-m`.
+    Megabytes,
+    /// `--human`.
+    Human,
+    /// `--pretty`.
+    Pretty,
+    /// `--compact`.
+    Compact,
+    /// `-o JSON`.
+    Json,
+    /// `--compat=9`.
+    OldColumns,
+}
+
+/// Options of one letter, which may be grouped.
+const LETTERS: &[(char, &[Flag])] = &[
+    ('c', &[Flag::Cpu]),
+    ('d', &[Flag::Devices]),
+    ('x', &[Flag::Extended]),
+    ('s', &[Flag::Short]),
+    ('t', &[Flag::Time]),
+    ('y', &[Flag::SkipFirst]),
+    ('z', &[Flag::BusyOnly]),
+    ('N', &[Flag::MapperNames]),
+    ('H', &[Flag::SumsOnly]),
+    ('h', &[Flag::Human, Flag::Pretty]),
+    ('k', &[Flag::Kilobytes]),
+    ('m', &[Flag::Megabytes]),
+];
+
 /// The devices to report.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Listing {
+pub enum Listing {
     /// The named devices; without names, the whole devices that have done I/O.
     #[default]
     Named,
@@ -82,7 +100,7 @@ pub(crate) enum Listing {
 
 /// A name on the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Name {
+pub enum Name {
     /// A device or partition.
     Device(String),
     /// `-p DEVICE`.
@@ -93,7 +111,7 @@ pub(crate) enum Name {
 
 /// The action of a command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Command {
+pub enum Command {
     /// `-V`.
     Version,
     /// `--help`.
@@ -102,15 +120,18 @@ pub(crate) enum Command {
     Show(Box<Request>),
 }
 
-/// Parses the words after the program's name. The error is a message.
-pub(crate) fn parse(words: &[String]) -> Result<Command, String> {
+/// Parses the words after the program's name.
+///
+/// # Errors
+/// The first word that is invalid; the message names it.
+pub fn parse(words: &[String]) -> Result<Command, IostatError> {
     let mut reader = Reader { request: Request::default(), rest: words, numbers: Vec::new() };
     while let Some(word) = reader.next() {
-        if let Some(command) = reader.word(word)? {
+        if let Some(command) = reader.word(word).map_err(IostatError::CommandLine)? {
             return Ok(command);
         }
     }
-    reader.finish().map(|request| Command::Show(Box::new(request)))
+    reader.finish().map(|request| Command::Show(Box::new(request))).map_err(IostatError::CommandLine)
 }
 
 struct Reader<'a> {
@@ -127,16 +148,16 @@ impl<'a> Reader<'a> {
     }
 
     fn word(&mut self, word: &'a str) -> Result<Option<Command>, String> {
-        let yes = Asked::Yes;
+        let flags = &mut self.request.flags;
         match word {
             "--help" => return Ok(Some(Command::Help)),
-            "--human" => self.request.human = yes,
-            "--pretty" => self.request.pretty = yes,
-            "--compact" => self.request.compact = yes,
-            "--compat=9" => self.request.old = yes,
+            "--human" => drop(flags.insert(Flag::Human)),
+            "--pretty" => drop(flags.insert(Flag::Pretty)),
+            "--compact" => drop(flags.insert(Flag::Compact)),
+            "--compat=9" => drop(flags.insert(Flag::OldColumns)),
             "-p" => self.partitions(),
             "-o" => match self.next() {
-                Some("JSON") => self.request.json = yes,
+                Some("JSON") => drop(self.request.flags.insert(Flag::Json)),
                 other => return Err(format!("-o {}: the only output format is JSON", other.unwrap_or_default())),
             },
             "-g" => match self.next() {
@@ -162,11 +183,11 @@ impl<'a> Reader<'a> {
                 _ => return Err(format!("{word}: write --dec=0, --dec=1 or --dec=2")),
             };
         } else if let Some(root) = word.strip_prefix("--root=") {
-            self.request.root = Some(directory(root)?);
+            self.request.root = Some(directory(root).map_err(|error| error.to_string())?);
         } else if let Some(version) = word.strip_prefix("--compat=") {
             return Err(format!("--compat={version}: the only older columns are those of --compat=9"));
         } else if word.starts_with("--") {
-            return Err(format!("{word} is no option"));
+            return Err(format!("{word} is not an option"));
         } else if let Some(letters) = word.strip_prefix('-') {
             return self.letters(letters);
         } else if !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -180,42 +201,20 @@ impl<'a> Reader<'a> {
     }
 
     fn letters(&mut self, letters: &str) -> Result<Option<Command>, String> {
-        use formats::iostat::Unit;
-        let request = &mut self.request;
         for letter in letters.chars() {
-            let option = match letter {
-                'c' => &mut request.cpu,
-                'd' => &mut request.devices,
-                'x' => &mut request.extended,
-                's' => &mut request.short,
-                't' => &mut request.moments,
-                'y' => &mut request.skip_first,
-                'z' => &mut request.busy_only,
-                'N' => &mut request.mapper_names,
-                'H' => &mut request.sums_only,
-                'h' => {
-                    request.human = Asked::Yes;
-                    &mut request.pretty
-                }
-                'k' | 'm' => {
-                    let unit = if letter == 'k' { Unit::Kilobytes } else { Unit::Megabytes };
-                    if request.unit.is_some_and(|other| other != unit) {
-                        return Err("-k and -m cannot both hold: give one of them".into());
-                    }
-                    request.unit = Some(unit);
-                    continue;
-                }
-                'p' => {
-                    if request.listing == Listing::Named {
-                        request.listing = Listing::UsedPartitions;
-                    }
-                    continue;
-                }
+            match letter {
+                'p' if self.request.listing == Listing::Named => self.request.listing = Listing::UsedPartitions,
+                'p' => {}
                 'V' => return Ok(Some(Command::Version)),
                 'g' | 'j' | 'f' | 'o' => return Err(format!("-{letter} must stand alone, with its value behind it")),
-                _ => return Err(format!("-{letter} is no option")),
-            };
-            *option = Asked::Yes;
+                _ => match LETTERS.iter().find(|(known, _)| *known == letter) {
+                    Some((_, flags)) => self.request.flags.extend(*flags),
+                    None => return Err(format!("-{letter} is not an option")),
+                },
+            }
+            if self.request.has(Flag::Kilobytes) && self.request.has(Flag::Megabytes) {
+                return Err("-k and -m cannot both hold: give one of them".into());
+            }
         }
         Ok(None)
     }
@@ -266,39 +265,45 @@ impl<'a> Reader<'a> {
             return Err("a count needs an interval of at least one second".into());
         }
         let grouped = request.names.iter().any(|name| matches!(name, Name::Group(_)));
-        if request.sums_only.is_yes() && !grouped {
+        if request.has(Flag::SumsOnly) && !grouped {
             return Err("-H shows the sums of groups: name one with -g NAME DEVICE…".into());
         }
-        let newer = [request.short, request.json, request.pretty, request.human];
-        if request.old.is_yes() && newer.iter().any(|option| option.is_yes()) {
+        let newer = [Flag::Short, Flag::Json, Flag::Pretty, Flag::Human];
+        if request.has(Flag::OldColumns) && newer.iter().any(|flag| request.has(*flag)) {
             return Err("--compat=9 has no -s, -h, --human, --pretty or -o JSON: they came later".into());
         }
         let wants_devices = grouped
-            || request.extended.is_yes()
+            || request.has(Flag::Extended)
             || !request.names.is_empty()
             || request.listing != Listing::Named
-            || !request.cpu.is_yes();
-        if !request.cpu.is_yes() && !request.devices.is_yes() {
-            request.cpu = Asked::Yes;
+            || !request.has(Flag::Cpu);
+        if !request.has(Flag::Devices) {
+            request.flags.insert(Flag::Cpu);
         }
         if wants_devices {
-            request.devices = Asked::Yes;
+            request.flags.insert(Flag::Devices);
         }
         Ok(request)
     }
 }
 
 /// Returns the path if it is an existing directory.
-pub(crate) fn directory(path: &str) -> Result<PathBuf, String> {
+///
+/// # Errors
+/// There is no such directory.
+pub fn directory(path: &str) -> Result<PathBuf, IostatError> {
     let path = PathBuf::from(path);
-    if path.is_dir() { Ok(path) } else { Err(format!("root {}: no such directory", path.display())) }
+    if path.is_dir() {
+        return Ok(path);
+    }
+    Err(IostatError::CommandLine(format!("root {}: no such directory", path.display())))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn parsed(line: &str) -> Result<Command, String> {
+    fn parsed(line: &str) -> Result<Command, IostatError> {
         parse(&line.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
     }
 
@@ -330,7 +335,7 @@ mod tests {
 
     #[test]
     fn c_alone_leaves_the_devices_out() {
-        let shown = |line| (request(line).cpu.is_yes(), request(line).devices.is_yes());
+        let shown = |line| (request(line).has(Flag::Cpu), request(line).has(Flag::Devices));
         assert_eq!((shown(""), shown("-c"), shown("-d")), ((true, true), (true, false), (false, true)));
         assert_eq!((shown("-c sda"), shown("-cx"), shown("-cp")), ((true, true), (true, true), (true, true)));
     }
@@ -342,7 +347,7 @@ mod tests {
             ("0 3", "interval"),
             ("1 2 3", "more than two"),
             ("-km", "-k and -m"),
-            ("-T", "-T is no option"),
+            ("-T", "-T is not an option"),
             ("--dec=A", "--dec=A"),
             ("-o XML", "-o XML"),
             ("-xo JSON", "must stand alone"),
@@ -354,9 +359,9 @@ mod tests {
             ("--compat=8", "--compat=9"),
             ("--compat=9 -s", "came later"),
             ("--root=/no/such", "/no/such"),
-            ("--foo", "--foo is no option"),
+            ("--foo", "--foo is not an option"),
         ] {
-            let error = parsed(line).expect_err(line);
+            let error = parsed(line).expect_err(line).to_string();
             assert!(error.contains(part), "{line}: {error}");
         }
     }

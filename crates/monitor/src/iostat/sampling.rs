@@ -1,15 +1,19 @@
 //! Reads samples from the files under a root directory. Each report is the difference from the previous sample.
 
-use super::argv::{Listing, Name, Request};
+use super::IostatError;
+use super::argv::{Flag, Listing, Name, Request};
+use crate::counters;
+use crate::cpu::{CpuCounters, uptime_centiseconds};
+use crate::listing::{self, Listed, Reading};
+use crate::rates::device_activity;
 use model::{CpuActivity, DeviceActivity, DeviceGain};
-use monitor::{CpuCounters, Listed, Reading, counters};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// The counters of the previous sample. A device that disappears is removed: if it returns, its counters have restarted
 /// from zero.
 #[derive(Debug, Default)]
-pub(crate) struct Sampling {
+pub struct Sampling {
     uptime: u64,
     cpu: CpuCounters,
     devices: BTreeMap<String, DeviceGain>,
@@ -17,28 +21,26 @@ pub(crate) struct Sampling {
 
 /// The difference from the previous sample.
 #[derive(Debug)]
-pub(crate) struct Difference {
-    pub(crate) cpu: CpuActivity,
-    pub(crate) devices: Vec<DeviceActivity>,
+pub struct Difference {
+    /// Shares of CPU time.
+    pub cpu: CpuActivity,
+    /// The devices and groups, in the order of the report.
+    pub devices: Vec<DeviceActivity>,
 }
 
 impl Sampling {
-    /// Takes a sample of everything requested. The error names the file that is missing or damaged.
-    pub(crate) fn next(&mut self, root: &Path, request: &Request) -> Result<Difference, String> {
-        let read = |file: &str| {
-            let path = root.join(file);
-            std::fs::read_to_string(&path).map_err(|error| format!("{}: cannot be read: {error}", path.display()))
-        };
-        let spoilt = |file: &str, lacks: &str| format!("{}: has no {lacks}", root.join(file).display());
-        let uptime =
-            monitor::uptime_centiseconds(&read("proc/uptime")?).ok_or_else(|| spoilt("proc/uptime", "seconds"))?;
-        let cpu = CpuCounters::parse(&read("proc/stat")?).ok_or_else(|| spoilt("proc/stat", "line `cpu `"))?;
+    /// Takes a sample of everything requested.
+    ///
+    /// # Errors
+    /// A file is missing or damaged.
+    pub fn next(&mut self, root: &Path, request: &Request) -> Result<Difference, IostatError> {
+        let (uptime, cpu) = read_cpu(root)?;
         // At least one centisecond, the resolution of /proc/uptime, so that two reads in the same tick do not divide by
         // zero.
         let elapsed = uptime.saturating_sub(self.uptime).max(1);
         let shares = cpu.since(&self.cpu);
         (self.uptime, self.cpu) = (uptime, cpu);
-        let devices = if request.devices.is_yes() {
+        let devices = if request.has(Flag::Devices) {
             self.devices(&arranged(root, request)?, request, elapsed)
         } else {
             Vec::new()
@@ -60,7 +62,7 @@ impl Sampling {
                     let gained = counters::since(&reading.counters, &before);
                     sum.add(gained);
                     members += 1;
-                    if request.extended.is_yes() && reading.listed == Listed::Brief || request.sums_only.is_yes() {
+                    if request.has(Flag::Extended) && reading.listed == Listed::Brief || request.has(Flag::SumsOnly) {
                         continue;
                     }
                     shown.push((shown_as.as_str(), gained, 1));
@@ -71,11 +73,29 @@ impl Sampling {
         }
         let busy = |gained: &DeviceGain| {
             let reading = Reading { name: String::new(), counters: *gained, listed: Listed::Whole };
-            !request.busy_only.is_yes() || reading.is_used()
+            !request.has(Flag::BusyOnly) || reading.is_used()
         };
         let wanted = shown.into_iter().filter(|(_, gained, _)| busy(gained));
-        wanted.map(|(name, gained, members)| monitor::device_activity(name, &gained, elapsed, members)).collect()
+        wanted.map(|(name, gained, members)| device_activity(name, &gained, elapsed, members)).collect()
     }
+}
+
+/// Reads a file of the kernel.
+fn read(root: &Path, file: &str) -> Result<String, IostatError> {
+    let path = root.join(file);
+    std::fs::read_to_string(&path).map_err(|error| IostatError::Unreadable { path, error })
+}
+
+/// Reads the uptime in centiseconds, and the CPU counters.
+///
+/// # Errors
+/// /proc/uptime or /proc/stat is missing or damaged.
+pub fn read_cpu(root: &Path) -> Result<(u64, CpuCounters), IostatError> {
+    let incomplete = |file: &str, part| IostatError::Incomplete { path: root.join(file), part };
+    let uptime = read(root, "proc/uptime")?;
+    let uptime = uptime_centiseconds(&uptime).ok_or_else(|| incomplete("proc/uptime", "seconds"))?;
+    let cpu = CpuCounters::parse(&read(root, "proc/stat")?).ok_or_else(|| incomplete("proc/stat", "line `cpu `"))?;
+    Ok((uptime, cpu))
 }
 
 /// A row of the report.
@@ -86,8 +106,8 @@ enum Row {
 }
 
 /// The rows in report order: by name; as given if there are groups; as listed with partitions.
-fn arranged(root: &Path, request: &Request) -> Result<Vec<Row>, String> {
-    let mapper = if request.mapper_names.is_yes() { monitor::mapper_names(root) } else { BTreeMap::new() };
+fn arranged(root: &Path, request: &Request) -> Result<Vec<Row>, IostatError> {
+    let mapper = if request.has(Flag::MapperNames) { listing::mapper_names(root) } else { BTreeMap::new() };
     let mut seen = BTreeSet::new();
     let mut rows = Vec::new();
     let mut open = None;
@@ -97,8 +117,8 @@ fn arranged(root: &Path, request: &Request) -> Result<Vec<Row>, String> {
     };
     for name in &request.names {
         let found = match name {
-            Name::Device(name) => monitor::single(root, &kernel_name(root, name, &mapper)).into_iter().collect(),
-            Name::WithPartitions(name) => monitor::with_partitions(root, &kernel_name(root, name, &mapper)),
+            Name::Device(name) => listing::single(root, &kernel_name(root, name, &mapper)).into_iter().collect(),
+            Name::WithPartitions(name) => listing::with_partitions(root, &kernel_name(root, name, &mapper)),
             Name::Group(name) => {
                 if let Some(before) = open.replace(format!(" {name}")) {
                     rows.push(Row::GroupEnd(before));
@@ -124,21 +144,16 @@ fn arranged(root: &Path, request: &Request) -> Result<Vec<Row>, String> {
 }
 
 /// The devices that were not requested by name.
-fn listed(root: &Path, request: &Request) -> Result<Vec<Reading>, String> {
-    let diskstats = || {
-        let path = root.join("proc/diskstats");
-        let text = std::fs::read_to_string(&path);
-        let text = text.map_err(|error| format!("{}: cannot be read: {error}", path.display()))?;
-        Ok::<_, String>(monitor::diskstats(&text))
-    };
+fn listed(root: &Path, request: &Request) -> Result<Vec<Reading>, IostatError> {
+    let diskstats = || Ok(listing::diskstats(&read(root, "proc/diskstats")?));
     let used = |readings: Vec<Reading>| readings.into_iter().filter(Reading::is_used).collect();
     let named = request.names.iter().any(|name| !matches!(name, Name::Group(_)));
     let groups = request.names.len();
     Ok(match request.listing {
         // If several groups are given without devices, they are all empty.
         Listing::Named if named || groups > 1 => Vec::new(),
-        Listing::Named => used(monitor::whole_devices(root)),
-        Listing::Whole => monitor::whole_devices(root),
+        Listing::Named => used(listing::whole_devices(root)),
+        Listing::Whole => listing::whole_devices(root),
         Listing::UsedPartitions if named => diskstats()?,
         Listing::UsedPartitions => used(diskstats()?),
         Listing::Partitions => diskstats()?,
@@ -243,10 +258,10 @@ mod tests {
     #[test]
     fn a_missing_or_spoilt_file_is_named() {
         let root = recorded("never", &[]);
-        let error = Sampling::default().next(root.path(), &Request::default()).unwrap_err();
+        let error = Sampling::default().next(root.path(), &Request::default()).unwrap_err().to_string();
         assert!(error.ends_with("proc/uptime: has no seconds"), "{error}");
         std::fs::remove_file(root.path().join("proc/uptime")).unwrap();
-        let error = Sampling::default().next(root.path(), &Request::default()).unwrap_err();
+        let error = Sampling::default().next(root.path(), &Request::default()).unwrap_err().to_string();
         assert!(error.contains("proc/uptime: cannot be read"), "{error}");
     }
 }

@@ -37,8 +37,7 @@ impl From<Failure> for PassError {
     }
 }
 
-/// A run of iozone.
-pub(crate) struct Session<'a> {
+pub(crate) struct IozoneRun<'a> {
     /// The settings of the command line.
     pub(crate) settings: &'a Settings,
     /// The command line as printed.
@@ -59,13 +58,13 @@ pub(crate) struct Session<'a> {
     clock: SystemClock,
 }
 
-impl<'a> Session<'a> {
+impl<'a> IozoneRun<'a> {
     pub(crate) fn new(settings: &'a Settings, command: String, out: Output) -> Self {
-        let cpus = std::thread::available_parallelism().map_or(1, |count| u32::try_from(count.get()).unwrap_or(1));
+        let cpus = crate::fio::Machine::here().cpus;
         let clock = run::start_clock(Path::new(SYSTEM_ROOT));
         let (files, json_report) = (Files::default(), JsonReport::default());
         let printed = settings.pictures.as_ref().map(|_| String::new());
-        Session { settings, command, out, printed, files, json_report, cpus, saves: false, clock }
+        IozoneRun { settings, command, out, printed, files, json_report, cpus, saves: false, clock }
     }
 
     /// Prints text and keeps it for charts.
@@ -84,7 +83,7 @@ impl<'a> Session<'a> {
             RunInProgress { live: Live::new(title), json_report: &mut self.json_report, settings, command, title };
         let result = run::execute_by(self.clock, plan, &options, &mut in_progress);
         in_progress.live.clear();
-        let result = result.map_err(|error| Failure::new(error.to_string()))?;
+        let result = result.map_err(Failure::from)?;
         if let Some(signal) = result.ended_by_signal {
             super::latency::forget(settings, plan.jobs.len());
             self.json_report.cut_short(title, &result, self.saves());
@@ -106,9 +105,9 @@ impl<'a> Session<'a> {
     }
 
     /// Stores the result of a pass.
-    pub(crate) fn keep(&mut self, title: &str, (size_kb, record_kb): (u64, u64), result: RunResult) {
+    pub(crate) fn keep(&mut self, title: &str, sizes_kb: (u64, u64), result: RunResult) {
         let result = if self.saves { together(title, result) } else { result };
-        self.json_report.add(title, size_kb, record_kb, result, self.saves());
+        self.json_report.add(title, sizes_kb, result, self.saves());
         self.json_report.save_where_due(self.settings, &self.command, None);
     }
 
@@ -178,7 +177,7 @@ impl Observer for RunInProgress<'_> {
                     if self.settings.json.is_some() {
                         self.json_report.cut_short(self.title, result, Saves::All);
                         if let Err(failure) = self.json_report.save_now(self.settings, self.command) {
-                            stuck_workers::print_line(failure.message());
+                            failure.print();
                         }
                     }
                 });

@@ -1,0 +1,68 @@
+//! Input of commands: words as text, files or standard input, damage in results, and the exit status.
+
+use crate::failure::Failure;
+use formats::results::{Located, results};
+use model::reading::Damage;
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, ErrorKind, Read};
+use std::path::Path;
+use sys::files::read_limited;
+
+/// Exit status if a part of the input could not be read.
+pub(crate) const PARTIAL: u8 = 3;
+/// Maximum size in bytes of a file that is held in memory.
+pub(crate) const LARGEST: u64 = 1 << 30;
+
+/// Converts a command line to UTF-8.
+pub(crate) fn words(words: &[OsString]) -> Result<Vec<String>, Failure> {
+    let text = |word: &OsString| {
+        let shown = word.display();
+        let refused = || format!("{shown} is not UTF-8; options and job files are text, so give the file another name");
+        word.to_str().map(str::to_owned).ok_or_else(|| Failure::new(refused()))
+    };
+    words.iter().map(text).collect()
+}
+
+/// Opens a file, or standard input for `-`.
+pub(crate) fn open(path: &Path) -> Result<Box<dyn Read>, Failure> {
+    if path == Path::new("-") {
+        return Ok(Box::new(io::stdin()));
+    }
+    Ok(Box::new(File::open(path).map_err(|error| unreadable(path, &error))?))
+}
+
+pub(crate) fn unreadable(path: &Path, error: &io::Error) -> Failure {
+    Failure::at(path, format!("cannot be read: {error}"))
+}
+
+/// Reads the results in a file and reports damage on standard error. Returns them with the number of damaged places; a
+/// file without results counts as one.
+pub(crate) fn read_results(path: &Path) -> Result<(Vec<Located>, usize), Failure> {
+    let bytes = read_limited::read_from(open(path)?, LARGEST).map_err(|error| match error.kind() {
+        ErrorKind::FileTooLarge => Failure::at(path, "is larger than 1 GiB; split it"),
+        _ => unreadable(path, &error),
+    })?;
+    let (found, damages) = results(&bytes);
+    damages.iter().for_each(|damage| print_damage(path, damage));
+    if found.is_empty() {
+        Failure::at(path, "no result was found; give a file that plumb parse can read").print();
+    }
+    let count = damages.len() + usize::from(found.is_empty());
+    Ok((found, count))
+}
+
+/// Prints a message about a damaged place in a file.
+pub(crate) fn print_damage(path: &Path, damage: &Damage) {
+    Failure::new(format!("{}:{}: {}", path.display(), damage.line, damage.what)).print();
+}
+
+/// Returns the exit status of a command that found `found` results and `damaged` places that could not be read: 1 if
+/// nothing was found.
+pub(crate) fn status(found: usize, damaged: usize) -> u8 {
+    match (found, damaged) {
+        (0, _) => 1,
+        (_, 0) => 0,
+        _ => PARTIAL,
+    }
+}

@@ -1,0 +1,199 @@
+//! Runs the tests of a survey: prepares the target, runs test after test, and saves each result when it is complete.
+
+use super::EachTest;
+use super::autosave::{Autosave, interrupted};
+use super::progress::Display;
+use super::save::{SavedSurvey, SurveyFile};
+use crate::failure::Failure;
+use crate::fio::Machine;
+use fio::Parser;
+use measure::Nanos;
+use model::{Note, RunResult};
+use plan::Plan;
+use run::{Observer, RunOptions};
+use std::collections::HashMap;
+use survey::{
+    FinishedTest, OpenTarget, Preparation, Setup, Steadiness, SurveyTarget, SurveyTest, TestTime, WarmUp, fill_plan,
+    short_size,
+};
+use sys::processes::signals::Watch;
+
+/// The results of a survey, complete or up to a signal or failure.
+#[derive(Default)]
+pub(super) struct Findings {
+    pub(super) rows: Vec<FinishedTest>,
+    /// The test that a signal interrupted, with its result so far.
+    pub(super) under_way: Option<FinishedTest>,
+    /// The signal that ended the survey.
+    pub(super) signal: Option<i32>,
+    /// The failure that ended the survey.
+    pub(super) failure: Option<Failure>,
+}
+
+pub(super) struct SurveyRun<'a> {
+    prepared: &'a Preparation,
+    done: HashMap<String, RunResult>,
+    signals: &'a Watch,
+    display: Display,
+    machine: Machine,
+    parser: Parser,
+}
+
+/// Checks that all tests are possible on the target.
+pub(super) fn check(prepared: &Preparation, target: &SurveyTarget) -> Result<(), Failure> {
+    Ok(prepared.check(target, &Parser::new(engine::ENGINES), &Machine::here().surroundings())?)
+}
+
+impl<'a> SurveyRun<'a> {
+    /// Creates a run. The results of tests in `done` are used without running them.
+    pub(super) fn new(prepared: &'a Preparation, done: HashMap<String, RunResult>, signals: &'a Watch) -> Self {
+        let count = prepared.suite.tests.iter().filter(|test| !done.contains_key(&test.key())).count();
+        let total = Nanos(prepared.time.total().get().saturating_mul(count as u64));
+        let parser = Parser::new(engine::ENGINES);
+        SurveyRun { prepared, done, signals, display: Display::new(total), machine: Machine::here(), parser }
+    }
+
+    /// Removes the progress display.
+    pub(super) fn clear(&mut self) {
+        self.display.clear();
+    }
+
+    /// Prepares the target, then runs test after test. Results before a failure are kept.
+    pub(super) fn measure_all(&mut self, open: &mut OpenTarget, file: &mut SurveyFile, each: EachTest<'_>) -> Findings {
+        let mut found = Findings::default();
+        let tests = &self.prepared.suite.tests;
+        for test in tests {
+            if let Some(result) = self.done.remove(&test.key()) {
+                found.rows.push(FinishedTest { test: test.clone(), result });
+            }
+        }
+        match self.fill(open) {
+            Ok(signal) => found.signal = signal,
+            Err(failure) => found.failure = Some(failure),
+        }
+        for (index, test) in tests.iter().enumerate() {
+            found.signal = found.signal.or_else(|| self.signals.caught());
+            if found.signal.is_some() || found.failure.is_some() {
+                break;
+            }
+            if !self.prepared.is_due(test, &found.rows) {
+                if found.rows.iter().all(|row| row.test != *test) {
+                    self.display.skip(self.prepared.time.total());
+                }
+                continue;
+            }
+            let finished = found.rows.len();
+            if let Err(failure) = self.one((open, file), (index + 1, test), &mut found, each) {
+                found.failure = Some(failure);
+            }
+            let Some(row) = found.rows.get(finished) else { continue };
+            let line = super::table::one_line(row);
+            match file.write(&SavedSurvey::of(open, &self.prepared.request, tests.len(), &found.rows)) {
+                // Printed after the write, so that the result is on disk when the line appears.
+                Ok(_) => self.display.tested(&line),
+                Err(failure) => found.failure = Some(failure),
+            }
+        }
+        found
+    }
+
+    /// Runs one test and its checks, and calls `each`. An interrupted test is not added to the rows: it is stored in
+    /// `under_way`.
+    fn one(
+        &mut self,
+        (open, file): (&OpenTarget, &mut SurveyFile),
+        (number, test): (usize, &SurveyTest),
+        found: &mut Findings,
+        each: EachTest<'_>,
+    ) -> Result<(), Failure> {
+        let setup = self.prepared.setup(&open.target);
+        let count = self.prepared.suite.tests.len();
+        let unsteady = match self.prepared.warm_up {
+            WarmUp::Steady => {
+                self.display.warming(number, count, test.describe());
+                self.until_steady(open, test)?
+            }
+            WarmUp::Seconds(_) => None,
+        };
+        if let Some(signal) = self.signals.caught() {
+            found.signal = Some(signal);
+            return Ok(());
+        }
+        self.display.testing(number, count, test, setup.time.total());
+        let plan = test.plan(setup, &self.parser, &self.machine.surroundings())?;
+        let mut result = {
+            let survey = || SavedSurvey::of(open, &self.prepared.request, count, &found.rows);
+            let mut observer = Autosave::new(&mut self.display, file, test, &survey);
+            execute(plan.clone(), self.prepared, &mut observer)?
+        };
+        result.environment.command = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+        if result.ended_by_signal.is_some() {
+            found.signal = result.ended_by_signal;
+            found.under_way = interrupted(test, result);
+            return Ok(());
+        }
+        crate::remarks::judge(&mut result);
+        result.notes.extend(unsteady);
+        let row = FinishedTest { test: test.clone(), result };
+        let written = each(&row, &plan, &test.options(setup));
+        found.rows.push(row);
+        written
+    }
+
+    /// Runs short samples of the test until the rate is steady; returns a remark if it never is.
+    fn until_steady(&mut self, open: &OpenTarget, test: &SurveyTest) -> Result<Option<Note>, Failure> {
+        let time = Nanos((self.prepared.time.time.get() / 10).max(Nanos::SECOND.get()));
+        let setup = Setup { time: TestTime { ramp: Nanos::ZERO, time }, ..self.prepared.setup(&open.target) };
+        let plan = test.plan(setup, &self.parser, &self.machine.surroundings())?;
+        let mut steadiness = Steadiness::default();
+        for _ in 0..Steadiness::SAMPLES {
+            let result = execute(plan.clone(), self.prepared, &mut self.display)?;
+            if result.ended_by_signal.is_some() || self.signals.caught().is_some() {
+                return Ok(None);
+            }
+            if steadiness.add(FinishedTest { test: test.clone(), result }.iops()) {
+                return Ok(None);
+            }
+        }
+        Ok(Some(steadiness.note()))
+    }
+
+    /// Writes the data that must exist before the first test, and checks that the work files have no holes. Returns
+    /// the signal that interrupted it, if any.
+    fn fill(&mut self, open: &mut OpenTarget) -> Result<Option<i32>, Failure> {
+        let passes = self.prepared.found.passes(&self.prepared.request);
+        for _ in u64::from(open.is_filled())..passes {
+            self.display.filling(open.target.total());
+            let result = execute(fill_plan(&open.target), self.prepared, &mut self.display)?;
+            if let Some(signal) = result.ended_by_signal.or_else(|| self.signals.caught()) {
+                return Ok(Some(signal));
+            }
+            check_filled(open, &result)?;
+        }
+        for remark in open.set_filled()? {
+            self.display.remark(&format!("plumb: {remark}"));
+        }
+        Ok(None)
+    }
+}
+
+/// Fails if the work files could not be written.
+pub(super) fn check_filled(open: &OpenTarget, result: &RunResult) -> Result<(), Failure> {
+    let error = result.jobs.iter().find_map(|job| job.error.as_ref()).map(|error| error.message.clone());
+    match error.or_else(|| result.ended_by_signal.map(|signal| format!("signal {signal}"))) {
+        Some(why) => {
+            let size = short_size(open.target.total());
+            Err(Failure::new(format!("{}: {size} cannot be written: {why}", open.shown)))
+        }
+        None => Ok(()),
+    }
+}
+
+fn execute(mut plan: Plan, prepared: &Preparation, observer: &mut dyn Observer) -> Result<RunResult, Failure> {
+    if let Some(seconds) = prepared.request.stuck_after {
+        let limit = Some(Nanos::from_secs(seconds)).filter(|limit| !limit.is_zero());
+        plan.jobs.iter_mut().for_each(|job| job.limits.stuck_after = limit);
+    }
+    let options = RunOptions { progress_interval: Some(Nanos::from_millis(250)), ..RunOptions::default() };
+    Ok(run::execute(&plan, &options, observer)?)
+}

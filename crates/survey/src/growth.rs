@@ -1,0 +1,129 @@
+//! Sweeps over users that end early: each gets more users until its throughput stops growing.
+//!
+//! `analysis` decides when growth has knee.
+
+use crate::conclusions::kinds;
+use crate::finished::FinishedTest;
+use crate::parse_values::short_size;
+use crate::test::SurveyTest;
+use crate::words::{counted, joined};
+use analysis::costs::{UserPoint, scalability};
+use analysis::{growth_ends, thousands};
+
+/// True if both tests belong to the same sweep over users: same kind and block size.
+fn same_sweep(a: &SurveyTest, b: &SurveyTest) -> bool {
+    (a.kind, a.block) == (b.kind, b.block)
+}
+
+/// Users and IOPS of the levels of a sweep.
+fn levels(rows: &[FinishedTest], of: &SurveyTest) -> Vec<(u32, f64)> {
+    rows.iter().filter(|row| same_sweep(&row.test, of)).map(|row| (row.test.users, row.iops())).collect()
+}
+
+/// Returns true if the sweep of `test` needs no further level.
+pub(crate) fn is_over(rows: &[FinishedTest], test: &SurveyTest) -> bool {
+    let rates: Vec<f64> = levels(rows, test).iter().map(|&(_, rate)| rate).collect();
+    growth_ends(&rates).is_some()
+}
+
+/// Returns a sentence for each sweep, then one about the best of all.
+pub(crate) fn conclusions(rows: &[FinishedTest]) -> Vec<String> {
+    let mut firsts: Vec<&SurveyTest> = Vec::new();
+    for row in rows {
+        if !firsts.iter().any(|first| same_sweep(first, &row.test)) {
+            firsts.push(&row.test);
+        }
+    }
+    let mut sentences = Vec::new();
+    let mut best: Option<(f64, String)> = None;
+    for first in &firsts {
+        let found = levels(rows, first);
+        let what = format!("{} {}", short_size(u64::from(first.block)), kinds(first.kind));
+        let Some(knee) = Knee::of(&found) else { continue };
+        sentences.push(format!("{what}: {}.", knee.sentence("user", &|rate| shown(rate, first.block))));
+        let bytes = knee.rate * f64::from(first.block);
+        if best.as_ref().is_none_or(|(most, _)| bytes > *most) {
+            best = Some((bytes, format!("{what} with {}", counted(knee.level.into(), "user"))));
+        }
+    }
+    if let (Some((bytes, what)), true) = (best, firsts.len() > 1) {
+        sentences.push(format!("Most bytes per second: {what}, {} MiB/s.", thousands(bytes / f64::from(1 << 20))));
+    }
+    sentences
+}
+
+fn shown(iops: f64, block: u32) -> String {
+    let mib = iops * f64::from(block) / f64::from(1 << 20);
+    format!("{} IOPS, {} MiB/s", thousands(iops), thousands(mib))
+}
+
+/// The level at which a sweep stops growing.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Knee {
+    /// The level where growth ended, or the best level so far.
+    level: u32,
+    /// The rate at `level`.
+    rate: f64,
+    /// Higher levels, with their rates relative to the rate at `level`; empty if throughput still grows.
+    beyond: Vec<(u32, f64)>,
+    /// The peak that the scalability law predicts, if it has one.
+    predicted: Option<f64>,
+}
+
+impl Knee {
+    /// Evaluates levels in ascending order and their rates; `None` if there are none.
+    pub fn of(levels: &[(u32, f64)]) -> Option<Knee> {
+        let rates: Vec<f64> = levels.iter().map(|&(_, rate)| rate).collect();
+        let points: Vec<UserPoint> =
+            levels.iter().map(|&(users, iops)| UserPoint { users: f64::from(users), iops }).collect();
+        let moved = points.iter().all(|point| point.iops > 0.0);
+        let law = scalability(&points).filter(|_| moved);
+        let predicted = law.and_then(|law| law.peak).map(|(users, _)| users);
+        let at = growth_ends(&rates);
+        let best = || (0..rates.len()).max_by(|&a, &b| rates[a].total_cmp(&rates[b]));
+        let (level, rate) = *levels.get(at.or_else(best)?)?;
+        let beyond = at.map_or(&[][..], |at| &levels[at + 1..]);
+        let beyond = beyond.iter().map(|&(users, other)| (users, other / rate)).collect();
+        Some(Knee { level, rate, beyond, predicted })
+    }
+
+    /// Returns the conclusion as a sentence: `throughput stops growing at 8 users with 812 MiB/s; 16 and 32 bring +1 %
+    /// and -2 %`. `what` is what is counted, in the singular, `shown` formats a rate.
+    pub fn sentence(&self, what: &str, shown: &dyn Fn(f64) -> String) -> String {
+        let (level, rate) = (counted(self.level.into(), what), shown(self.rate));
+        if self.beyond.is_empty() {
+            return format!("the most was {rate} with {level}, and more may bring more: no end of growth was seen");
+        }
+        let counts: Vec<String> = self.beyond.iter().map(|(users, _)| users.to_string()).collect();
+        let change = |share: f64| format!("{:+.0} %", 100.0 * (share - 1.0));
+        let changes: Vec<String> = self.beyond.iter().map(|(_, share)| change(*share)).collect();
+        let (counts, changes) = (joined(&counts), joined(&changes));
+        let law = self
+            .predicted
+            .filter(|users| *users < 1e6)
+            .map_or_else(String::new, |users| format!("; the scalability law puts the peak at {users:.0}"));
+        format!("throughput stops growing at {level} with {rate}; {counts} bring {changes}{law}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_sentence_names_the_count_and_what_lies_beyond() {
+        let knee = Knee::of(&[(1, 100.0), (2, 200.0), (4, 300.0), (8, 303.0), (16, 285.0)]).unwrap();
+        let said = knee.sentence("thread", &|rate| format!("{rate:.0} MiB/s"));
+        let expected = "throughput stops growing at 4 threads with 300 MiB/s; 8 and 16 bring +1 % and -5 %";
+        assert!(said.starts_with(expected), "{said}");
+        assert_eq!((knee.level, knee.rate), (4, 300.0));
+    }
+
+    #[test]
+    fn growth_without_an_end_is_said_so() {
+        let knee = Knee::of(&[(1, 100.0), (2, 200.0), (4, 400.0)]).unwrap();
+        assert!(knee.sentence("user", &|rate| rate.to_string()).contains("no end of growth was seen"));
+        assert_eq!(knee.level, 4);
+        assert_eq!(Knee::of(&[]), None);
+    }
+}

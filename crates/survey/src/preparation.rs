@@ -1,0 +1,144 @@
+//! Request → what is to be run: the inspected target, the tests with their times, and their order.
+
+use crate::conclusions;
+use crate::error::SurveyError;
+use crate::finished::FinishedTest;
+use crate::growth;
+use crate::job_plans::{Access, Setup, SurveyTarget};
+use crate::request::{SurveyRequest, WarmUp};
+use crate::suite::{Suite, suite};
+use crate::target::{FoundTarget, OpenTarget};
+use crate::test::{SurveyTest, TestTime};
+use fio::{Parser, Surroundings};
+use measure::Nanos;
+use std::collections::HashMap;
+
+/// Measured time of each test with `quick`.
+const QUICK_TIME: Nanos = Nanos::from_secs(4);
+const DEFAULT_TIME: Nanos = Nanos::from_secs(30);
+/// The default warm-up is the measured time divided by this.
+const WARM_UP_PART: u64 = 10;
+
+/// Extent of sweeps over users.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reach {
+    /// All levels.
+    #[default]
+    Whole,
+    /// Until more users do not increase the throughput.
+    UntilGrowthEnds,
+}
+
+/// A checked request: target inspected and tests selected, nothing written yet.
+pub struct Preparation {
+    /// The request, complete once the target is open.
+    pub request: SurveyRequest,
+    /// The target.
+    pub found: FoundTarget,
+    /// The tests.
+    pub suite: Suite,
+    /// Times of each test.
+    pub time: TestTime,
+    /// Warm-up before each test.
+    pub warm_up: WarmUp,
+    /// Extent of sweeps over users.
+    pub reach: Reach,
+}
+
+impl Preparation {
+    /// Inspects the target and selects the tests. `seed` orders shuffled tests if the request has no seed.
+    ///
+    /// # Errors
+    /// The target or the tests are impossible; the message names them.
+    pub fn new(mut request: SurveyRequest, reach: Reach, seed: u64) -> Result<Self, SurveyError> {
+        if request.shuffle {
+            request.seed = request.seed.or(Some(seed));
+        }
+        let mut found = FoundTarget::look(&request)?;
+        let suite = suite(&request, found.writes)?;
+        found.fit(&suite, &request)?;
+        let time = match (request.time, request.quick) {
+            (Some(seconds), _) => Nanos::from_secs(seconds),
+            (None, true) => QUICK_TIME,
+            (None, false) => DEFAULT_TIME,
+        };
+        let (warm_up, ramp) = match request.warm_up {
+            Some(WarmUp::Steady) => (WarmUp::Steady, Nanos::ZERO),
+            Some(WarmUp::Seconds(seconds)) => (WarmUp::Seconds(seconds), Nanos::from_secs(seconds)),
+            None => (WarmUp::Seconds(0), Nanos(time.get() / WARM_UP_PART)),
+        };
+        Ok(Preparation { request, found, suite, time: TestTime { ramp, time }, warm_up, reach })
+    }
+
+    /// Builds every Plan and discards it, so that an invalid test is reported now and not an hour later.
+    ///
+    /// # Errors
+    /// The first test that is impossible on the target.
+    pub fn check(
+        &self,
+        target: &SurveyTarget,
+        parser: &Parser,
+        surroundings: &Surroundings<'_>,
+    ) -> Result<(), SurveyError> {
+        let mut tests = self.suite.tests.iter();
+        tests.try_for_each(|test| test.plan(self.setup(target), parser, surroundings).map(|_| ()))
+    }
+
+    /// Returns the values that all tests on this target share.
+    pub fn setup<'a>(&'a self, target: &'a SurveyTarget) -> Setup<'a> {
+        Setup { target, time: self.time, engine: &self.suite.engine }
+    }
+
+    /// Fixes the values in the request that a resumed survey must not determine again.
+    pub fn settle(&mut self, open: &OpenTarget) {
+        let request = &mut self.request;
+        request.size = Some(open.target.size);
+        request.time = Some(self.time.time.get() / 1_000_000_000);
+        request.direct = Some(open.target.access == Access::Direct);
+        for path in &mut request.targets {
+            *path = std::path::absolute(&*path).unwrap_or_else(|_| path.clone());
+        }
+    }
+
+    /// Returns true if `test` must be run after these tests.
+    pub fn is_due(&self, test: &SurveyTest, finished: &[FinishedTest]) -> bool {
+        let is_finished = finished.iter().any(|row| row.test == *test);
+        !is_finished && (self.reach == Reach::Whole || !growth::is_over(finished, test))
+    }
+
+    /// Sorts finished tests into the order of the suite without shuffling.
+    pub fn sort(&self, finished: &mut [FinishedTest]) {
+        let plain = SurveyRequest { shuffle: false, ..self.request.clone() };
+        let Ok(suite) = suite(&plain, self.found.writes) else { return };
+        let once = suite.tests.len() / self.request.repeat.unwrap_or(1).max(1) as usize;
+        let places: HashMap<String, (usize, u32)> =
+            suite.tests.iter().enumerate().map(|(at, test)| (test.key(), (at % once.max(1), test.round))).collect();
+        finished.sort_by_key(|row| places.get(&row.test.key()).copied());
+    }
+
+    /// Returns the concluding sentences.
+    pub fn conclusions(&self, finished: &[FinishedTest]) -> Vec<String> {
+        match self.reach {
+            Reach::Whole => conclusions::conclusions(finished),
+            Reach::UntilGrowthEnds => growth::conclusions(finished),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quick_measuring_ends_within_forty_seconds() {
+        let request = SurveyRequest {
+            quick: true,
+            targets: vec!["/tmp".into()],
+            size: Some(16 << 20),
+            ..SurveyRequest::default()
+        };
+        let prepared = Preparation::new(request, Reach::Whole, 0).unwrap();
+        let all = prepared.time.total().get() * prepared.suite.tests.len() as u64;
+        assert!(all <= Nanos::from_secs(40).get(), "{all} ns");
+    }
+}
