@@ -104,7 +104,7 @@ fn erase_size(target: &Target) -> Result<u64, EngineError> {
     if answer == 0 && info.erase_size > 0 {
         return Ok(u64::from(info.erase_size));
     }
-    let message = format!("{} is no raw flash device; name one with filename=/dev/mtd0", target.path.display());
+    let message = format!("{} is not a raw flash device; name one with filename=/dev/mtd0", target.path.display());
     Err(EngineError { engine: NAME, operation: "MEMGETINFO", message, errno: libc::ENODEV })
 }
 

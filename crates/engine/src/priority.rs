@@ -109,7 +109,7 @@ fn pair(options: &EngineOptions, name: &str, default: u16, most: u16) -> Result<
 
 fn number(text: &str, name: &str, most: u16) -> Result<u16, String> {
     let number = text.trim().parse().ok().filter(|&number| number <= most);
-    number.ok_or_else(|| format!("{name}: `{text}` is no number from 0 to {most}"))
+    number.ok_or_else(|| format!("{name}: `{text}` is not a number from 0 to {most}"))
 }
 
 /// Priority of raised I/Os per direction, from `cmdprio_class`, `cmdprio_hint` and `cmdprio`.

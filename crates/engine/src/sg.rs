@@ -174,7 +174,7 @@ fn look_at(target: &Target) -> Result<Device, EngineError> {
         return Ok(Device { descriptor: target.descriptor, block: u64::from(block) });
     }
     let message = format!(
-        "{} does not answer READ CAPACITY(16): it is no SCSI device; name one with filename=/dev/sg0",
+        "{} does not answer READ CAPACITY(16): it is not a SCSI device; name one with filename=/dev/sg0",
         target.path.display()
     );
     Err(EngineError { engine: NAME, operation: "SG_IO", message, errno: libc::ENODEV })

@@ -372,7 +372,7 @@ impl Load {
     /// Passes a message about the worker to the witness.
     pub fn note(&mut self, text: &str) {
         if let Some(witness) = &mut self.witness {
-            witness.told(text);
+            witness.note(text);
         }
     }
 

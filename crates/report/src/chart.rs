@@ -65,7 +65,7 @@ pub const CHARTS: &[Chart] = &[
     },
     Chart {
         name: "devices",
-        title: "What the program counted beside what the devices counted",
+        title: "What the program and its devices counted",
         source: include_str!("../charts/devices.js"),
         size: (1040, 0),
     },

@@ -121,7 +121,7 @@ pub const CHECKS: &[Check] = &[
     Check { id: throttled::ID, why: "a processor quota shows as latency", needs: Needs::Samples, run: throttled::run },
     Check {
         id: limiter::ID,
-        why: "a limit that somebody set says nothing about the device",
+        why: "a limit that was set says nothing about the device",
         needs: Needs::Samples,
         run: limiter::run,
     },

@@ -273,7 +273,7 @@ const OPTIONS: &[OptionSpec] = &[
         "force_async",
         Kind::Integer { least: 0, most: i32::MAX as i64 },
         Some("0"),
-        "Hand every so many-th I/O to a kernel worker at once (IOSQE_ASYNC); 0 none",
+        "Set IOSQE_ASYNC on every Nth I/O, which a kernel worker then issues at once; 0 for none",
     ),
     of_commands("md_per_io_size", Some("0"), "Bytes of metadata with each I/O"),
     of_commands("pi_act", Some("1"), "The device makes and takes away protection information itself"),

@@ -233,7 +233,7 @@ impl Meeting {
             return Err(wrong("listen is for TCP and Unix sockets; with UDP the job that reads waits".to_owned()));
         }
         let Some(port) = options.integer("port").and_then(|port| u16::try_from(port).ok()) else {
-            return Err(wrong("which port? give port=".to_owned()));
+            return Err(wrong("port is missing: give port=".to_owned()));
         };
         let family = if word.ends_with("v6") { AddressFamily::INET6 } else { AddressFamily::INET };
         let address = host.map(|host| resolve(host, port, family).map_err(&wrong)).transpose()?;
@@ -243,9 +243,13 @@ impl Meeting {
         }
         match (waits, address) {
             (true, Some(_)) if group.is_none() => {
-                return Err(wrong("the end that waits calls nobody: leave hostname= out, or listen".to_owned()));
+                return Err(wrong(
+                    "the end that waits for a connection connects to no host: leave out hostname= or listen".to_owned(),
+                ));
             }
-            (false, None) => return Err(wrong("whom to call? give hostname=, or listen".to_owned())),
+            (false, None) => {
+                return Err(wrong("hostname is missing: give the host to connect to, or listen".to_owned()));
+            }
             _ => {}
         }
         let any: IpAddr =
@@ -331,15 +335,15 @@ fn set_largest_segment(socket: &OwnedFd, segment: i32) -> Result<(), Errno> {
     if answer == 0 { Ok(()) } else { Err(Errno::from_raw_os_error(crate::call::errno())) }
 }
 
-fn failure(engine: &'static str, operation: &'static str, error: Errno, whom: &str) -> EngineError {
+fn failure(engine: &'static str, operation: &'static str, error: Errno, address: &str) -> EngineError {
     let advice = match (operation, error) {
         ("connect", Errno::CONNREFUSED | Errno::NOENT) => {
-            "; nobody listens there: is the other job there, with listen?"
+            "; no job listens there: is the other job running, with listen?"
         }
-        ("bind", Errno::ADDRINUSE) => "; somebody else has it",
+        ("bind", Errno::ADDRINUSE) => "; another process uses it",
         _ => "",
     };
-    let between = if whom.is_empty() { "" } else { ": " };
-    let message = format!("{whom}{between}{}{advice}", std::io::Error::from(error));
+    let between = if address.is_empty() { "" } else { ": " };
+    let message = format!("{address}{between}{}{advice}", std::io::Error::from(error));
     EngineError { engine, operation, message, errno: error.raw_os_error() }
 }

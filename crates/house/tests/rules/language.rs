@@ -76,22 +76,15 @@ const WEAK_OPENINGS: &[(&str, &str)] = &[
 const STILL_IN_DIALECT: &[(&str, usize)] = &[
     ("ARCHITECTURE.md", 2),
     ("CONTRIBUTING.md", 1),
-    ("crates/analysis/src/", 4),
     ("crates/cli/src/", 62),
     ("crates/cli/src/fio/", 9),
     ("crates/cli/src/iostat/", 2),
     ("crates/cli/src/iozone/", 6),
-    ("crates/engine/src/", 51),
     ("crates/fio/src/", 63),
     ("crates/iozone/src/", 2),
-    ("crates/load/src/", 2),
-    ("crates/measure/src/", 3),
-    ("crates/model/src/", 2),
     ("crates/plan/src/", 3),
-    ("crates/report/src/", 3),
     ("crates/run/src/", 69),
     ("crates/survey/src/", 15),
-    ("crates/sys/src/", 3),
     ("docs/fio.md", 1),
 ];
 

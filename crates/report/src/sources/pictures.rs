@@ -318,7 +318,7 @@ fn over_time(sources: &[Source]) -> Vec<Option<Picture>> {
 /// Counters of the program and of the devices, at the highest load.
 fn devices(source: &Source) -> Option<Option<Picture>> {
     let heaviest = source.tests.iter().chain(&source.monitored_runs).max_by_key(|test| test.users)?;
-    let title = format!("{} · {} · beside its devices", source.name, heaviest.shown());
+    let title = format!("{} · {} · with its devices", source.name, heaviest.shown());
     Devices::of(&title, &heaviest.result).map(|devices| picture("devices", &title, &devices))
 }
 

@@ -169,8 +169,8 @@ impl Witness for Watching {
         self.pass_on(|beside| beside.waits(now, until));
     }
 
-    fn told(&mut self, text: &str) {
-        self.pass_on(|beside| beside.told(text));
+    fn note(&mut self, text: &str) {
+        self.pass_on(|beside| beside.note(text));
     }
 
     fn finish(&mut self, now: Nanos) -> Result<(), RecordFailure> {

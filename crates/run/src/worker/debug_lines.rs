@@ -206,7 +206,7 @@ impl Witness for Telling {
         self.debug_log.say(Subject::Rate, format_args!("wait {wait} usec"));
     }
 
-    fn told(&mut self, text: &str) {
+    fn note(&mut self, text: &str) {
         self.debug_log.say(Subject::SteadyState, format_args!("{text}"));
     }
 
