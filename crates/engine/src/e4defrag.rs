@@ -113,7 +113,7 @@ impl E4Defrag {
 /// Returns the descriptor and block size of a file on ext4.
 fn look_at(target: &Target) -> Result<File, EngineError> {
     // SAFETY: the target's descriptor is open as long as the engine lives (contract of Target).
-    let descriptor = unsafe { BorrowedFd::borrow_raw(target.descriptor) };
+    let descriptor = unsafe { BorrowedFd::borrow_raw(target.raw()) };
     let wrong = |errno, what: &str| failed("open", errno, &format!("{}: {what}", target.path.display()));
     let found = rustix::fs::fstatfs(descriptor).map_err(|error| wrong(error.raw_os_error(), "no file system"))?;
     // ext2, ext3 and ext4 share one magic number.
@@ -121,7 +121,7 @@ fn look_at(target: &Target) -> Result<File, EngineError> {
         return Err(wrong(libc::EOPNOTSUPP, "its file system is not ext4"));
     }
     let block = u64::try_from(found.f_bsize).ok().filter(|&block| block > 0);
-    Ok(File { descriptor: target.descriptor, block: block.ok_or_else(|| wrong(libc::EINVAL, "it has no blocks"))? })
+    Ok(File { descriptor: target.raw(), block: block.ok_or_else(|| wrong(libc::EINVAL, "it has no blocks"))? })
 }
 
 fn failed(operation: &'static str, errno: i32, message: &str) -> EngineError {

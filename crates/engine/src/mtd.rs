@@ -100,7 +100,7 @@ fn erase(descriptor: RawFd, io: &Io) -> i64 {
 fn erase_size(target: &Target) -> Result<u64, EngineError> {
     let mut info = Info::default();
     // SAFETY: the call writes one `mtd_info_user`, which outlives it.
-    let answer = unsafe { libc::ioctl(target.descriptor, MEMGETINFO, &raw mut info) };
+    let answer = unsafe { libc::ioctl(target.raw(), MEMGETINFO, &raw mut info) };
     if answer == 0 && info.erase_size > 0 {
         return Ok(u64::from(info.erase_size));
     }

@@ -168,10 +168,10 @@ fn look_at(target: &Target) -> Result<Device, EngineError> {
     let mut answer = [0u8; 32];
     let mut command = [0u8; 16];
     (command[0], command[1], command[13]) = (SERVICE_ACTION_IN, READ_CAPACITY, 32);
-    let result = command_of(target.descriptor, &command, IN, answer.as_mut_ptr(), 32);
+    let result = command_of(target.raw(), &command, IN, answer.as_mut_ptr(), 32);
     let block = u32::from_be_bytes([answer[8], answer[9], answer[10], answer[11]]);
     if result > 0 && block > 0 {
-        return Ok(Device { descriptor: target.descriptor, block: u64::from(block) });
+        return Ok(Device { descriptor: target.raw(), block: u64::from(block) });
     }
     let message = format!(
         "{} does not answer READ CAPACITY(16): it is not a SCSI device; name one with filename=/dev/sg0",

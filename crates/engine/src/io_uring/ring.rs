@@ -11,6 +11,7 @@ use ::io_uring::types::{Fd, FsyncFlags};
 use ::io_uring::{IoUring, opcode};
 use measure::Nanos;
 use std::cell::UnsafeCell;
+use std::num::NonZeroU64;
 use std::os::fd::RawFd;
 use std::path::PathBuf;
 
@@ -37,8 +38,8 @@ pub(super) struct Ring {
     entry_flags: Flags,
     /// RWF_* flags of reads, and of writes.
     transfer_flags: [i32; 2],
-    /// Every Nth entry is passed to a kernel worker at once (`force_async=N`, IOSQE_ASYNC); 0 for none.
-    force_async: u64,
+    /// Every Nth entry is passed to a kernel worker at once (`force_async=N`, IOSQE_ASYNC).
+    force_async: Option<NonZeroU64>,
     /// Chooses priorities, if the job has more than one.
     priorities: Option<Box<Priorities>>,
     /// Directory of the kernel's polling thread in /proc, if there is one and it was found.
@@ -114,7 +115,10 @@ impl Ring {
             operations: transfer.operations(),
             entry_flags: if registered_files { Flags::FIXED_FILE } else { Flags::empty() },
             transfer_flags: [flags, call::write_flags(&setup.job, flags)],
-            force_async: options.integer("force_async").and_then(|every| u64::try_from(every).ok()).unwrap_or(0),
+            force_async: options
+                .integer("force_async")
+                .and_then(|every| u64::try_from(every).ok())
+                .and_then(NonZeroU64::new),
             priorities: Priorities::from_options(setup, NAME)?.map(Box::new),
             poller: settings.poller.then(setup::find_poller).flatten(),
             entries: 0,
@@ -329,7 +333,7 @@ impl Ring {
     #[inline(always)]
     fn next_flags(&mut self) -> Flags {
         self.entries += 1;
-        if self.force_async > 0 && self.entries.is_multiple_of(self.force_async) {
+        if self.force_async.is_some_and(|every| self.entries.is_multiple_of(every.get())) {
             return self.entry_flags | Flags::ASYNC;
         }
         self.entry_flags

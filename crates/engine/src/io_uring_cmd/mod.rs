@@ -206,7 +206,7 @@ impl Drop for IoUringCmd {
 }
 
 fn look_at(target: &Target) -> Result<Namespace, EngineError> {
-    Namespace::of(target.descriptor).map_err(|what| {
+    Namespace::of(target.raw()).map_err(|what| {
         let message = format!(
             "{} {what}; name the generic device of one with filename=/dev/ng0n1, or use io_uring on the block device",
             target.path.display()

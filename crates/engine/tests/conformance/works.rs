@@ -66,7 +66,7 @@ fn text(text: &str) -> Value {
 fn names(directory: &Path) -> Vec<Target> {
     let target = |number: u32| Target {
         path: directory.join(format!("n{number}")),
-        descriptor: -1,
+        descriptor: None,
         size: 2 * BLOCK as u64,
         block_device: false,
         writable: false,
@@ -119,8 +119,13 @@ fn a_name_that_is_not_there_is_the_error_of_its_io() {
 fn empty_file(directory: &Path) -> (std::fs::File, Vec<Target>) {
     let path = directory.join("data");
     let file = std::fs::File::options().read(true).write(true).create(true).truncate(true).open(&path).unwrap();
-    let target =
-        Target { path, descriptor: file.as_raw_fd(), size: 16 * BLOCK as u64, block_device: false, writable: true };
+    let target = Target {
+        path,
+        descriptor: Some(file.as_raw_fd()),
+        size: 16 * BLOCK as u64,
+        block_device: false,
+        writable: true,
+    };
     (file, vec![target])
 }
 
@@ -284,7 +289,7 @@ fn both_ends(
     blocks: [u64; 2],
 ) -> [(u64, u64); 2] {
     let end = |writable, own: &[(&'static str, Value)], blocks| {
-        let target = Target { path: path.to_owned(), descriptor: -1, size: 0, block_device: false, writable };
+        let target = Target { path: path.to_owned(), descriptor: None, size: 0, block_device: false, writable };
         let values = [common, own].concat();
         move || dispatch(engine, OneEnd { target, values: &values, blocks }).unwrap()
     };

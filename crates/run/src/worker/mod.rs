@@ -250,7 +250,7 @@ fn facts(job: &JobPlan) -> JobFacts<'_> {
         runtime: job.limits.runtime,
         priority: job.place.io_priority.map_or(0, |(class, level)| u16::from(class) << 13 | u16::from(level)),
         atomic: job.files.atomic,
-        offloads_to: if job.depth.offload { job.engine } else { "" },
+        offloads_to: job.depth.offload.then_some(job.engine),
         order: order(job),
         map_advice: job.pass.as_ref().and_then(|pass| pass.map_advice),
     }
@@ -258,7 +258,7 @@ fn facts(job: &JobPlan) -> JobFacts<'_> {
 
 fn engine_error(job: &JobPlan, error: &EngineError) -> JobError {
     JobError {
-        errno: if error.errno == 0 { libc::EINVAL } else { error.errno },
+        errno: error.errno,
         operation: error.operation.to_owned(),
         message: format!("job `{}` ({}): {error}", job.name, job.origin),
         signal: None,
