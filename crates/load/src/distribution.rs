@@ -80,11 +80,7 @@ impl Skew {
     }
 
     fn zoned(zones: impl Fn(Direction) -> Box<[Zone]>) -> Self {
-        Skew::Zoned(PerDirection {
-            read: zones(Direction::Read),
-            write: zones(Direction::Write),
-            trim: zones(Direction::Trim),
-        })
+        Skew::Zoned(PerDirection::each(zones))
     }
 
     /// The next block number, less than `blocks`.

@@ -52,6 +52,11 @@ impl<T> PerDirection<T> {
         PerDirection { read: value.clone(), write: value.clone(), trim: value }
     }
 
+    /// The value of `f` for each direction.
+    pub fn each(f: impl FnMut(Direction) -> T) -> Self {
+        PerDirection { read: Direction::Read, write: Direction::Write, trim: Direction::Trim }.map(f)
+    }
+
     /// Applies `f` to each of the three values.
     pub fn map<U>(self, mut f: impl FnMut(T) -> U) -> PerDirection<U> {
         PerDirection { read: f(self.read), write: f(self.write), trim: f(self.trim) }
