@@ -20,6 +20,22 @@ use plan::Operation;
 use plan::{JobPlan, Mix, PacePlan, Step, ZonePlan};
 
 /// One worker's load.
+///
+/// ```
+/// use load::{Load, LoadSetup, Next, Region};
+/// use measure::{Nanos, PerDirection};
+/// use plan::{BlockSize, JobPlan};
+///
+/// let mut job = JobPlan::with_defaults("scan", "an example", "psync");
+/// job.load.block_size = PerDirection::all(BlockSize::Fixed(4096));
+/// let regions = [Region { start: 0, end: 8192, reach: Default::default() }];
+/// let mut load = Load::new(&LoadSetup { job: &job, number: 1, regions: &regions, system_seed: 0 })?;
+/// load.begin(Nanos::ZERO);
+/// let steps = std::iter::from_fn(|| Some(load.next(Nanos::ZERO)).filter(|next| *next != Next::Stop));
+/// let offsets: Vec<u64> = steps.filter_map(|next| if let Next::Issue(io) = next { Some(io.offset) } else { None }).collect();
+/// assert_eq!(offsets, [0, 4096]);
+/// # Ok::<(), load::LoadError>(())
+/// ```
 #[derive(Debug)]
 pub struct Load {
     run: PlainRun,

@@ -8,6 +8,18 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 /// A source of time for one worker. All times are nanoseconds since an epoch that the clocks of all workers share.
+///
+/// ```
+/// use measure::{Clock, Nanos, VirtualClock};
+///
+/// fn two_naps(clock: &impl Clock) -> Nanos {
+///     let began = clock.now();
+///     clock.sleep_until(began + Nanos::from_secs(3600));
+///     clock.sleep_until(clock.now() + Nanos::MILLISECOND);
+///     clock.now() - began
+/// }
+/// assert_eq!(two_naps(&VirtualClock::default()), Nanos::from_secs(3600) + Nanos::MILLISECOND);
+/// ```
 pub trait Clock: Clone {
     /// Returns the current time.
     fn now(&self) -> Nanos;

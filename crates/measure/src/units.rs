@@ -87,6 +87,15 @@ macro_rules! quantity {
 
 quantity! {
     /// A duration, or a time on the run's clock, in nanoseconds.
+    ///
+    /// ```
+    /// use measure::{Bytes, BytesPerSecond, Nanos};
+    ///
+    /// let elapsed = Nanos::from_millis(1500);
+    /// assert_eq!(elapsed + Nanos::MILLISECOND, Nanos(1_501_000_000));
+    /// assert_eq!(Nanos::ZERO.saturating_sub(elapsed), Nanos::ZERO);
+    /// assert_eq!(BytesPerSecond::over(Bytes(3 << 20), elapsed), Some(BytesPerSecond(2 << 20)));
+    /// ```
     Nanos
 }
 quantity! {

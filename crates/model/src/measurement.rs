@@ -103,6 +103,16 @@ impl From<&str> for TestName {
 /// rounded texts; rates are bytes and I/Os per second.
 ///
 /// In JSON it has the columns of the tables: `mean_ms`, `mib_per_second`, `block_size`.
+///
+/// ```
+/// use model::Measurement;
+/// use model::measurement::TestName;
+///
+/// let test = TestName::from("randread");
+/// let row = Measurement { test, block: Some((8192, 8192)), mean_ns: Some(0.5e6), ..Measurement::default() };
+/// assert_eq!(row.block_text().as_deref(), Some("8K"));
+/// assert_eq!(model::measurement::ms(row.mean_ns), Some(0.5));
+/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Measurement {
     /// Machine, if the file names it.
