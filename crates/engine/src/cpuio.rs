@@ -44,7 +44,7 @@ impl Engine for Cpuio {
         let load = load.ok_or_else(|| EngineError {
             engine: NAME,
             operation: "options",
-            message: "cpuload is missing: give the CPU load, 1 to 100 percent".to_owned(),
+            message: "the CPU load is missing: give cpuload=, 1 to 100 percent".to_owned(),
             errno: libc::EINVAL,
         })?;
         let cycle = options.integer("cpuchunks").and_then(|cycle| u64::try_from(cycle).ok());

@@ -85,6 +85,16 @@ pub struct DeviceFacts {
     /// Maximum rate of its link, if sysfs reports it (PCIe, SATA).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link_bytes_per_second: Option<u64>,
+    /// True if its link transfers in one direction at a time (SATA), unlike PCIe.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub link_half_duplex: bool,
+}
+
+impl DeviceFacts {
+    /// Returns the bytes that its link must carry in one direction at least, of these bytes read and written.
+    pub fn bytes_over_link(&self, read: u64, written: u64) -> u64 {
+        if self.link_half_duplex { read.saturating_add(written) } else { read.max(written) }
+    }
 }
 
 /// A file or device that jobs used.
