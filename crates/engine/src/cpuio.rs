@@ -103,7 +103,7 @@ impl Cpuio {
 }
 
 const fn works(name: &'static str, kind: Kind, default: Option<&'static str>, help: &'static str) -> OptionSpec {
-    OptionSpec { name, aliases: &[], kind, default, help, group: "Company", support: Support::Works, effect: None }
+    OptionSpec { name, aliases: &[], kind, default, help, support: Support::Works, effect: None }
 }
 
 const OPTIONS: &[OptionSpec] = &[

@@ -129,7 +129,7 @@ fn failed(operation: &'static str, errno: i32, message: &str) -> EngineError {
 }
 
 const fn works(name: &'static str, kind: Kind, default: Option<&'static str>, help: &'static str) -> OptionSpec {
-    OptionSpec { name, aliases: &[], kind, default, help, group: "Space", support: Support::Works, effect: None }
+    OptionSpec { name, aliases: &[], kind, default, help, support: Support::Works, effect: None }
 }
 
 const OPTIONS: &[OptionSpec] = &[

@@ -182,7 +182,7 @@ fn arguments(text: &str, job: &JobFacts<'_>) -> Result<Vec<String>, EngineError>
 }
 
 const fn works(name: &'static str, kind: Kind, default: Option<&'static str>, help: &'static str) -> OptionSpec {
-    OptionSpec { name, aliases: &[], kind, default, help, group: "Company", support: Support::Works, effect: None }
+    OptionSpec { name, aliases: &[], kind, default, help, support: Support::Works, effect: None }
 }
 
 const OPTIONS: &[OptionSpec] = &[

@@ -274,7 +274,6 @@ const OPTIONS: &[OptionSpec] = &[OptionSpec {
     kind: Kind::Bool,
     default: Some("0"),
     help: "Ask for transparent huge pages (MADV_HUGEPAGE)",
-    group: "Synchronous I/O",
     support: Support::Works,
     effect: None,
 }];

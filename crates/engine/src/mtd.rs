@@ -114,7 +114,6 @@ const OPTIONS: &[OptionSpec] = &[OptionSpec {
     kind: Kind::Bool,
     default: Some("0"),
     help: "I/O on blocks that are marked bad counts as done",
-    group: "Flash",
     support: Support::Works,
     effect: None,
 }];

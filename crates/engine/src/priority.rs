@@ -173,16 +173,7 @@ fn size_entry(text: &str, raised: u16, values: &mut Vec<u16>) -> Result<Entry, S
 }
 
 const fn works(name: &'static str, kind: Kind, default: Option<&'static str>, help: &'static str) -> OptionSpec {
-    OptionSpec {
-        name,
-        aliases: &[],
-        kind,
-        default,
-        help,
-        group: "Asynchronous I/O",
-        support: Support::Works,
-        effect: None,
-    }
+    OptionSpec { name, aliases: &[], kind, default, help, support: Support::Works, effect: None }
 }
 
 /// The options for I/O priorities.

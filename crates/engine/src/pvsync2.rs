@@ -95,8 +95,7 @@ impl Pvsync2 {
 }
 
 const fn works(name: &'static str, kind: Kind, default: &'static str, help: &'static str) -> OptionSpec {
-    let (default, group) = (Some(default), "Synchronous I/O");
-    OptionSpec { name, aliases: &[], kind, default, help, group, support: Support::Works, effect: None }
+    OptionSpec { name, aliases: &[], kind, default: Some(default), help, support: Support::Works, effect: None }
 }
 
 const OPTIONS: &[OptionSpec] = &[

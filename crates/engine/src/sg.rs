@@ -181,8 +181,7 @@ fn look_at(target: &Target) -> Result<Device, EngineError> {
 }
 
 const fn option(name: &'static str, kind: Kind, default: &'static str, help: &'static str) -> OptionSpec {
-    let (default, group) = (Some(default), "SCSI");
-    OptionSpec { name, aliases: &[], kind, default, help, group, support: Support::Works, effect: None }
+    OptionSpec { name, aliases: &[], kind, default: Some(default), help, support: Support::Works, effect: None }
 }
 
 const fn refused(name: &'static str, reason: &'static str, help: &'static str) -> OptionSpec {

@@ -63,7 +63,7 @@ impl Applier<'_> {
         }
         let value = engine_value(option, assignment.value.as_deref(), draft.unit_base)
             .map_err(|complaint| wrong(assignment, complaint))?;
-        draft.engine_options.set(option.name, value);
+        draft.job.engine_options.set(option.name, value);
         draft.places.insert(option.name, assignment.value_place.clone());
         Ok(option.name)
     }

@@ -69,10 +69,10 @@ impl Maker<'_> {
                 continue;
             }
             let mut draft = global.clone();
-            draft.name.clone_from(&section.title);
+            draft.job.name.clone_from(&section.title);
             let before = outcome.problems.len();
             let written = applier.apply(section, &mut draft, &mut outcome.problems);
-            name_job(&mut outcome.problems[before..], &draft.name);
+            name_job(&mut outcome.problems[before..], &draft.job.name);
             if self.depth == Depth::ParseOnly || outcome.problems.len() > before {
                 continue;
             }
@@ -93,13 +93,13 @@ impl Maker<'_> {
 
     /// Builds one job; `None` if its engine is unknown.
     fn job(&self, section: &Section, mut draft: Draft, written: Written, outcome: &mut Outcome) -> Option<Made> {
-        draft.stonewall |= section.implied_stonewall;
+        draft.job.start.stonewall |= section.implied_stonewall;
         let problems_before = outcome.problems.len();
         let doubts_before = outcome.doubts.len();
         let engine = match complete::engine(&draft, self.engines) {
             Ok(engine) => engine,
             Err(problem) => {
-                outcome.problems.push(problem.of_job(Some(&draft.name)));
+                outcome.problems.push(problem.of_job(Some(&draft.job.name)));
                 return None;
             }
         };
@@ -111,8 +111,8 @@ impl Maker<'_> {
             problem.places.extend(draft.places.get("rw").cloned());
             outcome.problems.push(problem);
         }
-        name_job(&mut outcome.problems[problems_before..], &draft.name);
-        name_job(&mut outcome.doubts[doubts_before..], &draft.name);
+        name_job(&mut outcome.problems[problems_before..], &draft.job.name);
+        name_job(&mut outcome.doubts[doubts_before..], &draft.job.name);
         plan.origin = self.sources.describe(&section.place);
         plan.written = written;
         Some(Made { plan, draft, place: section.place.clone() })
@@ -149,7 +149,7 @@ fn check_together(made: &mut [Made], problems: &mut Vec<Problem>) {
     for index in 0..made.len() {
         let (earlier, rest) = made.split_at_mut(index);
         let Some(job) = rest.first_mut() else { break };
-        if index > 0 && (job.draft.stonewall || job.draft.new_group) {
+        if index > 0 && (job.draft.job.start.stonewall || job.draft.new_group) {
             group += 1;
         }
         job.plan.group = group;
@@ -217,7 +217,7 @@ fn steady_problem(job: &Made, first: &Made) -> Option<Problem> {
 /// Jobs that are reported together must use the same kind of latency percentiles.
 fn percentile_problem(job: &Made, first: &Made) -> Option<Problem> {
     let both = job.plan.record.group_reporting && first.plan.record.group_reporting;
-    if !both || job.draft.record.total_percentiles == first.draft.record.total_percentiles {
+    if !both || job.draft.job.record.total_percentiles == first.draft.job.record.total_percentiles {
         return None;
     }
     let what = format!("lat_percentiles differs from job `{}` of the same reporting group", first.plan.name);

@@ -4,22 +4,19 @@
 //! file; the caller's data is not parsed from text.
 
 use crate::complete::{self, Findings};
-use crate::draft::{Draft, FileDraft, LoadDraft, Movement};
+use crate::draft::Draft;
 use crate::draft_section::Applier;
 use crate::error::{JobError, Place, Sources};
 use crate::parser::Parser;
 use crate::sections::{Assignment, Section};
 use crate::surroundings::Surroundings;
-use crate::values::Amount;
-use measure::{Direction, Nanos};
-use plan::{Extent, JobPlan, Mix};
+use plan::JobPlan;
 
 impl Parser {
     /// Applies options, as pairs of name and value, to `base` in the given order.
     ///
-    /// The name, clones, runtime, ramp, engine, files, load and records of `base` are kept as far as options can
-    /// express them; queue, speed, buffers, verification and the rest must be at their defaults. The options are
-    /// appended to `written` under their main names.
+    /// `base` has no steady-state detection, verification or replay, and a queue that is filled to its depth. The
+    /// options are appended to `written` under their main names.
     ///
     /// # Errors
     /// One problem for every option that is unknown, refused, has an invalid value or contradicts the rest of the job.
@@ -31,7 +28,7 @@ impl Parser {
     ) -> Result<JobPlan, JobError> {
         let mut sources = Sources::default();
         let section = section(&base.name, options, &mut sources);
-        let mut draft = draft_of(base);
+        let mut draft = Draft::of(base.clone());
         let (mut problems, mut doubts) = (Vec::new(), Vec::new());
         let applier = Applier { engines: self.engines, surroundings };
         let applied = applier.apply(&section, &mut draft, &mut problems);
@@ -47,8 +44,6 @@ impl Parser {
         if !problems.is_empty() {
             return Err(JobError { problems, sources, wants_usage: false });
         }
-        job.origin.clone_from(&base.origin);
-        job.written.clone_from(&base.written);
         job.written.extend(applied);
         Ok(job)
     }
@@ -79,99 +74,12 @@ fn section(name: &str, options: &[(String, String)], sources: &mut Sources) -> S
     section
 }
 
-/// The draft whose completion gives `job`.
-fn draft_of(job: &JobPlan) -> Draft {
-    Draft {
-        name: job.name.clone(),
-        description: job.description.clone(),
-        isolation: job.isolation,
-        clones: job.clones,
-        runtime: job.limits.runtime.unwrap_or(Nanos::ZERO),
-        time_based: job.limits.time_based,
-        ramp: job.limits.ramp,
-        error_dump: job.limits.error_dump,
-        stuck_after: job.limits.stuck_after.unwrap_or(Nanos::ZERO),
-        engine: job.engine.to_owned(),
-        engine_options: job.engine_options.clone(),
-        files: files_of(job),
-        load: load_of(job),
-        record: job.record.clone(),
-        ..Draft::default()
-    }
-}
-
-fn amount(extent: Extent) -> Amount {
-    match extent {
-        Extent::Bytes(bytes) => Amount::Bytes(bytes),
-        Extent::Percent(percent) => Amount::Percent(percent),
-    }
-}
-
-fn files_of(job: &JobPlan) -> FileDraft {
-    let files = &job.files;
-    FileDraft {
-        directories: files.directories.clone(),
-        names: files.names.clone(),
-        count: files.count,
-        size: files.size.map(amount),
-        io_size: files.io_size.map(amount),
-        file_size: files.file_size,
-        offset: amount(files.offset),
-        offset_increment: amount(files.offset_increment),
-        direct: files.direct,
-        sync: files.sync,
-        allocate: files.allocate,
-        atomic: files.atomic,
-        invalidate: files.invalidate,
-        pre_read: files.pre_read,
-        overwrite: files.overwrite,
-        unlink: files.unlink,
-        create_only: files.create_only,
-        create_fsync: files.create_fsync,
-        advice: files.advice,
-        may_create: files.may_create,
-        may_write_mounted: files.may_write_mounted,
-        consent: files.consent.clone(),
-        handling: files.handling.clone(),
-    }
-}
-
-fn load_of(job: &JobPlan) -> LoadDraft {
-    let load = &job.load;
-    LoadDraft {
-        movement: match load.mix {
-            Mix::Only(Direction::Read) => Movement::Read,
-            Mix::Only(Direction::Write) => Movement::Write,
-            Mix::Only(_) => Movement::Trim,
-            Mix::ReadWrite => Movement::ReadWrite,
-            Mix::TrimWrite => Movement::TrimWrite,
-        },
-        random: load.random,
-        read_percent: load.read_percent,
-        block_size: load.block_size.clone(),
-        unaligned_sizes: load.unaligned_sizes,
-        distribution: load.distribution.clone(),
-        percent_random: load.percent_random,
-        no_random_map: !load.cover_all,
-        generator: load.generator,
-        repeatable: load.seed.is_some(),
-        fsync_every: u32::try_from(load.fsync_every).unwrap_or(u32::MAX),
-        fdatasync_every: u32::try_from(load.fdatasync_every).unwrap_or(u32::MAX),
-        end_fsync: load.end_fsync,
-        fsync_on_close: load.fsync_on_close,
-        end_syncfs: load.end_syncfs,
-        range_sync: load.range_sync,
-        sizes_by_order: load.sizes_by_order,
-        soft_map: load.soft_map,
-        ..LoadDraft::default()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::surroundings::Files;
-    use plan::{Capabilities, EngineSpec, FilePlan, Limits, LoadPlan, RecordPlan, Submission, Work};
+    use measure::Nanos;
+    use plan::{Capabilities, EngineSpec, Extent, FilePlan, Limits, LoadPlan, RecordPlan, Submission, Work};
     use std::path::Path;
 
     const CAPABILITIES: Capabilities = Capabilities::new(Submission::Asynchronous, Work::Data);
@@ -226,6 +134,14 @@ mod tests {
         assert_eq!((job.depth.depth, job.load.smallest(), job.clones), (4, 65536, 3));
         let echo: Vec<_> = job.written.iter().map(|(name, value)| format!("{name}={value}")).collect();
         assert_eq!(echo, ["bs=8k", "iodepth=4", "bs=64k"]);
+    }
+
+    #[test]
+    fn randrepeat_seeds_a_job_that_has_no_seed() {
+        let seeds = |options| applied(options).map(|job| (job.load.seed, job.load.repeat_per_loop)).unwrap();
+        assert_eq!(seeds(&[("randrepeat", "1")]), (Some(0x89), true));
+        assert_eq!(seeds(&[("randrepeat", "1"), ("randseed", "7")]), (Some(7), false));
+        assert_eq!(seeds(&[("randrepeat", "0")]), (None, false));
     }
 
     #[test]

@@ -64,7 +64,7 @@ pub struct Plan {
 /// let plan = Plan { jobs: vec![job], ..Plan::default() };
 /// assert_eq!(plan.jobs[0].load.size_ranges().read, (8192, 8192));
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct JobPlan {
     /// The job's name.
     pub name: String,

@@ -60,8 +60,6 @@ pub struct OptionSpec {
     pub default: Option<&'static str>,
     /// One line of help.
     pub help: &'static str,
-    /// Heading in the documentation.
-    pub group: &'static str,
     /// Supported or refused.
     pub support: Support,
     /// An effect that other crates must know; `None` for most options.

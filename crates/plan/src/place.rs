@@ -47,7 +47,7 @@ pub enum MemoryPolicy {
 }
 
 /// A control group.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CgroupPlan {
     /// Path relative to the root of the hierarchy.
     pub name: String,

@@ -53,7 +53,7 @@ pub struct Skip {
 }
 
 /// Merge of several traces into one.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct MergePlan {
     /// File for the merged trace.
     pub file: PathBuf,

@@ -56,10 +56,9 @@ pub struct SteadyPlan {
 }
 
 /// Measure that must be steady.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SteadyMeasure {
     /// I/Os per second.
-    #[default]
     Iops,
     /// Bytes per second.
     Bandwidth,
@@ -68,13 +67,26 @@ pub enum SteadyMeasure {
 }
 
 /// Statistic of the samples in a window.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SteadyCriterion {
     /// Largest deviation of a sample from the mean.
     Deviation,
     /// Slope of the line fitted through the samples.
-    #[default]
     Slope,
+}
+
+impl Default for SteadyPlan {
+    fn default() -> Self {
+        SteadyPlan {
+            measure: SteadyMeasure::Iops,
+            criterion: SteadyCriterion::Slope,
+            limit: 0.01,
+            relative: true,
+            duration: Nanos::ZERO,
+            ramp: Nanos::ZERO,
+            interval: Nanos::SECOND,
+        }
+    }
 }
 
 impl SteadyPlan {
@@ -106,7 +118,7 @@ impl SteadyPlan {
 }
 
 /// Share of a job in a flow: jobs of one flow do I/Os in the ratio of their weights.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FlowPlan {
     /// ID of the flow.
     pub id: u32,

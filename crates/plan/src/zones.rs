@@ -50,3 +50,17 @@ pub struct Zoned {
     /// The remainder of a zone that is smaller than a block is written, too.
     pub writes_remainder: bool,
 }
+
+impl Default for Zoned {
+    fn default() -> Self {
+        Zoned {
+            size: 0,
+            capacity: 0,
+            open_most: None,
+            reads_anywhere: false,
+            reset_threshold: None,
+            reset_frequency: 1.0,
+            writes_remainder: false,
+        }
+    }
+}

@@ -221,7 +221,7 @@ fn setup_again<'a>(setup: &Setup<'a, SystemClock>) -> Setup<'a, SystemClock> {
 }
 
 const fn works(name: &'static str, kind: Kind, default: Option<&'static str>, help: &'static str) -> OptionSpec {
-    OptionSpec { name, aliases: &[], kind, default, help, group: libaio::GROUP, support: Support::Works, effect: None }
+    OptionSpec { name, aliases: &[], kind, default, help, support: Support::Works, effect: None }
 }
 
 /// Options of protection information and passthrough commands, which plain reads and writes of a block device lack.
@@ -232,7 +232,6 @@ const fn of_commands(name: &'static str, default: Option<&'static str>, help: &'
         kind: Kind::Text,
         default,
         help,
-        group: libaio::GROUP,
         support: Support::Refused("it needs an NVMe namespace formatted with metadata and the engine io_uring_cmd"),
         effect: None,
     }

@@ -228,16 +228,7 @@ fn failed(operation: &'static str, message: String, errno: i32) -> EngineError {
 }
 
 const fn option(name: &'static str, kind: Kind, default: Option<&'static str>, help: &'static str) -> OptionSpec {
-    OptionSpec {
-        name,
-        aliases: &[],
-        kind,
-        default,
-        help,
-        group: "NVMe commands",
-        support: Support::Works,
-        effect: None,
-    }
+    OptionSpec { name, aliases: &[], kind, default, help, support: Support::Works, effect: None }
 }
 
 const fn refused(name: &'static str, default: Option<&'static str>, help: &'static str) -> OptionSpec {

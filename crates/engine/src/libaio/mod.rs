@@ -19,8 +19,6 @@ use std::os::fd::RawFd;
 mod ring;
 
 pub(crate) const NAME: &str = "libaio";
-pub(crate) const GROUP: &str = "Asynchronous I/O";
-
 /// Capabilities of asynchronous engines on files.
 pub(crate) const ASYNCHRONOUS: Capabilities =
     Capabilities { trim: true, ..Capabilities::new(Submission::Asynchronous, Work::Data) };
@@ -268,16 +266,7 @@ impl Libaio {
 }
 
 const fn works(name: &'static str, kind: Kind, help: &'static str) -> OptionSpec {
-    OptionSpec {
-        name,
-        aliases: &[],
-        kind,
-        default: Some("0"),
-        help,
-        group: GROUP,
-        support: Support::Works,
-        effect: None,
-    }
+    OptionSpec { name, aliases: &[], kind, default: Some("0"), help, support: Support::Works, effect: None }
 }
 
 const OPTIONS: &[OptionSpec] = &[

@@ -89,7 +89,6 @@ const OPTIONS: &[OptionSpec] = &[OptionSpec {
     kind: Kind::Word(&[("stat", "stat(2)"), ("lstat", "lstat(2)"), ("statx", "statx(2)")]),
     default: Some("stat"),
     help: "The call that looks at a name",
-    group: "Calls on names",
     support: Support::Works,
     effect: None,
 }];

@@ -206,7 +206,7 @@ impl<C: Carrier> Connection<C> {
 }
 
 const fn works(name: &'static str, kind: Kind, default: Option<&'static str>, help: &'static str) -> OptionSpec {
-    OptionSpec { name, aliases: &[], kind, default, help, group: "Network", support: Support::Works, effect: None }
+    OptionSpec { name, aliases: &[], kind, default, help, support: Support::Works, effect: None }
 }
 
 const OPTIONS: &[OptionSpec] = &[

@@ -20,8 +20,6 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 const NAME: &str = "sim";
-const GROUP: &str = "Simulated device";
-
 /// Default service time.
 const SERVICE_TIME: Nanos = Nanos::from_micros(100);
 
@@ -236,7 +234,6 @@ const OPTIONS: &[OptionSpec] = &[
         kind: Kind::Time(TimeUnit::Microseconds),
         default: Some("100"),
         help: "Time a server takes for one I/O, before any transfer time; 1 ns at least",
-        group: GROUP,
         support: Support::Works,
         effect: None,
     },
@@ -250,7 +247,6 @@ const OPTIONS: &[OptionSpec] = &[
         ]),
         default: Some("fixed"),
         help: "How service times are spread",
-        group: GROUP,
         support: Support::Works,
         effect: None,
     },
@@ -260,7 +256,6 @@ const OPTIONS: &[OptionSpec] = &[
         kind: Kind::Integer { least: 0, most: i64::MAX },
         default: Some("1"),
         help: "Seed of the service times that are drawn",
-        group: GROUP,
         support: Support::Works,
         effect: None,
     },
@@ -270,7 +265,6 @@ const OPTIONS: &[OptionSpec] = &[
         kind: Kind::Integer { least: 1, most: 1 << 20 },
         default: None,
         help: "I/Os served at the same time; without it all that are in flight",
-        group: GROUP,
         support: Support::Works,
         effect: None,
     },
@@ -280,7 +274,6 @@ const OPTIONS: &[OptionSpec] = &[
         kind: Kind::Size { percent: false },
         default: None,
         help: "Bytes per second at which a server moves data, after the service time; without it at once",
-        group: GROUP,
         support: Support::Works,
         effect: None,
     },
@@ -290,7 +283,6 @@ const OPTIONS: &[OptionSpec] = &[
         kind: Kind::Time(TimeUnit::Seconds),
         default: None,
         help: "The service time begins at twice its value and falls evenly to it over so long",
-        group: GROUP,
         support: Support::Works,
         effect: None,
     },
@@ -300,7 +292,6 @@ const OPTIONS: &[OptionSpec] = &[
         kind: Kind::Text,
         default: None,
         help: "What goes wrong: read|write|trim|sync|any:EVERY:error=ERRNO|short=BYTES|delay=MICROSECONDS, several with commas",
-        group: GROUP,
         support: Support::Works,
         effect: None,
     },
@@ -310,7 +301,6 @@ const OPTIONS: &[OptionSpec] = &[
         kind: Kind::Text,
         default: None,
         help: "File to write one line to for each flush (submit COUNT) and reap (reap MIN MAX COUNT)",
-        group: GROUP,
         support: Support::Works,
         effect: None,
     },

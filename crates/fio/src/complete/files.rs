@@ -8,33 +8,17 @@ use plan::{EngineSpec, Extent, FileLock, FilePlan, KeepsFiles, LoadPlan, Mix};
 
 /// Builds the file plan of a draft. A job that reads lays out its files in full before it starts.
 pub(super) fn plan(draft: &Draft, mix: Mix) -> FilePlan {
-    let files = &draft.files;
-    let extent = |amount: Amount| extent(amount, draft.load.zones.size);
+    let (amounts, files) = (&draft.files, &draft.job.files);
+    let extent = |amount: Amount| extent(amount, draft.zones.size);
     let given = |amount: Option<Amount>| amount.filter(|&amount| amount != Amount::Bytes(0)).map(extent);
     FilePlan {
-        directories: files.directories.clone(),
-        names: files.names.clone(),
-        count: files.count,
-        size: given(files.size),
-        io_size: given(files.io_size),
-        file_size: files.file_size,
-        offset: extent(files.offset),
-        offset_increment: extent(files.offset_increment),
-        direct: files.direct,
-        atomic: files.atomic,
-        sync: files.sync,
-        allocate: files.allocate,
+        size: given(amounts.size),
+        io_size: given(amounts.io_size),
+        offset: extent(amounts.offset),
+        offset_increment: extent(amounts.offset_increment),
         invalidate: files.invalidate && !files.pre_read,
-        pre_read: files.pre_read,
         overwrite: files.overwrite || mix.contains(Direction::Read),
-        unlink: files.unlink,
-        create_only: files.create_only,
-        create_fsync: files.create_fsync,
-        advice: files.advice,
-        may_create: files.may_create,
-        may_write_mounted: files.may_write_mounted,
-        consent: files.consent.clone(),
-        handling: files.handling.clone(),
+        ..files.clone()
     }
 }
 
@@ -65,13 +49,13 @@ pub(super) fn check(draft: &Draft, engine: &EngineSpec, load: &LoadPlan, finding
 
 /// RWF_ATOMIC needs an engine that can pass the flag, and direct I/O (the kernel rejects it otherwise).
 fn check_atomic(draft: &Draft, engine: &EngineSpec, findings: &mut Findings<'_>) {
-    if draft.files.atomic && !engine.capabilities.atomic_writes {
+    if draft.job.files.atomic && !engine.capabilities.atomic_writes {
         let what = format!("engine {} cannot ask for atomic writes", engine.name);
         let can: Vec<_> = findings.engines.iter().filter(|other| other.capabilities.atomic_writes).collect();
         let can = can.into_iter().map(|other| other.name).collect::<Vec<_>>().join(", ");
         let help = Some(format!("use one of {can}"));
         findings.problems.push(about(draft, &["atomic", "ioengine"], what, help));
-    } else if draft.files.atomic && !draft.files.direct {
+    } else if draft.job.files.atomic && !draft.job.files.direct {
         let help = Some("add direct=1".to_owned());
         findings.problems.push(about(draft, &["atomic", "direct"], "atomic writes are direct I/O", help));
     }
@@ -79,7 +63,7 @@ fn check_atomic(draft: &Draft, engine: &EngineSpec, findings: &mut Findings<'_>)
 
 /// Rejects ways to handle files that exclude each other or that the engine does not support.
 fn check_handling(draft: &Draft, load: &LoadPlan, engine: &EngineSpec, findings: &mut Findings<'_>) {
-    let handling = &draft.files.handling;
+    let handling = &draft.job.files.handling;
     if handling.fill && load.mix != Mix::Only(Direction::Write) {
         let help = Some("use rw=write or rw=randwrite".to_owned());
         findings.problems.push(about(draft, &["fill_device", "rw"], "fill_device fills by writing", help));
@@ -92,8 +76,8 @@ fn check_handling(draft: &Draft, load: &LoadPlan, engine: &EngineSpec, findings:
     let keeps = match engine.capabilities.keeps_files {
         KeepsFiles::Never => false,
         KeepsFiles::Always => true,
-        KeepsFiles::WithOption(option) => draft.engine_options.is_on(option),
-        KeepsFiles::WhenOffloaded => draft.depth.offload,
+        KeepsFiles::WithOption(option) => draft.job.engine_options.is_on(option),
+        KeepsFiles::WhenOffloaded => draft.job.depth.offload,
     };
     if keeps && (handling.open_at_once.is_some() || handling.unlink_each_pass) {
         let what = format!("engine {} keeps its files, and cannot exchange them while it runs", engine.name);

@@ -6,28 +6,18 @@ use plan::{ContinueOnError, EngineSpec, Limits, Work};
 
 /// Builds the limits of a draft.
 pub(super) fn plan(draft: &Draft) -> Limits {
-    let runtime = (!draft.runtime.is_zero()).then_some(draft.runtime);
+    let limits = &draft.job.limits;
     Limits {
-        runtime,
-        time_based: draft.time_based && runtime.is_some(),
-        ramp: draft.ramp,
-        ramp_bytes: draft.ramp_bytes,
-        loops: draft.loops.into(),
-        ios: (draft.ios > 0).then_some(draft.ios),
-        exit_all: draft.exit_all,
-        exit_scope: draft.exit_scope,
-        exit_all_on_error: draft.exit_all_on_error,
+        time_based: limits.time_based && limits.runtime.is_some(),
         continue_on_error: forgiving(draft),
-        ignored: draft.ignore_error.clone(),
-        error_dump: draft.error_dump,
-        stuck_after: (!draft.stuck_after.is_zero()).then_some(draft.stuck_after),
+        ..limits.clone()
     }
 }
 
 /// The error classes after which the job continues. A class with listed errors (`ignore_error`) is included; verify
 /// errors never are with `verify_fatal`.
 fn forgiving(draft: &Draft) -> ContinueOnError {
-    let (asked, listed) = (draft.continue_on_error, &draft.ignore_error);
+    let (asked, listed) = (draft.job.limits.continue_on_error, &draft.job.limits.ignored);
     ContinueOnError {
         read: asked.read || !listed.read.is_empty(),
         write: asked.write || !listed.write.is_empty(),
@@ -37,16 +27,17 @@ fn forgiving(draft: &Draft) -> ContinueOnError {
 
 /// Rejects or warns about limits that exclude each other or have no effect.
 pub(super) fn check(draft: &Draft, engine: &EngineSpec, findings: &mut Findings<'_>) {
-    if draft.time_based && draft.runtime.is_zero() {
+    let limits = &draft.job.limits;
+    if limits.time_based && limits.runtime.is_none() {
         let help = Some("set runtime, or leave time_based out".to_owned());
         findings.doubts.push(about(draft, &["time_based"], "time_based without runtime has no effect", help));
     }
-    if draft.ramp_bytes > 0 && !draft.ramp.is_zero() {
+    if limits.ramp_bytes > 0 && !limits.ramp.is_zero() {
         let help = Some("give one of the two".to_owned());
         let what = "ramp_time and ramp_size exclude each other";
         findings.problems.push(about(draft, &["ramp_time", "ramp_size"], what, help));
     }
-    if draft.ramp_bytes > 0 && engine.capabilities.work == Work::Background {
+    if limits.ramp_bytes > 0 && engine.capabilities.work == Work::Background {
         let what = format!("engine {} moves no bytes, and a ramp of bytes would never end", engine.name);
         findings.problems.push(about(draft, &["ramp_size", "ioengine"], what, Some("give ramp_time".to_owned())));
     }

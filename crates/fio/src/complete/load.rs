@@ -1,66 +1,39 @@
 //! Load of a job: the meaning of `rw=` and its modifier, and the loads that its engine supports.
 
 use super::{Findings, about, zones};
-use crate::draft::{Draft, LoadDraft, Movement};
+use crate::draft::Draft;
 use measure::Direction;
 use plan::{BlockSize, Distribution, EngineSpec, LoadPlan, Mix, Step, Work};
 
 /// Builds the load plan of a draft.
 pub(super) fn plan(draft: &Draft) -> LoadPlan {
-    let load = &draft.load;
-    let mix = match load.movement {
-        Movement::Read => Mix::Only(Direction::Read),
-        Movement::Write => Mix::Only(Direction::Write),
-        Movement::Trim => Mix::Only(Direction::Trim),
-        Movement::ReadWrite => Mix::ReadWrite,
-        Movement::TrimWrite => Mix::TrimWrite,
-    };
+    let load = &draft.job.load;
     // A seed that is given produces the same sequence in every run, but each loop continues the sequence.
     let own_seed = draft.given("randseed");
+    let seed = match load.seed {
+        Some(_) if !own_seed && !load.repeat_per_loop && draft.given("randrepeat") => None,
+        None if load.repeat_per_loop => LoadPlan::default().seed,
+        seed => seed,
+    };
     LoadPlan {
-        mix,
-        random: load.random,
-        read_percent: load.read_percent,
         block_size: load.block_size.clone().map(simplest),
-        unaligned_sizes: load.unaligned_sizes,
-        step: step(load),
-        distribution: load.distribution.clone(),
-        percent_random: load.percent_random,
-        cover_all: !load.no_random_map && load.distribution == Distribution::Uniform && !aligned(load),
-        generator: load.generator,
-        seed: (own_seed || load.repeatable).then_some(load.seed),
-        repeat_per_loop: load.repeatable && !own_seed,
-        fsync_every: load.fsync_every.into(),
-        fdatasync_every: load.fdatasync_every.into(),
-        end_fsync: load.end_fsync,
-        fsync_on_close: load.fsync_on_close,
-        end_syncfs: load.end_syncfs,
-        range_sync: load.range_sync,
-        align: load.align.map(|bytes| u32::try_from(bytes).ok().filter(|&bytes| bytes > 0)),
-        sizes_by_order: load.sizes_by_order,
-        soft_map: load.soft_map,
-        zones: zones::plan(&load.zones),
+        step: match load.step {
+            Step::Run(blocks) if draft.identical => Step::Repeat(blocks),
+            step => step,
+        },
+        cover_all: load.cover_all && load.distribution == Distribution::Uniform && !aligned(load),
+        seed,
+        repeat_per_loop: load.repeat_per_loop && !own_seed,
+        zones: zones::plan(&draft.zones),
+        ..load.clone()
     }
 }
 
 /// True if random offsets are aligned to something other than the smallest block size. The random map is then not used,
 /// as in fio.
-fn aligned(load: &LoadDraft) -> bool {
-    let differs =
-        |(direction, &bytes): (Direction, &u64)| bytes > 0 && bytes != u64::from(load.block_size[direction].smallest());
-    load.random && load.align.iter().any(differs)
-}
-
-/// Meaning of the N in `rw=...:N`: bytes to skip in sequential I/O, blocks per random offset in random I/O.
-fn step(load: &LoadDraft) -> Step {
-    match (load.modifier, load.random) {
-        (None, _) => Step::Plain,
-        (Some(bytes), false) => Step::Skip(bytes),
-        (Some(blocks), true) => {
-            let blocks = u32::try_from(blocks).unwrap_or(1);
-            if load.identical { Step::Repeat(blocks) } else { Step::Run(blocks) }
-        }
-    }
+fn aligned(load: &LoadPlan) -> bool {
+    let smallest = |direction| load.block_size[direction].smallest();
+    load.random && load.align.iter().any(|(direction, align)| align.is_some_and(|bytes| bytes != smallest(direction)))
 }
 
 /// Reduces a range or split with a single size to a fixed size.

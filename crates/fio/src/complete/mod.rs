@@ -18,7 +18,7 @@ use crate::draft::Draft;
 use crate::error::{Problem, did_you_mean};
 use crate::known_engines;
 use crate::table::{self, Set};
-use plan::{EngineSpec, JobPlan, StartPlan};
+use plan::{EngineSpec, JobPlan};
 
 /// Problems and warnings found while one job is completed.
 pub(crate) struct Findings<'a> {
@@ -73,25 +73,9 @@ pub(crate) fn job_plan(draft: &Draft, engine: &'static EngineSpec, findings: &mu
     place::check(draft, findings);
     check_withdrawn(draft, findings);
     JobPlan {
-        name: draft.name.clone(),
-        description: draft.description.clone(),
-        origin: String::new(),
-        written: Vec::new(),
-        clones: draft.clones,
-        isolation: draft.isolation,
-        group: 0,
-        start: StartPlan {
-            stonewall: draft.stonewall,
-            wait_for: draft.wait_for.clone(),
-            delay: draft.start_delay,
-            before: draft.before.clone(),
-            after: draft.after.clone(),
-            clock_id: draft.clock_id,
-        },
         limits: limits::plan(draft),
         engine: engine.name,
         work: engine.capabilities.work,
-        engine_options: draft.engine_options.clone(),
         files: files::plan(draft, load.mix),
         depth: depth::plan(draft, engine, findings),
         pace: pace::plan(draft),
@@ -100,10 +84,10 @@ pub(crate) fn job_plan(draft: &Draft, engine: &'static EngineSpec, findings: &mu
         buffers: buffers::plan(draft),
         place: place::plan(draft),
         verify: verify::plan(draft, &load),
-        pass: None,
         replay: replay::plan(draft),
         record: record::plan(draft, engine),
         load,
+        ..draft.job.clone()
     }
 }
 

@@ -2,21 +2,19 @@
 
 use super::{Findings, about};
 use crate::draft::Draft;
-use crate::values::UnitBase;
 use measure::Nanos;
 use plan::{EngineSpec, LogPlan, RecordPlan};
 
 /// Builds the record plan of a draft.
 pub(super) fn plan(draft: &Draft, engine: &EngineSpec) -> RecordPlan {
-    let record = &draft.record;
-    let named = |stem: &Option<String>| stem.as_ref().map(|stem| or_name(stem, &draft.name));
+    let record = &draft.job.record;
+    let named = |stem: &Option<String>| stem.as_ref().map(|stem| or_name(stem, &draft.job.name));
     RecordPlan {
         completion_percentiles: record.completion_percentiles && record.completion_latency,
         total_percentiles: record.total_percentiles && record.total_latency,
         submission_percentiles: record.submission_percentiles && record.submission_latency,
         bandwidth_interval: sampled(record.bandwidth_interval, &record.logs.bandwidth, &record.logs),
         iops_interval: sampled(record.iops_interval, &record.logs.iops, &record.logs),
-        unit_base: if draft.unit_base == UnitBase::Decimal { 1000 } else { 1024 },
         bits: record.bits || (engine.capabilities.rates_in_bits && !draft.given("unit_base")),
         logs: LogPlan {
             histogram: named(&record.logs.histogram),
@@ -25,7 +23,6 @@ pub(super) fn plan(draft: &Draft, engine: &EngineSpec) -> RecordPlan {
             iops: named(&record.logs.iops),
             ..record.logs.clone()
         },
-        iolog: draft.replay.written_log.clone(),
         ..record.clone()
     }
 }
@@ -50,7 +47,7 @@ pub(super) fn check(draft: &Draft, findings: &mut Findings<'_>) {
 
 /// log_issue_time adds a column to latency logs that also have offsets, and to no other log.
 fn check_logs(draft: &Draft, findings: &mut Findings<'_>) {
-    let logs = &draft.record.logs;
+    let logs = &draft.job.record.logs;
     if logs.issue_time && !(logs.offset && logs.latency.is_some()) {
         let help = Some("give write_lat_log and log_offset=1 as well".to_owned());
         findings.problems.push(about(draft, &["log_issue_time"], "log_issue_time has no log to go to", help));
@@ -59,8 +56,8 @@ fn check_logs(draft: &Draft, findings: &mut Findings<'_>) {
 
 /// Block lifetimes are recorded for a single file only.
 fn check_block_lives(draft: &Draft, findings: &mut Findings<'_>) {
-    if draft.record.block_lives && (draft.files.count > 1 || draft.files.names.len() > 1) {
-        let count = draft.files.names.len().max(draft.files.count as usize);
+    if draft.job.record.block_lives && (draft.job.files.count > 1 || draft.job.files.names.len() > 1) {
+        let count = draft.job.files.names.len().max(draft.job.files.count as usize);
         let what = format!("block_error_percentiles looks at the blocks of one file, and the job has {count}");
         let help = Some("give each file a job of its own".to_owned());
         findings.problems.push(about(draft, &["block_error_percentiles", "nrfiles", "filename"], what, help));

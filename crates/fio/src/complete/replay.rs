@@ -2,7 +2,7 @@
 
 use super::{Findings, about};
 use crate::draft::Draft;
-use plan::{Hold, MergePlan, ReplayPlan, Timing};
+use plan::{ReplayPlan, Timing};
 
 /// Builds the replay plan; `None` if the job generates its own I/O.
 pub(super) fn plan(draft: &Draft) -> Option<ReplayPlan> {
@@ -10,17 +10,9 @@ pub(super) fn plan(draft: &Draft) -> Option<ReplayPlan> {
     if replay.plan.logs.is_empty() {
         return None;
     }
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "the setter takes whole numbers from 1 to a million"
-    )]
-    let rounds = replay.rounds.iter().map(|&rounds| rounds as u64).collect();
-    let merge = |file| MergePlan { file, scalars: replay.scalars.clone(), rounds };
     Some(ReplayPlan {
-        hold: if replay.chunked { Hold::Pieces } else { Hold::Ahead },
-        timing: if replay.no_stall { Timing::None } else { Timing::Percent(replay.percent) },
-        merge: replay.merged.clone().map(merge),
+        timing: if replay.no_stall { Timing::None } else { replay.plan.timing },
+        merge: draft.given("merge_blktrace_file").then(|| replay.merge.clone()),
         ..replay.plan.clone()
     })
 }
@@ -30,10 +22,10 @@ pub(super) fn check(draft: &Draft, findings: &mut Findings<'_>) {
     if draft.replay.plan.logs.is_empty() {
         return;
     }
-    let pace = &draft.pace;
+    let pace = &draft.job.pace;
     let paced = [
-        ("rate", pace.rate.iter().any(|(_, &rate)| rate > 0)),
-        ("rate_iops", pace.iops.iter().any(|(_, &iops)| iops > 0)),
+        ("rate", pace.rate.iter().any(|(_, rate)| rate.is_some())),
+        ("rate_iops", pace.iops.iter().any(|(_, iops)| iops.is_some())),
     ];
     for (name, _) in paced.into_iter().filter(|&(_, given)| given) {
         let what = format!("{name} and read_iolog exclude each other: the record says when each I/O is done");
@@ -47,16 +39,17 @@ pub(super) fn check(draft: &Draft, findings: &mut Findings<'_>) {
         findings.problems.push(about(draft, &[name, "read_iolog"], what, Some("leave it out".to_owned())));
     }
     let logs = draft.replay.plan.logs.len();
-    for (name, given) in
-        [("merge_blktrace_scalars", draft.replay.scalars.len()), ("merge_blktrace_iters", draft.replay.rounds.len())]
-    {
+    for (name, given) in [
+        ("merge_blktrace_scalars", draft.replay.merge.scalars.len()),
+        ("merge_blktrace_iters", draft.replay.merge.rounds.len()),
+    ] {
         if given > logs {
             let what = format!("{name} has {given} values for the {logs} records of read_iolog");
             findings.problems.push(about(draft, &[name, "read_iolog"], what, None));
         }
     }
     let from_input = draft.replay.plan.logs.iter().any(|log| log.as_os_str() == "-");
-    if from_input && (logs > 1 || draft.clones > 1) {
+    if from_input && (logs > 1 || draft.job.clones > 1) {
         let what = "standard input can be replayed by one worker only";
         let help = Some("give it as the only record of a job without numjobs".to_owned());
         findings.problems.push(about(draft, &["read_iolog", "numjobs"], what, help));

@@ -15,27 +15,17 @@ pub(super) fn plan(draft: &Draft, findings: &mut Findings<'_>) -> Option<SteadyP
         }
         return None;
     }
-    let words = steady.words;
-    let plan = SteadyPlan {
-        measure: words.measure,
-        criterion: words.criterion,
-        limit: words.limit,
-        relative: words.relative,
-        duration: steady.duration,
-        ramp: steady.ramp,
-        interval: steady.interval,
-    };
     let options = ["steadystate_duration", "steadystate_check_interval"];
     if !steady.duration.get().is_multiple_of(steady.interval.get()) {
         let help = Some("make the duration a multiple of the interval".to_owned());
         let what = "steadystate_duration is no multiple of steadystate_check_interval";
         findings.problems.push(about(draft, &options, what, help));
     }
-    if plan.intervals() as u64 > SteadyPlan::MOST_INTERVALS {
+    if steady.intervals() as u64 > SteadyPlan::MOST_INTERVALS {
         let what =
-            format!("this is a window of {} samples; {} is the most", plan.intervals(), SteadyPlan::MOST_INTERVALS);
+            format!("this is a window of {} samples; {} is the most", steady.intervals(), SteadyPlan::MOST_INTERVALS);
         let help = Some("make steadystate_check_interval longer".to_owned());
         findings.problems.push(about(draft, &options, what, help));
     }
-    Some(plan)
+    Some(*steady)
 }

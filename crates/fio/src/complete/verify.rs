@@ -12,23 +12,19 @@ use plan::{
 /// Builds the verify plan of a draft; `None` without verification. `verify_pattern` without `verify` means
 /// verify=pattern.
 pub(super) fn plan(draft: &Draft, load: &LoadPlan) -> Option<VerifyPlan> {
-    let (verify, asked) = (&draft.verify, &draft.verify.plan);
+    let asked = &draft.verify.plan;
     let writes = load.mix.contains(Direction::Write);
     let given = |name: &str, wanted: bool, by_load: bool| wanted && (draft.given(name) || by_load);
     let overlaps = overlaps(draft, load);
-    let unordered = overlaps && draft.depth.depth > 1;
+    let unordered = overlaps && draft.job.depth.depth > 1;
     // The expected sequence number is known only if this job wrote the block, in one size and one pass. If blocks may
     // be written twice, writes at a depth above 1 may complete in any order.
-    let numbered = writes && single_size(load) && !draft.time_based && !asked.only && !unordered;
+    let numbered = writes && single_size(load) && !draft.job.limits.time_based && !asked.only && !unordered;
     Some(VerifyPlan {
         method: method(draft)?,
         interval: interval(draft, load),
-        sequence: given("verify_write_sequence", verify.check_sequence, numbered),
-        seed: given(
-            "verify_header_seed",
-            verify.check_seed,
-            writes && asked.backlog.is_none() && !overlaps && !asked.only,
-        ),
+        sequence: given("verify_write_sequence", asked.sequence, numbered),
+        seed: given("verify_header_seed", asked.seed, writes && asked.backlog.is_none() && !overlaps && !asked.only),
         trim: trim(draft),
         ..asked.clone()
     })
@@ -77,13 +73,8 @@ const fn greatest_common(a: u32, b: u32) -> u32 {
 }
 
 fn trim(draft: &Draft) -> Option<TrimPlan> {
-    let verify = &draft.verify;
-    (verify.trim_percent > 0 && verify.trim_backlog > 0).then_some(TrimPlan {
-        percent: verify.trim_percent,
-        backlog: verify.trim_backlog,
-        batch: (verify.trim_batch > 0).then_some(verify.trim_batch.into()),
-        zero: verify.trim_zero,
-    })
+    let trim = draft.verify.trim;
+    (trim.percent > 0 && trim.backlog > 0).then_some(trim)
 }
 
 /// Rejects or warns about checks that could never fail or can never run.
@@ -103,14 +94,14 @@ pub(super) fn check(draft: &Draft, engine: &EngineSpec, load: &LoadPlan, finding
         let help = "give the pattern with verify_pattern, or choose a digest such as crc32c";
         problem(&["verify"], "there is no pattern to verify", help);
     }
-    if verify.only && draft.time_based {
+    if verify.only && draft.job.limits.time_based {
         let what = "verify_only writes nothing, so there is no amount of it that a time would give";
         problem(&["verify_only", "time_based"], what, "leave time_based out");
     }
     if verify.only && method.is_none() {
         problem(&["verify_only"], "verify_only needs a way to verify", "give it with verify=");
     }
-    if draft.verify.trim_percent > 0 && (method.is_none() || draft.verify.trim_backlog == 0) {
+    if draft.verify.trim.percent > 0 && (method.is_none() || draft.verify.trim.backlog == 0) {
         let what = "trim_percentage trims blocks that are verified, after trim_backlog of them";
         problem(&["trim_percentage"], what, "give verify and trim_backlog, or leave trim_percentage out");
     }
@@ -119,7 +110,7 @@ pub(super) fn check(draft: &Draft, engine: &EngineSpec, load: &LoadPlan, finding
         let what = format!("verify_offset is {}, within the header of {header} bytes", verify.offset);
         problem(&["verify_offset"], &what, &format!("give {header} or more"));
     }
-    let unchecked = draft.time_based && verify.check && verify.backlog.is_none() && method.is_some();
+    let unchecked = draft.job.limits.time_based && verify.check && verify.backlog.is_none() && method.is_some();
     if unchecked && load.mix.contains(Direction::Write) {
         let what = "a time_based job that writes ends with its time: nothing is verified";
         let help = Some("give verify_backlog, or size in place of time".to_owned());

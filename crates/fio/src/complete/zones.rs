@@ -22,12 +22,12 @@ pub(super) fn plan(zones: &ZoneDraft) -> ZonePlan {
         }),
         ZoneMode::Zoned => ZonePlan::Zoned(Zoned {
             size: zones.size,
-            capacity: or(zones.capacity, zones.size),
-            open_most: [zones.open_most, zones.job_open_most].into_iter().filter(|&most| most > 0).min(),
-            reads_anywhere: zones.reads_anywhere,
-            reset_threshold: zones.reset_threshold,
-            reset_frequency: zones.reset_frequency.unwrap_or(1.0),
-            writes_remainder: zones.writes_remainder,
+            capacity: or(zones.zoned.capacity, zones.size),
+            open_most: [zones.zoned.open_most.unwrap_or(0), zones.job_open_most]
+                .into_iter()
+                .filter(|&most| most > 0)
+                .min(),
+            ..zones.zoned
         }),
     }
 }
@@ -45,7 +45,7 @@ const OF_ZONED: [&str; 7] = [
 
 /// Rejects zone options that contradict each other or the rest of the job.
 pub(super) fn check(draft: &Draft, load: &LoadPlan, findings: &mut Findings<'_>) {
-    let zones = &draft.load.zones;
+    let zones = &draft.zones;
     let mut wrong = |options: &[&str], what: &str, help: &str| {
         findings.problems.push(about(draft, options, what, Some(help.to_owned())));
     };
@@ -58,7 +58,7 @@ pub(super) fn check(draft: &Draft, load: &LoadPlan, findings: &mut Findings<'_>)
                 wrong(&options, "zones need zonemode", "set zonemode=strided or zonemode=zbd");
             }
             if let Some(option) = OF_ZONED.iter().find(|option| draft.given(option)) {
-                let meant = draft.load.zones != ZoneDraft::default();
+                let meant = draft.zones != ZoneDraft::default();
                 if meant {
                     wrong(&[option], "this needs zonemode=zbd", "set zonemode=zbd and zonesize");
                 }
@@ -67,10 +67,10 @@ pub(super) fn check(draft: &Draft, load: &LoadPlan, findings: &mut Findings<'_>)
         _ if zones.size == 0 => wrong(&["zonemode"], "zones have no size", "give zonesize"),
         ZoneMode::Strided => {}
         ZoneMode::Zoned => {
-            if zones.capacity > zones.size {
+            if zones.zoned.capacity > zones.size {
                 wrong(&["zonecapacity", "zonesize"], "a zone's capacity is beyond its size", "make it smaller");
             }
-            if zones.job_open_most > 0 && zones.open_most == 0 {
+            if zones.job_open_most > 0 && zones.zoned.open_most.is_none() {
                 let help = "give max_open_zones";
                 wrong(&["job_max_open_zones"], "job_max_open_zones needs a limit of all jobs", help);
             }

@@ -1,17 +1,11 @@
 //! Options about the sizes of single I/Os.
 
-use super::row::{Row, Set, place, put};
+use super::row::{Row, Set, place, put, works};
 use crate::error::Complaint;
 use crate::values::block_split;
 use measure::PerDirection;
 use plan::BlockSize;
 use plan::option::Kind;
-
-const GROUP: &str = "Block sizes";
-
-const fn works(name: &'static str, kind: Kind, set: Set, help: &'static str) -> Row {
-    Row::works(GROUP, name, kind, set, help)
-}
 
 /// The largest size of one I/O.
 const LARGEST: u64 = u32::MAX as u64;
@@ -29,12 +23,7 @@ pub(super) const ROWS: &[Row] = &[
         "bs",
         Kind::ThreeWay,
         Set::Three(|draft, values| {
-            let mut sizes = [None, None, None];
-            for (slot, value) in sizes.iter_mut().zip(values) {
-                *slot = value.map(size).transpose()?.map(BlockSize::Fixed);
-            }
-            place(&mut draft.load.block_size, sizes);
-            Ok(())
+            place(&mut draft.job.load.block_size, values, |bytes| size(bytes).map(BlockSize::Fixed))
         }),
         "Size of one I/O, for reads, writes, trims",
     )
@@ -44,15 +33,7 @@ pub(super) const ROWS: &[Row] = &[
         "bsrange",
         Kind::Range,
         Set::Ranges(|draft, values| {
-            let mut sizes = [None, None, None];
-            for (slot, value) in sizes.iter_mut().zip(values) {
-                *slot = match value {
-                    Some((low, high)) => Some(BlockSize::Range(size(low)?, size(high)?)),
-                    None => None,
-                };
-            }
-            place(&mut draft.load.block_size, sizes);
-            Ok(())
+            place(&mut draft.job.load.block_size, values, |(low, high)| Ok(BlockSize::Range(size(low)?, size(high)?)))
         }),
         "Sizes drawn between two ends, in multiples of the smaller",
     )
@@ -62,7 +43,7 @@ pub(super) const ROWS: &[Row] = &[
         Kind::Text,
         Set::Text(|draft, text, _| {
             let [read, write, trim] = block_split(text, draft.unit_base)?.map(BlockSize::Split);
-            draft.load.block_size = PerDirection { read, write, trim };
+            draft.job.load.block_size = PerDirection { read, write, trim };
             Ok(())
         }),
         "Sizes with their shares in percent, 4k/60:64k/40",
@@ -70,14 +51,14 @@ pub(super) const ROWS: &[Row] = &[
     works(
         "bs_unaligned",
         Kind::Flag,
-        put!(Switch, load.unaligned_sizes),
+        put!(Switch, job.load.unaligned_sizes),
         "Sizes between the ends of bsrange need not be multiples",
     )
     .alias(&["blocksize_unaligned"]),
     works(
         "bs_is_seq_rand",
         Kind::Bool,
-        put!(Switch, load.sizes_by_order),
+        put!(Switch, job.load.sizes_by_order),
         "Read size for sequential, write size for random I/Os",
     )
     .default("0"),
@@ -85,11 +66,10 @@ pub(super) const ROWS: &[Row] = &[
         "ba",
         Kind::ThreeWay,
         Set::Three(|draft, values| {
-            if let Some(wrong) = values.into_iter().flatten().find(|&bytes| u32::try_from(bytes).is_err()) {
-                return Err(Complaint::plain(format!("has {wrong}, above the largest value, {LARGEST}")));
-            }
-            place(&mut draft.load.align, values);
-            Ok(())
+            place(&mut draft.job.load.align, values, |bytes| {
+                let wrong = |_| Complaint::plain(format!("has {bytes}, above the largest value, {LARGEST}"));
+                Ok(Some(u32::try_from(bytes).map_err(wrong)?).filter(|&bytes| bytes > 0))
+            })
         }),
         "Alignment of random offsets",
     )

@@ -1,17 +1,11 @@
 //! Options about the content of buffers and their memory.
 
-use super::row::{Row, Set, kind, put};
+use super::row::{Row, Set, kind, put, works};
 use crate::error::Complaint;
 use crate::values::pattern;
-use plan::Memory;
 use plan::option::Kind;
+use plan::{Fill, Memory};
 use std::path::PathBuf;
-
-const GROUP: &str = "Buffers and memory";
-
-const fn works(name: &'static str, kind: Kind, set: Set, help: &'static str) -> Row {
-    Row::works(GROUP, name, kind, set, help)
-}
 
 const MEMORY: Kind = Kind::Word(&[
     ("malloc", "private pages"),
@@ -23,33 +17,13 @@ const MEMORY: Kind = Kind::Word(&[
     ("cudamalloc", "memory of a GPU"),
 ]);
 
-fn percent(value: u32) -> u8 {
-    u8::try_from(value).unwrap_or(100)
-}
-
 pub(super) const ROWS: &[Row] = &[
-    works(
-        "zero_buffers",
-        Kind::Flag,
-        Set::Switch(|draft, on| {
-            draft.buffers.zero = on;
-            Ok(())
-        }),
-        "Fill buffers with zeros",
-    ),
-    works(
-        "refill_buffers",
-        Kind::Flag,
-        Set::Switch(|draft, on| {
-            draft.buffers.refill = Some(on);
-            Ok(())
-        }),
-        "Fill buffers anew before every write",
-    ),
+    works("zero_buffers", Kind::Flag, put!(Switch, buffers.zero), "Fill buffers with zeros"),
+    works("refill_buffers", Kind::Flag, put!(Switch, buffers.refill), "Fill buffers anew before every write"),
     works(
         "scramble_buffers",
         Kind::Bool,
-        put!(Switch, buffers.scramble),
+        put!(Switch, job.buffers.scramble),
         "Change a little in every buffer before every write",
     )
     .default("1"),
@@ -57,7 +31,7 @@ pub(super) const ROWS: &[Row] = &[
         "buffer_pattern",
         Kind::Text,
         Set::Text(|draft, text, context| {
-            draft.buffers.pattern = Some(pattern(text, context.read)?);
+            draft.job.buffers.fill = Fill::Pattern(pattern(text, context.read)?);
             Ok(())
         }),
         "Fill buffers with this pattern: 0xhex, \"text\", 'file' or a number",
@@ -65,56 +39,49 @@ pub(super) const ROWS: &[Row] = &[
     works(
         "buffer_compress_percentage",
         kind::PERCENT,
-        Set::Count(|draft, value| {
-            draft.buffers.compress_percent = percent(value);
-            Ok(())
-        }),
+        put!(Small, job.buffers.compress_percent),
         "Share of each buffer that compresses away",
     ),
     works(
         "buffer_compress_chunk",
         kind::COUNT,
-        put!(Count, buffers.compress_chunk),
+        put!(Count, job.buffers.compress_chunk),
         "Pieces within which that share holds",
     )
     .default("512"),
     works(
         "dedupe_percentage",
         kind::PERCENT,
-        Set::Count(|draft, value| {
-            draft.buffers.dedupe_percent = percent(value);
-            Ok(())
-        }),
+        put!(Small, job.buffers.dedupe_percent),
         "Share of buffers that repeat an earlier one",
     ),
     works(
         "dedupe_mode",
         Kind::Word(&[("repeat", "the buffer before"), ("working_set", "any of the first unique ones")]),
-        Set::Word(|draft, word, _| {
-            draft.buffers.dedupe_by_set = word == "working_set";
-            Ok(())
-        }),
+        put!(Word, buffers.dedupe_by_set, |word| word == "working_set"),
         "Which earlier buffers are repeated",
     )
     .default("repeat"),
     works(
         "dedupe_working_set_percentage",
         kind::PERCENT,
-        Set::Count(|draft, value| {
-            draft.buffers.set_percent = percent(value);
-            Ok(())
-        }),
+        put!(Small, buffers.working_set.percent),
         "Size of the set of repeated buffers, as a share of the job's size",
     )
     .default("5"),
-    works("dedupe_global", Kind::Bool, put!(Switch, buffers.set_shared), "One such set for all jobs that want it")
-        .default("0"),
+    works(
+        "dedupe_global",
+        Kind::Bool,
+        put!(Switch, buffers.working_set.shared),
+        "One such set for all jobs that want it",
+    )
+    .default("0"),
     works(
         "mem",
         MEMORY,
         Set::Word(|draft, word, rest| {
             let file = rest.filter(|rest| !rest.is_empty()).map(PathBuf::from);
-            draft.buffers.memory = match (word, file) {
+            draft.job.buffers.memory = match (word, file) {
                 ("malloc", None) => Memory::Malloc,
                 ("shm", None) => Memory::Shm(false),
                 ("shmhuge", None) => Memory::Shm(true),
@@ -130,9 +97,10 @@ pub(super) const ROWS: &[Row] = &[
     )
     .default("malloc")
     .alias(&["iomem"]),
-    works("iomem_align", kind::COUNT, put!(Count, buffers.align), "Alignment of buffers; 0 for a page")
+    works("iomem_align", kind::COUNT, put!(Count, job.buffers.align), "Alignment of buffers; 0 for a page")
         .default("0")
         .alias(&["mem_align"]),
-    works("hugepage-size", kind::BYTES, put!(Number, buffers.huge_page), "Size of a huge page").default("2m"),
-    works("lockmem", kind::BYTES, put!(Number, place.lock_memory), "Pin so much memory before the run").default("0"),
+    works("hugepage-size", kind::BYTES, put!(Number, job.buffers.huge_page), "Size of a huge page").default("2m"),
+    works("lockmem", kind::BYTES, put!(Number, job.place.lock_memory), "Pin so much memory before the run")
+        .default("0"),
 ];

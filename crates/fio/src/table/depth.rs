@@ -1,21 +1,11 @@
 //! Options about the engine and how many I/Os are in flight.
 
-use super::row::{Row, Set, kind, put};
+use super::row::{Row, Set, kind, put, refused, works};
 use plan::option::Kind;
 use plan::{DEFAULT_ENGINE, EngineOptions};
 
-const GROUP: &str = "Engine and queue depth";
-
-const fn works(name: &'static str, kind: Kind, set: Set, help: &'static str) -> Row {
-    Row::works(GROUP, name, kind, set, help)
-}
-
 /// Reason why data placement options are refused.
 const PLACEMENT: &str = "it needs an NVMe device with data placement and the engine io_uring_cmd";
-
-const fn refused(name: &'static str, kind: Kind, reason: &'static str, help: &'static str) -> Row {
-    Row::refused(GROUP, name, kind, reason, help)
-}
 
 pub(super) const ROWS: &[Row] = &[
     works(
@@ -23,7 +13,7 @@ pub(super) const ROWS: &[Row] = &[
         Kind::Text,
         Set::Text(|draft, text, _| {
             if draft.engine != text {
-                draft.engine_options = EngineOptions::default();
+                draft.job.engine_options = EngineOptions::default();
             }
             draft.engine = text.to_owned();
             Ok(())
@@ -32,42 +22,36 @@ pub(super) const ROWS: &[Row] = &[
     )
     .default(DEFAULT_ENGINE)
     .first(),
-    works("iodepth", kind::POSITIVE, put!(Count, depth.depth), "I/Os in flight at most").default("1"),
-    works("iodepth_batch", kind::COUNT, put!(Count, depth.batch), "I/Os submitted in one go; 0 for as many as iodepth")
-        .default("1")
-        .alias(&["iodepth_batch_submit"]),
+    works("iodepth", kind::POSITIVE, put!(Count, job.depth.depth), "I/Os in flight at most").default("1"),
+    works(
+        "iodepth_batch",
+        kind::COUNT,
+        put!(Count, job.depth.batch),
+        "I/Os submitted in one go; 0 for as many as iodepth",
+    )
+    .default("1")
+    .alias(&["iodepth_batch_submit"]),
     works(
         "iodepth_batch_complete_min",
         kind::COUNT,
-        put!(Count, depth.reap_min),
+        put!(Count, job.depth.reap_min),
         "I/Os reaped in one go at least; 0 polls",
     )
     .default("1")
     .alias(&["iodepth_batch_complete"]),
-    works(
-        "iodepth_batch_complete_max",
-        kind::COUNT,
-        Set::Count(|draft, most| {
-            draft.depth.reap_max = Some(most);
-            Ok(())
-        }),
-        "I/Os reaped in one go at most",
-    ),
-    works("iodepth_low", kind::COUNT, put!(Count, depth.low), "Once full, drain to this many before filling again"),
+    works("iodepth_batch_complete_max", kind::COUNT, put!(Count, reap_max), "I/Os reaped in one go at most"),
+    works("iodepth_low", kind::COUNT, put!(Count, low), "Once full, drain to this many before filling again"),
     works(
         "serialize_overlap",
         Kind::Bool,
-        put!(Switch, depth.serialises_overlap),
+        put!(Switch, job.depth.serialises_overlap),
         "Hold back I/Os that overlap one in flight",
     )
     .default("0"),
     works(
         "io_submit_mode",
         Kind::Word(&[("inline", "by the worker itself"), ("offload", "by threads, one for each I/O of iodepth")]),
-        Set::Word(|draft, word, _| {
-            draft.depth.offload = word == "offload";
-            Ok(())
-        }),
+        put!(Word, job.depth.offload, |word| word == "offload"),
         "Who hands I/Os to the engine",
     )
     .default("inline"),

@@ -1,58 +1,34 @@
 //! Options that name, multiply and order jobs.
 
-use super::row::{Row, Set, kind, put};
+use super::row::{Row, kind, put, refused, works};
 use plan::option::Kind;
 use plan::{ExitScope, Isolation};
-
-const GROUP: &str = "Jobs";
-
-const fn works(name: &'static str, kind: Kind, set: Set, help: &'static str) -> Row {
-    Row::works(GROUP, name, kind, set, help)
-}
 
 /// Reason why profiles are refused.
 const PROFILE: &str = "fio 3.33's tiobench takes no notice of its own options, and how its act judges a device is written nowhere; \
      docs/fio.md has the jobs of both as job files";
 
-const fn refused(name: &'static str, kind: Kind, reason: &'static str, help: &'static str) -> Row {
-    Row::refused(GROUP, name, kind, reason, help)
-}
-
 pub(super) const ROWS: &[Row] = &[
     works(
         "name",
         Kind::Text,
-        Set::Text(|draft, text, _| {
-            draft.name = text.to_owned();
-            Ok(())
-        }),
+        put!(Text, job.name, |text| text.to_owned()),
         "What the job is called; on the command line it opens a job",
     )
     .first(),
-    works(
-        "description",
-        Kind::Text,
-        Set::Text(|draft, text, _| {
-            draft.description = Some(text.to_owned());
-            Ok(())
-        }),
-        "Free text printed with the job's result",
-    ),
-    works("numjobs", kind::POSITIVE, put!(Count, clones), "How many workers do the same job").default("1"),
+    works("description", Kind::Text, put!(Text, job.description), "Free text printed with the job's result"),
+    works("numjobs", kind::POSITIVE, put!(Count, job.clones), "How many workers do the same job").default("1"),
     works(
         "thread",
         Kind::Flag,
-        Set::Switch(|draft, on| {
-            draft.isolation = if on { Isolation::Thread } else { Isolation::Process };
-            Ok(())
-        }),
+        put!(Switch, job.isolation, |on| if on { Isolation::Thread } else { Isolation::Process }),
         "Workers are threads of one process rather than processes",
     )
     .alias(&["threads"]),
     works(
         "stonewall",
         Kind::Flag,
-        put!(Switch, stonewall),
+        put!(Switch, job.start.stonewall),
         "Start only when every job before this one has ended; opens a reporting group",
     )
     .alias(&["wait_for_previous"]),
@@ -60,19 +36,16 @@ pub(super) const ROWS: &[Row] = &[
     works(
         "group_reporting",
         Kind::Flag,
-        put!(Switch, record.group_reporting),
+        put!(Switch, job.record.group_reporting),
         "Report all workers of the group as one",
     ),
     works(
         "wait_for",
         Kind::Text,
-        Set::Text(|draft, text, _| {
-            draft.wait_for = Some(text.to_owned());
-            Ok(())
-        }),
+        put!(Text, job.start.wait_for),
         "Start only when all workers of this earlier job have ended",
     ),
-    works("exitall", Kind::Flag, put!(Switch, exit_all), "When one job ends, end the others"),
+    works("exitall", Kind::Flag, put!(Switch, job.limits.exit_all), "When one job ends, end the others"),
     works(
         "exit_what",
         Kind::Word(&[
@@ -80,35 +53,31 @@ pub(super) const ROWS: &[Row] = &[
             ("stonewall", "the jobs up to the next stonewall"),
             ("all", "all jobs"),
         ]),
-        Set::Word(|draft, word, _| {
-            draft.exit_scope = match word {
-                "stonewall" => ExitScope::Stonewall,
-                "all" => ExitScope::All,
-                _ => ExitScope::Group,
-            };
-            Ok(())
+        put!(Word, job.limits.exit_scope, |word| match word {
+            "stonewall" => ExitScope::Stonewall,
+            "all" => ExitScope::All,
+            _ => ExitScope::Group,
         }),
         "Whom exitall ends",
     )
     .default("group"),
-    works("exitall_on_error", Kind::Flag, put!(Switch, exit_all_on_error), "When one job fails, end the others"),
+    works(
+        "exitall_on_error",
+        Kind::Flag,
+        put!(Switch, job.limits.exit_all_on_error),
+        "When one job fails, end the others",
+    ),
     refused("profile", Kind::Text, PROFILE, "Run a built-in workload such as tiobench or act"),
     works(
         "exec_prerun",
         Kind::Text,
-        Set::Text(|draft, text, _| {
-            draft.before = Some(text.to_owned());
-            Ok(())
-        }),
+        put!(Text, job.start.before),
         "Run this shell command before the job; its output goes to NAME.prerun.txt",
     ),
     works(
         "exec_postrun",
         Kind::Text,
-        Set::Text(|draft, text, _| {
-            draft.after = Some(text.to_owned());
-            Ok(())
-        }),
+        put!(Text, job.start.after),
         "Run this shell command after the job; its output goes to NAME.postrun.txt",
     ),
 ];

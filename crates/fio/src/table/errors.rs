@@ -1,16 +1,10 @@
 //! Options about what happens on errors.
 
-use super::row::{Row, Set, put};
+use super::row::{Row, Set, put, works};
 use crate::errno;
 use crate::error::Complaint;
 use plan::option::{Kind, TimeUnit};
 use plan::{ContinueOnError, IgnoredErrors};
-
-const GROUP: &str = "Errors";
-
-const fn works(name: &'static str, kind: Kind, set: Set, help: &'static str) -> Row {
-    Row::works(GROUP, name, kind, set, help)
-}
 
 const CLASSES: Kind = Kind::Word(&[
     ("none", "end at the first error"),
@@ -29,7 +23,7 @@ pub(super) const ROWS: &[Row] = &[
         CLASSES,
         Set::Word(|draft, word, _| {
             let is = |words: &[&str]| words.contains(&word);
-            draft.continue_on_error = ContinueOnError {
+            draft.job.limits.continue_on_error = ContinueOnError {
                 read: is(&["read", "io", "all", "1"]),
                 write: is(&["write", "io", "all", "1"]),
                 verify: is(&["verify", "all", "1"]),
@@ -42,17 +36,15 @@ pub(super) const ROWS: &[Row] = &[
     works(
         "ignore_error",
         Kind::Text,
-        Set::Text(|draft, text, _| {
-            draft.ignore_error = ignored(text)?;
-            Ok(())
-        }),
+        put!(Text, job.limits.ignored, |text| ignored(text)?),
         "Which errors of reads, writes and checks are forgiven: EIO:5,ENOSPC,EILSEQ",
     ),
-    works("error_dump", Kind::Bool, put!(Switch, error_dump), "Tell of each error, also of forgiven ones").default("1"),
+    works("error_dump", Kind::Bool, put!(Switch, job.limits.error_dump), "Tell of each error, also of forgiven ones")
+        .default("1"),
     works(
         "stuck_after",
         Kind::Time(TimeUnit::Seconds),
-        put!(Time, stuck_after),
+        put!(Time, job.limits.stuck_after, |time| (!time.is_zero()).then_some(time)),
         "Tell of an I/O that has not come back for so long, with its file and offset; 0 never",
     )
     .default("30s"),

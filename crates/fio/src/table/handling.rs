@@ -1,18 +1,12 @@
 //! Options about how files are selected, opened, locked and created.
 
-use super::row::{Row, Set, kind, put};
+use super::row::{Row, Set, kind, put, works};
 use crate::error::Complaint;
 use crate::values::UnitBase;
 use crate::values::{integer, skewed, split_escaped};
 use plan::option::Kind;
 use plan::{FileLock, FileService, FileType, RangeSync, WriteHint};
 use std::path::PathBuf;
-
-const GROUP: &str = "Files and devices";
-
-const fn works(name: &'static str, kind: Kind, set: Set, help: &'static str) -> Row {
-    Row::works(GROUP, name, kind, set, help)
-}
 
 const FILE_TYPE: Kind = Kind::Word(&[
     ("none", "look what it is"),
@@ -106,24 +100,18 @@ pub(super) const ROWS: &[Row] = &[
     works(
         "filename_format",
         Kind::Text,
-        Set::Text(|draft, text, _| {
-            draft.files.handling.name_format = (text != DEFAULT_NAMES).then(|| text.to_owned());
-            Ok(())
-        }),
+        put!(Text, job.files.handling.name_format, |text| (text != DEFAULT_NAMES).then(|| text.to_owned())),
         "How generated file names are built",
     )
     .default(DEFAULT_NAMES),
     works(
         "filetype",
         FILE_TYPE,
-        Set::Word(|draft, word, _| {
-            draft.files.handling.file_type = match word {
-                "file" => Some(FileType::Regular),
-                "block" => Some(FileType::Block),
-                "char" => Some(FileType::Character),
-                _ => None,
-            };
-            Ok(())
+        put!(Word, job.files.handling.file_type, |word| match word {
+            "file" => Some(FileType::Regular),
+            "block" => Some(FileType::Block),
+            "char" => Some(FileType::Character),
+            _ => None,
         }),
         "What the file is, without looking",
     )
@@ -132,7 +120,7 @@ pub(super) const ROWS: &[Row] = &[
         "opendir",
         Kind::Text,
         Set::Text(|draft, text, _| {
-            draft.files.handling.below.extend(split_escaped(text).into_iter().map(PathBuf::from));
+            draft.job.files.handling.below.extend(split_escaped(text).into_iter().map(PathBuf::from));
             Ok(())
         }),
         "Use every file below this directory",
@@ -140,13 +128,10 @@ pub(super) const ROWS: &[Row] = &[
     works(
         "lockfile",
         LOCK,
-        Set::Word(|draft, word, _| {
-            draft.files.handling.lock = match word {
-                "exclusive" => FileLock::Exclusive,
-                "readwrite" => FileLock::ReadWrite,
-                _ => FileLock::None,
-            };
-            Ok(())
+        put!(Word, job.files.handling.lock, |word| match word {
+            "exclusive" => FileLock::Exclusive,
+            "readwrite" => FileLock::ReadWrite,
+            _ => FileLock::None,
         }),
         "Who may do I/O on a file at the same time",
     )
@@ -154,17 +139,14 @@ pub(super) const ROWS: &[Row] = &[
     works(
         "openfiles",
         kind::COUNT,
-        Set::Count(|draft, count| {
-            draft.files.handling.open_at_once = (count > 0).then_some(count);
-            Ok(())
-        }),
+        put!(Count, job.files.handling.open_at_once, |count| (count > 0).then_some(count)),
         "Number of files open at the same time; all of them without it",
     ),
     works(
         "file_service_type",
         SERVICE,
         Set::Word(|draft, word, rest| {
-            draft.files.handling.service = service(word, rest, draft.unit_base)?;
+            draft.job.files.handling.service = service(word, rest, draft.unit_base)?;
             Ok(())
         }),
         "How the next file is chosen",
@@ -177,7 +159,7 @@ pub(super) const ROWS: &[Row] = &[
             if text.contains(|letter: char| !(letter.is_ascii_alphanumeric() || "-_".contains(letter))) {
                 return Err(Complaint::new("is no scheduler's name", "write it like none, mq-deadline, bfq or kyber"));
             }
-            draft.files.handling.scheduler = Some(text.to_owned());
+            draft.job.files.handling.scheduler = Some(text.to_owned());
             Ok(())
         }),
         "Switch the devices to this scheduler; it stays after the run",
@@ -185,52 +167,47 @@ pub(super) const ROWS: &[Row] = &[
     works(
         "create_serialize",
         Kind::Bool,
-        put!(Switch, files.handling.laid_out_first),
+        put!(Switch, job.files.handling.laid_out_first),
         "Lay out the files of all jobs before the first starts, one after the other",
     )
     .default("1"),
     works(
         "create_on_open",
         Kind::Bool,
-        put!(Switch, files.handling.create_on_open),
+        put!(Switch, job.files.handling.create_on_open),
         "Make files when they are opened, without laying them out",
     )
     .default("0"),
     works(
         "unlink_each_loop",
         Kind::Bool,
-        put!(Switch, files.handling.unlink_each_pass),
+        put!(Switch, job.files.handling.unlink_each_pass),
         "Remove the files after each loop but the last",
     )
     .default("0"),
     works(
         "write_hint",
         HINT,
-        Set::Word(|draft, word, _| {
-            draft.files.handling.write_hint = Some(match word {
-                "short" => WriteHint::Short,
-                "medium" => WriteHint::Medium,
-                "long" => WriteHint::Long,
-                "extreme" => WriteHint::Extreme,
-                _ => WriteHint::None,
-            });
-            Ok(())
-        }),
+        put!(Word, job.files.handling.write_hint, |word| Some(match word {
+            "short" => WriteHint::Short,
+            "medium" => WriteHint::Medium,
+            "long" => WriteHint::Long,
+            "extreme" => WriteHint::Extreme,
+            _ => WriteHint::None,
+        })),
         "Expected life time of the data",
     ),
-    works("fill_device", Kind::Bool, put!(Switch, files.handling.fill), "Write until the space is used up")
+    works("fill_device", Kind::Bool, put!(Switch, job.files.handling.fill), "Write until the space is used up")
         .default("0")
         .alias(&["fill_fs"]),
-    works("file_append", Kind::Bool, put!(Switch, files.handling.append), "Start at the end of what a file holds")
+    works("file_append", Kind::Bool, put!(Switch, job.files.handling.append), "Start at the end of what a file holds")
         .default("0"),
-    works("end_syncfs", Kind::Bool, put!(Switch, load.end_syncfs), "syncfs when the job's I/O is done").default("0"),
+    works("end_syncfs", Kind::Bool, put!(Switch, job.load.end_syncfs), "syncfs when the job's I/O is done")
+        .default("0"),
     works(
         "sync_file_range",
         Kind::Text,
-        Set::Text(|draft, text, _| {
-            draft.load.range_sync = Some(range_sync(text)?);
-            Ok(())
-        }),
+        put!(Text, job.load.range_sync, |text| Some(range_sync(text)?)),
         "sync_file_range after so many writes: wait_before,write,wait_after:N",
     ),
     works(

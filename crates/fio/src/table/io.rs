@@ -1,21 +1,11 @@
 //! Options about the kind and order of I/Os.
 
-use super::row::{Row, Set, kind, place, put};
-use crate::draft::Movement;
+use super::row::{Row, Set, kind, place, put, refused, works};
 use crate::error::Complaint;
 use crate::values::{UnitBase, distribution, integer};
-use plan::Generator;
+use measure::Direction;
 use plan::option::Kind;
-
-const GROUP: &str = "I/O";
-
-const fn works(name: &'static str, kind: Kind, set: Set, help: &'static str) -> Row {
-    Row::works(GROUP, name, kind, set, help)
-}
-
-const fn refused(name: &'static str, kind: Kind, reason: &'static str, help: &'static str) -> Row {
-    Row::refused(GROUP, name, kind, reason, help)
-}
+use plan::{Generator, Mix, Step};
 
 const MOVEMENT: Kind = Kind::Word(&[
     ("read", "sequential reads"),
@@ -56,9 +46,10 @@ fn modifier(text: &str, base: UnitBase) -> Result<i64, Complaint> {
     }
 }
 
-/// Share of reads, in percent.
-fn share(percent: u32) -> u8 {
-    u8::try_from(percent).unwrap_or(100).min(100)
+/// A share in percent.
+fn share(percent: u64) -> Result<u8, Complaint> {
+    let share = u8::try_from(percent).ok().filter(|&share| share <= 100);
+    share.ok_or_else(|| Complaint::new(format!("has a share of {percent}"), "give 0 to 100"))
 }
 
 pub(super) const ROWS: &[Row] = &[
@@ -66,17 +57,22 @@ pub(super) const ROWS: &[Row] = &[
         "rw",
         MOVEMENT,
         Set::Word(|draft, word, rest| {
-            draft.load.random = word.starts_with("rand");
-            draft.load.modifier = rest.map(|rest| modifier(rest, draft.unit_base)).transpose()?;
-            if draft.load.random && draft.load.modifier.is_some_and(|blocks| blocks < 1) {
-                return Err(Complaint::new("draws less than one block at a time", MODIFIER_EXAMPLE));
-            }
-            draft.load.movement = match word.trim_start_matches("rand") {
-                "write" => Movement::Write,
-                "trim" => Movement::Trim,
-                "rw" | "readwrite" => Movement::ReadWrite,
-                "trimwrite" => Movement::TrimWrite,
-                _ => Movement::Read,
+            let load = &mut draft.job.load;
+            load.random = word.starts_with("rand");
+            load.step = match rest.map(|rest| modifier(rest, draft.unit_base)).transpose()? {
+                None => Step::Plain,
+                Some(bytes) if !load.random => Step::Skip(bytes),
+                Some(blocks) if blocks < 1 => {
+                    return Err(Complaint::new("draws less than one block at a time", MODIFIER_EXAMPLE));
+                }
+                Some(blocks) => Step::Run(u32::try_from(blocks).unwrap_or(1)),
+            };
+            load.mix = match word.trim_start_matches("rand") {
+                "write" => Mix::Only(Direction::Write),
+                "trim" => Mix::Only(Direction::Trim),
+                "rw" | "readwrite" => Mix::ReadWrite,
+                "trimwrite" => Mix::TrimWrite,
+                _ => Mix::Only(Direction::Read),
             };
             Ok(())
         }),
@@ -87,30 +83,16 @@ pub(super) const ROWS: &[Row] = &[
     works(
         "rw_sequencer",
         SEQUENCER,
-        Set::Word(|draft, word, _| {
-            draft.load.identical = word == "identical";
-            Ok(())
-        }),
+        put!(Word, identical, |word| word == "identical"),
         "What rw=rand...:N does N times per draw",
     )
     .default("sequential"),
-    works(
-        "rwmixread",
-        kind::PERCENT,
-        Set::Count(|draft, percent| {
-            draft.load.read_percent = share(percent);
-            Ok(())
-        }),
-        "Share of reads in a mix, in percent",
-    )
-    .default("50"),
+    works("rwmixread", kind::PERCENT, put!(Small, job.load.read_percent), "Share of reads in a mix, in percent")
+        .default("50"),
     works(
         "rwmixwrite",
         kind::PERCENT,
-        Set::Count(|draft, percent| {
-            draft.load.read_percent = 100 - share(percent);
-            Ok(())
-        }),
+        put!(Small, job.load.read_percent, |percent| 100 - percent),
         "Share of writes in a mix, in percent; the later of the two holds",
     )
     .default("50"),
@@ -120,20 +102,17 @@ pub(super) const ROWS: &[Row] = &[
         "withdrawn: the mix is drawn for each I/O",
         "Interval over which the mix is kept",
     ),
-    works("randrepeat", Kind::Bool, put!(Switch, load.repeatable), "The same random sequence in every run")
+    works("randrepeat", Kind::Bool, put!(Switch, job.load.repeat_per_loop), "The same random sequence in every run")
         .default("1")
         .alias(&["allrandrepeat"]),
-    works("randseed", kind::BYTES, put!(Number, load.seed), "Seed of the random sequence").default("0x89"),
+    works("randseed", kind::BYTES, put!(Number, job.load.seed), "Seed of the random sequence").default("0x89"),
     works(
         "random_generator",
         GENERATOR,
-        Set::Word(|draft, word, _| {
-            draft.load.generator = match word {
-                "lfsr" => Generator::Lfsr,
-                "tausworthe64" => Generator::Tausworthe64,
-                _ => Generator::Tausworthe,
-            };
-            Ok(())
+        put!(Word, job.load.generator, |word| match word {
+            "lfsr" => Generator::Lfsr,
+            "tausworthe64" => Generator::Tausworthe64,
+            _ => Generator::Tausworthe,
         }),
         "Which generator draws offsets",
     )
@@ -142,7 +121,7 @@ pub(super) const ROWS: &[Row] = &[
         "random_distribution",
         Kind::Text,
         Set::Text(|draft, text, _| {
-            draft.load.distribution = distribution(text, draft.unit_base)?;
+            draft.job.load.distribution = distribution(text, draft.unit_base)?;
             Ok(())
         }),
         "How random offsets are spread over the region",
@@ -152,13 +131,7 @@ pub(super) const ROWS: &[Row] = &[
     works(
         "percentage_random",
         Kind::ThreeWay,
-        Set::Three(|draft, values| {
-            if let Some(wrong) = values.into_iter().flatten().find(|&value| value > 100) {
-                return Err(Complaint::new(format!("has a share of {wrong}"), "give 0 to 100"));
-            }
-            place(&mut draft.load.percent_random, values.map(|value| value.and_then(|value| u8::try_from(value).ok())));
-            Ok(())
-        }),
+        Set::Three(|draft, values| place(&mut draft.job.load.percent_random, values, share)),
         "Share of I/Os of a random job that are random, in percent",
     )
     .default("100,100,100"),
@@ -171,17 +144,23 @@ pub(super) const ROWS: &[Row] = &[
     works(
         "norandommap",
         Kind::Flag,
-        put!(Switch, load.no_random_map),
+        put!(Switch, job.load.cover_all, |off| !off),
         "Do not keep track of blocks; some may come twice, some never",
     ),
-    works("softrandommap", Kind::Bool, put!(Switch, load.soft_map), "Go on without a map when memory is short")
+    works("softrandommap", Kind::Bool, put!(Switch, job.load.soft_map), "Go on without a map when memory is short")
         .default("0"),
     refused("sprandom", Kind::Bool, NO_FACTS, "Precondition an SSD by size-aware random writes").default("0"),
     refused("spr_num_regions", kind::COUNT, NO_FACTS, "Regions of sprandom").default("100"),
     refused("spr_op", Kind::Floats { most: 1 }, NO_FACTS, "Over-provisioning assumed by sprandom").default("0.15"),
     refused("spr_cs", kind::BYTES, NO_FACTS, "Cache size assumed by sprandom").default("0"),
-    works("loops", kind::POSITIVE, put!(Count, loops), "How often the amount is done").default("1"),
-    works("number_ios", kind::BYTES, put!(Number, ios), "End after so many I/Os; 0 for no limit").default("0"),
+    works("loops", kind::POSITIVE, put!(Count, job.limits.loops), "How often the amount is done").default("1"),
+    works(
+        "number_ios",
+        kind::BYTES,
+        put!(Number, job.limits.ios, |ios| (ios > 0).then_some(ios)),
+        "End after so many I/Os; 0 for no limit",
+    )
+    .default("0"),
     refused(
         "num_range",
         kind::COUNT,

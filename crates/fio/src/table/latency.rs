@@ -1,16 +1,10 @@
 //! Options that control or end a job by its latency.
 
-use super::row::{Row, Set, put};
+use super::row::{Row, Set, put, works};
 use crate::error::Complaint;
 use crate::values::floats;
 use measure::{Nanos, PerDirection};
 use plan::option::{Kind, TimeUnit};
-
-const GROUP: &str = "Latency targets";
-
-const fn works(name: &'static str, kind: Kind, set: Set, help: &'static str) -> Row {
-    Row::works(GROUP, name, kind, set, help)
-}
 
 const MICROSECONDS: Kind = Kind::Time(TimeUnit::Microseconds);
 
@@ -18,13 +12,10 @@ pub(super) const ROWS: &[Row] = &[
     works(
         "latency_target",
         MICROSECONDS,
-        Set::Time(|draft, target| {
-            draft.latency.target = (!target.is_zero()).then_some(target);
-            Ok(())
-        }),
+        put!(Time, job.latency.target, |target| (!target.is_zero()).then_some(target)),
         "Find the depth that keeps this latency",
     ),
-    works("latency_window", MICROSECONDS, put!(Time, latency.window), "How long each step of the search lasts"),
+    works("latency_window", MICROSECONDS, put!(Time, job.latency.window), "How long each step of the search lasts"),
     works(
         "latency_percentile",
         Kind::Floats { most: 1 },
@@ -34,13 +25,13 @@ pub(super) const ROWS: &[Row] = &[
             if !(0.0..=100.0).contains(&share) {
                 return Err(Complaint::new(format!("is a share of {share} percent"), "give 0 to 100"));
             }
-            draft.latency.percentile = share;
+            draft.job.latency.percentile = share;
             Ok(())
         }),
         "Share of I/Os that must keep the target",
     )
     .default("100"),
-    works("latency_run", Kind::Bool, put!(Switch, latency.keep_running), "Keep adjusting until the job ends")
+    works("latency_run", Kind::Bool, put!(Switch, job.latency.keep_running), "Keep adjusting until the job ends")
         .default("0"),
     works(
         "max_latency",
@@ -57,7 +48,7 @@ pub(super) const ROWS: &[Row] = &[
                 *slot = (time > Nanos::ZERO).then_some(time);
             }
             let [read, write, trim] = most;
-            draft.latency.most = PerDirection { read, write, trim };
+            draft.job.latency.most = PerDirection { read, write, trim };
             Ok(())
         }),
         "End the job at a slower I/O, us; for reads, writes, trims",

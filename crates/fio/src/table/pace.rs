@@ -1,29 +1,25 @@
 //! Options about rates and think time.
 
-use super::row::{Row, Set, kind, place, put};
+use super::row::{Row, Set, kind, place, put, works};
+use measure::{BytesPerSecond, Nanos};
 use plan::ThinkCount;
 use plan::option::{Kind, TimeUnit};
-
-const GROUP: &str = "Rate and think time";
-
-const fn works(name: &'static str, kind: Kind, set: Set, help: &'static str) -> Row {
-    Row::works(GROUP, name, kind, set, help)
-}
 
 const MICROSECONDS: Kind = Kind::Time(TimeUnit::Microseconds);
 
 pub(super) const ROWS: &[Row] = &[
-    works("thinktime", MICROSECONDS, put!(Time, pace.think), "Pause between blocks").default("0"),
-    works("thinktime_spin", MICROSECONDS, put!(Time, pace.think_spin), "How much of the pause burns CPU").default("0"),
-    works("thinkcycles", kind::COUNT, put!(Count, pace.think_cycles), "Turns of an empty loop before each pause")
+    works("thinktime", MICROSECONDS, put!(Time, job.pace.think), "Pause between blocks").default("0"),
+    works("thinktime_spin", MICROSECONDS, put!(Time, job.pace.think_spin), "How much of the pause burns CPU")
         .default("0"),
-    works("thinktime_blocks", kind::COUNT, put!(Count, pace.think_blocks), "Blocks between pauses").default("1"),
+    works("thinkcycles", kind::COUNT, put!(Count, job.pace.think_cycles), "Turns of an empty loop before each pause")
+        .default("0"),
+    works("thinktime_blocks", kind::COUNT, put!(Count, job.pace.think_blocks), "Blocks between pauses").default("1"),
     works(
         "thinktime_blocks_type",
         Kind::Word(&[("complete", "those that came back"), ("issue", "those that were issued")]),
-        Set::Word(|draft, word, _| {
-            draft.pace.think_counts = if word == "issue" { ThinkCount::Issued } else { ThinkCount::Completed };
-            Ok(())
+        put!(Word, job.pace.think_counts, |word| match word {
+            "issue" => ThinkCount::Issued,
+            _ => ThinkCount::Completed,
         }),
         "Whether issued or completed blocks count",
     )
@@ -31,7 +27,7 @@ pub(super) const ROWS: &[Row] = &[
     works(
         "thinktime_iotime",
         Kind::Time(TimeUnit::Seconds),
-        put!(Time, pace.think_io_time),
+        put!(Time, job.pace.think_io_time),
         "Pause also after so much time of I/O",
     )
     .default("0"),
@@ -39,8 +35,7 @@ pub(super) const ROWS: &[Row] = &[
         "rate",
         Kind::ThreeWay,
         Set::Three(|draft, values| {
-            place(&mut draft.pace.rate, values);
-            Ok(())
+            place(&mut draft.job.pace.rate, values, |rate| Ok((rate > 0).then_some(BytesPerSecond(rate))))
         }),
         "Bytes per second at most, for reads, writes, trims; excludes rate_iops",
     ),
@@ -48,8 +43,7 @@ pub(super) const ROWS: &[Row] = &[
         "rate_min",
         Kind::ThreeWay,
         Set::Three(|draft, values| {
-            place(&mut draft.pace.least_rate, values);
-            Ok(())
+            place(&mut draft.job.pace.least_rate, values, |rate| Ok((rate > 0).then_some(BytesPerSecond(rate))))
         }),
         "Fail below so many bytes per second",
     )
@@ -57,39 +51,42 @@ pub(super) const ROWS: &[Row] = &[
     works(
         "rate_iops",
         Kind::ThreeWay,
-        Set::Three(|draft, values| {
-            place(&mut draft.pace.iops, values);
-            Ok(())
-        }),
+        Set::Three(|draft, values| place(&mut draft.job.pace.iops, values, |iops| Ok((iops > 0).then_some(iops)))),
         "I/Os per second at most, for reads, writes, trims; excludes rate",
     ),
     works(
         "rate_iops_min",
         Kind::ThreeWay,
         Set::Three(|draft, values| {
-            place(&mut draft.pace.least_iops, values);
-            Ok(())
+            place(&mut draft.job.pace.least_iops, values, |iops| Ok((iops > 0).then_some(iops)))
         }),
         "Fail below so many I/Os per second",
     ),
     works(
         "rate_process",
         Kind::Word(&[("linear", "equal gaps"), ("poisson", "exponential gaps")]),
-        Set::Word(|draft, word, _| {
-            draft.pace.poisson = word == "poisson";
-            Ok(())
-        }),
+        put!(Word, job.pace.poisson, |word| word == "poisson"),
         "How the gaps of a limited rate are spread",
     )
     .default("linear"),
-    works("rate_cycle", kind::COUNT, put!(Count, pace.rate_cycle_ms), "Window over which rate_min is averaged, ms")
-        .default("1000")
-        .alias(&["ratecycle"]),
-    works("rate_ignore_thinktime", Kind::Bool, put!(Switch, pace.rate_ignores_think), "Do not catch up for pauses"),
-    works("flow_id", kind::COUNT, put!(Count, pace.flow_id), "Which flow the job belongs to").default("0"),
-    works("flow", Kind::Integer { least: 0, most: 1000 }, put!(Count, pace.flow), "The job's weight in its flow")
+    works(
+        "rate_cycle",
+        kind::COUNT,
+        put!(Count, job.pace.rate_cycle, |ms| Nanos::from_millis(ms.into())),
+        "Window over which rate_min is averaged, ms",
+    )
+    .default("1000")
+    .alias(&["ratecycle"]),
+    works("rate_ignore_thinktime", Kind::Bool, put!(Switch, job.pace.rate_ignores_think), "Do not catch up for pauses"),
+    works("flow_id", kind::COUNT, put!(Count, flow.id), "Which flow the job belongs to").default("0"),
+    works("flow", Kind::Integer { least: 0, most: 1000 }, put!(Count, flow.weight), "The job's weight in its flow")
         .default("0"),
-    works("flow_sleep", kind::COUNT, put!(Count, pace.flow_sleep_us), "How long a job ahead of its share sleeps, us")
-        .default("0"),
+    works(
+        "flow_sleep",
+        kind::COUNT,
+        put!(Count, flow.pause, |us| Nanos::from_micros(us.into())),
+        "How long a job ahead of its share sleeps, us",
+    )
+    .default("0"),
     works("flow_watermark", Kind::Text, Set::Withdrawn, "Withdrawn: flows have weights"),
 ];

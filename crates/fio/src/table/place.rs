@@ -1,16 +1,10 @@
 //! Options about CPUs, memory nodes, priority and identity of a worker.
 
-use super::row::{Row, Set, kind, put};
+use super::row::{Row, Set, kind, put, works};
 use crate::error::Complaint;
 use crate::values::cpu_list;
 use plan::MemoryPolicy;
 use plan::option::Kind;
-
-const GROUP: &str = "CPU, priority, rights";
-
-const fn works(name: &'static str, kind: Kind, set: Set, help: &'static str) -> Row {
-    Row::works(GROUP, name, kind, set, help)
-}
 
 /// Number of NUMA nodes: one per bit of a 64-bit mask.
 const NODES: u32 = 64;
@@ -39,42 +33,25 @@ fn memory_policy(text: &str) -> Result<MemoryPolicy, Complaint> {
 }
 
 pub(super) const ROWS: &[Row] = &[
-    works(
-        "comm",
-        Kind::Text,
-        Set::Text(|draft, text, _| {
-            draft.place.name = Some(text.to_owned());
-            Ok(())
-        }),
-        "Name of the worker in the process list",
-    ),
-    works("nice", Kind::Integer { least: -20, most: 19 }, put!(Signed, place.nice), "Change of the nice value")
+    works("comm", Kind::Text, put!(Text, job.place.name), "Name of the worker in the process list"),
+    works("nice", Kind::Integer { least: -20, most: 19 }, put!(Signed, job.place.nice), "Change of the nice value")
         .default("0"),
     works(
         "prio",
         Kind::Integer { least: 0, most: 7 },
-        Set::Count(|draft, level| {
-            draft.place.io_level = u8::try_from(level).ok();
-            Ok(())
-        }),
+        put!(Small, place.io_level),
         "I/O priority within its class, 0 is highest",
     ),
     works(
         "prioclass",
         Kind::Integer { least: 0, most: 3 },
-        Set::Count(|draft, class| {
-            draft.place.io_class = u8::try_from(class).ok();
-            Ok(())
-        }),
+        put!(Small, place.io_class),
         "I/O priority class: 1 realtime, 2 best effort, 3 idle",
     ),
     works(
         "priohint",
         Kind::Integer { least: 0, most: 1023 },
-        Set::Count(|draft, hint| {
-            draft.place.io_hint = u16::try_from(hint).unwrap_or(0);
-            Ok(())
-        }),
+        put!(Count, job.place.io_hint, |hint| u16::try_from(hint).unwrap_or(0)),
         "Hint that goes with the I/O priority",
     ),
     works(
@@ -93,7 +70,7 @@ pub(super) const ROWS: &[Row] = &[
                     context.cpus.saturating_sub(1)
                 )));
             }
-            draft.place.cpus = list;
+            draft.job.place.cpus = list;
             Ok(())
         }),
         "CPUs the worker may use, as bits",
@@ -102,7 +79,7 @@ pub(super) const ROWS: &[Row] = &[
         "cpus_allowed",
         Kind::Text,
         Set::Text(|draft, text, context| {
-            draft.place.cpus = cpu_list(text, context.cpus)?;
+            draft.job.place.cpus = cpu_list(text, context.cpus)?;
             Ok(())
         }),
         "CPUs the worker may use: 0,2,4-7",
@@ -110,28 +87,19 @@ pub(super) const ROWS: &[Row] = &[
     works(
         "cpus_allowed_policy",
         Kind::Word(&[("shared", "all clones use all of them"), ("split", "each clone gets one")]),
-        Set::Word(|draft, word, _| {
-            draft.place.split_cpus = word == "split";
-            Ok(())
-        }),
+        put!(Word, job.place.split_cpus, |word| word == "split"),
         "How clones share the allowed CPUs",
     ),
     works(
         "numa_cpu_nodes",
         Kind::Text,
-        Set::Text(|draft, text, _| {
-            draft.place.nodes = nodes(text)?;
-            Ok(())
-        }),
+        put!(Text, job.place.nodes, |text| nodes(text)?),
         "Run on the CPUs of these NUMA nodes: 0,2-3",
     ),
     works(
         "numa_mem_policy",
         Kind::Text,
-        Set::Text(|draft, text, _| {
-            draft.place.memory = Some(memory_policy(text)?);
-            Ok(())
-        }),
+        put!(Text, job.place.memory, |text| Some(memory_policy(text)?)),
         "Where memory comes from: default, local, prefer:N, bind:LIST or interleave:LIST",
     ),
     works(
@@ -141,7 +109,7 @@ pub(super) const ROWS: &[Row] = &[
             if text.split('/').any(|part| part == "..") {
                 return Err(Complaint::new("leaves the hierarchy", "name a group below its root, like bench/slow"));
             }
-            draft.place.cgroup = Some(text.trim_start_matches('/').to_owned());
+            draft.place.cgroup.name = text.trim_start_matches('/').to_owned();
             Ok(())
         }),
         "Put the worker into this cgroup, which is made where it is not there",
@@ -149,29 +117,10 @@ pub(super) const ROWS: &[Row] = &[
     works(
         "cgroup_weight",
         Kind::Integer { least: 100, most: 1000 },
-        Set::Count(|draft, weight| {
-            draft.place.cgroup_weight = Some(weight);
-            Ok(())
-        }),
+        put!(Count, place.cgroup.weight),
         "Weight of that cgroup for I/O",
     ),
-    works("cgroup_nodelete", Kind::Bool, put!(Switch, place.cgroup_keep), "Keep that cgroup afterwards").default("0"),
-    works(
-        "uid",
-        kind::COUNT,
-        Set::Count(|draft, id| {
-            draft.place.user = Some(id);
-            Ok(())
-        }),
-        "Run as this user, by number",
-    ),
-    works(
-        "gid",
-        kind::COUNT,
-        Set::Count(|draft, id| {
-            draft.place.group = Some(id);
-            Ok(())
-        }),
-        "Run as this group, by number",
-    ),
+    works("cgroup_nodelete", Kind::Bool, put!(Switch, place.cgroup.keep), "Keep that cgroup afterwards").default("0"),
+    works("uid", kind::COUNT, put!(Count, job.place.user), "Run as this user, by number"),
+    works("gid", kind::COUNT, put!(Count, job.place.group), "Run as this group, by number"),
 ];

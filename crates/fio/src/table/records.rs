@@ -1,78 +1,54 @@
 //! Options about measurements and reports.
 
-use super::row::{Row, Set, kind, put};
+use super::row::{Row, Set, kind, put, works};
 use crate::error::Complaint;
 use crate::values::floats;
 use measure::Nanos;
 use plan::Unified;
 use plan::option::Kind;
 
-const GROUP: &str = "Measuring and reporting";
-
-const fn works(name: &'static str, kind: Kind, set: Set, help: &'static str) -> Row {
-    Row::works(GROUP, name, kind, set, help)
-}
-
 pub(super) const ROWS: &[Row] = &[
-    works("stats", Kind::Bool, put!(Switch, record.shown), "Report this job").default("1"),
+    works("stats", Kind::Bool, put!(Switch, job.record.shown), "Report this job").default("1"),
     works(
         "bwavgtime",
         kind::COUNT,
-        Set::Count(|draft, ms| {
-            draft.record.bandwidth_interval = Nanos::from_millis(ms.into());
-            Ok(())
-        }),
+        put!(Count, job.record.bandwidth_interval, |ms| Nanos::from_millis(ms.into())),
         "Interval of bandwidth samples, ms",
     )
     .default("500"),
     works(
         "iopsavgtime",
         kind::COUNT,
-        Set::Count(|draft, ms| {
-            draft.record.iops_interval = Nanos::from_millis(ms.into());
-            Ok(())
-        }),
+        put!(Count, job.record.iops_interval, |ms| Nanos::from_millis(ms.into())),
         "Interval of IOPS samples, ms",
     )
     .default("500"),
-    works("disk_util", Kind::Bool, put!(Switch, record.disk_usage), "Report what the disks did").default("1"),
+    works("disk_util", Kind::Bool, put!(Switch, job.record.disk_usage), "Report what the disks did").default("1"),
     works(
         "disable_lat",
         Kind::Bool,
-        Set::Switch(|draft, off| {
-            draft.record.total_latency = !off;
-            Ok(())
-        }),
+        put!(Switch, job.record.total_latency, |off| !off),
         "Do not measure total latency",
     )
     .default("0"),
     works(
         "disable_clat",
         Kind::Bool,
-        Set::Switch(|draft, off| {
-            draft.record.completion_latency = !off;
-            Ok(())
-        }),
+        put!(Switch, job.record.completion_latency, |off| !off),
         "Do not measure completion latency",
     )
     .default("0"),
     works(
         "disable_slat",
         Kind::Bool,
-        Set::Switch(|draft, off| {
-            draft.record.submission_latency = !off;
-            Ok(())
-        }),
+        put!(Switch, job.record.submission_latency, |off| !off),
         "Do not measure submission latency",
     )
     .default("0"),
     works(
         "disable_bw_measurement",
         Kind::Bool,
-        Set::Switch(|draft, off| {
-            draft.record.samples = !off;
-            Ok(())
-        }),
+        put!(Switch, job.record.samples, |off| !off),
         "Take no bandwidth and IOPS samples",
     )
     .default("0")
@@ -80,16 +56,16 @@ pub(super) const ROWS: &[Row] = &[
     works(
         "clat_percentiles",
         Kind::Bool,
-        put!(Switch, record.completion_percentiles),
+        put!(Switch, job.record.completion_percentiles),
         "Percentiles of completion latency",
     )
     .default("1"),
-    works("lat_percentiles", Kind::Bool, put!(Switch, record.total_percentiles), "Percentiles of total latency")
+    works("lat_percentiles", Kind::Bool, put!(Switch, job.record.total_percentiles), "Percentiles of total latency")
         .default("0"),
     works(
         "slat_percentiles",
         Kind::Bool,
-        put!(Switch, record.submission_percentiles),
+        put!(Switch, job.record.submission_percentiles),
         "Percentiles of submission latency",
     )
     .default("0"),
@@ -103,8 +79,8 @@ pub(super) const ROWS: &[Row] = &[
             }
             values.sort_by(f64::total_cmp);
             let digits = |part: &str| part.trim().split_once('.').map_or(0, |(_, digits)| digits.len());
-            draft.record.percentile_digits = text.split(':').map(digits).max().unwrap_or(0);
-            draft.record.percentiles = values;
+            draft.job.record.percentile_digits = text.split(':').map(digits).max().unwrap_or(0);
+            draft.job.record.percentiles = values;
             Ok(())
         }),
         "Which percentiles are reported",
@@ -113,10 +89,7 @@ pub(super) const ROWS: &[Row] = &[
     works(
         "significant_figures",
         Kind::Integer { least: 1, most: 10 },
-        Set::Count(|draft, digits| {
-            draft.record.significant_figures = usize::try_from(digits).unwrap_or(4);
-            Ok(())
-        }),
+        put!(Count, job.record.significant_figures, |digits| usize::try_from(digits).unwrap_or(4)),
         "Digits of numbers in the text report",
     )
     .default("4"),
@@ -130,13 +103,10 @@ pub(super) const ROWS: &[Row] = &[
             ("1", "as mixed"),
             ("2", "as both"),
         ]),
-        Set::Word(|draft, word, _| {
-            draft.record.unified = match word {
-                "mixed" | "1" => Unified::Mixed,
-                "both" | "2" => Unified::Both,
-                _ => Unified::None,
-            };
-            Ok(())
+        put!(Word, job.record.unified, |word| match word {
+            "mixed" | "1" => Unified::Mixed,
+            "both" | "2" => Unified::Both,
+            _ => Unified::None,
         }),
         "Report reads, writes and trims together",
     )
@@ -144,7 +114,7 @@ pub(super) const ROWS: &[Row] = &[
     works(
         "block_error_percentiles",
         Kind::Bool,
-        put!(Switch, record.block_lives),
+        put!(Switch, job.record.block_lives),
         "What became of each block of a job that trims, and after how many trims it failed",
     )
     .default("0"),

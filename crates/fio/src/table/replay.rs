@@ -1,16 +1,11 @@
 //! Options about recorded I/O.
 
-use super::row::{Row, Set, kind, put};
+use super::row::{Row, Set, kind, put, works};
 use crate::error::Complaint;
 use crate::values::split_escaped;
 use plan::option::Kind;
+use plan::{Hold, Timing};
 use std::path::PathBuf;
-
-const GROUP: &str = "Replay";
-
-const fn works(name: &'static str, kind: Kind, set: Set, help: &'static str) -> Row {
-    Row::works(GROUP, name, kind, set, help)
-}
 
 /// At least 1: the recorded values are divided by it.
 const FACTOR: Kind = kind::POSITIVE;
@@ -23,7 +18,7 @@ pub(super) const ROWS: &[Row] = &[
             if path.is_empty() {
                 return Err(Complaint::new("names no file", "write it like write_iolog=run.iolog"));
             }
-            draft.replay.written_log = Some(PathBuf::from(path));
+            draft.job.record.iolog = Some(PathBuf::from(path));
             Ok(())
         }),
         "Append a record of the I/Os to this file",
@@ -40,47 +35,41 @@ pub(super) const ROWS: &[Row] = &[
         }),
         "Replay this record: fio's (v2, v3) or blktrace's; several by `:`, one for each clone; - is standard input",
     ),
-    works("read_iolog_chunked", Kind::Bool, put!(Switch, replay.chunked), "Hold only a small piece of the record")
-        .default("0"),
+    works(
+        "read_iolog_chunked",
+        Kind::Bool,
+        put!(Switch, replay.plan.hold, |pieces| if pieces { Hold::Pieces } else { Hold::Ahead }),
+        "Hold only a small piece of the record",
+    )
+    .default("0"),
     works(
         "merge_blktrace_file",
         Kind::Text,
-        Set::Text(|draft, path, _| {
-            draft.replay.merged = Some(PathBuf::from(path));
-            Ok(())
-        }),
+        put!(Text, replay.merge.file, |path| path.into()),
         "Merge the traces of read_iolog into this file and replay it",
     ),
     works(
         "merge_blktrace_scalars",
         Kind::Floats { most: 64 },
-        Set::Text(|draft, list, _| {
-            draft.replay.scalars = numbers(list, |value: f64| value.is_finite() && (0.0..=1e9).contains(&value))?;
-            Ok(())
-        }),
+        put!(Text, replay.merge.scalars, |list| numbers(list, |value| (0.0..=1e9).contains(&value))?),
         "Times of each merged trace in percent of those recorded",
     ),
     works(
         "merge_blktrace_iters",
         Kind::Floats { most: 64 },
-        Set::Text(|draft, list, _| {
-            draft.replay.rounds = numbers(list, |value: f64| value >= 1.0 && value.fract() == 0.0 && value <= 1e6)?;
-            Ok(())
-        }),
+        put!(Text, replay.merge.rounds, |list| rounds(list)?),
         "How often each merged trace is repeated",
     ),
     works("replay_no_stall", Kind::Bool, put!(Switch, replay.no_stall), "Replay without the recorded pauses")
         .default("0"),
-    works("replay_time_scale", FACTOR, put!(Count, replay.percent), "Speed of the replay in percent").default("100"),
     works(
-        "replay_redirect",
-        Kind::Text,
-        Set::Text(|draft, path, _| {
-            draft.replay.plan.redirect = Some(PathBuf::from(path));
-            Ok(())
-        }),
-        "Replay all I/Os onto this file or device",
-    ),
+        "replay_time_scale",
+        FACTOR,
+        put!(Count, replay.plan.timing, |percent| Timing::Percent(percent)),
+        "Speed of the replay in percent",
+    )
+    .default("100"),
+    works("replay_redirect", Kind::Text, put!(Text, replay.plan.redirect), "Replay all I/Os onto this file or device"),
     works(
         "replay_align",
         kind::COUNT,
@@ -93,16 +82,7 @@ pub(super) const ROWS: &[Row] = &[
         }),
         "Round replayed offsets down to multiples of this power of two",
     ),
-    works(
-        "replay_scale",
-        FACTOR,
-        Set::Count(|draft, factor| {
-            draft.replay.plan.scale = u64::from(factor);
-            Ok(())
-        }),
-        "Divide replayed offsets by this",
-    )
-    .default("1"),
+    works("replay_scale", FACTOR, put!(Count, replay.plan.scale), "Divide replayed offsets by this").default("1"),
     works(
         "replay_skip",
         Kind::Text,
@@ -125,6 +105,13 @@ pub(super) const ROWS: &[Row] = &[
         "What is left out of the replay: read, write, trim, sync",
     ),
 ];
+
+/// Parses numbers of repetitions separated by `:`, such as `2:1`.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "whole numbers from 1 to a million")]
+fn rounds(list: &str) -> Result<Vec<u64>, Complaint> {
+    let numbers = numbers(list, |value| value >= 1.0 && value.fract() == 0.0 && value <= 1e6)?;
+    Ok(numbers.into_iter().map(|rounds| rounds as u64).collect())
+}
 
 /// Parses numbers separated by `:`, such as `50:100`.
 fn numbers(list: &str, allowed: fn(f64) -> bool) -> Result<Vec<f64>, Complaint> {

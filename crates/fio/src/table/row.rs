@@ -25,6 +25,8 @@ pub(crate) enum Set {
     Word(fn(&mut Draft, &str, Option<&str>) -> Outcome),
     /// Takes a number that fits 32 bits.
     Count(fn(&mut Draft, u32) -> Outcome),
+    /// Takes a number that fits 8 bits.
+    Small(fn(&mut Draft, u8) -> Outcome),
     /// Takes a non-negative number.
     Number(fn(&mut Draft, u64) -> Outcome),
     /// Takes a signed number.
@@ -56,31 +58,20 @@ pub(crate) struct Row {
     pub order: u8,
 }
 
+/// An option that is supported.
+pub(super) const fn works(name: &'static str, kind: Kind, set: Set, help: &'static str) -> Row {
+    let spec = OptionSpec { name, aliases: &[], kind, default: None, help, support: Support::Works, effect: None };
+    Row { spec, set, order: 1 }
+}
+
+/// An option that is known but refused.
+pub(super) const fn refused(name: &'static str, kind: Kind, reason: &'static str, help: &'static str) -> Row {
+    let spec =
+        OptionSpec { name, aliases: &[], kind, default: None, help, support: Support::Refused(reason), effect: None };
+    Row { spec, set: Set::Nothing, order: 1 }
+}
+
 impl Row {
-    /// An option that is supported.
-    pub(crate) const fn works(
-        group: &'static str,
-        name: &'static str,
-        kind: Kind,
-        set: Set,
-        help: &'static str,
-    ) -> Self {
-        let spec =
-            OptionSpec { name, aliases: &[], kind, default: None, help, group, support: Support::Works, effect: None };
-        Row { spec, set, order: 1 }
-    }
-
-    /// An option that is known but refused.
-    pub(crate) const fn refused(
-        group: &'static str,
-        name: &'static str,
-        kind: Kind,
-        reason: &'static str,
-        help: &'static str,
-    ) -> Self {
-        Row::works(group, name, kind, Set::Nothing, help).refuse(reason)
-    }
-
     /// Sets the default.
     pub(crate) const fn default(mut self, text: &'static str) -> Self {
         self.spec.default = Some(text);
@@ -90,12 +81,6 @@ impl Row {
     /// Sets other names.
     pub(crate) const fn alias(mut self, aliases: &'static [&'static str]) -> Self {
         self.spec.aliases = aliases;
-        self
-    }
-
-    /// Refuses the option although it has a setter.
-    pub(crate) const fn refuse(mut self, reason: &'static str) -> Self {
-        self.spec.support = Support::Refused(reason);
         self
     }
 
@@ -120,6 +105,10 @@ impl Row {
             Set::Count(set) => {
                 let number = self.bounded(text, base)?;
                 set(draft, u32::try_from(number).map_err(|_| Complaint::plain("is too large"))?)
+            }
+            Set::Small(set) => {
+                let number = self.bounded(text, base)?;
+                set(draft, u8::try_from(number).map_err(|_| Complaint::plain("is too large"))?)
             }
             Set::Number(set) => {
                 let number = self.bounded(text, base)?;
@@ -199,20 +188,38 @@ pub(crate) fn switch(text: &str) -> Result<bool, Complaint> {
     }
 }
 
-/// Stores the values of the directions that were given; the others keep theirs.
-pub(crate) fn place<T>(target: &mut PerDirection<T>, values: Triple<T>) {
+/// Stores the converted values of the directions that were given; the others keep theirs.
+pub(super) fn place<T, V>(
+    target: &mut PerDirection<T>,
+    values: Triple<V>,
+    convert: impl Fn(V) -> Result<T, Complaint>,
+) -> Outcome {
     let [read, write, trim] = values;
     for (slot, value) in [(&mut target.read, read), (&mut target.write, write), (&mut target.trim, trim)] {
         if let Some(value) = value {
-            *slot = value;
+            *slot = convert(value)?;
         }
     }
+    Ok(())
 }
 
-/// `put!(Switch, files.direct)`: a setter that stores the value in a field.
+/// Builds a setter that stores the value in a field of the draft: `put!(Switch, job.files.direct)` as it is,
+/// `put!(Count, job.record.iops_interval, |ms| Nanos::from_millis(ms.into()))` converted.
 macro_rules! put {
+    (Text, $($field:ident).+) => {
+        $crate::table::row::put!(Text, $($field).+, |text| Some(text.into()))
+    };
     ($kind:ident, $($field:ident).+) => {
-        $crate::table::Set::$kind(|draft, value| { draft.$($field).+ = value; Ok(()) })
+        $crate::table::row::put!($kind, $($field).+, |value| value.into())
+    };
+    (Text, $($field:ident).+, |$text:ident| $value:expr) => {
+        $crate::table::Set::Text(|draft, $text, _| { draft.$($field).+ = $value; Ok(()) })
+    };
+    (Word, $($field:ident).+, |$word:ident| $value:expr) => {
+        $crate::table::Set::Word(|draft, $word, _| { draft.$($field).+ = $value; Ok(()) })
+    };
+    ($kind:ident, $($field:ident).+, |$given:ident| $value:expr) => {
+        $crate::table::Set::$kind(|draft, $given| { draft.$($field).+ = $value; Ok(()) })
     };
 }
 pub(crate) use put;

@@ -1,15 +1,9 @@
 //! Options about the amount of I/O, and the offsets in the file.
 
-use super::row::{Row, Set, kind, put};
+use super::row::{Row, Set, kind, put, works};
 use crate::error::Complaint;
 use crate::values::{Amount, UnitBase, integer};
 use plan::option::Kind;
-
-const GROUP: &str = "Amount and place";
-
-const fn works(name: &'static str, kind: Kind, set: Set, help: &'static str) -> Row {
-    Row::works(GROUP, name, kind, set, help)
-}
 
 /// Rejects percentages above 100. Zones become bytes later, when their size is known.
 fn at_most_all(amount: Amount) -> Result<Amount, Complaint> {
@@ -25,19 +19,13 @@ pub(super) const ROWS: &[Row] = &[
     works(
         "size",
         kind::SHARE,
-        Set::Amount(|draft, amount| {
-            draft.files.size = Some(at_most_all(amount)?);
-            Ok(())
-        }),
+        put!(Amount, files.size, |amount| Some(at_most_all(amount)?)),
         "Size of the region worked on, all files together; 20% of what is there",
     ),
     works(
         "io_size",
         kind::SHARE,
-        Set::Amount(|draft, amount| {
-            draft.files.io_size = Some(at_most_all(amount)?);
-            Ok(())
-        }),
+        put!(Amount, files.io_size, |amount| Some(at_most_all(amount)?)),
         "Amount of I/O, where it differs from size",
     )
     .alias(&["io_limit"]),
@@ -54,7 +42,7 @@ pub(super) const ROWS: &[Row] = &[
             };
             let (low, high) = text.split_once('-').unwrap_or((text, text));
             let (low, high) = (bytes(low)?, bytes(high)?);
-            draft.files.file_size = Some((low.min(high), low.max(high)));
+            draft.job.files.file_size = Some((low.min(high), low.max(high)));
             Ok(())
         }),
         "Size of each file, or a range it is drawn from",
@@ -62,10 +50,7 @@ pub(super) const ROWS: &[Row] = &[
     works(
         "offset",
         kind::SHARE,
-        Set::Amount(|draft, amount| {
-            draft.files.offset = at_most_all(amount)?;
-            Ok(())
-        }),
+        put!(Amount, files.offset, |amount| at_most_all(amount)?),
         "Where the region starts in each file",
     )
     .default("0")
@@ -73,20 +58,19 @@ pub(super) const ROWS: &[Row] = &[
     works(
         "offset_increment",
         kind::SHARE,
-        Set::Amount(|draft, amount| {
-            draft.files.offset_increment = at_most_all(amount)?;
-            Ok(())
-        }),
+        put!(Amount, files.offset_increment, |amount| at_most_all(amount)?),
         "How much later it starts for each next clone",
     )
     .default("0"),
-    works("offset_align", kind::BYTES, put!(Number, files.handling.offset_align), "Alignment of a relative offset")
+    works("offset_align", kind::BYTES, put!(Number, job.files.handling.offset_align), "Alignment of a relative offset")
         .default("0"),
     works(
         "kb_base",
         Kind::Word(&[("1024", "k is 1024, ki is 1000"), ("1000", "k is 1000, ki is 1024")]),
         Set::Word(|draft, word, _| {
-            draft.unit_base = if word == "1000" { UnitBase::Decimal } else { UnitBase::Binary };
+            let decimal = word == "1000";
+            draft.unit_base = if decimal { UnitBase::Decimal } else { UnitBase::Binary };
+            draft.job.record.unit_base = if decimal { 1000 } else { 1024 };
             Ok(())
         }),
         "What k means in sizes and in reports",
@@ -96,10 +80,7 @@ pub(super) const ROWS: &[Row] = &[
     works(
         "unit_base",
         Kind::Word(&[("0", "bytes"), ("8", "bytes"), ("1", "bits")]),
-        Set::Word(|draft, word, _| {
-            draft.record.bits = word == "1";
-            Ok(())
-        }),
+        put!(Word, job.record.bits, |word| word == "1"),
         "Report rates in bytes (8) or bits (1)",
     )
     .default("0")

@@ -1,22 +1,15 @@
 //! Options that end a job when its rate or latency is steady.
 
-use super::row::{Row, Set, put};
-use crate::draft::SteadyWords;
+use super::row::{Row, Set, put, works};
 use crate::error::Complaint;
 use measure::Nanos;
 use plan::option::{Kind, TimeUnit};
-use plan::{SteadyCriterion, SteadyMeasure};
-
-const GROUP: &str = "Steady state";
-
-const fn works(name: &'static str, kind: Kind, set: Set, help: &'static str) -> Row {
-    Row::works(GROUP, name, kind, set, help)
-}
+use plan::{SteadyCriterion, SteadyMeasure, SteadyPlan};
 
 const SECONDS: Kind = Kind::Time(TimeUnit::Seconds);
 
-/// Parses a criterion, such as `iops:5%` or `bw_slope:300`.
-fn words(text: &str) -> Result<SteadyWords, Complaint> {
+/// Replaces the criterion of `plan` by this one, such as `iops:5%` or `bw_slope:300`.
+fn criterion(text: &str, plan: SteadyPlan) -> Result<SteadyPlan, Complaint> {
     let wrong = |what: &str| Complaint::new(what, "write it like iops:2% or bw_slope:0.3%");
     let (word, limit) = text.split_once(':').ok_or_else(|| wrong("has no limit"))?;
     let (measure, criterion) = match word.trim() {
@@ -33,7 +26,7 @@ fn words(text: &str) -> Result<SteadyWords, Complaint> {
     if !limit.is_finite() || limit < 0.0 {
         return Err(wrong("has a limit below zero or beyond all numbers"));
     }
-    Ok(SteadyWords { measure, criterion, limit, relative })
+    Ok(SteadyPlan { measure, criterion, limit, relative, ..plan })
 }
 
 pub(super) const ROWS: &[Row] = &[
@@ -41,7 +34,7 @@ pub(super) const ROWS: &[Row] = &[
         "steadystate",
         Kind::Text,
         Set::Text(|draft, text, _| {
-            draft.steady.words = words(text)?;
+            draft.steady = criterion(text, draft.steady)?;
             Ok(())
         }),
         "What must settle within which limit: iops, bw or lat, or their _slope",

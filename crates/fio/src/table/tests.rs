@@ -20,7 +20,7 @@ fn every_working_row_has_a_setter_of_its_kind() {
             (row.spec.kind, row.set),
             (_, Set::Text(_) | Set::Withdrawn)
                 | (Kind::Word(_), Set::Word(_))
-                | (Kind::Integer { .. }, Set::Count(_) | Set::Number(_) | Set::Signed(_))
+                | (Kind::Integer { .. }, Set::Count(_) | Set::Small(_) | Set::Number(_) | Set::Signed(_))
                 | (Kind::Size { percent: true }, Set::Amount(_))
                 | (Kind::Size { percent: false }, Set::Number(_))
                 | (Kind::ThreeWay, Set::Three(_))

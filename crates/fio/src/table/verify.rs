@@ -1,15 +1,9 @@
 //! Options about verification.
 
-use super::row::{Row, Set, kind, put};
+use super::row::{Row, Set, kind, put, works};
 use crate::values::{cpu_list, pattern_with_offsets};
 use plan::option::Kind;
 use plan::{Digest, VerifyFormat, VerifyMethod, VerifyPolicy};
-
-const GROUP: &str = "Verification";
-
-const fn works(name: &'static str, kind: Kind, set: Set, help: &'static str) -> Row {
-    Row::works(GROUP, name, kind, set, help)
-}
 
 const METHODS: &[(&str, &str)] = &[
     ("0", "no check"),
@@ -92,28 +86,12 @@ const INTERVAL: Kind = Kind::Integer { least: 80, most: u32::MAX as i64 };
 const OFFSET: Kind = Kind::Integer { least: 40, most: u32::MAX as i64 };
 
 pub(super) const ROWS: &[Row] = &[
-    works(
-        "verify",
-        METHOD,
-        Set::Word(|draft, word, _| {
-            draft.verify.method = method(word);
-            Ok(())
-        }),
-        "How written blocks are checked",
-    )
-    .default("0"),
+    works("verify", METHOD, put!(Word, verify.method, |word| method(word)), "How written blocks are checked")
+        .default("0"),
     works("verify_only", Kind::Flag, put!(Switch, verify.plan.only), "Write nothing, check what an earlier run wrote"),
     works("do_verify", Kind::Bool, put!(Switch, verify.plan.check), "Check after writing").default("1"),
     works("verify_offset", OFFSET, put!(Count, verify.plan.offset), "Where the header lies in its block"),
-    works(
-        "verify_interval",
-        INTERVAL,
-        Set::Count(|draft, bytes| {
-            draft.verify.plan.interval = Some(bytes);
-            Ok(())
-        }),
-        "Bytes per header",
-    ),
+    works("verify_interval", INTERVAL, put!(Count, verify.plan.interval), "Bytes per header"),
     works(
         "verify_pattern",
         Kind::Text,
@@ -126,20 +104,16 @@ pub(super) const ROWS: &[Row] = &[
     works(
         "verify_pattern_interval",
         kind::COUNT,
-        Set::Count(|draft, bytes| {
-            draft.verify.plan.pattern_interval = (bytes > 0).then_some(bytes);
-            Ok(())
-        }),
+        put!(Count, verify.plan.pattern_interval, |bytes| (bytes > 0).then_some(bytes)),
         "The pattern starts anew every so many bytes",
     )
     .default("0"),
     works(
         "verify_policy",
         POLICY,
-        Set::Word(|draft, word, _| {
-            let synced = word == "fsynced";
-            draft.verify.plan.policy = if synced { VerifyPolicy::Synced } else { VerifyPolicy::Completed };
-            Ok(())
+        put!(Word, verify.plan.policy, |word| match word {
+            "fsynced" => VerifyPolicy::Synced,
+            _ => VerifyPolicy::Completed,
         }),
         "Which writes are checked",
     )
@@ -159,19 +133,13 @@ pub(super) const ROWS: &[Row] = &[
     works(
         "verify_backlog",
         kind::BYTES,
-        Set::Number(|draft, blocks| {
-            draft.verify.plan.backlog = (blocks > 0).then_some(blocks);
-            Ok(())
-        }),
+        put!(Number, verify.plan.backlog, |blocks| (blocks > 0).then_some(blocks)),
         "Check after so many blocks rather than at the end",
     ),
     works(
         "verify_backlog_batch",
         kind::COUNT,
-        Set::Count(|draft, blocks| {
-            draft.verify.plan.backlog_batch = (blocks > 0).then_some(blocks.into());
-            Ok(())
-        }),
+        put!(Count, verify.plan.backlog_batch, |blocks| (blocks > 0).then_some(blocks.into())),
         "How many blocks are then checked",
     ),
     works(
@@ -196,17 +164,17 @@ pub(super) const ROWS: &[Row] = &[
     works(
         "verify_write_sequence",
         Kind::Bool,
-        put!(Switch, verify.check_sequence),
+        put!(Switch, verify.plan.sequence),
         "Check the numbers of writes in headers",
     )
     .default("1"),
-    works("verify_header_seed", Kind::Bool, put!(Switch, verify.check_seed), "Check the seed in headers").default("1"),
+    works("verify_header_seed", Kind::Bool, put!(Switch, verify.plan.seed), "Check the seed in headers").default("1"),
     works(
         "verify_format",
         FORMAT,
-        Set::Word(|draft, word, _| {
-            draft.verify.plan.format = if word == "3.33" { VerifyFormat::Fio3_33 } else { VerifyFormat::Fio3_42 };
-            Ok(())
+        put!(Word, verify.plan.format, |word| match word {
+            "3.33" => VerifyFormat::Fio3_33,
+            _ => VerifyFormat::Fio3_42,
         }),
         "plumb's own: which fio can read what is written",
     )
@@ -216,15 +184,17 @@ pub(super) const ROWS: &[Row] = &[
     works(
         "trim_percentage",
         kind::PERCENT,
-        Set::Count(|draft, percent| {
-            draft.verify.trim_percent = u8::try_from(percent).unwrap_or(100);
-            Ok(())
-        }),
+        put!(Small, verify.trim.percent),
         "Share of written blocks that are trimmed before they are checked",
     )
     .default("0"),
-    works("trim_verify_zero", Kind::Bool, put!(Switch, verify.trim_zero), "Trimmed blocks must read as zeros")
+    works("trim_verify_zero", Kind::Bool, put!(Switch, verify.trim.zero), "Trimmed blocks must read as zeros")
         .default("1"),
-    works("trim_backlog", kind::BYTES, put!(Number, verify.trim_backlog), "Trim after so many blocks"),
-    works("trim_backlog_batch", kind::COUNT, put!(Count, verify.trim_batch), "How many blocks are then trimmed"),
+    works("trim_backlog", kind::BYTES, put!(Number, verify.trim.backlog), "Trim after so many blocks"),
+    works(
+        "trim_backlog_batch",
+        kind::COUNT,
+        put!(Count, verify.trim.batch, |blocks| (blocks > 0).then_some(blocks.into())),
+        "How many blocks are then trimmed",
+    ),
 ];

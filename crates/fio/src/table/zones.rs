@@ -1,20 +1,10 @@
 //! Options about zones.
 
-use super::row::{Row, Set, kind, put};
+use super::row::{Row, Set, kind, put, refused, works};
 use crate::draft::ZoneMode;
 use crate::error::Complaint;
 use crate::values::{Amount, floats};
 use plan::option::Kind;
-
-const GROUP: &str = "Zones";
-
-const fn works(name: &'static str, kind: Kind, set: Set, help: &'static str) -> Row {
-    Row::works(GROUP, name, kind, set, help)
-}
-
-const fn refused(name: &'static str, kind: Kind, reason: &'static str, help: &'static str) -> Row {
-    Row::refused(GROUP, name, kind, reason, help)
-}
 
 const MODE: Kind = Kind::Word(&[
     ("none", "no zones"),
@@ -39,21 +29,17 @@ pub(super) const ROWS: &[Row] = &[
     works(
         "zonemode",
         MODE,
-        Set::Word(|draft, word, _| {
-            draft.load.zones.mode = match word {
-                "strided" => ZoneMode::Strided,
-                "zbd" => ZoneMode::Zoned,
-                _ => ZoneMode::None,
-            };
-            Ok(())
+        put!(Word, zones.mode, |word| match word {
+            "strided" => ZoneMode::Strided,
+            "zbd" => ZoneMode::Zoned,
+            _ => ZoneMode::None,
         }),
         "How the region is cut into zones",
     )
     .default("none"),
-    works("zonerange", kind::BYTES, put!(Number, load.zones.range), "Size of a window of strided zones").default("0"),
-    works("zonesize", kind::BYTES, put!(Number, load.zones.size), "Bytes of I/O per window, or size of a zone")
-        .default("0"),
-    works("zonecapacity", kind::BYTES, put!(Number, load.zones.capacity), "Bytes of a zone that can be written")
+    works("zonerange", kind::BYTES, put!(Number, zones.range), "Size of a window of strided zones").default("0"),
+    works("zonesize", kind::BYTES, put!(Number, zones.size), "Bytes of I/O per window, or size of a zone").default("0"),
+    works("zonecapacity", kind::BYTES, put!(Number, zones.zoned.capacity), "Bytes of a zone that can be written")
         .default("0"),
     works(
         "zoneskip",
@@ -61,21 +47,26 @@ pub(super) const ROWS: &[Row] = &[
         Set::Amount(|draft, amount| match amount {
             Amount::Percent(101..) => Err(Complaint::new("is more than all of the region", "give up to 100%")),
             amount => {
-                draft.load.zones.skip = amount;
+                draft.zones.skip = amount;
                 Ok(())
             }
         }),
         "Bytes left out after a window of strided zones",
     )
     .default("0"),
-    works("read_beyond_wp", Kind::Bool, put!(Switch, load.zones.reads_anywhere), "Read beyond what a zone holds")
+    works("read_beyond_wp", Kind::Bool, put!(Switch, zones.zoned.reads_anywhere), "Read beyond what a zone holds")
         .default("0"),
-    works("max_open_zones", OPEN_ZONES, put!(Count, load.zones.open_most), "Zones open at a time; 0 for any number")
-        .default("0"),
+    works(
+        "max_open_zones",
+        OPEN_ZONES,
+        put!(Count, zones.zoned.open_most, |most| (most > 0).then_some(most)),
+        "Zones open at a time; 0 for any number",
+    )
+    .default("0"),
     works(
         "job_max_open_zones",
         OPEN_ZONES,
-        put!(Count, load.zones.job_open_most),
+        put!(Count, zones.job_open_most),
         "Zones that one worker has open at a time; 0 for any number",
     )
     .default("0"),
@@ -83,26 +74,20 @@ pub(super) const ROWS: &[Row] = &[
     works(
         "zone_reset_threshold",
         Kind::Floats { most: 1 },
-        Set::Text(|draft, text, _| {
-            draft.load.zones.reset_threshold = share(text)?;
-            Ok(())
-        }),
+        put!(Text, zones.zoned.reset_threshold, |text| share(text)?),
         "Share of the region that is written when resets begin",
     ),
     works(
         "zone_reset_frequency",
         Kind::Floats { most: 1 },
-        Set::Text(|draft, text, _| {
-            draft.load.zones.reset_frequency = share(text)?;
-            Ok(())
-        }),
+        put!(Text, zones.zoned.reset_frequency, |text| share(text)?.unwrap_or(1.0)),
         "Share of writes that a reset goes before, beyond that threshold",
     ),
     refused("recover_zbd_write_error", Kind::Bool, NO_REPORT, "Go on after a failed zone write").default("0"),
     works(
         "write_zone_remainder",
         Kind::Bool,
-        put!(Switch, load.zones.writes_remainder),
+        put!(Switch, zones.zoned.writes_remainder),
         "Write the rest of a zone that is smaller than a block",
     )
     .default("0"),

@@ -4,6 +4,7 @@ use crate::error::Complaint;
 use measure::Nanos;
 use measure::text::{self, NumberError};
 pub(crate) use measure::text::{TimeUnit, UnitBase};
+use plan::Extent;
 
 /// An amount of data, absolute or relative.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,6 +15,21 @@ pub(crate) enum Amount {
     Percent(u32),
     /// Number of zones.
     Zones(u64),
+}
+
+impl Default for Amount {
+    fn default() -> Self {
+        Amount::Bytes(0)
+    }
+}
+
+impl From<Extent> for Amount {
+    fn from(extent: Extent) -> Self {
+        match extent {
+            Extent::Bytes(bytes) => Amount::Bytes(bytes),
+            Extent::Percent(percent) => Amount::Percent(percent),
+        }
+    }
 }
 
 const NOT_A_SIZE: &str = "write it like 4k, 1m or 4096";

@@ -15,7 +15,7 @@ const fn engine(name: &'static str, submission: Submission, options: &'static [O
 
 const fn own(name: &'static str, kind: Kind) -> OptionSpec {
     let support = Support::Works;
-    OptionSpec { name, aliases: &[], kind, default: None, help: "its own", group: "Engine", support, effect: None }
+    OptionSpec { name, aliases: &[], kind, default: None, help: "its own", support, effect: None }
 }
 
 const LIBAIO: &[OptionSpec] = &[
