@@ -5,7 +5,7 @@ use crate::contract::{Completion, Engine, EngineError, Io, Operation, Setup, Sub
 use crate::falloc::ON_SPACE;
 use measure::SystemClock;
 use plan::EngineSpec;
-use plan::option::{Kind, OptionSpec, Support};
+use plan::option::{Kind, OptionSpec, works};
 use rustix::fs::{FallocateFlags, Mode, OFlags};
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::path::Path;
@@ -126,10 +126,6 @@ fn look_at(target: &Target) -> Result<File, EngineError> {
 
 fn failed(operation: &'static str, errno: i32, message: &str) -> EngineError {
     EngineError { engine: NAME, operation, message: message.to_owned(), errno }
-}
-
-const fn works(name: &'static str, kind: Kind, default: Option<&'static str>, help: &'static str) -> OptionSpec {
-    OptionSpec { name, aliases: &[], kind, default, help, support: Support::Works, effect: None }
 }
 
 const OPTIONS: &[OptionSpec] = &[

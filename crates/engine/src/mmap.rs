@@ -10,7 +10,7 @@ use crate::psync::SYNCHRONOUS;
 use crate::slots::Slots;
 use measure::SystemClock;
 use plan::MapAdvice;
-use plan::option::{Kind, OptionSpec, Support};
+use plan::option::{Kind, OptionSpec, works};
 use plan::{Capabilities, EngineSpec, KeepsFiles};
 use std::os::fd::RawFd;
 use sys::processes::bus_error;
@@ -268,15 +268,7 @@ fn failed(target: &Target, operation: &'static str, errno: i32) -> EngineError {
     EngineError { engine: NAME, operation, message: format!("{}: {error}{advice}", target.path.display()), errno }
 }
 
-const OPTIONS: &[OptionSpec] = &[OptionSpec {
-    name: "thp",
-    aliases: &[],
-    kind: Kind::Bool,
-    default: Some("0"),
-    help: "Ask for transparent huge pages (MADV_HUGEPAGE)",
-    support: Support::Works,
-    effect: None,
-}];
+const OPTIONS: &[OptionSpec] = &[works("thp", Kind::Bool, Some("0"), "Ask for transparent huge pages (MADV_HUGEPAGE)")];
 
 #[cfg(test)]
 mod tests {

@@ -6,7 +6,7 @@ use crate::psync::SYNCHRONOUS;
 use crate::slots::{Slots, descriptors};
 use measure::SystemClock;
 use plan::EngineSpec;
-use plan::option::{Kind, OptionSpec, Support};
+use plan::option::{Kind, OptionSpec, works};
 use std::os::fd::RawFd;
 
 const NAME: &str = "mtd";
@@ -108,12 +108,5 @@ fn erase_size(target: &Target) -> Result<u64, EngineError> {
     Err(EngineError { engine: NAME, operation: "MEMGETINFO", message, errno: libc::ENODEV })
 }
 
-const OPTIONS: &[OptionSpec] = &[OptionSpec {
-    name: "skip_bad",
-    aliases: &[],
-    kind: Kind::Bool,
-    default: Some("0"),
-    help: "I/O on blocks that are marked bad counts as done",
-    support: Support::Works,
-    effect: None,
-}];
+const OPTIONS: &[OptionSpec] =
+    &[works("skip_bad", Kind::Bool, Some("0"), "I/O on blocks that are marked bad counts as done")];

@@ -12,7 +12,7 @@ use crate::libaio::{self, ASYNCHRONOUS, Libaio};
 use crate::priority::PRIORITY_OPTIONS;
 use crate::psync::Psync;
 use measure::{Nanos, SystemClock};
-use plan::option::{Effect, Kind, OptionSpec, Support};
+use plan::option::{Effect, Kind, OptionSpec, works};
 use plan::{Capabilities, EngineOptions, EngineSpec, KeepsFiles};
 use ring::Ring;
 
@@ -220,21 +220,10 @@ fn setup_again<'a>(setup: &Setup<'a, SystemClock>) -> Setup<'a, SystemClock> {
     }
 }
 
-const fn works(name: &'static str, kind: Kind, default: Option<&'static str>, help: &'static str) -> OptionSpec {
-    OptionSpec { name, aliases: &[], kind, default, help, support: Support::Works, effect: None }
-}
-
 /// Options of protection information and passthrough commands, which plain reads and writes of a block device lack.
 const fn of_commands(name: &'static str, default: Option<&'static str>, help: &'static str) -> OptionSpec {
-    OptionSpec {
-        name,
-        aliases: &[],
-        kind: Kind::Text,
-        default,
-        help,
-        support: Support::Refused("it needs an NVMe namespace formatted with metadata and the engine io_uring_cmd"),
-        effect: None,
-    }
+    let why = "it needs an NVMe namespace formatted with metadata and the engine io_uring_cmd";
+    works(name, Kind::Text, default, help).refused(why)
 }
 
 const OPTIONS: &[OptionSpec] = &[
