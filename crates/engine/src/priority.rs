@@ -4,7 +4,7 @@
 //! uses the index to keep separate latencies.
 
 use crate::contract::{EngineError, Io, Operation, Setup};
-use crate::random::SplitMix;
+use measure::SplitMix;
 use plan::EngineOptions;
 use plan::option::{Effect, Kind, OptionSpec, works};
 

@@ -3,9 +3,8 @@
 use crate::call::{self, Transfer};
 use crate::contract::{Completion, Engine, EngineError, Io, Operation, Setup, Submitted};
 use crate::psync::SYNCHRONOUS;
-use crate::random::SplitMix;
 use crate::slots::{Slots, descriptors};
-use measure::SystemClock;
+use measure::{SplitMix, SystemClock};
 use plan::option::{Effect, Kind, OptionSpec, works};
 use plan::{Capabilities, EngineSpec};
 use std::os::fd::RawFd;

@@ -3,8 +3,8 @@
 
 use super::Request;
 use super::position_pattern::{self, Mismatch};
-use super::random::{Purpose, Random, mix, stream_seed};
-use measure::Nanos;
+use super::random::{Purpose, Random, stream_seed};
+use measure::{Nanos, split_mix};
 use plan::{BufferPlan, Fill, PlacedBytes, PlacedCheck};
 
 /// Unit of scrambling in bytes: the smallest block that deduplication compares.
@@ -50,7 +50,7 @@ impl WorkingSet {
                 let drawn = random.below(seeds.len() as u64);
                 seeds.get(usize::try_from(drawn).unwrap_or(usize::MAX)).copied()
             }
-            WorkingSet::Shared(seed, buffers) => Some(mix(seed.wrapping_add(random.below(*buffers)))),
+            WorkingSet::Shared(seed, buffers) => Some(split_mix(seed.wrapping_add(random.below(*buffers)))),
         }
     }
 }

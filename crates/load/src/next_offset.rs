@@ -5,12 +5,12 @@ use super::lfsr::{self, Lfsr};
 use super::limits::is_time_based;
 use super::map::BlockMap;
 use super::permutation::Permutation;
-use super::random::{Purpose, Random, mix, stream_seed};
+use super::random::{Purpose, Random, stream_seed};
 use super::sizes::{SizeSteps, Sizes};
 use super::tausworthe::Tausworthe;
 use super::zones::{Access, Course, Strided, ZoneMap};
 use super::{LoadError, LoadSetup, Reach, Region};
-use measure::{Direction, PerDirection};
+use measure::{Direction, PerDirection, split_mix};
 use plan::{Generator, LoadPlan, Step, ZonePlan};
 
 /// Checks that there is a block to do I/O on.
@@ -158,7 +158,7 @@ impl Targets {
         let each = (0u64..)
             .zip(setup.regions)
             .map(|(index, region)| {
-                let key = mix(stream_seed(seed, setup.number, Purpose::Permutation) ^ index);
+                let key = split_mix(stream_seed(seed, setup.number, Purpose::Permutation) ^ index);
                 Target::new(plan, *region, &rules, key)
             })
             .collect::<Result<Vec<Target>, NoMap>>();
@@ -236,7 +236,7 @@ impl Target {
                 let tail = match windows.tail() {
                     Some((start, end)) => {
                         let blocks = rules.blocks(end - start);
-                        Some((Order::new(plan, end - start, blocks, rules, mix(key))?, blocks))
+                        Some((Order::new(plan, end - start, blocks, rules, split_mix(key))?, blocks))
                     }
                     None => None,
                 };
@@ -494,7 +494,7 @@ impl Target {
     /// Starts another order of all blocks, if the method has one.
     fn renew_order(&mut self) {
         if let Order::Permuted { permutation, blocks, .. } = &mut self.order {
-            self.key = mix(self.key);
+            self.key = split_mix(self.key);
             *permutation = Permutation::new(*blocks, self.key);
         }
         self.repeat_order();

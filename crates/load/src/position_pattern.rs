@@ -1,6 +1,6 @@
 //! Data that is determined by the position in a file, and its check.
 
-use super::random::mix;
+use measure::split_mix;
 use plan::PlacedBytes;
 
 /// Bytes that are generated together.
@@ -24,7 +24,7 @@ fn word(plan: &PlacedBytes, position: u64) -> u64 {
     let everywhere = u64::from(plan.everywhere);
     let within = everywhere + u64::from(plan.within);
     let across = within + u64::from(plan.across);
-    let drawn = |from: u64, position: u64| mix(mix(from) ^ position);
+    let drawn = |from: u64, position: u64| split_mix(split_mix(from) ^ position);
     let word = match inside {
         // A separate stream (the inverted seed): a position in a record is also a position in the first record of a
         // file.
@@ -42,7 +42,7 @@ fn with_zeros(word: u64, percent: u8) -> u64 {
     if percent == 0 {
         return word;
     }
-    let drawn = mix(word);
+    let drawn = split_mix(word);
     let keeps = |drawn: u64, half: u64| if drawn % 100 < u64::from(percent) { 0 } else { half };
     keeps(drawn & 0xffff_ffff, 0xffff_ffff) & word | keeps(drawn >> 32, 0xffff_ffff_0000_0000) & word
 }

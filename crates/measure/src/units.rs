@@ -45,9 +45,8 @@ macro_rules! quantity {
 
             /// Converts to a float, for ratios.
             #[inline]
-            #[expect(clippy::cast_precision_loss, reason = "ratios need 53 bits at most")]
             pub const fn as_f64(self) -> f64 {
-                self.0 as f64
+                float(self.0)
             }
         }
 
@@ -83,6 +82,13 @@ macro_rules! quantity {
             }
         }
     };
+}
+
+/// Converts a count to a float, exact up to 2^53, for ratios.
+#[inline]
+#[expect(clippy::cast_precision_loss, reason = "ratios need 53 bits at most")]
+pub const fn float(count: u64) -> f64 {
+    count as f64
 }
 
 quantity! {

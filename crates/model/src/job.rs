@@ -2,7 +2,7 @@
 
 use crate::{BlockLives, LatencyGoal, SteadyResult};
 use measure::{Direction, Histogram, Moments, Nanos, PerDirection, SampleStatistics};
-use plan::{ContinueOnError, RecordPlan, Workload};
+use plan::{ContinueOnError, RecordPlan, Unified, Workload};
 use serde::{Deserialize, Serialize};
 use zerocopy::FromBytes;
 
@@ -145,19 +145,6 @@ pub struct ReportStyle {
     pub unified: Unified,
 }
 
-/// Presentation of reads, writes and trims together.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Unified {
-    /// Each direction separately.
-    #[default]
-    None,
-    /// Only the sum.
-    Mixed,
-    /// Each direction, and the sum.
-    Both,
-}
-
 impl ReportStyle {
     /// Returns the presentation for a job with this plan.
     pub fn of(record: &RecordPlan, forgiving: ContinueOnError) -> Self {
@@ -173,11 +160,7 @@ impl ReportStyle {
             significant_figures: record.significant_figures,
             shows_errors: forgiving.read || forgiving.write || forgiving.verify,
             counts_sync_depth: true,
-            unified: match record.unified {
-                plan::Unified::None => Unified::None,
-                plan::Unified::Mixed => Unified::Mixed,
-                plan::Unified::Both => Unified::Both,
-            },
+            unified: record.unified,
             hidden: !record.shown,
         }
     }

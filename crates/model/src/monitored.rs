@@ -352,16 +352,22 @@ impl<T: Gain> Gain for Option<T> {
     }
 }
 
-impl Gain for RequestGain {
-    fn plus(self, more: Self) -> Self {
-        RequestGain {
-            ios: self.ios.plus(more.ios),
-            merges: self.merges.plus(more.merges),
-            sectors: self.sectors.plus(more.sectors),
-            ticks_ms: self.ticks_ms.plus(more.ticks_ms),
+/// Adds each of these fields.
+macro_rules! gain {
+    ($type:ident: $($field:ident),+) => {
+        impl Gain for $type {
+            fn plus(self, more: Self) -> Self {
+                $type { $($field: self.$field.plus(more.$field)),+ }
+            }
         }
-    }
+    };
 }
+
+gain!(RequestGain: ios, merges, sectors, ticks_ms);
+gain!(CpuTicks: user, system, iowait, steal, idle);
+gain!(PressureGain: cpu_us, memory_us, io_us);
+gain!(GroupGain: cpu_us, throttled_periods, throttled_us, io_bytes, io_requests);
+gain!(WorkerGain: on_cpu, run_delay, switches, io_bytes, ios);
 
 impl Gain for DeviceGain {
     fn plus(self, more: Self) -> Self {
@@ -381,52 +387,6 @@ impl DeviceGain {
     /// Adds later increments.
     pub fn add(&mut self, later: DeviceGain) {
         *self = self.plus(later);
-    }
-}
-
-impl Gain for CpuTicks {
-    fn plus(self, more: Self) -> Self {
-        CpuTicks {
-            user: self.user.plus(more.user),
-            system: self.system.plus(more.system),
-            iowait: self.iowait.plus(more.iowait),
-            steal: self.steal.plus(more.steal),
-            idle: self.idle.plus(more.idle),
-        }
-    }
-}
-
-impl Gain for PressureGain {
-    fn plus(self, more: Self) -> Self {
-        PressureGain {
-            cpu_us: self.cpu_us.plus(more.cpu_us),
-            memory_us: self.memory_us.plus(more.memory_us),
-            io_us: self.io_us.plus(more.io_us),
-        }
-    }
-}
-
-impl Gain for GroupGain {
-    fn plus(self, more: Self) -> Self {
-        GroupGain {
-            cpu_us: self.cpu_us.plus(more.cpu_us),
-            throttled_periods: self.throttled_periods.plus(more.throttled_periods),
-            throttled_us: self.throttled_us.plus(more.throttled_us),
-            io_bytes: self.io_bytes.plus(more.io_bytes),
-            io_requests: self.io_requests.plus(more.io_requests),
-        }
-    }
-}
-
-impl Gain for WorkerGain {
-    fn plus(self, more: Self) -> Self {
-        WorkerGain {
-            on_cpu: self.on_cpu.plus(more.on_cpu),
-            run_delay: self.run_delay.plus(more.run_delay),
-            switches: self.switches.plus(more.switches),
-            io_bytes: self.io_bytes.plus(more.io_bytes),
-            ios: self.ios.plus(more.ios),
-        }
     }
 }
 

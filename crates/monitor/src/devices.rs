@@ -180,7 +180,7 @@ fn facts(device: &BlockDevice, below: &[BlockDevice]) -> DeviceFacts {
         read_ahead_bytes: kib(device.read_ahead_kib()),
         discard_max_bytes: device.discard_max_bytes(),
         numa_node: device.numa_node(),
-        link_bytes_per_second: link.map(|Link::Pcie(rate)| Link::Sata(rate) | rate),
+        link_bytes_per_second: link.map(|(Link::Pcie(rate) | Link::Sata(rate))| rate),
         link_half_duplex: matches!(link, Some(Link::Sata(_))),
         ..DeviceFacts::default()
     }

@@ -7,7 +7,6 @@ use crate::run_facts::{bytes_asked, bytes_at_devices};
 use measure::{Direction, Nanos};
 use model::{Grade, Note, RunResult};
 
-/// Name of the check in notes.
 pub(super) const ID: &str = "cache";
 
 /// If the device transferred a smaller fraction of the bytes, some came from memory.

@@ -7,7 +7,6 @@ use crate::run_facts::RunFacts;
 use crate::run_facts::float;
 use model::{Grade, Note, RunResult};
 
-/// Name of the check in notes.
 pub(super) const ID: &str = "link ceiling";
 
 /// Counters are read one after the other, so an interval may show slightly more than the link's maximum.

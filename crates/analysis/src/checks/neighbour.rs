@@ -8,7 +8,6 @@ use crate::limiter::device::others_share;
 use crate::run_facts::RunFacts;
 use model::{Grade, Note, RunResult};
 
-/// Name of the check in notes.
 pub(super) const ID: &str = "neighbour";
 
 /// A smaller fraction of foreign traffic is normal background activity.

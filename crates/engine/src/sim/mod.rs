@@ -10,10 +10,9 @@ mod faults;
 mod journal;
 
 use crate::contract::{Completion, Engine, EngineError, Io, Setup, Submitted};
-use crate::random::SplitMix;
 use faults::FaultPlan;
 use journal::Journal;
-use measure::{Clock, Nanos, VirtualClock};
+use measure::{Clock, Nanos, SplitMix, VirtualClock};
 use plan::option::{Kind, OptionSpec, TimeUnit, works};
 use plan::{Capabilities, EngineOptions, EngineSpec, Submission, Work};
 use std::cmp::Reverse;
