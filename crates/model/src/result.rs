@@ -26,13 +26,12 @@ pub struct RunResult {
     /// Activity of the disks that contain the files, during the run.
     pub devices: Vec<DeviceUsage>,
     /// Traffic of the disks at the bottom of all stacks; `None` if it was not monitored or there is no such disk.
-    #[serde(default)]
     pub lowest_traffic: Option<LowestTraffic>,
     /// Monitoring data; `None` in results of other tools.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub monitored: Option<Monitored>,
     /// Bottleneck of the run, if one was found.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub limited_by: Option<LimitedBy>,
     /// Machine and software that it ran on.
     pub environment: Environment,
@@ -41,7 +40,6 @@ pub struct RunResult {
     /// Signal that ended the run early.
     pub ended_by_signal: Option<i32>,
     /// Idle time of the CPUs; `None` if it was not asked for.
-    #[serde(default)]
     pub cpu_idleness: Option<CpuIdleness>,
 }
 
