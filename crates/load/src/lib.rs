@@ -23,6 +23,7 @@ mod random;
 mod replay;
 mod review;
 mod sizes;
+mod syncs;
 mod tausworthe;
 mod think;
 pub mod verify;

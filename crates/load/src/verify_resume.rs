@@ -4,8 +4,7 @@
 use super::verify::state::State;
 use super::{Load, Next};
 use measure::{Direction, Nanos};
-use plan::Operation;
-use plan::{JobPlan, Mix};
+use plan::{JobPlan, Mix, Operation};
 
 /// The I/Os of a load's sequence that are skipped.
 #[derive(Clone, Debug)]
