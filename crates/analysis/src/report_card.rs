@@ -163,7 +163,7 @@ fn run_of<'rows>(rows: &'rows [Measurement], test: &Test, users: u32) -> Run<'ro
 /// Checks by Little's law that the users were busy: IOPS × mean latency is the number of busy users.
 fn busy(row: &Measurement, users: u32) -> Result<(), String> {
     let (Some(iops), Some(mean_ns)) = (row.iops, row.mean_ns) else {
-        return Err("IOPS or mean latency are not known, so nobody can tell whether the users were busy".to_owned());
+        return Err("IOPS or mean latency are not known, so it is not known whether the users were busy".to_owned());
     };
     let asked = f64::from(users) * row.depth.unwrap_or(1.0).max(1.0);
     let busy = iops * mean_ns / 1e9;

@@ -1,6 +1,7 @@
 //! Inputs of the checks and limiter rules, derived from a result: bytes requested and transferred, the steady part of
 //! the run, rates and fractions, latency sums. Leaves conclusions to the checks.
 
+pub(crate) use measure::float;
 pub(crate) use measure::text::rounded_size as size_text;
 use measure::{Direction, Nanos};
 use model::{
@@ -221,10 +222,4 @@ pub(crate) fn block_size(result: &RunResult, direction: Direction) -> Option<u32
         busy_jobs(result).filter(|job| job.directions[direction].ios > 0).map(|job| job.echo.block_sizes[direction]);
     let (low, high) = sizes.next()?;
     (low == high && low > 0 && sizes.all(|size| size == (low, high))).then_some(low)
-}
-
-/// Converts a count to a float; exact up to 2^53.
-#[expect(clippy::cast_precision_loss, reason = "a ratio is made of it")]
-pub(crate) fn float(count: u64) -> f64 {
-    count as f64
 }

@@ -49,14 +49,21 @@ pub enum Submitted {
 pub struct Target {
     /// Path, for messages.
     pub path: PathBuf,
-    /// File descriptor, open as long as the engine lives; -1 for engines that need no files.
-    pub descriptor: RawFd,
+    /// File descriptor, open as long as the engine lives; `None` for engines that need no files.
+    pub descriptor: Option<RawFd>,
     /// Size in bytes, at least up to the end of the region that the job uses.
     pub size: u64,
     /// True for a block device, the only kind of target that takes trims.
     pub block_device: bool,
     /// True if it is open for writing.
     pub writable: bool,
+}
+
+impl Target {
+    /// Returns the descriptor for a system call, which fails with EBADF if there is none.
+    pub(crate) fn raw(&self) -> RawFd {
+        self.descriptor.unwrap_or(-1)
+    }
 }
 
 /// Properties of the job that engines may need, in addition to the engine's options.
@@ -70,8 +77,8 @@ pub struct JobFacts<'a> {
     pub priority: u16,
     /// Writes must be atomic: complete or absent after a crash (`atomic`).
     pub atomic: bool,
-    /// Name of the engine to which threads pass the I/Os (`io_submit_mode=offload`); empty otherwise.
-    pub offloads_to: &'a str,
+    /// Name of the engine to which threads pass the I/Os (`io_submit_mode=offload`).
+    pub offloads_to: Option<&'a str>,
     /// Access pattern, if the kernel may be given it as a hint.
     pub order: Option<Order>,
     /// madvise(2) hint for mapped files, if it differs from the access pattern.
@@ -116,7 +123,7 @@ pub struct EngineError {
     pub operation: &'static str,
     /// Description of the error, and a value or setting that would work.
     pub message: String,
-    /// errno, or 0.
+    /// errno.
     pub errno: i32,
 }
 

@@ -2,7 +2,7 @@
 
 use crate::contract::{Completion, Engine, EngineError, Io, Setup, Submitted};
 use measure::{Clock, Nanos, SystemClock};
-use plan::option::{Effect, Kind, OptionSpec, Support, TimeUnit};
+use plan::option::{Effect, Kind, OptionSpec, TimeUnit, works};
 use plan::{Capabilities, EngineSpec, Submission, Work};
 
 const NAME: &str = "cpuio";
@@ -44,7 +44,7 @@ impl Engine for Cpuio {
         let load = load.ok_or_else(|| EngineError {
             engine: NAME,
             operation: "options",
-            message: "how much CPU shall it use? give cpuload=, 1 to 100 percent".to_owned(),
+            message: "the CPU load is missing: give cpuload=, 1 to 100 percent".to_owned(),
             errno: libc::EINVAL,
         })?;
         let cycle = options.integer("cpuchunks").and_then(|cycle| u64::try_from(cycle).ok());
@@ -100,10 +100,6 @@ impl Cpuio {
         self.numbers.sort_unstable();
         std::hint::black_box(&self.numbers);
     }
-}
-
-const fn works(name: &'static str, kind: Kind, default: Option<&'static str>, help: &'static str) -> OptionSpec {
-    OptionSpec { name, aliases: &[], kind, default, help, support: Support::Works, effect: None }
 }
 
 const OPTIONS: &[OptionSpec] = &[

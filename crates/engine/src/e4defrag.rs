@@ -5,7 +5,7 @@ use crate::contract::{Completion, Engine, EngineError, Io, Operation, Setup, Sub
 use crate::falloc::ON_SPACE;
 use measure::SystemClock;
 use plan::EngineSpec;
-use plan::option::{Kind, OptionSpec, Support};
+use plan::option::{Kind, OptionSpec, works};
 use rustix::fs::{FallocateFlags, Mode, OFlags};
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::path::Path;
@@ -113,7 +113,7 @@ impl E4Defrag {
 /// Returns the descriptor and block size of a file on ext4.
 fn look_at(target: &Target) -> Result<File, EngineError> {
     // SAFETY: the target's descriptor is open as long as the engine lives (contract of Target).
-    let descriptor = unsafe { BorrowedFd::borrow_raw(target.descriptor) };
+    let descriptor = unsafe { BorrowedFd::borrow_raw(target.raw()) };
     let wrong = |errno, what: &str| failed("open", errno, &format!("{}: {what}", target.path.display()));
     let found = rustix::fs::fstatfs(descriptor).map_err(|error| wrong(error.raw_os_error(), "no file system"))?;
     // ext2, ext3 and ext4 share one magic number.
@@ -121,15 +121,11 @@ fn look_at(target: &Target) -> Result<File, EngineError> {
         return Err(wrong(libc::EOPNOTSUPP, "its file system is not ext4"));
     }
     let block = u64::try_from(found.f_bsize).ok().filter(|&block| block > 0);
-    Ok(File { descriptor: target.descriptor, block: block.ok_or_else(|| wrong(libc::EINVAL, "it has no blocks"))? })
+    Ok(File { descriptor: target.raw(), block: block.ok_or_else(|| wrong(libc::EINVAL, "it has no blocks"))? })
 }
 
 fn failed(operation: &'static str, errno: i32, message: &str) -> EngineError {
     EngineError { engine: NAME, operation, message: message.to_owned(), errno }
-}
-
-const fn works(name: &'static str, kind: Kind, default: Option<&'static str>, help: &'static str) -> OptionSpec {
-    OptionSpec { name, aliases: &[], kind, default, help, support: Support::Works, effect: None }
 }
 
 const OPTIONS: &[OptionSpec] = &[

@@ -3,7 +3,7 @@
 use crate::contract::{Completion, Engine, EngineError, Io, JobFacts, Setup, Submitted};
 use crate::cpuio::COMPANY;
 use measure::{Clock, Nanos, SystemClock};
-use plan::option::{Kind, OptionSpec, Support, TimeUnit};
+use plan::option::{Kind, OptionSpec, TimeUnit, works};
 use plan::{Capabilities, EngineSpec};
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs::File;
@@ -179,10 +179,6 @@ fn arguments(text: &str, job: &JobFacts<'_>) -> Result<Vec<String>, EngineError>
     }
     words.extend(word);
     Ok(words)
-}
-
-const fn works(name: &'static str, kind: Kind, default: Option<&'static str>, help: &'static str) -> OptionSpec {
-    OptionSpec { name, aliases: &[], kind, default, help, support: Support::Works, effect: None }
 }
 
 const OPTIONS: &[OptionSpec] = &[

@@ -24,7 +24,6 @@ mod priority;
 mod psync;
 mod pvsync;
 mod pvsync2;
-mod random;
 mod registry;
 mod sg;
 mod sim;

@@ -10,7 +10,7 @@ use crate::psync::SYNCHRONOUS;
 use crate::slots::Slots;
 use measure::SystemClock;
 use plan::MapAdvice;
-use plan::option::{Kind, OptionSpec, Support};
+use plan::option::{Kind, OptionSpec, works};
 use plan::{Capabilities, EngineSpec, KeepsFiles};
 use std::os::fd::RawFd;
 use sys::processes::bus_error;
@@ -96,7 +96,7 @@ impl Mapped {
     fn open(target: &Target, pages: Pages, advice: i32) -> Result<Self, EngineError> {
         let size = mappable(target)?;
         let mut file = Mapped {
-            descriptor: target.descriptor,
+            descriptor: target.raw(),
             writable: target.writable,
             pages,
             advice,
@@ -243,7 +243,7 @@ fn mappable(target: &Target) -> Result<u64, EngineError> {
     // SAFETY: stat64 is a C structure of integers, for which zeros are valid.
     let mut status: libc::stat64 = unsafe { std::mem::zeroed() };
     // SAFETY: fstat(2) writes one stat64 to `status`, which outlives the call.
-    if unsafe { libc::fstat64(target.descriptor, &raw mut status) } != 0 {
+    if unsafe { libc::fstat64(target.raw(), &raw mut status) } != 0 {
         return Err(failed(target, "fstat", call::errno()));
     }
     let present = u64::try_from(status.st_size).unwrap_or(0);
@@ -251,7 +251,7 @@ fn mappable(target: &Target) -> Result<u64, EngineError> {
         return Ok(present.min(target.size));
     }
     // SAFETY: ftruncate(2) takes no memory; it only extends the file (checked above).
-    if unsafe { libc::ftruncate64(target.descriptor, call::signed(target.size)) } != 0 {
+    if unsafe { libc::ftruncate64(target.raw(), call::signed(target.size)) } != 0 {
         return Err(failed(target, "ftruncate", call::errno()));
     }
     Ok(target.size)
@@ -268,15 +268,7 @@ fn failed(target: &Target, operation: &'static str, errno: i32) -> EngineError {
     EngineError { engine: NAME, operation, message: format!("{}: {error}{advice}", target.path.display()), errno }
 }
 
-const OPTIONS: &[OptionSpec] = &[OptionSpec {
-    name: "thp",
-    aliases: &[],
-    kind: Kind::Bool,
-    default: Some("0"),
-    help: "Ask for transparent huge pages (MADV_HUGEPAGE)",
-    support: Support::Works,
-    effect: None,
-}];
+const OPTIONS: &[OptionSpec] = &[works("thp", Kind::Bool, Some("0"), "Ask for transparent huge pages (MADV_HUGEPAGE)")];
 
 #[cfg(test)]
 mod tests {
@@ -291,7 +283,7 @@ mod tests {
         file.write_all_at(b"here", 40 << 10).unwrap();
         let target = Target {
             path: "x".into(),
-            descriptor: file.as_raw_fd(),
+            descriptor: Some(file.as_raw_fd()),
             size: 64 << 10,
             block_device: false,
             writable: true,

@@ -6,7 +6,7 @@ use crate::psync::SYNCHRONOUS;
 use crate::slots::{Slots, descriptors};
 use measure::SystemClock;
 use plan::EngineSpec;
-use plan::option::{Kind, OptionSpec, Support};
+use plan::option::{Kind, OptionSpec, works};
 use std::os::fd::RawFd;
 
 const NAME: &str = "mtd";
@@ -100,20 +100,13 @@ fn erase(descriptor: RawFd, io: &Io) -> i64 {
 fn erase_size(target: &Target) -> Result<u64, EngineError> {
     let mut info = Info::default();
     // SAFETY: the call writes one `mtd_info_user`, which outlives it.
-    let answer = unsafe { libc::ioctl(target.descriptor, MEMGETINFO, &raw mut info) };
+    let answer = unsafe { libc::ioctl(target.raw(), MEMGETINFO, &raw mut info) };
     if answer == 0 && info.erase_size > 0 {
         return Ok(u64::from(info.erase_size));
     }
-    let message = format!("{} is no raw flash device; name one with filename=/dev/mtd0", target.path.display());
+    let message = format!("{} is not a raw flash device; name one with filename=/dev/mtd0", target.path.display());
     Err(EngineError { engine: NAME, operation: "MEMGETINFO", message, errno: libc::ENODEV })
 }
 
-const OPTIONS: &[OptionSpec] = &[OptionSpec {
-    name: "skip_bad",
-    aliases: &[],
-    kind: Kind::Bool,
-    default: Some("0"),
-    help: "I/O on blocks that are marked bad counts as done",
-    support: Support::Works,
-    effect: None,
-}];
+const OPTIONS: &[OptionSpec] =
+    &[works("skip_bad", Kind::Bool, Some("0"), "I/O on blocks that are marked bad counts as done")];

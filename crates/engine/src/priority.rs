@@ -4,9 +4,9 @@
 //! uses the index to keep separate latencies.
 
 use crate::contract::{EngineError, Io, Operation, Setup};
-use crate::random::SplitMix;
+use measure::SplitMix;
 use plan::EngineOptions;
-use plan::option::{Effect, Kind, OptionSpec, Support};
+use plan::option::{Effect, Kind, OptionSpec, works};
 
 /// Maximum number of different priorities of a job's I/Os.
 const MOST: usize = 16;
@@ -109,7 +109,7 @@ fn pair(options: &EngineOptions, name: &str, default: u16, most: u16) -> Result<
 
 fn number(text: &str, name: &str, most: u16) -> Result<u16, String> {
     let number = text.trim().parse().ok().filter(|&number| number <= most);
-    number.ok_or_else(|| format!("{name}: `{text}` is no number from 0 to {most}"))
+    number.ok_or_else(|| format!("{name}: `{text}` is not a number from 0 to {most}"))
 }
 
 /// Priority of raised I/Os per direction, from `cmdprio_class`, `cmdprio_hint` and `cmdprio`.
@@ -170,10 +170,6 @@ fn size_entry(text: &str, raised: u16, values: &mut Vec<u16>) -> Result<Entry, S
     let size = measure::text::bytes(fields[0]).and_then(|size| u32::try_from(size).ok()).ok_or_else(wrong)?;
     let share = f64::from(field(1, 100)?) / 100.0;
     Ok(Entry { size: Some(size), share, value: index_of(values, value)? })
-}
-
-const fn works(name: &'static str, kind: Kind, default: Option<&'static str>, help: &'static str) -> OptionSpec {
-    OptionSpec { name, aliases: &[], kind, default, help, support: Support::Works, effect: None }
 }
 
 /// The options for I/O priorities.

@@ -3,10 +3,9 @@
 use crate::call::{self, Transfer};
 use crate::contract::{Completion, Engine, EngineError, Io, Operation, Setup, Submitted};
 use crate::psync::SYNCHRONOUS;
-use crate::random::SplitMix;
 use crate::slots::{Slots, descriptors};
-use measure::SystemClock;
-use plan::option::{Effect, Kind, OptionSpec, Support};
+use measure::{SplitMix, SystemClock};
+use plan::option::{Effect, Kind, OptionSpec, works};
 use plan::{Capabilities, EngineSpec};
 use std::os::fd::RawFd;
 
@@ -94,18 +93,14 @@ impl Pvsync2 {
     }
 }
 
-const fn works(name: &'static str, kind: Kind, default: &'static str, help: &'static str) -> OptionSpec {
-    OptionSpec { name, aliases: &[], kind, default: Some(default), help, support: Support::Works, effect: None }
-}
-
 const OPTIONS: &[OptionSpec] = &[
-    works("hipri", Kind::Flag, "0", "RWF_HIPRI: poll the device for the completion").with(Effect::Polls),
+    works("hipri", Kind::Flag, Some("0"), "RWF_HIPRI: poll the device for the completion").with(Effect::Polls),
     works(
         "hipri_percentage",
         Kind::Integer { least: 0, most: 100 },
-        "100",
+        Some("100"),
         "Share of I/Os that hipri polls, in percent",
     ),
-    works("nowait", Kind::Bool, "0", "RWF_NOWAIT: an I/O that would block ends with EAGAIN"),
-    works("uncached", Kind::Bool, "0", "RWF_DONTCACHE: buffered I/O that leaves nothing in the page cache"),
+    works("nowait", Kind::Bool, Some("0"), "RWF_NOWAIT: an I/O that would block ends with EAGAIN"),
+    works("uncached", Kind::Bool, Some("0"), "RWF_DONTCACHE: buffered I/O that leaves nothing in the page cache"),
 ];

@@ -5,6 +5,21 @@ use plan::EngineSpec;
 
 /// An operation on the type of an engine that is selected by name, such as the worker loop, which is compiled once per
 /// engine.
+///
+/// ```
+/// use engine::{ENGINES, Engine, Visitor, dispatch};
+///
+/// struct Stamps;
+/// impl Visitor for Stamps {
+///     type Out = bool;
+///     fn visit<E: Engine>(self) -> bool {
+///         E::STAMPS
+///     }
+/// }
+/// assert!(ENGINES.iter().any(|spec| spec.name == "io_uring"));
+/// assert_eq!(dispatch("psync", Stamps), Some(false));
+/// assert_eq!(dispatch("warp", Stamps), None);
+/// ```
 pub trait Visitor {
     /// Result of the operation.
     type Out;

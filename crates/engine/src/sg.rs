@@ -5,7 +5,7 @@ use crate::contract::{Completion, Engine, EngineError, Io, Operation, Setup, Sub
 use crate::psync::SYNCHRONOUS;
 use crate::slots::Slots;
 use measure::SystemClock;
-use plan::option::{Effect, Kind, OptionSpec, Support};
+use plan::option::{Effect, Kind, OptionSpec, works};
 use plan::{Capabilities, EngineSpec};
 use std::os::fd::RawFd;
 
@@ -168,39 +168,35 @@ fn look_at(target: &Target) -> Result<Device, EngineError> {
     let mut answer = [0u8; 32];
     let mut command = [0u8; 16];
     (command[0], command[1], command[13]) = (SERVICE_ACTION_IN, READ_CAPACITY, 32);
-    let result = command_of(target.descriptor, &command, IN, answer.as_mut_ptr(), 32);
+    let result = command_of(target.raw(), &command, IN, answer.as_mut_ptr(), 32);
     let block = u32::from_be_bytes([answer[8], answer[9], answer[10], answer[11]]);
     if result > 0 && block > 0 {
-        return Ok(Device { descriptor: target.descriptor, block: u64::from(block) });
+        return Ok(Device { descriptor: target.raw(), block: u64::from(block) });
     }
     let message = format!(
-        "{} does not answer READ CAPACITY(16): it is no SCSI device; name one with filename=/dev/sg0",
+        "{} does not answer READ CAPACITY(16): it is not a SCSI device; name one with filename=/dev/sg0",
         target.path.display()
     );
     Err(EngineError { engine: NAME, operation: "SG_IO", message, errno: libc::ENODEV })
 }
 
-const fn option(name: &'static str, kind: Kind, default: &'static str, help: &'static str) -> OptionSpec {
-    OptionSpec { name, aliases: &[], kind, default: Some(default), help, support: Support::Works, effect: None }
-}
-
 const fn refused(name: &'static str, reason: &'static str, help: &'static str) -> OptionSpec {
-    OptionSpec { support: Support::Refused(reason), ..option(name, Kind::Text, "0", help) }
+    works(name, Kind::Text, Some("0"), help).refused(reason)
 }
 
 const OPTIONS: &[OptionSpec] = &[
     refused("hipri", "SG_IO waits in the kernel and cannot be polled", "Poll for completions"),
-    option("readfua", Kind::Bool, "0", "Reads come from the medium, not from the device's cache (FUA)"),
-    option("writefua", Kind::Bool, "0", "Writes reach the medium before they are done (FUA)")
+    works("readfua", Kind::Bool, Some("0"), "Reads come from the medium, not from the device's cache (FUA)"),
+    works("writefua", Kind::Bool, Some("0"), "Writes reach the medium before they are done (FUA)")
         .with(Effect::DurableWrites),
-    option(
+    works(
         "sg_write_mode",
         Kind::Word(&[
             ("write", "WRITE"),
             ("write_and_verify", "WRITE AND VERIFY"),
             ("verify", "the same, its old name"),
         ]),
-        "write",
+        Some("write"),
         "The command that writes",
     ),
     refused("stream_id", "WRITE STREAM needs a device with streams; none was at hand to prove it on", "The stream"),

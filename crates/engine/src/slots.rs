@@ -41,5 +41,5 @@ impl Slots {
 
 /// Descriptors of all targets, by index.
 pub(crate) fn descriptors(targets: &[Target]) -> Box<[RawFd]> {
-    targets.iter().map(|target| target.descriptor).collect()
+    targets.iter().map(Target::raw).collect()
 }

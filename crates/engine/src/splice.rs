@@ -80,8 +80,11 @@ impl Pipe {
                 // SAFETY: the slot's buffer is the worker's until the engine is dropped and nothing else uses it while
                 // this I/O is in flight; `done + left` is at most the I/O's length.
                 let taken = call::finish(|| unsafe { libc::read(output, memory.add(done).cast(), left) });
-                let Ok(taken @ 1..) = usize::try_from(taken) else { return taken };
-                (done, left) = (done + taken, left - taken);
+                let Ok(taken_bytes @ 1..) = usize::try_from(taken) else {
+                    self.empty(left);
+                    return if done > 0 { done as i64 } else { taken };
+                };
+                (done, left) = (done + taken_bytes, left - taken_bytes);
             }
         }
         done as i64
@@ -113,7 +116,7 @@ impl Pipe {
         done as i64
     }
 
-    /// Discards the data that a failed write left in the pipe.
+    /// Discards the data that a failed call left in the pipe.
     #[cold]
     fn empty(&mut self, mut left: usize) {
         let mut waste = [0u8; 4096];
@@ -137,4 +140,22 @@ fn splice(from: RawFd, from_at: Option<i64>, to: RawFd, to_at: Option<i64>, leng
         // SAFETY: both offsets are null or point to locals that outlive the call.
         unsafe { libc::splice(from, from_at, to, to_at, length, 0) }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::FileExt;
+
+    #[test]
+    fn a_read_that_failed_leaves_nothing_for_the_next() {
+        let file = tempfile::tempfile().unwrap();
+        file.write_all_at(&[1; 4096], 0).unwrap();
+        file.write_all_at(&[2; 4096], 4096).unwrap();
+        let (mut pipe, mut memory) = (Pipe::new("splice").unwrap(), [0_u8; 4096]);
+        let failed = pipe.read(file.as_raw_fd(), Some(0), std::ptr::null_mut(), 4096);
+        assert_eq!(failed, -i64::from(libc::EFAULT));
+        assert_eq!(pipe.read(file.as_raw_fd(), Some(4096), memory.as_mut_ptr(), 4096), 4096);
+        assert!(memory.iter().all(|&byte| byte == 2), "{:?}", &memory[..8]);
+    }
 }

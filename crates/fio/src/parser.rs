@@ -13,6 +13,21 @@ use plan::EngineSpec;
 use plan::Subject;
 
 /// Parser for fio's command line and job files, with a given set of engines.
+///
+/// ```
+/// use fio::{Parser, RealFiles, Surroundings};
+/// use plan::{Capabilities, EngineSpec, Submission, Work};
+///
+/// const PSYNC: Capabilities = Capabilities::new(Submission::Synchronous, Work::Data);
+/// const ENGINES: &[EngineSpec] = &[EngineSpec { name: "psync", help: "", capabilities: PSYNC, options: &[] }];
+/// let files = &RealFiles;
+/// let around = Surroundings { environment: &|_| None, files, page_size: 4096, memory_mib: 1024, cpus: 2 };
+/// let (plan, _) = Parser::new(ENGINES).job_file("scan.fio", "[scan]\nbs=8k\nsize=1m\n", &around)?;
+/// assert_eq!(plan.jobs[0].load.size_ranges().read, (8192, 8192));
+/// let error = Parser::new(ENGINES).job_file("scan.fio", "[scan]\nbs=4q\n", &around);
+/// assert!(error.is_err());
+/// # Ok::<(), fio::JobError>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Parser {
     pub(crate) engines: &'static [EngineSpec],

@@ -2,9 +2,9 @@
 //! plan asks for.
 
 use super::Request;
-use super::placed::{self, Misplaced};
-use super::random::{Purpose, Random, mix, stream_seed};
-use measure::Nanos;
+use super::position_pattern::{self, Mismatch};
+use super::random::{Purpose, Random, stream_seed};
+use measure::{Nanos, split_mix};
 use plan::{BufferPlan, Fill, PlacedBytes, PlacedCheck};
 
 /// Unit of scrambling in bytes: the smallest block that deduplication compares.
@@ -50,7 +50,7 @@ impl WorkingSet {
                 let drawn = random.below(seeds.len() as u64);
                 seeds.get(usize::try_from(drawn).unwrap_or(usize::MAX)).copied()
             }
-            WorkingSet::Shared(seed, buffers) => Some(mix(seed.wrapping_add(random.below(*buffers)))),
+            WorkingSet::Shared(seed, buffers) => Some(split_mix(seed.wrapping_add(random.below(*buffers)))),
         }
     }
 }
@@ -61,7 +61,7 @@ enum Work {
     Nothing,
     Scramble,
     Refill,
-    Place,
+    ByPosition,
 }
 
 impl Content {
@@ -73,7 +73,7 @@ impl Content {
             Fill::Zero => false,
         };
         let work = match plan {
-            BufferPlan { placed: Some(_), .. } => Work::Place,
+            BufferPlan { placed: Some(_), .. } => Work::ByPosition,
             BufferPlan { refill: true, .. } if varied => Work::Refill,
             BufferPlan { scramble: true, .. } => Work::Scramble,
             _ => Work::Nothing,
@@ -130,9 +130,9 @@ impl Content {
             Work::Nothing => {}
             Work::Scramble => scramble(buffer, request.offset, now),
             Work::Refill => self.prepare_start(buffer),
-            Work::Place => {
+            Work::ByPosition => {
                 if let Some(plan) = &self.placed {
-                    placed::fill(plan, request.offset, buffer);
+                    position_pattern::fill(plan, request.offset, buffer);
                 }
             }
         }
@@ -140,9 +140,9 @@ impl Content {
 
     /// The first byte of a record that was read which differs from the data of its position; `None` if all are correct,
     /// or if the job does not check positions.
-    pub fn first_misplaced(&self, buffer: &[u8], request: &Request) -> Option<Misplaced> {
+    pub fn first_mismatch(&self, buffer: &[u8], request: &Request) -> Option<Mismatch> {
         let plan = self.placed.as_ref().filter(|plan| plan.check == PlacedCheck::All)?;
-        placed::first_misplaced(plan, request.offset, buffer)
+        position_pattern::first_mismatch(plan, request.offset, buffer)
     }
 
     /// Fills each piece with random bytes, then zeros or the pattern. The seed decides the random bytes, so a repeated

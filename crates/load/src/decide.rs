@@ -3,30 +3,46 @@
 //! Simple loads (one target, one direction or a random mix, one size, no rate, no pause, no sync) are planned ahead: as
 //! many I/Os as can be issued before anything else has to be decided. [`Load::next`] then only counts these down.
 
-use super::detour::Detour;
 use super::limits::Limits;
+use super::next_file::FileSelector;
+use super::next_offset::{self, Offer, Order, Targets};
 use super::pace::Pace;
 use super::permutation::Permutation;
-use super::places::{self, Offer, Order, Places};
 use super::random::{Purpose, Random, stream_seed};
 use super::replay::{RecordFailure, Recording, Replay, Witness};
 use super::review::{Review, Turn};
-use super::service::Service;
+use super::syncs::Syncs;
 use super::think::{Think, Verdict};
+use super::verify_resume::Skips;
 use super::walk::Walk;
 use super::{LoadError, LoadSetup, Next, Region, Request};
 use measure::{Direction, Nanos};
-use plan::Operation;
-use plan::{JobPlan, Mix, PacePlan, Step, ZonePlan};
+use plan::{Mix, Operation, PacePlan, Step, ZonePlan};
 
 /// One worker's load.
+///
+/// ```
+/// use load::{Load, LoadSetup, Next, Region};
+/// use measure::{Nanos, PerDirection};
+/// use plan::{BlockSize, JobPlan};
+///
+/// let mut job = JobPlan::with_defaults("scan", "an example", "psync");
+/// job.load.block_size = PerDirection::all(BlockSize::Fixed(4096));
+/// let regions = [Region { start: 0, end: 8192, reach: Default::default() }];
+/// let mut load = Load::new(&LoadSetup { job: &job, number: 1, regions: &regions, system_seed: 0 })?;
+/// load.begin(Nanos::ZERO);
+/// let steps = std::iter::from_fn(|| Some(load.next(Nanos::ZERO)).filter(|next| *next != Next::Stop));
+/// let offsets: Vec<u64> = steps.filter_map(|next| if let Next::Issue(io) = next { Some(io.offset) } else { None }).collect();
+/// assert_eq!(offsets, [0, 4096]);
+/// # Ok::<(), load::LoadError>(())
+/// ```
 #[derive(Debug)]
 pub struct Load {
     run: PlainRun,
     /// Time at which the runtime ends.
     deadline: Nanos,
     stopped: bool,
-    places: Places,
+    targets: Targets,
     limits: Limits,
     pace: Pace,
     think: Think,
@@ -39,12 +55,12 @@ pub struct Load {
     /// Index of the next target in round-robin order.
     turn: usize,
     /// Selects the next file, unless that is simply the next target.
-    service: Option<Box<Service>>,
+    files: Option<Box<FileSelector>>,
     passes: Passes,
     /// Blocks to be read back, in a job that verifies.
     pub(super) review: Option<Review>,
     /// I/Os that are skipped, in a job that only checks what an earlier run wrote.
-    pub(super) detour: Option<Box<Detour>>,
+    pub(super) skips: Option<Box<Skips>>,
     /// Replaces the generated I/Os by recorded ones.
     replay: Option<Box<Replay>>,
     /// A walk that can be planned ahead, before it begins.
@@ -90,25 +106,6 @@ struct Passes {
     to_review: bool,
 }
 
-/// Counters for fsync and fdatasync after a number of writes.
-#[derive(Clone, Debug)]
-struct Syncs {
-    every: [u64; 2],
-    left: [u64; 2],
-    due: Option<Request>,
-    ranges: Option<Ranges>,
-}
-
-/// Counters for sync_file_range(2) after a number of writes, and the range that these wrote.
-#[derive(Clone, Debug)]
-struct Ranges {
-    every: u64,
-    left: u64,
-    /// Per target: first byte and end of the range written since the last sync.
-    written: Vec<Option<(u64, u64)>>,
-    due: Option<u32>,
-}
-
 /// I/Os that are planned ahead. `left` of `planned` are not issued yet; `settle` counts the issued ones.
 #[derive(Clone, Debug)]
 struct PlainRun {
@@ -145,18 +142,18 @@ impl Load {
     /// If no target has a block to do I/O on, or a random map does not fit into memory.
     pub fn new(setup: &LoadSetup<'_>) -> Result<Load, LoadError> {
         let job = setup.job;
-        places::check(setup)?;
+        next_offset::check(setup)?;
         let seed = |purpose| stream_seed(job.load.seed.unwrap_or(setup.system_seed), setup.number, purpose);
-        let detour = Detour::new(job);
+        let skips = Skips::new(job);
         // A skipped I/O takes no time, so no rate applies.
         let at_will = PacePlan::default();
-        let pace_plan = if detour.is_some() { &at_will } else { &job.pace };
+        let pace_plan = if skips.is_some() { &at_will } else { &job.pace };
         let pace = Pace::new(pace_plan, &job.load.block_size, seed(Purpose::Gap));
         let think = Think::new(pace_plan);
         let syncs = Syncs::new(job, setup.regions.len());
         let review = Review::new(job, seed(Purpose::Trim));
         let replays = Review::may_replay(job) && pace.is_free() && think.is_off();
-        let free = pace.is_free() && think.is_off() && syncs.is_off() && review.is_none() && detour.is_none();
+        let free = pace.is_free() && think.is_off() && syncs.is_off() && review.is_none() && skips.is_none();
         let walk = Walk::new(setup);
         let walks_freely = free && Replay::is_once(job);
         let rules = Rules {
@@ -172,8 +169,8 @@ impl Load {
             run: PlainRun::empty(),
             deadline: Nanos::MAX,
             stopped: false,
-            places: Places::new(setup)?,
-            service: Service::new(setup).map(Box::new),
+            targets: Targets::new(setup)?,
+            files: FileSelector::new(setup).map(Box::new),
             limits: Limits::new(job, setup.regions),
             pace,
             think,
@@ -185,7 +182,7 @@ impl Load {
             turn: 0,
             passes: Passes::default(),
             review,
-            detour,
+            skips,
             replay: None,
             walk: None,
             witness: None,
@@ -205,22 +202,22 @@ impl Load {
 
     /// Number of zone resets so far.
     pub fn zone_resets(&self) -> u64 {
-        self.places.targets.iter().map(places::Place::zone_resets).sum()
+        self.targets.each.iter().map(next_offset::Target::zone_resets).sum()
     }
 
     /// A copy of the load that issues the same I/Os as this one from now on, without verification, replay or witness.
     fn again(&self) -> Load {
         Load {
             run: self.run.clone(),
-            places: self.places.clone(),
+            targets: self.targets.clone(),
             limits: self.limits.clone(),
             pace: self.pace.clone(),
             think: self.think.clone(),
             syncs: self.syncs.clone(),
-            service: self.service.clone(),
+            files: self.files.clone(),
             mix_draws: self.mix_draws.clone(),
             review: None,
-            detour: None,
+            skips: None,
             replay: None,
             walk: None,
             witness: None,
@@ -329,7 +326,7 @@ impl Load {
                 *offset += u64::from(length);
                 this
             }
-            PlainKind::Free { start, blocks } => *start + self.places.draws.offset.below(*blocks) * u64::from(length),
+            PlainKind::Free { start, blocks } => *start + self.targets.draws.offset.below(*blocks) * u64::from(length),
             PlainKind::Permuted { start, permutation, used } => {
                 *used += 1;
                 *start + permutation.at(*used - 1) * u64::from(length)
@@ -372,7 +369,7 @@ impl Load {
     /// Passes a message about the worker to the witness.
     pub fn note(&mut self, text: &str) {
         if let Some(witness) = &mut self.witness {
-            witness.told(text);
+            witness.note(text);
         }
     }
 
@@ -410,20 +407,20 @@ impl Load {
 
     #[inline(never)]
     fn decide(&mut self, now: Nanos) -> Next {
-        if self.service.as_ref().is_some_and(|service| service.seats.is_some()) {
-            return self.decide_seated(now);
+        if self.files.as_ref().is_some_and(|files| files.open.is_some()) {
+            return self.decide_with_few_open(now);
         }
         self.choose_and_note(now)
     }
 
     /// Decides with fewer open files than files: an I/O may have to wait until its file is open.
-    fn decide_seated(&mut self, now: Nanos) -> Next {
+    fn decide_with_few_open(&mut self, now: Nanos) -> Next {
         loop {
-            let waiting = self.service.as_mut().and_then(|service| service.seats.as_mut()?.take_waiting());
+            let waiting = self.files.as_mut().and_then(|files| files.open.as_mut()?.take_waiting());
             let over = self.stopped || now >= self.deadline;
             let next = waiting.filter(|_| !over).unwrap_or_else(|| self.choose_and_note(now));
-            let Some(seats) = self.service.as_mut().and_then(|service| service.seats.as_mut()) else { return next };
-            if let Some(next) = seats.hand_out(next) {
+            let Some(open) = self.files.as_mut().and_then(|files| files.open.as_mut()) else { return next };
+            if let Some(next) = open.assign(next) {
                 return next;
             }
         }
@@ -431,7 +428,7 @@ impl Load {
 
     fn choose_and_note(&mut self, now: Nanos) -> Next {
         let next = self.choose(now);
-        let next = if self.detour.is_none() { next } else { self.take_detour(next, now) };
+        let next = if self.skips.is_none() { next } else { self.next_unskipped(next, now) };
         if let Some(witness) = &mut self.witness {
             match &next {
                 Next::Issue(request) => witness.issued(now, request),
@@ -547,7 +544,7 @@ impl Load {
             Mix::ReadWrite if self.mix_draws.below(100) < self.read_percent => Direction::Read,
             Mix::ReadWrite => Direction::Write,
             Mix::TrimWrite => match self.next_target() {
-                Some(target) if self.places.targets[target].has_trimmed() => Direction::Write,
+                Some(target) if self.targets.each[target].has_trimmed() => Direction::Write,
                 _ => Direction::Trim,
             },
         }
@@ -556,11 +553,11 @@ impl Load {
     fn choose_block(&mut self, direction: Direction) -> Next {
         while let Some(target) = self.next_target() {
             if direction == Direction::Write
-                && let Some((offset, length)) = self.places.targets[target].take_trimmed()
+                && let Some((offset, length)) = self.targets.each[target].take_trimmed()
             {
                 return self.issue(target, direction, offset, length);
             }
-            match self.places.take(target, direction) {
+            match self.targets.take(target, direction) {
                 Offer::Bytes { offset, length } => return self.issue(target, direction, offset, length),
                 Offer::Restarted if self.rules.drops_cache => return Next::DropCache(index(target)),
                 Offer::Restarted => {}
@@ -572,21 +569,21 @@ impl Load {
 
     /// Handles a target that is used up: it is done for this pass, or starts over.
     fn used_up(&mut self, target: usize) {
-        if let Some(service) = &mut self.service {
-            service.finished(target);
-            if service.starts_over() && self.places.targets[target].has_moved() {
-                self.places.start_over(target);
+        if let Some(files) = &mut self.files {
+            files.finished(target);
+            if files.starts_over() && self.targets.each[target].has_moved() {
+                self.targets.start_over(target);
                 return;
             }
         }
-        self.places.targets[target].finish();
+        self.targets.each[target].finish();
     }
 
     /// The next target: one I/O to each in turn, without those that are used up.
     fn next_target(&mut self) -> Option<usize> {
-        let targets = &self.places.targets;
-        if let Some(service) = &mut self.service {
-            return service.next(targets);
+        let targets = &self.targets.each;
+        if let Some(files) = &mut self.files {
+            return files.next(targets);
         }
         let ready = |&target: &usize| !targets[target].is_over();
         (self.turn..targets.len()).find(ready).or_else(|| (0..self.turn.min(targets.len())).find(ready))
@@ -595,12 +592,12 @@ impl Load {
     fn issue(&mut self, target: usize, direction: Direction, offset: u64, length: u32) -> Next {
         let request = Request { operation: Operation::of(direction), target: index(target), offset, length };
         if self.mix == Mix::TrimWrite && direction == Direction::Trim {
-            self.places.targets[target].remember_trimmed(offset, length);
+            self.targets.each[target].remember_trimmed(offset, length);
         }
         self.chosen = None;
         self.turn = target + 1;
-        if let Some(service) = &mut self.service {
-            service.served(target);
+        if let Some(files) = &mut self.files {
+            files.selected(target);
         }
         self.passes.ios += 1;
         self.limits.count(1, u64::from(length));
@@ -628,9 +625,9 @@ impl Load {
         }
         self.passes.ios = 0;
         self.passes.to_drop = self.rules.drops_cache.then_some(0);
-        self.places.restart();
-        if let Some(service) = &mut self.service {
-            if self.rules.repeats { service.repeat() } else { service.restart() }
+        self.targets.restart();
+        if let Some(files) = &mut self.files {
+            if self.rules.repeats { files.repeat() } else { files.restart() }
         }
         self.turn = 0;
         self.chosen = None;
@@ -644,7 +641,7 @@ impl Load {
 
     fn next_cache_to_drop(&mut self) -> Option<u32> {
         let target = self.passes.to_drop?;
-        let more = target + 1 < self.places.targets.len();
+        let more = target + 1 < self.targets.each.len();
         self.passes.to_drop = more.then_some(target + 1);
         Some(index(target))
     }
@@ -653,10 +650,10 @@ impl Load {
     fn plan_ahead(&mut self) {
         let Some(Plain { direction, length, random }) = self.rules.plain else { return };
         let blocks_of = |bytes: u64| bytes / u64::from(length);
-        let place = &mut self.places.targets[0];
-        let (start, end) = (place.start(), place.end());
-        let position = direction.map_or(start, |direction| place.position(direction));
-        let (possible, kind) = match place.order_mut() {
+        let target = &mut self.targets.each[0];
+        let (start, end) = (target.start(), target.end());
+        let position = direction.map_or(start, |direction| target.position(direction));
+        let (possible, kind) = match target.order_mut() {
             _ if !random => (blocks_of(end.saturating_sub(position)), PlainKind::Sequential { offset: position }),
             Order::Free => (u64::MAX, PlainKind::Free { start, blocks: blocks_of(end - start) }),
             Order::Permuted { permutation, used, blocks } => {
@@ -675,12 +672,12 @@ impl Load {
         let Some(Plain { direction, length, .. }) = self.rules.plain else { return };
         self.limits.count(done, done.saturating_mul(u64::from(length)));
         self.passes.ios += done;
-        let place = &mut self.places.targets[0];
-        match (&self.run.kind, place.order_mut()) {
+        let target = &mut self.targets.each[0];
+        match (&self.run.kind, target.order_mut()) {
             (PlainKind::Permuted { used, .. }, Order::Permuted { used: kept, .. }) if done > 0 => *kept = *used,
             (PlainKind::Sequential { offset }, _) if done > 0 => {
                 if let Some(direction) = direction {
-                    place.advance_to(direction, *offset);
+                    target.advance_to(direction, *offset);
                 }
             }
             _ => {}
@@ -692,59 +689,6 @@ impl PlainRun {
     const fn empty() -> Self {
         let kind = PlainKind::Sequential { offset: 0 };
         PlainRun { left: 0, planned: 0, operation: None, length: 0, kind }
-    }
-}
-
-impl Syncs {
-    const OPERATIONS: [Operation; 2] = [Operation::Sync, Operation::DataSync];
-
-    fn new(job: &JobPlan, targets: usize) -> Self {
-        let every = [job.load.fsync_every, job.load.fdatasync_every];
-        let ranges = job.load.range_sync.map(|plan| {
-            let every = plan.every.max(1);
-            Ranges { every, left: every, written: vec![None; targets], due: None }
-        });
-        Syncs { every, left: every, due: None, ranges }
-    }
-
-    const fn is_off(&self) -> bool {
-        self.every[0] == 0 && self.every[1] == 0 && self.ranges.is_none()
-    }
-
-    /// The next sync that is due.
-    fn take_due(&mut self) -> Option<Next> {
-        if let Some(sync) = self.due.take() {
-            return Some(Next::Issue(sync));
-        }
-        let ranges = self.ranges.as_mut()?;
-        let target = ranges.due.take()?;
-        let (first, end) = ranges.written[target as usize].take()?;
-        Some(Next::SyncRange { target, offset: first, length: end - first })
-    }
-
-    /// Counts a write; the file it went to is the one to be synced.
-    fn written(&mut self, write: &Request) {
-        if let Some(ranges) = &mut self.ranges {
-            let (offset, end) = (write.offset, write.offset + u64::from(write.length));
-            let range = ranges.written[write.target as usize].get_or_insert((offset, end));
-            *range = (range.0.min(offset), range.1.max(end));
-            ranges.left -= 1;
-            if ranges.left == 0 {
-                ranges.left = ranges.every;
-                ranges.due = Some(write.target);
-            }
-        }
-        for (index, operation) in Self::OPERATIONS.into_iter().enumerate() {
-            if self.every[index] == 0 {
-                continue;
-            }
-            self.left[index] -= 1;
-            if self.left[index] == 0 {
-                self.left[index] = self.every[index];
-                // fsync includes what fdatasync does, so one of them is enough.
-                self.due = self.due.or(Some(Request { operation, length: 0, ..*write }));
-            }
-        }
     }
 }
 
@@ -780,7 +724,7 @@ fn plain(setup: &LoadSetup<'_>) -> Option<Plain> {
         return None;
     }
     let aligned = |length: &u32| load.align.iter().all(|(_, align)| align.is_none_or(|align| align == *length));
-    places::single_size(load).filter(|length| !random || aligned(length)).map(|length| Plain {
+    next_offset::single_size(load).filter(|length| !random || aligned(length)).map(|length| Plain {
         direction,
         length,
         random,

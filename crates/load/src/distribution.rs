@@ -5,7 +5,7 @@
 
 use super::permutation::Permutation;
 use super::random::Random;
-use measure::{Direction, PerDirection};
+use measure::{Direction, PerDirection, float};
 use plan::Distribution;
 
 /// Draws block numbers of one target.
@@ -80,11 +80,7 @@ impl Skew {
     }
 
     fn zoned(zones: impl Fn(Direction) -> Box<[Zone]>) -> Self {
-        Skew::Zoned(PerDirection {
-            read: zones(Direction::Read),
-            write: zones(Direction::Write),
-            trim: zones(Direction::Trim),
-        })
+        Skew::Zoned(PerDirection::each(zones))
     }
 
     /// The next block number, less than `blocks`.
@@ -220,11 +216,6 @@ impl Zipf {
         let ratio = if t.abs() > 1e-8 { t.ln_1p() / t } else { 1.0 - t / 2.0 };
         (ratio * area).exp()
     }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "a share of a region needs no more than 53 bits")]
-fn float(number: u64) -> f64 {
-    number as f64
 }
 
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "callers clamp to 0 and the block count")]

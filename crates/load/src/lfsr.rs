@@ -1,6 +1,6 @@
 //! A linear-feedback shift register: each period visits every block once, and all periods have the same order.
 
-use super::random::mix;
+use measure::split_mix;
 
 /// Lower coefficients of a primitive polynomial for each degree from 2 on: a register with such a polynomial visits
 /// every state except 0.
@@ -83,7 +83,7 @@ impl Lfsr {
         let last = blocks.saturating_sub(1).max(1);
         let degree = (64 - last.leading_zeros()).max(2);
         let lower = POLYNOMIALS[usize::try_from(degree - 2).unwrap_or(usize::MAX).min(POLYNOMIALS.len() - 1)];
-        let first = mix(seed) % last + 1;
+        let first = split_mix(seed) % last + 1;
         Lfsr { last, feedback: ((1 << degree) | lower) >> 1, first, state: first, blocks, left: blocks }
     }
 

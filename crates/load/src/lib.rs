@@ -10,23 +10,24 @@
 
 pub mod content;
 mod decide;
-mod detour;
 mod distribution;
 mod lfsr;
 mod limits;
 mod map;
+mod next_file;
+mod next_offset;
 mod pace;
 mod permutation;
-mod placed;
-mod places;
+mod position_pattern;
 mod random;
 mod replay;
 mod review;
-mod service;
 mod sizes;
+mod syncs;
 mod tausworthe;
 mod think;
 pub mod verify;
+mod verify_resume;
 mod walk;
 mod zones;
 
@@ -34,7 +35,7 @@ mod zones;
 mod tests;
 
 pub use decide::Load;
-pub use placed::Misplaced;
+pub use position_pattern::Mismatch;
 pub use replay::{RecordFailure, Recorded, Recording, Witness};
 
 use measure::{Direction, Nanos};

@@ -48,9 +48,7 @@ impl Pace {
             };
             cost.map(|cost| Lane { cost, due: Nanos::ZERO, rest: 0 })
         };
-        let lanes =
-            PerDirection { read: lane(Direction::Read), write: lane(Direction::Write), trim: lane(Direction::Trim) };
-        Pace { lanes, poisson: plan.poisson, random: Random::new(seed) }
+        Pace { lanes: PerDirection::each(lane), poisson: plan.poisson, random: Random::new(seed) }
     }
 
     /// True if no direction has a rate.

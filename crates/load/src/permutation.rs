@@ -1,6 +1,6 @@
 //! A pseudo-random order of blocks that visits each block once, without a map: a keyed bijection on block numbers.
 
-use super::random::mix;
+use measure::split_mix;
 
 /// A permutation of `0..blocks`. Applied to 0, 1, 2, …, it visits every block exactly once.
 ///
@@ -25,12 +25,12 @@ impl Permutation {
         let bits = 64 - blocks.saturating_sub(1).leading_zeros();
         let mask = if bits == 64 { u64::MAX } else { (1 << bits) - 1 };
         // Multipliers must be odd to be invertible; those that are 5 mod 8 mix the low bits best.
-        let factor = |index: u64| (mix(key.wrapping_add(index)) & !7) | 5;
+        let factor = |index: u64| (split_mix(key.wrapping_add(index)) & !7) | 5;
         Permutation {
             blocks: blocks.max(1),
             mask,
             shift: bits.div_ceil(3).max(1),
-            add: mix(key),
+            add: split_mix(key),
             factors: [factor(1), factor(2), factor(3), factor(4)],
         }
     }

@@ -2,6 +2,8 @@
 //!
 //! Offsets use separate generators (`tausworthe`, `lfsr`) because the job selects them; everything else uses this one.
 
+use measure::split_mix;
+
 /// The use of a random stream. Streams of different purposes are not correlated.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Purpose {
@@ -37,16 +39,7 @@ impl Purpose {
 
 /// The seed of one stream of one worker.
 pub(super) const fn stream_seed(seed: u64, number: u32, purpose: Purpose) -> u64 {
-    mix(mix(mix(seed) ^ (number as u64)) ^ (purpose as u64))
-}
-
-/// Hashes a value so that every bit affects all bits (the finalizer of SplitMix64: Steele, Lea, Flood 2014). A
-/// bijection.
-pub(super) const fn mix(value: u64) -> u64 {
-    let mut z = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
+    split_mix(split_mix(split_mix(seed) ^ (number as u64)) ^ (purpose as u64))
 }
 
 /// The wyrand generator (Wang Yi, public domain): one multiplication per 64 bits.

@@ -61,7 +61,7 @@ pub trait Witness: Debug + Send {
     }
 
     /// A message about the worker.
-    fn told(&mut self, text: &str) {
+    fn note(&mut self, text: &str) {
         let _ = text;
     }
 

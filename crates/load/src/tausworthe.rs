@@ -3,7 +3,8 @@
 //! Sources: P. L'Ecuyer, "Maximally equidistributed combined Tausworthe generators" (Math. Comp. 65, 1996) for taus88
 //! and "Tables of maximally equidistributed combined LFSR generators" (Math. Comp. 68, 1999) for LFSR258.
 
-use super::random::{mix, scale};
+use super::random::scale;
+use measure::split_mix;
 
 /// Draws block numbers.
 #[derive(Clone, Debug)]
@@ -18,13 +19,13 @@ impl Tausworthe {
     /// The 32-bit generator; `seed` is spread over its components.
     pub(super) fn bits32(seed: u64) -> Self {
         // Each component needs a bit above its lowest ones, or it stays zero forever.
-        let word = |index: u64| u32::try_from(mix(seed.wrapping_add(index)) >> 32).unwrap_or(u32::MAX) | 0x100;
+        let word = |index: u64| u32::try_from(split_mix(seed.wrapping_add(index)) >> 32).unwrap_or(u32::MAX) | 0x100;
         Tausworthe::Bits32([word(1), word(2), word(3)])
     }
 
     /// The 64-bit generator.
     pub(super) fn bits64(seed: u64) -> Self {
-        let word = |index: u64| mix(seed.wrapping_add(index)) | (1 << 32);
+        let word = |index: u64| split_mix(seed.wrapping_add(index)) | (1 << 32);
         Tausworthe::Bits64([word(1), word(2), word(3), word(4), word(5)])
     }
 

@@ -8,6 +8,18 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 /// A source of time for one worker. All times are nanoseconds since an epoch that the clocks of all workers share.
+///
+/// ```
+/// use measure::{Clock, Nanos, VirtualClock};
+///
+/// fn two_naps(clock: &impl Clock) -> Nanos {
+///     let began = clock.now();
+///     clock.sleep_until(began + Nanos::from_secs(3600));
+///     clock.sleep_until(clock.now() + Nanos::MILLISECOND);
+///     clock.now() - began
+/// }
+/// assert_eq!(two_naps(&VirtualClock::default()), Nanos::from_secs(3600) + Nanos::MILLISECOND);
+/// ```
 pub trait Clock: Clone {
     /// Returns the current time.
     fn now(&self) -> Nanos;
@@ -77,10 +89,10 @@ impl SystemClock {
 
     /// The same clock with the current time as its epoch: starts another run without a new calibration.
     #[must_use]
-    pub fn anew(self) -> Self {
+    pub fn restarted(self) -> Self {
         match self.counter {
             Some(counter) => {
-                let (counter, epoch) = counter.anew();
+                let (counter, epoch) = counter.restarted();
                 SystemClock { counter: Some(counter), epoch, ..self }
             }
             None => SystemClock { epoch: monotonic(), ..self },
@@ -202,15 +214,15 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_begins_anew_reads_nearly_zero_and_keeps_its_rate() {
+    fn a_restarted_clock_reads_nearly_zero_and_keeps_its_rate() {
         for clock in [SystemClock::start(), SystemClock::calibrate(&clocksource())] {
             std::thread::sleep(Duration::from_millis(30));
-            let (before, anew, after) = (clock.now(), clock.anew(), clock.now());
-            let behind = before.saturating_sub(Nanos(1000)) - anew.now().min(before);
-            assert!(anew.now() < before && behind < after, "{before:?} {after:?} {:?}", anew.now());
-            let (began, reference) = (anew.now(), Instant::now());
+            let (before, restarted, after) = (clock.now(), clock.restarted(), clock.now());
+            let behind = before.saturating_sub(Nanos(1000)) - restarted.now().min(before);
+            assert!(restarted.now() < before && behind < after, "{before:?} {after:?} {:?}", restarted.now());
+            let (began, reference) = (restarted.now(), Instant::now());
             std::thread::sleep(Duration::from_millis(50));
-            let off = (anew.now() - began).as_duration().abs_diff(reference.elapsed());
+            let off = (restarted.now() - began).as_duration().abs_diff(reference.elapsed());
             assert!(off < Duration::from_millis(2), "{off:?}");
         }
     }

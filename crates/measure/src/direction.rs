@@ -32,6 +32,15 @@ impl Direction {
 }
 
 /// One value for each direction.
+///
+/// ```
+/// use measure::{Direction, PerDirection};
+///
+/// let mut bytes = PerDirection { write: 4096, ..PerDirection::default() };
+/// bytes[Direction::Read] += 8192;
+/// assert_eq!(bytes.iter().map(|(_, bytes)| bytes).sum::<u64>(), 12_288);
+/// assert_eq!(bytes.map(|bytes| bytes / 4096), PerDirection { read: 2, write: 1, trim: 0 });
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, FromBytes)]
 #[repr(C)]
 pub struct PerDirection<T> {
@@ -50,6 +59,11 @@ impl<T> PerDirection<T> {
         T: Clone,
     {
         PerDirection { read: value.clone(), write: value.clone(), trim: value }
+    }
+
+    /// The value of `f` for each direction.
+    pub fn each(f: impl FnMut(Direction) -> T) -> Self {
+        PerDirection { read: Direction::Read, write: Direction::Write, trim: Direction::Trim }.map(f)
     }
 
     /// Applies `f` to each of the three values.

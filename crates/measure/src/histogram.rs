@@ -16,6 +16,18 @@ pub const BUCKETS: usize = GROUPS * SUB_BUCKETS;
 /// Counts of latencies. The value of a bucket is within 1/128 of the latency.
 ///
 /// A fixed layout of 17,920 bytes without pointers. Histograms are merged by adding their counts.
+///
+/// ```
+/// use measure::{Histogram, Nanos};
+///
+/// let (mut first, mut second) = (Histogram::new(), Histogram::new());
+/// first.record_many(Nanos::from_micros(80), 99);
+/// second.record(Nanos::from_secs(20));
+/// first.merge(&second);
+/// assert_eq!(first.total(), 100);
+/// let found = first.percentiles(&[50.0, 100.0]).expect("it is not empty");
+/// assert!(found[0].get().abs_diff(80_000) <= 80_000 / 128 && found[1] > Nanos::from_secs(19));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, FromBytes)]
 #[repr(C)]
 pub struct Histogram {

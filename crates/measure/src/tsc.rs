@@ -46,7 +46,7 @@ impl Tsc {
     }
 
     /// The same counter with the current time as its epoch, and that time in CLOCK_MONOTONIC nanoseconds.
-    pub(crate) fn anew(self) -> (Self, u64) {
+    pub(crate) fn restarted(self) -> (Self, u64) {
         let now = pair();
         (Tsc { epoch: now.ticks, ..self }, now.nanoseconds)
     }

@@ -45,9 +45,8 @@ macro_rules! quantity {
 
             /// Converts to a float, for ratios.
             #[inline]
-            #[expect(clippy::cast_precision_loss, reason = "ratios need 53 bits at most")]
             pub const fn as_f64(self) -> f64 {
-                self.0 as f64
+                float(self.0)
             }
         }
 
@@ -85,8 +84,24 @@ macro_rules! quantity {
     };
 }
 
+/// Converts a count to a float, exact up to 2^53, for ratios.
+#[inline]
+#[expect(clippy::cast_precision_loss, reason = "ratios need 53 bits at most")]
+pub const fn float(count: u64) -> f64 {
+    count as f64
+}
+
 quantity! {
     /// A duration, or a time on the run's clock, in nanoseconds.
+    ///
+    /// ```
+    /// use measure::{Bytes, BytesPerSecond, Nanos};
+    ///
+    /// let elapsed = Nanos::from_millis(1500);
+    /// assert_eq!(elapsed + Nanos::MILLISECOND, Nanos(1_501_000_000));
+    /// assert_eq!(Nanos::ZERO.saturating_sub(elapsed), Nanos::ZERO);
+    /// assert_eq!(BytesPerSecond::over(Bytes(3 << 20), elapsed), Some(BytesPerSecond(2 << 20)));
+    /// ```
     Nanos
 }
 quantity! {

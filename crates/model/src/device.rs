@@ -3,8 +3,10 @@
 use crate::DeviceGain;
 use measure::Nanos;
 use serde::{Deserialize, Deserializer, Serialize};
+use serde_with::skip_serializing_none;
 
 /// Differences of a device's counters over the run.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DeviceUsage {
     /// Kernel name, such as `sda`.
@@ -23,10 +25,9 @@ pub struct DeviceUsage {
     pub busy_ms: u64,
     /// Milliseconds from the first reading to the last; `None` if another tool's result does not state it, or below 1
     /// ms.
-    #[serde(default, deserialize_with = "zero_is_absent", skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "zero_is_absent")]
     pub elapsed_ms: Option<u64>,
     /// Utilisation in percent as stated by another tool's result, if `elapsed_ms` is not known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stated_utilisation_percent: Option<f64>,
     /// The devices that a stacked one (dm, md) is built on; each also has its own entry.
     pub members: Vec<DeviceUsage>,

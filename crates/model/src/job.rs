@@ -2,7 +2,7 @@
 
 use crate::{BlockLives, LatencyGoal, SteadyResult};
 use measure::{Direction, Histogram, Moments, Nanos, PerDirection, SampleStatistics};
-use plan::{ContinueOnError, RecordPlan, Workload};
+use plan::{ContinueOnError, RecordPlan, Unified, Workload};
 use serde::{Deserialize, Serialize};
 use zerocopy::FromBytes;
 
@@ -12,7 +12,7 @@ pub struct JobResult {
     /// Settings of the job, for reports.
     pub echo: Echo,
     /// The work it was asked to do; `None` if another tool's report does not state it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub workload: Option<Workload>,
     /// Presentation of its numbers.
     pub style: ReportStyle,
@@ -31,7 +31,6 @@ pub struct JobResult {
     /// Whole seconds from the start of the run to its end, at least 1.
     pub elapsed_s: u64,
     /// Whole seconds until the run ends; `None` if it is not known.
-    #[serde(default)]
     pub remaining_s: Option<u64>,
     /// Results of reads, writes and trims.
     pub directions: PerDirection<DirectionResult>,
@@ -49,13 +48,12 @@ pub struct JobResult {
     #[serde(default)]
     pub latency_goal: LatencyGoal,
     /// Result of steady state detection; `None` if it was not asked for.
-    #[serde(default)]
     pub steady: Option<SteadyResult>,
     /// Times of the pass, for a job that is one timed pass.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub pass: Option<PassResult>,
     /// State of its blocks; `None` if they were not tracked.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub blocks: Option<BlockLives>,
 }
 
@@ -145,19 +143,6 @@ pub struct ReportStyle {
     pub unified: Unified,
 }
 
-/// Presentation of reads, writes and trims together.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Unified {
-    /// Each direction separately.
-    #[default]
-    None,
-    /// Only the sum.
-    Mixed,
-    /// Each direction, and the sum.
-    Both,
-}
-
 impl ReportStyle {
     /// Returns the presentation for a job with this plan.
     pub fn of(record: &RecordPlan, forgiving: ContinueOnError) -> Self {
@@ -173,11 +158,7 @@ impl ReportStyle {
             significant_figures: record.significant_figures,
             shows_errors: forgiving.read || forgiving.write || forgiving.verify,
             counts_sync_depth: true,
-            unified: match record.unified {
-                plan::Unified::None => Unified::None,
-                plan::Unified::Mixed => Unified::Mixed,
-                plan::Unified::Both => Unified::Both,
-            },
+            unified: record.unified,
             hidden: !record.shown,
         }
     }
@@ -185,23 +166,7 @@ impl ReportStyle {
 
 impl Default for ReportStyle {
     fn default() -> Self {
-        ReportStyle {
-            group_reporting: false,
-            completion_percentiles: true,
-            total_percentiles: false,
-            submission_percentiles: false,
-            percentiles: vec![
-                1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95, 99.99,
-            ],
-            percentile_digits: 2,
-            unit_base: 1024,
-            bits: false,
-            significant_figures: 4,
-            shows_errors: false,
-            counts_sync_depth: true,
-            unified: Unified::None,
-            hidden: false,
-        }
+        Self::of(&RecordPlan::default(), ContinueOnError::default())
     }
 }
 
@@ -251,7 +216,7 @@ pub struct DirectionResult {
     /// Smallest and largest average rate of a worker in bytes/s, after a merge.
     pub worker_rates: Option<(u64, u64)>,
     /// Rates as printed by another tool's report; `None` for results of this tool, whose rates follow from the counts.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub stated: Option<StatedRates>,
 }
 

@@ -20,12 +20,12 @@ impl LatencyCounts {
     /// Returns the counts of `now` that are not in `then`. If the histogram was cleared in between (at the end of a
     /// ramp), all counts of `now` are new.
     pub fn gained(now: &Histogram, then: &Histogram) -> LatencyCounts {
-        let anew = now.total() < then.total();
+        let cleared = now.total() < then.total();
         let groups = now.counts().chunks(TOGETHER).zip(then.counts().chunks(TOGETHER));
         let gain = |(now, then): (&[u64], &[u64])| -> u64 {
             now.iter()
                 .zip(then)
-                .map(|(now, then)| now.saturating_sub(if anew { 0 } else { *then }))
+                .map(|(now, then)| now.saturating_sub(if cleared { 0 } else { *then }))
                 .fold(0, u64::saturating_add)
         };
         let counts = groups.map(gain).zip(0_u16..).filter(|&(count, _)| count > 0);

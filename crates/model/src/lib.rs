@@ -22,7 +22,7 @@ pub use blocks::BlockLives;
 pub use device::DeviceUsage;
 pub use job::{
     CpuUsage, DepthStatistics, DirectionResult, Echo, JobError, JobResult, LatencyBins, LatencyStatistics, PassMark,
-    PassResult, PriorityLatency, ReportStyle, StatedRates, SyncResult, Unified,
+    PassResult, PriorityLatency, ReportStyle, StatedRates, SyncResult,
 };
 pub use latency::LatencyCounts;
 pub use limit::{LimitedBy, Limiter};
@@ -32,5 +32,6 @@ pub use monitored::{
     PressureGain, RequestGain, TargetFacts, WorkerGain,
 };
 pub use native::SCHEMA;
+pub use plan::Unified;
 pub use result::{ClockNote, CpuIdleness, Environment, FileSystem, Grade, LowestTraffic, Note, RunResult};
 pub use steer::{LatencyGoal, SteadyResult};

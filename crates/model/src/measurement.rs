@@ -8,6 +8,7 @@ use measure::Direction;
 use measure::text::{SizeStyle, exact_size};
 use plan::{Mix, RwPattern};
 use serde::{Serialize, Serializer};
+use serde_with::skip_serializing_none;
 
 /// Upper bounds, in nanoseconds, of the latency ranges that are shown; the range above the last has no bound.
 ///
@@ -107,6 +108,16 @@ impl From<&str> for TestName {
 /// rounded texts; rates are bytes and I/Os per second.
 ///
 /// In JSON it has the columns of the tables: `mean_ms`, `mib_per_second`, `block_size`.
+///
+/// ```
+/// use model::Measurement;
+/// use model::measurement::TestName;
+///
+/// let test = TestName::from("randread");
+/// let row = Measurement { test, block: Some((8192, 8192)), mean_ns: Some(0.5e6), ..Measurement::default() };
+/// assert_eq!(row.block_text().as_deref(), Some("8K"));
+/// assert_eq!(model::measurement::ms(row.mean_ns), Some(0.5));
+/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Measurement {
     /// Machine, if the file names it.
@@ -208,39 +219,26 @@ pub fn ns_of_ms(ms: f64) -> f64 {
 const NS_PER_MS: f64 = 1e6;
 
 /// A measurement in the columns of tables.
+#[skip_serializing_none]
 #[derive(Serialize)]
 struct Columns<'row> {
-    #[serde(skip_serializing_if = "Option::is_none")]
     system: Option<&'row str>,
     name: &'row str,
-    #[serde(skip_serializing_if = "Option::is_none")]
     users: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     block_size: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     kind: Option<ReadKind>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     mib_per_second: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     mean_ms: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     min_ms: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     max_ms: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     deviation_ms: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     iops: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     buckets: Option<[f64; BUCKETS]>,
     #[serde(skip_serializing_if = "<[f64]>::is_empty")]
     unplaced_buckets: &'row [f64],
     percentiles_ms: [Option<f64>; PERCENTS.len()],
-    #[serde(skip_serializing_if = "Option::is_none")]
     engine: Option<&'row str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     depth: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     errno: Option<f64>,
 }
 

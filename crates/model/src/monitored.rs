@@ -7,8 +7,10 @@
 use crate::LatencyCounts;
 use measure::Nanos;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 /// All monitoring data of one run.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Monitored {
     /// Start time, in milliseconds since 1970 UTC; the times below count from it.
@@ -22,16 +24,15 @@ pub struct Monitored {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub targets: Vec<TargetFacts>,
     /// Limits of this process's control group.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group_limits: Option<GroupLimits>,
     /// Hypervisor; `None` on bare metal or if it is not known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hypervisor: Option<String>,
     /// The intervals in order, without gaps.
     pub intervals: Vec<Interval>,
 }
 
 /// Constant properties of a device, from sysfs.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DeviceFacts {
     /// Kernel name, such as `sda`.
@@ -44,50 +45,47 @@ pub struct DeviceFacts {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub below: Vec<String>,
     /// Model.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// Size in bytes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size_bytes: Option<u64>,
     /// True if it reports itself as rotational.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rotational: Option<bool>,
     /// I/O scheduler.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scheduler: Option<String>,
     /// True if writes complete before they are durable (write-back cache).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_back: Option<bool>,
     /// Logical block size: the unit of addressing.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub logical_block_bytes: Option<u64>,
     /// Physical block size: the unit of writes without read-modify-write.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub physical_block_bytes: Option<u64>,
     /// Maximum size of a request; larger I/Os are split.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_max_bytes: Option<u64>,
     /// Maximum number of requests per hardware queue.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue_requests: Option<u64>,
     /// Number of hardware queues.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hardware_queues: Option<u64>,
     /// Readahead of buffered sequential reads.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_ahead_bytes: Option<u64>,
     /// Maximum size of a discard; 0 if discards are not supported.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub discard_max_bytes: Option<u64>,
     /// NUMA node that it is attached to.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub numa_node: Option<u32>,
     /// Maximum rate of its link, if sysfs reports it (PCIe, SATA).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link_bytes_per_second: Option<u64>,
+    /// True if its link transfers in one direction at a time (SATA), unlike PCIe.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub link_half_duplex: bool,
+}
+
+impl DeviceFacts {
+    /// Returns the bytes that its link must carry in one direction at least, of these bytes read and written.
+    pub fn bytes_over_link(&self, read: u64, written: u64) -> u64 {
+        if self.link_half_duplex { read.saturating_add(written) } else { read.max(written) }
+    }
 }
 
 /// A file or device that jobs used.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TargetFacts {
     /// Its path.
@@ -95,22 +93,17 @@ pub struct TargetFacts {
     /// Size when I/O started.
     pub size_bytes: u64,
     /// Kernel name of the whole device that it is on.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<String>,
     /// File system that contains it; `None` for a device that is used directly.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mount: Option<MountFacts>,
     /// Bytes in the jobs' regions that were holes or unwritten extents when I/O started: reads of them do not reach the
     /// device. `None` if the file system does not report extents.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unwritten_bytes: Option<u64>,
     /// Total size of the jobs' regions in it.
     pub region_bytes: u64,
     /// Page cache of the file when I/O started, after the cache was dropped if the jobs asked for that.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cached_before: Option<CachedBytes>,
     /// Page cache of the file at the end of the run.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cached_after: Option<CachedBytes>,
 }
 
@@ -126,23 +119,22 @@ pub struct MountFacts {
 }
 
 /// Page cache of a target.
+#[skip_serializing_none]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CachedBytes {
     /// Cached bytes.
     pub bytes: u64,
     /// Dirty bytes among these; `None` on kernels before 6.5, which do not report them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dirty_bytes: Option<u64>,
 }
 
 /// The lowest limits of all groups from the one of this process up to the root of the hierarchy.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct GroupLimits {
     /// Number of CPUs: quota ÷ period.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpus: Option<f64>,
     /// Memory in bytes, including page cache.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory_bytes: Option<u64>,
     /// Rates per device.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -150,25 +142,23 @@ pub struct GroupLimits {
 }
 
 /// I/O limits of a control group on one device; `None` for no limit.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IoCap {
     /// Kernel name of the device, or its number if it has no name in sysfs.
     pub device: String,
     /// Bytes read per second.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_bytes_per_second: Option<u64>,
     /// Bytes written per second.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_bytes_per_second: Option<u64>,
     /// Reads per second.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_iops: Option<u64>,
     /// Writes per second.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_iops: Option<u64>,
 }
 
 /// Increments of all counters from the end of the previous interval to `until`.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
     /// End of the interval, since the monitoring started; it starts where the previous one ended, the first one at 0.
@@ -187,13 +177,10 @@ pub struct Interval {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub devices: Vec<DeviceGain>,
     /// Ticks of all CPUs.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu: Option<CpuTicks>,
     /// Stall times by resource; `None` on kernels without pressure stall information.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pressure: Option<PressureGain>,
     /// Increments of the control group's counters.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<GroupGain>,
     /// Increments for the main threads of the first 64 workers, in the order of the jobs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -214,6 +201,7 @@ pub struct RequestGain {
 }
 
 /// Counters of a block device: one reading, or the difference of two. Source: Documentation/block/stat.rst of Linux.
+#[skip_serializing_none]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeviceGain {
     /// Reads.
@@ -221,10 +209,8 @@ pub struct DeviceGain {
     /// Writes.
     pub writes: RequestGain,
     /// Discards; `None` on kernels that do not count them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub discards: Option<RequestGain>,
     /// Completed flushes and their milliseconds; `None` on kernels that do not count them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flushes: Option<(u64, u64)>,
     /// Requests in flight at the reading, or at the end of the interval.
     pub in_flight: u64,
@@ -250,54 +236,45 @@ pub struct CpuTicks {
 }
 
 /// Stall times in microseconds: while some tasks were stalled, and while all were.
+#[skip_serializing_none]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PressureGain {
     /// For the CPU.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_us: Option<(u64, u64)>,
     /// For memory.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory_us: Option<(u64, u64)>,
     /// For I/O.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub io_us: Option<(u64, u64)>,
 }
 
 /// Increments of the counters of this process's control group in an interval.
+#[skip_serializing_none]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GroupGain {
     /// CPU time in microseconds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_us: Option<u64>,
     /// Periods in which its CPU time was throttled.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub throttled_periods: Option<u64>,
     /// Total time throttled, in microseconds; the times of several CPUs are added.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub throttled_us: Option<u64>,
     /// Bytes that it read from and wrote to all devices.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub io_bytes: Option<(u64, u64)>,
     /// Read and write requests to all devices.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub io_requests: Option<(u64, u64)>,
 }
 
 /// Increments for a worker's main thread in an interval.
+#[skip_serializing_none]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkerGain {
     /// Time on a CPU; `None` if the kernel does not report it, or the worker did not exist.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_cpu: Option<Nanos>,
     /// Time runnable but waiting for a CPU.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_delay: Option<Nanos>,
     /// Number of times it was scheduled: its context switches.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub switches: Option<u64>,
     /// Bytes of its read and write calls, and bytes of the resulting device I/O: `rchar`, `wchar`, `read_bytes`,
     /// `write_bytes` of proc_pid_io(5). The first two do not include io_uring and libaio.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub io_bytes: Option<[u64; 4]>,
     /// Number of I/Os that it completed.
     pub ios: u64,
@@ -342,16 +319,22 @@ impl<T: Gain> Gain for Option<T> {
     }
 }
 
-impl Gain for RequestGain {
-    fn plus(self, more: Self) -> Self {
-        RequestGain {
-            ios: self.ios.plus(more.ios),
-            merges: self.merges.plus(more.merges),
-            sectors: self.sectors.plus(more.sectors),
-            ticks_ms: self.ticks_ms.plus(more.ticks_ms),
+/// Adds each of these fields.
+macro_rules! gain {
+    ($type:ident: $($field:ident),+) => {
+        impl Gain for $type {
+            fn plus(self, more: Self) -> Self {
+                $type { $($field: self.$field.plus(more.$field)),+ }
+            }
         }
-    }
+    };
 }
+
+gain!(RequestGain: ios, merges, sectors, ticks_ms);
+gain!(CpuTicks: user, system, iowait, steal, idle);
+gain!(PressureGain: cpu_us, memory_us, io_us);
+gain!(GroupGain: cpu_us, throttled_periods, throttled_us, io_bytes, io_requests);
+gain!(WorkerGain: on_cpu, run_delay, switches, io_bytes, ios);
 
 impl Gain for DeviceGain {
     fn plus(self, more: Self) -> Self {
@@ -371,52 +354,6 @@ impl DeviceGain {
     /// Adds later increments.
     pub fn add(&mut self, later: DeviceGain) {
         *self = self.plus(later);
-    }
-}
-
-impl Gain for CpuTicks {
-    fn plus(self, more: Self) -> Self {
-        CpuTicks {
-            user: self.user.plus(more.user),
-            system: self.system.plus(more.system),
-            iowait: self.iowait.plus(more.iowait),
-            steal: self.steal.plus(more.steal),
-            idle: self.idle.plus(more.idle),
-        }
-    }
-}
-
-impl Gain for PressureGain {
-    fn plus(self, more: Self) -> Self {
-        PressureGain {
-            cpu_us: self.cpu_us.plus(more.cpu_us),
-            memory_us: self.memory_us.plus(more.memory_us),
-            io_us: self.io_us.plus(more.io_us),
-        }
-    }
-}
-
-impl Gain for GroupGain {
-    fn plus(self, more: Self) -> Self {
-        GroupGain {
-            cpu_us: self.cpu_us.plus(more.cpu_us),
-            throttled_periods: self.throttled_periods.plus(more.throttled_periods),
-            throttled_us: self.throttled_us.plus(more.throttled_us),
-            io_bytes: self.io_bytes.plus(more.io_bytes),
-            io_requests: self.io_requests.plus(more.io_requests),
-        }
-    }
-}
-
-impl Gain for WorkerGain {
-    fn plus(self, more: Self) -> Self {
-        WorkerGain {
-            on_cpu: self.on_cpu.plus(more.on_cpu),
-            run_delay: self.run_delay.plus(more.run_delay),
-            switches: self.switches.plus(more.switches),
-            io_bytes: self.io_bytes.plus(more.io_bytes),
-            ios: self.ios.plus(more.ios),
-        }
     }
 }
 

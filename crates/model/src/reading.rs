@@ -6,6 +6,7 @@
 
 use crate::Measurement;
 use serde::Serialize;
+use serde_with::skip_serializing_none;
 
 /// One parsed result, and its position.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -75,22 +76,18 @@ impl ReadKind {
 }
 
 /// A report of fio.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ReadRun {
     /// Program name and version as printed.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
     /// Number of started workers.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub started_workers: Option<f64>,
     /// Bytes of the files that were laid out before.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub laid_out_bytes: Option<f64>,
     /// The last progress line.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub progress: Option<ReadProgress>,
     /// End time in seconds since 1970, if it is printed as a number.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub ended_unix_s: Option<f64>,
     /// One block per job or group of jobs.
     pub jobs: Vec<ReadJob>,
@@ -120,39 +117,30 @@ pub struct ReadProgress {
 }
 
 /// One block of a report.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ReadJob {
     /// Its line, from 1.
     pub line: u64,
     /// Name of the job; absent if the block has no header.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Number of the reporting group.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub group: Option<f64>,
     /// Number of workers in this block.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub workers: Option<f64>,
     /// errno of an error; 0 for none.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub errno: Option<f64>,
     /// Process ID.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub pid: Option<f64>,
     /// End time, as printed.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub date: Option<String>,
     /// Description of the job, free text.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// Access pattern, such as `randread`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub pattern: Option<String>,
     /// Name of the engine.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub engine: Option<String>,
     /// Queue depth.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub depth: Option<f64>,
     /// Smallest and largest block size in bytes, for reads, writes and trims as far as stated.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -160,25 +148,19 @@ pub struct ReadJob {
     /// Results of each direction.
     pub directions: Vec<ReadDirection>,
     /// Latency of fsync and similar calls.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub sync: Option<ReadLatency>,
     /// The coarse latency bins.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub latency_shares: Vec<LatencyShare>,
     /// CPU time in user mode, in percent of the runtime.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub user_percent: Option<f64>,
     /// CPU time in the kernel, in percent of the runtime.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub system_percent: Option<f64>,
     /// Context switches.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub switches: Option<f64>,
     /// Page faults that required I/O.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub major_faults: Option<f64>,
     /// Page faults that required no I/O.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub minor_faults: Option<f64>,
     /// Percentages of I/Os issued at depth 1, 2, 4, .. 64 and more.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -199,50 +181,39 @@ pub struct ReadJob {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub dropped: Vec<f64>,
     /// Number of ignored errors.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub forgiven_errors: Option<f64>,
 }
 
 /// One direction of a block.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ReadDirection {
     /// The direction.
     pub kind: ReadKind,
     /// Bytes moved.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub bytes: Option<f64>,
     /// Bytes per second.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub bytes_per_second: Option<f64>,
     /// I/Os per second.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub iops: Option<f64>,
     /// Measured time in milliseconds.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub runtime_ms: Option<f64>,
     /// Number of I/Os, if stated for the direction.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub ios: Option<f64>,
     /// Zone resets.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub zone_resets: Option<f64>,
     /// Submission latency: from issue until the kernel accepted the I/O.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub submission: Option<ReadLatency>,
     /// Completion latency: from acceptance until the I/O was reaped.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub completion: Option<ReadLatency>,
     /// Total latency: from issue until the I/O was reaped.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub total: Option<ReadLatency>,
     /// Latencies by I/O priority, if there were several.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub priorities: Vec<ReadPriority>,
     /// Bandwidth samples in bytes per second.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub bandwidth: Option<ReadSamples>,
     /// IOPS samples.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub iops_samples: Option<ReadSamples>,
 }
 
@@ -279,6 +250,7 @@ pub enum PriorityTime {
 }
 
 /// The I/Os of one priority.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ReadPriority {
     /// Class: 0 none, 1 real time, 2 best effort, 3 idle.
@@ -286,10 +258,8 @@ pub struct ReadPriority {
     /// Level within the class, 0 the highest.
     pub level: f64,
     /// Hint for the device, if stated.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<f64>,
     /// Percentage of the direction's I/Os, if stated.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub percent: Option<f64>,
     /// Kind of latency.
     pub time: PriorityTime,
@@ -298,22 +268,18 @@ pub struct ReadPriority {
 }
 
 /// One kind of latency in nanoseconds.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ReadLatency {
     /// Number of I/Os.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub count: Option<f64>,
     /// Smallest.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub min_ns: Option<f64>,
     /// Largest.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub max_ns: Option<f64>,
     /// Mean.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub mean_ns: Option<f64>,
     /// Standard deviation.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub deviation_ns: Option<f64>,
     /// (percent, ns), ascending.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -324,25 +290,20 @@ pub struct ReadLatency {
 }
 
 /// Statistics of samples over time.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ReadSamples {
     /// Smallest.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub min: Option<f64>,
     /// Largest.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub max: Option<f64>,
     /// Mean in percent of the group's mean.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub percent_of_group: Option<f64>,
     /// Mean.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub mean: Option<f64>,
     /// Standard deviation.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub deviation: Option<f64>,
     /// Number of samples.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub count: Option<f64>,
 }
 
@@ -484,12 +445,12 @@ pub struct IozoneThroughput {
 }
 
 /// A line of iostat: names of columns as printed, and their values.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct IostatRow {
     /// Device; empty for CPUs.
     pub device: String,
     /// Time, as printed.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub date: Option<String>,
     /// Names of the columns.
     #[serde(serialize_with = "as_list")]

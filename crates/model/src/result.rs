@@ -4,6 +4,17 @@ use crate::{DeviceUsage, JobResult, LimitedBy, Monitored};
 use serde::{Deserialize, Serialize};
 
 /// All results of one invocation.
+///
+/// ```
+/// use model::{JobResult, RunResult};
+///
+/// let mut worker = JobResult { workers: 1, ..JobResult::default() };
+/// worker.style.group_reporting = true;
+/// worker.directions.read.ios = 1000;
+/// let run = RunResult { jobs: vec![worker.clone(), worker], ..RunResult::default() };
+/// let rows = run.reported_jobs();
+/// assert_eq!((rows.len(), rows[0].workers, rows[0].ios()), (1, 2, 2000));
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RunResult {
     /// End time of the run, in milliseconds since 1970 UTC.
@@ -15,13 +26,12 @@ pub struct RunResult {
     /// Activity of the disks that contain the files, during the run.
     pub devices: Vec<DeviceUsage>,
     /// Traffic of the disks at the bottom of all stacks; `None` if it was not monitored or there is no such disk.
-    #[serde(default)]
     pub lowest_traffic: Option<LowestTraffic>,
     /// Monitoring data; `None` in results of other tools.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub monitored: Option<Monitored>,
     /// Bottleneck of the run, if one was found.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub limited_by: Option<LimitedBy>,
     /// Machine and software that it ran on.
     pub environment: Environment,
@@ -30,7 +40,6 @@ pub struct RunResult {
     /// Signal that ended the run early.
     pub ended_by_signal: Option<i32>,
     /// Idle time of the CPUs; `None` if it was not asked for.
-    #[serde(default)]
     pub cpu_idleness: Option<CpuIdleness>,
 }
 
@@ -124,6 +133,15 @@ pub enum Grade {
 }
 
 /// Finding of one check, with evidence.
+///
+/// ```
+/// use model::{Grade, Note};
+///
+/// let evidence = vec![("ios".to_owned(), 12.0)];
+/// let sentence = "12 I/Os are too few for a p99".to_owned();
+/// let note = Note { check: "too short".to_owned(), grade: Grade::ValidWithLimits, sentence, evidence };
+/// assert!(note.grade > Grade::Trusted && note.grade < Grade::NotAStorageResult);
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Note {
     /// ID of the check.

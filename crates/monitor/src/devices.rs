@@ -7,7 +7,7 @@ use crate::counters;
 use measure::Nanos;
 use model::{DeviceFacts, DeviceGain, DeviceUsage, LowestTraffic};
 use std::path::Path;
-use sys::devices::identity::{BlockDevice, WriteCache};
+use sys::devices::identity::{BlockDevice, Link, WriteCache};
 
 /// Bytes per sector in the kernel's counters, regardless of the device's sector size.
 const SECTOR: u64 = 512;
@@ -162,6 +162,7 @@ fn read_counters(device: &BlockDevice) -> Option<DeviceGain> {
 
 fn facts(device: &BlockDevice, below: &[BlockDevice]) -> DeviceFacts {
     let kib = |kib: Option<u64>| kib?.checked_mul(1024);
+    let link = device.link();
     DeviceFacts {
         name: device.name().to_owned(),
         leaf: below.is_empty(),
@@ -179,7 +180,8 @@ fn facts(device: &BlockDevice, below: &[BlockDevice]) -> DeviceFacts {
         read_ahead_bytes: kib(device.read_ahead_kib()),
         discard_max_bytes: device.discard_max_bytes(),
         numa_node: device.numa_node(),
-        link_bytes_per_second: device.link_bytes_per_second(),
+        link_bytes_per_second: link.map(|(Link::Pcie(rate) | Link::Sata(rate))| rate),
+        link_half_duplex: matches!(link, Some(Link::Sata(_))),
         ..DeviceFacts::default()
     }
 }

@@ -1,5 +1,6 @@
 //! Counter differences → rates, computed as in iostat.
 
+use measure::float;
 use model::{DeviceActivity, DeviceGain, FlushActivity, OperationActivity, RequestGain};
 
 /// Rates of the counter increase `gained` in an interval of `centiseconds` hundredths of a second, for one device or,
@@ -64,11 +65,6 @@ fn sum(operations: &[RequestGain]) -> RequestGain {
 
 fn mean(total: u64, count: u64) -> Option<f64> {
     (count > 0).then(|| float(total) / float(count))
-}
-
-#[expect(clippy::cast_precision_loss, reason = "rates are shown with two decimals; counters stay below 2^53")]
-fn float(count: u64) -> f64 {
-    count as f64
 }
 
 #[cfg(test)]

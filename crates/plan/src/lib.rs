@@ -54,6 +54,18 @@ pub struct Plan {
 }
 
 /// One `[section]` of a job file, or its equivalent from another front end.
+///
+/// ```
+/// use measure::{Nanos, PerDirection};
+/// use plan::{BlockSize, JobPlan, Plan};
+///
+/// let mut job = JobPlan::with_defaults("lookup", "an example", "psync");
+/// job.load.random = true;
+/// job.load.block_size = PerDirection::all(BlockSize::Fixed(8192));
+/// job.limits.runtime = Some(Nanos::from_secs(10));
+/// let plan = Plan { jobs: vec![job], ..Plan::default() };
+/// assert_eq!(plan.jobs[0].load.size_ranges().read, (8192, 8192));
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct JobPlan {
     /// The job's name.

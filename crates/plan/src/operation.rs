@@ -3,6 +3,14 @@
 use measure::Direction;
 
 /// The operation of a single I/O.
+///
+/// ```
+/// use measure::Direction;
+/// use plan::Operation;
+///
+/// assert_eq!(Operation::of(Direction::Write), Operation::Write);
+/// assert_eq!(Operation::Sync.direction(), None);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Operation {

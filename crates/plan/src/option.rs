@@ -79,7 +79,18 @@ pub enum Effect {
     EndsWithOthers,
 }
 
+/// An option that works, without other names or an effect.
+pub const fn works(name: &'static str, kind: Kind, default: Option<&'static str>, help: &'static str) -> OptionSpec {
+    OptionSpec { name, aliases: &[], kind, default, help, support: Support::Works, effect: None }
+}
+
 impl OptionSpec {
+    /// The same option, refused with this reason.
+    pub const fn refused(mut self, reason: &'static str) -> Self {
+        self.support = Support::Refused(reason);
+        self
+    }
+
     /// The same option with an effect.
     pub const fn with(mut self, effect: Effect) -> Self {
         self.effect = Some(effect);

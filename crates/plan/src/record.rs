@@ -2,6 +2,7 @@
 
 use super::debug::DebugPlan;
 use measure::Nanos;
+use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
 /// Measurements and log files of a job.
@@ -56,7 +57,8 @@ pub struct RecordPlan {
 }
 
 /// Presentation of reads, writes and trims together.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Unified {
     /// Each direction separately.
     #[default]

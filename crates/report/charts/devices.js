@@ -1,4 +1,4 @@
-// What the program counted beside what each device counted.
+// What the program and each device counted.
 'use strict';
 
 const devicesRow = 34;

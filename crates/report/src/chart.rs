@@ -10,8 +10,8 @@ pub struct Chart {
     /// JavaScript source.
     #[cfg_attr(not(feature = "draw"), expect(dead_code, reason = "only drawing reads it"))]
     pub(crate) source: &'static str,
-    /// Width and height in pixels at scale 1; a height of 0 means that it depends on the data.
-    pub size: (u32, u32),
+    /// Width and height in pixels at scale 1; a height of `None` depends on the data.
+    pub size: (u32, Option<u32>),
 }
 
 /// Scripts shared by all charts: colours, font sizes, number formats, placement of labels.
@@ -19,61 +19,61 @@ pub struct Chart {
 pub(crate) const SHARED: &[&str] =
     &[include_str!("../charts/look.js"), include_str!("../charts/labels.js"), include_str!("../charts/frame.js")];
 
-/// All charts. A height of 0 means that it depends on the data.
+/// All charts.
 pub const CHARTS: &[Chart] = &[
     Chart {
         name: "sweep",
         title: "Latency, queueing and throughput over the load: three panels on one axis",
         source: include_str!("../charts/sweep.js"),
-        size: (1040, 1190),
+        size: (1040, Some(1190)),
     },
     Chart {
         name: "overlay",
         title: "Several sweeps over each other: latency and throughput over the load",
         source: include_str!("../charts/overlay.js"),
-        size: (1040, 1000),
+        size: (1040, Some(1000)),
     },
     Chart {
         name: "card",
         title: "The report card: a grade for each workload",
         source: include_str!("../charts/card.js"),
-        size: (1320, 0),
+        size: (1320, None),
     },
     Chart {
         name: "series",
         title: "A run over time: rate, latency, queue and utilisation on one time axis",
         source: include_str!("../charts/series.js"),
-        size: (1200, 0),
+        size: (1200, None),
     },
     Chart {
         name: "cdf",
         title: "The latency distribution on a percentile axis",
         source: include_str!("../charts/cdf.js"),
-        size: (1040, 620),
+        size: (1040, Some(620)),
     },
     Chart {
         name: "curve",
         title: "What latency a rate costs, and where the knee is",
         source: include_str!("../charts/curve.js"),
-        size: (1040, 620),
+        size: (1040, Some(620)),
     },
     Chart {
         name: "blocks",
         title: "Time over block size, with the fitted cost model and its errors",
         source: include_str!("../charts/blocks.js"),
-        size: (1040, 760),
+        size: (1040, Some(760)),
     },
     Chart {
         name: "devices",
-        title: "What the program counted beside what the devices counted",
+        title: "What the program and its devices counted",
         source: include_str!("../charts/devices.js"),
-        size: (1040, 0),
+        size: (1040, None),
     },
     Chart {
         name: "surface",
         title: "Throughput over file size and record size",
         source: include_str!("../charts/surface.js"),
-        size: (1040, 0),
+        size: (1040, None),
     },
 ];
 

@@ -31,8 +31,8 @@ const MEMORY: usize = 200 << 20;
 pub struct Look {
     /// Width in pixels.
     pub width: u32,
-    /// Height in pixels; 0 to derive it from the data.
-    pub height: u32,
+    /// Height in pixels; `None` to derive it from the data.
+    pub height: Option<u32>,
     /// Colour theme.
     pub theme: Theme,
     /// Scale of the latency axis, for charts that support both.

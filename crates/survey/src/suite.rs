@@ -8,6 +8,7 @@ use crate::parse_values as word;
 use crate::request::SurveyRequest;
 use crate::test::SurveyTest;
 use crate::words::push_new;
+use measure::SplitMix;
 
 /// Most tests in one survey; a larger number is most likely a typing error.
 const MOST_TESTS: usize = 10_000;
@@ -184,13 +185,13 @@ fn in_rounds(once: &[SurveyTest], request: &SurveyRequest) -> Result<Vec<SurveyT
         return Err(SurveyError::Value(format!("repeat {repeat} is not from 1 to {MOST_REPEATS}")));
     }
     too_many(once.len().saturating_mul(repeat as usize))?;
-    let mut draw = Draw(request.seed.unwrap_or(0));
+    let mut draw = SplitMix::new(request.seed.unwrap_or(0));
     let mut tests = Vec::new();
     for round in 1..=repeat {
         let mut all: Vec<SurveyTest> = once.iter().map(|test| SurveyTest { round, ..test.clone() }).collect();
         if request.shuffle {
             for at in (1..all.len()).rev() {
-                all.swap(at, draw.below(at + 1));
+                all.swap(at, draw_below(&mut draw, at + 1));
             }
         }
         tests.extend(all);
@@ -198,18 +199,10 @@ fn in_rounds(once: &[SurveyTest], request: &SurveyRequest) -> Result<Vec<SurveyT
     Ok(tests)
 }
 
-/// SplitMix64 generator: a seed always yields the same order.
-struct Draw(u64);
-
-impl Draw {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        let share = u128::from(mixed ^ (mixed >> 31)) * bound as u128;
-        usize::try_from(share >> 64).unwrap_or(0)
-    }
+/// Draws a number below a bound; a seed always yields the same order.
+fn draw_below(draws: &mut SplitMix, bound: usize) -> usize {
+    let share = u128::from(draws.next_word()) * bound as u128;
+    usize::try_from(share >> 64).unwrap_or(0)
 }
 
 #[cfg(test)]

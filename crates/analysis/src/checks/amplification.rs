@@ -7,7 +7,6 @@ use crate::run_facts::RunFacts;
 use crate::run_facts::float;
 use model::{DeviceGain, Grade, Note, RunResult};
 
-/// Name of the check in notes.
 pub(super) const ID: &str = "amplification";
 
 /// A device that transferred more than this multiple of the requested bytes has amplification.

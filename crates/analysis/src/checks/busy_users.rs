@@ -7,7 +7,6 @@ use crate::run_facts::{is_paced, latency_sum_ns, slots, window};
 use measure::Nanos;
 use model::{Grade, JobResult, Note, RunResult};
 
-/// Name of the check in notes.
 pub(super) const ID: &str = "busy users";
 
 /// With a smaller fraction of busy users, the rate is not that of the requested number of users.

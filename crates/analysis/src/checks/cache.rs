@@ -7,7 +7,6 @@ use crate::run_facts::{bytes_asked, bytes_at_devices};
 use measure::{Direction, Nanos};
 use model::{Grade, Note, RunResult};
 
-/// Name of the check in notes.
 pub(super) const ID: &str = "cache";
 
 /// If the device transferred a smaller fraction of the bytes, some came from memory.
@@ -38,7 +37,8 @@ fn judge(result: &RunResult, direction: Direction) -> Option<Note> {
         return Some(note(ID, Grade::NotAStorageResult, sentence, &evidence));
     }
     let Some(moved) = bytes_at_devices(result, direction) else {
-        let sentence = "no block device was watched under the files, so nobody counted what reached one".to_owned();
+        let sentence =
+            "no block device was watched under the files, so it is not known how much I/O reached a device".to_owned();
         return Some(note(ID, Grade::NotChecked, sentence, &[("bytes_asked", asked as f64)]));
     };
     let share = moved as f64 / asked as f64;

@@ -8,7 +8,6 @@ use crate::run_facts::{RunFacts, float, polls};
 use measure::Nanos;
 use model::{Grade, Note, RunResult};
 
-/// Name of the check in notes.
 pub(super) const ID: &str = "client CPU";
 
 /// A worker that is on a CPU, or waiting for one, for this fraction of the time hardly waits for a device.

@@ -7,7 +7,6 @@ use crate::run_facts::busy_jobs;
 use model::{Grade, JobResult, Note, RunResult};
 use plan::Filling;
 
-/// Name of the check in notes.
 pub(super) const ID: &str = "compressible";
 
 /// With a smaller percentage of compressible or duplicate bytes, data behaves like random data.

@@ -8,7 +8,6 @@ use crate::identities::{Identity, contradictions};
 use crate::summary::thousands;
 use model::{Grade, Note, RunResult};
 
-/// Name of the check in notes.
 pub(super) const ID: &str = "contradiction";
 
 /// The largest contradiction of each row.

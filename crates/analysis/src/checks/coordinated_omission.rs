@@ -8,7 +8,6 @@ use crate::run_facts::{busy_jobs, float, is_paced, is_simulated, window};
 use crate::summary::thousands;
 use model::{Grade, JobResult, Note, RunResult};
 
-/// Name of the check in notes.
 pub(super) const ID: &str = "coordinated omission";
 
 /// Minimum length of a stall; anything shorter is a slow I/O.

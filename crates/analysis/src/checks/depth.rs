@@ -6,7 +6,6 @@ use super::note;
 use crate::run_facts::{busy_jobs, float, is_paced, latency_sum_ns, slots, window};
 use model::{Grade, JobResult, LatencyStatistics, Note, RunResult};
 
-/// Name of the check in notes.
 pub(super) const ID: &str = "depth";
 
 /// If submission takes this fraction of the latency, I/Os wait in submission instead of in the queue.

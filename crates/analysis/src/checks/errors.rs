@@ -5,7 +5,6 @@
 use super::note;
 use model::{Grade, JobResult, Note, RunResult};
 
-/// Name of the check in notes.
 pub(super) const ID: &str = "errors";
 
 /// One note for all errors of the run.

@@ -7,7 +7,6 @@ use crate::run_facts::{bytes_asked, float};
 use measure::Direction;
 use model::{Grade, Note, RunResult};
 
-/// Name of the check in notes.
 pub(super) const ID: &str = "holes";
 
 /// A smaller fraction of unwritten bytes does not affect the result.

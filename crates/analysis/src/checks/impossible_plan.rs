@@ -8,7 +8,6 @@ use super::note;
 use measure::Nanos;
 use model::{Grade, JobResult, Note, RunResult};
 
-/// Name of the check in notes.
 pub(super) const ID: &str = "impossible plan";
 
 /// The first job whose settings prevented a measurement.

@@ -7,7 +7,6 @@ use crate::limiter::caps;
 use crate::run_facts::RunFacts;
 use model::{Grade, Note, RunResult};
 
-/// Name of the check in notes.
 pub(super) const ID: &str = "limiter";
 
 /// A limit of the control group that is reached, otherwise a plateau.

@@ -7,13 +7,12 @@ use crate::run_facts::RunFacts;
 use crate::run_facts::float;
 use model::{Grade, Note, RunResult};
 
-/// Name of the check in notes.
 pub(super) const ID: &str = "link ceiling";
 
 /// Counters are read one after the other, so an interval may show slightly more than the link's maximum.
 const SLACK: f64 = 1.02;
 
-/// Compares the faster direction with the total bandwidth of all links below the targets.
+/// Compares the faster direction (the sum of both, if all links transfer in one direction at a time) with the total bandwidth of all links below the targets.
 pub(super) fn run(result: &RunResult) -> Vec<Note> {
     judge(result).into_iter().collect()
 }
@@ -25,7 +24,9 @@ fn judge(result: &RunResult) -> Option<Note> {
     // If the speed of any link is unknown, the total is unknown.
     let carried: Option<u64> = leaves().map(|device| device.link_bytes_per_second).sum();
     let carried = float(carried.filter(|&sum| sum > 0)?);
-    let rate = seen.per_second(seen.steady.bytes[0].max(seen.steady.bytes[1]));
+    let [read, written, _] = seen.steady.bytes;
+    let most = if leaves().all(|device| device.link_half_duplex) { read + written } else { read.max(written) };
+    let rate = seen.per_second(most);
     (rate > SLACK * carried).then(|| {
         let sentence = format!(
             "{:.0} MB/s over a link that carries {:.0} MB/s is impossible: a cache answered",
@@ -52,5 +53,11 @@ mod tests {
             run(&result)[0].sentence,
             "16 MB/s over a link that carries 10 MB/s is impossible: a cache answered"
         );
+        let monitored = result.monitored.as_mut().unwrap();
+        monitored.devices[0].link_bytes_per_second = Some(20_000_000);
+        monitored.intervals.iter_mut().for_each(|interval| interval.bytes[1] = interval.bytes[0]);
+        assert_eq!(run(&result), []);
+        result.monitored.as_mut().unwrap().devices[0].link_half_duplex = true;
+        assert!(run(&result)[0].sentence.starts_with("33 MB/s over a link that carries 20 MB/s"));
     }
 }

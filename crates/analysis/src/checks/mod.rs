@@ -121,7 +121,7 @@ pub const CHECKS: &[Check] = &[
     Check { id: throttled::ID, why: "a processor quota shows as latency", needs: Needs::Samples, run: throttled::run },
     Check {
         id: limiter::ID,
-        why: "a limit that somebody set says nothing about the device",
+        why: "a limit that was set says nothing about the device",
         needs: Needs::Samples,
         run: limiter::run,
     },
@@ -202,6 +202,16 @@ pub fn grade_title(grade: Grade) -> &'static str {
 }
 
 /// Notes of all checks. A clean result has none.
+///
+/// ```
+/// use model::{Grade, JobError, JobResult, RunResult};
+///
+/// let error = JobError { errno: 5, operation: "read".into(), message: "a.dat: I/O error".into(), signal: None };
+/// let job = JobResult { error: Some(error), ..JobResult::default() };
+/// let notes = analysis::judge(&RunResult { jobs: vec![job], ..RunResult::default() });
+/// assert_eq!(notes[0].check, "errors");
+/// assert!(analysis::grade(&notes) > Grade::Trusted);
+/// ```
 pub fn judge(result: &RunResult) -> Vec<Note> {
     CHECKS.iter().flat_map(|check| (check.run)(result)).collect()
 }

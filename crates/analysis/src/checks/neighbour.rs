@@ -1,14 +1,13 @@
 //! Neighbour: I/O of other programs on the same disks.
 //!
 //! Signals: the devices' counters compared with the I/O requested and caused by the workers (/proc/PID/io), at each
-//! level down to the lowest devices.
+//! level down to the lowest devices; only reads of them if the run writes to a file system.
 
 use super::note;
 use crate::limiter::device::others_share;
 use crate::run_facts::RunFacts;
 use model::{Grade, Note, RunResult};
 
-/// Name of the check in notes.
 pub(super) const ID: &str = "neighbour";
 
 /// A smaller fraction of foreign traffic is normal background activity.
@@ -23,13 +22,7 @@ pub(super) fn run(result: &RunResult) -> Vec<Note> {
 
 fn judge(result: &RunResult) -> Option<Note> {
     let seen = RunFacts::of(result)?;
-    let monitored = seen.monitored?;
-    // File systems write journals and trees from kernel threads, whose I/O is not charged to the workers, so additional
-    // writes may be caused by this run.
-    let on_files = monitored.targets.iter().any(|target| target.mount.is_some());
-    if on_files && seen.jobs().any(|job| job.directions.write.bytes > 0) {
-        return None;
-    }
+    seen.monitored?;
     let (share, own, at_device) = others_share(&seen);
     let moved = seen.devices().map(|(_, gain)| gain.reads.sectors + gain.writes.sectors).max().unwrap_or(0);
     let others_per_second = share * seen.per_second(512 * moved);
@@ -54,5 +47,22 @@ mod tests {
             interval.devices[0].writes.sectors = 9_000;
         }
         assert_eq!(run(&result)[0].sentence, "other programs made 22 % of this disk's traffic");
+    }
+
+    #[test]
+    fn a_run_that_writes_to_a_file_system_is_compared_by_its_reads() {
+        let mut result = watched_random_read();
+        result.jobs[0].directions.write.bytes = 20_000 * 8192;
+        let monitored = result.monitored.as_mut().unwrap();
+        monitored.targets[0].mount = Some(model::MountFacts::default());
+        for interval in &mut monitored.intervals {
+            interval.bytes[1] = 2_000 * 8192;
+            interval.devices[0].writes.sectors = 40_000;
+        }
+        assert_eq!(run(&result), [], "journals and trees");
+        for interval in &mut result.monitored.as_mut().unwrap().intervals {
+            interval.devices[0].reads.sectors += 24_000;
+        }
+        assert_eq!(run(&result)[0].sentence, "other programs made 25 % of this disk's traffic");
     }
 }

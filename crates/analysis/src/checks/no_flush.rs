@@ -7,7 +7,6 @@ use crate::run_facts::{busy_jobs, bytes_asked, bytes_at_devices, float};
 use measure::Direction;
 use model::{Grade, JobResult, Note, RunResult};
 
-/// Name of the check in notes.
 pub(super) const ID: &str = "no flush";
 
 /// A smaller fraction does not affect the result.

@@ -8,7 +8,6 @@ use crate::run_facts::RunFacts;
 use crate::run_facts::{float, is_paced, size_text};
 use model::{Grade, Note, RunResult};
 
-/// Name of the check in notes.
 pub(super) const ID: &str = "not steady";
 
 /// Minimum number of intervals for a trend.

@@ -7,7 +7,6 @@ use crate::run_facts::{busy_jobs, float, is_sequential, size_text};
 use model::{Grade, JobResult, Note, RunResult};
 use plan::{Extent, Start, Workload};
 
-/// Name of the check in notes.
 pub(super) const ID: &str = "overlap";
 
 /// A smaller fraction of repeated reads does not affect the result.

@@ -10,7 +10,6 @@ use measure::Direction;
 use model::{Grade, JobResult, Note, RunResult};
 use plan::Workload;
 
-/// Name of the check in notes.
 pub(super) const ID: &str = "small set";
 
 /// A larger working set that is slower by this factor no longer fits into a cache.

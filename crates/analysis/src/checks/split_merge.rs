@@ -8,7 +8,6 @@ use crate::run_facts::{block_size, bytes_asked, float, size_text};
 use measure::Direction;
 use model::{DeviceGain, Grade, Note, RequestGain, RunResult};
 
-/// Name of the check in notes.
 pub(super) const ID: &str = "split / merge";
 
 /// Requests between these multiples of the block size count as unchanged; the range allows for requests of the file

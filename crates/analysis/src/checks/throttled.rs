@@ -7,7 +7,6 @@ use crate::run_facts::RunFacts;
 use crate::run_facts::float;
 use model::{Grade, Note, RunResult};
 
-/// Name of the check in notes.
 pub(super) const ID: &str = "throttled";
 
 /// A smaller fraction of the time is a partial quota period.

@@ -8,7 +8,6 @@ use crate::samples::samples_needed;
 use crate::summary::thousands;
 use model::{Grade, JobResult, Note, RunResult};
 
-/// Name of the check in notes.
 pub(super) const ID: &str = "too short";
 
 /// Reports the row that has the smallest fraction of the I/Os it needs.

@@ -34,6 +34,12 @@ pub(crate) fn others_share(seen: &RunFacts<'_>) -> (f64, f64, f64) {
         accounts.map(|account| account[2 + index]).fold(0, u64::saturating_add)
     };
     let own = [0, 1].map(|index| seen.steady.bytes[index].max(caused(index)));
+    // File systems write journals and trees from kernel threads, whose I/O is not charged to the workers: if this run
+    // writes to one, additional writes may be its own, and only reads are compared.
+    let on_files =
+        seen.monitored.is_some_and(|monitored| monitored.targets.iter().any(|target| target.mount.is_some()));
+    let writes = on_files && seen.jobs().any(|job| job.directions.write.bytes > 0);
+    let compared: &[usize] = if writes { &[0] } else { &[0, 1] };
     let top = moved(|facts| facts.top);
     // RAID levels with mirrors or parity write more than they receive, so only stacks without multiple members are
     // compared down to the lowest device.
@@ -41,7 +47,7 @@ pub(crate) fn others_share(seen: &RunFacts<'_>) -> (f64, f64, f64) {
     let leaf = if piled { moved(|facts| facts.leaf) } else { [0, 0] };
     let excess = |device: [u64; 2], above: [u64; 2]| -> f64 {
         let more: u64 =
-            [0, 1].iter().map(|&index| device[index].saturating_sub(above[index])).fold(0, u64::saturating_add);
+            compared.iter().map(|&index| device[index].saturating_sub(above[index])).fold(0, u64::saturating_add);
         let all = device[0] + device[1];
         if all == 0 { 0.0 } else { float(more) / float(all) }
     };
@@ -79,9 +85,7 @@ pub(super) fn flush(seen: &RunFacts<'_>) -> Option<LimitedBy> {
 pub(super) fn link(seen: &RunFacts<'_>) -> Option<LimitedBy> {
     let used = seen.devices().filter_map(|(facts, gain)| {
         let carries = float(facts.link_bytes_per_second?);
-        // PCIe has its bandwidth in each direction; SATA transfers in one direction at a time. The larger of the two
-        // directions is a valid lower bound for both.
-        let rate = seen.per_second(bytes_of_sectors(gain.reads.sectors.max(gain.writes.sectors)));
+        let rate = seen.per_second(bytes_of_sectors(facts.bytes_over_link(gain.reads.sectors, gain.writes.sectors)));
         Some((rate / carries, rate, carries, facts.name.as_str()))
     });
     let (share, rate, carries, name) = used.max_by(|a, b| a.0.total_cmp(&b.0))?;

@@ -168,6 +168,21 @@ fn a_link_that_is_full_is_the_limit() {
 }
 
 #[test]
+fn a_link_that_transfers_in_one_direction_at_a_time_is_full_with_the_sum_of_both() {
+    let mut result = run(990, 8);
+    monitored(&mut result).devices[0].link_bytes_per_second = Some(34_000_000);
+    result.jobs[0].directions.write.bytes = 10 * 2_000 * 8192;
+    each(&mut result, |interval| {
+        interval.bytes[1] = interval.bytes[0];
+        interval.devices[0].writes.sectors = 32_000;
+    });
+    let limiter = |result: &RunResult| limited_by(result).map(|found| found.limiter);
+    assert_ne!(limiter(&result), Some(Limiter::Link), "PCIe carries as much in each direction");
+    monitored(&mut result).devices[0].link_half_duplex = true;
+    check(&result, Limiter::Link, 96.0..=96.8, "carries 34 MB/s at most, and 33 MB/s went over it");
+}
+
+#[test]
 fn others_on_the_device_are_named_with_their_share() {
     let mut result = run(990, 8);
     each(&mut result, |interval| interval.devices[0].writes.sectors = 32_000);

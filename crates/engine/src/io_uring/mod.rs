@@ -12,7 +12,7 @@ use crate::libaio::{self, ASYNCHRONOUS, Libaio};
 use crate::priority::PRIORITY_OPTIONS;
 use crate::psync::Psync;
 use measure::{Nanos, SystemClock};
-use plan::option::{Effect, Kind, OptionSpec, Support};
+use plan::option::{Effect, Kind, OptionSpec, works};
 use plan::{Capabilities, EngineOptions, EngineSpec, KeepsFiles};
 use ring::Ring;
 
@@ -220,21 +220,10 @@ fn setup_again<'a>(setup: &Setup<'a, SystemClock>) -> Setup<'a, SystemClock> {
     }
 }
 
-const fn works(name: &'static str, kind: Kind, default: Option<&'static str>, help: &'static str) -> OptionSpec {
-    OptionSpec { name, aliases: &[], kind, default, help, support: Support::Works, effect: None }
-}
-
 /// Options of protection information and passthrough commands, which plain reads and writes of a block device lack.
 const fn of_commands(name: &'static str, default: Option<&'static str>, help: &'static str) -> OptionSpec {
-    OptionSpec {
-        name,
-        aliases: &[],
-        kind: Kind::Text,
-        default,
-        help,
-        support: Support::Refused("it needs an NVMe namespace formatted with metadata and the engine io_uring_cmd"),
-        effect: None,
-    }
+    let why = "it needs an NVMe namespace formatted with metadata and the engine io_uring_cmd";
+    works(name, Kind::Text, default, help).refused(why)
 }
 
 const OPTIONS: &[OptionSpec] = &[
@@ -272,7 +261,7 @@ const OPTIONS: &[OptionSpec] = &[
         "force_async",
         Kind::Integer { least: 0, most: i32::MAX as i64 },
         Some("0"),
-        "Hand every so many-th I/O to a kernel worker at once (IOSQE_ASYNC); 0 none",
+        "Set IOSQE_ASYNC on every Nth I/O, which a kernel worker then issues at once; 0 for none",
     ),
     of_commands("md_per_io_size", Some("0"), "Bytes of metadata with each I/O"),
     of_commands("pi_act", Some("1"), "The device makes and takes away protection information itself"),

@@ -1,6 +1,6 @@
 //! Drives a ring: submits entries and reaps completions with as few system calls as possible.
 
-use super::setup::{self, ENTER_GETEVENTS, ENTER_SQ_WAKEUP, Handle, Wishes};
+use super::setup::{self, ENTER_GETEVENTS, ENTER_SQ_WAKEUP, Handle, RingSettings};
 use super::{NAME, entry};
 use crate::call;
 use crate::contract::{Completion, EngineError, Io, Operation, Setup, Submitted};
@@ -11,6 +11,7 @@ use ::io_uring::types::{Fd, FsyncFlags};
 use ::io_uring::{IoUring, opcode};
 use measure::Nanos;
 use std::cell::UnsafeCell;
+use std::num::NonZeroU64;
 use std::os::fd::RawFd;
 use std::path::PathBuf;
 
@@ -22,7 +23,7 @@ const LOOKS_BEFORE_WAIT: u32 = 10_000;
 pub(super) struct Ring {
     ring: IoUring,
     handle: Handle,
-    wishes: Wishes,
+    settings: RingSettings,
     setup_flags: String,
     slots: Slots,
     descriptors: Box<[RawFd]>,
@@ -37,8 +38,8 @@ pub(super) struct Ring {
     entry_flags: Flags,
     /// RWF_* flags of reads, and of writes.
     transfer_flags: [i32; 2],
-    /// Every Nth entry is passed to a kernel worker at once (`force_async=N`, IOSQE_ASYNC); 0 for none.
-    force_async: u64,
+    /// Every Nth entry is passed to a kernel worker at once (`force_async=N`, IOSQE_ASYNC).
+    force_async: Option<NonZeroU64>,
     /// Chooses priorities, if the job has more than one.
     priorities: Option<Box<Priorities>>,
     /// Directory of the kernel's polling thread in /proc, if there is one and it was found.
@@ -82,12 +83,12 @@ impl std::fmt::Debug for Ring {
 impl Ring {
     pub(super) fn open<C>(setup: &Setup<'_, C>) -> Result<Self, EngineError> {
         let options = setup.options;
-        let wishes = Wishes {
+        let settings = RingSettings {
             polled: options.is_on("hipri"),
             poller: options.is_on("sqthread_poll"),
             poller_cpu: options.integer("sqthread_poll_cpu").and_then(|cpu| u32::try_from(cpu).ok()),
         };
-        let built = setup::build(setup.depth, &wishes)?;
+        let built = setup::build(setup.depth, &settings)?;
         let transfer = choose_transfer(&built.ring, setup)?;
         let registered_files = options.is_on("registerfiles");
         if transfer == Transfer::Fixed {
@@ -105,7 +106,7 @@ impl Ring {
             handle: Handle::register(&built.ring),
             ring: built.ring,
             setup_flags: built.flags,
-            wishes,
+            settings,
             slots: Slots::new(setup),
             files: if registered_files { (0..).take(descriptors.len()).collect() } else { descriptors.clone() },
             descriptors,
@@ -114,9 +115,12 @@ impl Ring {
             operations: transfer.operations(),
             entry_flags: if registered_files { Flags::FIXED_FILE } else { Flags::empty() },
             transfer_flags: [flags, call::write_flags(&setup.job, flags)],
-            force_async: options.integer("force_async").and_then(|every| u64::try_from(every).ok()).unwrap_or(0),
+            force_async: options
+                .integer("force_async")
+                .and_then(|every| u64::try_from(every).ok())
+                .and_then(NonZeroU64::new),
             priorities: Priorities::from_options(setup, NAME)?.map(Box::new),
-            poller: wishes.poller.then(setup::find_poller).flatten(),
+            poller: settings.poller.then(setup::find_poller).flatten(),
             entries: 0,
             queued: 0,
             in_flight: 0,
@@ -147,7 +151,7 @@ impl Ring {
 
     /// True if a kernel thread takes submissions from the ring (SQPOLL).
     pub(super) fn is_polled_by_kernel(&self) -> bool {
-        self.wishes.poller
+        self.settings.poller
     }
 
     /// Features that the kernel granted.
@@ -158,7 +162,10 @@ impl Ring {
             (self.entry_flags.contains(Flags::FIXED_FILE), "registered files"),
             (self.transfer == Transfer::Fixed, "registered buffers"),
             (self.transfer == Transfer::Vectored, "vectored transfers"),
-            (self.wishes.poller_cpu.is_some() && !self.wishes.poller, "sqthread_poll_cpu idle without sqthread_poll"),
+            (
+                self.settings.poller_cpu.is_some() && !self.settings.poller,
+                "sqthread_poll_cpu idle without sqthread_poll",
+            ),
         ];
         for (_, what) in more.into_iter().filter(|(has, _)| *has) {
             note.push_str(", ");
@@ -178,7 +185,7 @@ impl Ring {
                 self.push(&entry)
             }
             // A ring with IOPOLL takes only reads and writes.
-            Operation::Sync | Operation::DataSync if !self.wishes.polled => {
+            Operation::Sync | Operation::DataSync if !self.settings.polled => {
                 let entry = self.sync(&io);
                 self.push(&entry)
             }
@@ -209,7 +216,7 @@ impl Ring {
             count = self.take(max, done);
         }
         // With SQPOLL, polling the ring in memory first usually saves the system call.
-        if count < needed && self.wishes.poller {
+        if count < needed && self.settings.poller {
             count += self.look_for(needed - count, max - count, done);
         }
         while count < needed {
@@ -234,7 +241,7 @@ impl Ring {
         if count > 0 || self.in_flight == 0 {
             return Ok(count);
         }
-        if self.wishes.polled {
+        if self.settings.polled {
             return self.poll_within(longest, max, done);
         }
         match self.handle.wait_within(&call::timespec(longest)) {
@@ -263,7 +270,7 @@ impl Ring {
         max: u32,
         done: &mut Vec<Completion>,
     ) -> Result<(u32, u32), EngineError> {
-        if self.queued == 0 || self.wishes.poller {
+        if self.queued == 0 || self.settings.poller {
             let taken = self.flush()?;
             return Ok((taken, self.reap(min, max, done)?));
         }
@@ -326,7 +333,7 @@ impl Ring {
     #[inline(always)]
     fn next_flags(&mut self) -> Flags {
         self.entries += 1;
-        if self.force_async > 0 && self.entries.is_multiple_of(self.force_async) {
+        if self.force_async.is_some_and(|every| self.entries.is_multiple_of(every.get())) {
             return self.entry_flags | Flags::ASYNC;
         }
         self.entry_flags
@@ -355,7 +362,7 @@ impl Ring {
     /// if it has no room until completions are reaped.
     #[inline(always)]
     fn hand_over(&mut self, wait: u32) -> Result<u32, EngineError> {
-        let taken = if self.wishes.poller {
+        let taken = if self.settings.poller {
             if self.ring.submission().need_wakeup() {
                 self.handle.enter(self.queued, 0, ENTER_SQ_WAKEUP).map_err(broken)?;
             }
@@ -399,7 +406,7 @@ impl Ring {
         if self.in_flight == 0 {
             return false;
         }
-        if self.wishes.polled && !self.wishes.poller {
+        if self.settings.polled && !self.settings.poller {
             return true;
         }
         let submission = self.ring.submission();

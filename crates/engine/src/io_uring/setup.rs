@@ -17,7 +17,7 @@ const POLLER_IDLE_MS: u32 = 1000;
 
 /// Ring settings that the options ask for.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Wishes {
+pub(super) struct RingSettings {
     /// IORING_SETUP_IOPOLL.
     pub(super) polled: bool,
     /// IORING_SETUP_SQPOLL.
@@ -63,14 +63,14 @@ pub(super) struct Built {
 }
 
 /// Builds the best ring that the kernel supports.
-pub(super) fn build(depth: u32, wishes: &Wishes) -> Result<Built, EngineError> {
+pub(super) fn build(depth: u32, settings: &RingSettings) -> Result<Built, EngineError> {
     // The polling thread takes entries at its own pace: with room for just the depth, the queue would sometimes be
     // full.
-    let entries = if wishes.poller { depth.saturating_mul(2) } else { depth };
+    let entries = if settings.poller { depth.saturating_mul(2) } else { depth };
     let mut errno = libc::EINVAL;
-    for flags in if wishes.poller { POLLER } else { OWN } {
-        match build_with(entries, wishes, *flags) {
-            Ok(ring) => return Ok(Built { ring, flags: names(wishes, *flags) }),
+    for flags in if settings.poller { POLLER } else { OWN } {
+        match build_with(entries, settings, *flags) {
+            Ok(ring) => return Ok(Built { ring, flags: names(settings, *flags) }),
             Err(error) => errno = error.raw_os_error().unwrap_or(libc::EIO),
         }
         // EINVAL: the kernel is too old for one of the flags. Fewer flags do not help against any other error.
@@ -81,16 +81,16 @@ pub(super) fn build(depth: u32, wishes: &Wishes) -> Result<Built, EngineError> {
     Err(refused(errno))
 }
 
-fn build_with(entries: u32, wishes: &Wishes, flags: Flags) -> std::io::Result<IoUring> {
+fn build_with(entries: u32, settings: &RingSettings, flags: Flags) -> std::io::Result<IoUring> {
     let mut builder = IoUring::builder();
     builder.dontfork().setup_clamp();
-    if wishes.polled {
+    if settings.polled {
         builder.setup_iopoll();
     }
-    if wishes.poller {
+    if settings.poller {
         builder.setup_sqpoll(POLLER_IDLE_MS);
     }
-    if let Some(cpu) = wishes.poller_cpu.filter(|_| wishes.poller) {
+    if let Some(cpu) = settings.poller_cpu.filter(|_| settings.poller) {
         builder.setup_sqpoll_cpu(cpu);
     }
     if flags.single_issuer {
@@ -111,11 +111,11 @@ fn build_with(entries: u32, wishes: &Wishes, flags: Flags) -> std::io::Result<Io
     builder.build(entries)
 }
 
-fn names(wishes: &Wishes, flags: Flags) -> String {
+fn names(settings: &RingSettings, flags: Flags) -> String {
     let all = [
-        (wishes.polled, "IOPOLL"),
-        (wishes.poller, "SQPOLL"),
-        (wishes.poller && wishes.poller_cpu.is_some(), "SQ_AFF"),
+        (settings.polled, "IOPOLL"),
+        (settings.poller, "SQPOLL"),
+        (settings.poller && settings.poller_cpu.is_some(), "SQ_AFF"),
         (flags.single_issuer, "SINGLE_ISSUER"),
         (flags.defer_taskrun, "DEFER_TASKRUN"),
         (flags.coop_taskrun, "COOP_TASKRUN"),

@@ -68,7 +68,7 @@ impl Namespace {
     pub(super) fn of(descriptor: RawFd) -> Result<Namespace, &'static str> {
         // SAFETY: NVME_IOCTL_ID takes no argument; a descriptor of something else fails with ENOTTY.
         let number = call::finish(|| unsafe { libc::ioctl(descriptor, ID) as isize });
-        let number = u32::try_from(number).ok().filter(|&number| number > 0).ok_or("is no NVMe namespace")?;
+        let number = u32::try_from(number).ok().filter(|&number| number > 0).ok_or("is not an NVMe namespace")?;
         let mut page = vec![0_u8; 4096];
         let mut command = Command {
             operation: IDENTIFY,

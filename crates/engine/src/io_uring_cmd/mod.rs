@@ -13,7 +13,7 @@ use ::io_uring::types::{Fd, Fixed, SubmitArgs, Timespec};
 use ::io_uring::{IoUring, opcode};
 use command::{FUA, Namespace, Range, URING_IO};
 use measure::{Nanos, SystemClock};
-use plan::option::{Effect, Kind, OptionSpec, Support};
+use plan::option::{Effect, Kind, OptionSpec, works};
 use plan::{Capabilities, EngineSpec};
 use std::os::fd::RawFd;
 
@@ -206,7 +206,7 @@ impl Drop for IoUringCmd {
 }
 
 fn look_at(target: &Target) -> Result<Namespace, EngineError> {
-    Namespace::of(target.descriptor).map_err(|what| {
+    Namespace::of(target.raw()).map_err(|what| {
         let message = format!(
             "{} {what}; name the generic device of one with filename=/dev/ng0n1, or use io_uring on the block device",
             target.path.display()
@@ -227,26 +227,22 @@ fn failed(operation: &'static str, message: String, errno: i32) -> EngineError {
     EngineError { engine: NAME, operation, message, errno }
 }
 
-const fn option(name: &'static str, kind: Kind, default: Option<&'static str>, help: &'static str) -> OptionSpec {
-    OptionSpec { name, aliases: &[], kind, default, help, support: Support::Works, effect: None }
-}
-
 const fn refused(name: &'static str, default: Option<&'static str>, help: &'static str) -> OptionSpec {
     const WHY: &str =
         "plain reads, writes, trims and flushes are all that is sent: no device was at hand to prove more on";
-    OptionSpec { support: Support::Refused(WHY), ..option(name, Kind::Text, default, help) }
+    works(name, Kind::Text, default, help).refused(WHY)
 }
 
 const OPTIONS: &[OptionSpec] = &[
-    option("hipri", Kind::Flag, Some("0"), "Poll the device for completions (IORING_SETUP_IOPOLL)").with(Effect::Polls),
-    option("registerfiles", Kind::Flag, Some("0"), "Register the files with the kernel once"),
-    option("sqthread_poll", Kind::Flag, Some("0"), "A kernel thread takes submissions: no system call to submit")
+    works("hipri", Kind::Flag, Some("0"), "Poll the device for completions (IORING_SETUP_IOPOLL)").with(Effect::Polls),
+    works("registerfiles", Kind::Flag, Some("0"), "Register the files with the kernel once"),
+    works("sqthread_poll", Kind::Flag, Some("0"), "A kernel thread takes submissions: no system call to submit")
         .with(Effect::Polls),
-    option("sqthread_poll_cpu", Kind::Integer { least: 0, most: 1 << 20 }, None, "The CPU of that kernel thread"),
-    option("nonvectored", Kind::Integer { least: -1, most: 1 }, Some("-1"), "A command has one buffer: 1, or -1"),
-    option("cmd_type", Kind::Word(&[("nvme", "NVMe commands")]), Some("nvme"), "Kind of commands"),
-    option("readfua", Kind::Bool, Some("0"), "Reads come from the medium, not from the device's cache (FUA)"),
-    option("writefua", Kind::Bool, Some("0"), "Writes reach the medium before they are done (FUA)")
+    works("sqthread_poll_cpu", Kind::Integer { least: 0, most: 1 << 20 }, None, "The CPU of that kernel thread"),
+    works("nonvectored", Kind::Integer { least: -1, most: 1 }, Some("-1"), "A command has one buffer: 1, or -1"),
+    works("cmd_type", Kind::Word(&[("nvme", "NVMe commands")]), Some("nvme"), "Kind of commands"),
+    works("readfua", Kind::Bool, Some("0"), "Reads come from the medium, not from the device's cache (FUA)"),
+    works("writefua", Kind::Bool, Some("0"), "Writes reach the medium before they are done (FUA)")
         .with(Effect::DurableWrites),
     refused("fixedbufs", Some("0"), "Register the buffers with the kernel once"),
     refused("cdb_len", Some("0"), "Length of SCSI commands"),

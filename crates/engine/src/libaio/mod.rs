@@ -10,7 +10,7 @@ use crate::contract::{Completion, Engine, EngineError, Io, Operation, Setup, Sub
 use crate::priority::{PRIORITY_OPTIONS, Priorities};
 use crate::slots::{Slots, descriptors};
 use measure::{Nanos, SystemClock};
-use plan::option::{Effect, Kind, OptionSpec, Support};
+use plan::option::{Effect, Kind, OptionSpec, works};
 use plan::{Capabilities, EngineSpec, Submission, Work};
 use ring::{Context, Event, HAS_PRIORITY, Iocb, PREAD, PREADV, PWRITE, PWRITEV};
 use std::cell::UnsafeCell;
@@ -265,19 +265,21 @@ impl Libaio {
     }
 }
 
-const fn works(name: &'static str, kind: Kind, help: &'static str) -> OptionSpec {
-    OptionSpec { name, aliases: &[], kind, default: Some("0"), help, support: Support::Works, effect: None }
-}
-
 const OPTIONS: &[OptionSpec] = &[
     works(
         "userspace_reap",
         Kind::Flag,
+        Some("0"),
         "Take completions from the ring in the process's memory; a system call only to wait for more",
     )
     .with(Effect::Polls),
-    works("nowait", Kind::Bool, "RWF_NOWAIT: an I/O that would block ends with EAGAIN"),
-    works("libaio_vectored", Kind::Bool, "Submit vectored reads and writes (IOCB_CMD_PREADV, IOCB_CMD_PWRITEV)"),
+    works("nowait", Kind::Bool, Some("0"), "RWF_NOWAIT: an I/O that would block ends with EAGAIN"),
+    works(
+        "libaio_vectored",
+        Kind::Bool,
+        Some("0"),
+        "Submit vectored reads and writes (IOCB_CMD_PREADV, IOCB_CMD_PWRITEV)",
+    ),
     PRIORITY_OPTIONS[0],
     PRIORITY_OPTIONS[1],
     PRIORITY_OPTIONS[2],

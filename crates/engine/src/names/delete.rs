@@ -27,7 +27,7 @@ impl NameCall for RemoveFile {
     fn prepare(&self, path: &Path) -> std::io::Result<()> {
         match std::fs::symlink_metadata(path) {
             Ok(found) if !found.is_file() && !found.is_symlink() => {
-                Err(std::io::Error::other("is no regular file, and is not removed"))
+                Err(std::io::Error::other("is not a regular file, and is not removed"))
             }
             _ => Ok(()),
         }

@@ -1,7 +1,7 @@
 //! `filestat` and `dirstat`: stat(2), lstat(2) or statx(2), chosen by `stat_type`.
 
 use super::{NameCall, ON_FILES, ON_NEW_NAMES};
-use plan::option::{Kind, OptionSpec, Support};
+use plan::option::{Kind, OptionSpec, works};
 use plan::{EngineOptions, EngineSpec};
 use rustix::fs::{AtFlags, CWD, StatxFlags};
 use rustix::io::Errno;
@@ -83,12 +83,9 @@ impl NameCall for StatDirectory {
     }
 }
 
-const OPTIONS: &[OptionSpec] = &[OptionSpec {
-    name: "stat_type",
-    aliases: &[],
-    kind: Kind::Word(&[("stat", "stat(2)"), ("lstat", "lstat(2)"), ("statx", "statx(2)")]),
-    default: Some("stat"),
-    help: "The call that looks at a name",
-    support: Support::Works,
-    effect: None,
-}];
+const OPTIONS: &[OptionSpec] = &[works(
+    "stat_type",
+    Kind::Word(&[("stat", "stat(2)"), ("lstat", "lstat(2)"), ("statx", "statx(2)")]),
+    Some("stat"),
+    "The call that looks at a name",
+)];

@@ -11,7 +11,7 @@ use crate::contract::{Completion, Engine, EngineError, Io, Operation, Setup, Sub
 use crate::slots::Slots;
 use crate::splice::Pipe;
 use measure::SystemClock;
-use plan::option::{Kind, OptionSpec, Support};
+use plan::option::{Kind, OptionSpec, works};
 use plan::{Capabilities, EngineSpec, Submission, Work};
 use socket::End;
 pub(crate) use socket::Way;
@@ -203,10 +203,6 @@ impl<C: Carrier> Connection<C> {
             _ => result,
         }
     }
-}
-
-const fn works(name: &'static str, kind: Kind, default: Option<&'static str>, help: &'static str) -> OptionSpec {
-    OptionSpec { name, aliases: &[], kind, default, help, support: Support::Works, effect: None }
 }
 
 const OPTIONS: &[OptionSpec] = &[

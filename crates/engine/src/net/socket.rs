@@ -55,6 +55,8 @@ pub(super) struct End {
     connected: Option<OwnedFd>,
     /// Address to connect to; `None` for the end that waits.
     peer: Option<SocketAddrAny>,
+    /// Multicast group that this end sends to or receives from.
+    group: Option<Ipv4Addr>,
     /// Path of the Unix socket that this end created.
     made: Option<PathBuf>,
 }
@@ -85,7 +87,16 @@ impl End {
         } else {
             peer = Some(plan.there.clone().unwrap_or(plan.here));
         }
-        Ok(End { engine, way: plan.way, protocol: plan.protocol, opened: socket, connected: None, peer, made })
+        Ok(End {
+            engine,
+            way: plan.way,
+            protocol: plan.protocol,
+            opened: socket,
+            connected: None,
+            peer,
+            group: plan.group,
+            made,
+        })
     }
 
     pub(super) fn way(&self) -> Way {
@@ -135,7 +146,7 @@ impl End {
         accepted.map(Some).map_err(|error| failure(self.engine, "accept", error, ""))
     }
 
-    /// Waits for the first datagram and connects the socket to its sender.
+    /// Waits for the first datagram and connects the socket to its sender, unless it receives from a group.
     fn wait_for_word(&self, go_on: &dyn Fn() -> bool) -> Result<Option<OwnedFd>, EngineError> {
         let failed = |operation, error| failure(self.engine, operation, error, "");
         loop {
@@ -152,10 +163,9 @@ impl End {
             if is_word == Some(Word::Close) {
                 continue;
             }
-            // A connected socket drops the datagrams of other senders. Known problem: connect(2) also sets the local
-            // address of a multicast receiver, which then no longer matches datagrams to the group (Linux 6; only the
-            // first arrives).
-            if let Some(from) = from {
+            // A connected socket drops the datagrams of other senders. That of a group must not be connected: connect(2)
+            // also sets its local address, which then no longer matches datagrams to the group.
+            if let Some(from) = from.filter(|_| self.group.is_none()) {
                 let _ = rustix::net::connect(&self.opened, &from);
             }
             return self.opened.try_clone().map(Some).map_err(|_| failed("dup", Errno::MFILE));
@@ -233,7 +243,7 @@ impl Meeting {
             return Err(wrong("listen is for TCP and Unix sockets; with UDP the job that reads waits".to_owned()));
         }
         let Some(port) = options.integer("port").and_then(|port| u16::try_from(port).ok()) else {
-            return Err(wrong("which port? give port=".to_owned()));
+            return Err(wrong("the port is missing: give port=".to_owned()));
         };
         let family = if word.ends_with("v6") { AddressFamily::INET6 } else { AddressFamily::INET };
         let address = host.map(|host| resolve(host, port, family).map_err(&wrong)).transpose()?;
@@ -243,9 +253,13 @@ impl Meeting {
         }
         match (waits, address) {
             (true, Some(_)) if group.is_none() => {
-                return Err(wrong("the end that waits calls nobody: leave hostname= out, or listen".to_owned()));
+                return Err(wrong(
+                    "the end that waits for a connection connects to no host: leave out hostname= or listen".to_owned(),
+                ));
             }
-            (false, None) => return Err(wrong("whom to call? give hostname=, or listen".to_owned())),
+            (false, None) => {
+                return Err(wrong("there is no host to connect to: give hostname=, or listen".to_owned()));
+            }
             _ => {}
         }
         let any: IpAddr =
@@ -331,15 +345,15 @@ fn set_largest_segment(socket: &OwnedFd, segment: i32) -> Result<(), Errno> {
     if answer == 0 { Ok(()) } else { Err(Errno::from_raw_os_error(crate::call::errno())) }
 }
 
-fn failure(engine: &'static str, operation: &'static str, error: Errno, whom: &str) -> EngineError {
+fn failure(engine: &'static str, operation: &'static str, error: Errno, address: &str) -> EngineError {
     let advice = match (operation, error) {
         ("connect", Errno::CONNREFUSED | Errno::NOENT) => {
-            "; nobody listens there: is the other job there, with listen?"
+            "; no job listens there: is the other job running, with listen?"
         }
-        ("bind", Errno::ADDRINUSE) => "; somebody else has it",
+        ("bind", Errno::ADDRINUSE) => "; another process uses it",
         _ => "",
     };
-    let between = if whom.is_empty() { "" } else { ": " };
-    let message = format!("{whom}{between}{}{advice}", std::io::Error::from(error));
+    let between = if address.is_empty() { "" } else { ": " };
+    let message = format!("{address}{between}{}{advice}", std::io::Error::from(error));
     EngineError { engine, operation, message, errno: error.raw_os_error() }
 }

@@ -49,7 +49,11 @@ impl Engine for Offload {
     fn open(setup: Setup<'_, SystemClock>) -> Result<Self, EngineError> {
         let share = Share::take(setup.depth)?;
         let results = Arc::new(Results::new(setup.depth as usize));
-        let facts = Arc::new(Facts::of(&setup));
+        let engine = setup
+            .job
+            .offloads_to
+            .ok_or_else(|| refused("options", "no engine was given to pass the I/Os to".to_owned(), libc::EINVAL))?;
+        let facts = Arc::new(Facts::of(&setup, engine));
         let mut helpers = Vec::with_capacity(setup.depth as usize);
         for slot in 0..setup.depth {
             helpers.push(Helper::start(slot, &facts, &results)?);

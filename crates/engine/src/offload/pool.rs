@@ -5,11 +5,10 @@
 //! completed; only the worker takes from it, so `notify_one` is enough.
 
 use super::refused;
-use crate::contract::{Completion, Engine, EngineClock, EngineError, Io, JobFacts, Order, Setup, Submitted, Target};
+use crate::contract::{Completion, Engine, EngineClock, EngineError, Io, JobFacts, Setup, Submitted, Target};
 use crate::registry::{Visitor, dispatch};
 use measure::{Clock, Nanos, SystemClock};
 use plan::EngineOptions;
-use plan::MapAdvice;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -29,11 +28,8 @@ pub(super) struct Facts {
     engine: String,
     name: String,
     options: EngineOptions,
-    runtime: Option<Nanos>,
-    priority: u16,
-    atomic: bool,
-    order: Option<Order>,
-    map_advice: Option<MapAdvice>,
+    /// Facts about the job, without its name.
+    job: JobFacts<'static>,
     targets: Vec<Target>,
     buffers: Start,
     stride: usize,
@@ -51,16 +47,12 @@ unsafe impl Send for Start {}
 unsafe impl Sync for Start {}
 
 impl Facts {
-    pub(super) fn of(setup: &Setup<'_, SystemClock>) -> Self {
+    pub(super) fn of(setup: &Setup<'_, SystemClock>, engine: &str) -> Self {
         Facts {
-            engine: setup.job.offloads_to.to_owned(),
+            engine: engine.to_owned(),
             name: setup.job.name.to_owned(),
             options: setup.options.clone(),
-            runtime: setup.job.runtime,
-            priority: setup.job.priority,
-            atomic: setup.job.atomic,
-            order: setup.job.order,
-            map_advice: setup.job.map_advice,
+            job: JobFacts { name: "", offloads_to: None, ..setup.job },
             targets: setup.targets.to_vec(),
             buffers: Start(setup.buffers),
             stride: setup.buffer_stride,
@@ -255,7 +247,7 @@ impl Mind {
                     let path = target.path.display();
                     refused("open", format!("{path}: once more for another thread: {errno}"), errno.raw_os_error())
                 })?;
-                target.descriptor = again.as_raw_fd();
+                target.descriptor = Some(again.as_raw_fd());
                 own.push(again);
             }
         }
@@ -266,9 +258,9 @@ impl Mind {
 /// Opens the same file again with the same flags, for a separate file position.
 fn reopened(target: &Target) -> Result<OwnedFd, rustix::io::Errno> {
     // SAFETY: the worker keeps its descriptors open as long as its engine lives.
-    let descriptor = unsafe { BorrowedFd::borrow_raw(target.descriptor) };
+    let descriptor = unsafe { BorrowedFd::borrow_raw(target.raw()) };
     let flags = rustix::fs::fcntl_getfl(descriptor)?;
-    let path = format!("/proc/self/fd/{}", target.descriptor);
+    let path = format!("/proc/self/fd/{}", target.raw());
     rustix::fs::open(path, flags | rustix::fs::OFlags::CLOEXEC, rustix::fs::Mode::empty())
 }
 
@@ -286,15 +278,7 @@ impl Visitor for Mind {
         let facts = &self.facts;
         let opened = E::open(Setup {
             options: &facts.options,
-            job: JobFacts {
-                name: &facts.name,
-                runtime: facts.runtime,
-                priority: facts.priority,
-                atomic: facts.atomic,
-                offloads_to: "",
-                order: facts.order,
-                map_advice: facts.map_advice,
-            },
+            job: JobFacts { name: &facts.name, ..facts.job },
             targets: &targets,
             depth: 1,
             buffers: facts.buffers.0.wrapping_add(self.slot as usize * facts.stride),

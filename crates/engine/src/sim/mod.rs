@@ -10,11 +10,10 @@ mod faults;
 mod journal;
 
 use crate::contract::{Completion, Engine, EngineError, Io, Setup, Submitted};
-use crate::random::SplitMix;
 use faults::FaultPlan;
 use journal::Journal;
-use measure::{Clock, Nanos, VirtualClock};
-use plan::option::{Kind, OptionSpec, Support, TimeUnit};
+use measure::{Clock, Nanos, SplitMix, VirtualClock};
+use plan::option::{Kind, OptionSpec, TimeUnit, works};
 use plan::{Capabilities, EngineOptions, EngineSpec, Submission, Work};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -228,80 +227,56 @@ fn wrong_options(message: String) -> EngineError {
 }
 
 const OPTIONS: &[OptionSpec] = &[
-    OptionSpec {
-        name: "sim_service_time",
-        aliases: &[],
-        kind: Kind::Time(TimeUnit::Microseconds),
-        default: Some("100"),
-        help: "Time a server takes for one I/O, before any transfer time; 1 ns at least",
-        support: Support::Works,
-        effect: None,
-    },
-    OptionSpec {
-        name: "sim_distribution",
-        aliases: &[],
-        kind: Kind::Word(&[
+    works(
+        "sim_service_time",
+        Kind::Time(TimeUnit::Microseconds),
+        Some("100"),
+        "Time a server takes for one I/O, before any transfer time; 1 ns at least",
+    ),
+    works(
+        "sim_distribution",
+        Kind::Word(&[
             ("fixed", "Always the service time"),
             ("uniform", "Anything between 0 and twice the service time"),
             ("exponential", "Exponential with the service time as its mean"),
         ]),
-        default: Some("fixed"),
-        help: "How service times are spread",
-        support: Support::Works,
-        effect: None,
-    },
-    OptionSpec {
-        name: "sim_seed",
-        aliases: &[],
-        kind: Kind::Integer { least: 0, most: i64::MAX },
-        default: Some("1"),
-        help: "Seed of the service times that are drawn",
-        support: Support::Works,
-        effect: None,
-    },
-    OptionSpec {
-        name: "sim_parallelism",
-        aliases: &[],
-        kind: Kind::Integer { least: 1, most: 1 << 20 },
-        default: None,
-        help: "I/Os served at the same time; without it all that are in flight",
-        support: Support::Works,
-        effect: None,
-    },
-    OptionSpec {
-        name: "sim_rate",
-        aliases: &[],
-        kind: Kind::Size { percent: false },
-        default: None,
-        help: "Bytes per second at which a server moves data, after the service time; without it at once",
-        support: Support::Works,
-        effect: None,
-    },
-    OptionSpec {
-        name: "sim_settling",
-        aliases: &[],
-        kind: Kind::Time(TimeUnit::Seconds),
-        default: None,
-        help: "The service time begins at twice its value and falls evenly to it over so long",
-        support: Support::Works,
-        effect: None,
-    },
-    OptionSpec {
-        name: "sim_faults",
-        aliases: &[],
-        kind: Kind::Text,
-        default: None,
-        help: "What goes wrong: read|write|trim|sync|any:EVERY:error=ERRNO|short=BYTES|delay=MICROSECONDS, several with commas",
-        support: Support::Works,
-        effect: None,
-    },
-    OptionSpec {
-        name: "sim_journal",
-        aliases: &[],
-        kind: Kind::Text,
-        default: None,
-        help: "File to write one line to for each flush (submit COUNT) and reap (reap MIN MAX COUNT)",
-        support: Support::Works,
-        effect: None,
-    },
+        Some("fixed"),
+        "How service times are spread",
+    ),
+    works(
+        "sim_seed",
+        Kind::Integer { least: 0, most: i64::MAX },
+        Some("1"),
+        "Seed of the service times that are drawn",
+    ),
+    works(
+        "sim_parallelism",
+        Kind::Integer { least: 1, most: 1 << 20 },
+        None,
+        "I/Os served at the same time; without it all that are in flight",
+    ),
+    works(
+        "sim_rate",
+        Kind::Size { percent: false },
+        None,
+        "Bytes per second at which a server moves data, after the service time; without it at once",
+    ),
+    works(
+        "sim_settling",
+        Kind::Time(TimeUnit::Seconds),
+        None,
+        "The service time begins at twice its value and falls evenly to it over so long",
+    ),
+    works(
+        "sim_faults",
+        Kind::Text,
+        None,
+        "What goes wrong: read|write|trim|sync|any:EVERY:error=ERRNO|short=BYTES|delay=MICROSECONDS, several with commas",
+    ),
+    works(
+        "sim_journal",
+        Kind::Text,
+        None,
+        "File to write one line to for each flush (submit COUNT) and reap (reap MIN MAX COUNT)",
+    ),
 ];

@@ -9,7 +9,7 @@ const DEPTH: u32 = 4;
 const BEHIND: [&str; 9] = ["sync", "psync", "vsync", "pvsync", "pvsync2", "mmap", "libaio", "io_uring", "splice"];
 
 fn open(place: &Place, behind: &str, buffers: &Buffers, clock: SystemClock) -> Offload {
-    let job = JobFacts { name: "rig", offloads_to: behind, ..JobFacts::default() };
+    let job = JobFacts { name: "rig", offloads_to: Some(behind), ..JobFacts::default() };
     let (options, targets) = (options(&[]), place.targets());
     let setup = Setup {
         options: &options,
@@ -89,7 +89,7 @@ fn an_engine_that_cannot_be_opened_is_an_error_and_waiting_has_an_end() {
     assert!(clock.now().saturating_sub(before) < Nanos::from_millis(40), "there is nothing to wait for");
     let setup = Setup {
         options: &options(&[]),
-        job: JobFacts { name: "rig", offloads_to: "warp", ..JobFacts::default() },
+        job: JobFacts { name: "rig", offloads_to: Some("warp"), ..JobFacts::default() },
         targets: &place.targets(),
         depth: DEPTH,
         buffers: buffers.start(),

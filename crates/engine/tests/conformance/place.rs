@@ -53,7 +53,7 @@ impl Place {
     pub(crate) fn targets(&self) -> Vec<Target> {
         let target = |file: &File, writable| Target {
             path: self.path.clone(),
-            descriptor: file.as_raw_fd(),
+            descriptor: Some(file.as_raw_fd()),
             size: SIZE,
             block_device: self.block_device,
             writable,

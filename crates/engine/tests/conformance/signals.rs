@@ -22,7 +22,7 @@ impl Visitor for Wait<'_> {
     fn visit<E: Engine>(self) -> u32 {
         let target = Target {
             path: "pipe".into(),
-            descriptor: self.pipe.as_raw_fd(),
+            descriptor: Some(self.pipe.as_raw_fd()),
             size: u64::MAX,
             block_device: false,
             writable: false,

@@ -20,7 +20,7 @@ impl Visitor for Pipe {
         let (reader, mut writer) = std::io::pipe().unwrap();
         let target = Target {
             path: "pipe".into(),
-            descriptor: reader.as_raw_fd(),
+            descriptor: Some(reader.as_raw_fd()),
             size: 1 << 20,
             block_device: false,
             writable: false,

@@ -12,7 +12,7 @@ pub use fault::{Fault, Mismatch};
 
 use fill::Laid;
 use header::Header;
-use measure::Nanos;
+use measure::{Nanos, split_mix};
 use plan::{Digest, VerifyFormat, VerifyMethod, VerifyPlan};
 
 /// Writes and checks blocks according to a job's verify options.
@@ -155,7 +155,7 @@ impl Verifier {
 
     /// The seed of a block's data. It is odd, because the data are its multiples.
     fn seed_of(&self, offset: u64, sequence: u64) -> u64 {
-        mix(self.seed ^ offset.rotate_left(17) ^ sequence) | 1
+        split_mix(self.seed ^ offset.rotate_left(17) ^ sequence) | 1
     }
 
     fn seal_block(&self, block: &mut [u8], offset: u64, sequence: u64, now: Nanos) {
@@ -259,14 +259,6 @@ const fn front(method: VerifyMethod, format: VerifyFormat) -> usize {
             VerifyMethod::Digest(digest) => digest::length(digest),
             _ => 0,
         }
-}
-
-/// One round of SplitMix64: similar inputs give unrelated outputs.
-fn mix(value: u64) -> u64 {
-    let value = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    value ^ (value >> 31)
 }
 
 #[cfg(test)]

@@ -52,6 +52,14 @@ pub enum NumberError {
 ///
 /// # Errors
 /// If the text is not such a number, or does not fit into 63 bits.
+///
+/// ```
+/// use measure::text::{UnitBase, exact_size, integer, SizeStyle};
+///
+/// assert_eq!(integer("(4*1k)", UnitBase::Binary), Ok(4096));
+/// assert_eq!(integer("4k", UnitBase::Decimal), Ok(4000));
+/// assert_eq!(exact_size(8192, SizeStyle::Spelled), "8 KiB");
+/// ```
 pub fn integer(text: &str, base: UnitBase) -> Result<i64, NumberError> {
     let text = text.trim();
     if text.is_empty() {
@@ -89,6 +97,15 @@ pub fn binary_size(text: &str) -> Option<u64> {
 ///
 /// # Errors
 /// If the text is not a duration, is negative, or exceeds 64 bits of nanoseconds (584 years).
+///
+/// ```
+/// use measure::Nanos;
+/// use measure::text::{NumberError, TimeUnit, duration};
+///
+/// assert_eq!(duration("1m", TimeUnit::Seconds), Ok(Nanos::from_secs(60)));
+/// assert_eq!(duration("250", TimeUnit::Microseconds), Ok(Nanos::from_micros(250)));
+/// assert_eq!(duration("10 parsecs", TimeUnit::Seconds), Err(NumberError::UnknownUnit));
+/// ```
 pub fn duration(text: &str, bare: TimeUnit) -> Result<Nanos, NumberError> {
     let text = text.trim();
     if text.is_empty() {

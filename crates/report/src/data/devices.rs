@@ -79,7 +79,7 @@ impl Devices {
         ));
         let busy = |(device, _): &Timed<'_>| device.utilisation_percent().unwrap_or(0.0) / 100.0;
         rows.push(plain("utilisation", Quantity::Utilisation, each(&busy)));
-        let notes = vec!["A ratio under 1 in throughput: the page cache served the rest. Over 1: read-ahead, metadata, journal, or somebody else. Requests differ from I/Os where the kernel merges or splits.".to_owned()];
+        let notes = vec!["A ratio under 1 in throughput: the page cache served the rest. Over 1: read-ahead, metadata, journal, or other processes. Requests differ from I/Os where the kernel merges or splits.".to_owned()];
         Some(Devices { title: title.to_owned(), sentences: tell(&rows), rows, notes })
     }
 }

@@ -47,7 +47,7 @@ pub struct Level {
     /// Change from this level to the next; `None` for the last level, or if the numbers are not credible.
     pub step: Option<Step>,
     /// Number of busy users, if IOPS × latency contradicts the requested number (Little's law).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub at_work: Option<AtWork>,
 }
 

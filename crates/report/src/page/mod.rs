@@ -55,8 +55,8 @@ pub struct Picture {
     pub chart: &'static Chart,
     /// Title, for lists and for screen readers.
     pub title: String,
-    /// Width and height in pixels at scale 1; a height of 0 means that it depends on the data.
-    pub size: (u32, u32),
+    /// Width and height in pixels at scale 1; a height of `None` depends on the data.
+    pub size: (u32, Option<u32>),
     /// The chart's data.
     pub data: Value,
 }

@@ -30,7 +30,7 @@ pub fn sheet(engine: &ChartEngine, pictures: &[&Picture], style: &DrawingStyle) 
         let usual = Look::of(picture.chart);
         Look {
             width: style.width.unwrap_or(usual.width),
-            height: style.height.unwrap_or(usual.height),
+            height: style.height.or(usual.height),
             theme: style.theme,
             scale: style.scale,
             title: style.title.clone().filter(|_| pictures.len() == 1),
@@ -53,7 +53,7 @@ pub fn sheet(engine: &ChartEngine, pictures: &[&Picture], style: &DrawingStyle) 
             1,
         ));
         inside.push('\n');
-        below += height(&drawn).unwrap_or(look.height) + GAP;
+        below += height(&drawn).or(look.height).unwrap_or_default() + GAP;
     }
     let height = below.saturating_sub(GAP).max(1);
     Ok(format!(

@@ -17,8 +17,8 @@ pub struct Test {
     pub test: TestName,
     /// Concurrent users.
     pub users: u64,
-    /// Block size in bytes; 0 if the jobs differ.
-    pub block_bytes: u64,
+    /// Block size in bytes; `None` for a range of sizes.
+    pub block_bytes: Option<u64>,
     /// Direction with most of the bytes.
     pub direction: Direction,
     /// The result with all counters.
@@ -103,7 +103,7 @@ pub(super) fn test_of(said: &Value, result: RunResult) -> Option<Test> {
     let direction = Direction::ALL.into_iter().max_by_key(|&direction| moved(direction));
     let (direction, first) = (direction?, result.jobs.first()?);
     let sizes = first.echo.block_sizes[direction];
-    let block_bytes = if sizes.0 == sizes.1 { u64::from(sizes.0) } else { 0 };
+    let block_bytes = (sizes.0 == sizes.1 && sizes.0 > 0).then(|| u64::from(sizes.0));
     let id = said.get("test").and_then(Value::as_str);
     let test = TestName::from(match (id, formats::echoed::pattern(first)) {
         (Some("random_read"), _) => "randread",
@@ -115,7 +115,7 @@ pub(super) fn test_of(said: &Value, result: RunResult) -> Option<Test> {
     });
     let words = id.map_or_else(|| test_in_words(&test).to_owned(), |id| id.replace('_', " "));
     let users = said.get("users").and_then(Value::as_u64).unwrap_or_else(|| workers(&result));
-    let mut workload = if block_bytes > 0 { format!("{words} {}", size(block_bytes)) } else { words };
+    let mut workload = block_bytes.map_or_else(|| words.clone(), |bytes| format!("{words} {}", size(bytes)));
     if said.is_null() && first.echo.iodepth > 1 {
         workload.push_str(&format!(", depth {}", first.echo.iodepth));
     }

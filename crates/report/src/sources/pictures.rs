@@ -128,13 +128,8 @@ fn counted(source: &Source, request: &PageRequest) -> Vec<(String, String, Sweep
     for test in &source.tests {
         let level = |load| Measured::of(load, &test.result, test.direction);
         put(test.workload.clone(), plural(test), Axis::Load(Load::Users), level(test.users));
-        if test.users == 1 && test.block_bytes > 0 {
-            put(
-                format!("{}, 1 user", test_in_words(&test.test)),
-                plural(test),
-                Axis::BlockSize,
-                level(test.block_bytes),
-            );
+        if let Some(bytes) = test.block_bytes.filter(|_| test.users == 1) {
+            put(format!("{}, 1 user", test_in_words(&test.test)), plural(test), Axis::BlockSize, level(bytes));
         }
     }
     let several = tables.iter().any(|table| table.levels.len() > 1);
@@ -149,10 +144,10 @@ fn counted(source: &Source, request: &PageRequest) -> Vec<(String, String, Sweep
 /// `8 KiB random reads`; a name that is not a pattern stays unchanged.
 fn plural(test: &Test) -> String {
     let pattern = test_in_words(&test.test);
-    match test.test.pattern() {
-        None => test.workload.clone(),
-        Some(_) if test.block_bytes > 0 => format!("{} {pattern}s", size(test.block_bytes)),
-        Some(_) => format!("{pattern}s"),
+    match (test.test.pattern(), test.block_bytes) {
+        (None, _) => test.workload.clone(),
+        (_, Some(bytes)) => format!("{} {pattern}s", size(bytes)),
+        (_, None) => format!("{pattern}s"),
     }
 }
 
@@ -318,7 +313,7 @@ fn over_time(sources: &[Source]) -> Vec<Option<Picture>> {
 /// Counters of the program and of the devices, at the highest load.
 fn devices(source: &Source) -> Option<Option<Picture>> {
     let heaviest = source.tests.iter().chain(&source.monitored_runs).max_by_key(|test| test.users)?;
-    let title = format!("{} · {} · beside its devices", source.name, heaviest.shown());
+    let title = format!("{} · {} · with its devices", source.name, heaviest.shown());
     Devices::of(&title, &heaviest.result).map(|devices| picture("devices", &title, &devices))
 }
 

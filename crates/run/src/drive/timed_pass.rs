@@ -5,7 +5,7 @@ use super::job_loop::Drive;
 use super::pass::{TimedPass, first_difference, has_marks};
 use crate::shared::control::MARK;
 use engine::{Engine, EngineError};
-use load::{Misplaced, Request};
+use load::{Mismatch, Request};
 use measure::Clock;
 use plan::Operation;
 use plan::{ExtraReads, Listed, Race, RecordExtras};
@@ -70,7 +70,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
             return;
         }
         let Some((at, found)) = first_difference(marks, self.buffers.memory.slot(slot, request.length)) else { return };
-        self.report_misplaced(request, Misplaced { offset: request.offset + at, found, expected: marks.byte });
+        self.report_mismatch(request, Mismatch { offset: request.offset + at, found, expected: marks.byte });
     }
 
     /// The same check in the loop of a pass, inlined; a mismatch is rare and handled out of line.
@@ -91,15 +91,15 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
             return;
         }
         if let Some(wrong) =
-            self.buffers.content.first_misplaced(self.buffers.memory.slot(slot, request.length), request)
+            self.buffers.content.first_mismatch(self.buffers.memory.slot(slot, request.length), request)
         {
-            self.report_misplaced(request, wrong);
+            self.report_mismatch(request, wrong);
         }
     }
 
     #[cold]
-    fn report_misplaced(&mut self, request: &Request, wrong: Misplaced) {
-        let Misplaced { offset, found, expected } = wrong;
+    fn report_mismatch(&mut self, request: &Request, wrong: Mismatch) {
+        let Mismatch { offset, found, expected } = wrong;
         let path = self.path(request);
         let message = format!(
             "{path}: byte {offset} holds 0x{found:02x} where 0x{expected:02x} was expected: this was not written by this \

@@ -58,14 +58,14 @@ impl OpenFiles {
         self.paths.push(file.path.clone());
         let mut target = Target {
             path: file.path.clone(),
-            descriptor: -1,
+            descriptor: None,
             size: file.region.end,
             block_device: file.kind == FileKind::Block,
             writable: opens_for_writing(job),
         };
         if file.kind != FileKind::NameOnly && job.work.opens_files() {
             let descriptor = open_ready(job, file)?;
-            target.descriptor = descriptor.as_raw_fd();
+            target.descriptor = Some(descriptor.as_raw_fd());
             self.descriptors.push(descriptor);
         }
         self.targets.push(target);

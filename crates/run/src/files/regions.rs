@@ -184,7 +184,7 @@ fn wanted_size(job: &JobPlan, index: u32, number: u64, count: u64, real_size: u6
             return Some(least);
         }
         let seed = job.load.seed.unwrap_or(0).wrapping_add(u64::from(index) << 32).wrapping_add(number + 1);
-        let drawn = least + scatter(seed) % (most - least).saturating_add(1);
+        let drawn = least + measure::split_mix(seed) % (most - least).saturating_add(1);
         return Some((drawn - drawn % smallest).max(least));
     }
     match job.files.size? {
@@ -195,14 +195,6 @@ fn wanted_size(job: &JobPlan, index: u32, number: u64, count: u64, real_size: u6
             Some(share - share % smallest)
         }
     }
-}
-
-/// A hash of a seed (the finaliser of SplitMix64).
-fn scatter(seed: u64) -> u64 {
-    let mut mixed = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    mixed ^ (mixed >> 31)
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "a share of at most 100 % of a u64; more saturates before")]

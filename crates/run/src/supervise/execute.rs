@@ -34,7 +34,7 @@ pub fn execute_by(
     options: &RunOptions,
     observer: &mut dyn Observer,
 ) -> Result<RunResult, RunError> {
-    let clock = clock.anew();
+    let clock = clock.restarted();
     let resolved = crate::replay::resolve(plan, &options.system_root);
     let (plan, replays) = match resolved.as_ref() {
         Some((plan, replays)) => (plan, replays.clone()),

@@ -39,8 +39,8 @@ impl Witness for Both {
         self.each(|witness| witness.waits(now, until));
     }
 
-    fn told(&mut self, text: &str) {
-        self.each(|witness| witness.told(text));
+    fn note(&mut self, text: &str) {
+        self.each(|witness| witness.note(text));
     }
 
     fn finish(&mut self, now: Nanos) -> Result<(), RecordFailure> {

@@ -184,7 +184,7 @@ impl Witness for IoLines {
         self.debug_log.say(Subject::Rate, format_args!("wait {wait} usec"));
     }
 
-    fn told(&mut self, text: &str) {
+    fn note(&mut self, text: &str) {
         self.debug_log.say(Subject::SteadyState, format_args!("{text}"));
     }
 

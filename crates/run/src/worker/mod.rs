@@ -273,15 +273,14 @@ fn facts(job: &JobPlan) -> JobFacts<'_> {
         runtime: job.limits.runtime,
         priority: job.place.io_priority.map_or(0, |(class, level)| u16::from(class) << 13 | u16::from(level)),
         atomic: job.files.atomic,
-        offloads_to: if job.depth.offload { job.engine } else { "" },
+        offloads_to: job.depth.offload.then_some(job.engine),
         order: order(job),
         map_advice: job.pass.as_ref().and_then(|pass| pass.map_advice),
     }
 }
 
 fn engine_error(job: &JobPlan, error: &EngineError) -> JobError {
-    let errno = if error.errno == 0 { libc::EINVAL } else { error.errno };
-    job_refusal(job, errno, error.operation, error)
+    job_refusal(job, error.errno, error.operation, error)
 }
 
 /// A failure to read or write an I/O log, as the job's error.

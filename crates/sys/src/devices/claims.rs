@@ -63,7 +63,7 @@ impl std::fmt::Display for Claim {
             Claim::Swap => write!(f, "is swap space in use"),
             Claim::Holder(name) => write!(f, "is in use: {name} is built on it"),
             Claim::Held => write!(f, "is in use (a file system, swap, LVM, RAID or another program holds it)"),
-            Claim::Twin { name, used } => write!(f, "lies on the same file as {name}, which {used}"),
+            Claim::Twin { name, used } => write!(f, "is on the same file as {name}, which {used}"),
             Claim::Partition(name) => write!(f, "has the partition {name}"),
             Claim::Signature { kind, offset } => write!(f, "holds data: {kind} (its mark is at byte {offset})"),
         }

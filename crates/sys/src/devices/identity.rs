@@ -75,6 +75,15 @@ pub enum WriteCache {
     WriteThrough,
 }
 
+/// Link of a device, and its maximum rate in bytes per second after line encoding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Link {
+    /// PCIe has this rate in each direction.
+    Pcie(u64),
+    /// SATA transfers in one direction at a time.
+    Sata(u64),
+}
+
 impl BlockDevice {
     /// Returns the device with this number; `None` if sysfs has none, as for file systems without a block device
     /// (tmpfs, overlay, network) and for btrfs, which has virtual device numbers.
@@ -297,19 +306,19 @@ impl BlockDevice {
         nodes.iter().find_map(|file| word(&whole.directory.join(file))?.parse().ok())
     }
 
-    /// Maximum rate of its link in bytes per second, after line encoding: PCIe of an NVMe drive, or SATA.
-    pub fn link_bytes_per_second(&self) -> Option<u64> {
+    /// Its link: PCIe of an NVMe drive, or SATA.
+    pub fn link(&self) -> Option<Link> {
         let whole = self.whole();
         let file = |name: &str| word(&whole.directory.join("device/device").join(name));
         if let (Some(speed), Some(width)) = (file("current_link_speed"), file("current_link_width")) {
-            return pcie_rate(&speed, &width);
+            return pcie_rate(&speed, &width).map(Link::Pcie);
         }
         let port = whole.directory.components().find_map(|part| {
             let number = part.as_os_str().to_str()?.strip_prefix("ata")?;
             number.parse::<u32>().ok()
         })?;
         let at = whole.directory.ancestors().find(|at| at.ends_with(format!("ata{port}")))?;
-        sata_rate(&word(&at.join(format!("link{port}/ata_link/link{port}/sata_spd")))?)
+        sata_rate(&word(&at.join(format!("link{port}/ata_link/link{port}/sata_spd")))?).map(Link::Sata)
     }
 
     /// Write cache mode.

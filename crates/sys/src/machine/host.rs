@@ -54,9 +54,9 @@ pub fn hypervisor(root: &Path) -> Option<String> {
         let (key, flags) = line.split_once(':').unwrap_or_default();
         key.trim() == "flags" && flags.split_whitespace().any(|flag| flag == "hypervisor")
     });
-    let told = word(&root.join("sys/hypervisor/type")).filter(|text| !text.is_empty());
+    let named = word(&root.join("sys/hypervisor/type")).filter(|text| !text.is_empty());
     let vendor = || word(&root.join("sys/class/dmi/id/sys_vendor")).filter(|text| !text.is_empty());
-    told.or_else(|| flagged.then(|| vendor().unwrap_or_else(|| "a hypervisor".to_owned())))
+    named.or_else(|| flagged.then(|| vendor().unwrap_or_else(|| "a hypervisor".to_owned())))
 }
 
 /// Resource that tasks wait for.

@@ -333,7 +333,7 @@ fn otherwise() -> Vec<Row> {
             let consent = format!("--rw=write --write_consent={}", 16 * MIB);
             let ways: Vec<&str> = WAYS.iter().copied().chain([consent.as_str()]).collect();
             let name = twin.trim_start_matches("/dev/");
-            let wanted = format!("lies on the same file as {name}, which is mounted at");
+            let wanted = format!("is on the same file as {name}, which is mounted at");
             let shown = mounted
                 .as_ref()
                 .map_err(Clone::clone)

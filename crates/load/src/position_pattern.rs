@@ -1,6 +1,6 @@
 //! Data that is determined by the position in a file, and its check.
 
-use super::random::mix;
+use measure::split_mix;
 use plan::PlacedBytes;
 
 /// Bytes that are generated together.
@@ -8,7 +8,7 @@ const WORD: usize = 8;
 
 /// A byte that differs from the data of its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Misplaced {
+pub struct Mismatch {
     /// Offset in the file, in bytes.
     pub offset: u64,
     /// The value that was read.
@@ -18,20 +18,20 @@ pub struct Misplaced {
 }
 
 /// The word at a position of a file.
-fn word(plan: &PlacedBytes, place: u64) -> u64 {
+fn word(plan: &PlacedBytes, position: u64) -> u64 {
     let record = u64::from(plan.record.max(1));
-    let inside = place % record;
+    let inside = position % record;
     let everywhere = u64::from(plan.everywhere);
     let within = everywhere + u64::from(plan.within);
     let across = within + u64::from(plan.across);
-    let drawn = |from: u64, place: u64| mix(mix(from) ^ place);
+    let drawn = |from: u64, position: u64| split_mix(split_mix(from) ^ position);
     let word = match inside {
         // A separate stream (the inverted seed): a position in a record is also a position in the first record of a
         // file.
         _ if inside < everywhere => drawn(!plan.set, inside),
         _ if inside < within => drawn(!plan.own, inside),
-        _ if inside < across => drawn(plan.set, place),
-        _ if inside < record.saturating_sub(u64::from(plan.zeros)) => drawn(plan.own, place),
+        _ if inside < across => drawn(plan.set, position),
+        _ if inside < record.saturating_sub(u64::from(plan.zeros)) => drawn(plan.own, position),
         _ => 0,
     };
     with_zeros(word, plan.zero_words_percent)
@@ -42,25 +42,25 @@ fn with_zeros(word: u64, percent: u8) -> u64 {
     if percent == 0 {
         return word;
     }
-    let drawn = mix(word);
+    let drawn = split_mix(word);
     let keeps = |drawn: u64, half: u64| if drawn % 100 < u64::from(percent) { 0 } else { half };
     keeps(drawn & 0xffff_ffff, 0xffff_ffff) & word | keeps(drawn >> 32, 0xffff_ffff_0000_0000) & word
 }
 
 /// Fills a buffer with the data of `offset`.
 pub(super) fn fill(plan: &PlacedBytes, offset: u64, buffer: &mut [u8]) {
-    for (place, bytes) in (offset..).step_by(WORD).zip(buffer.chunks_mut(WORD)) {
-        bytes.copy_from_slice(&word(plan, place).to_le_bytes()[..bytes.len()]);
+    for (position, bytes) in (offset..).step_by(WORD).zip(buffer.chunks_mut(WORD)) {
+        bytes.copy_from_slice(&word(plan, position).to_le_bytes()[..bytes.len()]);
     }
 }
 
 /// The first byte of data read from `offset` that differs from the data of its position.
-pub(super) fn first_misplaced(plan: &PlacedBytes, offset: u64, buffer: &[u8]) -> Option<Misplaced> {
-    for (place, bytes) in (offset..).step_by(WORD).zip(buffer.chunks(WORD)) {
-        let expected = word(plan, place).to_le_bytes();
+pub(super) fn first_mismatch(plan: &PlacedBytes, offset: u64, buffer: &[u8]) -> Option<Mismatch> {
+    for (position, bytes) in (offset..).step_by(WORD).zip(buffer.chunks(WORD)) {
+        let expected = word(plan, position).to_le_bytes();
         if *bytes != expected[..bytes.len()] {
-            let found = (place..).zip(bytes.iter().zip(expected)).find(|(_, (found, expected))| *found != expected);
-            return found.map(|(offset, (&found, expected))| Misplaced { offset, found, expected });
+            let found = (position..).zip(bytes.iter().zip(expected)).find(|(_, (found, expected))| *found != expected);
+            return found.map(|(offset, (&found, expected))| Mismatch { offset, found, expected });
         }
     }
     None
@@ -117,12 +117,12 @@ mod tests {
     fn every_byte_that_is_not_as_written_is_found() {
         let plan = PlacedBytes { own: 5, record: 4096, ..PlacedBytes::default() };
         let mut bytes = file(plan);
-        assert_eq!(first_misplaced(&plan, 0, &bytes), None);
-        assert_eq!(first_misplaced(&plan, 8192, &bytes[8192..8192 + 100]), None, "any length will do");
+        assert_eq!(first_mismatch(&plan, 0, &bytes), None);
+        assert_eq!(first_mismatch(&plan, 8192, &bytes[8192..8192 + 100]), None, "any length will do");
         bytes[9001] ^= 1;
-        let found = first_misplaced(&plan, 0, &bytes).unwrap();
+        let found = first_mismatch(&plan, 0, &bytes).unwrap();
         assert_eq!((found.offset, found.found), (9001, bytes[9001]));
         assert_eq!(found.expected, found.found ^ 1);
-        assert!(first_misplaced(&plan, 4096, &bytes[..4096]).is_some(), "a record that lies elsewhere");
+        assert!(first_mismatch(&plan, 4096, &bytes[..4096]).is_some(), "a record that lies elsewhere");
     }
 }

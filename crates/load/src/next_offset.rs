@@ -5,12 +5,12 @@ use super::lfsr::{self, Lfsr};
 use super::limits::is_time_based;
 use super::map::BlockMap;
 use super::permutation::Permutation;
-use super::random::{Purpose, Random, mix, stream_seed};
+use super::random::{Purpose, Random, stream_seed};
 use super::sizes::{SizeSteps, Sizes};
 use super::tausworthe::Tausworthe;
 use super::zones::{Access, Course, Strided, ZoneMap};
 use super::{LoadError, LoadSetup, Reach, Region};
-use measure::{Direction, PerDirection};
+use measure::{Direction, PerDirection, split_mix};
 use plan::{Generator, LoadPlan, Step, ZonePlan};
 
 /// Checks that there is a block to do I/O on.
@@ -30,8 +30,8 @@ pub(super) fn check(setup: &LoadSetup<'_>) -> Result<(), LoadError> {
 
 /// All targets of a worker, and the random streams that choose among their blocks.
 #[derive(Clone, Debug)]
-pub(super) struct Places {
-    pub(super) targets: Vec<Place>,
+pub(super) struct Targets {
+    pub(super) each: Vec<Target>,
     pub(super) draws: Draws,
     rules: Rules,
 }
@@ -70,7 +70,7 @@ struct Rules {
 
 /// One target.
 #[derive(Clone, Debug)]
-pub(super) struct Place {
+pub(super) struct Target {
     start: u64,
     end: u64,
     reach: Reach,
@@ -127,26 +127,19 @@ pub(super) enum Offer {
     Over,
 }
 
-impl Places {
+impl Targets {
     pub(super) fn new(setup: &LoadSetup<'_>) -> Result<Self, LoadError> {
         let plan = &setup.job.load;
         let seed = plan.seed.unwrap_or(setup.system_seed);
         let time_based = is_time_based(setup.job);
-        let per_direction = |direction: Direction| Sizes::new(&plan.block_size[direction], SizeSteps::of(plan));
-        let sizes = PerDirection {
-            read: per_direction(Direction::Read),
-            write: per_direction(Direction::Write),
-            trim: per_direction(Direction::Trim),
-        };
+        let sizes = PerDirection::each(|direction| Sizes::new(&plan.block_size[direction], SizeSteps::of(plan)));
         let (sizes, sequential) = if plan.sizes_by_order {
             let PerDirection { read, write, .. } = sizes;
             (PerDirection::all(write), PerDirection::all(read))
         } else {
             (sizes.clone(), sizes)
         };
-        let unit = |direction: Direction| plan.align[direction].unwrap_or(sizes[direction].least());
-        let units =
-            PerDirection { read: unit(Direction::Read), write: unit(Direction::Write), trim: unit(Direction::Trim) };
+        let units = PerDirection::each(|direction| plan.align[direction].unwrap_or(sizes[direction].least()));
         let most_blocks = setup.regions.iter().map(|region| region.bytes() / u64::from(plan.smallest())).max();
         let rules = Rules {
             random: plan.random,
@@ -162,33 +155,33 @@ impl Places {
             number: setup.number,
             wide: plan.generator == Generator::Tausworthe64 || most_blocks > Some(1 << 32),
         };
-        let targets = (0u64..)
+        let each = (0u64..)
             .zip(setup.regions)
             .map(|(index, region)| {
-                let key = mix(stream_seed(seed, setup.number, Purpose::Permutation) ^ index);
-                Place::new(plan, *region, &rules, key)
+                let key = split_mix(stream_seed(seed, setup.number, Purpose::Permutation) ^ index);
+                Target::new(plan, *region, &rules, key)
             })
-            .collect::<Result<Vec<Place>, NoMap>>();
-        let targets = targets.map_err(|NoMap { blocks }| LoadError::NoMap {
+            .collect::<Result<Vec<Target>, NoMap>>();
+        let each = each.map_err(|NoMap { blocks }| LoadError::NoMap {
             job: setup.job.name.clone(),
             origin: setup.job.origin.clone(),
             blocks,
         })?;
-        Ok(Places { targets, draws: rules.draws(), rules })
+        Ok(Targets { each, draws: rules.draws(), rules })
     }
 
     /// The next I/O in `direction` on a target.
     #[inline]
     pub(super) fn take(&mut self, target: usize, direction: Direction) -> Offer {
-        let Places { targets, draws, rules } = self;
-        targets[target].take(direction, draws, rules)
+        let Targets { each, draws, rules } = self;
+        each[target].take(direction, draws, rules)
     }
 
     /// Starts one target over while the others continue.
     pub(super) fn start_over(&mut self, target: usize) {
-        let place = &mut self.targets[target];
-        place.begin_pass();
-        place.renew_order();
+        let target = &mut self.each[target];
+        target.begin_pass();
+        target.renew_order();
     }
 
     /// Begins a new pass over all targets.
@@ -196,9 +189,9 @@ impl Places {
         if self.rules.repeat {
             self.draws = self.rules.draws();
         }
-        for place in &mut self.targets {
-            place.begin_pass();
-            if self.rules.repeat { place.repeat_order() } else { place.renew_order() }
+        for target in &mut self.each {
+            target.begin_pass();
+            if self.rules.repeat { target.repeat_order() } else { target.renew_order() }
         }
     }
 }
@@ -206,11 +199,10 @@ impl Places {
 impl Rules {
     /// Number of positions in a region of this size at which an I/O of each direction may start.
     fn blocks(&self, bytes: u64) -> PerDirection<u64> {
-        let of = |direction: Direction| {
+        PerDirection::each(|direction| {
             let room = bytes.checked_sub(u64::from(self.sizes[direction].least().max(1)));
             room.map_or(0, |room| room / u64::from(self.units[direction].max(1)) + 1)
-        };
-        PerDirection { read: of(Direction::Read), write: of(Direction::Write), trim: of(Direction::Trim) }
+        })
     }
 
     fn draws(&self) -> Draws {
@@ -226,7 +218,7 @@ impl Rules {
     }
 }
 
-impl Place {
+impl Target {
     /// Number of zone resets so far.
     pub(super) fn zone_resets(&self) -> u64 {
         match self.zones.as_deref() {
@@ -244,7 +236,7 @@ impl Place {
                 let tail = match windows.tail() {
                     Some((start, end)) => {
                         let blocks = rules.blocks(end - start);
-                        Some((Order::new(plan, end - start, blocks, rules, mix(key))?, blocks))
+                        Some((Order::new(plan, end - start, blocks, rules, split_mix(key))?, blocks))
                     }
                     None => None,
                 };
@@ -256,11 +248,11 @@ impl Place {
         };
         let blocks = rules.blocks(end - start);
         let order = Order::new(plan, end - start, blocks, rules, key)?;
-        let next = PerDirection { read: start, write: start, trim: start };
+        let next = PerDirection::all(start);
         let reach = region.reach;
         let zones = zones.map(Box::new);
         let last = PerDirection::default();
-        Ok(Place { start, end, reach, next, last, blocks, order, key, trimmed: None, over: false, zones })
+        Ok(Target { start, end, reach, next, last, blocks, order, key, trimmed: None, over: false, zones })
     }
 
     /// True if nothing is left of it in this pass.
@@ -429,7 +421,7 @@ impl Place {
 
     fn begin_pass(&mut self) {
         self.first_window();
-        self.next = PerDirection { read: self.start, write: self.start, trim: self.start };
+        self.next = PerDirection::all(self.start);
         self.last = PerDirection::default();
         self.trimmed = None;
         self.over = false;
@@ -462,7 +454,7 @@ impl Place {
 
     fn set_window(&mut self, (start, end): (u64, u64)) {
         (self.start, self.end) = (start, end);
-        self.next = PerDirection { read: start, write: start, trim: start };
+        self.next = PerDirection::all(start);
         self.last = PerDirection::default();
         let Some(Zones::Strided { windows, tail: Some(tail), in_tail }) = self.zones.as_deref_mut() else { return };
         if windows.is_last(end) != *in_tail {
@@ -502,7 +494,7 @@ impl Place {
     /// Starts another order of all blocks, if the method has one.
     fn renew_order(&mut self) {
         if let Order::Permuted { permutation, blocks, .. } = &mut self.order {
-            self.key = mix(self.key);
+            self.key = split_mix(self.key);
             *permutation = Permutation::new(*blocks, self.key);
         }
         self.repeat_order();

@@ -4,28 +4,22 @@
 use super::verify::state::State;
 use super::{Load, Next};
 use measure::{Direction, Nanos};
-use plan::Operation;
-use plan::{JobPlan, Mix};
+use plan::{JobPlan, Mix, Operation};
 
 /// The I/Os of a load's sequence that are skipped.
 #[derive(Clone, Debug)]
-pub(super) struct Detour {
-    kind: Kind,
+pub(super) enum Skips {
+    /// Every I/O except for verify reads.
+    AllButVerify,
+    /// Reads of writes that did not complete; the load stops after the last write.
+    Incomplete { state: State, reads: u64 },
 }
 
-#[derive(Clone, Debug)]
-enum Kind {
-    /// Skip every I/O except for verify reads.
-    Dry,
-    /// Skip reads of writes that did not complete; stop after the last write.
-    Known { state: State, reads: u64 },
-}
-
-impl Detour {
-    /// The detour of a job with verify_only.
-    pub(super) fn new(job: &JobPlan) -> Option<Box<Detour>> {
+impl Skips {
+    /// The I/Os that a job with verify_only skips.
+    pub(super) fn new(job: &JobPlan) -> Option<Box<Skips>> {
         let only = job.verify.as_ref().is_some_and(|plan| plan.only) && job.load.mix.contains(Direction::Write);
-        only.then(|| Box::new(Detour { kind: Kind::Dry }))
+        only.then(|| Box::new(Skips::AllButVerify))
     }
 }
 
@@ -37,18 +31,18 @@ impl Load {
             review.resume(state);
         } else if self.mix() == Mix::Only(Direction::Read) {
             self.decide_each();
-            self.detour = Some(Box::new(Detour { kind: Kind::Known { state, reads: 0 } }));
+            self.skips = Some(Box::new(Skips::Incomplete { state, reads: 0 }));
         }
     }
 
     /// The next step that is not skipped, starting with `next`.
     #[cold]
-    pub(super) fn take_detour(&mut self, mut next: Next, now: Nanos) -> Next {
+    pub(super) fn next_unskipped(&mut self, mut next: Next, now: Nanos) -> Next {
         loop {
             let Next::Issue(request) = next else { return next };
-            match self.detour.as_deref_mut().map(|detour| &mut detour.kind) {
-                Some(Kind::Dry) => {}
-                Some(Kind::Known { state, reads }) if request.operation == Operation::Read => {
+            match self.skips.as_deref_mut() {
+                Some(Skips::AllButVerify) => {}
+                Some(Skips::Incomplete { state, reads }) if request.operation == Operation::Read => {
                     let number = *reads;
                     *reads += 1;
                     if number >= state.writes {

@@ -4,14 +4,14 @@
 //! (`openfiles`), the assignment of open files to the engine's targets. Opening is done by the worker.
 
 use super::distribution::{Ranks, Scatter};
-use super::places::Place;
+use super::next_offset::Target;
 use super::random::{Purpose, Random, stream_seed};
 use super::{LoadSetup, Next, Request};
 use plan::FileService;
 
 /// The order of files.
 #[derive(Clone, Debug)]
-pub(super) struct Service {
+pub(super) struct FileSelector {
     order: Order,
     /// Index of the current file.
     turn: usize,
@@ -19,7 +19,7 @@ pub(super) struct Service {
     left: u32,
     draws: Random,
     seed: u64,
-    pub(super) seats: Option<Seats>,
+    pub(super) open: Option<OpenFiles>,
 }
 
 #[derive(Clone, Debug)]
@@ -28,12 +28,12 @@ enum Order {
     Random(u32),
     Sequential,
     /// A rank, and the mapping from ranks to files.
-    Ranked(Ranks, Placed),
+    Ranked(Ranks, RankToFile),
 }
 
 /// The mapping from ranks to files.
 #[derive(Clone, Debug)]
-enum Placed {
+enum RankToFile {
     Scattered(Scatter),
     /// Centred on this file.
     Around(u64),
@@ -43,9 +43,9 @@ enum Placed {
 /// thousand draws.
 const REDRAWS: u32 = 16;
 
-impl Service {
-    /// `None` if all files are open and served in turn with one I/O each: the simple case needs no service.
-    pub(super) fn new(setup: &LoadSetup<'_>) -> Option<Service> {
+impl FileSelector {
+    /// `None` if all files are open and get one I/O each in turn: the simple case needs no selector.
+    pub(super) fn new(setup: &LoadSetup<'_>) -> Option<FileSelector> {
         let handling = &setup.job.files.handling;
         let files = setup.regions.len();
         let open = handling.open_at_once.map_or(files, |open| (open as usize).min(files));
@@ -54,24 +54,24 @@ impl Service {
             return None;
         }
         let seed = stream_seed(setup.job.load.seed.unwrap_or(setup.system_seed), setup.number, Purpose::File);
-        Some(Service {
+        Some(FileSelector {
             order: Order::new(handling.service, files as u64, seed),
             turn: 0,
             left: 0,
             draws: Random::new(seed),
             seed,
-            seats: (open < files).then(|| Seats::new(open)),
+            open: (open < files).then(|| OpenFiles::new(open)),
         })
     }
 
-    /// The file for the next I/O; the same until [`Service::served`] is called for it, unless it is used up.
-    pub(super) fn next(&mut self, places: &[Place]) -> Option<usize> {
-        let seats = &self.seats;
-        let ready = |&file: &usize| !places[file].is_over() && seats.as_ref().is_none_or(|seats| seats.may_serve(file));
+    /// The file for the next I/O; the same until [`FileSelector::selected`] is called for it, unless it is used up.
+    pub(super) fn next(&mut self, targets: &[Target]) -> Option<usize> {
+        let open = &self.open;
+        let ready = |&file: &usize| !targets[file].is_over() && open.as_ref().is_none_or(|open| open.may_select(file));
         if self.left > 0 && ready(&self.turn) {
             return Some(self.turn);
         }
-        let files = places.len();
+        let files = targets.len();
         let from = |start: usize| (start..files).find(ready).or_else(|| (0..start.min(files)).find(ready));
         let (file, times) = match &self.order {
             Order::RoundRobin(times) => (from(self.turn)?, *times),
@@ -91,9 +91,9 @@ impl Service {
     }
 
     /// Counts an I/O to the current file.
-    pub(super) fn served(&mut self, file: usize) {
-        if let Some(seats) = &mut self.seats {
-            seats.take_into_service(file);
+    pub(super) fn selected(&mut self, file: usize) {
+        if let Some(open) = &mut self.open {
+            open.mark_in_use(file);
         }
         self.left = self.left.saturating_sub(1);
         if self.left == 0 && matches!(self.order, Order::RoundRobin(_)) {
@@ -104,8 +104,8 @@ impl Service {
     /// Marks a file as used up: another may be opened in its place.
     pub(super) fn finished(&mut self, file: usize) {
         self.left = 0;
-        if let Some(seats) = &mut self.seats {
-            seats.release(file);
+        if let Some(open) = &mut self.open {
+            open.release(file);
         }
     }
 
@@ -128,7 +128,7 @@ impl Service {
 
 impl Order {
     fn new(service: FileService, files: u64, seed: u64) -> Order {
-        let scattered = |ranks, centre| Order::Ranked(ranks, Placed::Scattered(Scatter::new(files, seed, centre)));
+        let scattered = |ranks, centre| Order::Ranked(ranks, RankToFile::Scattered(Scatter::new(files, seed, centre)));
         match service {
             FileService::RoundRobin(times) => Order::RoundRobin(times.max(1)),
             FileService::Random(times) => Order::Random(times.max(1)),
@@ -137,63 +137,60 @@ impl Order {
             FileService::Pareto(shape, centre) => scattered(Ranks::pareto(files, shape), centre),
             FileService::Normal(deviation, centre) => {
                 let middle = Ranks::centre(files, centre.unwrap_or(0.5));
-                Order::Ranked(Ranks::normal(files, deviation), Placed::Around(middle))
+                Order::Ranked(Ranks::normal(files, deviation), RankToFile::Around(middle))
             }
         }
     }
 }
 
-impl Placed {
+impl RankToFile {
     fn file(&self, rank: u64, files: u64) -> u64 {
         match self {
-            Placed::Scattered(scatter) => scatter.place(rank) % files,
-            Placed::Around(middle) => (rank + middle) % files,
+            RankToFile::Scattered(scatter) => scatter.place(rank) % files,
+            RankToFile::Around(middle) => (rank + middle) % files,
         }
     }
 }
 
-/// The open files: a seat per file that may be open, and the file in each.
+/// The files that are open, one per target of the engine.
 #[derive(Clone, Debug)]
-pub(super) struct Seats {
-    seats: Box<[Seat]>,
+pub(super) struct OpenFiles {
+    of_target: Box<[OpenFile]>,
     /// The step to do as soon as its file is open.
     waiting: Option<Next>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Seat {
+struct OpenFile {
     file: usize,
-    /// True if the file will get more I/Os; otherwise its seat may be given to another file.
-    in_service: bool,
+    /// True if the file will get more I/Os; otherwise another file may be opened in its place.
+    in_use: bool,
 }
 
-impl Seats {
-    /// Seats for the first files, which the worker opens before it starts.
-    fn new(seats: usize) -> Self {
-        Seats { seats: (0..seats).map(|file| Seat { file, in_service: false }).collect(), waiting: None }
+impl OpenFiles {
+    /// The first files, which the worker opens before it starts.
+    fn new(targets: usize) -> Self {
+        OpenFiles { of_target: (0..targets).map(|file| OpenFile { file, in_use: false }).collect(), waiting: None }
     }
 
-    fn may_serve(&self, file: usize) -> bool {
-        self.seats.iter().any(|seat| seat.file == file || !seat.in_service)
+    fn may_select(&self, file: usize) -> bool {
+        self.of_target.iter().any(|open| open.file == file || !open.in_use)
     }
 
-    fn seat_of(&self, file: usize) -> Option<usize> {
-        self.seats.iter().position(|seat| seat.file == file)
+    fn target_of(&self, file: usize) -> Option<usize> {
+        self.of_target.iter().position(|open| open.file == file)
     }
 
-    fn take_into_service(&mut self, file: usize) {
-        // A file without a seat gets one when its I/O is handed out.
-        let seat = self.seat_of(file).or_else(|| self.seats.iter().position(|seat| !seat.in_service));
-        if let Some(seat) = seat
-            && self.seats[seat].file == file
-        {
-            self.seats[seat].in_service = true;
+    fn mark_in_use(&mut self, file: usize) {
+        // A file that is not open is opened when its I/O is assigned to a target.
+        if let Some(target) = self.target_of(file) {
+            self.of_target[target].in_use = true;
         }
     }
 
     fn release(&mut self, file: usize) {
-        if let Some(seat) = self.seat_of(file) {
-            self.seats[seat].in_service = false;
+        if let Some(target) = self.target_of(file) {
+            self.of_target[target].in_use = false;
         }
     }
 
@@ -204,30 +201,30 @@ impl Seats {
 
     /// Replaces the file number by its target, or asks for the file to be opened first. `None` for a step about a file
     /// that is not open and does not have to be.
-    pub(super) fn hand_out(&mut self, next: Next) -> Option<Next> {
+    pub(super) fn assign(&mut self, next: Next) -> Option<Next> {
         let file = match next {
             Next::Issue(request) | Next::Review { request, .. } => request.target,
             Next::SyncRange { target, .. } | Next::DropCache(target) => target,
             other => return Some(other),
         };
-        let Some(seat) = self.seat_of(file as usize) else {
+        let Some(open) = self.target_of(file as usize) else {
             return match next {
                 // It was synced and dropped from the cache when it was closed.
                 Next::SyncRange { .. } | Next::DropCache(_) => None,
                 next => {
-                    let idle = self.seats.iter().position(|seat| !seat.in_service).unwrap_or(0);
-                    self.seats[idle] = Seat { file: file as usize, in_service: matches!(next, Next::Issue(_)) };
+                    let idle = self.of_target.iter().position(|open| !open.in_use).unwrap_or(0);
+                    self.of_target[idle] = OpenFile { file: file as usize, in_use: matches!(next, Next::Issue(_)) };
                     self.waiting = Some(next);
                     Some(Next::Open { target: target(idle), file })
                 }
             };
         };
-        let sits = |request: Request| Request { target: target(seat), ..request };
+        let on_target = |request: Request| Request { target: target(open), ..request };
         Some(match next {
-            Next::Issue(request) => Next::Issue(sits(request)),
-            Next::Review { request, expects } => Next::Review { request: sits(request), expects },
-            Next::SyncRange { offset, length, .. } => Next::SyncRange { target: target(seat), offset, length },
-            _ => Next::DropCache(target(seat)),
+            Next::Issue(request) => Next::Issue(on_target(request)),
+            Next::Review { request, expects } => Next::Review { request: on_target(request), expects },
+            Next::SyncRange { offset, length, .. } => Next::SyncRange { target: target(open), offset, length },
+            _ => Next::DropCache(target(open)),
         })
     }
 }
@@ -236,6 +233,6 @@ fn number(file: u64) -> usize {
     usize::try_from(file).unwrap_or(usize::MAX)
 }
 
-fn target(seat: usize) -> u32 {
-    u32::try_from(seat).unwrap_or(u32::MAX)
+fn target(index: usize) -> u32 {
+    u32::try_from(index).unwrap_or(u32::MAX)
 }
