@@ -4,7 +4,8 @@ use crate::command_line::invocation::OutputFormat;
 use crate::command_line::options::{Argument, OPTIONS};
 use crate::error::closest;
 use crate::options::table;
-use plan::option::{Kind, OptionSpec, Support, TimeUnit};
+use crate::options::values::time_unit;
+use plan::option::{Kind, OptionSpec, Support};
 use plan::{EngineSpec, Submission};
 use std::fmt::Write;
 
@@ -127,14 +128,6 @@ fn kind(kind: Kind) -> String {
         Kind::Bool => "0 or 1".into(),
         Kind::Flag => "nothing, 0 or 1".into(),
         Kind::Floats { most } => format!("up to {most} numbers separated by `:`"),
-    }
-}
-
-const fn time_unit(unit: TimeUnit) -> &'static str {
-    match unit {
-        TimeUnit::Seconds => "seconds",
-        TimeUnit::Milliseconds => "milliseconds",
-        TimeUnit::Microseconds => "microseconds",
     }
 }
 

@@ -4,8 +4,8 @@
 use crate::error::{Complaint, Problem, did_you_mean};
 use crate::known_engines;
 use crate::options::draft::Draft;
-use crate::options::table::{self, Context, Row};
-use crate::options::values::{Amount, LONGEST_PATTERN, UnitBase, amount, count, floats, span_of_time};
+use crate::options::table::{self, Context};
+use crate::options::values::{Amount, LONGEST_PATTERN, UnitBase, amount, floats, span_of_time};
 use crate::sections::{Assignment, Section};
 use crate::surroundings::Surroundings;
 use plan::EngineSpec;
@@ -115,24 +115,13 @@ fn wrong(assignment: &Assignment, complaint: Complaint) -> Problem {
 fn engine_value(option: &OptionSpec, text: Option<&str>, base: UnitBase) -> Result<Value, Complaint> {
     let text = match (text.map(str::trim), option.kind) {
         (None, Kind::Flag) => "1",
-        (None | Some(""), _) => {
-            let row = Row { spec: *option, set: crate::options::table::Set::Nothing, order: 1 };
-            return Err(Complaint { what: "needs a value".into(), help: row.example() });
-        }
+        (None | Some(""), _) => return Err(table::needs_a_value(option)),
         (Some(text), _) => text,
     };
     match option.kind {
         Kind::Text | Kind::ThreeWay | Kind::Range => Ok(Value::Text(text.to_owned())),
-        Kind::Word(words) if words.iter().any(|&(word, _)| word == text) => Ok(Value::Text(text.to_owned())),
-        Kind::Word(words) => {
-            let list: Vec<&str> = words.iter().map(|&(word, _)| word).collect();
-            Err(Complaint::new("is not one of its values", format!("it takes {}", list.join(", "))))
-        }
-        Kind::Integer { least, most } => match count(text, base)? {
-            number if number < least => Err(Complaint::plain(format!("is below the smallest value, {least}"))),
-            number if number > most => Err(Complaint::plain(format!("is above the largest value, {most}"))),
-            number => Ok(Value::Integer(number)),
-        },
+        Kind::Word(words) => table::check_word(text, words).map(|()| Value::Text(text.to_owned())),
+        Kind::Integer { .. } => table::bounded(option.kind, text, base).map(Value::Integer),
         Kind::Size { .. } => match amount(text, base)? {
             Amount::Bytes(bytes) => {
                 i64::try_from(bytes).map(Value::Integer).map_err(|_| Complaint::plain("is too large"))

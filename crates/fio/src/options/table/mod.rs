@@ -26,7 +26,7 @@ mod time;
 mod verify;
 mod zones;
 
-pub(crate) use row::{Context, Row, Set, switch};
+pub(crate) use row::{Context, Row, Set, bounded, check_word, needs_a_value, switch};
 pub(crate) use verify::{digest, digest_words};
 
 /// The groups of rows in the order in which help lists them.

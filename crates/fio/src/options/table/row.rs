@@ -96,26 +96,31 @@ impl Row {
         let text = match (text.map(str::trim), self.spec.kind) {
             (Some(""), Kind::Text) | (None, Kind::Text) if self.spec.name.starts_with("write_") => "",
             (None, Kind::Flag) => "1",
-            (None | Some(""), _) => return Err(Complaint { what: "needs a value".into(), help: self.example() }),
+            (None | Some(""), _) => return Err(needs_a_value(&self.spec)),
             (Some(text), _) => text,
         };
         match self.set {
             Set::Text(set) => set(draft, text, context),
-            Set::Word(set) => self.word(draft, text, set),
+            Set::Word(set) => {
+                let Kind::Word(words) = self.spec.kind else { return Err(Complaint::plain("takes no word")) };
+                let (word, rest) = text.split_once(':').map_or((text, None), |(word, rest)| (word, Some(rest)));
+                check_word(word, words)?;
+                set(draft, word, rest)
+            }
             Set::Count(set) => {
-                let number = self.bounded(text, base)?;
+                let number = bounded(self.spec.kind, text, base)?;
                 set(draft, u32::try_from(number).map_err(|_| Complaint::plain("is too large"))?)
             }
             Set::Small(set) => {
-                let number = self.bounded(text, base)?;
+                let number = bounded(self.spec.kind, text, base)?;
                 set(draft, u8::try_from(number).map_err(|_| Complaint::plain("is too large"))?)
             }
             Set::Number(set) => {
-                let number = self.bounded(text, base)?;
+                let number = bounded(self.spec.kind, text, base)?;
                 set(draft, u64::try_from(number).map_err(|_| Complaint::plain("is negative"))?)
             }
             Set::Signed(set) => {
-                let number = self.bounded(text, base)?;
+                let number = bounded(self.spec.kind, text, base)?;
                 set(draft, i32::try_from(number).map_err(|_| Complaint::plain("is too large"))?)
             }
             Set::Amount(set) => set(draft, amount(text, base)?),
@@ -130,53 +135,51 @@ impl Row {
             Set::Nothing => Err(Complaint::plain("is not supported")),
         }
     }
+}
 
-    /// Parses a number within the bounds of the kind.
-    fn bounded(&self, text: &str, base: UnitBase) -> Result<i64, Complaint> {
-        let (number, least, most) = match self.spec.kind {
-            Kind::Integer { least, most } => (count(text, base)?, least, most),
-            _ => (integer(text, base)?, 0, i64::MAX),
-        };
-        if number < least {
-            return Err(Complaint::plain(format!("is below the smallest value, {least}")));
-        }
-        if number > most {
-            return Err(Complaint::plain(format!("is above the largest value, {most}")));
-        }
-        Ok(number)
+/// Parses a number within the bounds of the kind.
+pub(crate) fn bounded(kind: Kind, text: &str, base: UnitBase) -> Result<i64, Complaint> {
+    let (number, least, most) = match kind {
+        Kind::Integer { least, most } => (count(text, base)?, least, most),
+        _ => (integer(text, base)?, 0, i64::MAX),
+    };
+    if number < least {
+        return Err(Complaint::plain(format!("is below the smallest value, {least}")));
     }
+    if number > most {
+        return Err(Complaint::plain(format!("is above the largest value, {most}")));
+    }
+    Ok(number)
+}
 
-    /// Parses a word of the list, with the text after `:`.
-    fn word(&self, draft: &mut Draft, text: &str, set: fn(&mut Draft, &str, Option<&str>) -> Outcome) -> Outcome {
-        let Kind::Word(words) = self.spec.kind else { return Err(Complaint::plain("takes no word")) };
-        let (word, rest) = text.split_once(':').map_or((text, None), |(word, rest)| (word, Some(rest)));
-        if words.iter().any(|&(known, _)| known == word) {
-            return set(draft, word, rest);
-        }
-        let list: Vec<&str> = words.iter().map(|&(known, _)| known).collect();
-        let list_text = list.join(", ");
-        let help = match did_you_mean(word, list.iter().copied()) {
-            Some(guess) => format!("{guess} It takes {list_text}"),
-            None => format!("it takes {list_text}"),
-        };
-        Err(Complaint::new("is not one of its values", help))
+/// Rejects a word that is not in the list.
+pub(crate) fn check_word(word: &str, words: &[(&'static str, &'static str)]) -> Outcome {
+    let known = || words.iter().map(|&(known, _)| known);
+    if known().any(|known| known == word) {
+        return Ok(());
     }
+    let list = known().collect::<Vec<_>>().join(", ");
+    let help = match did_you_mean(word, known()) {
+        Some(guess) => format!("{guess} It takes {list}"),
+        None => format!("it takes {list}"),
+    };
+    Err(Complaint::new("is not one of its values", help))
+}
 
-    /// Returns an example of the option with a value, for messages.
-    pub(crate) fn example(&self) -> Option<String> {
-        let name = self.spec.name;
-        let value = match self.spec.kind {
-            Kind::Text => return None,
-            Kind::Word(words) => words.first().map_or("", |&(word, _)| word),
-            Kind::Integer { .. } | Kind::Bool | Kind::Flag => "1",
-            Kind::Size { .. } => "4k",
-            Kind::ThreeWay => self.spec.default.unwrap_or("4k"),
-            Kind::Range => "4k-16k",
-            Kind::Time(_) => "10s",
-            Kind::Floats { .. } => "50:99",
-        };
-        Some(format!("write it like {name}={value}"))
-    }
+/// The mistake of an option without a value, with an example.
+pub(crate) fn needs_a_value(spec: &OptionSpec) -> Complaint {
+    let example = match spec.kind {
+        Kind::Text => None,
+        Kind::Word(words) => words.first().map(|&(word, _)| word),
+        Kind::Integer { .. } | Kind::Bool | Kind::Flag => Some("1"),
+        Kind::Size { .. } => Some("4k"),
+        Kind::ThreeWay => spec.default.or(Some("4k")),
+        Kind::Range => Some("4k-16k"),
+        Kind::Time(_) => Some("10s"),
+        Kind::Floats { .. } => Some("50:99"),
+    };
+    let help = example.map(|value| format!("write it like {}={value}", spec.name));
+    Complaint { what: "needs a value".into(), help }
 }
 
 /// Parses 0 or 1.

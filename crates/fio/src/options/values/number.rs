@@ -78,7 +78,7 @@ pub(crate) fn amount(text: &str, base: UnitBase) -> Result<Amount, Complaint> {
 
 /// Parses a time: `10`, `90s`, `5m`, `20us`; a number without a unit is in `bare`.
 pub(crate) fn span_of_time(text: &str, bare: TimeUnit) -> Result<Nanos, Complaint> {
-    let help = || format!("write it like 10s, 5m or 500ms; a bare number means {}", word(bare));
+    let help = || format!("write it like 10s, 5m or 500ms; a bare number means {}", time_unit(bare));
     text::duration(text, bare).map_err(|error| match error {
         NumberError::Empty => Complaint::new("needs a time", help()),
         NumberError::NotANumber | NumberError::UnknownUnit => Complaint::new("is not a time", help()),
@@ -87,8 +87,8 @@ pub(crate) fn span_of_time(text: &str, bare: TimeUnit) -> Result<Nanos, Complain
     })
 }
 
-/// The name of a unit in messages.
-const fn word(unit: TimeUnit) -> &'static str {
+/// Name of a unit in help and messages.
+pub(crate) const fn time_unit(unit: TimeUnit) -> &'static str {
     match unit {
         TimeUnit::Seconds => "seconds",
         TimeUnit::Milliseconds => "milliseconds",
