@@ -28,7 +28,7 @@ use ::fio::OutputFormat;
 use table::has;
 
 /// Every format that stores a whole result. `--output-format` accepts the formats with an `output`, and prints them in
-/// this order; the first `sniff` that matches decides the format of a file.
+/// this order; a file is in the first format whose `sniff` matches.
 ///
 /// ```
 /// let words: Vec<&str> = formats::FORMATS.iter().filter_map(|format| Some(format.output?.word)).collect();

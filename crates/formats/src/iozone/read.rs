@@ -28,6 +28,17 @@ const HEAD_LINES: &[HeadLine] = &[
     ("Each thread writes a ", KIB, |head| &mut head.file_bytes),
 ];
 
+/// A line of a throughput block: its start and the field.
+type BlockLine = (&'static str, fn(&mut IozoneThroughput) -> &mut Option<f64>);
+
+const BLOCK_LINES: &[BlockLine] = &[
+    ("Parent sees throughput for", |block| &mut block.parent),
+    ("Min throughput per", |block| &mut block.min),
+    ("Max throughput per", |block| &mut block.max),
+    ("Avg throughput per", |block| &mut block.mean),
+    ("Min xfer", |block| &mut block.min_transfer),
+];
+
 /// State of the reader between lines.
 #[derive(Debug, Default)]
 pub(crate) struct IozoneReader {
@@ -176,16 +187,8 @@ impl IozoneReader {
         let Some((_, block)) = &mut self.block else {
             return false;
         };
-        let slot = if text.starts_with("Parent sees throughput for") {
-            &mut block.parent
-        } else if text.starts_with("Min throughput per") {
-            &mut block.min
-        } else if text.starts_with("Max throughput per") {
-            &mut block.max
-        } else if text.starts_with("Avg throughput per") {
-            &mut block.mean
-        } else if text.starts_with("Min xfer") {
-            &mut block.min_transfer
+        let slot = if let Some((_, slot)) = BLOCK_LINES.iter().find(|(start, _)| text.starts_with(*start)) {
+            slot(block)
         } else if text.starts_with("Child[") {
             let moved = value(text);
             let rate = text.split_once("Throughput =").and_then(|(_, rest)| leading(rest)).map(|(value, _)| value);

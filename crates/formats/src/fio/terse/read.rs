@@ -189,23 +189,14 @@ fn read_direction(block: &[&str], kind: ReadKind) -> Option<ReadDirection> {
         measured.percentiles = percentiles;
     }
     let at = after + 4;
-    let kib = |at: usize| number(at).map(|kib| kib * 1024.0);
-    let bandwidth = ReadSamples {
-        min: kib(at),
-        max: kib(at + 1),
-        percent_of_group: block.get(at + 2).and_then(|share| percent(share)),
-        mean: kib(at + 3),
-        deviation: kib(at + 4),
-        count: number(at + 5),
+    let samples = |[min, max, mean, deviation, count]: [usize; 5], unit: f64| {
+        let value = |at: usize| number(at).map(|value| value * unit);
+        let (min, max, mean, deviation) = (value(min), value(max), value(mean), value(deviation));
+        ReadSamples { min, max, mean, deviation, count: number(count), percent_of_group: None }
     };
-    let iops_samples = ReadSamples {
-        min: number(at + 6),
-        max: number(at + 7),
-        percent_of_group: None,
-        mean: number(at + 8),
-        deviation: number(at + 9),
-        count: number(at + 10),
-    };
+    let bandwidth = samples([at, at + 1, at + 3, at + 4, at + 5], 1024.0);
+    let bandwidth = ReadSamples { percent_of_group: block.get(at + 2).and_then(|share| percent(share)), ..bandwidth };
+    let iops_samples = samples([at + 6, at + 7, at + 8, at + 9, at + 10], 1.0);
     let taken = |samples: ReadSamples| (samples.max > Some(0.0) || samples.count > Some(0.0)).then_some(samples);
     Some(ReadDirection {
         bytes: number(0).map(|kib| kib * 1024.0),

@@ -23,7 +23,7 @@ const MOST_ANNOUNCED: usize = 4096;
 #[derive(Clone, Debug, Default)]
 struct Session {
     line: u64,
-    /// Facts of the run that they state; no jobs.
+    /// The run as they state it; without jobs.
     run: ReadRun,
     /// The announcements of jobs, `NAME: (g=0): rw=..`.
     announced: Vec<ReadJob>,
