@@ -67,8 +67,11 @@ impl<'a> WorkerInResult<'a> {
         // A thread that is still running has left a copy of its record in its mailbox.
         let copy = || shared.mailboxes[index].lock().unwrap_or_else(PoisonError::into_inner).clone();
         let mut record = shared.records.snapshot(index).or_else(copy);
-        // A worker that died has not moved its latest latencies into the statistics.
-        if let Some(record) = &mut record {
+        // A worker that died has not moved its latest latencies into the statistics. One that goes on has done so for
+        // its progress report, and what came later is not part of that.
+        let is_unreaped = state.ends[index].is_none();
+        let goes_on = |record: &Record| is_unreaped && record.finished == 0 && record.so_far().is_some();
+        if let Some(record) = record.as_mut().filter(|record| !goes_on(record)) {
             record.merge_recent();
         }
         let priorities = shared.priorities.as_ref().and_then(|records| records.snapshot(index));

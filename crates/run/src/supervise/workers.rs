@@ -58,7 +58,7 @@ pub(crate) struct RunInputs<'run> {
 /// All workers of a run.
 pub(crate) struct WorkerPool<'run, 'scope> {
     run: RunInputs<'run>,
-    /// Seed of jobs without one of their own in the plan.
+    /// Seed of jobs whose plan has none.
     system_seed: u64,
     handles: Vec<WorkerHandle<'scope>>,
 }
