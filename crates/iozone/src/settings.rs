@@ -14,6 +14,7 @@ use crate::test::Test;
 use crate::values::{burst, clamped, depth, kilobytes, number, patience};
 use measure::Nanos;
 use plan::Listed;
+use smart_default::SmartDefault;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -29,7 +30,7 @@ use std::sync::Arc;
 /// assert_eq!((settings.sizes_kb, settings.children), (vec![1 << 20], vec![2]));
 /// assert!(settings.tests.contains(&Test::Write));
 /// ```
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, SmartDefault)]
 pub struct Settings {
     /// Lines that options print above the results, in the order of the options.
     pub splash: Vec<String>,
@@ -38,10 +39,12 @@ pub struct Settings {
     /// iozone's exit status and message for conflicting options, if it stops after its heading.
     pub conflict: Option<(u8, String)>,
     /// Mode: single, automatic (matrix) or throughput.
+    #[default(Mode::Single)]
     pub mode: Mode,
     /// Selected tests (-i); empty for all.
     pub tests: BTreeSet<Test>,
     /// Columns shown in a row.
+    #[default(ShownColumns::All)]
     pub columns: ShownColumns,
     /// True to include tests 9 and 10 in rows.
     pub extensions: bool,
@@ -52,14 +55,17 @@ pub struct Settings {
     /// Record sizes in kB (-r).
     pub records_kb: Vec<u64>,
     /// Smallest and largest file of a matrix, in kB (-n, -g).
+    #[default((64, 512 << 10))]
     pub size_range_kb: (u64, u64),
     /// Smallest and largest record of a matrix, in kB (-y, -q); `None` if not given.
     pub record_range_kb: (Option<u64>, Option<u64>),
     /// True to use small records for large files, too (-z).
     pub no_crossover: bool,
     /// Factor from one file size to the next.
+    #[default(2)]
     pub multiplier: u64,
     /// File used by a single worker (-f).
+    #[default(PathBuf::from("iozone.tmp"))]
     pub file: PathBuf,
     /// Files of the children (-F); empty for generated names.
     pub files: Vec<PathBuf>,
@@ -102,8 +108,10 @@ pub struct Settings {
     /// Read an existing file that iozone did not write.
     pub foreign_file: bool,
     /// Contents of records.
+    #[default(Data::Marks)]
     pub data: Data,
     /// Stride of the stride test, in records (-j).
+    #[default(17)]
     pub stride: u64,
     /// Compute time before each record (-J).
     pub compute: Nanos,
@@ -112,10 +120,12 @@ pub struct Settings {
     /// True to purge the CPU cache before each record (-p).
     pub purges: bool,
     /// Cache size in kB and cache line size in bytes, as printed.
+    #[default((1024, 32))]
     pub cache: (u64, u64),
     /// First CPU to which children are bound.
     pub first_cpu: Option<u32>,
     /// Unit of the results.
+    #[default(Unit::Rate)]
     pub unit: Unit,
     /// Report tables after the rows.
     pub report: Report,
@@ -136,6 +146,7 @@ pub struct Settings {
     /// Mount point to unmount and mount again between tests (-U).
     pub remount: Option<String>,
     /// The pattern byte at the start of each page.
+    #[default(PATTERN)]
     pub marks_byte: u8,
     /// Cluster machines, one per child; empty to use this machine.
     pub members: Vec<Member>,
@@ -160,82 +171,10 @@ pub struct Settings {
     /// plumb's own: file for charts of the tables.
     pub pictures: Option<PathBuf>,
     /// plumb's own: report an I/O that takes longer than this; `None` for never.
+    #[default(Some(Nanos::from_secs(30)))]
     pub stuck_after: Option<Nanos>,
     /// plumb's own: fail the run if a check finds a problem.
     pub strict: bool,
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Settings {
-            splash: Vec::new(),
-            words: Vec::new(),
-            conflict: None,
-            mode: Mode::Single,
-            tests: BTreeSet::new(),
-            columns: ShownColumns::All,
-            extensions: false,
-            no_retest: false,
-            sizes_kb: Vec::new(),
-            records_kb: Vec::new(),
-            size_range_kb: (64, 512 << 10),
-            record_range_kb: (None, None),
-            no_crossover: false,
-            multiplier: 2,
-            file: PathBuf::from("iozone.tmp"),
-            files: Vec::new(),
-            children: Vec::new(),
-            bounds: None,
-            threads: false,
-            each_child: false,
-            no_stonewall: false,
-            release_gap: Nanos::ZERO,
-            divides: false,
-            direct: false,
-            sync: false,
-            sync_reads: false,
-            data_sync: false,
-            times_flush: false,
-            times_close: false,
-            mapping: None,
-            asynchronous: None,
-            lock: false,
-            keep: false,
-            reuse: false,
-            foreign_file: false,
-            data: Data::Marks,
-            stride: 17,
-            compute: Nanos::ZERO,
-            compute_counts: false,
-            purges: false,
-            cache: (1024, 32),
-            first_cpu: None,
-            unit: Unit::Rate,
-            report: Report::default(),
-            latencies: false,
-            cpu: false,
-            mix_percent: None,
-            mix_readers: None,
-            mix_sequential: false,
-            operations_per_second: None,
-            rest: Nanos::ZERO,
-            remount: None,
-            marks_byte: PATTERN,
-            members: Vec::new(),
-            written: None,
-            read: None,
-            burst: None,
-            shared_file: false,
-            start_log: false,
-            histograms: false,
-            rare: Rare::default(),
-            json: None,
-            csv: None,
-            pictures: None,
-            stuck_after: Some(Nanos::from_secs(30)),
-            strict: false,
-        }
-    }
 }
 
 impl Settings {

@@ -1,19 +1,23 @@
 //! Contents and memory of the I/O buffers.
 
+use smart_default::SmartDefault;
 use std::path::PathBuf;
 
 /// Contents and memory of the I/O buffers.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, SmartDefault)]
 pub struct BufferPlan {
     /// Data that they are filled with.
+    #[default(Fill::Random)]
     pub fill: Fill,
     /// Fill the buffer again before each write.
     pub refill: bool,
     /// Change some bytes of each 512 before each write, so that storage cannot deduplicate the data.
+    #[default(true)]
     pub scramble: bool,
     /// Percentage of bytes that compress to nothing, 0–100, in chunks of `compress_chunk`.
     pub compress_percent: u8,
     /// Size in bytes of the chunks to which `compress_percent` applies.
+    #[default(512)]
     pub compress_chunk: u32,
     /// Percentage of buffers that repeat an earlier one, 0–100.
     pub dedupe_percent: u8,
@@ -22,10 +26,12 @@ pub struct BufferPlan {
     /// Contents computed from the position in the file, instead of all of the above.
     pub placed: Option<Box<PlacedBytes>>,
     /// Kind of memory.
+    #[default(Memory::Malloc)]
     pub memory: Memory,
     /// Alignment in bytes, beyond a page; 0 for a page.
     pub align: u32,
     /// Size of a huge page in bytes, if `memory` uses them.
+    #[default(2 << 20)]
     pub huge_page: u64,
 }
 
@@ -99,22 +105,4 @@ pub enum Memory {
     Mmap(bool, Option<PathBuf>),
     /// A shared mapping of a file or of anonymous memory.
     MmapShared(Option<PathBuf>),
-}
-
-impl Default for BufferPlan {
-    fn default() -> Self {
-        BufferPlan {
-            fill: Fill::Random,
-            refill: false,
-            scramble: true,
-            compress_percent: 0,
-            compress_chunk: 512,
-            dedupe_percent: 0,
-            working_set: None,
-            placed: None,
-            memory: Memory::Malloc,
-            align: 0,
-            huge_page: 2 << 20,
-        }
-    }
 }

@@ -2,6 +2,7 @@
 
 use super::FileHandling;
 use serde::{Deserialize, Serialize};
+use smart_default::SmartDefault;
 use std::path::PathBuf;
 
 /// A number of bytes, which may be relative to the size of a file.
@@ -15,13 +16,14 @@ pub enum Extent {
 }
 
 /// Files of a job: names, sizes and creation.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, SmartDefault)]
 pub struct FilePlan {
     /// Directories over which the clones of the job are distributed; empty for the current one.
     pub directories: Vec<PathBuf>,
     /// Files that all clones use; empty for generated names.
     pub names: Vec<PathBuf>,
     /// Number of files of each clone if `names` is empty.
+    #[default(1)]
     pub count: u32,
     /// Total size of the region in all files; `None` for the files' own size.
     pub size: Option<Extent>,
@@ -30,18 +32,23 @@ pub struct FilePlan {
     /// Range in bytes from which the size of each file is drawn, instead of `size / count`.
     pub file_size: Option<(u64, u64)>,
     /// Start of the region in each file.
+    #[default(Extent::Bytes(0))]
     pub offset: Extent,
     /// Increment of `offset` from each clone to the next.
+    #[default(Extent::Bytes(0))]
     pub offset_increment: Extent,
     /// Open with O_DIRECT.
     pub direct: bool,
     /// Writes are complete or absent after a crash (RWF_ATOMIC).
     pub atomic: bool,
     /// Open with O_SYNC or O_DSYNC.
+    #[default(SyncMode::None)]
     pub sync: SyncMode,
     /// Allocation of space when a file is created.
+    #[default(Allocate::Native)]
     pub allocate: Allocate,
     /// Drop the page cache of the file before the job.
+    #[default(true)]
     pub invalidate: bool,
     /// Read the file into the page cache before the job.
     pub pre_read: bool,
@@ -52,10 +59,13 @@ pub struct FilePlan {
     /// Lay out the files, but do no I/O.
     pub create_only: bool,
     /// fsync files after layout.
+    #[default(true)]
     pub create_fsync: bool,
     /// Advice about the access pattern (posix_fadvise(2)).
+    #[default(AccessAdvice::ByLoad)]
     pub advice: AccessAdvice,
     /// Create files that do not exist.
+    #[default(true)]
     pub may_create: bool,
     /// Allow writes to mounted block devices.
     pub may_write_mounted: bool,
@@ -107,34 +117,4 @@ pub enum Allocate {
     KeepSize,
     /// ftruncate(2).
     Truncate,
-}
-
-impl Default for FilePlan {
-    fn default() -> Self {
-        FilePlan {
-            directories: Vec::new(),
-            names: Vec::new(),
-            count: 1,
-            size: None,
-            io_size: None,
-            file_size: None,
-            offset: Extent::Bytes(0),
-            offset_increment: Extent::Bytes(0),
-            direct: false,
-            atomic: false,
-            sync: SyncMode::None,
-            allocate: Allocate::Native,
-            invalidate: true,
-            pre_read: false,
-            overwrite: false,
-            unlink: false,
-            create_only: false,
-            create_fsync: true,
-            advice: AccessAdvice::ByLoad,
-            may_create: true,
-            may_write_mounted: false,
-            consent: Vec::new(),
-            handling: FileHandling::default(),
-        }
-    }
 }

@@ -1,9 +1,10 @@
 //! File handling of a worker: selection, open files, locks, creation and write hints.
 
+use smart_default::SmartDefault;
 use std::path::PathBuf;
 
 /// File handling of a worker, in addition to [`FilePlan`](crate::FilePlan).
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, SmartDefault)]
 pub struct FileHandling {
     /// Selection of the file for the next I/O.
     pub service: FileService,
@@ -16,8 +17,10 @@ pub struct FileHandling {
     /// Directories of which all regular files are used, recursively.
     pub below: Vec<PathBuf>,
     /// Lock that workers take on a file.
+    #[default(FileLock::None)]
     pub lock: FileLock,
     /// Files are laid out by the main process, one job after the other, before any worker starts.
+    #[default(true)]
     pub laid_out_first: bool,
     /// Files are created when the job opens them, not laid out before.
     pub create_on_open: bool,
@@ -33,27 +36,6 @@ pub struct FileHandling {
     pub append: bool,
     /// Alignment to which relative offsets are rounded up, in bytes; 0 for the smallest block size.
     pub offset_align: u64,
-}
-
-impl Default for FileHandling {
-    fn default() -> Self {
-        FileHandling {
-            service: FileService::default(),
-            open_at_once: None,
-            name_format: None,
-            file_type: None,
-            below: Vec::new(),
-            lock: FileLock::None,
-            laid_out_first: true,
-            create_on_open: false,
-            unlink_each_pass: false,
-            scheduler: None,
-            write_hint: None,
-            fill: false,
-            append: false,
-            offset_align: 0,
-        }
-    }
 }
 
 /// Selection of the file for the next I/O.

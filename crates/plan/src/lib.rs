@@ -44,6 +44,7 @@ pub use workload::{CacheStart, Contents, Filling, Flushes, Order, Pace, Start, W
 pub use zones::{Gap, Strides, ZonePlan, Zoned};
 
 use measure::Nanos;
+use smart_default::SmartDefault;
 /// All jobs of one invocation.
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
@@ -177,7 +178,7 @@ pub struct StartPlan {
 }
 
 /// Conditions for the end of a job.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, SmartDefault)]
 pub struct Limits {
     /// Wall-clock time after the ramp; `None` for no limit.
     pub runtime: Option<Nanos>,
@@ -188,12 +189,14 @@ pub struct Limits {
     /// Bytes of I/O before the measurement starts; excludes `ramp`.
     pub ramp_bytes: u64,
     /// Number of times that the I/O is repeated.
+    #[default(1)]
     pub loops: u64,
     /// Number of I/Os per loop; `None` for no limit.
     pub ios: Option<u64>,
     /// The end of this job ends the others.
     pub exit_all: bool,
     /// Jobs that it ends.
+    #[default(ExitScope::Group)]
     pub exit_scope: ExitScope,
     /// A failure of this job ends the others.
     pub exit_all_on_error: bool,
@@ -204,27 +207,8 @@ pub struct Limits {
     /// Print each error, including ignored ones.
     pub error_dump: bool,
     /// Report I/Os that have not completed after this time; `None` for never.
+    #[default(Some(Nanos::from_secs(30)))]
     pub stuck_after: Option<Nanos>,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Limits {
-            runtime: None,
-            time_based: false,
-            ramp: Nanos::ZERO,
-            ramp_bytes: 0,
-            loops: 1,
-            ios: None,
-            exit_all: false,
-            exit_scope: ExitScope::Group,
-            exit_all_on_error: false,
-            continue_on_error: ContinueOnError::default(),
-            ignored: IgnoredErrors::default(),
-            error_dump: false,
-            stuck_after: Some(Nanos::from_secs(30)),
-        }
-    }
 }
 
 /// Ignored errors, as errno, per class. An empty class ignores the errors of the medium, EIO and EILSEQ.

@@ -3,6 +3,7 @@
 use super::ZonePlan;
 use measure::{Direction, PerDirection};
 use serde::{Deserialize, Serialize};
+use smart_default::SmartDefault;
 
 /// I/O directions of a job (`rw`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,31 +29,41 @@ impl Mix {
 }
 
 /// The load of a job.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, SmartDefault)]
 pub struct LoadPlan {
     /// I/O directions.
+    #[default(Mix::Only(Direction::Read))]
     pub mix: Mix,
     /// Offsets are random instead of sequential.
     pub random: bool,
     /// Percentage of reads in a read-write mix, 0–100.
+    #[default(50)]
     pub read_percent: u8,
     /// Block sizes.
+    #[default(PerDirection::all(BlockSize::Fixed(4096)))]
     pub block_size: PerDirection<BlockSize>,
     /// Block sizes need not be multiples of the smallest.
     pub unaligned_sizes: bool,
     /// Distribution of random offsets over the region.
+    #[default(Distribution::Uniform)]
     pub distribution: Distribution,
     /// Modifier of the order of I/Os (`rw=...:N`).
+    #[default(Step::Plain)]
     pub step: Step,
     /// Percentage of random instead of sequential I/Os in a random job, 0–100.
+    #[default(PerDirection::all(100))]
     pub percent_random: PerDirection<u8>,
     /// Each block is used once per pass (random map); off with norandommap.
+    #[default(true)]
     pub cover_all: bool,
     /// Random number generator.
+    #[default(Generator::Tausworthe)]
     pub generator: Generator,
     /// Seed; `None` for one from the system.
+    #[default(Some(0x89))]
     pub seed: Option<u64>,
     /// Each loop repeats the same sequence.
+    #[default(true)]
     pub repeat_per_loop: bool,
     /// Writes between two calls of fsync; 0 for none.
     pub fsync_every: u64,
@@ -67,6 +78,7 @@ pub struct LoadPlan {
     /// sync_file_range, if used.
     pub range_sync: Option<RangeSync>,
     /// Alignment of random offsets in bytes, if it differs from the smallest block size.
+    #[default(PerDirection::all(None))]
     pub align: PerDirection<Option<u32>>,
     /// Sequential I/Os use the read block size and random ones the write block size, in either direction
     /// (`bs_is_seq_rand`).
@@ -74,6 +86,7 @@ pub struct LoadPlan {
     /// Continue without the random map if there is not enough memory for it.
     pub soft_map: bool,
     /// Zones.
+    #[default(ZonePlan::None)]
     pub zones: ZonePlan,
 }
 
@@ -199,33 +212,4 @@ pub enum Generator {
     Tausworthe64,
     /// Linear-feedback shift register: a permutation, which needs no random map.
     Lfsr,
-}
-
-impl Default for LoadPlan {
-    fn default() -> Self {
-        LoadPlan {
-            mix: Mix::Only(Direction::Read),
-            random: false,
-            read_percent: 50,
-            block_size: PerDirection::all(BlockSize::Fixed(4096)),
-            unaligned_sizes: false,
-            distribution: Distribution::Uniform,
-            step: Step::Plain,
-            percent_random: PerDirection::all(100),
-            cover_all: true,
-            generator: Generator::Tausworthe,
-            seed: Some(0x89),
-            repeat_per_loop: true,
-            fsync_every: 0,
-            fdatasync_every: 0,
-            end_fsync: false,
-            fsync_on_close: false,
-            end_syncfs: false,
-            range_sync: None,
-            align: PerDirection::all(None),
-            sizes_by_order: false,
-            soft_map: false,
-            zones: ZonePlan::None,
-        }
-    }
 }

@@ -2,21 +2,27 @@
 
 use super::FlowPlan;
 use measure::{BytesPerSecond, Nanos, PerDirection};
+use smart_default::SmartDefault;
 
 /// I/O depth, and batches of submission and reaping. Special values of the options (0 for the depth) are resolved.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, SmartDefault)]
 pub struct DepthPlan {
     /// Maximum number of I/Os in flight; at least 1.
+    #[default(1)]
     pub depth: u32,
     /// The depth of the job file, if `depth` is 1 because the engine is synchronous.
     pub capped_from: Option<u32>,
     /// Maximum number of I/Os per submission; 1 to `depth`.
+    #[default(1)]
     pub batch: u32,
     /// Minimum number of completions per reap; 0 polls without waiting.
+    #[default(1)]
     pub reap_min: u32,
     /// Maximum number of completions per reap; at least `reap_min`.
+    #[default(1)]
     pub reap_max: u32,
     /// A full queue is drained to this number before it is filled again; 1 to `depth`.
+    #[default(1)]
     pub low: u32,
     /// Delay an I/O that overlaps one in flight.
     pub serialises_overlap: bool,
@@ -25,7 +31,7 @@ pub struct DepthPlan {
 }
 
 /// Rate limits and pauses.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, SmartDefault)]
 pub struct PacePlan {
     /// Bytes per second; excludes `iops`.
     pub rate: PerDirection<Option<BytesPerSecond>>,
@@ -38,10 +44,12 @@ pub struct PacePlan {
     /// Part of the pause that is spent burning CPU.
     pub think_spin: Nanos,
     /// Blocks between pauses; at least 1.
+    #[default(1)]
     pub think_blocks: u64,
     /// Do not catch up for time lost in pauses.
     pub rate_ignores_think: bool,
     /// Blocks that count towards `think_blocks`.
+    #[default(ThinkCount::Completed)]
     pub think_counts: ThinkCount,
     /// Pause also after this time of I/O; zero for never.
     pub think_io_time: Nanos,
@@ -52,6 +60,7 @@ pub struct PacePlan {
     /// Fail below this rate in I/Os per second.
     pub least_iops: PerDirection<Option<u64>>,
     /// Time over which these two rates are averaged.
+    #[default(Nanos::SECOND)]
     pub rate_cycle: Nanos,
     /// Share of the job in a flow, if it has one.
     pub flow: Option<FlowPlan>,
@@ -71,41 +80,5 @@ impl DepthPlan {
     /// The depth of the job file, for reports.
     pub fn asked(&self) -> u32 {
         self.capped_from.unwrap_or(self.depth)
-    }
-}
-
-impl Default for DepthPlan {
-    fn default() -> Self {
-        DepthPlan {
-            depth: 1,
-            capped_from: None,
-            batch: 1,
-            reap_min: 1,
-            reap_max: 1,
-            low: 1,
-            serialises_overlap: false,
-            offload: false,
-        }
-    }
-}
-
-impl Default for PacePlan {
-    fn default() -> Self {
-        PacePlan {
-            rate: PerDirection::default(),
-            iops: PerDirection::default(),
-            poisson: false,
-            think: Nanos::ZERO,
-            think_spin: Nanos::ZERO,
-            think_blocks: 1,
-            rate_ignores_think: false,
-            think_counts: ThinkCount::Completed,
-            think_io_time: Nanos::ZERO,
-            think_cycles: 0,
-            least_rate: PerDirection::default(),
-            least_iops: PerDirection::default(),
-            rate_cycle: Nanos::SECOND,
-            flow: None,
-        }
     }
 }

@@ -3,48 +3,64 @@
 use super::debug::DebugPlan;
 use measure::Nanos;
 use serde::{Deserialize, Serialize};
+use smart_default::SmartDefault;
 use std::path::PathBuf;
 
 /// Measurements and log files of a job.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, SmartDefault)]
 pub struct RecordPlan {
     /// Merge the results of all workers in the reporting group.
     pub group_reporting: bool,
     /// Measure total latency.
+    #[default(true)]
     pub total_latency: bool,
     /// Measure completion latency.
+    #[default(true)]
     pub completion_latency: bool,
     /// Measure submission latency.
+    #[default(true)]
     pub submission_latency: bool,
     /// Sample bandwidth and IOPS.
+    #[default(true)]
     pub samples: bool,
     /// Compute percentiles of completion latency.
+    #[default(true)]
     pub completion_percentiles: bool,
     /// Compute percentiles of total latency.
     pub total_percentiles: bool,
     /// Compute percentiles of submission latency.
     pub submission_percentiles: bool,
     /// Percentiles to compute, ascending.
+    #[default(PERCENTILES.to_vec())]
     pub percentiles: Vec<f64>,
     /// Decimal places for printing them.
+    #[default(2)]
     pub percentile_digits: usize,
     /// Interval of bandwidth samples.
+    #[default(Nanos::from_millis(500))]
     pub bandwidth_interval: Nanos,
     /// Interval of IOPS samples.
+    #[default(Nanos::from_millis(500))]
     pub iops_interval: Nanos,
     /// Include the job in reports.
+    #[default(true)]
     pub shown: bool,
     /// Collect disk statistics.
+    #[default(true)]
     pub disk_usage: bool,
     /// 1024 or 1000: the units that text output shows first.
+    #[default(1024)]
     pub unit_base: u32,
     /// Print rates in bits instead of bytes.
     pub bits: bool,
     /// Significant figures of numbers in text output.
+    #[default(4)]
     pub significant_figures: usize,
     /// Presentation of all directions together in reports.
+    #[default(Unified::None)]
     pub unified: Unified,
     /// Logs to write.
+    #[default(LogPlan { per_job: true, ..LogPlan::default() })]
     pub logs: LogPlan,
     /// File to which each I/O is logged.
     pub iolog: Option<PathBuf>,
@@ -70,7 +86,7 @@ pub enum Unified {
 }
 
 /// Logs per interval or per I/O. The texts are prefixes of file names.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, SmartDefault)]
 pub struct LogPlan {
     /// Bandwidth.
     pub bandwidth: Option<String>,
@@ -87,6 +103,7 @@ pub struct LogPlan {
     /// 2 to this power adjacent bins of a histogram are merged.
     pub coarseness: u32,
     /// Value of a window that is logged.
+    #[default(WindowValue::Average)]
     pub window_value: WindowValue,
     /// Log offsets.
     pub offset: bool,
@@ -97,6 +114,7 @@ pub struct LogPlan {
     /// Add the job number to file names.
     pub per_job: bool,
     /// Rows that are collected before they are passed to the writer.
+    #[default(1024)]
     pub entries: u32,
     /// Bytes of rows that are passed on, or compressed, at once; replaces `entries`.
     pub piece: Option<u64>,
@@ -129,61 +147,6 @@ impl LogPlan {
     }
 }
 
-impl Default for LogPlan {
-    fn default() -> Self {
-        LogPlan {
-            bandwidth: None,
-            latency: None,
-            iops: None,
-            histogram: None,
-            average: Nanos::ZERO,
-            histogram_interval: Nanos::ZERO,
-            coarseness: 0,
-            window_value: WindowValue::Average,
-            offset: false,
-            priority: false,
-            issue_time: false,
-            per_job: false,
-            entries: 1024,
-            piece: None,
-            cpus: Vec::new(),
-            packed: false,
-            alternate_epoch: false,
-            epoch_clock: 0,
-        }
-    }
-}
-
 /// fio's default for `percentile_list`.
 pub const PERCENTILES: [f64; 17] =
     [1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95, 99.99];
-
-impl Default for RecordPlan {
-    fn default() -> Self {
-        RecordPlan {
-            group_reporting: false,
-            total_latency: true,
-            completion_latency: true,
-            submission_latency: true,
-            samples: true,
-            completion_percentiles: true,
-            total_percentiles: false,
-            submission_percentiles: false,
-            percentiles: PERCENTILES.to_vec(),
-            percentile_digits: 2,
-            bandwidth_interval: Nanos::from_millis(500),
-            iops_interval: Nanos::from_millis(500),
-            shown: true,
-            disk_usage: true,
-            unit_base: 1024,
-            bits: false,
-            significant_figures: 4,
-            unified: Unified::None,
-            logs: LogPlan { per_job: true, ..LogPlan::default() },
-            iolog: None,
-            debug: DebugPlan::default(),
-            states_in: None,
-            block_lives: false,
-        }
-    }
-}

@@ -1,22 +1,27 @@
 //! Replay of recorded I/Os: the logs to read, and changes to their I/Os.
 
 use measure::PerDirection;
+use smart_default::SmartDefault;
 use std::path::PathBuf;
 
 /// Replay of recorded I/Os.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, SmartDefault)]
 pub struct ReplayPlan {
     /// The logs, assigned to the clones in turn; `-` is standard input.
     pub logs: Vec<PathBuf>,
     /// Amount of the log to keep in memory.
+    #[default(Hold::Ahead)]
     pub hold: Hold,
     /// Timing of the I/Os.
+    #[default(Timing::Percent(100))]
     pub timing: Timing,
     /// A file or device for all I/Os, instead of the recorded ones.
     pub redirect: Option<PathBuf>,
     /// Alignment to which offsets are rounded down, in bytes; a power of two.
+    #[default(1)]
     pub align: u64,
     /// Divisor of offsets.
+    #[default(1)]
     pub scale: u64,
     /// I/Os to omit.
     pub skip: Skip,
@@ -61,19 +66,4 @@ pub struct MergePlan {
     pub scalars: Vec<f64>,
     /// Number of repetitions of each trace; 1 for traces that the list does not cover.
     pub rounds: Vec<u64>,
-}
-
-impl Default for ReplayPlan {
-    fn default() -> Self {
-        ReplayPlan {
-            logs: Vec::new(),
-            hold: Hold::Ahead,
-            timing: Timing::Percent(100),
-            redirect: None,
-            align: 1,
-            scale: 1,
-            skip: Skip::default(),
-            merge: None,
-        }
-    }
 }

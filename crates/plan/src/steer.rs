@@ -1,9 +1,10 @@
 //! Control of a job by its measurements: latency targets, steady state, flows.
 
 use measure::{Nanos, PerDirection};
+use smart_default::SmartDefault;
 
 /// Latency limits and targets of a job.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, SmartDefault)]
 pub struct LatencyPlan {
     /// The job ends with ETIMEDOUT after an I/O with a longer total latency; `None` for no limit.
     pub most: PerDirection<Option<Nanos>>,
@@ -12,21 +13,10 @@ pub struct LatencyPlan {
     /// Duration of each step of the search.
     pub window: Nanos,
     /// Percentage of I/Os that must meet the target.
+    #[default(100.0)]
     pub percentile: f64,
     /// Continue the search until the job ends, instead of ending the job when a depth is found.
     pub keep_running: bool,
-}
-
-impl Default for LatencyPlan {
-    fn default() -> Self {
-        LatencyPlan {
-            most: PerDirection::default(),
-            target: None,
-            window: Nanos::ZERO,
-            percentile: 100.0,
-            keep_running: false,
-        }
-    }
 }
 
 impl LatencyPlan {
@@ -37,21 +27,26 @@ impl LatencyPlan {
 }
 
 /// Detection of a steady state.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, SmartDefault)]
 pub struct SteadyPlan {
     /// Measure that must be steady.
+    #[default(SteadyMeasure::Iops)]
     pub measure: SteadyMeasure,
     /// Statistic that is compared with the limit.
+    #[default(SteadyCriterion::Slope)]
     pub criterion: SteadyCriterion,
     /// Limit, in the unit of the measure or in percent of its mean.
+    #[default(0.01)]
     pub limit: f64,
     /// True if the limit is a percentage.
+    #[default(true)]
     pub relative: bool,
     /// Window in which the measure must be steady; a multiple of `interval`.
     pub duration: Nanos,
     /// Time before the first window.
     pub ramp: Nanos,
     /// Sampling interval.
+    #[default(Nanos::SECOND)]
     pub interval: Nanos,
 }
 
@@ -73,20 +68,6 @@ pub enum SteadyCriterion {
     Deviation,
     /// Slope of the line fitted through the samples.
     Slope,
-}
-
-impl Default for SteadyPlan {
-    fn default() -> Self {
-        SteadyPlan {
-            measure: SteadyMeasure::Iops,
-            criterion: SteadyCriterion::Slope,
-            limit: 0.01,
-            relative: true,
-            duration: Nanos::ZERO,
-            ramp: Nanos::ZERO,
-            interval: Nanos::SECOND,
-        }
-    }
 }
 
 impl SteadyPlan {

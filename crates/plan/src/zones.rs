@@ -1,5 +1,7 @@
 //! Zones: windows with gaps over a region, or the zones of a zoned device, emulated on an ordinary one.
 
+use smart_default::SmartDefault;
+
 /// Zone mode of a job.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum ZonePlan {
@@ -33,7 +35,7 @@ pub enum Gap {
 }
 
 /// Zones that are written sequentially and reset as a whole.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, SmartDefault)]
 pub struct Zoned {
     /// Size of a zone in bytes.
     pub size: u64,
@@ -46,21 +48,8 @@ pub struct Zoned {
     /// Fraction of the region after which resets begin; `None` to reset a zone only when it is written again.
     pub reset_threshold: Option<f64>,
     /// Fraction of writes that are preceded by a reset, beyond the threshold.
+    #[default(1.0)]
     pub reset_frequency: f64,
     /// The remainder of a zone that is smaller than a block is written, too.
     pub writes_remainder: bool,
-}
-
-impl Default for Zoned {
-    fn default() -> Self {
-        Zoned {
-            size: 0,
-            capacity: 0,
-            open_most: None,
-            reads_anywhere: false,
-            reset_threshold: None,
-            reset_frequency: 1.0,
-            writes_remainder: false,
-        }
-    }
 }
