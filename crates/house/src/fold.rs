@@ -107,9 +107,15 @@ fn fold_line(line: &str, rules: TextRules) -> Option<String> {
     } else if line.starts_with("  lat (") && !line.contains("min=") {
         BINS.to_owned()
     } else if bare.starts_with("issued rwts:") || bare.starts_with("errors    :") {
-        exact_if(rules.amounts == Amounts::Fixed, line)
+        match rules.amounts {
+            Amounts::Fixed => line.to_owned(),
+            _ => fold_numbers(line),
+        }
     } else if ["IO depths    :", "submit    :", "complete  :"].iter().any(|start| bare.starts_with(start)) {
-        exact_if(rules.depths == Depths::Fixed, line)
+        match rules.depths {
+            Depths::Fixed => line.to_owned(),
+            _ => fold_numbers(line),
+        }
     } else if is_measured(bare) {
         fold_measured(line, rules)
     } else if line.starts_with("  ") && line.contains(": ") && line.contains("in_queue=") {
@@ -147,10 +153,6 @@ fn is_measured(bare: &str) -> bool {
         "sync percentiles (",
     ];
     starts.iter().chain(&latencies).any(|start| bare.starts_with(start))
-}
-
-fn exact_if(exact: bool, line: &str) -> String {
-    if exact { line.to_owned() } else { fold_numbers(line) }
 }
 
 /// `NAME: (groupid=0, jobs=1): err= 0: pid=123: DATE`; an error's position in fio's source is replaced as well.

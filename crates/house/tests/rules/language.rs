@@ -1,10 +1,6 @@
 //! House rules about language: words of the old dialect and their plain replacements, doc lines, and error types.
-//!
-//! Each table of counts lists what is left to clean. A count that is exceeded fails, and so does one that is too high, so
-//! the tables only shrink.
 
 use super::{above_tests, check, sources, text};
-use std::collections::BTreeMap;
 use std::fs;
 
 /// Words and phrases that do not occur in fio's, the kernel's or ripgrep's documents in this sense, and what to write.
@@ -70,19 +66,6 @@ const WEAK_OPENINGS: &[(&str, &str)] = &[
     ("Who", "the noun"),
     ("Whom", "the noun"),
 ];
-
-/// Findings that are left, by the start of their path; the longest start counts. Only ever lower a number.
-#[rustfmt::skip]
-const STILL_IN_DIALECT: &[(&str, usize)] = &[
-    ("crates/run/src/", 1),
-];
-
-/// Doc lines with a weak opening that are left, the same way.
-#[rustfmt::skip]
-const STILL_WEAK_DOCS: &[(&str, usize)] = &[];
-
-/// Public functions of library crates that return `Result<_, String>`, by crate: each crate has one error enum.
-const STILL_WITHOUT_ERROR_ENUM: &[(&str, usize)] = &[("crates/house/src/", 1)];
 
 /// One place where a rule is broken.
 pub(super) struct Finding {
@@ -195,58 +178,26 @@ fn text_errors_in(path: &str, lines: &[(usize, String)]) -> Vec<Finding> {
     found
 }
 
-/// Compares findings with the counts of a table: neither more nor fewer.
-pub(super) fn compare(findings: &[Finding], table: &[(&str, usize)], table_name: &str) {
-    let longest = |path: &str| {
-        let starts = table.iter().map(|(start, _)| *start).filter(|start| path.starts_with(start));
-        starts.max_by_key(|start| start.len())
-    };
-    let mut counts: BTreeMap<&str, usize> = table.iter().map(|(start, _)| (*start, 0)).collect();
-    for finding in findings {
-        if let Some(start) = longest(&finding.path) {
-            *counts.entry(start).or_default() += 1;
-        }
-    }
-    let mut wrong = Vec::new();
-    for (start, allowed) in table {
-        let found = counts[start];
-        if found < *allowed {
-            wrong.push(format!("{start}: {found} are left, {table_name} says {allowed}: lower it"));
-        }
-    }
-    for finding in findings {
-        let allowed = longest(&finding.path).and_then(|start| table.iter().find(|(known, _)| *known == start));
-        if allowed.is_none_or(|(start, allowed)| counts[start] > *allowed) {
-            wrong.push(format!("{}:{}: {}", finding.path, finding.line, finding.what));
-        }
-    }
-    if !wrong.is_empty() {
-        let rows = counts.iter().filter(|(_, count)| **count > 0);
-        let rows: Vec<String> = rows.map(|(start, count)| format!("    ({start:?}, {count}),")).collect();
-        wrong.push(format!("{table_name} as the code is now:\n{}", rows.join("\n")));
-    }
-    check(wrong);
+/// Fails with a line for each finding.
+pub(super) fn fail_with(findings: Vec<Finding>) {
+    check(findings.into_iter().map(|found| format!("{}:{}: {}", found.path, found.line, found.what)).collect());
 }
 
 #[test]
 fn no_word_of_the_old_dialect_comes_in() {
     let all = production().into_iter().chain(documents());
-    let findings: Vec<Finding> = all.flat_map(|(path, lines)| banned_in(&path, &lines)).collect();
-    compare(&findings, STILL_IN_DIALECT, "STILL_IN_DIALECT");
+    fail_with(all.flat_map(|(path, lines)| banned_in(&path, &lines)).collect());
 }
 
 #[test]
 fn doc_lines_say_what_a_thing_is() {
-    let findings: Vec<Finding> =
-        production().into_iter().flat_map(|(path, lines)| weak_docs_in(&path, &lines)).collect();
-    compare(&findings, STILL_WEAK_DOCS, "STILL_WEAK_DOCS");
+    fail_with(production().into_iter().flat_map(|(path, lines)| weak_docs_in(&path, &lines)).collect());
 }
 
 #[test]
 fn library_crates_have_error_enums() {
     let libraries = production().into_iter().filter(|(path, _)| !path.starts_with("crates/cli/"));
-    let findings: Vec<Finding> = libraries.flat_map(|(path, lines)| text_errors_in(&path, &lines)).collect();
-    compare(&findings, STILL_WITHOUT_ERROR_ENUM, "STILL_WITHOUT_ERROR_ENUM");
+    fail_with(libraries.flat_map(|(path, lines)| text_errors_in(&path, &lines)).collect());
 }
 
 #[test]

@@ -1,20 +1,11 @@
 //! House rules about structure: circles of imports within a crate, bool parameters, and who knows an engine's name.
-//!
-//! Each table lists what is left to clean. An entry that is too high fails as one that is exceeded does, so the tables only
-//! shrink.
 
-use super::language::{Finding, compare, production};
+use super::language::{Finding, fail_with, production};
 use super::{check, code, sources};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The largest circle of files in a crate: files that all import each other, directly or through others.
 const LARGEST_CIRCLE: usize = 4;
-
-/// Crates with a larger circle, and how many files it has. Only ever lower a number.
-const STILL_LARGER_CIRCLES: &[(&str, usize)] = &[];
-
-/// Parameters of type `bool` that are left, by the start of their path. Only ever lower a number.
-const STILL_WITH_BOOL_PARAMETERS: &[(&str, usize)] = &[("crates/house/src/", 1)];
 
 /// Files outside of crate engine that may name engines: they choose one for a job of their own, as a user would.
 const CHOOSES_ENGINES: &[(&str, &str)] = &[
@@ -23,9 +14,6 @@ const CHOOSES_ENGINES: &[(&str, &str)] = &[
     ("crates/plan/src/engine.rs", "the default engine"),
     ("crates/survey/src/suite.rs", "the survey's usual engines, by depth"),
 ];
-
-/// Lines elsewhere that are left, by the start of their path. Only ever lower a number.
-const STILL_WITH_ENGINE_NAMES: &[(&str, usize)] = &[];
 
 /// Names of engines that are words of options or messages, too: they count on lines about engines only.
 const AMBIGUOUS: &[&str] = &["exec", "ftruncate", "mmap", "net", "null", "splice", "sync"];
@@ -224,11 +212,7 @@ fn no_circle_of_imports_has_more_than_four_files() {
     let mut wrong = Vec::new();
     for (name, files) in &crates {
         let circle = largest_circle(files);
-        let still = STILL_LARGER_CIRCLES.iter().find(|(still, _)| still == name).map(|(_, size)| *size);
-        if still.is_some_and(|size| circle.len() < size) {
-            wrong.push(format!("{name}: its largest circle has {} files: lower STILL_LARGER_CIRCLES", circle.len()));
-        }
-        if circle.len() > still.unwrap_or(LARGEST_CIRCLE) {
+        if circle.len() > LARGEST_CIRCLE {
             wrong.push(format!("{name}: {} files import each other: {}", circle.len(), circle.join(", ")));
         }
     }
@@ -275,8 +259,7 @@ fn bool_parameters(path: &str, lines: &[(usize, String)]) -> Vec<Finding> {
 fn no_function_takes_a_bool() {
     let tests = test_files();
     let files = production().into_iter().filter(|(path, _)| !tests.contains(path));
-    let findings: Vec<Finding> = files.flat_map(|(path, lines)| bool_parameters(&path, &lines)).collect();
-    compare(&findings, STILL_WITH_BOOL_PARAMETERS, "STILL_WITH_BOOL_PARAMETERS");
+    fail_with(files.flat_map(|(path, lines)| bool_parameters(&path, &lines)).collect());
 }
 
 /// The files that only tests have: those of modules declared under `#[cfg(test)]`.
@@ -331,7 +314,7 @@ fn only_engines_know_their_names() {
             }
         }
     }
-    compare(&findings, STILL_WITH_ENGINE_NAMES, "STILL_WITH_ENGINE_NAMES");
+    fail_with(findings);
 }
 
 #[test]

@@ -270,8 +270,9 @@ fn named(words: &str) -> String {
 fn compare_reports(case: &Case, oracle: &str, ours: &str) -> Result<Vec<String>, String> {
     let (their_terse, oracle) = terse::apart(oracle);
     let (our_terse, ours) = terse::apart(ours);
-    let (their_json, their_text) = split_output(&oracle)?;
-    let (our_json, our_text) = split_output(&ours)?;
+    let split = |output: &str| split_output(output).map_err(|error| format!("the output holds no valid JSON: {error}"));
+    let (their_json, their_text) = split(&oracle)?;
+    let (our_json, our_text) = split(&ours)?;
     let mut differences = compare_text(&their_text, &our_text, case.rules);
     differences.extend(terse::differences(&their_terse, &our_terse, case.rules));
     let counts = if case.rules.amounts == Amounts::Fixed { Counts::Fixed } else { Counts::Free };
