@@ -346,7 +346,7 @@ fn otherwise() -> Vec<Row> {
             let device = Device::over(bench, 16 * MIB, ext4)?;
             let before = device.hash()?;
             let words = format!("--name=a --filename={} --ioengine=filedelete --size=4k", device.name());
-            let mut shown = bench.run(&mut bench.fio(&words))?.expect(1, &["is no regular file"])?;
+            let mut shown = bench.run(&mut bench.fio(&words))?.expect(1, &["is not a regular file"])?;
             if device.hash()? != before {
                 return Err("it was written to".into());
             }
