@@ -36,7 +36,7 @@ fn judge(job: &JobResult) -> Option<Note> {
         let reached =
             achieved.map_or_else(|| format!("at most {}", slots(job)), |depth| format!("achieved {depth:.1}"));
         let why = if slots(job) == 1 {
-            format!("engine `{}` has one I/O per worker", job.echo.engine)
+            format!("{} has one I/O per worker", engine(job))
         } else {
             "the jobs never had more to give".to_owned()
         };
@@ -47,12 +47,20 @@ fn judge(job: &JobResult) -> Option<Note> {
     (share >= IN_SUBMISSION).then(|| {
         let buffered = if job.echo.direct { "" } else { ", as it does without direct=1" };
         let sentence = format!(
-            "asked depth {asked}, but {:.0} % of the latency passed inside submission: engine `{}` waited for each I/O{buffered}",
+            "asked depth {asked}, but {:.0} % of the latency passed inside submission: {} waited for each I/O{buffered}",
             100.0 * share,
-            job.echo.engine
+            engine(job)
         );
         note(ID, Grade::ValidWithLimits, sentence, &evidence)
     })
+}
+
+/// The engine by its name, which a report of another tool may not state.
+fn engine(job: &JobResult) -> String {
+    match job.echo.engine.as_str() {
+        "" => "the engine".to_owned(),
+        name => format!("engine `{name}`"),
+    }
 }
 
 /// Fraction of the latency of a queued engine that passed before its I/Os were in the queue.
@@ -93,6 +101,8 @@ mod tests {
             sentence(&result).as_deref(),
             Some("asked depth 32, achieved 1.0: engine `sync` has one I/O per worker")
         );
+        result.jobs[0].echo.engine.clear();
+        assert!(sentence(&result).is_some_and(|sentence| sentence.ends_with("the engine has one I/O per worker")));
     }
 
     #[test]
