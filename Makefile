@@ -13,7 +13,7 @@ SOAK_MINUTES ?= 30
 
 help:
 	@echo 'Look'
-	@echo '  make demo         build plumb and survey the disk under this directory (about a minute of measuring)'
+	@echo '  make demo         build plumb and survey the disk under this directory (about 40 s of measuring)'
 	@echo '  make release      the program without symbols in target/dist, its debug information in a file next to it'
 	@echo 'The gate, in tiers'
 	@echo '  make check        no root, no other tools: format, lints, unit tests, simulation, golden files, house rules'
