@@ -270,8 +270,8 @@ fn each_io_is_told_when_it_is_issued_and_when_it_came_back() {
             format!("--debug=io --name=a --filename=f --size=64k --bs=4k --rw=randwrite --fsync=8 --ioengine={engine}");
         let shown = good(directory.path(), &words);
         let lines = |what: &str| {
-            let told = shown.lines().filter(|line| line.starts_with("io ")).filter_map(|line| line.split_once(what));
-            told.map(|(_, io)| io.split_once(": ").unwrap().1.to_owned()).collect::<Vec<_>>()
+            let message = shown.lines().filter(|line| line.starts_with("io ")).filter_map(|line| line.split_once(what));
+            message.map(|(_, io)| io.split_once(": ").unwrap().1.to_owned()).collect::<Vec<_>>()
         };
         let (mut issued, mut back) = (lines("queue: "), lines("complete: "));
         let writes: BTreeSet<&str> = issued.iter().filter(|io| io.contains("ddir=1")).map(String::as_str).collect();
@@ -313,7 +313,7 @@ fn each_subject_is_told_in_lines_of_its_own_and_others_are_refused_with_their_re
 
 #[test]
 fn what_is_told_has_the_shape_and_the_number_of_fios_lines() {
-    let told = |program: &mut Command, subject: &str, words: &str| {
+    let message = |program: &mut Command, subject: &str, words: &str| {
         let directory = TempDir::new().unwrap();
         let words = format!("--debug={subject} --name=a --filename=f --size=64k --bs=4k {words}");
         let output = program.args(words.split_whitespace()).current_dir(directory.path()).output().unwrap();
@@ -336,8 +336,8 @@ fn what_is_told_has_the_shape_and_the_number_of_fios_lines() {
             shape.sort();
             shape
         };
-        let ours = shape(told(Command::new(env!("CARGO_BIN_EXE_plumb")).arg("fio"), subject, words));
-        let theirs = shape(told(&mut Command::new("fio"), subject, words));
+        let ours = shape(message(Command::new(env!("CARGO_BIN_EXE_plumb")).arg("fio"), subject, words));
+        let theirs = shape(message(&mut Command::new("fio"), subject, words));
         assert_eq!(ours.is_empty(), words == "--rw=read", "{subject} {words}");
         let (ours, theirs) =
             if subject == "file" { (ours[..1].to_vec(), theirs[..1].to_vec()) } else { (ours, theirs) };
@@ -373,7 +373,7 @@ fn digests_copies_and_the_clock_are_tried_without_a_run() {
 
 #[test]
 fn the_ios_that_are_told_are_those_that_fio_tells() {
-    let told = |program: &mut Command, words: &str| {
+    let message = |program: &mut Command, words: &str| {
         let directory = TempDir::new().unwrap();
         let words = format!("--debug=io --name=a --filename=f --size=64k --bs=4k {words}");
         let output = program.args(words.split_whitespace()).current_dir(directory.path()).output().unwrap();
@@ -393,9 +393,9 @@ fn the_ios_that_are_told_are_those_that_fio_tells() {
         "--rw=trimwrite --ioengine=null",
         "--rw=write --verify=crc32c --verify_state_save=0",
     ] {
-        let ours = told(Command::new(env!("CARGO_BIN_EXE_plumb")).arg("fio"), words);
+        let ours = message(Command::new(env!("CARGO_BIN_EXE_plumb")).arg("fio"), words);
         assert!(!ours.is_empty(), "{words}");
-        assert_eq!(ours, told(&mut Command::new("fio"), words), "{words}");
+        assert_eq!(ours, message(&mut Command::new("fio"), words), "{words}");
     }
 }
 

@@ -337,7 +337,7 @@ fn every_option_that_does_not_work_is_refused_by_name() {
         let name = &row.names[0];
         let words = ["fio", "--parse-only", "--name=a", &format!("--{name}=not-its-default")];
         let output = Command::new(env!("CARGO_BIN_EXE_plumb")).args(words).output().expect("plumb runs");
-        let told = String::from_utf8_lossy(&output.stderr);
-        assert!(!output.status.success() && told.contains(name.as_str()), "{name}: {told}");
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && message.contains(name.as_str()), "{name}: {message}");
     }
 }

@@ -46,9 +46,9 @@ fn plumb(words: &[&str], directory: &Path) -> Output {
     command.args(["--as=4294967296", env!("CARGO_BIN_EXE_plumb")]).args(words).current_dir(directory);
     let begun = Instant::now();
     let output = command.stdin(Stdio::null()).output().expect("prlimit (util-linux) runs");
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert!(!told.contains("panicked"), "{words:?}: {told}");
-    assert!(output.status.code().is_some(), "{words:?}: {}: {told}", output.status);
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert!(!message.contains("panicked"), "{words:?}: {message}");
+    assert!(output.status.code().is_some(), "{words:?}: {}: {message}", output.status);
     assert!(begun.elapsed() < LONGEST, "{words:?} took {:?}", begun.elapsed());
     output
 }
@@ -101,11 +101,11 @@ fn every_option_takes_the_largest_numbers_or_refuses_them_by_name() {
             let name = format!("{engine}-{index}.fio");
             std::fs::write(place.path().join(&name), some.concat()).expect("a file");
             let output = plumb(&["fio", "--output-format=json", "--output=out.json", &name], place.path());
-            let told = String::from_utf8_lossy(&output.stderr);
+            let message = String::from_utf8_lossy(&output.stderr);
             let report = std::fs::read_to_string(place.path().join("out.json")).unwrap_or_default();
             let begun = report.find("{\n").and_then(|at| serde_json::from_str::<Value>(&report[at..]).ok());
             let ran = begun.as_ref().and_then(|json| json["jobs"].as_array()).map_or(0, Vec::len);
-            assert!(ran == some.len(), "{ran} of {} jobs have a result: {told}\n{}", some.len(), some.concat());
+            assert!(ran == some.len(), "{ran} of {} jobs have a result: {message}\n{}", some.len(), some.concat());
         }
     }
 }
@@ -171,14 +171,14 @@ fn sums_and_products_of_large_numbers_do_not_wrap() {
                 words.push("--runtime=20ms");
             }
             let output = plumb(&words, place.path());
-            let told = String::from_utf8_lossy(&output.stderr);
+            let message = String::from_utf8_lossy(&output.stderr);
             // Real files of these sizes have no room here, which is only found out behind all arithmetic.
-            let no_room = engine == "psync" && told.contains("fallocate j.");
+            let no_room = engine == "psync" && message.contains("fallocate j.");
             let as_stated = match refusal {
                 "" => output.status.success() || no_room,
-                word => !output.status.success() && told.contains(word),
+                word => !output.status.success() && message.contains(word),
             };
-            assert!(as_stated, "{words:?}: {}, where `{refusal}` was to be said: {told}", output.status);
+            assert!(as_stated, "{words:?}: {}, where `{refusal}` was to be said: {message}", output.status);
         }
     }
 }
@@ -221,8 +221,8 @@ fn iozone_the_survey_and_iostat_take_them_or_say_what_is_wrong() {
         let line = line.replace("{}", &shown);
         let words: Vec<&str> = line.split_whitespace().collect();
         let output = plumb(&words, place.path());
-        let told = [output.stderr, output.stdout].concat();
-        assert!(output.status.success() || !told.is_empty(), "{line}: {} without a word", output.status);
+        let message = [output.stderr, output.stdout].concat();
+        assert!(output.status.success() || !message.is_empty(), "{line}: {} without a word", output.status);
     }
 }
 

@@ -299,11 +299,11 @@ fn neither_showcmd_nor_debug_steers_the_terminal() {
     }
     assert!(!shown.contains(['\x1b', '\x07', '\u{202e}']), "{shown}");
     for subjects in ["parse", "all"] {
-        let (status, shown, told) = outcome(&["--untrusted", &format!("--debug={subjects}"), file]);
-        assert_eq!(status, Some(0), "{told}");
+        let (status, shown, message) = outcome(&["--untrusted", &format!("--debug={subjects}"), file]);
+        assert_eq!(status, Some(0), "{message}");
         assert!(shown.contains("ptr=a␛[31m\u{fffd}") && shown.contains("ptr=b␇"), "{shown}");
         let steers = |text: &str| text.contains(['\x1b', '\x07', '\u{202e}']);
-        assert!(!steers(&shown) && !steers(&told), "{shown}{told}");
+        assert!(!steers(&shown) && !steers(&message), "{shown}{message}");
     }
 }
 

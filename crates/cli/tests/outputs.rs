@@ -121,8 +121,8 @@ fn a_log_that_cannot_be_unpacked_says_why() {
     std::fs::write(directory.path().join("x.fz"), "no log").unwrap();
     for (name, why) in [("x.fz", "not a compressed log, or damaged: after 0 rows"), ("none.fz", "No such file")] {
         let output = plumb(directory.path(), &format!("--inflate-log={name}")).output().unwrap();
-        let told = String::from_utf8_lossy(&output.stderr);
-        assert!(!output.status.success() && told.contains(why) && told.contains(name), "{told}");
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && message.contains(why) && message.contains(name), "{message}");
     }
 }
 
@@ -132,9 +132,9 @@ fn a_log_on_a_full_disk_fails_its_job_and_the_report_is_printed() {
     std::os::unix::fs::symlink("/dev/full", directory.path().join("x_bw.1.log")).unwrap();
     let words = "--name=a --ioengine=null --size=1m --write_bw_log=x --name=b --ioengine=null --size=1m";
     let output = plumb(directory.path(), words).output().unwrap();
-    let (text, told) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    let (text, message) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert_eq!(output.status.code(), Some(1));
-    assert!(told.contains("a: write log x_bw.1.log: No space left on device"), "{told}");
+    assert!(message.contains("a: write log x_bw.1.log: No space left on device"), "{message}");
     assert!(
         text.contains("a: (groupid=0, jobs=1): err=28 ") && text.contains("b: (groupid=0, jobs=1): err= 0:"),
         "{text}"
@@ -150,8 +150,8 @@ fn issue_times_need_a_log_of_latencies_with_offsets() {
         [base.to_owned(), format!("{base} --write_lat_log=x"), format!("{base} --write_bw_log=x --log_offset=1")]
     {
         let output = plumb(directory.path(), &words).output().unwrap();
-        let told = String::from_utf8_lossy(&output.stderr);
-        assert!(!output.status.success() && told.contains("give write_lat_log and log_offset=1"), "{told}");
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && message.contains("give write_lat_log and log_offset=1"), "{message}");
     }
 }
 
@@ -202,8 +202,8 @@ fn the_lives_of_blocks_are_those_of_one_file_on_a_device_too() {
     assert_eq!((&states["trimmed"], &states["unwritten"]), (&5.into(), &11.into()));
     let words = "--name=a --ioengine=null --size=1m --nrfiles=2 --rw=trim --block_error_percentiles=1";
     let output = plumb(directory.path(), words).output().unwrap();
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert!(!output.status.success() && told.contains("the blocks of one file, and the job has 2"), "{told}");
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success() && message.contains("the blocks of one file, and the job has 2"), "{message}");
 }
 
 #[test]

@@ -196,8 +196,8 @@ fn foreign_words_are_text_in_markdown() {
         ("a\u{2028}b\u{202e}c", "| a\u{fffd}b\u{fffd}c |"),
     ] {
         let rows = format!("system,name,users,bs,MB,lat,min,max,std,iops\nlab,{name},16,8K,25,5,1,9,1,3200\n");
-        let (status, markdown, told) = plumb(&["parse", "--format", "markdown", "-"], &rows);
-        assert_eq!(status, 0, "{told}");
+        let (status, markdown, message) = plumb(&["parse", "--format", "markdown", "-"], &rows);
+        assert_eq!(status, 0, "{message}");
         assert!(markdown.lines().nth(2).is_some_and(|row| row.starts_with(expected)), "{markdown}");
     }
 }

@@ -1,7 +1,7 @@
 //! fio's formats against fio itself: its JSON is read, and what we print from it is held against what it printed.
 //!
 //! One test holds against outputs kept under `golden/fio-3.33`; the other runs the installed `fio` and fails without
-//! it. Kept outputs are taken anew by `PLUMB_REWRITE_GOLDEN=1 cargo test -p formats fio_output`; read the diff.
+//! it. Kept outputs are recorded again by `PLUMB_REWRITE_GOLDEN=1 cargo test -p formats fio_output`; read the diff.
 
 mod compare;
 mod start;

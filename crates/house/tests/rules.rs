@@ -36,8 +36,8 @@ const FLOORS: &[(&str, u32)] = &[
     ("cli", 5),
 ];
 
-/// Beside the house: for tests and benches only.
-const BESIDE: &str = "house";
+/// The crate that no crate of the program may use: for tests and benches only.
+const NOT_IN_THE_PROGRAM: &str = "house";
 
 const LONGEST_FILE: usize = 800;
 const LONGEST_MAIN: usize = 60;
@@ -108,14 +108,14 @@ fn a_crate_names_only_crates_on_lower_floors() {
         let manifest = text(format!("crates/{name}/Cargo.toml"));
         let used = listed(&manifest, "dependencies");
         let Some(own) = floor(&name) else {
-            if name != BESIDE {
+            if name != NOT_IN_THE_PROGRAM {
                 findings.push(format!("crates/{name} has no floor"));
             }
             findings.extend(used.iter().filter(|used| floor(used).is_some()).map(|used| format!("{name} uses {used}")));
             continue;
         };
         for used in &used {
-            if used == BESIDE || floor(used).is_some_and(|theirs| theirs >= own) {
+            if used == NOT_IN_THE_PROGRAM || floor(used).is_some_and(|theirs| theirs >= own) {
                 findings.push(format!("{name} (floor {own}) uses {used}"));
             }
         }
@@ -234,7 +234,8 @@ fn nothing_is_left_for_later() {
 #[test]
 fn every_dependency_has_its_reason() {
     let manifest = text("Cargo.toml");
-    let own: BTreeSet<String> = FLOORS.iter().map(|(name, _)| (*name).to_owned()).chain([BESIDE.to_owned()]).collect();
+    let own: BTreeSet<String> =
+        FLOORS.iter().map(|(name, _)| (*name).to_owned()).chain([NOT_IN_THE_PROGRAM.to_owned()]).collect();
     let used: BTreeSet<String> =
         listed(&manifest, "workspace.dependencies").into_iter().filter(|name| !own.contains(name)).collect();
     let rows = table(&text("CONTRIBUTING.md"), "dependency", "what it saves us");
@@ -285,7 +286,7 @@ fn the_readme_shows_every_command() {
 /// Who may open files for writing without `sys::files::output_file`, and why no block device is met there, or why it may be.
 const OPEN_FOR_WRITING: &[(&str, &str)] = &[
     ("cli/src/safe_files.rs", "looks at the descriptor, and replaces only what plumb made"),
-    ("survey/src/work_file.rs", "makes the work file anew, and its mark beside it"),
+    ("survey/src/work_file.rs", "recreates the work file and its mark next to it"),
     ("engine/src/e4defrag.rs", "the donor is what the engine works on"),
     ("engine/src/names/create.rs", "making files is the I/O"),
     ("run/src/files/layout.rs", "the files of the I/O, behind the guard of devices"),
@@ -319,7 +320,7 @@ fn what_is_written_beside_the_io_is_opened_in_one_place() {
     let of_program = |name: &str| {
         let (_, rest) = name.split_once("crates/")?;
         let is_test = rest.ends_with("tests.rs");
-        (rest.contains("/src/") && !rest.starts_with(BESIDE) && !is_test).then(|| rest.to_owned())
+        (rest.contains("/src/") && !rest.starts_with(NOT_IN_THE_PROGRAM) && !is_test).then(|| rest.to_owned())
     };
     let mut findings = Vec::new();
     let mut needed = BTreeSet::new();

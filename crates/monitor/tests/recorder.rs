@@ -182,7 +182,7 @@ fn the_leaves_are_found_through_multipath_lvm_md_partitions_and_loop() {
     place(on_the_loop, "v/loop0");
     let recorder = Recorder::start(machine.path(), &[on_the_loop], Nanos::SECOND, Nanos::ZERO);
     let found = recorder.finish(Nanos::SECOND, &[]).monitored;
-    let mut told: Vec<String> = found
+    let mut message: Vec<String> = found
         .devices
         .iter()
         .map(|device| {
@@ -196,9 +196,9 @@ fn the_leaves_are_found_through_multipath_lvm_md_partitions_and_loop() {
             format!("{}: {role}, over {}", device.name, below.join(" "))
         })
         .collect();
-    told.sort();
+    message.sort();
     assert_eq!(
-        told,
+        message,
         [
             "dm-0: between, over sdb sdc",
             "dm-1: between, over md0",

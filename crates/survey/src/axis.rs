@@ -170,9 +170,9 @@ mod tests {
             ("write_consent=16777216", "the guard of devices"),
             ("unlink_each_loop=1", "removes files"),
         ] {
-            let told = Axis::parse(text).unwrap_err().to_string();
+            let printed = Axis::parse(text).unwrap_err().to_string();
             let name = text.split('=').next().unwrap();
-            assert!(told.contains(says) && told.contains(name), "{text}: {told}");
+            assert!(printed.contains(says) && printed.contains(name), "{text}: {printed}");
         }
         for text in ["iomem=malloc,mmap", "ioengine=psync,libaio", "cpus_allowed=0,1", "nice=1,2"] {
             assert!(Axis::parse(text).is_ok(), "{text}");

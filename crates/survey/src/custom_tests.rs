@@ -198,14 +198,18 @@ rw = \"write\"
         let request = SurveyRequest::from_toml(FILE).unwrap();
         let found =
             suite(&SurveyRequest { engine: Some("libaio".into()), ..request.clone() }, Writes::Allowed).unwrap().tests;
-        let told: Vec<String> = found.iter().map(SurveyTest::describe).collect();
-        assert_eq!(told.len(), 5, "{told:?}");
-        assert_eq!(told[0], "1M archive, 1 user");
-        assert_eq!(told[2], "4k checkout, 8 users, rwmixread=70, sync=dsync, iodepth=4, random_distribution=zipf:1.2");
-        let with = SurveyRequest { tests: vec![TestKind::RandomRead], users: vec![2], ..request.clone() };
-        let told: Vec<String> = suite(&with, Writes::Allowed).unwrap().tests.iter().map(SurveyTest::describe).collect();
+        let message: Vec<String> = found.iter().map(SurveyTest::describe).collect();
+        assert_eq!(message.len(), 5, "{message:?}");
+        assert_eq!(message[0], "1M archive, 1 user");
         assert_eq!(
-            (told.len(), told[0].as_str(), told[1].as_str()),
+            message[2],
+            "4k checkout, 8 users, rwmixread=70, sync=dsync, iodepth=4, random_distribution=zipf:1.2"
+        );
+        let with = SurveyRequest { tests: vec![TestKind::RandomRead], users: vec![2], ..request.clone() };
+        let message: Vec<String> =
+            suite(&with, Writes::Allowed).unwrap().tests.iter().map(SurveyTest::describe).collect();
+        assert_eq!(
+            (message.len(), message[0].as_str(), message[1].as_str()),
             (4, "8k rand read, 2 users", "1M archive, 2 users")
         );
         let mut swept = request.clone();
@@ -225,16 +229,17 @@ rw = \"write\"
             suite(&SurveyRequest::from_toml(&file(10_000)).unwrap(), Writes::Allowed).unwrap().tests.len(),
             10_000
         );
-        let told = suite(&SurveyRequest::from_toml(&file(20_000)).unwrap(), Writes::Allowed).unwrap_err().to_string();
-        assert!(told.contains("10000 is the most"), "{told}");
+        let message =
+            suite(&SurveyRequest::from_toml(&file(20_000)).unwrap(), Writes::Allowed).unwrap_err().to_string();
+        assert!(message.contains("10000 is the most"), "{message}");
         assert!(begun.elapsed().as_secs() < 20, "{:?}", begun.elapsed());
     }
 
     #[test]
     fn a_test_that_writes_is_refused_where_nothing_may_be_written() {
         let request = SurveyRequest::from_toml(FILE).unwrap();
-        let told = suite(&request, Writes::Forbidden).unwrap_err().to_string();
-        assert!(told.contains("`archive` would overwrite"), "{told}");
+        let message = suite(&request, Writes::Forbidden).unwrap_err().to_string();
+        assert!(message.contains("`archive` would overwrite"), "{message}");
     }
 
     #[test]
@@ -256,8 +261,8 @@ rw = \"write\"
             ("[test.randread]\nrw = \"read\"\n", "a built-in test"),
             ("[test.\"a b\"]\nrw = \"read\"\n", "not a name for a test"),
         ] {
-            let told = SurveyRequest::from_toml(text).unwrap_err().to_string();
-            assert!(told.contains(says), "{text}\n{told}");
+            let message = SurveyRequest::from_toml(text).unwrap_err().to_string();
+            assert!(message.contains(says), "{text}\n{message}");
         }
     }
 }

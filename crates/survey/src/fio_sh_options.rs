@@ -280,8 +280,8 @@ mod tests {
             ("-m 1", "too small"),
             ("out", "begin with -"),
         ] {
-            let told = parsed(line).unwrap_err().to_string();
-            assert!(told.contains(says), "{line}\n{told}");
+            let printed = parsed(line).unwrap_err().to_string();
+            assert!(printed.contains(says), "{line}\n{printed}");
         }
     }
 }

@@ -88,8 +88,8 @@ fn engines_that_do_not_move_the_data_of_the_target_are_refused() {
     {
         for kind in [TargetKind::ForeignFile, TargetKind::Device, TargetKind::WorkFile] {
             let mut test = test(TestKind::SequentialRead, 1 << 20, 1);
-            let told = planned(&test, &target(kind), engine).unwrap_err();
-            assert!(told.contains(engine) && told.contains(says), "{engine}: {told}");
+            let message = planned(&test, &target(kind), engine).unwrap_err();
+            assert!(message.contains(engine) && message.contains(says), "{engine}: {message}");
             test.extras = vec![("ioengine".to_owned(), engine.to_owned())];
             let swept = planned(&test, &target(kind), "psync").unwrap_err();
             assert!(swept.contains(says), "{engine}: {swept}");

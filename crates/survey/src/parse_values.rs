@@ -250,10 +250,16 @@ mod tests {
         for text in ["0", "4097", "-1", "many"] {
             assert!(user_counts(text).is_err(), "{text}");
         }
-        let told = user_counts("1..999999999999999999").unwrap_err().to_string();
-        assert!(told.starts_with("`999999999999999999` in `1..999999999999999999` is not a number of users"), "{told}");
-        let told = block_sizes("4k,512..9223372036854775807").unwrap_err().to_string();
-        assert!(told.starts_with("`9223372036854775807` in `512..9223372036854775807` is not a block size"), "{told}");
+        let printed = user_counts("1..999999999999999999").unwrap_err().to_string();
+        assert!(
+            printed.starts_with("`999999999999999999` in `1..999999999999999999` is not a number of users"),
+            "{printed}"
+        );
+        let printed = block_sizes("4k,512..9223372036854775807").unwrap_err().to_string();
+        assert!(
+            printed.starts_with("`9223372036854775807` in `512..9223372036854775807` is not a block size"),
+            "{printed}"
+        );
     }
 
     #[test]

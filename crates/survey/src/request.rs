@@ -374,8 +374,8 @@ random_distribution = \"random,zipf:1.2\"
             ("time = \n", "line 1", ""),
             ("direct = 3\n", "line 1", "boolean"),
         ] {
-            let told = SurveyRequest::from_toml(text).unwrap_err().to_string();
-            assert!(told.contains(line) && told.contains(says), "{text}\n{told}");
+            let printed = SurveyRequest::from_toml(text).unwrap_err().to_string();
+            assert!(printed.contains(line) && printed.contains(says), "{text}\n{printed}");
         }
     }
 

@@ -77,8 +77,8 @@ mod tests {
             "[test.a]\nrw = \"read\"\noptions = { buffer_pattern = \"'/etc/shadow'\" }",
         ] {
             let request = SurveyRequest::from_toml(text).unwrap_or_else(|error| panic!("{text}: {error}"));
-            let told = request.check_untrusted(ENGINES).expect_err(text).to_string();
-            assert!(told.starts_with("--untrusted: "), "{text}: {told}");
+            let message = request.check_untrusted(ENGINES).expect_err(text).to_string();
+            assert!(message.starts_with("--untrusted: "), "{text}: {message}");
         }
         // These options are not available in any survey.
         for option in ["ioscheduler = \"none\"", "write_consent = \"16777216\"", "cgroup = \"a,b\""] {

@@ -26,7 +26,7 @@ pub(super) fn share(device: &LoopDevice, seconds: u32) -> io::Result<f64> {
 }
 
 /// The line of the report, and the failure where it takes too much.
-pub(super) fn told(share: f64) -> (String, Option<String>) {
+pub(super) fn message(share: f64) -> (String, Option<String>) {
     let line = format!(
         "looking at devices, processors and 8 workers: {:.4} % of a processor, at most {:.1} %",
         100.0 * share,

@@ -166,7 +166,7 @@ fn bench(form: Form) -> io::Result<()> {
         }
     }
     if let Ok(device) = &device {
-        let (line, failure) = looking::told(looking::share(device, if form.judged { 3 } else { 10 })?);
+        let (line, failure) = looking::message(looking::share(device, if form.judged { 3 } else { 10 })?);
         println!("\n{line}");
         failures.extend(failure);
     }

@@ -164,9 +164,9 @@ mod tests {
                  nothing.\n\n"
             )
         );
-        let told = render(&[row(TestKind::LogWrite, 1, "")]);
-        assert!(told.starts_with("Checked: all users were busy, no errors; "), "{told}");
-        assert!(told.contains("\nNot checked, for lack of what they need: cache, holes,"), "{told}");
+        let message = render(&[row(TestKind::LogWrite, 1, "")]);
+        assert!(message.starts_with("Checked: all users were busy, no errors; "), "{message}");
+        assert!(message.contains("\nNot checked, for lack of what they need: cache, holes,"), "{message}");
         assert_eq!(render(&[]), "\n", "nothing measured, nothing checked");
     }
 

@@ -252,8 +252,8 @@ fn a_check_that_speaks_is_told_kept_and_fails_a_strict_run() {
         .expect("plumb");
     assert_eq!(plain.status.code(), Some(0), "{}", text(&plain.stderr));
     let said = text(&plain.stderr);
-    let told = |line: &str| line.starts_with("plumb: Writer 1024/64") && line.ends_with("[NOT A STORAGE RESULT]");
-    assert!(said.lines().any(told), "{said}");
+    let message = |line: &str| line.starts_with("plumb: Writer 1024/64") && line.ends_with("[NOT A STORAGE RESULT]");
+    assert!(said.lines().any(message), "{said}");
     assert!(said.contains("latency in us"), "{said}");
     let kept = std::fs::read(memory.path().join("found.json")).expect("as asked for");
     let kept: serde_json::Value = serde_json::from_slice(&kept).expect("JSON");

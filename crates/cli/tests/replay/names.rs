@@ -98,8 +98,8 @@ fn a_stream_that_is_no_record_is_refused_before_it_fills_the_disk() {
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("plumb runs")
     };
     let zeros = run("/dev/zero").wait_with_output().expect("ended");
-    let told = String::from_utf8_lossy(&zeros.stderr);
-    assert!(!zeros.status.success() && told.contains("/dev/zero:1: is not a record of I/Os"), "{told}");
+    let message = String::from_utf8_lossy(&zeros.stderr);
+    assert!(!zeros.status.success() && message.contains("/dev/zero:1: is not a record of I/Os"), "{message}");
     for (begins, expected) in
         [("", "standard input:1: is not a record of I/Os"), ("fio version 3 iolog\n", "standard input:2: ")]
     {
@@ -109,9 +109,9 @@ fn a_stream_that_is_no_record_is_refused_before_it_fills_the_disk() {
         let lines = b"aaaa\n".repeat(1 << 12);
         let written = (0..6400).take_while(|_| input.write_all(&lines).is_ok()).count();
         drop(input);
-        let told = child.wait_with_output().expect("ended").stderr;
-        let told = String::from_utf8_lossy(&told);
-        assert!(told.contains(expected), "{told}");
+        let message = child.wait_with_output().expect("ended").stderr;
+        let message = String::from_utf8_lossy(&message);
+        assert!(message.contains(expected), "{message}");
         assert!(written < 100, "{written} pieces of 20 KiB were taken");
     }
 }
@@ -213,8 +213,8 @@ fn what_a_record_writes_is_verified_after_each_pass_and_by_fio_too() {
         assert!(fio.status.success(), "{words}: {}", String::from_utf8_lossy(&fio.stderr));
     }
     let small = with("fio version 2 iolog\nf add\nf open\nf write 0 100\nf close\n");
-    let told = fail(small.path(), &["--name=a", "--read_iolog=in", "--verify=md5"]);
-    assert!(told.contains("in steps of 100 bytes"), "{told}");
+    let message = fail(small.path(), &["--name=a", "--read_iolog=in", "--verify=md5"]);
+    assert!(message.contains("in steps of 100 bytes"), "{message}");
 }
 
 #[test]

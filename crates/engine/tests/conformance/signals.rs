@@ -61,7 +61,7 @@ fn a_signal_ends_a_wait_and_the_io_goes_on() {
     interrupt_on_signal();
     for in_one_call in [false, true] {
         let (reader, mut writer) = std::io::pipe().unwrap();
-        let (tell, told) = mpsc::channel();
+        let (tell, message) = mpsc::channel();
         let waiting = AtomicBool::new(true);
         let reaped = std::thread::scope(|scope| {
             let worker = scope.spawn(|| {
@@ -73,7 +73,7 @@ fn a_signal_ends_a_wait_and_the_io_goes_on() {
                 });
                 dispatch("io_uring", Wait { pipe: &reader, in_one_call, write }).unwrap()
             });
-            let thread = told.recv().unwrap();
+            let thread = message.recv().unwrap();
             while waiting.load(Ordering::SeqCst) {
                 std::thread::sleep(Duration::from_millis(20));
                 // SAFETY: the thread is not joined yet.

@@ -309,7 +309,7 @@ fn a_job_file_of_far_too_many_jobs_is_refused_as_soon_as_they_are_too_many() {
     let sections: String = (0..100_000).map(|at| format!("[j{at}]\n")).collect();
     let text = format!("[global]\nioengine=null\nsize=1m\n{sections}");
     let begun = std::time::Instant::now();
-    let told = titles(&["f"], &[("f", &text)]);
-    assert_eq!(told, ["job `j4096` (f:4100): this makes 4097 workers; 4096 is the most; make numjobs smaller"]);
+    let message = titles(&["f"], &[("f", &text)]);
+    assert_eq!(message, ["job `j4096` (f:4100): this makes 4097 workers; 4096 is the most; make numjobs smaller"]);
     assert!(begun.elapsed().as_secs() < 20, "{:?}", begun.elapsed());
 }

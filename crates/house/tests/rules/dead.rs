@@ -3,7 +3,7 @@
 //! Works on text: an item is dead if its name occurs in no source outside of tests but where it is defined or re-exported.
 //! Names that are defined twice, or that occur as another word, are not found; what is found is dead.
 
-use super::{BESIDE, above_tests, check, code, sources};
+use super::{NOT_IN_THE_PROGRAM, above_tests, check, code, sources};
 use std::collections::BTreeMap;
 
 /// Public items that only tests or benches use, by crate, with the reason.
@@ -61,7 +61,8 @@ fn a_public_item_is_used_by_production_code() {
         .into_iter()
         .filter_map(|(name, text)| {
             let name = name.strip_prefix("crates/")?;
-            let is_production = name.contains("/src/") && !name.starts_with(BESIDE) && !name.ends_with("tests.rs");
+            let is_production =
+                name.contains("/src/") && !name.starts_with(NOT_IN_THE_PROGRAM) && !name.ends_with("tests.rs");
             is_production.then(|| (name.to_owned(), production_code(&text)))
         })
         .collect();

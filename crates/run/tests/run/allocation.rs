@@ -11,14 +11,14 @@ use std::alloc::System;
 #[global_allocator]
 static COUNTED: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
-/// Nobody looks at the devices meanwhile: what the monitor notes of each interval is memory of its own.
+/// No device is sampled meanwhile: the recorder allocates memory for each interval.
 fn unwatched() -> RunOptions {
     RunOptions { device_interval: Nanos::from_secs(3600), ..options() }
 }
 
 const BLOCKS: u64 = 20_000;
 
-/// Allocations of a run that goes over its blocks so many times, less what the parent may have needed: it looks
+/// Allocations of a run that reads all its blocks `passes` times, less what the parent may have needed: it looks
 /// after its workers a hundred times a second, and makes some short lists each time.
 fn allocations(mut job: JobPlan, passes: u64) -> u128 {
     const OF_A_LOOK: u128 = 10;

@@ -423,7 +423,7 @@ fn a_signal_to_one_worker_ends_the_run_in_order() {
     }
 }
 
-// The next time is due by the rate, however late the last came; a pause is forgiven only where told.
+// The next time is due by the rate, however late the last came; a pause is forgiven only if requested.
 #[test]
 fn a_rate_catches_up_after_a_pause_unless_it_ignores_think_time() {
     let mut job = timed(sim(Nanos::from_micros(10), 1), 1, 2);
@@ -449,7 +449,7 @@ fn the_runtime_counts_from_the_end_of_the_ramp() {
     assert_eq!(result.directions.write.runtime, Nanos::ZERO, "a direction that moved nothing has no runtime");
 }
 
-// Fsync counts issued writes, comes not after the last, and has latencies of its own.
+// Fsync counts issued writes, does not follow the last one, and has its own latencies.
 #[test]
 fn syncs_are_counted_apart_from_the_writes_they_follow() {
     let mut job = sim(SERVICE, 1);

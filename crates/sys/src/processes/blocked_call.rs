@@ -131,12 +131,12 @@ mod tests {
     #[test]
     fn a_thread_that_waits_for_a_pipe_is_found_there() {
         let (mut reader, writer) = std::io::pipe().unwrap();
-        let (tell, told) = std::sync::mpsc::channel();
+        let (tell, message) = std::sync::mpsc::channel();
         let waiter = std::thread::spawn(move || {
             tell.send(rustix::thread::gettid().as_raw_nonzero().get().unsigned_abs()).unwrap();
             reader.read_to_end(&mut Vec::new())
         });
-        let thread = told.recv().unwrap();
+        let thread = message.recv().unwrap();
         let found = (0..200).find_map(|_| {
             std::thread::sleep(std::time::Duration::from_millis(10));
             call_of(Path::new("/"), thread)
@@ -158,13 +158,13 @@ mod tests {
         let fifo = directory.join("a fifo");
         let made = std::process::Command::new("mkfifo").arg(&fifo).status().unwrap();
         assert!(made.success());
-        let (tell, told) = std::sync::mpsc::channel();
+        let (tell, message) = std::sync::mpsc::channel();
         let name = fifo.clone();
         let waiter = std::thread::spawn(move || {
             tell.send(rustix::thread::gettid().as_raw_nonzero().get().unsigned_abs()).unwrap();
             File::open(name)
         });
-        let thread = told.recv().unwrap();
+        let thread = message.recv().unwrap();
         let found = (0..200).find_map(|_| {
             std::thread::sleep(std::time::Duration::from_millis(10));
             call_of(Path::new("/"), thread)

@@ -195,7 +195,7 @@ mod tests {
     fn a_panic_stays_in_the_child() {
         let hushed = || {
             std::panic::set_hook(Box::new(|_| {}));
-            panic!("as told")
+            panic!("as requested")
         };
         assert_eq!(ended(hushed), Ended::Exited(PANICKED));
     }

@@ -32,9 +32,10 @@ pub(super) fn a_printed_rate_is_held_against_its_own_counts_in_text_json_and_tab
         let (status, clean) = plumb(&["check", "--strict"], &file);
         assert!(!clean.contains("contradiction"), "{status:?} {clean}");
         std::fs::write(&file, report.replacen(from, &to, 1)).expect("as made just before");
-        let (status, told) = plumb(&["check", "--strict"], &file);
-        assert_eq!(status, Some(4), "{told}");
-        let line = told.lines().find(|line| line.contains(": contradiction: ")).unwrap_or_else(|| panic!("{told}"));
+        let (status, message) = plumb(&["check", "--strict"], &file);
+        assert_eq!(status, Some(4), "{message}");
+        let line =
+            message.lines().find(|line| line.contains(": contradiction: ")).unwrap_or_else(|| panic!("{message}"));
         assert!(line.contains(broken) && line.ends_with("[NOT A STORAGE RESULT]"), "{line}");
         let (_, explained) = plumb(&["explain"], &file);
         assert!(explained.contains("BROKEN"), "{explained}");
@@ -46,11 +47,11 @@ pub(super) fn a_block_size_sweep_of_a_real_device_is_measured_fitted_and_told_wi
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
     let costs = folder.path().join("costs");
     let words = ["model", "--size", "64M", "--time", "30ms", "--run", &rig.device(), "--output"];
-    let (status, told) = plumb(&words, &costs);
-    assert_eq!(status, Some(0), "{told}");
-    println!("{told}");
+    let (status, message) = plumb(&words, &costs);
+    assert_eq!(status, Some(0), "{message}");
+    println!("{message}");
     let part = |title: &str| -> Vec<String> {
-        let lines = told.lines().skip_while(|line| !line.starts_with(title));
+        let lines = message.lines().skip_while(|line| !line.starts_with(title));
         lines.take_while(|line| !line.is_empty()).map(str::to_owned).collect()
     };
     let rows = |part: &[String]| {
@@ -60,22 +61,22 @@ pub(super) fn a_block_size_sweep_of_a_real_device_is_measured_fitted_and_told_wi
     let (device, memory, mixture, users) =
         (part("Device:"), part("Memory:"), part("From cold to cached:"), part("Users:"));
     // 512 bytes to 16 MiB.
-    assert_eq!([&device, &memory, &users].map(|part| rows(part)), [16, 16, 7], "{told}");
+    assert_eq!([&device, &memory, &users].map(|part| rows(part)), [16, 16, 7], "{message}");
     // A run of 30 ms may end before it reads the file a second time; on a busy machine most do, and are left out.
-    assert!((1..=16).contains(&rows(&mixture)), "{told}");
+    assert!((1..=16).contains(&rows(&mixture)), "{message}");
     for (part, words) in [
         (&device, ["access time", "transfer rate", "requests up to", "mean error"]),
         (&memory, ["system call", "copy rate", "±", "mean error"]),
         (&mixture, ["device rate", "copy rate", "cached from", "mean error"]),
         (&users, ["contention", "coherency", "peak", "mean error"]),
     ] {
-        words.iter().for_each(|word| assert!(part.iter().any(|line| line.contains(word)), "{word}: {told}"));
+        words.iter().for_each(|word| assert!(part.iter().any(|line| line.contains(word)), "{word}: {message}"));
     }
     // What was kept fits to the same numbers.
     let (status, again) = plumb(&["model"], &costs.join("device.json"));
     assert_eq!(status, Some(0));
     let access = |text: &str| text.lines().find(|line| line.contains("access time")).map(str::to_owned);
-    assert_eq!(access(&again), access(&told), "{again}");
+    assert_eq!(access(&again), access(&message), "{again}");
     let (_, again) = plumb(&["model"], &costs.join("mixture.json"));
     assert!(again.contains("from cold to cached") && again.contains("cached from"), "{again}");
 }
@@ -87,17 +88,18 @@ pub(super) fn what_jobs_and_device_say_of_the_same_stands_side_by_side() {
     let words = "--name=a --rw=randread --bs=16k --direct=1 --ioengine=libaio --iodepth=4 --size=64m --loops=4";
     let found = fio(&format!("{words} --filename={}", rig.device())).output().expect("plumb runs").stdout;
     std::fs::write(&file, found).expect("as made just before");
-    let (_, told) = plumb(&["explain"], &file);
+    let (_, message) = plumb(&["explain"], &file);
     let row = |column: &str| -> (f64, f64) {
-        let line = told.lines().find(|line| line.ends_with(&format!("  {column}"))).unwrap_or_else(|| panic!("{told}"));
+        let line =
+            message.lines().find(|line| line.ends_with(&format!("  {column}"))).unwrap_or_else(|| panic!("{message}"));
         let words: Vec<&str> = line.split_whitespace().rev().skip(1).collect();
         let number = |at: usize| words[at].replace(',', "").parse().expect("a number");
         (number(1), number(0))
     };
-    assert_eq!(row("rareq-sz"), (16.0, 16.0), "{told}");
+    assert_eq!(row("rareq-sz"), (16.0, 16.0), "{message}");
     let (jobs, device) = row("r/s");
     // The device is watched a little longer than the jobs run.
-    assert!(device <= jobs * 1.01 && device > jobs * 0.5, "{told}");
+    assert!(device <= jobs * 1.01 && device > jobs * 0.5, "{message}");
 }
 
 pub(super) fn a_sweep_that_cannot_be_measured_names_why() {

@@ -89,7 +89,7 @@ fn every_check_has_a_setup() {
     assert_eq!(without, Vec::<&str>::new(), "nothing makes these fire");
 }
 
-/// Loads without anything to say against them, on a loop device over memory: nobody else is on it.
+/// Loads without anything to say against them, on a loop device over memory: no other process uses it.
 const CLEAN: [&str; 5] = [
     "--rw=randread --bs=4k --ioengine=psync --percentile_list=50:90",
     "--rw=randread --bs=4k --ioengine=libaio --iodepth=4 --percentile_list=50:90",

@@ -79,10 +79,10 @@ fn judged_elsewhere(file: &Path, report: &str) -> Vec<(String, String)> {
     let outcome = Command::new(super::PLUMB).arg("check").arg(file).output().expect("plumb runs");
     let said = String::from_utf8(outcome.stdout).expect("text");
     let checks = analysis::CHECKS.iter().map(|check| check.id);
-    let told = |line: &str| {
+    let message = |line: &str| {
         checks.clone().find_map(|id| line.split_once(&format!(": {id}: ")).map(|(_, rest)| (id.into(), rest.into())))
     };
-    said.lines().filter_map(told).collect()
+    said.lines().filter_map(message).collect()
 }
 
 /// Every set-up, in the order of the checks.

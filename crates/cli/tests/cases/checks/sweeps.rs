@@ -32,7 +32,7 @@ pub(super) fn exactly_the_rows_whose_rate_and_latency_do_not_match_their_users_a
     }
     let outcome = Command::new(PLUMB).arg("check").args(&files).output().expect("plumb runs");
     let text = String::from_utf8(outcome.stdout).expect("text");
-    let told: BTreeSet<(String, usize)> = text
+    let message: BTreeSet<(String, usize)> = text
         .lines()
         .filter(|line| line.contains(": busy users: "))
         .map(|line| {
@@ -41,8 +41,8 @@ pub(super) fn exactly_the_rows_whose_rate_and_latency_do_not_match_their_users_a
             (file, parts.next().expect("a line").parse().expect("a number"))
         })
         .collect();
-    assert_eq!(told, expected);
-    assert_eq!((told_multi, multi, told.len()), (100, 110, 101), "reads and writes, and one random read");
+    assert_eq!(message, expected);
+    assert_eq!((told_multi, multi, message.len()), (100, 110, 101), "reads and writes, and one random read");
     assert!(text.contains("242 results judged, 101 with a finding"), "{text}");
     assert_eq!(outcome.status.code(), Some(0), "{}", String::from_utf8_lossy(&outcome.stderr));
     let strict = Command::new(PLUMB).args(["check", "--strict"]).args(&files).output().expect("plumb runs");
@@ -63,13 +63,14 @@ pub(super) fn explain_puts_the_numbers_in_and_says_which_equation_breaks() {
         assert_eq!(outcome.status.code(), Some(0), "{}", String::from_utf8_lossy(&outcome.stderr));
         String::from_utf8(outcome.stdout).expect("text")
     };
-    let told = explain();
-    assert!(told.contains("holds       io = bw × runtime"), "{told}");
+    let message = explain();
+    assert!(message.contains("holds       io = bw × runtime"), "{message}");
     assert!(
-        told.contains("holds       users = iops × latency\n                4.00 in flight = 39960.98 /s × 0.1000 ms"),
-        "{told}"
+        message
+            .contains("holds       users = iops × latency\n                4.00 in flight = 39960.98 /s × 0.1000 ms"),
+        "{message}"
     );
-    assert!(!told.contains("BROKEN"), "{told}");
+    assert!(!message.contains("BROKEN"), "{message}");
     let text =
         std::fs::read_to_string(&file).expect("readable").replace("\"io_bytes\" : 67108864", "\"io_bytes\" : 33554432");
     std::fs::write(&file, text).expect("written");

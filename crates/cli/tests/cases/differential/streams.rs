@@ -31,7 +31,7 @@ struct Io {
 }
 
 /// The I/Os of a run that tells of them.
-fn told(output: &str) -> Vec<Io> {
+fn message(output: &str) -> Vec<Io> {
     let queued = output.lines().filter(|line| line.starts_with("io ")).filter_map(|line| line.split_once("queue: "));
     queued.filter_map(|(_, io)| read(io.split_once(": ")?.1)).collect()
 }
@@ -48,7 +48,7 @@ fn read(text: &str) -> Option<Io> {
 
 /// What differs, in words.
 pub(super) fn differences(how: Ios, oracle: &str, ours: &str) -> Vec<String> {
-    let (mut theirs, mut mine) = (told(oracle), told(ours));
+    let (mut theirs, mut mine) = (message(oracle), message(ours));
     if theirs.is_empty() {
         return vec!["fio tells of no I/O".to_owned()];
     }
@@ -281,7 +281,7 @@ pub(super) fn planted_differences_among_ios_are_named() {
     let ends_swapped: Vec<u64> = even[200..].iter().chain(&even[..200]).copied().collect();
     assert!(!differs(Ios::Alike, &even, &ends_swapped));
     assert!(differs(Ios::Alike, &even, &backwards) && differs(Ios::Alike, &even, &first_half));
-    assert_ne!(told(&line(4096, 0)), told(&line(4096, 1)));
-    assert_eq!(told(&line(4096, 3)), told(&line(0, 3)));
+    assert_ne!(message(&line(4096, 0)), message(&line(4096, 1)));
+    assert_eq!(message(&line(4096, 3)), message(&line(0, 3)));
     assert_eq!(asked("1 fsync(3) = 0\n1 fsync(4) = 0\n", &["fsync(", "fsync( (4)", "open"]), [2, 1, 0]);
 }

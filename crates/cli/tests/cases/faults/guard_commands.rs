@@ -90,15 +90,15 @@ fn over_a_file() -> Row {
             let mut command = Command::new(env!("CARGO_BIN_EXE_plumb"));
             command.args(words.split_whitespace()).current_dir(bench.path()).stdin(Stdio::null());
             let output = command.output().map_err(failed)?;
-            let told = String::from_utf8_lossy(&output.stderr).into_owned();
+            let message = String::from_utf8_lossy(&output.stderr).into_owned();
             let whole = |name: &str| std::fs::read(bench.file(name)).is_ok_and(|text| text == b"years of work\n");
             if !["thesis", "thesis.html", "thesis.svg"].into_iter().all(whole) {
-                return Err(format!("plumb {words}: the file is gone: {told}"));
+                return Err(format!("plumb {words}: the file is gone: {message}"));
             }
-            if output.status.code() != Some(1) || !told.contains("thesis") {
-                return Err(format!("plumb {words}: {}: {told}", output.status));
+            if output.status.code() != Some(1) || !message.contains("thesis") {
+                return Err(format!("plumb {words}: {}: {message}", output.status));
             }
-            shown = shown.or_else(|| told.lines().next().map(str::to_owned));
+            shown = shown.or_else(|| message.lines().next().map(str::to_owned));
         }
         let kept = format!("the file, under {} commands", OVER.len());
         Ok(Shown { did: shown.unwrap_or_default(), status: "1".into(), kept })
@@ -124,12 +124,12 @@ pub(super) fn run(bench: &Bench, case: &Case, link: Option<&str>) -> Result<Show
     let mut command = Command::new(env!("CARGO_BIN_EXE_plumb"));
     command.args(case.words.replace("{device}", &device.name()).split_whitespace()).current_dir(bench.path());
     let output = command.stdin(Stdio::null()).output().map_err(|error| error.to_string())?;
-    let told = format!("{}{}", String::from_utf8_lossy(&output.stderr), String::from_utf8_lossy(&output.stdout));
-    unchanged(&device, &before).map_err(|why| format!("{why}: {told}"))?;
+    let message = format!("{}{}", String::from_utf8_lossy(&output.stderr), String::from_utf8_lossy(&output.stdout));
+    unchanged(&device, &before).map_err(|why| format!("{why}: {message}"))?;
     let says = case.says.replace("{device}", &device.name());
-    if output.status.code() != Some(case.status) || !told.contains(&says) || told.contains("panicked") {
-        return Err(format!("{}: {told}", output.status));
+    if output.status.code() != Some(case.status) || !message.contains(&says) || message.contains("panicked") {
+        return Err(format!("{}: {message}", output.status));
     }
-    let line = told.lines().find(|line| !case.says.is_empty() && line.contains(&says)).unwrap_or("it was only read");
+    let line = message.lines().find(|line| !case.says.is_empty() && line.contains(&says)).unwrap_or("it was only read");
     Ok(Shown { did: line.to_owned(), status: case.status.to_string(), kept: "not a byte changed (sha256)".into() })
 }

@@ -27,13 +27,13 @@ pub(crate) fn rows() -> Vec<Row> {
         |case: &'static Case| Row::new(case.fault, "SIGKILL once a result is there", move |bench| run(bench, case));
     let mut rows: Vec<Row> = CASES.iter().map(row).collect();
     rows.push(Row::new("Ctrl-C, iozone", "SIGINT after 0.7 s", |bench| {
-        let (status, took, told) =
+        let (status, took, message) =
             interrupted(bench, "iozone --json=kept.json -i 0 -s 8m -r 4 -J 20 -f data/z", Duration::from_millis(700))?;
         let nothing_left = !bench.file("data/z").exists();
         let kept = has_numbers(&bench.file("kept.json"));
         if status != Some(130) || took > Duration::from_secs(2) || !nothing_left || !kept {
             return Err(format!(
-                "status {status:?} after {took:?}, its file removed: {nothing_left}, kept: {kept}; {told}"
+                "status {status:?} after {took:?}, its file removed: {nothing_left}, kept: {kept}; {message}"
             ));
         }
         let did = format!("ended within {} ms, its file removed", took.as_millis());
@@ -44,21 +44,21 @@ pub(crate) fn rows() -> Vec<Row> {
         let words = format!(
             "fio --name=a --size=1m --rw=randread --time_based --runtime=20 --rate_iops=100 --cgroup={group} --output=out"
         );
-        let (status, took, told) = interrupted(bench, &words, Duration::from_millis(700))?;
+        let (status, took, message) = interrupted(bench, &words, Duration::from_millis(700))?;
         let left = run_tool("find", &["/sys/fs/cgroup", "-maxdepth", "3", "-name", &group])?;
         if status != Some(128) || took > Duration::from_secs(2) || !left.is_empty() {
-            return Err(format!("status {status:?} after {took:?}, groups left: {left:?}; {told}"));
+            return Err(format!("status {status:?} after {took:?}, groups left: {left:?}; {message}"));
         }
         let did = format!("ended within {} ms, its group removed", took.as_millis());
         Ok(Shown { did, status: "128".into(), kept: "the report".into() })
     }));
     rows.push(Row::new("Ctrl-C, survey", "SIGINT after 1 s", |bench| {
         let words = "survey --output kept.json --size 16M --time 30 --tests randread --users 1 --buffered data";
-        let (status, took, told) = interrupted(bench, words, Duration::from_secs(1))?;
+        let (status, took, message) = interrupted(bench, words, Duration::from_secs(1))?;
         let left: Vec<_> = std::fs::read_dir(bench.file("data")).map_err(|e| e.to_string())?.flatten().collect();
         let kept = has_numbers(&bench.file("kept.json"));
         if status != Some(130) || took > Duration::from_secs(2) || !left.is_empty() || !kept {
-            return Err(format!("status {status:?} after {took:?}, left {left:?}, kept: {kept}; {told}"));
+            return Err(format!("status {status:?} after {took:?}, left {left:?}, kept: {kept}; {message}"));
         }
         let did = format!("ended within {} ms, its work file removed", took.as_millis());
         Ok(Shown { did, status: "130".into(), kept: "the tests until then, the one under way".into() })

@@ -233,17 +233,17 @@ fn carry_out(bench: &Bench, command: &mut Command, case: &Case) -> Result<(Optio
 }
 
 fn judge(case: &Case, code: Option<i32>, out: &str, err: &str) -> Result<Shown, String> {
-    let told = format!("{err}{out}");
-    if told.contains("panicked") || code != Some(case.status) {
-        return Err(format!("exit status {code:?}, not {}: {told}", case.status));
+    let message = format!("{err}{out}");
+    if message.contains("panicked") || code != Some(case.status) {
+        return Err(format!("exit status {code:?}, not {}: {message}", case.status));
     }
-    if let Some(word) = case.says.iter().find(|word| !told.contains(**word)) {
-        return Err(format!("does not say `{word}`: {told}"));
+    if let Some(word) = case.says.iter().find(|word| !message.contains(**word)) {
+        return Err(format!("does not say `{word}`: {message}"));
     }
     if !out.contains(case.shows) {
-        return Err(format!("does not show `{}`: {told}", case.shows));
+        return Err(format!("does not show `{}`: {message}", case.shows));
     }
-    let line = told.lines().find(|line| case.says.first().is_some_and(|word| line.contains(word)));
+    let line = message.lines().find(|line| case.says.first().is_some_and(|word| line.contains(word)));
     let line = line.or_else(|| err.lines().next()).unwrap_or("it ended").trim();
     let kept = if case.shows.is_empty() { "it ended at once, in order" } else { "what was measured is shown" };
     Ok(Shown { did: line.to_owned(), status: case.status.to_string(), kept: kept.to_owned() })

@@ -76,13 +76,17 @@ fn other_files() -> Vec<Row> {
             ];
             let mut shown = None;
             for line in lines {
-                let told = refused(bench, line, "survey --untrusted --dry-run --config given", 1)?;
-                shown = shown.or(Some(told));
+                let message = refused(bench, line, "survey --untrusted --dry-run --config given", 1)?;
+                shown = shown.or(Some(message));
             }
             std::fs::create_dir_all(bench.file("data")).map_err(|error| error.to_string())?;
             bench.write("given", "targets = [\"data\"]\nsize = \"16M\"\n")?;
-            let (status, told) = plumb(bench, "survey --untrusted --dry-run --config given")?;
-            if status == Some(0) { shown.ok_or_else(|| "no line".into()) } else { Err(format!("{status:?}: {told}")) }
+            let (status, message) = plumb(bench, "survey --untrusted --dry-run --config given")?;
+            if status == Some(0) {
+                shown.ok_or_else(|| "no line".into())
+            } else {
+                Err(format!("{status:?}: {message}"))
+            }
         }),
         Row::new("a stranger's result to go on with", "survey --untrusted --resume", |bench| {
             let marker = bench.file("ran");
@@ -90,9 +94,9 @@ fn other_files() -> Vec<Row> {
             let runs = format!(r#""targets":["data"],"test":{{"x":{{"rw":"randread","options":{{{program}}}}}}}"#);
             let result = |asked: &str| format!(r#"{{"command":"survey","tests":[],"request":{{{asked}}}}}"#);
             bench.write("given", result(&runs))?;
-            let (status, told) = plumb(bench, "survey --resume given")?;
-            if marker.exists() || status != Some(1) || !told.contains("runs a command") {
-                return Err(format!("{status:?}: {told}"));
+            let (status, message) = plumb(bench, "survey --resume given")?;
+            if marker.exists() || status != Some(1) || !message.contains("runs a command") {
+                return Err(format!("{status:?}: {message}"));
             }
             let asks = [
                 r#""targets":["/etc"]"#,
@@ -120,14 +124,14 @@ fn other_files() -> Vec<Row> {
 /// A command that is given a stranger's file called `given`, and refuses it.
 fn refused(bench: &Bench, text: &str, words: &str, status: i32) -> Result<Shown, String> {
     bench.write("given", text)?;
-    let (code, told) = plumb(bench, words)?;
-    let line = told.lines().find(|line| line.contains("--untrusted: "));
+    let (code, message) = plumb(bench, words)?;
+    let line = message.lines().find(|line| line.contains("--untrusted: "));
     match (code == Some(status), line) {
         (true, Some(line)) => {
             let kept = "nothing was begun".to_owned();
             Ok(Shown { did: line.to_owned(), status: status.to_string(), kept })
         }
-        _ => Err(format!("{text}: exit status {code:?}: {told}")),
+        _ => Err(format!("{text}: exit status {code:?}: {message}")),
     }
 }
 
@@ -136,8 +140,8 @@ fn plumb(bench: &Bench, words: &str) -> Result<(Option<i32>, String), String> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_plumb"));
     let output = command.args(words.split_whitespace()).current_dir(bench.path()).stdin(Stdio::null()).output();
     let output = output.map_err(|error| error.to_string())?;
-    let told = [output.stderr, output.stdout].concat();
-    Ok((output.status.code(), String::from_utf8_lossy(&told).into_owned()))
+    let message = [output.stderr, output.stdout].concat();
+    Ok((output.status.code(), String::from_utf8_lossy(&message).into_owned()))
 }
 
 /// What a stranger has named jobs.
@@ -146,11 +150,12 @@ fn names() -> Vec<Row> {
         Row::new("a name that is a script", "a file called <script>, a page of its rows", |bench| {
             let name = "<script>document.title=1<!--.csv";
             bench.write(name, super::personalities::GIVEN)?;
-            let (status, told) = plumb(bench, &format!("report {name} --output page.html"))?;
-            let page = std::fs::read_to_string(bench.file("page.html")).map_err(|error| format!("{error}: {told}"))?;
+            let (status, message) = plumb(bench, &format!("report {name} --output page.html"))?;
+            let page =
+                std::fs::read_to_string(bench.file("page.html")).map_err(|error| format!("{error}: {message}"))?;
             if status != Some(0) || page.contains("<script>document.title") || !page.contains("&lt;script&gt;document")
             {
-                return Err(format!("status {status:?}, or the name is a script of the page: {told}"));
+                return Err(format!("status {status:?}, or the name is a script of the page: {message}"));
             }
             let kept = "the page shows the name".to_owned();
             Ok(Shown { did: "the name is text".into(), status: "0".into(), kept })
@@ -175,12 +180,12 @@ fn names() -> Vec<Row> {
         }),
         Row::new("a control sequence in all reports", "name=ESC[2J, standard output", |bench| {
             bench.write("j.fio", "[\u{1b}[2Jx]\nsize=64k\nrw=read\ndescription=\u{1b}]0;owned\u{7}\n")?;
-            let (status, told) =
+            let (status, message) =
                 plumb(bench, "fio --output-format=normal,terse,json+ --eta=always --result=own.json j.fio")?;
             let (_, parsed) = plumb(bench, "parse own.json")?;
             let steers = |text: &str| text.contains('\u{1b}') || text.contains('\u{7}');
-            if status != Some(0) || steers(&told) || steers(&parsed) {
-                return Err(format!("status {status:?}, or it reaches the terminal: {told:?} {parsed:?}"));
+            if status != Some(0) || steers(&message) || steers(&parsed) {
+                return Err(format!("status {status:?}, or it reaches the terminal: {message:?} {parsed:?}"));
             }
             let kept = "the reports".to_owned();
             Ok(Shown { did: "shown as a picture of the character".into(), status: "0".into(), kept })

@@ -209,7 +209,7 @@ fn replay(moments: &[Moment], words: &str, variables: &[(&str, &str)]) -> Option
 
 /// Each command line over a recording is a test; so is each that is refused.
 pub(super) fn groups() -> Vec<Cases> {
-    // The original waits a second between reports, so many run at once.
+    // The original waits a second between reports, so several run at once.
     let mut cases = Cases::new("iostat", 12);
     for &(words, variables) in REPLAYED {
         let variables_named: String = variables.iter().map(|(name, value)| format!(":{name}_{value}")).collect();

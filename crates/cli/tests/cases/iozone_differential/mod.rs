@@ -231,7 +231,7 @@ impl Drop for Place {
 
 /// The command lines, and the tests of what one line does not show.
 pub(super) fn groups() -> Vec<Cases> {
-    // The original sleeps for seconds between its tests, so many run at once.
+    // The original sleeps for seconds between its tests, so several run at once.
     let mut cases = Cases::new("iozone_differential", 16);
     for (kind, lines) in [("alike", ALIKE), ("refused", REFUSED)] {
         for words in lines.lines().filter(|line| !line.is_empty()) {

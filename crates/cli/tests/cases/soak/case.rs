@@ -317,10 +317,10 @@ fn carry_out(directory: &Path, words: &[&str]) -> Result<Ran, String> {
                 interrupted = true;
             }
             None if begun.elapsed() > LONGEST + LONGEST_END => {
-                let told = told_of(group);
+                let message = told_of(group);
                 let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
                 let _ = child.wait();
-                return Err(format!("hangs: not over {LONGEST_END:?} after SIGINT\n{told}"));
+                return Err(format!("hangs: not over {LONGEST_END:?} after SIGINT\n{message}"));
             }
             None => std::thread::sleep(Duration::from_millis(3)),
         }

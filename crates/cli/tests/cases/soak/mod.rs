@@ -64,7 +64,7 @@ impl Tally {
         None
     }
 
-    fn told(&self, seed: u64, took: Duration) -> String {
+    fn message(&self, seed: u64, took: Duration) -> String {
         let mut text = String::new();
         let _ = writeln!(
             text,
@@ -146,7 +146,7 @@ fn for_minutes(minutes: u64) -> Result<(), String> {
         }
     });
     let tally = tally.into_inner().unwrap();
-    println!("{}", tally.told(seed, begun.elapsed()));
+    println!("{}", tally.message(seed, begun.elapsed()));
     if !tally.findings.is_empty() {
         return Err(format!("{} findings:\n{}", tally.findings.len(), tally.findings.join("\n")));
     }
