@@ -128,10 +128,9 @@ fn a_neighbour_on_the_device_is_named() {
             device.path().display()
         ))
     };
-    let mut neighbour = load("neighbour", "256k", 32, 6).stdout(Stdio::null()).spawn().expect("plumb runs");
-    std::thread::sleep(Duration::from_millis(500));
+    let neighbour = house::Neighbour::start(load("neighbour", "256k", 32, 60), &name);
     let (found, said) = json(load("ours", "4k", 4, 4));
-    neighbour.wait().expect("a child");
+    drop(neighbour);
     let verdict = &found["plumb"]["limited_by"];
     assert_eq!(verdict["limiter"], "neighbour", "{verdict}");
     assert!(said.contains(&format!("of the traffic of {name}")), "{said}");

@@ -228,16 +228,19 @@ fn cpu() -> Nanos {
 
 #[test]
 fn cpuio_burns_for_a_cycle_and_rests_for_the_rest_of_its_share() {
+    let mut used_in_all = Nanos::ZERO;
     for mode in ["noop", "qsort"] {
         for (load, rest_per_cycle) in [(100, 0.0), (50, 1.0), (20, 4.0)] {
             let [took, rest, used] = dispatch("cpuio", Burn(mode, load)).unwrap();
             assert!(took >= Nanos::from_millis(20), "{mode} {load}: {took:?}");
             let ratio = rest.as_f64() / took.as_f64();
             assert!((ratio - rest_per_cycle).abs() <= rest_per_cycle / 10.0, "{mode} {load}: rests {ratio} cycles");
-            // Others take their share of the processor; but it must have been at work, and no more than it says.
-            assert!(used > Nanos::from_millis(2) && used <= took.saturating_add(Nanos::from_millis(10)), "{used:?}");
+            assert!(used <= took.saturating_add(Nanos::from_millis(10)), "{used:?} in {took:?}");
+            used_in_all = used_in_all.saturating_add(used);
         }
     }
+    // Others take their share of the processor, all of it for one cycle of 20 ms; but it must have been at work.
+    assert!(used_in_all > Nanos::from_millis(4), "{used_in_all:?} in six cycles");
 }
 
 /// One end of a connection: carries out its I/Os in a thread of its own; the bytes that went through, and a sum of them.

@@ -204,9 +204,9 @@ pub(crate) const SETUPS: &[Setup] = &[
     },
     Setup {
         check: "limiter",
-        how: "a control group of 3,000 reads/s",
+        how: "a control group of 300 reads/s",
         run: |rig| {
-            let group = Group::with_read_iops(&rig.name(), 3_000).expect("a control group with I/O limits");
+            let group = Group::with_read_iops(&rig.name(), 300).expect("a control group with I/O limits");
             let words = "--rw=randread --bs=4k --ioengine=libaio --iodepth=8 --ramp_time=1 --runtime=5 --time_based";
             findings(group.inside(rig.on_device(words)))
         },
@@ -215,13 +215,10 @@ pub(crate) const SETUPS: &[Setup] = &[
         check: "neighbour",
         how: "a second reader",
         run: |rig| {
-            let mut other =
-                rig.on_device("--rw=randread --bs=64k --ioengine=libaio --iodepth=16 --runtime=4 --time_based");
-            let mut other = other.stdout(Stdio::null()).spawn().expect("plumb runs");
-            std::thread::sleep(Duration::from_millis(500));
-            let found = findings(rig.on_device("--rw=randread --bs=4k --ioengine=psync --runtime=2 --time_based"));
-            other.wait().expect("a child");
-            found
+            let other =
+                rig.on_device("--rw=randread --bs=64k --ioengine=libaio --iodepth=16 --runtime=60 --time_based");
+            let _other = house::Neighbour::start(other, &rig.name());
+            findings(rig.on_device("--rw=randread --bs=4k --ioengine=psync --runtime=2 --time_based"))
         },
     },
     Setup {

@@ -1,6 +1,6 @@
 //! Runs that are killed: what they had measured is on disk, and is shown.
 
-use super::{Bench, Row, Shown, run_tool};
+use super::{Bench, Row, SOON, Shown, run_tool};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -31,7 +31,7 @@ pub(crate) fn rows() -> Vec<Row> {
             interrupted(bench, "iozone --json=kept.json -i 0 -s 8m -r 4 -J 20 -f data/z", Duration::from_millis(700))?;
         let nothing_left = !bench.file("data/z").exists();
         let kept = has_numbers(&bench.file("kept.json"));
-        if status != Some(130) || took > Duration::from_secs(2) || !nothing_left || !kept {
+        if status != Some(130) || took > SOON || !nothing_left || !kept {
             return Err(format!(
                 "status {status:?} after {took:?}, its file removed: {nothing_left}, kept: {kept}; {message}"
             ));
@@ -46,7 +46,7 @@ pub(crate) fn rows() -> Vec<Row> {
         );
         let (status, took, message) = interrupted(bench, &words, Duration::from_millis(700))?;
         let left = run_tool("find", &["/sys/fs/cgroup", "-maxdepth", "3", "-name", &group])?;
-        if status != Some(128) || took > Duration::from_secs(2) || !left.is_empty() {
+        if status != Some(128) || took > SOON || !left.is_empty() {
             return Err(format!("status {status:?} after {took:?}, groups left: {left:?}; {message}"));
         }
         let did = format!("ended within {} ms, its group removed", took.as_millis());
@@ -57,7 +57,7 @@ pub(crate) fn rows() -> Vec<Row> {
         let (status, took, message) = interrupted(bench, words, Duration::from_secs(1))?;
         let left: Vec<_> = std::fs::read_dir(bench.file("data")).map_err(|e| e.to_string())?.flatten().collect();
         let kept = has_numbers(&bench.file("kept.json"));
-        if status != Some(130) || took > Duration::from_secs(2) || !left.is_empty() || !kept {
+        if status != Some(130) || took > SOON || !left.is_empty() || !kept {
             return Err(format!("status {status:?} after {took:?}, left {left:?}, kept: {kept}; {message}"));
         }
         let did = format!("ended within {} ms, its work file removed", took.as_millis());

@@ -70,6 +70,9 @@ struct Ran {
 /// No row takes longer; one that does hangs.
 const LONGEST: Duration = Duration::from_secs(30);
 
+/// How soon a run has ended after a signal, on a machine that does other work, too.
+const SOON: Duration = Duration::from_secs(6);
+
 impl Bench {
     fn path(&self) -> &Path {
         self.directory.path()

@@ -1,7 +1,7 @@
 //! Faults around a run: limits, signals, files that change under it, places where nothing can be written.
 
 use super::guard::SWAP;
-use super::{Bench, Ran, Row, Shown, run_tool};
+use super::{Bench, Ran, Row, SOON, Shown, run_tool};
 use std::io::{Seek, SeekFrom, Write};
 use std::path::Path;
 use std::sync::PoisonError;
@@ -205,7 +205,7 @@ fn ends() -> Vec<Row> {
             })?;
             let shown = ran.expect(128, &[])?;
             ran.expect_ios("read", 100..=1000)?;
-            if took > Duration::from_secs(2) {
+            if took > SOON {
                 return Err(format!("ended {took:?} after the signal"));
             }
             match workers.iter().find(|id| std::path::Path::new(&format!("/proc/{id}")).exists()) {
@@ -228,7 +228,7 @@ fn ends() -> Vec<Row> {
             })?;
             let shown = ran.expect(128, &["killed"])?;
             ran.expect_ios("read", 10..=300)?;
-            if took > Duration::from_secs(2) { Err(format!("took {took:?}")) } else { Ok(shown) }
+            if took > SOON { Err(format!("took {took:?}")) } else { Ok(shown) }
         }),
         Row::new("worker killed", "SIGKILL to one of two", |bench| {
             let words = "--size=1m --rw=randread --time_based --runtime=1 --rate_iops=100 --name=a --name=b";

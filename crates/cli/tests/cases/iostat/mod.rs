@@ -129,6 +129,7 @@ fn real(moments: &[Moment], words: &str, variables: &[(&str, &str)]) -> (Option<
     command.args(["--mount", "sh", "-c", BINDS]).arg(live.path()).args(words.split_whitespace());
     clean(&mut command).envs(variables.iter().copied());
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("unshare is there");
+    let pid = rustix::process::Pid::from_child(&child);
     let mut pipe = child.stdout.take().expect("piped");
     let (mut text, mut buffer, mut later) = (Vec::new(), [0; 65536], moments[1..].iter());
     loop {
@@ -137,16 +138,32 @@ fn real(moments: &[Moment], words: &str, variables: &[(&str, &str)]) -> (Option<
             break;
         }
         text.extend_from_slice(&buffer[..read]);
-        // The rest of this report comes at once; the next a second later.
-        std::thread::sleep(Duration::from_millis(400));
-        let rest = drain(&mut pipe, &mut text);
-        if let (true, Some(moment)) = (rest, later.next()) {
+        // The rest of this report comes at once, and then it waits for the next second.
+        while drain(&mut pipe, &mut text) && !sleeps(child.id()) {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        if let (true, Some(moment)) = (drain(&mut pipe, &mut text), later.next()) {
+            // However long it takes to write the files, it reads all of this moment or none.
+            let signal = |signal| rustix::process::kill_process(pid, signal).expect("our own child");
+            signal(rustix::process::Signal::STOP);
             moment.record(live.path());
+            signal(rustix::process::Signal::CONT);
         }
     }
     let status = child.wait().expect("a child").code();
     assert_ne!(status, Some(99), "the recorded tree could not be put over /proc and /sys: are we root?");
     (status, String::from_utf8(text).expect("text"))
+}
+
+/// True if the process waits, twice within 20 ms.
+fn sleeps(id: u32) -> bool {
+    let waits = || {
+        let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
+        stat.rsplit_once(") ").is_none_or(|(_, fields)| !fields.starts_with(['R', 'D']))
+    };
+    let before = waits();
+    std::thread::sleep(Duration::from_millis(20));
+    before && waits()
 }
 
 /// Takes what the pipe holds; true, as there is always a next moment to show.
@@ -290,11 +307,18 @@ fn this_machine_since_boot_is_the_same_to_both() {
 }
 
 fn a_loop_device_at_work_is_the_same_to_both_within_3_percent() {
+    // The two begin some milliseconds apart, between which a busy machine may put more: then they are compared once more.
+    let found: Vec<_> = (0..3).map_while(|_| differences_at_work().err()).collect();
+    assert!(found.len() < 3, "{found:?}");
+}
+
+/// Runs both beside a load of 100 reads/s; what differs.
+fn differences_at_work() -> Result<(), String> {
     let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
     let device = house::LoopDevice::new(directory.path(), 64 << 20).expect("a loop device: are we root?");
     let node = device.path().to_str().expect("a plain name").to_owned();
     let load = format!(
-        "fio --name=load --filename={node} --rw=randread --bs=8k --direct=1 --ioengine=psync --rate_iops=500 \
+        "fio --name=load --filename={node} --rw=randread --bs=8k --direct=1 --ioengine=psync --rate_iops=100 \
          --runtime=9 --time_based"
     );
     let mut load = Command::new(env!("CARGO_BIN_EXE_plumb"))
@@ -315,12 +339,14 @@ fn a_loop_device_at_work_is_the_same_to_both_within_3_percent() {
     let (expected, found) = (read(theirs), read(found));
     load.wait().expect("a child");
     assert_eq!((expected.len(), found.len()), (22, 22));
-    assert!((485.0..=515.0).contains(&found[0]), "r/s {}", found[0]);
-    assert!((3880.0..=4120.0).contains(&found[1]), "rkB/s {}", found[1]);
-    for (column, (one, other)) in expected.iter().zip(&found).enumerate() {
-        // Short requests are busy time by whole jiffies, if one falls on them at all: the last column jumps.
-        let step = if column == 21 { 0.5 } else { 0.05 };
-        assert!((one - other).abs() <= step + 0.03 * one.abs(), "{expected:?} against our {found:?}");
+    // Short requests are busy time by whole jiffies, if one falls on them at all: the last column jumps.
+    let step = |column| if column == 21 { 0.5 } else { 0.05 };
+    let both = expected.iter().zip(&found).enumerate();
+    let mut far = both.filter(|&(column, (one, other))| (one - other).abs() > step(column) + 0.03 * one.abs());
+    if (97.0..=103.0).contains(&found[0]) && (776.0..=824.0).contains(&found[1]) && far.next().is_none() {
+        Ok(())
+    } else {
+        Err(format!("{expected:?} against our {found:?}"))
     }
 }
 
