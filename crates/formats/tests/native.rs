@@ -83,6 +83,26 @@ fn a_file_without_workloads_has_them_from_its_options() {
 }
 
 #[test]
+fn a_survey_without_workloads_has_them_from_its_options_in_parse_as_well() {
+    let mut result = RunResult { jobs: vec![JobResult::default()], ..RunResult::default() };
+    result.jobs[0].echo.options = vec![("rw".to_owned(), "randwrite".to_owned())];
+    result.jobs[0].directions.write.ios = 1;
+    let text = native::write(&result).unwrap();
+    let run: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let survey = serde_json::json!({ "schema": 1, "tests": [{ "result": run["result"] }] }).to_string();
+    let pattern = |text: &str| {
+        let (readings, damage) = formats::stream::parse(text.as_bytes());
+        assert!(damage.is_empty(), "{damage:?}");
+        let [model::reading::Reading { found: model::reading::Found::Run(run), .. }] = readings.as_slice() else {
+            panic!("{readings:?}")
+        };
+        run.jobs[0].pattern.clone()
+    };
+    assert_eq!(pattern(&text).as_deref(), Some("randwrite"));
+    assert_eq!(pattern(&survey).as_deref(), Some("randwrite"));
+}
+
+#[test]
 fn the_file_opens_with_its_schema_and_program() {
     let mut result = RunResult::default();
     result.environment.program = "plumb 0.1.0".into();

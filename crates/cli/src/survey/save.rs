@@ -130,9 +130,9 @@ fn test(row: &FinishedTest) -> SavedTest<'_> {
 
 /// Reads the request of an earlier survey and its finished results, by test key.
 pub(crate) fn read_earlier(path: &Path) -> Result<(SurveyRequest, Vec<(String, RunResult)>), Failure> {
-    let text = sys::files::read_limited::read(path, crate::input::LARGEST)
+    let text = sys::files::read_limited::read_text(path, crate::input::LARGEST)
         .map_err(|error| crate::input::unreadable(path, &error))?;
-    let earlier: Earlier = serde_json::from_slice(&text)
+    let earlier: Earlier = serde_json::from_str(&text)
         .map_err(|error| Failure::at(path, format!("is not a survey that can be resumed: {error}")))?;
     let Earlier { command, request: Some(request), tests } = earlier else {
         return Err(Failure::at(path, "has no request; it was made by an earlier version"));

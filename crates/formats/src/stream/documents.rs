@@ -157,8 +157,7 @@ impl Document {
     /// Reads the results of a survey, one run per test.
     fn read_survey(&self, tests: &[Value], sink: &mut Sink<'_>) {
         for (number, test) in tests.iter().enumerate() {
-            let result = test.get("result").cloned().map(serde_json::from_value);
-            match result {
+            match test.get("result").map(crate::native::of_value) {
                 Some(Ok(result)) => {
                     sink(Event::Reading(crate::result_as_reading::reading(&result, "native", self.first_line)))
                 }

@@ -70,13 +70,13 @@ impl Source {
             let sentences = value.get("sentences").and_then(Value::as_array);
             self.sentences = sentences.into_iter().flatten().filter_map(|one| Some(one.as_str()?.to_owned())).collect();
             for (number, test) in tests.iter().enumerate() {
-                let Some(result) = test.get("result").cloned() else { continue };
+                let Some(result) = test.get("result") else { continue };
                 match formats::native::of_value(result) {
                     Ok(result) => self.take(test, result),
                     Err(error) => self.remarks.push(format!("{}: test {}: {error}", self.path, number + 1)),
                 }
             }
-        } else if let Some(result) = value.get("result").cloned() {
+        } else if let Some(result) = value.get("result") {
             match formats::native::of_value(result) {
                 Ok(result) => self.take(&Value::Null, result),
                 Err(error) => self.remarks.push(format!("{}: {error}", self.path)),
