@@ -57,6 +57,8 @@ enum Pages {
 impl Engine for Mmap {
     type Clock = SystemClock;
 
+    const OWN_LOOP: bool = true;
+
     const SPEC: EngineSpec = EngineSpec {
         name: NAME,
         help: "Maps the files and copies memory; msync(2) to sync",

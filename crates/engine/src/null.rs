@@ -17,6 +17,8 @@ pub(crate) struct Null {
 impl Engine for Null {
     type Clock = SystemClock;
 
+    const OWN_LOOP: bool = true;
+
     const SPEC: EngineSpec = EngineSpec {
         name: "null",
         help: "Moves no data and needs no files: shows what the tester itself costs",

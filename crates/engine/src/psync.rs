@@ -21,6 +21,8 @@ pub(crate) struct Psync {
 impl Engine for Psync {
     type Clock = SystemClock;
 
+    const OWN_LOOP: bool = true;
+
     const SPEC: EngineSpec =
         EngineSpec { name: "psync", help: "pread(2) and pwrite(2)", capabilities: SYNCHRONOUS, options: &[] };
 

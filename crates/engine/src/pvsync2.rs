@@ -33,6 +33,8 @@ enum Polled {
 impl Engine for Pvsync2 {
     type Clock = SystemClock;
 
+    const OWN_LOOP: bool = true;
+
     const SPEC: EngineSpec = EngineSpec {
         name: "pvsync2",
         help: "preadv2(2) and pwritev2(2), with flags",

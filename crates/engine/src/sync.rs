@@ -48,6 +48,8 @@ impl Positions {
 impl Engine for Sync {
     type Clock = SystemClock;
 
+    const OWN_LOOP: bool = true;
+
     const SPEC: EngineSpec = EngineSpec {
         name: "sync",
         help: "lseek(2), then read(2) or write(2)",

@@ -54,6 +54,7 @@ impl<E: Engine> Engine for Recorded<E> {
     type Clock = E::Clock;
     const SPEC: EngineSpec = E::SPEC;
     const STAMPS: bool = E::STAMPS;
+    const OWN_LOOP: bool = E::OWN_LOOP;
 
     fn open(setup: Setup<'_, Self::Clock>) -> Result<Self, EngineError> {
         E::open(setup).map(Recorded::new)

@@ -36,6 +36,8 @@ enum Road {
 impl Engine for IoUring {
     type Clock = SystemClock;
 
+    const OWN_LOOP: bool = true;
+
     const SPEC: EngineSpec = EngineSpec {
         name: NAME,
         help: "Linux io_uring: submission and completion rings shared with the kernel",

@@ -54,6 +54,8 @@ pub(crate) struct Libaio {
 impl Engine for Libaio {
     type Clock = SystemClock;
 
+    const OWN_LOOP: bool = true;
+
     const SPEC: EngineSpec = EngineSpec {
         name: NAME,
         help: "Linux native asynchronous I/O (io_submit(2), io_getevents(2)); queues only with direct I/O",

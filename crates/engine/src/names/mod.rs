@@ -20,7 +20,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 /// A call on a path.
-pub(crate) trait NameCall: Sized {
+pub(crate) trait NameCall: Sized + 'static {
     /// Name, help, capabilities and options of its engine.
     const SPEC: EngineSpec;
 

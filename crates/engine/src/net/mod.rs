@@ -22,7 +22,7 @@ const ON_A_STREAM: Capabilities =
     Capabilities { untrusted: Some("reaches other hosts"), ..Capabilities::new(Submission::Synchronous, Work::Stream) };
 
 /// Moves data between memory and a socket.
-pub(crate) trait Carrier: Sized {
+pub(crate) trait Carrier: Sized + 'static {
     /// Name, help, capabilities and options of its engine.
     const SPEC: EngineSpec;
     /// Creates what it needs, such as pipes.

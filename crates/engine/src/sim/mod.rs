@@ -52,6 +52,8 @@ struct Ending {
 impl Engine for Sim {
     type Clock = VirtualClock;
 
+    const OWN_LOOP: bool = true;
+
     const SPEC: EngineSpec = EngineSpec {
         name: NAME,
         help: "A simulated device in virtual time, whose every number is known beforehand",

@@ -136,7 +136,7 @@ impl Page {
         let begin = format!("globalThis.plumb = {{ charts: {{}}, family: '{FAMILY}', live: true }};");
         let charts = SHARED.iter().copied().chain(CHARTS.iter().map(|chart| chart.source));
         // Each chart has its own script element, so that its `'use strict'` and constants do not affect the others.
-        for script in [ECHARTS, &begin].into_iter().chain(charts).chain(SCRIPTS.iter().copied()) {
+        for script in [ECHARTS.as_str(), &begin].into_iter().chain(charts).chain(SCRIPTS.iter().copied()) {
             page.push_str("<script>");
             page.push_str(script);
             page.push_str("</script>\n");

@@ -1,6 +1,7 @@
 //! The slow path of the worker's loop, taken when there is more to do than the next I/O: a request to stop, a report
 //! that was requested, or constraints ([`Constraints`]) to check.
 
+use super::calls::Calls;
 use super::constraints::{Constraints, Steady};
 use super::job_loop::{Drive, is_synchronous};
 use super::search::{Search, Step};
@@ -9,14 +10,14 @@ use crate::shared::capabilities::usable_depth;
 use crate::shared::control::{MARK, REPORT};
 use crate::shared::record::SteadyRecord;
 use crate::shared::usage::used_since;
-use engine::{Engine, EngineError};
+use engine::EngineError;
 use load::{Next, Request};
 use measure::{Clock, Nanos};
 use plan::{Isolation, Subject};
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering::{Relaxed, Release};
 
-impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
+impl<E: Calls, const LATENCY: bool> Drive<'_, E, LATENCY> {
     /// Starts the constraints when the measured part begins at `now`.
     pub(super) fn begin_constraints(&mut self, now: Nanos) {
         let most = usable_depth(self.job);
@@ -208,7 +209,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
     fn publish(&mut self) {
         let now = self.clock.now();
         self.watch_time(now);
-        if is_synchronous::<E>(self.job) {
+        if is_synchronous(self.engine.spec(), self.job) {
             self.count_calls();
         }
         self.keep_steadiness();

@@ -1,7 +1,8 @@
 //! Short transfers and errors: how an I/O is handled that did not complete in full at once.
 
+use super::calls::Calls;
 use super::job_loop::Drive;
-use engine::{Completion, Engine, EngineError, Io, Submitted};
+use engine::{Completion, EngineError, Io, Submitted};
 use load::Request;
 use plan::ContinueOnError;
 use plan::Operation;
@@ -23,7 +24,7 @@ pub(super) enum Outcome {
 
 // A short transfer is continued, as a careful program would, and counted in `short_ios`. The I/O keeps its slot, its
 // start time and its place in the statistics until its last byte is there.
-impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
+impl<E: Calls, const LATENCY: bool> Drive<'_, E, LATENCY> {
     /// Classifies a completion of `request` in `slot`, of which `moved` bytes had been transferred before. `result` is
     /// the number of bytes or -errno.
     pub(super) fn classify(&mut self, slot: u32, request: &Request, moved: &mut u32, result: i64) -> Outcome {

@@ -1,25 +1,28 @@
 //! Rare operations on files in the loop: exchanging them, locking them, syncing a part of one or a whole file system.
 
+use super::calls::Calls;
 use super::job_loop::{Drive, first_io};
 use super::slots::IoTimes;
 use crate::files::FileLocks;
-use engine::{Engine, EngineError};
+use engine::EngineError;
 use load::Request;
 use measure::{Clock, Nanos};
 use model::JobError;
 use plan::Operation;
 
-impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
+impl<E: Calls, const LATENCY: bool> Drive<'_, E, LATENCY> {
     /// Replaces the file of a target by another, with nothing in flight.
     #[cold]
     pub(super) fn replace_file(&mut self, target: u32, file: u32) -> Result<(), EngineError> {
-        self.files.open.replace(self.job, target as usize, file as usize).map_err(failed::<E>)
+        let engine = self.engine.spec().name;
+        self.files.open.replace(self.job, target as usize, file as usize).map_err(|error| failed(engine, error))
     }
 
     /// Recreates the files between two passes, for a job that removes them after each.
     #[cold]
     pub(super) fn recreate_files(&mut self) -> Result<(), EngineError> {
-        self.files.open.recreate(self.job).map_err(failed::<E>)
+        let engine = self.engine.spec().name;
+        self.files.open.recreate(self.job).map_err(|error| failed(engine, error))
     }
 
     /// Calls sync_file_range(2) on what was written since the last call; it counts as a sync.
@@ -81,6 +84,6 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
 }
 
 /// The engine error for a file that cannot be opened; it ends the loop.
-fn failed<E: Engine>(error: JobError) -> EngineError {
-    EngineError { engine: E::SPEC.name, operation: "open", message: error.message, errno: error.errno }
+fn failed(engine: &'static str, error: JobError) -> EngineError {
+    EngineError { engine, operation: "open", message: error.message, errno: error.errno }
 }

@@ -1,10 +1,11 @@
-//! The worker's main loop: asks the load for I/Os, gives them to the engine, counts completions. Compiled once per
-//! engine, and a second time for jobs that measure no latencies.
+//! The worker's main loop: asks the load for I/Os, gives them to the engine, counts completions. Compiled once for each
+//! engine with its own loop and once for all others, and a second time for jobs that measure no latencies.
 //!
 //! Owns batching, timestamps, short transfers, errors, pauses and the end of a ramp. Which I/O comes next is decided by
 //! the load, and how it reaches the kernel by the engine.
 
 use super::buffers::{Buffers, Memory};
+use super::calls::Calls;
 use super::checks::Checks;
 use super::constraints::Constraints;
 use super::slots::{IoTimes, Slots};
@@ -21,17 +22,14 @@ use load::content::Content;
 use load::{Load, Next, Request};
 use measure::{Clock, Nanos};
 use model::CpuUsage;
-use plan::Operation;
-use plan::{Isolation, JobPlan};
-use plan::{Submission, Work};
+use plan::{EngineSpec, Isolation, JobPlan, Operation, Submission, Work};
 use std::sync::atomic::Ordering::Relaxed;
 
 /// The inputs of a worker's loop.
-pub(crate) struct DriveSetup<'w, E: Engine> {
+pub(crate) struct DriveSetup<'w, C> {
     pub(crate) job: &'w JobPlan,
-    pub(crate) engine: E,
     /// The clock of the engine: real or virtual time.
-    pub(crate) clock: E::Clock,
+    pub(crate) clock: C,
     pub(crate) load: Load,
     /// Generates the data for write buffers.
     pub(crate) content: Content,
@@ -51,7 +49,7 @@ pub(crate) struct DriveSetup<'w, E: Engine> {
 ///
 /// The parts are fields by value: a method of a part costs what a field of the loop would, and the borrow checker still
 /// sees that two of them are disjoint.
-pub(super) struct Drive<'w, E: Engine, const LATENCY: bool> {
+pub(super) struct Drive<'w, E: Calls, const LATENCY: bool> {
     pub(super) job: &'w JobPlan,
     pub(super) engine: E,
     pub(super) clock: E::Clock,
@@ -79,21 +77,28 @@ pub(super) struct JobFiles<'w> {
 }
 
 /// Runs a job's I/O to its end. Errors are stored in the record.
-pub(crate) fn drive<E: Engine>(setup: DriveSetup<'_, E>) {
+pub(crate) fn drive<E: Engine>(engine: E, setup: DriveSetup<'_, E::Clock>) {
+    if E::OWN_LOOP {
+        drive_by(engine, setup);
+    } else {
+        drive_by::<Box<dyn Calls<Clock = E::Clock>>>(Box::new(engine), setup);
+    }
+}
+
+fn drive_by<E: Calls>(engine: E, setup: DriveSetup<'_, E::Clock>) {
     let record = &setup.job.record;
     let logs = record.logs.wants_any();
     let wanted = record.total_latency || record.completion_latency || record.submission_latency || logs;
     if wanted || setup.job.latency.judges() || setup.job.steady.is_some() {
-        Drive::<E, true>::new(setup).run();
+        Drive::<E, true>::new(engine, setup).run();
     } else {
-        Drive::<E, false>::new(setup).run();
+        Drive::<E, false>::new(engine, setup).run();
     }
 }
 
-impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
-    fn new(setup: DriveSetup<'w, E>) -> Self {
-        let DriveSetup { job, engine, clock, load, content, identity, memory, mut statistics, files, locks, group } =
-            setup;
+impl<'w, E: Calls, const LATENCY: bool> Drive<'w, E, LATENCY> {
+    fn new(engine: E, setup: DriveSetup<'w, E::Clock>) -> Self {
+        let DriveSetup { job, clock, load, content, identity, memory, mut statistics, files, locks, group } = setup;
         statistics.priorities = statistics.priorities.take().filter(|_| engine.priorities().len() > 1);
         Drive {
             checks: Checks::new(job, identity, &statistics, (group.0.own, group.1)),
@@ -132,8 +137,10 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
         let ended = match self.files.locks.take() {
             Some(locks) => self.run_locked(&locks),
             None if self.extras().is_some() => self.run_with_extras(),
-            None if is_synchronous::<E>(self.job) && self.checks.pass_only => self.run_synchronous::<true>(),
-            None if is_synchronous::<E>(self.job) => self.run_synchronous::<false>(),
+            None if is_synchronous(self.engine.spec(), self.job) && self.checks.pass_only => {
+                self.run_synchronous::<true>()
+            }
+            None if is_synchronous(self.engine.spec(), self.job) => self.run_synchronous::<false>(),
             None => self.run_queued(),
         };
         self.end_timed_part();
@@ -226,7 +233,7 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
     /// time, where a read is free and every time must be exact.
     #[inline]
     pub(super) fn now(&mut self, before: Nanos) -> Nanos {
-        if LATENCY || E::SPEC.capabilities.virtual_time {
+        if LATENCY || self.engine.spec().capabilities.virtual_time {
             self.clock.now()
         } else {
             self.timing.stride.now(&self.clock, before)
@@ -287,7 +294,7 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
 
     #[cold]
     fn show_each(&mut self, slot: u32, request: &Request, times: IoTimes) {
-        if E::SPEC.capabilities.work != Work::Metadata || self.engine.made_call() {
+        if self.engine.spec().capabilities.work != Work::Metadata || self.engine.made_call() {
             self.statistics.log(request, times);
         }
         if let (Some(priorities), Some(direction)) = (&mut self.statistics.priorities, request.direction()) {
@@ -375,8 +382,8 @@ impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
 }
 
 /// True if this engine completes I/Os in `submit` for this job.
-pub(crate) fn is_synchronous<E: Engine>(job: &JobPlan) -> bool {
-    match E::SPEC.capabilities.submission {
+pub(crate) fn is_synchronous(engine: &EngineSpec, job: &JobPlan) -> bool {
+    match engine.capabilities.submission {
         Submission::Synchronous => true,
         Submission::Asynchronous => false,
         Submission::ByDepth => job.depth.depth == 1,

@@ -6,6 +6,7 @@
 
 mod attention;
 mod buffers;
+mod calls;
 mod checks;
 mod constraints;
 mod faults;

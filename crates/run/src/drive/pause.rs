@@ -1,13 +1,13 @@
 //! Pauses: sleeping and spinning, in slices short enough to notice a request to stop.
 
+use super::calls::Calls;
 use super::job_loop::Drive;
-use engine::Engine;
 use measure::{Clock, Nanos};
 
 /// The longest sleep between two checks for a request.
 pub(super) const SLICE: Nanos = Nanos::from_millis(50);
 
-impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
+impl<E: Calls, const LATENCY: bool> Drive<'_, E, LATENCY> {
     /// Sleeps until `moment`, until the worker is asked to stop, or until the ramp ends; after a ramp the load has to
     /// decide again.
     pub(super) fn sleep_until(&mut self, moment: Nanos) {
@@ -15,7 +15,10 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
             let now = self.clock.now();
             if now >= self.timing.next_event {
                 let was_ramping = self.timing.ramp_ends.is_some();
-                self.event(self.timing.next_event, if E::SPEC.capabilities.virtual_time { moment } else { now });
+                self.event(
+                    self.timing.next_event,
+                    if self.engine.spec().capabilities.virtual_time { moment } else { now },
+                );
                 if was_ramping && self.timing.ramp_ends.is_none() {
                     return;
                 }
@@ -24,7 +27,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
             if now >= moment || self.statistics.control.stop_requested() {
                 return;
             }
-            let slice = if E::SPEC.capabilities.virtual_time { Nanos::MAX } else { SLICE };
+            let slice = if self.engine.spec().capabilities.virtual_time { Nanos::MAX } else { SLICE };
             self.clock.sleep_until(moment.min(now.saturating_add(slice)).min(self.timing.next_event));
         }
     }
@@ -38,7 +41,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
 
     /// Spins until `moment`, or until the worker is asked to stop. With virtual time it sleeps instead.
     pub(super) fn spin_until(&mut self, moment: Nanos) {
-        if E::SPEC.capabilities.virtual_time {
+        if self.engine.spec().capabilities.virtual_time {
             self.sleep_until(moment);
             return;
         }

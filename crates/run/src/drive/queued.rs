@@ -5,15 +5,16 @@
 //! `reap_max` per call (iodepth_batch_complete_min and _max), until at most `low` (iodepth_low) are left. With
 //! `reap_min` 0 every I/O is followed by a reap call that does not wait.
 
+use super::calls::Calls;
 use super::faults::Outcome;
 use super::job_loop::{Drive, first_io};
 use super::slots::IoTimes;
 use super::statistics::EqualIos;
-use engine::{Completion, Engine, EngineError, Io, Submitted};
+use engine::{Completion, EngineError, Io, Submitted};
 use load::{Next, Request};
 use measure::{Clock, Nanos};
 
-impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
+impl<E: Calls, const LATENCY: bool> Drive<'_, E, LATENCY> {
     pub(super) fn run_queued(&mut self) -> Result<(), EngineError> {
         let mut now = self.clock.now();
         loop {
@@ -263,9 +264,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
         let slot = self.slots.get(completion.slot);
         let request = slot.request;
         let mut times = IoTimes { issued: slot.issued, accepted: slot.accepted, reaped: now };
-        if E::STAMPS
-            && let Some((begun, ended)) = self.engine.stamps(completion.slot)
-        {
+        if let Some((begun, ended)) = self.engine.stamps(completion.slot) {
             (times.accepted, times.reaped) = (begun, ended);
         }
         match request.direction() {

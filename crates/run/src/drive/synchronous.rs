@@ -2,15 +2,16 @@
 //! I/Os nothing else inspects has its own variant, `PASS`, with one read per I/O: a record lasts from the end of the
 //! one before.
 
+use super::calls::Calls;
 use super::faults::Outcome;
 use super::job_loop::{Drive, first_io};
 use super::slots::IoTimes;
-use engine::{Completion, Engine, EngineError, Io, Submitted};
+use engine::{Completion, EngineError, Io, Submitted};
 use load::{Next, Request};
 use measure::{Clock, Direction, Nanos};
 use plan::Work;
 
-impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
+impl<E: Calls, const LATENCY: bool> Drive<'_, E, LATENCY> {
     pub(super) fn run_synchronous<const PASS: bool>(&mut self) -> Result<(), EngineError> {
         // The end of one I/O is the moment at which the next is decided on: total latency includes the time to prepare
         // it.
@@ -56,7 +57,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
         self.prepare(0, request, decided);
         let accepted = if LATENCY && !PASS { self.clock.now() } else { decided };
         let Submitted::Done(Completion { result, .. }) = self.engine.submit(first_io(0, request)) else {
-            return Err(broken_promise::<E>());
+            return Err(broken_promise(self.engine.spec().name));
         };
         let reaped = self.now(decided);
         self.watch_time(reaped);
@@ -64,7 +65,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
         match request.direction() {
             Some(direction) if result == i64::from(request.length) => {
                 // `work` is a constant of the engine, so the compiler resolves this match.
-                match E::SPEC.capabilities.work {
+                match self.engine.spec().capabilities.work {
                     Work::Background => return Ok(self.finish_background_io(request, direction, times)),
                     Work::Metadata => {
                         self.statistics.without_latency(direction, u64::from(request.length), times);
@@ -82,8 +83,10 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
                 self.load.completed(request);
                 Ok(reaped)
             }
-            _ if E::SPEC.capabilities.work == Work::Stream && result == 0 => self.wait_for_peer(request, times),
-            Some(direction) if E::SPEC.capabilities.work == Work::Background && result == 0 => {
+            _ if self.engine.spec().capabilities.work == Work::Stream && result == 0 => {
+                self.wait_for_peer(request, times)
+            }
+            Some(direction) if self.engine.spec().capabilities.work == Work::Background && result == 0 => {
                 self.poll_background_io(request, direction, times)
             }
             _ => self.carry_on(request, times, result),
@@ -215,16 +218,16 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
         let ios = |direction| self.statistics.control.measured(direction).1;
         let total = Direction::ALL.into_iter().map(ios).sum::<u64>() + record.sync.count();
         record.level[0] = total;
-        if E::SPEC.capabilities.work != Work::Null {
+        if self.engine.spec().capabilities.work != Work::Null {
             (record.submit[1], record.complete[1]) = (total, total);
         }
     }
 }
 
 #[cold]
-fn broken_promise<E: Engine>() -> EngineError {
+fn broken_promise(engine: &'static str) -> EngineError {
     EngineError {
-        engine: E::SPEC.name,
+        engine,
         operation: "submit",
         message: "a synchronous engine did not complete an I/O at once: this is a bug in plumb".to_owned(),
         errno: libc::EIO,

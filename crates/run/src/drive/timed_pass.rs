@@ -1,10 +1,11 @@
 //! A timed pass in the worker's loop: a separate loop for records with additional steps, the marks in data that is
 //! read, the notice to the other workers, and the steps after the timed part.
 
+use super::calls::Calls;
 use super::job_loop::Drive;
 use super::pass::{TimedPass, first_difference, has_marks};
 use crate::shared::control::MARK;
-use engine::{Engine, EngineError};
+use engine::EngineError;
 use load::{Mismatch, Request};
 use measure::Clock;
 use plan::Operation;
@@ -15,7 +16,7 @@ use sys::files::range_lock::RangeLock;
 /// Distance between two stray reads, in bytes.
 const PAGE: u64 = 4096;
 
-impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
+impl<E: Calls, const LATENCY: bool> Drive<'_, E, LATENCY> {
     /// Notifies the other workers that the records of this one are complete.
     pub(super) fn end_timed_part(&mut self) {
         let Some(pass) = &self.checks.pass else { return };
@@ -66,7 +67,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
     #[cold]
     pub(super) fn check_marks(&mut self, slot: u32, request: &Request) {
         let Some(marks) = self.checks.pass.as_ref().and_then(|pass| pass.plan.marks) else { return };
-        if request.operation != Operation::Read || !E::SPEC.capabilities.work.moves_data() {
+        if request.operation != Operation::Read || !self.engine.spec().capabilities.work.moves_data() {
             return;
         }
         let Some((at, found)) = first_difference(marks, self.buffers.memory.slot(slot, request.length)) else { return };
@@ -86,7 +87,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
 
     /// Checks that a record that was read holds the data of its position.
     pub(super) fn check_positions(&mut self, slot: u32, request: &Request) {
-        let reads = request.operation == Operation::Read && E::SPEC.capabilities.work.moves_data();
+        let reads = request.operation == Operation::Read && self.engine.spec().capabilities.work.moves_data();
         if self.job.buffers.placed.is_none() || !reads {
             return;
         }
@@ -111,7 +112,7 @@ impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
     }
 }
 
-impl<'w, E: Engine, const LATENCY: bool> Drive<'w, E, LATENCY> {
+impl<'w, E: Calls, const LATENCY: bool> Drive<'w, E, LATENCY> {
     /// The extra steps of each record; `None` for most passes.
     pub(super) fn extras(&self) -> Option<(&'w RecordExtras, &'w [Listed])> {
         self.checks.pass.as_ref().and_then(TimedPass::extras)

@@ -1,18 +1,19 @@
 //! Verification in the worker's loop: flushes before a verify phase, checks data that was read back, and reports each
 //! block that does not hold what was written.
 
+use super::calls::Calls;
 use super::faults;
 use super::job_loop::Drive;
 use super::verify::dump;
 use super::verify_state as state;
 use crate::WorkerState;
-use engine::{Engine, EngineError};
+use engine::EngineError;
 use load::{Expects, Request};
 use measure::{Clock, Direction};
 use plan::ContinueOnError;
 use plan::Operation;
 
-impl<E: Engine, const LATENCY: bool> Drive<'_, E, LATENCY> {
+impl<E: Calls, const LATENCY: bool> Drive<'_, E, LATENCY> {
     /// Ends the job at once if its verify threads could not be started.
     pub(super) fn begin_checks(&mut self) {
         if let Some(error) = self.checks.verify.as_mut().and_then(|checker| checker.trouble.take()) {

@@ -235,7 +235,7 @@ impl Visitor for Ready<'_, '_> {
             clock.sleep_until(clock.now().saturating_add(gap));
         }
         engine.start(&|| !control.stop_requested()).map_err(|error| engine_error(job, &error))?;
-        let queued = if is_synchronous::<E>(job) || E::STAMPS { Queued::No } else { Queued::Yes };
+        let queued = if is_synchronous(&E::SPEC, job) || E::STAMPS { Queued::No } else { Queued::Yes };
         let logs = Logs::open(job, self.setup.plan.number, queued)?;
         self.record.started_unix_ms = place::start_ms(job)?;
         #[cfg(test)]
@@ -243,9 +243,8 @@ impl Visitor for Ready<'_, '_> {
         let mut statistics = Statistics::new(&mut *self.record, control, self.setup.mailbox, &job.record);
         (statistics.logs, statistics.priorities, statistics.limits) =
             (logs, self.priorities, LatencyLimits::of(&job.latency));
-        drive(DriveSetup {
+        let setup = DriveSetup {
             job,
-            engine,
             clock,
             load: self.load,
             content: self.content,
@@ -255,7 +254,8 @@ impl Visitor for Ready<'_, '_> {
             files: self.open,
             locks: self.locks,
             group: (self.setup.group, self.setup.controls),
-        });
+        };
+        drive(engine, setup);
         let used = usage_now(job.isolation) + self.record.helpers_usage;
         self.record.usage = used_since(used, self.record.usage);
         if job.isolation == Isolation::Thread {
