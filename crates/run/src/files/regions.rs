@@ -75,7 +75,7 @@ pub(crate) fn plan_files(job: &JobPlan, clone: u32) -> Result<Vec<PlannedFile>, 
             None => kind_and_size(&path)?,
             Some(said) => take_as(said, &path)?,
         };
-        let wanted = wanted_size(job, index, number, count, real_size);
+        let wanted = wanted(job, index, number, count, real_size);
         let mut file = PlannedFile { path, kind, region: NOT_PLANNED, real_size };
         file.region = region(job, index, &file, wanted)?;
         files.push(file);
@@ -176,25 +176,41 @@ pub(crate) fn largest_block(job: &JobPlan) -> u64 {
     u64::from(job.load.largest())
 }
 
-/// The number of bytes of one file that the job asks for; `None` for all.
-fn wanted_size(job: &JobPlan, index: u32, number: u64, count: u64, real_size: u64) -> Option<u64> {
+/// The part of one file that a job asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wanted {
+    /// All of the file.
+    All,
+    /// This number of bytes from `offset` on (`size`).
+    Bytes(u64),
+    /// Up to this number of bytes from `offset` on, without making the file longer (`size` in percent).
+    Share(u64),
+    /// Everything below this size of the file (`filesize`), which no I/O passes.
+    Below(u64),
+}
+
+fn wanted(job: &JobPlan, index: u32, number: u64, count: u64, real_size: u64) -> Wanted {
     let smallest = smallest_block(job);
-    if let Some((least, most)) = job.files.file_size {
-        if least >= most {
-            return Some(least);
-        }
-        let seed = job.load.seed.unwrap_or(0).wrapping_add(u64::from(index) << 32).wrapping_add(number + 1);
-        let drawn = least + measure::split_mix(seed) % (most - least).saturating_add(1);
-        return Some((drawn - drawn % smallest).max(least));
+    let whole = |bytes: u64| bytes - bytes % smallest;
+    match (job.files.size, file_size(job, index, number)) {
+        (Some(Extent::Percent(percent)), Some(all)) => Wanted::Bytes(whole(share(all, percent))),
+        (_, Some(all)) => Wanted::Below(all),
+        (None | Some(Extent::Bytes(0)), None) => Wanted::All,
+        (Some(Extent::Bytes(total)), None) if total < count => Wanted::All,
+        (Some(Extent::Bytes(total)), None) => Wanted::Bytes(total / count),
+        (Some(Extent::Percent(percent)), None) => Wanted::Share(whole(share(real_size, percent))),
     }
-    match job.files.size? {
-        Extent::Bytes(0) => None,
-        Extent::Bytes(total) => Some(total / count).filter(|&size| size > 0),
-        Extent::Percent(percent) => {
-            let share = share(real_size, percent);
-            Some(share - share % smallest)
-        }
+}
+
+/// The size of one file (`filesize`), drawn from a range if one is given; `None` if it is not given.
+fn file_size(job: &JobPlan, index: u32, number: u64) -> Option<u64> {
+    let (least, most) = job.files.file_size?;
+    if least >= most {
+        return Some(least);
     }
+    let seed = job.load.seed.unwrap_or(0).wrapping_add(u64::from(index) << 32).wrapping_add(number + 1);
+    let drawn = least + measure::split_mix(seed) % (most - least).saturating_add(1);
+    Some((drawn - drawn % smallest_block(job)).max(least))
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "a share of at most 100 % of a u64; more saturates before")]
@@ -218,20 +234,28 @@ fn start(job: &JobPlan, index: u32, file: &PlannedFile) -> u64 {
     bytes(files.offset).saturating_add(bytes(files.offset_increment).saturating_mul(u64::from(index)))
 }
 
-fn region(job: &JobPlan, index: u32, file: &PlannedFile, wanted: Option<u64>) -> Result<Region, JobError> {
+fn region(job: &JobPlan, index: u32, file: &PlannedFile, wanted: Wanted) -> Result<Region, JobError> {
     let (path, real_size, start) = (&file.path, file.real_size, start(job, index, file));
-    let relative = matches!(job.files.size, Some(Extent::Percent(_)));
     let may_grow = matches!(file.kind, FileKind::Regular | FileKind::Other | FileKind::NameOnly);
     let fills = job.files.handling.fill && may_grow;
+    let most = if may_grow { u64::MAX } else { real_size };
     let end = match wanted {
-        None if fills => start.saturating_add(ENDLESS),
-        Some(wanted) if may_grow && !relative => start.saturating_add(wanted),
-        Some(wanted) => start.saturating_add(wanted).min(real_size),
-        None => real_size,
+        Wanted::All if fills => start.saturating_add(ENDLESS),
+        Wanted::All => real_size,
+        Wanted::Bytes(bytes) => start.saturating_add(bytes).min(most),
+        Wanted::Share(bytes) => start.saturating_add(bytes).min(real_size),
+        Wanted::Below(size) => size.min(most),
     };
-    if wanted.is_none_or(|wanted| wanted == 0) && real_size == 0 && !fills {
+    if matches!(wanted, Wanted::All | Wanted::Share(0)) && real_size == 0 && !fills {
         let what = format_args!("{} has no size yet; give size= (or filesize=)", path.display());
         return Err(job_refusal(job, libc::EINVAL, "size", what));
+    }
+    if let Wanted::Below(size) = wanted
+        && start.saturating_add(smallest_block(job)) > end
+    {
+        let what =
+            format_args!("offset {start} leaves no room for a block below filesize={size}; give a smaller offset=");
+        return Err(job_refusal(job, libc::EINVAL, "offset", what));
     }
     if end <= start {
         let what = format_args!("offset {start} is at or beyond the end of {} ({real_size} bytes)", path.display());

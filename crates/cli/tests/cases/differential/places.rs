@@ -1,6 +1,7 @@
 //! Cases about where I/O goes and how files are handled.
 
 use super::case::Case;
+use super::streams::Ios;
 
 /// Files: which is next, how many are open, how they come to be.
 pub(super) fn handling() -> Vec<Case> {
@@ -92,6 +93,40 @@ pub(super) fn regions() -> Vec<Case> {
         )
         .on_device()
         .ends(1),
+    ]
+}
+
+/// `filesize` as the end of every I/O: which blocks, in which order, and how large the file is afterwards.
+pub(super) fn below_the_size_of_the_file() -> Vec<Case> {
+    let row = |name, words: &str| Case::ios(name, Ios::Same, &format!("--filename=f --bs=4k --rw=write {words}"));
+    let there = |case: Case| case.file("f", &"x".repeat(65_536));
+    vec![
+        row("filesize_and_an_offset", "--filesize=64k --offset=32k"),
+        row("filesize_ends_a_larger_size", "--filesize=64k --offset=32k --size=64k"),
+        row("filesize_and_twice_the_region", "--filesize=64k --offset=32k --size=64k --io_size=64k"),
+        row("filesize_and_a_smaller_size_from_an_offset", "--filesize=64k --offset=32k --size=16k"),
+        row("filesize_and_a_larger_amount", "--filesize=64k --offset=32k --size=16k --io_size=64k"),
+        row("filesize_in_loops", "--filesize=64k --offset=32k --loops=2"),
+        row("filesize_and_an_increment", "--filesize=64k --offset=16k --offset_increment=16k"),
+        row("filesize_and_its_last_block", "--filesize=64k --offset=63k --bs=1k --size=8k"),
+        row("a_percentage_of_filesize", "--filesize=64k --size=50%"),
+        row("a_percentage_of_filesize_from_an_offset", "--filesize=64k --size=50% --offset=16k"),
+        Case::ios("filesize_of_two_files", Ios::Same, "--nrfiles=2 --filesize=32k --offset=16k --bs=4k --rw=write"),
+        row(
+            "strides_end_with_filesize",
+            "--filesize=64k --offset=32k --size=64k --io_size=64k --rw=read --zonemode=strided --zonerange=4k --zonesize=4k",
+        ),
+        row(
+            "strides_with_gaps_end_with_filesize",
+            "--filesize=64k --offset=32k --size=64k --io_size=64k --rw=read --zonemode=strided --zonerange=16k --zonesize=8k",
+        ),
+        there(row("a_size_counts_from_its_offset", "--size=64k --offset=32k")),
+        there(Case::refused("an_offset_beyond_the_file", "--name=a --filename=f --offset=96k --rw=write")),
+        Case::refused("an_offset_beyond_filesize", "--name=a --filename=f --filesize=64k --offset=128k --rw=write"),
+        Case::refused(
+            "no_room_for_a_block_below_filesize",
+            "--name=a --filename=f --filesize=64k --offset=61k --rw=write",
+        ),
     ]
 }
 
