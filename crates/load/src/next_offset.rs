@@ -8,7 +8,7 @@ use super::permutation::Permutation;
 use super::random::{Purpose, Random, stream_seed};
 use super::sizes::{SizeSteps, Sizes};
 use super::tausworthe::Tausworthe;
-use super::zones::{Access, Course, Strided, ZoneMap};
+use super::zones::{Access, Course, Rewrites, Strided, ZoneMap};
 use super::{LoadError, LoadSetup, Reach, Region};
 use measure::{Direction, PerDirection, split_mix};
 use plan::{Generator, LoadPlan, Step, ZonePlan};
@@ -65,6 +65,7 @@ struct Rules {
     repeat: bool,
     seed: u64,
     number: u32,
+    rewrites: Rewrites,
     wide: bool,
 }
 
@@ -153,6 +154,7 @@ impl Targets {
             repeat: plan.repeat_per_loop,
             seed,
             number: setup.number,
+            rewrites: if setup.job.verify.is_some() { Rewrites::NextPass } else { Rewrites::Always },
             wide: plan.generator == Generator::Tausworthe64 || most_blocks > Some(1 << 32),
         };
         let each = (0u64..)
@@ -244,7 +246,9 @@ impl Target {
                 let in_tail = windows.is_last(end) && tail.is_some();
                 Some(Zones::Strided { windows, tail, in_tail })
             }
-            ZonePlan::Zoned(zoned) => Some(Zones::Zoned(ZoneMap::new(zoned, start, end, plan.smallest()))),
+            ZonePlan::Zoned(zoned) => {
+                Some(Zones::Zoned(ZoneMap::new(zoned, (start, end), plan.smallest(), rules.rewrites)))
+            }
         };
         let blocks = rules.blocks(end - start);
         let order = Order::new(plan, end - start, blocks, rules, key)?;
@@ -420,6 +424,9 @@ impl Target {
     }
 
     fn begin_pass(&mut self) {
+        if let Some(Zones::Zoned(zones)) = self.zones.as_deref_mut() {
+            zones.begin_pass();
+        }
         self.first_window();
         self.next = PerDirection::all(self.start);
         self.last = PerDirection::default();

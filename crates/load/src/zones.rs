@@ -82,6 +82,17 @@ pub(super) struct ZoneMap {
     /// Writes above the reset threshold since the last reset.
     since_reset: u64,
     least: u64,
+    /// True for zones that were written in this pass and are to be read back, in a job that verifies.
+    unverified: Option<Box<[bool]>>,
+}
+
+/// When a zone may be written again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Rewrites {
+    /// As soon as no zone has room.
+    Always,
+    /// In the next pass, after this one has been verified.
+    NextPass,
 }
 
 /// The order in which a job goes through its region.
@@ -101,7 +112,7 @@ pub(super) enum Access {
 }
 
 impl ZoneMap {
-    pub(super) fn new(plan: Zoned, start: u64, end: u64, least: u32) -> Self {
+    pub(super) fn new(plan: Zoned, (start, end): (u64, u64), least: u32, rewrites: Rewrites) -> Self {
         let zones = usize::try_from((end - start) / plan.size.max(1)).unwrap_or(usize::MAX);
         let most = plan.open_most.map_or(0, |most| most as usize);
         ZoneMap {
@@ -113,6 +124,14 @@ impl ZoneMap {
             resets: 0,
             since_reset: 0,
             least: u64::from(least.max(1)),
+            unverified: (rewrites == Rewrites::NextPass).then(|| vec![false; zones].into_boxed_slice()),
+        }
+    }
+
+    /// Begins a pass: what the last one wrote has been verified.
+    pub(super) fn begin_pass(&mut self) {
+        if let Some(unverified) = &mut self.unverified {
+            unverified.fill(false);
         }
     }
 
@@ -138,9 +157,16 @@ impl ZoneMap {
             self.written.get(zone)?;
         }
         zone = self.among_open(zone);
+        if self.room(zone) == 0 && course == Course::Random {
+            zone = self.another(zone);
+        }
+        let keeps = self.is_unverified(zone);
+        if self.room(zone) == 0 && keeps {
+            return None;
+        }
         if self.room(zone) == 0 {
             self.reset(zone);
-        } else if self.plan.reset_threshold.is_some_and(|share| self.share_written() >= share) {
+        } else if !keeps && self.plan.reset_threshold.is_some_and(|share| self.share_written() >= share) {
             self.since_reset += 1;
             if self.since_reset >= self.writes_per_reset() {
                 self.since_reset = 0;
@@ -156,8 +182,23 @@ impl ZoneMap {
         };
         self.written[zone] += length;
         self.total += length;
+        if let Some(unverified) = &mut self.unverified {
+            unverified[zone] = true;
+        }
         self.keep_open(zone);
         Some((offset, u32::try_from(length).unwrap_or(u32::MAX)))
+    }
+
+    /// A zone for a random write to one that is full: the next with room, or the next that may be reset.
+    fn another(&self, zone: usize) -> usize {
+        let mut others = (zone + 1..self.written.len()).chain(0..=zone);
+        let with_room = others.clone().find(|&other| self.room(other) > 0);
+        with_room.or_else(|| others.find(|&other| !self.is_unverified(other))).unwrap_or(zone)
+    }
+
+    /// True if this pass wrote to the zone, and reads it back.
+    fn is_unverified(&self, zone: usize) -> bool {
+        self.unverified.as_ref().is_some_and(|unverified| unverified[zone])
     }
 
     /// Number of writes above the threshold per reset: the integer part of 1 / zone_reset_frequency, so that 0.34

@@ -372,3 +372,37 @@ fn the_share_of_reads_holds_in_the_long_run() {
         assert!(share.abs_diff(percent * 10) <= 20, "{percent}: {share}");
     }
 }
+
+#[test]
+fn no_zone_is_written_again_before_it_was_verified() {
+    for seed in 0..20 {
+        for open_most in [Some(1), Some(4), Some(8), None] {
+            let (mut job, regions) = super::golden::parse("--rw=randwrite --bs=16k --size=1024k --loops=2");
+            job.load.seed = Some(seed);
+            job.load.zones = ZonePlan::Zoned(Zoned {
+                size: 64 * K,
+                capacity: 64 * K,
+                open_most,
+                reset_threshold: Some(0.1),
+                ..ZONES
+            });
+            job.verify = Some(plan::VerifyPlan { check: true, ..plan::VerifyPlan::default() });
+            let ios = trace(&job, &regions).requests;
+            assert_eq!(ios.len(), 256, "{seed} {open_most:?}");
+            for pass in ios.chunks(128) {
+                let of = |operation| {
+                    let wanted = pass.iter().filter(move |(_, request)| request.operation == operation);
+                    wanted.map(|(_, request)| request.offset).collect::<Vec<_>>()
+                };
+                let (writes, reads) = (of(Operation::Write), of(Operation::Read));
+                assert_eq!(writes, reads, "{seed} {open_most:?}: in the order of the writes");
+                assert_eq!(writes.iter().collect::<BTreeSet<_>>().len(), 64, "{seed} {open_most:?}");
+                // Within a zone the blocks follow one another.
+                for zone in 0..16 {
+                    let inside: Vec<u64> = writes.iter().copied().filter(|at| at / (64 * K) == zone).collect();
+                    assert!(inside.is_sorted(), "{seed} {open_most:?}: {inside:?}");
+                }
+            }
+        }
+    }
+}
