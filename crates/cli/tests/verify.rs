@@ -300,6 +300,56 @@ fn states_are_exchanged_with_fio_in_both_directions() {
     }
 }
 
+/// How many writes the state file of job `w` counts.
+fn counted(directory: &Path) -> u64 {
+    let state = fs::read(directory.join("local-w-0-verify.state")).unwrap();
+    u64::from_le_bytes(state[32..40].try_into().unwrap())
+}
+
+#[test]
+fn a_state_of_synced_writes_promises_what_survives_a_crash() {
+    const WRITES: &str = "--filename=f --bs=4k --size=160k --verify=crc32c";
+    for (words, expected) in [
+        ("--rw=write --fsync=16", 32..=32),
+        ("--rw=write --fdatasync=16", 32..=32),
+        // Up to seven writes are in flight when the sync is submitted, and it may pass them by.
+        ("--rw=write --fsync=16 --ioengine=libaio --iodepth=8", 25..=32),
+        ("--rw=randwrite --randseed=7 --fsync=16", 32..=32),
+        ("--rw=write", 0..=0),
+        ("--rw=write --end_fsync=1", 40..=40),
+    ] {
+        let directory = TempDir::new().unwrap();
+        let at = directory.path();
+        good(Who::Plumb, at, &format!("{WRITES} {words} --do_verify=0 --verify_policy=fsynced"));
+        let synced = counted(at);
+        assert!(expected.contains(&synced), "{words}: {synced}");
+        // The machine crashes: what was not synced is gone.
+        let order = good(Who::Plumb, at, &format!("{WRITES} {words} --debug=io --ioengine=null --verify_state_save=0"));
+        let offsets: Vec<u64> = order
+            .lines()
+            .filter(|line| line.contains("queue: ") && line.contains("ddir=1"))
+            .filter_map(|line| u64::from_str_radix(line.split_once("off=0x")?.1.split_once(',')?.0, 16).ok())
+            .collect();
+        assert_eq!(offsets.len(), 40, "{words}: {order}");
+        let file = OpenOptions::new().write(true).open(at.join("f")).unwrap();
+        for &offset in &offsets[usize::try_from(synced).unwrap()..] {
+            file.write_all_at(&[0; 4096], offset).unwrap();
+        }
+        let verify = format!("{WRITES} {words} --verify_only=1 --verify_state_load=1 --verify_state_save=0");
+        let verify = format!("{verify} --verify_policy=fsynced");
+        if synced == 0 {
+            let (status, _, error) = job(Who::Plumb, at, &verify);
+            assert!(status == 0 && error.contains("nothing was verified"), "{words}: {error}");
+        } else {
+            assert_eq!(reads(&good(Who::Plumb, at, &verify)), synced.to_string(), "{words}");
+            let file = OpenOptions::new().write(true).open(at.join("f")).unwrap();
+            file.write_all_at(&[0; 4096], offsets[usize::try_from(synced).unwrap() - 1]).unwrap();
+            let (status, _, error) = job(Who::Plumb, at, &verify);
+            assert!(status == 1 && error.contains("verify"), "{words}: a synced write is missing: {error}");
+        }
+    }
+}
+
 #[test]
 fn a_state_that_cannot_be_used_ends_the_job_with_its_reason() {
     let directory = TempDir::new().unwrap();

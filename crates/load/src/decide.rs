@@ -3,6 +3,7 @@
 //! Simple loads (one target, one direction or a random mix, one size, no rate, no pause, no sync) are planned ahead: as
 //! many I/Os as can be issued before anything else has to be decided. [`Load::next`] then only counts these down.
 
+use super::flushes::Flushes;
 use super::limits::Limits;
 use super::next_file::FileSelector;
 use super::next_offset::{self, Offer, Order, Targets};
@@ -59,6 +60,8 @@ pub struct Load {
     passes: Passes,
     /// Blocks to be read back, in a job that verifies.
     pub(super) review: Option<Review>,
+    /// Which writes are durable, in a job that verifies these alone.
+    flushes: Option<Box<Flushes>>,
     /// I/Os that are skipped, in a job that only checks what an earlier run wrote.
     pub(super) skips: Option<Box<Skips>>,
     /// Replaces the generated I/Os by recorded ones.
@@ -153,7 +156,9 @@ impl Load {
         let syncs = Syncs::new(job, setup.regions.len());
         let review = Review::new(job, seed(Purpose::Trim));
         let replays = Review::may_replay(job) && pace.is_free() && think.is_off();
-        let free = pace.is_free() && think.is_off() && syncs.is_off() && review.is_none() && skips.is_none();
+        let flushes = Flushes::of(job);
+        let verifies = review.is_some() || flushes.is_some() || skips.is_some();
+        let free = pace.is_free() && think.is_off() && syncs.is_off() && !verifies;
         let walk = Walk::new(setup);
         let walks_freely = free && Replay::is_once(job);
         let rules = Rules {
@@ -182,6 +187,7 @@ impl Load {
             turn: 0,
             passes: Passes::default(),
             review,
+            flushes,
             skips,
             replay: None,
             walk: None,
@@ -217,6 +223,7 @@ impl Load {
             files: self.files.clone(),
             mix_draws: self.mix_draws.clone(),
             review: None,
+            flushes: None,
             skips: None,
             replay: None,
             walk: None,
@@ -258,6 +265,9 @@ impl Load {
 
     /// Passes an I/O to the witness that the loop issued by itself, at the end of a pass.
     pub fn note_issued(&mut self, now: Nanos, request: &Request) {
+        if let Some(flushes) = &mut self.flushes {
+            flushes.issued(request);
+        }
         if let Some(witness) = &mut self.witness {
             witness.issued(now, request);
         }
@@ -341,7 +351,7 @@ impl Load {
         Some(Request { operation, target: 0, offset, length })
     }
 
-    /// Counts an I/O that completed, successfully or not, for think time.
+    /// Counts a read, write or trim that completed, successfully or not, for think time; or a sync that succeeded.
     #[inline]
     pub fn completed(&mut self, request: &Request) {
         if request.direction().is_some() {
@@ -353,17 +363,38 @@ impl Load {
 
     #[cold]
     fn synced(&mut self, request: &Request) {
-        if let Some(review) = &mut self.review {
-            review.flushed(request.target);
-        }
-        self.note_completed(request);
+        self.note_synced(request.target);
+        self.tell_completed(request);
     }
 
-    /// Passes a completed I/O to the witness; called only by loops that inspect each I/O.
+    /// A sync of this target succeeded.
+    pub fn note_synced(&mut self, target: u32) {
+        if let Some(flushes) = &mut self.flushes {
+            let durable = flushes.synced(target);
+            if let Some(review) = &mut self.review {
+                review.flushed(target, durable);
+            }
+        }
+    }
+
+    /// Passes an I/O that completed in full to the witness; called only by loops that inspect each I/O.
     pub fn note_completed(&mut self, request: &Request) {
+        if let Some(flushes) = &mut self.flushes {
+            flushes.completed(request);
+        }
+        self.tell_completed(request);
+    }
+
+    fn tell_completed(&mut self, request: &Request) {
         if let Some(witness) = &mut self.witness {
             witness.completed(request);
         }
+    }
+
+    /// Number of writes of this job, from its first one on, that are on stable storage; `None` if the job does not
+    /// follow this.
+    pub fn durable_writes(&self) -> Option<u64> {
+        self.flushes.as_ref().map(|flushes| flushes.durable())
     }
 
     /// Passes a message about the worker to the witness.
@@ -379,10 +410,13 @@ impl Load {
         if let (Some(review), Operation::Write) = (&mut self.review, request.operation) {
             review.failed(request);
         }
+        if let (Some(flushes), Operation::Sync | Operation::DataSync) = (&mut self.flushes, request.operation) {
+            flushes.sync_failed(request.target);
+        }
         if let Some(witness) = &mut self.witness {
             witness.failed(request);
         }
-        self.note_completed(request);
+        self.tell_completed(request);
     }
 
     /// Number of passes that used up the data. It is increased together with the [`Next::Drain`] or [`Next::Stop`] that
@@ -468,8 +502,8 @@ impl Load {
             return Next::Stop;
         }
         if let Some(next) = self.syncs.take_due() {
-            if let (Some(review), Next::Issue(sync)) = (&mut self.review, &next) {
-                review.flushing(sync.target);
+            if let (Some(flushes), Next::Issue(sync)) = (&mut self.flushes, &next) {
+                flushes.issued(sync);
             }
             return next;
         }
@@ -507,10 +541,11 @@ impl Load {
         if request.direction().is_some() {
             self.think.issued();
         }
-        match (&mut self.review, request.operation) {
-            (Some(review), Operation::Write) => review.wrote(request),
-            (Some(review), Operation::Sync | Operation::DataSync) => review.flushing(request.target),
-            _ => {}
+        if let Some(flushes) = &mut self.flushes {
+            flushes.issued(request);
+        }
+        if let (Some(review), Operation::Write) = (&mut self.review, request.operation) {
+            review.wrote(request);
         }
     }
 
@@ -605,6 +640,9 @@ impl Load {
         self.think.issued();
         if direction == Direction::Write {
             self.syncs.written(&request);
+            if let Some(flushes) = &mut self.flushes {
+                flushes.issued(&request);
+            }
             if let Some(review) = &mut self.review {
                 review.wrote(&request);
             }

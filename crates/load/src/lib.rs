@@ -11,6 +11,7 @@
 pub mod content;
 mod decide;
 mod distribution;
+mod flushes;
 mod lfsr;
 mod limits;
 mod map;

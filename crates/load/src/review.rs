@@ -70,8 +70,6 @@ pub(super) struct Replay {
 #[derive(Clone, Debug)]
 struct Unflushed {
     blocks: VecDeque<Block>,
-    /// Targets with a sync in flight, and the number of the last write before it.
-    flushing: VecDeque<(u32, u64)>,
     /// True if the end of the job syncs.
     at_end: bool,
 }
@@ -123,7 +121,7 @@ impl Review {
         }
         let in_order = writes_once(job) && plan.trim.is_none();
         let at_end = job.load.end_fsync || job.load.fsync_on_close;
-        let unflushed = Unflushed { blocks: VecDeque::new(), flushing: VecDeque::new(), at_end };
+        let unflushed = Unflushed { blocks: VecDeque::new(), at_end };
         Some(Review {
             written: if in_order { Written::InOrder(VecDeque::new()) } else { Written::Latest(BTreeMap::new()) },
             writes: 0,
@@ -155,8 +153,10 @@ impl Review {
         self.written = Written::Replayed(Box::new(Replay { load, left: 0, writes: 0, failed: Vec::new() }));
     }
 
-    /// Restricts verification to the writes that `state` reports as complete.
+    /// Restricts verification to the writes that `state` reports as complete. Which of them were synced, it has taken
+    /// into account, and this run need not sync again.
     pub(super) fn resume(&mut self, state: State) {
+        self.unflushed = None;
         self.known = Some(state);
     }
 
@@ -190,19 +190,9 @@ impl Review {
         self.written.forget(request);
     }
 
-    /// A sync of this target was issued.
-    pub(super) fn flushing(&mut self, target: u32) {
-        let writes = self.writes;
-        if let Some(unflushed) = &mut self.unflushed {
-            unflushed.flushing.push_back((target, writes));
-        }
-    }
-
-    /// A sync of this target completed.
-    pub(super) fn flushed(&mut self, target: u32) {
+    /// The writes of this target up to number `last` are durable.
+    pub(super) fn flushed(&mut self, target: u32, last: u64) {
         let Some(unflushed) = &mut self.unflushed else { return };
-        let Some(at) = unflushed.flushing.iter().position(|&(flushed, _)| flushed == target) else { return };
-        let last = unflushed.flushing.remove(at).map_or(0, |(_, last)| last);
         let reached = |block: &Block| block.target == target && block.expects.is_up_to(last);
         unflushed.blocks.retain(|block| {
             let flushed = reached(block);
@@ -498,9 +488,8 @@ mod tests {
     fn only_flushed_writes_are_read_back_where_the_policy_says_so() {
         let mut review = review(|plan| plan.policy = VerifyPolicy::Synced);
         review.wrote(&write(0));
-        review.flushing(0);
         review.wrote(&write(4));
-        review.flushed(0);
+        review.flushed(0, 1);
         review.wrote(&write(8));
         let turns: Vec<Turn> = (0..4).map(|_| review.finish()).collect();
         assert_eq!(turns, [Turn::Begin, read(0, 1), Turn::End, Turn::None]);

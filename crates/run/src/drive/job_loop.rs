@@ -340,6 +340,8 @@ impl<'w, E: Calls, const LATENCY: bool> Drive<'w, E, LATENCY> {
             let result = self.alone(&request)?;
             if result < 0 {
                 self.fault(&request, result);
+            } else {
+                self.load.note_synced(target);
             }
         }
         self.show(WorkerState::Running);

@@ -311,6 +311,8 @@ impl<E: Calls, const LATENCY: bool> Drive<'_, E, LATENCY> {
             }
         } else if completion.result < 0 {
             self.fault(request, completion.result);
+            self.slots.release(completion.slot);
+            return Ok(());
         } else {
             self.statistics.synchronised(times);
         }

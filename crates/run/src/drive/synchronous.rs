@@ -117,7 +117,10 @@ impl<E: Calls, const LATENCY: bool> Drive<'_, E, LATENCY> {
     ) -> Result<Nanos, EngineError> {
         let mut moved = 0;
         match request.direction() {
-            None if result < 0 => self.fault(request, result),
+            None if result < 0 => {
+                self.fault(request, result);
+                return Ok(times.reaped);
+            }
             None => self.statistics.synchronised(times),
             Some(direction) => loop {
                 match self.classify(slot, request, &mut moved, result) {

@@ -137,12 +137,15 @@ impl Verification {
         }
     }
 
-    /// The last writes, as file and offset, the newest first.
-    pub(super) fn last_writes(&self) -> Vec<(u64, u64)> {
+    /// The last writes with numbers, from 0, below `end`, as file and offset, the newest first.
+    pub(super) fn last_writes(&self, end: u64) -> Vec<(u64, u64)> {
         let slots = self.last.len() as u64;
-        let kept = self.writes.min(slots);
-        let at = |back: u64| self.last[usize::try_from((self.writes - 1 - back) % slots).unwrap_or(0)];
-        (0..kept).map(at).map(|(target, offset)| (u64::from(target), offset)).collect()
+        let at = |number: u64| self.last[usize::try_from(number % slots).unwrap_or(0)];
+        (self.writes.saturating_sub(slots)..end.min(self.writes))
+            .rev()
+            .map(at)
+            .map(|(target, offset)| (u64::from(target), offset))
+            .collect()
     }
 }
 

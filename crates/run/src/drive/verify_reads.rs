@@ -118,7 +118,8 @@ impl<E: Calls, const LATENCY: bool> Drive<'_, E, LATENCY> {
             return;
         }
         let mut state = state::describe(self.job, checker.number);
-        (state.writes, state.completed) = (checker.writes, checker.last_writes());
+        state.writes = self.load.durable_writes().unwrap_or(checker.writes);
+        state.completed = checker.last_writes(state.writes);
         let name = load::verify::state::State::file_name(&state.name, state.index);
         let name = state::path(self.job, &name);
         if let Err(error) = sys::files::output_file::write(&name, &state.to_bytes(checker.plan.format)) {
