@@ -4,6 +4,7 @@ mod bandwidth;
 mod eta;
 mod idle;
 mod interim;
+mod no_io;
 mod surroundings;
 mod trials;
 mod trigger;
@@ -135,6 +136,9 @@ fn measure(plan: &Plan, invocation: &Invocation, out: &mut Output) -> Result<u8,
     remarks::judge(&mut result);
     let saved = kept.map_or(Ok(()), |mut kept| kept.write(&result));
     report(&result, invocation, talk, out)?;
+    for sentence in no_io::sentences(plan, &result) {
+        print_error(&format!("fio: {}", printable::line(&sentence)));
+    }
     watched.and(saved)?;
     let status = status(&result);
     Ok(if invocation.side.strict { remarks::strict_status(status, &result.notes) } else { status })
