@@ -4,6 +4,9 @@
 //! the same I/O where the workload fixes it, reach a given rate within 2 %, and print the same lines of text after
 //! folding (the rules stand in `house::fold`). What one refuses the other refuses.
 //!
+//! The newest fio that Debian has answers them, too: `newest_fio::NAME`, but for those that [`newest::DIFFERS`] lists with
+//! the reason.
+//!
 //! Each case is a test, `differential::NAME`, and so is each option that a case shows to work,
 //! `differential::NAME::without_OPTION`. On request (`--ignored`): `fio_itself::NAME` compares fio with itself, which
 //! must pass or the test is wrong; `search::NAME` prints which option a case notices.
@@ -13,6 +16,7 @@ mod checks;
 mod engines;
 mod loads;
 mod logs;
+mod newest;
 mod omitted;
 mod places;
 mod runs;
@@ -38,7 +42,7 @@ fn all_cases() -> Vec<Case> {
     for area in [checks::verify, checks::logs, checks::steps] {
         cases.extend(area());
     }
-    for area in [places::handling, places::regions, places::amounts] {
+    for area in [places::handling, places::regions, places::below_the_size_of_the_file, places::amounts] {
         cases.extend(area());
     }
     for area in [loads::buffers, runs::files, runs::workers, runs::engines, runs::measures, terse::lines] {
@@ -71,8 +75,16 @@ pub(super) fn groups() -> Vec<Cases> {
     // Two at a time: with more, the cases with a rate miss it on two processors.
     let mut cases = Cases::new("differential", 2);
     let (mut itself, mut search) = (Cases::new("fio_itself", 2), Cases::new("search", 2));
+    let mut newest = Cases::new("newest_fio", 4);
     for case in all_cases() {
         let (name, oracle) = (case.name, Oracle::default());
+        if newest::is_alike(name) {
+            let case = case.clone();
+            newest = newest.case(name, move || {
+                let theirs = answer_of(&newest::fio(), &case)?;
+                held(differences(&case, &theirs, &ours())?)
+            });
+        }
         for option in omitted::noticed_by(name) {
             let (case, oracle) = (case.clone(), oracle.clone());
             cases = cases.case(&format!("{name}::without_{option}"), move || {
@@ -92,7 +104,8 @@ pub(super) fn groups() -> Vec<Cases> {
         terse::a_planted_difference_in_a_terse_line_is_named,
         streams::planted_differences_among_ios_are_named,
     );
-    vec![cases, itself, search]
+    let newest = house::tests!(newest, newest::each_row_names_a_case_that_is_there);
+    vec![cases, newest, itself, search]
 }
 
 fn held(differences: Vec<String>) -> Result<(), String> {
@@ -107,18 +120,19 @@ fn the_list_is_long_enough_and_every_case_has_its_own_name() {
 }
 
 fn answer_of_fio(case: &Case, oracle: &Oracle) -> Result<Answer, String> {
-    let ask = || {
-        // Debian's fio now and then never ends (seen in one run of some hundred, between two processes and an exit):
-        // it is asked again. Ours is asked once.
-        let mut found = answer(case, &fio())?;
-        for _ in 0..2 {
-            if found.outcome.end == End::TooLate {
-                found = answer(case, &fio())?;
-            }
+    oracle.get_or_init(|| answer_of(&fio(), case)).clone()
+}
+
+/// The answer of a fio. Debian's now and then never ends (seen in one run of some hundred, between two processes and an
+/// exit): it is asked again. Ours is asked once.
+fn answer_of(fio: &Program, case: &Case) -> Result<Answer, String> {
+    let mut found = answer(case, fio)?;
+    for _ in 0..2 {
+        if found.outcome.end == End::TooLate {
+            found = answer(case, fio)?;
         }
-        Ok(found)
-    };
-    oracle.get_or_init(ask).clone()
+    }
+    Ok(found)
 }
 
 /// The differences between fio's answer and that of the program, which runs in its own directory in the target directory.
