@@ -320,7 +320,9 @@ fn a_state_of_synced_writes_promises_what_survives_a_crash() {
     ] {
         let directory = TempDir::new().unwrap();
         let at = directory.path();
-        good(Who::Plumb, at, &format!("{WRITES} {words} --do_verify=0 --verify_policy=fsynced"));
+        let (status, _, error) =
+            job(Who::Plumb, at, &format!("{WRITES} {words} --do_verify=0 --verify_policy=fsynced"));
+        assert_eq!(status, 0, "{words}: {error}");
         let synced = counted(at);
         assert!(expected.contains(&synced), "{words}: {synced}");
         // The machine crashes: what was not synced is gone.

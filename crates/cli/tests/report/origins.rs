@@ -47,8 +47,11 @@ fn a_run_of_ours_told_as_fio_does_is_drawn_over_time_with_latency_percentiles() 
     let names: Vec<&str> = latency.iter().filter_map(|line| line["name"].as_str()).collect();
     assert!(names.starts_with(&["p50", "p95", "p99"]), "{names:?}");
     // Reads from memory take microseconds, and a rank above takes no less.
-    let first = |line: usize| latency[line]["points"][1][1].as_f64().expect("a latency");
-    assert!((100.0..1e8).contains(&first(0)) && first(0) <= first(1) && first(1) <= first(2), "{latency:?}");
+    // An interval in which a busy machine did few I/Os has no high ranks.
+    let at = |interval: usize, line: usize| latency[line]["points"][interval][1].as_f64();
+    let first = (1..3).find_map(|interval| Some([at(interval, 0)?, at(interval, 1)?, at(interval, 2)?]));
+    let first = first.unwrap_or_else(|| panic!("no interval has latencies: {latency:?}"));
+    assert!((100.0..1e8).contains(&first[0]) && first.is_sorted(), "{latency:?}");
     assert!(
         page["runs"][0]["command"].as_str().is_some_and(|command| command.contains("--name=mine"))
             || page["runs"][0]["facts"].as_array().is_some_and(|facts| facts.len() > 2)
