@@ -21,6 +21,8 @@ Usage: iostat [options] [interval [count]]
   -k -m            kilobytes (default), megabytes
   -h               --human --pretty
   -N               names of device-mapper devices
+  -j TYPE          names of the links in /dev/disk/by-TYPE: ID, LABEL, PATH,
+                   UUID, ...
   -p [DEVICE,...]  partitions too; -p ALL the unused as well
   -g NAME DEVICE.. a group with its sum; -H shows sums only
   -t -y -z         moments; no report since boot; only devices at work
@@ -51,7 +53,9 @@ pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
         (None, Some(root)) => iostat::directory(root).map_err(mistake)?,
         (None, None) => PathBuf::from("/"),
     };
-    show(&request, &Source::under(root), &surroundings)
+    let source = Source::under(root);
+    request.check(source.sample(0).unwrap_or(Path::new("/"))).map_err(mistake)?;
+    show(&request, &source, &surroundings)
 }
 
 /// The source of samples: a live system or a recording.

@@ -1,9 +1,10 @@
 //! iostat's command line. Letters may be grouped; options and names may be in any order.
 
 use super::IostatError;
+use super::names::directory_of_links;
 use std::collections::BTreeSet;
 use std::num::NonZeroU64;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The settings of a valid command line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -28,6 +29,36 @@ impl Request {
     /// True if the option was given, or is implied by another one.
     pub fn has(&self, flag: Flag) -> bool {
         self.flags.contains(&flag)
+    }
+
+    /// True if a device is named, in a group or not.
+    pub(super) fn names_devices(&self) -> bool {
+        self.names.iter().any(|name| matches!(name, Name::Device(_) | Name::WithPartitions(_)))
+    }
+
+    /// The type of the links whose names are shown: the last `-j`.
+    pub(super) fn links(&self) -> Option<&str> {
+        self.names.iter().rev().find_map(|name| match name {
+            Name::Links(kind) => Some(kind.as_str()),
+            Name::Device(_) | Name::WithPartitions(_) | Name::Group(_) => None,
+        })
+    }
+
+    /// Checks that the directories that the command line names exist under `root`.
+    ///
+    /// # Errors
+    /// The first one that does not.
+    pub fn check(&self, root: &Path) -> Result<(), IostatError> {
+        for name in &self.names {
+            let Name::Links(kind) = name else { continue };
+            if !directory_of_links(root, kind).is_dir() {
+                return Err(IostatError::CommandLine(format!(
+                    "-j {kind}: Invalid type of persistent device name: there is no /dev/disk/by-{kind}; {}",
+                    types_of_links(root)
+                )));
+            }
+        }
+        Ok(())
     }
 }
 
@@ -107,6 +138,8 @@ pub enum Name {
     WithPartitions(String),
     /// `-g NAME`: a group of the devices that follow.
     Group(String),
+    /// `-j TYPE`, in lower case: the names that follow may be links in /dev/disk/by-TYPE.
+    Links(String),
 }
 
 /// The action of a command line.
@@ -164,7 +197,12 @@ impl<'a> Reader<'a> {
                 Some(name) if !name.starts_with('-') => self.request.names.push(Name::Group(name.to_owned())),
                 _ => return Err("-g wants the name of a group, then its devices: -g data sda sdb".into()),
             },
-            "-j" => return Err("-j is not built: name the link, /dev/disk/by-id/…, which leads to its device".into()),
+            "-j" => {
+                let kind =
+                    self.next().ok_or("-j wants a type of links in /dev/disk, such as ID, LABEL, PATH or UUID")?;
+                self.request.names.push(Name::Links(kind.to_lowercase()));
+                self.request.flags.insert(Flag::Pretty);
+            }
             "-f" | "+f" => {
                 return Err(format!("{word} is not built: --root=DIR reads a recorded DIR/proc and DIR/sys"));
             }
@@ -270,11 +308,11 @@ impl<'a> Reader<'a> {
         }
         let newer = [Flag::Short, Flag::Json, Flag::Pretty, Flag::Human];
         if request.has(Flag::OldColumns) && newer.iter().any(|flag| request.has(*flag)) {
-            return Err("--compat=9 has no -s, -h, --human, --pretty or -o JSON: they came later".into());
+            return Err("--compat=9 has no -s, -h, -j, --human, --pretty or -o JSON: they came later".into());
         }
         let wants_devices = grouped
             || request.has(Flag::Extended)
-            || !request.names.is_empty()
+            || request.names_devices()
             || request.listing != Listing::Named
             || !request.has(Flag::Cpu);
         if !request.has(Flag::Devices) {
@@ -285,6 +323,15 @@ impl<'a> Reader<'a> {
         }
         Ok(request)
     }
+}
+
+/// The types that `-j` can be given on this machine.
+fn types_of_links(root: &Path) -> String {
+    let entries = std::fs::read_dir(root.join("dev/disk")).into_iter().flatten().flatten();
+    let kind = |entry: std::fs::DirEntry| Some(entry.file_name().to_str()?.strip_prefix("by-")?.to_uppercase());
+    let mut kinds: Vec<String> = entries.filter_map(kind).collect();
+    kinds.sort();
+    if kinds.is_empty() { "/dev/disk has no links".to_owned() } else { format!("there are {}", kinds.join(", ")) }
 }
 
 /// Returns the path if it is an existing directory.
@@ -353,7 +400,8 @@ mod tests {
             ("-xo JSON", "must stand alone"),
             ("-H", "-g"),
             ("-g", "name of a group"),
-            ("-j ID", "-j is not built"),
+            ("-j", "-j wants"),
+            ("-jID", "must stand alone"),
             ("-f /tmp", "-f is not built"),
             ("+f /tmp", "+f is not built"),
             ("--compat=8", "--compat=9"),

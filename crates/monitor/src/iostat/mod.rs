@@ -1,6 +1,7 @@
 //! iostat: its command line, and the devices and rates of each report.
 
 mod argv;
+mod names;
 mod sampling;
 
 pub use argv::{Command, Flag, Listing, Name, Request, directory, parse};

@@ -2,6 +2,7 @@
 
 use super::IostatError;
 use super::argv::{Flag, Listing, Name, Request};
+use super::names::Names;
 use crate::counters;
 use crate::cpu::{CpuCounters, uptime_centiseconds};
 use crate::listing::{self, Listed, Reading};
@@ -107,18 +108,23 @@ enum Row {
 
 /// The rows in report order: by name; as given if there are groups; as listed with partitions.
 fn arranged(root: &Path, request: &Request) -> Result<Vec<Row>, IostatError> {
-    let mapper = if request.has(Flag::MapperNames) { listing::mapper_names(root) } else { BTreeMap::new() };
+    let names = Names::read(root, request);
+    let mut links = None;
     let mut seen = BTreeSet::new();
     let mut rows = Vec::new();
     let mut open = None;
     let row = |reading: Reading| {
-        let shown_as = mapper.get(&reading.name).unwrap_or(&reading.name).clone();
+        let shown_as = names.shown(&reading.name);
         Row::Device { reading, shown_as }
     };
     for name in &request.names {
         let found = match name {
-            Name::Device(name) => listing::single(root, &kernel_name(root, name, &mapper)).into_iter().collect(),
-            Name::WithPartitions(name) => listing::with_partitions(root, &kernel_name(root, name, &mapper)),
+            Name::Device(name) => listing::single(root, &names.kernel(name, links)).into_iter().collect(),
+            Name::WithPartitions(name) => listing::with_partitions(root, &names.kernel(name, links)),
+            Name::Links(kind) => {
+                links = Some(kind);
+                continue;
+            }
             Name::Group(name) => {
                 if let Some(before) = open.replace(format!(" {name}")) {
                     rows.push(Row::GroupEnd(before));
@@ -147,8 +153,8 @@ fn arranged(root: &Path, request: &Request) -> Result<Vec<Row>, IostatError> {
 fn listed(root: &Path, request: &Request) -> Result<Vec<Reading>, IostatError> {
     let diskstats = || Ok(listing::diskstats(&read(root, "proc/diskstats")?));
     let used = |readings: Vec<Reading>| readings.into_iter().filter(Reading::is_used).collect();
-    let named = request.names.iter().any(|name| !matches!(name, Name::Group(_)));
-    let groups = request.names.len();
+    let named = request.names_devices();
+    let groups = request.names.iter().filter(|name| matches!(name, Name::Group(_))).count();
     Ok(match request.listing {
         // If several groups are given without devices, they are all empty.
         Listing::Named if named || groups > 1 => Vec::new(),
@@ -158,21 +164,6 @@ fn listed(root: &Path, request: &Request) -> Result<Vec<Reading>, IostatError> {
         Listing::UsedPartitions => used(diskstats()?),
         Listing::Partitions => diskstats()?,
     })
-}
-
-/// The kernel's name of a device that the user named by name, path, link or mapper name.
-fn kernel_name(root: &Path, given: &str, mapper: &BTreeMap<String, String>) -> String {
-    let short = given.strip_prefix("/dev/").unwrap_or(given);
-    let short_of = |path: &Path| {
-        let dev = root.join("dev").canonicalize().ok()?;
-        path.canonicalize().ok()?.strip_prefix(dev).ok()?.to_str().map(str::to_owned)
-    };
-    if let Some((kernel, _)) = mapper.iter().find(|(_, name)| name.as_str() == short) {
-        return kernel.clone();
-    }
-    let inside = short_of(&root.join("dev").join(short));
-    let elsewhere = || given.starts_with('/').then(|| short_of(Path::new(given))).flatten();
-    inside.or_else(elsewhere).filter(|name| !name.is_empty()).unwrap_or_else(|| short.to_owned())
 }
 
 #[cfg(test)]

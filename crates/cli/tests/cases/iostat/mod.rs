@@ -78,6 +78,31 @@ const REPLAYED: &[(&str, &[(&str, &str)])] = &[
     ("--dec=1 -x 1 3", &[("S_COLORS", "always"), ("S_COLORS_SGR", "H=33;22:I=36:Z=junk:N=")]),
 ];
 
+/// Words, run over a recording with mapped and persistent names, of devices that are plugged in while it is shown.
+const PLUGGED: &[&str] = &[
+    "-d -j ID 1 4",
+    "-ds -j label",
+    "-dx -j path 1 2",
+    "-dx -j PATH --compact",
+    "-xs -j path",
+    "-d -N -j Id",
+    "-d -j ID -N 1 2",
+    "-d -p ALL -j ID",
+    "-ds wwn-b -j ID sda",
+    "-ds -p wwn-b,zz -j ID",
+    "-ds -j ID -p wwn-b,sda 1 2",
+    "-ds -j LaBeL my\\x20disk sda",
+    "-ds -N vg-root -j ID",
+    "-ds -j PATH -j ID sda pci-1 zz",
+    "-ds -j PATH pci-1 -j ID nvme-Z",
+    "-ds -j ID -g grp wwn-b zz sdr",
+    "-H -j ID -g grp wwn-b nvme-X",
+    "-ds -j path /dev/disk/by-id/wwn-b disk/by-id/zz",
+    "-ds -j ID -p wwn-b-part1",
+    "-dx -j ID -o JSON nvme-X",
+    "-c -j ID",
+];
+
 /// What Debian's iostat refuses, and we must too.
 const REFUSED: &[&str] = &[
     "1 0",
@@ -103,6 +128,9 @@ const REFUSED: &[&str] = &[
     "-- sda",
     "-j",
     "-jID",
+    "-dj ID",
+    "-j nosuch",
+    "-j ../id",
     "-Hg a sda",
     "-f /nosuch",
 ];
@@ -120,8 +148,8 @@ fn clean(command: &mut Command) -> &mut Command {
 
 /// The real iostat over a recording: the tree in its place is changed after each report.
 fn real(moments: &[Moment], words: &str, variables: &[(&str, &str)]) -> (Option<i32>, String) {
-    const BINDS: &str = "for path in proc/stat proc/uptime proc/diskstats sys/block sys/dev/block \
-                         sys/devices/system/cpu; do mount --bind \"$0/$path\" \"/$path\" || exit 99; done; \
+    const BINDS: &str = "for path in proc/stat proc/uptime proc/diskstats proc/devices sys/block \
+                         sys/dev/block sys/devices/system/cpu dev; do mount --bind \"$0/$path\" \"/$path\" || exit 99; done; \
                          exec iostat \"$@\"";
     let live = tempfile::tempdir().expect("a directory");
     moments[0].record(live.path());
@@ -216,6 +244,10 @@ pub(super) fn groups() -> Vec<Cases> {
         cases = cases.case(&format!("replayed::{words}{variables_named}"), move || {
             replay(&recording::server(), words, variables).map_or(Ok(()), Err)
         });
+    }
+    for &words in PLUGGED {
+        cases = cases
+            .case(&format!("plugged::{words}"), move || replay(&recording::plugged(), words, &[]).map_or(Ok(()), Err));
     }
     for &(words, variables) in MANY_DISKS {
         cases = cases.case(&format!("two_hundred_disks::{words}"), move || {
@@ -361,7 +393,7 @@ fn a_link_named_iostat_is_iostat_and_the_old_columns_are_there() {
 fn help_is_shown_and_options_of_our_own_refusal_name_a_way() {
     let help = ours(Path::new("/"), "--help", &[]);
     assert!(help.status.success() && String::from_utf8_lossy(&help.stdout).starts_with("Usage: iostat"));
-    for (words, part) in [("-j ID", "by-id"), ("-f /tmp", "--root"), ("+f /tmp", "--root")] {
+    for (words, part) in [("-j nosuch", "/dev/disk/by-nosuch"), ("-f /tmp", "--root"), ("+f /tmp", "--root")] {
         let outcome = ours(Path::new("/"), words, &[]);
         assert_eq!(outcome.status.code(), Some(1));
         assert!(String::from_utf8_lossy(&outcome.stderr).contains(part), "{words}");
