@@ -47,7 +47,7 @@ pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
         }
         Command::Show(request) => *request,
     };
-    let surroundings = Surroundings::here();
+    let surroundings = Surroundings::here()?;
     let root = match (&request.root, &surroundings.root) {
         (Some(root), _) => root.clone(),
         (None, Some(root)) => iostat::directory(root).map_err(mistake)?,
@@ -176,6 +176,7 @@ fn layout(request: &Request, surroundings: &Surroundings) -> Layout {
         spelling: if request.has(Flag::Human) { Spelling::Human } else { Spelling::Plain },
         naming,
         colours: surroundings.colours.clone(),
+        decimal_point: surroundings.decimal_point(),
     }
 }
 

@@ -129,8 +129,7 @@ pub(super) fn cell(value: Value, width: usize, layout: &Layout) -> String {
     match (layout.spelling, value.form()) {
         (_, Form::Plain(number)) => plain(number, width, layout),
         (Spelling::Plain, Form::Percent(share)) => {
-            let shown = format!(" {share:width$.*}", layout.decimals);
-            paint(&shown, share_colour(share, layout.decimals), layout)
+            paint(&fixed(share, width, layout.decimals, layout), share_colour(share, layout.decimals), layout)
         }
         (Spelling::Plain, Form::Amount(sectors)) => plain(sectors / factor(layout.unit), width, layout),
         (Spelling::Plain, Form::Count(sectors)) => {
@@ -141,8 +140,7 @@ pub(super) fn cell(value: Value, width: usize, layout: &Layout) -> String {
         (Spelling::Plain, Form::Kilobytes(sectors)) => plain(sectors / 2.0, width, layout),
         (Spelling::Human, Form::Percent(share)) => {
             let decimals = layout.decimals.min(1);
-            let shown = format!(" {share:width$.decimals$}", width = width - 1);
-            paint(&shown, share_colour(share, decimals), layout) + "%"
+            paint(&fixed(share, width - 1, decimals, layout), share_colour(share, decimals), layout) + "%"
         }
         (Spelling::Human, Form::Amount(sectors) | Form::Kilobytes(sectors)) => size(sectors, width, layout),
         (Spelling::Human, Form::Count(sectors)) => size(whole(sectors), width, layout),
@@ -156,7 +154,12 @@ pub(super) fn name(text: &str, layout: &Layout) -> String {
 
 fn plain(number: f64, width: usize, layout: &Layout) -> String {
     let kind = if prints_as_zero(number, layout.decimals) { Kind::Zero } else { Kind::Number };
-    paint(&format!(" {number:width$.*}", layout.decimals), kind, layout)
+    paint(&fixed(number, width, layout.decimals, layout), kind, layout)
+}
+
+/// Formats a number in `width` characters, preceded by a space.
+fn fixed(number: f64, width: usize, decimals: usize, layout: &Layout) -> String {
+    format!(" {number:width$.decimals$}").replace('.', &layout.decimal_point)
 }
 
 /// Formats sectors with a unit letter, in the unit that leaves at most four digits before the point (`-h`).
@@ -169,8 +172,7 @@ fn size(sectors: f64, width: usize, layout: &Layout) -> String {
     }
     let decimals = layout.decimals.min(1);
     let kind = if prints_as_zero(sectors, layout.decimals) { Kind::Zero } else { Kind::Number };
-    let shown = format!(" {number:width$.decimals$}", width = width - 1);
-    let mut shown = paint(&shown, kind, layout);
+    let mut shown = paint(&fixed(number, width - 1, decimals, layout), kind, layout);
     shown.push(LETTERS[letter]);
     shown
 }

@@ -108,6 +108,8 @@ pub struct Layout {
     pub naming: Naming,
     /// Colours; `None` for uncoloured text.
     pub colours: Option<Colours>,
+    /// The sign before decimals. JSON always has a point.
+    pub decimal_point: String,
 }
 
 impl Default for Layout {
@@ -119,6 +121,7 @@ impl Default for Layout {
             spelling: Spelling::default(),
             naming: Naming::default(),
             colours: None,
+            decimal_point: ".".to_owned(),
         }
     }
 }
