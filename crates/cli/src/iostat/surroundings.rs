@@ -1,7 +1,8 @@
 //! iostat's environment: variables, the terminal, the clock.
 
 use crate::failure::Failure;
-use formats::iostat::Colours;
+use formats::iostat::{Colours, Thresholds};
+use monitor::iostat::{Flag, Request};
 use std::ffi::CStr;
 use std::io::IsTerminal;
 use std::time::SystemTime;
@@ -26,16 +27,20 @@ const OF_LOCALE: [&CStr; 2] = [c"%x", c"%x %X"];
 const ISO: [&CStr; 2] = [c"%Y-%m-%d", c"%Y-%m-%dT%H:%M:%S%z"];
 
 impl Surroundings {
-    /// Reads the environment of this process.
-    pub(crate) fn here() -> Result<Self, Failure> {
+    /// Reads the environment of this process; what the command line requests comes first.
+    pub(crate) fn of(request: &Request) -> Result<Self, Failure> {
         let variable = |name: &str| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned());
         let coloured = match variable("S_COLORS").as_deref() {
             Some("never") => false,
             Some("always") => true,
             _ => std::io::stdout().is_terminal(),
         };
-        let colours = || Colours::chosen(&variable("S_COLORS_SGR").unwrap_or_default());
-        let iso = variable("S_TIME_FORMAT").as_deref() == Some("ISO");
+        let thresholds = if request.has(Flag::NewLook) { Thresholds::Sysstat12_8 } else { Thresholds::Sysstat12_6 };
+        let colours = || Colours::chosen(thresholds, &variable("S_COLORS_SGR").unwrap_or_default());
+        let mut formats = if variable("S_TIME_FORMAT").as_deref() == Some("ISO") { ISO } else { OF_LOCALE };
+        if request.has(Flag::EpochSeconds) {
+            formats[1] = c"%s";
+        }
         // As in locale(7): an empty variable counts as absent.
         let chosen = |category| {
             let mut names = ["LC_ALL", category, "LANG"].into_iter().filter_map(variable);
@@ -46,7 +51,7 @@ impl Surroundings {
             root: variable("PLUMB_ROOT").filter(|root| !root.is_empty()),
             blocks: variable("POSIXLY_CORRECT").is_some(),
             colours: coloured.then(colours),
-            formats: if iso { ISO } else { OF_LOCALE },
+            formats,
             locale: locale.map_err(|error| Failure::new(format!("iostat: {error}")))?,
         })
     }

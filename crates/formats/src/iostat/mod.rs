@@ -8,7 +8,7 @@ pub mod json;
 mod read;
 pub mod text;
 
-pub use cell::Colours;
+pub use cell::{Colours, Thresholds};
 pub(crate) use read::{IostatReader, device_from_json, from_json};
 
 use model::{CpuActivity, DeviceActivity};
@@ -67,6 +67,8 @@ pub enum Unit {
     Kilobytes,
     /// 1024² bytes.
     Megabytes,
+    /// 1024³ bytes.
+    Gigabytes,
     /// Sectors of 512 bytes.
     Blocks,
 }

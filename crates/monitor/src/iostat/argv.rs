@@ -87,6 +87,10 @@ pub enum Flag {
     Kilobytes,
     /// `-m`.
     Megabytes,
+    /// `-G`.
+    Gigabytes,
+    /// `-U`: the time of each report in seconds since the epoch.
+    EpochSeconds,
     /// `--human`.
     Human,
     /// `--pretty`.
@@ -97,6 +101,8 @@ pub enum Flag {
     Json,
     /// `--compat=9`.
     OldColumns,
+    /// `--compat=12.8`: the colours and empty lines of sysstat 12.8.
+    NewLook,
 }
 
 /// Options of one letter, which may be grouped.
@@ -113,6 +119,8 @@ const LETTERS: &[(char, &[Flag])] = &[
     ('h', &[Flag::Human, Flag::Pretty]),
     ('k', &[Flag::Kilobytes]),
     ('m', &[Flag::Megabytes]),
+    ('G', &[Flag::Gigabytes]),
+    ('U', &[Flag::Time, Flag::EpochSeconds]),
 ];
 
 /// The devices to report.
@@ -188,6 +196,7 @@ impl<'a> Reader<'a> {
             "--pretty" => drop(flags.insert(Flag::Pretty)),
             "--compact" => drop(flags.insert(Flag::Compact)),
             "--compat=9" => drop(flags.insert(Flag::OldColumns)),
+            "--compat=12.8" => drop(flags.insert(Flag::NewLook)),
             "-p" => self.partitions(),
             "-o" => match self.next() {
                 Some("JSON") => drop(self.request.flags.insert(Flag::Json)),
@@ -223,7 +232,7 @@ impl<'a> Reader<'a> {
         } else if let Some(root) = word.strip_prefix("--root=") {
             self.request.root = Some(directory(root).map_err(|error| error.to_string())?);
         } else if let Some(version) = word.strip_prefix("--compat=") {
-            return Err(format!("--compat={version}: the only older columns are those of --compat=9"));
+            return Err(format!("--compat={version}: the other versions are --compat=9 and --compat=12.8"));
         } else if word.starts_with("--") {
             return Err(format!("{word} is not an option"));
         } else if let Some(letters) = word.strip_prefix('-') {
@@ -250,8 +259,9 @@ impl<'a> Reader<'a> {
                     None => return Err(format!("-{letter} is not an option")),
                 },
             }
-            if self.request.has(Flag::Kilobytes) && self.request.has(Flag::Megabytes) {
-                return Err("-k and -m cannot both hold: give one of them".into());
+            let units = [Flag::Kilobytes, Flag::Megabytes, Flag::Gigabytes];
+            if units.into_iter().filter(|unit| self.request.has(*unit)).count() > 1 {
+                return Err("-k, -m and -G exclude each other: give one of them".into());
             }
         }
         Ok(None)
@@ -393,7 +403,8 @@ mod tests {
             ("1 0", "count is 0"),
             ("0 3", "interval"),
             ("1 2 3", "more than two"),
-            ("-km", "-k and -m"),
+            ("-km", "-k, -m and -G"),
+            ("-G -k", "-k, -m and -G"),
             ("-T", "-T is not an option"),
             ("--dec=A", "--dec=A"),
             ("-o XML", "-o XML"),

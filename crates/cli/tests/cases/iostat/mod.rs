@@ -12,8 +12,11 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
+/// Variables and their values.
+type Variables = &'static [(&'static str, &'static str)];
+
 /// Words, and the variables they are given with; all are run over the server's recording.
-const REPLAYED: &[(&str, &[(&str, &str)])] = &[
+const REPLAYED: &[(&str, Variables)] = &[
     ("", &[]),
     ("1 3", &[]),
     ("-d 1 4", &[]),
@@ -79,7 +82,7 @@ const REPLAYED: &[(&str, &[(&str, &str)])] = &[
 ];
 
 /// Words and the locales they are run in, over the server's recording.
-const LOCALES: &[(&str, &[(&str, &str)])] = &[
+const LOCALES: &[(&str, Variables)] = &[
     ("-d -t", &[("LC_ALL", "en_US.UTF-8")]),
     ("-o JSON -t 1 2", &[("LC_ALL", "en_US.UTF-8")]),
     ("-tx 1 2", &[("LC_ALL", "de_DE.UTF-8")]),
@@ -91,6 +94,37 @@ const LOCALES: &[(&str, &[(&str, &str)])] = &[
     ("-t", &[("LC_ALL", "en_US.UTF-8"), ("S_TIME_FORMAT", "ISO")]),
     ("-t", &[("LC_ALL", "C.UTF-8")]),
     ("-t", &[("LC_ALL", "no_SUCH.UTF-8")]),
+];
+
+/// Words and variables over the server's recording, where sysstat 12.7.5 differs from Debian 12's version. Its output is
+/// kept in `golden/iostat-12.7.5`; `--compat=12.8` is left out for it.
+const NEWEST: &[(&str, Variables, &str)] = &[
+    ("--compat=12.8 -x sda sdb nvme0n1 loop0 1 3", &[("S_COLORS", "always")], "colours.txt"),
+    (
+        "--compat=12.8 -hx --compact sda sdb nvme0n1 loop0 1 2",
+        &[("S_COLORS", "always"), ("S_COLORS_SGR", "W=33;22:X=36:N=1")],
+        "human.txt",
+    ),
+    ("--compat=12.8 -xs", &[("S_COLORS", "always"), ("S_COLORS_SGR", "M=33:H=7:X=junk")], "short.txt"),
+];
+
+/// Words over the server's recording, and lines that are shown: options that came with sysstat 12.8.
+const NEW_OPTIONS: &[(&str, &[&str])] = &[
+    (
+        "-dG sdb nvme0n1 1 2",
+        &[
+            "Device             tps    GB_read/s    GB_wrtn/s    GB_dscd/s    GB_read    GB_wrtn    GB_dscd",
+            "sdb              48.22         0.00         0.02         0.00          0          0          0",
+        ],
+    ),
+    ("-dxsG sdb", &["Device             tps      GB/s    rqm/s   await  areq-sz  aqu-sz  %util"]),
+    ("-ds --human -G sdb", &["Device             tps    GB_read/s     GB_w+d/s    GB_read     GB_w+d"]),
+    (
+        "-d -G sdw 1 2",
+        &["sdw               2.89         0.00         0.00         0.00          0          0          0"],
+    ),
+    ("-o JSON -G -x sdb", &["\"rGB/s\": 0.00, \"wGB/s\": 0.00, \"dGB/s\": 0.00"]),
+    ("-y -d -p sda10 --compat=12.8 1 1", &["CPU)\n\nDevice "]),
 ];
 
 /// Words, run over a recording with mapped and persistent names, of devices that are plugged in while it is shown.
@@ -128,7 +162,6 @@ const REFUSED: &[&str] = &[
     "-km",
     "-H",
     "-T",
-    "-G",
     "-g",
     "-o",
     "-o XML",
@@ -184,14 +217,14 @@ fn clean(command: &mut Command) -> &mut Command {
 }
 
 /// The real iostat over a recording: the tree in its place is changed after each report.
-fn real(moments: &[Moment], words: &str, variables: &[(&str, &str)]) -> (Option<i32>, String) {
+fn real(program: &str, moments: &[Moment], words: &str, variables: &[(&str, &str)]) -> (Option<i32>, String) {
     const BINDS: &str = "for path in proc/stat proc/uptime proc/diskstats proc/devices sys/block \
                          sys/dev/block sys/devices/system/cpu dev; do mount --bind \"$0/$path\" \"/$path\" || exit 99; done; \
-                         exec iostat \"$@\"";
+                         exec \"$@\"";
     let live = tempfile::tempdir().expect("a directory");
     moments[0].record(live.path());
     let mut command = Command::new("unshare");
-    command.args(["--mount", "sh", "-c", BINDS]).arg(live.path()).args(words.split_whitespace());
+    command.args(["--mount", "sh", "-c", BINDS]).arg(live.path()).arg(program).args(words.split_whitespace());
     clean(&mut command).envs(variables.iter().copied());
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("unshare is there");
     let mut pipe = child.stdout.take().expect("piped");
@@ -203,10 +236,16 @@ fn real(moments: &[Moment], words: &str, variables: &[(&str, &str)]) -> (Option<
         }
         text.extend_from_slice(&buffer[..read]);
         // The rest of this report comes at once; the next a second later.
-        std::thread::sleep(Duration::from_millis(400));
-        let rest = drain(&mut pipe, &mut text);
-        if let (true, Some(moment)) = (rest, later.next()) {
+        let mut end = Rest::Some;
+        while end == Rest::Some {
+            std::thread::sleep(Duration::from_millis(100));
+            end = drain(&mut pipe, &mut text);
+        }
+        if let (Rest::None, Some(moment)) = (end, later.next()) {
+            // It sees all of the next moment or nothing; its alarm waits.
+            signal(&child, rustix::process::Signal::STOP);
             moment.record(live.path());
+            signal(&child, rustix::process::Signal::CONT);
         }
     }
     let status = child.wait().expect("a child").code();
@@ -214,13 +253,32 @@ fn real(moments: &[Moment], words: &str, variables: &[(&str, &str)]) -> (Option<
     (status, String::from_utf8(text).expect("text"))
 }
 
-/// Takes what the pipe holds; true, as there is always a next moment to show.
-fn drain(pipe: &mut std::process::ChildStdout, text: &mut Vec<u8>) -> bool {
+fn signal(child: &std::process::Child, signal: rustix::process::Signal) {
+    let number = i32::try_from(child.id()).expect("a process number");
+    let process = rustix::process::Pid::from_raw(number).expect("a process number");
+    rustix::process::kill_process(process, signal).expect("our own child");
+}
+
+/// What a pipe held: something, nothing, or its end.
+#[derive(PartialEq)]
+enum Rest {
+    Some,
+    None,
+    End,
+}
+
+/// Takes what the pipe holds.
+fn drain(pipe: &mut std::process::ChildStdout, text: &mut Vec<u8>) -> Rest {
+    let before = text.len();
     let flags = rustix::fs::fcntl_getfl(&*pipe).expect("a pipe");
     rustix::fs::fcntl_setfl(&*pipe, flags | rustix::fs::OFlags::NONBLOCK).expect("a pipe");
     let end = pipe.read_to_end(text);
     rustix::fs::fcntl_setfl(&*pipe, flags).expect("a pipe");
-    end.is_err()
+    match end {
+        Ok(_) => Rest::End,
+        Err(_) if text.len() > before => Rest::Some,
+        Err(_) => Rest::None,
+    }
 }
 
 /// The digits of moments are what they are; everything else must be the same.
@@ -254,13 +312,33 @@ fn first_difference(expected: &str, found: &str) -> Option<String> {
     None
 }
 
-fn replay(moments: &[Moment], words: &str, variables: &[(&str, &str)]) -> Option<String> {
-    let recorded = tempfile::tempdir().expect("a directory");
+/// The drop-in over a recording.
+fn recorded(moments: &[Moment], words: &str, variables: &[(&str, &str)]) -> Output {
+    let root = tempfile::tempdir().expect("a directory");
     for (number, moment) in moments.iter().enumerate() {
-        moment.record(&recorded.path().join(number.to_string()));
+        moment.record(&root.path().join(number.to_string()));
     }
-    let (status, expected) = real(moments, words, variables);
-    let found = ours(recorded.path(), words, variables);
+    ours(root.path(), words, variables)
+}
+
+/// The same as the kept output of a newer iostat, which is recorded again if `PLUMB_NEWEST_IOSTAT` names that program.
+fn newest(words: &str, variables: &[(&str, &str)], file: &str) -> Result<(), String> {
+    // The first line has the machine's name.
+    let after_host = |text: &str| text.split_once('\n').unwrap_or_default().1.to_owned();
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/iostat-12.7.5").join(file);
+    if let Some(program) = std::env::var_os("PLUMB_NEWEST_IOSTAT") {
+        let program = program.to_str().expect("a plain path");
+        let (_, text) = real(program, &recording::server(), &words.replace("--compat=12.8", ""), variables);
+        std::fs::write(&path, after_host(&text)).expect("a golden file");
+    }
+    let kept = std::fs::read_to_string(&path).expect("a golden file");
+    let found = recorded(&recording::server(), words, variables);
+    first_difference(&kept, &after_host(&String::from_utf8_lossy(&found.stdout))).map_or(Ok(()), Err)
+}
+
+fn replay(moments: &[Moment], words: &str, variables: &[(&str, &str)]) -> Option<String> {
+    let (status, expected) = real("iostat", moments, words, variables);
+    let found = recorded(moments, words, variables);
     let shown = String::from_utf8_lossy(&found.stdout).into_owned();
     if status != found.status.code() {
         return Some(format!(
@@ -289,6 +367,16 @@ pub(super) fn groups() -> Vec<Cases> {
             replay(&recording::server(), words, variables).map_or(Ok(()), Err)
         });
     }
+    for &(words, variables, file) in NEWEST {
+        cases = cases.case(&format!("newest::{words}"), move || newest(words, variables, file));
+    }
+    for &(words, lines) in NEW_OPTIONS {
+        cases = cases.case(&format!("new_options::{words}"), move || {
+            let shown = String::from_utf8(recorded(&recording::server(), words, &[]).stdout).expect("text");
+            let missing = lines.iter().find(|line| !shown.contains(*line));
+            missing.map_or(Ok(()), |line| Err(format!("no {line:?} in\n{shown}")))
+        });
+    }
     for &words in PLUGGED {
         cases = cases
             .case(&format!("plugged::{words}"), move || replay(&recording::plugged(), words, &[]).map_or(Ok(()), Err));
@@ -306,6 +394,7 @@ pub(super) fn groups() -> Vec<Cases> {
         enough_command_lines_are_replayed,
         a_signal_ends_the_loop_and_closes_json,
         a_link_named_iostat_is_iostat_and_the_old_columns_are_there,
+        seconds_since_the_epoch_replace_the_time_of_a_report,
         help_is_shown_and_options_of_our_own_refusal_name_a_way,
     );
     let here = house::tests!(
@@ -321,7 +410,7 @@ fn enough_command_lines_are_replayed() {
 }
 
 /// Words and variables, run over a recording of 200 disks.
-const MANY_DISKS: &[(&str, &[(&str, &str)])] =
+const MANY_DISKS: &[(&str, Variables)] =
     &[("-x 1 2", &[]), ("-d -p ALL 1 2", &[]), ("-hx 1 2", &[("S_COLORS", "always")])];
 
 fn is_refused(words: &str) -> Result<(), String> {
@@ -406,9 +495,7 @@ fn a_signal_ends_the_loop_and_closes_json() {
         let command = command.arg("iostat").args(words.split_whitespace()).stdout(Stdio::piped());
         let child = command.spawn().expect("plumb runs");
         std::thread::sleep(Duration::from_millis(1500));
-        let number = i32::try_from(child.id()).expect("a process number");
-        let process = rustix::process::Pid::from_raw(number).expect("a process number");
-        rustix::process::kill_process(process, rustix::process::Signal::INT).expect("our own child");
+        signal(&child, rustix::process::Signal::INT);
         let outcome = child.wait_with_output().expect("a child");
         let text = String::from_utf8(outcome.stdout).expect("text");
         assert_eq!(outcome.status.code(), Some(0), "{words}");
@@ -432,6 +519,21 @@ fn a_link_named_iostat_is_iostat_and_the_old_columns_are_there() {
     let expected = "Device:         rrqm/s   wrqm/s     r/s     w/s    rkB/s    wkB/s avgrq-sz avgqu-sz   await r_await w_await  svctm  %util\n\
                     sdb               0.00     0.00    0.00   48.22     0.00 24686.60  1024.00     0.00    0.00    0.00    0.00   4.50  21.70\n";
     assert!(text.contains(expected), "{text}");
+}
+
+fn seconds_since_the_epoch_replace_the_time_of_a_report() {
+    let now = || std::time::SystemTime::UNIX_EPOCH.elapsed().expect("after 1970").as_secs();
+    for words in ["-d -U", "-tU -d", "-o JSON -dU"] {
+        let before = now();
+        let found = recorded(&recording::server(), words, &[("S_TIME_FORMAT", "ISO")]);
+        let text = String::from_utf8(found.stdout).expect("text");
+        let seconds = text.lines().find_map(|line| {
+            let line = line.trim();
+            let line = line.strip_prefix("\"timestamp\": \"").map_or(Some(line), |rest| rest.strip_suffix("\","))?;
+            line.parse::<u64>().ok()
+        });
+        assert!(seconds.is_some_and(|seconds| (before..=now()).contains(&seconds)), "{words}: {text}");
+    }
 }
 
 fn help_is_shown_and_options_of_our_own_refusal_name_a_way() {
