@@ -36,6 +36,16 @@ impl Request {
         self.names.iter().any(|name| matches!(name, Name::Device(_) | Name::WithPartitions(_)))
     }
 
+    /// True if partitions are listed, too.
+    pub(super) fn lists_partitions(&self) -> bool {
+        matches!(self.listing, Listing::UsedPartitions | Listing::Partitions)
+    }
+
+    /// The number of groups.
+    pub(super) fn groups(&self) -> usize {
+        self.names.iter().filter(|name| matches!(name, Name::Group(_))).count()
+    }
+
     /// The type of the links whose names are shown: the last `-j`.
     pub(super) fn links(&self) -> Option<&str> {
         self.names.iter().rev().find_map(|name| match name {
@@ -312,7 +322,7 @@ impl<'a> Reader<'a> {
         if count.is_some() && request.interval.is_none() {
             return Err("a count needs an interval of at least one second".into());
         }
-        let grouped = request.names.iter().any(|name| matches!(name, Name::Group(_)));
+        let grouped = request.groups() > 0;
         if request.has(Flag::SumsOnly) && !grouped {
             return Err("-H shows the sums of groups: name one with -g NAME DEVICE…".into());
         }

@@ -2,6 +2,7 @@
 
 mod argv;
 mod names;
+mod rows;
 mod sampling;
 
 pub use argv::{Command, Flag, Listing, Name, Request, directory, parse};

@@ -31,8 +31,13 @@ impl<'a> Names<'a> {
     }
 
     /// The name that is shown for a device.
-    pub(super) fn shown(&self, kernel: &str) -> String {
-        self.links.get(kernel).or_else(|| self.mapper.get(kernel)).map_or(kernel, String::as_str).to_owned()
+    pub(super) fn shown<'n>(&'n self, kernel: &'n str) -> &'n str {
+        self.links.get(kernel).or_else(|| self.mapper.get(kernel)).map_or(kernel, String::as_str)
+    }
+
+    /// The name by which a device that was named by `given` is sorted.
+    pub(super) fn sorted_as<'n>(&self, given: &'n str, kernel: &'n str) -> &'n str {
+        if self.mapper.get(kernel).is_some_and(|name| name == given) { given } else { kernel }
     }
 
     /// The kernel's name of a device that the user named by name, path, link or mapper name. `links` is the type of

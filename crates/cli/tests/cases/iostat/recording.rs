@@ -93,7 +93,7 @@ pub(crate) fn server() -> Vec<Moment> {
 }
 
 /// A workstation with device-mapper devices and links of several types. After the first moment a disk, a partition
-/// of an old disk and links are added; in the second another disk is away.
+/// of an old disk and links are added; in the third another disk is away.
 pub(crate) fn plugged() -> Vec<Moment> {
     let counters = |factor: u64| (1..=17).map(|field| (field * factor).to_string()).collect::<Vec<_>>().join(" ");
     let moment = |number: u64| {
@@ -131,7 +131,11 @@ pub(crate) fn plugged() -> Vec<Moment> {
             devices.insert(4, device("sda/sda0", &counters(20 + number * 30)));
             links.extend([("disk/by-id/aa", "../../sda"), ("disk/by-id/late", "../../sdr")]);
         }
-        devices.retain(|(name, _)| number != 1 || name != "sdr");
+        // It counts from zero when it returns.
+        devices.retain(|(name, _)| number < 2 || name != "sdr");
+        if number == 3 {
+            devices.insert(1, device("sdr", &counters(15)));
+        }
         (devices, links)
     };
     let times = [
