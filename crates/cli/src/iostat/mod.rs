@@ -25,6 +25,8 @@ Usage: iostat [options] [interval [count]]
                    UUID, ...
   -p [DEVICE,...]  partitions too; -p ALL the unused as well
   -g NAME DEVICE.. a group with its sum; -H shows sums only
+  -f DIR, +f DIR   devices in user space: DIR/diskstats and DIR/block instead
+                   of the kernel's files, or in addition to them
   -t -U            the time of each report; in seconds since the epoch
   -y -z            no report since boot; only devices at work
   -o JSON          JSON

@@ -2,6 +2,7 @@
 
 use super::IostatError;
 use super::names::directory_of_links;
+use crate::listing::DeviceFiles;
 use std::collections::BTreeSet;
 use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
@@ -17,6 +18,8 @@ pub struct Request {
     pub listing: Listing,
     /// Names, in the order given.
     pub names: Vec<Name>,
+    /// `-f` and `+f`.
+    user_space: Option<UserSpace>,
     /// `--root`.
     pub root: Option<PathBuf>,
     /// Seconds between reports.
@@ -54,11 +57,32 @@ impl Request {
         })
     }
 
+    /// The files of the devices under `root`, of which a recording has all.
+    pub(super) fn device_files(&self, root: &Path) -> Vec<DeviceFiles> {
+        let kernel = DeviceFiles::Kernel(root.to_owned());
+        let in_user_space = |path: &Path| {
+            // A path that is relative does not start at the root.
+            DeviceFiles::UserSpace(path.strip_prefix("/").map_or_else(|_| path.to_owned(), |path| root.join(path)))
+        };
+        match &self.user_space {
+            None => vec![kernel],
+            Some(UserSpace::Alone(path)) => vec![in_user_space(path)],
+            Some(UserSpace::Added(path)) => vec![kernel, in_user_space(path)],
+        }
+    }
+
     /// Checks that the directories that the command line names exist under `root`.
     ///
     /// # Errors
     /// The first one that does not.
     pub fn check(&self, root: &Path) -> Result<(), IostatError> {
+        for files in self.device_files(root) {
+            let DeviceFiles::UserSpace(path) = files else { continue };
+            if !path.is_dir() {
+                let path = path.display();
+                return Err(IostatError::CommandLine(format!("-f {path}: no such directory")));
+            }
+        }
         for name in &self.names {
             let Name::Links(kind) = name else { continue };
             if !directory_of_links(root, kind).is_dir() {
@@ -147,6 +171,15 @@ pub enum Listing {
     Partitions,
 }
 
+/// The directory with the files of devices in user space.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum UserSpace {
+    /// `-f`: read instead of the kernel's files.
+    Alone(PathBuf),
+    /// `+f`: read in addition to them.
+    Added(PathBuf),
+}
+
 /// A name on the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Name {
@@ -222,9 +255,8 @@ impl<'a> Reader<'a> {
                 self.request.names.push(Name::Links(kind.to_lowercase()));
                 self.request.flags.insert(Flag::Pretty);
             }
-            "-f" | "+f" => {
-                return Err(format!("{word} is not built: --root=DIR reads a recorded DIR/proc and DIR/sys"));
-            }
+            "-f" => self.user_space(word, UserSpace::Alone)?,
+            "+f" => self.user_space(word, UserSpace::Added)?,
             _ => return self.other(word),
         }
         Ok(None)
@@ -289,6 +321,16 @@ impl<'a> Reader<'a> {
             } else {
                 self.request.names.push(Name::WithPartitions(name.to_owned()));
             }
+        }
+    }
+
+    /// Parses the directory of `-f` and `+f`.
+    fn user_space(&mut self, word: &str, given: fn(PathBuf) -> UserSpace) -> Result<(), String> {
+        let path =
+            self.next().ok_or_else(|| format!("{word} wants a directory with diskstats and block/DEVICE/stat"))?;
+        match self.request.user_space.replace(given(path.into())) {
+            None => Ok(()),
+            Some(_) => Err(format!("{word} {path}: there can be one directory, of -f or of +f")),
         }
     }
 
@@ -423,8 +465,9 @@ mod tests {
             ("-g", "name of a group"),
             ("-j", "-j wants"),
             ("-jID", "must stand alone"),
-            ("-f /tmp", "-f is not built"),
-            ("+f /tmp", "+f is not built"),
+            ("-f", "-f wants a directory"),
+            ("-f /tmp +f /tmp", "one directory"),
+            ("-df /tmp", "must stand alone"),
             ("--compat=8", "--compat=9"),
             ("--compat=9 -s", "came later"),
             ("--root=/no/such", "/no/such"),

@@ -3,9 +3,8 @@
 use super::IostatError;
 use super::argv::{Listing, Name, Request};
 use super::names::Names;
-use crate::listing::{self, Reading};
+use crate::listing::{self, DeviceFiles, Reading};
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 
 /// Devices that follow each other; with a heading they are a group.
 #[derive(Debug, Default)]
@@ -32,15 +31,15 @@ impl Places {
 
 /// The requested devices: as given if there are groups, as listed with partitions, otherwise sorted.
 pub(super) fn arranged(
-    root: &Path,
+    files: &[DeviceFiles],
     request: &Request,
     names: &Names<'_>,
     places: &mut Places,
 ) -> Result<Vec<Block>, IostatError> {
-    let mut blocks = named(root, request, names);
+    let mut blocks = named(files, request, names);
     let seen: BTreeSet<String> =
         blocks.iter().flat_map(|block| &block.readings).map(|reading| reading.name.clone()).collect();
-    let mut listed = listed(root, request)?;
+    let mut listed = listed(files, request)?;
     listed.retain(|reading| !seen.contains(&reading.name));
     blocks.last_mut().expect("there is always one block").readings.append(&mut listed);
     if blocks.len() > 1 || request.lists_partitions() {
@@ -62,16 +61,16 @@ fn insert(readings: &mut Vec<Reading>, key: &str, reading: Reading) {
 
 /// The devices that were requested by name: in a group as given and then their partitions, otherwise sorted. A name of
 /// device-mapper is sorted as it was given. If all partitions are listed, those of a named device are not named.
-fn named(root: &Path, request: &Request, names: &Names<'_>) -> Vec<Block> {
+fn named(files: &[DeviceFiles], request: &Request, names: &Names<'_>) -> Vec<Block> {
     let grouped = request.groups() > 0;
     let (mut links, mut seen) = (None, BTreeSet::new());
     let mut block = Block::default();
     let (mut blocks, mut partitions) = (Vec::new(), Vec::new());
     for name in &request.names {
-        let (word, find): (_, fn(&Path, &str) -> Vec<Reading>) = match name {
-            Name::WithPartitions(word) if !request.lists_partitions() => (word, listing::with_partitions),
+        let (word, find): (_, fn(&DeviceFiles, &str) -> Vec<Reading>) = match name {
+            Name::WithPartitions(word) if !request.lists_partitions() => (word, DeviceFiles::with_partitions),
             Name::Device(word) | Name::WithPartitions(word) => {
-                (word, |root, name| listing::single(root, name).into_iter().collect())
+                (word, |files, name| files.single(name).into_iter().collect())
             }
             Name::Links(kind) => {
                 links = Some(kind.as_str());
@@ -85,8 +84,8 @@ fn named(root: &Path, request: &Request, names: &Names<'_>) -> Vec<Block> {
             }
         };
         let kernel = names.kernel(word, links);
-        let found = find(root, &kernel).into_iter();
-        for reading in found.filter(|reading| seen.insert(reading.name.clone())) {
+        let found = files.iter().map(|files| find(files, &kernel)).find(|found| !found.is_empty());
+        for reading in found.into_iter().flatten().filter(|reading| seen.insert(reading.name.clone())) {
             match (grouped, reading.name == kernel) {
                 (true, true) => block.readings.push(reading),
                 (true, false) => partitions.push(reading),
@@ -100,15 +99,35 @@ fn named(root: &Path, request: &Request, names: &Names<'_>) -> Vec<Block> {
     blocks
 }
 
-/// The devices that were not requested by name.
-fn listed(root: &Path, request: &Request) -> Result<Vec<Reading>, IostatError> {
+/// The devices that were not requested by name. One that is in several files has its first place and its last counters.
+fn listed(files: &[DeviceFiles], request: &Request) -> Result<Vec<Reading>, IostatError> {
     let (named, groups) = (request.names_devices(), request.groups());
-    match request.listing {
+    let read: fn(&DeviceFiles) -> Result<Vec<Reading>, IostatError> = match request.listing {
         // If several groups are given without devices, they are all empty.
-        Listing::Named if named || groups > 1 => Ok(Vec::new()),
-        Listing::Named | Listing::Whole => Ok(listing::whole_devices(root)),
-        Listing::UsedPartitions | Listing::Partitions => {
-            Ok(listing::diskstats(&super::sampling::read(root, "proc/diskstats")?))
+        Listing::Named if named || groups > 1 => return Ok(Vec::new()),
+        Listing::Named | Listing::Whole => |files| Ok(files.whole_devices()),
+        Listing::UsedPartitions | Listing::Partitions => diskstats,
+    };
+    let mut all: Vec<Reading> = Vec::new();
+    let mut places = BTreeMap::new();
+    for files in files {
+        for reading in read(files)? {
+            let at = *places.entry(reading.name.clone()).or_insert(all.len());
+            match all.get_mut(at) {
+                Some(earlier) => *earlier = reading,
+                None => all.push(reading),
+            }
         }
+    }
+    Ok(all)
+}
+
+/// The lines of /proc/diskstats, or of the same file of devices in user space, which may be missing.
+fn diskstats(files: &DeviceFiles) -> Result<Vec<Reading>, IostatError> {
+    let path = files.diskstats();
+    match (std::fs::read_to_string(&path), files) {
+        (Ok(text), _) => Ok(listing::diskstats(&text)),
+        (Err(_), DeviceFiles::UserSpace(_)) => Ok(Vec::new()),
+        (Err(error), DeviceFiles::Kernel(_)) => Err(IostatError::Unreadable { path, error }),
     }
 }

@@ -45,7 +45,7 @@ impl Sampling {
         (self.uptime, self.cpu) = (uptime, cpu);
         let devices = if request.has(Flag::Devices) {
             let names = Names::read(root, request);
-            let blocks = rows::arranged(root, request, &names, &mut self.places)?;
+            let blocks = rows::arranged(&request.device_files(root), request, &names, &mut self.places)?;
             self.devices(&blocks, &names, request, elapsed)
         } else {
             Vec::new()
@@ -83,7 +83,7 @@ impl Sampling {
 }
 
 /// Reads a file of the kernel.
-pub(super) fn read(root: &Path, file: &str) -> Result<String, IostatError> {
+fn read(root: &Path, file: &str) -> Result<String, IostatError> {
     let path = root.join(file);
     std::fs::read_to_string(&path).map_err(|error| IostatError::Unreadable { path, error })
 }

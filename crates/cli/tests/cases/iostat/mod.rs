@@ -150,6 +150,25 @@ const PLUGGED: &[&str] = &[
     "-ds -j ID -p wwn-b-part1",
     "-dx -j ID -o JSON nvme-X",
     "-c -j ID",
+    "-ds -f /mnt 1 3",
+    "-ds +f /mnt 1 3",
+    "-dx +f /mnt/ 1 2",
+    "-ds +f /mnt -p ALL 1 3",
+    "-ds -f /mnt/ -p ALL 1 3",
+    "-ds +f /mnt -p 1 3",
+    "-ds -f /mnt -p sda",
+    "-ds +f /mnt -p sda,spdk0 1 2",
+    "-ds -f /mnt -p spdk0 sda1 1 2",
+    "-ds -f /mnt sda10 spdk0 spdk0p1 sda1",
+    "-ds +f /mnt sda spdk0 sda1 spdk0p1 1 2",
+    "-ds +f /mnt -g grp sda spdk0 1 2",
+    "-ds +f /mnt -g grp -p ALL 1 2",
+    "-ds -f /mnt ALL",
+    "-ds +f /mnt ALL 1 2",
+    "-dz +f /mnt idle nvme0n1 aspdk 1 2",
+    "-d -o JSON +f /mnt -x 1 2",
+    "-c -f /mnt",
+    "-ds -j ID +f /mnt 1 2",
     "-ds 1 4",
     "-ds -p ALL 1 4",
     "-ds -p 1 4",
@@ -200,6 +219,13 @@ const REFUSED: &[&str] = &[
     "-j ../id",
     "-Hg a sda",
     "-f /nosuch",
+    "+f /nosuch",
+    "-f",
+    "+f",
+    "-df /mnt",
+    "-f/mnt",
+    "-f /mnt -f /mnt",
+    "-f /mnt +f /mnt",
 ];
 
 fn ours(root: &Path, words: &str, variables: &[(&str, &str)]) -> Output {
@@ -238,7 +264,7 @@ fn clean(command: &mut Command) -> &mut Command {
 /// The real iostat over a recording: the tree in its place is changed after each report.
 fn real(program: &str, moments: &[Moment], words: &str, variables: &[(&str, &str)]) -> (Option<i32>, String) {
     const BINDS: &str = "for path in proc/stat proc/uptime proc/diskstats proc/devices sys/block \
-                         sys/dev/block sys/devices/system/cpu dev; do mount --bind \"$0/$path\" \"/$path\" || exit 99; done; \
+                         sys/dev/block sys/devices/system/cpu mnt dev; do mount --bind \"$0/$path\" \"/$path\" || exit 99; done; \
                          exec \"$@\"";
     let live = tempfile::tempdir().expect("a directory");
     moments[0].record(live.path());
@@ -257,7 +283,7 @@ fn real(program: &str, moments: &[Moment], words: &str, variables: &[(&str, &str
         // The rest of this report comes at once; the next a second later.
         let mut end = Rest::Some;
         while end == Rest::Some {
-            std::thread::sleep(Duration::from_millis(100));
+            std::thread::sleep(Duration::from_millis(350));
             end = drain(&mut pipe, &mut text);
         }
         if let (Rest::None, Some(moment)) = (end, later.next()) {
@@ -558,7 +584,11 @@ fn seconds_since_the_epoch_replace_the_time_of_a_report() {
 fn help_is_shown_and_options_of_our_own_refusal_name_a_way() {
     let help = ours(Path::new("/"), "--help", &[]);
     assert!(help.status.success() && String::from_utf8_lossy(&help.stdout).starts_with("Usage: iostat"));
-    for (words, part) in [("-j nosuch", "/dev/disk/by-nosuch"), ("-f /tmp", "--root"), ("+f /tmp", "--root")] {
+    for (words, part) in [
+        ("-j nosuch", "/dev/disk/by-nosuch"),
+        ("-f /nosuch", "no such directory"),
+        ("-f /mnt +f /mnt", "one directory"),
+    ] {
         let outcome = ours(Path::new("/"), words, &[]);
         assert_eq!(outcome.status.code(), Some(1));
         assert!(String::from_utf8_lossy(&outcome.stderr).contains(part), "{words}");

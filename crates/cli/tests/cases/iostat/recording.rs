@@ -11,6 +11,8 @@ pub(crate) struct Moment {
     pub(crate) devices: Vec<(String, String)>,
     /// Links below /dev and what they lead to. One in `mapper` gives a device-mapper device its name.
     pub(crate) links: Vec<(&'static str, &'static str)>,
+    /// Devices in user space, whose files are in /mnt.
+    pub(crate) in_user_space: Vec<(String, String)>,
 }
 
 fn device(name: &str, counters: &str) -> (String, String) {
@@ -87,7 +89,7 @@ pub(crate) fn server() -> Vec<Moment> {
         if number > 0 {
             devices.push(device("sdn", "33 1 264 20 44 2 352 30 0 50 50 0 0 0 0 0 0"));
         }
-        moments.push(Moment { uptime, cpu, devices, links: Vec::new() });
+        moments.push(Moment { uptime, cpu, devices, links: Vec::new(), in_user_space: Vec::new() });
     }
     moments
 }
@@ -148,7 +150,14 @@ pub(crate) fn plugged() -> Vec<Moment> {
         .zip(times)
         .map(|(number, (uptime, cpu))| {
             let (devices, links) = moment(number);
-            Moment { uptime, cpu, devices, links }
+            let mut in_user_space =
+                vec![("spdk0", 2), ("spdk0/spdk0p1", 1), ("sda", 10), ("sda/sda1", 9), ("aspdk", 3), ("idle", 0)];
+            if number > 0 {
+                in_user_space.insert(0, ("zlate", 7));
+            }
+            let named =
+                in_user_space.into_iter().map(|(name, factor)| device(name, &counters(factor * (10 + number * 20))));
+            Moment { uptime, cpu, devices, links, in_user_space: named.collect() }
         })
         .collect()
 }
@@ -171,7 +180,13 @@ pub(crate) fn many() -> Vec<Moment> {
             )
         })
     };
-    let moment = |uptime, cpu, factor| Moment { uptime, cpu, devices: devices(factor).collect(), links: Vec::new() };
+    let moment = |uptime, cpu, factor| Moment {
+        uptime,
+        cpu,
+        devices: devices(factor).collect(),
+        links: Vec::new(),
+        in_user_space: Vec::new(),
+    };
     vec![
         moment("86400.01 1.00", "cpu  1 2 3 4 5 6 7 8 9 10", 100),
         moment("86401.02 1.00", "cpu  1 2 3 104 5 6 7 8 9 10", 113),
@@ -192,7 +207,7 @@ impl Moment {
             fs::create_dir_all(root.join(directory)).expect("a tree of our own");
         }
         // These are mounted elsewhere while they change, so they are emptied and not replaced.
-        for directory in ["sys/block", "sys/dev/block", "dev"] {
+        for directory in ["sys/block", "sys/dev/block", "dev", "mnt"] {
             fs::create_dir_all(root.join(directory)).expect("a tree of our own");
             for entry in fs::read_dir(root.join(directory)).expect("a tree of our own") {
                 let entry = entry.expect("an entry");
@@ -202,25 +217,8 @@ impl Moment {
                 remove.expect("a tree of our own");
             }
         }
-        let mut diskstats = String::new();
-        for (name, counters) in &self.devices {
-            let directory = root.join("sys/block").join(name);
-            fs::create_dir_all(&directory).expect("a tree of our own");
-            fs::write(directory.join("stat"), counters).expect("a tree of our own");
-            let short = name.rsplit('/').next().unwrap_or(name);
-            let (major, minor) = number(short);
-            diskstats += &format!("{major:4} {minor:7} {short} {counters}\n");
-            link(&format!("../../block/{name}"), &root.join(format!("sys/dev/block/{major}:{minor}")));
-            let block = (rustix::fs::FileType::BlockDevice, rustix::fs::Mode::empty());
-            rustix::fs::mknodat(
-                rustix::fs::CWD,
-                root.join("dev").join(short),
-                block.0,
-                block.1,
-                rustix::fs::makedev(major, minor),
-            )
-            .expect("a node: are we root?");
-        }
+        record_devices(&self.devices, root, ["sys/block", "sys/dev/block", "proc/diskstats"]);
+        record_devices(&self.in_user_space, root, ["mnt/block", "mnt/dev/block", "mnt/diskstats"]);
         for (path, target) in &self.links {
             link(target, &root.join("dev").join(path));
             if let (Some(name), Some(device)) = (path.strip_prefix("mapper/"), target.strip_prefix("../")) {
@@ -232,10 +230,31 @@ impl Moment {
         let processors = format!("{}\ncpu0 1 1 1 1\ncpu1 1 1 1 1\nintr 1\n", self.cpu);
         let majors = "Block devices:\n 60 sd\n 61 device-mapper\n".to_owned();
         let uptime = self.uptime.to_owned();
-        for (file, text) in [("diskstats", diskstats), ("stat", processors), ("devices", majors), ("uptime", uptime)] {
+        for (file, text) in [("stat", processors), ("devices", majors), ("uptime", uptime)] {
             fs::write(root.join("proc").join(file), text).expect("a tree of our own");
         }
     }
+}
+
+/// Writes the counters of devices, the links from their numbers, and their nodes.
+fn record_devices(devices: &[(String, String)], root: &Path, [block, numbers, diskstats]: [&str; 3]) {
+    let mut lines = String::new();
+    for (name, counters) in devices {
+        let directory = root.join(block).join(name);
+        fs::create_dir_all(&directory).expect("a tree of our own");
+        fs::write(directory.join("stat"), counters).expect("a tree of our own");
+        let short = name.rsplit('/').next().unwrap_or(name);
+        let (major, minor) = number(short);
+        lines += &format!("{major:4} {minor:7} {short} {counters}\n");
+        link(&format!("../../block/{name}"), &root.join(format!("{numbers}/{major}:{minor}")));
+        let node = root.join("dev").join(short);
+        if !node.exists() {
+            let block = (rustix::fs::FileType::BlockDevice, rustix::fs::Mode::empty());
+            rustix::fs::mknodat(rustix::fs::CWD, node, block.0, block.1, rustix::fs::makedev(major, minor))
+                .expect("a node: are we root?");
+        }
+    }
+    fs::write(root.join(diskstats), lines).expect("a tree of our own");
 }
 
 fn link(target: &str, path: &Path) {
