@@ -17,6 +17,30 @@ fn seed(name: &str) -> String {
     format!("{}/../formats/tests/seeds/{name}.txt", env!("CARGO_MANIFEST_DIR"))
 }
 
+#[test]
+fn gibibytes_and_german_dates_of_iostat_are_read() {
+    let report = |second: u32| {
+        format!(
+            "20.11.2026 12:00:0{second}\n\
+             Device            r/s     rGB/s r_await  %util\n\
+             sda             48,22      0,50    1,00  75,00\n\n"
+        )
+    };
+    let (status, found, errors) = plumb(&["parse", "--format", "json", "-"], &(report(1) + &report(2)));
+    assert_eq!((status, errors.as_str()), (0, ""));
+    assert!(found.contains("20.11.2026 12:00:02"), "{found}");
+    let (_, table, _) = plumb(&["parse", "-f", "csv", "-"], &report(1));
+    assert!(table.contains(",sda,,,512,"), "{table}");
+    let drawn = tempfile::tempdir().expect("the test's own directory");
+    let (input, page) = (drawn.path().join("iostat.txt"), drawn.path().join("page.html"));
+    std::fs::write(&input, report(1) + &report(2)).expect("the test's own directory");
+    let words = ["report", &input.to_string_lossy(), "-o", &page.to_string_lossy()].map(str::to_owned);
+    let (status, _, errors) = plumb(&words.each_ref().map(String::as_str), "");
+    assert_eq!(status, 0, "{errors}");
+    let page = std::fs::read_to_string(page).expect("a page");
+    assert!(page.contains("536870912"), "half a gibibyte per second is in the page's data");
+}
+
 /// 60 workloads: patterns by sizes, depths, clones, percentiles and what shifts a report.
 fn jobs() -> Vec<String> {
     let patterns = ["read", "write", "randread", "randwrite", "rw", "randrw"];

@@ -3,7 +3,7 @@
 use crate::counters;
 use model::{DeviceGain, RequestGain};
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Set of counters on a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,29 +64,65 @@ pub fn diskstats(text: &str) -> Vec<Reading> {
     text.lines().filter_map(reading).collect()
 }
 
+/// The files with the counters of devices.
+#[derive(Clone, Debug)]
+pub(crate) enum DeviceFiles {
+    /// The kernel's, under this root.
+    Kernel(PathBuf),
+    /// Those of devices in user space, in this directory.
+    UserSpace(PathBuf),
+}
+
+impl DeviceFiles {
+    /// All whole devices (not partitions), in directory order.
+    pub(crate) fn whole_devices(&self) -> Vec<Reading> {
+        directories(&self.block())
+    }
+
+    /// The device or partition `name`, followed by its partitions in directory order. Empty if there is no such device.
+    pub(crate) fn with_partitions(&self, name: &str) -> Vec<Reading> {
+        let mut found: Vec<Reading> = self.single(name).into_iter().collect();
+        if let Some(file) = file_name(name) {
+            found.extend(directories(&self.block().join(file)));
+        }
+        found
+    }
+
+    /// The device or partition `name`.
+    pub(crate) fn single(&self, name: &str) -> Option<Reading> {
+        let file = file_name(name)?;
+        let block = self.block();
+        if let Some(whole) = reading(&block.join(&file), name) {
+            return Some(whole);
+        }
+        let disks = std::fs::read_dir(&block).ok()?;
+        disks.flatten().find_map(|disk| reading(&disk.path().join(&file), name))
+    }
+
+    /// The file with a line for each device and partition.
+    pub(crate) fn diskstats(&self) -> PathBuf {
+        match self {
+            DeviceFiles::Kernel(root) => root.join("proc/diskstats"),
+            DeviceFiles::UserSpace(directory) => directory.join("diskstats"),
+        }
+    }
+
+    fn block(&self) -> PathBuf {
+        match self {
+            DeviceFiles::Kernel(root) => root.join("sys/block"),
+            DeviceFiles::UserSpace(directory) => directory.join("block"),
+        }
+    }
+}
+
 /// All whole devices (not partitions) under `root`, in directory order.
 pub fn whole_devices(root: &Path) -> Vec<Reading> {
-    directories(&root.join("sys/block"))
+    DeviceFiles::Kernel(root.to_owned()).whole_devices()
 }
 
-/// The device or partition `name`, followed by its partitions in directory order. Empty if there is no such device.
-pub(crate) fn with_partitions(root: &Path, name: &str) -> Vec<Reading> {
-    let mut found: Vec<Reading> = single(root, name).into_iter().collect();
-    if let Some(file) = file_name(name) {
-        found.extend(directories(&root.join("sys/block").join(file)));
-    }
-    found
-}
-
-/// The device or partition `name`.
+/// The device or partition `name` under `root`.
 pub fn single(root: &Path, name: &str) -> Option<Reading> {
-    let file = file_name(name)?;
-    let block = root.join("sys/block");
-    if let Some(whole) = reading(&block.join(&file), name) {
-        return Some(whole);
-    }
-    let disks = std::fs::read_dir(&block).ok()?;
-    disks.flatten().find_map(|disk| reading(&disk.path().join(&file), name))
+    DeviceFiles::Kernel(root.to_owned()).single(name)
 }
 
 /// File name of a device's directory; `None` for names that would leave /sys/block.
@@ -148,10 +184,11 @@ mod tests {
         std::fs::create_dir_all(root.path().join("sys/block/dm-0/dm")).unwrap();
         std::fs::write(root.path().join("sys/block/dm-0/dm/name"), "root\n").unwrap();
         let names = |found: Vec<Reading>| found.into_iter().map(|reading| reading.name).collect::<Vec<_>>();
-        assert_eq!(names(with_partitions(root.path(), "sda")), ["sda", "sda1"]);
-        assert_eq!(names(with_partitions(root.path(), "sda1")), ["sda1"]);
-        assert_eq!(names(with_partitions(root.path(), "cciss/c0d0")), ["cciss/c0d0"]);
-        assert_eq!(names(with_partitions(root.path(), "..")), Vec::<String>::new());
+        let kernel = DeviceFiles::Kernel(root.path().to_owned());
+        assert_eq!(names(kernel.with_partitions("sda")), ["sda", "sda1"]);
+        assert_eq!(names(kernel.with_partitions("sda1")), ["sda1"]);
+        assert_eq!(names(kernel.with_partitions("cciss/c0d0")), ["cciss/c0d0"]);
+        assert_eq!(names(kernel.with_partitions("..")), Vec::<String>::new());
         assert_eq!(whole_devices(root.path()).iter().filter(|reading| reading.is_used()).count(), 2);
         assert_eq!(mapper_names(root.path()), BTreeMap::from([("dm-0".to_owned(), "root".to_owned())]));
     }

@@ -18,15 +18,21 @@ const USAGE: &str = "\
 Usage: iostat [options] [interval [count]]
   -c -d            processors only, devices only
   -x -s            extended columns, narrow columns; -xs both
-  -k -m            kilobytes (default), megabytes
+  -k -m -G         kilobytes (default), megabytes, gigabytes
   -h               --human --pretty
   -N               names of device-mapper devices
+  -j TYPE          names of the links in /dev/disk/by-TYPE: ID, LABEL, PATH,
+                   UUID, ...
   -p [DEVICE,...]  partitions too; -p ALL the unused as well
   -g NAME DEVICE.. a group with its sum; -H shows sums only
-  -t -y -z         moments; no report since boot; only devices at work
+  -f DIR, +f DIR   devices in user space: DIR/diskstats and DIR/block instead
+                   of the kernel's files, or in addition to them
+  -t -U            the time of each report; in seconds since the epoch
+  -y -z            no report since boot; only devices at work
   -o JSON          JSON
   --human --pretty --compact --dec=0|1|2
   --compat=9       the columns of sysstat 9: avgrq-sz, avgqu-sz, svctm
+  --compat=12.8    the colours of sysstat 12.8; -y leaves one empty line
   --root=DIR       read DIR/proc and DIR/sys; or replay DIR/0, DIR/1, ...
                    (also PLUMB_ROOT=DIR)
   DEVICE... | ALL  these devices only; unused ones as well
@@ -45,13 +51,15 @@ pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
         }
         Command::Show(request) => *request,
     };
-    let surroundings = Surroundings::here();
+    let surroundings = Surroundings::of(&request)?;
     let root = match (&request.root, &surroundings.root) {
         (Some(root), _) => root.clone(),
         (None, Some(root)) => iostat::directory(root).map_err(mistake)?,
         (None, None) => PathBuf::from("/"),
     };
-    show(&request, &Source::under(root), &surroundings)
+    let source = Source::under(root);
+    request.check(source.sample(0).unwrap_or(Path::new("/"))).map_err(mistake)?;
+    show(&request, &source, &surroundings)
 }
 
 /// The source of samples: a live system or a recording.
@@ -92,7 +100,8 @@ fn show(request: &Request, source: &Source, surroundings: &Surroundings) -> Resu
         let Some(root) = source.sample(number) else { break };
         let difference = sampling.next(root, request).map_err(|error| Failure::new(format!("iostat: {error}")))?;
         if number == 0 && request.has(Flag::SkipFirst) && request.interval.is_some() {
-            output.write("\n")?;
+            // sysstat 12.8 has no second empty line here.
+            output.write(if request.has(Flag::NewLook) { "" } else { "\n" })?;
         } else {
             let report = Report {
                 moment: request.has(Flag::Time).then(|| surroundings.moment()),
@@ -163,15 +172,17 @@ fn layout(request: &Request, surroundings: &Surroundings) -> Layout {
     };
     Layout {
         columns,
-        unit: match (request.has(Flag::Kilobytes), request.has(Flag::Megabytes)) {
-            (_, true) => Unit::Megabytes,
-            (false, false) if surroundings.blocks => Unit::Blocks,
+        unit: match [Flag::Kilobytes, Flag::Megabytes, Flag::Gigabytes].map(|unit| request.has(unit)) {
+            [_, true, _] => Unit::Megabytes,
+            [_, _, true] => Unit::Gigabytes,
+            [false, _, _] if surroundings.blocks => Unit::Blocks,
             _ => Unit::Kilobytes,
         },
         decimals: request.decimals.unwrap_or(2),
         spelling: if request.has(Flag::Human) { Spelling::Human } else { Spelling::Plain },
         naming,
         colours: surroundings.colours.clone(),
+        decimal_point: surroundings.decimal_point(),
     }
 }
 

@@ -2,12 +2,22 @@
 
 use super::{Layout, Spelling, Unit};
 
+/// The percentages that are marked by a colour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Thresholds {
+    /// Every percentage from 50 and from 75 on.
+    Sysstat12_6,
+    /// Of idle time and merged requests up to 25 and up to 10, of other percentages from 75 and from 90 on.
+    Sysstat12_8,
+}
+
 /// SGR codes (ECMA-48, console_codes(4)) by kind of text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Colours {
-    /// Percentages from 75 on.
+    thresholds: Thresholds,
+    /// Percentages that need attention more than others.
     high: String,
-    /// Percentages from 50 on.
+    /// Percentages that need attention.
     medium: String,
     /// Other numbers.
     number: String,
@@ -20,8 +30,9 @@ pub struct Colours {
 impl Colours {
     /// The default colours, changed by a list like `H=31;1:I=32;22` (environment variable `S_COLORS_SGR`). Invalid text
     /// is ignored.
-    pub fn chosen(list: &str) -> Self {
+    pub fn chosen(thresholds: Thresholds, list: &str) -> Self {
         let mut colours = Colours {
+            thresholds,
             high: "31;1".into(),
             medium: "35;1".into(),
             number: "34;1".into(),
@@ -33,12 +44,12 @@ impl Colours {
             if codes.is_empty() || codes.len() > 8 || !codes.bytes().all(|byte| byte.is_ascii_digit() || byte == b';') {
                 continue;
             }
-            let place = match key {
-                "H" => &mut colours.high,
-                "M" => &mut colours.medium,
-                "N" => &mut colours.number,
-                "Z" => &mut colours.zero,
-                "I" => &mut colours.name,
+            let place = match (key, thresholds) {
+                ("H", _) | ("X", Thresholds::Sysstat12_8) => &mut colours.high,
+                ("M", _) | ("W", Thresholds::Sysstat12_8) => &mut colours.medium,
+                ("N", _) => &mut colours.number,
+                ("Z", _) => &mut colours.zero,
+                ("I", _) => &mut colours.name,
                 _ => continue,
             };
             codes.clone_into(place);
@@ -70,6 +81,8 @@ pub(super) enum Value {
     Length(f64),
     /// Percentage of time.
     Percent(f64),
+    /// Percentage of idle time.
+    IdlePercent(f64),
 }
 
 /// Numeric form in which a value is printed.
@@ -90,7 +103,7 @@ impl Value {
         match self {
             Value::Requests(number) | Value::Merges(number) | Value::Length(number) => Form::Plain(number),
             Value::Milliseconds(mean) | Value::Sectors(mean) => Form::Plain(mean.unwrap_or(0.0)),
-            Value::Percent(share) => Form::Percent(share),
+            Value::Percent(share) | Value::IdlePercent(share) => Form::Percent(share),
             Value::MergedPercent(share) => Form::Percent(share.unwrap_or(0.0)),
             Value::SectorRate(sectors) => Form::Amount(sectors),
             Value::SectorCount(sectors) => Form::Count(sectors),
@@ -109,7 +122,26 @@ impl Value {
             Value::Milliseconds(_) => 5,
             Value::RequestSize(_) | Value::Sectors(_) => 6,
             Value::Length(_) => 7,
-            Value::Percent(_) => 8,
+            Value::Percent(_) | Value::IdlePercent(_) => 8,
+        }
+    }
+
+    /// The colour of this percentage.
+    fn share_kind(self, share: f64, decimals: usize, layout: &Layout) -> Kind {
+        let zero = prints_as_zero(share, decimals);
+        let (high, medium) = match (layout.colours.as_ref().map(|colours| colours.thresholds), self) {
+            (Some(Thresholds::Sysstat12_8), Value::MergedPercent(_)) => {
+                (!zero && share <= 10.0, !zero && share <= 25.0)
+            }
+            (Some(Thresholds::Sysstat12_8), Value::IdlePercent(_)) => (share <= 10.0, share <= 25.0),
+            (Some(Thresholds::Sysstat12_8), _) => (share >= 90.0, share >= 75.0),
+            (Some(Thresholds::Sysstat12_6) | None, _) => (share >= 75.0, share >= 50.0),
+        };
+        match (high, medium, zero) {
+            (true, _, _) => Kind::High,
+            (false, true, _) => Kind::Medium,
+            (false, false, true) => Kind::Zero,
+            (false, false, false) => Kind::Number,
         }
     }
 
@@ -129,8 +161,8 @@ pub(super) fn cell(value: Value, width: usize, layout: &Layout) -> String {
     match (layout.spelling, value.form()) {
         (_, Form::Plain(number)) => plain(number, width, layout),
         (Spelling::Plain, Form::Percent(share)) => {
-            let shown = format!(" {share:width$.*}", layout.decimals);
-            paint(&shown, share_colour(share, layout.decimals), layout)
+            let kind = value.share_kind(share, layout.decimals, layout);
+            paint(&fixed(share, width, layout.decimals, layout), kind, layout)
         }
         (Spelling::Plain, Form::Amount(sectors)) => plain(sectors / factor(layout.unit), width, layout),
         (Spelling::Plain, Form::Count(sectors)) => {
@@ -141,8 +173,8 @@ pub(super) fn cell(value: Value, width: usize, layout: &Layout) -> String {
         (Spelling::Plain, Form::Kilobytes(sectors)) => plain(sectors / 2.0, width, layout),
         (Spelling::Human, Form::Percent(share)) => {
             let decimals = layout.decimals.min(1);
-            let shown = format!(" {share:width$.decimals$}", width = width - 1);
-            paint(&shown, share_colour(share, decimals), layout) + "%"
+            let kind = value.share_kind(share, decimals, layout);
+            paint(&fixed(share, width - 1, decimals, layout), kind, layout) + "%"
         }
         (Spelling::Human, Form::Amount(sectors) | Form::Kilobytes(sectors)) => size(sectors, width, layout),
         (Spelling::Human, Form::Count(sectors)) => size(whole(sectors), width, layout),
@@ -156,7 +188,12 @@ pub(super) fn name(text: &str, layout: &Layout) -> String {
 
 fn plain(number: f64, width: usize, layout: &Layout) -> String {
     let kind = if prints_as_zero(number, layout.decimals) { Kind::Zero } else { Kind::Number };
-    paint(&format!(" {number:width$.*}", layout.decimals), kind, layout)
+    paint(&fixed(number, width, layout.decimals, layout), kind, layout)
+}
+
+/// Formats a number in `width` characters, preceded by a space.
+fn fixed(number: f64, width: usize, decimals: usize, layout: &Layout) -> String {
+    format!(" {number:width$.decimals$}").replace('.', &layout.decimal_point)
 }
 
 /// Formats sectors with a unit letter, in the unit that leaves at most four digits before the point (`-h`).
@@ -169,8 +206,7 @@ fn size(sectors: f64, width: usize, layout: &Layout) -> String {
     }
     let decimals = layout.decimals.min(1);
     let kind = if prints_as_zero(sectors, layout.decimals) { Kind::Zero } else { Kind::Number };
-    let shown = format!(" {number:width$.decimals$}", width = width - 1);
-    let mut shown = paint(&shown, kind, layout);
+    let mut shown = paint(&fixed(number, width - 1, decimals, layout), kind, layout);
     shown.push(LETTERS[letter]);
     shown
 }
@@ -183,7 +219,8 @@ fn factor(unit: Unit) -> f64 {
 fn divisor(unit: Unit) -> u64 {
     match unit {
         Unit::Kilobytes => 2,
-        Unit::Megabytes => 2048,
+        Unit::Megabytes => 2 << 10,
+        Unit::Gigabytes => 2 << 20,
         Unit::Blocks => 1,
     }
 }
@@ -200,18 +237,6 @@ enum Kind {
     Number,
     Zero,
     Name,
-}
-
-fn share_colour(share: f64, decimals: usize) -> Kind {
-    if share >= 75.0 {
-        Kind::High
-    } else if share >= 50.0 {
-        Kind::Medium
-    } else if prints_as_zero(share, decimals) {
-        Kind::Zero
-    } else {
-        Kind::Number
-    }
 }
 
 /// True if the number is printed with zero digits only.
@@ -258,7 +283,10 @@ mod tests {
 
     #[test]
     fn colours_stand_round_the_number_and_before_its_unit() {
-        let mut layout = Layout { colours: Some(Colours::chosen("Z=9:H=:M=x:Q=1:junk")), ..Layout::default() };
+        let mut layout = Layout {
+            colours: Some(Colours::chosen(Thresholds::Sysstat12_6, "Z=9:H=:M=x:Q=1:W=2:junk")),
+            ..Layout::default()
+        };
         assert_eq!(cell(Value::Percent(75.0), 6, &layout), "\u{1b}[31;1m  75.00\u{1b}[0m");
         assert_eq!(cell(Value::Percent(50.0), 6, &layout), "\u{1b}[35;1m  50.00\u{1b}[0m");
         assert_eq!(cell(Value::Length(0.004), 6, &layout), "\u{1b}[9m   0.00\u{1b}[0m");

@@ -154,6 +154,7 @@ pub(super) fn label(columns: Columns, unit: Unit) -> &'static str {
     match (unit, columns) {
         (Unit::Kilobytes, _) => "kB",
         (Unit::Megabytes, _) => "MB",
+        (Unit::Gigabytes, _) => "GB",
         (Unit::Blocks, Columns::Basic | Columns::BasicShort | Columns::BasicOld) => "Blk",
         (Unit::Blocks, _) => "sec",
     }

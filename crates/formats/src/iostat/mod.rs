@@ -8,7 +8,7 @@ pub mod json;
 mod read;
 pub mod text;
 
-pub use cell::Colours;
+pub use cell::{Colours, Thresholds};
 pub(crate) use read::{IostatReader, device_from_json, from_json};
 
 use model::{CpuActivity, DeviceActivity};
@@ -67,6 +67,8 @@ pub enum Unit {
     Kilobytes,
     /// 1024² bytes.
     Megabytes,
+    /// 1024³ bytes.
+    Gigabytes,
     /// Sectors of 512 bytes.
     Blocks,
 }
@@ -108,6 +110,8 @@ pub struct Layout {
     pub naming: Naming,
     /// Colours; `None` for uncoloured text.
     pub colours: Option<Colours>,
+    /// The sign before decimals. JSON always has a point.
+    pub decimal_point: String,
 }
 
 impl Default for Layout {
@@ -119,6 +123,7 @@ impl Default for Layout {
             spelling: Spelling::default(),
             naming: Naming::default(),
             colours: None,
+            decimal_point: ".".to_owned(),
         }
     }
 }

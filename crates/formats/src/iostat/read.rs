@@ -158,13 +158,13 @@ fn value(text: &str) -> Option<f64> {
     bytes(text, Era::Binary)
 }
 
-/// True for a line that is only a date and time: `11/20/2026 12:00:01 PM`, `2026-11-20T12:00:01+0000`.
+/// True for a line that is only a date and time: `11/20/2026 12:00:01 PM`, `20.11.2026 12:00:01`, `2026-11-20T12:00:01+0000`.
 fn is_date(text: &str) -> bool {
     const LONGEST: usize = 40;
     text.len() <= LONGEST
         && text.starts_with(|letter: char| letter.is_ascii_digit())
         && text.matches(':').count() >= 2
-        && (text.matches('/').count() == 2 || text.matches('-').count() >= 2)
+        && (['/', '.'].iter().any(|sign| text.matches(*sign).count() == 2) || text.matches('-').count() >= 2)
         && text.split_whitespace().count() <= 3
 }
 

@@ -36,10 +36,10 @@ pub fn report(report: &Report, layout: &Layout) -> String {
 
 fn processors(cpu: &CpuActivity, layout: &Layout) -> String {
     let mut text = String::from("avg-cpu:  %user   %nice %system %iowait  %steal   %idle\n       ");
-    for share in [cpu.user, cpu.nice, cpu.system, cpu.iowait, cpu.steal, cpu.idle] {
+    for share in [cpu.user, cpu.nice, cpu.system, cpu.iowait, cpu.steal] {
         text += &cell(Value::Percent(share), 7, layout);
     }
-    text + "\n\n"
+    text + &cell(Value::IdlePercent(cpu.idle), 7, layout) + "\n\n"
 }
 
 fn table(groups: &[&[Column]], devices: &[DeviceActivity], layout: &Layout) -> String {

@@ -173,8 +173,8 @@ fn of_throughput(found: &IozoneThroughput) -> Measurement {
 struct Columns {
     kind: ReadKind,
     per_second: &'static str,
-    /// Rate columns, and the bytes of their unit: iostat's `MB` and `kB` are binary, sectors have 512 bytes.
-    rates: [(&'static [&'static str], f64); 3],
+    /// Rate columns, and the bytes of their unit: iostat's `GB`, `MB` and `kB` are binary, sectors have 512 bytes.
+    rates: [(&'static [&'static str], f64); 4],
     mean_ms: &'static str,
 }
 
@@ -182,13 +182,23 @@ const COLUMNS: &[Columns] = &[
     Columns {
         kind: ReadKind::Read,
         per_second: "r/s",
-        rates: [(&["rMB/s", "MB_read/s"], MIB), (&["rkB/s", "kB_read/s"], KIB), (&["rsec/s", "Blk_read/s"], 512.0)],
+        rates: [
+            (&["rGB/s", "GB_read/s"], 1024.0 * MIB),
+            (&["rMB/s", "MB_read/s"], MIB),
+            (&["rkB/s", "kB_read/s"], KIB),
+            (&["rsec/s", "Blk_read/s"], 512.0),
+        ],
         mean_ms: "r_await",
     },
     Columns {
         kind: ReadKind::Write,
         per_second: "w/s",
-        rates: [(&["wMB/s", "MB_wrtn/s"], MIB), (&["wkB/s", "kB_wrtn/s"], KIB), (&["wsec/s", "Blk_wrtn/s"], 512.0)],
+        rates: [
+            (&["wGB/s", "GB_wrtn/s"], 1024.0 * MIB),
+            (&["wMB/s", "MB_wrtn/s"], MIB),
+            (&["wkB/s", "kB_wrtn/s"], KIB),
+            (&["wsec/s", "Blk_wrtn/s"], 512.0),
+        ],
         mean_ms: "w_await",
     },
 ];

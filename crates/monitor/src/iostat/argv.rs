@@ -1,9 +1,11 @@
 //! iostat's command line. Letters may be grouped; options and names may be in any order.
 
 use super::IostatError;
+use super::names::directory_of_links;
+use crate::listing::DeviceFiles;
 use std::collections::BTreeSet;
 use std::num::NonZeroU64;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The settings of a valid command line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -16,6 +18,8 @@ pub struct Request {
     pub listing: Listing,
     /// Names, in the order given.
     pub names: Vec<Name>,
+    /// `-f` and `+f`.
+    user_space: Option<UserSpace>,
     /// `--root`.
     pub root: Option<PathBuf>,
     /// Seconds between reports.
@@ -28,6 +32,67 @@ impl Request {
     /// True if the option was given, or is implied by another one.
     pub fn has(&self, flag: Flag) -> bool {
         self.flags.contains(&flag)
+    }
+
+    /// True if a device is named, in a group or not.
+    pub(super) fn names_devices(&self) -> bool {
+        self.names.iter().any(|name| matches!(name, Name::Device(_) | Name::WithPartitions(_)))
+    }
+
+    /// True if partitions are listed, too.
+    pub(super) fn lists_partitions(&self) -> bool {
+        matches!(self.listing, Listing::UsedPartitions | Listing::Partitions)
+    }
+
+    /// The number of groups.
+    pub(super) fn groups(&self) -> usize {
+        self.names.iter().filter(|name| matches!(name, Name::Group(_))).count()
+    }
+
+    /// The type of the links whose names are shown: the last `-j`.
+    pub(super) fn links(&self) -> Option<&str> {
+        self.names.iter().rev().find_map(|name| match name {
+            Name::Links(kind) => Some(kind.as_str()),
+            Name::Device(_) | Name::WithPartitions(_) | Name::Group(_) => None,
+        })
+    }
+
+    /// The files of the devices under `root`, of which a recording has all.
+    pub(super) fn device_files(&self, root: &Path) -> Vec<DeviceFiles> {
+        let kernel = DeviceFiles::Kernel(root.to_owned());
+        let in_user_space = |path: &Path| {
+            // A path that is relative does not start at the root.
+            DeviceFiles::UserSpace(path.strip_prefix("/").map_or_else(|_| path.to_owned(), |path| root.join(path)))
+        };
+        match &self.user_space {
+            None => vec![kernel],
+            Some(UserSpace::Alone(path)) => vec![in_user_space(path)],
+            Some(UserSpace::Added(path)) => vec![kernel, in_user_space(path)],
+        }
+    }
+
+    /// Checks that the directories that the command line names exist under `root`.
+    ///
+    /// # Errors
+    /// The first one that does not.
+    pub fn check(&self, root: &Path) -> Result<(), IostatError> {
+        for files in self.device_files(root) {
+            let DeviceFiles::UserSpace(path) = files else { continue };
+            if !path.is_dir() {
+                let path = path.display();
+                return Err(IostatError::CommandLine(format!("-f {path}: no such directory")));
+            }
+        }
+        for name in &self.names {
+            let Name::Links(kind) = name else { continue };
+            if !directory_of_links(root, kind).is_dir() {
+                return Err(IostatError::CommandLine(format!(
+                    "-j {kind}: Invalid type of persistent device name: there is no /dev/disk/by-{kind}; {}",
+                    types_of_links(root)
+                )));
+            }
+        }
+        Ok(())
     }
 }
 
@@ -56,6 +121,10 @@ pub enum Flag {
     Kilobytes,
     /// `-m`.
     Megabytes,
+    /// `-G`.
+    Gigabytes,
+    /// `-U`: the time of each report in seconds since the epoch.
+    EpochSeconds,
     /// `--human`.
     Human,
     /// `--pretty`.
@@ -66,6 +135,8 @@ pub enum Flag {
     Json,
     /// `--compat=9`.
     OldColumns,
+    /// `--compat=12.8`: the colours and empty lines of sysstat 12.8.
+    NewLook,
 }
 
 /// Options of one letter, which may be grouped.
@@ -82,6 +153,8 @@ const LETTERS: &[(char, &[Flag])] = &[
     ('h', &[Flag::Human, Flag::Pretty]),
     ('k', &[Flag::Kilobytes]),
     ('m', &[Flag::Megabytes]),
+    ('G', &[Flag::Gigabytes]),
+    ('U', &[Flag::Time, Flag::EpochSeconds]),
 ];
 
 /// The devices to report.
@@ -98,6 +171,15 @@ pub enum Listing {
     Partitions,
 }
 
+/// The directory with the files of devices in user space.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum UserSpace {
+    /// `-f`: read instead of the kernel's files.
+    Alone(PathBuf),
+    /// `+f`: read in addition to them.
+    Added(PathBuf),
+}
+
 /// A name on the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Name {
@@ -107,6 +189,8 @@ pub enum Name {
     WithPartitions(String),
     /// `-g NAME`: a group of the devices that follow.
     Group(String),
+    /// `-j TYPE`, in lower case: the names that follow may be links in /dev/disk/by-TYPE.
+    Links(String),
 }
 
 /// The action of a command line.
@@ -155,6 +239,7 @@ impl<'a> Reader<'a> {
             "--pretty" => drop(flags.insert(Flag::Pretty)),
             "--compact" => drop(flags.insert(Flag::Compact)),
             "--compat=9" => drop(flags.insert(Flag::OldColumns)),
+            "--compat=12.8" => drop(flags.insert(Flag::NewLook)),
             "-p" => self.partitions(),
             "-o" => match self.next() {
                 Some("JSON") => drop(self.request.flags.insert(Flag::Json)),
@@ -164,10 +249,14 @@ impl<'a> Reader<'a> {
                 Some(name) if !name.starts_with('-') => self.request.names.push(Name::Group(name.to_owned())),
                 _ => return Err("-g wants the name of a group, then its devices: -g data sda sdb".into()),
             },
-            "-j" => return Err("-j is not built: name the link, /dev/disk/by-id/…, which leads to its device".into()),
-            "-f" | "+f" => {
-                return Err(format!("{word} is not built: --root=DIR reads a recorded DIR/proc and DIR/sys"));
+            "-j" => {
+                let kind =
+                    self.next().ok_or("-j wants a type of links in /dev/disk, such as ID, LABEL, PATH or UUID")?;
+                self.request.names.push(Name::Links(kind.to_lowercase()));
+                self.request.flags.insert(Flag::Pretty);
             }
+            "-f" => self.user_space(word, UserSpace::Alone)?,
+            "+f" => self.user_space(word, UserSpace::Added)?,
             _ => return self.other(word),
         }
         Ok(None)
@@ -185,7 +274,7 @@ impl<'a> Reader<'a> {
         } else if let Some(root) = word.strip_prefix("--root=") {
             self.request.root = Some(directory(root).map_err(|error| error.to_string())?);
         } else if let Some(version) = word.strip_prefix("--compat=") {
-            return Err(format!("--compat={version}: the only older columns are those of --compat=9"));
+            return Err(format!("--compat={version}: the other versions are --compat=9 and --compat=12.8"));
         } else if word.starts_with("--") {
             return Err(format!("{word} is not an option"));
         } else if let Some(letters) = word.strip_prefix('-') {
@@ -212,8 +301,9 @@ impl<'a> Reader<'a> {
                     None => return Err(format!("-{letter} is not an option")),
                 },
             }
-            if self.request.has(Flag::Kilobytes) && self.request.has(Flag::Megabytes) {
-                return Err("-k and -m cannot both hold: give one of them".into());
+            let units = [Flag::Kilobytes, Flag::Megabytes, Flag::Gigabytes];
+            if units.into_iter().filter(|unit| self.request.has(*unit)).count() > 1 {
+                return Err("-k, -m and -G exclude each other: give one of them".into());
             }
         }
         Ok(None)
@@ -231,6 +321,16 @@ impl<'a> Reader<'a> {
             } else {
                 self.request.names.push(Name::WithPartitions(name.to_owned()));
             }
+        }
+    }
+
+    /// Parses the directory of `-f` and `+f`.
+    fn user_space(&mut self, word: &str, given: fn(PathBuf) -> UserSpace) -> Result<(), String> {
+        let path =
+            self.next().ok_or_else(|| format!("{word} wants a directory with diskstats and block/DEVICE/stat"))?;
+        match self.request.user_space.replace(given(path.into())) {
+            None => Ok(()),
+            Some(_) => Err(format!("{word} {path}: there can be one directory, of -f or of +f")),
         }
     }
 
@@ -264,17 +364,17 @@ impl<'a> Reader<'a> {
         if count.is_some() && request.interval.is_none() {
             return Err("a count needs an interval of at least one second".into());
         }
-        let grouped = request.names.iter().any(|name| matches!(name, Name::Group(_)));
+        let grouped = request.groups() > 0;
         if request.has(Flag::SumsOnly) && !grouped {
             return Err("-H shows the sums of groups: name one with -g NAME DEVICE…".into());
         }
         let newer = [Flag::Short, Flag::Json, Flag::Pretty, Flag::Human];
         if request.has(Flag::OldColumns) && newer.iter().any(|flag| request.has(*flag)) {
-            return Err("--compat=9 has no -s, -h, --human, --pretty or -o JSON: they came later".into());
+            return Err("--compat=9 has no -s, -h, -j, --human, --pretty or -o JSON: they came later".into());
         }
         let wants_devices = grouped
             || request.has(Flag::Extended)
-            || !request.names.is_empty()
+            || request.names_devices()
             || request.listing != Listing::Named
             || !request.has(Flag::Cpu);
         if !request.has(Flag::Devices) {
@@ -285,6 +385,15 @@ impl<'a> Reader<'a> {
         }
         Ok(request)
     }
+}
+
+/// The types that `-j` can be given on this machine.
+fn types_of_links(root: &Path) -> String {
+    let entries = std::fs::read_dir(root.join("dev/disk")).into_iter().flatten().flatten();
+    let kind = |entry: std::fs::DirEntry| Some(entry.file_name().to_str()?.strip_prefix("by-")?.to_uppercase());
+    let mut kinds: Vec<String> = entries.filter_map(kind).collect();
+    kinds.sort();
+    if kinds.is_empty() { "/dev/disk has no links".to_owned() } else { format!("there are {}", kinds.join(", ")) }
 }
 
 /// Returns the path if it is an existing directory.
@@ -346,16 +455,19 @@ mod tests {
             ("1 0", "count is 0"),
             ("0 3", "interval"),
             ("1 2 3", "more than two"),
-            ("-km", "-k and -m"),
+            ("-km", "-k, -m and -G"),
+            ("-G -k", "-k, -m and -G"),
             ("-T", "-T is not an option"),
             ("--dec=A", "--dec=A"),
             ("-o XML", "-o XML"),
             ("-xo JSON", "must stand alone"),
             ("-H", "-g"),
             ("-g", "name of a group"),
-            ("-j ID", "-j is not built"),
-            ("-f /tmp", "-f is not built"),
-            ("+f /tmp", "+f is not built"),
+            ("-j", "-j wants"),
+            ("-jID", "must stand alone"),
+            ("-f", "-f wants a directory"),
+            ("-f /tmp +f /tmp", "one directory"),
+            ("-df /tmp", "must stand alone"),
             ("--compat=8", "--compat=9"),
             ("--compat=9 -s", "came later"),
             ("--root=/no/such", "/no/such"),

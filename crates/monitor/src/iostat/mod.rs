@@ -1,6 +1,8 @@
 //! iostat: its command line, and the devices and rates of each report.
 
 mod argv;
+mod names;
+mod rows;
 mod sampling;
 
 pub use argv::{Command, Flag, Listing, Name, Request, directory, parse};

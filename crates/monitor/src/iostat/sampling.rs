@@ -1,13 +1,15 @@
 //! Reads samples from the files under a root directory. Each report is the difference from the previous sample.
 
 use super::IostatError;
-use super::argv::{Flag, Listing, Name, Request};
+use super::argv::{Flag, Request};
+use super::names::Names;
+use super::rows::{self, Block, Places};
 use crate::counters;
 use crate::cpu::{CpuCounters, uptime_centiseconds};
-use crate::listing::{self, Listed, Reading};
+use crate::listing::{Listed, Reading};
 use crate::rates::device_activity;
 use model::{CpuActivity, DeviceActivity, DeviceGain};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// The counters of the previous sample. A device that disappears is removed: if it returns, its counters have restarted
@@ -17,6 +19,7 @@ pub struct Sampling {
     uptime: u64,
     cpu: CpuCounters,
     devices: BTreeMap<String, DeviceGain>,
+    places: Places,
 }
 
 /// The difference from the previous sample.
@@ -41,34 +44,33 @@ impl Sampling {
         let shares = cpu.since(&self.cpu);
         (self.uptime, self.cpu) = (uptime, cpu);
         let devices = if request.has(Flag::Devices) {
-            self.devices(&arranged(root, request)?, request, elapsed)
+            let names = Names::read(root, request);
+            let blocks = rows::arranged(&request.device_files(root), request, &names, &mut self.places)?;
+            self.devices(&blocks, &names, request, elapsed)
         } else {
             Vec::new()
         };
         Ok(Difference { cpu: shares, devices })
     }
 
-    fn devices(&mut self, rows: &[Row], request: &Request, elapsed: u64) -> Vec<DeviceActivity> {
+    fn devices(&mut self, blocks: &[Block], names: &Names<'_>, request: &Request, elapsed: u64) -> Vec<DeviceActivity> {
         let mut shown = Vec::new();
-        let mut sum = DeviceGain::default();
-        let mut members = 0;
         // Only devices of this sample stay in the map: one that returns later starts again from zero counters.
         let earlier = std::mem::take(&mut self.devices);
-        for row in rows {
-            match row {
-                Row::Device { reading, shown_as, .. } => {
-                    let before = earlier.get(&reading.name).copied().unwrap_or_default();
-                    self.devices.insert(reading.name.clone(), reading.counters);
-                    let gained = counters::since(&reading.counters, &before);
-                    sum.add(gained);
-                    members += 1;
-                    if request.has(Flag::Extended) && reading.listed == Listed::Brief || request.has(Flag::SumsOnly) {
-                        continue;
-                    }
-                    shown.push((shown_as.as_str(), gained, 1));
+        for block in blocks {
+            let mut sum = DeviceGain::default();
+            for reading in &block.readings {
+                let before = earlier.get(&reading.name).copied().unwrap_or_default();
+                self.devices.insert(reading.name.clone(), reading.counters);
+                let gained = counters::since(&reading.counters, &before);
+                sum.add(gained);
+                if request.has(Flag::Extended) && reading.listed == Listed::Brief || request.has(Flag::SumsOnly) {
+                    continue;
                 }
-                Row::GroupStart => (sum, members) = (DeviceGain::default(), 0),
-                Row::GroupEnd(name) => shown.push((name.as_str(), sum, members)),
+                shown.push((names.shown(&reading.name), gained, 1));
+            }
+            if let Some(heading) = &block.heading {
+                shown.push((heading.as_str(), sum, block.readings.len()));
             }
         }
         let busy = |gained: &DeviceGain| {
@@ -96,83 +98,6 @@ pub fn read_cpu(root: &Path) -> Result<(u64, CpuCounters), IostatError> {
     let uptime = uptime_centiseconds(&uptime).ok_or_else(|| incomplete("proc/uptime", "seconds"))?;
     let cpu = CpuCounters::parse(&read(root, "proc/stat")?).ok_or_else(|| incomplete("proc/stat", "line `cpu `"))?;
     Ok((uptime, cpu))
-}
-
-/// A row of the report.
-enum Row {
-    Device { reading: Reading, shown_as: String },
-    GroupStart,
-    GroupEnd(String),
-}
-
-/// The rows in report order: by name; as given if there are groups; as listed with partitions.
-fn arranged(root: &Path, request: &Request) -> Result<Vec<Row>, IostatError> {
-    let mapper = if request.has(Flag::MapperNames) { listing::mapper_names(root) } else { BTreeMap::new() };
-    let mut seen = BTreeSet::new();
-    let mut rows = Vec::new();
-    let mut open = None;
-    let row = |reading: Reading| {
-        let shown_as = mapper.get(&reading.name).unwrap_or(&reading.name).clone();
-        Row::Device { reading, shown_as }
-    };
-    for name in &request.names {
-        let found = match name {
-            Name::Device(name) => listing::single(root, &kernel_name(root, name, &mapper)).into_iter().collect(),
-            Name::WithPartitions(name) => listing::with_partitions(root, &kernel_name(root, name, &mapper)),
-            Name::Group(name) => {
-                if let Some(before) = open.replace(format!(" {name}")) {
-                    rows.push(Row::GroupEnd(before));
-                }
-                rows.push(Row::GroupStart);
-                continue;
-            }
-        };
-        rows.extend(found.into_iter().filter(|reading| seen.insert(reading.name.clone())).map(row));
-    }
-    rows.extend(listed(root, request)?.into_iter().filter(|reading| seen.insert(reading.name.clone())).map(row));
-    match open {
-        Some(last) => rows.push(Row::GroupEnd(last)),
-        None if matches!(request.listing, Listing::Named | Listing::Whole) => {
-            rows.sort_by_cached_key(|row| match row {
-                Row::Device { reading, .. } => reading.name.clone(),
-                Row::GroupStart | Row::GroupEnd(_) => String::new(),
-            })
-        }
-        None => {}
-    }
-    Ok(rows)
-}
-
-/// The devices that were not requested by name.
-fn listed(root: &Path, request: &Request) -> Result<Vec<Reading>, IostatError> {
-    let diskstats = || Ok(listing::diskstats(&read(root, "proc/diskstats")?));
-    let used = |readings: Vec<Reading>| readings.into_iter().filter(Reading::is_used).collect();
-    let named = request.names.iter().any(|name| !matches!(name, Name::Group(_)));
-    let groups = request.names.len();
-    Ok(match request.listing {
-        // If several groups are given without devices, they are all empty.
-        Listing::Named if named || groups > 1 => Vec::new(),
-        Listing::Named => used(listing::whole_devices(root)),
-        Listing::Whole => listing::whole_devices(root),
-        Listing::UsedPartitions if named => diskstats()?,
-        Listing::UsedPartitions => used(diskstats()?),
-        Listing::Partitions => diskstats()?,
-    })
-}
-
-/// The kernel's name of a device that the user named by name, path, link or mapper name.
-fn kernel_name(root: &Path, given: &str, mapper: &BTreeMap<String, String>) -> String {
-    let short = given.strip_prefix("/dev/").unwrap_or(given);
-    let short_of = |path: &Path| {
-        let dev = root.join("dev").canonicalize().ok()?;
-        path.canonicalize().ok()?.strip_prefix(dev).ok()?.to_str().map(str::to_owned)
-    };
-    if let Some((kernel, _)) = mapper.iter().find(|(_, name)| name.as_str() == short) {
-        return kernel.clone();
-    }
-    let inside = short_of(&root.join("dev").join(short));
-    let elsewhere = || given.starts_with('/').then(|| short_of(Path::new(given))).flatten();
-    inside.or_else(elsewhere).filter(|name| !name.is_empty()).unwrap_or_else(|| short.to_owned())
 }
 
 #[cfg(test)]

@@ -99,7 +99,8 @@ fn total(row: &IostatRow) -> (Option<f64>, Option<f64>, Option<f64>) {
             row.value(&[&format!("{letter}{unit}/s"), &format!("{unit}_{word}/s")]).map(|value| value * bytes)
         };
         let blocks = row.value(&[&format!("Blk_{word}/s")]).map(|value| value * 512.0);
-        let rate = size("MB", 1048576.0).or(size("kB", 1024.0)).or(size("sec", 512.0)).or(blocks);
+        let rate =
+            size("GB", 1073741824.0).or(size("MB", 1048576.0)).or(size("kB", 1024.0)).or(size("sec", 512.0)).or(blocks);
         (iops, rate, row.value(&[&format!("{letter}_await")]))
     };
     let (reads, writes) = (reading("r", "read"), reading("w", "wrtn"));

@@ -12,8 +12,11 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
+/// Variables and their values.
+type Variables = &'static [(&'static str, &'static str)];
+
 /// Words, and the variables they are given with; all are run over the server's recording.
-const REPLAYED: &[(&str, &[(&str, &str)])] = &[
+const REPLAYED: &[(&str, Variables)] = &[
     ("", &[]),
     ("1 3", &[]),
     ("-d 1 4", &[]),
@@ -78,6 +81,115 @@ const REPLAYED: &[(&str, &[(&str, &str)])] = &[
     ("--dec=1 -x 1 3", &[("S_COLORS", "always"), ("S_COLORS_SGR", "H=33;22:I=36:Z=junk:N=")]),
 ];
 
+/// Words and the locales they are run in, over the server's recording.
+const LOCALES: &[(&str, Variables)] = &[
+    ("-d -t", &[("LC_ALL", "en_US.UTF-8")]),
+    ("-o JSON -t 1 2", &[("LC_ALL", "en_US.UTF-8")]),
+    ("-tx 1 2", &[("LC_ALL", "de_DE.UTF-8")]),
+    ("-hx 1 2", &[("LC_ALL", "de_DE.UTF-8"), ("S_COLORS", "always")]),
+    ("--dec=1 --human 1 2", &[("LC_ALL", "de_DE.UTF-8")]),
+    ("-o JSON -xt 1 2", &[("LC_ALL", "de_DE.UTF-8")]),
+    ("-t", &[("LC_ALL", ""), ("LC_TIME", "en_US.UTF-8"), ("LANG", "de_DE.UTF-8")]),
+    ("-t", &[("LC_ALL", ""), ("LC_NUMERIC", "de_DE.UTF-8"), ("LANG", "")]),
+    ("-t", &[("LC_ALL", "en_US.UTF-8"), ("S_TIME_FORMAT", "ISO")]),
+    ("-t", &[("LC_ALL", "C.UTF-8")]),
+    ("-t", &[("LC_ALL", "no_SUCH.UTF-8")]),
+];
+
+/// Words and variables over the server's recording, where sysstat 12.7.5 differs from Debian 12's version. Its output is
+/// kept in `golden/iostat-12.7.5`; `--compat=12.8` is left out for it.
+const NEWEST: &[(&str, Variables, &str)] = &[
+    ("--compat=12.8 -x sda sdb nvme0n1 loop0 1 3", &[("S_COLORS", "always")], "colours.txt"),
+    (
+        "--compat=12.8 -hx --compact sda sdb nvme0n1 loop0 1 2",
+        &[("S_COLORS", "always"), ("S_COLORS_SGR", "W=33;22:X=36:N=1")],
+        "human.txt",
+    ),
+    ("--compat=12.8 -xs", &[("S_COLORS", "always"), ("S_COLORS_SGR", "M=33:H=7:X=junk")], "short.txt"),
+];
+
+/// Words over the server's recording, and lines that are shown: options that came with sysstat 12.8.
+const NEW_OPTIONS: &[(&str, &[&str])] = &[
+    (
+        "-dG sdb nvme0n1 1 2",
+        &[
+            "Device             tps    GB_read/s    GB_wrtn/s    GB_dscd/s    GB_read    GB_wrtn    GB_dscd",
+            "sdb              48.22         0.00         0.02         0.00          0          0          0",
+        ],
+    ),
+    ("-dxsG sdb", &["Device             tps      GB/s    rqm/s   await  areq-sz  aqu-sz  %util"]),
+    ("-ds --human -G sdb", &["Device             tps    GB_read/s     GB_w+d/s    GB_read     GB_w+d"]),
+    (
+        "-d -G sdw 1 2",
+        &["sdw               2.89         0.00         0.00         0.00          0          0          0"],
+    ),
+    ("-o JSON -G -x sdb", &["\"rGB/s\": 0.00, \"wGB/s\": 0.00, \"dGB/s\": 0.00"]),
+    ("-y -d -p sda10 --compat=12.8 1 1", &["CPU)\n\nDevice "]),
+];
+
+/// Words, run over a recording with mapped and persistent names, of devices that are plugged in while it is shown.
+const PLUGGED: &[&str] = &[
+    "-d -j ID 1 4",
+    "-ds -j label",
+    "-dx -j path 1 2",
+    "-dx -j PATH --compact",
+    "-xs -j path",
+    "-d -N -j Id",
+    "-d -j ID -N 1 2",
+    "-d -p ALL -j ID",
+    "-ds wwn-b -j ID sda",
+    "-ds -p wwn-b,zz -j ID",
+    "-ds -j ID -p wwn-b,sda 1 2",
+    "-ds -j LaBeL my\\x20disk sda",
+    "-ds -N vg-root -j ID",
+    "-ds -j PATH -j ID sda pci-1 zz",
+    "-ds -j PATH pci-1 -j ID nvme-Z",
+    "-ds -j ID -g grp wwn-b zz sdr",
+    "-H -j ID -g grp wwn-b nvme-X",
+    "-ds -j path /dev/disk/by-id/wwn-b disk/by-id/zz",
+    "-ds -j ID -p wwn-b-part1",
+    "-dx -j ID -o JSON nvme-X",
+    "-c -j ID",
+    "-ds -f /mnt 1 3",
+    "-ds +f /mnt 1 3",
+    "-dx +f /mnt/ 1 2",
+    "-ds +f /mnt -p ALL 1 3",
+    "-ds -f /mnt/ -p ALL 1 3",
+    "-ds +f /mnt -p 1 3",
+    "-ds -f /mnt -p sda",
+    "-ds +f /mnt -p sda,spdk0 1 2",
+    "-ds -f /mnt -p spdk0 sda1 1 2",
+    "-ds -f /mnt sda10 spdk0 spdk0p1 sda1",
+    "-ds +f /mnt sda spdk0 sda1 spdk0p1 1 2",
+    "-ds +f /mnt -g grp sda spdk0 1 2",
+    "-ds +f /mnt -g grp -p ALL 1 2",
+    "-ds -f /mnt ALL",
+    "-ds +f /mnt ALL 1 2",
+    "-dz +f /mnt idle nvme0n1 aspdk 1 2",
+    "-d -o JSON +f /mnt -x 1 2",
+    "-c -f /mnt",
+    "-ds -j ID +f /mnt 1 2",
+    "-ds 1 4",
+    "-ds -p ALL 1 4",
+    "-ds -p 1 4",
+    "-ds -p sda 1 2",
+    "-ds -g grp -p sda sdb 1 2",
+    "-ds -g grp ALL 1 2",
+    "-ds -g grp sda -p 1 2",
+    "-ds -g grp -p ALL 1 2",
+    "-ds sdb dm-2 -p ALL 1 4",
+    "-ds -p ALL -p sda 1 2",
+    "-ds -p sda -p ALL",
+    "-ds -N nvme0n1 vg-root",
+    "-ds -N vg-root nvme0n1",
+    "-ds -N vg-root a-swap sda",
+    "-ds -N a-swap vg-root",
+    "-ds -N vg-root ALL",
+    "-ds -N nvme0n1 vg-root -p ALL",
+    "-ds -N -g grp nvme0n1 vg-root sda",
+    "-ds -N /dev/mapper/vg-root dm-2 sdb",
+];
+
 /// What Debian's iostat refuses, and we must too.
 const REFUSED: &[&str] = &[
     "1 0",
@@ -88,7 +200,6 @@ const REFUSED: &[&str] = &[
     "-km",
     "-H",
     "-T",
-    "-G",
     "-g",
     "-o",
     "-o XML",
@@ -103,8 +214,18 @@ const REFUSED: &[&str] = &[
     "-- sda",
     "-j",
     "-jID",
+    "-dj ID",
+    "-j nosuch",
+    "-j ../id",
     "-Hg a sda",
     "-f /nosuch",
+    "+f /nosuch",
+    "-f",
+    "+f",
+    "-df /mnt",
+    "-f/mnt",
+    "-f /mnt -f /mnt",
+    "-f /mnt +f /mnt",
 ];
 
 fn ours(root: &Path, words: &str, variables: &[(&str, &str)]) -> Output {
@@ -113,23 +234,44 @@ fn ours(root: &Path, words: &str, variables: &[(&str, &str)]) -> Output {
     clean(&mut command).envs(variables.iter().copied()).output().expect("plumb runs")
 }
 
+/// The directory of the locales of [`LOCALES`]. Minimal machines have only C.
+const LOCALE_DIRECTORY: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/locales");
+
+/// Compiles the locales from Debian's sources, once.
+fn compile_locales() {
+    static ONCE: std::sync::Once = std::sync::Once::new();
+    ONCE.call_once(|| {
+        std::fs::create_dir_all(LOCALE_DIRECTORY).expect("a directory of our own");
+        for language in ["en_US", "de_DE"] {
+            let mut command = Command::new("localedef");
+            command.args(["-i", language, "-f", "UTF-8", &format!("{LOCALE_DIRECTORY}/{language}.UTF-8")]);
+            let outcome = command.output().expect("localedef is there");
+            assert!(outcome.status.success(), "Debian's package `locales` is needed: {outcome:?}");
+        }
+    });
+}
+
 /// Nothing of the developer's own environment may change what is shown.
 fn clean(command: &mut Command) -> &mut Command {
-    command.env("LC_ALL", "C").env("TZ", "UTC").env_remove("S_COLORS").stdin(Stdio::null())
+    command
+        .env("LOCPATH", LOCALE_DIRECTORY)
+        .env("LC_ALL", "C")
+        .env("TZ", "UTC")
+        .env_remove("S_COLORS")
+        .stdin(Stdio::null())
 }
 
 /// The real iostat over a recording: the tree in its place is changed after each report.
-fn real(moments: &[Moment], words: &str, variables: &[(&str, &str)]) -> (Option<i32>, String) {
-    const BINDS: &str = "for path in proc/stat proc/uptime proc/diskstats sys/block sys/dev/block \
-                         sys/devices/system/cpu; do mount --bind \"$0/$path\" \"/$path\" || exit 99; done; \
-                         exec iostat \"$@\"";
+fn real(program: &str, moments: &[Moment], words: &str, variables: &[(&str, &str)]) -> (Option<i32>, String) {
+    const BINDS: &str = "for path in proc/stat proc/uptime proc/diskstats proc/devices sys/block \
+                         sys/dev/block sys/devices/system/cpu mnt dev; do mount --bind \"$0/$path\" \"/$path\" || exit 99; done; \
+                         exec \"$@\"";
     let live = tempfile::tempdir().expect("a directory");
     moments[0].record(live.path());
     let mut command = Command::new("unshare");
-    command.args(["--mount", "sh", "-c", BINDS]).arg(live.path()).args(words.split_whitespace());
+    command.args(["--mount", "sh", "-c", BINDS]).arg(live.path()).arg(program).args(words.split_whitespace());
     clean(&mut command).envs(variables.iter().copied());
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("unshare is there");
-    let pid = rustix::process::Pid::from_child(&child);
     let mut pipe = child.stdout.take().expect("piped");
     let (mut text, mut buffer, mut later) = (Vec::new(), [0; 65536], moments[1..].iter());
     loop {
@@ -139,15 +281,16 @@ fn real(moments: &[Moment], words: &str, variables: &[(&str, &str)]) -> (Option<
         }
         text.extend_from_slice(&buffer[..read]);
         // The rest of this report comes at once, and then it waits for the next second.
-        while drain(&mut pipe, &mut text) && !sleeps(child.id()) {
-            std::thread::sleep(Duration::from_millis(20));
+        let mut end = Rest::Some;
+        while end == Rest::Some || end == Rest::None && !sleeps(child.id()) {
+            std::thread::sleep(Duration::from_millis(350));
+            end = drain(&mut pipe, &mut text);
         }
-        if let (true, Some(moment)) = (drain(&mut pipe, &mut text), later.next()) {
-            // However long it takes to write the files, it reads all of this moment or none.
-            let signal = |signal| rustix::process::kill_process(pid, signal).expect("our own child");
-            signal(rustix::process::Signal::STOP);
+        if let (Rest::None, Some(moment)) = (end, later.next()) {
+            // It sees all of the next moment or nothing; its alarm waits.
+            signal(&child, rustix::process::Signal::STOP);
             moment.record(live.path());
-            signal(rustix::process::Signal::CONT);
+            signal(&child, rustix::process::Signal::CONT);
         }
     }
     let status = child.wait().expect("a child").code();
@@ -166,23 +309,42 @@ fn sleeps(id: u32) -> bool {
     before && waits()
 }
 
-/// Takes what the pipe holds; true, as there is always a next moment to show.
-fn drain(pipe: &mut std::process::ChildStdout, text: &mut Vec<u8>) -> bool {
+fn signal(child: &std::process::Child, signal: rustix::process::Signal) {
+    let number = i32::try_from(child.id()).expect("a process number");
+    let process = rustix::process::Pid::from_raw(number).expect("a process number");
+    rustix::process::kill_process(process, signal).expect("our own child");
+}
+
+/// What a pipe held: something, nothing, or its end.
+#[derive(PartialEq)]
+enum Rest {
+    Some,
+    None,
+    End,
+}
+
+/// Takes what the pipe holds.
+fn drain(pipe: &mut std::process::ChildStdout, text: &mut Vec<u8>) -> Rest {
+    let before = text.len();
     let flags = rustix::fs::fcntl_getfl(&*pipe).expect("a pipe");
     rustix::fs::fcntl_setfl(&*pipe, flags | rustix::fs::OFlags::NONBLOCK).expect("a pipe");
     let end = pipe.read_to_end(text);
     rustix::fs::fcntl_setfl(&*pipe, flags).expect("a pipe");
-    end.is_err()
+    match end {
+        Ok(_) => Rest::End,
+        Err(_) if text.len() > before => Rest::Some,
+        Err(_) => Rest::None,
+    }
 }
 
-/// Moments are when they are; everything else must be the same.
+/// The digits of moments are what they are; everything else must be the same.
 fn without_moments(text: &str) -> String {
     let fold = |line: &str| {
         let bare = line.trim_start().trim_start_matches("\"timestamp\": \"");
         let digits = bare.chars().take(19).filter(char::is_ascii_digit).count();
         let is_moment =
             bare.len() >= 17 && (digits == 12 || digits == 14) && !line.contains("  ") && bare.contains(':');
-        if is_moment { format!("moment of {} letters", line.len()) } else { line.to_owned() }
+        if is_moment { line.replace(|letter: char| letter.is_ascii_digit(), "0") } else { line.to_owned() }
     };
     text.split('\n').map(fold).collect::<Vec<_>>().join("\n")
 }
@@ -206,13 +368,33 @@ fn first_difference(expected: &str, found: &str) -> Option<String> {
     None
 }
 
-fn replay(moments: &[Moment], words: &str, variables: &[(&str, &str)]) -> Option<String> {
-    let recorded = tempfile::tempdir().expect("a directory");
+/// The drop-in over a recording.
+fn recorded(moments: &[Moment], words: &str, variables: &[(&str, &str)]) -> Output {
+    let root = tempfile::tempdir().expect("a directory");
     for (number, moment) in moments.iter().enumerate() {
-        moment.record(&recorded.path().join(number.to_string()));
+        moment.record(&root.path().join(number.to_string()));
     }
-    let (status, expected) = real(moments, words, variables);
-    let found = ours(recorded.path(), words, variables);
+    ours(root.path(), words, variables)
+}
+
+/// The same as the kept output of a newer iostat, which is recorded again if `PLUMB_NEWEST_IOSTAT` names that program.
+fn newest(words: &str, variables: &[(&str, &str)], file: &str) -> Result<(), String> {
+    // The first line has the machine's name.
+    let after_host = |text: &str| text.split_once('\n').unwrap_or_default().1.to_owned();
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/iostat-12.7.5").join(file);
+    if let Some(program) = std::env::var_os("PLUMB_NEWEST_IOSTAT") {
+        let program = program.to_str().expect("a plain path");
+        let (_, text) = real(program, &recording::server(), &words.replace("--compat=12.8", ""), variables);
+        std::fs::write(&path, after_host(&text)).expect("a golden file");
+    }
+    let kept = std::fs::read_to_string(&path).expect("a golden file");
+    let found = recorded(&recording::server(), words, variables);
+    first_difference(&kept, &after_host(&String::from_utf8_lossy(&found.stdout))).map_or(Ok(()), Err)
+}
+
+fn replay(moments: &[Moment], words: &str, variables: &[(&str, &str)]) -> Option<String> {
+    let (status, expected) = real("iostat", moments, words, variables);
+    let found = recorded(moments, words, variables);
     let shown = String::from_utf8_lossy(&found.stdout).into_owned();
     if status != found.status.code() {
         return Some(format!(
@@ -234,6 +416,27 @@ pub(super) fn groups() -> Vec<Cases> {
             replay(&recording::server(), words, variables).map_or(Ok(()), Err)
         });
     }
+    for &(words, variables) in LOCALES {
+        let named: String = variables.iter().map(|(name, value)| format!(":{name}_{value}")).collect();
+        cases = cases.case(&format!("locales::{words}{named}"), move || {
+            compile_locales();
+            replay(&recording::server(), words, variables).map_or(Ok(()), Err)
+        });
+    }
+    for &(words, variables, file) in NEWEST {
+        cases = cases.case(&format!("newest::{words}"), move || newest(words, variables, file));
+    }
+    for &(words, lines) in NEW_OPTIONS {
+        cases = cases.case(&format!("new_options::{words}"), move || {
+            let shown = String::from_utf8(recorded(&recording::server(), words, &[]).stdout).expect("text");
+            let missing = lines.iter().find(|line| !shown.contains(*line));
+            missing.map_or(Ok(()), |line| Err(format!("no {line:?} in\n{shown}")))
+        });
+    }
+    for &words in PLUGGED {
+        cases = cases
+            .case(&format!("plugged::{words}"), move || replay(&recording::plugged(), words, &[]).map_or(Ok(()), Err));
+    }
     for &(words, variables) in MANY_DISKS {
         cases = cases.case(&format!("two_hundred_disks::{words}"), move || {
             replay(&recording::many(), words, variables).map_or(Ok(()), Err)
@@ -247,6 +450,7 @@ pub(super) fn groups() -> Vec<Cases> {
         enough_command_lines_are_replayed,
         a_signal_ends_the_loop_and_closes_json,
         a_link_named_iostat_is_iostat_and_the_old_columns_are_there,
+        seconds_since_the_epoch_replace_the_time_of_a_report,
         help_is_shown_and_options_of_our_own_refusal_name_a_way,
     );
     let here = house::tests!(
@@ -262,7 +466,7 @@ fn enough_command_lines_are_replayed() {
 }
 
 /// Words and variables, run over a recording of 200 disks.
-const MANY_DISKS: &[(&str, &[(&str, &str)])] =
+const MANY_DISKS: &[(&str, Variables)] =
     &[("-x 1 2", &[]), ("-d -p ALL 1 2", &[]), ("-hx 1 2", &[("S_COLORS", "always")])];
 
 fn is_refused(words: &str) -> Result<(), String> {
@@ -356,9 +560,7 @@ fn a_signal_ends_the_loop_and_closes_json() {
         let command = command.arg("iostat").args(words.split_whitespace()).stdout(Stdio::piped());
         let child = command.spawn().expect("plumb runs");
         std::thread::sleep(Duration::from_millis(1500));
-        let number = i32::try_from(child.id()).expect("a process number");
-        let process = rustix::process::Pid::from_raw(number).expect("a process number");
-        rustix::process::kill_process(process, rustix::process::Signal::INT).expect("our own child");
+        signal(&child, rustix::process::Signal::INT);
         let outcome = child.wait_with_output().expect("a child");
         let text = String::from_utf8(outcome.stdout).expect("text");
         assert_eq!(outcome.status.code(), Some(0), "{words}");
@@ -384,10 +586,29 @@ fn a_link_named_iostat_is_iostat_and_the_old_columns_are_there() {
     assert!(text.contains(expected), "{text}");
 }
 
+fn seconds_since_the_epoch_replace_the_time_of_a_report() {
+    let now = || std::time::SystemTime::UNIX_EPOCH.elapsed().expect("after 1970").as_secs();
+    for words in ["-d -U", "-tU -d", "-o JSON -dU"] {
+        let before = now();
+        let found = recorded(&recording::server(), words, &[("S_TIME_FORMAT", "ISO")]);
+        let text = String::from_utf8(found.stdout).expect("text");
+        let seconds = text.lines().find_map(|line| {
+            let line = line.trim();
+            let line = line.strip_prefix("\"timestamp\": \"").map_or(Some(line), |rest| rest.strip_suffix("\","))?;
+            line.parse::<u64>().ok()
+        });
+        assert!(seconds.is_some_and(|seconds| (before..=now()).contains(&seconds)), "{words}: {text}");
+    }
+}
+
 fn help_is_shown_and_options_of_our_own_refusal_name_a_way() {
     let help = ours(Path::new("/"), "--help", &[]);
     assert!(help.status.success() && String::from_utf8_lossy(&help.stdout).starts_with("Usage: iostat"));
-    for (words, part) in [("-j ID", "by-id"), ("-f /tmp", "--root"), ("+f /tmp", "--root")] {
+    for (words, part) in [
+        ("-j nosuch", "/dev/disk/by-nosuch"),
+        ("-f /nosuch", "no such directory"),
+        ("-f /mnt +f /mnt", "one directory"),
+    ] {
         let outcome = ours(Path::new("/"), words, &[]);
         assert_eq!(outcome.status.code(), Some(1));
         assert!(String::from_utf8_lossy(&outcome.stderr).contains(part), "{words}");

@@ -9,6 +9,10 @@ pub(crate) struct Moment {
     pub(crate) cpu: &'static str,
     /// Name and counters; a name with a slash is a partition of what stands before it.
     pub(crate) devices: Vec<(String, String)>,
+    /// Links below /dev and what they lead to. One in `mapper` gives a device-mapper device its name.
+    pub(crate) links: Vec<(&'static str, &'static str)>,
+    /// Devices in user space, whose files are in /mnt.
+    pub(crate) in_user_space: Vec<(String, String)>,
 }
 
 fn device(name: &str, counters: &str) -> (String, String) {
@@ -85,9 +89,77 @@ pub(crate) fn server() -> Vec<Moment> {
         if number > 0 {
             devices.push(device("sdn", "33 1 264 20 44 2 352 30 0 50 50 0 0 0 0 0 0"));
         }
-        moments.push(Moment { uptime, cpu, devices });
+        moments.push(Moment { uptime, cpu, devices, links: Vec::new(), in_user_space: Vec::new() });
     }
     moments
+}
+
+/// A workstation with device-mapper devices and links of several types. After the first moment a disk, a partition
+/// of an old disk and links are added; in the third another disk is away.
+pub(crate) fn plugged() -> Vec<Moment> {
+    let counters = |factor: u64| (1..=17).map(|field| (field * factor).to_string()).collect::<Vec<_>>().join(" ");
+    let moment = |number: u64| {
+        let mut devices: Vec<_> = [
+            ("sdb", 2),
+            ("sdb/sdb2", 1),
+            ("sdb/sdb1", 1),
+            ("sdr", 3),
+            ("dm-1", 4),
+            ("dm-2", 5),
+            ("nvme0n1", 6),
+            ("nvme0n1/nvme0n1p1", 5),
+            ("sda", 7),
+            ("sda/sda1", 2),
+            ("loop0", 0),
+        ]
+        .into_iter()
+        .map(|(name, factor)| device(name, &counters(factor * (100 + number * 30))))
+        .collect();
+        let mut links = vec![
+            ("mapper/vg-root", "../dm-1"),
+            ("mapper/a-swap", "../dm-2"),
+            ("disk/by-id/nvme-Z", "../../nvme0n1"),
+            ("disk/by-id/nvme-X", "../../nvme0n1"),
+            ("disk/by-id/wwn-b", "../../sdb"),
+            ("disk/by-id/wwn-b-part1", "../../sdb1"),
+            ("disk/by-id/dm-name-root", "../../dm-1"),
+            ("disk/by-id/zz", "../../sda"),
+            ("disk/by-label/my\\x20disk", "../../sda1"),
+            ("disk/by-path/pci-1", "../../sda"),
+        ];
+        if number > 0 {
+            devices.insert(2, device("sdc", &counters(100 + number * 30)));
+            devices.insert(3, device("sdc/sdc1", &counters(50 + number * 30)));
+            devices.insert(4, device("sda/sda0", &counters(20 + number * 30)));
+            links.extend([("disk/by-id/aa", "../../sda"), ("disk/by-id/late", "../../sdr")]);
+        }
+        // It counts from zero when it returns.
+        devices.retain(|(name, _)| number < 2 || name != "sdr");
+        if number == 3 {
+            devices.insert(1, device("sdr", &counters(15)));
+        }
+        (devices, links)
+    };
+    let times = [
+        ("1000.00 1900.00", "cpu  40000 1000 20000 130000 5000 300 700 3000 0 0"),
+        ("1010.00 1915.00", "cpu  41800 1000 20100 130100 5050 310 720 3001 0 0"),
+        ("1020.00 1930.00", "cpu  42000 1003 20200 131900 5040 310 720 3002 0 0"),
+        ("1030.00 1945.00", "cpu  42200 1006 20300 132900 5060 310 720 3002 0 0"),
+    ];
+    (0..)
+        .zip(times)
+        .map(|(number, (uptime, cpu))| {
+            let (devices, links) = moment(number);
+            let mut in_user_space =
+                vec![("spdk0", 2), ("spdk0/spdk0p1", 1), ("sda", 10), ("sda/sda1", 9), ("aspdk", 3), ("idle", 0)];
+            if number > 0 {
+                in_user_space.insert(0, ("zlate", 7));
+            }
+            let named =
+                in_user_space.into_iter().map(|(name, factor)| device(name, &counters(factor * (10 + number * 20))));
+            Moment { uptime, cpu, devices, links, in_user_space: named.collect() }
+        })
+        .collect()
 }
 
 /// Two hundred disks.
@@ -108,35 +180,84 @@ pub(crate) fn many() -> Vec<Moment> {
             )
         })
     };
-    let moment = |uptime, cpu, factor| Moment { uptime, cpu, devices: devices(factor).collect() };
+    let moment = |uptime, cpu, factor| Moment {
+        uptime,
+        cpu,
+        devices: devices(factor).collect(),
+        links: Vec::new(),
+        in_user_space: Vec::new(),
+    };
     vec![
         moment("86400.01 1.00", "cpu  1 2 3 4 5 6 7 8 9 10", 100),
         moment("86401.02 1.00", "cpu  1 2 3 104 5 6 7 8 9 10", 113),
     ]
 }
 
+/// The number of a device, the same in all moments. Majors from 60 to 63 are for local use: no driver answers if such a
+/// node is opened.
+fn number(name: &str) -> (u32, u32) {
+    let minor = name.bytes().fold(0, |number, byte| (number * 31 + u32::from(byte)) % 1_000_003);
+    (if name.starts_with("dm-") { 61 } else { 60 }, minor)
+}
+
 impl Moment {
     /// Puts the moment under `root`, in place of what may be there.
     pub(crate) fn record(&self, root: &Path) {
-        for directory in
-            ["proc", "sys/block", "sys/dev/block", "sys/devices/system/cpu/cpu0", "sys/devices/system/cpu/cpu1"]
-        {
+        for directory in ["proc", "sys/devices/system/cpu/cpu0", "sys/devices/system/cpu/cpu1"] {
             fs::create_dir_all(root.join(directory)).expect("a tree of our own");
         }
-        for entry in fs::read_dir(root.join("sys/block")).expect("a tree of our own") {
-            fs::remove_dir_all(entry.expect("an entry").path()).expect("a tree of our own");
+        // These are mounted elsewhere while they change, so they are emptied and not replaced.
+        for directory in ["sys/block", "sys/dev/block", "dev", "mnt"] {
+            fs::create_dir_all(root.join(directory)).expect("a tree of our own");
+            for entry in fs::read_dir(root.join(directory)).expect("a tree of our own") {
+                let entry = entry.expect("an entry");
+                let is_directory = entry.file_type().expect("a type").is_dir();
+                let remove =
+                    if is_directory { fs::remove_dir_all(entry.path()) } else { fs::remove_file(entry.path()) };
+                remove.expect("a tree of our own");
+            }
         }
-        let mut diskstats = String::new();
-        for (minor, (name, counters)) in self.devices.iter().enumerate() {
-            let directory = root.join("sys/block").join(name);
-            fs::create_dir_all(&directory).expect("a tree of our own");
-            fs::write(directory.join("stat"), counters).expect("a tree of our own");
-            let short = name.rsplit('/').next().unwrap_or(name);
-            diskstats += &format!("   8 {minor:7} {short} {counters}\n");
+        record_devices(&self.devices, root, ["sys/block", "sys/dev/block", "proc/diskstats"]);
+        record_devices(&self.in_user_space, root, ["mnt/block", "mnt/dev/block", "mnt/diskstats"]);
+        for (path, target) in &self.links {
+            link(target, &root.join("dev").join(path));
+            if let (Some(name), Some(device)) = (path.strip_prefix("mapper/"), target.strip_prefix("../")) {
+                let directory = root.join("sys/block").join(device).join("dm");
+                fs::create_dir(&directory).expect("a tree of our own");
+                fs::write(directory.join("name"), format!("{name}\n")).expect("a tree of our own");
+            }
         }
-        fs::write(root.join("proc/diskstats"), diskstats).expect("a tree of our own");
-        fs::write(root.join("proc/stat"), format!("{}\ncpu0 1 1 1 1\ncpu1 1 1 1 1\nintr 1\n", self.cpu))
-            .expect("a tree of our own");
-        fs::write(root.join("proc/uptime"), self.uptime).expect("a tree of our own");
+        let processors = format!("{}\ncpu0 1 1 1 1\ncpu1 1 1 1 1\nintr 1\n", self.cpu);
+        let majors = "Block devices:\n 60 sd\n 61 device-mapper\n".to_owned();
+        let uptime = self.uptime.to_owned();
+        for (file, text) in [("stat", processors), ("devices", majors), ("uptime", uptime)] {
+            fs::write(root.join("proc").join(file), text).expect("a tree of our own");
+        }
     }
+}
+
+/// Writes the counters of devices, the links from their numbers, and their nodes.
+fn record_devices(devices: &[(String, String)], root: &Path, [block, numbers, diskstats]: [&str; 3]) {
+    let mut lines = String::new();
+    for (name, counters) in devices {
+        let directory = root.join(block).join(name);
+        fs::create_dir_all(&directory).expect("a tree of our own");
+        fs::write(directory.join("stat"), counters).expect("a tree of our own");
+        let short = name.rsplit('/').next().unwrap_or(name);
+        let (major, minor) = number(short);
+        lines += &format!("{major:4} {minor:7} {short} {counters}\n");
+        link(&format!("../../block/{name}"), &root.join(format!("{numbers}/{major}:{minor}")));
+        let node = root.join("dev").join(short);
+        if !node.exists() {
+            let block = (rustix::fs::FileType::BlockDevice, rustix::fs::Mode::empty());
+            rustix::fs::mknodat(rustix::fs::CWD, node, block.0, block.1, rustix::fs::makedev(major, minor))
+                .expect("a node: are we root?");
+        }
+    }
+    fs::write(root.join(diskstats), lines).expect("a tree of our own");
+}
+
+fn link(target: &str, path: &Path) {
+    fs::create_dir_all(path.parent().expect("below a root")).expect("a tree of our own");
+    std::os::unix::fs::symlink(target, path).expect("a tree of our own");
 }
