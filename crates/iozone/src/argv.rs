@@ -51,7 +51,6 @@ pub fn read(program: &str, words: &[String]) -> Result<Settings, Refusal> {
 /// Option values that are combined after all arguments have been parsed.
 #[derive(Debug, Default)]
 pub(crate) struct Given {
-    pub(crate) file: bool,
     pub(crate) lower: Option<u32>,
     pub(crate) upper: Option<u32>,
     pub(crate) throughput: bool,
@@ -60,6 +59,8 @@ pub(crate) struct Given {
     pub(crate) each_record_flush: bool,
     pub(crate) names_from_file: bool,
     pub(crate) stride: bool,
+    /// Bounds of the matrix (-n, -g, -y, -q).
+    pub(crate) range: bool,
     pub(crate) cluster: bool,
     pub(crate) untrusted: bool,
 }
@@ -207,8 +208,7 @@ impl Reader<'_> {
         if !self.settings.files.is_empty() {
             return original(10, "invalid options: -f and -F are mutually exclusive\n");
         }
-        self.given.file = true;
-        self.settings.file = PathBuf::from(path);
+        self.settings.file = Some(PathBuf::from(path));
         Ok(None)
     }
 
@@ -259,7 +259,7 @@ impl Reader<'_> {
 
     /// Takes one file name per child, even if it looks like an option.
     pub(crate) fn names(&mut self, first: &str) -> Printed {
-        if self.given.file {
+        if self.settings.file.is_some() {
             return original(11, "invalid options: -f and -F are mutually exclusive\n");
         }
         let most = self.settings.children.iter().copied().chain(self.given.upper).max();
@@ -333,11 +333,6 @@ impl Reader<'_> {
         if given.throughput {
             settings.mode = Mode::Throughput;
         }
-        if settings.foreign_file {
-            for test in [Test::Write, Test::Rewrite, Test::Fwrite, Test::Mix, Test::Pwrite] {
-                settings.tests.remove(&test);
-            }
-        }
         if let Some(size) = settings.telemetry_kb() {
             settings.sizes_kb = vec![size];
         }
@@ -349,30 +344,42 @@ impl Reader<'_> {
 
 /// Mutually exclusive options: iozone's exit status and message, printed below its heading.
 fn conflict(settings: &Settings, given: &Given) -> Option<(u8, String)> {
-    let auto = settings.mode == Mode::Auto;
-    let (status, text) = if auto && given.throughput {
-        (17, "\n\tCan not mix throughput mode and auto-mode flags.\n\n")
-    } else if settings.mapping.is_some() && settings.asynchronous.is_some() {
-        (18, "\n\tSorry ... Only mmap or async but not both\n\n")
-    } else if given.with_copy && given.without_copy {
-        (20, "\n\tCan not do both -H and -k\n")
-    } else if settings.rare.diagnoses && settings.rare.duplicates.is_some() {
-        (20, "\n\tCan not do both -+d and -+w\n")
-    } else if given.throughput && settings.unit == Unit::Microseconds {
-        (17, "\n\tMicrosecond mode not supported in throughput mode.\n\n")
-    } else if settings.foreign_file && settings.tests.is_empty() {
-        (19, "You must specify which tests ( -i # ) when using -+E\n")
-    } else if settings.has_telemetry() && auto {
-        (17, "\n\tAuto mode not supported in telemetry mode.\n\tTry:   -i 0 -i 1 \n\n")
-    } else if settings.has_telemetry() && !settings.sizes_kb.is_empty() {
-        (17, "\n\tSize of file is determined by telemetry file.\n\n")
-    } else if settings.has_telemetry() && !settings.records_kb.is_empty() {
-        (17, "\n\tRecord size of file is determined by telemetry file.\n\n")
-    } else if settings.has_telemetry() && given.stride {
-        (17, "\n\tStride size is determined by telemetry file.\n\n")
-    } else {
-        return None;
-    };
+    let (least, most) = settings.record_bounds_kb();
+    if least > most {
+        let text = format!("Error: minimum record size {least} kB is greater than maximum record size {most} kB\n ");
+        return Some((23, text));
+    }
+    let telemetry = settings.has_telemetry();
+    let matrix = settings.is_matrix();
+    // In the order in which iozone checks them.
+    let rules = [
+        (
+            given.throughput && settings.unit == Unit::Microseconds,
+            (17, "\n\tMicrosecond mode not supported in throughput mode.\n\n"),
+        ),
+        (telemetry && matrix, (17, "\n\tAuto mode not supported in telemetry mode.\n\tTry:   -i 0 -i 1 \n\n")),
+        (telemetry && !settings.sizes_kb.is_empty(), (17, "\n\tSize of file is determined by telemetry file.\n\n")),
+        (
+            telemetry && !settings.records_kb.is_empty(),
+            (17, "\n\tRecord size of file is determined by telemetry file.\n\n"),
+        ),
+        (telemetry && given.stride, (17, "\n\tStride size is determined by telemetry file.\n\n")),
+        (given.throughput && (matrix || given.range), (17, "\n\tCan not mix throughput mode and auto-mode flags.\n\n")),
+        (
+            given.throughput && settings.file.is_some(),
+            (17, "\n\tYou must use -F when using multiple threads or processes.\n\n"),
+        ),
+        (
+            settings.mapping.is_some() && settings.asynchronous.is_some(),
+            (18, "\n\tSorry ... Only mmap or async but not both\n\n"),
+        ),
+    ];
+    let later = [
+        (given.with_copy && given.without_copy, (20, "\n\tCan not do both -H and -k\n")),
+        (settings.rare.diagnoses && settings.rare.duplicates.is_some(), (20, "\n\tCan not do both -+d and -+w\n")),
+    ];
+    let first = |rules: &[(bool, (u8, &'static str))]| rules.iter().find(|rule| rule.0).map(|rule| rule.1);
+    let (status, text) = first(&rules).or_else(|| settings.foreign_conflict()).or_else(|| first(&later))?;
     Some((status, text.to_owned()))
 }
 
@@ -431,6 +438,10 @@ mod tests {
             ("-t 2 -a", 17),
             ("-N -t 2", 17),
             ("-+E", 19),
+            ("-+E -i 12 -f old", 20),
+            ("-t 2 -f x -i 0", 17),
+            ("-y 8 -q 4 -t 2", 23),
+            ("-r 8 -r 4", 23),
             ("-X no-such-file -i 0", 174),
         ];
         for (text, expected) in cases {

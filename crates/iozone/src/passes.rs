@@ -27,6 +27,13 @@ pub struct Pass {
     pub number: u8,
 }
 
+impl Pass {
+    /// True if the pass would write to existing files that are only to be read.
+    pub(crate) fn is_forbidden(self, settings: &Settings) -> bool {
+        settings.foreign_file && (self.test == Test::Mix || direction(self) == Direction::Write)
+    }
+}
+
 /// File and sizes of a pass.
 #[derive(Clone, Debug, Default)]
 pub struct Scene {
@@ -159,6 +166,7 @@ fn around(pass: Pass, settings: &Settings) -> Around {
         (Test::Write, 0) if settings.reuse => Around { creation: Creation::IfMissing, ..plain },
         (Test::Write, 0) => Around { creation: Creation::Replace, ..plain },
         (Test::Read, _) => Around { prime: true, ..plain },
+        (Test::Random, _) if settings.foreign_file => Around { flush_before: false, ..plain },
         (Test::Random, _) => {
             Around { flush_before: false, access: Access::Both, creation: Creation::IfMissing, ..plain }
         }
@@ -241,8 +249,7 @@ fn base(settings: &Settings, pass: Pass, scene: &Scene, order: RecordOrder) -> J
         flush_after: !job.load.end_fsync,
         close_inside: settings.times_close && matches!(pass.test, Test::Write | Test::Read),
         lock: settings.lock,
-        marks: (moves == Direction::Read && !settings.foreign_file && !settings.has_telemetry())
-            .then(|| marks(settings)),
+        marks: (moves == Direction::Read && settings.verifies()).then(|| marks(settings)),
         order: listed.map_or(order, |records| RecordOrder::Listed(Arc::clone(records))),
         purge_bytes: settings.purge_bytes(),
         ..PassPlan::default()
@@ -261,7 +268,7 @@ fn add_rare(settings: &Settings, pass: Pass, job: &mut JobPlan, child: u32) {
     let stray_bytes = if settings.direct { 4096 } else { 1 };
     plan.extras = rare::extras(&settings.rare, pass.test, list, stray_bytes);
     plan.map_advice = settings.rare.map_advice;
-    // Data is verified only if this run wrote it.
+    // Only data whose contents are known is verified.
     if placed.is_some() && (!reads || plan.marks.is_some()) {
         plan.marks = None;
         job.buffers.placed = placed.map(Box::new);
@@ -313,6 +320,43 @@ mod tests {
         let plan = pass_plan(&Settings::default(), Pass { test: Test::Write, number: 0 }, &scene());
         assert_eq!(plan.jobs[0].files.size, Some(Extent::Bytes(240 << 10)));
         assert_eq!(plan.jobs[0].pass.as_ref().unwrap().creation, Creation::Replace);
+    }
+
+    #[test]
+    fn existing_files_are_only_read() {
+        let settings = Settings { foreign_file: true, ..Settings::default() };
+        let scenes = [scene(), scene()];
+        for row in crate::throughput_tests(&settings) {
+            let plan = throughput_plan(&settings, Pass { test: row.test, number: row.pass }, &scenes);
+            for job in plan.jobs {
+                let pass = job.pass.unwrap();
+                assert_eq!((job.load.mix, pass.creation), (Mix::Only(Direction::Read), Creation::MustExist), "{row:?}");
+                assert!(pass.marks.is_none(), "{row:?}");
+            }
+        }
+        for row in crate::row_tests(&settings) {
+            for number in (0..row.passes(&settings)).filter(|&number| !row.drops(number, &settings)) {
+                let job = pass_plan(&settings, Pass { test: row.test, number }, &scene()).jobs.remove(0);
+                let pass = job.pass.unwrap();
+                let found = (job.load.mix, pass.creation, pass.access);
+                assert_eq!(found, (Mix::Only(Direction::Read), Creation::MustExist, Access::ByMix), "{row:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn existing_files_are_verified_where_an_option_says_what_they_hold() {
+        let verifies = |settings: Settings| {
+            let settings = Settings { foreign_file: true, ..settings };
+            let job = pass_plan(&settings, Pass { test: Test::Read, number: 0 }, &scene()).jobs.remove(0);
+            job.pass.unwrap().marks.is_some() || job.buffers.placed.is_some()
+        };
+        assert!(!verifies(Settings::default()));
+        assert!(verifies(Settings { data: Data::Full(90), ..Settings::default() }));
+        assert!(verifies(Settings {
+            rare: rare::Rare { diagnoses: true, ..Default::default() },
+            ..Settings::default()
+        }));
     }
 
     #[test]

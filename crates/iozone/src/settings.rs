@@ -16,7 +16,7 @@ use measure::Nanos;
 use plan::Listed;
 use smart_default::SmartDefault;
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The settings of a command line.
@@ -57,16 +57,15 @@ pub struct Settings {
     /// Smallest and largest file of a matrix, in kB (-n, -g).
     #[default((64, 512 << 10))]
     pub size_range_kb: (u64, u64),
-    /// Smallest and largest record of a matrix, in kB (-y, -q); `None` if not given.
+    /// Smallest and largest record of a matrix, in kB (-y, -q; also the first and last -r); `None` if not given.
     pub record_range_kb: (Option<u64>, Option<u64>),
     /// True to use small records for large files, too (-z).
     pub no_crossover: bool,
     /// Factor from one file size to the next.
     #[default(2)]
     pub multiplier: u64,
-    /// File used by a single worker (-f).
-    #[default(PathBuf::from("iozone.tmp"))]
-    pub file: PathBuf,
+    /// File used by a single worker (-f), if given.
+    pub file: Option<PathBuf>,
     /// Files of the children (-F); empty for generated names.
     pub files: Vec<PathBuf>,
     /// Numbers of children, in order.
@@ -105,7 +104,7 @@ pub struct Settings {
     pub keep: bool,
     /// Use an existing file without removing or creating it before the write test.
     pub reuse: bool,
-    /// Read an existing file that iozone did not write.
+    /// Read existing files that iozone did not write, and never write to them (-+E).
     pub foreign_file: bool,
     /// Contents of records.
     #[default(Data::Marks)]
@@ -184,6 +183,44 @@ impl Settings {
     pub const RECORD_KB: u64 = 4;
     /// Largest record size in kB.
     pub const LARGEST_RECORD_KB: u64 = 16 << 10;
+
+    /// The file used by a single worker.
+    pub fn single_file(&self) -> &Path {
+        self.file.as_deref().unwrap_or(Path::new("iozone.tmp"))
+    }
+
+    /// True if rows are a matrix of file and record sizes.
+    pub(crate) fn is_matrix(&self) -> bool {
+        self.mode == Mode::Auto || self.sizes_kb.len() > 1 || self.records_kb.len() > 1
+    }
+
+    /// Smallest and largest record of a matrix in kB.
+    pub(crate) fn record_bounds_kb(&self) -> (u64, u64) {
+        let (least, most) = self.record_range_kb;
+        (least.unwrap_or(Self::RECORD_KB), most.unwrap_or(Self::LARGEST_RECORD_KB))
+    }
+
+    /// The misuse of existing files (-+E), if any: iozone's exit status and message.
+    pub fn foreign_conflict(&self) -> Option<(u8, &'static str)> {
+        let reads = [Test::Read, Test::Random, Test::Backward, Test::Stride, Test::Fread, Test::Pread];
+        if !self.foreign_file {
+            None
+        } else if self.tests.is_empty() {
+            Some((19, "You must specify which tests ( -i # ) when using -+E\n"))
+        } else if !self.tests.iter().all(|test| reads.contains(test)) {
+            Some((20, "You must disable any test that writes when using -+E\n"))
+        } else if self.file.is_none() && self.files.is_empty() {
+            Some((20, "You must use -f or -F when using -+E\n"))
+        } else {
+            None
+        }
+    }
+
+    /// True if reads verify the data: this run wrote it, or an option says what it is.
+    pub(crate) fn verifies(&self) -> bool {
+        let is_known = matches!(self.data, Data::Full(_)) || self.rare.diagnoses;
+        !self.has_telemetry() && (!self.foreign_file || is_known)
+    }
 
     /// True if a telemetry file defines the records.
     pub fn has_telemetry(&self) -> bool {
@@ -322,25 +359,31 @@ const MEASURED: &[Row] = &[
     read("r", "#", "record size (4k), repeatable", |reader, text| {
         let kb = record(or_default(kilobytes(text), Settings::RECORD_KB))?;
         reader.settings.records_kb.push(kb);
+        let range = &mut reader.settings.record_range_kb;
+        *range = (range.0.filter(|_| reader.settings.records_kb.len() > 1).or(Some(kb)), Some(kb));
         printed(format!("Record Size {kb} kB"))
     }),
     set("a", "matrix of file and record sizes", |to| to.mode = Mode::Auto, "Auto Mode"),
     set("A", "obsolete: -az -i0 -i1", obsolete_auto, "Auto Mode 2. This option is obsolete. Use -az -i0 -i1 "),
     read("n", "#", "smallest file of the matrix (64k)", |reader, text| {
+        reader.given.range = true;
         reader.settings.size_range_kb.0 = kilobytes(text).max(4);
         printed(format!("Using minimum file size of {} kilobytes.", reader.settings.size_range_kb.0))
     }),
     read("g", "#", "largest file of the matrix (512m)", |reader, text| {
+        reader.given.range = true;
         reader.settings.size_range_kb.1 = kilobytes(text).max(4);
         printed(format!("Using maximum file size of {} kilobytes.", reader.settings.size_range_kb.1))
     }),
     set("z", "small records for large files too", |to| to.no_crossover = true, "Cross over of record size disabled."),
     read("y", "#", "smallest record of the matrix (4k)", |reader, text| {
+        reader.given.range = true;
         let kb = or_default(kilobytes(text), Settings::RECORD_KB);
         reader.settings.record_range_kb.0 = Some(kb);
         printed(format!("Using Minimum Record Size {kb} kB"))
     }),
     read("q", "#", "largest record of the matrix (16m)", |reader, text| {
+        reader.given.range = true;
         let kb = record(or_default(kilobytes(text), Settings::LARGEST_RECORD_KB))?;
         reader.settings.record_range_kb.1 = Some(kb);
         printed(format!("Using Maximum Record Size {kb} kB"))
@@ -459,7 +502,12 @@ const HOW: &[Row] = &[
     }),
     read("U", "DIR", "unmount and mount between two tests", |reader, text| reader.remount(text)),
     set("+N", "write over existing files", |to| to.reuse = true, ""),
-    set("+E", "read existing files", |to| (to.foreign_file, to.keep) = (true, true), ">>> No Verify mode. <<<"),
+    set(
+        "+E",
+        "read existing files, never write to them",
+        |to| (to.foreign_file, to.keep) = (true, true),
+        ">>> No Verify mode. <<<",
+    ),
     read("X", "FILE", "records of test 0: lines of offset, length in bytes [delay in ms]", |reader, text| {
         reader.telemetry("write", text)
     }),

@@ -1,6 +1,7 @@
 //! The tests of a run: their passes, their names in iozone's tables, and which of them the settings select.
 
 use crate::modes::ShownColumns;
+use crate::passes::Pass;
 use crate::settings::Settings;
 use crate::test::Test;
 
@@ -24,9 +25,9 @@ impl RowTest {
         u8::try_from(self.reports.len()).unwrap_or(1)
     }
 
-    /// True if `-+n` drops this pass.
+    /// True if `-+n` drops this pass, or `-+E` because it writes.
     pub fn drops(&self, pass: u8, settings: &Settings) -> bool {
-        pass > 0 && self.retests && settings.no_retest
+        pass > 0 && self.retests && settings.no_retest || Pass { test: self.test, number: pass }.is_forbidden(settings)
     }
 
     /// True if a row has a column for the test, selected or not.
@@ -51,7 +52,9 @@ pub fn row_tests(settings: &Settings) -> impl Iterator<Item = &'static RowTest> 
 /// The tests of throughput mode that are selected, in the order in which they run.
 pub fn throughput_tests(settings: &Settings) -> impl Iterator<Item = &'static ThroughputTest> {
     let stdio = !settings.without_stdio();
-    THROUGHPUT.iter().filter(move |row| settings.runs(row.test) && (stdio || !row.test.is_stdio()))
+    let forbidden = |row: &&ThroughputTest| Pass { test: row.test, number: row.pass }.is_forbidden(settings);
+    let selected = move |row: &&ThroughputTest| settings.runs(row.test) && (stdio || !row.test.is_stdio());
+    THROUGHPUT.iter().filter(move |row| selected(row) && !forbidden(row))
 }
 
 /// The tests of a row in the order in which they run.

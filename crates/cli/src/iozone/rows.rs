@@ -7,7 +7,7 @@ use crate::failure::Failure;
 use crate::output::Output;
 use formats::iozone::text::{self as iozone_text, Columns, Table};
 use formats::iozone::{sheet as iozone_sheet, text::COMPLETE};
-use iozone::{Mode, Pass, PassTime, RowTest, SINGLE, Scene, Settings, ShownColumns, Test};
+use iozone::{Pass, PassTime, RowTest, SINGLE, Scene, Settings, ShownColumns, Test};
 use std::collections::BTreeMap;
 
 /// Runs all rows. Returns the exit status.
@@ -103,10 +103,11 @@ fn measure(
     (size_kb, record_kb): (u64, u64),
 ) -> Result<u64, PassError> {
     let settings = run.settings;
-    run.files.use_file(&settings.file);
+    let file = settings.single_file();
+    run.files.use_file(file);
     let scene = Scene {
-        file: settings.file.clone(),
-        is_there: settings.file.exists(),
+        file: file.to_owned(),
+        is_there: file.exists(),
         size_kb,
         record_kb,
         latency_log: latency::stem(settings, 0),
@@ -125,7 +126,7 @@ fn measure(
 
 /// The tables after the rows: one per pass that was printed.
 fn tables(settings: &Settings, rows: &[(u64, u64)], values: &Values) -> Vec<Table> {
-    let records_kb = columns(settings, rows);
+    let records_kb = iozone::report_records_kb(settings);
     let mut tables = Vec::new();
     for row in SINGLE {
         for (number, name) in (0..).zip(row.reports) {
@@ -144,22 +145,6 @@ fn tables(settings: &Settings, rows: &[(u64, u64)], values: &Values) -> Vec<Tabl
         }
     }
     tables
-}
-
-/// The record sizes that have a column.
-fn columns(settings: &Settings, rows: &[(u64, u64)]) -> Vec<u64> {
-    if settings.mode == Mode::Auto || settings.records_kb.is_empty() {
-        let (least, most) = settings.record_range_kb;
-        let most = most.unwrap_or(Settings::LARGEST_RECORD_KB);
-        let factor = settings.multiplier.max(2);
-        let steps =
-            std::iter::successors(Some(least.unwrap_or(Settings::RECORD_KB)), |&record| record.checked_mul(factor));
-        return steps.take_while(|&record| record <= most).collect();
-    }
-    let mut records: Vec<u64> = rows.iter().map(|&(_, record)| record).collect();
-    records.sort_unstable();
-    records.dedup();
-    records
 }
 
 fn report(run: &mut IozoneRun<'_>, tables: &[Table]) -> Result<(), Failure> {

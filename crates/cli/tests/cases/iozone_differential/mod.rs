@@ -127,6 +127,28 @@ const ALIKE: &str = "
 -s 16 -i 0 -i 1 -+w 50 -+M -+a 40
 -s 16 -i 0 -+w 200 -+y -1 -+C 101 -+a 300
 -t 2 -s 16 -i 0 -i 8 -+F -+B -w
+-+E -i 1 -f old -s 64
+-+E -i 2 -i 3 -i 5 -i 7 -f old -s 64
+-+E -E -i 1 -i 10 -f old -s 64 -+n
+-+E -E -i 10 -f old -s 64
+-+E -i 2 -f old -s 64 -r 16 -e -c -I
+-t 2 -+E -i 1 -i 2 -F old old2 -s 64
+-+E -Y records -i 1 -f old
+-s 64 -s 128 -i 0
+-s 64 -s 128 -s 32 -r 64 -i 0
+-s 128 -s 64 -r 64 -i 0
+-s 64 -s 64 -r 64 -i 0
+-s 64 -s 128 -q 8 -i 0 -R
+-s 64 -s 128 -r 128 -i 0
+-r 4 -r 8 -g 256 -i 0
+-r 4 -r 16 -r 8 -s 64 -i 0
+-r 4 -r 8 -r 512 -s 64 -i 0 -R
+-r 4 -r 8 -q 4 -i 0 -s 64
+-r 4 -r 8 -g 128 -n 32 -i 0 -a
+-r 256 -r 512 -s 64 -i 0
+-r 64 -y 4 -R -i 0
+-a -s 64 -r 16 -R -i 0
+-a -r 256 -n 64 -g 128 -i 0
 ";
 
 /// Command lines that nothing is run for: the same words and status.
@@ -155,6 +177,39 @@ const REFUSED: &str = "
 -+R names -s 16 -i 0
 -+R names -t 2 -s 64 -i 9
 -+d -+w 30 -i 0
+-+E -i 0 -f old
+-+E -i 2 -i 4 -f old
+-+E -i 1 -i 6 -f old
+-+E -i 1 -i 8 -f old
+-+E -E -i 9 -i 10 -f old
+-+E -i 11 -f old
+-+E -i 12 -f old
+-+E -i 1
+-+E -f old
+-+E -t 2 -i 1
+-+E -t 2 -i 0 -F old old2
+-+E -+d -+w 30
+-+E -H 2 -k 2
+-t 2 -g 4m -i 0
+-u 2 -y 8 -i 0
+-l 2 -n 8
+-t 2 -q 8 -i 0
+-A -t 2
+-t 2 -s 4 -s 8
+-t 2 -r 4 -r 8
+-t 2 -f old -i 0
+-t 2 -f old -i 0 -z
+-t 2 -f old -a
+-l 2 -f old
+-t 2 -N -f old
+-B -H 2 -t 2 -a
+-y 8 -q 4 -i 0
+-y 8 -q 4 -t 2 -N
+-y 32m
+-q 32m
+-r 64 -q 8 -i 0
+-r 4 -y 8 -i 0
+-r 8 -r 4 -s 64 -i 0
 ";
 
 /// What one of the two did.
@@ -163,6 +218,15 @@ struct Seen {
     lines: Vec<String>,
     status: i32,
     files: BTreeMap<String, u64>,
+    /// A file of the user that holds other data than before.
+    spoilt: Option<&'static str>,
+}
+
+/// Files that are there before a run and are not iozone's, and what they hold.
+const OTHERS: [&str; 2] = ["old", "old2"];
+
+fn others_data() -> Vec<u8> {
+    vec![b'x'; 64 << 10]
 }
 
 fn run(program: &[&str], words: &str, place: &Path) -> Seen {
@@ -170,6 +234,9 @@ fn run(program: &[&str], words: &str, place: &Path) -> Seen {
     std::fs::write(place.join("records"), "# offset and length\n0 4096\n8192 8192\n4096 1024\n").expect("a file");
     std::fs::write(place.join("delays"), "0 4096 2\n8192 8192 3\n4096 1024 0\n").expect("a file");
     std::fs::write(place.join("names"), "r1\nr2\n").expect("a file");
+    for name in OTHERS {
+        std::fs::write(place.join(name), others_data()).expect("a file");
+    }
     let output = Command::new(program[0])
         .args(&program[1..])
         .args(words.split_whitespace())
@@ -185,7 +252,10 @@ fn run(program: &[&str], words: &str, place: &Path) -> Seen {
         let length = if name.ends_with(".dat") { 0 } else { entry.metadata().expect("as made just before").len() };
         (name, length)
     });
-    Seen { lines: folded(&text), status: output.status.code().unwrap_or(-1), files: files.collect() }
+    let files: BTreeMap<String, u64> = files.collect();
+    let is_spoilt = |name: &&str| std::fs::read(place.join(name)).is_ok_and(|data| data != others_data());
+    let spoilt = OTHERS.into_iter().find(is_spoilt);
+    Seen { lines: folded(&text), status: output.status.code().unwrap_or(-1), files, spoilt }
 }
 
 /// Lines with numbers folded to `#` and runs of blanks to one.
@@ -273,6 +343,9 @@ fn difference(words: &str, theirs: &Seen, ours: &Seen) -> String {
     if theirs.status != ours.status {
         text += &format!("  status {} and ours {}\n", theirs.status, ours.status);
     }
+    if theirs.spoilt != ours.spoilt {
+        text += &format!("  overwritten {:?} and ours {:?}\n", theirs.spoilt, ours.spoilt);
+    }
     if theirs.files != ours.files {
         text += &format!("  files {:?}\n   ours {:?}\n", theirs.files, ours.files);
     }
@@ -315,7 +388,7 @@ fn cluster(program: &[&str], member: &str, place: &Path) -> Seen {
         }
     }
     let text = String::from_utf8_lossy(&output.stdout);
-    Seen { lines: folded(&text), status: output.status.code().unwrap_or(-1), files }
+    Seen { lines: folded(&text), status: output.status.code().unwrap_or(-1), files, spoilt: None }
 }
 
 fn clusters_print_the_same_lines_and_leave_nothing_with_their_members() {
