@@ -2,7 +2,7 @@
 //!
 //! Leaves the table of options to `settings`, and parsing of values to `values`.
 
-use crate::modes::{Mapping, Member, Mode, Unit};
+use crate::modes::{Data, Mapping, Member, Mode, Unit};
 use crate::refusal::Refusal;
 use crate::settings::{Children, Does, Printed, Row, Settings, find};
 use crate::test::Test;
@@ -329,17 +329,35 @@ impl Reader<'_> {
         if given.each_record_flush && settings.mapping.is_some() {
             settings.mapping = Some(Mapping::EachRecord);
         }
+        select_telemetry_tests(settings, &given);
         settings.conflict = conflict(settings, &given);
         if given.throughput {
             settings.mode = Mode::Throughput;
         }
-        if let Some(size) = settings.telemetry_kb() {
-            settings.sizes_kb = vec![size];
+        // Without -s the files of children have their default size.
+        if !given.throughput || !settings.sizes_kb.is_empty() {
+            settings.sizes_kb = settings.telemetry_kb().map_or_else(|| settings.sizes_kb.clone(), |size| vec![size]);
         }
         settings.words = self.kept;
         settings.words.append(&mut self.strays);
         Ok(self.settings)
     }
+}
+
+/// Selects the tests of telemetry files: 0 for writes; 0 and 1 for reads, but an existing file can be read by 1 alone.
+/// Other tests have no records, except the sequential mix.
+fn select_telemetry_tests(settings: &mut Settings, given: &Given) {
+    if !settings.has_telemetry() {
+        return;
+    }
+    if settings.written.is_some() || !settings.tests.contains(&Test::Read) {
+        settings.tests.insert(Test::Write);
+    }
+    if settings.read.is_some() {
+        settings.tests.insert(Test::Read);
+    }
+    let mixes = given.throughput && settings.mix_sequential;
+    settings.tests.retain(|&test| matches!(test, Test::Write | Test::Read) || test == Test::Mix && mixes);
 }
 
 /// Mutually exclusive options: iozone's exit status and message, printed below its heading.
@@ -349,7 +367,7 @@ fn conflict(settings: &Settings, given: &Given) -> Option<(u8, String)> {
         let text = format!("Error: minimum record size {least} kB is greater than maximum record size {most} kB\n ");
         return Some((23, text));
     }
-    let telemetry = settings.has_telemetry();
+    let (telemetry, writes) = (settings.has_telemetry(), settings.written.is_some());
     let matrix = settings.is_matrix();
     // In the order in which iozone checks them.
     let rules = [
@@ -357,10 +375,14 @@ fn conflict(settings: &Settings, given: &Given) -> Option<(u8, String)> {
             given.throughput && settings.unit == Unit::Microseconds,
             (17, "\n\tMicrosecond mode not supported in throughput mode.\n\n"),
         ),
-        (telemetry && matrix, (17, "\n\tAuto mode not supported in telemetry mode.\n\tTry:   -i 0 -i 1 \n\n")),
-        (telemetry && !settings.sizes_kb.is_empty(), (17, "\n\tSize of file is determined by telemetry file.\n\n")),
         (
-            telemetry && !settings.records_kb.is_empty(),
+            telemetry && matches!(settings.data, Data::Full(_)),
+            (17, "\n\tFull verification not supported in telemetry mode.\n\n"),
+        ),
+        (telemetry && matrix, (17, "\n\tAuto mode not supported in telemetry mode.\n\tTry:   -i 0 -i 1 \n\n")),
+        (writes && !settings.sizes_kb.is_empty(), (17, "\n\tSize of file is determined by telemetry file.\n\n")),
+        (
+            writes && !settings.records_kb.is_empty(),
             (17, "\n\tRecord size of file is determined by telemetry file.\n\n"),
         ),
         (telemetry && given.stride, (17, "\n\tStride size is determined by telemetry file.\n\n")),
@@ -380,7 +402,7 @@ fn conflict(settings: &Settings, given: &Given) -> Option<(u8, String)> {
     ];
     let first = |rules: &[(bool, (u8, &'static str))]| rules.iter().find(|rule| rule.0).map(|rule| rule.1);
     let (status, text) = first(&rules).or_else(|| settings.foreign_conflict()).or_else(|| first(&later))?;
-    Some((status, text.to_owned()))
+    Some((status, settings.compute_lines() + text))
 }
 
 /// Placeholder in the splash for the line about the machine, which only the caller knows.

@@ -101,11 +101,11 @@ pub struct Figures {
 }
 
 impl Figures {
-    /// Computes the results from those of the children.
+    /// Computes the results from those of the children; `computing` gives the compute time of the child with a number.
     #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "iozone keeps 32-bit floats")]
-    pub fn of(jobs: &[JobResult], unit: Unit, computing: Computing<'_>) -> Figures {
-        let child = |job: &JobResult| {
-            let pass = PassTime::of(job, computing);
+    pub fn of<'a>(jobs: &[JobResult], unit: Unit, computing: impl Fn(u32) -> Computing<'a>) -> Figures {
+        let child = |(index, job): (u32, &JobResult)| {
+            let pass = PassTime::of(job, computing(index));
             let amount = match unit {
                 Unit::Operations => pass.records as f64,
                 Unit::Rate | Unit::Microseconds => pass.bytes as f64 / 1024.0,
@@ -114,7 +114,7 @@ impl Figures {
             let cpu = job.cpu.user.saturating_add(job.cpu.system);
             Child { amount: amount as f32, throughput: throughput as f32, wall_s: pass.seconds(), cpu_s: seconds(cpu) }
         };
-        let children: Vec<Child> = jobs.iter().map(child).collect();
+        let children: Vec<Child> = (0..).zip(jobs).map(child).collect();
         let passes = || jobs.iter().filter_map(|job| job.pass);
         let from = passes().map(|pass| pass.from).filter(|from| !from.is_zero()).min().unwrap_or_default();
         let to = passes().map(|pass| pass.closed).max().unwrap_or_default();

@@ -1,6 +1,7 @@
 //! Rarely used options: record locks, multiple buffers, extra reads, madvise(2), data for deduplication tests, per-byte
 //! verification.
 
+use crate::telemetry;
 use crate::test::Test;
 use plan::{ExtraReads, Listed, MapAdvice, PlacedBytes, PlacedCheck, RecordExtras};
 
@@ -96,7 +97,7 @@ pub(crate) fn extras(rare: &Rare, test: Test, list: Option<&[Listed]>, stray_byt
             count: 2,
             bytes: stray_bytes,
         }),
-        computes: list.is_some_and(|list| list.iter().any(|listed| !listed.compute.is_zero())),
+        computes: list.is_some_and(telemetry::computes),
     };
     (extras != RecordExtras::default()).then(|| Box::new(extras))
 }

@@ -12,7 +12,7 @@ use crate::refusal::Refusal;
 use crate::telemetry;
 use crate::test::Test;
 use crate::values::{burst, clamped, depth, kilobytes, number, patience};
-use measure::Nanos;
+use measure::{Direction, Nanos};
 use plan::Listed;
 use smart_default::SmartDefault;
 use std::collections::BTreeSet;
@@ -112,8 +112,8 @@ pub struct Settings {
     /// Stride of the stride test, in records (-j).
     #[default(17)]
     pub stride: u64,
-    /// Compute time before each record (-J).
-    pub compute: Nanos,
+    /// Compute time before each record (-J), if given.
+    pub compute: Option<Nanos>,
     /// True to include compute time in the measured time.
     pub compute_counts: bool,
     /// True to purge the CPU cache before each record (-p).
@@ -227,42 +227,47 @@ impl Settings {
         self.written.is_some() || self.read.is_some()
     }
 
-    /// For reads and for writes: true if the telemetry file has compute delays. `None` if no file is given, or if only
-    /// one file is given and it has none.
-    pub fn telemetry_computes(&self) -> [Option<bool>; 2] {
-        let both = self.read.is_some() && self.written.is_some();
-        let computes = |records: &Arc<[Listed]>| records.iter().any(|listed| !listed.compute.is_zero());
-        [&self.read, &self.written].map(|list| list.as_ref().map(computes).filter(|computes| *computes || both))
-    }
-
-    /// File size in kB required by the telemetry files.
-    pub(crate) fn telemetry_kb(&self) -> Option<u64> {
-        let lists = [&self.written, &self.read];
-        lists.into_iter().flatten().map(|records| telemetry::end(records).div_ceil(1024)).max()
-    }
-
-    /// Records of a pass, if defined by a telemetry file.
-    pub(crate) fn listed(&self, test: Test) -> Option<&Arc<[Listed]>> {
-        match test {
-            Test::Write => self.written.as_ref(),
-            Test::Read => self.read.as_ref(),
-            _ => None,
+    /// iozone's lines about computing before each record.
+    pub fn compute_lines(&self) -> String {
+        let given = self.compute.map(|time| format!("\tCompute time {:.6} seconds for", time.as_secs_f64()));
+        if !self.has_telemetry() {
+            return given.map_or(String::new(), |given| format!("{given} reads and writes.\n"));
         }
+        let line = |what: &str, list: &Option<Arc<[Listed]>>| match &given {
+            _ if list.as_ref().is_some_and(|list| telemetry::computes(list)) => {
+                format!("\tCompute time from telemetry files for {what}.\n")
+            }
+            Some(given) => format!("{given} {what}.\n"),
+            None if self.read.is_some() && self.written.is_some() => format!("\tNo compute time for {what}.\n"),
+            None => String::new(),
+        };
+        let (reads, writes) = (line("reads", &self.read), line("writes", &self.written));
+        if self.read.is_some() { reads + &writes } else { writes + &reads }
+    }
+
+    /// File size in kB that the telemetry files require: that of the reads, if there is a file for them.
+    pub(crate) fn telemetry_kb(&self) -> Option<u64> {
+        self.read.as_ref().or(self.written.as_ref()).map(|records| telemetry::end(records).div_ceil(1024))
+    }
+
+    /// Records of a pass of a test, if defined by a telemetry file.
+    pub fn listed(&self, test: Test, moves: Direction) -> Option<&Arc<[Listed]>> {
+        let list = if moves == Direction::Read { &self.read } else { &self.written };
+        list.as_ref().filter(|_| matches!(test, Test::Write | Test::Read | Test::Mix))
     }
 
     /// Compute time of a pass that is subtracted from its measured time.
-    pub fn computing(&self, test: Test) -> Computing<'_> {
-        if self.compute_counts {
-            return Computing::default();
+    pub fn computing(&self, test: Test, moves: Direction) -> Computing<'_> {
+        let each = self.compute.unwrap_or_default();
+        match self.listed(test, moves) {
+            _ if self.compute_counts => Computing::default(),
+            Some(listed) if telemetry::computes(listed) => Computing { each: Nanos::ZERO, listed },
+            _ => Computing { each, listed: &[] },
         }
-        Computing { each: self.compute, listed: self.listed(test).map_or(&[], |records| records) }
     }
 
-    /// True if a test is selected and possible with these settings.
+    /// True if a test is selected.
     pub fn runs(&self, test: Test) -> bool {
-        if self.has_telemetry() && !matches!(test, Test::Write | Test::Read) {
-            return false;
-        }
         self.tests.is_empty() || self.tests.contains(&test)
     }
 
@@ -488,7 +493,7 @@ const HOW: &[Row] = &[
         None
     }),
     count("J", "milliseconds of computing before each record", |to, number| {
-        to.compute = Nanos::from_millis(number.max(0).unsigned_abs());
+        to.compute = Some(Nanos::from_millis(number.max(0).unsigned_abs()));
         None
     }),
     set("+J", "computing counts as part of the time", |to| to.compute_counts = true, THINK_TIME),

@@ -42,7 +42,7 @@ pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
     }
     let mut run = IozoneRun::new(&settings, command.clone(), out);
     run.write(&head)?;
-    run.write(&iozone_text::circumstances(&preamble(&settings, &command)))?;
+    run.write(&(settings.compute_lines() + &iozone_text::circumstances(&preamble(&settings, &command))))?;
     let status = match settings.mode {
         Mode::Single | Mode::Auto => rows::run(&mut run),
         Mode::Throughput => throughput::run(&mut run),
@@ -107,10 +107,8 @@ fn preamble<'a>(settings: &Settings, command: &'a str) -> Preamble<'a> {
     Preamble {
         unit: unit_name(settings.unit),
         command,
-        compute_s: settings.compute.as_secs_f64(),
         cache: settings.cache,
         stride: settings.stride,
-        telemetry: settings.telemetry_computes(),
         burst: settings.burst.map(|(kb, rest)| (kb, rest.get() / 1_000_000)),
     }
 }

@@ -30,7 +30,7 @@ pub(crate) fn run(run: &mut IozoneRun<'_>) -> Result<u8, Failure> {
     let mut lines: Vec<Line> = throughput_tests(settings).map(line).collect();
     for &count in &settings.children {
         let size_kb = if settings.divides { size_kb / u64::from(count.max(1)) } else { size_kb };
-        run.write(&if settings.has_telemetry() {
+        run.write(&if settings.written.is_some() {
             iozone_text::each_writes_by_telemetry(kind, size_kb)
         } else {
             iozone_text::each_writes(kind, size_kb, record_kb)
@@ -103,7 +103,7 @@ pub(super) fn run_test(
             cpus: run.cpus,
         });
     }
-    if size_kb < record_kb {
+    if size_kb < record_kb && settings.listed(pass.test, pass.moves()).is_none() {
         return Ok(Figures { children: vec![iozone::Child::default(); scenes.len()], ..Figures::default() });
     }
     let plan = iozone::throughput_plan(settings, pass, &scenes);
@@ -125,7 +125,10 @@ fn keep(
     result: RunResult,
 ) -> Figures {
     let settings = run.settings;
-    let figures = Figures::of(&result.jobs, settings.unit, settings.computing(test.test));
+    let pass = Pass { test: test.test, number: test.pass };
+    let count = ChildRange::all(&result.jobs).count;
+    let computing = |index| settings.computing(pass.test, iozone::child_pass(settings, pass, index, count).moves());
+    let figures = Figures::of(&result.jobs, settings.unit, computing);
     run.keep(&format!("{} {}", figures.children.len(), test.title), (size_kb, record_kb), result);
     figures
 }

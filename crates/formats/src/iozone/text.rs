@@ -46,16 +46,12 @@ pub struct Preamble<'a> {
     pub unit: UnitName,
     /// The command line.
     pub command: &'a str,
-    /// Seconds of computation before each record; 0 for none.
-    pub compute_s: f64,
     /// Cache size in kB, cache line size in bytes.
     pub cache: (u64, u64),
     /// Stride in records.
     pub stride: u64,
     /// Burst size in kB, and the pause after a burst in milliseconds.
     pub burst: Option<(u64, u64)>,
-    /// For reads and for writes: true if the telemetry file has compute delays; `None` if the line is not printed.
-    pub telemetry: [Option<bool>; 2],
 }
 
 /// Formats the command line and the unit of the output.
@@ -69,20 +65,8 @@ pub fn command(preamble: &Preamble<'_>) -> String {
 
 /// Formats the time resolution, cache sizes and stride.
 pub fn circumstances(preamble: &Preamble<'_>) -> String {
-    let mut text = String::new();
-    if preamble.compute_s > 0.0 {
-        let _ = writeln!(text, "\tCompute time {:.6} seconds for reads and writes.", preamble.compute_s);
-    }
-    for (computes, what) in preamble.telemetry.into_iter().zip(["reads", "writes"]) {
-        let _ = match computes {
-            Some(true) => writeln!(text, "\tCompute time from telemetry files for {what}."),
-            Some(false) => writeln!(text, "\tNo compute time for {what}."),
-            None => Ok(()),
-        };
-    }
     let (cache, line) = preamble.cache;
-    let _ = write!(
-        text,
+    let mut text = format!(
         "\tTime Resolution = 0.000001 seconds.\n\tProcessor cache size set to {cache} kBytes.\n\
          \tProcessor cache line size set to {line} bytes.\n\tFile stride size set to {} * record size.\n",
         preamble.stride

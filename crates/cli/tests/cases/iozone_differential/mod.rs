@@ -149,6 +149,29 @@ const ALIKE: &str = "
 -r 64 -y 4 -R -i 0
 -a -s 64 -r 16 -R -i 0
 -a -r 256 -n 64 -g 128 -i 0
+-X records
+-X records -i 1
+-X records -i 2
+-X short
+-Y records
+-Y records -i 0
+-Y records -i 2
+-Y records -i 1 -f old
+-Y records -i 8 -+B
+-Y records -s 128 -r 8
+-Y delays
+-Y records -J 1
+-X records -J 1
+-X delays -J 1
+-X delays -Y records
+-X delays -Y records -J 1
+-X delays -+J
+-X far -Y records
+-s 16 -i 0 -J 0
+-t 2 -+B -X records -Y records -i 0 -i 8 -+n
+-t 2 -Y records -+n
+-t 2 -Y records -+n -s 64 -r 16
+-t 2 -X records -Y delays -i 2 -+n
 ";
 
 /// Command lines that nothing is run for: the same words and status.
@@ -203,6 +226,21 @@ const REFUSED: &str = "
 -l 2 -f old
 -t 2 -N -f old
 -B -H 2 -t 2 -a
+-Y records -j 2
+-Y records -a
+-Y records -s 64 -s 128
+-Y records -i 1 -r 4 -r 8
+-X delays -s 64
+-X delays -B -H 2
+-X delays -t 2 -N
+-X records -j 3 -V 9
+-X records -t 2 -f old
+-X delays -Y records -r 4
+-J 1 -t 2 -a
+-J 1 -+d -+w 30
+-J 1 -y 8 -q 4
+-+E -X records
+-+E -Y records -f old
 -y 8 -q 4 -i 0
 -y 8 -q 4 -t 2 -N
 -y 32m
@@ -233,6 +271,8 @@ fn run(program: &[&str], words: &str, place: &Path) -> Seen {
     std::fs::create_dir_all(place).expect("as made just before");
     std::fs::write(place.join("records"), "# offset and length\n0 4096\n8192 8192\n4096 1024\n").expect("a file");
     std::fs::write(place.join("delays"), "0 4096 2\n8192 8192 3\n4096 1024 0\n").expect("a file");
+    std::fs::write(place.join("short"), "0 1024\n").expect("a file");
+    std::fs::write(place.join("far"), "0 4096\n65536 8192\n").expect("a file");
     std::fs::write(place.join("names"), "r1\nr2\n").expect("a file");
     for name in OTHERS {
         std::fs::write(place.join(name), others_data()).expect("a file");
