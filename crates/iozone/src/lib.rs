@@ -31,4 +31,4 @@ pub use rare::Rare;
 pub use refusal::Refusal;
 pub use settings::Settings;
 pub use test::Test;
-pub use test_rows::{RowTest, SINGLE, ThroughputTest, row_tests, throughput_tests};
+pub use test_rows::{RowTest, ThroughputTest, report_tests, row_tests, throughput_tests};

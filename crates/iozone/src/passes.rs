@@ -248,7 +248,8 @@ fn base(settings: &Settings, pass: Pass, scene: &Scene, order: RecordOrder) -> J
     job.record.logs.latency.clone_from(&scene.latency_log);
     job.record.logs.offset = true;
     let plan = PassPlan {
-        mode: 0o640,
+        // That of iozone's open(2), and of fopen(3).
+        mode: if pass.test.is_stdio() { 0o666 } else { 0o640 },
         flush_after: !job.load.end_fsync,
         close_inside: settings.times_close && matches!(pass.test, Test::Write | Test::Read),
         lock: settings.lock,

@@ -30,23 +30,35 @@ impl RowTest {
         pass > 0 && self.retests && settings.no_retest || Pass { test: self.test, number: pass }.is_forbidden(settings)
     }
 
-    /// True if a row has a column for the test, selected or not.
-    fn has_column(&self, settings: &Settings) -> bool {
+    /// True if the settings include the test, selected or not.
+    fn is_included(&self, settings: &Settings) -> bool {
         match self.test {
             Test::Write | Test::Read => true,
-            _ if settings.columns == ShownColumns::FirstTwoTests => false,
-            Test::Pwrite | Test::Pread => settings.extensions,
-            // Mapped and asynchronous files have no stdio tests; of the two only the first has an empty column.
-            Test::Fread => !settings.without_stdio(),
+            Test::Pwrite | Test::Pread if !settings.extensions => false,
+            _ => settings.columns == ShownColumns::All,
+        }
+    }
+
+    /// True if a row has a column for the test, selected or not.
+    fn has_column(&self, settings: &Settings) -> bool {
+        let is_possible = match self.test {
+            // Mapped and asynchronous files have no such tests; of these only the first has an empty column.
+            Test::Fread | Test::Pwrite | Test::Pread => !settings.without_stdio(),
             Test::Fwrite => !(settings.without_stdio() && settings.runs(Test::Fwrite)),
             _ => true,
-        }
+        };
+        is_possible && self.is_included(settings)
     }
 }
 
 /// The tests that have a column in a row, in the order in which they run.
 pub fn row_tests(settings: &Settings) -> impl Iterator<Item = &'static RowTest> {
     SINGLE.iter().filter(|test| test.has_column(settings))
+}
+
+/// The tests that have tables after the rows, in the same order. Those without a column have tables of zeros.
+pub fn report_tests(settings: &Settings) -> impl Iterator<Item = &'static RowTest> {
+    SINGLE.iter().filter(|test| test.is_included(settings) && settings.runs(test.test))
 }
 
 /// The tests of throughput mode that are selected, in the order in which they run.
@@ -58,7 +70,7 @@ pub fn throughput_tests(settings: &Settings) -> impl Iterator<Item = &'static Th
 }
 
 /// The tests of a row in the order in which they run.
-pub const SINGLE: &[RowTest] = &[
+const SINGLE: &[RowTest] = &[
     RowTest { test: Test::Write, reports: &["Writer", "Re-writer"], retests: true },
     RowTest { test: Test::Read, reports: &["Reader", "Re-Reader"], retests: true },
     RowTest { test: Test::Random, reports: &["Random read", "Random write"], retests: false },

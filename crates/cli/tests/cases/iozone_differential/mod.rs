@@ -149,6 +149,22 @@ const ALIKE: &str = "
 -r 64 -y 4 -R -i 0
 -a -s 64 -r 16 -R -i 0
 -a -r 256 -n 64 -g 128 -i 0
+-s 64 -r 64 -i 0 -i 1 -i 2 -i 3 -+u -R
+-s 64 -s 128 -r 64 -+u -R -i 3 -i 0 -+n
+-a -n 64 -g 128 -q 16 -i 0 -+u -R -b x.xls
+-s 64 -r 64 -E -b x.xls -+u
+-t 2 -s 64 -i 0 -+u -b x.xls -+n -R
+-t 2 -s 64 -i 0 -i 1 -+u -C -+n
+-s 64 -B -R
+-s 64 -r 64 -B -R -b x.xls -i 0 -i 6
+-s 64 -r 64 -E -B -R -i 0 -i 9 -i 10
+-s 64 -r 64 -E -B
+-s 64 -r 64 -E -A
+-a -n 16 -g 16 -q 8 -i 0 -i 1 -Q
+-s 16 -i 0 -i 1 -Q -+n
+-l 1 -u 2 -s 8 -i 0 -Q
+-s 16 -i 6 -w
+-t 1 -s 16 -i 0 -i 6 -w
 -X records
 -X records -i 1
 -X records -i 2
@@ -255,9 +271,7 @@ const REFUSED: &str = "
 struct Seen {
     lines: Vec<String>,
     status: i32,
-    files: BTreeMap<String, u64>,
-    /// A file of the user that holds other data than before.
-    spoilt: Option<&'static str>,
+    files: BTreeMap<String, String>,
 }
 
 /// Files that are there before a run and are not iozone's, and what they hold.
@@ -287,15 +301,41 @@ fn run(program: &[&str], words: &str, place: &Path) -> Seen {
     let text = String::from_utf8_lossy(&output.stdout);
     let files = std::fs::read_dir(place).expect("as made just before").map(|entry| {
         let entry = entry.expect("as made just before");
-        let name = entry.file_name().to_string_lossy().into_owned();
-        // How many digits a latency has decides the length of such a file.
-        let length = if name.ends_with(".dat") { 0 } else { entry.metadata().expect("as made just before").len() };
-        (name, length)
+        (entry.file_name().to_string_lossy().into_owned(), left(&entry.path()))
     });
-    let files: BTreeMap<String, u64> = files.collect();
-    let is_spoilt = |name: &&str| std::fs::read(place.join(name)).is_ok_and(|data| data != others_data());
-    let spoilt = OTHERS.into_iter().find(is_spoilt);
-    Seen { lines: folded(&text), status: output.status.code().unwrap_or(-1), files, spoilt }
+    Seen { lines: folded(&text), status: output.status.code().unwrap_or(-1), files: files.collect() }
+}
+
+/// What a run left in a file: its permissions and length, or what of its contents does not depend on times.
+fn left(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let data = std::fs::read(path).expect("as made just before");
+    if OTHERS.contains(&&*name) {
+        return if data == others_data() { "as before".to_owned() } else { "overwritten".to_owned() };
+    }
+    let extension = path.extension().unwrap_or_default();
+    if extension == "dat" {
+        let text = String::from_utf8_lossy(&data);
+        let words = text.lines().filter_map(|line| line.split_whitespace().next());
+        return words.filter(|word| word.starts_with(char::is_alphabetic)).collect::<Vec<_>>().join(", ");
+    }
+    let labels = if extension == "xls" { labels(&data).join(", ") } else { String::new() };
+    let mode = std::os::unix::fs::PermissionsExt::mode(&path.metadata().expect("as made just before").permissions());
+    format!("{mode:o}, {} bytes {labels}", data.len())
+}
+
+/// The labels of a worksheet.
+fn labels(sheet: &[u8]) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut rest = sheet;
+    while let [kind, 0, low, high, after @ ..] = rest {
+        let (body, next) = after.split_at(usize::from(*low) + 256 * usize::from(*high));
+        if *kind == 4 {
+            found.push(String::from_utf8_lossy(&body[8..8 + usize::from(body[7])]).into_owned());
+        }
+        rest = next;
+    }
+    found
 }
 
 /// Lines with numbers folded to `#` and runs of blanks to one.
@@ -383,9 +423,6 @@ fn difference(words: &str, theirs: &Seen, ours: &Seen) -> String {
     if theirs.status != ours.status {
         text += &format!("  status {} and ours {}\n", theirs.status, ours.status);
     }
-    if theirs.spoilt != ours.spoilt {
-        text += &format!("  overwritten {:?} and ours {:?}\n", theirs.spoilt, ours.spoilt);
-    }
     if theirs.files != ours.files {
         text += &format!("  files {:?}\n   ours {:?}\n", theirs.files, ours.files);
     }
@@ -424,11 +461,11 @@ fn cluster(program: &[&str], member: &str, place: &Path) -> Seen {
     let mut files = BTreeMap::new();
     for directory in ["a", "b"] {
         for entry in std::fs::read_dir(place.join(directory)).expect("a directory").flatten() {
-            files.insert(format!("{directory}/{}", entry.file_name().to_string_lossy()), 0);
+            files.insert(format!("{directory}/{}", entry.file_name().to_string_lossy()), String::new());
         }
     }
     let text = String::from_utf8_lossy(&output.stdout);
-    Seen { lines: folded(&text), status: output.status.code().unwrap_or(-1), files, spoilt: None }
+    Seen { lines: folded(&text), status: output.status.code().unwrap_or(-1), files }
 }
 
 fn clusters_print_the_same_lines_and_leave_nothing_with_their_members() {
