@@ -200,7 +200,7 @@ impl Reader<'_> {
     pub(crate) fn select_test(&mut self, number: i64) -> Option<String> {
         let test = Test::of_number(number);
         self.settings.tests.insert(test.unwrap_or(Test::Write));
-        test.is_none().then(|| "Selected test not available on the version.".to_owned())
+        (number > 0 && test.is_none()).then(|| "Selected test not available on the version.".to_owned())
     }
 
     /// Sets the file of a single worker.
@@ -279,11 +279,12 @@ impl Reader<'_> {
 
     /// Reads the list of cluster machines.
     pub(crate) fn members_from(&mut self, path: &str) -> Printed {
-        let members = read_limited::read_text(Path::new(path), LONGEST_LIST)
-            .map_err(|error| format!("{path}: cannot be read: {error}"))
-            .and_then(|text| Member::all(path, &text))
-            .map_err(|why| Refusal::NotBuilt(format!("-+m: {why}")))?;
-        self.settings.members = members;
+        let text = read_limited::read_text(Path::new(path), LONGEST_LIST).map_err(|error| Refusal::Original {
+            status: 176,
+            out: format!("Unable to open client file \"{path}\"\n"),
+            err: format!("plumb: iozone: -+m {path}: cannot be read: {error}\n"),
+        })?;
+        self.settings.members = Member::all(path, &text).map_err(|why| Refusal::NotBuilt(format!("-+m: {why}")))?;
         self.given.cluster = true;
         Ok(Some("Network distribution mode enabled.".to_owned()))
     }
@@ -408,6 +409,9 @@ fn conflict(settings: &Settings, given: &Given) -> Option<(u8, String)> {
 /// Placeholder in the splash for the line about the machine, which only the caller knows.
 pub const MACHINE: &str = "\0machine";
 
+/// Placeholder in the splash for the line about CPUs (-P), whose number only the caller knows.
+pub const BINDING: &str = "\0binding";
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -465,6 +469,9 @@ mod tests {
             ("-y 8 -q 4 -t 2", 23),
             ("-r 8 -r 4", 23),
             ("-X no-such-file -i 0", 174),
+            ("-+m no-such-file", 176),
+            ("-+b 4", 144),
+            ("-+b 0,5", 144),
         ];
         for (text, expected) in cases {
             assert_eq!(status(text), expected, "{text}");
@@ -473,7 +480,7 @@ mod tests {
 
     #[test]
     fn what_is_not_built_is_refused_by_name() {
-        for text in ["-+m no-such-file", "-+t", "-+H host", "-+P 1", "-+c host", "-+i 1", "-+s", "-+Q 4"] {
+        for text in ["-+t", "-+H host", "-+P 1", "-+c host", "-+s"] {
             assert!(matches!(words(text), Err(Refusal::NotBuilt(_))), "{text}");
         }
     }

@@ -20,7 +20,7 @@ mod test_rows;
 mod untrusted;
 mod values;
 
-pub use argv::{MACHINE, read};
+pub use argv::{BINDING, MACHINE, read};
 pub use failure::{Cause, PassFailure};
 pub use figures::{Child, Computing, Figures, PassTime, operations, rate};
 pub use help::help;

@@ -114,7 +114,7 @@ pub fn throughput_plan(settings: &Settings, pass: Pass, scenes: &[Scene]) -> Pla
                 _ => Race::Stop,
             };
         }
-        if let Some(first) = settings.first_cpu {
+        if let Some(first) = settings.first_cpu(scene.cpus) {
             job.place.cpus = vec![first.wrapping_add(index) % scene.cpus.max(1)];
         }
         open_flags(settings, own, &mut job, Opener::Child);
@@ -239,7 +239,7 @@ fn base(settings: &Settings, pass: Pass, scene: &Scene, order: RecordOrder) -> J
     if let Some(rate) = settings.operations_per_second {
         job.pace.iops = PerDirection::all(Some(rate));
     }
-    if let Some(first) = settings.first_cpu {
+    if let Some(first) = settings.first_cpu(scene.cpus) {
         job.place.cpus = vec![first % scene.cpus.max(1)];
     }
     job.record.samples = false;

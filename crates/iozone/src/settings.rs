@@ -4,7 +4,7 @@
 //! derived: a new option needs a field and a row here, and the code that uses the field. Leaves parsing of arguments to
 //! `argv`.
 
-use crate::argv::{MACHINE, Reader};
+use crate::argv::{BINDING, MACHINE, Reader};
 use crate::figures::Computing;
 use crate::modes::{Asynchronous, Data, Mapping, Member, Mode, Report, ShownColumns, Unit};
 use crate::rare::{self, Rare};
@@ -34,6 +34,8 @@ use std::sync::Arc;
 pub struct Settings {
     /// Lines that options print above the results, in the order of the options.
     pub splash: Vec<String>,
+    /// plumb's remarks on options without an effect, for standard error.
+    pub notes: Vec<String>,
     /// The arguments as reordered by getopt(3): words that are not options come last.
     pub words: Vec<String>,
     /// iozone's exit status and message for conflicting options, if it stops after its heading.
@@ -119,7 +121,7 @@ pub struct Settings {
     /// True to purge the CPU cache before each record (-p).
     pub purges: bool,
     /// Cache size in kB and cache line size in bytes, as printed.
-    #[default((1024, 32))]
+    #[default(CACHE)]
     pub cache: (u64, u64),
     /// First CPU to which children are bound.
     pub first_cpu: Option<u32>,
@@ -183,6 +185,11 @@ impl Settings {
     pub const RECORD_KB: u64 = 4;
     /// Largest record size in kB.
     pub const LARGEST_RECORD_KB: u64 = 16 << 10;
+
+    /// The first CPU to which children are bound (-P), on a machine with `cpus` CPUs: 0 instead of one that is not there.
+    pub fn first_cpu(&self, cpus: u32) -> Option<u32> {
+        self.first_cpu.map(|first| if first > cpus { 0 } else { first })
+    }
 
     /// The file used by a single worker.
     pub fn single_file(&self) -> &Path {
@@ -282,6 +289,8 @@ impl Settings {
     }
 }
 
+/// Default cache size in kB and cache line size in bytes.
+const CACHE: (u64, u64) = (1024, 32);
 /// Pattern byte of iozone 3.489.
 const PATTERN: u8 = b'_';
 /// Pattern byte of -+X.
@@ -400,7 +409,7 @@ const MEASURED: &[Row] = &[
     set("E", "tests 9 and 10 in the table", |to| to.extensions = true, ""),
     read("j", "#", "stride of test 5 in records (17)", |reader, text| {
         reader.given.stride = true;
-        reader.settings.stride = number(text).max(1).unsigned_abs();
+        reader.settings.stride = number(text).max(0).unsigned_abs();
         Ok(None)
     }),
     set("+n", "no second passes", |to| to.no_retest = true, "No retest option selected"),
@@ -421,12 +430,12 @@ const MANY: &[Row] = &[
         None
     }),
     count("P", "bind children to CPUs from this one on", |to, number| {
-        let first = clamped(number);
-        to.first_cpu = Some(first);
-        Some(format!("Binding of processors beginning with {first} "))
+        to.first_cpu = Some(clamped(number));
+        to.splash.push(BINDING.to_owned());
+        None
     }),
     count("+p", "percent of children that read in the mix (test 8)", |to, number| {
-        let percent = clamped(number.min(100));
+        let percent = clamped(number.clamp(1, 100));
         to.mix_percent = Some(percent);
         Some(format!("Percent read in mix test is {percent}"))
     }),
@@ -447,6 +456,10 @@ const MANY: &[Row] = &[
         reader.members_from(text)
     }),
     read("+h", "NAME", "printed as the host name", |_, text| printed(format!("Hostname = {text}"))),
+    read("+i", "#", "accepted: a cluster here uses no port", |reader, text| {
+        reader.settings.notes.push(format!("-+i {text}: no port is used; {REMOTE_SHELL}"));
+        Ok(None)
+    }),
 ];
 
 const HOW: &[Row] = &[
@@ -485,15 +498,15 @@ const HOW: &[Row] = &[
     set("+d", "every byte depends on its place and is checked", |to| to.rare.diagnoses = true, DIAGNOSTIC),
     set("p", "purge the processor's cache before each record", |to| to.purges = true, "Purge Mode On"),
     count("S", "size of that cache in kB (1024)", |to, number| {
-        to.cache.0 = number.max(1).unsigned_abs();
+        to.cache.0 = or_default(number.max(0).unsigned_abs(), CACHE.0);
         None
     }),
     count("L", "its line in bytes (32)", |to, number| {
-        to.cache.1 = number.max(1).unsigned_abs();
+        to.cache.1 = or_default(number.max(0).unsigned_abs(), CACHE.1);
         None
     }),
     count("J", "milliseconds of computing before each record", |to, number| {
-        to.compute = Some(Nanos::from_millis(number.max(0).unsigned_abs()));
+        to.compute = u64::try_from(number).ok().map(Nanos::from_millis);
         None
     }),
     set("+J", "computing counts as part of the time", |to| to.compute_counts = true, THINK_TIME),
@@ -502,7 +515,10 @@ const HOW: &[Row] = &[
         Some(format!("Delay {} seconds between tests enabled.", number.max(0)))
     }),
     read("+b", "K,MS", "after each K kB rest for MS milliseconds", |reader, text| {
-        reader.settings.burst = Some(burst(text));
+        let wanted = burst(text);
+        let format = "-+b operand is of the format #,# (burst size (K/M/G) ,mili-second) !!\n";
+        wanted.ok_or_else(|| Refusal::Original { status: 144, out: format.to_owned(), err: String::new() })?;
+        reader.settings.burst = wanted;
         Ok(None)
     }),
     read("U", "DIR", "unmount and mount between two tests", |reader, text| reader.remount(text)),
@@ -546,6 +562,7 @@ const DEDUPLICATION: &[Row] = &[
         to.rare.skew = number;
         Some(format!("Dedup chid_skew {number} ."))
     }),
+    count("+Q", "granule: changes nothing, as in iozone", |_, number| Some(format!("Dedup granule size {number}"))),
     // iozone's lines for these two end with a newline and a blank.
     set("+M", "no zeros at the end of records", dense, ""),
     count("+a", "percent of words that are zero with -+M", |to, number| {
@@ -605,17 +622,10 @@ const ONE_CLOCK: &str = "there is no time server; the clock of this machine is u
 
 const REFUSED: &[Row] = &[
     refused("+c", "HOST", "member of a cluster", REMOTE_SHELL),
-    refused("+i", "#", "port of the cluster", REMOTE_SHELL),
     refused("+s", "", "member of a cluster", REMOTE_SHELL),
     refused("+t", "", "network test", "the network is not measured here; plumb fio --ioengine=net does it"),
     refused("+H", "HOST", "time server", ONE_CLOCK),
     refused("+P", "#", "port of the time server", ONE_CLOCK),
-    refused(
-        "+Q",
-        "#",
-        "granule of deduplication",
-        "the granule of deduplication changes nothing that iozone 3.489 writes; leave it out",
-    ),
 ];
 
 const DIAGNOSTIC: &str = ">>> I/O Diagnostic mode enabled. <<<\n\tPerformance measurements are invalid in this mode.";
@@ -642,8 +652,8 @@ fn printed(text: impl Into<String>) -> Printed {
 }
 
 /// Treats a size that is not a number as not given.
-fn or_default(kb: u64, default: u64) -> u64 {
-    if kb == 0 { default } else { kb }
+fn or_default(size: u64, default: u64) -> u64 {
+    if size == 0 { default } else { size }
 }
 
 /// Checks that a record size in kB fits iozone's buffer.

@@ -68,7 +68,7 @@ struct Values {
     by_pass: BTreeMap<(Test, u8), BTreeMap<(u64, u64), Value>>,
 }
 
-/// What a pass is shown as.
+/// The numbers that are shown of a pass.
 #[derive(Clone, Copy, Debug, Default)]
 struct Value {
     rate: u64,
@@ -98,18 +98,17 @@ fn run_test(
         run.write(iozone_text::blank(test.number()))?;
         return Ok(());
     }
-    if !values.by_pass.contains_key(&(test, 0)) {
-        (0..2).try_for_each(|number| latency::begin(settings, Pass { test, number }))?;
-    }
     for number in 0..row.passes(settings) {
         let name = row.reports.get(usize::from(number)).copied();
         let pass = Pass { test, number };
+        let whose = if values.by_pass.contains_key(&(test, number)) { Whose::Single } else { Whose::SingleFirst };
         let is_too_small = size_kb < record_kb && settings.listed(test, pass.moves()).is_none();
         let value = if row.drops(number, settings) || is_too_small {
+            latency::convert(settings, pass, &[], (whose, ChildRange::all(&[])))?;
             Value::default()
         } else {
             let title = name.unwrap_or("Backward read again");
-            measure(run, pass, title, (size_kb, record_kb))?
+            measure(run, (pass, whose), title, (size_kb, record_kb))?
         };
         if name.is_some() {
             run.write(&iozone_text::value(test.number(), number, value.rate))?;
@@ -121,7 +120,7 @@ fn run_test(
 
 fn measure(
     run: &mut IozoneRun<'_>,
-    pass: Pass,
+    (pass, whose): (Pass, Whose),
     title: &str,
     (size_kb, record_kb): (u64, u64),
 ) -> Result<Value, PassError> {
@@ -138,7 +137,7 @@ fn measure(
     };
     let plan = iozone::pass_plan(settings, pass, &scene);
     let result = run.measure(&plan, title, pass)?;
-    latency::convert(settings, pass, &result.jobs, (Whose::Only, ChildRange::all(&result.jobs)))?;
+    latency::convert(settings, pass, &result.jobs, (whose, ChildRange::all(&result.jobs)))?;
     let computing = settings.computing(pass.test, pass.moves());
     let value = result.jobs.first().map_or(Value::default(), |job| Value {
         rate: iozone::rate(PassTime::of(job, computing), settings.unit),

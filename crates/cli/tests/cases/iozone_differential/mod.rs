@@ -164,6 +164,21 @@ const ALIKE: &str = "
 -s 16 -i 0 -i 1 -Q -+n
 -l 1 -u 2 -s 8 -i 0 -Q
 -s 16 -i 6 -w
+-s 16 -i 0 -+Q 4
+-s 16 -i 0 -+i 7
+-s 16 -i 0 -P 999
+-s 16 -i 0 -P -1
+-t 2 -P 999 -s 16 -i 0 -+n
+-s 16 -i 0 -i 5 -j 0
+-s 16 -i 0 -j x
+-s 16 -i 0 -S 0 -L 0
+-s 16 -i 0 -S x -L x
+-s 16 -i 0 -+p 0
+-s 16 -i 0 -+p 101
+-s 16 -i -1
+-s 16 -i 0 -J -4
+-s 16 -i 0 -J x
+-s 16 -i 0 -+b 1m,5
 -t 1 -s 16 -i 0 -i 6 -w
 -X records
 -X records -i 1
@@ -216,6 +231,8 @@ const REFUSED: &str = "
 -+R names -s 16 -i 0
 -+R names -t 2 -s 64 -i 9
 -+d -+w 30 -i 0
+-+m nofile -t 2
+-+b 4 -i 0
 -+E -i 0 -f old
 -+E -i 2 -i 4 -f old
 -+E -i 1 -i 6 -f old
@@ -266,9 +283,40 @@ const REFUSED: &str = "
 -r 8 -r 4 -s 64 -i 0
 ";
 
+/// Command lines that fail, one per line: the same status, and the same first words of the message.
+const FAILING: &str = "
+-i 0 -f no/such -s 64
+-i 1 -f nofile -s 64
+-i 1 -f short -s 64 -w
+-i 1 -f old -s 64 -w
+-i 2 -f no/such -s 64
+-i 2 -f short -s 64 -w
+-i 2 -f old -s 64 -w
+-i 3 -f nofile -s 64
+-i 3 -f old -s 64 -w
+-i 4 -f no/such -s 64
+-i 5 -f nofile -s 64
+-i 5 -f short -s 64 -w
+-i 5 -f old -s 64 -w
+-i 6 -f no/such -s 64
+-i 7 -f nofile -s 64
+-i 7 -f short -s 64 -w
+-i 7 -f old -s 64 -w
+-E -i 9 -f no/such -s 64
+-E -i 10 -f nofile -s 64
+-E -i 10 -f short -s 64 -w
+-E -i 10 -f old -s 64 -w
+-+E -i 1 -f old -s 64 -V 90
+-+E -i 1 -f old -s 64 -+d
+-+m nofile -t 2
+-+b 4 -s 64 -i 0
+";
+
 /// What one of the two did.
 #[derive(Debug, PartialEq, Eq)]
 struct Seen {
+    /// The lines before the first result, as they are.
+    head: Vec<String>,
     lines: Vec<String>,
     status: i32,
     files: BTreeMap<String, String>,
@@ -303,7 +351,8 @@ fn run(program: &[&str], words: &str, place: &Path) -> Seen {
         let entry = entry.expect("as made just before");
         (entry.file_name().to_string_lossy().into_owned(), left(&entry.path()))
     });
-    Seen { lines: folded(&text), status: output.status.code().unwrap_or(-1), files: files.collect() }
+    let status = output.status.code().unwrap_or(-1);
+    Seen { head: head(&text), lines: folded(&text), status, files: files.collect() }
 }
 
 /// What a run left in a file: its permissions and length, or what of its contents does not depend on times.
@@ -336,6 +385,13 @@ fn labels(sheet: &[u8]) -> Vec<String> {
         rest = next;
     }
     found
+}
+
+/// The lines of options and sizes.
+fn head(text: &str) -> Vec<String> {
+    let lines = text.lines().skip_while(|line| !line.contains("Run began")).skip(1);
+    let lines = lines.take_while(|line| !line.starts_with("   ") && !line.contains("Children see"));
+    lines.map(str::to_owned).collect()
 }
 
 /// Lines with numbers folded to `#` and runs of blanks to one.
@@ -379,13 +435,21 @@ impl Drop for Place {
     }
 }
 
+/// Compares what the two did.
+type IsSame = fn(&Seen, &Seen) -> bool;
+
 /// The command lines, and the tests of what one line does not show.
 pub(super) fn groups() -> Vec<Cases> {
     // The original sleeps for seconds between its tests, so several run at once.
     let mut cases = Cases::new("iozone_differential", 16);
-    for (kind, lines) in [("alike", ALIKE), ("refused", REFUSED)] {
+    let kinds: [(_, _, IsSame); 3] = [
+        ("alike", ALIKE, |theirs, ours| theirs == ours),
+        ("refused", REFUSED, |theirs, ours| theirs == ours),
+        ("failing", FAILING, fail_alike),
+    ];
+    for (kind, lines, is_same) in kinds {
         for words in lines.lines().filter(|line| !line.is_empty()) {
-            cases = cases.case(&format!("{kind}{}", words.replace(' ', "_")), move || compare(words));
+            cases = cases.case(&format!("{kind}{}", words.replace(' ', "_")), move || compare(words, is_same));
         }
     }
     vec![house::tests!(
@@ -411,11 +475,21 @@ fn enough_command_lines_are_compared() {
 }
 
 /// The same command line to both.
-fn compare(words: &str) -> Result<(), String> {
+fn compare(words: &str, is_same: IsSame) -> Result<(), String> {
     let place = Place(scratch(&words.replace(|letter: char| !letter.is_alphanumeric(), "_")));
     let theirs = run(&["iozone"], words, &place.0.join("theirs"));
     let ours = run(&[PLUMB, "iozone"], words, &place.0.join("ours"));
-    if theirs == ours { Ok(()) } else { Err(difference(words, &theirs, &ours)) }
+    if is_same(&theirs, &ours) { Ok(()) } else { Err(difference(words, &theirs, &ours)) }
+}
+
+/// True if both failed with the same status and the same first words.
+fn fail_alike(theirs: &Seen, ours: &Seen) -> bool {
+    let is_message = |line: &&String| ["Error", "Can not", "Unable", "-+"].iter().any(|word| line.starts_with(word));
+    let words = |seen: &Seen| {
+        let line = seen.lines.iter().find(is_message)?;
+        Some(line.split([' ', '#']).take(2).map(str::to_owned).collect::<Vec<_>>())
+    };
+    theirs.status != 0 && theirs.status == ours.status && words(theirs) == words(ours) && words(ours).is_some()
 }
 
 fn difference(words: &str, theirs: &Seen, ours: &Seen) -> String {
@@ -425,6 +499,9 @@ fn difference(words: &str, theirs: &Seen, ours: &Seen) -> String {
     }
     if theirs.files != ours.files {
         text += &format!("  files {:?}\n   ours {:?}\n", theirs.files, ours.files);
+    }
+    if let Some((their, our)) = theirs.head.iter().zip(&ours.head).find(|(their, our)| their != our) {
+        text += &format!("  above the results {their:?}\n    and ours {our:?}\n");
     }
     let longest = theirs.lines.len().max(ours.lines.len());
     for at in 0..longest {
@@ -465,7 +542,7 @@ fn cluster(program: &[&str], member: &str, place: &Path) -> Seen {
         }
     }
     let text = String::from_utf8_lossy(&output.stdout);
-    Seen { lines: folded(&text), status: output.status.code().unwrap_or(-1), files }
+    Seen { head: Vec::new(), lines: folded(&text), status: output.status.code().unwrap_or(-1), files }
 }
 
 fn clusters_print_the_same_lines_and_leave_nothing_with_their_members() {
