@@ -2,7 +2,7 @@
 //!
 //! Leaves the table of options to `settings`, and parsing of values to `values`.
 
-use crate::modes::{Mapping, Member, Mode, Unit};
+use crate::modes::{Data, Mapping, Member, Mode, Unit};
 use crate::refusal::Refusal;
 use crate::settings::{Children, Does, Printed, Row, Settings, find};
 use crate::test::Test;
@@ -51,7 +51,6 @@ pub fn read(program: &str, words: &[String]) -> Result<Settings, Refusal> {
 /// Option values that are combined after all arguments have been parsed.
 #[derive(Debug, Default)]
 pub(crate) struct Given {
-    pub(crate) file: bool,
     pub(crate) lower: Option<u32>,
     pub(crate) upper: Option<u32>,
     pub(crate) throughput: bool,
@@ -60,6 +59,8 @@ pub(crate) struct Given {
     pub(crate) each_record_flush: bool,
     pub(crate) names_from_file: bool,
     pub(crate) stride: bool,
+    /// Bounds of the matrix (-n, -g, -y, -q).
+    pub(crate) range: bool,
     pub(crate) cluster: bool,
     pub(crate) untrusted: bool,
 }
@@ -199,7 +200,7 @@ impl Reader<'_> {
     pub(crate) fn select_test(&mut self, number: i64) -> Option<String> {
         let test = Test::of_number(number);
         self.settings.tests.insert(test.unwrap_or(Test::Write));
-        test.is_none().then(|| "Selected test not available on the version.".to_owned())
+        (number > 0 && test.is_none()).then(|| "Selected test not available on the version.".to_owned())
     }
 
     /// Sets the file of a single worker.
@@ -207,8 +208,7 @@ impl Reader<'_> {
         if !self.settings.files.is_empty() {
             return original(10, "invalid options: -f and -F are mutually exclusive\n");
         }
-        self.given.file = true;
-        self.settings.file = PathBuf::from(path);
+        self.settings.file = Some(PathBuf::from(path));
         Ok(None)
     }
 
@@ -259,7 +259,7 @@ impl Reader<'_> {
 
     /// Takes one file name per child, even if it looks like an option.
     pub(crate) fn names(&mut self, first: &str) -> Printed {
-        if self.given.file {
+        if self.settings.file.is_some() {
             return original(11, "invalid options: -f and -F are mutually exclusive\n");
         }
         let most = self.settings.children.iter().copied().chain(self.given.upper).max();
@@ -279,11 +279,12 @@ impl Reader<'_> {
 
     /// Reads the list of cluster machines.
     pub(crate) fn members_from(&mut self, path: &str) -> Printed {
-        let members = read_limited::read_text(Path::new(path), LONGEST_LIST)
-            .map_err(|error| format!("{path}: cannot be read: {error}"))
-            .and_then(|text| Member::all(path, &text))
-            .map_err(|why| Refusal::NotBuilt(format!("-+m: {why}")))?;
-        self.settings.members = members;
+        let text = read_limited::read_text(Path::new(path), LONGEST_LIST).map_err(|error| Refusal::Original {
+            status: 176,
+            out: format!("Unable to open client file \"{path}\"\n"),
+            err: format!("plumb: iozone: -+m {path}: cannot be read: {error}\n"),
+        })?;
+        self.settings.members = Member::all(path, &text).map_err(|why| Refusal::NotBuilt(format!("-+m: {why}")))?;
         self.given.cluster = true;
         Ok(Some("Network distribution mode enabled.".to_owned()))
     }
@@ -329,17 +330,14 @@ impl Reader<'_> {
         if given.each_record_flush && settings.mapping.is_some() {
             settings.mapping = Some(Mapping::EachRecord);
         }
+        select_telemetry_tests(settings, &given);
         settings.conflict = conflict(settings, &given);
         if given.throughput {
             settings.mode = Mode::Throughput;
         }
-        if settings.foreign_file {
-            for test in [Test::Write, Test::Rewrite, Test::Fwrite, Test::Mix, Test::Pwrite] {
-                settings.tests.remove(&test);
-            }
-        }
-        if let Some(size) = settings.telemetry_kb() {
-            settings.sizes_kb = vec![size];
+        // Without -s the files of children have their default size.
+        if !given.throughput || !settings.sizes_kb.is_empty() {
+            settings.sizes_kb = settings.telemetry_kb().map_or_else(|| settings.sizes_kb.clone(), |size| vec![size]);
         }
         settings.words = self.kept;
         settings.words.append(&mut self.strays);
@@ -347,37 +345,72 @@ impl Reader<'_> {
     }
 }
 
+/// Selects the tests of telemetry files: 0 for writes; 0 and 1 for reads, but an existing file can be read by 1 alone.
+/// Other tests have no records, except the sequential mix.
+fn select_telemetry_tests(settings: &mut Settings, given: &Given) {
+    if !settings.has_telemetry() {
+        return;
+    }
+    if settings.written.is_some() || !settings.tests.contains(&Test::Read) {
+        settings.tests.insert(Test::Write);
+    }
+    if settings.read.is_some() {
+        settings.tests.insert(Test::Read);
+    }
+    let mixes = given.throughput && settings.mix_sequential;
+    settings.tests.retain(|&test| matches!(test, Test::Write | Test::Read) || test == Test::Mix && mixes);
+}
+
 /// Mutually exclusive options: iozone's exit status and message, printed below its heading.
 fn conflict(settings: &Settings, given: &Given) -> Option<(u8, String)> {
-    let auto = settings.mode == Mode::Auto;
-    let (status, text) = if auto && given.throughput {
-        (17, "\n\tCan not mix throughput mode and auto-mode flags.\n\n")
-    } else if settings.mapping.is_some() && settings.asynchronous.is_some() {
-        (18, "\n\tSorry ... Only mmap or async but not both\n\n")
-    } else if given.with_copy && given.without_copy {
-        (20, "\n\tCan not do both -H and -k\n")
-    } else if settings.rare.diagnoses && settings.rare.duplicates.is_some() {
-        (20, "\n\tCan not do both -+d and -+w\n")
-    } else if given.throughput && settings.unit == Unit::Microseconds {
-        (17, "\n\tMicrosecond mode not supported in throughput mode.\n\n")
-    } else if settings.foreign_file && settings.tests.is_empty() {
-        (19, "You must specify which tests ( -i # ) when using -+E\n")
-    } else if settings.has_telemetry() && auto {
-        (17, "\n\tAuto mode not supported in telemetry mode.\n\tTry:   -i 0 -i 1 \n\n")
-    } else if settings.has_telemetry() && !settings.sizes_kb.is_empty() {
-        (17, "\n\tSize of file is determined by telemetry file.\n\n")
-    } else if settings.has_telemetry() && !settings.records_kb.is_empty() {
-        (17, "\n\tRecord size of file is determined by telemetry file.\n\n")
-    } else if settings.has_telemetry() && given.stride {
-        (17, "\n\tStride size is determined by telemetry file.\n\n")
-    } else {
-        return None;
-    };
-    Some((status, text.to_owned()))
+    let (least, most) = settings.record_bounds_kb();
+    if least > most {
+        let text = format!("Error: minimum record size {least} kB is greater than maximum record size {most} kB\n ");
+        return Some((23, text));
+    }
+    let (telemetry, writes) = (settings.has_telemetry(), settings.written.is_some());
+    let matrix = settings.is_matrix();
+    // In the order in which iozone checks them.
+    let rules = [
+        (
+            given.throughput && settings.unit == Unit::Microseconds,
+            (17, "\n\tMicrosecond mode not supported in throughput mode.\n\n"),
+        ),
+        (
+            telemetry && matches!(settings.data, Data::Full(_)),
+            (17, "\n\tFull verification not supported in telemetry mode.\n\n"),
+        ),
+        (telemetry && matrix, (17, "\n\tAuto mode not supported in telemetry mode.\n\tTry:   -i 0 -i 1 \n\n")),
+        (writes && !settings.sizes_kb.is_empty(), (17, "\n\tSize of file is determined by telemetry file.\n\n")),
+        (
+            writes && !settings.records_kb.is_empty(),
+            (17, "\n\tRecord size of file is determined by telemetry file.\n\n"),
+        ),
+        (telemetry && given.stride, (17, "\n\tStride size is determined by telemetry file.\n\n")),
+        (given.throughput && (matrix || given.range), (17, "\n\tCan not mix throughput mode and auto-mode flags.\n\n")),
+        (
+            given.throughput && settings.file.is_some(),
+            (17, "\n\tYou must use -F when using multiple threads or processes.\n\n"),
+        ),
+        (
+            settings.mapping.is_some() && settings.asynchronous.is_some(),
+            (18, "\n\tSorry ... Only mmap or async but not both\n\n"),
+        ),
+    ];
+    let later = [
+        (given.with_copy && given.without_copy, (20, "\n\tCan not do both -H and -k\n")),
+        (settings.rare.diagnoses && settings.rare.duplicates.is_some(), (20, "\n\tCan not do both -+d and -+w\n")),
+    ];
+    let first = |rules: &[(bool, (u8, &'static str))]| rules.iter().find(|rule| rule.0).map(|rule| rule.1);
+    let (status, text) = first(&rules).or_else(|| settings.foreign_conflict()).or_else(|| first(&later))?;
+    Some((status, settings.compute_lines() + text))
 }
 
 /// Placeholder in the splash for the line about the machine, which only the caller knows.
 pub const MACHINE: &str = "\0machine";
+
+/// Placeholder in the splash for the line about CPUs (-P), whose number only the caller knows.
+pub const BINDING: &str = "\0binding";
 
 #[cfg(test)]
 mod tests {
@@ -431,7 +464,14 @@ mod tests {
             ("-t 2 -a", 17),
             ("-N -t 2", 17),
             ("-+E", 19),
+            ("-+E -i 12 -f old", 20),
+            ("-t 2 -f x -i 0", 17),
+            ("-y 8 -q 4 -t 2", 23),
+            ("-r 8 -r 4", 23),
             ("-X no-such-file -i 0", 174),
+            ("-+m no-such-file", 176),
+            ("-+b 4", 144),
+            ("-+b 0,5", 144),
         ];
         for (text, expected) in cases {
             assert_eq!(status(text), expected, "{text}");
@@ -440,7 +480,7 @@ mod tests {
 
     #[test]
     fn what_is_not_built_is_refused_by_name() {
-        for text in ["-+m no-such-file", "-+t", "-+H host", "-+P 1", "-+c host", "-+i 1", "-+s", "-+Q 4"] {
+        for text in ["-+t", "-+H host", "-+P 1", "-+c host", "-+s"] {
             assert!(matches!(words(text), Err(Refusal::NotBuilt(_))), "{text}");
         }
     }

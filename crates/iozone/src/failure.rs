@@ -47,19 +47,26 @@ impl PassFailure {
         let kernel = kernel.split(" (os error").next().unwrap_or_default();
         let operation = error.operation.as_str();
         let reads = job.load.mix == plan::Mix::Only(measure::Direction::Read);
+        let [cannot_open, too_short, wrong] = statuses(pass.test);
+        // iozone's messages name the call: `Error fwriting block`.
+        let call = match pass.test {
+            Test::Fwrite | Test::Fread => "f",
+            Test::Pwrite => "p",
+            _ => "",
+        };
         let (status, out) = match operation {
             _ if error.signal.is_some() => (1, String::new()),
-            "verify" => (63, format!("\n\nError in file: {file}\n")),
+            "verify" => (wrong, format!("\n\nError in file: {file}\n")),
             "write" | "fsync" => (
                 if pass.test == Test::Rewrite { 84 } else { 74 },
-                format!("\nError writing file {file}\n\niozone: interrupted\n\nexiting iozone\n\n"),
+                format!("\nError {call}writing block of {file}\n\niozone: interrupted\n\nexiting iozone\n\n"),
             ),
             "prime" => (60, format!("\nError reading block 0 of {file}\n")),
-            "read" => (of_reading(pass), "\nError reading block\n".to_owned()),
+            "read" => (too_short, format!("\nError {call}reading block of {file}\n")),
             _ if reads && pass.test != Test::Random => {
-                (of_opening(pass), format!("\nCan not open temporary file {file} for read\n"))
+                (cannot_open, format!("\nCan not open temporary file {file} for read\n"))
             }
-            _ => (of_opening(pass), format!("\nCan not open temp file: {file}\n")),
+            _ => (cannot_open, format!("\nCan not open temp file: {file}\n")),
         };
         let mut err = String::new();
         if matches!(operation, "open" | "create" | "unlink") {
@@ -76,26 +83,18 @@ impl PassFailure {
     }
 }
 
-/// Exit status if the file cannot be opened.
-fn of_opening(pass: Pass) -> u8 {
-    match pass.test {
-        Test::Random => 66,
-        Test::Backward => 75,
-        Test::Rewrite => 84,
-        Test::Stride => 86,
-        Test::Fwrite => 49,
-        Test::Fread => 52,
-        Test::Read | Test::Pread => 58,
-        _ => 44,
-    }
-}
-
-/// Exit status if a record cannot be read.
-fn of_reading(pass: Pass) -> u8 {
-    match pass.test {
-        Test::Random => 70,
-        Test::Backward => 79,
-        Test::Stride => 88,
-        _ => 61,
+/// iozone's exit statuses for a test whose file cannot be opened, is too short, or holds wrong data.
+fn statuses(test: Test) -> [u8; 3] {
+    match test {
+        Test::Read => [58, 61, 63],
+        Test::Random => [66, 70, 72],
+        Test::Backward => [75, 79, 81],
+        Test::Rewrite => [84, 61, 63],
+        Test::Stride => [86, 88, 90],
+        Test::Fwrite => [49, 61, 63],
+        Test::Fread => [52, 54, 55],
+        Test::Pwrite => [97, 61, 63],
+        Test::Pread => [101, 103, 104],
+        Test::Write | Test::Mix | Test::Nothing => [44, 61, 63],
     }
 }

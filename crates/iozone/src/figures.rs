@@ -35,6 +35,13 @@ pub struct PassTime {
 }
 
 impl PassTime {
+    /// CPU time of a worker in percent of the time from the start of its pass to the close of its file.
+    pub fn cpu_percent(job: &JobResult) -> f64 {
+        let wall = job.pass.map_or(job.runtime, |pass| pass.closed.saturating_sub(pass.from));
+        let cpu = job.cpu.user.saturating_add(job.cpu.system);
+        100.0 * seconds(cpu) / seconds(wall.max(Nanos(1)))
+    }
+
     /// The worker's totals up to the end of the first worker (stonewall), without compute time.
     pub fn of(job: &JobResult, computing: Computing<'_>) -> PassTime {
         let moved = |direction: Direction| (job.directions[direction].bytes, job.directions[direction].ios);
@@ -96,16 +103,14 @@ pub struct Figures {
     pub children: Vec<Child>,
     /// Total amount divided by the time from the first release to the last end: the parent's throughput.
     pub parent: f64,
-    /// The time from the first release to the last end, in seconds.
-    pub wall_s: f64,
 }
 
 impl Figures {
-    /// Computes the results from those of the children.
+    /// Computes the results from those of the children; `computing` gives the compute time of the child with a number.
     #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "iozone keeps 32-bit floats")]
-    pub fn of(jobs: &[JobResult], unit: Unit, computing: Computing<'_>) -> Figures {
-        let child = |job: &JobResult| {
-            let pass = PassTime::of(job, computing);
+    pub fn of<'a>(jobs: &[JobResult], unit: Unit, computing: impl Fn(u32) -> Computing<'a>) -> Figures {
+        let child = |(index, job): (u32, &JobResult)| {
+            let pass = PassTime::of(job, computing(index));
             let amount = match unit {
                 Unit::Operations => pass.records as f64,
                 Unit::Rate | Unit::Microseconds => pass.bytes as f64 / 1024.0,
@@ -114,13 +119,13 @@ impl Figures {
             let cpu = job.cpu.user.saturating_add(job.cpu.system);
             Child { amount: amount as f32, throughput: throughput as f32, wall_s: pass.seconds(), cpu_s: seconds(cpu) }
         };
-        let children: Vec<Child> = jobs.iter().map(child).collect();
+        let children: Vec<Child> = (0..).zip(jobs).map(child).collect();
         let passes = || jobs.iter().filter_map(|job| job.pass);
         let from = passes().map(|pass| pass.from).filter(|from| !from.is_zero()).min().unwrap_or_default();
         let to = passes().map(|pass| pass.closed).max().unwrap_or_default();
         let wall_s = seconds(to.saturating_sub(from).max(Nanos(1)));
         let all: f64 = children.iter().map(|child| f64::from(child.amount)).sum();
-        Figures { children, parent: all / wall_s, wall_s }
+        Figures { children, parent: all / wall_s }
     }
 
     /// Sum of the children's throughput.
@@ -147,6 +152,11 @@ impl Figures {
     /// Smallest amount of a child, computed as iozone does.
     pub fn least_amount(&self) -> f64 {
         running_least(self.children.iter().map(|child| child.amount))
+    }
+
+    /// Wall time of the slowest child in seconds.
+    pub fn wall_s(&self) -> f64 {
+        self.children.iter().map(|child| child.wall_s).fold(0.0, f64::max)
     }
 
     /// CPU time of all children.
@@ -184,6 +194,13 @@ mod tests {
         assert_eq!([0, 1, 3, 9].map(|records| computing.of(records).get() / 1_000_000), [0, 3, 8, 8]);
         let computing = Computing { each: Nanos::from_millis(2), listed: &[] };
         assert_eq!([0, 1, 3].map(|records| computing.of(records).get() / 1_000_000), [0, 0, 4]);
+    }
+
+    #[test]
+    fn the_processor_is_used_by_all_children_while_the_slowest_runs() {
+        let child = |wall_s, cpu_s| Child { wall_s, cpu_s, ..Child::default() };
+        let figures = Figures { children: vec![child(1.0, 1.0), child(3.0, 2.5)], parent: 0.0 };
+        assert_eq!((figures.wall_s(), figures.cpu_s()), (3.0, 3.5));
     }
 
     #[test]

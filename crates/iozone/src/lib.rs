@@ -20,15 +20,15 @@ mod test_rows;
 mod untrusted;
 mod values;
 
-pub use argv::{MACHINE, read};
+pub use argv::{BINDING, MACHINE, read};
 pub use failure::{Cause, PassFailure};
 pub use figures::{Child, Computing, Figures, PassTime, operations, rate};
 pub use help::help;
-pub use matrix::{Row, rows};
+pub use matrix::{Row, report_records_kb, rows};
 pub use modes::{Asynchronous, Data, Mapping, Member, Mode, Report, ShownColumns, Unit};
 pub use passes::{Pass, Scene, child_pass, pass_plan, throughput_plan};
 pub use rare::Rare;
 pub use refusal::Refusal;
 pub use settings::Settings;
 pub use test::Test;
-pub use test_rows::{RowTest, SINGLE, ThroughputTest, row_tests, throughput_tests};
+pub use test_rows::{RowTest, ThroughputTest, report_tests, row_tests, throughput_tests};

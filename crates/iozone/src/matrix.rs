@@ -1,6 +1,5 @@
 //! Combinations of file size and record size.
 
-use crate::modes::Mode;
 use crate::settings::Settings;
 
 /// File size from which small records are skipped, in kB.
@@ -14,64 +13,62 @@ pub type Row = (u64, u64);
 /// The rows, and the first one whose record is larger than its file, if any: iozone runs the rows before it and stops
 /// there.
 pub fn rows(settings: &Settings) -> (Vec<Row>, Option<Row>) {
-    let lists = settings.sizes_kb.len() > 1 || settings.records_kb.len() > 1;
-    if settings.mode != Mode::Auto && !lists {
+    if !settings.is_matrix() {
         let size = settings.sizes_kb.first().copied().unwrap_or(Settings::SIZE_KB);
         let record = settings.records_kb.first().copied().unwrap_or(Settings::RECORD_KB);
         return (vec![(size, record)], None);
     }
-    let auto = settings.mode == Mode::Auto;
-    let sizes = match settings.sizes_kb.as_slice() {
-        [] if auto => steps(settings.size_range_kb.0, settings.size_range_kb.1, settings.multiplier),
-        [] => vec![Settings::SIZE_KB],
-        given => ascending(given),
-    };
+    let (least, most) = settings.size_range_kb;
+    let sizes = if settings.sizes_kb.is_empty() { steps(least, most, settings) } else { rising(&settings.sizes_kb) };
     let mut rows = Vec::new();
     for size in sizes {
-        let records = match settings.records_kb.as_slice() {
-            [] if auto => match automatic(settings, size) {
-                Ok(records) => records,
-                Err(record) => return (rows, Some((size, record))),
-            },
-            [] => vec![Settings::RECORD_KB],
-            given => ascending(given).into_iter().filter(|&record| record <= size).collect(),
-        };
-        rows.extend(records.into_iter().map(|record| (size, record)));
+        let records = records(settings, size);
+        match records.first() {
+            Some(&first) if first > size => return (rows, Some((size, first))),
+            _ => rows.extend(records.into_iter().filter(|&record| record <= size).map(|record| (size, record))),
+        }
     }
     (rows, None)
 }
 
-/// Record sizes for a file in automatic mode, or an error with the smallest size if the file is smaller than that.
-fn automatic(settings: &Settings, size: u64) -> Result<Vec<u64>, u64> {
-    let (least, most) = settings.record_range_kb;
-    let free = settings.no_crossover || least.is_some() || most.is_some() || !settings.sizes_kb.is_empty();
-    let from = match least {
-        Some(least) => least,
-        None if size > CROSSOVER_KB && !free => CROSSOVER_RECORD_KB,
-        None => Settings::RECORD_KB,
-    };
-    if from > size {
-        return Err(from);
+/// Record sizes of a matrix for a file, also those that are larger than the file.
+fn records(settings: &Settings, size: u64) -> Vec<u64> {
+    let is_given = settings.record_range_kb != (None, None) || !settings.sizes_kb.is_empty();
+    let mut records = report_records_kb(settings);
+    if size > CROSSOVER_KB && !settings.no_crossover && !is_given {
+        records.retain(|&record| record >= CROSSOVER_RECORD_KB);
     }
-    Ok(steps(from, most.unwrap_or(Settings::LARGEST_RECORD_KB).min(size), settings.multiplier))
+    records
 }
 
-fn steps(from: u64, to: u64, multiplier: u64) -> Vec<u64> {
-    std::iter::successors(Some(from.max(1)), |&size| size.checked_mul(multiplier.max(2)))
+/// The record sizes that have a column in the report tables, in kB.
+pub fn report_records_kb(settings: &Settings) -> Vec<u64> {
+    let (least, most) = settings.record_bounds_kb();
+    if settings.records_kb.len() > 1 { rising(&settings.records_kb) } else { steps(least, most, settings) }
+}
+
+/// Sizes from one to another, each larger by the factor of the settings.
+fn steps(from: u64, to: u64, settings: &Settings) -> Vec<u64> {
+    std::iter::successors(Some(from.max(1)), |&size| size.checked_mul(settings.multiplier.max(2)))
         .take_while(|&size| size <= to)
         .collect()
 }
 
-fn ascending(given: &[u64]) -> Vec<u64> {
-    let mut sorted = given.to_vec();
-    sorted.sort_unstable();
-    sorted.dedup();
-    sorted
+/// A list of sizes as iozone walks it: those that are larger than all before them.
+fn rising(given: &[u64]) -> Vec<u64> {
+    let mut kept = Vec::new();
+    for &size in given {
+        if kept.last().is_none_or(|&last| size > last) {
+            kept.push(size);
+        }
+    }
+    kept
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::modes::Mode;
 
     fn matrix(change: impl FnOnce(&mut Settings)) -> Vec<(u64, u64)> {
         let mut settings = Settings { mode: Mode::Auto, ..Settings::default() };
@@ -107,5 +104,9 @@ mod tests {
     fn lists_are_walked_in_order() {
         let settings = Settings { sizes_kb: vec![64, 128], records_kb: vec![4, 16], ..Settings::default() };
         assert_eq!(rows(&settings).0, [(64, 4), (64, 16), (128, 4), (128, 16)]);
+        let settings = Settings { sizes_kb: vec![64, 128, 32], ..settings };
+        assert_eq!(rows(&settings).0, [(64, 4), (64, 16), (128, 4), (128, 16)], "a smaller one is passed over");
+        let settings = Settings { records_kb: Vec::new(), ..settings };
+        assert_eq!(rows(&settings).0.len(), 5 + 6, "what is not listed is a matrix");
     }
 }

@@ -27,6 +27,21 @@ pub struct Pass {
     pub number: u8,
 }
 
+impl Pass {
+    /// Direction of its I/O.
+    pub fn moves(self) -> Direction {
+        match (self.test, self.number) {
+            (Test::Write | Test::Rewrite | Test::Fwrite | Test::Pwrite, _) | (Test::Random, 1) => Direction::Write,
+            _ => Direction::Read,
+        }
+    }
+
+    /// True if the pass would write to existing files that are only to be read.
+    pub(crate) fn is_forbidden(self, settings: &Settings) -> bool {
+        settings.foreign_file && (self.test == Test::Mix || self.moves() == Direction::Write)
+    }
+}
+
 /// File and sizes of a pass.
 #[derive(Clone, Debug, Default)]
 pub struct Scene {
@@ -53,7 +68,7 @@ impl Scene {
 
 /// The plan of a pass with one worker.
 pub fn pass_plan(settings: &Settings, pass: Pass, scene: &Scene) -> Plan {
-    let mut job = base(settings, pass, scene, shape(pass, settings.stride));
+    let mut job = base(settings, pass, scene, order(settings, pass.test, pass));
     let around = around(pass, settings);
     if let Some(plan) = job.pass.as_mut() {
         plan.flush_before = around.flush_before;
@@ -75,7 +90,7 @@ pub fn throughput_plan(settings: &Settings, pass: Pass, scenes: &[Scene]) -> Pla
     let count = u32::try_from(scenes.len()).unwrap_or(u32::MAX);
     let jobs = (0..count).zip(scenes).map(|(index, scene)| {
         let own = child_pass(settings, pass, index, count);
-        let mut job = base(settings, own, scene, child_shape(settings, pass, own));
+        let mut job = base(settings, own, scene, order(settings, pass.test, own));
         job.name = format!("child{index}");
         if settings.threads {
             job.isolation = Isolation::Thread;
@@ -99,7 +114,7 @@ pub fn throughput_plan(settings: &Settings, pass: Pass, scenes: &[Scene]) -> Pla
                 _ => Race::Stop,
             };
         }
-        if let Some(first) = settings.first_cpu {
+        if let Some(first) = settings.first_cpu(scene.cpus) {
             job.place.cpus = vec![first.wrapping_add(index) % scene.cpus.max(1)];
         }
         open_flags(settings, own, &mut job, Opener::Child);
@@ -122,26 +137,18 @@ pub fn child_pass(settings: &Settings, pass: Pass, index: u32, count: u32) -> Pa
     Pass { test: Test::Random, number: u8::from(!reads) }
 }
 
-fn child_shape(settings: &Settings, asked: Pass, own: Pass) -> RecordOrder {
-    if asked.test == Test::Mix && settings.mix_sequential { RecordOrder::ByLoad } else { shape(own, settings.stride) }
-}
-
-/// Order of the records.
-fn shape(pass: Pass, stride: u64) -> RecordOrder {
+/// Order of the records of a pass; `asked` is the test that it is part of.
+fn order(settings: &Settings, asked: Test, pass: Pass) -> RecordOrder {
+    if let Some(records) = settings.listed(asked, pass.moves()) {
+        return RecordOrder::Listed(Arc::clone(records));
+    }
     match pass.test {
+        Test::Random if asked == Test::Mix && settings.mix_sequential => RecordOrder::ByLoad,
         Test::Random => RecordOrder::Shuffled,
         Test::Backward => RecordOrder::Backward,
         Test::Rewrite => RecordOrder::Same,
-        Test::Stride => RecordOrder::Strided(stride),
+        Test::Stride => RecordOrder::Strided(settings.stride),
         _ => RecordOrder::ByLoad,
-    }
-}
-
-/// Direction of a pass.
-fn direction(pass: Pass) -> Direction {
-    match (pass.test, pass.number) {
-        (Test::Write | Test::Rewrite | Test::Fwrite | Test::Pwrite, _) | (Test::Random, 1) => Direction::Write,
-        _ => Direction::Read,
     }
 }
 
@@ -159,6 +166,7 @@ fn around(pass: Pass, settings: &Settings) -> Around {
         (Test::Write, 0) if settings.reuse => Around { creation: Creation::IfMissing, ..plain },
         (Test::Write, 0) => Around { creation: Creation::Replace, ..plain },
         (Test::Read, _) => Around { prime: true, ..plain },
+        (Test::Random, _) if settings.foreign_file => Around { flush_before: false, ..plain },
         (Test::Random, _) => {
             Around { flush_before: false, access: Access::Both, creation: Creation::IfMissing, ..plain }
         }
@@ -180,7 +188,7 @@ fn open_flags(settings: &Settings, pass: Pass, job: &mut JobPlan, opener: Opener
         return;
     }
     job.files.direct = settings.direct;
-    let writes = direction(pass) == Direction::Write || (pass.test == Test::Random && opener == Opener::LoneWorker);
+    let writes = pass.moves() == Direction::Write || (pass.test == Test::Random && opener == Opener::LoneWorker);
     let syncs = settings.sync && (writes || settings.sync_reads || opener == Opener::Child);
     job.files.sync = if syncs {
         SyncMode::Sync
@@ -193,10 +201,13 @@ fn open_flags(settings: &Settings, pass: Pass, job: &mut JobPlan, opener: Opener
 
 /// The part of the plan common to all passes.
 fn base(settings: &Settings, pass: Pass, scene: &Scene, order: RecordOrder) -> JobPlan {
-    let moves = direction(pass);
+    let moves = pass.moves();
     let mut job = JobPlan::with_defaults("iozone", "command line", engine(settings, pass));
     job.limits.stuck_after = settings.stuck_after;
-    let listed = settings.listed(pass.test);
+    let listed = match &order {
+        RecordOrder::Listed(records) => Some(&**records),
+        _ => None,
+    };
     let record = listed.map_or(scene.record_kb.saturating_mul(1024), |records| u64::from(telemetry::longest(records)));
     let size = u32::try_from(record).unwrap_or(u32::MAX);
     job.load.mix = Mix::Only(moves);
@@ -206,7 +217,7 @@ fn base(settings: &Settings, pass: Pass, scene: &Scene, order: RecordOrder) -> J
     let files = &mut job.files;
     files.names = vec![scene.file.clone()];
     files.size = Some(Extent::Bytes(match listed {
-        Some(_) => scene.size_kb.saturating_mul(1024),
+        Some(records) => telemetry::end(records),
         None => scene.record_count().saturating_mul(record),
     }));
     files.allocate = Allocate::None;
@@ -218,8 +229,8 @@ fn base(settings: &Settings, pass: Pass, scene: &Scene, order: RecordOrder) -> J
         let depth = asynchronous.depth;
         job.depth = DepthPlan { depth, low: depth, ..DepthPlan::default() };
     }
-    if !settings.compute.is_zero() {
-        (job.pace.think, job.pace.think_spin) = (settings.compute, settings.compute);
+    if let Some(compute) = settings.compute.filter(|_| !listed.is_some_and(telemetry::computes)) {
+        (job.pace.think, job.pace.think_spin) = (compute, compute);
     }
     if let Some((kb, rest)) = settings.burst {
         job.pace.think = rest;
@@ -228,7 +239,7 @@ fn base(settings: &Settings, pass: Pass, scene: &Scene, order: RecordOrder) -> J
     if let Some(rate) = settings.operations_per_second {
         job.pace.iops = PerDirection::all(Some(rate));
     }
-    if let Some(first) = settings.first_cpu {
+    if let Some(first) = settings.first_cpu(scene.cpus) {
         job.place.cpus = vec![first % scene.cpus.max(1)];
     }
     job.record.samples = false;
@@ -237,13 +248,13 @@ fn base(settings: &Settings, pass: Pass, scene: &Scene, order: RecordOrder) -> J
     job.record.logs.latency.clone_from(&scene.latency_log);
     job.record.logs.offset = true;
     let plan = PassPlan {
-        mode: 0o640,
+        // That of iozone's open(2), and of fopen(3).
+        mode: if pass.test.is_stdio() { 0o666 } else { 0o640 },
         flush_after: !job.load.end_fsync,
         close_inside: settings.times_close && matches!(pass.test, Test::Write | Test::Read),
         lock: settings.lock,
-        marks: (moves == Direction::Read && !settings.foreign_file && !settings.has_telemetry())
-            .then(|| marks(settings)),
-        order: listed.map_or(order, |records| RecordOrder::Listed(Arc::clone(records))),
+        marks: (moves == Direction::Read && settings.verifies()).then(|| marks(settings)),
+        order,
         purge_bytes: settings.purge_bytes(),
         ..PassPlan::default()
     };
@@ -253,15 +264,18 @@ fn base(settings: &Settings, pass: Pass, scene: &Scene, order: RecordOrder) -> J
 
 /// Adds the options of module `rare`.
 fn add_rare(settings: &Settings, pass: Pass, job: &mut JobPlan, child: u32) {
-    let reads = direction(pass) == Direction::Read;
+    let reads = pass.moves() == Direction::Read;
     let placed = rare::placed(&settings.rare, job.load.largest(), child);
     let Some(plan) = job.pass.as_mut() else { return };
-    let list = settings.listed(pass.test).map(|records| &**records);
+    let list = match &plan.order {
+        RecordOrder::Listed(records) => Some(&**records),
+        _ => None,
+    };
     // The smallest read that the file allows.
     let stray_bytes = if settings.direct { 4096 } else { 1 };
     plan.extras = rare::extras(&settings.rare, pass.test, list, stray_bytes);
     plan.map_advice = settings.rare.map_advice;
-    // Data is verified only if this run wrote it.
+    // Only data whose contents are known is verified.
     if placed.is_some() && (!reads || plan.marks.is_some()) {
         plan.marks = None;
         job.buffers.placed = placed.map(Box::new);
@@ -313,6 +327,43 @@ mod tests {
         let plan = pass_plan(&Settings::default(), Pass { test: Test::Write, number: 0 }, &scene());
         assert_eq!(plan.jobs[0].files.size, Some(Extent::Bytes(240 << 10)));
         assert_eq!(plan.jobs[0].pass.as_ref().unwrap().creation, Creation::Replace);
+    }
+
+    #[test]
+    fn existing_files_are_only_read() {
+        let settings = Settings { foreign_file: true, ..Settings::default() };
+        let scenes = [scene(), scene()];
+        for row in crate::throughput_tests(&settings) {
+            let plan = throughput_plan(&settings, Pass { test: row.test, number: row.pass }, &scenes);
+            for job in plan.jobs {
+                let pass = job.pass.unwrap();
+                assert_eq!((job.load.mix, pass.creation), (Mix::Only(Direction::Read), Creation::MustExist), "{row:?}");
+                assert!(pass.marks.is_none(), "{row:?}");
+            }
+        }
+        for row in crate::row_tests(&settings) {
+            for number in (0..row.passes(&settings)).filter(|&number| !row.drops(number, &settings)) {
+                let job = pass_plan(&settings, Pass { test: row.test, number }, &scene()).jobs.remove(0);
+                let pass = job.pass.unwrap();
+                let found = (job.load.mix, pass.creation, pass.access);
+                assert_eq!(found, (Mix::Only(Direction::Read), Creation::MustExist, Access::ByMix), "{row:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn existing_files_are_verified_where_an_option_says_what_they_hold() {
+        let verifies = |settings: Settings| {
+            let settings = Settings { foreign_file: true, ..settings };
+            let job = pass_plan(&settings, Pass { test: Test::Read, number: 0 }, &scene()).jobs.remove(0);
+            job.pass.unwrap().marks.is_some() || job.buffers.placed.is_some()
+        };
+        assert!(!verifies(Settings::default()));
+        assert!(verifies(Settings { data: Data::Full(90), ..Settings::default() }));
+        assert!(verifies(Settings {
+            rare: rare::Rare { diagnoses: true, ..Default::default() },
+            ..Settings::default()
+        }));
     }
 
     #[test]

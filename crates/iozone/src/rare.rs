@@ -1,6 +1,7 @@
 //! Rarely used options: record locks, multiple buffers, extra reads, madvise(2), data for deduplication tests, per-byte
 //! verification.
 
+use crate::telemetry;
 use crate::test::Test;
 use plan::{ExtraReads, Listed, MapAdvice, PlacedBytes, PlacedCheck, RecordExtras};
 
@@ -40,9 +41,10 @@ pub struct Rare {
     pub(crate) zero_percent: i64,
 }
 
-/// Returns a percentage; numbers outside of 0 to 100 become 0.
+/// Returns a percentage. iozone uses the lowest byte of the number, with a sign: 101 becomes 100, and 200 becomes 0.
+#[expect(clippy::cast_possible_truncation, reason = "the lowest byte, as iozone takes it")]
 pub(crate) fn percent(number: i64) -> u32 {
-    u32::try_from(number).ok().filter(|percent| *percent <= 100).unwrap_or(0)
+    u32::from((number as i8).clamp(0, 100).unsigned_abs())
 }
 
 /// The madvise(2) advice for a value of `-+A`.
@@ -96,7 +98,7 @@ pub(crate) fn extras(rare: &Rare, test: Test, list: Option<&[Listed]>, stray_byt
             count: 2,
             bytes: stray_bytes,
         }),
-        computes: list.is_some_and(|list| list.iter().any(|listed| !listed.compute.is_zero())),
+        computes: list.is_some_and(telemetry::computes),
     };
     (extras != RecordExtras::default()).then(|| Box::new(extras))
 }

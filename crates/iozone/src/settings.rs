@@ -4,7 +4,7 @@
 //! derived: a new option needs a field and a row here, and the code that uses the field. Leaves parsing of arguments to
 //! `argv`.
 
-use crate::argv::{MACHINE, Reader};
+use crate::argv::{BINDING, MACHINE, Reader};
 use crate::figures::Computing;
 use crate::modes::{Asynchronous, Data, Mapping, Member, Mode, Report, ShownColumns, Unit};
 use crate::rare::{self, Rare};
@@ -12,11 +12,11 @@ use crate::refusal::Refusal;
 use crate::telemetry;
 use crate::test::Test;
 use crate::values::{burst, clamped, depth, kilobytes, number, patience};
-use measure::Nanos;
+use measure::{Direction, Nanos};
 use plan::Listed;
 use smart_default::SmartDefault;
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The settings of a command line.
@@ -34,6 +34,8 @@ use std::sync::Arc;
 pub struct Settings {
     /// Lines that options print above the results, in the order of the options.
     pub splash: Vec<String>,
+    /// plumb's remarks on options without an effect, for standard error.
+    pub notes: Vec<String>,
     /// The arguments as reordered by getopt(3): words that are not options come last.
     pub words: Vec<String>,
     /// iozone's exit status and message for conflicting options, if it stops after its heading.
@@ -57,16 +59,15 @@ pub struct Settings {
     /// Smallest and largest file of a matrix, in kB (-n, -g).
     #[default((64, 512 << 10))]
     pub size_range_kb: (u64, u64),
-    /// Smallest and largest record of a matrix, in kB (-y, -q); `None` if not given.
+    /// Smallest and largest record of a matrix, in kB (-y, -q; also the first and last -r); `None` if not given.
     pub record_range_kb: (Option<u64>, Option<u64>),
     /// True to use small records for large files, too (-z).
     pub no_crossover: bool,
     /// Factor from one file size to the next.
     #[default(2)]
     pub multiplier: u64,
-    /// File used by a single worker (-f).
-    #[default(PathBuf::from("iozone.tmp"))]
-    pub file: PathBuf,
+    /// File used by a single worker (-f), if given.
+    pub file: Option<PathBuf>,
     /// Files of the children (-F); empty for generated names.
     pub files: Vec<PathBuf>,
     /// Numbers of children, in order.
@@ -105,7 +106,7 @@ pub struct Settings {
     pub keep: bool,
     /// Use an existing file without removing or creating it before the write test.
     pub reuse: bool,
-    /// Read an existing file that iozone did not write.
+    /// Read existing files that iozone did not write, and never write to them (-+E).
     pub foreign_file: bool,
     /// Contents of records.
     #[default(Data::Marks)]
@@ -113,14 +114,14 @@ pub struct Settings {
     /// Stride of the stride test, in records (-j).
     #[default(17)]
     pub stride: u64,
-    /// Compute time before each record (-J).
-    pub compute: Nanos,
+    /// Compute time before each record (-J), if given.
+    pub compute: Option<Nanos>,
     /// True to include compute time in the measured time.
     pub compute_counts: bool,
     /// True to purge the CPU cache before each record (-p).
     pub purges: bool,
     /// Cache size in kB and cache line size in bytes, as printed.
-    #[default((1024, 32))]
+    #[default(CACHE)]
     pub cache: (u64, u64),
     /// First CPU to which children are bound.
     pub first_cpu: Option<u32>,
@@ -185,47 +186,95 @@ impl Settings {
     /// Largest record size in kB.
     pub const LARGEST_RECORD_KB: u64 = 16 << 10;
 
+    /// The first CPU to which children are bound (-P), on a machine with `cpus` CPUs: 0 instead of one that is not there.
+    pub fn first_cpu(&self, cpus: u32) -> Option<u32> {
+        self.first_cpu.map(|first| if first > cpus { 0 } else { first })
+    }
+
+    /// The file used by a single worker.
+    pub fn single_file(&self) -> &Path {
+        self.file.as_deref().unwrap_or(Path::new("iozone.tmp"))
+    }
+
+    /// True if rows are a matrix of file and record sizes.
+    pub(crate) fn is_matrix(&self) -> bool {
+        self.mode == Mode::Auto || self.sizes_kb.len() > 1 || self.records_kb.len() > 1
+    }
+
+    /// Smallest and largest record of a matrix in kB.
+    pub(crate) fn record_bounds_kb(&self) -> (u64, u64) {
+        let (least, most) = self.record_range_kb;
+        (least.unwrap_or(Self::RECORD_KB), most.unwrap_or(Self::LARGEST_RECORD_KB))
+    }
+
+    /// The misuse of existing files (-+E), if any: iozone's exit status and message.
+    pub fn foreign_conflict(&self) -> Option<(u8, &'static str)> {
+        let reads = [Test::Read, Test::Random, Test::Backward, Test::Stride, Test::Fread, Test::Pread];
+        if !self.foreign_file {
+            None
+        } else if self.tests.is_empty() {
+            Some((19, "You must specify which tests ( -i # ) when using -+E\n"))
+        } else if !self.tests.iter().all(|test| reads.contains(test)) {
+            Some((20, "You must disable any test that writes when using -+E\n"))
+        } else if self.file.is_none() && self.files.is_empty() {
+            Some((20, "You must use -f or -F when using -+E\n"))
+        } else {
+            None
+        }
+    }
+
+    /// True if reads verify the data: this run wrote it, or an option says what it is.
+    pub(crate) fn verifies(&self) -> bool {
+        let is_known = matches!(self.data, Data::Full(_)) || self.rare.diagnoses;
+        !self.has_telemetry() && (!self.foreign_file || is_known)
+    }
+
     /// True if a telemetry file defines the records.
     pub fn has_telemetry(&self) -> bool {
         self.written.is_some() || self.read.is_some()
     }
 
-    /// For reads and for writes: true if the telemetry file has compute delays. `None` if no file is given, or if only
-    /// one file is given and it has none.
-    pub fn telemetry_computes(&self) -> [Option<bool>; 2] {
-        let both = self.read.is_some() && self.written.is_some();
-        let computes = |records: &Arc<[Listed]>| records.iter().any(|listed| !listed.compute.is_zero());
-        [&self.read, &self.written].map(|list| list.as_ref().map(computes).filter(|computes| *computes || both))
-    }
-
-    /// File size in kB required by the telemetry files.
-    pub(crate) fn telemetry_kb(&self) -> Option<u64> {
-        let lists = [&self.written, &self.read];
-        lists.into_iter().flatten().map(|records| telemetry::end(records).div_ceil(1024)).max()
-    }
-
-    /// Records of a pass, if defined by a telemetry file.
-    pub(crate) fn listed(&self, test: Test) -> Option<&Arc<[Listed]>> {
-        match test {
-            Test::Write => self.written.as_ref(),
-            Test::Read => self.read.as_ref(),
-            _ => None,
+    /// iozone's lines about computing before each record.
+    pub fn compute_lines(&self) -> String {
+        let given = self.compute.map(|time| format!("\tCompute time {:.6} seconds for", time.as_secs_f64()));
+        if !self.has_telemetry() {
+            return given.map_or(String::new(), |given| format!("{given} reads and writes.\n"));
         }
+        let line = |what: &str, list: &Option<Arc<[Listed]>>| match &given {
+            _ if list.as_ref().is_some_and(|list| telemetry::computes(list)) => {
+                format!("\tCompute time from telemetry files for {what}.\n")
+            }
+            Some(given) => format!("{given} {what}.\n"),
+            None if self.read.is_some() && self.written.is_some() => format!("\tNo compute time for {what}.\n"),
+            None => String::new(),
+        };
+        let (reads, writes) = (line("reads", &self.read), line("writes", &self.written));
+        if self.read.is_some() { reads + &writes } else { writes + &reads }
+    }
+
+    /// File size in kB that the telemetry files require: that of the reads, if there is a file for them.
+    pub(crate) fn telemetry_kb(&self) -> Option<u64> {
+        self.read.as_ref().or(self.written.as_ref()).map(|records| telemetry::end(records).div_ceil(1024))
+    }
+
+    /// Records of a pass of a test, if defined by a telemetry file.
+    pub fn listed(&self, test: Test, moves: Direction) -> Option<&Arc<[Listed]>> {
+        let list = if moves == Direction::Read { &self.read } else { &self.written };
+        list.as_ref().filter(|_| matches!(test, Test::Write | Test::Read | Test::Mix))
     }
 
     /// Compute time of a pass that is subtracted from its measured time.
-    pub fn computing(&self, test: Test) -> Computing<'_> {
-        if self.compute_counts {
-            return Computing::default();
+    pub fn computing(&self, test: Test, moves: Direction) -> Computing<'_> {
+        let each = self.compute.unwrap_or_default();
+        match self.listed(test, moves) {
+            _ if self.compute_counts => Computing::default(),
+            Some(listed) if telemetry::computes(listed) => Computing { each: Nanos::ZERO, listed },
+            _ => Computing { each, listed: &[] },
         }
-        Computing { each: self.compute, listed: self.listed(test).map_or(&[], |records| records) }
     }
 
-    /// True if a test is selected and possible with these settings.
+    /// True if a test is selected.
     pub fn runs(&self, test: Test) -> bool {
-        if self.has_telemetry() && !matches!(test, Test::Write | Test::Read) {
-            return false;
-        }
         self.tests.is_empty() || self.tests.contains(&test)
     }
 
@@ -240,6 +289,8 @@ impl Settings {
     }
 }
 
+/// Default cache size in kB and cache line size in bytes.
+const CACHE: (u64, u64) = (1024, 32);
 /// Pattern byte of iozone 3.489.
 const PATTERN: u8 = b'_';
 /// Pattern byte of -+X.
@@ -322,25 +373,31 @@ const MEASURED: &[Row] = &[
     read("r", "#", "record size (4k), repeatable", |reader, text| {
         let kb = record(or_default(kilobytes(text), Settings::RECORD_KB))?;
         reader.settings.records_kb.push(kb);
+        let range = &mut reader.settings.record_range_kb;
+        *range = (range.0.filter(|_| reader.settings.records_kb.len() > 1).or(Some(kb)), Some(kb));
         printed(format!("Record Size {kb} kB"))
     }),
     set("a", "matrix of file and record sizes", |to| to.mode = Mode::Auto, "Auto Mode"),
     set("A", "obsolete: -az -i0 -i1", obsolete_auto, "Auto Mode 2. This option is obsolete. Use -az -i0 -i1 "),
     read("n", "#", "smallest file of the matrix (64k)", |reader, text| {
+        reader.given.range = true;
         reader.settings.size_range_kb.0 = kilobytes(text).max(4);
         printed(format!("Using minimum file size of {} kilobytes.", reader.settings.size_range_kb.0))
     }),
     read("g", "#", "largest file of the matrix (512m)", |reader, text| {
+        reader.given.range = true;
         reader.settings.size_range_kb.1 = kilobytes(text).max(4);
         printed(format!("Using maximum file size of {} kilobytes.", reader.settings.size_range_kb.1))
     }),
     set("z", "small records for large files too", |to| to.no_crossover = true, "Cross over of record size disabled."),
     read("y", "#", "smallest record of the matrix (4k)", |reader, text| {
+        reader.given.range = true;
         let kb = or_default(kilobytes(text), Settings::RECORD_KB);
         reader.settings.record_range_kb.0 = Some(kb);
         printed(format!("Using Minimum Record Size {kb} kB"))
     }),
     read("q", "#", "largest record of the matrix (16m)", |reader, text| {
+        reader.given.range = true;
         let kb = record(or_default(kilobytes(text), Settings::LARGEST_RECORD_KB))?;
         reader.settings.record_range_kb.1 = Some(kb);
         printed(format!("Using Maximum Record Size {kb} kB"))
@@ -352,7 +409,7 @@ const MEASURED: &[Row] = &[
     set("E", "tests 9 and 10 in the table", |to| to.extensions = true, ""),
     read("j", "#", "stride of test 5 in records (17)", |reader, text| {
         reader.given.stride = true;
-        reader.settings.stride = number(text).max(1).unsigned_abs();
+        reader.settings.stride = number(text).max(0).unsigned_abs();
         Ok(None)
     }),
     set("+n", "no second passes", |to| to.no_retest = true, "No retest option selected"),
@@ -373,12 +430,12 @@ const MANY: &[Row] = &[
         None
     }),
     count("P", "bind children to CPUs from this one on", |to, number| {
-        let first = clamped(number);
-        to.first_cpu = Some(first);
-        Some(format!("Binding of processors beginning with {first} "))
+        to.first_cpu = Some(clamped(number));
+        to.splash.push(BINDING.to_owned());
+        None
     }),
     count("+p", "percent of children that read in the mix (test 8)", |to, number| {
-        let percent = clamped(number.min(100));
+        let percent = clamped(number.clamp(1, 100));
         to.mix_percent = Some(percent);
         Some(format!("Percent read in mix test is {percent}"))
     }),
@@ -399,6 +456,10 @@ const MANY: &[Row] = &[
         reader.members_from(text)
     }),
     read("+h", "NAME", "printed as the host name", |_, text| printed(format!("Hostname = {text}"))),
+    read("+i", "#", "accepted: a cluster here uses no port", |reader, text| {
+        reader.settings.notes.push(format!("-+i {text}: no port is used; {REMOTE_SHELL}"));
+        Ok(None)
+    }),
 ];
 
 const HOW: &[Row] = &[
@@ -437,15 +498,15 @@ const HOW: &[Row] = &[
     set("+d", "every byte depends on its place and is checked", |to| to.rare.diagnoses = true, DIAGNOSTIC),
     set("p", "purge the processor's cache before each record", |to| to.purges = true, "Purge Mode On"),
     count("S", "size of that cache in kB (1024)", |to, number| {
-        to.cache.0 = number.max(1).unsigned_abs();
+        to.cache.0 = or_default(number.max(0).unsigned_abs(), CACHE.0);
         None
     }),
     count("L", "its line in bytes (32)", |to, number| {
-        to.cache.1 = number.max(1).unsigned_abs();
+        to.cache.1 = or_default(number.max(0).unsigned_abs(), CACHE.1);
         None
     }),
     count("J", "milliseconds of computing before each record", |to, number| {
-        to.compute = Nanos::from_millis(number.max(0).unsigned_abs());
+        to.compute = u64::try_from(number).ok().map(Nanos::from_millis);
         None
     }),
     set("+J", "computing counts as part of the time", |to| to.compute_counts = true, THINK_TIME),
@@ -454,12 +515,20 @@ const HOW: &[Row] = &[
         Some(format!("Delay {} seconds between tests enabled.", number.max(0)))
     }),
     read("+b", "K,MS", "after each K kB rest for MS milliseconds", |reader, text| {
-        reader.settings.burst = Some(burst(text));
+        let wanted = burst(text);
+        let format = "-+b operand is of the format #,# (burst size (K/M/G) ,mili-second) !!\n";
+        wanted.ok_or_else(|| Refusal::Original { status: 144, out: format.to_owned(), err: String::new() })?;
+        reader.settings.burst = wanted;
         Ok(None)
     }),
     read("U", "DIR", "unmount and mount between two tests", |reader, text| reader.remount(text)),
     set("+N", "write over existing files", |to| to.reuse = true, ""),
-    set("+E", "read existing files", |to| (to.foreign_file, to.keep) = (true, true), ">>> No Verify mode. <<<"),
+    set(
+        "+E",
+        "read existing files, never write to them",
+        |to| (to.foreign_file, to.keep) = (true, true),
+        ">>> No Verify mode. <<<",
+    ),
     read("X", "FILE", "records of test 0: lines of offset, length in bytes [delay in ms]", |reader, text| {
         reader.telemetry("write", text)
     }),
@@ -493,6 +562,7 @@ const DEDUPLICATION: &[Row] = &[
         to.rare.skew = number;
         Some(format!("Dedup chid_skew {number} ."))
     }),
+    count("+Q", "granule: changes nothing, as in iozone", |_, number| Some(format!("Dedup granule size {number}"))),
     // iozone's lines for these two end with a newline and a blank.
     set("+M", "no zeros at the end of records", dense, ""),
     count("+a", "percent of words that are zero with -+M", |to, number| {
@@ -552,17 +622,10 @@ const ONE_CLOCK: &str = "there is no time server; the clock of this machine is u
 
 const REFUSED: &[Row] = &[
     refused("+c", "HOST", "member of a cluster", REMOTE_SHELL),
-    refused("+i", "#", "port of the cluster", REMOTE_SHELL),
     refused("+s", "", "member of a cluster", REMOTE_SHELL),
     refused("+t", "", "network test", "the network is not measured here; plumb fio --ioengine=net does it"),
     refused("+H", "HOST", "time server", ONE_CLOCK),
     refused("+P", "#", "port of the time server", ONE_CLOCK),
-    refused(
-        "+Q",
-        "#",
-        "granule of deduplication",
-        "the granule of deduplication changes nothing that iozone 3.489 writes; leave it out",
-    ),
 ];
 
 const DIAGNOSTIC: &str = ">>> I/O Diagnostic mode enabled. <<<\n\tPerformance measurements are invalid in this mode.";
@@ -589,8 +652,8 @@ fn printed(text: impl Into<String>) -> Printed {
 }
 
 /// Treats a size that is not a number as not given.
-fn or_default(kb: u64, default: u64) -> u64 {
-    if kb == 0 { default } else { kb }
+fn or_default(size: u64, default: u64) -> u64 {
+    if size == 0 { default } else { size }
 }
 
 /// Checks that a record size in kB fits iozone's buffer.

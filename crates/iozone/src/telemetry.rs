@@ -54,6 +54,11 @@ pub(crate) fn end(records: &[Listed]) -> u64 {
     records.iter().map(|record| record.offset + u64::from(record.length)).max().unwrap_or(0)
 }
 
+/// True if there is compute time before a record.
+pub(crate) fn computes(records: &[Listed]) -> bool {
+    records.iter().any(|record| !record.compute.is_zero())
+}
+
 /// Length of the longest record in bytes.
 pub(crate) fn longest(records: &[Listed]) -> u32 {
     records.iter().map(|record| record.length).max().unwrap_or(1)

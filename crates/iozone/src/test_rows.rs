@@ -1,6 +1,7 @@
 //! The tests of a run: their passes, their names in iozone's tables, and which of them the settings select.
 
 use crate::modes::ShownColumns;
+use crate::passes::Pass;
 use crate::settings::Settings;
 use crate::test::Test;
 
@@ -24,22 +25,29 @@ impl RowTest {
         u8::try_from(self.reports.len()).unwrap_or(1)
     }
 
-    /// True if `-+n` drops this pass.
+    /// True if `-+n` drops this pass, or `-+E` because it writes.
     pub fn drops(&self, pass: u8, settings: &Settings) -> bool {
-        pass > 0 && self.retests && settings.no_retest
+        pass > 0 && self.retests && settings.no_retest || Pass { test: self.test, number: pass }.is_forbidden(settings)
+    }
+
+    /// True if the settings include the test, selected or not.
+    fn is_included(&self, settings: &Settings) -> bool {
+        match self.test {
+            Test::Write | Test::Read => true,
+            Test::Pwrite | Test::Pread if !settings.extensions => false,
+            _ => settings.columns == ShownColumns::All,
+        }
     }
 
     /// True if a row has a column for the test, selected or not.
     fn has_column(&self, settings: &Settings) -> bool {
-        match self.test {
-            Test::Write | Test::Read => true,
-            _ if settings.columns == ShownColumns::FirstTwoTests => false,
-            Test::Pwrite | Test::Pread => settings.extensions,
-            // Mapped and asynchronous files have no stdio tests; of the two only the first has an empty column.
-            Test::Fread => !settings.without_stdio(),
+        let is_possible = match self.test {
+            // Mapped and asynchronous files have no such tests; of these only the first has an empty column.
+            Test::Fread | Test::Pwrite | Test::Pread => !settings.without_stdio(),
             Test::Fwrite => !(settings.without_stdio() && settings.runs(Test::Fwrite)),
             _ => true,
-        }
+        };
+        is_possible && self.is_included(settings)
     }
 }
 
@@ -48,14 +56,21 @@ pub fn row_tests(settings: &Settings) -> impl Iterator<Item = &'static RowTest> 
     SINGLE.iter().filter(|test| test.has_column(settings))
 }
 
+/// The tests that have tables after the rows, in the same order. Those without a column have tables of zeros.
+pub fn report_tests(settings: &Settings) -> impl Iterator<Item = &'static RowTest> {
+    SINGLE.iter().filter(|test| test.is_included(settings) && settings.runs(test.test))
+}
+
 /// The tests of throughput mode that are selected, in the order in which they run.
 pub fn throughput_tests(settings: &Settings) -> impl Iterator<Item = &'static ThroughputTest> {
     let stdio = !settings.without_stdio();
-    THROUGHPUT.iter().filter(move |row| settings.runs(row.test) && (stdio || !row.test.is_stdio()))
+    let forbidden = |row: &&ThroughputTest| Pass { test: row.test, number: row.pass }.is_forbidden(settings);
+    let selected = move |row: &&ThroughputTest| settings.runs(row.test) && (stdio || !row.test.is_stdio());
+    THROUGHPUT.iter().filter(move |row| selected(row) && !forbidden(row))
 }
 
 /// The tests of a row in the order in which they run.
-pub const SINGLE: &[RowTest] = &[
+const SINGLE: &[RowTest] = &[
     RowTest { test: Test::Write, reports: &["Writer", "Re-writer"], retests: true },
     RowTest { test: Test::Read, reports: &["Reader", "Re-Reader"], retests: true },
     RowTest { test: Test::Random, reports: &["Random read", "Random write"], retests: false },

@@ -11,12 +11,11 @@ pub(crate) fn patience(text: &str) -> Result<Option<Nanos>, Refusal> {
     Ok(Some(limit).filter(|limit| !limit.is_zero()))
 }
 
-/// Parses a burst: kB, any separator, then the pause in milliseconds.
-pub(crate) fn burst(text: &str) -> (u64, Nanos) {
-    let digits = text.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(text.len());
-    let (kb, rest) = text.split_at(digits);
-    let rest = rest.trim_start_matches(|letter: char| !letter.is_ascii_digit());
-    (number(kb).max(1).unsigned_abs(), Nanos::from_millis(number(rest).max(0).unsigned_abs()))
+/// Parses a burst: a size, a comma, and the pause in milliseconds. `None` if one of them is missing or not above 0.
+pub(crate) fn burst(text: &str) -> Option<(u64, Nanos)> {
+    let (size, rest) = text.split_once(',')?;
+    let rest = number(rest).max(0).unsigned_abs();
+    Some((kilobytes(size), Nanos::from_millis(rest))).filter(|(kb, _)| *kb > 0 && rest > 0)
 }
 
 /// Parses a depth of at least 1.

@@ -80,7 +80,8 @@ pub(super) fn are_wanted(settings: &Settings) -> bool {
     settings.start_log || settings.histograms
 }
 
-fn append(name: &str, text: &str) -> Result<(), Failure> {
+/// Appends text to a file.
+pub(super) fn append(name: &str, text: &str) -> Result<(), Failure> {
     sys::files::output_file::append(Path::new(name))
         .and_then(|mut file| file.write_all(text.as_bytes()))
         .map_err(|error| Failure::writing(name, &error))

@@ -225,7 +225,7 @@ fn words(settings: &Settings) -> Vec<String> {
     let mut kept = Vec::new();
     let mut words = settings.words.iter();
     while let Some(word) = words.next() {
-        if word == "-+m" || word == "-+h" {
+        if ["-+m", "-+h", "-+i"].contains(&word.as_str()) {
             words.next();
         } else {
             kept.push(word.clone());

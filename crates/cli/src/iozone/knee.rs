@@ -79,6 +79,12 @@ fn with_levels(mut settings: Settings) -> Result<Settings, Failure> {
     if settings.unit == Unit::Microseconds {
         return wrong("-N is not of throughput tests; -O counts operations");
     }
+    if settings.file.is_some() {
+        return wrong("-f is the file of a single worker; -F names a file for each child");
+    }
+    if let Some((_, why)) = settings.foreign_conflict() {
+        return wrong(why.trim_end());
+    }
     if settings.sizes_kb.len() > 1 {
         return wrong("one -s: the sweep is over children and, with several -r, over records");
     }

@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use iozone::{Pass, Settings, Test};
 use model::JobResult;
 use std::fmt::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Stem of the raw latency log that a worker writes; it is later converted to iozone's file.
 pub(crate) fn stem(settings: &Settings, child: u32) -> Option<String> {
@@ -14,19 +14,23 @@ pub(crate) fn stem(settings: &Settings, child: u32) -> Option<String> {
 
 /// File name for a pass; a single worker has latency files for write and read only.
 fn name(pass: Pass, whose: Whose) -> Option<String> {
-    if whose == Whose::Only && !matches!(pass.test, Test::Write | Test::Read) {
+    if whose != Whose::Child && !matches!(pass.test, Test::Write | Test::Read) {
         return None;
     }
     child_files::latencies(pass).map(|stem| format!("{stem}.dat"))
 }
 
-/// Converts the workers' logs of a pass to iozone's files. The first of `jobs` is the child `range.first`.
+/// Appends the workers' logs of a pass to iozone's files. The first of `jobs` is the child `range.first`.
 pub(crate) fn convert(
     settings: &Settings,
     pass: Pass,
     jobs: &[JobResult],
     (whose, range): (Whose, ChildRange),
 ) -> Result<(), Failure> {
+    // A pass that `-+n` drops has its heading all the same.
+    if jobs.is_empty() && settings.latencies && whose == Whose::SingleFirst {
+        return name(pass, whose).map_or(Ok(()), |name| child_files::append(&name, &heading(" ")));
+    }
     for (number, job) in (0..).zip(jobs) {
         let index = range.first + number;
         let Some(stem) = stem(settings, index) else { return Ok(()) };
@@ -37,24 +41,24 @@ pub(crate) fn convert(
         let name = if whose == Whose::Child { format!("Child_{index}_{name}") } else { name };
         // iozone prints a single space in the header of a child's first file, and two in all others.
         let gap = if whose == Whose::Child && (own.test, own.number) == (Test::Write, 0) { "" } else { " " };
-        let mut text = format!("Offset in kBytes   Latency in microseconds {gap}Transfer size in bytes\n");
+        let mut text = if whose == Whose::Single { String::new() } else { heading(gap) };
         for row in rows.lines() {
             let field =
                 |at: usize| row.split(',').nth(at).and_then(|field| field.trim().parse::<u64>().ok()).unwrap_or(0);
             let _ = writeln!(text, "{:10} {:10} {:10}", field(4) / 1024, (field(1) + 500) / 1000, field(3));
         }
-        let cpu = job.cpu;
-        let _ = write!(
-            text,
-            "\nSystem time {:10.3} User time {:10.3} Real {:10.3}  (seconds)\n",
-            cpu.system.as_secs_f64(),
-            cpu.user.as_secs_f64(),
-            job.runtime.as_secs_f64()
-        );
-        sys::files::output_file::write(Path::new(&name), text.as_bytes())
-            .map_err(|error| Failure::writing(&name, &error))?;
+        if whose != Whose::Child {
+            let (cpu, real) = (job.cpu, job.runtime.as_secs_f64());
+            let (system, user) = (cpu.system.as_secs_f64(), cpu.user.as_secs_f64());
+            let _ = writeln!(text, "\nSystem time {system:10.3} User time {user:10.3} Real {real:10.3}  (seconds)");
+        }
+        child_files::append(&name, &text)?;
     }
     Ok(())
+}
+
+fn heading(gap: &str) -> String {
+    format!("Offset in kBytes   Latency in microseconds {gap}Transfer size in bytes\n")
 }
 
 /// Path of the log with one kind of latency, as written by the worker with this number.
@@ -96,8 +100,10 @@ impl ChildRange {
 /// The kind of worker that a latency file belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Whose {
-    /// The only worker of the run.
-    Only,
+    /// The only worker of the run, in its first pair of sizes: the file gets its heading.
+    SingleFirst,
+    /// The only worker of the run, in a later pair of sizes.
+    Single,
     /// A child of throughput mode.
     Child,
 }

@@ -17,7 +17,7 @@ use crate::failure::Failure;
 use crate::output::Output;
 use crate::safe_files::is_block_device;
 use formats::iozone::text::{self as iozone_text, Preamble, UnitName};
-use iozone::{MACHINE, Mode, Refusal, Settings, Unit};
+use iozone::{BINDING, MACHINE, Mode, Refusal, Settings, Unit};
 use iozone_run::IozoneRun;
 use std::ffi::OsString;
 use std::io::Write;
@@ -33,6 +33,10 @@ pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
         Err(refusal) => return refuse(refusal),
     };
     check_places(&settings)?;
+    for note in &settings.notes {
+        // A closed standard error is not an error.
+        let _ = writeln!(std::io::stderr(), "plumb: iozone: {note}");
+    }
     let mut out = Output::stdout();
     let command = format!("iozone {}", settings.words.join(" "));
     let head = head(&settings, &command);
@@ -42,7 +46,7 @@ pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
     }
     let mut run = IozoneRun::new(&settings, command.clone(), out);
     run.write(&head)?;
-    run.write(&iozone_text::circumstances(&preamble(&settings, &command)))?;
+    run.write(&(settings.compute_lines() + &iozone_text::circumstances(&preamble(&settings, &command))))?;
     let status = match settings.mode {
         Mode::Single | Mode::Auto => rows::run(&mut run),
         Mode::Throughput => throughput::run(&mut run),
@@ -74,7 +78,14 @@ fn check_places(settings: &Settings) -> Result<(), Failure> {
 fn head(settings: &Settings, command: &str) -> String {
     let mut text = iozone_text::banner(&began());
     for line in &settings.splash {
-        text.push_str(&if line == MACHINE { machine() } else { line.clone() });
+        text.push_str(&match line.as_str() {
+            MACHINE => machine(),
+            BINDING => {
+                let first = settings.first_cpu(crate::fio::Machine::here().cpus).unwrap_or(0);
+                format!("\tBinding of processors beginning with {first} \n")
+            }
+            line => line.to_owned(),
+        });
     }
     text + &iozone_text::command(&preamble(settings, command))
 }
@@ -107,10 +118,8 @@ fn preamble<'a>(settings: &Settings, command: &'a str) -> Preamble<'a> {
     Preamble {
         unit: unit_name(settings.unit),
         command,
-        compute_s: settings.compute.as_secs_f64(),
         cache: settings.cache,
         stride: settings.stride,
-        telemetry: settings.telemetry_computes(),
         burst: settings.burst.map(|(kb, rest)| (kb, rest.get() / 1_000_000)),
     }
 }

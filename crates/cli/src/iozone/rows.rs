@@ -5,9 +5,9 @@ use super::latency::{self, ChildRange, Whose};
 use super::sheet_file;
 use crate::failure::Failure;
 use crate::output::Output;
-use formats::iozone::text::{self as iozone_text, Columns, Table};
+use formats::iozone::text::{self as iozone_text, Columns, Quantity, Table};
 use formats::iozone::{sheet as iozone_sheet, text::COMPLETE};
-use iozone::{Mode, Pass, PassTime, RowTest, SINGLE, Scene, Settings, ShownColumns, Test};
+use iozone::{Pass, PassTime, RowTest, Scene, Settings, ShownColumns, Test};
 use std::collections::BTreeMap;
 
 /// Runs all rows. Returns the exit status.
@@ -46,15 +46,16 @@ pub(crate) fn run(run: &mut IozoneRun<'_>) -> Result<u8, Failure> {
 
 fn heading(settings: &Settings) -> String {
     let columns = match (settings.without_stdio(), settings.extensions) {
-        (false, false) => Columns::Usual,
+        (_, true) => Columns::Extended,
         (true, false) => Columns::WithoutStdio,
-        (false, true) => Columns::Extended,
-        (true, true) => Columns::ExtendedWithoutStdio,
+        (false, false) => Columns::Usual,
     };
     let text = iozone_text::heading(columns);
     match settings.columns {
-        ShownColumns::All => text,
-        ShownColumns::FirstTwoTests => text.lines().map(|line| format!("{}\n", &line[..SHORT])).collect(),
+        ShownColumns::FirstTwoTests if !settings.extensions => {
+            text.lines().map(|line| format!("{}\n", &line[..SHORT])).collect()
+        }
+        _ => text,
     }
 }
 
@@ -64,7 +65,24 @@ const SHORT: usize = 60;
 /// The values of all passes, by test and pass, then by size and record.
 #[derive(Debug, Default)]
 struct Values {
-    by_pass: BTreeMap<(Test, u8), BTreeMap<(u64, u64), u64>>,
+    by_pass: BTreeMap<(Test, u8), BTreeMap<(u64, u64), Value>>,
+}
+
+/// The numbers that are shown of a pass.
+#[derive(Clone, Copy, Debug, Default)]
+struct Value {
+    rate: u64,
+    cpu_percent: f64,
+}
+
+impl Value {
+    #[expect(clippy::cast_precision_loss, reason = "rates are far below 2^53")]
+    fn shown(self, quantity: Quantity) -> f64 {
+        match quantity {
+            Quantity::Rate => self.rate as f64,
+            Quantity::Processor => self.cpu_percent,
+        }
+    }
 }
 
 /// Runs the passes of a test and prints their values.
@@ -82,14 +100,18 @@ fn run_test(
     }
     for number in 0..row.passes(settings) {
         let name = row.reports.get(usize::from(number)).copied();
-        let value = if row.drops(number, settings) || size_kb < record_kb {
-            0
+        let pass = Pass { test, number };
+        let whose = if values.by_pass.contains_key(&(test, number)) { Whose::Single } else { Whose::SingleFirst };
+        let is_too_small = size_kb < record_kb && settings.listed(test, pass.moves()).is_none();
+        let value = if row.drops(number, settings) || is_too_small {
+            latency::convert(settings, pass, &[], (whose, ChildRange::all(&[])))?;
+            Value::default()
         } else {
             let title = name.unwrap_or("Backward read again");
-            measure(run, Pass { test, number }, title, (size_kb, record_kb))?
+            measure(run, (pass, whose), title, (size_kb, record_kb))?
         };
         if name.is_some() {
-            run.write(&iozone_text::value(test.number(), number, value))?;
+            run.write(&iozone_text::value(test.number(), number, value.rate))?;
             values.by_pass.entry((test, number)).or_default().insert((size_kb, record_kb), value);
         }
     }
@@ -98,15 +120,16 @@ fn run_test(
 
 fn measure(
     run: &mut IozoneRun<'_>,
-    pass: Pass,
+    (pass, whose): (Pass, Whose),
     title: &str,
     (size_kb, record_kb): (u64, u64),
-) -> Result<u64, PassError> {
+) -> Result<Value, PassError> {
     let settings = run.settings;
-    run.files.use_file(&settings.file);
+    let file = settings.single_file();
+    run.files.use_file(file);
     let scene = Scene {
-        file: settings.file.clone(),
-        is_there: settings.file.exists(),
+        file: file.to_owned(),
+        is_there: file.exists(),
         size_kb,
         record_kb,
         latency_log: latency::stem(settings, 0),
@@ -114,52 +137,45 @@ fn measure(
     };
     let plan = iozone::pass_plan(settings, pass, &scene);
     let result = run.measure(&plan, title, pass)?;
-    latency::convert(settings, pass, &result.jobs, (Whose::Only, ChildRange::all(&result.jobs)))?;
-    let value = result
-        .jobs
-        .first()
-        .map_or(0, |job| iozone::rate(PassTime::of(job, settings.computing(pass.test)), settings.unit));
+    latency::convert(settings, pass, &result.jobs, (whose, ChildRange::all(&result.jobs)))?;
+    let computing = settings.computing(pass.test, pass.moves());
+    let value = result.jobs.first().map_or(Value::default(), |job| Value {
+        rate: iozone::rate(PassTime::of(job, computing), settings.unit),
+        cpu_percent: PassTime::cpu_percent(job),
+    });
     run.keep(title, (size_kb, record_kb), result);
     Ok(value)
 }
 
-/// The tables after the rows: one per pass that was printed.
+/// The tables after the rows, one per pass: rates, then with `-+u` CPU utilization.
 fn tables(settings: &Settings, rows: &[(u64, u64)], values: &Values) -> Vec<Table> {
-    let records_kb = columns(settings, rows);
+    let records_kb = iozone::report_records_kb(settings);
+    let kinds: &[Quantity] = if settings.cpu { &[Quantity::Rate, Quantity::Processor] } else { &[Quantity::Rate] };
     let mut tables = Vec::new();
-    for row in SINGLE {
-        for (number, name) in (0..).zip(row.reports) {
-            let Some(found) = values.by_pass.get(&(row.test, number)) else { continue };
-            let sizes: Vec<u64> = rows.iter().map(|&(size, _)| size).collect();
-            let mut lines: Vec<(u64, Vec<u64>)> = Vec::new();
-            for size in sizes {
-                if lines.last().is_some_and(|(last, _)| *last == size) {
-                    continue;
-                }
-                let last = rows.iter().filter(|&&(of, _)| of == size).map(|&(_, record)| record).max().unwrap_or(0);
-                let of_row = records_kb.iter().filter(|&&record| record <= last);
-                lines.push((size, of_row.map(|&record| found.get(&(size, record)).copied().unwrap_or(0)).collect()));
+    for &quantity in kinds {
+        for row in iozone::report_tests(settings) {
+            for (number, name) in (0..).zip(row.reports) {
+                let none = BTreeMap::new();
+                let found = values.by_pass.get(&(row.test, number)).unwrap_or(&none);
+                let rows =
+                    table_rows(rows, &records_kb, |sizes| found.get(&sizes).map_or(0.0, |value| value.shown(quantity)));
+                tables.push(Table { name: (*name).to_owned(), quantity, records_kb: records_kb.clone(), rows });
             }
-            tables.push(Table { name: (*name).to_owned(), records_kb: records_kb.clone(), rows: lines });
         }
     }
     tables
 }
 
-/// The record sizes that have a column.
-fn columns(settings: &Settings, rows: &[(u64, u64)]) -> Vec<u64> {
-    if settings.mode == Mode::Auto || settings.records_kb.is_empty() {
-        let (least, most) = settings.record_range_kb;
-        let most = most.unwrap_or(Settings::LARGEST_RECORD_KB);
-        let factor = settings.multiplier.max(2);
-        let steps =
-            std::iter::successors(Some(least.unwrap_or(Settings::RECORD_KB)), |&record| record.checked_mul(factor));
-        return steps.take_while(|&record| record <= most).collect();
+/// A line per file size, with a value for each column up to the largest record of that file.
+fn table_rows(rows: &[(u64, u64)], records_kb: &[u64], value: impl Fn((u64, u64)) -> f64) -> Vec<(u64, Vec<f64>)> {
+    let mut largest: BTreeMap<u64, u64> = BTreeMap::new();
+    for &(size, record) in rows {
+        let last = largest.entry(size).or_default();
+        *last = record.max(*last);
     }
-    let mut records: Vec<u64> = rows.iter().map(|&(_, record)| record).collect();
-    records.sort_unstable();
-    records.dedup();
-    records
+    let columns = |last: u64| records_kb.iter().filter(move |&&record| record <= last);
+    let line = |(size, last)| (size, columns(last).map(|&record| value((size, record))).collect());
+    largest.into_iter().map(line).collect()
 }
 
 fn report(run: &mut IozoneRun<'_>, tables: &[Table]) -> Result<(), Failure> {

@@ -2,8 +2,8 @@
 
 use crate::failure::Failure;
 use crate::features::Feature;
-use formats::iozone::sheet::{self, ThroughputRow};
-use formats::iozone::text::Table;
+use formats::iozone::sheet;
+use formats::iozone::text::{Table, ThroughputTable};
 #[cfg(feature = "workbook")]
 use formats::iozone::workbook;
 use std::path::Path;
@@ -26,24 +26,22 @@ pub(super) fn write_tables(path: &Path, command: &str, tables: &[Table]) -> Resu
     write(path, &sheet::biff(&format!("{command} "), tables))
 }
 
-/// Writes the table of throughput mode: its head, and one value per test and number of children.
+/// Writes the tables of throughput mode: one value per test and number of children.
 pub(super) fn write_throughput(
     path: &Path,
     command: &str,
-    head: &[String],
     children: &[u32],
-    rows: &[ThroughputRow<'_>],
+    tables: &[ThroughputTable<'_>],
 ) -> Result<(), Failure> {
     check(path)?;
     #[cfg(feature = "workbook")]
     if is_workbook(path) {
-        let bytes = workbook::throughput(command, head, children, rows).map_err(|error| Failure::at(path, error))?;
+        let bytes = workbook::throughput(command, children, tables).map_err(|error| Failure::at(path, error))?;
         return write(path, &bytes);
     }
     // Only a workbook has the numbers of children.
     let _ = children;
-    let head: Vec<String> = head.iter().map(|line| line.trim_end().to_owned()).collect();
-    write(path, &sheet::throughput_biff(&format!("{command} "), &head, rows))
+    write(path, &sheet::throughput_biff(&format!("{command} "), tables))
 }
 
 fn is_workbook(path: &Path) -> bool {

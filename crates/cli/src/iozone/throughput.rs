@@ -6,7 +6,7 @@ use super::unit_name;
 use super::{child_files, cluster};
 use crate::failure::Failure;
 use crate::output::Output;
-use formats::iozone::text::{self as iozone_text, Block, COMPLETE, ChildKind, Order};
+use formats::iozone::text::{self as iozone_text, Block, COMPLETE, ChildKind, Order, ThroughputTable};
 use iozone::{Figures, Pass, Scene, Settings, Test, ThroughputTest, throughput_tests};
 use model::RunResult;
 use std::path::PathBuf;
@@ -30,7 +30,7 @@ pub(crate) fn run(run: &mut IozoneRun<'_>) -> Result<u8, Failure> {
     let mut lines: Vec<Line> = throughput_tests(settings).map(line).collect();
     for &count in &settings.children {
         let size_kb = if settings.divides { size_kb / u64::from(count.max(1)) } else { size_kb };
-        run.write(&if settings.has_telemetry() {
+        run.write(&if settings.written.is_some() {
             iozone_text::each_writes_by_telemetry(kind, size_kb)
         } else {
             iozone_text::each_writes(kind, size_kb, record_kb)
@@ -45,7 +45,7 @@ pub(crate) fn run(run: &mut IozoneRun<'_>) -> Result<u8, Failure> {
                 Ok(figures) => {
                     show(run, test, &figures, kind)?;
                     line.throughput.push(figures.together());
-                    line.cpu_percent.push(iozone_text::percent(figures.cpu_s(), figures.wall_s));
+                    line.cpu_percent.push(iozone_text::percent(figures.cpu_s(), figures.wall_s()));
                 }
                 Err(PassError::Pass(failure)) => {
                     clean_members(settings)?;
@@ -103,7 +103,7 @@ pub(super) fn run_test(
             cpus: run.cpus,
         });
     }
-    if size_kb < record_kb {
+    if size_kb < record_kb && settings.listed(pass.test, pass.moves()).is_none() {
         return Ok(Figures { children: vec![iozone::Child::default(); scenes.len()], ..Figures::default() });
     }
     let plan = iozone::throughput_plan(settings, pass, &scenes);
@@ -125,7 +125,10 @@ fn keep(
     result: RunResult,
 ) -> Figures {
     let settings = run.settings;
-    let figures = Figures::of(&result.jobs, settings.unit, settings.computing(test.test));
+    let pass = Pass { test: test.test, number: test.pass };
+    let count = ChildRange::all(&result.jobs).count;
+    let computing = |index| settings.computing(pass.test, iozone::child_pass(settings, pass, index, count).moves());
+    let figures = Figures::of(&result.jobs, settings.unit, computing);
     run.keep(&format!("{} {}", figures.children.len(), test.title), (size_kb, record_kb), result);
     figures
 }
@@ -140,7 +143,7 @@ fn show(run: &mut IozoneRun<'_>, test: &ThroughputTest, figures: &Figures, kind:
         parent: figures.parent,
         spread: (figures.least(), figures.most(), figures.mean()),
         least_amount: figures.least_amount(),
-        cpu: settings.cpu.then(|| (figures.wall_s, figures.cpu_s())),
+        cpu: settings.cpu.then(|| (figures.wall_s(), figures.cpu_s())),
         children: if settings.each_child { figures.children.iter().map(child).collect() } else { Vec::new() },
         count: u32::try_from(figures.children.len()).unwrap_or(u32::MAX),
     };
@@ -151,19 +154,19 @@ fn show(run: &mut IozoneRun<'_>, test: &ThroughputTest, figures: &Figures, kind:
 
 fn report(run: &mut IozoneRun<'_>, kind: ChildKind, record_kb: u64, lines: &[Line]) -> Result<(), Failure> {
     let settings = run.settings;
+    let rates = lines.iter().map(|line| (line.name, line.throughput.clone())).collect();
+    let mut tables = vec![ThroughputTable::of_rates(kind, unit_name(settings.unit), record_kb, rates)];
+    if settings.cpu {
+        let percent = lines.iter().map(|line| (line.name, line.cpu_percent.clone())).collect();
+        tables.push(ThroughputTable::of_processor(kind, record_kb, percent));
+    }
     if settings.report.text || settings.report.sheet.is_some() {
-        let throughput: Vec<_> = lines.iter().map(|line| (line.name, line.throughput.clone())).collect();
-        let unit = unit_name(settings.unit);
-        run.write(&format!("\n{}", iozone_text::throughput_report(kind, unit, record_kb, &throughput)))?;
-        if settings.cpu {
-            let cpu: Vec<_> = lines.iter().map(|line| (line.name, line.cpu_percent.clone())).collect();
-            run.write(&format!("\n{}", iozone_text::cpu_report(kind, record_kb, &cpu)))?;
+        for table in &tables {
+            run.write(&format!("\n{}", table.text()))?;
         }
     }
     if let Some(path) = &settings.report.sheet {
-        let rows: Vec<_> = lines.iter().map(|line| (line.name, line.throughput.clone())).collect();
-        let head = iozone_text::throughput_head(kind, unit_name(settings.unit), record_kb);
-        super::sheet_file::write_throughput(path, &run.command, &head, &settings.children, &rows)?;
+        super::sheet_file::write_throughput(path, &run.command, &settings.children, &tables)?;
     }
     if let Some(path) = &settings.csv {
         let mut text = String::from("test,children,value\n");

@@ -57,7 +57,13 @@ fn what_cannot_be_opened_ends_the_run_with_its_status() {
 #[test]
 fn a_full_file_system_ends_the_run() {
     let small = Tmpfs::new(1 << 20).expect("a tmpfs (needs root)");
-    fails("-i 0 -s 4m -r 64", small.path(), 74, "No space left on device");
+    for (words, message) in
+        [("-i 0", "Error writing block"), ("-i 6", "Error fwriting block"), ("-E -i 9", "Error pwriting block")]
+    {
+        let words = format!("{words} -s 4m -r 64");
+        fails(&words, small.path(), 74, "No space left on device");
+        assert!(text(&iozone(&words, small.path()).stdout).contains(message), "{words}");
+    }
     fails("-t 2 -i 0 -s 4m -r 64", small.path(), 74, "No space left on device");
 }
 

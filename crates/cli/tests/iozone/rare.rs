@@ -86,6 +86,16 @@ fn delays_of_telemetry_pass_and_are_no_part_of_the_rate() {
 }
 
 #[test]
+fn reads_behind_what_a_telemetry_file_wrote_end_the_run() {
+    let place = tempfile::tempdir().expect("a directory");
+    fs::write(place.path().join("near"), "0 4096\n").expect("a file");
+    fs::write(place.path().join("far"), "0 4096\n65536 4096\n").expect("a file");
+    let output = iozone("-X near -Y far", place.path());
+    assert_eq!(output.status.code(), Some(61), "{}", text(&output.stderr));
+    assert!(text(&output.stdout).contains("\nError reading block"), "{}", text(&output.stdout));
+}
+
+#[test]
 fn writers_of_a_sequential_mix_cut_their_files_where_asked_for() {
     for (words, cuts) in [("-+F -+B", 1), ("-+F", 0), ("-+B", 0)] {
         let place = tempfile::tempdir().expect("a directory");

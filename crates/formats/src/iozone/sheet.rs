@@ -1,6 +1,6 @@
 //! iozone's tables as files: the BIFF worksheet that iozone writes, and CSV. Workbooks (.xlsx) are in `workbook`.
 
-use super::text::Table;
+use super::text::{Quantity, Table, ThroughputTable};
 
 /// Size of a label in iozone's worksheets in bytes; shorter text is padded with zeros.
 const LABEL: usize = 256;
@@ -11,8 +11,10 @@ pub fn biff(command: &str, tables: &[Table]) -> Vec<u8> {
     sheet.label(command);
     sheet.label(" ");
     sheet.label("The top row is records sizes, the left column is file sizes");
-    for table in tables {
-        sheet.label(&format!("{} Report", table.name));
+    for (index, table) in tables.iter().enumerate() {
+        // An empty row separates rates from CPU utilization.
+        sheet.row += u16::from(index > 0 && tables[index - 1].quantity != table.quantity);
+        sheet.label(&label(table));
         for (column, &record) in (1..).zip(&table.records_kb) {
             sheet.number(column, record);
         }
@@ -20,7 +22,7 @@ pub fn biff(command: &str, tables: &[Table]) -> Vec<u8> {
         for (size, values) in &table.rows {
             sheet.number(0, *size);
             for (column, &value) in (1..).zip(values) {
-                sheet.number(column, value);
+                sheet.float(column, value);
             }
             sheet.row += 1;
         }
@@ -29,21 +31,36 @@ pub fn biff(command: &str, tables: &[Table]) -> Vec<u8> {
     sheet.bytes
 }
 
-/// A test of throughput mode: its name, and a value per number of children.
-pub type ThroughputRow<'a> = (&'a str, Vec<f64>);
+/// The label above a table. iozone writes titles differently here than in its text: `Re-reader Report`, `Random Read Report`.
+fn label(table: &Table) -> String {
+    let mut name = String::new();
+    for letter in table.name.chars() {
+        match name.chars().last() {
+            Some('-') => name.extend(letter.to_lowercase()),
+            Some(' ') => name.extend(letter.to_uppercase()),
+            _ => name.push(letter),
+        }
+    }
+    match table.quantity {
+        Quantity::Rate => format!("{name} Report"),
+        Quantity::Processor => table.title(&name),
+    }
+}
 
-/// A worksheet of throughput mode: the header lines, then each test with a value per number of children.
-pub fn throughput_biff(command: &str, head: &[String], rows: &[ThroughputRow<'_>]) -> Vec<u8> {
+/// A worksheet of throughput mode: of each table the header lines, then each test with a value per number of children.
+pub fn throughput_biff(command: &str, tables: &[ThroughputTable<'_>]) -> Vec<u8> {
     let mut sheet = Sheet { bytes: vec![0x09, 0x00, 0x04, 0x00, 0x02, 0x00, 0x10, 0x00], row: 0 };
     sheet.label(command);
-    head.iter().for_each(|line| sheet.label(line));
-    for (name, values) in rows {
-        sheet.label(&format!("{name:>15} "));
-        sheet.row -= 1;
-        for (column, &value) in (2..).zip(values) {
-            sheet.float(column, value);
+    for table in tables {
+        table.head.iter().for_each(|line| sheet.label(line.trim_end()));
+        for (name, values) in &table.rows {
+            sheet.label(&format!("{name:>15} "));
+            sheet.row -= 1;
+            for (column, &value) in (2..).zip(values) {
+                sheet.float(column, value);
+            }
+            sheet.row += 1;
         }
-        sheet.row += 1;
     }
     sheet.bytes.extend([0x0a, 0x00, 0x00, 0x00]);
     sheet.bytes
@@ -92,7 +109,10 @@ pub fn csv(tables: &[Table]) -> String {
     for table in tables {
         for (size, values) in &table.rows {
             for (record, value) in table.records_kb.iter().zip(values) {
-                text.push_str(&format!("{},{size},{record},{value}\n", table.name));
+                text.push_str(&match table.quantity {
+                    Quantity::Rate => format!("{},{size},{record},{value:.0}\n", table.name),
+                    Quantity::Processor => format!("{} CPU %,{size},{record},{value:.2}\n", table.name),
+                });
             }
         }
     }
@@ -104,7 +124,8 @@ mod tests {
     use super::*;
 
     fn table() -> Table {
-        Table { name: "Writer".into(), records_kb: vec![4, 8], rows: vec![(64, vec![1_722_886, 2_133_730])] }
+        let rows = vec![(64, vec![1_722_886.0, 2_133_730.0])];
+        Table { name: "Writer".into(), records_kb: vec![4, 8], rows, ..Table::default() }
     }
 
     /// The records of a worksheet: type and length.

@@ -46,16 +46,12 @@ pub struct Preamble<'a> {
     pub unit: UnitName,
     /// The command line.
     pub command: &'a str,
-    /// Seconds of computation before each record; 0 for none.
-    pub compute_s: f64,
     /// Cache size in kB, cache line size in bytes.
     pub cache: (u64, u64),
     /// Stride in records.
     pub stride: u64,
     /// Burst size in kB, and the pause after a burst in milliseconds.
     pub burst: Option<(u64, u64)>,
-    /// For reads and for writes: true if the telemetry file has compute delays; `None` if the line is not printed.
-    pub telemetry: [Option<bool>; 2],
 }
 
 /// Formats the command line and the unit of the output.
@@ -69,20 +65,8 @@ pub fn command(preamble: &Preamble<'_>) -> String {
 
 /// Formats the time resolution, cache sizes and stride.
 pub fn circumstances(preamble: &Preamble<'_>) -> String {
-    let mut text = String::new();
-    if preamble.compute_s > 0.0 {
-        let _ = writeln!(text, "\tCompute time {:.6} seconds for reads and writes.", preamble.compute_s);
-    }
-    for (computes, what) in preamble.telemetry.into_iter().zip(["reads", "writes"]) {
-        let _ = match computes {
-            Some(true) => writeln!(text, "\tCompute time from telemetry files for {what}."),
-            Some(false) => writeln!(text, "\tNo compute time for {what}."),
-            None => Ok(()),
-        };
-    }
     let (cache, line) = preamble.cache;
-    let _ = write!(
-        text,
+    let mut text = format!(
         "\tTime Resolution = 0.000001 seconds.\n\tProcessor cache size set to {cache} kBytes.\n\
          \tProcessor cache line size set to {line} bytes.\n\tFile stride size set to {} * record size.\n",
         preamble.stride
@@ -102,8 +86,6 @@ pub enum Columns {
     WithoutStdio,
     /// With pwrite and pread.
     Extended,
-    /// As `Extended`, without the stdio tests.
-    ExtendedWithoutStdio,
 }
 
 /// The two heading lines of a table.
@@ -114,13 +96,13 @@ pub fn heading(columns: Columns) -> String {
     );
     let stdio = match columns {
         Columns::Usual | Columns::Extended => format!("{:>9}{:>9}{:>9}{:>9}", "fwrite", "frewrite", "fread", "freread"),
-        Columns::WithoutStdio | Columns::ExtendedWithoutStdio => " ".repeat(36),
+        Columns::WithoutStdio => " ".repeat(36),
     };
     let mut second = format!(
         "{:>16}{:>8}{:>9}{:>9}{:>8}{:>10}{:>8} {:>9}{:>9} {:>9} {:>9}{stdio}",
         "kB", "reclen", "write", "rewrite", "read", "reread", "read", "write", "read", "rewrite", "read"
     );
-    if matches!(columns, Columns::Extended | Columns::ExtendedWithoutStdio) {
+    if columns == Columns::Extended {
         first.push_str(&" ".repeat(35));
         let _ = write!(second, "{:>8}{:>9}{:>8}{:>10}", "pwrite", "repwrite", "pread", "repread");
     }
@@ -155,22 +137,44 @@ pub fn blank(test: u8) -> &'static str {
 /// The last line of every complete run.
 pub const COMPLETE: &str = "\niozone test complete.\n";
 
+/// Quantity of a report table.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Quantity {
+    /// Rates in whole numbers, as in the rows.
+    #[default]
+    Rate,
+    /// CPU utilization in percent.
+    Processor,
+}
+
 /// One report table after the rows: a test over all file and record sizes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table {
-    /// Name, such as `Writer`.
+    /// Name of the test, such as `Writer`.
     pub name: String,
+    /// Quantity of its values.
+    pub quantity: Quantity,
     /// Record sizes of the columns, in kB.
     pub records_kb: Vec<u64>,
     /// File size in kB, and a value per record size.
-    pub rows: Vec<(u64, Vec<u64>)>,
+    pub rows: Vec<(u64, Vec<f64>)>,
+}
+
+impl Table {
+    /// The title of the table, for a name of the test.
+    pub(super) fn title(&self, name: &str) -> String {
+        match self.quantity {
+            Quantity::Rate => format!("{name} report"),
+            Quantity::Processor => format!("{name} CPU utilization report (Zero values should be ignored)"),
+        }
+    }
 }
 
 /// Formats the report tables of a run.
 pub fn tables(tables: &[Table]) -> String {
     let mut text = String::from("Excel output is below:\n");
     for table in tables {
-        let _ = write!(text, "\n\"{} report\"\n      ", table.name);
+        let _ = write!(text, "\n\"{}\"\n      ", table.title(&table.name));
         for record in &table.records_kb {
             let _ = write!(text, "  \"{record}\"");
         }
@@ -178,7 +182,10 @@ pub fn tables(tables: &[Table]) -> String {
         for (size, values) in &table.rows {
             let _ = write!(text, "\"{size}\"  ");
             for value in values {
-                let _ = write!(text, " {value} ");
+                let _ = match table.quantity {
+                    Quantity::Rate => write!(text, " {value:.0} "),
+                    Quantity::Processor => write!(text, "{value:7.2}"),
+                };
             }
             text.push('\n');
         }
@@ -306,44 +313,45 @@ pub fn percent(cpu: f64, wall: f64) -> f64 {
     if wall > 0.0 { 100.0 * cpu / wall } else { 0.0 }
 }
 
-/// The report after the throughput blocks: a line per test, a value per number of children.
-pub fn throughput_report(kind: ChildKind, unit: UnitName, record_kb: u64, rows: &[(&str, Vec<f64>)]) -> String {
-    sheet_text(&throughput_head(kind, unit, record_kb), rows)
+/// A report after the throughput blocks: a line per test, a value per number of children.
+#[derive(Clone, Debug)]
+pub struct ThroughputTable<'a> {
+    /// Its heading lines.
+    pub head: [String; 3],
+    /// Names of the tests, and their values.
+    pub rows: Vec<(&'a str, Vec<f64>)>,
 }
 
-/// The same report for CPU utilization in percent.
-pub fn cpu_report(kind: ChildKind, record_kb: u64, rows: &[(&str, Vec<f64>)]) -> String {
-    sheet_text(&head_lines("CPU utilization", kind, "Output is in CPU%", record_kb), rows)
-}
+impl<'a> ThroughputTable<'a> {
+    /// The report of throughput.
+    pub fn of_rates(kind: ChildKind, unit: UnitName, record_kb: u64, rows: Vec<(&'a str, Vec<f64>)>) -> Self {
+        let output = match unit {
+            UnitName::Operations => "Output is in ops/sec",
+            UnitName::Rate | UnitName::Microseconds => "Output is in kBytes/sec",
+        };
+        ThroughputTable { head: head_lines("Throughput", kind, output, record_kb), rows }
+    }
 
-/// The heading lines of the throughput report, as in the worksheet.
-pub fn throughput_head(kind: ChildKind, unit: UnitName, record_kb: u64) -> [String; 3] {
-    let output = match unit {
-        UnitName::Operations => "Output is in ops/sec",
-        UnitName::Rate | UnitName::Microseconds => "Output is in kBytes/sec",
-    };
-    head_lines("Throughput", kind, output, record_kb)
+    /// The report of CPU utilization in percent.
+    pub fn of_processor(kind: ChildKind, record_kb: u64, rows: Vec<(&'a str, Vec<f64>)>) -> Self {
+        ThroughputTable { head: head_lines("CPU utilization", kind, "Output is in CPU%", record_kb), rows }
+    }
+
+    /// Formats the report.
+    pub fn text(&self) -> String {
+        let mut text: String = self.head.iter().map(|line| format!("\"{line}\"\n")).collect();
+        text.push('\n');
+        for (name, values) in &self.rows {
+            let values: Vec<String> = values.iter().map(|value| format!("{value:10.2} ")).collect();
+            let _ = write!(text, "\"{name:>15} \" {}\n\n", values.join(" "));
+        }
+        text
+    }
 }
 
 fn head_lines(what: &str, kind: ChildKind, output: &str, record_kb: u64) -> [String; 3] {
     let axes = format!("{what} report Y-axis is type of test X-axis is number of {}", kind.plural(2));
     [axes, format!("Record size = {record_kb} kBytes "), output.to_owned()]
-}
-
-fn sheet_text(head: &[String; 3], rows: &[(&str, Vec<f64>)]) -> String {
-    let mut text: String = head.iter().map(|line| format!("\"{line}\"\n")).collect();
-    text.push('\n');
-    for (name, values) in rows {
-        let _ = write!(text, "\"{name:>15} \" ");
-        for value in values {
-            let _ = write!(text, "{value:10.2} ");
-            text.push(' ');
-        }
-        // The last value is followed by one blank only.
-        text.pop();
-        text.push_str("\n\n");
-    }
-    text
 }
 
 #[cfg(test)]

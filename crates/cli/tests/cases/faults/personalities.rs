@@ -105,7 +105,7 @@ const CASES: &[Case] = &[
         says: &["/dev/zero", "16 MiB"], shows: "" },
     Case { fault: "survey: an earlier result without end", inject: Fault::Limit(ROOM), words: "survey --resume /dev/zero", status: 1,
         says: &["/dev/zero", "1 GiB"], shows: "" },
-    Case { fault: "iozone: a list of machines without end", inject: Fault::Limit(ROOM), words: "iozone -i 0 -t 1 -+m /dev/zero", status: 1,
+    Case { fault: "iozone: a list of machines without end", inject: Fault::Limit(ROOM), words: "iozone -i 0 -t 1 -+m /dev/zero", status: 176,
         says: &["/dev/zero", "16 MiB"], shows: "" },
     Case { fault: "iozone: a list of names without end", inject: Fault::Limit(ROOM), words: "iozone -i 0 -s 64 -t 1 -+R /dev/zero", status: 1,
         says: &["/dev/zero", "16 MiB"], shows: "" },

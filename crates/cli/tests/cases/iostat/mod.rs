@@ -283,7 +283,7 @@ fn real(program: &str, moments: &[Moment], words: &str, variables: &[(&str, &str
         // The rest of this report comes at once, and then it waits for the next second.
         let mut end = Rest::Some;
         while end == Rest::Some || end == Rest::None && !sleeps(child.id()) {
-            std::thread::sleep(Duration::from_millis(350));
+            std::thread::sleep(Duration::from_millis(100));
             end = drain(&mut pipe, &mut text);
         }
         if let (Rest::None, Some(moment)) = (end, later.next()) {

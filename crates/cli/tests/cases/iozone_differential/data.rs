@@ -86,7 +86,7 @@ pub(super) fn seeds_and_skews_give_other_data() {
     }
 }
 
-/// Why -+Q is refused.
+/// Why -+Q does nothing.
 pub(super) fn the_granule_of_deduplication_changes_nothing_in_the_original() {
     let place = Place(scratch("data-granule"));
     let of = |granule: &str| {

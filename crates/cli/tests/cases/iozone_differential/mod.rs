@@ -127,6 +127,82 @@ const ALIKE: &str = "
 -s 16 -i 0 -i 1 -+w 50 -+M -+a 40
 -s 16 -i 0 -+w 200 -+y -1 -+C 101 -+a 300
 -t 2 -s 16 -i 0 -i 8 -+F -+B -w
+-+E -i 1 -f old -s 64
+-+E -i 2 -i 3 -i 5 -i 7 -f old -s 64
+-+E -E -i 1 -i 10 -f old -s 64 -+n
+-+E -E -i 10 -f old -s 64
+-+E -i 2 -f old -s 64 -r 16 -e -c -I
+-t 2 -+E -i 1 -i 2 -F old old2 -s 64
+-+E -Y records -i 1 -f old
+-s 64 -s 128 -i 0
+-s 64 -s 128 -s 32 -r 64 -i 0
+-s 128 -s 64 -r 64 -i 0
+-s 64 -s 64 -r 64 -i 0
+-s 64 -s 128 -q 8 -i 0 -R
+-s 64 -s 128 -r 128 -i 0
+-r 4 -r 8 -g 256 -i 0
+-r 4 -r 16 -r 8 -s 64 -i 0
+-r 4 -r 8 -r 512 -s 64 -i 0 -R
+-r 4 -r 8 -q 4 -i 0 -s 64
+-r 4 -r 8 -g 128 -n 32 -i 0 -a
+-r 256 -r 512 -s 64 -i 0
+-r 64 -y 4 -R -i 0
+-a -s 64 -r 16 -R -i 0
+-a -r 256 -n 64 -g 128 -i 0
+-s 64 -r 64 -i 0 -i 1 -i 2 -i 3 -+u -R
+-s 64 -s 128 -r 64 -+u -R -i 3 -i 0 -+n
+-a -n 64 -g 128 -q 16 -i 0 -+u -R -b x.xls
+-s 64 -r 64 -E -b x.xls -+u
+-t 2 -s 64 -i 0 -+u -b x.xls -+n -R
+-t 2 -s 64 -i 0 -i 1 -+u -C -+n
+-s 64 -B -R
+-s 64 -r 64 -B -R -b x.xls -i 0 -i 6
+-s 64 -r 64 -E -B -R -i 0 -i 9 -i 10
+-s 64 -r 64 -E -B
+-s 64 -r 64 -E -A
+-a -n 16 -g 16 -q 8 -i 0 -i 1 -Q
+-s 16 -i 0 -i 1 -Q -+n
+-l 1 -u 2 -s 8 -i 0 -Q
+-s 16 -i 6 -w
+-s 16 -i 0 -+Q 4
+-s 16 -i 0 -+i 7
+-s 16 -i 0 -P 999
+-s 16 -i 0 -P -1
+-t 2 -P 999 -s 16 -i 0 -+n
+-s 16 -i 0 -i 5 -j 0
+-s 16 -i 0 -j x
+-s 16 -i 0 -S 0 -L 0
+-s 16 -i 0 -S x -L x
+-s 16 -i 0 -+p 0
+-s 16 -i 0 -+p 101
+-s 16 -i -1
+-s 16 -i 0 -J -4
+-s 16 -i 0 -J x
+-s 16 -i 0 -+b 1m,5
+-t 1 -s 16 -i 0 -i 6 -w
+-X records
+-X records -i 1
+-X records -i 2
+-X short
+-Y records
+-Y records -i 0
+-Y records -i 2
+-Y records -i 1 -f old
+-Y records -i 8 -+B
+-Y records -s 128 -r 8
+-Y delays
+-Y records -J 1
+-X records -J 1
+-X delays -J 1
+-X delays -Y records
+-X delays -Y records -J 1
+-X delays -+J
+-X far -Y records
+-s 16 -i 0 -J 0
+-t 2 -+B -X records -Y records -i 0 -i 8 -+n
+-t 2 -Y records -+n
+-t 2 -Y records -+n -s 64 -r 16
+-t 2 -X records -Y delays -i 2 -+n
 ";
 
 /// Command lines that nothing is run for: the same words and status.
@@ -155,21 +231,114 @@ const REFUSED: &str = "
 -+R names -s 16 -i 0
 -+R names -t 2 -s 64 -i 9
 -+d -+w 30 -i 0
+-+m nofile -t 2
+-+b 4 -i 0
+-+E -i 0 -f old
+-+E -i 2 -i 4 -f old
+-+E -i 1 -i 6 -f old
+-+E -i 1 -i 8 -f old
+-+E -E -i 9 -i 10 -f old
+-+E -i 11 -f old
+-+E -i 12 -f old
+-+E -i 1
+-+E -f old
+-+E -t 2 -i 1
+-+E -t 2 -i 0 -F old old2
+-+E -+d -+w 30
+-+E -H 2 -k 2
+-t 2 -g 4m -i 0
+-u 2 -y 8 -i 0
+-l 2 -n 8
+-t 2 -q 8 -i 0
+-A -t 2
+-t 2 -s 4 -s 8
+-t 2 -r 4 -r 8
+-t 2 -f old -i 0
+-t 2 -f old -i 0 -z
+-t 2 -f old -a
+-l 2 -f old
+-t 2 -N -f old
+-B -H 2 -t 2 -a
+-Y records -j 2
+-Y records -a
+-Y records -s 64 -s 128
+-Y records -i 1 -r 4 -r 8
+-X delays -s 64
+-X delays -B -H 2
+-X delays -t 2 -N
+-X records -j 3 -V 9
+-X records -t 2 -f old
+-X delays -Y records -r 4
+-J 1 -t 2 -a
+-J 1 -+d -+w 30
+-J 1 -y 8 -q 4
+-+E -X records
+-+E -Y records -f old
+-y 8 -q 4 -i 0
+-y 8 -q 4 -t 2 -N
+-y 32m
+-q 32m
+-r 64 -q 8 -i 0
+-r 4 -y 8 -i 0
+-r 8 -r 4 -s 64 -i 0
+";
+
+/// Command lines that fail, one per line: the same status, and the same first words of the message.
+const FAILING: &str = "
+-i 0 -f no/such -s 64
+-i 1 -f nofile -s 64
+-i 1 -f short -s 64 -w
+-i 1 -f old -s 64 -w
+-i 2 -f no/such -s 64
+-i 2 -f short -s 64 -w
+-i 2 -f old -s 64 -w
+-i 3 -f nofile -s 64
+-i 3 -f old -s 64 -w
+-i 4 -f no/such -s 64
+-i 5 -f nofile -s 64
+-i 5 -f short -s 64 -w
+-i 5 -f old -s 64 -w
+-i 6 -f no/such -s 64
+-i 7 -f nofile -s 64
+-i 7 -f short -s 64 -w
+-i 7 -f old -s 64 -w
+-E -i 9 -f no/such -s 64
+-E -i 10 -f nofile -s 64
+-E -i 10 -f short -s 64 -w
+-E -i 10 -f old -s 64 -w
+-+E -i 1 -f old -s 64 -V 90
+-+E -i 1 -f old -s 64 -+d
+-+m nofile -t 2
+-+b 4 -s 64 -i 0
 ";
 
 /// What one of the two did.
 #[derive(Debug, PartialEq, Eq)]
 struct Seen {
+    /// The lines before the first result, as they are.
+    head: Vec<String>,
     lines: Vec<String>,
     status: i32,
-    files: BTreeMap<String, u64>,
+    files: BTreeMap<String, String>,
+}
+
+/// Files that are there before a run and are not iozone's, and what they hold.
+const OTHERS: [&str; 2] = ["old", "old2"];
+
+fn others_data() -> Vec<u8> {
+    vec![b'x'; 64 << 10]
 }
 
 fn run(program: &[&str], words: &str, place: &Path) -> Seen {
     std::fs::create_dir_all(place).expect("as made just before");
     std::fs::write(place.join("records"), "# offset and length\n0 4096\n8192 8192\n4096 1024\n").expect("a file");
     std::fs::write(place.join("delays"), "0 4096 2\n8192 8192 3\n4096 1024 0\n").expect("a file");
+    std::fs::write(place.join("short"), "0 1024\n").expect("a file");
+    std::fs::write(place.join("far"), "0 4096\n65536 8192\n").expect("a file");
     std::fs::write(place.join("names"), "r1\nr2\n").expect("a file");
+    for name in OTHERS {
+        std::fs::write(place.join(name), others_data()).expect("a file");
+    }
     let output = Command::new(program[0])
         .args(&program[1..])
         .args(words.split_whitespace())
@@ -180,12 +349,49 @@ fn run(program: &[&str], words: &str, place: &Path) -> Seen {
     let text = String::from_utf8_lossy(&output.stdout);
     let files = std::fs::read_dir(place).expect("as made just before").map(|entry| {
         let entry = entry.expect("as made just before");
-        let name = entry.file_name().to_string_lossy().into_owned();
-        // How many digits a latency has decides the length of such a file.
-        let length = if name.ends_with(".dat") { 0 } else { entry.metadata().expect("as made just before").len() };
-        (name, length)
+        (entry.file_name().to_string_lossy().into_owned(), left(&entry.path()))
     });
-    Seen { lines: folded(&text), status: output.status.code().unwrap_or(-1), files: files.collect() }
+    let status = output.status.code().unwrap_or(-1);
+    Seen { head: head(&text), lines: folded(&text), status, files: files.collect() }
+}
+
+/// What a run left in a file: its permissions and length, or what of its contents does not depend on times.
+fn left(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let data = std::fs::read(path).expect("as made just before");
+    if OTHERS.contains(&&*name) {
+        return if data == others_data() { "as before".to_owned() } else { "overwritten".to_owned() };
+    }
+    let extension = path.extension().unwrap_or_default();
+    if extension == "dat" {
+        let text = String::from_utf8_lossy(&data);
+        let words = text.lines().filter_map(|line| line.split_whitespace().next());
+        return words.filter(|word| word.starts_with(char::is_alphabetic)).collect::<Vec<_>>().join(", ");
+    }
+    let labels = if extension == "xls" { labels(&data).join(", ") } else { String::new() };
+    let mode = std::os::unix::fs::PermissionsExt::mode(&path.metadata().expect("as made just before").permissions());
+    format!("{mode:o}, {} bytes {labels}", data.len())
+}
+
+/// The labels of a worksheet.
+fn labels(sheet: &[u8]) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut rest = sheet;
+    while let [kind, 0, low, high, after @ ..] = rest {
+        let (body, next) = after.split_at(usize::from(*low) + 256 * usize::from(*high));
+        if *kind == 4 {
+            found.push(String::from_utf8_lossy(&body[8..8 + usize::from(body[7])]).into_owned());
+        }
+        rest = next;
+    }
+    found
+}
+
+/// The lines of options and sizes.
+fn head(text: &str) -> Vec<String> {
+    let lines = text.lines().skip_while(|line| !line.contains("Run began")).skip(1);
+    let lines = lines.take_while(|line| !line.starts_with("   ") && !line.contains("Children see"));
+    lines.map(str::to_owned).collect()
 }
 
 /// Lines with numbers folded to `#` and runs of blanks to one.
@@ -229,13 +435,21 @@ impl Drop for Place {
     }
 }
 
+/// Compares what the two did.
+type IsSame = fn(&Seen, &Seen) -> bool;
+
 /// The command lines, and the tests of what one line does not show.
 pub(super) fn groups() -> Vec<Cases> {
     // The original sleeps for seconds between its tests, so several run at once.
     let mut cases = Cases::new("iozone_differential", 16);
-    for (kind, lines) in [("alike", ALIKE), ("refused", REFUSED)] {
+    let kinds: [(_, _, IsSame); 3] = [
+        ("alike", ALIKE, |theirs, ours| theirs == ours),
+        ("refused", REFUSED, |theirs, ours| theirs == ours),
+        ("failing", FAILING, fail_alike),
+    ];
+    for (kind, lines, is_same) in kinds {
         for words in lines.lines().filter(|line| !line.is_empty()) {
-            cases = cases.case(&format!("{kind}{}", words.replace(' ', "_")), move || compare(words));
+            cases = cases.case(&format!("{kind}{}", words.replace(' ', "_")), move || compare(words, is_same));
         }
     }
     vec![house::tests!(
@@ -261,11 +475,21 @@ fn enough_command_lines_are_compared() {
 }
 
 /// The same command line to both.
-fn compare(words: &str) -> Result<(), String> {
+fn compare(words: &str, is_same: IsSame) -> Result<(), String> {
     let place = Place(scratch(&words.replace(|letter: char| !letter.is_alphanumeric(), "_")));
     let theirs = run(&["iozone"], words, &place.0.join("theirs"));
     let ours = run(&[PLUMB, "iozone"], words, &place.0.join("ours"));
-    if theirs == ours { Ok(()) } else { Err(difference(words, &theirs, &ours)) }
+    if is_same(&theirs, &ours) { Ok(()) } else { Err(difference(words, &theirs, &ours)) }
+}
+
+/// True if both failed with the same status and the same first words.
+fn fail_alike(theirs: &Seen, ours: &Seen) -> bool {
+    let is_message = |line: &&String| ["Error", "Can not", "Unable", "-+"].iter().any(|word| line.starts_with(word));
+    let words = |seen: &Seen| {
+        let line = seen.lines.iter().find(is_message)?;
+        Some(line.split([' ', '#']).take(2).map(str::to_owned).collect::<Vec<_>>())
+    };
+    theirs.status != 0 && theirs.status == ours.status && words(theirs) == words(ours) && words(ours).is_some()
 }
 
 fn difference(words: &str, theirs: &Seen, ours: &Seen) -> String {
@@ -275,6 +499,9 @@ fn difference(words: &str, theirs: &Seen, ours: &Seen) -> String {
     }
     if theirs.files != ours.files {
         text += &format!("  files {:?}\n   ours {:?}\n", theirs.files, ours.files);
+    }
+    if let Some((their, our)) = theirs.head.iter().zip(&ours.head).find(|(their, our)| their != our) {
+        text += &format!("  above the results {their:?}\n    and ours {our:?}\n");
     }
     let longest = theirs.lines.len().max(ours.lines.len());
     for at in 0..longest {
@@ -311,11 +538,11 @@ fn cluster(program: &[&str], member: &str, place: &Path) -> Seen {
     let mut files = BTreeMap::new();
     for directory in ["a", "b"] {
         for entry in std::fs::read_dir(place.join(directory)).expect("a directory").flatten() {
-            files.insert(format!("{directory}/{}", entry.file_name().to_string_lossy()), 0);
+            files.insert(format!("{directory}/{}", entry.file_name().to_string_lossy()), String::new());
         }
     }
     let text = String::from_utf8_lossy(&output.stdout);
-    Seen { lines: folded(&text), status: output.status.code().unwrap_or(-1), files }
+    Seen { head: Vec::new(), lines: folded(&text), status: output.status.code().unwrap_or(-1), files }
 }
 
 fn clusters_print_the_same_lines_and_leave_nothing_with_their_members() {

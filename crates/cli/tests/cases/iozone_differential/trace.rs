@@ -118,7 +118,7 @@ pub(super) fn records_come_in_the_same_order_for_4_to_128_records() {
 }
 
 pub(super) fn strides_of_all_kinds_are_the_same() {
-    for (records, stride) in [(4, 1), (8, 3), (64, 5), (100, 7), (17, 17), (19, 17)] {
+    for (records, stride) in [(4, 0), (4, 1), (8, 3), (64, 5), (100, 7), (17, 17), (19, 17)] {
         check(&format!("-s {} -r 4 -i 0 -i 5 -j {stride}", records * 4));
     }
 }
