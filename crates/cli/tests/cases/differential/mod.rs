@@ -10,6 +10,7 @@
 
 mod case;
 mod checks;
+mod clients;
 mod engines;
 mod loads;
 mod logs;
@@ -44,6 +45,7 @@ fn all_cases() -> Vec<Case> {
     for area in [loads::buffers, runs::files, runs::workers, runs::engines, runs::measures, terse::lines] {
         cases.extend(area());
     }
+    cases.extend(clients::paths());
     cases.extend(timing::limits());
     cases.extend(timing::turns());
     for area in [engines::on_files, engines::on_connections, engines::for_company, engines::own_options] {
