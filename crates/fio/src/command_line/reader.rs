@@ -4,7 +4,7 @@ use crate::command_line::invocation::{
     Action, EtaRequest, EtaWhen, IdleProfile, OutputFormat, OutputRequest, SideOutputs, TerseVersion, Trial,
     TriggerRequest,
 };
-use crate::command_line::options::{Argument, CommandOption, Effect, OPTIONS};
+use crate::command_line::options::{Argument, CommandOption, Effect, LETTERS, OPTIONS};
 use crate::command_line::{debug, help};
 use crate::error::{COMMAND_LINE, Place, Problem, Sources, did_you_mean};
 use crate::options::table;
@@ -135,18 +135,51 @@ impl<'a> Reader<'a> {
     fn option(&mut self, index: usize) -> usize {
         let word = self.words[index].as_str();
         let dashes = if word.starts_with("--") { 2 } else { 1 };
-        let (name, value) = match word[dashes..].split_once('=') {
-            Some((name, value)) => (name, Some(value)),
-            None => (&word[dashes..], None),
-        };
-        let name_place = self.place(index, dashes..dashes + name.len());
-        let found = match self.find(name, &name_place) {
-            Ok(found) => found,
+        let end = word.find('=').unwrap_or(word.len());
+        let name_place = self.place(index, dashes..end);
+        if dashes == 1
+            && let Some(letters) = self.letters(word)
+        {
+            return letters
+                .into_iter()
+                .map(|(found, value)| self.give(found, index, (value, name_place.clone())))
+                .sum();
+        }
+        match self.find(&word[dashes..end], &name_place) {
+            Ok(found) => self.give(found, index, ((end < word.len()).then_some(end + 1), name_place)),
             Err(problem) => {
                 self.problems.push(problem);
-                return 0;
+                0
             }
-        };
+        }
+    }
+
+    /// The options of a word such as `-v`, `-mr` or `-oFILE`, each with the start of its value in the word; `None` if
+    /// the word is a long option or nothing that is known.
+    fn letters(&self, word: &str) -> Option<Vec<(Found, Option<usize>)>> {
+        let is_long = || self.all_options().any(|(called, _)| called.starts_with(&word[1..]));
+        if word.contains('=') || word.len() > 2 && is_long() {
+            return None;
+        }
+        let mut letters = Vec::new();
+        for (at, letter) in word.char_indices().skip(1) {
+            let (_, name) = LETTERS.iter().find(|(known, _)| *known == letter)?;
+            let (_, found) = self.all_options().find(|(called, _)| called == name)?;
+            let rest = at + letter.len_utf8();
+            let takes_rest = found.argument() != Argument::None;
+            letters.push((found, (takes_rest && rest < word.len()).then_some(rest)));
+            if takes_rest {
+                break;
+            }
+        }
+        Some(letters)
+    }
+
+    /// Gives an option of this word its value: the rest of the word from `start`, or the next word if it needs one.
+    /// Returns the number of following words that it consumed.
+    fn give(&mut self, found: Found, index: usize, (start, name_place): (Option<usize>, Place)) -> usize {
+        let word = self.words[index].as_str();
+        let value = start.map(|start| &word[start..]);
         let (value, value_place, taken) = match (value, found.argument()) {
             (Some(value), Argument::None) => {
                 let what = format!("option `{}` takes no value, but was given `{value}`", found.name());
@@ -171,15 +204,19 @@ impl<'a> Reader<'a> {
         taken
     }
 
-    /// Finds an option by name: an exact match, or the only option that starts with `name`.
-    fn find(&self, name: &str, place: &Place) -> Result<Found, Problem> {
-        let own = self.engine_options();
-        let mut matching: Vec<(&'static str, Found)> = Vec::new();
+    /// Every option under each of its names.
+    fn all_options(&self) -> impl Iterator<Item = (&'static str, Found)> + use<> {
         let commands = OPTIONS.iter().map(|option| (option.name, Found::Command(option)));
-        let jobs = table::rows().map(|row| &row.spec).chain(own).flat_map(|spec| {
+        let jobs = table::rows().map(|row| &row.spec).chain(self.engine_options()).flat_map(|spec| {
             std::iter::once(spec.name).chain(spec.aliases.iter().copied()).map(move |called| (called, Found::Job(spec)))
         });
-        for (called, found) in commands.chain(jobs) {
+        commands.chain(jobs)
+    }
+
+    /// Finds an option by name: an exact match, or the only option that starts with `name`.
+    fn find(&self, name: &str, place: &Place) -> Result<Found, Problem> {
+        let mut matching: Vec<(&'static str, Found)> = Vec::new();
+        for (called, found) in self.all_options() {
             if called == name {
                 return Ok(found);
             }

@@ -20,7 +20,7 @@ const COMMAND_LINES: &[(&[&str], &str)] = &[
     (&["--bsrange=4k-z"], "bsrange=4k-z has a wrong part: `z` is not a number; write it like 4k, 1m or 4096"),
     (
         &["--bssplit=4k/50:8k/60"],
-        "bssplit=4k/50:8k/60 has shares that sum to 110, not 100; leave a share empty to give it the rest",
+        "bssplit=4k/50:8k/60 has shares that sum to 110, above 100; leave a share empty to give it the rest",
     ),
     (&["--bssplit=4k/x"], "bssplit=4k/x has a share that is not 0 to 100: `x`; write it like 4k/60:64k/40"),
     (&["--size=10x"], "size=10x is not a size; write it like 4k, 1m or 4096"),

@@ -45,7 +45,9 @@ fn all_cases() -> Vec<Case> {
     for area in [loads::buffers, runs::files, runs::workers, runs::engines, runs::measures, terse::lines] {
         cases.extend(area());
     }
-    cases.extend(clients::paths());
+    for area in [clients::paths, clients::letters, clients::numbers] {
+        cases.extend(area());
+    }
     cases.extend(timing::limits());
     cases.extend(timing::turns());
     for area in [engines::on_files, engines::on_connections, engines::for_company, engines::own_options] {

@@ -21,7 +21,8 @@ fn criterion(text: &str, plan: SteadyPlan) -> Result<SteadyPlan, Complaint> {
         "lat_slope" => (SteadyMeasure::Latency, SteadyCriterion::Slope),
         _ => return Err(wrong("is none of iops, iops_slope, bw, bw_slope, lat, lat_slope")),
     };
-    let (number, relative) = limit.trim().strip_suffix('%').map_or((limit.trim(), false), |number| (number, true));
+    // fio reads nothing behind the first percent sign: some programs write `5%%`.
+    let (number, relative) = limit.split_once('%').map_or((limit, false), |(number, _)| (number, true));
     let limit: f64 = number.trim().parse().map_err(|_| wrong("has a limit that is not a number"))?;
     if !limit.is_finite() || limit < 0.0 {
         return Err(wrong("has a limit that is negative or not finite"));
