@@ -45,7 +45,7 @@ impl Applier<'_> {
             let harmless = assignment.value.is_some() && assignment.value.as_deref() == spec.default;
             return if harmless { Ok(spec.name) } else { Err(refused(assignment, spec, reason)) };
         }
-        let read = |file: &str| self.surroundings.files.head(Path::new(file), LONGEST_PATTERN).ok();
+        let read = |file: &str| self.surroundings.files.head(Path::new(file), LONGEST_PATTERN + 1).ok();
         let context = Context { cpus: self.surroundings.cpus, read: &read };
         row.apply(draft, assignment.value.as_deref(), &context).map_err(|complaint| wrong(assignment, complaint))?;
         draft.places.insert(spec.name, assignment.value_place.clone());
