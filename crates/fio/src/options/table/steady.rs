@@ -2,6 +2,7 @@
 
 use super::row::{Row, Set, put, works};
 use crate::error::Complaint;
+use crate::options::values::{UnitBase, integer, span_of_time};
 use measure::Nanos;
 use plan::option::{Kind, TimeUnit};
 use plan::{SteadyCriterion, SteadyMeasure, SteadyPlan};
@@ -23,7 +24,13 @@ fn criterion(text: &str, plan: SteadyPlan) -> Result<SteadyPlan, Complaint> {
     };
     // fio reads nothing behind the first percent sign: some programs write `5%%`.
     let (number, relative) = limit.split_once('%').map_or((limit, false), |(number, _)| (number, true));
-    let limit: f64 = number.trim().parse().map_err(|_| wrong("has a limit that is not a number"))?;
+    let number = number.trim();
+    let limit = match (number.parse::<f64>(), measure) {
+        (Ok(limit), _) => limit,
+        (Err(_), SteadyMeasure::Bandwidth) if !relative => integer(number, UnitBase::Binary)? as f64,
+        (Err(_), SteadyMeasure::Latency) if !relative => span_of_time(number, TimeUnit::Microseconds)?.get() as f64,
+        (Err(_), _) => return Err(wrong("has a limit that is not a number")),
+    };
     if !limit.is_finite() || limit < 0.0 {
         return Err(wrong("has a limit that is negative or not finite"));
     }
