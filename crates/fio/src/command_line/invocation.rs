@@ -23,6 +23,8 @@ pub struct Invocation {
     pub idle: Option<IdleProfile>,
     /// External condition that ends the run.
     pub trigger: TriggerRequest,
+    /// One line for each subject of `--debug`.
+    pub announced: Vec<String>,
     /// Parsed options for `--debug=parse`: sections, names, values. Empty without it.
     pub parsed: Vec<String>,
     /// Warnings, in the order of the text.

@@ -42,6 +42,10 @@ pub(crate) struct Words {
     pub states_in: Option<PathBuf>,
     /// Debug messages that the run prints (`--debug`).
     pub debug: DebugPlan,
+    /// One line for each subject of `--debug`.
+    pub announced: Vec<String>,
+    /// Words that are wrong and do not prevent a run.
+    pub doubts: Vec<Problem>,
     /// Answer to a request for help, the version or similar; it takes precedence over everything else.
     pub answer: Option<Result<Action, Box<Problem>>>,
 }
@@ -305,9 +309,9 @@ impl<'a> Reader<'a> {
             Effect::ReadOnly => self.result.read_only = true,
             Effect::Section => self.section(text, place),
             Effect::Eta => self.eta(text, place),
-            Effect::EtaNewline => self.result.eta.newline = self.time(option, text, TimeUnit::Seconds, place),
+            Effect::EtaNewline => self.result.eta.newline = self.positive_time(option, text, place),
             Effect::EtaInterval => self.eta_interval(option, text, place),
-            Effect::StatusInterval => self.status_interval(option, text, place),
+            Effect::StatusInterval => self.result.side.status_interval = self.positive_time(option, text, place),
             Effect::BandwidthLog => self.result.side.bandwidth_log = Some(value.unwrap_or("agg").to_owned()),
             Effect::ResultFile => self.result.side.result = Some(PathBuf::from(text)),
             Effect::Strict => self.result.side.strict = true,
@@ -402,14 +406,16 @@ impl<'a> Reader<'a> {
         });
     }
 
+    /// Adds subjects of debug messages. A wrong word is a warning, as in fio: it must not stop a run.
     fn debug(&mut self, list: &str, place: &Place) {
         if list == "help" {
             self.answer(Action::Help(debug::help()));
             return;
         }
         for word in list.split(',').map(str::trim) {
-            if let Err((what, help)) = debug::add(&mut self.result.debug, word) {
-                self.problems.push(Problem::at(place.clone(), what, Some(help)));
+            match debug::add(&mut self.result.debug, word) {
+                Ok(mut announced) => self.result.announced.append(&mut announced),
+                Err((what, help)) => self.result.doubts.push(Problem::at(place.clone(), what, Some(help))),
             }
         }
     }
@@ -436,7 +442,7 @@ impl<'a> Reader<'a> {
 
     fn eta_interval(&mut self, option: &CommandOption, text: &str, place: Place) {
         let least = Nanos::from_millis(250);
-        match self.time(option, text, TimeUnit::Milliseconds, place.clone()) {
+        match self.time(option, text, TimeUnit::Seconds, place.clone()) {
             Some(interval) if interval < least => {
                 let what = format!("eta-interval={text} is shorter than 250 ms");
                 self.problems.push(Problem::at(place, what, Some("give 250ms or more".to_owned())));
@@ -446,14 +452,14 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn status_interval(&mut self, option: &CommandOption, text: &str, place: Place) {
-        match self.time(option, text, TimeUnit::Seconds, place.clone()) {
-            Some(interval) if interval.is_zero() => {
-                let what = format!("status-interval={text}: not a valid time");
-                self.problems.push(Problem::at(place, what, Some("give 1 (second) or 500ms, for example".to_owned())));
-            }
-            interval => self.result.side.status_interval = interval,
+    /// Parses a time that is not 0, in seconds without a unit.
+    fn positive_time(&mut self, option: &CommandOption, text: &str, place: Place) -> Option<Nanos> {
+        let time = self.time(option, text, TimeUnit::Seconds, place.clone())?;
+        if time.is_zero() {
+            let what = format!("{}={text} is too short", option.name);
+            self.problems.push(Problem::at(place, what, Some("give 1 (second) or 500ms, for example".to_owned())));
         }
+        Some(time).filter(|time| !time.is_zero())
     }
 
     /// Parses a time; an invalid one is recorded as a problem and gives `None`.

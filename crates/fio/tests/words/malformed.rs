@@ -172,7 +172,7 @@ const WHOLE: &[(&[&str], &str)] = &[
         "command line: status-interval=x is not a time; write it like 10s, 5m or 500ms; a bare number means seconds",
     ),
     (&["--eta=maybe"], "command line: eta=maybe: unknown mode; use always, never or auto"),
-    (&["--eta-interval=100"], "command line: eta-interval=100 is shorter than 250 ms; give 250ms or more"),
+    (&["--eta-interval=100ms"], "command line: eta-interval=100ms is shorter than 250 ms; give 250ms or more"),
     (
         &["--eta-newline=x"],
         "command line: eta-newline=x is not a time; write it like 10s, 5m or 500ms; a bare number means seconds",

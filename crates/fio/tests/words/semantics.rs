@@ -300,7 +300,7 @@ fn a_refused_option_may_still_be_given_its_default() {
 fn withdrawn_options_are_accepted_with_a_warning_as_in_fio() {
     let words = ["--name=x", "--ioengine=null", "--size=1m", "--verifysort=1"];
     let invocation = invoke(&words, &[]).expect("a run");
-    let expected = "job `x` (command line): verifysort was withdrawn and has no effect; leave it out";
+    let expected = "job `x` (command line): verifysort has no effect, as in fio; leave it out";
     assert_eq!(invocation.warnings[0].title, expected);
 }
 

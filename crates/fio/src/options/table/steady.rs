@@ -10,7 +10,7 @@ use plan::{SteadyCriterion, SteadyMeasure, SteadyPlan};
 const SECONDS: Kind = Kind::Time(TimeUnit::Seconds);
 
 /// Replaces the criterion of `plan` by this one, such as `iops:5%` or `bw_slope:300`.
-fn criterion(text: &str, plan: SteadyPlan) -> Result<SteadyPlan, Complaint> {
+pub(crate) fn criterion(text: &str, plan: SteadyPlan) -> Result<SteadyPlan, Complaint> {
     let wrong = |what: &str| Complaint::new(what, "write it like iops:2% or bw_slope:0.3%");
     let (word, limit) = text.split_once(':').ok_or_else(|| wrong("has no limit"))?;
     let (measure, criterion) = match word.trim() {

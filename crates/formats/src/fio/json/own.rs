@@ -23,6 +23,9 @@ pub(super) fn appended(document: String, result: &RunResult, detail: Detail) -> 
     if !result.notes.is_empty() {
         members.push(("notes", value(serde_json::to_value(&result.notes))));
     }
+    if !result.warnings.is_empty() {
+        members.push(("warnings", json!(result.warnings)));
+    }
     let in_full = detail == Detail::Everything;
     if let Some(lowest) = result.lowest_traffic.as_ref().filter(|_| in_full) {
         members.push(("lowest_traffic", value(serde_json::to_value(lowest))));
@@ -53,6 +56,8 @@ struct Own {
     #[serde(default)]
     notes: Vec<Note>,
     #[serde(default)]
+    warnings: Vec<String>,
+    #[serde(default)]
     lowest_traffic: Option<LowestTraffic>,
     #[serde(default)]
     monitored: Option<Monitored>,
@@ -62,9 +67,10 @@ struct Own {
 /// document is fio's and valid without it.
 pub(super) fn read_into(root: &Value, result: &mut RunResult) {
     let own = root.get(KEY).and_then(|own| Own::deserialize(own).ok()).filter(|own| own.schema == SCHEMA);
-    if let Some(Own { limited_by, notes, lowest_traffic, monitored, .. }) = own {
+    if let Some(Own { limited_by, notes, warnings, lowest_traffic, monitored, .. }) = own {
         result.limited_by = limited_by;
         result.notes = notes;
+        result.warnings = warnings;
         result.lowest_traffic = lowest_traffic;
         result.monitored = monitored;
     }
