@@ -304,8 +304,28 @@ fn each_subject_is_told_in_lines_of_its_own_and_others_are_refused_with_their_re
         let other = good(directory.path(), &format!("--debug={subject},job:2 {base}"));
         assert!(subject == "parse" || !other.lines().any(|line| line.starts_with(&head)), "{subject}: {other}");
     }
-    assert!(bad(directory.path(), &format!("--debug=mutex {base}")).contains("workers share no lock"));
+    let silent = good(directory.path(), &format!("--debug=mutex,nosuch {base}"));
+    assert!(
+        silent.starts_with("fio: set debug option mutex\nfio: command line: debug mask nosuch not found"),
+        "{silent}"
+    );
     assert!(good(directory.path(), "--debug=help").contains("process,file,io,parse,verify"));
+    let thresholds = good(
+        directory.path(),
+        "--parse-only --debug=parse --ss_dur=10s --ss=iops:10 --ss=iops:.1% --ss=bw:12 --ss=bw:1m --ss=bw_slope:2k \
+         --ss=lat:100 --ss=lat:1ms --ss_ramp=5",
+    );
+    for line in [
+        "IOPS threshold to 10.000000",
+        "threshold to 0.100000%",
+        "BW threshold to 12",
+        "BW threshold to 1048576",
+        "BW threshold to 2048",
+        "latency threshold to 100 nsec",
+        "latency threshold to 1000000 nsec",
+    ] {
+        assert!(thresholds.contains(&format!(" set steady state {line}\n")), "{line}: {thresholds}");
+    }
     good(directory.path(), &format!("--debug=io --output=o {base}"));
     let report = std::fs::read_to_string(directory.path().join("o")).unwrap();
     assert!(report.contains("\nio ") && report.ends_with('\n') && report.contains("Run status"), "{report}");

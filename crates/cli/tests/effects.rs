@@ -45,6 +45,7 @@ const TESTS: &[(&str, &str, &str)] = &[
         "crates/fio/tests/words/semantics.rs",
         "withdrawn_options_are_accepted_with_a_warning_as_in_fio",
     ),
+    ("threads", "crates/cli/tests/cases/differential/words.rs", "threads_has_no_effect"),
     ("verifysort", "crates/fio/tests/words/semantics.rs", "withdrawn_options_are_accepted_with_a_warning_as_in_fio"),
     ("verifysort_nr", "crates/fio/tests/words/semantics.rs", "withdrawn_options_are_accepted_with_a_warning_as_in_fio"),
     ("iomem_align", "crates/sys/src/machine/buffers.rs", "anonymous_slots_are_aligned_and_apart"),

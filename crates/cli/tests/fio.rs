@@ -278,6 +278,50 @@ fn read_only_refuses_to_write() {
 }
 
 #[test]
+fn a_good_run_leaves_standard_error_empty() {
+    let place = tempfile::tempdir().unwrap();
+    let file = format!("--filename={}", place.path().join("f").display());
+    let job = ["--name=a", "--rw=write", "--size=64k", &file];
+    let ring = outcome(&[&job[..], &["--ioengine=io_uring"]].concat());
+    assert_eq!((ring.0, ring.2.as_str()), (Some(0), ""));
+    let followed = outcome(&[&job[..], &["--ioengine=io_uring", "--debug=process"]].concat());
+    assert!(
+        followed.1.lines().any(|line| line.starts_with("process ") && line.contains(" io_uring: ")),
+        "{followed:?}"
+    );
+    let doubtful = [&job[..], &["--ioengine=psync", "--iodepth=8"]].concat();
+    let (status, shown, error) = outcome(&doubtful);
+    let doubt = "fio: job `a` (command line): engine psync does one I/O at a time; iodepth=8 is capped at 1";
+    assert_eq!((status, error.as_str()), (Some(0), ""));
+    assert!(shown.starts_with(doubt), "{shown}");
+    let (_, json, error) = outcome(&[&doubtful[..], &["--output-format=json"]].concat());
+    let parsed: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert!(parsed["plumb"]["warnings"][0].as_str().unwrap().contains("iodepth=8 is capped at 1"), "{json}");
+    assert_eq!(error, "");
+}
+
+#[test]
+fn json_has_the_remarks_and_json_full_all_that_was_measured() {
+    let place = tempfile::tempdir().unwrap();
+    let file = place.path().join("r.json");
+    let run = |format: &str| {
+        let (_, json, _) = outcome_with_job(&["--bs=512", &format!("--output-format={format}")]);
+        std::fs::write(&file, &json).unwrap();
+        let found: serde_json::Value = serde_json::from_str(&json).unwrap();
+        let checked = Command::new(env!("CARGO_BIN_EXE_plumb")).arg("check").arg(&file).output().unwrap();
+        (found["plumb"].clone(), String::from_utf8(checked.stdout).unwrap())
+    };
+    for format in ["json", "json+"] {
+        let (own, checked) = run(format);
+        assert!(own["notes"].is_array() && own["monitored"].is_null() && own["lowest_traffic"].is_null(), "{own}");
+        for note in own["notes"].as_array().unwrap().iter().filter(|note| note["grade"] != "not_checked") {
+            assert!(checked.contains(note["sentence"].as_str().unwrap()), "{note}: {checked}");
+        }
+    }
+    assert!(run("json-full").0["monitored"]["intervals"].is_array());
+}
+
+#[test]
 fn a_job_name_does_not_steer_the_terminal() {
     let (status, shown, _) = outcome(&["--name=a\x1b[31m\nb", "--ioengine=null", "--size=1m"]);
     assert_eq!(status, Some(0));

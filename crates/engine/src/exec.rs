@@ -51,7 +51,7 @@ impl Engine for Exec {
         let mut command = Command::new(program);
         command.args(arguments(options.text("arguments").unwrap_or_default(), &setup.job)?);
         let redirects = options.get("std_redirect").is_none() || options.is_on("std_redirect");
-        let file = |what: &str| format!("{}.{what}", setup.job.name.replace('/', "_"));
+        let file = |what: &str| format!("{}.{what}", setup.job.name);
         let grace = options.integer("grace_time").and_then(|grace| u64::try_from(grace).ok());
         Ok(Exec {
             clock: setup.clock,

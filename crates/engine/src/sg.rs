@@ -86,7 +86,15 @@ impl Engine for Sg {
     fn open(setup: Setup<'_, SystemClock>) -> Result<Self, EngineError> {
         let options = setup.options;
         let fua = |name: &str| if options.is_on(name) { FUA } else { 0 };
-        let verifies = matches!(options.text("sg_write_mode"), Some("write_and_verify" | "verify"));
+        let verifies = match options.text("sg_write_mode") {
+            None | Some("write") => false,
+            Some("write_and_verify" | "verify") => true,
+            Some(mode) => {
+                let message =
+                    format!("sg_write_mode={mode}: {NO_DEVICE}; give write or write_and_verify, or leave it out");
+                return Err(EngineError { engine: NAME, operation: "options", message, errno: libc::EOPNOTSUPP });
+            }
+        };
         Ok(Sg {
             slots: Slots::new(&setup),
             devices: setup.targets.iter().map(look_at).collect::<Result<_, _>>()?,
@@ -180,12 +188,12 @@ fn look_at(target: &Target) -> Result<Device, EngineError> {
     Err(EngineError { engine: NAME, operation: "SG_IO", message, errno: libc::ENODEV })
 }
 
-const fn refused(name: &'static str, reason: &'static str, help: &'static str) -> OptionSpec {
-    works(name, Kind::Text, Some("0"), help).refused(reason)
-}
+/// Reason for commands that are known but never sent.
+const NO_DEVICE: &str = "no device was at hand to prove this command on";
 
 const OPTIONS: &[OptionSpec] = &[
-    refused("hipri", "SG_IO waits in the kernel and cannot be polled", "Poll for completions"),
+    works("hipri", Kind::Flag, Some("0"), "Poll for completions")
+        .refused("SG_IO waits in the kernel and cannot be polled"),
     works("readfua", Kind::Bool, Some("0"), "Reads come from the medium, not from the device's cache (FUA)"),
     works("writefua", Kind::Bool, Some("0"), "Writes reach the medium before they are done (FUA)")
         .with(Effect::DurableWrites),
@@ -195,9 +203,17 @@ const OPTIONS: &[OptionSpec] = &[
             ("write", "WRITE"),
             ("write_and_verify", "WRITE AND VERIFY"),
             ("verify", "the same, its old name"),
+            ("write_same", "WRITE SAME (refused when it would run, as all below)"),
+            ("same", "the same, its old name"),
+            ("write_same_ndob", "WRITE SAME(16) without data"),
+            ("verify_bytchk_00", "VERIFY, the medium alone"),
+            ("verify_bytchk_01", "VERIFY, against the data"),
+            ("verify_bytchk_11", "VERIFY, each block against the same data"),
+            ("write_stream", "WRITE STREAM(16)"),
         ]),
         Some("write"),
         "The command that writes",
     ),
-    refused("stream_id", "WRITE STREAM needs a device with streams; none was at hand to prove it on", "The stream"),
+    works("stream_id", Kind::Integer { least: 0, most: u16::MAX as i64 }, Some("0"), "The stream of WRITE STREAM")
+        .refused(NO_DEVICE),
 ];

@@ -4,7 +4,8 @@ use crate::command_line::invocation::{Action, IdleProfile, Invocation, OutputFor
 use crate::command_line::reader::{self, Words};
 use crate::command_line::showcmd;
 use crate::error::{JobError, Place, Problem, Sources, Warning, did_you_mean};
-use crate::jobs::{Depth, Maker, Outcome};
+use crate::jobs::{Maker, Outcome};
+use crate::options::applier::Depth;
 use crate::options::table;
 use crate::sections::{self, Section, SectionKind};
 use crate::surroundings::Surroundings;
@@ -168,13 +169,14 @@ pub(crate) fn sort(section: &mut Section) {
 
 /// Combines everything into an invocation, or returns the errors.
 fn conclude(
-    words: Words,
+    mut words: Words,
     sections: &[Section],
     mut outcome: Outcome,
     mut problems: Vec<Problem>,
     sources: Sources,
 ) -> Result<Invocation, JobError> {
     problems.append(&mut outcome.problems);
+    outcome.doubts.splice(0..0, std::mem::take(&mut words.doubts));
     if words.warnings_fatal {
         problems.append(&mut outcome.doubts);
     }
@@ -186,8 +188,10 @@ fn conclude(
         let text = showcmd::show(sections);
         return Ok(invocation(words, Action::ShowCmd(text), warnings));
     }
+    let parsed =
+        if words.debug.has(Subject::Parse) { crate::command_line::debug::parsed(sections) } else { Vec::new() };
     if words.parse_only {
-        return Ok(invocation(words, Action::ParseOnly, warnings));
+        return Ok(Invocation { parsed, ..invocation(words, Action::ParseOnly, warnings) });
     }
     if words.idle == Some(IdleProfile::Calibrate) {
         return Ok(invocation(words, Action::CalibrateIdle, warnings));
@@ -208,12 +212,10 @@ fn conclude(
     for job in &mut outcome.plan.jobs {
         (job.record.debug, job.record.states_in) = (words.debug, words.states_in.clone());
     }
-    let parsed =
-        if words.debug.has(Subject::Parse) { crate::command_line::debug::parsed(sections) } else { Vec::new() };
     Ok(Invocation { parsed, ..invocation(words, Action::Run(outcome.plan), warnings) })
 }
 
 fn invocation(words: Words, action: Action, warnings: Vec<Warning>) -> Invocation {
-    let Words { output, eta, side, read_only, idle, trigger, .. } = words;
-    Invocation { action, output, eta, side, read_only, idle, trigger, parsed: Vec::new(), warnings }
+    let Words { output, eta, side, read_only, idle, trigger, announced, .. } = words;
+    Invocation { action, output, eta, side, read_only, idle, trigger, announced, parsed: Vec::new(), warnings }
 }

@@ -23,8 +23,9 @@ pub(crate) enum Trust {
 /// Adds a problem for everything in these sections that an untrusted file may not use.
 pub(crate) fn check(sections: &[Section], engines: &[EngineSpec], problems: &mut Vec<Problem>) {
     for section in sections {
-        if leads_outside(&section.title) && section.title.starts_with('/') {
-            let what = format!("--untrusted: a job called `{}` may mean that device", section.title);
+        if names_a_path_outside(&section.title) {
+            let what =
+                format!("--untrusted: the files of a job called `{}` are outside of this directory", section.title);
             problems.push(Problem::at(section.place.clone(), what, Some("give it another name".to_owned())));
         }
         problems.extend(section.assignments.iter().filter_map(|given| problem(given, &section.title, engines)));
@@ -70,7 +71,8 @@ pub fn objection(option: &str, value: &str, engines: &[EngineSpec]) -> Option<Ob
     let engine = engines.iter().find(|engine| asked == Some(engine.name));
     match refused.or(engine.and_then(|engine| engine.capabilities.untrusted)) {
         Some(why) => Some(Objection::Forbidden(why)),
-        None => (name != "description" && leads_outside(value)).then_some(Objection::Outside),
+        None if name == "description" => None,
+        None => (leads_outside(value) || name == "name" && names_a_path_outside(value)).then_some(Objection::Outside),
     }
 }
 
@@ -78,6 +80,12 @@ pub fn objection(option: &str, value: &str, engines: &[EngineSpec]) -> Option<Ob
 pub fn leads_outside(value: &str) -> bool {
     let parts = value.split([':', ',', '=', '"', '\'', ' ', '\\']);
     parts.map(str::trim).any(|part| part.starts_with('/') || part.split('/').any(|step| step == ".."))
+}
+
+/// True if the files of a job with this name may be elsewhere: the name is an absolute path, or a step of it is `.` or
+/// `..`, to which a filename_format may add another dot.
+fn names_a_path_outside(name: &str) -> bool {
+    name.starts_with('/') || name.split('/').any(|step| step == "." || step == "..")
 }
 
 #[cfg(test)]

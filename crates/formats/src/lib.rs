@@ -32,12 +32,12 @@ use table::has;
 ///
 /// ```
 /// let words: Vec<&str> = formats::FORMATS.iter().filter_map(|format| Some(format.output?.word)).collect();
-/// assert_eq!(words, ["terse", "json", "json+", "normal"]);
+/// assert_eq!(words, ["terse", "json", "json+", "json-full", "normal"]);
 /// ```
 pub const FORMATS: &[Format] = &[
     Format {
         name: "fio-terse",
-        output: Some(OutputFormat { word: OutputFormat::TERSE, aliases: &["minimal", "csv"], includes: None }),
+        output: Some(OutputFormat { word: OutputFormat::TERSE, aliases: &["minimal", "csv"], includes: &[] }),
         write: Some(|result, view| Ok(fio::terse::write(result, view.terse_version))),
         read: None,
         sniff: fio::terse::looks_like,
@@ -51,21 +51,28 @@ pub const FORMATS: &[Format] = &[
     },
     Format {
         name: "fio-json",
-        output: Some(OutputFormat { word: "json", aliases: &[], includes: None }),
+        output: Some(OutputFormat { word: "json", aliases: &[], includes: &[] }),
         write: Some(|result, view| Ok(fio::json::write(result, view))),
         read: Some(fio::json::read),
         sniff: |bytes| has(bytes, "\"fio version\""),
     },
     Format {
         name: "fio-json+",
-        output: Some(OutputFormat { word: "json+", aliases: &[], includes: Some("json") }),
+        output: Some(OutputFormat { word: "json+", aliases: &[], includes: &["json"] }),
         write: Some(|result, view| Ok(fio::json::write_with_bins(result, view))),
         read: Some(fio::json::read),
         sniff: |bytes| has(bytes, "\"fio version\"") && has(bytes, "\"bins\""),
     },
     Format {
+        name: "fio-json-full",
+        output: Some(OutputFormat { word: "json-full", aliases: &[], includes: &["json", "json+"] }),
+        write: Some(|result, view| Ok(fio::json::write_in_full(result, view))),
+        read: Some(fio::json::read),
+        sniff: |bytes| has(bytes, "\"fio version\"") && has(bytes, "\"bins\""),
+    },
+    Format {
         name: "fio-text",
-        output: Some(OutputFormat { word: OutputFormat::NORMAL, aliases: &[], includes: None }),
+        output: Some(OutputFormat { word: OutputFormat::NORMAL, aliases: &[], includes: &[] }),
         write: Some(|result, view| Ok(fio::text::write(result, view))),
         read: None,
         sniff: |bytes| has(bytes, "Run status group") || has(bytes, ": (groupid="),

@@ -37,6 +37,9 @@ pub struct RunResult {
     pub environment: Environment,
     /// Findings of the checks.
     pub notes: Vec<Note>,
+    /// Doubts about the options of the run, from before it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
     /// Signal that ended the run early.
     pub ended_by_signal: Option<i32>,
     /// Idle time of the CPUs; `None` if it was not asked for.

@@ -27,6 +27,9 @@ pub struct SteadyResult {
     pub relative: bool,
     /// Length of the window.
     pub duration: Nanos,
+    /// Time between two samples; 0 if it is not known.
+    #[serde(default)]
+    pub interval: Nanos,
     /// True if the steady state was reached.
     pub attained: bool,
     /// Largest deviation from the mean, or slope; in percent of the mean if `relative`.
@@ -49,6 +52,22 @@ impl SteadyResult {
         let sum: u128 = samples.iter().map(|&sample| u128::from(sample)).sum();
         let count = u128::try_from(samples.len()).unwrap_or(1).max(1);
         u64::try_from(sum / count).unwrap_or(u64::MAX)
+    }
+
+    /// The same as fio reports it: a window that is not full has samples of 0, and no criterion.
+    pub fn in_fios_terms(&self) -> SteadyResult {
+        let entries = self.duration.get().checked_div(self.interval.get()).unwrap_or(0);
+        let (full, entries) = (self.iops.len() as u64 >= entries, usize::try_from(entries).unwrap_or(0));
+        let mut found = self.clone();
+        if full {
+            return found;
+        }
+        found.bandwidth.resize(entries, 0);
+        found.iops.resize(entries, 0);
+        let latencies = if self.name.starts_with("lat") { entries } else { 0 };
+        found.latency_ns.resize(latencies, 0);
+        (found.criterion, found.max_deviation, found.slope) = (0.0, 0.0, 0.0);
+        found
     }
 
     /// True if the criterion is a slope.

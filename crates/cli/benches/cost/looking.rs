@@ -11,7 +11,7 @@ const MOST_SHARE: f64 = 0.002;
 /// Runs eight paced workers for some seconds; the share that looking took, or why it is too much.
 pub(super) fn share(device: &LoopDevice, seconds: u32) -> io::Result<f64> {
     let mut command = super::plumb();
-    command.args(["--output-format=json", "--name=watched", "--rw=randread", "--bs=4k", "--direct=1"]);
+    command.args(["--output-format=json-full", "--name=watched", "--rw=randread", "--bs=4k", "--direct=1"]);
     command.args(["--ioengine=psync", "--numjobs=8", "--rate_iops=50", "--time_based", "--size=16m"]);
     command.arg(format!("--runtime={seconds}")).arg(format!("--filename={}", device.path().display()));
     let (_, _, output) = super::counted(command)?;

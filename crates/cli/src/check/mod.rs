@@ -60,7 +60,13 @@ pub(crate) fn run(args: &CheckArgs) -> Result<u8, Failure> {
 }
 
 fn judged(path: &Path, mut located: Located, tally: &mut Tally) -> String {
+    let mut of_the_run = std::mem::take(&mut located.result.notes);
     remarks::judge(&mut located.result);
+    if located.result.monitored.is_none() {
+        // fio's JSON has the remarks of the run, without the samples that they were made from.
+        of_the_run.retain(|note| !located.result.notes.iter().any(|found| found.check == note.check));
+        located.result.notes.append(&mut of_the_run);
+    }
     tally.results += 1;
     analysis::unchecked(&located.result).into_iter().for_each(|name| survey::push_new(&mut tally.unchecked, name));
     let mut text = String::new();

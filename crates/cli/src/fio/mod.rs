@@ -23,8 +23,7 @@ use idle::{Detail, IdleAccount};
 use interim::Interim;
 use measure::Nanos;
 use model::RunResult;
-use plan::DebugPlan;
-use plan::Plan;
+use plan::{DebugPlan, Plan, Subject};
 use run::RunOptions;
 use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
@@ -46,10 +45,12 @@ pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
         Ok(invocation) => invocation,
         Err(error) => return refuse(&words, &parser, &machine, &error),
     };
-    for warning in &invocation.warnings {
-        print_error(&warning.to_string());
-    }
     let mut out = open(&invocation)?;
+    out.write(&invocation.announced.iter().map(|line| format!("{line}\n")).collect::<String>())?;
+    if !matches!(invocation.action, Action::Run(_)) {
+        invocation.warnings.iter().for_each(|warning| print_error(&warning.to_string()));
+        out.write(&parsed(&invocation))?;
+    }
     match &invocation.action {
         Action::Run(plan) => measure(plan, &invocation, &mut out),
         Action::MergeTraces(plan) => match run::merge_traces(plan) {
@@ -110,8 +111,10 @@ fn output_word(words: &[String]) -> Option<&str> {
 
 fn measure(plan: &Plan, invocation: &Invocation, out: &mut Output) -> Result<u8, Failure> {
     let talk = if invocation.output.formats.contains(&OutputFormat::NORMAL) { Talk::Normal } else { Talk::Silent };
+    let warnings: Vec<String> = invocation.warnings.iter().map(|warning| warning.title.clone()).collect();
     if talk == Talk::Normal {
         out.write(&parsed(invocation))?;
+        out.write(&warning_lines(&warnings))?;
         out.write(&fio_text::job_lines(plan))?;
         out.write(&format!("{}\n", fio::VERSION))?;
     }
@@ -133,6 +136,7 @@ fn measure(plan: &Plan, invocation: &Invocation, out: &mut Output) -> Result<u8,
     let mut result = result?;
     let detail = if invocation.idle == Some(IdleProfile::PerCpu) { Detail::PerCpu } else { Detail::System };
     result.cpu_idleness = idle_before.map(|before| idle::since(&before, detail));
+    result.warnings = warnings;
     remarks::judge(&mut result);
     let saved = kept.map_or(Ok(()), |mut kept| kept.write(&result));
     report(&result, invocation, talk, out)?;
@@ -146,9 +150,16 @@ fn measure(plan: &Plan, invocation: &Invocation, out: &mut Output) -> Result<u8,
 
 /// The options as they were parsed, for `--debug=parse`.
 fn parsed(invocation: &Invocation) -> String {
+    debug_lines("parse", &invocation.parsed)
+}
+
+fn debug_lines(subject: &str, lines: &[String]) -> String {
     let pid = std::process::id();
-    let shown = |line: &String| format!("{:<8} {pid:<5} {}\n", "parse", printable::line(line));
-    invocation.parsed.iter().map(shown).collect()
+    lines.iter().map(|line| format!("{subject:<8} {pid:<5} {}\n", printable::line(line))).collect()
+}
+
+fn warning_lines(warnings: &[String]) -> String {
+    warnings.iter().map(|warning| format!("fio: {}\n", printable::line(warning))).collect()
 }
 
 /// The file to which workers print debug lines: the output of the results, as in fio.
@@ -162,12 +173,32 @@ fn report(result: &RunResult, invocation: &Invocation, talk: Talk, out: &mut Out
     if let (Some(signal), Talk::Normal) = (result.ended_by_signal, talk) {
         out.write(&format!("\nfio: terminating on signal {signal}\n"))?;
     }
-    for note in &result.environment.engine_notes {
-        print_error(&format!("fio: {note}"));
-    }
+    print_notes(result, invocation, talk, out)?;
     print_errors(result, out)?;
     print(result, &invocation.output, out)?;
     print_chart(result, &invocation.output, out)
+}
+
+/// Prints what the engines say about the kernel, and the warnings if there is no text that has them. A good run leaves
+/// standard error empty, except for a person at a terminal.
+fn print_notes(result: &RunResult, invocation: &Invocation, talk: Talk, out: &mut Output) -> Result<(), Failure> {
+    let Action::Run(plan) = &invocation.action else { return Ok(()) };
+    let is_wanted = remarks::are_wanted();
+    let notes = &result.environment.engine_notes;
+    let shown = notes.iter().filter(|note| is_wanted || !lists_features(note, plan));
+    shown.for_each(|note| print_error(&format!("fio: {note}")));
+    if is_wanted && talk == Talk::Silent {
+        result.warnings.iter().for_each(|warning| print_error(&format!("fio: {warning}")));
+    }
+    match plan.jobs.iter().any(|job| job.record.debug.has(Subject::Process)) {
+        true => out.write(&debug_lines(Subject::Process.word(), notes)),
+        false => Ok(()),
+    }
+}
+
+/// True for a note such as `io_uring: SINGLE_ISSUER|DEFER_TASKRUN`; any other note says that something is not as asked.
+fn lists_features(note: &str, plan: &Plan) -> bool {
+    note.split_once(": ").is_some_and(|(engine, _)| plan.jobs.iter().any(|job| job.engine == engine))
 }
 
 /// Draws a small chart below fio's text if the output is a terminal, so that programs that read files or pipes never

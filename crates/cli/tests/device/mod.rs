@@ -35,7 +35,7 @@ fn json(mut command: Command) -> (Value, String) {
 
 fn fio(words: &str) -> Command {
     let mut command = Command::new(PLUMB);
-    command.arg("fio").args(words.split_whitespace()).arg("--output-format=json");
+    command.arg("fio").args(words.split_whitespace()).arg("--output-format=json-full");
     command
 }
 

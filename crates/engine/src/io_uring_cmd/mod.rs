@@ -63,6 +63,10 @@ impl Engine for IoUringCmd {
                 libc::EINVAL,
             ));
         }
+        if options.text("cmd_type") == Some("bsg") {
+            let message = format!("cmd_type=bsg: {NO_DEVICE}; use the engine sg for SCSI commands");
+            return Err(failed("options", message, libc::EOPNOTSUPP));
+        }
         let namespaces = setup.targets.iter().map(look_at).collect::<Result<_, _>>()?;
         let mut builder = IoUring::<Entry128, Entry32>::builder();
         builder.dontfork();
@@ -227,11 +231,17 @@ fn failed(operation: &'static str, message: String, errno: i32) -> EngineError {
     EngineError { engine: NAME, operation, message, errno }
 }
 
-const fn refused(name: &'static str, default: Option<&'static str>, help: &'static str) -> OptionSpec {
-    const WHY: &str =
-        "plain reads, writes, trims and flushes are all that is sent: no device was at hand to prove more on";
-    works(name, Kind::Text, default, help).refused(WHY)
+/// Reason for options of commands that are never sent.
+const NO_DEVICE: &str =
+    "plain reads, writes, trims and flushes are all that is sent: no device was at hand to prove more on";
+
+const fn refused(name: &'static str, kind: Kind, default: Option<&'static str>, help: &'static str) -> OptionSpec {
+    works(name, kind, default, help).refused(NO_DEVICE)
 }
+
+const COUNT: Kind = Kind::Integer { least: 0, most: u32::MAX as i64 };
+
+const VERIFY_MODE: Kind = Kind::Word(&[("read", "Read"), ("compare", "Compare")]);
 
 const OPTIONS: &[OptionSpec] = &[
     works("hipri", Kind::Flag, Some("0"), "Poll the device for completions (IORING_SETUP_IOPOLL)").with(Effect::Polls),
@@ -240,20 +250,25 @@ const OPTIONS: &[OptionSpec] = &[
         .with(Effect::Polls),
     works("sqthread_poll_cpu", Kind::Integer { least: 0, most: 1 << 20 }, None, "The CPU of that kernel thread"),
     works("nonvectored", Kind::Integer { least: -1, most: 1 }, Some("-1"), "A command has one buffer: 1, or -1"),
-    works("cmd_type", Kind::Word(&[("nvme", "NVMe commands")]), Some("nvme"), "Kind of commands"),
+    works(
+        "cmd_type",
+        Kind::Word(&[("nvme", "NVMe commands"), ("bsg", "SCSI commands (refused when they would run)")]),
+        Some("nvme"),
+        "Kind of commands",
+    ),
     works("readfua", Kind::Bool, Some("0"), "Reads come from the medium, not from the device's cache (FUA)"),
     works("writefua", Kind::Bool, Some("0"), "Writes reach the medium before they are done (FUA)")
         .with(Effect::DurableWrites),
-    refused("fixedbufs", Some("0"), "Register the buffers with the kernel once"),
-    refused("cdb_len", Some("0"), "Length of SCSI commands"),
-    refused("write_mode", Some("write"), "The command that writes"),
-    refused("read_mode", Some("read"), "The command that reads"),
-    refused("verify_mode", Some("read"), "The command that verifies"),
-    refused("verify_bytchk", None, "What a SCSI VERIFY compares"),
-    refused("deac", Some("0"), "Deallocate with Write Zeroes"),
-    refused("md_per_io_size", Some("0"), "Bytes of metadata with each I/O"),
-    refused("pi_act", Some("1"), "The device makes and takes away protection information itself"),
-    refused("pi_chk", None, "What of the protection information is checked"),
-    refused("apptag", Some("0x1234"), "Application tag of the protection information"),
-    refused("apptag_mask", Some("0xffff"), "Which bits of it count"),
+    refused("fixedbufs", Kind::Flag, Some("0"), "Register the buffers with the kernel once"),
+    refused("cdb_len", COUNT, Some("0"), "Length of SCSI commands"),
+    refused("write_mode", Kind::Text, Some("write"), "The command that writes"),
+    refused("read_mode", Kind::Text, Some("read"), "The command that reads"),
+    refused("verify_mode", VERIFY_MODE, Some("read"), "The command that verifies"),
+    refused("verify_bytchk", COUNT, None, "What a SCSI VERIFY compares"),
+    refused("deac", Kind::Bool, Some("0"), "Deallocate with Write Zeroes"),
+    refused("md_per_io_size", COUNT, Some("0"), "Bytes of metadata with each I/O"),
+    refused("pi_act", Kind::Bool, Some("1"), "The device makes and takes away protection information itself"),
+    refused("pi_chk", Kind::Text, None, "What of the protection information is checked"),
+    refused("apptag", COUNT, Some("0x1234"), "Application tag of the protection information"),
+    refused("apptag_mask", COUNT, Some("0xffff"), "Which bits of it count"),
 ];

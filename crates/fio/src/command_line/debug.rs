@@ -1,53 +1,41 @@
 //! `--debug`: the subjects that a run can report, and the dump of parsed options.
 
-use crate::sections::{Section, SectionKind};
-use plan::{DebugPlan, Subject};
+use crate::options::table;
+use crate::outside_effects::main_name;
+use crate::sections::{Assignment, Section, SectionKind};
+use plan::{DebugPlan, SteadyMeasure, SteadyPlan, Subject};
 
-/// Debug subjects of fio for which plumb has no messages, each with the reason.
-const SILENT: &[(&str, &str)] = &[
-    ("mem", "buffers are allocated once, before the first I/O"),
-    ("blktrace", "a trace is read before the first I/O; a mistake in it is an error with its place"),
-    ("diskutil", "the devices' counters are in the report"),
-    ("mutex", "workers share no lock"),
-    ("profile", "there are no profiles"),
-    ("net", "both ends of a connection report their errors"),
-    ("compress", "a thread of the worker compresses logs, and its errors are errors of the job"),
-    ("helperthread", "there is no helper thread"),
-    ("zbd", "each worker has its own zones; --debug=io shows every write and reset"),
-    ("sprandom", "sprandom is refused"),
-];
+/// Debug subjects of fio for which plumb has no messages, because it has no such part.
+const SILENT: &[&str] =
+    &["mem", "blktrace", "diskutil", "mutex", "profile", "net", "compress", "helperthread", "zbd", "sprandom"];
 
-/// Adds one word of the `--debug` list. The error is a pair: the mistake and the words that are accepted.
-pub(crate) fn add(debug: &mut DebugPlan, word: &str) -> Result<(), (String, String)> {
-    if word == "all" {
-        Subject::ALL.into_iter().for_each(|subject| debug.add(subject));
-        return Ok(());
-    }
+/// Adds one word of the `--debug` list. Returns the lines that announce it. The error is a pair: the mistake and the
+/// words that are accepted.
+pub(crate) fn add(debug: &mut DebugPlan, word: &str) -> Result<Vec<String>, (String, String)> {
     if let Some(number) = word.strip_prefix("job:") {
         let number = number.parse::<u32>().ok().filter(|&number| number > 0);
         let wrong =
             || (format!("debug={word} is not the number of a worker"), "write job:1 for the first worker".to_owned());
-        debug.worker = Some(number.ok_or_else(wrong)?);
-        return Ok(());
+        let number = number.ok_or_else(wrong)?;
+        debug.worker = Some(number);
+        return Ok(vec![format!("fio: set debug jobno {number}")]);
     }
-    if let Some(subject) = Subject::ALL.into_iter().find(|subject| subject.word() == word) {
-        debug.add(subject);
-        return Ok(());
+    let chosen: Vec<&str> = words().filter(|known| word == "all" || word == *known).collect();
+    if chosen.is_empty() {
+        let known = words().collect::<Vec<_>>().join(", ");
+        return Err((format!("debug mask {word} not found"), format!("it takes {known}, job:N, all, help")));
     }
-    let known = format!("it takes {}, job:N, all, help", words().join(", "));
-    Err(match SILENT.iter().find(|&&(silent, _)| silent == word) {
-        Some((_, why)) => (format!("debug={word} is refused: {why}"), known),
-        None => (format!("debug={word}: unknown subject"), known),
-    })
+    Subject::ALL.into_iter().filter(|subject| chosen.contains(&subject.word())).for_each(|subject| debug.add(subject));
+    Ok(chosen.into_iter().map(|word| format!("fio: set debug option {word}")).collect())
 }
 
-fn words() -> [&'static str; Subject::ALL.len()] {
-    Subject::ALL.map(Subject::word)
+fn words() -> impl Iterator<Item = &'static str> {
+    Subject::ALL.into_iter().map(Subject::word).chain(SILENT.iter().copied())
 }
 
 /// The text of `--debug=help`.
 pub(crate) fn help() -> String {
-    format!("fio: dumping debug options:{},job:N,all\n", words().join(","))
+    format!("fio: dumping debug options:{},job:N,all\n", words().collect::<Vec<_>>().join(","))
 }
 
 /// One line for every option as it was parsed.
@@ -55,13 +43,29 @@ pub(crate) fn parsed(sections: &[Section]) -> Vec<String> {
     let lines = |section: &Section| {
         let opened = (section.kind == SectionKind::Job).then(|| format!("handle_option=name, ptr={}", section.title));
         let given = section.assignments.iter().filter(|given| given.name != "name");
-        let given = given.map(|given| match &given.value {
-            Some(value) => format!("handle_option={}, ptr={value}", given.name),
-            None => format!("handle_option={}", given.name),
+        let given = given.flat_map(|given| {
+            let option = match &given.value {
+                Some(value) => format!("handle_option={}, ptr={value}", given.name),
+                None => format!("handle_option={}", given.name),
+            };
+            std::iter::once(option).chain(threshold(given))
         });
         opened.into_iter().chain(given).collect::<Vec<_>>()
     };
     sections.iter().flat_map(lines).collect()
+}
+
+/// The line about the limit of a steady state, as fio writes it.
+fn threshold(given: &Assignment) -> Option<String> {
+    let value = given.value.as_deref().filter(|_| main_name(&given.name) == "steadystate")?;
+    let SteadyPlan { measure, limit, relative, .. } = table::steady_criterion(value, SteadyPlan::default()).ok()?;
+    let limit = match (relative, measure) {
+        (true, _) => format!("threshold to {limit:.6}%"),
+        (false, SteadyMeasure::Iops) => format!("IOPS threshold to {limit:.6}"),
+        (false, SteadyMeasure::Bandwidth) => format!("BW threshold to {limit}"),
+        (false, SteadyMeasure::Latency) => format!("latency threshold to {limit} nsec"),
+    };
+    Some(format!("set steady state {limit}"))
 }
 
 #[cfg(test)]
@@ -69,19 +73,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_list_of_subjects_is_read_and_every_other_word_is_refused_with_its_reason() {
+    fn every_word_of_fio_is_announced_and_every_other_word_is_a_mistake() {
         let mut debug = DebugPlan::default();
-        for word in ["io", "job:2"] {
-            add(&mut debug, word).unwrap();
+        for (word, line) in [
+            ("io", "fio: set debug option io"),
+            ("mutex", "fio: set debug option mutex"),
+            ("job:2", "fio: set debug jobno 2"),
+        ] {
+            assert_eq!(add(&mut debug, word), Ok(vec![line.to_owned()]), "{word}");
         }
         assert!(debug.has(Subject::Io) && !debug.has(Subject::Verify));
         assert!(debug.is_of(2) && !debug.is_of(1));
-        for (word, expected) in
-            [("mutex", "workers share no lock"), ("iO", "unknown subject"), ("job:0", "not the number of a worker")]
-        {
+        for (word, expected) in [("iO", "debug mask iO not found"), ("job:0", "not the number of a worker")] {
             assert!(add(&mut debug, word).unwrap_err().0.contains(expected), "{word}");
         }
-        add(&mut debug, "all").unwrap();
+        assert_eq!(add(&mut debug, "all").map(|lines| lines.len()), Ok(19));
         assert!(Subject::ALL.into_iter().all(|subject| debug.has(subject)));
     }
 }

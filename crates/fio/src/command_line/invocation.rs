@@ -23,6 +23,8 @@ pub struct Invocation {
     pub idle: Option<IdleProfile>,
     /// External condition that ends the run.
     pub trigger: TriggerRequest,
+    /// One line for each subject of `--debug`.
+    pub announced: Vec<String>,
     /// Parsed options for `--debug=parse`: sections, names, values. Empty without it.
     pub parsed: Vec<String>,
     /// Warnings, in the order of the text.
@@ -163,8 +165,8 @@ pub struct OutputFormat {
     pub word: &'static str,
     /// Other names of the same format.
     pub aliases: &'static [&'static str],
-    /// The name of a format that is not printed in addition to this one, because this one contains it.
-    pub includes: Option<&'static str>,
+    /// The names of formats that are not printed in addition to this one, because this one contains them.
+    pub includes: &'static [&'static str],
 }
 
 impl OutputFormat {
@@ -195,8 +197,8 @@ impl OutputRequest {
         self.formats.sort_by_key(|word| rank(word));
         self.formats.dedup();
         let asked = self.formats.clone();
-        let included = known.iter().filter(|format| asked.contains(&format.word)).filter_map(|format| format.includes);
-        included.for_each(|part| self.formats.retain(|&word| word != part));
+        let included = known.iter().filter(|format| asked.contains(&format.word)).flat_map(|format| format.includes);
+        included.for_each(|part| self.formats.retain(|word| word != part));
     }
 }
 

@@ -74,6 +74,34 @@ const fn refused(name: &'static str, argument: Argument, reason: &'static str, h
 
 use Argument::{Needed, None as Nothing, Possible};
 
+/// Letters that are short for an option, behind one dash.
+pub(crate) const LETTERS: &[(char, &str)] = &[
+    ('v', "version"),
+    ('h', "help"),
+    ('m', "minimal"),
+    ('o', "output"),
+    ('d', "debug"),
+    ('e', "eta"),
+    ('r', "readonly"),
+    ('s', "showcmd"),
+    ('w', "warnings-fatal"),
+    ('x', "section"),
+    ('c', "cmdhelp"),
+    ('i', "enghelp"),
+    ('p', "profile"),
+    ('P', "parse-only"),
+    ('b', "bandwidth-log"),
+    ('F', "output-format"),
+    ('V', "terse-version"),
+    ('E', "eta-newline"),
+    ('L', "status-interval"),
+    ('I', "idle-prof"),
+    ('T', "cpuclock-test"),
+    ('X', "inflate-log"),
+    ('C', "client"),
+    ('S', "server"),
+];
+
 /// fio's client/server protocol changes with each version and is not documented.
 const NO_NETWORK: &str = "plumb does not run on other hosts; run it there, for example with ssh";
 

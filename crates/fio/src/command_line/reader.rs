@@ -4,7 +4,7 @@ use crate::command_line::invocation::{
     Action, EtaRequest, EtaWhen, IdleProfile, OutputFormat, OutputRequest, SideOutputs, TerseVersion, Trial,
     TriggerRequest,
 };
-use crate::command_line::options::{Argument, CommandOption, Effect, OPTIONS};
+use crate::command_line::options::{Argument, CommandOption, Effect, LETTERS, OPTIONS};
 use crate::command_line::{debug, help};
 use crate::error::{COMMAND_LINE, Place, Problem, Sources, did_you_mean};
 use crate::options::table;
@@ -42,6 +42,10 @@ pub(crate) struct Words {
     pub states_in: Option<PathBuf>,
     /// Debug messages that the run prints (`--debug`).
     pub debug: DebugPlan,
+    /// One line for each subject of `--debug`.
+    pub announced: Vec<String>,
+    /// Words that are wrong and do not prevent a run.
+    pub doubts: Vec<Problem>,
     /// Answer to a request for help, the version or similar; it takes precedence over everything else.
     pub answer: Option<Result<Action, Box<Problem>>>,
 }
@@ -135,18 +139,51 @@ impl<'a> Reader<'a> {
     fn option(&mut self, index: usize) -> usize {
         let word = self.words[index].as_str();
         let dashes = if word.starts_with("--") { 2 } else { 1 };
-        let (name, value) = match word[dashes..].split_once('=') {
-            Some((name, value)) => (name, Some(value)),
-            None => (&word[dashes..], None),
-        };
-        let name_place = self.place(index, dashes..dashes + name.len());
-        let found = match self.find(name, &name_place) {
-            Ok(found) => found,
+        let end = word.find('=').unwrap_or(word.len());
+        let name_place = self.place(index, dashes..end);
+        if dashes == 1
+            && let Some(letters) = self.letters(word)
+        {
+            return letters
+                .into_iter()
+                .map(|(found, value)| self.give(found, index, (value, name_place.clone())))
+                .sum();
+        }
+        match self.find(&word[dashes..end], &name_place) {
+            Ok(found) => self.give(found, index, ((end < word.len()).then_some(end + 1), name_place)),
             Err(problem) => {
                 self.problems.push(problem);
-                return 0;
+                0
             }
-        };
+        }
+    }
+
+    /// The options of a word such as `-v`, `-mr` or `-oFILE`, each with the start of its value in the word; `None` if
+    /// the word is a long option or nothing that is known.
+    fn letters(&self, word: &str) -> Option<Vec<(Found, Option<usize>)>> {
+        let is_long = || self.all_options().any(|(called, _)| called.starts_with(&word[1..]));
+        if word.contains('=') || word.len() > 2 && is_long() {
+            return None;
+        }
+        let mut letters = Vec::new();
+        for (at, letter) in word.char_indices().skip(1) {
+            let (_, name) = LETTERS.iter().find(|(known, _)| *known == letter)?;
+            let (_, found) = self.all_options().find(|(called, _)| called == name)?;
+            let rest = at + letter.len_utf8();
+            let takes_rest = found.argument() != Argument::None;
+            letters.push((found, (takes_rest && rest < word.len()).then_some(rest)));
+            if takes_rest {
+                break;
+            }
+        }
+        Some(letters)
+    }
+
+    /// Gives an option of this word its value: the rest of the word from `start`, or the next word if it needs one.
+    /// Returns the number of following words that it consumed.
+    fn give(&mut self, found: Found, index: usize, (start, name_place): (Option<usize>, Place)) -> usize {
+        let word = self.words[index].as_str();
+        let value = start.map(|start| &word[start..]);
         let (value, value_place, taken) = match (value, found.argument()) {
             (Some(value), Argument::None) => {
                 let what = format!("option `{}` takes no value, but was given `{value}`", found.name());
@@ -171,15 +208,19 @@ impl<'a> Reader<'a> {
         taken
     }
 
-    /// Finds an option by name: an exact match, or the only option that starts with `name`.
-    fn find(&self, name: &str, place: &Place) -> Result<Found, Problem> {
-        let own = self.engine_options();
-        let mut matching: Vec<(&'static str, Found)> = Vec::new();
+    /// Every option under each of its names.
+    fn all_options(&self) -> impl Iterator<Item = (&'static str, Found)> + use<> {
         let commands = OPTIONS.iter().map(|option| (option.name, Found::Command(option)));
-        let jobs = table::rows().map(|row| &row.spec).chain(own).flat_map(|spec| {
+        let jobs = table::rows().map(|row| &row.spec).chain(self.engine_options()).flat_map(|spec| {
             std::iter::once(spec.name).chain(spec.aliases.iter().copied()).map(move |called| (called, Found::Job(spec)))
         });
-        for (called, found) in commands.chain(jobs) {
+        commands.chain(jobs)
+    }
+
+    /// Finds an option by name: an exact match, or the only option that starts with `name`.
+    fn find(&self, name: &str, place: &Place) -> Result<Found, Problem> {
+        let mut matching: Vec<(&'static str, Found)> = Vec::new();
+        for (called, found) in self.all_options() {
             if called == name {
                 return Ok(found);
             }
@@ -268,9 +309,9 @@ impl<'a> Reader<'a> {
             Effect::ReadOnly => self.result.read_only = true,
             Effect::Section => self.section(text, place),
             Effect::Eta => self.eta(text, place),
-            Effect::EtaNewline => self.result.eta.newline = self.time(option, text, TimeUnit::Seconds, place),
+            Effect::EtaNewline => self.result.eta.newline = self.positive_time(option, text, place),
             Effect::EtaInterval => self.eta_interval(option, text, place),
-            Effect::StatusInterval => self.status_interval(option, text, place),
+            Effect::StatusInterval => self.result.side.status_interval = self.positive_time(option, text, place),
             Effect::BandwidthLog => self.result.side.bandwidth_log = Some(value.unwrap_or("agg").to_owned()),
             Effect::ResultFile => self.result.side.result = Some(PathBuf::from(text)),
             Effect::Strict => self.result.side.strict = true,
@@ -365,14 +406,16 @@ impl<'a> Reader<'a> {
         });
     }
 
+    /// Adds subjects of debug messages. A wrong word is a warning, as in fio: it must not stop a run.
     fn debug(&mut self, list: &str, place: &Place) {
         if list == "help" {
             self.answer(Action::Help(debug::help()));
             return;
         }
         for word in list.split(',').map(str::trim) {
-            if let Err((what, help)) = debug::add(&mut self.result.debug, word) {
-                self.problems.push(Problem::at(place.clone(), what, Some(help)));
+            match debug::add(&mut self.result.debug, word) {
+                Ok(mut announced) => self.result.announced.append(&mut announced),
+                Err((what, help)) => self.result.doubts.push(Problem::at(place.clone(), what, Some(help))),
             }
         }
     }
@@ -399,7 +442,7 @@ impl<'a> Reader<'a> {
 
     fn eta_interval(&mut self, option: &CommandOption, text: &str, place: Place) {
         let least = Nanos::from_millis(250);
-        match self.time(option, text, TimeUnit::Milliseconds, place.clone()) {
+        match self.time(option, text, TimeUnit::Seconds, place.clone()) {
             Some(interval) if interval < least => {
                 let what = format!("eta-interval={text} is shorter than 250 ms");
                 self.problems.push(Problem::at(place, what, Some("give 250ms or more".to_owned())));
@@ -409,14 +452,14 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn status_interval(&mut self, option: &CommandOption, text: &str, place: Place) {
-        match self.time(option, text, TimeUnit::Seconds, place.clone()) {
-            Some(interval) if interval.is_zero() => {
-                let what = format!("status-interval={text}: not a valid time");
-                self.problems.push(Problem::at(place, what, Some("give 1 (second) or 500ms, for example".to_owned())));
-            }
-            interval => self.result.side.status_interval = interval,
+    /// Parses a time that is not 0, in seconds without a unit.
+    fn positive_time(&mut self, option: &CommandOption, text: &str, place: Place) -> Option<Nanos> {
+        let time = self.time(option, text, TimeUnit::Seconds, place.clone())?;
+        if time.is_zero() {
+            let what = format!("{}={text} is too short", option.name);
+            self.problems.push(Problem::at(place, what, Some("give 1 (second) or 500ms, for example".to_owned())));
         }
+        Some(time).filter(|time| !time.is_zero())
     }
 
     /// Parses a time; an invalid one is recorded as a problem and gives `None`.

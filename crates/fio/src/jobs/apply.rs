@@ -5,7 +5,7 @@
 
 use crate::error::{JobError, Place, Sources};
 use crate::jobs::complete::{self, Findings};
-use crate::options::applier::Applier;
+use crate::options::applier::{Applier, Depth};
 use crate::options::draft::Draft;
 use crate::parser::Parser;
 use crate::sections::{Assignment, Section};
@@ -30,7 +30,7 @@ impl Parser {
         let section = section(&base.name, options, &mut sources);
         let mut draft = Draft::of(base.clone());
         let (mut problems, mut doubts) = (Vec::new(), Vec::new());
-        let applier = Applier { engines: self.engines, surroundings };
+        let applier = Applier { engines: self.engines, surroundings, depth: Depth::Complete };
         let applied = applier.apply(&section, &mut draft, &mut problems);
         if !problems.is_empty() {
             return Err(JobError { problems, sources, wants_usage: false });

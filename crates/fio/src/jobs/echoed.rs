@@ -4,7 +4,7 @@
 
 use crate::error::Place;
 use crate::jobs::complete::{self, Findings};
-use crate::options::applier::Applier;
+use crate::options::applier::{Applier, Depth};
 use crate::options::draft::Draft;
 use crate::parser::{Parser, sort};
 use crate::sections::{Assignment, Section};
@@ -43,7 +43,8 @@ impl Parser {
         let (mut draft, mut passed_over, mut doubts) = (Draft::default(), Vec::new(), Vec::new());
         let surroundings =
             Surroundings { environment: &|_| None, files: &Elsewhere, page_size: 4096, memory_mib: 0, cpus: 4096 };
-        Applier { engines: self.engines, surroundings: &surroundings }.apply(&section, &mut draft, &mut passed_over);
+        let applier = Applier { engines: self.engines, surroundings: &surroundings, depth: Depth::Complete };
+        applier.apply(&section, &mut draft, &mut passed_over);
         let engine = complete::engine(&draft, self.engines).unwrap_or(&EngineSpec::UNKNOWN);
         let mut findings =
             Findings { draft: &draft, problems: &mut passed_over, doubts: &mut doubts, engines: self.engines };

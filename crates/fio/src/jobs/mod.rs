@@ -8,7 +8,7 @@ pub use echoed::EchoedJob;
 
 use self::complete::Findings;
 use crate::error::{Place, Problem, Sources};
-use crate::options::applier::{Applier, Written};
+use crate::options::applier::{Applier, Depth, Written};
 use crate::options::draft::Draft;
 use crate::sections::{Section, SectionKind};
 use crate::surroundings::Surroundings;
@@ -16,15 +16,6 @@ use measure::Direction;
 use plan::EngineSpec;
 use plan::{JobPlan, Mix, Plan};
 use std::path::{Path, PathBuf};
-
-/// Extent of the checks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Depth {
-    /// Parse every value; skip contradictions and engines.
-    ParseOnly,
-    /// Build a plan that can run.
-    Complete,
-}
 
 /// Result of building the jobs.
 #[derive(Default)]
@@ -60,7 +51,7 @@ impl Maker<'_> {
         let mut made: Vec<Made> = Vec::new();
         let mut global = Draft::default();
         let (mut scope, mut workers) = (0, 0);
-        let applier = Applier { engines: self.engines, surroundings: self.surroundings };
+        let applier = Applier { engines: self.engines, surroundings: self.surroundings, depth: self.depth };
         for section in sections {
             if section.scope != scope {
                 global = Draft::default();

@@ -4,7 +4,7 @@
 use crate::error::{Complaint, Problem, did_you_mean};
 use crate::known_engines;
 use crate::options::draft::Draft;
-use crate::options::table::{self, Context};
+use crate::options::table::{self, Context, Set};
 use crate::options::values::{Amount, LONGEST_PATTERN, UnitBase, amount, floats, span_of_time};
 use crate::sections::{Assignment, Section};
 use crate::surroundings::Surroundings;
@@ -15,12 +15,23 @@ use std::path::Path;
 /// Options as written, with their main names.
 pub(crate) type Written = Vec<(String, String)>;
 
+/// Extent of the checks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Depth {
+    /// Parse every value; skip contradictions, engines, and what plumb does not support.
+    ParseOnly,
+    /// Build a plan that can run.
+    Complete,
+}
+
 /// Applies the options of a section to a draft.
 pub(crate) struct Applier<'a> {
     /// Engines whose options may occur.
     pub engines: &'static [EngineSpec],
     /// Environment, files and machine facts that values may refer to.
     pub surroundings: &'a Surroundings<'a>,
+    /// Extent of the checks.
+    pub depth: Depth,
 }
 
 impl Applier<'_> {
@@ -42,10 +53,12 @@ impl Applier<'_> {
         let Some(row) = table::find(name) else { return self.assign_to_engine(assignment, draft) };
         let spec = &row.spec;
         if let Support::Refused(reason) = spec.support {
-            let harmless = assignment.value.is_some() && assignment.value.as_deref() == spec.default;
-            return if harmless { Ok(spec.name) } else { Err(refused(assignment, spec, reason)) };
+            return match row.set {
+                Set::Never => Err(refused(assignment, spec, reason)),
+                _ => self.unsupported(assignment, spec, reason, draft.unit_base),
+            };
         }
-        let read = |file: &str| self.surroundings.files.head(Path::new(file), LONGEST_PATTERN).ok();
+        let read = |file: &str| self.surroundings.files.head(Path::new(file), LONGEST_PATTERN + 1).ok();
         let context = Context { cpus: self.surroundings.cpus, read: &read };
         row.apply(draft, assignment.value.as_deref(), &context).map_err(|complaint| wrong(assignment, complaint))?;
         draft.places.insert(spec.name, assignment.value_place.clone());
@@ -59,13 +72,29 @@ impl Applier<'_> {
         let own = |engine: &EngineSpec| engine.options.iter().find(|option| is_called(option, name));
         let Some(option) = engine.and_then(own) else { return Err(self.unknown(assignment, engine, &draft.engine)) };
         if let Support::Refused(reason) = option.support {
-            return Err(refused(assignment, option, reason));
+            return self.unsupported(assignment, option, reason, draft.unit_base);
         }
         let value = engine_value(option, assignment.value.as_deref(), draft.unit_base)
             .map_err(|complaint| wrong(assignment, complaint))?;
         draft.job.engine_options.set(option.name, value);
         draft.places.insert(option.name, assignment.value_place.clone());
         Ok(option.name)
+    }
+
+    /// Accepts an option that is not supported if nothing is run, or if its value is the default.
+    fn unsupported(
+        &self,
+        assignment: &Assignment,
+        spec: &OptionSpec,
+        reason: &str,
+        base: UnitBase,
+    ) -> Result<&'static str, Problem> {
+        let harmless = assignment.value.is_some() && assignment.value.as_deref() == spec.default;
+        if !harmless && self.depth == Depth::Complete {
+            return Err(refused(assignment, spec, reason));
+        }
+        let value = engine_value(spec, assignment.value.as_deref(), base);
+        value.map(|_| spec.name).map_err(|complaint| wrong(assignment, complaint))
     }
 
     /// The problem for an option that neither the main table nor an engine has.

@@ -5,9 +5,10 @@
 
 use crate::error::Place;
 use crate::options::values::{Amount, UnitBase};
+use measure::PerDirection;
 use plan::{
-    CgroupPlan, FlowPlan, JobPlan, MergePlan, ReplayPlan, SteadyPlan, TrimPlan, VerifyMethod, VerifyPlan, WorkingSet,
-    Zoned,
+    BlockSize, CgroupPlan, FlowPlan, JobPlan, MergePlan, ReplayPlan, SteadyPlan, TrimPlan, VerifyMethod, VerifyPlan,
+    WorkingSet, Zoned,
 };
 use std::collections::BTreeMap;
 
@@ -27,6 +28,8 @@ pub(crate) struct Draft {
     pub files: FileDraft,
     /// The N of `rw=rand..:N` repeats a block (`rw_sequencer=identical`).
     pub identical: bool,
+    /// `bssplit`; a direction that has one does not use its other block size, whatever the order of the options.
+    pub splits: PerDirection<Option<BlockSize>>,
     pub zones: ZoneDraft,
     /// `iodepth_batch_complete_max`; `None` for the minimum.
     pub reap_max: Option<u32>,
@@ -128,6 +131,7 @@ impl Draft {
                 offset_increment: job.files.offset_increment.into(),
             },
             identical: false,
+            splits: PerDirection::all(None),
             zones: ZoneDraft::default(),
             reap_max: None,
             low: 0,

@@ -67,10 +67,10 @@ impl Files for Memory {
 /// Reads a command line, with these job files around.
 /// Formats with an alias, one that includes another, and the two that fio's options name.
 const FORMATS: [OutputFormat; 4] = [
-    OutputFormat { word: OutputFormat::TERSE, aliases: &["minimal", "csv"], includes: None },
-    OutputFormat { word: "json", aliases: &[], includes: None },
-    OutputFormat { word: "json+", aliases: &[], includes: Some("json") },
-    OutputFormat { word: OutputFormat::NORMAL, aliases: &[], includes: None },
+    OutputFormat { word: OutputFormat::TERSE, aliases: &["minimal", "csv"], includes: &[] },
+    OutputFormat { word: "json", aliases: &[], includes: &[] },
+    OutputFormat { word: "json+", aliases: &[], includes: &["json"] },
+    OutputFormat { word: OutputFormat::NORMAL, aliases: &[], includes: &[] },
 ];
 
 pub(crate) fn invoke(words: &[&str], files: &[(&str, &str)]) -> Result<Invocation, JobError> {

@@ -85,7 +85,7 @@ fn a_lone_job_named_like_a_device_works_on_it() {
 #[test]
 fn output_and_status_line_are_read() {
     let words = ["--name=x", "--ioengine=null", "--size=1m", "--output=out.txt", "--output-format=normal,json"];
-    let more = ["--eta=never", "--eta-newline=2", "--eta-interval=500", "--readonly", "--max-jobs=64"];
+    let more = ["--eta=never", "--eta-newline=2", "--eta-interval=500ms", "--readonly", "--max-jobs=64"];
     let invocation = invoke(&[&words[..], &more].concat(), &[]).expect("a run");
     assert_eq!(invocation.output.file, Some(PathBuf::from("out.txt")));
     assert_eq!(invocation.output.formats, ["json", "normal"]);

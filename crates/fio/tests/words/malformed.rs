@@ -20,7 +20,7 @@ const COMMAND_LINES: &[(&[&str], &str)] = &[
     (&["--bsrange=4k-z"], "bsrange=4k-z has a wrong part: `z` is not a number; write it like 4k, 1m or 4096"),
     (
         &["--bssplit=4k/50:8k/60"],
-        "bssplit=4k/50:8k/60 has shares that sum to 110, not 100; leave a share empty to give it the rest",
+        "bssplit=4k/50:8k/60 has shares that sum to 110, above 100; leave a share empty to give it the rest",
     ),
     (&["--bssplit=4k/x"], "bssplit=4k/x has a share that is not 0 to 100: `x`; write it like 4k/60:64k/40"),
     (&["--size=10x"], "size=10x is not a size; write it like 4k, 1m or 4096"),
@@ -172,7 +172,7 @@ const WHOLE: &[(&[&str], &str)] = &[
         "command line: status-interval=x is not a time; write it like 10s, 5m or 500ms; a bare number means seconds",
     ),
     (&["--eta=maybe"], "command line: eta=maybe: unknown mode; use always, never or auto"),
-    (&["--eta-interval=100"], "command line: eta-interval=100 is shorter than 250 ms; give 250ms or more"),
+    (&["--eta-interval=100ms"], "command line: eta-interval=100ms is shorter than 250 ms; give 250ms or more"),
     (
         &["--eta-newline=x"],
         "command line: eta-newline=x is not a time; write it like 10s, 5m or 500ms; a bare number means seconds",

@@ -69,7 +69,7 @@ pub enum StateError {
 impl State {
     /// The file name of a worker's state; `index` is its number from 0.
     pub fn file_name(job: &str, index: u64) -> String {
-        format!("local-{}-{index}-verify.state", job.replace('/', "_"))
+        format!("local-{}-{index}-verify.state", job.replace('/', "."))
     }
 
     /// The content of the file.

@@ -65,7 +65,7 @@ pub fn integer(text: &str, base: UnitBase) -> Result<i64, NumberError> {
     if text.is_empty() {
         return Err(NumberError::Empty);
     }
-    let value = if text.contains('(') {
+    let value = if text.contains('(') || is_arithmetic(text) {
         evaluate(text, &|unit| bytes_per(unit, base)).ok_or(NumberError::NotANumber)?
     } else {
         let (value, unit) = leading_number(text).ok_or(NumberError::NotANumber)?;
@@ -116,6 +116,9 @@ pub fn duration(text: &str, bare: TimeUnit) -> Result<Nanos, NumberError> {
         let micros = |unit: &str| nanos_per(unit, TimeUnit::Microseconds).map(|nanos| nanos / 1_000);
         let sum = evaluate(text, &micros).and_then(|sum| sum.checked_mul(1_000));
         sum.ok_or(NumberError::NotANumber)?
+    } else if is_arithmetic(text) {
+        let factor = nanos_per("", bare).and_then(|factor| Some((evaluate(text, &plain)?, factor)));
+        factor.and_then(|(sum, factor)| sum.checked_mul(factor)).ok_or(NumberError::NotANumber)?
     } else {
         let (value, unit) = leading_number(text).ok_or(NumberError::NotANumber)?;
         let factor = nanos_per(unit, bare).ok_or(NumberError::UnknownUnit)?;
@@ -125,6 +128,17 @@ pub fn duration(text: &str, bare: TimeUnit) -> Result<Nanos, NumberError> {
         return Err(NumberError::TooSmall);
     }
     u64::try_from(value).map(Nanos).map_err(|_| NumberError::TooLarge)
+}
+
+/// True for a product or sum without parentheses, `128*1`. The other operators stand in values of several parts: `4k-8k`
+/// is a range, `4k/60` a size and its share.
+fn is_arithmetic(text: &str) -> bool {
+    text.contains('*') || text.trim_start_matches('+').contains('+')
+}
+
+/// The factor of a number without a unit; `None` for any unit.
+fn plain(unit: &str) -> Option<i128> {
+    unit.is_empty().then_some(1)
 }
 
 /// Bytes in a unit of data, upper or lower case; `None` for an unknown unit.
@@ -163,7 +177,8 @@ fn nanos_per(unit: &str, bare: TimeUnit) -> Option<i128> {
     })
 }
 
-/// Splits `10k` into 10 and `k`; `0x10` is 16 without a unit. `None` if the text does not start with a number.
+/// Splits `10k` and `10.0k` into 10 and `k`; `0x10` is 16 without a unit. `None` if the text does not start with a
+/// number.
 fn leading_number(text: &str) -> Option<(i128, &str)> {
     let (sign, rest) = match text.strip_prefix('-') {
         Some(rest) => (-1, rest),
@@ -173,7 +188,9 @@ fn leading_number(text: &str) -> Option<(i128, &str)> {
     let (digits, radix) = hexadecimal.map_or((rest, 10), |digits| (digits, 16));
     let end = digits.find(|letter: char| !letter.is_digit(radix)).unwrap_or(digits.len());
     let value = i128::from_str_radix(digits.get(..end)?, radix).ok()?;
-    Some((sign * value, &digits[end..]))
+    let unit = &digits[end..];
+    let zeros = if radix == 10 { unit.strip_prefix(".0") } else { None };
+    Some((sign * value, zeros.map_or(unit, |zeros| zeros.trim_start_matches('0'))))
 }
 
 #[cfg(test)]

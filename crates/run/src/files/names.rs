@@ -4,9 +4,9 @@ use crate::error::file_error;
 use model::JobError;
 use std::path::{Path, PathBuf};
 
-/// A generated file name: the variables of `format` are replaced, in any case. A replacement never leads to another
-/// directory than the format says: a path component that becomes `.` or `..` by replacement is written as underscores,
-/// and one that becomes empty is omitted.
+/// A generated file name: the variables of `format` are replaced, in any case. The job's name may be a path. Otherwise
+/// a replacement never leads to another directory than the format says: a path component that becomes `.` or `..` by
+/// replacement is written as underscores, and one that becomes empty is omitted.
 pub(super) fn generated(format: &str, job: &str, clone: u32, file: u32) -> String {
     let (clone, file) = (clone.to_string(), file.to_string());
     // There is no client without a server, so `$clientuid` is replaced by nothing.

@@ -98,7 +98,9 @@ fn paths(job: &JobPlan, index: u32) -> Result<Vec<PathBuf>, JobError> {
         0 => None,
         many => files.directories.get(index as usize % many),
     };
-    let place = |name: &Path| directory.map_or_else(|| name.to_owned(), |directory| directory.join(name));
+    // A name is below the directory even if it starts with a slash, as in fio.
+    let below = |name: &Path, directory: &PathBuf| directory.join(name.strip_prefix("/").unwrap_or(name));
+    let place = |name: &Path| directory.map_or_else(|| name.to_owned(), |directory| below(name, directory));
     if !files.names.is_empty() || !files.handling.below.is_empty() {
         let mut paths: Vec<PathBuf> = files.names.iter().map(|name| place(name)).collect();
         for directory in &files.handling.below {
@@ -112,12 +114,10 @@ fn paths(job: &JobPlan, index: u32) -> Result<Vec<PathBuf>, JobError> {
     if needs_files(job) && job.clones == 1 && files.count == 1 && is_device() {
         return Ok(vec![named.to_owned()]);
     }
-    // A slash in a job's name would put its file into another directory.
-    let stem = job.name.replace('/', "_");
     let format = files.handling.name_format.as_deref();
     let name = |number: u32| match format {
-        None => format!("{stem}.{index}.{number}"),
-        Some(format) => names::generated(format, &stem, index, number),
+        None => format!("{}.{index}.{number}", job.name),
+        Some(format) => names::generated(format, &job.name, index, number),
     };
     Ok((0..files.count.max(1)).map(|number| place(Path::new(&name(number)))).collect())
 }

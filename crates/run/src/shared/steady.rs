@@ -138,6 +138,7 @@ impl Steadiness {
             limit: self.plan.limit,
             relative: self.plan.relative,
             duration: self.plan.duration,
+            interval: self.plan.interval,
             attained: self.attained,
             criterion: distance.criterion,
             max_deviation: if slope { 0.0 } else { distance.own },

@@ -239,7 +239,7 @@ impl<'run> EventLoop<'run> {
             let (name, start) = (&worker.job.name, &worker.job.start);
             for (when, command) in [("prerun", &start.before), ("postrun", &start.after)] {
                 if command.is_some() {
-                    let file = format!("{}.{when}.txt", name.replace('/', "_"));
+                    let file = format!("{name}.{when}.txt");
                     observer.event(Event::Command { job: name, when, file: &file });
                 }
             }

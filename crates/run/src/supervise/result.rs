@@ -44,6 +44,7 @@ impl RunInputs<'_> {
             limited_by: None,
             environment: describe_machine(&self.options.system_root, &self.clock, engine_notes, files),
             notes: Vec::new(),
+            warnings: Vec::new(),
             ended_by_signal: state.signal,
             cpu_idleness: None,
         }

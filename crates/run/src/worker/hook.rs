@@ -35,7 +35,7 @@ pub(crate) fn run(job: &JobPlan, hook: Hook) -> Result<(), JobError> {
         Hook::After => &job.start.after,
     };
     let Some(command) = command else { return Ok(()) };
-    let path = PathBuf::from(format!("{}.{}.txt", job.name.replace('/', "_"), hook.word()));
+    let path = PathBuf::from(format!("{}.{}.txt", job.name, hook.word()));
     let file = sys::files::output_file::create(&path).map_err(|error| file_error("create", &path, error, ""))?;
     let twin = file.try_clone().map_err(|error| file_error("create", &path, error, ""))?;
     let mut shell = Command::new("/bin/sh");

@@ -13,6 +13,7 @@
 
 mod case;
 mod checks;
+mod clients;
 mod engines;
 mod loads;
 mod logs;
@@ -46,6 +47,9 @@ fn all_cases() -> Vec<Case> {
         cases.extend(area());
     }
     for area in [loads::buffers, runs::files, runs::workers, runs::engines, runs::measures, terse::lines] {
+        cases.extend(area());
+    }
+    for area in [clients::paths, clients::letters, clients::numbers] {
         cases.extend(area());
     }
     cases.extend(timing::limits());

@@ -39,6 +39,11 @@ pub(super) fn limits() -> Vec<Case> {
             .free_amounts()
             .sampled(),
         null("not_steady", "--rate_iops=500 --ss=iops:0.000001 --ss_dur=2 --runtime=4").free_amounts().sampled(),
+        null("a_window_that_is_not_full", "--rate_iops=500 --ss=iops:0.000001 --ss_dur=6 --runtime=3")
+            .free_amounts()
+            .sampled(),
+        null("a_steady_state_whose_ramp_is_not_over", "--rate_iops=500 --ss=bw:1m --ss_dur=3 --ss_ramp=9 --runtime=1")
+            .free_amounts(),
         Case::refused("steady_without_a_limit", "--name=a --ioengine=null --size=1m --ss=iops"),
         Case::refused("steady_by_a_word_nobody_knows", "--name=a --ioengine=null --size=1m --ss=foo:5%"),
         Case::refused(

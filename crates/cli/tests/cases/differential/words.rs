@@ -2,6 +2,10 @@
 
 use super::case::Case;
 
+/// A job of SCSI commands, with words that need a device when they run.
+const SG: &str = "[a]\nioengine=sg\nrw=write\nfilename=/dev/sg99\nhipri\nreadfua=1\nsg_write_mode=write_same_ndob\n\
+                  stream_id=3\n[b]\nioengine=sg\nrw=write\nfilename=/dev/sg99\nsg_write_mode=verify_bytchk_11\n";
+
 /// The command line.
 pub(super) fn command_line() -> Vec<Case> {
     vec![
@@ -41,6 +45,26 @@ pub(super) fn command_line() -> Vec<Case> {
         Case::status("enghelp_of_libaio", "--enghelp=libaio"),
         Case::status("enghelp_of_an_unknown_engine", "--enghelp=nosuch"),
         Case::status("nothing_to_do", ""),
+        // fio does not say that it has none.
+        Case::own_format(
+            "threads_has_no_effect",
+            "--output-format=json --name=a --ioengine=null --size=64k --rw=write --threads=4",
+        ),
+        Case::words("showcmd_of_threads", "--showcmd x.fio").file("x.fio", "[a]\nsize=64k\nthreads=4\n"),
+        Case::refused("threads_without_a_number", "--name=a --ioengine=null --size=64k --threads=x"),
+        Case::report("an_eta_interval_in_seconds", "--eta-interval=1 --name=a --ioengine=null --size=64k"),
+        Case::refused("an_eta_interval_below_250_ms", "--eta-interval=100ms --name=a --ioengine=null --size=64k"),
+        Case::refused("an_eta_newline_of_zero", "--eta-newline=0 --name=a --ioengine=null --size=64k"),
+        Case::report("an_eta_newline_of_100_ms", "--eta-newline=100ms --name=a --ioengine=null --size=64k"),
+        Case::status(
+            "debug_words_never_stop_a_run",
+            "--debug=nosuch,net,job:x,zbd --name=a --ioengine=null --size=64k",
+        )
+        .ends(0),
+        Case::status("parse_only_knows_the_words_of_sg", "--parse-only x.fio").file("x.fio", SG).ends(0),
+        Case::words("showcmd_of_the_words_of_sg", "--showcmd x.fio").file("x.fio", SG),
+        Case::refused("parse_only_of_a_word_that_sg_does_not_have", "--parse-only x.fio")
+            .file("x.fio", "[a]\nioengine=sg\nsg_write_mode=nosuch\n"),
         Case::status("warnings_are_fatal_when_asked", "--warnings-fatal --name=a --size=64k --time_based"),
     ]
 }

@@ -180,8 +180,6 @@ fn is_read_as_by_fio(name: &str, path: &Path) -> Verdict {
     }
     // fio shows a `name=` inside of a section as one more `--name`, which would open another job.
     let mut expected = words_of(&theirs.stdout);
-    // We show an option by its main name.
-    expected.iter_mut().filter(|word| *word == "--threads=1").for_each(|word| "--thread=1".clone_into(word));
     let job_file = std::fs::read_to_string(path).expect("the example");
     for name in job_file.lines().filter_map(|line| line.trim().strip_prefix("name=")) {
         let again = format!("--name={name}");

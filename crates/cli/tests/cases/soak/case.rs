@@ -300,7 +300,7 @@ fn carry_out(directory: &Path, words: &[&str]) -> Result<Ran, String> {
     let mut command = Command::new("prlimit");
     // A depth or a block that is too large must fail to get its memory, not take that of the machine.
     command.args(["--as=6442450944", env!("CARGO_BIN_EXE_plumb"), "fio"]);
-    command.args(["--output-format=json+", "--output=out.json"]).args(words).arg("soak.fio").current_dir(directory);
+    command.args(["--output-format=json-full", "--output=out.json"]).args(words).arg("soak.fio").current_dir(directory);
     // Not in the place of the case, which a case may fill.
     let mut said = tempfile::tempfile().map_err(|error| error.to_string())?;
     let stderr = said.try_clone().map_err(|error| error.to_string())?;

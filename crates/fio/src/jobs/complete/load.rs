@@ -7,7 +7,7 @@ use plan::{BlockSize, Distribution, EngineSpec, LoadPlan, Mix, Step, Work};
 
 /// Builds the load plan of a draft.
 pub(super) fn plan(draft: &Draft) -> LoadPlan {
-    let load = &draft.job.load;
+    let load = with_splits(draft);
     // A seed that is given produces the same sequence in every run, but each loop continues the sequence.
     let own_seed = draft.given("randseed");
     let seed = match load.seed {
@@ -16,17 +16,26 @@ pub(super) fn plan(draft: &Draft) -> LoadPlan {
         seed => seed,
     };
     LoadPlan {
-        block_size: load.block_size.clone().map(simplest),
         step: match load.step {
             Step::Run(blocks) if draft.identical => Step::Repeat(blocks),
             step => step,
         },
-        cover_all: load.cover_all && load.distribution == Distribution::Uniform && !aligned(load),
+        cover_all: load.cover_all && load.distribution == Distribution::Uniform && !aligned(&load),
         seed,
         repeat_per_loop: load.repeat_per_loop && !own_seed,
         zones: zones::plan(&draft.zones),
-        ..load.clone()
+        ..load
     }
+}
+
+/// The load so far, with `bssplit` in place of the other block sizes.
+fn with_splits(draft: &Draft) -> LoadPlan {
+    let mut load = draft.job.load.clone();
+    for direction in Direction::ALL {
+        let size = draft.splits[direction].as_ref().unwrap_or(&load.block_size[direction]);
+        load.block_size[direction] = simplest(size.clone());
+    }
+    load
 }
 
 /// True if random offsets are aligned to something other than the smallest block size. The random map is then not used,

@@ -86,7 +86,7 @@ pub(crate) fn job_plan(engine: &'static EngineSpec, findings: &mut Findings<'_>)
     replay::check(draft, findings);
     latency::check(draft, findings);
     place::check(draft, findings);
-    check_withdrawn(draft, findings);
+    check_effect(draft, findings);
     JobPlan {
         limits: limits::plan(draft),
         engine: engine.name,
@@ -107,11 +107,10 @@ pub(crate) fn job_plan(engine: &'static EngineSpec, findings: &mut Findings<'_>)
 }
 
 /// Warns about options that fio accepts and ignores.
-fn check_withdrawn(draft: &Draft, findings: &mut Findings<'_>) {
-    for name in table::rows().filter(|row| matches!(row.set, Set::Withdrawn)).map(|row| row.spec.name) {
+fn check_effect(draft: &Draft, findings: &mut Findings<'_>) {
+    for name in table::rows().filter(|row| matches!(row.set, Set::NoEffect)).map(|row| row.spec.name) {
         if draft.given(name) {
-            let what = format!("{name} was withdrawn and has no effect");
-            findings.warn(&[name], what, "leave it out");
+            findings.warn(&[name], format!("{name} has no effect, as in fio"), "leave it out");
         }
     }
 }

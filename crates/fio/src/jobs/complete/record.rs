@@ -33,10 +33,9 @@ fn sampled(interval: Nanos, log: &Option<String>, logs: &LogPlan) -> Nanos {
     if log.is_some() && !logs.average.is_zero() { logs.average } else { interval }
 }
 
-/// Stem of a log's file name: the given one, or the job's name. A slash in the job's name would name another directory,
-/// so it becomes `_`.
+/// Stem of a log's file name: the given one, or the job's name, which may be a path.
 fn or_name(stem: &str, name: &str) -> String {
-    if stem.is_empty() { name.replace('/', "_") } else { stem.to_owned() }
+    if stem.is_empty() { name.to_owned() } else { stem.to_owned() }
 }
 
 /// Rejects logs that cannot be written, and block lifetimes of several files.

@@ -2,8 +2,7 @@
 
 use super::row::{Row, Set, place, put, works};
 use crate::error::Complaint;
-use crate::options::values::block_split;
-use measure::PerDirection;
+use crate::options::values::block_splits;
 use plan::BlockSize;
 use plan::option::Kind;
 
@@ -42,9 +41,7 @@ pub(super) const ROWS: &[Row] = &[
         "bssplit",
         Kind::Text,
         Set::Text(|draft, text, _| {
-            let [read, write, trim] = block_split(text, draft.unit_base)?.map(BlockSize::Split);
-            draft.job.load.block_size = PerDirection { read, write, trim };
-            Ok(())
+            place(&mut draft.splits, block_splits(text, draft.unit_base)?, |split| Ok(Some(BlockSize::Split(split))))
         }),
         "Block sizes and the percentage of I/Os of each: 4k/60:64k/40",
     ),

@@ -7,6 +7,11 @@ use plan::{DEFAULT_ENGINE, EngineOptions};
 /// Reason why data placement options are refused.
 const PLACEMENT: &str = "it needs an NVMe device with data placement and the engine io_uring_cmd";
 
+const PLACEMENTS: Kind = Kind::Word(&[("none", "none"), ("fdp", "flexible data placement"), ("streams", "streams")]);
+
+const SELECTIONS: Kind =
+    Kind::Word(&[("roundrobin", "in turn"), ("random", "at random"), ("scheme", "by the offset, as dp_scheme says")]);
+
 pub(super) const ROWS: &[Row] = &[
     works(
         "ioengine",
@@ -69,10 +74,10 @@ pub(super) const ROWS: &[Row] = &[
     )
     .default("inline"),
     refused("fdp", Kind::Bool, PLACEMENT, "Flexible data placement").default("0"),
-    refused("dataplacement", Kind::Text, PLACEMENT, "Type of data placement")
+    refused("dataplacement", PLACEMENTS, PLACEMENT, "Type of data placement")
         .default("none")
         .alias(&["data_placement"]),
-    refused("plid_select", Kind::Text, PLACEMENT, "How placement identifiers are selected")
+    refused("plid_select", SELECTIONS, PLACEMENT, "How placement identifiers are selected")
         .default("roundrobin")
         .alias(&["fdp_pli_select"]),
     refused("plids", Kind::Text, PLACEMENT, "Placement identifiers").alias(&["fdp_pli"]),

@@ -1,6 +1,6 @@
 //! Options that name, multiply and order jobs.
 
-use super::row::{Row, kind, put, refused, words, works};
+use super::row::{Row, Set, kind, put, refused, words, works};
 use plan::option::Kind;
 use plan::{ExitScope, Isolation};
 
@@ -29,8 +29,8 @@ pub(super) const ROWS: &[Row] = &[
         Kind::Flag,
         put!(Switch, job.isolation, |on| if on { Isolation::Thread } else { Isolation::Process }),
         "Use threads instead of processes",
-    )
-    .alias(&["threads"]),
+    ),
+    works("threads", kind::COUNT, Set::NoEffect, "No effect, as in fio; jobs become threads with thread"),
     works(
         "stonewall",
         Kind::Flag,
@@ -60,7 +60,7 @@ pub(super) const ROWS: &[Row] = &[
         put!(Switch, job.limits.exit_all_on_error),
         "Terminate the other jobs when this one fails",
     ),
-    refused("profile", Kind::Text, PROFILE, "Run a built-in workload such as tiobench or act"),
+    refused("profile", Kind::Text, PROFILE, "Run a built-in workload such as tiobench or act").never(),
     works(
         "exec_prerun",
         Kind::Text,

@@ -99,7 +99,8 @@ pub(super) const ROWS: &[Row] = &[
         Kind::Text,
         "withdrawn: the mix is drawn for each I/O",
         "Interval over which the mix is balanced",
-    ),
+    )
+    .never(),
     works(
         "randrepeat",
         Kind::Bool,
@@ -139,7 +140,8 @@ pub(super) const ROWS: &[Row] = &[
         Kind::Text,
         "withdrawn: use percentage_random",
         "Percentage of I/Os that are sequential",
-    ),
+    )
+    .never(),
     works(
         "norandommap",
         Kind::Flag,

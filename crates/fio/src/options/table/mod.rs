@@ -27,6 +27,7 @@ mod verify;
 mod zones;
 
 pub(crate) use row::{Context, Row, Set, bounded, check_word, needs_a_value, switch};
+pub(crate) use steady::criterion as steady_criterion;
 pub(crate) use verify::{digest, digest_words};
 
 /// The groups of rows in the order in which help lists them.

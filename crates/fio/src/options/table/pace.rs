@@ -111,5 +111,5 @@ pub(super) const ROWS: &[Row] = &[
         "Time to sleep for a job that is ahead of its share of the flow, us",
     )
     .default("0"),
-    works("flow_watermark", Kind::Text, Set::Withdrawn, "Withdrawn: flows have weights"),
+    works("flow_watermark", Kind::Text, Set::NoEffect, "Withdrawn: flows have weights"),
 ];

@@ -41,10 +41,12 @@ pub(crate) enum Set {
     Time(fn(&mut Draft, Nanos) -> Outcome),
     /// Takes a Boolean.
     Switch(fn(&mut Draft, bool) -> Outcome),
-    /// Has no effect any more, as in fio; giving it is a warning.
-    Withdrawn,
-    /// No setter yet; such a row is refused before its effect is looked up.
+    /// Has no effect, as in fio; giving it is a warning.
+    NoEffect,
+    /// No setter yet; such a row is refused before its effect is looked up, unless nothing is run.
     Nothing,
+    /// Refused even if nothing is run, as in fio.
+    Never,
 }
 
 /// One option: its declaration and its effect.
@@ -72,6 +74,12 @@ pub(super) const fn refused(name: &'static str, kind: Kind, reason: &'static str
 }
 
 impl Row {
+    /// Refuses the option even if nothing is run.
+    pub(super) const fn never(mut self) -> Self {
+        self.set = Set::Never;
+        self
+    }
+
     /// Sets the default.
     pub(crate) const fn default(mut self, text: &'static str) -> Self {
         self.spec.default = Some(text);
@@ -131,8 +139,9 @@ impl Row {
                 set(draft, span_of_time(text, bare)?)
             }
             Set::Switch(set) => set(draft, switch(text)?),
-            Set::Withdrawn => Ok(()),
-            Set::Nothing => Err(Complaint::plain("is not supported")),
+            Set::NoEffect if self.spec.kind == Kind::Text => Ok(()),
+            Set::NoEffect => bounded(self.spec.kind, text, base).map(|_| ()),
+            Set::Nothing | Set::Never => Err(Complaint::plain("is not supported")),
         }
     }
 }

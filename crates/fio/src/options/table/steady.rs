@@ -2,6 +2,7 @@
 
 use super::row::{Row, Set, put, works};
 use crate::error::Complaint;
+use crate::options::values::{UnitBase, integer, span_of_time};
 use measure::Nanos;
 use plan::option::{Kind, TimeUnit};
 use plan::{SteadyCriterion, SteadyMeasure, SteadyPlan};
@@ -9,7 +10,7 @@ use plan::{SteadyCriterion, SteadyMeasure, SteadyPlan};
 const SECONDS: Kind = Kind::Time(TimeUnit::Seconds);
 
 /// Replaces the criterion of `plan` by this one, such as `iops:5%` or `bw_slope:300`.
-fn criterion(text: &str, plan: SteadyPlan) -> Result<SteadyPlan, Complaint> {
+pub(crate) fn criterion(text: &str, plan: SteadyPlan) -> Result<SteadyPlan, Complaint> {
     let wrong = |what: &str| Complaint::new(what, "write it like iops:2% or bw_slope:0.3%");
     let (word, limit) = text.split_once(':').ok_or_else(|| wrong("has no limit"))?;
     let (measure, criterion) = match word.trim() {
@@ -21,8 +22,15 @@ fn criterion(text: &str, plan: SteadyPlan) -> Result<SteadyPlan, Complaint> {
         "lat_slope" => (SteadyMeasure::Latency, SteadyCriterion::Slope),
         _ => return Err(wrong("is none of iops, iops_slope, bw, bw_slope, lat, lat_slope")),
     };
-    let (number, relative) = limit.trim().strip_suffix('%').map_or((limit.trim(), false), |number| (number, true));
-    let limit: f64 = number.trim().parse().map_err(|_| wrong("has a limit that is not a number"))?;
+    // fio reads nothing behind the first percent sign: some programs write `5%%`.
+    let (number, relative) = limit.split_once('%').map_or((limit, false), |(number, _)| (number, true));
+    let number = number.trim();
+    let limit = match (number.parse::<f64>(), measure) {
+        (Ok(limit), _) => limit,
+        (Err(_), SteadyMeasure::Bandwidth) if !relative => integer(number, UnitBase::Binary)? as f64,
+        (Err(_), SteadyMeasure::Latency) if !relative => span_of_time(number, TimeUnit::Microseconds)?.get() as f64,
+        (Err(_), _) => return Err(wrong("has a limit that is not a number")),
+    };
     if !limit.is_finite() || limit < 0.0 {
         return Err(wrong("has a limit that is negative or not finite"));
     }

@@ -52,14 +52,13 @@ pub(super) const ROWS: &[Row] = &[
                 record.total_latency = false;
                 record.completion_latency = false;
                 record.submission_latency = false;
-                record.samples = false;
                 record.completion_percentiles = false;
                 record.total_percentiles = false;
                 record.submission_percentiles = false;
             }
             Ok(())
         }),
-        "Reduce clock reads: no latencies, no bandwidth samples",
+        "Reduce clock reads: no latencies",
     )
     .default("0"),
     refused(

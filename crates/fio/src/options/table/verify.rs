@@ -158,8 +158,8 @@ pub(super) const ROWS: &[Row] = &[
         "Version of fio that can read the headers and state files (plumb only)",
     )
     .default("3.42"),
-    works("verifysort", Kind::Text, Set::Withdrawn, "Withdrawn: verification needs no sorting"),
-    works("verifysort_nr", Kind::Text, Set::Withdrawn, "Withdrawn: verification needs no sorting"),
+    works("verifysort", Kind::Text, Set::NoEffect, "Withdrawn: verification needs no sorting"),
+    works("verifysort_nr", Kind::Text, Set::NoEffect, "Withdrawn: verification needs no sorting"),
     works(
         "trim_percentage",
         kind::PERCENT,

@@ -10,7 +10,7 @@ pub(crate) type Triple<T> = [Option<T>; 3];
 
 /// Parses `a`, `a,b` or `a,b,c`. Missing values at the end copy the last one; an empty one leaves its direction
 /// unchanged.
-fn three<T: Copy>(text: &str, read: impl Fn(&str) -> Result<T, Complaint>) -> Result<Triple<T>, Complaint> {
+fn three<T: Clone>(text: &str, read: impl Fn(&str) -> Result<T, Complaint>) -> Result<Triple<T>, Complaint> {
     let parts: Vec<&str> = text.split(',').map(str::trim).collect();
     if parts.len() > 3 {
         return Err(Complaint::new("has more than three parts", "give one value, or read,write,trim"));
@@ -18,13 +18,13 @@ fn three<T: Copy>(text: &str, read: impl Fn(&str) -> Result<T, Complaint>) -> Re
     if parts.iter().all(|part| part.is_empty()) {
         return Err(Complaint::new("has no value", "give one value, or read,write,trim"));
     }
-    let mut values = [None; 3];
+    let mut values = [const { None }; 3];
     for (value, part) in values.iter_mut().zip(&parts) {
         if !part.is_empty() {
             *value = Some(read(part).map_err(|complaint| within(part, &parts, complaint))?);
         }
     }
-    if let Some(last) = values.get(parts.len() - 1).copied().flatten() {
+    if let Some(last) = values.get(parts.len() - 1).cloned().flatten() {
         values[parts.len()..].fill(Some(last));
     }
     Ok(values)
@@ -85,6 +85,9 @@ fn split(text: &str, base: UnitBase) -> Result<Vec<(u32, u8)>, Complaint> {
     let mut parts: Vec<(u32, Option<u8>)> = Vec::new();
     for part in text.split(':') {
         let (size, share) = part.split_once('/').unwrap_or((part, ""));
+        if size.contains('-') {
+            return Err(Complaint::new(format!("has a range of sizes: `{size}`"), "name the sizes: 20k/3:24k/3:28k/3"));
+        }
         let size = integer(size, base).map_err(|complaint| within(size, &[part, text], complaint))?;
         let size = u32::try_from(size)
             .ok()
@@ -108,15 +111,14 @@ fn split(text: &str, base: UnitBase) -> Result<Vec<(u32, u8)>, Complaint> {
     fill_shares(&parts)
 }
 
-/// Distributes the rest of 100 % evenly over the sizes without a share; the remainder goes to the first of them.
+/// Distributes the rest of 100 % evenly over the sizes without a share; the remainder goes to the first of them. If all
+/// have a share, the last size takes the rest, as in fio.
 fn fill_shares(parts: &[(u32, Option<u8>)]) -> Result<Vec<(u32, u8)>, Complaint> {
     let given: u32 = parts.iter().filter_map(|part| part.1).map(u32::from).sum();
     let open = u32::try_from(parts.iter().filter(|part| part.1.is_none()).count()).unwrap_or(u32::MAX);
-    if given > 100 || (open == 0 && given != 100) {
-        return Err(Complaint::new(
-            format!("has shares that sum to {given}, not 100"),
-            "leave a share empty to give it the rest",
-        ));
+    if given > 100 {
+        let what = format!("has shares that sum to {given}, above 100");
+        return Err(Complaint::new(what, "leave a share empty to give it the rest"));
     }
     let left = 100 - given;
     let each = left.checked_div(open).unwrap_or(0);
@@ -129,21 +131,16 @@ fn fill_shares(parts: &[(u32, Option<u8>)]) -> Result<Vec<(u32, u8)>, Complaint>
         });
         (*size, share)
     };
-    Ok(parts.iter().map(fill).collect())
+    let mut filled: Vec<(u32, u8)> = parts.iter().map(fill).collect();
+    if let (0, Some((_, last))) = (open, filled.last_mut()) {
+        *last += u8::try_from(left).unwrap_or(0);
+    }
+    Ok(filled)
 }
 
 /// Parses bssplit for up to three directions.
-pub(crate) fn block_split(text: &str, base: UnitBase) -> Result<[Vec<(u32, u8)>; 3], Complaint> {
-    let parts: Vec<&str> = text.split(',').collect();
-    if parts.len() > 3 {
-        return Err(Complaint::new("has more than three parts", "give one split, or read,write,trim"));
-    }
-    let mut splits: Vec<Vec<(u32, u8)>> =
-        parts.iter().map(|part| split(part.trim(), base)).collect::<Result<_, _>>()?;
-    while splits.len() < 3 {
-        splits.extend(splits.last().cloned());
-    }
-    Ok([splits[0].clone(), splits[1].clone(), splits[2].clone()])
+pub(crate) fn block_splits(text: &str, base: UnitBase) -> Result<Triple<Vec<(u32, u8)>>, Complaint> {
+    three(text, |part| split(part, base))
 }
 
 /// Parses random_distribution.
@@ -331,7 +328,9 @@ mod tests {
             ("4k/50:8k/:16k/", Some(vec![(4096, 50), (8192, 25), (16384, 25)])),
             ("4k:8k:16k", Some(vec![(4096, 34), (8192, 33), (16384, 33)])),
             ("4k/50:8k/60", None),
-            ("4k/50", None),
+            ("256k/33:512k/33:2m/33", Some(vec![(262_144, 33), (524_288, 33), (2 << 20, 34)])),
+            ("4k/50", Some(vec![(4096, 100)])),
+            ("20k-28k/9:4k/91", None),
             ("4k/x", None),
             ("0/100", None),
             ("", None),

@@ -3,8 +3,8 @@
 use crate::error::Complaint;
 use plan::Pattern;
 
-/// Maximum length in bytes. Longer patterns are cut, as in fio, so no more of a file is read.
-pub(crate) const LONGEST: usize = 512;
+/// Maximum length in bytes.
+pub(crate) const LONGEST: usize = 1 << 20;
 
 /// Parses a pattern. `read` returns the content of a file.
 pub(crate) fn pattern(text: &str, read: &dyn Fn(&str) -> Option<Vec<u8>>) -> Result<Vec<u8>, Complaint> {
@@ -40,18 +40,26 @@ pub(crate) fn pattern_with_offsets(text: &str, read: &dyn Fn(&str) -> Option<Vec
             }
             _ => number(rest).ok_or_else(wrong)?,
         };
+        if part.is_empty() {
+            return Err(Complaint::new("has a part without bytes", help));
+        }
         bytes.extend(part);
         rest = after.trim_start();
     }
     if bytes.is_empty() {
         return Err(wrong());
     }
-    bytes.truncate(LONGEST);
-    offsets.retain(|at| at + 8 <= bytes.len());
+    if bytes.len() > LONGEST {
+        return Err(Complaint::plain(format!("is longer than {} MiB", LONGEST >> 20)));
+    }
     Ok(Pattern { bytes, offsets })
 }
 
-/// Parses hexadecimal digits in the order written, or a decimal number as little-endian bytes.
+/// The largest decimal number, as in fio.
+const LARGEST: i64 = 4_294_967_293;
+
+/// Parses hexadecimal digits in the order written, or a decimal number as little-endian bytes. A decimal number ends
+/// before the 0 of a `0x` that follows.
 fn number(text: &str) -> Option<(Vec<u8>, &str)> {
     if let Some(digits) = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
         let end = digits.find(|letter: char| !letter.is_ascii_hexdigit()).unwrap_or(digits.len());
@@ -59,10 +67,13 @@ fn number(text: &str) -> Option<(Vec<u8>, &str)> {
         let bytes = (0..padded.len()).step_by(2).map(|at| u8::from_str_radix(&padded[at..at + 2], 16).ok());
         return Some((bytes.collect::<Option<Vec<u8>>>().filter(|bytes| !bytes.is_empty())?, &digits[end..]));
     }
-    let unsigned = text.strip_prefix('-').unwrap_or(text);
+    let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
     let sign = text.len() - unsigned.len();
-    let end = sign + unsigned.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(unsigned.len());
-    let value: i64 = text[..end].parse().ok()?;
+    let mut end = sign + unsigned.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(unsigned.len());
+    if end > sign + 1 && text[..end].ends_with('0') && text[end..].starts_with(['x', 'X']) {
+        end -= 1;
+    }
+    let value: i64 = text[..end].parse().ok().filter(|&value| value <= LARGEST)?;
     let mut bytes = value.to_le_bytes().to_vec();
     while bytes.len() > 1 && bytes.last() == Some(&0) {
         bytes.pop();
@@ -79,7 +90,11 @@ mod tests {
 
     #[test]
     fn patterns_are_bytes_one_after_the_other() {
-        let read = |file: &str| (file == "f").then(|| b"inside".to_vec());
+        let read = |file: &str| match file {
+            "f" => Some(b"inside".to_vec()),
+            "empty" => Some(Vec::new()),
+            _ => None,
+        };
         let table: &[(&str, Option<&[u8]>)] = &[
             ("0xdeadbeef", Some(&[0xde, 0xad, 0xbe, 0xef])),
             ("0xf", Some(&[0x0f])),
@@ -91,6 +106,22 @@ mod tests {
             ("258", Some(&[2, 1])),
             ("-1", Some(&[255, 255, 255, 255])),
             ("0", Some(&[0])),
+            (r#""abcd"-120xdeadface"#, Some(b"abcd\xf4\xff\xff\xff\xde\xad\xfa\xce")),
+            ("-120xff", Some(b"\xf4\xff\xff\xff\xff")),
+            ("0xdeadface-12", Some(b"\xde\xad\xfa\xce\xf4\xff\xff\xff")),
+            ("+5", Some(&[5])),
+            ("12+5", Some(&[12, 5])),
+            ("0x123", Some(&[1, 0x23])),
+            ("65535", Some(&[0xff, 0xff])),
+            ("-2147483648", Some(&[0, 0, 0, 0x80])),
+            ("-2147483649", None),
+            ("4294967294", None),
+            ("0xzz", None),
+            ("1-", None),
+            ("1--2", None),
+            (r#""""#, None),
+            (r#"""0xff"#, None),
+            ("'empty'", None),
             ("0x", None),
             ("abc", None),
             ("", None),

@@ -11,4 +11,4 @@ mod write;
 
 pub(crate) use read::from_json;
 pub use read::{last_document, read};
-pub use write::{write, write_with_bins};
+pub use write::{write, write_in_full, write_with_bins};

@@ -1,7 +1,8 @@
 //! The key `plumb` at the end of fio's JSON: results that fio does not have, in the schema of plumb's result files.
 //!
-//! Each member and each interval is printed on one line, so that line-based tools can read it too.
+//! Normally only the remarks and what limited the run: the samples grow with time and workers. Each member and each interval is printed on one line, so that line-based tools can read it too.
 
+use super::write::Detail;
 use model::{LimitedBy, LowestTraffic, Monitored, Note, RunResult, SCHEMA};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -9,8 +10,8 @@ use serde_json::{Value, json};
 /// Name of the key.
 pub(super) const KEY: &str = "plumb";
 
-/// Returns `document` (which ends with `\n}`) with the key added; unchanged if the result has none of these values.
-pub(super) fn appended(document: String, result: &RunResult) -> String {
+/// Returns `document` (which ends with `\n}`) with the key added; unchanged if plumb did not measure the result.
+pub(super) fn appended(document: String, result: &RunResult, detail: Detail) -> String {
     let Some(monitored) = &result.monitored else { return document };
     let Some(open) = document.strip_suffix("\n}") else { return document };
     // All map keys here are strings, so serialization cannot fail; a float that JSON cannot represent becomes null.
@@ -22,11 +23,17 @@ pub(super) fn appended(document: String, result: &RunResult) -> String {
     if !result.notes.is_empty() {
         members.push(("notes", value(serde_json::to_value(&result.notes))));
     }
-    if let Some(lowest) = &result.lowest_traffic {
+    if !result.warnings.is_empty() {
+        members.push(("warnings", json!(result.warnings)));
+    }
+    let in_full = detail == Detail::Everything;
+    if let Some(lowest) = result.lowest_traffic.as_ref().filter(|_| in_full) {
         members.push(("lowest_traffic", value(serde_json::to_value(lowest))));
     }
     let mut lines: Vec<String> = members.iter().map(|(key, value)| format!("    \"{key}\" : {value}")).collect();
-    lines.push(format!("    \"monitored\" : {}", monitored_lines(value(serde_json::to_value(monitored)))));
+    if in_full {
+        lines.push(format!("    \"monitored\" : {}", monitored_lines(value(serde_json::to_value(monitored)))));
+    }
     format!("{open},\n  \"{KEY}\" : {{\n{}\n  }}\n}}", lines.join(",\n"))
 }
 
@@ -49,6 +56,8 @@ struct Own {
     #[serde(default)]
     notes: Vec<Note>,
     #[serde(default)]
+    warnings: Vec<String>,
+    #[serde(default)]
     lowest_traffic: Option<LowestTraffic>,
     #[serde(default)]
     monitored: Option<Monitored>,
@@ -58,9 +67,10 @@ struct Own {
 /// document is fio's and valid without it.
 pub(super) fn read_into(root: &Value, result: &mut RunResult) {
     let own = root.get(KEY).and_then(|own| Own::deserialize(own).ok()).filter(|own| own.schema == SCHEMA);
-    if let Some(Own { limited_by, notes, lowest_traffic, monitored, .. }) = own {
+    if let Some(Own { limited_by, notes, warnings, lowest_traffic, monitored, .. }) = own {
         result.limited_by = limited_by;
         result.notes = notes;
+        result.warnings = warnings;
         result.lowest_traffic = lowest_traffic;
         result.monitored = monitored;
     }
@@ -106,10 +116,14 @@ mod tests {
     #[test]
     fn what_is_written_under_our_key_is_read_back() {
         let result = monitored();
-        let text = fio_json::write(&result, &view());
-        let read = fio_json::read(&text).unwrap();
-        assert_eq!((read.monitored, read.limited_by), (result.monitored, result.limited_by));
+        let read = fio_json::read(&fio_json::write_in_full(&result, &view())).unwrap();
+        assert_eq!((&read.monitored, &read.limited_by), (&result.monitored, &result.limited_by));
         assert_eq!(read.lowest_traffic, result.lowest_traffic);
+        for write in [fio_json::write, fio_json::write_with_bins] {
+            let read = fio_json::read(&write(&result, &view())).unwrap();
+            assert_eq!((read.monitored, read.lowest_traffic), (None, None), "the samples are left out");
+            assert_eq!(read.limited_by, result.limited_by);
+        }
     }
 
     #[test]

@@ -25,7 +25,7 @@ pub(super) fn put_goal(job: &mut Map<String, Value>, row: &JobResult) {
 
 /// Appends the steady state section.
 pub(super) fn put_steady(job: &mut Map<String, Value>, row: &JobResult) {
-    let Some(found) = &row.steady else { return };
+    let Some(found) = row.steady.as_ref().map(SteadyResult::in_fios_terms) else { return };
     let percent = if found.relative { "%" } else { "" };
     let mut data = Map::new();
     data.insert("bw_mean".into(), json!(SteadyResult::mean(&found.bandwidth)));
@@ -93,6 +93,7 @@ pub(super) fn read_steady(job: &Map<String, Value>) -> Option<SteadyResult> {
         limit: number(limit),
         relative: limit.ends_with('%'),
         duration: Nanos(whole("duration").saturating_mul(Nanos::SECOND.get())),
+        interval: Nanos::ZERO,
         attained: whole("attained") != 0,
         criterion: section.get("criterion").and_then(Value::as_str).map_or(0.0, number),
         max_deviation: float("max_deviation"),
@@ -120,6 +121,7 @@ mod tests {
             limit: 0.25,
             relative: true,
             duration: Nanos::from_secs(3),
+            interval: Nanos::ZERO,
             attained: true,
             criterion: 0.125,
             max_deviation: 0.0,

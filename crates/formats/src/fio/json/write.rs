@@ -25,11 +25,20 @@ pub fn write_with_bins(result: &RunResult, view: &View) -> String {
     document(result, view, Detail::Bins)
 }
 
-/// Detail in which latency histograms are written.
+/// The document of `--output-format=json-full`: latency bins, and everything that only plumb measures.
+pub fn write_in_full(result: &RunResult, view: &View) -> String {
+    document(result, view, Detail::Everything)
+}
+
+/// Detail in which a result is written.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Detail {
+pub(super) enum Detail {
+    /// fio's numbers, and plumb's remarks.
     Percentiles,
+    /// The histograms of latencies as well.
     Bins,
+    /// The samples of the run as well.
+    Everything,
 }
 
 fn document(result: &RunResult, view: &View, detail: Detail) -> String {
@@ -50,7 +59,7 @@ fn document(result: &RunResult, view: &View, detail: Detail) -> String {
         root.insert("disk_util".into(), Value::Array(entries));
     }
     steer::put_idleness(&mut root, result);
-    super::own::appended(spelled(&Value::Object(root)), result) + "\n"
+    super::own::appended(spelled(&Value::Object(root)), result, detail) + "\n"
 }
 
 fn options(pairs: &[(String, String)]) -> Value {
@@ -196,7 +205,7 @@ fn write_percentiles(object: &mut Map<String, Value>, histogram: &Histogram, per
     let values = histogram.percentiles(percentiles).unwrap_or_default();
     let named = percentiles.iter().zip(values).map(|(percent, value)| (format!("{percent:.6}"), json!(value.get())));
     object.insert("percentile".into(), Value::Object(named.collect()));
-    if detail == Detail::Bins {
+    if detail != Detail::Percentiles {
         let bins =
             histogram.iter().map(|(bucket, count)| (Histogram::bucket_value(bucket).get().to_string(), json!(count)));
         object.insert("bins".into(), Value::Object(bins.collect()));

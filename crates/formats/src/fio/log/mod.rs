@@ -30,13 +30,13 @@ pub struct LogRow {
     pub largest: u64,
     /// Direction of the I/O.
     pub direction: Direction,
-    /// Bytes of the I/O; 0 for a window that mixes sizes.
+    /// Bytes of the I/O; 0 for a window.
     pub block: u64,
     /// Offset in the file in bytes; 0 for a window.
     pub offset: u64,
     /// Priority class and level, packed as the kernel packs them.
     pub priority: u16,
-    /// Issue time in ns since the start of the log; 0 for a window.
+    /// Issue time in ns since the start of the log; 0 for a window, and in logs other than of clat and slat.
     pub issued_ns: u64,
 }
 

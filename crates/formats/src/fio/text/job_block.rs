@@ -289,6 +289,7 @@ fn write_blocks(text: &mut String, job: &JobResult, found: &BlockLives) {
 }
 
 fn write_steady(text: &mut String, job: &JobResult, found: &SteadyResult) {
+    let found = found.in_fios_terms();
     let attained = if found.attained { "yes" } else { "no" };
     let (bandwidth, iops) = (SteadyResult::mean(&found.bandwidth), SteadyResult::mean(&found.iops));
     let latency = match found.latency_ns.as_slice() {

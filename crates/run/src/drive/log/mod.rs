@@ -11,7 +11,7 @@ use crate::shared::usage::clock_ms;
 use formats::fio::log::{LogLayout, LogRow, Packer, fold, packed_priority};
 use measure::{Direction, Histogram, Nanos};
 use model::JobError;
-use plan::{BlockSize, JobPlan, LogPlan, WindowValue};
+use plan::{JobPlan, LogPlan, WindowValue};
 use std::path::PathBuf;
 use stream::{HistogramRow, Sink, Stream};
 
@@ -28,8 +28,6 @@ pub(crate) struct Logs {
     epoch_clock: Option<u32>,
     keeps: WindowValue,
     priority: u16,
-    /// Block size of each direction if all its blocks have the same; 0 otherwise.
-    fixed_blocks: [u64; 3],
 }
 
 /// A log of rows, and the piece that is being filled.
@@ -182,10 +180,6 @@ impl Logs {
             epoch_clock: plan.alternate_epoch.then_some(plan.epoch_clock),
             keeps: plan.window_value,
             priority: job.place.io_priority.map_or(0, |(class, level)| packed_priority(class, level)),
-            fixed_blocks: Direction::ALL.map(|direction| match job.load.block_size[direction] {
-                BlockSize::Fixed(size) => u64::from(size),
-                _ => 0,
-            }),
         })))
     }
 
@@ -255,6 +249,8 @@ impl Logs {
                 Kind::Completion | Kind::Histogram => completion,
             };
             let (block, priority) = (bytes, self.priority);
+            // fio fills this column in these two logs only.
+            let issued_ns = if matches!(log.kind, Kind::Submission | Kind::Completion) { issued_ns } else { 0 };
             let row = LogRow { at_ms, value, largest: value, direction, block, offset, priority, issued_ns };
             log.push(row, &self.stream);
         }
@@ -288,17 +284,17 @@ impl Logs {
                 continue;
             }
             for log in &mut self.logs {
-                let rate = |value: u64| ((value, value), self.fixed_blocks[direction as usize]);
-                let ((mean, largest), block) = match log.kind {
+                let rate = |value: u64| (value, value);
+                let (mean, largest) = match log.kind {
                     Kind::Bandwidth => rate(per_second(totals.bytes) / 1024),
                     Kind::Iops => rate(per_second(totals.ios)),
-                    Kind::Total => (totals.total.over(totals.ios), 0),
-                    Kind::Submission => (totals.submission.over(totals.ios), 0),
-                    Kind::Completion | Kind::Histogram => (totals.completion.over(totals.ios), 0),
+                    Kind::Total => totals.total.over(totals.ios),
+                    Kind::Submission => totals.submission.over(totals.ios),
+                    Kind::Completion | Kind::Histogram => totals.completion.over(totals.ios),
                 };
                 let value = if self.keeps == WindowValue::Largest { largest } else { mean };
                 let priority = self.priority;
-                let row = LogRow { at_ms, value, largest, direction, block, offset: 0, priority, issued_ns: 0 };
+                let row = LogRow { at_ms, value, largest, direction, block: 0, offset: 0, priority, issued_ns: 0 };
                 log.push(row, &self.stream);
             }
         }
