@@ -27,7 +27,7 @@ fn a_run_of_ours_told_as_fio_does_is_drawn_over_time_with_latency_percentiles() 
     let (json, data) = (path("run.json"), path("data"));
     let place = format!("--filename={data}");
     let words = ["--name=mine", "--rw=randread", "--bs=8k", "--size=8m", "--runtime=3", "--time_based", &place];
-    let output = [format!("--output={json}"), "--output-format=json".to_owned()];
+    let output = [format!("--output={json}"), "--output-format=json-full".to_owned()];
     let words: Vec<&str> = ["fio"].into_iter().chain(words).chain(output.iter().map(String::as_str)).collect();
     let (status, _, error) = plumb(&words);
     assert_eq!(status, Some(0), "{error}");

@@ -114,7 +114,7 @@ pub(crate) const OPTIONS: &[CommandOption] = &[
     works("untrusted", Nothing, Effect::Untrusted, "Untrusted job files: no commands or other paths"),
     works("section", Needed("NAME"), Effect::Section, "Run only this job file section; repeatable"),
     works("output", Needed("FILE"), Effect::Output, "Write output to this file"),
-    works("output-format", Needed("LIST"), Effect::OutputFormat, "{formats}; separated by commas"),
+    works("output-format", Needed("LIST"), Effect::OutputFormat, "some of {formats}"),
     works("minimal", Nothing, Effect::Minimal, "Terse output only; same as --output-format=terse"),
     works("append-terse", Nothing, Effect::AppendTerse, "Print terse output in addition"),
     works("terse-version", Needed("N"), Effect::TerseVersion, "Version of terse output: 2, 3, 4 or 5"),

@@ -86,7 +86,11 @@ pub(super) fn what_jobs_and_device_say_of_the_same_stands_side_by_side() {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
     let file = folder.path().join("run.json");
     let words = "--name=a --rw=randread --bs=16k --direct=1 --ioengine=libaio --iodepth=4 --size=64m --loops=4";
-    let found = fio(&format!("{words} --filename={}", rig.device())).output().expect("plumb runs").stdout;
+    let found = fio(&format!("{words} --filename={}", rig.device()))
+        .arg("--output-format=json-full")
+        .output()
+        .expect("plumb runs")
+        .stdout;
     std::fs::write(&file, found).expect("as made just before");
     let (_, message) = plumb(&["explain"], &file);
     let row = |column: &str| -> (f64, f64) {

@@ -11,6 +11,8 @@ pub(super) const DIFFERS: &[(&str, &str)] = &[
     ("trims_then_writes", TRIMS),
     ("engine_null_trims", TRIMS),
     ("engine_falloc_punches", TRIMS),
+    ("a_split_of_trims_alone", TRIMS),
+    ("a_split_without_a_share", TRIMS),
     ("cmdprio_percentage", PRIORITIES),
     ("cmdprio_percentage_on_io_uring", PRIORITIES),
     ("cmdprio_beside_the_priority_of_the_job", PRIORITIES),

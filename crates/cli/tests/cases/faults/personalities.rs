@@ -100,7 +100,7 @@ const CASES: &[Case] = &[
         words: "fio --name=a --ioengine=null --size=4k --read_iolog=/dev/zero", status: 1, says: &["/dev/zero", "is not a record of I/Os"],
         shows: "" },
     Case { fault: "fio: a pattern without end", inject: Fault::Limit(ROOM),
-        words: "fio --name=a --ioengine=null --size=4k --buffer_pattern='/dev/zero'", status: 0, says: &[], shows: "READ" },
+        words: "fio --name=a --ioengine=null --size=4k --buffer_pattern='/dev/zero'", status: 1, says: &["/dev/zero", "1 MiB"], shows: "" },
     Case { fault: "survey: a file without end", inject: Fault::Limit(ROOM), words: "survey --config /dev/zero", status: 1,
         says: &["/dev/zero", "16 MiB"], shows: "" },
     Case { fault: "survey: an earlier result without end", inject: Fault::Limit(ROOM), words: "survey --resume /dev/zero", status: 1,
