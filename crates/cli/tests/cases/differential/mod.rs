@@ -76,8 +76,8 @@ type Oracle = Arc<OnceLock<Result<Answer, String>>>;
 
 /// The cases, and the tests of this table itself.
 pub(super) fn groups() -> Vec<Cases> {
-    // Two at a time: with more, the cases with a rate miss it on two processors.
-    let mut cases = Cases::new("differential", 2);
+    // Most of them wait for most of their time; with more at once, the cases with a rate may miss it on two processors.
+    let mut cases = Cases::new("differential", 4);
     let (mut itself, mut search) = (Cases::new("fio_itself", 2), Cases::new("search", 2));
     let mut newest = Cases::new("newest_fio", 4);
     for case in all_cases() {
