@@ -115,11 +115,10 @@ mod tests {
             flushes.issued(&write);
             flushes.completed(&write);
         }
-        flushes.issued(&io(Operation::Sync, 0, 0));
-        flushes.synced(0);
-        assert_eq!(flushes.durable(), 0);
-        flushes.issued(&io(Operation::Sync, 1, 0));
-        flushes.synced(1);
-        assert_eq!(flushes.durable(), 4);
+        for (target, durable) in [(0, 0), (1, 4)] {
+            flushes.issued(&io(Operation::Sync, target, 0));
+            flushes.synced(target);
+            assert_eq!(flushes.durable(), durable, "file {target} was synced");
+        }
     }
 }

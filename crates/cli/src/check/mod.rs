@@ -6,7 +6,6 @@ use crate::output::Output;
 use crate::remarks::{self, STRICT};
 use formats::printable;
 use formats::results::Located;
-use model::Note;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -61,13 +60,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<u8, Failure> {
 }
 
 fn judged(path: &Path, mut located: Located, tally: &mut Tally) -> String {
-    let of_the_run: Vec<Note> = remarks::findings(&located.result.notes).cloned().collect();
     remarks::judge(&mut located.result);
-    if located.result.monitored.is_none() {
-        // fio's JSON has the remarks of the run, without the samples that they were made from and with rounded times.
-        located.result.notes.retain(|found| !of_the_run.iter().any(|note| found.check == note.check));
-        located.result.notes.splice(0..0, of_the_run);
-    }
     tally.results += 1;
     analysis::unchecked(&located.result).into_iter().for_each(|name| survey::push_new(&mut tally.unchecked, name));
     let mut text = String::new();

@@ -21,8 +21,7 @@ pub(super) fn sentences(plan: &Plan, result: &RunResult) -> Vec<String> {
 }
 
 fn did_nothing(job: &JobResult) -> bool {
-    let ios: u64 = Direction::ALL.into_iter().map(|direction| job.directions[direction].ios).sum();
-    job.error.is_none() && ios == 0 && job.sync.count == 0 && job.forgiven_errors == 0
+    job.error.is_none() && job.ios() == 0 && job.sync.count == 0 && job.forgiven_errors == 0
 }
 
 /// The reason, as far as the job's options tell.

@@ -38,7 +38,7 @@ fn the_knee_of_memory_is_named_or_that_there_is_none_yet() {
     assert_eq!(sentences.len(), 3, "one for each block size, and the best of all: {sentences:?}");
     for (sentence, (block, name)) in sentences.iter().zip([(4096, "4k random reads"), (65_536, "64k random reads")]) {
         let sentence = sentence.as_str().unwrap_or_default();
-        // Beside other programs each further user takes a share from them, up to the last level of 256.
+        // While other programs run, each further user takes a share from them, up to the last level of 256.
         let has_knee = sentence.contains("stops growing at");
         assert!(sentence.starts_with(name) && (has_knee || most_users(block) == 256), "{sentence}");
         assert!(

@@ -376,12 +376,12 @@ fn exitall_takes_along_whom_it_is_told_to() {
         };
         let mut first = short("first");
         (first.limits.exit_all, first.limits.exit_scope) = (true, scope);
-        let mut beside = short("beside");
-        beside.group = 1;
-        beside.limits.runtime = Some(Nanos::from_millis(2000));
+        let mut neighbour = short("neighbour");
+        neighbour.group = 1;
+        neighbour.limits.runtime = Some(Nanos::from_millis(2000));
         let mut behind = short("behind");
         (behind.group, behind.start.stonewall) = (2, true);
-        let result = run_jobs(vec![first, beside, behind]);
+        let result = run_jobs(vec![first, neighbour, behind]);
         let ran = |index: usize| result.jobs[index].runtime > Nanos::from_millis(1900);
         (ran(1), result.jobs[2].directions[Direction::Read].ios > 0)
     };

@@ -516,7 +516,7 @@ fn a_loop_device_at_work_is_the_same_to_both_within_3_percent() {
     assert!(found.len() < 3, "{found:?}");
 }
 
-/// Runs both beside a load of 100 reads/s; what differs.
+/// Runs both during a load of 100 reads/s; what differs.
 fn differences_at_work() -> Result<(), String> {
     let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
     let device = house::LoopDevice::new(directory.path(), 64 << 20).expect("a loop device: are we root?");

@@ -1,6 +1,7 @@
 //! The key `plumb` at the end of fio's JSON: results that fio does not have, in the schema of plumb's result files.
 //!
-//! Normally only the remarks and what limited the run: the samples grow with time and workers. Each member and each interval is printed on one line, so that line-based tools can read it too.
+//! Normally only the remarks and what limited the run: the samples grow with time and workers. Each member and each
+//! interval is printed on one line, so that line-based tools can read it too.
 
 use super::write::Detail;
 use model::{LimitedBy, LowestTraffic, Monitored, Note, RunResult, SCHEMA};
