@@ -13,11 +13,8 @@ pub(crate) const STRICT: u8 = 4;
 /// What the run itself found stays if its samples are not in the result: fio's JSON has the remarks of the run, without
 /// the samples that they were made from and with rounded times.
 pub(crate) fn judge(result: &mut RunResult) {
-    let keeps = result.monitored.is_none();
-    if !keeps || result.limited_by.is_none() {
+    if !result.samples_left_out {
         result.limited_by = analysis::limited_by(result);
-    }
-    if !keeps || result.notes.is_empty() {
         result.notes = analysis::judge(result);
     }
 }

@@ -308,15 +308,25 @@ fn json_has_the_remarks_and_json_full_all_that_was_measured() {
         let (_, json, _) = outcome_with_job(&["--bs=512", &format!("--output-format={format}")]);
         std::fs::write(&file, &json).unwrap();
         let found: serde_json::Value = serde_json::from_str(&json).unwrap();
-        let checked = Command::new(env!("CARGO_BIN_EXE_plumb")).arg("check").arg(&file).output().unwrap();
-        (found["plumb"].clone(), String::from_utf8(checked.stdout).unwrap())
+        let plumb = |words: &[&str]| {
+            let output =
+                Command::new(env!("CARGO_BIN_EXE_plumb")).args(words).current_dir(place.path()).output().unwrap();
+            String::from_utf8(output.stdout).unwrap()
+        };
+        let checked = plumb(&["check", "r.json"]);
+        plumb(&["report", "r.json", "-o", "page.html"]);
+        let page = std::fs::read_to_string(place.path().join("page.html")).unwrap();
+        (found["plumb"].clone(), checked, plumb(&["explain", "r.json"]), page)
     };
     for format in ["json", "json+"] {
-        let (own, checked) = run(format);
+        let (own, checked, explained, page) = run(format);
         assert!(own["notes"].is_array() && own["monitored"].is_null() && own["lowest_traffic"].is_null(), "{own}");
         for note in own["notes"].as_array().unwrap().iter().filter(|note| note["grade"] != "not_checked") {
-            assert!(checked.contains(note["sentence"].as_str().unwrap()), "{note}: {checked}");
+            let sentence = note["sentence"].as_str().unwrap();
+            assert!(checked.contains(sentence) && explained.contains(sentence), "{note}: {checked}{explained}");
+            assert!(page.contains(sentence), "{note} is not in the page");
         }
+        assert!(!checked.contains("not checked"), "the run has made all checks: {checked}");
     }
     assert!(run("json-full").0["monitored"]["intervals"].is_array());
 }

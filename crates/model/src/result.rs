@@ -30,6 +30,9 @@ pub struct RunResult {
     /// Monitoring data; `None` in results of other tools.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub monitored: Option<Monitored>,
+    /// The run was monitored and judged, and this document has its remarks without the samples (fio's JSON). Not stored.
+    #[serde(skip)]
+    pub samples_left_out: bool,
     /// Bottleneck of the run, if one was found.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limited_by: Option<LimitedBy>,
@@ -47,6 +50,11 @@ pub struct RunResult {
 }
 
 impl RunResult {
+    /// True if samples of the devices were taken during the run, whether or not they are in this document.
+    pub fn was_monitored(&self) -> bool {
+        self.monitored.is_some() || self.samples_left_out
+    }
+
     /// True if any job did an I/O.
     pub fn has_ios(&self) -> bool {
         self.jobs.iter().any(|job| job.ios() > 0)

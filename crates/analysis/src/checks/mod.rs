@@ -180,8 +180,8 @@ pub const CHECKS: &[Check] = &[
 pub fn unchecked(result: &RunResult) -> Vec<&'static str> {
     let missing = |check: &&Check| match check.needs {
         Needs::Own => false,
-        Needs::Devices => result.monitored.is_none() && result.devices.is_empty() && result.lowest_traffic.is_none(),
-        Needs::Samples => result.monitored.is_none(),
+        Needs::Devices => !result.was_monitored() && result.devices.is_empty() && result.lowest_traffic.is_none(),
+        Needs::Samples => !result.was_monitored(),
     };
     CHECKS.iter().filter(missing).map(|check| check.id).collect()
 }

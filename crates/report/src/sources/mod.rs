@@ -47,7 +47,7 @@ pub struct Source {
     pub iozone: Vec<IozoneRow>,
     /// plumb's own results, with all counters.
     pub tests: Vec<Test>,
-    /// Runs in fio's JSON with plumb's key: the monitor's samples during the run.
+    /// Runs in fio's JSON with plumb's key: what was found during the run, and its samples if the document has them.
     pub monitored_runs: Vec<Test>,
     /// Sentences of a survey.
     pub sentences: Vec<String>,

@@ -56,7 +56,7 @@ impl Source {
         let Some(result) = std::str::from_utf8(text).ok().and_then(|text| formats::fio::json::read(text).ok()) else {
             return;
         };
-        if result.monitored.is_some() {
+        if result.was_monitored() {
             self.monitored_runs.extend(test_of(&Value::Null, result));
         }
     }

@@ -41,6 +41,7 @@ impl RunInputs<'_> {
             devices: state.devices,
             lowest_traffic: state.lowest_traffic,
             monitored: state.monitored,
+            samples_left_out: false,
             limited_by: None,
             environment: describe_machine(&self.options.system_root, &self.clock, engine_notes, files),
             notes: Vec::new(),

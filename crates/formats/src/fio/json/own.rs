@@ -69,6 +69,7 @@ struct Own {
 pub(super) fn read_into(root: &Value, result: &mut RunResult) {
     let own = root.get(KEY).and_then(|own| Own::deserialize(own).ok()).filter(|own| own.schema == SCHEMA);
     if let Some(Own { limited_by, notes, warnings, lowest_traffic, monitored, .. }) = own {
+        result.samples_left_out = monitored.is_none();
         result.limited_by = limited_by;
         result.notes = notes;
         result.warnings = warnings;
