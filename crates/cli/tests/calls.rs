@@ -306,7 +306,9 @@ fn each_subject_is_told_in_lines_of_its_own_and_others_are_refused_with_their_re
     }
     let silent = good(directory.path(), &format!("--debug=mutex,nosuch {base}"));
     assert!(
-        silent.starts_with("fio: set debug option mutex\nfio: command line: debug mask nosuch not found"),
+        silent.starts_with(
+            "fio: set debug option mutex: plumb prints nothing on it\nfio: command line: debug mask nosuch not found"
+        ),
         "{silent}"
     );
     assert!(good(directory.path(), "--debug=help").contains("process,file,io,parse,verify"));

@@ -5,7 +5,7 @@ use crate::outside_effects::main_name;
 use crate::sections::{Assignment, Section, SectionKind};
 use plan::{DebugPlan, SteadyMeasure, SteadyPlan, Subject};
 
-/// Debug subjects of fio for which plumb has no messages, because it has no such part.
+/// Debug subjects of fio on which plumb prints no messages. They must not stop a run, so their announcement says so.
 const SILENT: &[&str] =
     &["mem", "blktrace", "diskutil", "mutex", "profile", "net", "compress", "helperthread", "zbd", "sprandom"];
 
@@ -26,7 +26,8 @@ pub(crate) fn add(debug: &mut DebugPlan, word: &str) -> Result<Vec<String>, (Str
         return Err((format!("debug mask {word} not found"), format!("it takes {known}, job:N, all, help")));
     }
     Subject::ALL.into_iter().filter(|subject| chosen.contains(&subject.word())).for_each(|subject| debug.add(subject));
-    Ok(chosen.into_iter().map(|word| format!("fio: set debug option {word}")).collect())
+    let says = |word: &str| if SILENT.contains(&word) { ": plumb prints nothing on it" } else { "" };
+    Ok(chosen.into_iter().map(|word| format!("fio: set debug option {word}{}", says(word))).collect())
 }
 
 fn words() -> impl Iterator<Item = &'static str> {
@@ -77,7 +78,7 @@ mod tests {
         let mut debug = DebugPlan::default();
         for (word, line) in [
             ("io", "fio: set debug option io"),
-            ("mutex", "fio: set debug option mutex"),
+            ("mutex", "fio: set debug option mutex: plumb prints nothing on it"),
             ("job:2", "fio: set debug jobno 2"),
         ] {
             assert_eq!(add(&mut debug, word), Ok(vec![line.to_owned()]), "{word}");

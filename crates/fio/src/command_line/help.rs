@@ -1,7 +1,7 @@
 //! Help texts: usage, options, engines. The layout, `name : help` in two columns, is the one that scripts expect.
 
 use crate::command_line::invocation::OutputFormat;
-use crate::command_line::options::{Argument, OPTIONS};
+use crate::command_line::options::{Argument, LETTERS, OPTIONS};
 use crate::error::closest;
 use crate::options::table;
 use crate::options::values::time_unit;
@@ -37,22 +37,28 @@ pub(crate) fn usage(formats: &[OutputFormat]) -> String {
     line!(text, "Job options are written --option=value. Each --name=... starts a job; options");
     line!(text, "before the first --name apply to all jobs. --cmdhelp lists the options.");
     line!(text, "");
+    line!(text, "Letters that are short for an option:");
+    let works = |name: &str| OPTIONS.iter().any(|option| option.name == name && option.support == Support::Works);
+    let letters = LETTERS.iter().filter(|(_, name)| works(name)).map(|(letter, name)| format!("-{letter} --{name} "));
+    text.push_str(&wrapped(letters));
+    line!(text, "");
     line!(text, "Options of fio that are refused, each with its reason when it is used:");
-    text + &refused()
+    let refused = OPTIONS.iter().filter(|option| option.support != Support::Works);
+    text + &wrapped(refused.map(|option| format!("--{}", option.name)))
 }
 
-/// The names of the refused options, in lines that fit a terminal of 80 columns.
-fn refused() -> String {
+/// Words in indented lines that fit a terminal of 80 columns.
+fn wrapped(words: impl Iterator<Item = String>) -> String {
     let mut lines = vec![String::from(" ")];
-    for option in OPTIONS.iter().filter(|option| option.support != Support::Works) {
+    for word in words {
         let last = lines.len() - 1;
-        if lines[last].len() + option.name.len() + 3 > 79 {
-            lines.push(format!("  --{}", option.name));
+        if lines[last].len() + word.len() + 1 > 79 {
+            lines.push(format!("  {word}"));
         } else {
-            lines[last].push_str(&format!(" --{}", option.name));
+            lines[last].push_str(&format!(" {word}"));
         }
     }
-    lines.join("\n") + "\n"
+    lines.iter().map(|line| format!("{}\n", line.trim_end())).collect()
 }
 
 /// Suffix in help for a refused option.
