@@ -185,16 +185,16 @@ enum Wanted {
     Bytes(u64),
     /// Up to this number of bytes from `offset` on, without making the file longer (`size` in percent).
     Share(u64),
-    /// Everything below this size of the file (`filesize`), which no I/O passes.
-    Below(u64),
+    /// Up to `bytes` from `offset` on, all below this size of the file (`filesize`), which no I/O passes.
+    Below { size: u64, bytes: u64 },
 }
 
 fn wanted(job: &JobPlan, index: u32, number: u64, count: u64, real_size: u64) -> Wanted {
     let smallest = smallest_block(job);
     let whole = |bytes: u64| bytes - bytes % smallest;
     match (job.files.size, file_size(job, index, number)) {
-        (Some(Extent::Percent(percent)), Some(all)) => Wanted::Bytes(whole(share(all, percent))),
-        (_, Some(all)) => Wanted::Below(all),
+        (Some(Extent::Percent(percent)), Some(size)) => Wanted::Below { size, bytes: whole(share(size, percent)) },
+        (_, Some(size)) => Wanted::Below { size, bytes: u64::MAX },
         (None | Some(Extent::Bytes(0)), None) => Wanted::All,
         (Some(Extent::Bytes(total)), None) if total < count => Wanted::All,
         (Some(Extent::Bytes(total)), None) => Wanted::Bytes(total / count),
@@ -244,13 +244,13 @@ fn region(job: &JobPlan, index: u32, file: &PlannedFile, wanted: Wanted) -> Resu
         Wanted::All => real_size,
         Wanted::Bytes(bytes) => start.saturating_add(bytes).min(most),
         Wanted::Share(bytes) => start.saturating_add(bytes).min(real_size),
-        Wanted::Below(size) => size.min(most),
+        Wanted::Below { size, bytes } => start.saturating_add(bytes).min(size).min(most),
     };
     if matches!(wanted, Wanted::All | Wanted::Share(0)) && real_size == 0 && !fills {
         let what = format_args!("{} has no size yet; give size= (or filesize=)", path.display());
         return Err(job_refusal(job, libc::EINVAL, "size", what));
     }
-    if let Wanted::Below(size) = wanted
+    if let Wanted::Below { size, .. } = wanted
         && start.saturating_add(smallest_block(job)) > end
     {
         let what =

@@ -111,6 +111,8 @@ pub(super) fn below_the_size_of_the_file() -> Vec<Case> {
         row("filesize_and_its_last_block", "--filesize=64k --offset=63k --bs=1k --size=8k"),
         row("a_percentage_of_filesize", "--filesize=64k --size=50%"),
         row("a_percentage_of_filesize_from_an_offset", "--filesize=64k --size=50% --offset=16k"),
+        row("a_percentage_of_filesize_ends_with_it", "--filesize=64k --size=50% --offset=48k"),
+        row("all_of_filesize_from_an_offset", "--filesize=64k --size=100% --offset=32k"),
         Case::ios("filesize_of_two_files", Ios::Same, "--nrfiles=2 --filesize=32k --offset=16k --bs=4k --rw=write"),
         row(
             "strides_end_with_filesize",
