@@ -10,13 +10,12 @@ use std::io::IsTerminal;
 pub(crate) const STRICT: u8 = 4;
 
 /// Runs the checks on a result and determines its limiting resource. Both are stored in the result, and so in its JSON.
-/// What the run itself found stays if its samples are not in the result: fio's JSON has the remarks of the run, without
-/// the samples that they were made from and with rounded times.
+/// A limit that the run itself found stays if its samples are not in the result.
 pub(crate) fn judge(result: &mut RunResult) {
     if !result.samples_left_out {
         result.limited_by = analysis::limited_by(result);
-        result.notes = analysis::judge(result);
     }
+    result.notes = analysis::judge(result);
 }
 
 /// True if remarks go to standard error: if it is a terminal, or as the environment variable `PLUMB_REMARKS` says.

@@ -203,6 +203,9 @@ pub fn grade_title(grade: Grade) -> &'static str {
 
 /// Notes of all checks. A clean result has none.
 ///
+/// What the run itself found stays if its samples are not in the result: fio's JSON has the remarks of the run, without
+/// the samples that they were made from and with rounded times. The printed rates are held against their counts again.
+///
 /// ```
 /// use model::{Grade, JobError, JobResult, RunResult};
 ///
@@ -213,6 +216,10 @@ pub fn grade_title(grade: Grade) -> &'static str {
 /// assert!(analysis::grade(&notes) > Grade::Trusted);
 /// ```
 pub fn judge(result: &RunResult) -> Vec<Note> {
+    if result.samples_left_out {
+        let found_by_the_run = result.notes.iter().filter(|note| note.check != contradiction::ID);
+        return contradiction::run(result).into_iter().chain(found_by_the_run.cloned()).collect();
+    }
     CHECKS.iter().flat_map(|check| (check.run)(result)).collect()
 }
 

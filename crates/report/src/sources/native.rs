@@ -53,10 +53,12 @@ pub(super) fn may_be_json(head: &[u8]) -> bool {
 impl Source {
     /// Reads the data under plumb's key in fio's JSON; the rest is parsed as fio's output.
     pub(super) fn read_monitored_run(&mut self, text: &[u8]) {
-        let Some(result) = std::str::from_utf8(text).ok().and_then(|text| formats::fio::json::read(text).ok()) else {
+        let Some(mut result) = std::str::from_utf8(text).ok().and_then(|text| formats::fio::json::read(text).ok())
+        else {
             return;
         };
         if result.was_monitored() {
+            result.notes = analysis::judge(&result);
             self.monitored_runs.extend(test_of(&Value::Null, result));
         }
     }

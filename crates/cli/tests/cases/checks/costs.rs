@@ -39,6 +39,12 @@ pub(super) fn a_printed_rate_is_held_against_its_own_counts_in_text_json_and_tab
         assert!(line.contains(broken) && line.ends_with("[NOT A STORAGE RESULT]"), "{line}");
         let (_, explained) = plumb(&["explain"], &file);
         assert!(explained.contains("BROKEN"), "{explained}");
+        if report.starts_with('{') {
+            let page = folder.path().join("page.html");
+            let (_, message) = plumb(&["report", "-o", page.to_str().expect("text")], &file);
+            let page = std::fs::read_to_string(page).expect(&message);
+            assert!(page.contains("what is printed is not of one run"), "{message}");
+        }
     }
 }
 
