@@ -77,9 +77,9 @@ type Oracle = Arc<OnceLock<Result<Answer, String>>>;
 /// The cases, and the tests of this table itself.
 pub(super) fn groups() -> Vec<Cases> {
     // Most of them wait for most of their time; with more at once, the cases with a rate may miss it on two processors.
-    let mut cases = Cases::new("differential", 4);
+    let mut cases = Cases::new("differential", 8);
     let (mut itself, mut search) = (Cases::new("fio_itself", 2), Cases::new("search", 2));
-    let mut newest = Cases::new("newest_fio", 4);
+    let mut newest = Cases::new("newest_fio", 8);
     for case in all_cases() {
         let (name, oracle) = (case.name, Oracle::default());
         if newest::is_alike(name) {

@@ -441,7 +441,7 @@ type IsSame = fn(&Seen, &Seen) -> bool;
 /// The command lines, and the tests of what one line does not show.
 pub(super) fn groups() -> Vec<Cases> {
     // The original sleeps for seconds between its tests, so several run at once.
-    let mut cases = Cases::new("iozone_differential", 16);
+    let mut cases = Cases::new("iozone_differential", 32);
     let kinds: [(_, _, IsSame); 3] = [
         ("alike", ALIKE, |theirs, ours| theirs == ours),
         ("refused", REFUSED, |theirs, ours| theirs == ours),
