@@ -6,6 +6,8 @@ use std::fs::{self, OpenOptions};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::Duration;
 use tempfile::TempDir;
 
 /// Every method that lays something down on disk and has a word in fio 3.33.
@@ -401,4 +403,57 @@ fn verify_threads_find_what_the_loop_finds_and_stay_on_their_cpus() {
     assert!(status == 1 && error.contains("md5: verify failed at file data offset 73728"), "{error}");
     let (status, _, error) = job(Who::Plumb, directory.path(), &base.replace("cpus=0", "cpus=4000"));
     assert!(status == 1 && error.contains("verify_async_cpus"), "{error}");
+}
+
+#[test]
+fn jobs_that_share_zones_raise_no_false_alarm_and_find_a_changed_byte() {
+    let directory = TempDir::new().unwrap();
+    let file = directory.path().join("f");
+    fs::write(&file, vec![0; 2 << 20]).unwrap();
+    let words = "--filename=f --size=2m --bs=16k --rw=randwrite --zonemode=zbd --zonesize=64k --max_open_zones=8 \
+                 --numjobs=4 --verify=crc32c --verify_state_save=0 --group_reporting --loops=2";
+    for seed in 1..=20 {
+        let isolation = ["", "--thread"][seed % 2];
+        good(
+            Who::Plumb,
+            directory.path(),
+            &format!("{words} {isolation} --randseed={seed} --ioengine=libaio --iodepth=4"),
+        );
+    }
+    // A byte of one block is changed again and again while it waits to be verified.
+    let ended = AtomicBool::new(false);
+    let (status, _, error) = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let file = OpenOptions::new().write(true).open(&file).unwrap();
+            while !ended.load(Relaxed) {
+                file.write_all_at(&[0xa5], (5 << 16) + 1000).unwrap();
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        });
+        let outcome = job(Who::Plumb, directory.path(), &format!("{words} --rate_iops=200"));
+        ended.store(true, Relaxed);
+        outcome
+    });
+    assert_ne!(status, 0);
+    assert!(error.contains("offset 327680"), "{error}");
+}
+
+#[test]
+fn resets_of_zones_are_counted_for_writes_and_trims_and_for_no_other_job() {
+    let directory = TempDir::new().unwrap();
+    let device = LoopDevice::new(directory.path(), 16 << 20).unwrap();
+    let zones = format!("--filename={} --direct=1 --zonemode=zbd --zonesize=1m", device.path().display());
+    let shown = good(
+        Who::Plumb,
+        directory.path(),
+        &format!(
+            "{zones} --bs=256k --rw=write --size=5000k --offset=100k --name=t {zones} --stonewall --rw=trim --bs=1m \
+             --size=8m --name=plain --stonewall --filename=f --rw=write --size=64k"
+        ),
+    );
+    let lines: Vec<&str> = shown.lines().filter(|line| line.contains(": IOPS=")).collect();
+    assert!(lines[0].ends_with("; 0 zone resets") && lines[1].ends_with("; 3 zone resets"), "{shown}");
+    assert!(!lines[2].contains("resets"), "{shown}");
+    assert!(shown.contains("offset=102400 is rounded up to 1048576, the start of a zone"), "{shown}");
+    assert!(shown.contains("4173824 bytes from there are rounded down to 3145728, the end of a zone"), "{shown}");
 }

@@ -119,6 +119,7 @@ fn read_direction(found: &DirectionResult, kind: ReadKind, time: PriorityTime) -
         iops: found.iops(),
         runtime_ms: Some(float(found.runtime.as_millis_ceil())),
         ios: Some(float(found.ios)),
+        zone_resets: found.zone_resets.map(float),
         submission: latency(found.submission.as_ref(), percentiles),
         completion: latency(found.completion.as_ref(), percentiles),
         total: latency(found.total.as_ref(), percentiles),
@@ -345,6 +346,8 @@ fn result_of_direction(read: &ReadDirection, issued: Option<f64>) -> DirectionRe
     DirectionResult {
         bytes: count(read.bytes),
         ios,
+        // fio up to 3.41 prints 0 of jobs without zones, too.
+        zone_resets: Some(count(read.zone_resets)).filter(|&resets| resets > 0),
         runtime: from_printed::milliseconds(read.runtime_ms.unwrap_or(0.0)),
         submission: statistics(&read.submission),
         completion: statistics(&read.completion),

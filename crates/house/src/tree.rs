@@ -10,6 +10,8 @@ pub type Counts = crate::Amounts;
 const ADDITIONS: &[&str] = &[
     "job_start",
     "latency_target_ns",
+    // fio 3.42.
+    "zone_resets",
     "latency_window_us",
     "read_sectors",
     "write_sectors",

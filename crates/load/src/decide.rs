@@ -30,7 +30,7 @@ use plan::{Mix, Operation, PacePlan, Step, ZonePlan};
 /// let mut job = JobPlan::with_defaults("scan", "an example", "psync");
 /// job.load.block_size = PerDirection::all(BlockSize::Fixed(4096));
 /// let regions = [Region { start: 0, end: 8192, reach: Default::default() }];
-/// let mut load = Load::new(&LoadSetup { job: &job, number: 1, regions: &regions, system_seed: 0 })?;
+/// let mut load = Load::new(&LoadSetup { job: &job, number: 1, regions: &regions, zones: &[], system_seed: 0 })?;
 /// load.begin(Nanos::ZERO);
 /// let steps = std::iter::from_fn(|| Some(load.next(Nanos::ZERO)).filter(|next| *next != Next::Stop));
 /// let offsets: Vec<u64> = steps.filter_map(|next| if let Next::Issue(io) = next { Some(io.offset) } else { None }).collect();

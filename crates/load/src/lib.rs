@@ -23,6 +23,7 @@ mod position_pattern;
 mod random;
 mod replay;
 mod review;
+mod shared_zones;
 mod sizes;
 mod syncs;
 mod tausworthe;
@@ -30,6 +31,7 @@ mod think;
 pub mod verify;
 mod verify_resume;
 mod walk;
+mod windows;
 mod zones;
 
 #[cfg(test)]
@@ -38,6 +40,7 @@ mod tests;
 pub use decide::Load;
 pub use position_pattern::Mismatch;
 pub use replay::{RecordFailure, Recorded, Recording, Witness};
+pub use shared_zones::{SharedWords, SharedZones};
 
 use measure::{Direction, Nanos};
 use plan::JobPlan;
@@ -168,6 +171,9 @@ pub struct LoadSetup<'a> {
     pub number: u32,
     /// The region of each target that the worker uses.
     pub regions: &'a [Region],
+    /// The zones of each target, as all workers of the run see them (`zonemode=zbd`). A target without is the worker's
+    /// alone.
+    pub zones: &'a [Option<SharedZones>],
     /// Seed to use if the plan has none.
     pub system_seed: u64,
 }

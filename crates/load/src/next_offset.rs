@@ -6,9 +6,11 @@ use super::limits::is_time_based;
 use super::map::BlockMap;
 use super::permutation::Permutation;
 use super::random::{Purpose, Random, stream_seed};
+use super::shared_zones::SharedZones;
 use super::sizes::{SizeSteps, Sizes};
 use super::tausworthe::Tausworthe;
-use super::zones::{Access, Course, Rewrites, Strided, ZoneMap};
+use super::windows::Strided;
+use super::zones::{Course, Rewrites, ZoneMap};
 use super::{LoadError, LoadSetup, Reach, Region};
 use measure::{Direction, PerDirection, split_mix};
 use plan::{Generator, LoadPlan, Step, ZonePlan};
@@ -157,11 +159,12 @@ impl Targets {
             rewrites: if setup.job.verify.is_some() { Rewrites::NextPass } else { Rewrites::Always },
             wide: plan.generator == Generator::Tausworthe64 || most_blocks > Some(1 << 32),
         };
+        let shared = setup.zones.iter().map(Option::as_ref).chain(std::iter::repeat(None));
         let each = (0u64..)
-            .zip(setup.regions)
-            .map(|(index, region)| {
+            .zip(setup.regions.iter().zip(shared))
+            .map(|(index, (region, shared))| {
                 let key = split_mix(stream_seed(seed, setup.number, Purpose::Permutation) ^ index);
-                Target::new(plan, *region, &rules, key)
+                Target::new(plan, (*region, shared), &rules, key)
             })
             .collect::<Result<Vec<Target>, NoMap>>();
         let each = each.map_err(|NoMap { blocks }| LoadError::NoMap {
@@ -229,7 +232,12 @@ impl Target {
         }
     }
 
-    fn new(plan: &LoadPlan, region: Region, rules: &Rules, key: u64) -> Result<Self, NoMap> {
+    fn new(
+        plan: &LoadPlan,
+        (region, shared): (Region, Option<&SharedZones>),
+        rules: &Rules,
+        key: u64,
+    ) -> Result<Self, NoMap> {
         let (mut start, mut end) = (region.start, region.end.max(region.start));
         let zones = match plan.zones {
             ZonePlan::None => None,
@@ -247,7 +255,8 @@ impl Target {
                 Some(Zones::Strided { windows, tail, in_tail })
             }
             ZonePlan::Zoned(zoned) => {
-                Some(Zones::Zoned(ZoneMap::new(zoned, (start, end), plan.smallest(), rules.rewrites)))
+                let map = ZoneMap::new(zoned, (start, end), plan.smallest(), shared);
+                Some(Zones::Zoned(map.rewritten(rules.rewrites)))
             }
         };
         let blocks = rules.blocks(end - start);
@@ -279,7 +288,11 @@ impl Target {
 
     /// The trimmed block that waits for its write.
     pub(super) fn take_trimmed(&mut self) -> Option<(u64, u32)> {
-        self.trimmed.take()
+        let (offset, length) = self.trimmed.take()?;
+        match self.zones.as_deref_mut() {
+            Some(Zones::Zoned(zones)) => zones.place(Direction::Write, offset, length, Course::Sequential),
+            _ => Some((offset, length)),
+        }
     }
 
     pub(super) fn has_trimmed(&self) -> bool {
@@ -322,6 +335,11 @@ impl Target {
             match self.take_sequential(direction, draws, rules) {
                 // A random job whose sequential run reached the end of the region continues at a random block.
                 Offer::Over if rules.random => self.take_random(direction, draws, rules),
+                Offer::Over if self.writes_remainder() && self.next[direction] < self.end => {
+                    let offset = self.next[direction];
+                    let length = u32::try_from(self.end - offset).unwrap_or(u32::MAX);
+                    Offer::Bytes { offset, length }
+                }
                 offer => offer,
             }
         };
@@ -332,6 +350,11 @@ impl Target {
             self.last[direction] = Some(offset);
         }
         offer
+    }
+
+    /// True if the remainder of a zone that is smaller than a block is written, too.
+    fn writes_remainder(&self) -> bool {
+        matches!(self.zones.as_deref(), Some(Zones::Zoned(zones)) if zones.writes_remainder())
     }
 
     /// The offset of a sequential I/O.
@@ -480,8 +503,7 @@ impl Target {
                 offer
             }
             Some(Zones::Zoned(zones)) => {
-                let access = if direction == Direction::Read { Access::Read } else { Access::Write };
-                let placed = zones.place(access, offset, length, course);
+                let placed = zones.place(direction, offset, length, course);
                 placed.map_or(Offer::Over, |(offset, length)| Offer::Bytes { offset, length })
             }
             None => offer,

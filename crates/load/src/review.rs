@@ -8,7 +8,7 @@ use super::verify::state::State;
 use super::{Expects, Load, Next, Request};
 use measure::{Direction, Nanos};
 use plan::Operation;
-use plan::{Distribution, JobPlan, Mix, Step, TrimPlan, VerifyPlan, VerifyPolicy};
+use plan::{Distribution, JobPlan, Mix, Step, TrimPlan, VerifyPlan, VerifyPolicy, ZonePlan};
 use std::collections::{BTreeMap, VecDeque};
 
 /// The verify state of a job.
@@ -145,7 +145,9 @@ impl Review {
         let plain = |plan: &VerifyPlan| {
             plan.replay && plan.backlog.is_none() && plan.trim.is_none() && plan.policy == VerifyPolicy::Completed
         };
-        job.verify.as_ref().is_some_and(plain) && writes_once(job)
+        // Where a write goes in a zone depends on the other jobs.
+        let in_zones = matches!(job.load.zones, ZonePlan::Zoned(_));
+        job.verify.as_ref().is_some_and(plain) && writes_once(job) && !in_zones
     }
 
     /// Counts writes from now on; `load` generates them again.

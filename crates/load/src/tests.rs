@@ -38,7 +38,7 @@ fn load(job: &JobPlan, regions: &[Region]) -> Load {
 }
 
 fn load_number(job: &JobPlan, regions: &[Region], number: u32) -> Load {
-    let mut load = Load::new(&LoadSetup { job, number, regions, system_seed: 99 }).unwrap();
+    let mut load = Load::new(&LoadSetup { job, number, regions, zones: &[], system_seed: 99 }).unwrap();
     load.begin(Nanos(0));
     load
 }
@@ -133,3 +133,4 @@ mod golden;
 mod handling;
 mod pacing;
 mod steps;
+mod zones;

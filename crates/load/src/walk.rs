@@ -221,7 +221,7 @@ mod tests {
         let mut job = JobPlan::with_defaults("x", "test", "null");
         job.pass = Some(Box::new(PassPlan { order, ..PassPlan::default() }));
         let region = [Region { start: 0, end: records * 4096, reach: super::super::Reach::Whole }];
-        let setup = LoadSetup { job: &job, number: 1, regions: &region, system_seed: 0 };
+        let setup = LoadSetup { job: &job, number: 1, regions: &region, zones: &[], system_seed: 0 };
         let mut walk = Walk::new(&setup).unwrap();
         std::iter::from_fn(|| walk.next().unwrap()).map(|recorded| recorded.request.offset / 4096).collect()
     }

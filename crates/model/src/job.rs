@@ -194,9 +194,9 @@ pub struct DirectionResult {
     pub short_ios: u64,
     /// I/Os dropped by the engine.
     pub dropped_ios: u64,
-    /// Zones that were reset before they were written again (`zonemode=zbd`).
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub zone_resets: u64,
+    /// Zones that were reset, before they were written again or by a trim; `None` without zones (`zonemode=zbd`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub zone_resets: Option<u64>,
     /// Time of the measured part; zero if there were no I/Os in this direction.
     pub runtime: Nanos,
     /// Submission latency: from issue until the kernel accepted the I/O; `None` if it was not measured.
@@ -227,11 +227,6 @@ pub struct StatedRates {
     pub bytes_per_second: Option<f64>,
     /// I/Os per second.
     pub iops: Option<f64>,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks with a reference")]
-fn is_zero(count: &u64) -> bool {
-    *count == 0
 }
 
 /// Statistics of one kind of latency.
@@ -437,7 +432,10 @@ impl DirectionResult {
         self.ios = self.ios.saturating_add(other.ios);
         self.short_ios = self.short_ios.saturating_add(other.short_ios);
         self.dropped_ios = self.dropped_ios.saturating_add(other.dropped_ios);
-        self.zone_resets = self.zone_resets.saturating_add(other.zone_resets);
+        self.zone_resets = match (self.zone_resets, other.zone_resets) {
+            (Some(mine), Some(theirs)) => Some(mine.saturating_add(theirs)),
+            (mine, theirs) => mine.or(theirs),
+        };
         self.runtime = self.runtime.max(other.runtime);
         merge_latency(&mut self.submission, &other.submission);
         merge_latency(&mut self.completion, &other.completion);

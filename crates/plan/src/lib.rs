@@ -41,7 +41,7 @@ pub use replay::{Hold, MergePlan, ReplayPlan, Skip, Timing};
 pub use steer::{FlowPlan, LatencyPlan, SteadyCriterion, SteadyMeasure, SteadyPlan};
 pub use verify::{Digest, Pattern, TrimPlan, VerifyFormat, VerifyMethod, VerifyPlan, VerifyPolicy};
 pub use workload::{CacheStart, Contents, Filling, Flushes, Order, Pace, Start, Workload};
-pub use zones::{Gap, Strides, ZonePlan, Zoned};
+pub use zones::{Gap, Strides, ZONE_BYTES_MAX, ZonePlan, Zoned};
 
 use measure::Nanos;
 use smart_default::SmartDefault;

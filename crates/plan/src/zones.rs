@@ -34,6 +34,9 @@ pub enum Gap {
     Percent(u32),
 }
 
+/// Zones are smaller than this, in bytes (16 TiB).
+pub const ZONE_BYTES_MAX: u64 = 1 << 44;
+
 /// Zones that are written sequentially and reset as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, SmartDefault)]
 pub struct Zoned {
@@ -41,8 +44,10 @@ pub struct Zoned {
     pub size: u64,
     /// Writable bytes of a zone.
     pub capacity: u64,
-    /// Maximum number of open zones (partly written); `None` for no limit.
+    /// Maximum number of zones of a file or device that all jobs may have open (partly written); `None` for no limit.
     pub open_most: Option<u32>,
+    /// Maximum number of zones that this job may have open; `None` for no limit.
+    pub opened_by_job_most: Option<u32>,
     /// Reads may go beyond the write pointer.
     pub reads_anywhere: bool,
     /// Fraction of the region after which resets begin; `None` to reset a zone only when it is written again.

@@ -3,7 +3,7 @@
 use measure::{Nanos, PerDirection};
 use model::RunResult;
 use std::fs::File;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Options of a run that are not part of the plan.
@@ -57,6 +57,15 @@ pub enum Event<'a> {
         files: u32,
         /// Bytes of all files.
         bytes: u64,
+    },
+    /// A job with zones uses less of a file than it asks for: whole zones only. Once per file and worker.
+    WholeZones {
+        /// The file.
+        path: &'a Path,
+        /// Start and end of what it asks for, in bytes.
+        asked: (u64, u64),
+        /// Start and end of what it uses.
+        used: (u64, u64),
     },
     /// Progress of the layout, in bytes.
     LayoutProgress {

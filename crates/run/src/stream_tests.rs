@@ -195,6 +195,7 @@ fn on_files(directory: &Path) -> (Vec<JobPlan>, [&'static str; 5]) {
         size: 64 << 10,
         capacity: 48 << 10,
         open_most: Some(2),
+        opened_by_job_most: None,
         reads_anywhere: false,
         reset_threshold: None,
         reset_frequency: 1.0,

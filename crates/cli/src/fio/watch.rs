@@ -117,6 +117,7 @@ impl Observer for Watch<'_> {
                 self.say(&format!("{}\n", fio_text::layout_line(job, files, bytes)));
             }
             Event::LayoutProgress { .. } => {}
+            Event::WholeZones { path, asked, used } => self.say(&fio_text::whole_zones_lines(path, asked, used)),
             Event::Starting { threads, processes } => {
                 self.say(&format!("{}\n", fio_text::starting_line(threads, processes)));
             }

@@ -71,8 +71,6 @@ pub(crate) struct ZoneDraft {
     /// Size of a window of strided zones; 0 for `size`.
     pub range: u64,
     pub skip: Amount,
-    /// Limit of open zones per worker; 0 for none.
-    pub job_open_most: u32,
     /// Other options of `zonemode=zbd`. A capacity of 0 means the size.
     pub zoned: Zoned,
 }

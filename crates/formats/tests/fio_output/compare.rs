@@ -47,9 +47,10 @@ fn take_pids(result: &mut model::RunResult, report: &str) {
     }
 }
 
-/// Folds what 3.42 prints and 3.33 does not, places in fio's own source, and the date of a block, which fio takes
+/// Folds what 3.42 prints and 3.33 does not, zone resets of jobs without zones, which 3.33 prints, places in fio's own source, and the date of a block, which fio takes
 /// anew for its text and may lie a second after the JSON's.
 fn folded(line: &str) -> String {
+    let line = line.strip_suffix("; 0 zone resets").unwrap_or(line);
     let mut line = line.replace("/syncfs:", ":");
     while let Some(start) = line.find("sectors=").map(|at| line[..at].rfind(", ").unwrap_or(at)) {
         let length = line[start + 2..].find(", ").map_or(line.len() - start, |length| length + 2);

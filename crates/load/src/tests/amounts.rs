@@ -194,8 +194,9 @@ fn a_time_based_job_goes_over_several_files_or_a_tail_again_and_again() {
 #[test]
 fn nothing_to_do_io_on_is_an_error() {
     let job = job();
-    let error =
-        |regions: &[Region]| Load::new(&LoadSetup { job: &job, number: 1, regions, system_seed: 0 }).unwrap_err();
+    let error = |regions: &[Region]| {
+        Load::new(&LoadSetup { job: &job, number: 1, regions, zones: &[], system_seed: 0 }).unwrap_err()
+    };
     assert!(error(&[]).to_string().contains("no file"));
     assert!(error(&regions(&[4095])).to_string().contains("4096 bytes fits into no file"));
 }

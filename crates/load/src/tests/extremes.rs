@@ -116,7 +116,7 @@ proptest! {
     #[test]
     fn no_number_overflows_and_no_io_leaves_its_region(extreme in extreme()) {
         let job = plan(&extreme);
-        let setup = LoadSetup { job: &job, number: u32::MAX, regions: &[extreme.region], system_seed: u64::MAX };
+        let setup = LoadSetup { job: &job, number: u32::MAX, regions: &[extreme.region], zones: &[], system_seed: u64::MAX };
         // A map that does not fit into memory is an error.
         let Ok(mut load) = Load::new(&setup) else { return Ok(()) };
         load.begin(Nanos(0));

@@ -13,6 +13,7 @@ const ZONES: Zoned = Zoned {
     size: 0,
     capacity: 0,
     open_most: None,
+    opened_by_job_most: None,
     reads_anywhere: false,
     reset_threshold: None,
     reset_frequency: 1.0,
@@ -161,10 +162,10 @@ fn empty_zones_have_nothing_to_read() {
 #[test]
 fn a_zones_remainder_is_left_out_or_written() {
     let zoned = "--rw=write --bs=384k --size=2048k --zonemode=zbd --zonesize=1024k";
-    assert_eq!(words(&ours(zoned)), "W0+384/0 W384+384/0 W0+384/0 W384+384/0 W0+384/0 W384+384/0");
+    assert_eq!(words(&ours(zoned)), "W0+384/0 W384+384/0 W1024+384/0 W1408+384/0");
     assert_eq!(
         words(&ours(&format!("{zoned} --write_zone_remainder=1"))),
-        "W0+384/0 W384+384/0 W768+256/0 W1024+384/0 W1408+384/0"
+        "W0+384/0 W384+384/0 W768+256/0 W1024+384/0 W1408+384/0 W1792+256/0"
     );
 }
 
@@ -307,7 +308,7 @@ fn a_map_that_does_not_fit_into_memory_is_an_error_or_done_without() {
     job.load.block_size = alike(BlockSize::Range(512, 1024));
     job.limits.ios = Some(4);
     let huge = regions(&[1 << 62]);
-    let made = |job: &JobPlan| Load::new(&LoadSetup { job, number: 1, regions: &huge, system_seed: 1 });
+    let made = |job: &JobPlan| Load::new(&LoadSetup { job, number: 1, regions: &huge, zones: &[], system_seed: 1 });
     assert!(matches!(made(&job), Err(LoadError::NoMap { .. })));
     job.load.soft_map = true;
     let mut load = made(&job).unwrap();

@@ -22,6 +22,8 @@ pub(crate) struct PlannedFile {
     pub(crate) region: Region,
     /// Size before layout, in bytes; 0 if it does not exist.
     pub(crate) real_size: u64,
+    /// Start and end of what the job asks for, if its region was cut to whole zones.
+    pub(crate) cut_to_zones: Option<(u64, u64)>,
 }
 
 /// Bytes of the regions of all files.
@@ -76,8 +78,13 @@ pub(crate) fn plan_files(job: &JobPlan, clone: u32) -> Result<Vec<PlannedFile>, 
             Some(said) => take_as(said, &path)?,
         };
         let wanted = wanted(job, index, number, count, real_size);
-        let mut file = PlannedFile { path, kind, region: NOT_PLANNED, real_size };
+        let mut file = PlannedFile { path, kind, region: NOT_PLANNED, real_size, cut_to_zones: None };
         file.region = region(job, index, &file, wanted)?;
+        if let ZonePlan::Zoned(zones) = &job.load.zones {
+            let asked = (file.region.start, file.region.end);
+            file.region = whole_zones(job, zones, &file, asked)?;
+            file.cut_to_zones = (asked != (file.region.start, file.region.end)).then_some(asked);
+        }
         files.push(file);
     }
     Ok(files)
@@ -89,7 +96,7 @@ pub(crate) const NOT_PLANNED: Region = Region { start: 0, end: 0, reach: Reach::
 /// The region of a job that does no I/O: it ends by time or with the other jobs, never because its data end.
 fn endless() -> PlannedFile {
     let region = Region { start: 0, end: 1 << 62, reach: Reach::Whole };
-    PlannedFile { path: PathBuf::new(), kind: FileKind::NameOnly, region, real_size: 0 }
+    PlannedFile { path: PathBuf::new(), kind: FileKind::NameOnly, region, real_size: 0, cut_to_zones: None }
 }
 
 fn paths(job: &JobPlan, index: u32) -> Result<Vec<PathBuf>, JobError> {
@@ -261,9 +268,6 @@ fn region(job: &JobPlan, index: u32, file: &PlannedFile, wanted: Wanted) -> Resu
         let what = format_args!("offset {start} is at or beyond the end of {} ({real_size} bytes)", path.display());
         return Err(job_refusal(job, libc::EINVAL, "offset", what));
     }
-    if let ZonePlan::Zoned(zones) = &job.load.zones {
-        return whole_zones(job, zones, file, (start, end));
-    }
     let reach = if start == 0 && end >= real_size { Reach::Whole } else { Reach::Part };
     Ok(Region { start, end, reach })
 }
@@ -279,13 +283,6 @@ fn whole_zones(job: &JobPlan, zones: &Zoned, file: &PlannedFile, (start, end): (
     if real_size < zones.size {
         return refuse(format!(
             "its {real_size} bytes are less than one zone of {}; give a smaller zonesize=",
-            zones.size
-        ));
-    }
-    let largest = largest_block(job);
-    if largest > zones.size {
-        return refuse(format!(
-            "a block of {largest} bytes is larger than a zone of {}; give a smaller bs=",
             zones.size
         ));
     }

@@ -13,5 +13,6 @@ mod result;
 mod schedule;
 mod stuck;
 mod workers;
+mod zones;
 
 pub use execute::{execute, execute_by};

@@ -1,12 +1,13 @@
 //! Checks before the workers start: that the plan is allowed and possible, and that its files exist.
 
-use super::devices;
 use super::layout_thread::{LayoutContext, Unprepared, lay_out_in_thread};
+use super::{devices, zones};
 use crate::files::{FileKind, Guard, PlannedFile, announce_own, is_laid_out, plan_files};
 use crate::replay::{ReplayLog, Replays};
 use crate::shared::capabilities::needs_files;
-use crate::{RunError, RunOptions};
+use crate::{Event, RunError, RunOptions};
 use engine::ENGINES;
+use load::SharedZones;
 use load::verify::Verifier;
 use measure::Direction;
 use model::JobError;
@@ -20,6 +21,8 @@ use std::path::Path;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Prepared {
     pub(crate) files: Vec<PlannedFile>,
+    /// The zones of each file, if it works in zones (`zonemode=zbd`).
+    pub(crate) zones: Vec<Option<SharedZones>>,
     /// The I/O log that it replays, if any.
     pub(crate) replay: Option<ReplayLog>,
     /// The error that prevents it from running.
@@ -84,12 +87,15 @@ pub(crate) fn prepare(
         match prepare_job(job, replay, &mut guard, context) {
             Ok(clones) => prepared.extend(clones),
             Err(Unprepared::Failed(error)) => {
-                let failed = Prepared { files: Vec::new(), replay: None, error: Some(error) };
+                let failed = Prepared { error: Some(error), ..Prepared::default() };
                 prepared.extend(std::iter::repeat_n(failed, job.clones as usize));
             }
             Err(Unprepared::All(error)) => return Err(error),
         }
     }
+    let files: Vec<&[PlannedFile]> = prepared.iter().map(|ready| ready.files.as_slice()).collect();
+    let zones = zones::share(workers, &files)?;
+    prepared.iter_mut().zip(zones).for_each(|(ready, zones)| ready.zones = zones);
     Ok(prepared)
 }
 
@@ -109,6 +115,12 @@ fn prepare_job(
         let by_number = replayed.iter().flatten().flat_map(|worker| worker.by_number.iter());
         guard.check(job, &clones, &by_number.map(|path| path.as_path()).collect::<BTreeSet<&Path>>())?;
         devices::prepare(job, &clones, context.root)?;
+        for file in clones.iter().flatten() {
+            if let Some(asked) = file.cut_to_zones {
+                let used = (file.region.start, file.region.end);
+                context.observer.event(Event::WholeZones { path: &file.path, asked, used });
+            }
+        }
         // Clones that share a file would each create it; it is then created for all of them first, even with
         // create_serialize=0.
         let shared = job.clones > 1 && !(job.files.names.is_empty() && job.files.handling.below.is_empty());
@@ -119,7 +131,11 @@ fn prepare_job(
         }
     }
     let replayed = replayed.into_iter().flatten().map(Some).chain(std::iter::repeat_with(|| None));
-    Ok(clones.into_iter().zip(replayed).map(|(files, replay)| Prepared { files, replay, error: None }).collect())
+    Ok(clones
+        .into_iter()
+        .zip(replayed)
+        .map(|(files, replay)| Prepared { files, replay, ..Prepared::default() })
+        .collect())
 }
 
 /// The files whose disks are monitored.

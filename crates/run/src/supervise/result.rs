@@ -17,7 +17,7 @@ use model::{
     CpuUsage, DirectionResult, Echo, JobError, JobResult, LatencyGoal, LatencyStatistics, PassMark, PassResult,
     PriorityLatency, ReportStyle, RunResult, SyncResult,
 };
-use plan::{JobPlan, WorkerPlan, Workload};
+use plan::{JobPlan, WorkerPlan, Workload, ZonePlan};
 use std::path::Path;
 use std::sync::PoisonError;
 
@@ -168,7 +168,8 @@ impl<'a> WorkerInResult<'a> {
             ios,
             short_ios: record.short_ios[at],
             dropped_ios: 0,
-            zone_resets: if direction == Direction::Write && record.finished != 0 { record.zone_resets } else { 0 },
+            zone_resets: (matches!(self.plan.job.load.zones, ZonePlan::Zoned(_)) && direction != Direction::Read)
+                .then_some(if record.finished != 0 { record.zone_resets } else { 0 }),
             runtime: if bytes > 0 { self.window(record, direction, measured) } else { Nanos::ZERO },
             submission: (plan.submission_latency && is_queued(self.plan.job) && record.blind_to_submission == 0).then(
                 || {

@@ -117,6 +117,7 @@ impl<'run, 'scope> WorkerPool<'run, 'scope> {
         WorkerSetup {
             plan: workers[index],
             files: &prepared[index].files,
+            zones: &prepared[index].zones,
             replay: prepared[index].replay.as_ref(),
             control: &shared.controls[index],
             mailbox: &shared.mailboxes[index],

@@ -29,7 +29,7 @@ use block_lifetimes::{BlockTracker, Blocks};
 use both_witnesses::Both;
 use engine::{Engine, EngineClock, EngineError, JobFacts, Setup, Visitor};
 use load::content::Content;
-use load::{Load, LoadSetup, RecordFailure, Region, Witness};
+use load::{Load, LoadSetup, RecordFailure, Region, SharedZones, Witness};
 use measure::{Clock, Nanos, SystemClock};
 use model::JobError;
 use plan::{Isolation, JobPlan, WorkerPlan};
@@ -44,6 +44,8 @@ use sys::machine::shared_memory::SharedBlocks;
 pub(crate) struct WorkerSetup<'run> {
     pub(crate) plan: WorkerPlan<'run>,
     pub(crate) files: &'run [PlannedFile],
+    /// The zones of each file, shared by all workers.
+    pub(crate) zones: &'run [Option<SharedZones>],
     /// The I/O log that it replays, if any.
     pub(crate) replay: Option<&'run ReplayLog>,
     /// The control block that it shares with the parent.
@@ -155,7 +157,13 @@ fn set_up_and_run(
 fn make_load(setup: &WorkerSetup<'_>, open: &OpenFiles, blocks: Option<&Arc<Blocks>>) -> Result<Load, JobError> {
     let job = setup.plan.job;
     let regions: Vec<Region> = setup.files.iter().map(|file| file.region).collect();
-    let given = LoadSetup { job, number: setup.plan.number, regions: &regions, system_seed: setup.system_seed };
+    let given = LoadSetup {
+        job,
+        number: setup.plan.number,
+        regions: &regions,
+        zones: setup.zones,
+        system_seed: setup.system_seed,
+    };
     let load = match (&job.replay, setup.replay) {
         (Some(plan), Some(replayed)) => {
             let player = Player::new(plan, replayed).map_err(record_error)?;

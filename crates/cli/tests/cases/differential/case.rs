@@ -55,6 +55,8 @@ pub(super) struct Case {
     pub(super) ends: Option<i32>,
     /// Needs a block device of its own for `{dev}`.
     pub(super) on_device: bool,
+    /// Debian's stable fio answers otherwise: only the newest is asked.
+    pub(super) newest_only: bool,
     /// What the kernel is asked for: the calls that strace writes down, and the words of the lines that are counted.
     pub(super) asked: Option<(&'static str, &'static [&'static str])>,
 }
@@ -76,6 +78,7 @@ impl Case {
             report_file: None,
             ends: matches!(held, Held::Report | Held::Words | Held::Ios(_)).then_some(0),
             on_device: false,
+            newest_only: false,
             asked: None,
         }
     }
@@ -115,6 +118,19 @@ impl Case {
     /// Input that both refuse.
     pub(super) fn refused(name: &'static str, words: &str) -> Case {
         Case::new(name, words, Held::Refusal)
+    }
+
+    /// Of the newest fio alone.
+    pub(super) const fn newest_only(mut self) -> Case {
+        self.newest_only = true;
+        self
+    }
+
+    /// True if it lasts for a given time or at a given rate.
+    pub(super) fn takes_time(&self) -> bool {
+        let times = ["runtime", "rate", "thinktime"];
+        let lasts = |text: &String| times.iter().any(|time| text.contains(time));
+        self.call.words.iter().any(lasts) || self.call.files.iter().any(|(_, text)| lasts(text))
     }
 
     /// With a file that lies there before.

@@ -86,8 +86,11 @@ pub(super) fn groups() -> Vec<Cases> {
             let case = case.clone();
             newest = newest.case(name, move || {
                 let theirs = answer_of(&newest::fio(), &case)?;
-                held(differences(&case, &theirs, &ours())?)
+                held(differences_that_stay(&case, &newest::fio(), &theirs)?)
             });
+        }
+        if case.newest_only {
+            continue;
         }
         for option in omitted::noticed_by(name) {
             let (case, oracle) = (case.clone(), oracle.clone());
@@ -96,7 +99,7 @@ pub(super) fn groups() -> Vec<Cases> {
             });
         }
         let (own, other, third) = (case.clone(), case.clone(), case);
-        cases = cases.case(name, move || held(differences(&own, &answer_of_fio(&own, &oracle)?, &ours())?));
+        cases = cases.case(name, move || held(differences_that_stay(&own, &fio(), &answer_of_fio(&own, &oracle)?)?));
         itself = itself
             .on_request(name, move || held(differences(&other, &answer_of_fio(&other, &Oracle::default())?, &fio())?));
         search = search.on_request(name, move || omitted::search(&third, &answer_of_fio(&third, &Oracle::default())?));
@@ -135,6 +138,19 @@ fn answer_of(fio: &Program, case: &Case) -> Result<Answer, String> {
         if found.outcome.end == End::TooLate {
             found = answer(case, fio)?;
         }
+    }
+    Ok(found)
+}
+
+/// The differences between fio's answer and ours. A case that takes time, and so depends on what else the machine does,
+/// is given to both up to three times.
+fn differences_that_stay(case: &Case, fio: &Program, oracle: &Answer) -> Result<Vec<String>, String> {
+    let mut found = differences(case, oracle, &ours())?;
+    for _ in 0..2 {
+        if found.is_empty() || !case.takes_time() {
+            break;
+        }
+        found = differences(case, &answer_of(fio, case)?, &ours())?;
     }
     Ok(found)
 }

@@ -5,14 +5,6 @@ use std::path::Path;
 
 /// Cases in which the newest fio differs from Debian's stable one and from plumb, each with the reason.
 pub(super) const DIFFERS: &[(&str, &str)] = &[
-    ("trims_on_a_device", TRIMS),
-    ("random_trims_on_a_device", TRIMS),
-    ("trimwrite_on_a_device", TRIMS),
-    ("trims_then_writes", TRIMS),
-    ("engine_null_trims", TRIMS),
-    ("engine_falloc_punches", TRIMS),
-    ("a_split_of_trims_alone", TRIMS),
-    ("a_split_without_a_share", TRIMS),
     ("cmdprio_percentage", PRIORITIES),
     ("cmdprio_percentage_on_io_uring", PRIORITIES),
     ("cmdprio_beside_the_priority_of_the_job", PRIORITIES),
@@ -24,7 +16,6 @@ pub(super) const DIFFERS: &[(&str, &str)] = &[
     ("ios_some_at_random", "it draws other positions for percentage_random; both are as random as asked for"),
 ];
 
-const TRIMS: &str = "3.41 prints `0 zone resets` behind every trim; 3.42 and plumb only for jobs with zones";
 const PRIORITIES: &str = "it prints the hint of a priority as a third number; plumb has it in JSON";
 
 /// True if the newest fio answers this case as Debian's stable one does.

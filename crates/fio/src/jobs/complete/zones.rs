@@ -4,7 +4,7 @@ use super::Findings;
 use crate::options::draft::{Draft, ZoneDraft, ZoneMode};
 use crate::options::values::Amount;
 use measure::Direction;
-use plan::{Gap, LoadPlan, Strides, ZonePlan, Zoned};
+use plan::{BlockSize, Gap, LoadPlan, Strides, ZONE_BYTES_MAX, ZonePlan, Zoned};
 
 /// Builds the zone plan of a job.
 pub(super) fn plan(zones: &ZoneDraft) -> ZonePlan {
@@ -20,15 +20,9 @@ pub(super) fn plan(zones: &ZoneDraft) -> ZonePlan {
                 Amount::Percent(percent) => Gap::Percent(percent),
             },
         }),
-        ZoneMode::Zoned => ZonePlan::Zoned(Zoned {
-            size: zones.size,
-            capacity: or(zones.zoned.capacity, zones.size),
-            open_most: [zones.zoned.open_most.unwrap_or(0), zones.job_open_most]
-                .into_iter()
-                .filter(|&most| most > 0)
-                .min(),
-            ..zones.zoned
-        }),
+        ZoneMode::Zoned => {
+            ZonePlan::Zoned(Zoned { size: zones.size, capacity: or(zones.zoned.capacity, zones.size), ..zones.zoned })
+        }
     }
 }
 
@@ -63,22 +57,42 @@ pub(super) fn check(draft: &Draft, load: &LoadPlan, findings: &mut Findings<'_>)
         }
         _ if zones.size == 0 => findings.reject(&["zonemode"], "zones have no size", "give zonesize"),
         ZoneMode::Strided => {}
-        ZoneMode::Zoned => {
-            if zones.zoned.capacity > zones.size {
-                findings.reject(
-                    &["zonecapacity", "zonesize"],
-                    "a zone's capacity is beyond its size",
-                    "make it smaller",
-                );
-            }
-            if zones.job_open_most > 0 && zones.zoned.open_most.is_none() {
-                let help = "give max_open_zones";
-                findings.reject(&["job_max_open_zones"], "job_max_open_zones needs a limit of all jobs", help);
-            }
-            if load.mix.contains(Direction::Trim) {
-                let help = "an ordinary device has nothing to reset: a worker's zones are empty when it starts";
-                findings.reject(&["rw", "zonemode"], "zonemode=zbd takes no trims", help);
-            }
-        }
+        ZoneMode::Zoned => check_zoned(draft, load, findings),
+    }
+}
+
+/// Rejects what zones that are written sequentially cannot do.
+fn check_zoned(draft: &Draft, load: &LoadPlan, findings: &mut Findings<'_>) {
+    let (zones, size) = (&draft.zones, draft.zones.size);
+    if !(512..ZONE_BYTES_MAX).contains(&size) {
+        findings.reject(&["zonesize"], "a zone has at least 512 bytes and less than 16 TiB", "give another zonesize");
+    }
+    if zones.zoned.capacity > size {
+        findings.reject(&["zonecapacity", "zonesize"], "a zone's capacity is beyond its size", "make it smaller");
+    }
+    if zones.zoned.opened_by_job_most.is_some() && zones.zoned.open_most.is_none() {
+        let help = "give max_open_zones";
+        findings.reject(&["job_max_open_zones"], "job_max_open_zones needs a limit of all jobs", help);
+    }
+    if let Amount::Bytes(skip) = zones.skip
+        && skip % size.max(1) > 0
+    {
+        findings.reject(&["zoneskip", "zonesize"], "zoneskip is not a multiple of the zone size", "give a multiple");
+    }
+    if draft.verify.plan.replay && draft.given("verify") {
+        let help = "where a write goes in a zone depends on the others";
+        findings.reject(
+            &["experimental_verify", "zonemode"],
+            "zones are not verified by generating their writes again",
+            help,
+        );
+    }
+    let trims = &load.block_size.trim;
+    if load.mix.contains(Direction::Trim) && *trims != BlockSize::Fixed(u32::try_from(size).unwrap_or(u32::MAX)) {
+        let help = "a trim resets a whole zone: give bs=,,SIZE with the zone size";
+        findings.reject(&["bs", "zonesize"], "trims are not of the zone size", help);
+    }
+    if load.mix.contains(Direction::Write) && u64::from(load.block_size.write.largest()) > size {
+        findings.reject(&["bs", "zonesize"], "a written block is larger than a zone", "give a smaller bs");
     }
 }

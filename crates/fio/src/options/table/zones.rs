@@ -60,7 +60,7 @@ pub(super) const ROWS: &[Row] = &[
     works(
         "job_max_open_zones",
         OPEN_ZONES,
-        put!(Count, zones.job_open_most),
+        put!(Count, zones.zoned.opened_by_job_most, |most| (most > 0).then_some(most)),
         "Maximum number of open zones per job; 0 for no limit",
     )
     .default("0"),

@@ -216,6 +216,10 @@ fn read_job(entry: &Entry<'_>, line: u64) -> ReadJob {
     let kinds = [ReadKind::Read, ReadKind::Write, ReadKind::Trim, ReadKind::Mixed];
     found.directions =
         kinds.into_iter().filter_map(|kind| Some(read_direction(job.get(kind.word())?.as_object()?, kind))).collect();
+    let resets = get(job, "zone_resets");
+    for found in &mut found.directions {
+        found.zone_resets = resets.filter(|_| matches!(found.kind, ReadKind::Write | ReadKind::Trim));
+    }
     let moved =
         |kind: ReadKind, key: &str| job.get(kind.word()).and_then(Value::as_object).and_then(|object| get(object, key));
     found.issued = totals(kinds, |kind| moved(kind, "total_ios"));

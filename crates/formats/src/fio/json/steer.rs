@@ -1,6 +1,6 @@
 //! Latency target of a job, its steady state, and the CPU idleness of a run in fio's JSON.
 
-use measure::Nanos;
+use measure::{Direction, Nanos};
 use model::{JobResult, LatencyGoal, RunResult, SteadyResult};
 use serde_json::{Map, Value, json};
 
@@ -21,6 +21,15 @@ pub(super) fn put_goal(job: &mut Map<String, Value>, row: &JobResult) {
         ("latency_window_us", json!(window)),
     ];
     job.extend(pairs.map(|(key, value)| (key.to_owned(), value)));
+}
+
+/// Appends the number of zone resets of a job that wrote or trimmed zones.
+pub(super) fn put_zone_resets(job: &mut Map<String, Value>, row: &JobResult) {
+    let moved = [Direction::Write, Direction::Trim].map(|direction| &row.directions[direction]);
+    let resets = moved.into_iter().filter(|found| found.ios > 0).find_map(|found| found.zone_resets);
+    if let Some(resets) = resets {
+        job.insert("zone_resets".into(), json!(resets));
+    }
 }
 
 /// Appends the steady state section.

@@ -118,6 +118,7 @@ fn job(row: &JobResult, groups: &[Group], detail: Detail) -> Value {
     }
     super::blocks::put(&mut job, row);
     steer::put_steady(&mut job, row);
+    steer::put_zone_resets(&mut job, row);
     Value::Object(job)
 }
 

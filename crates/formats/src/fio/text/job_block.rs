@@ -8,7 +8,7 @@ use crate::fio::percent_rows;
 use crate::write_number::{Step, scaled};
 use crate::{local_time, printable};
 use jiff::tz::TimeZone;
-use measure::{Direction, PerDirection, SampleStatistics};
+use measure::{PerDirection, SampleStatistics};
 use model::{
     BlockLives, DirectionResult, JobResult, LatencyStatistics, PriorityLatency, ReportStyle, SteadyResult, Unified,
 };
@@ -120,8 +120,8 @@ fn rate_line(found: &DirectionResult, kind: Shown, style: &ReportStyle) -> Strin
     let milliseconds = found.runtime.as_millis_ceil();
     let iops = (u128::from(found.ios) * 1000).checked_div(u128::from(milliseconds)).unwrap_or(0);
     let bandwidth = found.bytes_per_second().unwrap_or(0);
-    let resets = match kind {
-        Shown::One(Direction::Write) => format!("; {} zone resets", found.zone_resets),
+    let resets = match (kind, found.zone_resets) {
+        (Shown::One(_), Some(resets)) => format!("; {resets} zone resets"),
         _ => String::new(),
     };
     format!(

@@ -13,7 +13,7 @@ mod start;
 pub(crate) use disk::mean_of;
 pub(crate) use job_block::cpu_percent;
 pub(crate) use read::TextReader;
-pub use start::{error_line, job_lines, layout_line, starting_line, version_line};
+pub use start::{error_line, job_lines, layout_line, starting_line, version_line, whole_zones_lines};
 
 use crate::View;
 use crate::fio::group;
