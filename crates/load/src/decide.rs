@@ -489,6 +489,10 @@ impl Load {
             Verdict::Pause(next) => return next,
         }
         if let Some(next) = self.review.as_mut().map(Review::step).and_then(review_step) {
+            if matches!(next, Next::Issue(_)) {
+                // A trim of a block that was written counts for number_ios.
+                self.limits.count(1, 0);
+            }
             return next;
         }
         if self.replay.is_some() {
@@ -653,7 +657,9 @@ impl Load {
 
     /// Handles the end of the data on every target: another pass, or the end.
     fn end_pass(&mut self) -> Next {
-        if let Some(next) = self.rest_of_review() {
+        if (self.passes.ios == 0 || self.limits.verifies_after(self.passes.over + 1, self.rules.largest))
+            && let Some(next) = self.rest_of_review()
+        {
             return next;
         }
         self.passes.over += 1;
@@ -697,7 +703,7 @@ impl Load {
             Order::Permuted { permutation, used, blocks } => {
                 (*blocks - *used, PlainKind::Permuted { start, permutation: permutation.clone(), used: *used })
             }
-            Order::Register(_) | Order::Mapped { .. } | Order::Skewed(_) => return,
+            Order::Register(_) | Order::Mapped { .. } | Order::Skewed(_) | Order::Listed | Order::Sprandom(_) => return,
         };
         let left = possible.min(self.limits.ios_left(length));
         self.run = PlainRun { left, planned: left, operation: direction.map(Operation::of), length, kind };

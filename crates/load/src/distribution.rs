@@ -63,7 +63,7 @@ impl Skew {
         let most = blocks.read.max(blocks.write).max(blocks.trim);
         let ranked = |ranks, centre| Some(Skew::Ranked(ranks, Scatter::new(most, key, centre)));
         match plan {
-            Distribution::Uniform => None,
+            Distribution::Uniform | Distribution::Sequence(_) => None,
             Distribution::Zipf(exponent, centre) => ranked(Ranks::zipf(most, *exponent), *centre),
             Distribution::Pareto(share, centre) => ranked(Ranks::pareto(most, *share), *centre),
             Distribution::Normal(percent, centre) => ranked(Ranks::normal(most, *percent), *centre),

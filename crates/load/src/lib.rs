@@ -25,6 +25,7 @@ mod replay;
 mod review;
 mod shared_zones;
 mod sizes;
+mod sprandom;
 mod syncs;
 mod tausworthe;
 mod think;
@@ -201,6 +202,36 @@ pub enum LoadError {
         origin: String,
         /// Number of blocks of the map.
         blocks: u64,
+    },
+    /// A sequence of blocks goes beyond a region.
+    #[error(
+        "job `{job}` ({origin}): random_distribution=sequence names block {block}, and the smallest region has {blocks} \
+         blocks; give smaller numbers or a larger size="
+    )]
+    BeyondRegion {
+        /// Name of the job.
+        job: String,
+        /// File and line of the job.
+        origin: String,
+        /// Largest block of the sequence.
+        block: u64,
+        /// Number of blocks of the smallest region.
+        blocks: u64,
+    },
+    /// A region of `sprandom` is too small.
+    #[error(
+        "job `{job}` ({origin}): sprandom's {regions} regions have {bytes} bytes each, which is not more than spr_cs or \
+         less than a block; give a smaller spr_num_regions="
+    )]
+    RegionsTooSmall {
+        /// Name of the job.
+        job: String,
+        /// File and line of the job.
+        origin: String,
+        /// Number of regions.
+        regions: u32,
+        /// Size of each, in bytes.
+        bytes: u64,
     },
     /// No region holds a single block.
     #[error(

@@ -1,7 +1,8 @@
 //! The amount of I/O: limits by bytes, I/Os and loops.
 
 use super::Region;
-use plan::{Extent, JobPlan, Mix, Step, ZonePlan};
+use measure::Direction;
+use plan::{Distribution, Extent, JobPlan, Mix, Step, ZonePlan};
 
 /// The amount of I/O and how much of it is issued. The runtime is handled elsewhere.
 #[derive(Clone, Debug)]
@@ -15,6 +16,8 @@ pub(super) struct Limits {
     /// True if passes are repeated until the amount of a loop is reached. With gaps between blocks or zones, a pass
     /// that ends with the last block is complete.
     fills_up: bool,
+    /// True if blocks are verified when the last pass has written them, and not after each pass.
+    verifies_last_pass: bool,
     issued_bytes: u64,
     issued_ios: u64,
 }
@@ -23,17 +26,20 @@ impl Limits {
     pub(super) fn new(job: &JobPlan, regions: &[Region]) -> Self {
         // A block is trimmed and written: twice the bytes and twice the I/Os.
         let times = if job.load.mix == Mix::TrimWrite { 2 } else { 1 };
-        let loops = job.limits.loops.max(1);
+        let until_all_written = job.load.sprandom.is_some();
+        let loops = if until_all_written { 1 } else { job.limits.loops.max(1) };
         let loop_bytes = bytes_per_loop(job, regions).saturating_mul(times);
         // A time-based job runs until its time is over, whatever was issued by then (fio ignores number_ios, too).
         let counted = !is_time_based(job);
         Limits {
-            bytes: counted.then(|| loop_bytes.saturating_mul(loops)),
+            bytes: counted.then(|| if until_all_written { u64::MAX } else { loop_bytes.saturating_mul(loops) }),
             ios: job.limits.ios.filter(|_| counted).map(|ios| ios.saturating_mul(times).saturating_mul(loops)),
-            loop_bytes,
+            loop_bytes: if until_all_written { 0 } else { loop_bytes },
             loops,
-            fills_up: job.files.io_size.is_some()
-                || !matches!(job.load.step, Step::Skip(_)) && job.load.zones == ZonePlan::None,
+            fills_up: fills_up(job),
+            verifies_last_pass: job.files.io_size.is_some()
+                || matches!(job.load.distribution, Distribution::Sequence(_))
+                || job.verify.as_ref().is_some_and(|plan| plan.only),
             issued_bytes: 0,
             issued_ios: 0,
         }
@@ -57,12 +63,33 @@ impl Limits {
         self.bytes.is_none() || passes < self.loops || (self.fills_up && short >= u64::from(largest))
     }
 
+    /// True if what a pass wrote is verified at its end; false if the next pass writes the same blocks before. `passes`
+    /// and `largest` are those of [`Limits::wants_another_pass`].
+    pub(super) fn verifies_after(&self, passes: u64, largest: u32) -> bool {
+        !(self.verifies_last_pass && self.wants_another_pass(passes, largest))
+    }
+
     /// Number of I/Os of `length` bytes that may be issued before [`Limits::reached`].
     pub(super) fn ios_left(&self, length: u32) -> u64 {
         let by_bytes =
             self.bytes.map_or(u64::MAX, |bytes| bytes.saturating_sub(self.issued_bytes).div_ceil(u64::from(length)));
         let by_ios = self.ios.map_or(u64::MAX, |ios| ios.saturating_sub(self.issued_ios));
         by_bytes.min(by_ios)
+    }
+}
+
+/// True if passes are repeated until the amount of a loop is reached. A job that verifies each block that it wrote once,
+/// because of a random map or of zones, ends with its first pass, as in fio.
+fn fills_up(job: &JobPlan) -> bool {
+    let zoned = matches!(job.load.zones, ZonePlan::Zoned(_));
+    let once = zoned || (job.load.random && job.load.cover_all && job.load.distribution == Distribution::Uniform);
+    let verifies = job.verify.as_ref().is_some_and(|plan| plan.check && !plan.only);
+    if job.load.sequence_strides && matches!(job.load.distribution, Distribution::Sequence(_)) {
+        return false;
+    }
+    match job.files.io_size {
+        Some(_) => !(once && verifies && job.load.mix.contains(Direction::Write)),
+        None => !matches!(job.load.step, Step::Skip(_)) && job.load.zones == ZonePlan::None,
     }
 }
 

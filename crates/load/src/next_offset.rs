@@ -8,12 +8,13 @@ use super::permutation::Permutation;
 use super::random::{Purpose, Random, stream_seed};
 use super::shared_zones::SharedZones;
 use super::sizes::{SizeSteps, Sizes};
+use super::sprandom::Sprandom;
 use super::tausworthe::Tausworthe;
 use super::windows::Strided;
 use super::zones::{Course, Rewrites, ZoneMap};
 use super::{LoadError, LoadSetup, Reach, Region};
 use measure::{Direction, PerDirection, split_mix};
-use plan::{Generator, LoadPlan, Step, ZonePlan};
+use plan::{Distribution, Generator, LoadPlan, Step, ZonePlan};
 
 /// Checks that there is a block to do I/O on.
 ///
@@ -26,8 +27,36 @@ pub(super) fn check(setup: &LoadSetup<'_>) -> Result<(), LoadError> {
     match setup.regions.iter().map(Region::bytes).max() {
         None => Err(LoadError::NoTargets { job, origin }),
         Some(largest) if largest < u64::from(block) => Err(LoadError::RegionTooSmall { job, origin, block, largest }),
-        Some(_) => Ok(()),
+        Some(largest) => check_sprandom(setup, largest).and_then(|()| check_sequence(setup)),
     }
+}
+
+/// Checks that every block of a sequence is in every region.
+fn check_sequence(setup: &LoadSetup<'_>) -> Result<(), LoadError> {
+    let plan = &setup.job.load;
+    let Distribution::Sequence(list) = &plan.distribution else { return Ok(()) };
+    if !plan.random || plan.sequence_strides {
+        return Ok(());
+    }
+    let unit = plan.align.read.into_iter().chain(plan.align.write).chain([plan.smallest()]).max().unwrap_or(1);
+    let blocks = setup.regions.iter().map(|region| region.bytes() / u64::from(unit)).min().unwrap_or(0);
+    match list.iter().max() {
+        Some(&block) if block >= blocks => {
+            let (job, origin) = (setup.job.name.clone(), setup.job.origin.clone());
+            Err(LoadError::BeyondRegion { job, origin, block, blocks })
+        }
+        _ => Ok(()),
+    }
+}
+
+fn check_sprandom(setup: &LoadSetup<'_>, size: u64) -> Result<(), LoadError> {
+    let Some(plan) = &setup.job.load.sprandom else { return Ok(()) };
+    let (bytes, regions) = (plan.region_bytes(size), plan.regions);
+    if bytes <= plan.cache_bytes || bytes < u64::from(setup.job.load.smallest()) {
+        let (job, origin) = (setup.job.name.clone(), setup.job.origin.clone());
+        return Err(LoadError::RegionsTooSmall { job, origin, regions, bytes });
+    }
+    Ok(())
 }
 
 /// All targets of a worker, and the random streams that choose among their blocks.
@@ -47,6 +76,8 @@ pub(super) struct Draws {
     sequential: Random,
     /// Number of I/Os that still belong to the last random draw.
     of_draw: u32,
+    /// Number of I/Os of each direction, in a job that goes by a list of blocks. It goes on over passes.
+    listed: PerDirection<u64>,
 }
 
 /// The settings of all targets.
@@ -69,6 +100,31 @@ struct Rules {
     number: u32,
     rewrites: Rewrites,
     wide: bool,
+    /// The blocks of a sequence, in turn.
+    sequence: Option<Sequence>,
+}
+
+/// A list of blocks that all targets go by.
+#[derive(Clone, Debug)]
+struct Sequence {
+    blocks: Box<[u64]>,
+    /// Blocks between the starts of two rounds.
+    stride: u64,
+}
+
+impl Sequence {
+    fn of(plan: &LoadPlan) -> Option<Self> {
+        let Distribution::Sequence(blocks) = &plan.distribution else { return None };
+        let stride = if plan.sequence_strides { blocks.len() as u64 } else { 0 };
+        plan.random.then(|| Sequence { blocks: blocks.as_slice().into(), stride })
+    }
+
+    /// The block of I/O `number`.
+    fn block(&self, number: u64) -> u64 {
+        let length = self.blocks.len() as u64;
+        let place = usize::try_from(number % length).unwrap_or(usize::MAX);
+        self.blocks.get(place).map_or(0, |block| block.saturating_add((number / length).saturating_mul(self.stride)))
+    }
 }
 
 /// One target.
@@ -117,6 +173,10 @@ pub(super) enum Order {
     Mapped { map: BlockMap, unit: u64 },
     /// A non-uniform distribution.
     Skewed(Skew),
+    /// The blocks of the job's sequence.
+    Listed,
+    /// Writes that precondition an SSD.
+    Sprandom(Box<Sprandom>),
 }
 
 /// The result of asking a target for a position.
@@ -158,6 +218,7 @@ impl Targets {
             number: setup.number,
             rewrites: if setup.job.verify.is_some() { Rewrites::NextPass } else { Rewrites::Always },
             wide: plan.generator == Generator::Tausworthe64 || most_blocks > Some(1 << 32),
+            sequence: Sequence::of(plan),
         };
         let shared = setup.zones.iter().map(Option::as_ref).chain(std::iter::repeat(None));
         let each = (0u64..)
@@ -192,7 +253,7 @@ impl Targets {
     /// Begins a new pass over all targets.
     pub(super) fn restart(&mut self) {
         if self.rules.repeat {
-            self.draws = self.rules.draws();
+            self.draws = Draws { listed: self.draws.listed, ..self.rules.draws() };
         }
         for target in &mut self.each {
             target.begin_pass();
@@ -219,6 +280,7 @@ impl Rules {
             size: Random::new(seed(Purpose::Size)),
             sequential: Random::new(seed(Purpose::Sequential)),
             of_draw: 0,
+            listed: PerDirection::default(),
         }
     }
 }
@@ -345,6 +407,9 @@ impl Target {
         };
         let course = if random { Course::Random } else { Course::Sequential };
         let offer = if self.zones.is_some() { self.in_zone(offer, direction, course) } else { offer };
+        if rules.sequence.is_some() {
+            draws.listed[direction] += 1;
+        }
         if let Offer::Bytes { offset, length } = offer {
             self.next[direction] = offset + u64::from(length);
             self.last[direction] = Some(offset);
@@ -417,6 +482,13 @@ impl Target {
             }),
             Order::Register(register) => register.next_block(),
             Order::Skewed(skew) => Some(skew.draw(&mut draws.skewed, direction, blocks)),
+            Order::Listed => {
+                let block = rules.sequence.as_ref().map_or(0, |sequence| sequence.block(draws.listed[direction]));
+                // With a stride, the first block outside ends the job.
+                return self.block_at(direction, block, draws, rules);
+            }
+            Order::Sprandom(_) if direction != Direction::Write => Some(draws.offset.below(blocks)),
+            Order::Sprandom(writes) => writes.next_block(),
             Order::Mapped { map, unit: bit } => {
                 match take_mapped(map, *bit, size, (unit, blocks), &rules.sizes[direction], draws) {
                     Some((offset, length)) => return Offer::Bytes { offset: self.start + offset, length },
@@ -431,8 +503,13 @@ impl Target {
             }
             return self.used_up(rules);
         };
-        let offset = self.start + block * unit;
-        match rules.sizes[direction].draw(&mut draws.size, self.end.saturating_sub(offset)) {
+        self.block_at(direction, block, draws, rules)
+    }
+
+    fn block_at(&self, direction: Direction, block: u64, draws: &mut Draws, rules: &Rules) -> Offer {
+        let offset = block.checked_mul(u64::from(rules.units[direction])).and_then(|at| at.checked_add(self.start));
+        let Some(offset) = offset.filter(|&offset| offset < self.end) else { return Offer::Over };
+        match rules.sizes[direction].draw(&mut draws.size, self.end - offset) {
             Some(length) => Offer::Bytes { offset, length },
             None => Offer::Over,
         }
@@ -516,7 +593,8 @@ impl Target {
             Order::Permuted { used, .. } => *used = 0,
             Order::Register(register) => register.restart(),
             Order::Mapped { map, .. } => map.clear(),
-            Order::Free | Order::Skewed(_) => {}
+            Order::Sprandom(writes) => writes.restart(),
+            Order::Free | Order::Skewed(_) | Order::Listed => {}
         }
     }
 
@@ -542,6 +620,13 @@ impl Order {
         let blocks = size / u64::from(unit);
         if !plan.random {
             return Ok(Order::Free);
+        }
+        if let Some(sprandom) = &plan.sprandom {
+            let unit = plan.block_size.write.smallest().max(1);
+            return Ok(Order::Sprandom(Box::new(Sprandom::new(sprandom, size / u64::from(unit), unit, key))));
+        }
+        if rules.sequence.is_some() {
+            return Ok(Order::Listed);
         }
         if let Some(skew) = Skew::new(&plan.distribution, by_direction, rules.units, key) {
             return Ok(Order::Skewed(skew));

@@ -14,6 +14,7 @@ use std::collections::{BTreeMap, VecDeque};
 /// The verify state of a job.
 #[derive(Debug)]
 pub(super) struct Review {
+    reads: Reads,
     written: Written,
     /// Number of writes issued so far, which is the sequence number of the last one.
     writes: u64,
@@ -26,6 +27,13 @@ pub(super) struct Review {
     trims: Option<Trims>,
     /// The writes that an earlier run completed, from its state file.
     known: Option<State>,
+}
+
+/// Reading back of blocks. A job with `do_verify=0` and `trim_backlog` only trims them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reads {
+    Back,
+    Nothing,
 }
 
 /// One block that was written.
@@ -80,6 +88,8 @@ struct Trims {
     plan: TrimPlan,
     draws: Random,
     chosen: VecDeque<(u32, u64, u32)>,
+    /// Number of blocks chosen since the last trims.
+    since: u64,
     /// Number of them that are due now.
     due: u64,
 }
@@ -115,7 +125,7 @@ pub(super) enum Turn {
 impl Review {
     /// The review of a job; `None` if nothing is read back.
     pub(super) fn new(job: &JobPlan, seed: u64) -> Option<Review> {
-        let plan = job.verify.as_ref().filter(|plan| plan.check)?;
+        let plan = job.verify.as_ref().filter(|plan| plan.check || plan.trim.is_some())?;
         if job.load.mix == Mix::Only(Direction::Read) || !job.load.mix.contains(Direction::Write) {
             return None;
         }
@@ -123,6 +133,7 @@ impl Review {
         let at_end = job.load.end_fsync || job.load.fsync_on_close;
         let unflushed = Unflushed { blocks: VecDeque::new(), at_end };
         Some(Review {
+            reads: if plan.check { Reads::Back } else { Reads::Nothing },
             written: if in_order { Written::InOrder(VecDeque::new()) } else { Written::Latest(BTreeMap::new()) },
             writes: 0,
             backlog: plan.backlog.filter(|&blocks| blocks > 0),
@@ -133,6 +144,7 @@ impl Review {
                 plan,
                 draws: Random::new(stream_seed(seed, 0, Purpose::Trim)),
                 chosen: VecDeque::new(),
+                since: 0,
                 due: 0,
             }),
             known: None,
@@ -174,6 +186,7 @@ impl Review {
             && trims.draws.below(100) < u64::from(trims.plan.percent)
         {
             trims.chosen.push_back((target, offset, length));
+            trims.since += 1;
         }
         let block = Block { target, offset, length, expects: Expects::Write(number) };
         match &mut self.unflushed {
@@ -208,7 +221,9 @@ impl Review {
     /// The next step while blocks are still being written.
     pub(super) fn step(&mut self) -> Turn {
         match self.stage {
-            Stage::Off if self.backlog.is_some_and(|blocks| self.written.len() >= blocks) => {
+            Stage::Off
+                if self.backlog.is_some_and(|blocks| self.written.len() >= blocks) && self.reads == Reads::Back =>
+            {
                 self.begin(self.batch.unwrap_or(self.written.len()))
             }
             Stage::Owing(left) if self.written.len() > 0 => self.begin(left),
@@ -232,6 +247,9 @@ impl Review {
 
     /// The next step at the end of a pass: all blocks that were written are due.
     pub(super) fn finish(&mut self) -> Turn {
+        if self.reads == Reads::Nothing {
+            return Turn::None;
+        }
         if let Some(unflushed) = &mut self.unflushed {
             let left = std::mem::take(&mut unflushed.blocks);
             if unflushed.at_end {
@@ -250,14 +268,15 @@ impl Review {
         Turn::Begin
     }
 
-    /// Trims blocks if enough of those selected for trimming were written.
+    /// Trims blocks if enough of those selected for trimming were written since the last trims.
     fn trim(&mut self) -> Turn {
         let Some(trims) = &mut self.trims else { return Turn::None };
         let waiting = trims.chosen.len() as u64;
         if trims.due == 0 {
-            if waiting < trims.plan.backlog {
+            if trims.since < trims.plan.backlog {
                 return Turn::None;
             }
+            trims.since = 0;
             trims.due = trims.plan.batch.unwrap_or(waiting).min(waiting);
             return Turn::Settle;
         }
@@ -278,7 +297,8 @@ fn writes_once(job: &JobPlan) -> bool {
     let mapped = job.load.cover_all && job.load.distribution == Distribution::Uniform;
     let all_random = job.load.percent_random.write >= 100;
     let once = job.load.step == Step::Plain && (!job.load.random || (mapped && all_random));
-    once && job.files.io_size.is_none() && !job.limits.time_based && job.replay.is_none()
+    let only_the_last = job.limits.loops > 1 && job.verify.as_ref().is_some_and(|plan| plan.only);
+    once && !only_the_last && job.files.io_size.is_none() && !job.limits.time_based && job.replay.is_none()
 }
 
 impl Replay {

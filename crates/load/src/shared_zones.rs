@@ -24,12 +24,10 @@ impl SharedWords for Box<[AtomicU64]> {
     }
 }
 
-/// Bytes written to all zones.
-const TOTAL: usize = 0;
 /// Writes above the reset threshold since the last reset.
-const SINCE_RESET: usize = 1;
+const SINCE_RESET: usize = 0;
 /// Number of words before the slots of open zones.
-const HEAD: usize = 2;
+const HEAD: usize = 1;
 /// Words per zone: its state, and the number of jobs that wrote to it and have not verified that yet.
 const PER_ZONE: usize = 2;
 
@@ -91,16 +89,7 @@ impl SharedZones {
 
     /// Changes a zone; false if another worker changed it first.
     pub(super) fn change(&self, zone: usize, from: ZoneState, to: ZoneState) -> bool {
-        let changed = self.zone(zone).compare_exchange(from.0, to.0, AcqRel, Acquire).is_ok();
-        if changed {
-            self.words.word(TOTAL).fetch_add(to.written().wrapping_sub(from.written()), Relaxed);
-        }
-        changed
-    }
-
-    /// Bytes written to all zones.
-    pub(super) fn total(&self) -> u64 {
-        self.words.word(TOTAL).load(Relaxed)
+        self.zone(zone).compare_exchange(from.0, to.0, AcqRel, Acquire).is_ok()
     }
 
     /// Counts a write above the reset threshold; true for every `every`th.

@@ -131,6 +131,7 @@ mod coverage;
 mod extremes;
 mod golden;
 mod handling;
+mod newest;
 mod pacing;
 mod steps;
 mod zones;

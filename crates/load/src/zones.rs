@@ -237,7 +237,8 @@ impl ZoneMap {
     #[expect(clippy::cast_precision_loss, reason = "a share needs no more than 53 bits")]
     fn is_above_threshold(&self) -> bool {
         let all = self.plan.capacity * self.count as u64;
-        self.plan.reset_threshold.is_some_and(|share| self.shared.total() as f64 / all as f64 >= share)
+        let written = || (0..self.count).map(|zone| self.state(zone).written()).sum::<u64>();
+        self.plan.reset_threshold.is_some_and(|share| written() as f64 / all as f64 >= share)
     }
 
     /// Bytes that may still be written to a zone: none if the remainder is less than a block, unless remainders are

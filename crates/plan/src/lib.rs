@@ -30,7 +30,7 @@ pub use debug::{DebugPlan, Subject};
 pub use engine::{Capabilities, DEFAULT_ENGINE, EngineOptions, EngineSpec, KeepsFiles, Submission, Work};
 pub use files::{AccessAdvice, Allocate, Extent, FilePlan, SyncMode};
 pub use handling::{FileHandling, FileLock, FileService, FileType, WriteHint};
-pub use load::{BlockSize, Distribution, Generator, LoadPlan, Mix, RangeSync, Step};
+pub use load::{BlockSize, Distribution, Generator, LoadPlan, Mix, RangeSync, SprandomPlan, Step};
 pub use operation::Operation;
 pub use pace::{DepthPlan, PacePlan, ThinkCount};
 pub use pass::{Access, Creation, ExtraReads, Listed, MapAdvice, Marks, PassPlan, Race, RecordExtras, RecordOrder};

@@ -47,6 +47,10 @@ pub struct LoadPlan {
     /// Distribution of random offsets over the region.
     #[default(Distribution::Uniform)]
     pub distribution: Distribution,
+    /// Each round of a [`Distribution::Sequence`] goes on after the last one (`random_sequence_stride`).
+    pub sequence_strides: bool,
+    /// Writes each region of an SSD's flash so that it is in the state of long random writing.
+    pub sprandom: Option<SprandomPlan>,
     /// Modifier of the order of I/Os (`rw=...:N`).
     #[default(Step::Plain)]
     pub step: Step,
@@ -200,6 +204,34 @@ pub enum Distribution {
     Zoned(PerDirection<Vec<(u8, u8)>>),
     /// Percentages of I/O for ranges of the region in bytes, per direction.
     ZonedAbsolute(PerDirection<Vec<(u8, u64)>>),
+    /// These blocks, by number, again and again.
+    Sequence(Vec<u64>),
+}
+
+/// Random writes that bring an SSD into the state of long random writing in one pass (`sprandom`).
+#[derive(Clone, Copy, Debug, PartialEq, SmartDefault)]
+pub struct SprandomPlan {
+    /// Flash beyond the size that the device shows, as a fraction of that size.
+    #[default(0.15)]
+    pub over_provisioning: f64,
+    /// Number of regions that the flash is written in.
+    #[default(100)]
+    pub regions: u32,
+    /// Size of the device's write cache in bytes; 0 for none.
+    pub cache_bytes: u64,
+}
+
+impl SprandomPlan {
+    /// Size of a region in bytes, on a device that shows `size` bytes.
+    #[expect(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a byte more or less"
+    )]
+    pub fn region_bytes(&self, size: u64) -> u64 {
+        (size as f64 * (1.0 + self.over_provisioning) / f64::from(self.regions.max(1))) as u64
+    }
 }
 
 /// Random number generator for offsets.

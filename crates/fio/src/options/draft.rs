@@ -7,8 +7,8 @@ use crate::error::Place;
 use crate::options::values::{Amount, UnitBase};
 use measure::PerDirection;
 use plan::{
-    BlockSize, CgroupPlan, FlowPlan, JobPlan, MergePlan, ReplayPlan, SteadyPlan, TrimPlan, VerifyMethod, VerifyPlan,
-    WorkingSet, Zoned,
+    BlockSize, CgroupPlan, FlowPlan, JobPlan, MergePlan, ReplayPlan, SprandomPlan, SteadyPlan, TrimPlan, VerifyMethod,
+    VerifyPlan, WorkingSet, Zoned,
 };
 use std::collections::BTreeMap;
 
@@ -31,6 +31,9 @@ pub(crate) struct Draft {
     /// `bssplit`; a direction that has one does not use its other block size, whatever the order of the options.
     pub splits: PerDirection<Option<BlockSize>>,
     pub zones: ZoneDraft,
+    /// `sprandom`, and what its other options say.
+    pub sprandom: bool,
+    pub sprandom_plan: SprandomPlan,
     /// `iodepth_batch_complete_max`; `None` for the minimum.
     pub reap_max: Option<u32>,
     /// `iodepth_low`; 0 for the depth.
@@ -131,6 +134,8 @@ impl Draft {
             identical: false,
             splits: PerDirection::all(None),
             zones: ZoneDraft::default(),
+            sprandom: job.load.sprandom.is_some(),
+            sprandom_plan: job.load.sprandom.unwrap_or_default(),
             reap_max: None,
             low: 0,
             flow: FlowPlan::default(),

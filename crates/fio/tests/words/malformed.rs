@@ -132,10 +132,6 @@ const COMMAND_LINES: &[(&[&str], &str)] = &[
         &["--verify=md5", "--verify_only=1", "--time_based", "--runtime=1"],
         "verify_only writes nothing, so there is no amount of it that a time would give; leave time_based out",
     ),
-    (
-        &["--trim_percentage=5", "--verify=md5"],
-        "trim_percentage trims blocks that are verified, after trim_backlog of them; give verify and trim_backlog, or leave trim_percentage out",
-    ),
     (&["--verify=md5", "--verify_offset=42"], "verify_offset is 42, within the header of 48 bytes; give 48 or more"),
     (&["--verify_pattern=%d"], r#"verify_pattern=%d is not a pattern; write it like 0xdeadbeef, "text", 'file' or 42"#),
     (

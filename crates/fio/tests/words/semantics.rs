@@ -305,6 +305,21 @@ fn withdrawn_options_are_accepted_with_a_warning_as_in_fio() {
 }
 
 #[test]
+fn trims_without_a_backlog_and_what_sprandom_sets_are_warnings() {
+    for (words, expected) in [
+        (
+            &["--verify=md5", "--rw=write", "--trim_percentage=5"][..],
+            "it has no effect here; give verify and trim_backlog",
+        ),
+        (&["--sprandom=1", "--rw=randwrite"][..], "sprandom sets random_generator=lfsr and norandommap=1"),
+    ] {
+        let words = [&["--name=x", "--ioengine=psync", "--size=1m"], words].concat();
+        let warnings = invoke(&words, &[]).expect("a run").warnings;
+        assert!(warnings[0].title.contains(expected), "{:?}", warnings[0].title);
+    }
+}
+
+#[test]
 fn a_job_file_of_far_too_many_jobs_is_refused_as_soon_as_they_are_too_many() {
     let sections: String = (0..100_000).map(|at| format!("[j{at}]\n")).collect();
     let text = format!("[global]\nioengine=null\nsize=1m\n{sections}");

@@ -52,15 +52,8 @@ struct Needs {
     end: u64,
     /// Largest limit of open zones; 0 without one.
     slots: usize,
-    /// The jobs that write to it.
-    writers: Vec<Writer>,
-}
-
-#[derive(Debug)]
-struct Writer {
-    worker: usize,
-    region: Region,
-    has_threshold: bool,
+    /// Workers that write to it with a reset threshold, and their regions.
+    with_threshold: Vec<(usize, Region)>,
 }
 
 /// A worker's place among the zones of a file: index of the worker and of the file, and the zones' key.
@@ -70,7 +63,7 @@ type Place = (usize, usize, (Identity, u64));
 /// entry per worker.
 ///
 /// # Errors
-/// If writers of one file with a reset threshold have different regions, or there is no memory.
+/// If jobs that write to one file with a reset threshold have different regions, or there is no memory.
 pub(crate) fn share(
     workers: &[WorkerPlan<'_>],
     files: &[&[PlannedFile]],
@@ -101,20 +94,20 @@ impl Needs {
     fn add(&mut self, index: usize, worker: &WorkerPlan<'_>, zoned: &Zoned, region: Region) {
         self.end = self.end.max(region.end);
         self.slots = self.slots.max(zoned.open_most.map_or(0, |most| most as usize));
-        if worker.job.load.mix.contains(Direction::Write) {
-            self.writers.push(Writer { worker: index, region, has_threshold: zoned.reset_threshold.is_some() });
+        if worker.job.load.mix.contains(Direction::Write) && zoned.reset_threshold.is_some() {
+            self.with_threshold.push((index, region));
         }
     }
 
-    /// The threshold is a share of a job's region, and the bytes in the zones are those of all jobs.
+    /// A threshold is a share of a job's region, and the jobs count their resets together (`zone_reset_frequency`).
     fn check(&self, workers: &[WorkerPlan<'_>]) -> Result<(), RunError> {
-        let Some(writer) = self.writers.iter().find(|writer| writer.has_threshold) else { return Ok(()) };
-        let Some(other) = self.writers.iter().find(|other| other.region != writer.region) else { return Ok(()) };
-        let job = workers[writer.worker].job;
+        let Some((first, region)) = self.with_threshold.first() else { return Ok(()) };
+        let Some((other, _)) = self.with_threshold.iter().find(|(_, other)| other != region) else { return Ok(()) };
+        let job = workers[*first].job;
         let what = format!(
-            "zone_reset_threshold counts the data of all jobs, and job `{}` writes to another part of the file; give \
-             both the same offset= and size=",
-            workers[other.worker].job.name
+            "zone_reset_threshold is for jobs that write to the same part of a file, and job `{}` writes to another; \
+             give both the same offset= and size=",
+            workers[*other].job.name
         );
         Err(RunError::Unsupported { job: job.name.clone(), origin: job.origin.clone(), what })
     }

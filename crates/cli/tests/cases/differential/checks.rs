@@ -2,6 +2,33 @@
 
 use super::case::Case;
 
+/// Blocks that are trimmed after they were written, and the preconditioning of an SSD.
+pub(super) fn trims_and_preconditioning() -> Vec<Case> {
+    let trims = |name, words: &str| {
+        let base =
+            "--output-format=json --filename={dev} --direct=1 --verify_state_save=0 --verify=md5 --bs=4k --rw=write";
+        Case::own_format(name, &format!("{base} --name=a --trim_percentage=100 {words}")).on_device().newest_only()
+    };
+    let sprandom = |name, status, words: &str| {
+        let base = "--filename={dev} --direct=1 --bs=4k --size=4m --sprandom=1";
+        Case::status(name, &format!("{base} --name=a {words}")).on_device().newest_only().ends(status)
+    };
+    vec![
+        trims("trims_of_a_history", "--trim_backlog=3 --size=32k"),
+        trims("trims_of_a_history_in_batches", "--trim_backlog=4 --trim_backlog_batch=2 --size=32k"),
+        trims("trims_of_a_history_are_counted", "--trim_backlog=1 --number_ios=8 --size=64k"),
+        Case::status("trims_of_a_history_without_a_backlog", "--name=a --size=32k --rw=write --trim_percentage=100")
+            .ends(0),
+        sprandom("sprandom", 0, "--rw=randwrite"),
+        sprandom("sprandom_of_a_mix", 0, "--rw=randrw"),
+        sprandom("sprandom_in_order", 1, "--rw=write"),
+        sprandom("sprandom_of_reads", 1, "--rw=randread"),
+        sprandom("sprandom_with_another_generator", 1, "--rw=randwrite --random_generator=tausworthe"),
+        sprandom("sprandom_with_a_map", 1, "--rw=randwrite --norandommap=0"),
+        sprandom("sprandom_without_regions", 1, "--rw=randwrite --spr_num_regions=0"),
+    ]
+}
+
 /// Write, then read back. The state files of what was written are left by both, and held to their names.
 pub(super) fn verify() -> Vec<Case> {
     let job = |name, words: &str| Case::report(name, &format!("--name=a --size=256k --verify_state_save=0 {words}"));
@@ -9,6 +36,7 @@ pub(super) fn verify() -> Vec<Case> {
     let torn = "--output-format=json --verify_state_save=0 --filename=f --size=64k --name=a --rw=write --bs=8k --do_verify=0 \
                 --verify=md5 --name=b --stonewall --rw=read --bs=4k --verify=md5";
     vec![
+        job("verify_more_than_once_at_random", "--rw=randwrite --verify=crc32c --io_size=512k"),
         job("verify_crc32c", "--rw=write --verify=crc32c"),
         job("verify_md5_at_random", "--rw=randwrite --verify=md5"),
         job("verify_sha512", "--rw=write --verify=sha512 --bs=8k"),

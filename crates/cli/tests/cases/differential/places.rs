@@ -63,11 +63,11 @@ pub(super) fn regions() -> Vec<Case> {
     let job = |name, words: &str| Case::report(name, &format!("--name=a {words}"));
     let zoned = |name, words: &str| {
         // Zone resets are counted in fio's text: only the counts of I/O are compared.
-        let base = "--output-format=json --name=a --filename={dev} --direct=1 --zonemode=zbd --zonesize=1m --bs=256k";
+        let base = "--output-format=json --filename={dev} --direct=1 --zonemode=zbd --zonesize=1m --bs=256k --name=a";
         Case::own_format(name, &format!("{base} {words}")).on_device()
     };
     let zoned_refusal = |name, words: &str| {
-        let base = "--name=a --filename={dev} --direct=1 --zonemode=zbd --zonesize=1m --bs=256k";
+        let base = "--filename={dev} --direct=1 --zonemode=zbd --zonesize=1m --bs=256k --name=a";
         Case::status(name, &format!("{base} {words}")).on_device().ends(1)
     };
     vec![
@@ -90,20 +90,20 @@ pub(super) fn regions() -> Vec<Case> {
         ),
         zoned("jobs_write_the_same_zones", "--rw=randwrite --size=1m --io_size=1m --numjobs=4"),
         zoned("queues_write_the_same_zones", "--rw=randwrite --size=4m --numjobs=8 --ioengine=libaio --iodepth=16"),
-        zoned("a_reader_finds_the_zones_of_another", "--rw=write --offset=2m --size=2m --name=b --filename={dev} --rw=read --size=4m --wait_for=a"),
-        zoned("a_random_reader_finds_the_zones_of_another", "--rw=write --offset=2m --size=2m --name=b --filename={dev} --rw=randread --size=4m --wait_for=a"),
+        zoned("a_reader_finds_the_zones_of_another", "--rw=write --offset=2m --size=2m --name=b --rw=read --size=4m --wait_for=a"),
+        zoned("a_random_reader_finds_the_zones_of_another", "--rw=write --offset=2m --size=2m --name=b --rw=randread --size=4m --wait_for=a"),
         zoned("jobs_reset_beyond_a_threshold", "--rw=write --size=1m --loops=2 --numjobs=2 --zone_reset_frequency=1 --zone_reset_threshold=.5"),
         zoned("trims_of_zones", "--rw=trim --bs=1m --size=4m"),
-        zoned("trims_take_away_what_was_written", "--rw=write --size=4m --name=b --filename={dev} --stonewall --rw=trim --bs=1m --size=2m --name=c --filename={dev} --stonewall --rw=read --size=4m"),
+        zoned("trims_take_away_what_was_written", "--rw=write --size=4m --name=b --stonewall --rw=trim --bs=1m --size=2m --name=c --stonewall --rw=read --size=4m"),
         zoned("trims_and_writes_of_zones", "--rw=trimwrite --bs=1m --size=4m"),
         zoned("whole_zones_only", "--rw=write --size=3500k --offset=100k"),
         zoned("reads_larger_than_a_zone", "--rw=read --bs=2m --size=4m"),
         zoned("zones_verified_in_loops", "--rw=randwrite --verify=md5 --size=4m --loops=2"),
         zoned("zones_verified_with_few_open", "--rw=randwrite --verify=md5 --size=8m --max_open_zones=4"),
         zoned("what_no_block_fits_into_is_skipped", "--rw=write --bs=384k --size=4m").newest_only(),
-        zoned("a_trim_closes_a_zone", "--rw=randwrite --size=4m --io_size=2m --max_open_zones=4 --name=b --filename={dev} --stonewall --rw=trim --bs=1m --size=1m --max_open_zones=4 --name=c --filename={dev} --stonewall --rw=write --size=1m --offset=4m --max_open_zones=4").newest_only(),
+        zoned("a_trim_closes_a_zone", "--rw=randwrite --size=4m --io_size=2m --max_open_zones=4 --name=b --stonewall --rw=trim --bs=1m --size=1m --max_open_zones=4 --name=c --stonewall --rw=write --size=1m --offset=4m --max_open_zones=4").newest_only(),
         zoned_refusal("zones_and_experimental_verify", "--rw=write --size=4m --verify=md5 --experimental_verify=1").newest_only(),
-        zoned_refusal("a_threshold_and_different_regions", "--rw=write --size=4m --zone_reset_threshold=.5 --zone_reset_frequency=1 --name=b --filename={dev} --rw=write --size=4m --offset=4m").newest_only(),
+        zoned_refusal("a_threshold_and_different_regions", "--rw=write --size=4m --zone_reset_threshold=.5 --zone_reset_frequency=1 --name=b --rw=write --size=4m --offset=4m --zone_reset_threshold=.5 --zone_reset_frequency=1").newest_only(),
         zoned_refusal("trims_smaller_than_a_zone", "--rw=trim --size=4m"),
         zoned_refusal("a_gap_that_is_no_zone", "--rw=write --size=4m --zoneskip=1"),
         zoned_refusal("a_zone_of_one_byte", "--rw=write --size=4m --zonesize=1"),

@@ -3,7 +3,7 @@
 use super::{Findings, about, zones};
 use crate::options::draft::Draft;
 use measure::Direction;
-use plan::{BlockSize, Distribution, EngineSpec, LoadPlan, Mix, Step, Work};
+use plan::{BlockSize, Distribution, EngineSpec, Generator, LoadPlan, Mix, Step, Work};
 
 /// Builds the load plan of a draft.
 pub(super) fn plan(draft: &Draft) -> LoadPlan {
@@ -15,12 +15,18 @@ pub(super) fn plan(draft: &Draft) -> LoadPlan {
         None if load.repeat_per_loop => LoadPlan::default().seed,
         seed => seed,
     };
+    let sprandom = draft.sprandom.then_some(draft.sprandom_plan);
     LoadPlan {
+        generator: if sprandom.is_some() { Generator::Lfsr } else { load.generator },
         step: match load.step {
             Step::Run(blocks) if draft.identical => Step::Repeat(blocks),
             step => step,
         },
-        cover_all: load.cover_all && load.distribution == Distribution::Uniform && !aligned(&load),
+        cover_all: load.cover_all
+            && load.distribution == Distribution::Uniform
+            && !aligned(&load)
+            && sprandom.is_none(),
+        sprandom,
         seed,
         repeat_per_loop: load.repeat_per_loop && !own_seed,
         zones: zones::plan(&draft.zones),
@@ -61,6 +67,47 @@ pub(super) fn check(draft: &Draft, engine: &EngineSpec, load: &LoadPlan, finding
         findings.problems.push(about(draft, &["rw", "ioengine"], what, None));
     }
     check_stream(draft, engine, load, findings);
+    if load.sprandom.is_some() {
+        check_sprandom(draft, load, findings);
+    }
+}
+
+/// Rejects what does not go with `sprandom`, and warns about the options that it sets.
+fn check_sprandom(draft: &Draft, load: &LoadPlan, findings: &mut Findings<'_>) {
+    if !(load.random && load.mix.contains(Direction::Write)) || load.mix == Mix::TrimWrite {
+        findings.reject(&["sprandom", "rw"], "sprandom is for random writes", "use rw=randwrite");
+    }
+    if load.distribution != Distribution::Uniform || load.step != Step::Plain {
+        findings.reject(&["sprandom", "random_distribution", "rw"], "sprandom draws its own order", "leave it out");
+    }
+    if draft.given("random_generator") && draft.job.load.generator != Generator::Lfsr {
+        let help = "leave it out or give random_generator=lfsr";
+        findings.reject(&["random_generator", "sprandom"], "sprandom needs the generator lfsr", help);
+    }
+    if draft.given("norandommap") && draft.job.load.cover_all {
+        let help = "leave it out or give norandommap=1";
+        findings.reject(&["norandommap", "sprandom"], "sprandom writes blocks again and keeps no map", help);
+    }
+    if draft.sprandom_plan.regions == 0 {
+        findings.reject(&["spr_num_regions"], "sprandom has no regions", "give 1 or more");
+    }
+    let sizes = &load.block_size.write;
+    if !matches!(sizes, BlockSize::Fixed(_)) || aligned(load) {
+        findings.reject(
+            &["sprandom", "bs", "blockalign"],
+            "sprandom writes blocks of one size, side by side",
+            "give one bs",
+        );
+    }
+    let files = &draft.job.files;
+    if files.count > 1 || files.names.len() > 1 {
+        findings.reject(&["sprandom", "filename", "nrfiles"], "sprandom is for one device or file", "give one");
+    }
+    if draft.job.limits.time_based {
+        let what = "sprandom ends when every block is written";
+        findings.reject(&["time_based", "sprandom"], what, "leave time_based out");
+    }
+    findings.doubts.push(about(draft, &["sprandom"], "sprandom sets random_generator=lfsr and norandommap=1", None));
 }
 
 /// A connection carries data in order and in one direction: only sequential reads or sequential writes.

@@ -98,8 +98,8 @@ pub(super) fn check(draft: &Draft, engine: &EngineSpec, load: &LoadPlan, finding
         findings.reject(&["verify_only"], "verify_only needs a way to verify", "give it with verify=");
     }
     if draft.verify.trim.percent > 0 && (method.is_none() || draft.verify.trim.backlog == 0) {
-        let what = "trim_percentage trims blocks that are verified, after trim_backlog of them";
-        findings.reject(&["trim_percentage"], what, "give verify and trim_backlog, or leave trim_percentage out");
+        let what = "trim_percentage trims blocks that are verified, after trim_backlog of them; it has no effect here";
+        findings.warn(&["trim_percentage"], what, "give verify and trim_backlog, or leave trim_percentage out");
     }
     let header = if verify.format == VerifyFormat::Fio3_33 { 40 } else { 48 };
     if verify.offset > 0 && verify.offset < header {

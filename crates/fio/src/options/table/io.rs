@@ -2,7 +2,7 @@
 
 use super::row::{Row, Set, kind, place, put, refused, words, works};
 use crate::error::Complaint;
-use crate::options::values::{UnitBase, distribution, integer};
+use crate::options::values::{UnitBase, distribution, floats, integer};
 use plan::option::Kind;
 use plan::{Generator, RwPattern, Step};
 
@@ -30,9 +30,6 @@ words!(GENERATOR, generator -> Generator {
     "lfsr" => Generator::Lfsr, "linear-feedback shift register: each block once without a map";
     "tausworthe64" => Generator::Tausworthe64, "the same with 64 bits";
 });
-
-/// Reason for refusing options that no available fio implements, so that their exact effect could not be measured.
-const NO_FACTS: &str = "what exactly it does could not be measured against a fio that has it";
 
 const MODIFIER_EXAMPLE: &str =
     "write rw=read:8k to leave 8 KiB out after each block, rw=randread:8 for 8 blocks per draw";
@@ -127,7 +124,13 @@ pub(super) const ROWS: &[Row] = &[
         "Distribution of random offsets",
     )
     .default("random"),
-    refused("random_sequence_stride", Kind::Bool, NO_FACTS, "Stride of random_distribution=sequence").default("0"),
+    works(
+        "random_sequence_stride",
+        Kind::Bool,
+        put!(Switch, job.load.sequence_strides),
+        "Each round of random_distribution=sequence goes on after the last one",
+    )
+    .default("0"),
     works(
         "percentage_random",
         Kind::ThreeWay,
@@ -155,10 +158,41 @@ pub(super) const ROWS: &[Row] = &[
         "Continue without a random map if there is not enough memory for it",
     )
     .default("0"),
-    refused("sprandom", Kind::Bool, NO_FACTS, "Precondition an SSD by size-aware random writes").default("0"),
-    refused("spr_num_regions", kind::COUNT, NO_FACTS, "Number of regions of sprandom").default("100"),
-    refused("spr_op", Kind::Floats { most: 1 }, NO_FACTS, "Over-provisioning assumed by sprandom").default("0.15"),
-    refused("spr_cs", kind::BYTES, NO_FACTS, "Cache size assumed by sprandom").default("0"),
+    works(
+        "sprandom",
+        Kind::Bool,
+        put!(Switch, sprandom),
+        "Bring an SSD into the state of long random writing in one pass",
+    )
+    .default("0"),
+    works(
+        "spr_num_regions",
+        kind::COUNT,
+        put!(Count, sprandom_plan.regions),
+        "Number of regions that sprandom writes the flash in",
+    )
+    .default("100"),
+    works(
+        "spr_op",
+        Kind::Floats { most: 1 },
+        Set::Text(|draft, text, _| {
+            let share = floats(text, 1)?.first().copied().unwrap_or(0.0);
+            if !(share > 0.0 && share <= 1.0) {
+                return Err(Complaint::new(format!("is a fraction of {share}"), "give more than 0 and at most 1"));
+            }
+            draft.sprandom_plan.over_provisioning = share;
+            Ok(())
+        }),
+        "Flash that the device does not show, as a fraction of its size, for sprandom",
+    )
+    .default("0.15"),
+    works(
+        "spr_cs",
+        kind::BYTES,
+        put!(Number, sprandom_plan.cache_bytes),
+        "Size of the device's write cache for sprandom; 0 for none",
+    )
+    .default("0"),
     works("loops", kind::POSITIVE, put!(Count, job.limits.loops), "Number of times to run the job").default("1"),
     works(
         "number_ios",

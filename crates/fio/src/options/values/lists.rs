@@ -181,15 +181,29 @@ pub(crate) fn distribution(text: &str, base: UnitBase) -> Result<Distribution, C
         }
         "zoned_abs" => zones(rest, base, &|text, base| u64::try_from(integer(text, base).ok()?).ok())
             .map(Distribution::ZonedAbsolute),
-        "sequence" => Err(Complaint::new(
-            "asks for a sequence; what exactly it does could not be measured against a fio that has it",
-            "use random, zipf or zoned",
-        )),
+        "sequence" => sequence(rest.unwrap_or_default()).map(Distribution::Sequence),
         _ => Err(Complaint {
             what: "is not a distribution".into(),
-            help: did_you_mean(word, ["random", "zipf", "pareto", "normal", "zoned", "zoned_abs"])
-                .or_else(|| Some("random, zipf:1.2, pareto:0.9, normal:20, zoned:60/10:40/90".into())),
+            help: did_you_mean(word, ["random", "zipf", "pareto", "normal", "zoned", "zoned_abs", "sequence"])
+                .or_else(|| Some("random, zipf:1.2, pareto:0.9, normal:20, zoned:60/10:40/90, sequence:2,0,1".into())),
         }),
+    }
+}
+
+/// Most blocks of a sequence.
+const SEQUENCE_MOST: usize = 64;
+
+/// Parses the block numbers of a sequence, like `2,0,1`.
+fn sequence(list: &str) -> Result<Vec<u64>, Complaint> {
+    let number = |part: &str| part.bytes().all(|digit| digit.is_ascii_digit()).then(|| part.parse().ok()).flatten();
+    let blocks: Option<Vec<u64>> = list.split(',').map(number).collect();
+    match blocks {
+        Some(blocks) if blocks.len() <= SEQUENCE_MOST => Ok(blocks),
+        Some(blocks) => {
+            let what = format!("lists {} blocks; {SEQUENCE_MOST} is the most", blocks.len());
+            Err(Complaint::new(what, "give fewer, or random_sequence_stride=1"))
+        }
+        None => Err(Complaint::new("is not a list of block numbers", "write it like sequence:2,0,1")),
     }
 }
 
@@ -351,6 +365,15 @@ mod tests {
             ("normal:20", Some(Distribution::Normal(20.0, None))),
             ("zoned:60/10:40/90", Some(Distribution::Zoned(PerDirection::all(vec![(60, 10), (40, 90)])))),
             ("zoned:50/5:50/", Some(Distribution::Zoned(PerDirection::all(vec![(50, 5), (50, 95)])))),
+            ("sequence:2,0,2", Some(Distribution::Sequence(vec![2, 0, 2]))),
+            ("sequence", None),
+            ("sequence:", None),
+            ("sequence:1,,2", None),
+            ("sequence:-1", None),
+            ("sequence:1k", None),
+            ("sequence:0x2", None),
+            ("sequence:1:2", None),
+            ("sequence:1-3", None),
             ("zoned_abs:100/1m", Some(Distribution::ZonedAbsolute(PerDirection::all(vec![(100, 1 << 20)])))),
             ("zipf:1", None),
             ("zipf:x", None),
