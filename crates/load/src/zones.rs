@@ -350,8 +350,8 @@ impl ZoneMap {
             self.shared.close(self.first + zone);
         }
         if self.plan.opened_by_job_most.is_some() {
-            let shared = (&self.shared, self.first);
-            self.opened.retain(|&open| open != zone && shared.0.state(shared.1 + open).written() > 0);
+            let (shared, first) = (&self.shared, self.first);
+            self.opened.retain(|&open| open != zone && shared.state(first + open).written() > 0);
             if !full {
                 self.opened.push(zone);
             }

@@ -21,6 +21,6 @@ mod worker;
 
 pub use environment::start_clock;
 pub use error::RunError;
-pub use observer::{Event, Observer, Progress, Request, RunOptions, WorkerProgress, WorkerState};
+pub use observer::{Event, Monitoring, Observer, Progress, Request, RunOptions, WorkerProgress, WorkerState};
 pub use replay::merge_traces;
 pub use supervise::{execute, execute_by};

@@ -15,6 +15,8 @@ pub struct RunOptions {
     pub read_only: bool,
     /// Interval of [`Event::Progress`]; `None` sends neither that nor [`Event::Ended`].
     pub progress_interval: Option<Nanos>,
+    /// The recording in addition to the numbers of the jobs.
+    pub monitoring: Monitoring,
     /// Interval at which the counters of the devices below the files are read.
     pub device_interval: Nanos,
     /// File for the workers' debug lines, where their plans ask for some; shared by all workers.
@@ -27,10 +29,22 @@ impl Default for RunOptions {
             system_root: PathBuf::from("/"),
             read_only: false,
             progress_interval: None,
+            monitoring: Monitoring::Full,
             device_interval: Nanos::from_millis(500),
             debug_log: None,
         }
     }
+}
+
+/// Recording in addition to the numbers of the jobs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Monitoring {
+    /// Devices, processors, control groups and workers over time, and a description of the machine.
+    #[default]
+    Full,
+    /// Nothing. For callers that show the numbers of the jobs alone: in a run of a millisecond the rest takes longer than
+    /// its I/O.
+    Off,
 }
 
 /// The caller's end of a run. Both methods are called from the thread that called [`crate::execute`].
@@ -58,7 +72,7 @@ pub enum Event<'a> {
         /// Bytes of all files.
         bytes: u64,
     },
-    /// A job with zones uses less of a file than it asks for: whole zones only. Once per file and worker.
+    /// A job with zones uses less of a file than it asks for: whole zones only. Once per file and region of a job.
     WholeZones {
         /// The file.
         path: &'a Path,

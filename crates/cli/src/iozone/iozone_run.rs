@@ -5,12 +5,13 @@ use super::json_report::{JsonReport, Saves};
 use super::live::Live;
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::remarks;
 use crate::stuck_workers;
 use iozone::{Cause, Pass, PassFailure, Settings};
 use measure::{Nanos, SystemClock};
 use model::RunResult;
 use plan::Plan;
-use run::{Event, Observer, Request, RunOptions};
+use run::{Event, Monitoring, Observer, Request, RunOptions};
 use std::path::Path;
 
 /// Root directory of /proc and /sys.
@@ -77,7 +78,8 @@ impl<'a> IozoneRun<'a> {
 
     /// Runs a pass. An error of any worker is a failure of the pass.
     pub(crate) fn measure(&mut self, plan: &Plan, title: &str, pass: Pass) -> Result<RunResult, PassError> {
-        let options = RunOptions { progress_interval: Live::interval(), ..RunOptions::default() };
+        let monitoring = if self.is_judged() { Monitoring::Full } else { Monitoring::Off };
+        let options = RunOptions { progress_interval: Live::interval(), monitoring, ..RunOptions::default() };
         let (settings, command) = (self.settings, self.command.as_str());
         let mut in_progress =
             RunInProgress { live: Live::new(title), json_report: &mut self.json_report, settings, command, title };
@@ -99,6 +101,11 @@ impl<'a> IozoneRun<'a> {
         }
     }
 
+    /// True if anything but iozone's own output is shown or saved: remarks, results, the status of `--strict`.
+    fn is_judged(&self) -> bool {
+        self.saves() == Saves::All || self.settings.strict || remarks::are_wanted()
+    }
+
     /// The parts of each pass that are kept for a file.
     fn saves(&self) -> Saves {
         if self.saves || self.settings.json.is_some() { Saves::All } else { Saves::Nothing }
@@ -106,6 +113,9 @@ impl<'a> IozoneRun<'a> {
 
     /// Stores the result of a pass.
     pub(crate) fn keep(&mut self, title: &str, sizes_kb: (u64, u64), result: RunResult) {
+        if !self.is_judged() {
+            return;
+        }
         let result = if self.saves { together(title, result) } else { result };
         self.json_report.add(title, sizes_kb, result, self.saves());
         self.json_report.save_where_due(self.settings, &self.command, None);

@@ -122,3 +122,14 @@ fn diagnosis_looks_at_every_byte() {
         fs::remove_file(&file).expect("it is ours");
     }
 }
+
+#[test]
+fn devices_are_watched_only_for_results_that_are_shown_or_saved() {
+    let place = tempfile::tempdir().expect("a directory");
+    let looks = |words: &str| {
+        let calls = calls("openat", &format!("-i 0 -+n -s 16 -r 4 {words}"), place.path());
+        calls.iter().filter(|call| call.contains("\"/proc/stat\"")).count()
+    };
+    assert_eq!(looks(""), 0);
+    assert!(looks("--json=r.json") >= 2);
+}

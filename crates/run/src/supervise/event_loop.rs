@@ -10,7 +10,7 @@ use crate::shared::control::{Gate, SIGNALLED};
 use crate::shared::{gate, wakeup};
 use crate::signals::Signals;
 use crate::worker::DebugLog;
-use crate::{Event, Observer, Progress, Request, RunError, WorkerProgress, WorkerState};
+use crate::{Event, Monitoring, Observer, Progress, Request, RunError, WorkerProgress, WorkerState};
 use measure::{Clock, Nanos, PerDirection};
 use model::{DeviceUsage, LowestTraffic, Monitored};
 use monitor::{Account, Recorded, Recorder, WorkerSeen};
@@ -72,7 +72,8 @@ pub(crate) struct EventLoop<'run> {
     last_dead_check: Nanos,
     next_progress: Nanos,
     stuck: StuckCalls,
-    pub(super) recorder: Recorder,
+    /// `None` if nothing but the jobs is recorded.
+    pub(super) recorder: Option<Recorder>,
     setting_up: Vec<usize>,
     reaped: Vec<bool>,
     /// True once all workers were asked to end: by a signal to this process or a worker, or by the observer.
@@ -102,7 +103,8 @@ impl<'run> EventLoop<'run> {
             last_dead_check: now,
             next_progress: options.progress_interval.map_or(Nanos::MAX, |interval| now.saturating_add(interval)),
             stuck: StuckCalls::default(),
-            recorder: Recorder::start(root, &paths, options.device_interval, now),
+            recorder: (options.monitoring == Monitoring::Full)
+                .then(|| Recorder::start(root, &paths, options.device_interval, now)),
             setting_up: Vec::new(),
             reaped: vec![false; workers.len()],
             is_ending: false,
@@ -171,10 +173,12 @@ impl<'run> EventLoop<'run> {
             }));
         }
         self.state.remaining = (self.state.elapsed > NO_ESTIMATE_UNTIL).then_some(Nanos::ZERO);
-        self.recorder.read_latencies(|| super::latency::so_far(self.run.workers, self.run.shared));
-        let Recorded { devices, lowest_traffic, monitored } = self.recorder.finish(self.run.clock.now(), &seen);
-        (self.state.devices, self.state.lowest_traffic) = (devices, lowest_traffic);
-        self.state.monitored = Some(monitored);
+        if let Some(mut recorder) = self.recorder {
+            recorder.read_latencies(|| super::latency::so_far(self.run.workers, self.run.shared));
+            let Recorded { devices, lowest_traffic, monitored } = recorder.finish(self.run.clock.now(), &seen);
+            (self.state.devices, self.state.lowest_traffic) = (devices, lowest_traffic);
+            self.state.monitored = Some(monitored);
+        }
         Ok(self.state)
     }
 
@@ -347,11 +351,7 @@ impl<'run> EventLoop<'run> {
         let ready = |&index: &usize| self.reaped[index] || self.run.shared.controls[index].ready.load(Acquire) != 0;
         if !self.setting_up.is_empty() && self.setting_up.iter().all(ready) {
             let turn = std::mem::take(&mut self.setting_up);
-            self.recorder.begin_targets(&targets_of(&turn, self.run.workers, self.run.prepared));
-            if self.run.workers.iter().any(|worker| worker.job.place.cgroup.is_some()) {
-                let seen: Vec<WorkerSeen> = turn.iter().map(|&index| self.seen_of(index)).collect();
-                self.recorder.begin_workers(&seen);
-            }
+            self.begin_recording(&turn);
             for index in turn {
                 gate::open(&self.run.shared.controls[index], Gate::Go);
                 self.estimate.started(index, self.run.clock.now());
@@ -373,7 +373,10 @@ impl<'run> EventLoop<'run> {
             if !self.is_running(index) || !(look_at_all || finishing()) {
                 continue;
             }
-            self.recorder.read_worker(index, &self.seen_of(index));
+            let seen = self.seen_of(index);
+            if let Some(recorder) = &mut self.recorder {
+                recorder.read_worker(index, &seen);
+            }
             let Some(end) = pool.collect(index)? else { continue };
             self.state.ends[index] = Some(end);
             self.last_end = now;
@@ -425,9 +428,24 @@ impl<'run> EventLoop<'run> {
 
     fn sample_devices(&mut self) {
         let now = self.run.clock.now();
-        if self.recorder.is_due(now) {
-            self.recorder.read_latencies(|| super::latency::so_far(self.run.workers, self.run.shared));
-            self.recorder.sample(now, &self.seen());
+        if !self.recorder.as_ref().is_some_and(|recorder| recorder.is_due(now)) {
+            return;
+        }
+        let seen = self.seen();
+        if let Some(recorder) = &mut self.recorder {
+            recorder.read_latencies(|| super::latency::so_far(self.run.workers, self.run.shared));
+            recorder.sample(now, &seen);
+        }
+    }
+
+    /// Records the targets and control groups of workers that are about to start.
+    fn begin_recording(&mut self, turn: &[usize]) {
+        let any_group = self.run.workers.iter().any(|worker| worker.job.place.cgroup.is_some());
+        let seen: Vec<WorkerSeen> = turn.iter().filter(|_| any_group).map(|&index| self.seen_of(index)).collect();
+        let Some(recorder) = &mut self.recorder else { return };
+        recorder.begin_targets(&targets_of(turn, self.run.workers, self.run.prepared));
+        if any_group {
+            recorder.begin_workers(&seen);
         }
     }
 

@@ -5,6 +5,7 @@ use crate::shared::control::REPORT;
 use crate::signals::Signals;
 use crate::{Event, Observer, Request, WorkerState};
 use measure::{Clock, Nanos};
+use monitor::Recorder;
 use std::sync::atomic::Ordering::{Acquire, Release};
 
 /// Time to wait for a worker's answer: a little longer than its longest sleep (50 ms). A worker that waits longer for
@@ -26,13 +27,15 @@ impl EventLoop<'_> {
         }
         self.ask_workers();
         let now = self.run.clock.now();
-        self.recorder.read_devices(now);
+        if let Some(recorder) = &mut self.recorder {
+            recorder.read_devices(now);
+        }
         let state = RunState {
             ends: self.state.ends.clone(),
             elapsed: self.elapsed(),
             until: now,
             remaining: self.remaining(now),
-            devices: self.recorder.device_usage(),
+            devices: self.recorder.as_ref().map(Recorder::device_usage).unwrap_or_default(),
             groups: self.state.groups.clone(),
             ..RunState::default()
         };

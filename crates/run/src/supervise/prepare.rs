@@ -115,12 +115,7 @@ fn prepare_job(
         let by_number = replayed.iter().flatten().flat_map(|worker| worker.by_number.iter());
         guard.check(job, &clones, &by_number.map(|path| path.as_path()).collect::<BTreeSet<&Path>>())?;
         devices::prepare(job, &clones, context.root)?;
-        for file in clones.iter().flatten() {
-            if let Some(asked) = file.cut_to_zones {
-                let used = (file.region.start, file.region.end);
-                context.observer.event(Event::WholeZones { path: &file.path, asked, used });
-            }
-        }
+        note_whole_zones(&clones, context);
         // Clones that share a file would each create it; it is then created for all of them first, even with
         // create_serialize=0.
         let shared = job.clones > 1 && !(job.files.names.is_empty() && job.files.handling.below.is_empty());
@@ -136,6 +131,16 @@ fn prepare_job(
         .zip(replayed)
         .map(|(files, replay)| Prepared { files, replay, ..Prepared::default() })
         .collect())
+}
+
+/// Reports the files of which a job with zones uses less than it asks for.
+fn note_whole_zones(clones: &[Vec<PlannedFile>], context: &mut LayoutContext<'_>) {
+    let cut =
+        |file: &'_ PlannedFile| Some((file.path.clone(), file.cut_to_zones?, (file.region.start, file.region.end)));
+    let regions: BTreeSet<_> = clones.iter().flatten().filter_map(cut).collect();
+    for (path, asked, used) in &regions {
+        context.observer.event(Event::WholeZones { path, asked: *asked, used: *used });
+    }
 }
 
 /// The files whose disks are monitored.

@@ -3,6 +3,7 @@
 use super::event_loop::RunState;
 use super::prepare::Prepared;
 use super::workers::{RunInputs, WorkerEnd};
+use crate::Monitoring;
 use crate::environment::describe_machine;
 use crate::error::refusal;
 use crate::files::total_bytes;
@@ -14,8 +15,8 @@ use crate::shared::steady::Steadiness;
 use crate::shared::usage::{cpu_usage, unix_ms, used_since};
 use measure::{Direction, Histogram, Moments, Nanos};
 use model::{
-    CpuUsage, DirectionResult, Echo, JobError, JobResult, LatencyGoal, LatencyStatistics, PassMark, PassResult,
-    PriorityLatency, ReportStyle, RunResult, SyncResult,
+    CpuUsage, DirectionResult, Echo, Environment, JobError, JobResult, LatencyGoal, LatencyStatistics, PassMark,
+    PassResult, PriorityLatency, ReportStyle, RunResult, SyncResult,
 };
 use plan::{JobPlan, WorkerPlan, Workload, ZonePlan};
 use std::path::Path;
@@ -43,7 +44,10 @@ impl RunInputs<'_> {
             monitored: state.monitored,
             samples_left_out: false,
             limited_by: None,
-            environment: describe_machine(&self.options.system_root, &self.clock, engine_notes, files),
+            environment: match self.options.monitoring {
+                Monitoring::Full => describe_machine(&self.options.system_root, &self.clock, engine_notes, files),
+                Monitoring::Off => Environment::default(),
+            },
             notes: Vec::new(),
             warnings: Vec::new(),
             ended_by_signal: state.signal,
