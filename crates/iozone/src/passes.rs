@@ -18,6 +18,9 @@ const PAGE: usize = 4096;
 /// Bytes of each page with the pattern.
 const MARKED: usize = 8;
 
+/// Largest file, in kB, whose passes in a matrix are threads. Forking a process would take longer than such a pass.
+const SHORT_KB: u64 = 16 << 10;
+
 /// One pass of one test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pass {
@@ -70,6 +73,9 @@ impl Scene {
 pub fn pass_plan(settings: &Settings, pass: Pass, scene: &Scene) -> Plan {
     let mut job = base(settings, pass, scene, order(settings, pass.test, pass));
     let around = around(pass, settings);
+    if settings.is_matrix() && scene.size_kb <= SHORT_KB {
+        job.isolation = Isolation::Thread;
+    }
     if let Some(plan) = job.pass.as_mut() {
         plan.flush_before = around.flush_before;
         plan.prime = around.prime;
@@ -327,6 +333,20 @@ mod tests {
         let plan = pass_plan(&Settings::default(), Pass { test: Test::Write, number: 0 }, &scene());
         assert_eq!(plan.jobs[0].files.size, Some(Extent::Bytes(240 << 10)));
         assert_eq!(plan.jobs[0].pass.as_ref().unwrap().creation, Creation::Replace);
+    }
+
+    #[test]
+    fn short_passes_of_a_matrix_are_threads() {
+        let matrix = Settings { mode: crate::modes::Mode::Auto, ..Settings::default() };
+        let pass = Pass { test: Test::Read, number: 0 };
+        for (settings, size_kb, isolation) in [
+            (&matrix, 16 << 10, Isolation::Thread),
+            (&matrix, 32 << 10, Isolation::Process),
+            (&Settings::default(), 250, Isolation::Process),
+        ] {
+            let plan = pass_plan(settings, pass, &Scene { size_kb, ..scene() });
+            assert_eq!(plan.jobs[0].isolation, isolation, "{size_kb} kB");
+        }
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::path::Path;
 
 /// Starts the clock of a run. It reads the TSC if the kernel uses the TSC itself; this is looked up in sysfs under
 /// `root`.
-pub fn start_clock(root: &Path) -> SystemClock {
+pub(crate) fn start_clock(root: &Path) -> SystemClock {
     let path = root.join("sys/devices/system/clocksource/clocksource0/current_clocksource");
     SystemClock::calibrate(read_to_string(path).unwrap_or_default().trim())
 }

@@ -19,8 +19,7 @@ mod stream_tests;
 mod supervise;
 mod worker;
 
-pub use environment::start_clock;
 pub use error::RunError;
 pub use observer::{Event, Monitoring, Observer, Progress, Request, RunOptions, WorkerProgress, WorkerState};
 pub use replay::merge_traces;
-pub use supervise::{execute, execute_by};
+pub use supervise::{Runner, execute};

@@ -8,10 +8,10 @@ use crate::output::Output;
 use crate::remarks;
 use crate::stuck_workers;
 use iozone::{Cause, Pass, PassFailure, Settings};
-use measure::{Nanos, SystemClock};
+use measure::Nanos;
 use model::RunResult;
 use plan::Plan;
-use run::{Event, Monitoring, Observer, Request, RunOptions};
+use run::{Event, Monitoring, Observer, Request, RunOptions, Runner};
 use std::path::Path;
 
 /// Root directory of /proc and /sys.
@@ -55,17 +55,17 @@ pub(crate) struct IozoneRun<'a> {
     pub(crate) cpus: u32,
     /// True if all results are saved even without `--json`.
     pub(crate) saves: bool,
-    /// The clock, calibrated once for all passes.
-    clock: SystemClock,
+    /// Runs all passes.
+    runner: Runner,
 }
 
 impl<'a> IozoneRun<'a> {
     pub(crate) fn new(settings: &'a Settings, command: String, out: Output) -> Self {
         let cpus = crate::fio::Machine::here().cpus;
-        let clock = run::start_clock(Path::new(SYSTEM_ROOT));
+        let runner = Runner::new(Path::new(SYSTEM_ROOT));
         let (files, json_report) = (Files::default(), JsonReport::default());
         let printed = settings.pictures.as_ref().map(|_| String::new());
-        IozoneRun { settings, command, out, printed, files, json_report, cpus, saves: false, clock }
+        IozoneRun { settings, command, out, printed, files, json_report, cpus, saves: false, runner }
     }
 
     /// Prints text and keeps it for charts.
@@ -83,7 +83,7 @@ impl<'a> IozoneRun<'a> {
         let (settings, command) = (self.settings, self.command.as_str());
         let mut in_progress =
             RunInProgress { live: Live::new(title), json_report: &mut self.json_report, settings, command, title };
-        let result = run::execute_by(self.clock, plan, &options, &mut in_progress);
+        let result = self.runner.run(plan, &options, &mut in_progress);
         in_progress.live.clear();
         let result = result.map_err(Failure::from)?;
         if let Some(signal) = result.ended_by_signal {

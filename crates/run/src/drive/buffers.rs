@@ -7,7 +7,8 @@ use load::Request;
 use load::content::Content;
 use measure::Nanos;
 use model::JobError;
-use plan::{self, JobPlan};
+use plan::{self, Isolation, JobPlan};
+use std::sync::{Mutex, PoisonError};
 use sys::machine::buffers::{Arena, Source};
 
 /// The buffers, one per slot, and the generator of the data that writes put into them.
@@ -41,19 +42,28 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
-    /// Allocates memory of the kind the job asks for (`iomem`), for `depth` I/Os.
+    /// Allocates memory of the kind the job asks for (`iomem`), for `depth` I/Os, or takes what an earlier worker left.
     ///
     /// # Errors
     /// If there is not enough memory of that kind.
-    pub(crate) fn new(job: &JobPlan, depth: u32) -> Result<Self, JobError> {
+    pub(crate) fn new(job: &JobPlan, depth: u32, spare: &SpareBuffers) -> Result<Self, JobError> {
         let size = usize::try_from(largest_block(job)).unwrap_or(usize::MAX);
-        let buffers = &job.buffers;
-        Arena::new(&source(buffers), depth as usize, size, buffers.align as usize)
-            .map(|arena| Memory { arena })
-            .map_err(|error| {
-                let what = format_args!("no memory for its buffers: {error}");
-                job_refusal(job, error.errno().unwrap_or(libc::ENOMEM), "buffers", what)
-            })
+        let (slots, align) = (depth as usize, job.buffers.align as usize);
+        let arena = match spare.take().filter(|_| is_reusable(job)) {
+            Some(arena) => arena.again(slots, size, align),
+            None => Arena::new(&source(&job.buffers), slots, size, align),
+        };
+        arena.map(|arena| Memory { arena }).map_err(|error| {
+            let what = format_args!("no memory for its buffers: {error}");
+            job_refusal(job, error.errno().unwrap_or(libc::ENOMEM), "buffers", what)
+        })
+    }
+
+    /// Leaves the memory to the next worker, if that can use it.
+    pub(crate) fn leave(self, job: &JobPlan, spare: &SpareBuffers) {
+        if is_reusable(job) {
+            spare.put(self.arena);
+        }
     }
 
     /// The first byte of slot 0.
@@ -95,5 +105,25 @@ fn source(buffers: &plan::BufferPlan) -> Source {
         plan::Memory::Mmap(true, Some(path)) => Source::HugeFile(path.clone(), page),
         plan::Memory::MmapShared(None) => Source::Shared,
         plan::Memory::MmapShared(Some(path)) => Source::SharedFile(path.clone()),
+    }
+}
+
+/// True for the passes of iozone that are threads. Other jobs may ask for memory of another kind or node.
+fn is_reusable(job: &JobPlan) -> bool {
+    job.pass.is_some() && job.isolation == Isolation::Thread && source(&job.buffers) == Source::Private
+}
+
+/// The buffers of a worker that has ended, for the next run of the same [`crate::Runner`]: allocating pages takes as long
+/// as a short run.
+#[derive(Debug, Default)]
+pub(crate) struct SpareBuffers(Mutex<Option<Arena>>);
+
+impl SpareBuffers {
+    fn take(&self) -> Option<Arena> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    fn put(&self, arena: Arena) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(arena);
     }
 }

@@ -29,7 +29,7 @@ mod verify_reads;
 mod verify_state;
 mod verify_threads;
 
-pub(crate) use buffers::Memory;
+pub(crate) use buffers::{Memory, SpareBuffers};
 pub(crate) use job_loop::{DriveSetup, drive, is_synchronous};
 pub(crate) use latency_limits::LatencyLimits;
 pub(crate) use log::{Logs, Queued};

@@ -78,9 +78,9 @@ pub(crate) fn lay_out(
     Ok(())
 }
 
-/// True if [`lay_out`] has nothing to do.
+/// True if [`lay_out`] writes nothing, and so needs no thread.
 pub(crate) fn is_laid_out(job: &JobPlan, clones: &[Vec<PlannedFile>]) -> bool {
-    !made_while_running(job) && missing(clones).is_empty()
+    made_while_running(job) || missing(clones).is_empty()
 }
 
 /// True if files are created when they are opened or written, not laid out.

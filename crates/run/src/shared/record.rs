@@ -9,7 +9,9 @@ use super::control::Control;
 use super::steady::{Sample, Steadiness};
 use measure::{Direction, Histogram, Moments, Nanos, SampleStatistics};
 use model::{CpuUsage, DepthStatistics, LatencyBins};
-use plan::SteadyPlan;
+use plan::{JobPlan, SteadyPlan};
+use std::mem::offset_of;
+use std::ops::Range;
 use zerocopy::FromBytes;
 
 /// A copy of a thread's record from its last progress report. The record itself is not shared while the thread runs.
@@ -79,12 +81,12 @@ pub(crate) struct Record {
     searched_depth: u32,
     /// A note of the engine about its set-up.
     pub(crate) note: Text<500>,
-    /// The last window of steady state detection.
-    pub(crate) steady: SteadyRecord,
     /// The amounts at the moment when another worker finished the pass first.
     mark: AmountsRecord,
     /// Time at which a pass had closed its files, on the worker's clock.
     pub(crate) closed_at: u64,
+    /// The last window of steady state detection. From here on a part is read only if it was written (`written_parts`).
+    pub(crate) steady: SteadyRecord,
     /// The block lifetimes of a job that tracks them.
     pub(crate) blocks: BlockRecord,
     /// Histograms, on separate pages that are touched only if percentiles are wanted.
@@ -326,6 +328,30 @@ impl Record {
     /// The amounts of the measured part at the last progress report; `None` without one.
     pub(crate) fn so_far(&self) -> Option<&AmountsRecord> {
         self.so_far.get()
+    }
+
+    /// The part that every worker writes.
+    pub(crate) const HEAD: Range<usize> = 0..offset_of!(Record, steady);
+
+    /// The parts beyond [`Record::HEAD`] that a worker with this job has written, by its head.
+    pub(crate) fn written_parts(&self, job: &JobPlan) -> Vec<Range<usize>> {
+        let of = |start: usize, length: usize| start..start + length;
+        let histogram = |moments: &Moments, kind: usize, at: usize| {
+            let start = offset_of!(Record, histograms) + kind + at * size_of::<Histogram>();
+            (moments.count() > 0).then(|| start..start + size_of::<Histogram>())
+        };
+        let kinds = [
+            (&self.completion[..], offset_of!(Histograms, completion)),
+            (&self.total, offset_of!(Histograms, total)),
+            (&self.submission, offset_of!(Histograms, submission)),
+            (std::slice::from_ref(&self.sync), offset_of!(Histograms, sync)),
+        ];
+        let histograms = kinds.into_iter().flat_map(|(moments, kind)| {
+            moments.iter().enumerate().filter_map(move |(at, moments)| histogram(moments, kind, at))
+        });
+        let steady = job.steady.as_ref().map(|_| of(offset_of!(Record, steady), size_of::<SteadyRecord>()));
+        let blocks = job.record.block_lives.then(|| of(offset_of!(Record, blocks), size_of::<BlockRecord>()));
+        histograms.chain(steady).chain(blocks).collect()
     }
 
     /// Stores the amounts at the moment when another worker finished first.

@@ -7,6 +7,7 @@ use super::schedule::{Schedule, Standing, WorkerOutcome};
 use super::stuck::{PATIENCE, StuckCalls, WatchedThread};
 use super::workers::{RunInputs, WorkerEnd, WorkerPool};
 use crate::shared::control::{Gate, SIGNALLED};
+use crate::shared::record::{Fault, Record};
 use crate::shared::{gate, wakeup};
 use crate::signals::Signals;
 use crate::worker::DebugLog;
@@ -15,6 +16,7 @@ use measure::{Clock, Nanos, PerDirection};
 use model::{DeviceUsage, LowestTraffic, Monitored};
 use monitor::{Account, Recorded, Recorder, WorkerSeen};
 use plan::Isolation;
+use std::mem::offset_of;
 use std::ops::Range;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::thread::Scope;
@@ -393,7 +395,8 @@ impl<'run> EventLoop<'run> {
     }
 
     fn outcome(&self, index: usize, end: WorkerEnd) -> WorkerOutcome {
-        let faulty = || self.run.shared.records.snapshot(index).is_none_or(|record| record.fault.errno().is_some());
+        let fault = || self.run.shared.records.part::<Fault>(index, offset_of!(Record, fault));
+        let faulty = || fault().is_none_or(|fault| fault.errno().is_some());
         if !matches!(end, WorkerEnd::Returned) || faulty() { WorkerOutcome::Failed } else { WorkerOutcome::Completed }
     }
 

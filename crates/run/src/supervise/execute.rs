@@ -4,6 +4,7 @@ use super::event_loop::EventLoop;
 use super::layout_thread::LayoutContext;
 use super::prepare::{self, Prepared};
 use super::workers::{RunInputs, SharedMemory, WorkerPool};
+use crate::drive::SpareBuffers;
 use crate::files::FileKind;
 use crate::shared::group_state::GroupState;
 use crate::{Event, Observer, RunError, RunOptions};
@@ -21,20 +22,34 @@ use std::path::Path;
 /// If the plan as a whole cannot be run: it writes although that is forbidden, or the kernel cannot provide memory,
 /// processes or threads for its workers.
 pub fn execute(plan: &Plan, options: &RunOptions, observer: &mut dyn Observer) -> Result<RunResult, RunError> {
-    execute_by(crate::environment::start_clock(&options.system_root), plan, options, observer)
+    Runner::new(&options.system_root).run(plan, options, observer)
 }
 
-/// The same with a clock that is already calibrated: short runs one after another share one.
-///
-/// # Errors
-/// As [`execute`].
-pub fn execute_by(
+/// Runs plans one after another. It keeps the preparations that short runs can share: the calibrated clock, and the
+/// buffers of the last worker.
+#[derive(Debug)]
+pub struct Runner {
     clock: SystemClock,
-    plan: &Plan,
-    options: &RunOptions,
-    observer: &mut dyn Observer,
-) -> Result<RunResult, RunError> {
-    let clock = clock.restarted();
+    spare: SpareBuffers,
+}
+
+impl Runner {
+    /// Calibrates the clock; the kernel's clock source is looked up in sysfs under `root`.
+    pub fn new(root: &Path) -> Self {
+        Runner { clock: crate::environment::start_clock(root), spare: SpareBuffers::default() }
+    }
+
+    /// Runs a plan.
+    ///
+    /// # Errors
+    /// As [`execute`].
+    pub fn run(&self, plan: &Plan, options: &RunOptions, observer: &mut dyn Observer) -> Result<RunResult, RunError> {
+        run(plan, options, observer, self)
+    }
+}
+
+fn run(plan: &Plan, options: &RunOptions, observer: &mut dyn Observer, runner: &Runner) -> Result<RunResult, RunError> {
+    let clock = runner.clock.restarted();
     let resolved = crate::replay::resolve(plan, &options.system_root);
     let (plan, replays) = match resolved.as_ref() {
         Some((plan, replays)) => (plan, replays.clone()),
@@ -48,8 +63,16 @@ pub fn execute_by(
     let prepared = prepare::prepare(plan, &workers, replays, &mut layout)?;
     let shared = SharedMemory::new(plan, workers.len())?;
     let groups = GroupState::of_all(&workers);
-    let inputs =
-        RunInputs { plan, workers: &workers, prepared: &prepared, groups: &groups, shared: &shared, options, clock };
+    let inputs = RunInputs {
+        plan,
+        workers: &workers,
+        prepared: &prepared,
+        groups: &groups,
+        shared: &shared,
+        options,
+        clock,
+        spare: &runner.spare,
+    };
     std::thread::scope(|scope| {
         let mut pool = WorkerPool::fork(inputs)?;
         let state = EventLoop::new(inputs).run(&mut pool, scope, observer, &signals)?;

@@ -15,4 +15,4 @@ mod stuck;
 mod workers;
 mod zones;
 
-pub use execute::{execute, execute_by};
+pub use execute::{Runner, execute};

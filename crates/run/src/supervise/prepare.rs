@@ -2,7 +2,7 @@
 
 use super::layout_thread::{LayoutContext, Unprepared, lay_out_in_thread};
 use super::{devices, zones};
-use crate::files::{FileKind, Guard, PlannedFile, announce_own, is_laid_out, plan_files};
+use crate::files::{FileKind, Guard, PlannedFile, announce_own, is_laid_out, lay_out, plan_files};
 use crate::replay::{ReplayLog, Replays};
 use crate::shared::capabilities::needs_files;
 use crate::{Event, RunError, RunOptions};
@@ -121,7 +121,9 @@ fn prepare_job(
         let shared = job.clones > 1 && !(job.files.names.is_empty() && job.files.handling.below.is_empty());
         if !(job.files.handling.laid_out_first || shared) {
             announce_own(job, &clones, &mut |event| context.observer.event(event));
-        } else if !is_laid_out(job, &clones) {
+        } else if is_laid_out(job, &clones) {
+            lay_out(job, &clones, &mut |_| {}, &mut || true)?;
+        } else {
             clones = lay_out_in_thread(job, clones, context)?;
         }
     }

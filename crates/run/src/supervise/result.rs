@@ -72,7 +72,9 @@ impl<'a> WorkerInResult<'a> {
         let shared = run.shared;
         // A thread that is still running has left a copy of its record in its mailbox.
         let copy = || shared.mailboxes[index].lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let mut record = shared.records.snapshot(index).or_else(copy);
+        let job = run.workers[index].job;
+        let kept = shared.records.snapshot_of(index, Record::HEAD, |record| record.written_parts(job));
+        let mut record = kept.or_else(copy);
         // A worker that died has not moved its latest latencies into the statistics. One that goes on has done so for
         // its progress report, and what came later is not part of that.
         let is_unreaped = state.ends[index].is_none();

@@ -2,6 +2,7 @@
 
 use super::prepare::Prepared;
 use crate::RunOptions;
+use crate::drive::SpareBuffers;
 use crate::shared::capabilities::has;
 use crate::shared::control::{Control, Gate, SIGNALLED, STOP};
 use crate::shared::gate;
@@ -53,6 +54,8 @@ pub(crate) struct RunInputs<'run> {
     pub(crate) shared: &'run SharedMemory,
     pub(crate) options: &'run RunOptions,
     pub(crate) clock: SystemClock,
+    /// The buffers that the last worker left.
+    pub(crate) spare: &'run SpareBuffers,
 }
 
 /// All workers of a run.
@@ -113,7 +116,7 @@ impl<'run, 'scope> WorkerPool<'run, 'scope> {
     }
 
     fn setup(&self, index: usize) -> WorkerSetup<'run> {
-        let RunInputs { workers, prepared, groups, shared, options, clock, .. } = self.run;
+        let RunInputs { workers, prepared, groups, shared, options, clock, spare, .. } = self.run;
         WorkerSetup {
             plan: workers[index],
             files: &prepared[index].files,
@@ -127,6 +130,7 @@ impl<'run, 'scope> WorkerPool<'run, 'scope> {
             clock,
             system_seed: self.system_seed,
             debug_log_to: options.debug_log.as_ref(),
+            spare,
         }
     }
 

@@ -12,7 +12,7 @@ pub(crate) use debug_lines::DebugLog;
 
 use crate::WorkerState;
 use crate::drive::{
-    DriveSetup, LatencyLimits, Logs, Memory, Queued, Statistics, drive, is_synchronous, load_verify_state,
+    DriveSetup, LatencyLimits, Logs, Memory, Queued, SpareBuffers, Statistics, drive, is_synchronous, load_verify_state,
 };
 use crate::error::{job_refusal, refusal};
 use crate::files::{FileLocks, OpenFiles, PlannedFile, lay_out, order, total_bytes};
@@ -63,6 +63,8 @@ pub(crate) struct WorkerSetup<'run> {
     pub(crate) system_seed: u64,
     /// The file for debug messages, if any.
     pub(crate) debug_log_to: Option<&'run Arc<File>>,
+    /// The buffers that the last worker left.
+    pub(crate) spare: &'run SpareBuffers,
 }
 
 /// Runs a worker from its gate to its end. Its results and errors are in `record`.
@@ -116,7 +118,7 @@ fn set_up_and_run(
     }
     let depth = usable_depth(job);
     let slots = places(job).max(depth);
-    let mut memory = Memory::new(job, slots)?;
+    let mut memory = Memory::new(job, slots, setup.spare)?;
     if job.pass.as_ref().is_some_and(|pass| pass.prime) {
         open.prime(memory.slot(0, job.load.smallest()))?;
     }
@@ -138,12 +140,13 @@ fn set_up_and_run(
     if let Some(state) = load_verify_state(job, setup.plan.number)? {
         load.resume(state);
     }
-    let (open, memory) = (&mut open, &mut memory);
-    let ready = Ready { setup, record: &mut *record, priorities, open, locks, memory, content, load };
+    let ready =
+        Ready { setup, record: &mut *record, priorities, open: &mut open, locks, memory: &mut memory, content, load };
     let ended = match job.depth.offload {
         true => Some(ready.visit::<engine::Offload>()),
         false => engine::dispatch(job.engine, ready),
     };
+    memory.leave(job, setup.spare);
     if let Some(blocks) = blocks {
         record.blocks.keep(&blocks.found());
     }

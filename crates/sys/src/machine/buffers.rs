@@ -34,8 +34,10 @@ pub enum Source {
 /// Memory for `slots` I/Os of up to the same size.
 #[derive(Debug)]
 pub struct Arena {
-    /// Kept until the arena is dropped.
-    _memory: Memory,
+    memory: Memory,
+    /// Start and length of the memory.
+    first: NonNull<u8>,
+    bytes: usize,
     start: NonNull<u8>,
     stride: usize,
     slots: usize,
@@ -67,21 +69,30 @@ impl Arena {
     /// If the kernel cannot provide such memory; the message has advice about huge pages. Also for an alignment that is
     /// not a power of two.
     pub fn new(source: &Source, slots: usize, size: usize, align: usize) -> Result<Self, SysError> {
-        let align = align.max(PAGE);
-        if !align.is_power_of_two() {
-            return Err(SysError::Impossible(format!("buffers cannot be aligned to {align}: not a power of two")));
+        let room = Room::of(slots, size, align)?;
+        let (memory, first) = source.take(room.bytes)?;
+        Ok(Arena::divided(memory, (first, room.bytes), &room))
+    }
+
+    /// The same memory divided into other slots, for the next worker: its pages are there already, with their old contents. If it is
+    /// too small for that, it is freed, and new private pages are allocated.
+    ///
+    /// # Errors
+    /// As [`Arena::new`].
+    pub fn again(self, slots: usize, size: usize, align: usize) -> Result<Self, SysError> {
+        let room = Room::of(slots, size, align)?;
+        if self.bytes < room.bytes {
+            drop(self);
+            return Arena::new(&Source::Private, slots, size, align);
         }
-        let too_large = || SysError::Impossible(format!("{slots} buffers of {size} bytes do not fit in memory"));
-        let stride = round_up(size.max(1), align).ok_or_else(too_large)?;
-        // Memory is page-aligned; a larger alignment needs additional space.
-        let slack = if align > PAGE { align } else { 0 };
-        let bytes =
-            stride.checked_mul(slots.max(1)).and_then(|bytes| bytes.checked_add(slack)).ok_or_else(too_large)?;
-        let (memory, first) = source.take(round_up(bytes, PAGE).ok_or_else(too_large)?)?;
-        let skip = first.as_ptr().align_offset(align);
-        // SAFETY: the slack leaves room to skip up to the next multiple of `align` inside the memory.
+        Ok(Arena::divided(self.memory, (self.first, self.bytes), &room))
+    }
+
+    fn divided(memory: Memory, (first, bytes): (NonNull<u8>, usize), room: &Room) -> Self {
+        let skip = first.as_ptr().align_offset(room.align);
+        // SAFETY: the slack leaves room to skip up to the next multiple of the alignment inside the memory.
         let start = unsafe { first.add(skip) };
-        Ok(Arena { _memory: memory, start, stride, slots })
+        Arena { memory, first, bytes, start, stride: room.stride, slots: room.slots }
     }
 
     /// Address of slot 0; slot `s` starts `s * stride()` bytes later. Valid as long as the arena lives.
@@ -117,6 +128,30 @@ impl Arena {
     fn slot_start(&self, slot: usize) -> Option<NonNull<u8>> {
         // SAFETY: a slot below the count starts inside the memory, by the size computed in `new`.
         (slot < self.slots).then(|| unsafe { self.start.add(slot * self.stride) })
+    }
+}
+
+/// The memory that slots need.
+struct Room {
+    slots: usize,
+    stride: usize,
+    align: usize,
+    bytes: usize,
+}
+
+impl Room {
+    fn of(slots: usize, size: usize, align: usize) -> Result<Self, SysError> {
+        let align = align.max(PAGE);
+        if !align.is_power_of_two() {
+            return Err(SysError::Impossible(format!("buffers cannot be aligned to {align}: not a power of two")));
+        }
+        let too_large = || SysError::Impossible(format!("{slots} buffers of {size} bytes do not fit in memory"));
+        let stride = round_up(size.max(1), align).ok_or_else(too_large)?;
+        // Memory is page-aligned; a larger alignment needs additional space.
+        let slack = if align > PAGE { align } else { 0 };
+        let bytes =
+            stride.checked_mul(slots.max(1)).and_then(|bytes| bytes.checked_add(slack)).ok_or_else(too_large)?;
+        Ok(Room { slots, stride, align, bytes: round_up(bytes, PAGE).ok_or_else(too_large)? })
     }
 }
 
@@ -248,7 +283,7 @@ mod tests {
     #[test]
     fn a_segment_vanishes_with_its_arena() {
         let arena = check(&Source::Segment, 0);
-        assert!(matches!(arena._memory, Memory::Attached(_)));
+        assert!(matches!(arena.memory, Memory::Attached(_)));
         let address = format!("{:x}-", arena.pointer().addr());
         let mapped = || std::fs::read_to_string("/proc/self/maps").unwrap().contains(&address);
         assert!(mapped());

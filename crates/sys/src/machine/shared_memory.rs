@@ -9,7 +9,7 @@ use crate::SysError;
 use crate::machine::mapping::{Mapping, PAGE, round_up};
 use rustix::mm::MapFlags;
 use std::marker::PhantomData;
-use std::ops::{Deref, DerefMut, Index};
+use std::ops::{Deref, DerefMut, Index, Range};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, Ordering, fence};
 use zerocopy::FromBytes;
@@ -132,20 +132,47 @@ impl<T: FromBytes> SharedRecords<T> {
     /// ended in any way. While another process writes, the numbers may be from different times.
     /// Returns `None` past the last, and while a thread of this process has claimed the record.
     pub fn snapshot(&self, index: usize) -> Option<Box<T>> {
+        self.snapshot_of(index, 0..size_of::<T>(), |_| Vec::new())
+    }
+
+    /// Copies parts of record `index` in its current state: the bytes in `first`, then those that `rest` asks for when
+    /// it has seen them. All other bytes of the copy are zero.
+    ///
+    /// For large records of which the writer leaves most as it was: a page that is read is allocated.
+    ///
+    /// Otherwise as [`SharedRecords::snapshot`].
+    ///
+    /// # Panics
+    /// If a part is not within the record.
+    pub fn snapshot_of(
+        &self,
+        index: usize,
+        first: Range<usize>,
+        rest: impl FnOnce(&T) -> Vec<Range<usize>>,
+    ) -> Option<Box<T>> {
         let claim = self.claim(index)?.load(Ordering::Acquire);
         if claim == std::process::id() {
             return None;
         }
-        let cell = self.cells.cell(index)?.cast::<T>();
-        let mut copy = Box::<T>::new_uninit();
-        // SAFETY: the cell and the box are each valid for the size of a `T` and do not overlap. No thread of this
-        // process has a `&mut` to the cell: a claim is made once, and this one belongs to another process or is over.
-        // Concurrent writes of another process change the bytes that are copied, and any bytes are a valid `T`.
-        unsafe { std::ptr::copy_nonoverlapping(cell.as_ptr(), copy.as_mut_ptr(), 1) };
+        let cell = self.cells.cell(index)?;
+        // SAFETY: zero bytes are a valid `T`, as any bytes are.
+        let mut copy = unsafe { Box::<T>::new_zeroed().assume_init() };
+        let copy_part = |copy: &mut T, part: Range<usize>| {
+            assert!(part.start <= part.end && part.end <= size_of::<T>(), "{part:?} of {} bytes", size_of::<T>());
+            let to = std::ptr::from_mut(copy).cast::<u8>();
+            // SAFETY: the part is inside the cell and inside the box, as just asserted, and these do not overlap. No
+            // thread of this process has a `&mut` to the cell: a claim is made once, and this one belongs to another
+            // process or is over. Concurrent writes of another process change the bytes that are copied, and any bytes
+            // are a valid `T`.
+            unsafe { std::ptr::copy_nonoverlapping(cell.as_ptr().add(part.start), to.add(part.start), part.len()) };
+        };
+        copy_part(&mut copy, first);
+        for part in rest(&copy) {
+            copy_part(&mut copy, part);
+        }
         // Keeps the copy before later loads of the caller, such as those of a control block.
         fence(Ordering::Acquire);
-        // SAFETY: every byte was copied above, and any bytes are a valid `T`.
-        Some(unsafe { copy.assume_init() })
+        Some(copy)
     }
 
     /// Copies the `P` at byte `offset` of record `index` in its current state, without reading the rest of a large
@@ -256,6 +283,7 @@ impl Cells {
 mod tests {
     use super::*;
     use crate::processes::process::{self, Ended};
+    use std::mem::offset_of;
     use std::sync::atomic::AtomicU64;
     use std::time::Duration;
 
@@ -318,6 +346,13 @@ mod tests {
         for beyond in [8001, 8004, 8008, usize::MAX] {
             assert!(records.part::<f64>(1, beyond).is_none(), "{beyond}");
         }
+        let mean = offset_of!(Record, mean);
+        let parts = records.snapshot_of(1, mean..mean + 8, |first| {
+            assert_eq!((first.counts[999], first.mean), (0, 2.5));
+            vec![0..8, 999 * 8..8000]
+        });
+        assert_eq!(*parts.unwrap(), *record);
+        assert_eq!(records.snapshot_of(1, 0..8, |_| Vec::new()).unwrap().mean, 0.0);
         assert_eq!(records.snapshot(0).unwrap().counts, [0; 1000]);
         assert!(records.snapshot(2).is_none());
     }

@@ -255,6 +255,20 @@ fn iozone(bench: &Bench) -> Result<Shown, String> {
     Ok(Shown { kept: "the pass under way".into(), ..shown })
 }
 
+fn iozone_matrix(bench: &Bench) -> Result<Shown, String> {
+    let words = "iozone --json=kept.json -o -a -n 8m -g 8m -y 4 -q 4 -i 0 -J 20 -f frozen/z";
+    let (frozen, mut run) = told_twice(bench, words, 1500)?;
+    wait_for(bench, "left in the kernel: pid")?;
+    // Its process ends with the last of its threads.
+    frozen.thaw()?;
+    let status = run.end(AT_ONCE)?;
+    let shown = expect(bench, status, &["left in the kernel: pid"])?;
+    if status != 130 || !has_numbers(&bench.file("kept.json")) {
+        return Err(format!("status {status}, or nothing is kept; {}", complained(bench)));
+    }
+    Ok(Shown { kept: "the pass under way".into(), ..shown })
+}
+
 pub(crate) fn rows() -> Vec<Row> {
     vec![
         Row::new("stuck I/O is named, survey", "fsfreeze under its writes", |bench| {
@@ -275,5 +289,6 @@ pub(crate) fn rows() -> Vec<Row> {
         Row::new("SIGINT twice, I/O stuck, layout", "fsfreeze under its layout", layout_told_twice),
         Row::new("SIGINT twice, I/O stuck, survey", "fsfreeze under its writes", survey),
         Row::new("SIGINT twice, I/O stuck, iozone", "fsfreeze under its writes", iozone),
+        Row::new("SIGINT twice, I/O stuck, iozone -a", "fsfreeze under its writes", iozone_matrix),
     ]
 }

@@ -146,6 +146,15 @@ fn wanted(job: &JobPlan) -> Vec<(Kind, &String)> {
     all.into_iter().flatten().collect()
 }
 
+impl HistogramLog {
+    /// Not inlined: its histograms need 14 pages of stack, which every worker without such a log would touch too.
+    #[inline(never)]
+    fn new(sink: usize, length: Nanos) -> Box<Self> {
+        let seen = [(); 3].map(|()| (Histogram::new(), 0, 0));
+        Box::new(HistogramLog { sink, length, ends: Nanos::MAX, seen })
+    }
+}
+
 impl Logs {
     /// Creates the job's log files; `None` if it asks for none. `queued` is `Yes` for engines with a submission
     /// latency.
@@ -166,10 +175,8 @@ impl Logs {
             .clone()
             .filter(|&(_, kind)| kind != Kind::Histogram && !(kind == Kind::Submission && queued == Queued::No));
         let logs = rows.map(|(sink, kind)| Log { kind, sink, rows: stream.empty(), most }).collect();
-        let histogram = kinds.clone().find(|&(_, kind)| kind == Kind::Histogram).map(|(sink, _)| {
-            let seen = [(); 3].map(|()| (Histogram::new(), 0, 0));
-            Box::new(HistogramLog { sink, length: plan.histogram_interval, ends: Nanos::MAX, seen })
-        });
+        let histogram = kinds.clone().find(|&(_, kind)| kind == Kind::Histogram);
+        let histogram = histogram.map(|(sink, _)| HistogramLog::new(sink, plan.histogram_interval));
         Ok(Some(Box::new(Logs {
             stream,
             logs,
