@@ -7,6 +7,7 @@
 
 mod checks;
 pub mod costs;
+mod findings;
 mod identities;
 mod limiter;
 mod regime;
@@ -17,7 +18,8 @@ mod scaling;
 mod summary;
 mod verdict;
 
-pub use checks::{CHECKS, Check, Needs, grade, grade_title, is_finding, judge, unchecked};
+pub use checks::{CHECKS, Check, Needs, advice, grade, grade_title, is_finding, judge, unchecked};
+pub use findings::{FindingGroup, Strictness, by_check, verdict_line};
 pub use identities::{Identity, Side, Verdict, identities, sides};
 pub use limiter::limited_by;
 pub use regime::changes;

@@ -119,6 +119,20 @@ pub(crate) fn bytes_of_sectors(sectors: u64) -> u64 {
     sectors.saturating_mul(512)
 }
 
+/// Number of flushes that the jobs caused: their calls of fsync, and writes that are durable before they complete.
+pub(crate) fn flushes(result: &RunResult) -> u64 {
+    let of = |job: &JobResult| {
+        let each = job.workload.as_ref().is_some_and(|workload| workload.flushes.by_each_write);
+        job.sync.count + if each { job.directions.write.ios } else { 0 }
+    };
+    result.jobs.iter().map(of).fold(0, u64::saturating_add)
+}
+
+/// True if a target is a file on a file system that stores data on a device.
+pub(crate) fn on_files(monitored: &Monitored) -> bool {
+    monitored.targets.iter().any(|target| target.mount.is_some())
+}
+
 /// Bytes of one direction requested by all jobs.
 pub(crate) fn bytes_asked(result: &RunResult, direction: Direction) -> u64 {
     result.jobs.iter().map(|job| job.directions[direction].bytes).fold(0, u64::saturating_add)

@@ -1,7 +1,8 @@
 //! Remarks of the checks and the limiting resource after a run, for every command that measures.
 
+use crate::failure::Failure;
 use crate::output::print_error;
-use analysis::{grade_title, is_finding};
+use analysis::{FindingGroup, Strictness, by_check, grade_title, is_finding, verdict_line};
 use formats::printable;
 use model::{LimitedBy, Note, RunResult};
 use std::io::IsTerminal;
@@ -27,13 +28,17 @@ pub(crate) fn are_wanted() -> bool {
     }
 }
 
-/// Prints remarks and limiting resource to standard error, if remarks are wanted there.
+/// Prints the verdict, remarks and limiting resource to standard error, if remarks are wanted there. A run without
+/// findings has no verdict line.
 pub(crate) fn print(result: &RunResult) {
     if !are_wanted() {
         return;
     }
+    let groups: Vec<FindingGroup<'_>> = by_check(&[&result.notes]);
+    let has_findings = findings(&result.notes).next().is_some();
+    let verdict = has_findings.then(|| format!("verdict: {}", verdict_line(&groups, &[], 1, "")));
     let remarks = findings(&result.notes).map(|note| format!("check: {}", line(note)));
-    for line in remarks.chain(result.limited_by.as_ref().map(limit_line)) {
+    for line in verdict.into_iter().chain(remarks).chain(result.limited_by.as_ref().map(limit_line)) {
         print_error(&format!("plumb: {}", printable::line(&line)));
     }
 }
@@ -43,9 +48,17 @@ pub(crate) fn limit_line(limited_by: &LimitedBy) -> String {
     format!("limited by {} ({:.0} %): {}", limited_by.limiter.title(), limited_by.share_percent, limited_by.sentence)
 }
 
-/// `cache: 93 % of the reads were answered by memory … [NOT A STORAGE RESULT]`.
+/// `cache: 93 % of the reads were answered by memory …; use direct=1 … [NOT A STORAGE RESULT]`.
 pub(crate) fn line(note: &Note) -> String {
-    format!("{}: {} [{}]", note.check, note.sentence, grade_title(note.grade))
+    format!("{}: {} [{}]", note.check, with_advice(note), grade_title(note.grade))
+}
+
+/// The sentence of a remark and what to do about it.
+pub(crate) fn with_advice(note: &Note) -> String {
+    match analysis::advice(&note.check).filter(|_| is_finding(note)) {
+        Some(advice) => format!("{}; {advice}", note.sentence),
+        None => note.sentence.clone(),
+    }
 }
 
 /// The notes that report a problem.
@@ -53,10 +66,15 @@ pub(crate) fn findings(notes: &[Note]) -> impl Iterator<Item = &Note> {
     notes.iter().filter(|note| is_finding(note))
 }
 
-/// Returns the exit status with `--strict`: [`STRICT`] if `status` is 0 and a check found a problem, otherwise
+/// Reads the value of `--strict`.
+pub(crate) fn strictness(text: &str) -> Result<Strictness, Failure> {
+    Strictness::read(text).map_err(|wrong| Failure::new(format!("--strict={text}: {wrong}")))
+}
+
+/// Returns the exit status with `--strict`: [`STRICT`] if `status` is 0 and a check found one of these problems, otherwise
 /// `status`.
-pub(crate) fn strict_status(status: u8, notes: &[Note]) -> u8 {
-    if status == 0 && findings(notes).next().is_some() { STRICT } else { status }
+pub(crate) fn strict_status(status: u8, strictness: &Strictness, notes: &[Note]) -> u8 {
+    if status == 0 && strictness.fails(notes) { STRICT } else { status }
 }
 
 #[cfg(test)]
@@ -67,9 +85,11 @@ mod tests {
     #[test]
     fn strict_fails_on_findings_and_not_on_what_is_unknown() {
         let with = |grade| Note { check: "x".into(), grade, sentence: String::new(), evidence: Vec::new() };
-        assert_eq!(strict_status(0, &[]), 0);
-        assert_eq!(strict_status(0, &[with(Grade::NotChecked)]), 0);
-        assert_eq!(strict_status(0, &[with(Grade::ValidWithLimits)]), STRICT);
-        assert_eq!(strict_status(1, &[with(Grade::ValidWithLimits)]), 1, "a failed job has precedence");
+        let usual = Strictness::Usual;
+        assert_eq!(strict_status(0, &usual, &[]), 0);
+        assert_eq!(strict_status(0, &usual, &[with(Grade::NotChecked)]), 0);
+        assert_eq!(strict_status(0, &usual, &[with(Grade::ValidWithLimits)]), STRICT);
+        assert_eq!(strict_status(0, &Strictness::From(Grade::NotAStorageResult), &[with(Grade::ValidWithLimits)]), 0);
+        assert_eq!(strict_status(1, &usual, &[with(Grade::ValidWithLimits)]), 1, "a failed job has precedence");
     }
 }

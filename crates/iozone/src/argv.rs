@@ -103,6 +103,7 @@ impl Reader<'_> {
         let (name, glued) = word.split_once('=').map_or((word, None), |(name, value)| (name, Some(value.to_owned())));
         match find(&format!("-{name}")) {
             Some(row) if row.value.is_empty() && glued.is_none() => self.take(row, ""),
+            Some(row) if row.value.starts_with('[') => self.take(row, &glued.unwrap_or_default()),
             Some(row) if !row.value.is_empty() => {
                 let Some(value) = glued.or_else(|| self.next_word()) else {
                     let kind = if row.value == "SECONDS" { "a time" } else { "a file" };

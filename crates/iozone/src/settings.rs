@@ -174,8 +174,8 @@ pub struct Settings {
     /// plumb's own: report an I/O that takes longer than this; `None` for never.
     #[default(Some(Nanos::from_secs(30)))]
     pub stuck_after: Option<Nanos>,
-    /// plumb's own: fail the run if a check finds a problem.
-    pub strict: bool,
+    /// plumb's own: the findings of checks that fail the run; `usual` without a list.
+    pub strict: Option<String>,
 }
 
 impl Settings {
@@ -302,7 +302,7 @@ const OLD_DATA: u8 = 0xa5;
 pub(crate) struct Row {
     /// Name without the first dash: `s`, `+n`, `-json`.
     pub(crate) name: &'static str,
-    /// Name of its value in the help; empty if it takes none.
+    /// Name of its value in the help; empty if it takes none, in brackets if it may be left out.
     pub(crate) value: &'static str,
     /// Line of help; empty for an option used only by plumb itself.
     pub(crate) help: &'static str,
@@ -602,7 +602,10 @@ const OWN: &[Row] = &[
         reader.settings.pictures = Some(PathBuf::from(text));
         Ok(None)
     }),
-    set("-strict", "status 4 if a check fires", |to| to.strict = true, ""),
+    read("-strict", "[=LIST]", "status 4 if a check fires, or one of these", |reader, text| {
+        reader.settings.strict = Some(if text.is_empty() { "usual" } else { text }.to_owned());
+        Ok(None)
+    }),
     read("-stuck-after", "SECONDS", "report an I/O that takes longer (30); 0 for never", |reader, text| {
         reader.settings.stuck_after = patience(text)?;
         Ok(None)

@@ -236,7 +236,8 @@ impl SurveyTest {
             group_reporting: true,
             completion_percentiles: false,
             total_percentiles: true,
-            percentiles: vec![50.0, 95.0, 99.0, 99.9],
+            // The table prints a percentile only if there are enough I/Os for it.
+            percentiles: Vec::new(),
             percentile_digits: 1,
             ..RecordPlan::default()
         };

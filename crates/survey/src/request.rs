@@ -6,6 +6,7 @@ use crate::error::SurveyError;
 use crate::kind::TestKind;
 use crate::parse_values as word;
 use crate::words::push_new;
+use analysis::Strictness;
 use serde::de::{Error, MapAccess, SeqAccess, Visitor};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -82,9 +83,9 @@ pub struct SurveyRequest {
     pub file_per_user: bool,
     /// True to keep the work file.
     pub keep: bool,
-    /// True to return a failure status if a check finds a problem.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub strict: bool,
+    /// The findings of checks that return a failure status.
+    #[serde(deserialize_with = "strictness", serialize_with = "strict_text", skip_serializing_if = "Option::is_none")]
+    pub strict: Option<Strictness>,
     /// Identities of devices that may be overwritten.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub overwrite: Vec<String>,
@@ -94,6 +95,25 @@ pub struct SurveyRequest {
     /// Directory for the result file.
     #[serde(serialize_with = "shown", skip_serializing_if = "Option::is_none")]
     pub output_dir: Option<PathBuf>,
+}
+
+/// Reads `strict` of a survey file: true, false, or the findings as text.
+fn strictness<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Strictness>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Given {
+        Switch(bool),
+        Text(String),
+    }
+    match Given::deserialize(deserializer)? {
+        Given::Switch(on) => Ok(on.then(Strictness::default)),
+        Given::Text(text) => Strictness::read(&text).map(Some).map_err(serde::de::Error::custom),
+    }
+}
+
+#[expect(clippy::ref_option, reason = "serde's signature")]
+fn strict_text<S: Serializer>(strict: &Option<Strictness>, serializer: S) -> Result<S::Ok, S::Error> {
+    strict.as_ref().map(Strictness::text).serialize(serializer)
 }
 
 /// Serializes paths lossily: a path that is not UTF-8 must not prevent the result from being written.
@@ -148,7 +168,7 @@ impl SurveyRequest {
             precondition: self.precondition || file.precondition,
             file_per_user: self.file_per_user || file.file_per_user,
             keep: self.keep || file.keep,
-            strict: self.strict || file.strict,
+            strict: self.strict.or(file.strict),
             overwrite: list(self.overwrite, file.overwrite),
             output: self.output.or(file.output),
             output_dir: self.output_dir.or(file.output_dir),

@@ -3,8 +3,7 @@
 //! Signals: bytes requested, sectors of the topmost devices, I/O caused by the workers (/proc/PID/io).
 
 use super::note;
-use crate::run_facts::RunFacts;
-use crate::run_facts::float;
+use crate::run_facts::{RunFacts, float, flushes, on_files};
 use model::{DeviceGain, Grade, Note, RunResult};
 
 pub(super) const ID: &str = "amplification";
@@ -13,6 +12,8 @@ pub(super) const ID: &str = "amplification";
 const MOST_SHARE: f64 = 1.05;
 /// Less than this many bytes is file system metadata.
 const LEAST_BYTES: f64 = 1_048_576.0;
+/// A flush makes a file system write its journal: this many bytes at most are the price of the flush, and no news.
+const JOURNAL_BYTES: f64 = 65_536.0;
 
 /// Compares the topmost devices with the requested bytes over the whole run, because writeback is delayed.
 pub(super) fn run(result: &RunResult) -> Vec<Note> {
@@ -38,30 +39,32 @@ fn judge(result: &RunResult) -> Option<Note> {
         ("device_read_bytes", device_read),
         ("device_write_bytes", device_written),
         ("caused_read_bytes", caused(2)),
+        ("journal_bytes_at_most", JOURNAL_BYTES * float(flushes(result))),
     ];
     // Reads that the workers did not cause belong to another process.
     let own_reads = device_read.min(caused(2));
-    let sentence = if read == 0.0 && written > 0.0 && own_reads > LEAST_BYTES && own_reads / written > MOST_SHARE - 1.0
-    {
-        let percent = 100.0 * own_reads / written;
-        format!("write-only test caused {percent:.0} % device reads: misaligned or sub-page writes")
-    } else if read > 0.0 && own_reads > MOST_SHARE * read && own_reads - read > LEAST_BYTES {
-        format!("the device read {:.1} times what was asked for: read-ahead or larger blocks below", own_reads / read)
-    } else if written > 0.0
-        && on_files(&seen)
-        && device_written > MOST_SHARE * written
-        && device_written - written > LEAST_BYTES
-    {
-        let times = device_written / written;
-        format!("the device wrote {times:.1} times what was asked for: journals, larger blocks, or a stack that copies")
-    } else {
-        return None;
-    };
+    let journal = JOURNAL_BYTES * float(flushes(result));
+    let (sentence, times) =
+        if read == 0.0 && written > 0.0 && own_reads > LEAST_BYTES && own_reads / written > MOST_SHARE - 1.0 {
+            let percent = 100.0 * own_reads / written;
+            let sentence = format!("write-only test caused {percent:.0} % device reads: misaligned or sub-page writes");
+            (sentence, 1.0 + own_reads / written)
+        } else if read > 0.0 && own_reads > MOST_SHARE * read && own_reads - read > LEAST_BYTES {
+            let times = own_reads / read;
+            (format!("the device read {times:.1} times what was asked for: read-ahead or larger blocks below"), times)
+        } else if written > 0.0
+            && on_files(monitored)
+            && device_written > MOST_SHARE * written
+            && device_written - written > LEAST_BYTES + journal
+        {
+            let times = device_written / written;
+            let cause = "larger blocks below, a stack that copies, or other programs";
+            (format!("the device wrote {times:.1} times what was asked for: {cause}"), times)
+        } else {
+            return None;
+        };
+    let evidence: Vec<(&str, f64)> = evidence.into_iter().chain([("times", times)]).collect();
     Some(note(ID, Grade::ValidWithLimits, sentence, &evidence))
-}
-
-fn on_files(seen: &RunFacts<'_>) -> bool {
-    seen.monitored.is_some_and(|monitored| monitored.targets.iter().any(|target| target.mount.is_some()))
 }
 
 #[cfg(test)]
@@ -91,5 +94,7 @@ mod tests {
         assert_eq!(run(&result), [], "on a device it is a neighbour");
         result.monitored.as_mut().unwrap().targets[0].mount = Some(MountFacts::default());
         assert!(run(&result)[0].sentence.starts_with("the device wrote 2.0 times"));
+        result.jobs[0].sync.count = 2_000;
+        assert_eq!(run(&result), [], "each flush makes the file system write its journal");
     }
 }

@@ -30,7 +30,11 @@ pub(super) fn run(result: &RunResult) -> Vec<Note> {
     let grade = if share >= 0.5 { Grade::NotAStorageResult } else { Grade::ValidWithLimits };
     let sentence =
         format!("{:.0} % of the region was never written; those reads never reached the disk", 100.0 * share.min(1.0));
-    let evidence = [("unwritten_bytes", float(unwritten)), ("region_bytes", float(region))];
+    let evidence = [
+        ("unwritten_bytes", float(unwritten)),
+        ("region_bytes", float(region)),
+        ("unwritten_percent", 100.0 * share.min(1.0)),
+    ];
     vec![note(ID, grade, sentence, &evidence)]
 }
 

@@ -23,6 +23,7 @@ mod throttled;
 mod too_short;
 
 pub(crate) use busy_users::{LEAST_SHARE as LEAST_BUSY_SHARE, MOST_SHARE as MOST_BUSY_SHARE};
+pub(crate) use too_short::ID as TOO_SHORT;
 
 use model::{Grade, Note, RunResult};
 
@@ -44,6 +45,10 @@ pub struct Check {
     pub id: &'static str,
     /// Purpose in one line.
     pub why: &'static str,
+    /// The step that removes the cause, as in `use direct=1`.
+    pub advice: &'static str,
+    /// The number of the evidence by which its notes compare, if there is one.
+    pub measure: Option<&'static str>,
     /// Required signals.
     pub needs: Needs,
     /// Runs the check; returns no notes if nothing was found.
@@ -55,121 +60,168 @@ pub const CHECKS: &[Check] = &[
     Check {
         id: errors::ID,
         why: "a run with errors or short I/Os is not the run that was asked for",
+        advice: "repair what fails, then measure again",
+        measure: None,
         needs: Needs::Own,
         run: errors::run,
     },
     Check {
         id: contradiction::ID,
         why: "a printed rate that is not that of its bytes, I/Os and time is of another run, or made up",
+        advice: "use the report as it was printed",
+        measure: None,
         needs: Needs::Own,
         run: contradiction::run,
     },
     Check {
         id: impossible_plan::ID,
         why: "some words cannot give the number that they ask for",
+        advice: "use a longer runtime or a shorter ramp_time",
+        measure: None,
         needs: Needs::Own,
         run: impossible_plan::run,
     },
     Check {
         id: cache::ID,
         why: "reads that memory answers say nothing about the device",
+        advice: "use direct=1, or a file that is larger than memory",
+        measure: Some("share_percent"),
         needs: Needs::Devices,
         run: cache::run,
     },
     Check {
         id: holes::ID,
         why: "reads of blocks that were never written reach no disk, also with O_DIRECT",
+        advice: "write the whole file first",
+        measure: Some("unwritten_percent"),
         needs: Needs::Samples,
         run: holes::run,
     },
     Check {
         id: link_ceiling::ID,
         why: "what a link cannot carry did not come over it",
+        advice: "use direct=1, or a file that is larger than the cache",
+        measure: Some("bytes_per_second"),
         needs: Needs::Samples,
         run: link_ceiling::run,
     },
     Check {
         id: small_set::ID,
         why: "a working set that fits a cache is measured in the cache",
+        advice: "use a size that is larger than memory",
+        measure: Some("set_bytes"),
         needs: Needs::Samples,
         run: small_set::run,
     },
     Check {
         id: overlap::ID,
         why: "workers in step over the same blocks read what the others just read",
+        advice: "use offset_increment, or a file for each job",
+        measure: Some("repeats_percent"),
         needs: Needs::Own,
         run: overlap::run,
     },
     Check {
         id: busy_users::ID,
         why: "in a closed loop IOPS × latency is the number of users; if it is less, some did nothing",
+        advice: "use time_based and equal sizes, so that all work to the end",
+        measure: Some("users_busy"),
         needs: Needs::Own,
         run: busy_users::run,
     },
     Check {
         id: depth::ID,
         why: "a queue depth that never came about is not what was measured",
+        advice: "use an engine that queues, with direct=1",
+        measure: Some("depth_achieved"),
         needs: Needs::Own,
         run: depth::run,
     },
     Check {
         id: client_cpu::ID,
         why: "a tester without processor time measures itself",
+        advice: "use fewer jobs, larger blocks, or an idle machine",
+        measure: Some("run_delay_percent"),
         needs: Needs::Own,
         run: client_cpu::run,
     },
-    Check { id: throttled::ID, why: "a processor quota shows as latency", needs: Needs::Samples, run: throttled::run },
+    Check {
+        id: throttled::ID,
+        why: "a processor quota shows as latency",
+        advice: "run without the quota",
+        measure: Some("throttled_percent"),
+        needs: Needs::Samples,
+        run: throttled::run,
+    },
     Check {
         id: limiter::ID,
         why: "a limit that was set says nothing about the device",
+        advice: "remove the limit, or report it with the number",
+        measure: None,
         needs: Needs::Samples,
         run: limiter::run,
     },
     Check {
         id: neighbour::ID,
         why: "other programs on the same disk take part of it",
+        advice: "stop the other I/O, or measure when there is none",
+        measure: Some("others_percent"),
         needs: Needs::Samples,
         run: neighbour::run,
     },
     Check {
         id: not_steady::ID,
         why: "an average over a cliff describes neither side",
+        advice: "use ramp_time and a longer run, and report both phases",
+        measure: None,
         needs: Needs::Samples,
         run: not_steady::run,
     },
     Check {
         id: coordinated_omission::ID,
         why: "a closed loop asks for nothing while it stalls",
+        advice: "measure at a fixed rate (rate_iops) to see what waits",
+        measure: Some("stall_ms"),
         needs: Needs::Own,
         run: coordinated_omission::run,
     },
     Check {
         id: too_short::ID,
         why: "a percentile is a fact when a hundred I/Os lie beyond it",
+        advice: "use a longer run, or a shorter percentile_list",
+        measure: Some("ios"),
         needs: Needs::Own,
         run: too_short::run,
     },
     Check {
         id: no_flush::ID,
         why: "a write that was not flushed may be in memory",
+        advice: "use end_fsync=1, fsync=N or sync=1",
+        measure: Some("share_percent"),
         needs: Needs::Samples,
         run: no_flush::run,
     },
     Check {
         id: amplification::ID,
         why: "a device that moves more than it was asked for has less left",
+        advice: "use aligned blocks of the size that the device works in",
+        measure: Some("times"),
         needs: Needs::Samples,
         run: amplification::run,
     },
     Check {
         id: split_merge::ID,
         why: "requests of another size are another workload",
+        advice: "use blocks that the device takes at once",
+        measure: Some("request_bytes"),
         needs: Needs::Samples,
         run: split_merge::run,
     },
     Check {
         id: compressible::ID,
         why: "data that compresses is as fast as it is simple",
+        advice: "write data like yours: refill_buffers, buffer_compress_percentage",
+        measure: Some("simple_percent"),
         needs: Needs::Own,
         run: compressible::run,
     },
@@ -189,6 +241,11 @@ pub fn unchecked(result: &RunResult) -> Vec<&'static str> {
 /// True if a note reports a problem, as opposed to something unknown.
 pub fn is_finding(note: &Note) -> bool {
     note.grade > Grade::Trusted
+}
+
+/// The step that removes the cause of a check's remarks.
+pub fn advice(check: &str) -> Option<&'static str> {
+    CHECKS.iter().find(|known| known.id == check).map(|known| known.advice)
 }
 
 /// Display name of a grade.

@@ -28,8 +28,12 @@ fn judge(result: &RunResult) -> Option<Note> {
     let others_per_second = share * seen.per_second(512 * moved);
     (share >= LEAST_SHARE && others_per_second >= LEAST_BYTES_PER_SECOND).then(|| {
         let sentence = format!("other programs made {:.0} % of this disk's traffic", 100.0 * share);
-        let evidence =
-            [("own_bytes", own), ("device_bytes", at_device), ("others_bytes_per_second", others_per_second)];
+        let evidence = [
+            ("own_bytes", own),
+            ("device_bytes", at_device),
+            ("others_bytes_per_second", others_per_second),
+            ("others_percent", 100.0 * share),
+        ];
         note(ID, Grade::ValidWithLimits, sentence, &evidence)
     })
 }

@@ -60,7 +60,12 @@ fn judge(crowd: &[&&JobResult]) -> Option<(f64, Note)> {
     (share >= LEAST_SHARE).then(|| {
         let sentence =
             format!("{workers} workers read the same {}: {:.0} % repeats", size_text(float(new)), 100.0 * share);
-        let evidence = [("read_bytes", float(all)), ("different_bytes", float(new)), ("workers", f64::from(workers))];
+        let evidence = [
+            ("read_bytes", float(all)),
+            ("different_bytes", float(new)),
+            ("workers", f64::from(workers)),
+            ("repeats_percent", 100.0 * share),
+        ];
         (share, note(ID, Grade::ValidWithLimits, sentence, &evidence))
     })
 }

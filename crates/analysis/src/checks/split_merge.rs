@@ -1,10 +1,12 @@
 //! Split / merge: requests at the disk do not have the requested block size.
 //!
+//! Only of direct I/O: that the kernel merges buffered I/O is its work. Not of writes with flushes on a file system: the
+//! blocks of its journal would be in the mean.
+//!
 //! Signals: block sizes of the jobs, requests and sectors of the topmost devices, max_sectors_kb.
 
 use super::note;
-use crate::run_facts::RunFacts;
-use crate::run_facts::{block_size, bytes_asked, float, size_text};
+use crate::run_facts::{RunFacts, block_size, bytes_asked, float, flushes, on_files, size_text};
 use measure::Direction;
 use model::{DeviceGain, Grade, Note, RequestGain, RunResult};
 
@@ -13,6 +15,10 @@ pub(super) const ID: &str = "split / merge";
 /// Requests between these multiples of the block size count as unchanged; the range allows for requests of the file
 /// system.
 const WHOLE: std::ops::RangeInclusive<f64> = 0.80..=1.25;
+/// Pieces of at least this size are what disks take at once, and virtual disks and loop devices too.
+const PIECES_LARGE: f64 = 131_072.0;
+/// With fewer flushes per request than this, the journal does not change the mean.
+const FLUSHES_FEW: f64 = 0.01;
 /// Minimum number of requests for a meaningful mean size.
 const REQUESTS_MIN: u64 = 100;
 /// Minimum bytes that are enough with fewer, larger requests.
@@ -27,6 +33,9 @@ fn judge(result: &RunResult, direction: Direction) -> Option<Note> {
     let block = f64::from(block_size(result, direction)?);
     let seen = RunFacts::of(result)?;
     let monitored = seen.monitored?;
+    if seen.jobs().any(|job| !job.echo.direct) {
+        return None;
+    }
     let whole = monitored.whole();
     let gain_of = |gain: &DeviceGain| if direction == Direction::Read { gain.reads } else { gain.writes };
     let tops: Vec<(&model::DeviceFacts, RequestGain)> = monitored
@@ -44,7 +53,10 @@ fn judge(result: &RunResult, direction: Direction) -> Option<Note> {
         return None;
     }
     let request = float(bytes) / float(requests);
-    if WHOLE.contains(&(request / block)) {
+    let is_large = request < block && request >= PIECES_LARGE;
+    let has_journal =
+        direction == Direction::Write && on_files(monitored) && float(flushes(result)) > FLUSHES_FEW * float(requests);
+    if WHOLE.contains(&(request / block)) || is_large || has_journal {
         return None;
     }
     let limit = tops.iter().filter_map(|(facts, _)| facts.request_max_bytes).min();
@@ -78,6 +90,7 @@ mod tests {
     #[test]
     fn blocks_larger_than_a_request_arrive_in_pieces() {
         let mut result = watched_random_read();
+        result.jobs[0].echo.direct = true;
         result.jobs[0].echo.block_sizes[Direction::Read] = (8192, 8192);
         assert_eq!(run(&result), []);
         result.jobs[0].echo.block_sizes[Direction::Read] = (32_768, 32_768);
@@ -88,5 +101,35 @@ mod tests {
         );
         result.jobs[0].echo.block_sizes[Direction::Read] = (512, 512);
         assert_eq!(run(&result)[0].sentence, "your 512 B reads reach the disk merged, as 8 KiB requests");
+        result.jobs[0].echo.direct = false;
+        assert_eq!(run(&result), [], "the page cache reads ahead");
+    }
+
+    #[test]
+    fn large_pieces_and_journals_are_no_news() {
+        let mut result = watched_random_read();
+        let job = &mut result.jobs[0];
+        job.echo.direct = true;
+        job.echo.block_sizes[Direction::Read] = (1 << 20, 1 << 20);
+        job.directions.read.bytes = 20_000 * 8192;
+        for interval in &mut result.monitored.as_mut().unwrap().intervals {
+            interval.devices[0].reads.ios = interval.devices[0].reads.sectors / 512;
+        }
+        assert_eq!(run(&result), [], "pieces of 256 KiB");
+
+        let mut result = watched_random_read();
+        let job = &mut result.jobs[0];
+        job.echo.direct = true;
+        job.directions.write = std::mem::take(&mut job.directions.read);
+        job.echo.block_sizes[Direction::Write] = (32_768, 32_768);
+        for interval in &mut result.monitored.as_mut().unwrap().intervals {
+            interval.devices[0].writes = std::mem::take(&mut interval.devices[0].reads);
+            interval.bytes = [0, interval.bytes[0], 0];
+        }
+        assert_eq!(run(&result).len(), 1, "8 KiB requests");
+        result.monitored.as_mut().unwrap().targets[0].mount = Some(model::MountFacts::default());
+        assert_eq!(run(&result).len(), 1, "nothing was flushed");
+        result.jobs[0].sync.count = 20_000;
+        assert_eq!(run(&result), []);
     }
 }

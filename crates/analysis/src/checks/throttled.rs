@@ -25,7 +25,9 @@ fn judge(result: &RunResult) -> Option<Note> {
     (share >= LEAST_SHARE).then(|| {
         let periods = float(group.throttled_periods.unwrap_or(0));
         let sentence = format!("cpu.max held you back {:.0} % of the time", 100.0 * share);
-        note(ID, Grade::ValidWithLimits, sentence, &[("throttled_us", held_us), ("throttled_periods", periods)])
+        let evidence =
+            [("throttled_us", held_us), ("throttled_periods", periods), ("throttled_percent", 100.0 * share)];
+        note(ID, Grade::ValidWithLimits, sentence, &evidence)
     })
 }
 

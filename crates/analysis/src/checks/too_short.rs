@@ -8,7 +8,7 @@ use crate::samples::samples_needed;
 use crate::summary::thousands;
 use model::{Grade, JobResult, Note, RunResult};
 
-pub(super) const ID: &str = "too short";
+pub(crate) const ID: &str = "too short";
 
 /// Reports the row that has the smallest fraction of the I/Os it needs.
 pub(super) fn run(result: &RunResult) -> Vec<Note> {

@@ -48,9 +48,9 @@ pub(crate) struct ModelArgs {
     /// Directory for the results of the sweeps, which is created if needed [default: not saved]
     #[arg(long, short, value_name = "DIR")]
     output: Option<PathBuf>,
-    /// Exit with status 4 if a check finds a problem in a measurement of the device
-    #[arg(long)]
-    strict: bool,
+    /// Exit with status 4 if a check finds a problem in a measurement of the device, or one of a LIST of checks
+    #[arg(long, value_name = "LIST", num_args = 0..=1, require_equals = true, default_missing_value = "usual", value_parser = analysis::Strictness::read)]
+    strict: Option<analysis::Strictness>,
 }
 
 /// Jobs that differ only in their number of users.
@@ -64,7 +64,7 @@ pub(crate) fn run(args: &ModelArgs) -> Result<u8, Failure> {
     if let Some(target) = &args.run {
         return sweep::run(target, args);
     }
-    if args.size.is_some() || args.time.is_some() || args.output.is_some() || args.strict {
+    if args.size.is_some() || args.time.is_some() || args.output.is_some() || args.strict.is_some() {
         return Err(Failure::new(
             "--size, --time, --output and --strict are for sweeps that are measured: plumb model --run TARGET",
         ));

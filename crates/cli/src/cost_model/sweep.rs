@@ -63,8 +63,7 @@ pub(super) fn run(target: &Path, args: &ModelArgs) -> Result<u8, Failure> {
     match (bench.signal, outcome) {
         (Some(signal), _) => Ok(signal_status(signal)),
         (None, Err(failure)) => Err(failure),
-        (None, Ok(())) if args.strict => Ok(remarks::strict_status(0, &bench.notes)),
-        (None, Ok(())) => Ok(0),
+        (None, Ok(())) => Ok(args.strict.as_ref().map_or(0, |strict| remarks::strict_status(0, strict, &bench.notes))),
     }
 }
 

@@ -110,6 +110,7 @@ fn output_word(words: &[String]) -> Option<&str> {
 }
 
 fn measure(plan: &Plan, invocation: &Invocation, out: &mut Output) -> Result<u8, Failure> {
+    let strict = invocation.side.strict.as_deref().map(remarks::strictness).transpose()?;
     let talk = if invocation.output.formats.contains(&OutputFormat::NORMAL) { Talk::Normal } else { Talk::Silent };
     let warnings: Vec<String> = invocation.warnings.iter().map(|warning| warning.title.clone()).collect();
     if talk == Talk::Normal {
@@ -145,7 +146,7 @@ fn measure(plan: &Plan, invocation: &Invocation, out: &mut Output) -> Result<u8,
     }
     watched.and(saved)?;
     let status = status(&result);
-    Ok(if invocation.side.strict { remarks::strict_status(status, &result.notes) } else { status })
+    Ok(strict.map_or(status, |strict| remarks::strict_status(status, &strict, &result.notes)))
 }
 
 /// The options as they were parsed, for `--debug=parse`.

@@ -103,7 +103,7 @@ impl<'a> IozoneRun<'a> {
 
     /// True if anything but iozone's own output is shown or saved: remarks, results, the status of `--strict`.
     fn is_judged(&self) -> bool {
-        self.saves() == Saves::All || self.settings.strict || remarks::are_wanted()
+        self.saves() == Saves::All || self.settings.strict.is_some() || remarks::are_wanted()
     }
 
     /// The parts of each pass that are kept for a file.
@@ -153,7 +153,8 @@ impl<'a> IozoneRun<'a> {
             crate::report::of_text("iozone", printed.as_bytes(), path)?;
         }
         self.json_report.tell(self.settings, &self.command)?;
-        Ok(if self.settings.strict { self.json_report.strict_status(status) } else { status })
+        let strict = self.settings.strict.as_deref().map(remarks::strictness).transpose()?;
+        Ok(strict.map_or(status, |strict| self.json_report.strict_status(status, &strict)))
     }
 }
 

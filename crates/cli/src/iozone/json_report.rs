@@ -7,10 +7,11 @@ use crate::remarks;
 use crate::result_file;
 use crate::safe_files::is_block_device;
 use crate::safe_files::{self, AtomicFile, Durability};
+use analysis::{Strictness, percentile_as_fact};
 use formats::printable;
 use iozone::Settings;
 use measure::{Direction, Histogram, Nanos};
-use model::{Note, RunResult};
+use model::{LatencyStatistics, Note, RunResult};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -57,15 +58,18 @@ struct Remark {
 impl JsonReport {
     /// Runs the checks on a finished pass and stores the parts that are printed or saved.
     pub(crate) fn add(&mut self, title: &str, (size_kb, record_kb): (u64, u64), mut result: RunResult, saves: Saves) {
-        // The checks must use the same percentiles as the output.
-        result.jobs.iter_mut().for_each(|job| job.style.percentiles = PERCENTS.to_vec());
+        // A percentile is printed only if there are enough records for it.
+        result.jobs.iter_mut().for_each(|job| job.style.percentiles.clear());
         remarks::judge(&mut result);
-        let latency = merged(&result);
-        let found = latency.as_ref().and_then(|latency| latency.percentiles(&PERCENTS));
+        let latency = LatencyStatistics { histogram: merged(&result), ..LatencyStatistics::default() };
+        let found = PERCENTS.map(|percent| percentile_as_fact(&latency, percent));
         let place = format!("{title} {size_kb}/{record_kb}");
-        if let Some(found) = &found {
-            let microseconds: Vec<String> =
-                found.iter().map(|&value| format!("{:9.1}", value.as_f64() / 1000.0)).collect();
+        if latency.histogram.is_some() {
+            let in_us = |value: &Option<Nanos>| match value {
+                Some(value) => format!("{:9.1}", value.as_f64() / 1000.0),
+                None => format!("{:>9}", "-"),
+            };
+            let microseconds: Vec<String> = found.iter().map(in_us).collect();
             self.lines.push(format!("{title:<18} {size_kb:>10} {record_kb:>6} {}", microseconds.join(" ")));
         }
         for note in remarks::findings(&result.notes) {
@@ -76,9 +80,10 @@ impl JsonReport {
             add_remark(&mut self.limits, limited_by.limiter.title(), &place, || remarks::limit_line(limited_by));
         }
         if saves == Saves::All {
-            let named = |(percent, value): (&f64, &Nanos)| (format!("p{percent}_ns"), json!(value.get()));
-            let latency: serde_json::Map<String, Value> =
-                found.iter().flatten().zip(&PERCENTS).map(|(value, percent)| named((percent, value))).collect();
+            let named = |(percent, value): (&f64, &Option<Nanos>)| {
+                value.map(|value| (format!("p{percent}_ns"), json!(value.get())))
+            };
+            let latency: serde_json::Map<String, Value> = PERCENTS.iter().zip(&found).filter_map(named).collect();
             let test = test_of(title);
             let users: u32 = result.jobs.iter().map(|job| job.workers.max(1)).sum();
             self.tests.push(json!({
@@ -107,8 +112,8 @@ impl JsonReport {
     }
 
     /// Returns the exit status with `--strict`.
-    pub(crate) fn strict_status(&self, status: u8) -> u8 {
-        remarks::strict_status(status, &self.notes)
+    pub(crate) fn strict_status(&self, status: u8, strictness: &Strictness) -> u8 {
+        remarks::strict_status(status, strictness, &self.notes)
     }
 
     /// True if it is time to write the results so far to the `--json` file.
@@ -161,13 +166,7 @@ impl JsonReport {
             return Output::made(path)?.write(&(text + "\n"));
         }
         check(path)?;
-        AtomicFile::at(path)?.write(
-            (text
-                + "
-")
-            .as_bytes(),
-            Durability::Unsynced,
-        )
+        AtomicFile::at(path)?.write((text + "\n").as_bytes(), Durability::Unsynced)
     }
 }
 

@@ -33,6 +33,7 @@ pub(crate) fn run(words: &[OsString]) -> Result<u8, Failure> {
         Err(refusal) => return refuse(refusal),
     };
     check_places(&settings)?;
+    settings.strict.as_deref().map(crate::remarks::strictness).transpose()?;
     for note in &settings.notes {
         // A closed standard error is not an error.
         let _ = writeln!(std::io::stderr(), "plumb: iozone: {note}");

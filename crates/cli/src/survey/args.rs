@@ -1,6 +1,7 @@
 //! The command line of `plumb survey`.
 
 use crate::failure::Failure;
+use analysis::Strictness;
 use clap::Parser;
 use std::path::{Path, PathBuf};
 use survey::{Axis, SurveyRequest, WarmUp};
@@ -93,9 +94,13 @@ pub(crate) struct SurveyArgs {
     /// Directory for the result, which is created if needed [default: the current directory]
     #[arg(long, value_name = "DIR")]
     output_dir: Option<PathBuf>,
-    /// Exit with status 4 if a check finds a problem
+    /// Exit with status 4 if a check finds a problem, or one of a LIST of checks or worse than a grade, like
+    /// cache,no-flush or not-a-storage-result
+    #[arg(long, value_name = "LIST", num_args = 0..=1, require_equals = true, default_missing_value = "usual", value_parser = analysis::Strictness::read)]
+    strict: Option<Strictness>,
+    /// Print all remarks instead of the first five
     #[arg(long)]
-    strict: bool,
+    pub(crate) remarks: bool,
     /// Read options that are not given here, and custom tests, from a survey file (TOML)
     #[arg(long, value_name = "FILE", group = "given")]
     config: Option<PathBuf>,
@@ -191,7 +196,7 @@ impl SurveyArgs {
             seed: self.seed,
             precondition: self.precondition,
             keep: self.keep,
-            strict: self.strict,
+            strict: self.strict.clone(),
             output: self.output.clone(),
             output_dir: self.output_dir.clone(),
             ..self.io.request()

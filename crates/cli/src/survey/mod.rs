@@ -22,6 +22,7 @@ pub(crate) use fio_sh::run as run_fio_sh;
 use formats::printable;
 use measure::{Findings, SurveyRun, check};
 pub(crate) use read_only_target::filled_target;
+use remarks::Extent;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use survey::{Access, FinishedTest, OpenTarget, Preparation, Reach, Suite, SurveyRequest, TestKind};
@@ -35,12 +36,20 @@ struct SurveyOrder {
     output: Option<PathBuf>,
     fill: Fill,
     reach: Reach,
+    remarks: Extent,
 }
 
 impl SurveyOrder {
     fn new(request: SurveyRequest) -> Self {
         let output = request.output.clone();
-        SurveyOrder { request, done: HashMap::new(), output, fill: Fill::WhereNeeded, reach: Reach::Whole }
+        SurveyOrder {
+            request,
+            done: HashMap::new(),
+            output,
+            fill: Fill::WhereNeeded,
+            reach: Reach::Whole,
+            remarks: Extent::FirstFive,
+        }
     }
 }
 
@@ -69,7 +78,8 @@ pub(crate) fn run(args: &SurveyArgs) -> Result<u8, Failure> {
     if args.dry_run {
         return Output::stdout().write(&printable::lines(&outline(order.request)?)).map(|()| 0);
     }
-    conduct(order, &mut |_, _, _| Ok(()))
+    let remarks = if args.remarks { Extent::All } else { Extent::FirstFive };
+    conduct(SurveyOrder { remarks, ..order }, &mut |_, _, _| Ok(()))
 }
 
 /// Runs a survey over users that ends when throughput stops growing; the user counts of the request are the levels, in
@@ -94,7 +104,7 @@ fn outline(request: SurveyRequest) -> Result<String, Failure> {
 fn conduct(order: SurveyOrder, each: EachTest<'_>) -> Result<u8, Failure> {
     let signals = Watch::begin()?;
     let mut out = Output::stdout();
-    let SurveyOrder { request, done, output, fill, reach } = order;
+    let SurveyOrder { request, done, output, fill, reach, remarks } = order;
     let mut prepared = Preparation::new(request, reach, seed_from_clock())?;
     check(&prepared, &prepared.found.outlined(&prepared.request))?;
     let mut file = save::SurveyFile::reserve(output.as_deref(), prepared.request.output_dir.as_deref())?;
@@ -112,7 +122,7 @@ fn conduct(order: SurveyOrder, each: EachTest<'_>) -> Result<u8, Failure> {
     let sentences = prepared.conclusions(&found.rows);
     // Save before printing: a closed pipe would end the command.
     let saved = save_all(&mut file, (&open, &prepared), &found, &sentences);
-    out.write(&report(&open, &prepared.suite, &found, &sentences))?;
+    out.write(&report((&open, &prepared.suite), &found, &sentences, remarks))?;
     out.write(&printable::lines(&saved?))?;
     found.failure.take().map_or_else(|| Ok(status(&found, &prepared.request)), Err)
 }
@@ -151,8 +161,9 @@ fn save_all(
 fn status(found: &Findings, request: &SurveyRequest) -> u8 {
     let failed = found.rows.iter().any(|row| row.result.jobs.iter().any(|job| job.error.is_some()));
     let status = found.signal.map_or(u8::from(failed), signal_status);
-    let strict = |status, row: &FinishedTest| crate::remarks::strict_status(status, &row.result.notes);
-    if request.strict { found.rows.iter().fold(status, strict) } else { status }
+    let Some(strict) = &request.strict else { return status };
+    let after = |status, row: &FinishedTest| crate::remarks::strict_status(status, strict, &row.result.notes);
+    found.rows.iter().fold(status, after)
 }
 
 fn heading(open: &OpenTarget, prepared: &Preparation, done: usize) -> String {
@@ -190,7 +201,7 @@ fn heading(open: &OpenTarget, prepared: &Preparation, done: usize) -> String {
     text
 }
 
-fn report(open: &OpenTarget, suite: &Suite, found: &Findings, sentences: &[String]) -> String {
+fn report((open, suite): (&OpenTarget, &Suite), found: &Findings, sentences: &[String], extent: Extent) -> String {
     let mut text = String::new();
     if let Some(signal) = found.signal {
         text.push_str(&format!("Cut short by signal {signal}; "));
@@ -206,7 +217,11 @@ fn report(open: &OpenTarget, suite: &Suite, found: &Findings, sentences: &[Strin
     text.push('\n');
     text.push_str(&table::render(&found.rows));
     text.push('\n');
-    text.push_str(&remarks::render(&found.rows));
+    for sentence in sentences {
+        text.push_str(&remarks::wrapped(sentence, ""));
+    }
+    text.push('\n');
+    text.push_str(&remarks::render(&found.rows, extent));
     if !suite.left_out.is_empty() {
         let named = |kind: &TestKind| if *kind == TestKind::Mixed { "mixes" } else { "log writes" };
         let kinds = suite.left_out.iter().map(named).collect::<Vec<_>>().join(" and ");
@@ -223,9 +238,6 @@ fn report(open: &OpenTarget, suite: &Suite, found: &Findings, sentences: &[Strin
     }
     if let Some(spread) = survey::spread(&found.rows) {
         text.push_str(&remarks::wrapped(&spread, "  "));
-    }
-    for sentence in sentences {
-        text.push_str(&remarks::wrapped(sentence, ""));
     }
     text
 }

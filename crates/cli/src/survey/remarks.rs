@@ -1,7 +1,7 @@
-//! Remarks of the checks below the table: every sentence once, with the rows that it applies to.
+//! Verdict and remarks of the checks below the table.
 
-use analysis::grade_title;
-use model::Grade;
+use analysis::{FindingGroup, grade_title};
+use model::{Grade, Note};
 use std::iter;
 use survey::{FinishedTest, SurveyTest, TestKind, joined, push_new, short_size};
 use textwrap::core::Word;
@@ -10,8 +10,54 @@ use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
 /// Width of text in columns.
 const WIDTH: usize = 80;
 
-/// The remarks of all rows; one sentence if there are none.
-pub(crate) fn render(rows: &[FinishedTest]) -> String {
+/// How much is printed of the remarks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Extent {
+    /// A line for each check that found something, five at most.
+    FirstFive,
+    /// Every sentence, with the rows that it applies to.
+    All,
+}
+
+/// Most findings on a screen.
+const MOST: usize = 5;
+
+/// The verdict on all rows, then what the checks found.
+pub(crate) fn render(rows: &[FinishedTest], extent: Extent) -> String {
+    if rows.is_empty() {
+        return "\n".to_owned();
+    }
+    let notes: Vec<&[Note]> = rows.iter().map(|row| row.result.notes.as_slice()).collect();
+    let groups = analysis::by_check(&notes);
+    let is_unchecked = |id: &str| rows.iter().any(|row| analysis::unchecked(&row.result).contains(&id));
+    let unchecked: Vec<&str> = analysis::CHECKS.iter().map(|check| check.id).filter(|id| is_unchecked(id)).collect();
+    let verdict = analysis::verdict_line(&groups, &unchecked, rows.len(), "tests");
+    let mut text = wrapped(&format!("Verdict: {verdict}"), "");
+    match extent {
+        Extent::All => text.push_str(&all_sentences(rows)),
+        Extent::FirstFive => {
+            for group in groups.iter().take(MOST) {
+                text.push_str(&wrapped(&finding(group, rows), "  "));
+            }
+            if groups.len() > MOST {
+                text.push_str(&format!("{} more findings: --remarks prints all.\n", groups.len() - MOST));
+            }
+        }
+    }
+    text + "\n"
+}
+
+/// The findings of one check in a line.
+fn finding(group: &FindingGroup<'_>, rows: &[FinishedTest]) -> String {
+    let holds_for: Vec<&FinishedTest> = group.rows.iter().map(|&row| &rows[row]).collect();
+    let range = group.range.as_ref().map_or(String::new(), |range| format!(" (of these tests: {range})"));
+    let advice = analysis::advice(group.check).map_or(String::new(), |advice| format!("; {advice}"));
+    let (rows, grade) = (names(&holds_for, rows), grade_title(group.grade));
+    format!("! {}: {rows}: {}{range}{advice} [{grade}]", group.check, group.sentence)
+}
+
+/// Every sentence once, with the rows that it applies to.
+fn all_sentences(rows: &[FinishedTest]) -> String {
     let mut remarks: Vec<(Grade, &str, Vec<&FinishedTest>)> = Vec::new();
     for row in rows {
         for note in &row.result.notes {
@@ -25,26 +71,6 @@ pub(crate) fn render(rows: &[FinishedTest]) -> String {
     for (grade, sentence, holds_for) in remarks {
         let remark = format!("! {}: {sentence} [{}]", names(&holds_for, rows), grade_title(grade));
         text.push_str(&wrapped(&remark, "  "));
-    }
-    if text.is_empty() && !rows.is_empty() {
-        text.push_str(&all_clear(rows));
-    }
-    text.push('\n');
-    text
-}
-
-/// The summary if no check found a problem: the best-known checks that passed, and the checks that lacked data.
-fn all_clear(rows: &[FinishedTest]) -> String {
-    const WORDS: [(&str, &str); 3] =
-        [("busy users", "all users were busy"), ("cache", "all bytes reached the device"), ("errors", "no errors")];
-    let unchecked = |id: &str| rows.iter().any(|row| analysis::unchecked(&row.result).contains(&id));
-    let (missing, made): (Vec<&str>, Vec<&str>) =
-        analysis::CHECKS.iter().map(|check| check.id).partition(|id| unchecked(id));
-    let passed: Vec<&str> = WORDS.iter().filter(|(id, _)| made.contains(id)).map(|(_, word)| *word).collect();
-    let others = made.len() - passed.len();
-    let mut text = wrapped(&format!("Checked: {}; {others} other checks found nothing.", passed.join(", ")), "");
-    if !missing.is_empty() {
-        text.push_str(&wrapped(&format!("Not checked, for lack of what they need: {}.", missing.join(", ")), ""));
     }
     text
 }
@@ -61,6 +87,9 @@ fn names(some: &[&FinishedTest], all: &[FinishedTest]) -> String {
         users.dedup();
         users
     };
+    if labels.len() > MOST_LABELS {
+        return format!("{} of {} tests", some.len(), all.len());
+    }
     let named = labels.into_iter().map(|name| {
         let users = counts(&mut some.iter(), &name);
         let every: Vec<&FinishedTest> = all.iter().collect();
@@ -69,6 +98,9 @@ fn names(some: &[&FinishedTest], all: &[FinishedTest]) -> String {
     });
     named.collect::<Vec<_>>().join("; ")
 }
+
+/// Most kinds of tests that are named one by one.
+const MOST_LABELS: usize = 3;
 
 /// A test without its user count: `8k rand read`, `4k rand read iodepth=4`.
 fn label(test: &SurveyTest) -> String {
@@ -140,34 +172,49 @@ mod tests {
     }
 
     #[test]
-    fn a_sentence_is_told_once_with_its_rows() {
+    fn a_check_has_one_line_with_its_rows_and_the_verdict_is_first() {
         let rows = [
             row(TestKind::RandomRead, 1, "slow"),
-            row(TestKind::RandomRead, 8, "slow"),
+            row(TestKind::RandomRead, 8, "slower"),
             row(TestKind::RandomRead, 16, ""),
             row(TestKind::SequentialRead, 1, "slow"),
         ];
-        assert_eq!(render(&rows), "! 8k rand read, 1 and 8 users; 1M seq read, 1 user: slow [VALID WITH LIMITS]\n\n");
-        let all = [row(TestKind::RandomRead, 1, "slow"), row(TestKind::LogWrite, 1, "slow")];
-        assert_eq!(render(&all), "! all tests: slow [VALID WITH LIMITS]\n\n");
+        assert_eq!(
+            render(&rows, Extent::FirstFive),
+            "Verdict: VALID WITH LIMITS: x (3 of 4 tests).\n! x: 8k rand read, 1 and 8 users; 1M seq read, 1 user: slow \
+             [VALID WITH\n  LIMITS]\n\n"
+        );
+        let all = render(&rows, Extent::All);
+        assert!(all.ends_with("! 8k rand read, 8 users: slower [VALID WITH LIMITS]\n\n"), "{all}");
+        let alike = [row(TestKind::RandomRead, 1, "slow"), row(TestKind::LogWrite, 1, "slow")];
+        assert!(render(&alike, Extent::FirstFive).contains("\n! x: all tests: slow [VALID WITH LIMITS]\n"));
+    }
+
+    #[test]
+    fn a_screen_has_five_findings_and_says_how_to_see_the_others() {
+        let mut many = row(TestKind::RandomRead, 1, "");
+        for check in analysis::CHECKS.iter().take(7) {
+            let (check, sentence) = (check.id.to_owned(), format!("{} it is", check.id));
+            many.result.notes.push(Note { check, grade: Grade::ValidWithLimits, sentence, evidence: Vec::new() });
+        }
+        let text = render(std::slice::from_ref(&many), Extent::FirstFive);
+        assert_eq!(text.lines().filter(|line| line.starts_with("! ")).count(), 5, "{text}");
+        assert!(text.contains("\n2 more findings: --remarks prints all.\n"), "{text}");
+        assert_eq!(render(&[many], Extent::All).matches("it is [VALID WITH LIMITS]").count(), 7);
     }
 
     #[test]
     fn no_notes_mean_that_all_was_checked() {
         let mut watched = row(TestKind::LogWrite, 1, "");
         watched.result.monitored = Some(model::Monitored::default());
-        let others = analysis::CHECKS.len() - 3;
-        assert_eq!(
-            render(&[watched]),
-            format!(
-                "Checked: all users were busy, all bytes reached the device, no errors; {others} other\nchecks found \
-                 nothing.\n\n"
-            )
+        let text = render(&[watched], Extent::FirstFive);
+        assert!(
+            text.starts_with("Verdict: TRUSTED: all bytes reached the device, all users were busy, no errors;"),
+            "{text}"
         );
-        let message = render(&[row(TestKind::LogWrite, 1, "")]);
-        assert!(message.starts_with("Checked: all users were busy, no errors; "), "{message}");
-        assert!(message.contains("\nNot checked, for lack of what they need: cache, holes,"), "{message}");
-        assert_eq!(render(&[]), "\n", "nothing measured, nothing checked");
+        let message = render(&[row(TestKind::LogWrite, 1, "")], Extent::FirstFive);
+        assert!(message.starts_with("Verdict: NOT CHECKED: cache, holes, "), "{message}");
+        assert_eq!(render(&[], Extent::FirstFive), "\n", "nothing measured, nothing checked");
     }
 
     #[test]

@@ -198,20 +198,22 @@ fn rows_are_read_by_position_and_json_has_the_percentiles() {
     let refused = iozone("-s 64 -r 4 -+n --json=thesis", place.path());
     assert!(!refused.status.success() && text(&refused.stderr).contains("plumb did not make it"), "{refused:?}");
     assert_eq!(std::fs::read(place.path().join("thesis")).expect("as made just before"), b"mine");
-    let output = iozone("-s 64 -r 4 -+n --json=r.json --csv=r.csv -b r.xls", place.path());
+    let output = iozone("-s 1m -r 4 -+n --json=r.json --csv=r.csv -b r.xls", place.path());
     let said = text(&output.stdout);
-    let row = said.lines().find(|line| line.starts_with("              64")).expect("a row");
+    let row = said.lines().find(|line| line.starts_with("            1024")).expect("a row");
     let value = |from: usize, to: usize| row[from..to].trim().parse::<u64>().expect("as made just before");
-    assert_eq!((value(0, 16), value(16, 24)), (64, 4));
+    assert_eq!((value(0, 16), value(16, 24)), (1024, 4));
     assert!(value(24, 33) > 0 && value(33, 42) == 0, "{row}");
     assert_eq!(row.split_whitespace().count(), 15, "{row}");
     let json: serde_json::Value =
         serde_json::from_str(&std::fs::read_to_string(place.path().join("r.json")).expect("as made just before"))
             .expect("as made just before");
-    assert!(json["tests"][0]["latency"]["p99_ns"].as_u64().expect("as made just before") > 0);
+    let latency = &json["tests"][0]["latency"];
+    assert!(latency["p50_ns"].as_u64().expect("256 records are enough for it") > 0);
+    assert!(latency["p99_ns"].is_null(), "it needs 10,000 records: {latency}");
     assert_eq!(json["tests"][0]["test"], "Writer");
     let csv = std::fs::read_to_string(place.path().join("r.csv")).expect("as made just before");
-    assert!(csv.lines().any(|line| line.starts_with("Writer,64,4,")), "{csv}");
+    assert!(csv.lines().any(|line| line.starts_with("Writer,1024,4,")), "{csv}");
     assert!(std::fs::read(place.path().join("r.xls")).expect("as made just before").starts_with(&[9, 0, 4, 0]));
 }
 
@@ -268,5 +270,9 @@ fn a_check_that_speaks_is_told_kept_and_fails_a_strict_run() {
     let strict = iozone(&format!("{words} --strict"), memory.path());
     assert_eq!(strict.status.code(), Some(4), "{}", text(&strict.stderr));
     assert_eq!(text(&strict.stdout).lines().count(), text(&plain.stdout).lines().count(), "nothing else changes");
-    assert_eq!(iozone(&format!("{words} --strict=1"), memory.path()).status.code(), Some(255));
+    let status = |list: &str| iozone(&format!("{words} --strict={list}"), memory.path()).status.code();
+    assert_eq!((status("cache"), status("no-flush"), status("not-a-storage-result")), (Some(4), Some(0), Some(4)));
+    let unknown = iozone(&format!("{words} --strict=cash"), memory.path());
+    assert_eq!((unknown.status.code(), text(&unknown.stdout)), (Some(1), String::new()));
+    assert!(text(&unknown.stderr).contains("--strict=cash: `cash` is no check and no grade"), "{unknown:?}");
 }

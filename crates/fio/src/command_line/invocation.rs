@@ -262,8 +262,8 @@ pub struct SideOutputs {
     pub bandwidth_log: Option<String>,
     /// File for plumb's own result, written during and after the run (plumb only).
     pub result: Option<PathBuf>,
-    /// Remarks of checks are failures (plumb only).
-    pub strict: bool,
+    /// The remarks of checks that are failures; `usual` without a list (plumb only).
+    pub strict: Option<String>,
 }
 
 /// When the live status line is shown.

@@ -129,7 +129,7 @@ pub(crate) const OPTIONS: &[CommandOption] = &[
     works("status-interval", Needed("TIME"), Effect::StatusInterval, "Print interim results every TIME"),
     works("bandwidth-log", Possible("STEM"), Effect::BandwidthLog, "Write a log of the aggregate bandwidth"),
     works("result", Needed("FILE"), Effect::ResultFile, "Write plumb's own result, every 5 s (plumb only)"),
-    works("strict", Nothing, Effect::Strict, "Exit with 4 if a check has a remark (plumb only)"),
+    works("strict", Possible("LIST"), Effect::Strict, "Exit with 4 if a check has a remark (plumb only)"),
     refused("alloc-size", Needed("KB"), "memory is allocated as needed", "Size of the shared memory pool"),
     refused("client", Needed("HOST"), NO_NETWORK, "Run jobs on another host"),
     refused("server", Possible("ADDRESS"), NO_NETWORK, "Run jobs for another host"),

@@ -271,8 +271,11 @@ pub(crate) const SETUPS: &[Setup] = &[
     },
     Setup {
         check: "split / merge",
-        how: "16 MiB blocks",
-        run: |rig| findings(rig.on_device("--rw=read --bs=16m --ioengine=psync --loops=2")),
+        how: "a device that takes 16 KiB at once",
+        run: |rig| {
+            shell("echo 16 > \"$1\"", Path::new(&format!("/sys/block/{}/queue/max_sectors_kb", rig.name())));
+            findings(rig.on_device("--rw=read --bs=1m --ioengine=psync --loops=2"))
+        },
     },
     Setup {
         check: "compressible",
